@@ -2,11 +2,11 @@
 
 mod reference;
 
-use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
+use sessile::cause::causes;
 use sessile::compaction::SummaryFailure;
 use sessile::settings::SettingsError;
 use sessile::{EntryId, ReferenceError, SessionError, StoreError};
@@ -242,8 +242,7 @@ impl Failure {
     /// Returns the message with its causes in one line, for small spaces.
     #[cfg(feature = "tui")]
     pub(crate) fn words(&self) -> String {
-        let causes = std::iter::successors(self.source(), |error| (*error).source());
-        causes.fold(self.to_string(), |words, cause| format!("{words}: {cause}"))
+        sessile::cause::chain(self)
     }
 
     /// Prints the failure for the user.
@@ -259,10 +258,8 @@ impl Failure {
 /// Prints the error, all its causes, and a hint.
 pub(crate) fn report_chain(failure: &Failure, err: &mut Screen<'_>) -> io::Result<()> {
     err.print_whole(&Line::new().styled(BAD, "error:").text(" ").text(&failure.to_string()))?;
-    let mut cause = failure.source();
-    while let Some(error) = cause {
-        err.print_whole(&Line::new().styled(BOLD, "caused by:").text(" ").text(&error.to_string()))?;
-        cause = error.source();
+    for cause in causes(failure) {
+        err.print_whole(&Line::new().styled(BOLD, "caused by:").text(" ").text(&cause.to_string()))?;
     }
     match failure {
         Failure::Reference(error) => reference::print_candidates(error, err)?,

@@ -51,6 +51,7 @@ pub mod acting;
 pub mod archive;
 pub mod bulk;
 pub mod cancel;
+pub mod cause;
 pub mod checkpoint;
 pub mod compaction;
 pub mod compare;

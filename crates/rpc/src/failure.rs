@@ -1,8 +1,8 @@
 //! Failures of commands: a code for programs and a message for people.
 
-use std::error::Error;
 use std::io::ErrorKind;
 
+use sessile::cause::chain;
 use sessile::settings::SettingsError;
 use sessile::{EntryId, ReferenceError, SessionError, StoreError};
 
@@ -145,18 +145,4 @@ fn store_code(error: &StoreError) -> Code {
         StoreError::NotRegular { .. } | StoreError::Exists { .. } => Code::InvalidArgument,
         _ => Code::Io,
     }
-}
-
-/// Formats an error and its causes on one line.
-pub(crate) fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        if !text.ends_with(&cause_text) {
-            text = format!("{text}: {cause_text}");
-        }
-        source = cause.source();
-    }
-    text
 }

@@ -158,7 +158,7 @@ pub use sessile_core::search as text;
 pub use sessile_core::stats::{OTHER_MODELS, Tally};
 pub use sessile_core::verify::{Code, Finding, Remedy};
 pub use sessile_core::{
-    EntryId, acting, archive, bulk, compaction, context, date, diagnostic, draft, entries, entry, head, header,
+    EntryId, acting, archive, bulk, cause, compaction, context, date, diagnostic, draft, entries, entry, head, header,
     incomplete, info, json, label, line, llm, location, message, migrate, nearest, outline, picture, tree, version,
 };
 pub use sessile_index::text::Updated;

@@ -28,9 +28,20 @@ pub fn find_sessions(os: &dyn Os, directory: &Path) -> Result<Vec<Found>, StoreE
         Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
         listed => listed.map_err(StoreError::io("list", directory))?,
     };
-    let is_file = |stat: &Stat| stat.kind == FileKind::Regular;
-    let found = |(path, stat): (PathBuf, Option<Stat>)| Some(Found { path, stat: stat.filter(is_file)? });
-    let mut found: Vec<Found> = listed.into_iter().filter_map(found).collect();
+    let mut found = Vec::with_capacity(listed.len());
+    for (path, stat) in listed {
+        let stat = match stat.map_or_else(|| os.stat(&path), Ok) {
+            Ok(stat) => stat,
+            // A directory that can be listed but not searched hides all its files, so it counts as unreadable.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                return Err(StoreError::io("look at", &path)(error));
+            }
+            Err(_) => continue,
+        };
+        if stat.kind == FileKind::Regular {
+            found.push(Found { path, stat });
+        }
+    }
     // The paths differ only in their last component, so comparing whole paths orders them by name.
     found.sort_unstable_by(|one, other| one.path.as_os_str().cmp(other.path.as_os_str()));
     Ok(found)
@@ -38,7 +49,11 @@ pub fn find_sessions(os: &dyn Os, directory: &Path) -> Result<Vec<Found>, StoreE
 
 /// Finds the directories directly in a directory, including symbolic links to directories, sorted by name.
 pub fn subdirectories(os: &dyn Os, directory: &Path) -> Result<Vec<PathBuf>, StoreError> {
-    let is_directory = |path: &PathBuf| os.stat(path).is_ok_and(|stat| stat.kind == FileKind::Directory);
+    // If the type cannot be determined, listing it later reports the reason.
+    let is_directory = |path: &PathBuf| match os.stat(path) {
+        Ok(stat) => stat.kind == FileKind::Directory,
+        Err(error) => error.kind() == io::ErrorKind::PermissionDenied,
+    };
     let mut found: Vec<PathBuf> = entries(os, directory)?.into_iter().filter(is_directory).collect();
     found.sort();
     Ok(found)

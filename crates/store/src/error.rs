@@ -1,6 +1,5 @@
 //! Errors of the store.
 
-use std::error::Error;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -167,15 +166,4 @@ impl StoreError {
 /// Formats a lock holder for a message.
 fn by(holder: Option<&Holder>) -> String {
     holder.map(|Holder { pid, host, .. }| format!(" by process {pid} on {host}")).unwrap_or_default()
-}
-
-/// Formats an error and its causes on one line.
-pub fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
 }

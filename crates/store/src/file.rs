@@ -251,7 +251,7 @@ impl FileLog {
                     // Another process of ours may have moved, deleted or replaced the file.
                     self.known_path.set(None);
                 }
-                let refusal = lock.refusal().map(|error| crate::error::chain(error));
+                let refusal = lock.refusal().map(|error| sessile_core::cause::chain(error));
                 if let Some(reason) = refusal.filter(|_| !std::mem::replace(&mut self.guarding.has_told, true)) {
                     self.notify(Notice::Unguarded { reason });
                 }

@@ -43,7 +43,7 @@ mod watch;
 
 pub use commit::Ticket;
 pub use discover::{Found, find_sessions, read_head, subdirectories};
-pub use error::{StoreError, chain};
+pub use error::StoreError;
 pub use file::{FileLog, FileState, file_state};
 pub use guard::has_guard;
 pub use leftover::{Leftover, LeftoverKind, find_leftovers};

@@ -10,13 +10,14 @@ use std::time::Duration;
 
 use rustix::fs::Mode;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit, umask};
+use sessile::cause::chain;
 use sessile::json::Json;
 use sessile::{
     Busy, Durability, ListOptions, NewSession, SessionError, SessionManager, Sessions, SharedSession, StoreError,
     System, WriteOptions,
 };
 use sessile_cli::{Stream, run};
-use sessile_store::{chain, planted};
+use sessile_store::planted;
 
 use super::bug_named;
 use crate::SplitMix;

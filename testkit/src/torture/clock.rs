@@ -5,8 +5,8 @@
 
 use std::path::Path;
 
+use sessile::cause::chain;
 use sessile::{Deletion, SessionError, WriteOptions};
-use sessile_store::chain;
 
 use super::scene::{FILE, LONG_MS, Scene};
 use super::{Effort, Outcome};

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::thread;
 
+use sessile::cause::chain;
 use sessile::{EntryId, SessionError, StoreError, WriteOptions};
-use sessile_store::chain;
 
 use super::scene::{FILE, Scene, foreign_session, id_of, lines};
 use super::{Effort, Outcome};

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use sessile::cause::chain;
 use sessile::{Durability, EntryId, SessionError, SessionManager, WriteOptions};
-use sessile_store::chain;
 
 use super::scene::{FILE, LONG_MS, Scene, foreign_line, foreign_session, lines};
 use super::{Effort, Outcome};

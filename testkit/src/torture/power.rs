@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use sessile::cause::chain;
 use sessile::json::Json;
 use sessile::{Durability, Durable, SessionManager, WriteOptions};
-use sessile_store::chain;
 
 use super::scene::{FILE, Scene, id_of, lines};
 use super::sweep::{Case, OPS, Op};

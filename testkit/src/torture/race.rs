@@ -4,10 +4,10 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use sessile::cause::chain;
 use sessile::line::Span;
 use sessile::os::Os;
 use sessile::{Busy, Durability, EntryId, Event, WriteOptions};
-use sessile_store::chain;
 use sessile_store::{Expect, FileLog, Log, StoreError};
 
 use super::scene::{FILE, LONG_MS, Ledger, Scene, foreign_line, foreign_session, id_of, lines};

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use sessile::cause::chain;
 use sessile::head::{Parsed, read};
 use sessile::json::Json;
 use sessile::{Durable, EntryId, Environment, Event, SessionError, SessionManager, Sessions, StoreError, WriteOptions};
-use sessile_store::chain;
 
 use crate::Replay;
 use crate::sim::{Seen, SimOs};

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use sessile::cause::chain;
 use sessile::os::Os;
 use sessile::{Durability, EntryId, NewSession, SessionError, SessionManager, StoreError, WriteOptions};
-use sessile_store::chain;
 use sessile_store::{FileLog, Log, replace};
 
 use super::scene::{FILE, HOME, LONG_MS, Scene, foreign_session, old_session};

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sessile_core::cancel::Cancel;
+use sessile_core::cause::chain;
 
 use super::kind::{EventKind, EventSet};
 use super::payload::SessionEvent;
@@ -156,7 +157,7 @@ impl Handlers {
             let answered = catch_unwind(AssertUnwindSafe(|| (handler.handler)(event, context)));
             let reply = match answered {
                 Ok(Ok(reply)) => reply,
-                Ok(Err(error)) => self.failed(&handler.name, kind, error_text(error.as_ref())),
+                Ok(Err(error)) => self.failed(&handler.name, kind, chain(error.as_ref())),
                 Err(panic) => self.failed(&handler.name, kind, panic_text(panic.as_ref())),
             };
             let Some(reply) = reply.filter(|reply| !reply.is_empty()) else { continue };
@@ -199,17 +200,6 @@ impl fmt::Debug for Handlers {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // No code under these locks can leave data half changed.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// An error with its causes.
-fn error_text(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
 }
 
 fn panic_text(panic: &(dyn Any + Send)) -> String {

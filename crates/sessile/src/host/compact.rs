@@ -1,6 +1,7 @@
 //! Compaction, with handlers called before and after.
 
 use sessile_core::cancel::Cancel;
+use sessile_core::cause::chain;
 use sessile_core::compaction::{CompactionSettings, NothingToCompact, Summarizer, SummaryProgress};
 use sessile_core::json::Json;
 
@@ -174,7 +175,7 @@ impl SessionHost {
     fn tell_error(&mut self, reason: CompactReason, will_retry: bool, error: &SessionError, from_extension: bool) {
         let message = match error {
             SessionError::Cancelled => None,
-            error => Some(words_of(error)),
+            error => Some(chain(error)),
         };
         self.tell_failed(reason, will_retry, message, from_extension);
     }
@@ -223,15 +224,4 @@ fn nothing_words(nothing: NothingToCompact) -> &'static str {
         NothingToCompact::AlreadyCompacted => "Already compacted",
         NothingToCompact::TooSmall => "Nothing to compact (session too small)",
     }
-}
-
-/// An error with its causes.
-fn words_of(error: &dyn std::error::Error) -> String {
-    let mut words = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        words = format!("{words}: {error}");
-        cause = error.source();
-    }
-    words
 }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use sessile_core::cause::chain;
 use sessile_core::json::{Json, ObjectWriter};
 use sessile_core::verify::Code;
 use sessile_store::FileLog;
@@ -54,7 +55,7 @@ impl Sessions {
                 let reason = "it has no header and is not made of entries";
                 (reason.to_owned(), "nothing: it is not a session".to_owned(), false)
             }
-            Err(error) => (error.to_string(), "nothing: it cannot be read".to_owned(), false),
+            Err(error) => (chain(&error), "nothing: it cannot be read".to_owned(), false),
         };
         DamagedFile { path, size, reason, repair, is_repairable }
     }

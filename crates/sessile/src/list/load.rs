@@ -26,6 +26,8 @@ pub(super) struct Survey<'w> {
     directories: Vec<Directory>,
     /// Sorted by directory and name, until the caller changes the order.
     pub(super) files: Vec<File>,
+    /// The directories that could not be listed.
+    unreadable: Vec<PathBuf>,
 }
 
 /// A directory that holds sessions.
@@ -56,12 +58,15 @@ enum Known {
 impl<'w> Survey<'w> {
     /// Lists every file of some directories, without opening any.
     ///
-    /// A directory that cannot be listed does not affect the others.
+    /// A directory that cannot be listed does not affect the others; it counts as skipped.
     pub(super) fn new(world: &'w World, directories: Vec<PathBuf>, caches: Option<Caches>) -> Self {
         let listed = each(world.os(), directories, 1, |directory| {
-            Directory::list(world, &directory, caches.as_ref()).unwrap_or_default()
+            Directory::list(world, &directory, caches.as_ref()).map_err(|_unreadable| directory)
         });
-        Self::look(world, listed, caches)
+        let (listed, unreadable): (Vec<_>, Vec<_>) = listed.into_iter().partition(Result::is_ok);
+        let mut survey = Self::look(world, listed.into_iter().flatten().collect(), caches);
+        survey.unreadable = unreadable.into_iter().filter_map(Result::err).collect();
+        survey
     }
 
     /// Lists every file of one directory, which must be readable if it exists.
@@ -79,7 +84,7 @@ impl<'w> Survey<'w> {
             let known = directories[directory].known(&found);
             File { directory, found, known }
         });
-        Self { world, caches, directories, files }
+        Self { world, caches, directories, files, unreadable: Vec::new() }
     }
 
     /// Reads the unknown files in order, and returns the rows, most recently active first.
@@ -127,6 +132,7 @@ impl<'w> Survey<'w> {
         if let Some(skipped) = &mut options.skipped {
             listing.skipped.sort_unstable();
             skipped.extend(listing.skipped.iter().map(|order| self.files[*order].found.path.clone()));
+            skipped.append(&mut self.unreadable);
         }
         Ok(listing.sessions)
     }

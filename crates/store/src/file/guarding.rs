@@ -3,8 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use sessile_core::cause::chain;
+
 use super::{FileLog, TurnState};
-use crate::error::{StoreError, chain};
+use crate::error::StoreError;
 use crate::guard::{CONFIRMED_AFTER_MS, Guard, Moment, Place, guard_path, peek};
 use crate::lock::TurnLock;
 use crate::log::{Log, Notice, Turn};

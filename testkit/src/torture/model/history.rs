@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use sessile::cause::chain;
 use sessile::json::Json;
 use sessile::os::Os;
 use sessile::{Deletion, Environment, Importing, Operation, OperationState, SessionError, Sessions, Step};
-use sessile_store::chain;
 
 use super::observed::Observed;
 use super::order::explains;

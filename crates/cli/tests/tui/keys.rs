@@ -105,12 +105,12 @@ fn every_key_of_the_picker() {
         ("alt+end", Chosen("In one sentence")),
         ("ctrl+backspace", Has("to the trash?")),
         ("n", Lacks("to the trash?")),
-        ("alt+z", Lacks("In one sentence")),
-        ("alt+u", Has("In one sentence")),
+        ("alt+z", Has("1 archived: shift+alt+z")),
+        ("alt+u", Has("  In one sentence")),
         ("alt+end", Chosen("In one sentence")),
         ("ctrl+d", Has("to the trash?")),
         ("y", Lacks("In one sentence")),
-        ("alt+u", Has("In one sentence")),
+        ("alt+u", Has("  In one sentence")),
         ("alt+end", Chosen("In one sentence")),
         ("ctrl+d", Has("to the trash?")),
         ("enter", Lacks("In one sentence")),
@@ -383,7 +383,7 @@ fn every_key_of_the_tree() {
         ("down", Chosen("tidepool day")),
         ("enter", Has("No summary")),
         ("escape", Has("Session tree")),
-        ("alt+c", Has("Forked to")),
+        ("alt+c", Has("Cloned to")),
     ];
     go_through(&terminal, &steps, &mut pressed);
     pressed.insert("ctrl+z".to_owned());

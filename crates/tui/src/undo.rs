@@ -75,7 +75,8 @@ fn undone(sessions: &Sessions, id: &str) -> Result<Undo, SessionError> {
         Step::Restore { from, .. } => &from.file,
         step => &step.session().path,
     };
-    let session = sessions.row(file).map_or_else(|_| first.session().id.clone(), |info| quoted(&title(&info)));
+    let title = sessions.row(file).ok().map(|info| title(&info)).filter(|title| !title.is_empty());
+    let session = title.map_or_else(|| first.session().id.clone(), |title| quoted(&title));
     let more = match planned.steps.len() {
         1 => String::new(),
         n_steps => format!(" and {} more", n_steps - 1),

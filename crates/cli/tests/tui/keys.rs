@@ -178,6 +178,41 @@ fn every_key_of_the_trash() {
 }
 
 #[test]
+fn only_what_was_done_on_a_screen_is_undone_there() {
+    let home = Home::new();
+    let cloned = home.plain(&["clone", "@1"]).output().unwrap();
+    let path = String::from_utf8(cloned.stdout).unwrap().trim().to_owned();
+    let mut pressed = BTreeSet::new();
+    let mut terminal = home.run(&["tree", "-i", &path]);
+    terminal.wait("the tree", |it| it.chosen().contains("CHANGELOG"));
+    // The clone that is shown was the last operation of all.
+    let steps = [
+        ("alt+u", Has("Nothing was done here that can be undone")),
+        ("alt+c", Has("Cloned to")),
+        ("alt+u", Has("Undone: clone “High water an hour early”; `sessile undo ")),
+    ];
+    go_through(&terminal, &steps, &mut pressed);
+    terminal.press("escape");
+    assert!(terminal.wait_for_end().success() && std::path::Path::new(&path).exists());
+    let terminal = home.run(&["resume"]);
+    terminal.wait("the list", |it| it.chosen().contains("High water") && it.text().contains("◉ here"));
+    let steps = [
+        ("alt+u", Has("Nothing was done here that can be undone")),
+        ("alt+end", Chosen("In one sentence")),
+        ("ctrl+d", Has("Move “In one sentence")),
+        ("y", Lacks("In one sentence")),
+        ("alt+home", Has("Session moved to the trash · alt+u undo")),
+        ("alt+r", Chosen("In one sentence")),
+        ("enter", Has("is back in ")),
+        ("escape", Has("sort: threaded")),
+        ("alt+home", Lacks("alt+u undo")),
+        ("alt+u", Has("Undone: restore “In one sentence")),
+        ("alt+u", Has("Nothing was done here that can be undone")),
+    ];
+    go_through(&terminal, &steps, &mut pressed);
+}
+
+#[test]
 fn without_a_session_the_screens_let_one_be_picked() {
     let home = Home::new();
     for (words, title, seen) in [

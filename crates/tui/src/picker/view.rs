@@ -218,13 +218,12 @@ impl Picker {
         let asked = |before: &str, after: &str| {
             let room = width.saturating_sub(columns(before) + columns(after));
             let whole = title.as_ref().map_or(0, |title| columns(title) + 2);
-            let what = match &title {
-                Some(title) if !title.is_empty() && room >= whole.min(LEAST_TITLE) => {
-                    format!("“{}”", Line::new().text(title).cut(room - 2).to_text())
-                }
-                _ => meant(paths.len()),
+            let shown = title.as_ref().filter(|title| !title.is_empty() && room >= whole.min(LEAST_TITLE));
+            let what = match shown {
+                Some(title) => format!("“{}”", Line::new().text(title).cut(room - 2).to_text()),
+                None => meant(paths.len()),
             };
-            format!("{before}{what}{after}")
+            (format!("{before}{what}{after}"), shown.is_some())
         };
         let questions = match user {
             None => {
@@ -237,12 +236,13 @@ impl Picker {
             ],
         };
         // A shorter question is better than one that does not name the session.
-        let fits = |words: &&String| columns(words) <= width;
-        let names = |words: &&String| title.is_none() || words.contains('“');
-        let named = questions.iter().find(|words| fits(words) && names(words));
-        let question = named.or_else(|| questions.iter().find(fits)).or(questions.last()).cloned().unwrap_or_default();
+        let fits = |(words, _): &&(String, bool)| columns(words) <= width;
+        let best = questions.iter().filter(fits).find(|(_, has_title)| *has_title);
+        let question = best.or_else(|| questions.iter().find(fits)).or(questions.last());
+        let (question, _) = question.cloned().unwrap_or_default();
         let mut lines = vec![Line::new().ink(Ink::BAD, &question)];
-        if let Some(user) = user.filter(|_| is_roomy && Some(&question) != questions.first()) {
+        if let Some(user) = user.filter(|_| is_roomy && questions.first().is_some_and(|(first, _)| *first != question))
+        {
             lines.push(Line::new().ink(Ink::BAD, &format!("In use: {user}.")));
         }
         lines

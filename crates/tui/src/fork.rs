@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use sessile::{Cancel, EntryId, ForkMessage, ForkPosition, Outcome, SessionError, Sessions};
+use sessile::{Cancel, EntryId, ForkMessage, ForkPosition, OperationKind, Outcome, SessionError, Sessions};
 
 use crate::help::Help;
 use crate::hint;
@@ -81,7 +81,7 @@ impl Desk {
     }
 
     fn fork(&self, id: &EntryId) -> Result<ForkNews, SessionError> {
-        Ok(match forked(&self.sessions, &self.path, id, ForkPosition::Before)? {
+        Ok(match forked(&self.sessions, &self.path, id, ForkPosition::Before, OperationKind::Fork)? {
             Outcome::Cancelled { by } => ForkNews::Failed(vetoed(&by)),
             Outcome::Done(forked) => {
                 ForkNews::Forked { path: forked.session_file, text: forked.text.unwrap_or_default() }
@@ -267,6 +267,8 @@ mod tests {
         driver.press("up ctrl+p");
         assert_eq!(driver.part.selected, last - 1);
         driver.press("ctrl+n up enter");
+        let operation = driver.desk.sessions.operations().unwrap().pop().unwrap();
+        assert_eq!(operation.kind, OperationKind::Fork, "it can be undone");
         let Some(ForkOutcome::Forked { path: Some(path), text }) = driver.outcome else { panic!() };
         assert!(path.exists() && !text.is_empty());
     }

@@ -117,7 +117,7 @@ actions! {
     ToggleCost "app.tree.toggleCost" ["alt+s"] [Tree] "tokens and cost, up to here and of the branch";
     TreePictures "app.tree.pictures" ["alt+i"] [Tree] "look at the pictures of the entry";
 
-    Undo "app.undo" ["alt+u"] [Picker, Tree] "undo the last change";
+    Undo "app.undo" ["alt+u"] [Picker, Tree] "undo what was done last on this screen";
     Help "app.help" ["f1", "alt+?"] [Picker, Tree, Fork, Reader, Trash] "this help";
     Suspend "app.suspend" ["ctrl+z"] [Picker, Tree, Fork, Reader, Trash] "back to the shell for now";
 
@@ -244,7 +244,8 @@ impl Keymap {
 
     /// Explains why a key that changes something does nothing while the query is edited.
     pub(crate) fn while_editing(&self, key: Key) -> String {
-        format!("Editing the query: {} first, then {key}", self.hint(Action::Down))
+        let (up, down) = (self.hint(Action::Up), self.hint(Action::Down));
+        format!("Editing the query: {up} or {down} goes to the list, then {key}")
     }
 
     /// Returns the first key of an action, as shown to the user.

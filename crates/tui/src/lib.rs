@@ -26,6 +26,7 @@ mod testing;
 mod theme;
 mod trash;
 mod tree;
+mod undo;
 mod work;
 
 use std::io;
@@ -49,6 +50,7 @@ use trash::{Trash, TrashOutcome};
 use tree::Tree;
 pub use tree::TreeOutcome;
 pub use tree::desk::{HowToSumUp, SummingUp};
+use undo::History;
 
 /// Why the UI ended without an answer.
 #[derive(Debug, thiserror::Error)]
@@ -254,6 +256,7 @@ impl Ui {
             session_dir: self.session_dir.clone(),
             own_cwd: self.surroundings.current_dir(),
             own_home: self.surroundings.home(),
+            history: picker.history(),
         });
         loop {
             let failure = match self.run(picker, Arc::clone(&desk), terminal)? {
@@ -261,20 +264,26 @@ impl Ui {
                 Picked::Chosen(path) => return Ok(Some(path)),
                 Picked::Tree(path) => self.show_tree(path, terminal)?.failure,
                 Picked::Read(path) => self.show_reader(path, terminal)?,
-                Picked::Trash => self.show_trash(terminal).map(|()| None)?,
+                Picked::Trash => self.show_trash(picker.history(), terminal).map(|has_restored| {
+                    if has_restored {
+                        picker.forget_message();
+                    }
+                    None
+                })?,
             };
             picker.come_back(failure);
         }
     }
 
-    fn show_trash(&self, terminal: &mut Terminal) -> Result<(), TuiError> {
-        let desk = Arc::new(trash::Desk { sessions: self.sessions.clone() });
+    /// Shows the trash, for a screen with this history. Returns whether the user has brought a session back.
+    fn show_trash(&self, history: History, terminal: &mut Terminal) -> Result<bool, TuiError> {
+        let desk = Arc::new(trash::Desk { sessions: self.sessions.clone(), history });
         let mut trash = Trash::new(Arc::clone(&self.keymap), self.home());
         while let TrashOutcome::Read(file) = self.run(&mut trash, Arc::clone(&desk), terminal)? {
             let failure = self.show_reader(file, terminal)?;
             trash.come_back(failure);
         }
-        Ok(())
+        Ok(trash.has_restored())
     }
 
     fn show_fork(&self, path: PathBuf, terminal: &mut Terminal) -> Result<ForkOutcome, TuiError> {

@@ -21,6 +21,7 @@ use crate::keymap::{Action, Keymap};
 use crate::paint::{Canvas, Line};
 use crate::part::{Effect, Effects, Event, Part};
 use crate::status::Status;
+use crate::undo::History;
 use arrange::{Row, Sort, View};
 use job::{PickerJob, PickerNews, SEARCH};
 use view::Layout;
@@ -155,7 +156,8 @@ pub(crate) struct Picker {
     previewed: Option<(PathBuf, Vec<Line>)>,
     preview_wanted: Option<PathBuf>,
     preview_top: usize,
-    last_operation: Option<String>,
+    /// What was done here and can be undone.
+    history: History,
     mode: Mode,
     status: Status,
 }
@@ -197,7 +199,7 @@ impl Picker {
             previewed: None,
             preview_wanted: None,
             preview_top: 0,
-            last_operation: None,
+            history: History::default(),
             mode: Mode::List,
             status: Status::default(),
         }
@@ -236,6 +238,16 @@ impl Picker {
         // Other screens may have changed sessions, so the lists are read again.
         self.lists.iter_mut().for_each(|listed| listed.has_begun = false);
         self.preview_wanted = None;
+    }
+
+    /// What was done here and can be undone.
+    pub(crate) fn history(&self) -> History {
+        self.history.clone()
+    }
+
+    /// Drops what was said last, because it is no longer true.
+    pub(crate) fn forget_message(&mut self) {
+        self.status = Status::default();
     }
 
     fn listed(&self, scope: Scope) -> &Listed {
@@ -413,11 +425,10 @@ impl Picker {
                 self.pins = pins;
                 self.arrange()
             }
-            PickerNews::Changed { words, operation, is_undo } => {
-                self.last_operation = operation.or_else(|| self.last_operation.take().filter(|_| !is_undo));
+            PickerNews::Changed { words, can_undo } => {
                 let undo = self.keymap.hint(Action::Undo);
-                let hint = if self.last_operation.is_some() { format!(" · {undo} undo") } else { String::new() };
-                self.status.say(format!("{words}{hint}"), self.now_ms, 5);
+                let hint = if can_undo { format!(" · {undo} undo") } else { String::new() };
+                self.status.say(format!("{words}{hint}"), self.now_ms, 8);
                 self.marks.clear();
                 let scope = self.scope;
                 self.listed_mut(scope).has_begun = false;

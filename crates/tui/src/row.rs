@@ -3,10 +3,17 @@
 //! The title comes first and the age is never cut. The text between them gets the remaining room and is cut from the
 //! left, because paths differ at their end.
 
+use sessile::SessionInfo;
 use sessile_display::columns;
 
 use crate::paint::Line;
 use crate::theme::Ink;
+
+/// Returns the title of a session on one line: its name, or else its first message.
+pub(crate) fn title(info: &SessionInfo) -> String {
+    let text = info.name.as_ref().unwrap_or(&info.first_message).to_str();
+    text.replace(|char: char| char.is_ascii_control(), " ").trim().to_owned()
+}
 
 /// Minimum columns for an excerpt.
 const LEAST_EXCERPT: usize = 10;

@@ -17,7 +17,7 @@ use crate::theme::Theme;
 /// A screen driven by a test.
 pub(crate) struct Driver<P: Part> {
     pub(crate) part: P,
-    desk: Arc<<P::Job as Job>::Desk>,
+    pub(crate) desk: Arc<<P::Job as Job>::Desk>,
     size: (u16, u16),
     pub(crate) outcome: Option<P::Outcome>,
     pub(crate) copied: Vec<String>,

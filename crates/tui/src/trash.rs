@@ -17,9 +17,10 @@ use crate::paint::{Canvas, Line};
 use crate::part::{CHANGES, Effect, Effects, Event, Job, Lane, MouseAct, Part};
 use crate::picker::job::told;
 use crate::picker::view::short_path;
-use crate::row::Parts;
+use crate::row::{Parts, title};
 use crate::status::Status;
 use crate::theme::Ink;
+use crate::undo::History;
 
 /// The result of the trash screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +33,8 @@ pub(crate) enum TrashOutcome {
 
 pub(crate) struct Desk {
     pub(crate) sessions: Sessions,
+    /// What can be undone on the screen from which the trash was opened.
+    pub(crate) history: History,
 }
 
 #[derive(Debug)]
@@ -75,9 +78,7 @@ impl Job for TrashJob {
     fn run(self, desk: &Desk, cancel: &Cancel, tell: &mut dyn FnMut(TrashNews)) {
         let done = match self {
             Self::Load => desk.load(cancel, tell),
-            Self::Restore { deleted, words } => {
-                desk.sessions.restore_deleted(&deleted).map(|_| tell(TrashNews::Restored(words)))
-            }
+            Self::Restore { deleted, words } => desk.restore(&deleted).map(|()| tell(TrashNews::Restored(words))),
         };
         match done {
             Ok(()) | Err(SessionError::Cancelled) => {}
@@ -87,6 +88,17 @@ impl Job for TrashJob {
 }
 
 impl Desk {
+    fn restore(&self, deleted: &InTrash) -> Result<(), SessionError> {
+        let operation = self.sessions.restore_deleted(deleted)?;
+        let is_left = |it: &InTrash| it.operation == deleted.operation;
+        if !self.sessions.in_trash().is_ok_and(|all| all.iter().any(is_left)) {
+            // To undo the deletion would change nothing any more.
+            self.history.forget(&deleted.operation);
+        }
+        self.history.push(Some(&operation));
+        Ok(())
+    }
+
     fn load(&self, cancel: &Cancel, tell: &mut dyn FnMut(TrashNews)) -> Result<(), SessionError> {
         let list = self.sessions.in_trash()?;
         tell(TrashNews::Listed(list.clone()));
@@ -111,9 +123,7 @@ struct Deleted {
 
 impl Deleted {
     fn title(&self) -> String {
-        let text = self.info.as_ref().map(|info| info.name.as_ref().unwrap_or(&info.first_message).to_str());
-        let text = text.map(|text| text.replace(|char: char| char.is_ascii_control(), " ").trim().to_owned());
-        text.filter(|text| !text.is_empty()).unwrap_or_else(|| self.it.session.id.clone())
+        self.info.as_ref().map(title).filter(|text| !text.is_empty()).unwrap_or_else(|| self.it.session.id.clone())
     }
 
     /// Returns the session's directory.
@@ -135,6 +145,7 @@ pub(crate) struct Trash {
     /// The indexes of the sessions shown.
     shown: Vec<usize>,
     selected: usize,
+    has_restored: bool,
     help: Option<Help>,
     status: Status,
 }
@@ -153,6 +164,7 @@ impl Trash {
             query: Input::default(),
             shown: Vec::new(),
             selected: 0,
+            has_restored: false,
             help: None,
             status: Status::default(),
         }
@@ -163,6 +175,10 @@ impl Trash {
         if let Some(words) = failure {
             self.status.complain(words, self.now_ms);
         }
+    }
+
+    pub(crate) fn has_restored(&self) -> bool {
+        self.has_restored
     }
 
     fn list(&self) -> Rect {
@@ -259,6 +275,7 @@ impl Trash {
                 self.choose();
             }
             TrashNews::Restored(words) => {
+                self.has_restored = true;
                 self.status.say(words, self.now_ms, 8);
                 return vec![Effect::Do(TrashJob::Load)];
             }
@@ -402,10 +419,14 @@ mod tests {
             Self { _dir: dir, sessions, paths }
         }
 
+        fn desk(&self) -> Desk {
+            Desk { sessions: self.sessions.clone(), history: History::default() }
+        }
+
         fn trash(&self) -> Driver<Trash> {
             let environment = self.sessions.environment();
             let trash = Trash::new(Arc::new(Keymap::default()), environment.home().to_string_lossy().into_owned());
-            let mut driver = Driver::new(trash, Desk { sessions: self.sessions.clone() }, |_| false);
+            let mut driver = Driver::new(trash, self.desk(), |_| false);
             driver.happen(Event::Clock(environment.now_ms()));
             driver
         }
@@ -445,6 +466,25 @@ mod tests {
         assert_eq!((driver.part.shown.len(), driver.outcome.as_ref()), (2, None), "the query is closed first");
         driver.press("escape");
         assert_eq!(driver.outcome, Some(TrashOutcome::Back));
+    }
+
+    /// The screen from which the trash was opened undoes the deletion as long as something of it is left.
+    #[test]
+    fn a_deletion_that_is_restored_is_not_undone_again() {
+        let store = Store::new();
+        let mut driver = store.trash();
+        let deletion = driver.part.chosen().unwrap().it.operation.clone();
+        driver.desk.history.push(Some(&deletion));
+        assert!(!driver.part.has_restored());
+        for n_operations in [2, 3, 3] {
+            driver.press("enter");
+            assert_eq!(driver.desk.history.len(), n_operations);
+        }
+        assert!(driver.part.has_restored() && store.paths.iter().all(|path| path.exists()));
+        for n_left in (0..3).rev() {
+            drop(driver.desk.history.undo(&store.sessions));
+            assert_eq!(store.paths.iter().filter(|path| path.exists()).count(), n_left, "the restores are undone");
+        }
     }
 
     #[test]
@@ -517,7 +557,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let sessions = sessile::write_sample(dir.path()).unwrap().sessions();
         let trash = Trash::new(Arc::new(Keymap::default()), "/home/u".to_owned());
-        let mut driver = Driver::new(trash, Desk { sessions }, |_| false);
+        let mut driver = Driver::new(trash, Desk { sessions, history: History::default() }, |_| false);
         assert!(driver.screen().join("\n").contains("The trash is empty"), "{:#?}", driver.screen());
         driver.press("enter ctrl+o down up pageDown");
         assert_eq!((n_deleted(&driver), driver.outcome.as_ref()), (0, None));

@@ -86,7 +86,6 @@ enum Mode {
 const CHOICES: [&str; 3] = ["No summary", "Summarise what is left", "Summarise, with instructions"];
 
 /// Their indexes.
-const NO_SUMMARY: usize = 0;
 const SUMMARY: usize = 1;
 const INSTRUCTIONS: usize = 2;
 
@@ -139,7 +138,6 @@ pub(crate) struct Tree {
     /// Whether the user leaves branches without being asked how.
     skips_menu: bool,
     draws_pictures: bool,
-    last_operation: Option<String>,
     outcome: TreeOutcome,
     mode: Mode,
     status: Status,
@@ -181,7 +179,6 @@ impl Tree {
             sought: String::new(),
             skips_menu: false,
             draws_pictures: false,
-            last_operation: None,
             outcome: TreeOutcome::default(),
             mode: Mode::Tree,
             status: Status::default(),
@@ -374,9 +371,15 @@ impl Tree {
                 self.mode = Mode::Compared { title, left, right, top: 0 };
                 Vec::new()
             }
-            TreeNews::Changed { words, operation, editor_text } => self.changed(words, operation, editor_text),
-            TreeNews::Forked { path, words } => {
-                self.status.say(words.as_str(), self.now_ms, 8);
+            TreeNews::Changed { words, can_undo, editor_text } => self.changed(words, can_undo, editor_text),
+            TreeNews::Undone { words, gone } => {
+                if self.outcome.forked.as_ref().is_some_and(|path| gone.contains(path)) {
+                    self.outcome.forked = None;
+                }
+                self.changed(words, false, None)
+            }
+            TreeNews::Forked { path, words, can_undo } => {
+                self.say_done(&words, can_undo);
                 (self.outcome.forked, self.outcome.done) = (path, Some(words));
                 Vec::new()
             }
@@ -399,14 +402,18 @@ impl Tree {
         }
     }
 
-    fn changed(&mut self, words: String, operation: Option<String>, text: Option<String>) -> Effects<Self> {
+    /// Says what was done, and how to undo it.
+    fn say_done(&mut self, words: &str, can_undo: bool) {
+        let undo = self.keymap.hint(Action::Undo);
+        let hint = if can_undo { format!(" · {undo} undo") } else { String::new() };
+        self.status.say(format!("{words}{hint}"), self.now_ms, 8);
+    }
+
+    fn changed(&mut self, words: String, can_undo: bool, text: Option<String>) -> Effects<Self> {
         if matches!(self.mode, Mode::Summarising { .. }) {
             self.mode = Mode::Tree;
         }
-        let undo = self.keymap.hint(Action::Undo);
-        let hint = if operation.is_some() { format!(" · {undo} undo") } else { String::new() };
-        self.status.say(format!("{words}{hint}"), self.now_ms, 5);
-        self.last_operation = operation;
+        self.say_done(&words, can_undo);
         if text.is_some() {
             self.outcome.editor_text = text;
         }

@@ -105,12 +105,12 @@ fn every_key_of_the_picker() {
         ("alt+end", Chosen("In one sentence")),
         ("ctrl+backspace", Has("to the trash?")),
         ("n", Lacks("to the trash?")),
-        ("alt+z", Lacks("In one sentence")),
-        ("alt+u", Has("In one sentence")),
+        ("alt+z", Has("1 archived: shift+alt+z")),
+        ("alt+u", Has("  In one sentence")),
         ("alt+end", Chosen("In one sentence")),
         ("ctrl+d", Has("to the trash?")),
         ("y", Lacks("In one sentence")),
-        ("alt+u", Has("In one sentence")),
+        ("alt+u", Has("  In one sentence")),
         ("alt+end", Chosen("In one sentence")),
         ("ctrl+d", Has("to the trash?")),
         ("enter", Lacks("In one sentence")),
@@ -175,6 +175,41 @@ fn every_key_of_the_trash() {
     terminal.wait("the session", |it| it.text().contains("In one sentence"));
     pressed.insert("ctrl+z".to_owned());
     assert_all("Trash", &pressed);
+}
+
+#[test]
+fn only_what_was_done_on_a_screen_is_undone_there() {
+    let home = Home::new();
+    let cloned = home.plain(&["clone", "@1"]).output().unwrap();
+    let path = String::from_utf8(cloned.stdout).unwrap().trim().to_owned();
+    let mut pressed = BTreeSet::new();
+    let mut terminal = home.run(&["tree", "-i", &path]);
+    terminal.wait("the tree", |it| it.chosen().contains("CHANGELOG"));
+    // The clone that is shown was the last operation of all.
+    let steps = [
+        ("alt+u", Has("Nothing was done here that can be undone")),
+        ("alt+c", Has("Cloned to")),
+        ("alt+u", Has("Undone: clone “High water an hour early”; `sessile undo ")),
+    ];
+    go_through(&terminal, &steps, &mut pressed);
+    terminal.press("escape");
+    assert!(terminal.wait_for_end().success() && std::path::Path::new(&path).exists());
+    let terminal = home.run(&["resume"]);
+    terminal.wait("the list", |it| it.chosen().contains("High water") && it.text().contains("◉ here"));
+    let steps = [
+        ("alt+u", Has("Nothing was done here that can be undone")),
+        ("alt+end", Chosen("In one sentence")),
+        ("ctrl+d", Has("Move “In one sentence")),
+        ("y", Lacks("In one sentence")),
+        ("alt+home", Has("Session moved to the trash · alt+u undo")),
+        ("alt+r", Chosen("In one sentence")),
+        ("enter", Has("is back in ")),
+        ("escape", Has("sort: threaded")),
+        ("alt+home", Lacks("alt+u undo")),
+        ("alt+u", Has("Undone: restore “In one sentence")),
+        ("alt+u", Has("Nothing was done here that can be undone")),
+    ];
+    go_through(&terminal, &steps, &mut pressed);
 }
 
 #[test]
@@ -383,7 +418,7 @@ fn every_key_of_the_tree() {
         ("down", Chosen("tidepool day")),
         ("enter", Has("No summary")),
         ("escape", Has("Session tree")),
-        ("alt+c", Has("Forked to")),
+        ("alt+c", Has("Cloned to")),
     ];
     go_through(&terminal, &steps, &mut pressed);
     pressed.insert("ctrl+z".to_owned());

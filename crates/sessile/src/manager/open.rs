@@ -513,9 +513,9 @@ impl SessionManager {
             return self.session.store_now(&self.world);
         };
         let recording = Recording::begin(&self.world, kind, 1, None)?;
-        let place = SessionPlace { path, id: self.session_id() };
-        recording
-            .step(&Step::Create { session: place, length: 0, source: None }, || self.session.store_now(&self.world))?;
+        let session = SessionPlace { path, id: self.session_id() };
+        let step = Step::Create { session, length: self.session.awaited_length(), source: None };
+        recording.step(&step, || self.session.store_now(&self.world))?;
         recording.done();
         Ok(())
     }

@@ -360,6 +360,14 @@ impl Session {
         Ok(self.create_file(world, b"")?)
     }
 
+    /// The length that the file of an awaited session will have.
+    pub(crate) fn awaited_length(&self) -> u64 {
+        match &self.backing {
+            Backing::Awaited { log, .. } => log.bytes().len() as u64,
+            Backing::Memory(_) | Backing::File { .. } => 0,
+        }
+    }
+
     /// Adds written lines to the outline, and makes the last one the leaf.
     fn take(&mut self, world: &World, lines: &[u8], offset: u64) {
         let mut ids = Migrated(world.environment());

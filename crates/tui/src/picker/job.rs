@@ -19,6 +19,8 @@ use super::arrange::{Row, View, arrange};
 use super::preview::preview;
 use crate::paint::Line;
 use crate::part::{CHANGES, Job, Lane};
+use crate::row::title;
+use crate::undo::{History, Undo, quoted};
 
 /// The resources of the jobs.
 pub(crate) struct Desk {
@@ -29,6 +31,7 @@ pub(crate) struct Desk {
     /// The user's directory, which differs from the working directory of a made-up store.
     pub(crate) own_cwd: PathBuf,
     pub(crate) own_home: PathBuf,
+    pub(crate) history: History,
 }
 
 #[derive(Debug)]
@@ -80,7 +83,8 @@ pub(crate) enum PickerJob {
         /// A directory as the user typed it.
         to: String,
     },
-    Undo(Option<String>),
+    /// Undoes what was done last on this screen.
+    Undo,
 }
 
 #[derive(Debug)]
@@ -118,11 +122,10 @@ pub(crate) enum PickerNews {
         used: HashMap<PathBuf, Vec<SessionUser>>,
     },
     Pins(HashSet<String>),
-    /// Something was changed: the message to show, and the operation to undo.
+    /// Something was changed: the message to show, and whether it can be undone.
     Changed {
         words: String,
-        operation: Option<String>,
-        is_undo: bool,
+        can_undo: bool,
     },
     Failed(String),
 }
@@ -151,7 +154,7 @@ impl Job for PickerJob {
             | Self::Delete { .. }
             | Self::Move { .. }
             | Self::Export { .. }
-            | Self::Undo(_) => CHANGES,
+            | Self::Undo => CHANGES,
         }
     }
 
@@ -193,7 +196,10 @@ impl Job for PickerJob {
             Self::Delete { paths } => desk.delete(&paths, tell),
             Self::Move { paths, to } => desk.relocate(&paths, &to, tell),
             Self::Export { paths, to } => desk.export(&paths, &to, tell),
-            Self::Undo(operation) => desk.undo(operation.as_deref(), tell),
+            Self::Undo => {
+                desk.undo(tell);
+                Ok(())
+            }
         };
         match done {
             Err(SessionError::Cancelled) | Ok(()) => {}
@@ -289,10 +295,15 @@ impl Desk {
         }
     }
 
+    /// Notes what was done, and tells it.
+    fn changed(&self, words: String, operation: Option<&String>, tell: &mut dyn FnMut(PickerNews)) {
+        self.history.push(operation);
+        tell(PickerNews::Changed { words, can_undo: operation.is_some() });
+    }
+
     fn rename(&self, path: &Path, name: &str, tell: &mut dyn FnMut(PickerNews)) -> Result<(), SessionError> {
         let renamed = self.sessions.rename(path, Some(name), false)?;
-        let words = format!("Renamed to {name}");
-        tell(PickerNews::Changed { words, operation: renamed.operation, is_undo: false });
+        self.changed(format!("Renamed to {name}"), renamed.operation.as_ref(), tell);
         Ok(())
     }
 
@@ -303,9 +314,12 @@ impl Desk {
         tell: &mut dyn FnMut(PickerNews),
     ) -> Result<(), SessionError> {
         let (operation, n_sessions) = self.sessions.archive_sessions(paths, is_archived)?;
-        let what = if n_sessions == 1 { "Session".to_owned() } else { format!("{n_sessions} sessions") };
+        let what = match paths {
+            [path] => self.sessions.row(path).map_or_else(|_| "Session".to_owned(), |info| quoted(&title(&info))),
+            _ => counted(n_sessions, "session", "sessions"),
+        };
         let words = format!("{what} {}", if is_archived { "archived" } else { "out of the archive" });
-        tell(PickerNews::Changed { words, operation, is_undo: false });
+        self.changed(words, operation.as_ref(), tell);
         Ok(())
     }
 
@@ -316,17 +330,19 @@ impl Desk {
             1 => "Session moved to the trash".to_owned(),
             n_sessions => format!("{n_sessions} sessions moved to the trash"),
         };
-        tell(PickerNews::Changed { words, operation: deleted.operation, is_undo: false });
+        self.changed(words, deleted.operation.as_ref(), tell);
         Ok(())
     }
 
     fn relocate(&self, paths: &[PathBuf], to: &Path, tell: &mut dyn FnMut(PickerNews)) -> Result<(), SessionError> {
-        let mut operation = None;
+        let mut can_undo = false;
         for path in paths {
-            operation = self.sessions.move_session(path, to, false)?.operation;
+            let moved = self.sessions.move_session(path, to, false)?;
+            self.history.push(moved.operation.as_ref());
+            can_undo |= moved.operation.is_some();
         }
         let words = format!("{} moved to {}", counted(paths.len(), "session", "sessions"), to.display());
-        tell(PickerNews::Changed { words, operation, is_undo: false });
+        tell(PickerNews::Changed { words, can_undo });
         Ok(())
     }
 
@@ -354,15 +370,15 @@ impl Desk {
             }
         }
         let words = format!("{} exported to {}", counted(paths.len(), "session", "sessions"), to.display());
-        tell(PickerNews::Changed { words, operation: None, is_undo: false });
+        tell(PickerNews::Changed { words, can_undo: false });
         Ok(())
     }
 
-    fn undo(&self, operation: Option<&str>, tell: &mut dyn FnMut(PickerNews)) -> Result<(), SessionError> {
-        let undone = self.sessions.undo(operation, false)?;
-        let words = format!("Undone: {}", undone.operation.kind.word());
-        tell(PickerNews::Changed { words, operation: None, is_undo: true });
-        Ok(())
+    fn undo(&self, tell: &mut dyn FnMut(PickerNews)) {
+        tell(match self.history.undo(&self.sessions) {
+            Undo::Done { words, .. } => PickerNews::Changed { words, can_undo: false },
+            Undo::Failed(words) => PickerNews::Failed(words),
+        });
     }
 }
 

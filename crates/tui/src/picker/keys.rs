@@ -193,7 +193,7 @@ impl Picker {
                 self.marks = if self.marks == all { HashSet::new() } else { all };
                 Vec::new()
             }
-            Action::Undo => vec![Effect::Do(PickerJob::Undo(self.last_operation.take()))],
+            Action::Undo => vec![Effect::Do(PickerJob::Undo)],
             Action::Help => {
                 self.mode = Mode::Help(Help::of(Where::Picker));
                 Vec::new()

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use sessile::entry::Payload;
+use sessile::archive::Mark;
+use sessile::entry::{Entry, Payload};
 use sessile::head::Role;
 use sessile::message::Message;
 use sessile::{SessionInfo, SessionManager, Sessions};
@@ -89,7 +90,7 @@ fn inside(session: &SessionManager, width: usize, lines: &mut Vec<Line>) -> Resu
         let labels = labels.iter().fold(Line::new(), |line, label| line.ink(Ink::NAMED, &format!("[{label}] ")));
         lines.push(labels.cut(width));
     }
-    if let Some(leaf) = session.leaf_entry()? {
+    if let Some(leaf) = last_entry(session)? {
         let words = entry_words(&leaf, &Calls::default());
         let line = Line::new().ink(Ink::DIM, "at ").ink(Ink::of(words.tone), &words.lead).text(&words.text);
         lines.push(line.cut(width));
@@ -110,6 +111,18 @@ fn inside(session: &SessionManager, width: usize, lines: &mut Vec<Line>) -> Resu
         }
     }
     Ok(())
+}
+
+/// Returns the last entry on the path to the leaf that is not an archive mark.
+fn last_entry(session: &SessionManager) -> Result<Option<Entry>, sessile::SessionError> {
+    let id = session.session_id();
+    for row in session.path(None).into_iter().rev().take(MOST_CLIMBED) {
+        let entry = session.entry_at(row)?;
+        if Mark::of(entry.raw(), &id).is_none() {
+            return Ok(Some(entry));
+        }
+    }
+    Ok(None)
 }
 
 /// Returns the last message with this role on the path to the leaf.

@@ -30,7 +30,8 @@ impl Store {
         let cwd = environment.current_dir();
         let picker = Picker::new(Arc::new(Keymap::default()), home, None, true);
         let (own_cwd, own_home) = (self.dir.path().join("own"), self.dir.path().join("own/home"));
-        let desk = Desk { sessions: self.sessions.clone(), cwd, session_dir: None, own_cwd, own_home };
+        let (sessions, history) = (self.sessions.clone(), picker.history());
+        let desk = Desk { sessions, cwd, session_dir: None, own_cwd, own_home, history };
         let mut driver = Driver::new(picker, desk, |job| matches!(job, PickerJob::Watch));
         driver.happen(Event::Clock(environment.now_ms()));
         driver
@@ -65,8 +66,9 @@ fn made_up(rows: &[MadeUp<'_>]) -> Vec<SessionInfo> {
 fn over(here: Vec<SessionInfo>, all: Vec<SessionInfo>, current: Option<&str>) -> Driver<Picker> {
     let sessions = Sessions::new(Still { home: PathBuf::from("/home/u") });
     let own = PathBuf::from("/w/own");
-    let desk = Desk { sessions, cwd: PathBuf::from("/w/proj"), session_dir: None, own_cwd: own.clone(), own_home: own };
     let picker = Picker::new(Arc::new(Keymap::default()), "/home/u".to_owned(), current.map(PathBuf::from), false);
+    let (cwd, history) = (PathBuf::from("/w/proj"), picker.history());
+    let desk = Desk { sessions, cwd, session_dir: None, own_cwd: own.clone(), own_home: own, history };
     let is_reading = |job: &PickerJob| {
         matches!(job, PickerJob::Load(_) | PickerJob::Watch | PickerJob::Search { .. } | PickerJob::Texts(_))
     };
@@ -250,6 +252,110 @@ fn sessions_are_renamed_deleted_and_brought_back() {
 }
 
 #[test]
+fn only_what_was_done_in_this_picker_is_undone() {
+    let store = Store::new();
+    let mut driver = store.picker();
+    let paths: Vec<PathBuf> = driver.part.shown.iter().map(|session| session.path.clone()).collect();
+    // Another process deletes and renames.
+    store.sessions.delete(&paths[..1], sessile::Deletion::ToTrash, false).unwrap();
+    store.sessions.rename(&paths[1], Some("Theirs"), false).unwrap();
+    let n_operations = || store.sessions.operations().unwrap().len();
+    let n_before = n_operations();
+    driver.press("alt+u");
+    let words = "Nothing was done here that can be undone; `sessile undo --list` shows earlier operations";
+    assert!(driver.screen()[1].contains(words), "{:#?}", driver.screen());
+    assert_eq!(n_operations(), n_before);
+    // What was done here is undone in turn, newest first, and named.
+    let mut driver = store.picker();
+    driver.press("down ctrl+r ctrl+u Ours enter ctrl+d");
+    let path = driver.part.chosen().unwrap().path.clone();
+    assert!(driver.screen()[1].contains("Move “Ours” to the trash?"), "{:#?}", driver.screen());
+    driver.press("y");
+    driver.press("alt+u");
+    let head = driver.screen()[1..3].concat();
+    assert!(head.starts_with("Undone: delete “Ours”; `sessile undo ") && head.contains("does it again"), "{head}");
+    assert!(path.exists());
+    driver.press("alt+u");
+    assert!(driver.screen()[1].starts_with("Undone: name “Ours”"), "{:#?}", driver.screen());
+    driver.press("alt+u");
+    assert!(driver.screen()[1].contains("Nothing was done here"), "{:#?}", driver.screen());
+    assert!(path.exists() && !paths[0].exists());
+}
+
+#[test]
+fn a_session_that_was_restored_in_the_trash_is_not_restored_again() {
+    let store = Store::new();
+    let mut driver = store.picker();
+    driver.press("down ctrl+d y");
+    assert!(driver.screen()[1].contains("alt+u undo"), "{:#?}", driver.screen());
+    let trash = crate::trash::Trash::new(Arc::new(Keymap::default()), String::new());
+    let desk = crate::trash::Desk { sessions: store.sessions.clone(), history: driver.part.history() };
+    let mut trash = Driver::new(trash, desk, |_| false);
+    let path = trash.press("enter").desk.sessions.operations().unwrap().pop().unwrap().steps[0].session().path.clone();
+    assert!(path.exists() && trash.part.has_restored());
+    driver.part.forget_message();
+    driver.part.come_back(None);
+    assert!(!driver.screen()[1].contains("undo"), "{:#?}", driver.screen());
+    driver.press("alt+u");
+    assert!(driver.screen()[1].contains("Undone: restore “"), "{:#?}", driver.screen());
+    assert!(!path.exists());
+    driver.press("alt+u");
+    assert!(driver.screen()[1].contains("Nothing was done here"), "{:#?}", driver.screen());
+}
+
+#[test]
+fn a_question_names_what_goes_to_the_trash() {
+    let list = made_up(&[
+        ("/s/a", "x", Some("The tide tables of the whole coast, by harbour"), 0, None, "/p"),
+        ("/s/b", "two", None, 60_000, None, "/p"),
+    ]);
+    let mut driver = over(list.clone(), list, None);
+    for (width, words) in [
+        (80, "Move “The tide tables of the whole coast, by harbour” to the trash? y yes · n no"),
+        (70, "Move “The tide tables of the whole coast,…” to the trash? y yes · n no"),
+        (40, "Trash “The tide tables o…”? y yes · n no"),
+        (30, "Trash the session? y yes · n no"),
+    ] {
+        driver.resize(width, 24).press("ctrl+d");
+        assert!(words.starts_with(driver.screen()[1].trim_end_matches('…')), "{width}: {:#?}", driver.screen());
+        driver.press("n");
+    }
+    driver.resize(80, 24).press("alt+a ctrl+d");
+    assert!(driver.screen()[1].starts_with("Move 2 sessions to the trash?"), "{:#?}", driver.screen());
+}
+
+#[test]
+fn what_is_archived_is_named_and_the_mark_is_not_what_was_said_last() {
+    let store = Store::new();
+    let mut driver = store.picker();
+    driver.resize(160, 48);
+    let preview = |driver: &Driver<Picker>| driver.screen().join("\n");
+    let path = driver.part.chosen().unwrap().path.clone();
+    driver.press("alt+z");
+    assert!(driver.screen()[1].starts_with("“High water an hour early” archived"), "{:#?}", driver.screen());
+    driver.happen(Event::Clock(driver.part.now_ms + 60_000)).press("shift+alt+z");
+    assert_eq!(driver.part.chosen().unwrap().path, path);
+    assert!(driver.screen()[2].contains("alt+z out of the archive"), "{:#?}", driver.screen());
+    assert!(
+        preview(&driver).contains("at assistant: ") && !preview(&driver).contains("sessile.archive"),
+        "{}",
+        preview(&driver)
+    );
+    driver.press("alt+z");
+    assert!(driver.screen()[1].starts_with("“High water an hour early” out of the archive"), "{:#?}", driver.screen());
+}
+
+#[test]
+fn the_words_about_an_edited_query_are_true() {
+    let store = Store::new();
+    let mut driver = store.picker();
+    driver.resize(80, 24).press("tab harmonic ctrl+d");
+    assert_eq!(driver.screen()[1].trim_end(), "Editing the query: ↑ or ↓ goes to the list, then ctrl+d");
+    driver.press("up ctrl+d");
+    assert!(matches!(driver.part.mode, super::Mode::Confirm(_)) && driver.part.selected == 0);
+}
+
+#[test]
 fn pins_stand_at_the_top_and_are_remembered() {
     let dir = tempfile::tempdir().unwrap();
     let sessions = Sessions::new(Still { home: dir.path().to_path_buf() });
@@ -410,7 +516,7 @@ fn archived_sessions_are_folded_away_and_come_back() {
     driver.press("tab");
     let (n_rows, first) = (driver.part.rows.len(), driver.part.chosen().unwrap().path.clone());
     driver.press("alt+z");
-    assert!(driver.screen()[1].contains("Session archived · alt+u undo"), "{:#?}", driver.screen());
+    assert!(driver.screen()[1].contains(" archived · alt+u undo"), "{:#?}", driver.screen());
     assert_eq!(driver.part.rows.len(), n_rows - 1);
     assert_ne!(driver.part.chosen().unwrap().path, first);
     let foot = |driver: &Driver<Picker>| driver.screen().last().unwrap().clone();
@@ -447,7 +553,7 @@ fn what_changes_something_is_not_done_while_a_query_is_edited() {
         assert!(driver.part.is_editing);
         driver.press(key);
         assert!(matches!(driver.part.mode, super::Mode::List), "{key}");
-        assert!(driver.part.pins.is_empty() && driver.part.last_operation.is_some(), "{key}");
+        assert!(driver.part.pins.is_empty() && driver.part.history.len() == 1, "{key}");
         let is_told = driver.screen()[1].contains("Editing the query");
         assert_eq!(is_told, key != "ctrl+backspace", "{key}: {:?}", driver.screen());
         driver.happen(Event::Clock(driver.part.now_ms + 60_000)).press("escape escape");

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use ratatui_core::layout::Rect;
 use sessile::text::excerpt::Excerpt;
+use sessile_display::columns;
 use sessile_display::measure::age;
 
 use super::arrange::{Row, Sort};
@@ -11,7 +12,7 @@ use super::job::NOT_AN_EXPRESSION;
 use super::{Mode, Picker, Purpose, Question, Scope};
 use crate::keymap::Action;
 use crate::paint::{Canvas, Line};
-use crate::row::Parts;
+use crate::row::{Parts, title};
 use crate::theme::Ink;
 use crate::{hint, prompt};
 
@@ -193,7 +194,7 @@ impl Picker {
         let second = told(&[
             (Action::Rename, "rename"),
             (Action::Delete, "delete"),
-            (Action::Archive, "archive"),
+            (Action::Archive, if self.shows_archived { "out of the archive" } else { "archive" }),
             (Action::OpenTrash, "trash"),
             (Action::ToggleNamed, "named"),
             (Action::TogglePath, "paths"),
@@ -210,19 +211,38 @@ impl Picker {
     fn deletion_question(&self, paths: &[PathBuf], width: usize, is_roomy: bool) -> Vec<Line> {
         let user = paths.iter().filter_map(|path| self.users.get(path)).flatten().next();
         let answers = "y yes · n no";
-        let what = meant(paths.len());
+        let title = match paths {
+            [path] => self.shown.iter().find(|session| session.path == *path).map(title),
+            _ => None,
+        };
+        let asked = |before: &str, after: &str| {
+            let room = width.saturating_sub(columns(before) + columns(after));
+            let whole = title.as_ref().map_or(0, |title| columns(title) + 2);
+            let shown = title.as_ref().filter(|title| !title.is_empty() && room >= whole.min(LEAST_TITLE));
+            let what = match shown {
+                Some(title) => format!("“{}”", Line::new().text(title).cut(room - 2).to_text()),
+                None => meant(paths.len()),
+            };
+            (format!("{before}{what}{after}"), shown.is_some())
+        };
         let questions = match user {
-            None => vec![format!("Move {what} to the trash? {answers}"), format!("Trash {what}? {answers}")],
+            None => {
+                vec![asked("Move ", &format!(" to the trash? {answers}")), asked("Trash ", &format!("? {answers}"))]
+            }
             Some(user) => vec![
-                format!("Move {what} to the trash? In use: {user}. {answers}"),
-                format!("In use! Move {what} to the trash? {answers}"),
-                format!("In use! Trash {what}? {answers}"),
+                asked("Move ", &format!(" to the trash? In use: {user}. {answers}")),
+                asked("In use! Move ", &format!(" to the trash? {answers}")),
+                asked("In use! Trash ", &format!("? {answers}")),
             ],
         };
-        let fits = |words: &&String| Line::new().text(words).columns() <= width;
-        let question = questions.iter().find(fits).or(questions.last()).cloned().unwrap_or_default();
+        // A shorter question is better than one that does not name the session.
+        let fits = |(words, _): &&(String, bool)| columns(words) <= width;
+        let best = questions.iter().filter(fits).find(|(_, has_title)| *has_title);
+        let question = best.or_else(|| questions.iter().find(fits)).or(questions.last());
+        let (question, _) = question.cloned().unwrap_or_default();
         let mut lines = vec![Line::new().ink(Ink::BAD, &question)];
-        if let Some(user) = user.filter(|_| is_roomy && Some(&question) != questions.first()) {
+        if let Some(user) = user.filter(|_| is_roomy && questions.first().is_some_and(|(first, _)| *first != question))
+        {
             lines.push(Line::new().ink(Ink::BAD, &format!("In use: {user}.")));
         }
         lines
@@ -296,9 +316,8 @@ impl Picker {
                 if user.is_some() {
                     lead.push(Ink::NAMED, "● ");
                 }
-                let text = session.name.as_ref().unwrap_or(&session.first_message).to_str();
                 let ink = if is_chosen { ink.bold() } else { ink };
-                let title = Line::new().ink(ink, text.replace(|char: char| char.is_ascii_control(), " ").trim());
+                let title = Line::new().ink(ink, &title(session));
                 let in_words = |excerpt: &Excerpt, room: usize| excerpt_line(&from_hit(excerpt), room);
                 let excerpt = excerpt.as_ref().map(|excerpt| move |room: usize| in_words(excerpt, room));
                 let folder = folder.clone().unwrap_or_else(|| short_path(&session.cwd, &self.home));
@@ -360,6 +379,9 @@ impl Picker {
         }
     }
 }
+
+/// Minimum columns of a title in a question, with its quotes.
+const LEAST_TITLE: usize = 12;
 
 /// Words for the sessions that a question is about.
 fn meant(n_sessions: usize) -> String {

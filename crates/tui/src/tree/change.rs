@@ -6,11 +6,15 @@ use std::path::Path;
 
 use sessile::compaction::SummaryProgress;
 use sessile::outline::Row;
-use sessile::{Cancel, EntryId, ForkPosition, Forked, NavigateWishes, Outcome, SessionError, SessionHost, Sessions};
+use sessile::{
+    Cancel, EntryId, ForkPosition, Forked, NavigateWishes, OperationKind, Outcome, SessionError, SessionHost, Sessions,
+    Step,
+};
 
 use super::desk::Desk;
 use super::job::{Going, TreeNews};
 use super::model::id_of;
+use crate::undo::Undo;
 
 /// Formats the veto of a hook.
 pub(crate) fn vetoed(by: &str) -> String {
@@ -19,15 +23,17 @@ pub(crate) fn vetoed(by: &str) -> String {
     format!("The hook {name} does not want it; nothing was done")
 }
 
-/// Forks a session, and writes the file even if the new session has no messages yet.
+/// Forks a session as an operation of this kind, and writes the file even if the new session has no messages yet.
 pub(crate) fn forked(
     sessions: &Sessions,
     path: &Path,
     entry: &EntryId,
     position: ForkPosition,
+    kind: OperationKind,
 ) -> Result<Outcome<Forked>, SessionError> {
+    let sessions = sessions.clone().noting_new_files_as(kind);
     let session = sessions.open_at_rest(path)?;
-    let mut host = SessionHost::new(sessions.clone(), session);
+    let mut host = SessionHost::new(sessions, session);
     let forked = host.fork(entry, position)?;
     if matches!(forked, Outcome::Done(_)) && !host.session().is_stored() {
         // The user wants to continue in it anyway.
@@ -36,7 +42,20 @@ pub(crate) fn forked(
     Ok(forked)
 }
 
+/// The operation that made a session.
+fn maker(sessions: &Sessions, path: &Path) -> Option<String> {
+    let is_made = |step: &Step| matches!(step, Step::Create { session, .. } if session.path == path);
+    let operations = sessions.operations().ok()?;
+    operations.into_iter().rev().find(|operation| operation.steps.iter().any(is_made)).map(|operation| operation.id)
+}
+
 impl Desk {
+    /// Notes what was done, as news.
+    fn changed(&self, words: &str, operation: Option<&String>, editor_text: Option<String>) -> TreeNews {
+        self.history.push(operation);
+        TreeNews::Changed { words: words.to_owned(), can_undo: operation.is_some(), editor_text }
+    }
+
     fn id(&self, row: Row) -> Result<EntryId, SessionError> {
         self.with(|session| id_of(session, row).ok_or(SessionError::NoLeaf))
     }
@@ -49,7 +68,7 @@ impl Desk {
             (Some(label), true) => format!("Labelled {label}"),
             (None, true) => "Label removed".to_owned(),
         };
-        Ok(TreeNews::Changed { words, operation: done.operation, editor_text: None })
+        Ok(self.changed(&words, done.operation.as_ref(), None))
     }
 
     pub(super) fn archive(&self, row: Row) -> Result<TreeNews, SessionError> {
@@ -57,7 +76,7 @@ impl Desk {
         let is_archived = self.with(|session| Ok(session.archive()?.has_branch(&id)))?;
         let done = self.sessions.archive(&self.path, Some(&id), !is_archived, false)?;
         let words = if is_archived { "The branch is out of the archive" } else { "The branch is archived" };
-        Ok(TreeNews::Changed { words: words.to_owned(), operation: done.operation, editor_text: None })
+        Ok(self.changed(words, done.operation.as_ref(), None))
     }
 
     pub(super) fn navigate(
@@ -84,8 +103,7 @@ impl Desk {
         let session = self.sessions.open_existing(&self.path)?;
         let mut host = SessionHost::new(self.sessions.clone(), session);
         let Some(mut task) = host.begin_navigation(self.id(row)?, wishes)? else {
-            let words = "This is where the session goes on already".to_owned();
-            tell(TreeNews::Changed { words, operation: None, editor_text: None });
+            tell(self.changed("This is where the session goes on already", None, None));
             return Ok(());
         };
         if let Outcome::Cancelled { by } = task.ask() {
@@ -115,25 +133,29 @@ impl Desk {
             (true, false) => "The session goes on from here; there was nothing to sum up",
             (false, false) => "The session goes on from here",
         };
-        let words = words.to_owned();
-        tell(TreeNews::Changed { words, operation: Some(operation), editor_text: navigated.editor_text });
+        tell(self.changed(words, Some(&operation), navigated.editor_text));
         Ok(())
     }
 
-    pub(super) fn fork(&self, row: Row, position: ForkPosition) -> Result<TreeNews, SessionError> {
-        let forked = forked(&self.sessions, &self.path, &self.id(row)?, position)?;
+    pub(super) fn fork(&self, row: Row, position: ForkPosition, kind: OperationKind) -> Result<TreeNews, SessionError> {
+        let forked = forked(&self.sessions, &self.path, &self.id(row)?, position, kind)?;
         Ok(match forked {
             Outcome::Cancelled { by } => TreeNews::Failed(vetoed(&by)),
             Outcome::Done(forked) => {
-                let place = forked.session_file.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
-                TreeNews::Forked { path: forked.session_file, words: format!("Forked to {place}") }
+                let path = forked.session_file;
+                let operation = path.as_ref().and_then(|path| maker(&self.sessions, path));
+                self.history.push(operation.as_ref());
+                let place = path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
+                let what = if kind == OperationKind::Clone { "Cloned" } else { "Forked" };
+                TreeNews::Forked { path, words: format!("{what} to {place}"), can_undo: operation.is_some() }
             }
         })
     }
 
-    pub(super) fn undo(&self, operation: Option<&str>) -> Result<TreeNews, SessionError> {
-        let undone = self.sessions.undo(operation, false)?;
-        let words = format!("Undone: {}", undone.operation.kind.word());
-        Ok(TreeNews::Changed { words, operation: None, editor_text: None })
+    pub(super) fn undo(&self) -> TreeNews {
+        match self.history.undo(&self.sessions) {
+            Undo::Done { words, gone } => TreeNews::Undone { words, gone },
+            Undo::Failed(words) => TreeNews::Failed(words),
+        }
     }
 }

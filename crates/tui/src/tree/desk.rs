@@ -21,6 +21,7 @@ use super::model::{Model, Survey, id_of};
 use crate::content::{Detail, entry_lines};
 use crate::paint::Line;
 use crate::theme::Ink;
+use crate::undo::History;
 
 /// How to summarise branches that the user leaves.
 pub struct SummingUp {
@@ -37,6 +38,7 @@ pub type HowToSumUp = dyn Fn() -> Result<SummingUp, String> + Send + Sync;
 pub(crate) struct Desk {
     pub(crate) sessions: Sessions,
     pub(crate) path: PathBuf,
+    pub(super) history: History,
     sums_up: Option<Arc<HowToSumUp>>,
     /// The session, for reading. Long jobs release the lock from time to time.
     session: Mutex<Option<SessionManager>>,
@@ -44,7 +46,7 @@ pub(crate) struct Desk {
 
 impl Desk {
     pub(crate) fn new(sessions: Sessions, path: PathBuf, sums_up: Option<Arc<HowToSumUp>>) -> Self {
-        Self { sessions, path, sums_up, session: Mutex::new(None) }
+        Self { sessions, path, history: History::default(), sums_up, session: Mutex::new(None) }
     }
 
     /// Returns how to summarise branches; by default the offline rule.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use sessile::outline::Row;
 use sessile::tree::Filter;
-use sessile::{Cancel, ForkPosition, SessionError};
+use sessile::{Cancel, ForkPosition, OperationKind, SessionError};
 use sessile_display::drawing::Drawing;
 use sessile_display::words::Words;
 
@@ -75,8 +75,10 @@ pub(crate) enum TreeJob {
     Fork {
         row: Row,
         position: ForkPosition,
+        kind: OperationKind,
     },
-    Undo(Option<String>),
+    /// Undoes what was done last on this screen.
+    Undo,
 }
 
 /// How the user leaves a branch.
@@ -151,16 +153,22 @@ pub(crate) enum TreeNews {
         left: Vec<Line>,
         right: Vec<Line>,
     },
-    /// The session was changed: the message to show, the operation to undo, and a text to be edited and sent again.
+    /// The session was changed: the message to show, whether it can be undone, and a text to be edited and sent again.
     Changed {
         words: String,
-        operation: Option<String>,
+        can_undo: bool,
         editor_text: Option<String>,
+    },
+    /// An operation was undone, and the sessions that it had created are gone.
+    Undone {
+        words: String,
+        gone: Vec<PathBuf>,
     },
     /// A new session was created.
     Forked {
         path: Option<PathBuf>,
         words: String,
+        can_undo: bool,
     },
     Progress(String),
     Failed(String),
@@ -189,7 +197,7 @@ impl Job for TreeJob {
             Self::Find { .. } => 10,
             Self::Pictures(_) => 11,
             Self::Ask => 12,
-            Self::Relabel { .. } | Self::Archive(_) | Self::Fork { .. } | Self::Undo(_) => CHANGES,
+            Self::Relabel { .. } | Self::Archive(_) | Self::Fork { .. } | Self::Undo => CHANGES,
         }
     }
 
@@ -241,8 +249,11 @@ impl Job for TreeJob {
                 tell(TreeNews::Asked { skips_menu });
                 Ok(())
             }
-            Self::Fork { row, position } => desk.fork(row, position).map(&mut *tell),
-            Self::Undo(operation) => desk.undo(operation.as_deref()).map(&mut *tell),
+            Self::Fork { row, position, kind } => desk.fork(row, position, kind).map(&mut *tell),
+            Self::Undo => {
+                tell(desk.undo());
+                Ok(())
+            }
         };
         // Another program changed lines that were already read, so the tree is read from the file again.
         let done = if matches!(done, Err(SessionError::Stale { .. })) { desk.load(cancel, tell) } else { done };

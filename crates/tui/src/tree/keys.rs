@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use sessile::ForkPosition;
 use sessile::outline::Row;
 use sessile::tree::Filter;
+use sessile::{ForkPosition, OperationKind};
 
 use super::job::{Going, NAVIGATE, TreeJob};
-use super::{CHOICES, FILTERS, INSTRUCTIONS, Mode, NO_SUMMARY, SUMMARY, Tree, WIDE};
+use super::{CHOICES, FILTERS, INSTRUCTIONS, Mode, SUMMARY, Tree, WIDE};
 use crate::help::Help;
 use crate::input::{Input, QueryLine};
 use crate::key::Key;
@@ -56,18 +56,15 @@ impl Tree {
             },
             Mode::Menu { place, choice } => {
                 let (place, n_choices) = (*place, CHOICES.len());
-                match (action, key.typed(), self.keymap.answer(key)) {
-                    (Some(Action::Up), ..) => *choice = (*choice + n_choices - 1) % n_choices,
-                    (Some(Action::Down), ..) => *choice = (*choice + 1) % n_choices,
-                    (_, Some(_), Some(is_summarised)) => {
-                        return self.leave_branch(place, if is_summarised { SUMMARY } else { NO_SUMMARY });
-                    }
-                    (_, None, Some(true)) => {
+                match (action, self.keymap.answer(key)) {
+                    (Some(Action::Up), _) => *choice = (*choice + n_choices - 1) % n_choices,
+                    (Some(Action::Down), _) => *choice = (*choice + 1) % n_choices,
+                    (_, Some(true)) => {
                         let choice = *choice;
                         return self.leave_branch(place, choice);
                     }
-                    (_, None, Some(false)) => return self.back_to_tree(),
-                    (_, _, None) => {}
+                    (_, Some(false)) => return self.back_to_tree(),
+                    (_, None) => {}
                 }
                 Vec::new()
             }
@@ -247,10 +244,13 @@ impl Tree {
                 let is_question =
                     self.place().zip(self.model.as_ref()).is_some_and(|(it, model)| model.is_taken_back(it));
                 let position = if is_question { ForkPosition::Before } else { ForkPosition::At };
-                self.of_chosen(|row| TreeJob::Fork { row, position })
+                self.of_chosen(|row| TreeJob::Fork { row, position, kind: OperationKind::Fork })
             }
-            Action::CloneHere => self.of_chosen(|row| TreeJob::Fork { row, position: ForkPosition::At }),
-            Action::Undo => vec![Effect::Do(TreeJob::Undo(self.last_operation.take()))],
+            Action::CloneHere => {
+                let (position, kind) = (ForkPosition::At, OperationKind::Clone);
+                self.of_chosen(|row| TreeJob::Fork { row, position, kind })
+            }
+            Action::Undo => vec![Effect::Do(TreeJob::Undo)],
             Action::Help => {
                 self.mode = Mode::Help(Help::of(Where::Tree));
                 Vec::new()

@@ -237,6 +237,76 @@ fn sessions_are_forked_from_here() {
     assert!(outcome.forked.is_some_and(|other| other != path && other.exists()));
 }
 
+/// The last operation is not one of this screen: it made the session that is shown.
+#[test]
+fn only_what_was_done_in_this_tree_is_undone() {
+    let store = Store::new();
+    let leaf = store.sessions.open(&store.path, None, None).unwrap().leaf_id().unwrap();
+    let cloning = store.sessions.clone().noting_new_files_as(sessile::OperationKind::Clone);
+    let session = cloning.open_at_rest(&store.path).unwrap();
+    let mut host = sessile::SessionHost::new(cloning, session);
+    let sessile::Outcome::Done(cloned) = host.fork(&leaf, sessile::ForkPosition::At).unwrap() else { panic!() };
+    let path = cloned.session_file.unwrap();
+    drop(host);
+    let mut driver = tree_of(&store.sessions, &path, false);
+    driver.press("alt+u");
+    let words = "Nothing was done here that can be undone; `sessile undo --list` shows earlier operations";
+    assert!(driver.screen()[1].contains(words), "{:#?}", driver.screen());
+    // Two labels are undone one after the other, and then nothing more.
+    driver.press("alt+home alt+e one enter alt+e ctrl+u two enter alt+u");
+    let label = |driver: &Driver<Tree>| driver.screen().into_iter().find(|row| row.starts_with('›')).unwrap();
+    assert!(label(&driver).contains("[one]"), "{:#?}", driver.screen());
+    assert!(driver.screen()[1].starts_with("Undone: label “"), "{:#?}", driver.screen());
+    assert!(driver.screen()[1..3].concat().contains("`sessile undo "), "{:#?}", driver.screen());
+    driver.press("alt+u alt+u alt+u");
+    assert!(!label(&driver).contains("[one]") && path.exists(), "{:#?}", driver.screen());
+    assert!(driver.screen()[1].contains("Nothing was done here"), "{:#?}", driver.screen());
+    // What cannot be undone any more does not stand in the way of the one before.
+    driver.press("alt+e one enter alt+e ctrl+u two enter");
+    store.sessions.undo(None, false).unwrap();
+    driver.press("alt+u");
+    assert!(driver.screen()[1].contains("undone"), "{:#?}", driver.screen());
+    driver.press("alt+u");
+    assert!(!label(&driver).contains("[one]"), "{:#?}", driver.screen());
+}
+
+#[test]
+fn forks_and_clones_are_operations_that_are_undone_here() {
+    let store = Store::new();
+    let mut driver = store.tree();
+    let last = || store.sessions.operations().unwrap().pop().unwrap();
+    for (keys, kind, words) in [
+        ("up alt+c", sessile::OperationKind::Clone, "Cloned to"),
+        ("alt+home down alt+f", sessile::OperationKind::Fork, "Forked to"),
+        // Neither of these has an answer in it.
+        ("alt+home down alt+c", sessile::OperationKind::Clone, "Cloned to"),
+        ("alt+home alt+c", sessile::OperationKind::Clone, "Cloned to"),
+    ] {
+        driver.press(keys);
+        let path = driver.part.outcome.forked.clone().unwrap();
+        assert!(path.exists() && last().kind == kind, "{keys}");
+        let head = driver.screen()[1..4].concat();
+        assert!(head.starts_with(words) && head.contains("alt+u undo"), "{keys}: {head}");
+        driver.press("alt+u");
+        let head = driver.screen()[1..4].concat();
+        assert!(head.starts_with(&format!("Undone: {} “", kind.word())), "{keys}: {head}");
+        assert!(!path.exists() && driver.part.outcome.forked.is_none(), "{keys}");
+    }
+    assert!(store.path.exists());
+}
+
+#[test]
+fn branches_that_are_compared_have_hints() {
+    let store = Store::new();
+    let mut driver = store.tree();
+    driver.press("alt+v alt+end alt+v");
+    for (width, height) in [(40, 10), (80, 24), (160, 48)] {
+        driver.resize(width, height);
+        let hints = driver.screen()[1].clone();
+        assert!(hints.starts_with("↑ ↓ scroll · ") && hints.ends_with("escape back"), "{:#?}", driver.screen());
+    }
+}
+
 #[test]
 fn an_entry_is_copied_and_its_cost_told() {
     let store = Store::new();
@@ -471,7 +541,7 @@ fn nothing_is_written_while_a_query_is_edited() {
         driver.press("escape");
     }
     assert_eq!((n_files(), &driver.part.outcome.forked), (n_before, &None));
-    assert!(driver.part.last_operation.is_some(), "the label was not undone");
+    assert_eq!(driver.desk.history.len(), 1, "the label was not undone");
     driver.press("tests down alt+f");
     assert_eq!(n_files(), n_before + 1, "a user who moves in the tree means the tree");
 }
@@ -505,10 +575,12 @@ fn the_keys_of_other_pickers_move_and_answer() {
     assert_eq!(driver.part.position(), 1);
     let before = driver.part.model.as_ref().unwrap().leaf;
     driver.press("enter n");
-    let after = driver.part.model.as_ref().unwrap().leaf;
-    assert_ne!(after, before);
+    assert!(matches!(driver.part.mode, Mode::Tree));
+    assert_eq!(driver.part.model.as_ref().unwrap().leaf, before, "n goes back");
+    driver.press("enter y");
+    assert_ne!(driver.part.model.as_ref().unwrap().leaf, before, "y does what is chosen");
     assert!(!driver.screen()[1].contains("summary"), "{:#?}", driver.screen());
-    driver.press("alt+u alt+home enter y");
+    driver.press("alt+u alt+home enter down y");
     assert!(driver.screen()[1].contains("with a summary"), "{:#?}", driver.screen());
 }
 
@@ -523,7 +595,10 @@ fn hints_are_whole_at_every_width() {
         assert!(hints.ends_with("f1 keys") && !hints.contains('…'), "{width}: {screen:#?}");
         driver.press("alt+home enter");
         let screen = driver.screen().join(" ");
-        assert!(screen.contains("that is left?") && screen.contains("y/n"), "{width}: {screen}");
+        assert!(
+            screen.contains("that is left?") && screen.contains("enter/y does it · escape/n goes back"),
+            "{width}: {screen}"
+        );
     }
 }
 

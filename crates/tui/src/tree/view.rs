@@ -52,7 +52,7 @@ impl Tree {
     pub(super) fn draw(&self, canvas: &mut Canvas<'_>) {
         match &self.mode {
             Mode::Help(help) => help.render(canvas, &self.keymap),
-            Mode::Compared { title, left, right, top } => draw_compared(canvas, title, left, right, *top),
+            Mode::Compared { title, left, right, top } => self.draw_compared(canvas, title, (left, right), *top),
             Mode::Label { input, .. } => prompt::draw_line(canvas, &self.keymap, "Label (empty to remove)", input),
             Mode::Instructions { input, .. } => {
                 let title = "What should the summary look at in particular?";
@@ -65,8 +65,8 @@ impl Tree {
     }
 
     fn draw_menu(&self, canvas: &mut Canvas<'_>, choice: usize) {
-        let told = |action, what| self.keymap.told(action, what);
-        let hint = format!(" {} · {} · y/n", told(Action::Confirm, "does it"), told(Action::Cancel, "goes back"));
+        let key = |action| self.keymap.hint(action);
+        let hint = format!(" {}/y does it · {}/n goes back", key(Action::Confirm), key(Action::Cancel));
         let title = "Go on from here, with a summary of the branch that is left?";
         prompt::draw_choice(canvas, &hint, title, &CHOICES, choice);
     }
@@ -293,19 +293,25 @@ impl Tree {
     }
 }
 
-/// Draws two branches side by side.
-fn draw_compared(canvas: &mut Canvas<'_>, title: &str, left: &[Line], right: &[Line], top: usize) {
-    let area = canvas.area();
-    let half = area.width / 2;
-    canvas.line(area, 0, &Line::new().ink(Ink::BOLD, "Two branches").ink(Ink::DIM, &format!("  {title}")));
-    canvas.rule(area, 1);
-    let column = |x: u16, width: u16| Rect { x, y: 2, width, height: area.height.saturating_sub(2) };
-    let room = usize::from(area.height.saturating_sub(2));
-    for (area, lines) in [(column(0, half.saturating_sub(1)), left), (column(half + 1, half.saturating_sub(1)), right)]
-    {
-        for (row, line) in lines.iter().skip(top).take(room).enumerate() {
-            canvas.line(area, row, line);
+impl Tree {
+    /// Draws two branches side by side.
+    fn draw_compared(&self, canvas: &mut Canvas<'_>, title: &str, (left, right): (&[Line], &[Line]), top: usize) {
+        let area = canvas.area();
+        let half = area.width / 2;
+        canvas.line(area, 0, &Line::new().ink(Ink::BOLD, "Two branches").ink(Ink::DIM, &format!("  {title}")));
+        let both = |one, other, what| format!("{} {} {what}", self.keymap.hint(one), self.keymap.hint(other));
+        let hints = [both(Action::Up, Action::Down, "scroll"), both(Action::PageUp, Action::PageDown, "by pages")];
+        let back = self.keymap.told(Action::Cancel, "back");
+        canvas.line(area, 1, &Line::new().ink(Ink::DIM, &hint::fitted(&hints, Some(&back), area.width.into())));
+        canvas.rule(area, 2);
+        let room = area.height.saturating_sub(3);
+        let column = |x: u16, width: u16| Rect { x, y: 3, width, height: room };
+        let width = half.saturating_sub(1);
+        for (area, lines) in [(column(0, width), left), (column(half + 1, width), right)] {
+            for (row, line) in lines.iter().skip(top).take(room.into()).enumerate() {
+                canvas.line(area, row, line);
+            }
         }
+        canvas.divider(half, column(0, area.width));
     }
-    canvas.divider(half, column(0, area.width));
 }

@@ -255,7 +255,7 @@ pub(crate) fn vanished(world: &World, path: &Path) -> Result<Vanished, SessionEr
     };
     let back = "restores them at the end of the file; so does the next command that writes to the session within an hour \
                 of their acknowledgement";
-    let old = " and are more than an hour old: the next command that writes to the session drops them";
+    let old = ", and more than an hour old: the next command that writes to the session drops them";
     let restorable = finding(missing.restorable.len(), "");
     let expired = finding(missing.expired.len(), old);
     Ok(Vanished {

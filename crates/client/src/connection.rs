@@ -36,7 +36,7 @@ pub enum ClientError {
     #[error("the server has ended")]
     Ended,
     /// The server's answer does not have the expected form.
-    #[error("{command} was answered with {answer}")]
+    #[error("unexpected answer to {command}: {answer}")]
     Unexpected {
         /// The command that was sent.
         command: &'static str,

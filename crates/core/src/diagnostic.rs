@@ -110,11 +110,11 @@ impl fmt::Display for Oddity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Malformed => f.write_str("not valid JSON"),
-            Self::TooLong { len } => write!(f, "line of {len} bytes, too long to read"),
+            Self::TooLong { len } => write!(f, "line of {len} bytes is too long to read"),
             Self::Empty => f.write_str("empty value"),
             Self::NotObject => f.write_str("not an object"),
             Self::NoId => f.write_str("entry without an id"),
-            Self::DuplicateId { id } => write!(f, "id {id} is used again further down"),
+            Self::DuplicateId { id } => write!(f, "id {id} is used again later in the file"),
             Self::UnknownParent { parent } => write!(f, "parent {parent} is not in the file"),
             Self::OddParent => f.write_str("parentId is neither null nor a string"),
             Self::OwnParent => f.write_str("entry is its own parent"),

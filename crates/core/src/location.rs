@@ -110,11 +110,11 @@ pub const MAX_SESSION_ID: usize = 128;
 pub enum BadSessionId {
     /// It does not have the form of a session id.
     #[error(
-        "a session id is made of ASCII letters, digits, '-', '_' and '.', and begins and ends with a letter or digit"
+        "a session id must consist of ASCII letters, digits, '-', '_' and '.', and start and end with a letter or digit"
     )]
     Form,
     /// It has more than [`MAX_SESSION_ID`] characters.
-    #[error("a session id has at most {MAX_SESSION_ID} characters")]
+    #[error("a session id must have at most {MAX_SESSION_ID} characters")]
     TooLong,
 }
 

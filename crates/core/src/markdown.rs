@@ -46,7 +46,7 @@ pub fn head(header: &Header, name: Option<&str>) -> String {
 /// A line that names the start of another branch, in a document with several branches.
 pub fn branch(from: Option<&str>) -> String {
     let place = from.map_or_else(|| "the beginning".to_owned(), code);
-    format!("\n---\n\n*Another branch, from {place}*\n")
+    format!("\n---\n\n*Another branch, starting at {place}*\n")
 }
 
 /// Formats an entry; empty for entries that matter only to extensions and lists.
@@ -116,18 +116,18 @@ fn answer(answer: AssistantMessage<'_>, entry: &Entry, beside: Beside<'_>) -> St
     match answer.stop_reason().as_deref() {
         Some("aborted") => out.push_str("\n*aborted*\n"),
         Some("error") => out.push_str(&note("error", &answer.error_message().unwrap_or_default())),
-        Some("length") => out.push_str("\n*cut off*\n"),
+        Some("length") => out.push_str("\n*truncated*\n"),
         _ => {}
     }
     out
 }
 
 fn result(result: ToolResultMessage<'_>, beside: Beside<'_>) -> String {
-    let what = if result.is_error() == Some(true) { "failed" } else { "result" };
+    let what = if result.is_error() == Some(true) { "tool error" } else { "tool result" };
     let label = beside.label.map(|label| format!(" · {}", plain(label))).unwrap_or_default();
     let name = code(&result.tool_name().unwrap_or_else(|| "tool".to_owned()));
     let content = result.content();
-    let mut out = format!("\n*{what} of* {name}{label}\n\n");
+    let mut out = format!("\n*{what}* {name}{label}\n\n");
     let text = content.text();
     if !text.is_empty() {
         out.push_str(&fenced("", &text));
@@ -183,16 +183,16 @@ fn call(call: ToolCall<'_>) -> String {
     let arguments = call.arguments();
     let command = arguments.and_then(|arguments| arguments.get("command")).and_then(Raw::as_string);
     if let Some(edit) = arguments.filter(|_| name == "edit").and_then(edit) {
-        return format!("*call of* {} {edit}", code(&name));
+        return format!("*tool call* {} {edit}", code(&name));
     }
     if let Some((path, text)) = arguments.filter(|_| name == "write").and_then(written_file) {
-        return format!("*call of* {} {}\n\n{}", code(&name), code(&path), fenced("", &text));
+        return format!("*tool call* {} {}\n\n{}", code(&name), code(&path), fenced("", &text));
     }
     let body = match command.filter(|_| name == "bash") {
         Some(command) => fenced("sh", &command),
         None => arguments.map(|arguments| fenced("json", &print(arguments).to_text())).unwrap_or_default(),
     };
-    format!("*call of* {}\n\n{body}", code(&name))
+    format!("*tool call* {}\n\n{body}", code(&name))
 }
 
 /// The file that an edit changes, and its changes as a diff; `None` if the arguments are not those of an edit.
@@ -266,7 +266,7 @@ mod tests {
             ),
             (
                 r#"{"type":"message","message":{"role":"toolResult","toolName":"read","content":[{"type":"text","text":"```"}]}}"#,
-                "\n*result of* `read`\n\n````\n```\n````\n",
+                "\n*tool result* `read`\n\n````\n```\n````\n",
             ),
             (r#"{"type":"model_change","modelId":"m-1"}"#, "\n*model: m-1*\n"),
             (r#"{"type":"custom","customType":"x"}"#, ""),
@@ -276,7 +276,7 @@ mod tests {
         }
         let call = r#"{"type":"message","message":{"role":"assistant","model":"m","content":[{"type":"thinking","thinking":"hm"},
             {"type":"toolCall","name":"bash","arguments":{"command":"ls"}},{"type":"image","mimeType":"image/png","data":""}]}}"#;
-        let expected = "\n## Assistant (m)\n\n*2025-01-01 00:00 UTC*\n\n> *thinking*\n>\n> hm\n\n*call of* `bash`\n\n```sh\nls\n```\n\n*image: image/png, 0 bytes*\n";
+        let expected = "\n## Assistant (m)\n\n*2025-01-01 00:00 UTC*\n\n> *thinking*\n>\n> hm\n\n*tool call* `bash`\n\n```sh\nls\n```\n\n*image: image/png, 0 bytes*\n";
         assert_eq!(written(&call.replace('\n', " ")), expected);
     }
 
@@ -287,9 +287,9 @@ mod tests {
             written(&line.replace("ARGUMENTS", arguments)).trim_start().to_owned()
         };
         let one = r#"{"path":"a.rs","oldText":"one\ntwo\n","newText":"one\n```\n"}"#;
-        assert_eq!(call(one), "*call of* `edit` `a.rs`\n\n````diff\n one\n-two\n+```\n````\n");
+        assert_eq!(call(one), "*tool call* `edit` `a.rs`\n\n````diff\n one\n-two\n+```\n````\n");
         let several = r#"{"path":"a","edits":[{"oldText":"x","newText":"y"},{"oldText":"z","newText":""}]}"#;
-        assert_eq!(call(several), "*call of* `edit` `a`\n\n```diff\n-x\n+y\n\n-z\n```\n");
+        assert_eq!(call(several), "*tool call* `edit` `a`\n\n```diff\n-x\n+y\n\n-z\n```\n");
         assert!(call(r#"{"path":"a","edits":[{"oldText":"x"}]}"#).contains("```json"), "what is odd is shown as it is");
     }
 

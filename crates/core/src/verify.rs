@@ -117,110 +117,110 @@ macro_rules! codes {
 
 codes! {
     /// A line that ends in the middle of a record.
-    Torn: "torn", Error, "the record is not seen, and was never whole",
-        "left as it is: what is missing is nowhere else; readers skip the line";
+    Torn: "torn", Error, "readers do not see the record, which was never complete",
+        "left unchanged: the missing part exists nowhere else; readers skip the line";
     /// A line with more than one record, or with a whole record after half of one.
-    Fused: "fused", Error, "none of the records on the line is seen",
-        "left as it is: the file has these records already, or the rest of the line would be taken for an entry";
+    Fused: "fused", Error, "readers see none of the records on the line",
+        "left unchanged: the file already has these records, or the rest of the line would be read as an entry";
     /// A line with NUL bytes, as left by power failures.
-    NulBytes: "nul-bytes", Error, "nothing on the line is seen",
-        "left as it is: what the NUL bytes replaced is nowhere else; readers skip the line";
+    NulBytes: "nul-bytes", Error, "readers see nothing on the line",
+        "left unchanged: what the NUL bytes replaced exists nowhere else; readers skip the line";
     /// A record that is broken by a newline inside a string.
-    RawNewline: "raw-newline", Error, "the record is not seen",
-        "left as it is: the file has this record already, or the line may still be written";
+    RawNewline: "raw-newline", Error, "readers do not see the record",
+        "left unchanged: the file already has this record, or another program may still be writing the line";
     /// A line that is not JSON for any other reason.
-    Malformed: "malformed", Error, "the line is not seen",
-        "left as it is: it does not hold a whole record; readers skip the line";
+    Malformed: "malformed", Error, "readers do not see the line",
+        "left unchanged: it does not contain a complete record; readers skip the line";
     /// A line over the line cap.
-    TooLong: "too-long", Error, "the line is not looked into",
-        "left as it is: it is kept and copied";
+    TooLong: "too-long", Error, "readers do not parse the line",
+        "left unchanged: the line is kept and copied";
     /// A missing or unreadable header.
-    NoHeader: "no-header", Error, "pi takes the file for something else and does not open it",
-        "left as it is: the file has no entries";
+    NoHeader: "no-header", Error, "pi does not recognise the file as a session and does not open it",
+        "left unchanged: the file has no entries";
     /// A header that repair has rebuilt.
     RebuiltHeader: "rebuilt-header", Note, "none",
-        "left as it is: the original header is lost";
+        "left unchanged: the original header is lost";
     /// A record that repair has marked as incomplete.
     Incomplete: "incomplete", Note, "the record is not in the context",
-        "left as it is: what is missing is nowhere else";
+        "left unchanged: the missing part exists nowhere else";
     /// A header that is not the first.
-    ExtraHeader: "extra-header", Warning, "the line counts for nothing; older programs may start over there",
-        "left as it is: which one is right cannot be told";
+    ExtraHeader: "extra-header", Warning, "the line is ignored; older programs may start over there",
+        "left unchanged: repair cannot know which one is right";
     /// A byte order mark before the header.
     ByteOrderMark: "byte-order-mark", Warning, "pi does not open the file",
-        "left as it is";
+        "left unchanged";
     /// A file of a version that this library does not know.
     NewerVersion: "newer-version", Warning, "the file is read-only here",
-        "left as it is: a newer program wrote it and may mean what looks wrong";
+        "left unchanged: a newer program wrote it, and what looks wrong may be intended";
     /// A file of version 1 or 2.
     OlderVersion: "older-version", Note, "nothing is lost; the first write upgrades the file",
-        "left as it is: the first write upgrades it";
+        "left unchanged: the first write upgrades it";
     /// A version that is not a number.
     OddVersion: "odd-version", Warning, "programs may disagree about the version; pi may rewrite the file each time it is opened",
-        "left as it is: which version is meant cannot be told";
+        "left unchanged: repair cannot know which version is meant";
     /// An id that a later entry uses again.
-    DuplicateId: "duplicate-id", Warning, "only the last entry of that id is seen",
-        "left as it is: which one is right cannot be told";
+    DuplicateId: "duplicate-id", Warning, "readers see only the last entry with that id",
+        "left unchanged: repair cannot know which one is right";
     /// Parents that form a loop.
-    Cycle: "cycle", Warning, "pi does not come to an end with this session; here the loop is cut and the entry is a root",
-        "left as it is: which of the parents is wrong cannot be told";
+    Cycle: "cycle", Warning, "pi never finishes with this session; Sessile cuts the loop and treats the entry as a root",
+        "left unchanged: repair cannot know which of the parents is wrong";
     /// An entry that is its own parent.
-    OwnParent: "own-parent", Warning, "pi does not come to an end with this session; here the entry is a root",
-        "left as it is: which parent is meant cannot be told";
+    OwnParent: "own-parent", Warning, "pi never finishes with this session; Sessile treats the entry as a root",
+        "left unchanged: repair cannot know which parent is meant";
     /// An entry whose parent is not in the file.
     MissingParent: "missing-parent", Warning, "everything before the entry is cut off from it",
-        "left as it is: there is no entry before it to hang it on";
+        "left unchanged: there is no earlier entry to attach it to";
     /// A `parentId` that is neither null nor the id of anything.
     OddParent: "odd-parent", Warning, "the entry is a root",
-        "left as it is: which parent is meant cannot be told";
+        "left unchanged: repair cannot know which parent is meant";
     /// An entry without an id.
-    NoId: "no-id", Warning, "nothing can refer to the entry; for pi the conversation starts over behind it",
-        "left as it is: an id would have to be made up";
+    NoId: "no-id", Warning, "nothing can refer to the entry; for pi the conversation starts over after it",
+        "left unchanged: repair would have to invent an id";
     /// A line that is a value but not an object.
-    NotObject: "not-object", Warning, "the line says nothing; for pi the conversation starts over behind it",
-        "left as it is: what it was cannot be told";
+    NotObject: "not-object", Warning, "the line is ignored; for pi the conversation starts over after it",
+        "left unchanged: repair cannot know what it was";
     /// A line that is `null`, `false`, zero or `""`.
     EmptyValue: "empty-value", Note, "none",
-        "left as it is: it is harmless";
+        "left unchanged: it is harmless";
     /// A time that is missing or in an unusual form.
     OddTime: "odd-time", Note, "the entry may be shown in an unexpected place",
-        "left as it is: the time cannot be known";
+        "left unchanged: repair cannot know the time";
     /// A last line without its newline.
-    Unterminated: "unterminated", Note, "none; the next append ends the line first",
-        "left as it is: somebody may be writing at this moment";
+    Unterminated: "unterminated", Note, "none; the next append adds the newline first",
+        "left unchanged: another program may be writing to it right now";
     /// A label on an entry that is not in the file.
-    DanglingLabel: "dangling-label", Warning, "the label is shown nowhere",
-        "left as it is: what it was meant for is not in the file";
+    DanglingLabel: "dangling-label", Warning, "the label is not shown",
+        "left unchanged: its target is not in the file";
     /// A compaction whose first kept entry is not before it.
-    DanglingFirstKept: "dangling-first-kept", Warning, "the context keeps nothing from before the compaction but its summary",
-        "left as it is: which entry was meant cannot be told";
+    DanglingFirstKept: "dangling-first-kept", Warning, "the context keeps only the summary of everything before the compaction",
+        "left unchanged: repair cannot know which entry was meant";
     /// A context edit of an entry that is not before it.
     DanglingEdit: "dangling-edit", Warning, "the edit changes nothing",
-        "left as it is: what it was meant for is not on its branch";
+        "left unchanged: its target is not on its branch";
     /// A tool result without its call.
-    OrphanToolResult: "orphan-tool-result", Warning, "models refuse a conversation with a result that nobody asked for",
-        "left as it is: the call is not in the file";
+    OrphanToolResult: "orphan-tool-result", Warning, "models refuse a conversation with a result that belongs to no call",
+        "left unchanged: the call is not in the file";
     /// A second result for one call.
     DuplicateToolResult: "duplicate-tool-result", Warning, "models refuse a conversation with two results for one call",
-        "left as it is: which one is right cannot be told";
+        "left unchanged: repair cannot know which one is right";
     /// Tool calls without results, although the conversation continued.
     MissingToolResult: "missing-tool-result", Warning, "models refuse a conversation in which a call has no result",
-        "left as it is: results cannot be made up";
+        "left unchanged: repair cannot invent results";
     /// Tool calls without results yet at the end of a branch, or interrupted by a compaction.
-    PendingToolCall: "pending-tool-call", Note, "none as long as the results are still to come",
-        "left as it is: the results may still come";
+    PendingToolCall: "pending-tool-call", Note, "none as long as the results can still arrive",
+        "left unchanged: the results may still arrive";
     /// A file or a directory that other users can read.
     Permissions: "permissions", Warning, "other users of this machine can read the conversation",
-        "left as it is";
+        "left unchanged";
     /// Entries that were acknowledged but are no longer in the file.
-    Vanished: "vanished", Error, "another program has destroyed entries that were written",
-        "left as it is";
+    Vanished: "vanished", Error, "another program has destroyed acknowledged entries",
+        "left unchanged";
     /// A directory that holds sessions of two working directories.
     DirectoryCollision: "directory-collision", Warning, "pi lists and continues the sessions of both as if they were one",
-        "left as it is: here they are told apart by their headers";
+        "left unchanged: Sessile tells them apart by their headers";
     /// A copy of a session: another file holds the same session.
-    SameSession: "same-session", Note, "the id stands for several files; each goes on by itself",
-        "left as it is: which file is wanted cannot be told";
+    SameSession: "same-session", Note, "the id stands for several files; each continues separately",
+        "left unchanged: repair cannot know which file is wanted";
 }
 
 /// Findings from the outline alone, except damaged lines and missing parents, whose remedies need more information.
@@ -254,11 +254,11 @@ pub fn version(outline: &Outline, header: &Header) -> Option<Finding> {
     let row = outline.header()?;
     let tell = |code, message: String| Finding::new(code, outline.line_number(row), outline.span(row).offset, message);
     match outline.upgrade() {
-        Upgrade::FromV1 => Some(tell(Code::OlderVersion, "file of version 1".to_owned())),
-        Upgrade::FromV2 => Some(tell(Code::OlderVersion, "file of version 2".to_owned())),
+        Upgrade::FromV1 => Some(tell(Code::OlderVersion, "the file has version 1".to_owned())),
+        Upgrade::FromV2 => Some(tell(Code::OlderVersion, "the file has version 2".to_owned())),
         Upgrade::None if header.version() != Some(3.0) => {
             let version = header.json().raw().get("version").map(|version| version.to_text().into_owned());
-            Some(tell(Code::OddVersion, format!("version {}", version.unwrap_or_default())))
+            Some(tell(Code::OddVersion, format!("unexpected version {}", version.unwrap_or_default())))
         }
         Upgrade::None | Upgrade::Newer => None,
     }
@@ -267,10 +267,10 @@ pub fn version(outline: &Outline, header: &Header) -> Option<Finding> {
 /// Classifies a damaged line. `line` and `offset` are those of its first byte.
 pub fn damage(damaged: &Damaged, line: u64, offset: u64) -> Finding {
     let (code, what) = match (damaged.broken.len(), damaged.flaw, damaged.records.len()) {
-        (1.., _, _) => (Code::RawNewline, "a newline inside a record breaks it"),
+        (1.., _, _) => (Code::RawNewline, "a record is broken by a newline inside it"),
         (_, Flaw::Nuls, 0) => (Code::NulBytes, "NUL bytes"),
-        (_, Flaw::Nuls, _) => (Code::NulBytes, "stands among NUL bytes"),
-        (_, _, 1..) => (Code::Fused, "is not a line of its own"),
+        (_, Flaw::Nuls, _) => (Code::NulBytes, "is surrounded by NUL bytes"),
+        (_, _, 1..) => (Code::Fused, "is not on its own line"),
         (_, Flaw::Torn, 0) => (Code::Torn, "the line ends in the middle of a record"),
         (_, Flaw::Other, 0) => (Code::Malformed, "not valid JSON"),
     };
@@ -421,7 +421,7 @@ impl<'o> Walk<'o> {
     fn result(&mut self, row: Row, entry: Raw<'_>) -> Change {
         let call = entry.get("message").and_then(|message| message.get("toolCallId")).and_then(Raw::as_text);
         let Some(call) = call.map(JsText::into_owned) else {
-            self.tell(Code::OrphanToolResult, row, "tool result that names no call");
+            self.tell(Code::OrphanToolResult, row, "tool result without a call id");
             return Change::Nothing;
         };
         let known = self.turn.as_mut().and_then(|turn| Some((turn.calls.get_mut(&call)?, &mut turn.n_open)));
@@ -431,9 +431,13 @@ impl<'o> Walk<'o> {
                 *n_open -= 1;
                 return Change::Answered(call);
             }
-            Some(_) => self.tell(Code::DuplicateToolResult, row, format!("second result for the call {call}")),
+            Some(_) => self.tell(Code::DuplicateToolResult, row, format!("second result for call {call}")),
             None => {
-                self.tell(Code::OrphanToolResult, row, format!("result for {call}, which nothing before it calls"));
+                self.tell(
+                    Code::OrphanToolResult,
+                    row,
+                    format!("result for {call}, but no earlier entry makes this call"),
+                );
             }
         }
         Change::Nothing
@@ -441,7 +445,7 @@ impl<'o> Walk<'o> {
 
     fn compaction(&mut self, row: Row, entry: Raw<'_>) -> Change {
         if let Some(kept) = entry.get("firstKeptEntryId").and_then(Raw::as_text).map(EntryId::from) {
-            self.check_target(Code::DanglingFirstKept, row, "compaction keeps from", &kept);
+            self.check_target(Code::DanglingFirstKept, row, "the compaction keeps entries from", &kept);
         }
         match self.turn.as_mut().filter(|turn| !turn.is_interrupted) {
             Some(turn) => {
@@ -455,7 +459,7 @@ impl<'o> Walk<'o> {
     fn edit(&mut self, row: Row, entry: Raw<'_>) -> Change {
         match entry.get("targetId").and_then(Raw::as_text).map(EntryId::from) {
             Some(target) => self.check_target(Code::DanglingEdit, row, "context edit of", &target),
-            None => self.tell(Code::DanglingEdit, row, "context edit of nothing"),
+            None => self.tell(Code::DanglingEdit, row, "context edit without a target"),
         }
         Change::Nothing
     }
@@ -475,9 +479,9 @@ impl<'o> Walk<'o> {
             return;
         }
         match entry.get("targetId").and_then(Raw::as_text).map(EntryId::from) {
-            None => self.tell(Code::DanglingLabel, row, "label of nothing"),
+            None => self.tell(Code::DanglingLabel, row, "label without a target"),
             Some(target) if self.outline.find(&target).is_none() => {
-                self.tell(Code::DanglingLabel, row, format!("label of {target}, which is not in the file"));
+                self.tell(Code::DanglingLabel, row, format!("label on {target}, which is not in the file"));
             }
             Some(_) => {}
         }

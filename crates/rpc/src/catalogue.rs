@@ -114,11 +114,11 @@ impl Command {
 
 /// The session that a command refers to.
 pub const SESSION_PATH: &[Field] =
-    &[Field::optional("sessionPath", Text).about("the session; the current one if absent")];
+    &[Field::optional("sessionPath", Text).about("path of the session; default: the current one")];
 
 /// The leaf that a write expects.
 pub const EXPECTED_LEAF: &[Field] = &[Field::optional("expectedLeaf", ENTRY_OR_NULL)
-    .about("refuse with LEAF_MOVED unless this is the leaf; null for a session without entries")];
+    .about("fail with LEAF_MOVED unless this is the leaf; null for a session without entries")];
 
 const ENTRY_OR_NULL: Shape = OneOf(&[Text, Null]);
 const ENTRY_ID: Field = Field::new("entryId", Text);
@@ -126,11 +126,11 @@ const DETAILS: Field = Field::optional("details", Any);
 const USAGE: Field = Field::optional("usage", Any);
 const FROM_HOOK: Field = Field::optional("fromHook", Flag);
 const ARCHIVED: Shape = OneOf(&[Flag, Words(&["shown", "hidden", "only"])]);
-const ABOUT_ARCHIVED: &str = "archived sessions: hidden (or false, as if absent), shown, or only they (or true)";
+const ABOUT_ARCHIVED: &str = "archived sessions: hidden or false (default), shown, or only or true (no other sessions)";
 const SCOPES: Shape = Words(&["cwd", "repo", "all"]);
 const CANCELLED: Shape = Object(&[Field::new("cancelled", Flag)]);
-const MADE: Field =
-    Field::optional("newSessionPath", Text).about("what was made, if it was made of a session the client is not at");
+const MADE: Field = Field::optional("newSessionPath", Text)
+    .about("path of the new session if sessionPath was given; the client then stays in its session");
 const ENTRIES: Shape = Object(&[Field::new("entries", List(&Named("Entry")))]);
 const LEAF: Shape = Object(&[Field::new("leafId", ENTRY_OR_NULL)]);
 const QUEUE_MODE: &[Field] = &[Field::new("mode", Words(&["all", "one-at-a-time"]))];
@@ -138,98 +138,107 @@ const QUEUE_MODE: &[Field] = &[Field::new("mode", Words(&["all", "one-at-a-time"
 /// All commands.
 pub const COMMANDS: &[Command] = &[
     // pi's commands for sessions.
-    command("get_state", "What there is to know about the session at a glance", state::get_state)
+    command("get_state", "Returns an overview of the session", state::get_state)
         .of_pi()
         .of_session()
         .gives(Named("State")),
-    command("get_messages", "The messages of the context: what a model would see", state::get_messages)
+    command("get_messages", "Returns the messages of the context: what a model would see", state::get_messages)
         .of_pi()
         .of_session()
         .gives(Object(&[Field::new("messages", List(&Named("Message")))])),
-    command("get_entries", "The entries of all branches in file order", state::get_entries)
+    command("get_entries", "Returns the entries of all branches, in file order", state::get_entries)
         .of_pi()
         .of_session()
-        .takes(&[Field::optional("since", Text).about("only those behind this entry")])
+        .takes(&[Field::optional("since", Text).about("only entries after this one")])
         .gives(Object(&[Field::new("entries", List(&Named("Entry"))), Field::new("leafId", ENTRY_OR_NULL)])),
-    command("get_tree", "The whole tree", state::get_tree)
+    command("get_tree", "Returns the whole tree", state::get_tree)
         .of_pi()
         .of_session()
         .gives(Object(&[Field::new("tree", List(&Named("TreeNode"))), Field::new("leafId", ENTRY_OR_NULL)])),
-    command("get_session_stats", "What the session took", state::get_session_stats)
+    command("get_session_stats", "Returns message counts, tokens and cost of the session", state::get_session_stats)
         .of_pi()
         .of_session()
         .gives(Named("SessionStats")),
-    command("get_fork_messages", "The messages of the user at which one can fork", state::get_fork_messages)
-        .of_pi()
-        .of_session()
-        .gives(Object(&[Field::new(
-            "messages",
-            List(&Object(&[Field::new("entryId", Text), Field::new("text", Text)])),
-        )])),
-    command("get_last_assistant_text", "What the last answer says", state::get_last_assistant_text)
+    command(
+        "get_fork_messages",
+        "Returns the user messages that the session can be forked at",
+        state::get_fork_messages,
+    )
+    .of_pi()
+    .of_session()
+    .gives(Object(&[Field::new("messages", List(&Object(&[Field::new("entryId", Text), Field::new("text", Text)])))])),
+    command("get_last_assistant_text", "Returns the text of the last answer", state::get_last_assistant_text)
         .of_pi()
         .of_session()
         .gives(Object(&[Field::optional("text", Text)])),
-    command("set_session_name", "Name the session", state::set_session_name)
+    command("set_session_name", "Names the session", state::set_session_name)
         .of_pi()
         .guarded()
         .takes(&[Field::new("name", Text)]),
-    command("new_session", "Leave the session for a new one", replace::new_session)
+    command("new_session", "Creates a session and switches to it", replace::new_session)
         .of_pi()
         .takes(&[
             Field::optional("parentSession", Text),
-            Field::optional("cwd", Text).about("its working directory; that of the session left if absent"),
+            Field::optional("cwd", Text).about("its working directory; default: that of the current session"),
         ])
         .gives(CANCELLED),
-    command("switch_session", "Leave the session for another one", replace::switch_session)
+    command("switch_session", "Switches to another session", replace::switch_session)
         .of_pi()
         .takes(&[Field::new("sessionPath", Text)])
         .gives(CANCELLED),
-    command("fork", "Leave the session for a copy that ends before a message of the user", replace::fork)
+    command("fork", "Copies the session up to a user message, without it, and switches to the copy", replace::fork)
         .of_pi()
         .of_session()
         .takes(&[ENTRY_ID])
         .gives(Object(&[Field::optional("text", Text), Field::new("cancelled", Flag), MADE])),
-    command("clone", "Leave the session for a copy of the path to its leaf", replace::clone)
+    command("clone", "Copies the path to the leaf into a new session and switches to it", replace::clone)
         .of_pi()
         .of_session()
         .gives(Object(&[Field::new("cancelled", Flag), MADE])),
-    command("compact", "Put a summary in the place of what is old", compact::compact)
+    command("compact", "Replaces older messages in the context by a summary", compact::compact)
         .of_pi()
         .guarded()
         .takes(&[Field::optional("customInstructions", Text)])
         .gives(Named("CompactionResult"))
         .long(),
-    command("set_auto_compaction", "Whether the session should be compacted by itself", state::set_auto_compaction)
+    command("set_auto_compaction", "Turns automatic compaction on or off", state::set_auto_compaction)
         .of_pi()
         .takes(&[Field::new("enabled", Flag)]),
-    command("abort", "Stop compactions and summaries, and wait until they have stopped", compact::abort)
+    command("abort", "Cancels running compactions and summaries, and waits until they have ended", compact::abort)
         .of_pi()
         .of_session(),
-    command("set_model", "Note which model is used", state::set_model)
+    command("set_model", "Records the model in use", state::set_model)
         .of_pi()
         .guarded()
         .takes(&[Field::new("provider", Text), Field::new("modelId", Text)])
         .gives(Object(&[Field::new("provider", Text), Field::new("id", Text)])),
-    command("set_thinking_level", "Note how much the model thinks", state::set_thinking_level)
+    command("set_thinking_level", "Records the thinking level", state::set_thinking_level)
         .of_pi()
         .guarded()
         .takes(&[Field::new("level", Text)]),
-    command("set_steering_mode", "How messages that steer are taken; shown by get_state", agent::set_steering_mode)
-        .of_pi()
-        .takes(QUEUE_MODE),
-    command("set_follow_up_mode", "How messages that follow are taken; shown by get_state", agent::set_follow_up_mode)
-        .of_pi()
-        .takes(QUEUE_MODE),
-    command("clear_queue", "Empty the queues, which are always empty here", agent::clear_queue)
+    command(
+        "set_steering_mode",
+        "Sets the mode of the steering queue, which get_state returns",
+        agent::set_steering_mode,
+    )
+    .of_pi()
+    .takes(QUEUE_MODE),
+    command(
+        "set_follow_up_mode",
+        "Sets the mode of the follow-up queue, which get_state returns",
+        agent::set_follow_up_mode,
+    )
+    .of_pi()
+    .takes(QUEUE_MODE),
+    command("clear_queue", "Empties the queues, which are always empty without an agent", agent::clear_queue)
         .of_pi()
         .gives(Object(&[Field::new("steering", List(&Text)), Field::new("followUp", List(&Text))])),
-    command("set_auto_retry", "Accepted; there is nothing to try again", agent::accept)
+    command("set_auto_retry", "Accepted without effect: there is nothing to retry", agent::accept)
         .of_pi()
         .takes(&[Field::new("enabled", Flag)]),
-    command("abort_retry", "Accepted; there is nothing to stop", agent::accept).of_pi(),
-    command("abort_bash", "Accepted; there is nothing to stop", agent::accept).of_pi(),
-    command("get_commands", "The commands of extensions, of which there are none", agent::get_commands)
+    command("abort_retry", "Accepted without effect: there is nothing to stop", agent::accept).of_pi(),
+    command("abort_bash", "Accepted without effect: there is nothing to stop", agent::accept).of_pi(),
+    command("get_commands", "Returns the commands of extensions: always an empty list", agent::get_commands)
         .of_pi()
         .gives(Object(&[Field::new("commands", List(&Any))])),
     // pi's commands that need an agent.
@@ -243,16 +252,16 @@ pub const COMMANDS: &[Command] = &[
     without_agent("cycle_thinking_level"),
     without_agent("get_available_thinking_levels"),
     // Ours: adding to a session.
-    command("append_message", "Add a message of any role", append::message)
+    command("append_message", "Appends a message of any role", append::message)
         .takes(&[Field::new("message", Named("Message"))])
         .writes(),
-    command("append_thinking_level_change", "Note that the thinking level changed", append::thinking_level_change)
+    command("append_thinking_level_change", "Appends a change of the thinking level", append::thinking_level_change)
         .takes(&[Field::new("thinkingLevel", Text)])
         .writes(),
-    command("append_model_change", "Note that the model changed", append::model_change)
+    command("append_model_change", "Appends a change of the model", append::model_change)
         .takes(&[Field::new("provider", Text), Field::new("modelId", Text)])
         .writes(),
-    command("append_usage", "Note a cost that belongs to no message", append::usage)
+    command("append_usage", "Appends a cost that belongs to no message", append::usage)
         .takes(&[
             Field::new("kind", Text),
             Field::new("provider", Text),
@@ -261,34 +270,38 @@ pub const COMMANDS: &[Command] = &[
             Field::optional("note", Text),
         ])
         .writes(),
-    command("append_compaction", "Add a compaction that the client has made", append::compaction)
+    command("append_compaction", "Appends a compaction that the client has created", append::compaction)
         .takes(&[
             Field::new("summary", Text),
-            Field::new("firstKeptEntryId", ENTRY_OR_NULL).about("null keeps none of the entries before"),
+            Field::new("firstKeptEntryId", ENTRY_OR_NULL).about("null if no entry before the compaction is kept"),
             Field::new("tokensBefore", Number),
             DETAILS,
             FROM_HOOK,
             USAGE,
         ])
         .writes(),
-    command("append_custom_entry", "Keep a program's own data; the model never sees it", append::custom_entry)
+    command("append_custom_entry", "Appends a program's own data, which the model never sees", append::custom_entry)
         .takes(&[Field::new("customType", Text), Field::optional("data", Any)])
         .writes(),
-    command("append_custom_message_entry", "Add a program's own message to the context", append::custom_message_entry)
-        .takes(&[
-            Field::new("customType", Text),
-            Field::new("content", OneOf(&[Text, List(&Any)])),
-            Field::new("display", Flag),
-            DETAILS,
-        ])
-        .writes(),
-    command("append_session_info", "Name the session; an empty name takes it away", append::session_info)
+    command(
+        "append_custom_message_entry",
+        "Appends a program's own message to the context",
+        append::custom_message_entry,
+    )
+    .takes(&[
+        Field::new("customType", Text),
+        Field::new("content", OneOf(&[Text, List(&Any)])),
+        Field::new("display", Flag),
+        DETAILS,
+    ])
+    .writes(),
+    command("append_session_info", "Names the session; an empty name removes the name", append::session_info)
         .takes(&[Field::new("name", Text)])
         .writes(),
-    command("append_label_change", "Label an entry; without a label it loses its own", append::label_change)
+    command("append_label_change", "Labels an entry; without a label, removes its label", append::label_change)
         .takes(&[Field::new("targetId", Text), Field::optional("label", ENTRY_OR_NULL)])
         .writes(),
-    command("append_context_edit", "Change what the model sees of an entry", append::context_edit)
+    command("append_context_edit", "Changes what the model sees of an entry", append::context_edit)
         .takes(&[
             Field::new("targetId", Text),
             Field::new("replacement", OneOf(&[Null, Object(&[Field::new("content", OneOf(&[Text, List(&Any)]))])])),
@@ -296,39 +309,41 @@ pub const COMMANDS: &[Command] = &[
         .writes(),
     command(
         "branch_with_summary",
-        "Go to an entry and note there what happened on the branch left",
+        "Moves to an entry and appends a summary of the abandoned branch",
         append::branch_with_summary,
     )
     .takes(&[
-        Field::new("entryId", ENTRY_OR_NULL).about("null for before all entries"),
+        Field::new("entryId", ENTRY_OR_NULL).about("null for the position before the first entry"),
         Field::new("summary", Text),
         DETAILS,
         FROM_HOOK,
         USAGE,
     ])
     .writes(),
-    command("set_label", "Label an entry: the same as append_label_change", append::set_label)
+    command("set_label", "Labels an entry, like append_label_change", append::set_label)
         .takes(&[ENTRY_ID, Field::optional("label", ENTRY_OR_NULL)])
         .writes(),
-    command("rename_session", "Name a session: the same as append_session_info", append::rename_session)
+    command("rename_session", "Names a session, like append_session_info", append::rename_session)
         .takes(&[Field::new("sessionPath", Text), Field::new("name", Text)])
         .writes(),
-    command("archive_session", "Archive a session, or a branch of it; or take that back", append::archive)
+    command("archive_session", "Archives a session or a branch of it, or takes it out of the archive", append::archive)
         .takes(&[
-            Field::optional("entryId", Text).about("where the branch begins; the whole session if absent"),
-            Field::optional("archived", Flag).about("false takes it back"),
+            Field::optional("entryId", Text).about("first entry of the branch; default: the whole session"),
+            Field::optional("archived", Flag).about("false takes it out of the archive"),
         ])
         .writes(),
     // Ours: moving in the tree.
-    command("branch", "Go to an entry: what is added next becomes its child", navigate::branch)
+    command("branch", "Moves to an entry: the next append becomes its child", navigate::branch)
         .of_session()
         .takes(&[ENTRY_ID])
         .gives(LEAF),
-    command("reset_leaf", "Go to before all entries", navigate::reset_leaf).of_session().gives(LEAF),
-    command("follow_leaf", "Go to the last entry of the file", navigate::follow_leaf).of_session().gives(LEAF),
+    command("reset_leaf", "Moves to the position before the first entry", navigate::reset_leaf)
+        .of_session()
+        .gives(LEAF),
+    command("follow_leaf", "Moves to the last entry of the file", navigate::follow_leaf).of_session().gives(LEAF),
     command(
         "navigate_tree",
-        "Go to an entry, or to before a message of the user, with or without a summary of what is left",
+        "Moves to an entry, or before a user message, with or without a summary of the abandoned branch",
         navigate::navigate_tree,
     )
     .guarded()
@@ -337,7 +352,7 @@ pub const COMMANDS: &[Command] = &[
         Field::optional("summarize", Flag),
         Field::optional("customInstructions", Text),
         Field::optional("replaceInstructions", Flag),
-        Field::optional("label", Text).about("for the summary, or else for the entry"),
+        Field::optional("label", Text).about("for the summary if there is one, else for the entry"),
     ])
     .gives(Object(&[
         Field::new("cancelled", Flag),
@@ -348,7 +363,7 @@ pub const COMMANDS: &[Command] = &[
     .long(),
     command(
         "create_branched_session",
-        "Leave the session for a copy of the path to an entry",
+        "Copies the path to an entry into a new session and switches to it",
         replace::create_branched_session,
     )
     .of_session()
@@ -359,40 +374,44 @@ pub const COMMANDS: &[Command] = &[
         Field::new("leafId", ENTRY_OR_NULL),
     ])),
     // Ours: reading.
-    command("get_branch", "The entries from the root to an entry, or to the leaf", look::get_branch)
+    command("get_branch", "Returns the entries from the root to an entry, or to the leaf", look::get_branch)
         .of_session()
         .takes(&[Field::optional("entryId", Text)])
         .gives(ENTRIES),
-    command("get_children", "The entries below an entry; null for the roots", look::get_children)
+    command("get_children", "Returns the children of an entry; null for the roots", look::get_children)
         .of_session()
         .takes(&[Field::new("parentId", ENTRY_OR_NULL)])
         .gives(ENTRIES),
-    command("get_entry", "One entry", look::get_entry)
+    command("get_entry", "Returns one entry", look::get_entry)
         .of_session()
         .takes(&[ENTRY_ID])
         .gives(Object(&[Field::optional("entry", Named("Entry"))])),
-    command("get_label", "The label of an entry", look::get_label)
+    command("get_label", "Returns the label of an entry", look::get_label)
         .of_session()
         .takes(&[ENTRY_ID])
         .gives(Object(&[Field::optional("label", Text)])),
-    command("get_header", "The header of the session", look::get_header)
+    command("get_header", "Returns the header of the session", look::get_header)
         .of_session()
         .gives(Object(&[Field::new("header", Named("Header"))])),
-    command("build_session_context", "What a model would see at an entry, or at the leaf", look::build_session_context)
-        .of_session()
-        .takes(&[Field::optional("leafId", ENTRY_OR_NULL)])
-        .gives(Object(&[
-            Field::new("messages", List(&Named("Message"))),
-            Field::optional("thinkingLevel", Any),
-            Field::new("model", OneOf(&[Null, Any])),
-        ])),
-    command("build_context_entries", "The entries that the context is made of", look::build_context_entries)
+    command(
+        "build_session_context",
+        "Returns what a model would see at an entry, or at the leaf",
+        look::build_session_context,
+    )
+    .of_session()
+    .takes(&[Field::optional("leafId", ENTRY_OR_NULL)])
+    .gives(Object(&[
+        Field::new("messages", List(&Named("Message"))),
+        Field::optional("thinkingLevel", Any),
+        Field::new("model", OneOf(&[Null, Any])),
+    ])),
+    command("build_context_entries", "Returns the entries that make up the context", look::build_context_entries)
         .of_session()
         .takes(&[Field::optional("leafId", ENTRY_OR_NULL)])
         .gives(ENTRIES),
     command(
         "prepare_compaction",
-        "What compacting would summarise and keep, or nothing if it is too short; nothing is written",
+        "Returns what a compaction would summarise and keep, or nothing if the session is too short; writes nothing",
         compact::prepare_compaction,
     )
     .of_session()
@@ -401,76 +420,75 @@ pub const COMMANDS: &[Command] = &[
     // Ours: the store.
     command(
         "list_sessions",
-        "The sessions of a directory, a repository or all, the newest first",
+        "Lists the sessions of a directory, a repository or all, newest first",
         store::list_sessions,
     )
     .takes(&[
-        Field::optional("scope", SCOPES).about("cwd if absent"),
+        Field::optional("scope", SCOPES).about("default: cwd"),
         Field::optional("cwd", Text),
         Field::optional("limit", Count),
-        Field::optional("named", Flag).about("only those with a name"),
+        Field::optional("named", Flag).about("only sessions with a name"),
         Field::optional("children", OneOf(&[Flag, Words(&["shown", "hidden", "only"])]))
-            .about("forks: shown (or true, as if absent), hidden (or false), or only they"),
+            .about("forks: shown or true (default), hidden or false, or only (no other sessions)"),
         Field::optional("archived", ARCHIVED).about(ABOUT_ARCHIVED),
     ])
     .gives(Object(&[Field::new("sessions", List(&Named("SessionRow")))]))
     .long(),
-    command("search", "Find what was said, done or named", store::search)
+    command("search", "Searches messages, tool calls, names and labels", store::search)
         .takes(&[
             Field::new("query", Text),
-            Field::optional("scope", Words(&["session", "cwd", "repo", "all"])).about("cwd if absent"),
-            Field::optional("limit", Count).about("50 if absent"),
+            Field::optional("scope", Words(&["session", "cwd", "repo", "all"])).about("default: cwd"),
+            Field::optional("limit", Count).about("default: 50"),
             Field::optional("filters", Named("SearchFilters")),
             Field::optional("archived", ARCHIVED).about(ABOUT_ARCHIVED),
-            Field::optional("cwd", Text).about("the directory that scope is about"),
+            Field::optional("cwd", Text).about("the directory that scope refers to"),
             Field::optional("sessionPath", Text).about("only this session"),
         ])
         .gives(Object(&[Field::new("hits", List(&Named("SearchHit")))]))
         .long(),
-    command("family", "Whom a session was forked from, and what was forked from it", store::family)
+    command("family", "Returns the sessions that a session was forked from, and its own forks", store::family)
         .of_session()
         .gives(Object(&[Field::new("root", Text), Field::new("nodes", List(&Named("FamilyNode")))]))
         .long(),
-    command("delete_session", "Move a session to the trash", store::delete_session)
+    command("delete_session", "Moves a session to the trash", store::delete_session)
         .takes(&[
             Field::new("sessionPath", Text),
-            Field::optional("force", Flag).about("delete it although other programs use it"),
+            Field::optional("force", Flag).about("delete it even if other programs use it"),
         ])
-        .gives(Object(&[
-            Field::new("trashed", OneOf(&[Text, Flag])).about("where it is now; true if the system's trash took it")
-        ])),
-    command("restore_session", "Bring a session back from the trash", store::restore_session)
-        .takes(&[Field::new("sessionPath", Text).about("where it was, or its id")])
+        .gives(Object(&[Field::new("trashed", OneOf(&[Text, Flag]))
+            .about("its path in the trash; true if the trash program took it, false if it was deleted permanently")])),
+    command("restore_session", "Restores a session from the trash", store::restore_session)
+        .takes(&[Field::new("sessionPath", Text).about("its former path, or its id")])
         .gives(Object(&[Field::new("sessionPath", Text)])),
-    command("verify", "Look for damage in a session", store::verify)
+    command("verify", "Checks a session for damage", store::verify)
         .of_session()
         .gives(Object(&[Field::new("findings", List(&Named("Finding")))]))
         .long(),
     // Ours: events and hooks.
-    command("subscribe", "Be told what happens from now on, or since a cursor", subscribe::subscribe)
+    command("subscribe", "Subscribes to events, from now on or since a cursor", subscribe::subscribe)
         .of_session()
         .takes(&[
-            Field::optional("events", List(&Words(EVENTS))).about("all of them if absent"),
-            Field::optional("cursor", Text).about("go on behind what this cursor was given with"),
-            Field::optional("scope", Words(&["session", "store"])).about("session if absent"),
+            Field::optional("events", List(&Words(EVENTS))).about("default: all events"),
+            Field::optional("cursor", Text).about("continue after the event that carried this cursor"),
+            Field::optional("scope", Words(&["session", "store"])).about("default: session"),
         ])
         .gives(Object(&[Field::new("subscription", Text), Field::new("cursor", Text)])),
-    command("unsubscribe", "End a subscription", subscribe::unsubscribe)
+    command("unsubscribe", "Ends a subscription", subscribe::unsubscribe)
         .takes(&[Field::new("subscription", Text)])
         .gives(Object(NO_FIELDS)),
-    command("hook_register", "Be asked before things happen", hooks::hook_register)
+    command("hook_register", "Registers the client as a hook: it is asked before these events", hooks::hook_register)
         .takes(&[
             Field::new("events", List(&Words(HOOK_EVENTS))),
-            Field::optional("timeoutMs", Count).about("how long an answer is waited for; 30000 if absent"),
+            Field::optional("timeoutMs", Count).about("time limit for an answer; default: 30000"),
         ])
         .gives(Object(NO_FIELDS)),
-    command("hook_response", "Answer a hook_request", hooks::hook_response)
+    command("hook_response", "Answers a hook_request", hooks::hook_response)
         .takes(&[Field::new("requestId", Text), Field::optional("result", Any), Field::optional("error", Text)])
         .gives(Object(NO_FIELDS)),
 ];
 
 const fn without_agent(name: &'static str) -> Command {
-    let what = "Answers NOT_SUPPORTED: there is no agent here";
+    let what = "Fails with NOT_SUPPORTED: there is no agent here";
     Command { origin: Origin::Agent, ..command(name, what, agent::not_supported) }
 }
 

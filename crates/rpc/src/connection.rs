@@ -289,7 +289,7 @@ impl Connection {
     fn run_guarded(&self, command: &'static Command, call: &Call<'_>) -> Outcome {
         catch_unwind(AssertUnwindSafe(|| (command.run)(call))).unwrap_or_else(|_| {
             self.engine.sessions().iter().for_each(|session| session.clear_up());
-            Err(Failure::new(Code::Io, format!("{} ended unexpectedly", command.name)))
+            Err(Failure::new(Code::Io, format!("{} failed unexpectedly", command.name)))
         })
     }
 

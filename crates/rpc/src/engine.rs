@@ -263,7 +263,7 @@ impl Engine {
         }
         let manager = self.options.sessions.open_existing(&path)?;
         if !manager.is_stored() {
-            return Err(Failure::not_found(format!("there is no session {}", path.display())));
+            return Err(Failure::not_found(format!("no such session: {}", path.display())));
         }
         Ok(self.enter(SessionHost::new(self.options.sessions.clone(), manager)))
     }

@@ -25,7 +25,7 @@ impl Request {
         let bytes = match record {
             Record::Whole(bytes) => bytes,
             Record::TooLong(length) => {
-                return Err(unreadable(&format!("{length} bytes are more than the {max_record} of a record")));
+                return Err(unreadable(&format!("the record has {length} bytes; the limit is {max_record}")));
             }
         };
         if let Err(error) = std::str::from_utf8(&bytes) {

@@ -88,7 +88,7 @@ impl Failure {
 
     /// The system provides no more threads.
     pub(crate) fn no_thread(error: &std::io::Error) -> Self {
-        Self::new(Code::Io, format!("no thread could be started: {error}"))
+        Self::new(Code::Io, format!("cannot start a thread: {error}"))
     }
 
     /// Replaces the message with one that pi's clients know.

@@ -220,8 +220,8 @@ impl OpenSession {
 
 /// Returns the failure for a write that expects another leaf than the one that was moved to on purpose.
 fn is_elsewhere(expected: Option<&EntryId>, actual: Option<EntryId>) -> Failure {
-    let shown = |id: Option<&EntryId>| id.map_or_else(|| "the beginning".to_owned(), ToString::to_string);
-    let words = format!("the session goes on from {}, not from {}", shown(actual.as_ref()), shown(expected));
+    let shown = |id: Option<&EntryId>| id.map_or_else(|| "the start".to_owned(), ToString::to_string);
+    let words = format!("the session is at {}, not at {}", shown(actual.as_ref()), shown(expected));
     Failure::from(SessionError::LeafMoved { expected: expected.cloned(), actual }).in_words(words)
 }
 
@@ -303,5 +303,5 @@ pub(crate) fn id_or_null(id: Option<&EntryId>) -> Json {
 
 /// Returns the failure for a session on which work is already in progress.
 pub(crate) fn busy() -> Failure {
-    Failure::new(Code::SessionBusy, "a compaction or a summary of a branch is under way")
+    Failure::new(Code::SessionBusy, "a compaction or a branch summary is in progress")
 }

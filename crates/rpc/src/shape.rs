@@ -114,7 +114,7 @@ impl Shape {
             Self::Null => "null".to_owned(),
             Self::Text => "a string".to_owned(),
             Self::Number => "a number".to_owned(),
-            Self::Count => "a whole number from 0 on".to_owned(),
+            Self::Count => "a whole number, 0 or greater".to_owned(),
             Self::Flag => "true or false".to_owned(),
             Self::Words(words) => format!("one of {}", words.join(", ")),
             Self::Word(word) => (*word).to_owned(),
@@ -143,7 +143,7 @@ pub fn check(fields: &[Field], object: Raw<'_>) -> Result<(), String> {
     for field in fields {
         match object.get(field.name) {
             None if field.is_optional => {}
-            None => return Err(format!("{} is missing; it is {}", field.name, field.shape.words())),
+            None => return Err(format!("{} is missing; it must be {}", field.name, field.shape.words())),
             Some(value) => match field.shape.fault(field.name, value) {
                 None => {}
                 Some(fault) => return Err(fault),
@@ -172,16 +172,16 @@ mod tests {
         for (object, expected) in [
             (r#"{"name":"x","other":1}"#, Ok(())),
             (r#"{"name":"x","limit":3,"entryId":null,"scope":"all","list":[true]}"#, Ok(())),
-            ("{}", Err("name is missing; it is a string")),
-            ("7", Err("name is missing; it is a string")),
+            ("{}", Err("name is missing; it must be a string")),
+            ("7", Err("name is missing; it must be a string")),
             (r#"{"name":1}"#, Err("name must be a string")),
-            (r#"{"name":"x","limit":-1}"#, Err("limit must be a whole number from 0 on")),
-            (r#"{"name":"x","limit":1.5}"#, Err("limit must be a whole number from 0 on")),
+            (r#"{"name":"x","limit":-1}"#, Err("limit must be a whole number, 0 or greater")),
+            (r#"{"name":"x","limit":1.5}"#, Err("limit must be a whole number, 0 or greater")),
             (r#"{"name":"x","entryId":1}"#, Err("entryId must be a string or null")),
             (r#"{"name":"x","scope":"x"}"#, Err("scope must be one of cwd, all")),
             (r#"{"name":"x","list":[1]}"#, Err("list[0] must be true or false")),
             (r#"{"name":"x","list":7}"#, Err("list must be an array")),
-            (r#"{"name":"x","message":{}}"#, Err("message.role is missing; it is a string")),
+            (r#"{"name":"x","message":{}}"#, Err("message.role is missing; it must be a string")),
             (r#"{"name":"x","message":{"role":5}}"#, Err("message.role must be a string")),
             (r#"{"name":"x","message":5}"#, Err("message must be an object")),
             (r#"{"name":"x","edit":{"content":5}}"#, Err("edit.content must be a string")),

@@ -46,12 +46,14 @@ impl Socket {
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(error),
             Ok(found) if !found.file_type().is_socket() => {
-                return Err(io::Error::new(ErrorKind::AlreadyExists, "something that is no socket is there"));
+                return Err(io::Error::new(ErrorKind::AlreadyExists, "the path exists and is not a socket"));
             }
             Ok(_) => match UnixStream::connect(path) {
                 Err(error) if error.kind() == ErrorKind::ConnectionRefused => {}
                 Err(error) => return Err(error),
-                Ok(_) => return Err(io::Error::new(ErrorKind::AddrInUse, "somebody listens there already")),
+                Ok(_) => {
+                    return Err(io::Error::new(ErrorKind::AddrInUse, "another process is already listening there"));
+                }
             },
         }
         let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -99,7 +101,7 @@ impl Socket {
 /// Serves a client on its own thread, or tells it why it is not served.
 fn take(engine: &Arc<Engine>, stream: UnixStream) {
     if engine.n_clients() >= MAX_CLIENTS {
-        return refuse(&stream, &Failure::new(Code::Io, format!("there are {MAX_CLIENTS} clients already")));
+        return refuse(&stream, &Failure::new(Code::Io, format!("too many clients: the limit is {MAX_CLIENTS}")));
     }
     let reading = match stream.try_clone() {
         Ok(reading) => reading,

@@ -99,7 +99,7 @@ impl Sessions {
 
     /// A session as a row of a list, wherever its file is, including the trash.
     pub fn row(&self, path: &Path) -> Result<SessionInfo, SessionError> {
-        let stat = self.world.os().stat(path).map_err(|error| StoreError::io_at("look at", path, error))?;
+        let stat = self.world.os().stat(path).map_err(|error| StoreError::io_at("access", path, error))?;
         let mut files = Gatherer::new(self.world.os(), Zone(self.environment()));
         let info = files.scan(path, false)?.ok_or_else(|| SessionError::NotASession { path: path.to_path_buf() })?;
         Ok(row_of(&Found { path: path.to_path_buf(), stat }, info))

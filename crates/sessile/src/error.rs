@@ -18,7 +18,7 @@ pub enum SessionError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The file is not empty, but not a session.
-    #[error("{} is not a session: its first value is no header with an id", path.display())]
+    #[error("{} is not a session: its first line is not a session header with an id", path.display())]
     NotASession {
         /// The file.
         path: PathBuf,
@@ -30,7 +30,7 @@ pub enum SessionError {
         id: EntryId,
     },
     /// The entry's line would be too long for readers.
-    #[error("the entry takes {size} bytes as a line of the session; at most {limit} are read again")]
+    #[error("the entry needs a line of {size} bytes; the limit is {limit}")]
     EntryTooLarge {
         /// The length of the line in bytes.
         size: usize,
@@ -44,16 +44,16 @@ pub enum SessionError {
         id: EntryId,
     },
     /// The entry has no content that a context edit could replace.
-    #[error("entry {id} has no model content that could be edited")]
+    #[error("entry {id} has no model content to edit")]
     NotEditable {
         /// The id.
         id: EntryId,
     },
     /// A context edit's replacement must be null or content.
-    #[error("a context edit's replacement is null, or an object whose content is a string or an array")]
+    #[error("the replacement of a context edit must be null, or an object whose content is a string or an array")]
     BadReplacement,
     /// The id is not a valid session id.
-    #[error("{id:?} cannot be a session id")]
+    #[error("{id:?} is not a valid session id")]
     BadSessionId {
         /// The id.
         id: String,
@@ -80,7 +80,7 @@ pub enum SessionError {
         version: String,
     },
     /// A line of the file was valid when the file was opened and no longer is.
-    #[error("{} changed underneath us: line {line} is no longer what it was", path.display())]
+    #[error("{} was changed by another program: line {line} is no longer valid", path.display())]
     Changed {
         /// The file.
         path: PathBuf,
@@ -91,7 +91,7 @@ pub enum SessionError {
     },
     /// The cached data about the file is wrong: another program has changed it in the middle. The cache is dropped.
     /// After a refresh or a reopen, the session is read again.
-    #[error("{} was changed in the middle by another program: line {line} is not what it was", path.display())]
+    #[error("{} was changed in the middle by another program: line {line} is different", path.display())]
     Stale {
         /// The file.
         path: PathBuf,
@@ -99,7 +99,7 @@ pub enum SessionError {
         line: u64,
     },
     /// The file's last entry is not the expected one.
-    #[error("the session has moved on: its last entry is {}, not {}", shown(actual.as_ref()), shown(expected.as_ref()))]
+    #[error("the session has changed: its last entry is {}, not {}", shown(actual.as_ref()), shown(expected.as_ref()))]
     LeafMoved {
         /// The expected entry; `None` for a session without entries.
         expected: Option<EntryId>,
@@ -107,10 +107,10 @@ pub enum SessionError {
         actual: Option<EntryId>,
     },
     /// The session was opened for reading only.
-    #[error("the session was opened for reading only")]
+    #[error("the session was opened read-only")]
     ReadOnly,
     /// Our leaf is no longer in the file.
-    #[error("{} changed underneath us: entry {id}, where we stood, is no longer in it", path.display())]
+    #[error("{} was changed by another program: entry {id}, the current leaf, is no longer in it", path.display())]
     LeafGone {
         /// The file.
         path: PathBuf,
@@ -118,22 +118,22 @@ pub enum SessionError {
         id: EntryId,
     },
     /// Only a user message can be edited and sent again.
-    #[error("entry {id} is not a message of the user, so nothing can be forked before it")]
+    #[error("entry {id} is not a user message, so the session cannot be forked before it")]
     NotForkable {
         /// The id.
         id: EntryId,
     },
     /// There is no current entry to copy.
-    #[error("there is no current entry, so there is nothing to clone")]
+    #[error("the session has no current entry, so there is nothing to clone")]
     NoLeaf,
     /// The row belongs to another session, or to an earlier state of this one.
-    #[error("row {row} is not one of this session")]
+    #[error("row {row} does not belong to this session")]
     StaleRow {
         /// The row's index.
         row: usize,
     },
     /// A check of the repaired file failed, so the file was not changed.
-    #[error("{} was left as it is: after the repair {what}", path.display())]
+    #[error("{} was left unchanged: after the repair, {what}", path.display())]
     RepairFailed {
         /// The file.
         path: PathBuf,
@@ -149,7 +149,7 @@ pub enum SessionError {
         what: &'static str,
     },
     /// Another program wrote to a session while it was being copied.
-    #[error("another program has written to {} meanwhile; nothing was done", path.display())]
+    #[error("another program has written to {} in the meantime; nothing was changed", path.display())]
     WrittenMeanwhile {
         /// The file.
         path: PathBuf,
@@ -158,24 +158,22 @@ pub enum SessionError {
     #[error("a name must not be blank")]
     BlankName,
     /// Archiving this branch would fold away the conversation in progress.
-    #[error(
-        "entry {id} is on the way to where the session stands, so archiving it would fold away the conversation in progress"
-    )]
+    #[error("entry {id} is on the path to the current leaf, so archiving it would hide the conversation in progress")]
     ArchivesLeaf {
         /// The entry.
         id: EntryId,
     },
     /// The id does not fit into an archive mark.
-    #[error("the id {id} is too long for a mark that archives something")]
+    #[error("the id {id} is too long to be archived")]
     IdTooLong {
         /// The id.
         id: EntryId,
     },
     /// Leaf positions are not saved, so moving the leaf would have no effect.
-    #[error("where the leaf is is not remembered here, so without a summary moving it would come to nothing")]
+    #[error("the position in the tree is not saved here, so moving without a summary would have no effect")]
     LeafForgotten,
     /// There is no trash for this file.
-    #[error("{} cannot be moved to the trash, so it was left where it is", path.display())]
+    #[error("cannot move {} to the trash; nothing was deleted", path.display())]
     NoTrash {
         /// The session.
         path: PathBuf,
@@ -183,13 +181,13 @@ pub enum SessionError {
         source: StoreError,
     },
     /// Nothing in the trash matches.
-    #[error("no session {wanted} was deleted here and is still in the trash")]
+    #[error("no deleted session {wanted} in the trash")]
     NotInTrash {
         /// The requested name.
         wanted: String,
     },
     /// Several things match.
-    #[error("{wanted:?} could be any of {} {what}", candidates.len())]
+    #[error("{wanted:?} is ambiguous: it matches {} {what}", candidates.len())]
     Ambiguous {
         /// The requested name.
         wanted: String,
@@ -207,7 +205,7 @@ pub enum SessionError {
         id: String,
     },
     /// A session with this id already exists.
-    #[error("there is a session {id} already: {}", path.display())]
+    #[error("a session with the id {id} already exists: {}", path.display())]
     SessionExists {
         /// The id.
         id: String,
@@ -229,7 +227,7 @@ pub enum SessionError {
         users: Vec<String>,
     },
     /// Another process is running an operation that must finish first.
-    #[error("{what} is under way; try again once it has ended")]
+    #[error("{what} is in progress; try again when it has finished")]
     OperationRunning {
         /// The operation.
         what: String,
@@ -246,7 +244,7 @@ pub enum SessionError {
         before: Option<Box<(Operation, Vec<Step>)>>,
     },
     /// The operation was already undone.
-    #[error("operation {id} was undone already, by operation {by}")]
+    #[error("operation {id} was already undone by operation {by}")]
     UndoneAlready {
         /// The operation.
         id: String,
@@ -254,7 +252,7 @@ pub enum SessionError {
         by: String,
     },
     /// What the operation changed has changed again, so undoing it would also undo that.
-    #[error("operation {id} is not undone: {what}")]
+    #[error("operation {id} was not undone: {what}")]
     ChangedSince {
         /// The operation.
         id: String,
@@ -272,7 +270,7 @@ pub enum SessionError {
         current: PathBuf,
     },
     /// The summary failed, so nothing was written.
-    #[error("no summary could be made, and the session is as it was")]
+    #[error("no summary could be created; the session is unchanged")]
     Summary {
         /// The reason.
         source: SummaryFailure,

@@ -39,7 +39,7 @@ pub struct HookFolder {
 #[non_exhaustive]
 pub enum HookError {
     /// It is not run, because of its type, or because another user could have put it there.
-    #[error("the hook {} is not run: {reason}", path.display())]
+    #[error("refused to run the hook {}: {reason}", path.display())]
     Refused {
         /// The hook.
         path: PathBuf,
@@ -47,7 +47,7 @@ pub enum HookError {
         reason: String,
     },
     /// It could not be started.
-    #[error("{} cannot be run", path.display())]
+    #[error("cannot run {}", path.display())]
     Start {
         /// The hook.
         path: PathBuf,
@@ -65,7 +65,7 @@ pub enum HookError {
         errors: String,
     },
     /// Its output is not a reply.
-    #[error("{} did not print an answer", path.display())]
+    #[error("{} did not print a valid reply", path.display())]
     Answer {
         /// The hook.
         path: PathBuf,
@@ -78,7 +78,7 @@ pub enum HookError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadAnswer {
     /// It is not valid JSON.
-    #[error("what it printed is no JSON")]
+    #[error("its output is not JSON")]
     NotJson,
     /// It is not a valid reply.
     #[error(transparent)]
@@ -134,15 +134,15 @@ impl HookFolder {
             let Ok(stat) = self.os.stat(path) else { return Ok(None) };
             if let Some(why) = distrusted(&stat) {
                 let (what, fix) = (path.display(), why.fix());
-                return refused(format!("{what} {}; `{fix} {what}` mends that", why.words()));
+                return refused(format!("{what} {}; to fix that, run `{fix} {what}`", why.words()));
             }
         }
         let Ok(stat) = self.os.stat(hook) else { return Ok(None) };
         if stat.kind != FileKind::Regular {
-            return refused("it is not a file".to_owned());
+            return refused("it is not a regular file".to_owned());
         }
         if stat.mode & 0o100 == 0 {
-            return refused(format!("it is not executable; `chmod u+x {}` mends that", hook.display()));
+            return refused(format!("it is not executable; to fix that, run `chmod u+x {}`", hook.display()));
         }
         Ok(Some(()))
     }
@@ -189,8 +189,8 @@ impl Distrust {
     fn words(self) -> &'static str {
         match self {
             Self::Owner => "belongs to another user",
-            Self::Group => "can be written to by its group",
-            Self::Everybody => "can be written to by every user",
+            Self::Group => "is writable by its group",
+            Self::Everybody => "is writable by every user",
         }
     }
 

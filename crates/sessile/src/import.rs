@@ -138,7 +138,7 @@ impl Sessions {
         }
         let source =
             os.open(&import.from, Mode::Read).map_err(|error| StoreError::io_at("open", &import.from, error))?;
-        let length = source.stat().map_err(|error| StoreError::io_at("look at", &import.from, error))?.length;
+        let length = source.stat().map_err(|error| StoreError::io_at("access", &import.from, error))?.length;
         let (head, copied_from) = match &import.old_id {
             None => (Vec::new(), 0),
             Some(_) => self.with_new_id(import, source.as_ref())?,

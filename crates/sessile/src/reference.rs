@@ -27,7 +27,7 @@ pub enum ReferenceError {
         nearest: Option<PathBuf>,
     },
     /// No session has this id or name.
-    #[error("no session has the name {wanted:?} or an id that begins so")]
+    #[error("no session has the name {wanted:?} or an id that starts with it")]
     NoSuchSession {
         /// The given reference.
         wanted: String,
@@ -35,7 +35,7 @@ pub enum ReferenceError {
         nearest: Option<String>,
     },
     /// Several sessions have this name, or ids with this prefix.
-    #[error("{wanted:?} could be any of {total} sessions{}", if *is_here { " of this directory" } else { "" })]
+    #[error("{wanted:?} is ambiguous: it matches {total} sessions{}", if *is_here { " in this directory" } else { "" })]
     AmbiguousSession {
         /// The given reference.
         wanted: String,
@@ -47,7 +47,7 @@ pub enum ReferenceError {
         total: usize,
     },
     /// The last list does not have this position.
-    #[error("the last list has no @{place}; it has {n_listed} {}", if *n_listed == 1 { "session" } else { "sessions" })]
+    #[error("the last list has no row @{place}; it has {n_listed} {}", if *n_listed == 1 { "session" } else { "sessions" })]
     NoSuchPlace {
         /// The position, counted from 1.
         place: usize,
@@ -55,7 +55,7 @@ pub enum ReferenceError {
         n_listed: usize,
     },
     /// The last list was of another store.
-    #[error("@{place} is a place in the last list, which was of {}, not of {}", listed.display(), here.display())]
+    #[error("@{place} refers to the last list, which was of {}, not of {}", listed.display(), here.display())]
     OtherStore {
         /// The position, counted from 1.
         place: usize,
@@ -65,7 +65,7 @@ pub enum ReferenceError {
         here: PathBuf,
     },
     /// There is no last list.
-    #[error("@{place} is a place in the last list, and nothing was listed in this terminal yet")]
+    #[error("@{place} refers to the last list, but nothing has been listed in this terminal yet")]
     NoList {
         /// The position, counted from 1.
         place: usize,
@@ -74,7 +74,7 @@ pub enum ReferenceError {
     #[error("there are no sessions")]
     NoSessions,
     /// No entry has this id or label.
-    #[error("no entry has the label {wanted:?} or an id that begins so")]
+    #[error("no entry has the label {wanted:?} or an id that starts with it")]
     NoSuchEntry {
         /// The given reference.
         wanted: String,
@@ -82,7 +82,7 @@ pub enum ReferenceError {
         nearest: Option<String>,
     },
     /// Several entries have this label, or ids with this prefix.
-    #[error("{wanted:?} could be any of {total} entries")]
+    #[error("{wanted:?} is ambiguous: it matches {total} entries")]
     AmbiguousEntry {
         /// The given reference.
         wanted: String,
@@ -98,7 +98,7 @@ pub enum ReferenceError {
         wanted: String,
     },
     /// The reference goes up more steps than there are.
-    #[error("{wanted} leads beyond the root: there {} above", count_words(*n_above))]
+    #[error("{wanted} goes past the root: there {} above", count_words(*n_above))]
     TooFarUp {
         /// The given reference.
         wanted: String,
@@ -123,7 +123,7 @@ pub struct EntryCandidate {
 
 fn count_words(n_entries: usize) -> String {
     match n_entries {
-        0 => "is no entry".to_owned(),
+        0 => "are no entries".to_owned(),
         1 => "is only 1 entry".to_owned(),
         number => format!("are only {number} entries"),
     }

@@ -165,7 +165,7 @@ impl Sessions {
 
     /// Appends the entries of a stray file to the session they belong to.
     fn take_home(&self, stray: Stray, dry_run: bool) -> Result<Repair, SessionError> {
-        let words = format!("{}: appended to it", stray.words());
+        let words = format!("{}: appended to that session", stray.words());
         let reunited = if dry_run { None } else { self.reunite(&stray.path)? };
         let changes = vec![change(Code::NoHeader, 1, 0, words)];
         Ok(Repair {
@@ -261,7 +261,7 @@ impl Sessions {
 
 /// Refuses to repair a link, even in a dry run.
 fn refuse_links(world: &World, path: &Path) -> Result<(), SessionError> {
-    let stat = world.os().link_stat(path).map_err(|source| StoreError::io_at("look at", path, source))?;
+    let stat = world.os().link_stat(path).map_err(|source| StoreError::io_at("access", path, source))?;
     if stat.kind != FileKind::Regular {
         return Err(StoreError::NotRegular { path: path.to_path_buf() }.into());
     }
@@ -275,7 +275,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 fn put_back(world: &World, turn: &mut FileLog) -> Result<Option<Change>, SessionError> {
     let Some(finding) = vanished(world, turn.path())?.restorable else { return Ok(None) };
     turn.recover()?;
-    Ok(Some(change(finding.code, 1, 0, format!("{}: put back", finding.message))))
+    Ok(Some(change(finding.code, 1, 0, format!("{}: restored", finding.message))))
 }
 
 impl Repair {
@@ -284,7 +284,9 @@ impl Repair {
         if !self.dry_run {
             make_private(world.os(), &self.path)?;
         }
-        let closed = |finding: Finding| change(finding.code, 1, 0, format!("{}: closed to others", finding.message));
+        let closed = |finding: Finding| {
+            change(finding.code, 1, 0, format!("{}: access for other users is removed", finding.message))
+        };
         self.changes.extend(self.left.drain(..).map(closed));
         Ok(())
     }
@@ -302,22 +304,23 @@ fn told(examined: &Examined) -> Vec<Change> {
     };
     let heading = examined.heading.as_ref();
     let heading = heading.map(|heading| change(Code::NoHeader, 1, 0, heading.done.clone()));
-    let mark = examined.drops_mark.then(|| change(Code::ByteOrderMark, 1, 0, "mark taken away".to_owned()));
+    let mark =
+        examined.drops_mark.then(|| change(Code::ByteOrderMark, 1, 0, "the byte order mark is removed".to_owned()));
     let hidden = examined.hidden().map(|found| {
         let id = &found.id;
         let message = match (found.fate, found.is_header) {
-            (Fate::IsCopy, _) => format!("record {id} is in the file once instead of twice"),
-            (_, true) => format!("header {id} has a line of its own"),
-            (_, false) => format!("record {id} has a line of its own"),
+            (Fate::IsCopy, _) => format!("the duplicate of record {id} is removed"),
+            (_, true) => format!("header {id} gets its own line"),
+            (_, false) => format!("record {id} gets its own line"),
         };
         (examined.code_at(found.line).unwrap_or(Code::Fused), found.line, found.at.offset, message)
     });
     let marks = examined.marks.iter().map(|mark| {
         let id = &mark.id;
         let message = match mark.stands_for {
-            StandsFor::Record => format!("what is left of record {id} is kept as an incomplete record"),
-            StandsFor::Rest => format!("what is left of the line is kept as incomplete record {id}"),
-            StandsFor::Lost => format!("an incomplete record stands for entry {id}, which is lost"),
+            StandsFor::Record => format!("the remains of record {id} are kept as an incomplete record"),
+            StandsFor::Rest => format!("the remains of the line are kept as incomplete record {id}"),
+            StandsFor::Lost => format!("an incomplete record replaces the lost entry {id}"),
         };
         (mark.code, mark.line, mark.at.offset, message)
     });

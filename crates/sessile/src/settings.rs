@@ -135,7 +135,7 @@ pub enum SettingsError {
         source: BadSetting,
     },
     /// The setting does not exist.
-    #[error("there is no setting {key}")]
+    #[error("no such setting: {key}")]
     UnknownKey {
         /// The requested key.
         key: String,
@@ -153,7 +153,7 @@ pub enum SettingsError {
         value: String,
     },
     /// The environment has no directory for settings.
-    #[error("there is no place for settings")]
+    #[error("there is no directory for settings")]
     NoPlace,
 }
 

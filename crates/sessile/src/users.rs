@@ -113,15 +113,15 @@ impl fmt::Display for SessionUser {
         match self {
             Self::Sessile { pid, host, .. } => write!(f, "Sessile has it open (process {pid} on {})", harmless(host)),
             Self::Agent { pid, program, why: AgentSign::SameDirectory } => {
-                write!(f, "{program} runs in its directory (process {pid})")
+                write!(f, "{program} is running in its directory (process {pid})")
             }
             Self::Agent { pid, program, why: AgentSign::NamesSession } => {
-                write!(f, "{program} was started with it (process {pid})")
+                write!(f, "{program} was started with this session (process {pid})")
             }
             Self::RecentWrite { age_ms } => {
                 let seconds = age_ms / 1000;
                 let unit = if seconds == 1 { "second" } else { "seconds" };
-                write!(f, "it was written to {seconds} {unit} ago, perhaps by another program")
+                write!(f, "it was written to {seconds} {unit} ago, possibly by another program")
             }
         }
     }
@@ -135,7 +135,7 @@ impl Sessions {
     /// caller knows.
     pub fn users_of(&self, path: &Path, own_length: Option<u64>) -> Result<Vec<SessionUser>, SessionError> {
         let path = absolute(self.environment(), path);
-        let stat = self.world.os().stat(&path).map_err(|source| StoreError::io_at("look at", &path, source))?;
+        let stat = self.world.os().stat(&path).map_err(|source| StoreError::io_at("access", &path, source))?;
         let header = read_header(&self.world, &path);
         let cwd = header.as_ref().and_then(sessile_core::header::Header::cwd).unwrap_or_default();
         let session = Used { path: &path, id: &header.map(|header| header.id()).unwrap_or_default(), cwd: &cwd };
@@ -300,7 +300,7 @@ fn names(os: &dyn Os, process: &Process, session: &Used<'_>) -> bool {
 fn harmless(name: &str) -> String {
     let is_plain = |char: &char| char.is_alphanumeric() || char.is_ascii_graphic() || *char == ' ';
     let name: String = name.chars().filter(is_plain).take(MOST_NAME).collect();
-    if name.trim().is_empty() { "a program without a name".to_owned() } else { name }
+    if name.trim().is_empty() { "an unnamed program".to_owned() } else { name }
 }
 
 #[cfg(test)]
@@ -362,12 +362,12 @@ mod tests {
     #[test]
     fn names_of_programs_do_nothing_to_a_terminal() {
         assert_eq!(harmless("p\u{1b}[2Ji\u{202e}\u{9d}"), "p[2Ji");
-        assert_eq!(harmless("\u{7}\u{200b} "), "a program without a name");
+        assert_eq!(harmless("\u{7}\u{200b} "), "an unnamed program");
         assert_eq!(harmless(&"x".repeat(1000)).len(), 40);
         let agent = SessionUser::Agent { pid: 7, program: harmless("pi"), why: AgentSign::SameDirectory };
-        assert_eq!(agent.to_string(), "pi runs in its directory (process 7)");
+        assert_eq!(agent.to_string(), "pi is running in its directory (process 7)");
         let json = agent.to_json();
-        let expected = r#"{"kind":"agent","pid":7,"program":"pi","why":"sameDirectory","message":"pi runs in its directory (process 7)"}"#;
+        let expected = r#"{"kind":"agent","pid":7,"program":"pi","why":"sameDirectory","message":"pi is running in its directory (process 7)"}"#;
         assert_eq!(json.raw().as_bytes(), expected.as_bytes());
     }
 }

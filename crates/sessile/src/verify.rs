@@ -193,7 +193,7 @@ impl Sessions {
         if let Some(lost) = findings.iter_mut().find(|finding| finding.code == Code::NoHeader)
             && let Some(stray) = self.stray(&path)?
         {
-            lost.message = format!("there is no header: {}", stray.words());
+            lost.message = format!("the header is missing: {}", stray.words());
             lost.remedy = Remedy::Repair("appends the entries to that session".to_owned());
         }
         Ok(Report { path, findings })
@@ -217,7 +217,7 @@ fn copies<'f>(world: &World, files: impl Iterator<Item = &'f Found>) -> Copies {
 }
 
 fn same_session(original: &Path) -> Finding {
-    let message = format!("the file holds the same session as {}", original.display());
+    let message = format!("the file contains the same session as {}", original.display());
     Finding::new(Code::SameSession, 1, 0, message)
 }
 
@@ -227,9 +227,9 @@ pub(crate) fn exposure(world: &World, path: &Path) -> Result<Vec<Finding>, Sessi
     if found.are_private() {
         return Ok(Vec::new());
     }
-    let directory = found.directory.map(|mode| format!(", that of its directory {mode:04o}")).unwrap_or_default();
-    let message = format!("the mode of the file is {:04o}{directory}", found.file);
-    let remedy = Remedy::Permissions("with --permissions: sets them to 0600 and 0700".to_owned());
+    let directory = found.directory.map(|mode| format!(", its directory has {mode:04o}")).unwrap_or_default();
+    let message = format!("the file has mode {:04o}{directory}", found.file);
+    let remedy = Remedy::Permissions("with --permissions: sets the modes to 0600 and 0700".to_owned());
     let finding = Finding::new(Code::Permissions, 1, 0, message).with(remedy);
     // A private file in an open directory shows others its name, not its content.
     let severity = if found.is_file_private() { Severity::Note } else { finding.severity };
@@ -253,9 +253,9 @@ pub(crate) fn vanished(world: &World, path: &Path) -> Result<Vanished, SessionEr
         let message = format!("{n_missing} acknowledged {are} not in the file{rest}");
         (n_missing > 0).then(|| Finding::new(Code::Vanished, 1, 0, message))
     };
-    let back = "puts them back at the end; so does the next command that writes to the session within an hour of their \
-                acknowledgement";
-    let old = ", and more than an hour old: the next command that writes to the session forgets them";
+    let back = "restores them at the end of the file; so does the next command that writes to the session within an hour \
+                of their acknowledgement";
+    let old = ", and more than an hour old: the next command that writes to the session drops them";
     let restorable = finding(missing.restorable.len(), "");
     let expired = finding(missing.expired.len(), old);
     Ok(Vanished {

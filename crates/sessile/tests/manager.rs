@@ -138,7 +138,7 @@ fn a_deleted_file_is_reported_and_nothing_changes() {
     let mut session = place.open(&path);
     fs::remove_file(&path).unwrap();
     let error = session.append_message(user("x")).unwrap_err();
-    assert!(error.to_string().contains("is no longer there"), "{error}");
+    assert!(error.to_string().contains("no longer exists"), "{error}");
     assert_eq!(session.leaf_id().unwrap(), "a");
     assert!(!path.exists());
 }

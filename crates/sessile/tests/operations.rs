@@ -246,7 +246,7 @@ fn what_somebody_else_has_changed_is_not_undone() {
     sessions.rename(place(), Some("ours"), false).unwrap();
     sessions.open(place(), None, None).unwrap().append_session_info("theirs").unwrap();
     let refused = sessions.undo(None, false).unwrap_err();
-    assert!(refused.to_string().ends_with("the session is called \"theirs\" by now"), "{refused}");
+    assert!(refused.to_string().ends_with("the name of the session is now \"theirs\""), "{refused}");
     let a = EntryId::from("a");
     let labelled = sessions.relabel(place(), &a, Some("l"), false).unwrap();
     assert!(labelled.is_change && labelled.entry_id.is_some());

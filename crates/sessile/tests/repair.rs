@@ -575,7 +575,7 @@ fn a_header_is_rebuilt_from_what_is_known() {
         (&header["cwd"], &header["sessile:rebuilt"]["cwd"]),
         (&"/home/me/my-proj".into(), &"the entries".into())
     );
-    assert_eq!(header["sessile:rebuilt"]["id"], "nothing: it is new");
+    assert_eq!(header["sessile:rebuilt"]["id"], "nowhere (it is new)");
     // Another session in the directory also has the path.
     write_private(&path, format!("{}\n{a}\n", HEADER.replace("/proj", "/home/me/my-proj")).as_bytes());
     let other = headerless(&place, "y.jsonl", "--home-me-my-proj--", &format!("{a}\n"));
@@ -627,7 +627,7 @@ fn a_list_names_the_files_it_passes_over() {
             told,
             [
                 ("it is empty", false),
-                ("it has no header and is not made of entries", false),
+                ("it has no header and does not consist of entries", false),
                 ("its header is missing; 1 entry can be read", true),
             ]
         );

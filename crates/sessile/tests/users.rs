@@ -52,7 +52,7 @@ fn a_write_of_ours_is_nobody_and_one_of_others_is_somebody() {
         assert_eq!(users(Some(length - 1)).len(), usize::from(is_recent));
     }
     let sentence = SessionUser::RecentWrite { age_ms: 1500 }.to_string();
-    assert_eq!(sentence, "it was written to 1 second ago, perhaps by another program");
+    assert_eq!(sentence, "it was written to 1 second ago, possibly by another program");
 }
 
 #[test]

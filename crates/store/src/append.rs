@@ -36,7 +36,7 @@ pub(crate) fn append_lines(file: &dyn OsFile, path: &Path, lines: &[u8], seen: S
             write_once(file, &[b"\n", lines].concat(), path)?;
         }
         // After an append, the file position shows where the bytes really went.
-        let end = file.position().map_err(StoreError::io("look at", path))?;
+        let end = file.position().map_err(StoreError::io("access", path))?;
         let offset = end.saturating_sub(lines.len() as u64);
         let is_checked = !is_sealed || seen.length == Some(offset);
         let looks = !planted::has(Bug::NoPostCheck) && !planted::has(Bug::NoSeal);

@@ -20,7 +20,7 @@ pub enum StoreError {
         source: io::Error,
     },
     /// The name of a new file is already taken.
-    #[error("{} exists already", path.display())]
+    #[error("{} already exists", path.display())]
     Exists {
         /// The name.
         path: PathBuf,
@@ -32,7 +32,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// The file is larger than any file of its kind can be, so it is not read.
-    #[error("{} has {length} bytes, and a file of its kind has at most {limit}", path.display())]
+    #[error("{} has {length} bytes; files of this kind have at most {limit}", path.display())]
     TooLarge {
         /// The file.
         path: PathBuf,
@@ -42,7 +42,7 @@ pub enum StoreError {
         limit: u64,
     },
     /// The file is no longer there.
-    #[error("{} is no longer there: it was deleted or moved", path.display())]
+    #[error("{} no longer exists: it was deleted or moved", path.display())]
     Gone {
         /// Its former path.
         path: PathBuf,
@@ -54,7 +54,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// The file is shorter than what was already read.
-    #[error("{} was cut to {actual} bytes while it was open; {expected} were known", path.display())]
+    #[error("{} was truncated to {actual} bytes while it was open; expected at least {expected}", path.display())]
     Truncated {
         /// The file.
         path: PathBuf,
@@ -64,7 +64,7 @@ pub enum StoreError {
         actual: u64,
     },
     /// The file is longer than the caller knew: another program has written to it.
-    #[error("{} has grown to {actual} bytes; {expected} were known", path.display())]
+    #[error("{} has grown to {actual} bytes; expected {expected}", path.display())]
     Grown {
         /// The file.
         path: PathBuf,
@@ -88,7 +88,7 @@ pub enum StoreError {
         holder: Option<Holder>,
     },
     /// A sync failed, so it is unknown what is on disk. The log has to be opened again.
-    #[error("{} could not be synced, so what was written last may be lost", path.display())]
+    #[error("cannot sync {} to disk, so the last write may be lost", path.display())]
     SyncFailed {
         /// The file.
         path: PathBuf,
@@ -96,13 +96,13 @@ pub enum StoreError {
         source: io::Error,
     },
     /// An earlier sync failed, and the log has not been opened again since.
-    #[error("{} could not be synced before; open it again to go on", path.display())]
+    #[error("an earlier sync of {} failed; reopen it to continue", path.display())]
     Poisoned {
         /// The file.
         path: PathBuf,
     },
     /// The file system may be shared with other machines, which requires a lock, and no lock is available.
-    #[error("{} is on a network file system that offers no locks, so writing is not safe", path.display())]
+    #[error("{} is on a network file system without locks, so writing is not safe", path.display())]
     SharedFileSystem {
         /// The file.
         path: PathBuf,
@@ -111,7 +111,7 @@ pub enum StoreError {
     },
     /// Only a part could be written, usually because the disk is full. The written part is sealed as a line of its own
     /// and does not count.
-    #[error("only {written} of {wanted} bytes could be written to {}", path.display())]
+    #[error("wrote only {written} of {wanted} bytes to {}", path.display())]
     ShortWrite {
         /// The file.
         path: PathBuf,

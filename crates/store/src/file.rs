@@ -50,7 +50,7 @@ pub fn file_state(os: &dyn Os, path: &Path) -> Result<FileState, StoreError> {
         Ok(stat) if stat.length == 0 => Ok(FileState::Empty),
         Ok(_) => Ok(FileState::File),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(FileState::Missing),
-        Err(error) => Err(StoreError::io("look at", path)(error)),
+        Err(error) => Err(StoreError::io("access", path)(error)),
     }
 }
 
@@ -127,7 +127,7 @@ impl FileLog {
         is_writable: bool,
         options: WriteOptions,
     ) -> Result<Self, StoreError> {
-        let stat = file.stat().map_err(StoreError::io("look at", &path))?;
+        let stat = file.stat().map_err(StoreError::io("access", &path))?;
         if stat.kind != FileKind::Regular {
             return Err(StoreError::NotRegular { path });
         }
@@ -160,7 +160,7 @@ impl FileLog {
 
     /// Returns the current metadata of the open file.
     pub fn stat(&self) -> Result<Stat, StoreError> {
-        self.file.stat().map_err(StoreError::io("look at", &self.path))
+        self.file.stat().map_err(StoreError::io("access", &self.path))
     }
 
     /// Opens the file for appending. Fails if it is not the file that was read.
@@ -169,7 +169,7 @@ impl FileLog {
             return Ok(());
         }
         let file = self.os.open(&self.path, Mode::Append).map_err(|error| opening_for_writing(&self.path, error))?;
-        let stat = file.stat().map_err(StoreError::io("look at", &self.path))?;
+        let stat = file.stat().map_err(StoreError::io("access", &self.path))?;
         if stat.identity != self.identity {
             return Err(StoreError::Replaced { path: self.path.clone() });
         }
@@ -281,7 +281,7 @@ impl FileLog {
             }
             opening(&self.path, error)
         })?;
-        let stat = file.stat().map_err(StoreError::io("look at", &self.path))?;
+        let stat = file.stat().map_err(StoreError::io("access", &self.path))?;
         if stat.kind != FileKind::Regular {
             return Err(StoreError::NotRegular { path: self.path.clone() });
         }

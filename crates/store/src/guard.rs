@@ -220,7 +220,7 @@ impl Guard {
     /// Records are only ever added at the end and removed by replacing the file, so the link count and the bytes at our
     /// end show all changes. Returns whether the guard is a different file now.
     pub(crate) fn catch_up(&mut self, session: &Path) -> Result<bool, StoreError> {
-        let stat = self.file.stat().map_err(StoreError::io("look at", &self.path))?;
+        let stat = self.file.stat().map_err(StoreError::io("access", &self.path))?;
         if stat.n_links == 0 {
             let waiting = std::mem::take(&mut self.buffer);
             *self = Self { buffer: waiting, ..Self::open(&self.os, session)? };
@@ -378,7 +378,7 @@ impl Guard {
         self.end += whole as u64;
         // Only zeros may follow; other bytes could be taken for a record once something is written before them.
         if bytes[whole..].iter().any(|byte| *byte != 0) {
-            self.file.set_length(self.end).map_err(StoreError::io("shorten", &self.path))?;
+            self.file.set_length(self.end).map_err(StoreError::io("truncate", &self.path))?;
             self.allocated = self.end;
         }
         Ok(())

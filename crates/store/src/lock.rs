@@ -187,7 +187,7 @@ impl TurnLock {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     return Err(StoreError::Gone { path: self.session.clone() });
                 }
-                Err(error) => return Err(StoreError::io("look at", &self.session)(error)),
+                Err(error) => return Err(StoreError::io("access", &self.session)(error)),
             }
         }
         if stayed {
@@ -246,7 +246,7 @@ impl TurnLock {
             _ if error.kind() == io::ErrorKind::NotFound => StoreError::Gone { path: path.clone() },
             _ => StoreError::io("open", path)(error),
         })?;
-        let stat = file.stat().map_err(StoreError::io("look at", path))?;
+        let stat = file.stat().map_err(StoreError::io("access", path))?;
         if stat.kind != FileKind::Regular {
             return Err(StoreError::NotRegular { path: path.clone() });
         }
@@ -281,7 +281,7 @@ impl Sidecar {
     /// Whether the last signature is from this process.
     fn is_as_signed(&mut self, was_elsewhere: bool) -> Result<bool, StoreError> {
         let Some(file) = &self.file else { return Ok(false) };
-        let stat = file.stat().map_err(StoreError::io("look at", &self.path))?;
+        let stat = file.stat().map_err(StoreError::io("access", &self.path))?;
         if stat.n_links == 0 {
             // Another process has removed it; the next signature goes into a new file.
             (self.file, self.signed) = (None, None);
@@ -306,7 +306,7 @@ impl Sidecar {
             if !file.try_lock(Lock::Shared).map_err(StoreError::io("lock", &self.path))? {
                 return Ok(false);
             }
-            let stat = file.stat().map_err(StoreError::io("look at", &self.path))?;
+            let stat = file.stat().map_err(StoreError::io("access", &self.path))?;
             if stat.n_links > 0 {
                 self.file = Some(file);
             }
@@ -393,13 +393,13 @@ pub(crate) fn open_sidecar(os: &dyn Os, path: &Path) -> Result<Box<dyn OsFile>, 
         Some(code) if NOT_FILES.contains(&code) => refused(),
         _ => StoreError::io("open", path)(error),
     })?;
-    let stat = file.stat().map_err(StoreError::io("look at", path))?;
+    let stat = file.stat().map_err(StoreError::io("access", path))?;
     let is_open_to_others = stat.mode & 0o077 != 0;
     if stat.kind != FileKind::Regular || (is_open_to_others && !stat.is_own) {
         return Err(refused());
     }
     if stat.mode & 0o777 != 0o600 && stat.is_own {
-        os.set_mode(path, 0o600).map_err(StoreError::io("protect", path))?;
+        os.set_mode(path, 0o600).map_err(StoreError::io("set the permissions of", path))?;
     }
     Ok(file)
 }

@@ -18,7 +18,7 @@ pub fn append_notes(os: &dyn Os, path: &Path, lines: &[u8]) -> Result<(), StoreE
         create_directory(os, directory, true)?;
     }
     let file = open(os, path)?;
-    let stat = file.stat().map_err(StoreError::io("look at", path))?;
+    let stat = file.stat().map_err(StoreError::io("access", path))?;
     if stat.kind != FileKind::Regular {
         return Err(StoreError::NotRegular { path: path.to_path_buf() });
     }

@@ -34,7 +34,7 @@ impl Permissions {
 /// A directory counts only if everything in it belongs to sessions: a home or project directory must not become private
 /// because it contains a session.
 pub fn permissions(os: &dyn Os, path: &Path) -> Result<Permissions, StoreError> {
-    let file = os.stat(path).map_err(StoreError::io("look at", path))?.mode;
+    let file = os.stat(path).map_err(StoreError::io("access", path))?.mode;
     let directory = path.parent().filter(|directory| holds_only_sessions(os, directory));
     let directory = directory.and_then(|directory| os.stat(directory).ok()).map(|stat| stat.mode);
     Ok(Permissions { file, directory })
@@ -44,17 +44,17 @@ pub fn permissions(os: &dyn Os, path: &Path) -> Result<Permissions, StoreError> 
 pub fn make_private(os: &dyn Os, path: &Path) -> Result<(), StoreError> {
     let found = permissions(os, path)?;
     if found.file & OTHERS != 0 {
-        let stat = os.link_stat(path).map_err(StoreError::io("look at", path))?;
+        let stat = os.link_stat(path).map_err(StoreError::io("access", path))?;
         // A link may lead to an unrelated file.
         if stat.kind != FileKind::Regular {
             return Err(StoreError::NotRegular { path: path.to_path_buf() });
         }
-        os.set_mode(path, 0o600).map_err(StoreError::io("set the mode of", path))?;
+        os.set_mode(path, 0o600).map_err(StoreError::io("set the permissions of", path))?;
     }
     if let (Some(mode), Some(directory)) = (found.directory, path.parent())
         && mode & OTHERS != 0
     {
-        os.set_mode(directory, 0o700).map_err(StoreError::io("set the mode of", directory))?;
+        os.set_mode(directory, 0o700).map_err(StoreError::io("set the permissions of", directory))?;
     }
     Ok(())
 }

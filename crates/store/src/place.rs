@@ -150,7 +150,7 @@ pub(crate) fn prepare<'o, E: From<StoreError>>(
     if is_durable {
         file.sync_all().map_err(StoreError::io("sync", path))?;
     }
-    prepared.length = file.stat().map_err(StoreError::io("look at", path))?.length;
+    prepared.length = file.stat().map_err(StoreError::io("access", path))?.length;
     Ok(prepared)
 }
 

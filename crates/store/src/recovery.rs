@@ -121,7 +121,7 @@ pub(crate) fn put_back(os: &dyn Os, path: &Path, guard: &mut Guard) -> Result<Ve
     let now = guard.now();
     records.retain(|record| !record.is_expired(now));
     let file = os.open(path, Mode::Append).map_err(StoreError::io("open for writing", path))?;
-    let stat = file.stat().map_err(StoreError::io("look at", path))?;
+    let stat = file.stat().map_err(StoreError::io("access", path))?;
     let Guarded { lines: guarded, known_for_ms } = Guarded::new(&records, now);
     let mut found = Found::look(file.as_ref(), path, &guarded)?;
     let missing = found.missing(&guarded, stat.length == 0);

@@ -15,7 +15,7 @@ use crate::place::{prepare_copy, sync_parent};
 /// every moment. Elsewhere it may have both for a moment. Across file systems it is copied under a temporary name,
 /// synced, named, and only then removed. A call that finds both names finishes the move of a process that died.
 pub fn relocate(os: &dyn Os, from: &Path, to: &Path) -> Result<(), StoreError> {
-    let stat = os.link_stat(from).map_err(StoreError::io("look at", from))?;
+    let stat = os.link_stat(from).map_err(StoreError::io("access", from))?;
     if stat.kind != FileKind::Regular {
         return Err(StoreError::NotRegular { path: from.to_path_buf() });
     }
@@ -101,7 +101,7 @@ fn rename(os: &dyn Os, from: &Path, to: &Path) -> Result<(), StoreError> {
     match os.link_stat(to) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Ok(_) => return Err(StoreError::Exists { path: to.to_path_buf() }),
-        Err(error) => return Err(StoreError::io("look at", to)(error)),
+        Err(error) => return Err(StoreError::io("access", to)(error)),
     }
     os.rename(from, to).map_err(StoreError::io("move", from))?;
     drop(sync_parent(os, to));
@@ -111,7 +111,7 @@ fn rename(os: &dyn Os, from: &Path, to: &Path) -> Result<(), StoreError> {
 
 fn copy_over(os: &dyn Os, from: &Path, to: &Path) -> Result<(), StoreError> {
     let source = os.open(from, Mode::Read).map_err(StoreError::io("open", from))?;
-    let stat = source.stat().map_err(StoreError::io("look at", from))?;
+    let stat = source.stat().map_err(StoreError::io("access", from))?;
     let prepared = prepare_copy(os, to, true, b"", source.as_ref(), 0..stat.length)?;
     // Moving is not a use: the session keeps its modification time.
     let target = prepared.modified_at(stat.modified_ms).publish()?;
@@ -124,7 +124,7 @@ fn copy_over(os: &dyn Os, from: &Path, to: &Path) -> Result<(), StoreError> {
 
 /// Copies what others appended while the file was copied. Returns the offset reached.
 fn carry_over(source: &dyn OsFile, known: u64, target: &dyn OsFile, to: &Path) -> Result<u64, StoreError> {
-    let length = source.stat().map_err(StoreError::io("look at", to))?.length;
+    let length = source.stat().map_err(StoreError::io("access", to))?.length;
     if length <= known {
         return Ok(known);
     }

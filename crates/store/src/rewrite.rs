@@ -120,7 +120,7 @@ fn copy_original(os: &dyn Os, path: &Path, original: &Path) -> Result<(), StoreE
     let copied = copy_bytes(from.as_ref(), 0, to.as_ref()).and_then(|_| to.sync_all());
     copied.map_err(|error| {
         drop(os.remove(original));
-        StoreError::io("keep the original of", path)(error)
+        StoreError::io("back up", path)(error)
     })
 }
 
@@ -140,7 +140,7 @@ fn copy_bytes(from: &dyn OsFile, offset: u64, to: &dyn OsFile) -> io::Result<u64
 
 /// Appends to the new file what others appended to the old one after it was read. Returns the offset reached.
 fn carry_over(old: &dyn OsFile, known: u64, new: &dyn OsFile, path: &Path) -> Result<u64, StoreError> {
-    let length = old.stat().map_err(StoreError::io("look at", path))?.length;
+    let length = old.stat().map_err(StoreError::io("access", path))?.length;
     if length <= known || planted::has(Bug::NoCarryOver) {
         return Ok(known);
     }
@@ -156,7 +156,7 @@ fn carry_over(old: &dyn OsFile, known: u64, new: &dyn OsFile, path: &Path) -> Re
 fn raise_generation(os: &Arc<dyn Os>, path: &Path, new: &dyn OsFile) {
     let raise = || -> Result<(), StoreError> {
         let mut guard = Guard::open(os, path)?;
-        let identity = new.stat().map_err(StoreError::io("look at", path))?.identity;
+        let identity = new.stat().map_err(StoreError::io("access", path))?.identity;
         let mut records = guard.records()?;
         for record in &mut records {
             // The process that looks for the lines determines their new place.
@@ -175,7 +175,7 @@ fn rewrite_in_place<E: From<StoreError>>(
 ) -> Result<Rewritten, E> {
     let mut bytes = Vec::new();
     write(&mut bytes)?;
-    let cut = file.set_length(0).map_err(StoreError::io("shorten", path));
+    let cut = file.set_length(0).map_err(StoreError::io("truncate", path));
     cut.and_then(|()| append_fully(file, &bytes).map_err(StoreError::io("write", path)))?;
     Ok(Rewritten { original: path.to_path_buf(), turn: None })
 }
@@ -222,7 +222,7 @@ impl ToolLock {
         write: &mut dyn FnMut(&mut dyn Write) -> Result<(), E>,
     ) -> Result<Rewritten, E> {
         let Self { os, session: path, .. } = self;
-        let stat = os.link_stat(path).map_err(StoreError::io("look at", path))?;
+        let stat = os.link_stat(path).map_err(StoreError::io("access", path))?;
         if stat.kind != FileKind::Regular {
             return Err(StoreError::NotRegular { path: path.clone() }.into());
         }

@@ -87,7 +87,7 @@ impl Watched {
         self.n_skipped = 0;
         let mut guard = Guard::open(&self.os, &self.path)?;
         let session = self.os.open(&self.path, Mode::Read).map_err(StoreError::io("open", &self.path))?;
-        let identity = session.stat().map_err(StoreError::io("look at", &self.path))?.identity;
+        let identity = session.stat().map_err(StoreError::io("access", &self.path))?.identity;
         if settle(&mut guard, session.as_ref(), identity)? {
             wait_until_still(self.os.as_ref(), &self.path);
             let lines = put_back(self.os.as_ref(), &self.path, &mut guard)?;

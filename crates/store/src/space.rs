@@ -39,7 +39,7 @@ impl Space {
             self.asked_ms = Some(boot_ms);
         }
         if self.left < needed {
-            file.reserve(end, wanted).map_err(StoreError::io("set space aside for", path))?;
+            file.reserve(end, wanted).map_err(StoreError::io("reserve disk space for", path))?;
         }
         self.left = self.left.saturating_sub(wanted);
         Ok(())

@@ -174,7 +174,7 @@ impl Tail {
             Ok(stat) if stat.kind == FileKind::Regular => Ok(Some(stat)),
             Ok(_) => Err(StoreError::NotRegular { path: self.path.clone() }),
             Err(error) if is_missing(&error) => Ok(None),
-            Err(error) => Err(StoreError::io("look at", &self.path)(error)),
+            Err(error) => Err(StoreError::io("access", &self.path)(error)),
         }
     }
 
@@ -185,7 +185,7 @@ impl Tail {
             Err(error) => return Err(StoreError::io("open", &self.path)(error)),
         };
         // The opened file counts, whatever the path leads to by now.
-        let stat = file.stat().map_err(StoreError::io("look at", &self.path))?;
+        let stat = file.stat().map_err(StoreError::io("access", &self.path))?;
         if stat.kind != FileKind::Regular {
             return Err(StoreError::NotRegular { path: self.path.clone() });
         }

@@ -50,7 +50,7 @@ impl Trash {
     ///
     /// The file itself stays in place until [`TrashPlace::take`].
     pub fn reserve(&self, os: &dyn Os, path: &Path, deleted: &str) -> Result<TrashPlace, StoreError> {
-        let stat = os.link_stat(path).map_err(StoreError::io("look at", path))?;
+        let stat = os.link_stat(path).map_err(StoreError::io("access", path))?;
         let directory = self.directory_for(os, path, stat)?;
         let name = path.file_name().unwrap_or(OsStr::new("session"));
         match self.kind {
@@ -66,7 +66,7 @@ impl Trash {
             create_directory(os, &self.home, true)?;
             return Ok(Directory { path: self.home.clone(), from: path.to_path_buf() });
         }
-        let real = os.real_path(path).map_err(StoreError::io("look at", path))?;
+        let real = os.real_path(path).map_err(StoreError::io("access", path))?;
         let is_on_it =
             |directory: &&Path| os.stat(directory).is_ok_and(|above| above.identity.device == stat.identity.device);
         let top = real.ancestors().skip(1).take_while(is_on_it).last().unwrap_or(Path::new("/"));
@@ -79,7 +79,7 @@ impl Trash {
         };
         create_directory(os, &path, true)?;
         // A link would lead elsewhere, and another user's directory is not safe for a conversation.
-        let made = os.link_stat(&path).map_err(StoreError::io("look at", &path))?;
+        let made = os.link_stat(&path).map_err(StoreError::io("access", &path))?;
         if made.kind != FileKind::Directory || !made.is_own {
             return Err(StoreError::NotRegular { path });
         }

@@ -48,7 +48,7 @@ fn the_model(
     named: &str,
     _variable: &dyn Fn(&str) -> Option<String>,
 ) -> Result<AnySummarizer, SummaryFailure> {
-    Err(not_configured(&format!("{named} cannot be asked: this program was built without the feature `models`")))
+    Err(not_configured(&format!("cannot use {named}: this program was built without the feature `models`")))
 }
 
 pub(crate) fn not_configured(what: &str) -> SummaryFailure {

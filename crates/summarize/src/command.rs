@@ -125,14 +125,14 @@ fn answer(output: &[u8]) -> Result<Summary, String> {
     let json = Raw::parse(output).ok().ok_or("did not print JSON")?;
     if let Some(error) = json.get("error").filter(|error| !error.is_null()) {
         let text = error.as_string().unwrap_or_else(|| error.to_text().into_owned());
-        return Err(format!("reports an error: {}", first_of(&text)));
+        return Err(format!("reported an error: {}", first_of(&text)));
     }
-    let text = json.get("summary").and_then(Raw::as_string).ok_or("printed JSON without a text `summary`")?;
+    let text = json.get("summary").and_then(Raw::as_string).ok_or("printed JSON without a string `summary`")?;
     if text.trim().is_empty() {
-        return Err("gave an empty summary".to_owned());
+        return Err("returned an empty summary".to_owned());
     }
     if text.len() > MAX_SUMMARY {
-        return Err(format!("gave a summary of more than {MAX_SUMMARY} bytes"));
+        return Err(format!("returned a summary of more than {MAX_SUMMARY} bytes"));
     }
     Ok(Summary { text, usage: json.get("usage").filter(|usage| !usage.is_null()).map(usage) })
 }

@@ -71,7 +71,7 @@ impl Named {
         let unknown = || {
             let known: Vec<&str> = Provider::all().iter().map(|provider| provider.name).collect();
             not_configured(&format!(
-                "{name:?} is no model: it takes provider/model, the provider being one of {}",
+                "{name:?} is not a model: use provider/model, where provider is one of {}",
                 known.join(", ")
             ))
         };
@@ -150,7 +150,7 @@ impl Model {
         match (&self.named, session_model) {
             (Some(named), _) => Ok(named.clone()),
             (None, Some(name)) => Named::parse(name),
-            (None, None) => Err(not_configured("the session has not used a model yet: name one")),
+            (None, None) => Err(not_configured("the session has not used a model yet; name one")),
         }
     }
 

@@ -146,7 +146,7 @@ impl Settings {
 }
 
 fn text(value: Raw<'_>) -> Result<String, &'static str> {
-    value.as_string().filter(|text| !text.trim().is_empty()).ok_or("a text that is not empty")
+    value.as_string().filter(|text| !text.trim().is_empty()).ok_or("a string that is not empty")
 }
 
 fn using(value: Raw<'_>) -> Result<Using, &'static str> {
@@ -172,7 +172,7 @@ fn words(value: Raw<'_>) -> Result<Vec<String>, &'static str> {
 
 fn address(value: Raw<'_>) -> Result<String, &'static str> {
     let is_address = |text: &String| text.starts_with("https://") || text.starts_with("http://");
-    let address = value.as_string().filter(is_address).ok_or("an address that begins with https:// or http://")?;
+    let address = value.as_string().filter(is_address).ok_or("a URL that starts with https:// or http://")?;
     Ok(address.trim_end_matches('/').to_owned())
 }
 
@@ -188,11 +188,11 @@ fn number(value: Raw<'_>) -> Option<f64> {
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is a whole number in range")]
 fn count(value: Raw<'_>) -> Result<u64, &'static str> {
     let is_count = |number: &f64| (1.0..=1e9).contains(number) && number.fract() == 0.0;
-    number(value).filter(is_count).map(|number| number as u64).ok_or("a whole number above 0")
+    number(value).filter(is_count).map(|number| number as u64).ok_or("a whole number greater than 0")
 }
 
 fn retries(value: Raw<'_>) -> Result<u32, &'static str> {
-    let expected = "a whole number up to 20";
+    let expected = "a whole number from 0 to 20";
     match number(value) {
         Some(0.0) => Ok(0),
         _ => count(value).ok().and_then(|count| u32::try_from(count).ok()).filter(|count| *count <= 20).ok_or(expected),
@@ -201,11 +201,11 @@ fn retries(value: Raw<'_>) -> Result<u32, &'static str> {
 
 fn seconds(value: Raw<'_>) -> Result<Duration, &'static str> {
     let in_range = |number: &f64| (0.01..=86_400.0).contains(number);
-    number(value).filter(in_range).map(Duration::from_secs_f64).ok_or("a number of seconds, at most a day")
+    number(value).filter(in_range).map(Duration::from_secs_f64).ok_or("a number of seconds, at most 86400")
 }
 
 fn price(value: Raw<'_>) -> Result<f64, &'static str> {
-    number(value).filter(|number| *number >= 0.0).ok_or("dollars for a million tokens")
+    number(value).filter(|number| *number >= 0.0).ok_or("a price in dollars per million tokens")
 }
 
 #[cfg(test)]
@@ -246,14 +246,14 @@ mod tests {
                 "summarizer.command must be a command line, or a list of a program and its arguments",
             ),
             ("command", "[]", "summarizer.command must be a command line, or a list of a program and its arguments"),
-            ("base_url", r#""ftp://x""#, "summarizer.base_url must be an address that begins with https:// or http://"),
+            ("base_url", r#""ftp://x""#, "summarizer.base_url must be a URL that starts with https:// or http://"),
             (
                 "key_variable",
                 r#""sk-123""#,
                 "summarizer.key_variable must be the name of an environment variable, never the key itself",
             ),
-            ("max_output", "0.5", "summarizer.max_output must be a whole number above 0"),
-            ("timeout", "-1", "summarizer.timeout must be a number of seconds, at most a day"),
+            ("max_output", "0.5", "summarizer.max_output must be a whole number greater than 0"),
+            ("timeout", "-1", "summarizer.timeout must be a number of seconds, at most 86400"),
         ] {
             assert_eq!(read(&[(key, value)]).unwrap_err(), expected);
         }

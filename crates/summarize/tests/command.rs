@@ -56,9 +56,9 @@ fn failures_say_what_happened() {
         ("echo oh dear >&2; exit 3", "sh failed (exit status: 3): oh dear"),
         ("echo nonsense", "sh did not print JSON"),
         ("true", "sh did not print JSON"),
-        (r#"echo '{"summary":5}'"#, "sh printed JSON without a text `summary`"),
-        (r#"echo '{"summary":" "}'"#, "sh gave an empty summary"),
-        (r#"echo '{"error":"no credit"}'"#, "sh reports an error: no credit"),
+        (r#"echo '{"summary":5}'"#, "sh printed JSON without a string `summary`"),
+        (r#"echo '{"summary":" "}'"#, "sh returned an empty summary"),
+        (r#"echo '{"error":"no credit"}'"#, "sh reported an error: no credit"),
         ("yes 12345678", "sh printed more than 4194304 bytes"),
         ("kill -9 $$", "sh failed (signal: 9 (SIGKILL))"),
     ] {

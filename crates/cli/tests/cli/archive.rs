@@ -115,7 +115,7 @@ fn an_archived_branch_is_one_line_of_the_tree() {
     let file = home.session("x.jsonl", &lines);
     let refused = home.run(&["archive", path(&file), "b"]);
     assert_eq!(refused.code, 3);
-    assert!(refused.err.contains("entry b is on the way to where the session stands"), "{}", refused.err);
+    assert!(refused.err.contains("entry b is on the path to the current leaf"), "{}", refused.err);
     assert!(refused.err.contains("hint: go to another branch first with `sessile branch`"), "{}", refused.err);
     assert_eq!(home.run(&["archive", path(&file), "@leaf"]).code, 3);
     assert_eq!(home.run(&["archive", path(&file), "nowhere"]).code, 3);

@@ -103,7 +103,7 @@ fn the_leaf_is_moved_and_remembered() {
     // The session has moved on in the meantime.
     let ran = home.run(&["undo"]);
     assert_eq!(ran.code, 3);
-    assert!(ran.err.contains("the session has moved on"), "{}", ran.err);
+    assert!(ran.err.contains("the session has changed"), "{}", ran.err);
     home.run(&["branch", path(&file), "--reset"]).expect(0, "");
     assert_eq!(home.json(&["context", "--json"], &file)["messages"].as_array().unwrap().len(), 0);
     home.run(&["undo"]).expect(0, "");
@@ -278,7 +278,7 @@ fn files_are_taken_in() {
     assert_eq!(std::fs::read(&target).unwrap(), bytes);
     let again = home.run(&["import", path(&file)]);
     assert_eq!(again.code, 3);
-    assert!(again.err.contains("there is a session s1 already"), "{}", again.err);
+    assert!(again.err.contains("a session with the id s1 already exists"), "{}", again.err);
     // Another session with the same file name gets its own file. A file that is not a session prevents the whole
     // import.
     std::fs::write(&file, String::from_utf8(bytes).unwrap().replacen("\"s1\"", "\"s2\"", 1)).unwrap();
@@ -297,7 +297,7 @@ fn a_session_comes_in_through_standard_input_and_with_a_new_id() {
     let file = home.session("x.jsonl", &small());
     let text = std::fs::read_to_string(&file).unwrap();
     let refused = fed(&home, &["import", "-"], &text);
-    assert!(refused.code == 3 && refused.err.contains("there is a session s1 already"), "{}", refused.err);
+    assert!(refused.code == 3 && refused.err.contains("a session with the id s1 already exists"), "{}", refused.err);
     let ran = fed(&home, &["import", "-", "--new-id", "--json"], &text).json();
     let (new, copy) = (ran[0]["id"].as_str().unwrap(), PathBuf::from(ran[0]["path"].as_str().unwrap()));
     assert_eq!((ran[0]["oldId"].as_str(), ran[0]["from"].as_str()), (Some("s1"), Some("-")));
@@ -311,7 +311,7 @@ fn a_session_comes_in_through_standard_input_and_with_a_new_id() {
     assert_eq!(home.run(&["list", "--json"]).json().as_array().unwrap().len(), 2);
     fed(&home, &["import", "-"], "junk\n").expect(
         3,
-        "error: standard input is not a session: its first value is no header with an id\n\
+        "error: standard input is not a session: its first line is not a session header with an id\n\
          hint: a session is a .jsonl file that starts with a header; `sessile list --all` shows yours\n",
     );
     assert_eq!(fed(&home, &["import", "-", path(&file)], &text).code, 2);
@@ -359,7 +359,7 @@ fn a_new_session_can_be_undone_until_something_is_in_it() {
     age(&file);
     let id = home.run(&["undo", "--list", "--json"]).json()[0]["id"].as_str().unwrap().to_owned();
     let ran = home.run(&["undo", &id]);
-    assert!(ran.code == 3 && ran.err.contains("was changed since it was made"), "{}", ran.err);
+    assert!(ran.code == 3 && ran.err.contains("has changed since it was created"), "{}", ran.err);
     assert!(file.exists());
 }
 

@@ -240,7 +240,7 @@ fn a_model_writes_the_summary_and_its_key_stays_secret() {
     assert!(written["usage"]["cost"]["output"].as_f64().unwrap() > 0.0, "{written}");
     let unknown = home.run(&["compact", path(&file), "--keep", "1", "--model", "nobody/x"]);
     assert_eq!(unknown.code, 3);
-    assert!(unknown.err.contains("\"nobody/x\" is no model"), "{}", unknown.err);
+    assert!(unknown.err.contains("\"nobody/x\" is not a model"), "{}", unknown.err);
 }
 
 #[test]

@@ -124,7 +124,7 @@ fn sides_are_named_in_three_ways() {
     let unknown = home.run(&["diff", "s1:nothing", "s1"]);
     assert!(unknown.code == 3 && unknown.err.contains("no entry has the label \"nothing\""), "{}", unknown.err);
     let unknown = home.run(&["diff", "@9:c", "s1"]);
-    assert!(unknown.code == 3 && unknown.err.contains("the last list has no @9"), "{}", unknown.err);
+    assert!(unknown.code == 3 && unknown.err.contains("the last list has no row @9"), "{}", unknown.err);
     let empty = home.session("e.jsonl", &[""; 0]);
     home.run(&["diff", path(&empty), path(&empty)]).expect(0, "");
     assert_eq!(home.run(&["diff", path(&empty), path(&file)]).code, 1);

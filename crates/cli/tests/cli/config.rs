@@ -69,7 +69,7 @@ fn sessions_are_found_where_the_nearest_word_says() {
 fn settings_of_pi_that_make_no_sense_are_passed_over() {
     let home = Home::new();
     home.session("default.jsonl", &small());
-    for (text, what) in [("{\"sessionDir\":", "no JSON"), ("{\"sessionDir\":7}", "no text")] {
+    for (text, what) in [("{\"sessionDir\":", "not valid JSON"), ("{\"sessionDir\":7}", "not a string")] {
         write(home.project().join(".pi/settings.json"), text);
         let ran = home.run(&["list"]);
         assert_eq!(ran.code, 0);
@@ -85,10 +85,8 @@ fn what_is_wrong_in_the_file_is_told_with_its_place() {
     home.session("x.jsonl", &small());
     home.configure("\nlist.limt = 3\n");
     let place = home.config();
-    home.run(&["list"]).expect(
-        0,
-        &format!("warning: {}:2: there is no setting list.limt; did you mean list.limit?\n", place.display()),
-    );
+    home.run(&["list"])
+        .expect(0, &format!("warning: {}:2: no such setting: list.limt; did you mean list.limit?\n", place.display()));
     home.configure("[list]\nlimit = 'all'\n");
     let wrong = format!("{}:2: list.limit must be a whole number, not \"all\"", place.display());
     home.run(&["list"]).expect(0, &format!("warning: {wrong}; defaults count instead of this file\n"));
@@ -127,7 +125,7 @@ fn settings_are_changed_one_at_a_time() {
     home.run(&["config", "unset", "color"]).expect(0, "");
     assert_eq!(get("color").out, "auto\n");
     home.run(&["config", "set", "colour", "never"])
-        .expect(2, "error: there is no setting colour\nhint: did you mean color?\n");
+        .expect(2, "error: no such setting: colour\nhint: did you mean color?\n");
     let ran = home.run(&["config", "set", "color", "mauve"]);
     assert!(ran.code == 2 && ran.err.contains("one of auto, always, never"), "{}", ran.err);
     let rows = home.run(&["config", "--json"]).json();

@@ -126,7 +126,7 @@ fn one_is_one_entry() {
     assert!(info.contains(" behind 1 entry\n") && info.contains("1, of which 1 message: "), "{info}");
     assert!(home.run(&["stats", path(&file)]).out.contains(", 1 entry deep\n"));
     home.run(&["show", path(&file), "@leaf~3"])
-        .expect(3, "error: @leaf~3 leads beyond the root: there is no entry above\n");
+        .expect(3, "error: @leaf~3 goes past the root: there are no entries above\n");
     let empty = home.session("y.jsonl", &[""; 0]);
     home.run(&["fork", path(&empty)])
         .expect(3, "error: the session has no current entry, so there is nothing to fork\n");
@@ -151,7 +151,7 @@ fn a_leaf_that_is_unknown_is_not_the_leaf() {
     let before = std::fs::read(&file).unwrap();
     let ran = home.run(&["append", path(&file), "x", "--expect-leaf", "zzz"]);
     assert_eq!(ran.code, 4);
-    assert!(ran.err.starts_with("error: the session has moved on: its last entry is e, not zzz\n"), "{}", ran.err);
+    assert!(ran.err.starts_with("error: the session has changed: its last entry is e, not zzz\n"), "{}", ran.err);
     assert_eq!(std::fs::read(&file).unwrap(), before);
 }
 
@@ -165,16 +165,20 @@ fn what_is_ambiguous_is_told_in_one_form() {
         crate::age(&file);
     }
     let ran = home.run(&["show", "0198"]);
-    assert!(ran.err.starts_with("error: \"0198\" could be any of 2 sessions of this directory\n"), "{}", ran.err);
+    assert!(
+        ran.err.starts_with("error: \"0198\" is ambiguous: it matches 2 sessions in this directory\n"),
+        "{}",
+        ran.err
+    );
     let ran = self::ran(home.command(&["show", "0198"]).current_dir(home.dir.path()));
-    assert!(ran.err.starts_with("error: \"0198\" could be any of 2 sessions\n"), "{}", ran.err);
+    assert!(ran.err.starts_with("error: \"0198\" is ambiguous: it matches 2 sessions\n"), "{}", ran.err);
     home.run(&["delete", "0198-one", "0198-two", "--yes"]).expect(0, "");
     let ran = home.run(&["restore", "0198"]);
     assert_eq!(ran.code, 3);
     let mut told: Vec<&str> = ran.err.lines().collect();
     told.sort_unstable();
     let mut expected = [
-        "error: \"0198\" could be any of 2 sessions in the trash",
+        "error: \"0198\" is ambiguous: it matches 2 sessions in the trash",
         "  0198-one",
         "  0198-two",
         "hint: give more of its id",

@@ -192,7 +192,7 @@ fn files_with_the_same_session_are_marked() {
     home.run(&["repair", "--permissions", "--all"]).expect(0, "");
     let ran = home.run(&["verify", "--all"]);
     assert_eq!(ran.code, 0, "a copy is not damage: {}", ran.out);
-    let words = format!("the file holds the same session as {}  same-session\n", original.display());
+    let words = format!("the file contains the same session as {}  same-session\n", original.display());
     assert_eq!(ran.out.matches(&words).count(), 1, "{}", ran.out);
     assert!(ran.out.ends_with("\n2 sessions, nothing wrong, 1 note\n"), "{}", ran.out);
     let reports = home.run(&["verify", "--all", "--json"]).json();

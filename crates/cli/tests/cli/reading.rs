@@ -205,7 +205,10 @@ fn all_branches_are_exported() {
     let branch = home.run(&["export", "--format", "json", "--branch", "c", file]).json();
     assert_eq!((branch["entries"].as_array().unwrap().len(), branch["leafId"].as_str()), (3, Some("c")));
     let document = home.run(&["export", "--format", "md", "--all", file]).out;
-    assert!(document.contains("*Another branch, from `b`*") && document.contains("second question"), "{document}");
+    assert!(
+        document.contains("*Another branch, starting at `b`*") && document.contains("second question"),
+        "{document}"
+    );
 }
 
 /// A session and pi's own tree of it.

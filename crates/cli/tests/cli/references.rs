@@ -50,18 +50,18 @@ fn what_could_be_several_names_them() {
     assert_eq!((ran.code, ran.out.as_str()), (3, ""));
     let cwd = home.project().display().to_string();
     let expected = format!(
-        "error: \"0198\" could be any of 2 sessions\n  0198aaaa-1  Tide tables  {cwd}\n  0198bbbb-2  Other  {cwd}\n\
+        "error: \"0198\" is ambiguous: it matches 2 sessions\n  0198aaaa-1  Tide tables  {cwd}\n  0198bbbb-2  Other  {cwd}\n\
          hint: give more of its id, or its path\n",
     );
     let whole = |text: &str| text.lines().map(|line| line.get(..40).unwrap_or(line).to_owned()).collect::<Vec<_>>();
     assert_eq!(whole(&ran.err), whole(&expected));
     home.run(&["tree", "tide tabels"]).expect(
         3,
-        "error: no session has the name \"tide tabels\" or an id that begins so\nhint: did you mean \"Tide tables\"?\n",
+        "error: no session has the name \"tide tabels\" or an id that starts with it\nhint: did you mean \"Tide tables\"?\n",
     );
     home.run(&["tree", "0198ccaa"]).expect(
         3,
-        "error: no session has the name \"0198ccaa\" or an id that begins so\nhint: did you mean 0198aaaa-1?\n",
+        "error: no session has the name \"0198ccaa\" or an id that starts with it\nhint: did you mean 0198aaaa-1?\n",
     );
 }
 
@@ -70,7 +70,7 @@ fn places_are_those_of_the_last_list() {
     let home = Home::new();
     home.run(&["tree", "@1"]).expect(
         3,
-        "error: @1 is a place in the last list, and nothing was listed in this terminal yet\n\
+        "error: @1 refers to the last list, but nothing has been listed in this terminal yet\n\
          hint: `sessile list` gives sessions their places; @latest is the newest one\n",
     );
     named(&home, "one", "b", 1);
@@ -84,7 +84,11 @@ fn places_are_those_of_the_last_list() {
     home.run(&[]).expect(0, "");
     assert_ne!(seen(&home, &["@1"]), seen(&home, &["@2"]));
     let ran = home.run(&["tree", "@3"]);
-    assert!(ran.code == 3 && ran.err.starts_with("error: the last list has no @3; it has 2 sessions\n"), "{}", ran.err);
+    assert!(
+        ran.code == 3 && ran.err.starts_with("error: the last list has no row @3; it has 2 sessions\n"),
+        "{}",
+        ran.err
+    );
     let mut notes = home.dir.path().join("SESSILE_STATE_DIR/lists").read_dir().unwrap();
     let mode = std::os::unix::fs::MetadataExt::mode(&notes.next().unwrap().unwrap().metadata().unwrap());
     assert_eq!(mode & 0o777, 0o600);
@@ -107,7 +111,7 @@ fn places_are_those_that_this_terminal_has_shown_last() {
     assert!(found.out.starts_with("@1  two  beta"), "{}", found.out);
     assert_eq!([seen("left", "@1"), seen("left", "@3"), seen("right", "@1")], ["one", "three", "two"]);
     let ran = in_terminal("right", &["context", "@2"]);
-    assert!(ran.err.starts_with("error: the last list has no @2; it has 1 session\n"), "{}", ran.err);
+    assert!(ran.err.starts_with("error: the last list has no row @2; it has 1 session\n"), "{}", ran.err);
     // The session found is the one deleted, and no other session takes its position.
     in_terminal("left", &["search", "two"]).expect(0, "");
     in_terminal("left", &["delete", "@1", "--yes"]).expect(0, "");
@@ -117,7 +121,7 @@ fn places_are_those_that_this_terminal_has_shown_last() {
     in_terminal("left", &["list"]).expect(0, "");
     in_terminal("left", &["--sample", "list"]).expect(0, "");
     let ran = in_terminal("left", &["delete", "@1", "--yes"]);
-    assert!(ran.code == 3 && ran.err.contains("@1 is a place in the last list, which was of "), "{}", ran.err);
+    assert!(ran.code == 3 && ran.err.contains("@1 refers to the last list, which was of "), "{}", ran.err);
 }
 
 #[test]
@@ -191,7 +195,7 @@ fn entries_have_many_names() {
     let ran = home.run(&["--sample", "context", "@1", "cause fond"]);
     assert!(ran.code == 3 && ran.err.ends_with("hint: did you mean \"cause found\"?\n"), "{}", ran.err);
     let ran = home.run(&["--sample", "llm", "@1", "@leaf~1000"]);
-    assert!(ran.code == 3 && ran.err.contains("leads beyond the root"), "{}", ran.err);
+    assert!(ran.code == 3 && ran.err.contains("goes past the root"), "{}", ran.err);
 }
 
 #[test]

@@ -53,12 +53,12 @@ fn findings_are_1() {
     ran.expect(1, "");
     let expected = [
         "x.jsonl",
-        "  error    line 3, byte 259: record b is not a line of its own  fused",
-        "           none of the records on the line is seen",
-        "           repair gives b a line of its own; what is left of the damaged line stays",
+        "  error    line 3, byte 259: record b is not on its own line  fused",
+        "           readers see none of the records on the line",
+        "           repair puts b on its own line; the rest of the damaged line stays",
         "  warning  line 4, byte ",
         "           everything before the entry is cut off from it",
-        "           repair the parent comes back from line 3",
+        "           repair restores the parent from line 3",
         "",
         "2 findings, `sessile repair ",
     ];

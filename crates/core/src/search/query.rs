@@ -61,7 +61,7 @@ impl Term {
 #[non_exhaustive]
 pub enum BadQuery {
     /// The query is empty.
-    #[error("there is nothing to search for")]
+    #[error("the search query is empty")]
     Empty,
     /// The text after `re:` is not a regular expression.
     #[error("not a regular expression")]

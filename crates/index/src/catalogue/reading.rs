@@ -49,7 +49,7 @@ impl<'g, Z: LocalZone> Gatherer<'g, Z> {
     pub fn gather(&mut self, path: &Path, row: Option<Row<'_>>) -> Result<Gathered, StoreError> {
         let file = self.open(path)?;
         // The metadata is read before the content: what is written meanwhile is left for the next list.
-        let stat = file.stat().map_err(|error| StoreError::io_at("look at", path, error))?;
+        let stat = file.stat().map_err(|error| StoreError::io_at("access", path, error))?;
         let believed = row.and_then(|row| {
             let freshness = row.mark.freshness(file.as_ref(), &stat);
             (freshness != Freshness::Other).then_some((row, row.mark.is_doubtful(freshness)))
@@ -69,7 +69,7 @@ impl<'g, Z: LocalZone> Gatherer<'g, Z> {
     /// Whether a row matches the prefix that it covers, all of which is read. True if the row is stale anyway.
     pub(crate) fn is_right(&mut self, path: &Path, row: Row<'_>) -> Result<bool, StoreError> {
         let file = self.open(path)?;
-        let stat = file.stat().map_err(|error| StoreError::io_at("look at", path, error))?;
+        let stat = file.stat().map_err(|error| StoreError::io_at("access", path, error))?;
         if row.mark.freshness(file.as_ref(), &stat) == Freshness::Other {
             return Ok(true);
         }

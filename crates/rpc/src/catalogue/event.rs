@@ -9,9 +9,9 @@ pub type EventShape = (&'static str, &'static [Field], &'static str);
 
 /// The events of pi's stream: sent without a subscription, to every client of the session.
 pub const STREAMED: &[EventShape] = &[
-    ("session_info_changed", &[Field::optional("name", Text)], "The session has another name, or none."),
-    ("thinking_level_changed", &[Field::new("level", Text)], "Another thinking level was set."),
-    ("compaction_start", &[Field::new("reason", COMPACT_REASON)], "A compaction begins."),
+    ("session_info_changed", &[Field::optional("name", Text)], "The name of the session has changed or was removed."),
+    ("thinking_level_changed", &[Field::new("level", Text)], "The thinking level has changed."),
+    ("compaction_start", &[Field::new("reason", COMPACT_REASON)], "A compaction has started."),
     (
         "compaction_end",
         &[
@@ -31,23 +31,23 @@ pub const STREAMED: &[EventShape] = &[
             Field::new("delayMs", Count),
             Field::new("errorMessage", Text),
         ],
-        "No summary could be had, and it is tried again after a while.",
+        "A summary failed and will be retried after a delay.",
     ),
     (
         "summarization_retry_attempt_start",
         &[Field::new("source", Words(&["compaction", "branchSummary"])), Field::optional("reason", COMPACT_REASON)],
-        "It is tried again now.",
+        "A retry of a summary has started.",
     ),
-    ("summarization_retry_finished", &[], "Trying again has ended, one way or the other."),
+    ("summarization_retry_finished", &[], "The retries have ended, with or without a summary."),
     (
         "queue_update",
         &[Field::new("steering", List(&Text)), Field::new("followUp", List(&Text))],
-        "The queues changed.",
+        "The queues have changed.",
     ),
     (
         "extension_error",
         &[Field::new("extensionPath", Text), Field::new("event", Text), Field::new("error", Text)],
-        "A hook has failed, and so has given no answer.",
+        "A hook has failed and gave no answer.",
     ),
 ];
 
@@ -59,17 +59,17 @@ pub const SUBSCRIBED: &[EventShape] = &[
             Field::new("reason", Words(&["startup", "reload", "new", "resume", "fork"])),
             Field::optional("previousSessionFile", Text),
         ],
-        "Somebody has begun to work in the session.",
+        "A client has started to work in the session.",
     ),
     (
         "session_before_switch",
         &[Field::new("reason", Words(&["new", "resume"])), Field::optional("targetSessionFile", Text)],
-        "Somebody is about to leave the session for another one.",
+        "A client is about to switch to another session.",
     ),
     (
         "session_before_fork",
         &[ENTRY_ID, Field::new("position", FORK_POSITION)],
-        "Somebody is about to fork the session.",
+        "A client is about to fork the session.",
     ),
     (
         "session_fork",
@@ -79,12 +79,12 @@ pub const SUBSCRIBED: &[EventShape] = &[
             ENTRY_ID,
             Field::new("position", FORK_POSITION),
         ],
-        "The session was made of a part of another one.",
+        "The session was forked from another one.",
     ),
     (
         "session_before_tree",
         &[Field::new("preparation", Named("TreePreparation"))],
-        "Somebody is about to go elsewhere in the tree.",
+        "A client is about to move in the tree.",
     ),
     (
         "session_tree",
@@ -94,7 +94,7 @@ pub const SUBSCRIBED: &[EventShape] = &[
             Field::optional("summaryEntry", Named("Entry")),
             Field::optional("fromExtension", Flag),
         ],
-        "Somebody went elsewhere in the tree.",
+        "A client has moved in the tree.",
     ),
     (
         "session_before_compact",
@@ -105,7 +105,7 @@ pub const SUBSCRIBED: &[EventShape] = &[
             Field::new("reason", COMPACT_REASON),
             Field::new("willRetry", Flag),
         ],
-        "A summary is about to take the place of what is old.",
+        "A compaction is about to start.",
     ),
     (
         "session_compact",
@@ -115,7 +115,7 @@ pub const SUBSCRIBED: &[EventShape] = &[
             Field::new("reason", COMPACT_REASON),
             Field::new("willRetry", Flag),
         ],
-        "A summary took the place of what is old.",
+        "A compaction has succeeded.",
     ),
     (
         "session_compact_failed",
@@ -126,36 +126,36 @@ pub const SUBSCRIBED: &[EventShape] = &[
             Field::new("willRetry", Flag),
             Field::new("fromExtension", Flag),
         ],
-        "It did not.",
+        "A compaction has failed.",
     ),
-    ("session_info_changed", &[Field::optional("name", Text)], "The session has another name, or none."),
+    ("session_info_changed", &[Field::optional("name", Text)], "The name of the session has changed or was removed."),
     (
         "session_shutdown",
         &[
             Field::new("reason", Words(&["quit", "reload", "new", "resume", "fork"])),
             Field::optional("targetSessionFile", Text),
         ],
-        "Somebody has left the session.",
+        "A client has left the session.",
     ),
     (
         "entry_appended",
         &[Field::optional("sessionPath", Text), Field::new("entry", Named("Entry")), Field::new("own", Flag)],
-        "An entry was added, by whomever; own if through this server.",
+        "An entry was appended by any program; own is true if this server did it.",
     ),
     (
         "leaf_moved",
         &[Field::new("leafId", ENTRY_OR_NULL), Field::new("previousLeafId", ENTRY_OR_NULL), Field::new("reason", Text)],
-        "The leaf is elsewhere, and not because something was added to it.",
+        "The leaf has moved, other than by an append to it.",
     ),
     (
         "divergence",
         &[Field::new("leafId", Text), Field::new("foreignLeafId", Text), Field::new("commonAncestorId", ENTRY_OR_NULL)],
-        "Our entry is beside that of another program, not behind it.",
+        "An entry of this server is a sibling of another program's entry, not its child.",
     ),
     (
         "recovered",
         &[Field::new("entryIds", List(&Text)), Field::new("reason", Text)],
-        "Entries that another program had destroyed were put back.",
+        "Entries that another program had destroyed were restored.",
     ),
     ("session_deleted", &[Field::new("sessionPath", Text), Field::new("trashed", Flag)], "A session was deleted."),
 ];

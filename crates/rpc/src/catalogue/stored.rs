@@ -53,48 +53,48 @@ pub(super) const STORED: &[(&str, Shape, &str)] = &[
             Field::new("parentId", ENTRY_OR_NULL),
             Field::new("timestamp", Text),
         ]),
-        "An entry of whatever type, with whatever else that has.",
+        "An entry of any type, with any further members.",
     ),
     ("MessageEntry", entry!("message", Field::new("message", Named("Message"))), "A message."),
     (
         "ModelChangeEntry",
         entry!("model_change", Field::new("provider", Text), Field::new("modelId", Text)),
-        "Another model was chosen.",
+        "The model has changed.",
     ),
     (
         "ThinkingLevelChangeEntry",
         entry!("thinking_level_change", Field::new("thinkingLevel", Text)),
-        "Another thinking level was chosen.",
+        "The thinking level has changed.",
     ),
     (
         "CompactionEntry",
         entry!(
             "compaction",
             Field::new("summary", Text),
-            Field::new("firstKeptEntryId", Text).about("itself if nothing before it is kept"),
+            Field::new("firstKeptEntryId", Text).about("its own id if no earlier entry is kept"),
             Field::new("tokensBefore", Number),
             DETAILS,
             USAGE,
             FROM_HOOK
         ),
-        "From here on a summary stands for what is before the first kept entry.",
+        "From here on, a summary replaces everything before the first kept entry.",
     ),
     (
         "BranchSummaryEntry",
         entry!(
             "branch_summary",
-            Field::new("fromId", Text).about("the entry that was gone to, or root"),
+            Field::new("fromId", Text).about("the entry that was moved to, or root"),
             Field::new("summary", Text),
             DETAILS,
             USAGE,
             FROM_HOOK
         ),
-        "What happened on a branch that was left.",
+        "A summary of an abandoned branch.",
     ),
     (
         "LabelEntry",
         entry!("label", Field::new("targetId", Text), Field::optional("label", Text)),
-        "An entry was labelled, or lost its label.",
+        "An entry was labelled, or its label was removed.",
     ),
     ("SessionInfoEntry", entry!("session_info", Field::new("name", Text)), "The session was named."),
     (
@@ -119,9 +119,9 @@ pub(super) const STORED: &[(&str, Shape, &str)] = &[
             "context_edit",
             Field::new("targetId", Text),
             Field::new("replacement", OneOf(&[Null, Object(&[Field::new("content", OneOf(&[Text, List(&Any)]))])]))
-                .about("null takes the target out of the context")
+                .about("null removes the target from the context")
         ),
-        "What the model sees of an entry was changed.",
+        "A change of what the model sees of an entry.",
     ),
     (
         "UsageEntry",
@@ -146,18 +146,18 @@ pub(super) const STORED: &[(&str, Shape, &str)] = &[
         ]),
         "A message.",
     ),
-    ("AnyMessage", Object(&[Field::new("role", Text)]), "A message of whatever role, with whatever else that has."),
+    ("AnyMessage", Object(&[Field::new("role", Text)]), "A message of any role, with any further members."),
     (
         "UserMessage",
         Object(&[Field::new("role", Word("user")), Field::new("content", OneOf(&[Text, SHOWN])), TIME]),
-        "What the user says.",
+        "A message of the user.",
     ),
     (
         "AssistantMessage",
         Object(&[
             Field::new("role", Word("assistant")),
             Field::new("content", List(&OneOf(&[Named("TextBlock"), Named("ThinkingBlock"), Named("ToolCallBlock")]))),
-            Field::new("api", Text).about("how the model was asked, such as anthropic-messages"),
+            Field::new("api", Text).about("the API of the model, e.g. anthropic-messages"),
             Field::new("provider", Text),
             Field::new("model", Text),
             Field::new("usage", Named("Usage")),
@@ -165,7 +165,7 @@ pub(super) const STORED: &[(&str, Shape, &str)] = &[
             Field::optional("errorMessage", Text),
             TIME,
         ]),
-        "What a model answers, and what it wants done.",
+        "An answer of a model, with its tool calls.",
     ),
     (
         "ToolResultMessage",
@@ -178,7 +178,7 @@ pub(super) const STORED: &[(&str, Shape, &str)] = &[
             Field::new("isError", Flag),
             TIME,
         ]),
-        "What came of a tool.",
+        "The result of a tool call.",
     ),
     (
         "BashExecutionMessage",
@@ -200,15 +200,15 @@ pub(super) const STORED: &[(&str, Shape, &str)] = &[
         "ImageBlock",
         Object(&[
             Field::new("type", Word("image")),
-            Field::new("data", Text).about("in Base64"),
+            Field::new("data", Text).about("Base64-encoded"),
             Field::new("mimeType", Text),
         ]),
-        "A picture in a message.",
+        "An image in a message.",
     ),
     (
         "ThinkingBlock",
         Object(&[Field::new("type", Word("thinking")), Field::new("thinking", Text)]),
-        "What a model thinks.",
+        "The thinking of a model.",
     ),
     (
         "ToolCallBlock",
@@ -218,7 +218,7 @@ pub(super) const STORED: &[(&str, Shape, &str)] = &[
             Field::new("name", Text),
             Field::new("arguments", Object(&[])),
         ]),
-        "What a model wants done.",
+        "A tool call of a model.",
     ),
     (
         "Usage",
@@ -240,6 +240,6 @@ pub(super) const STORED: &[(&str, Shape, &str)] = &[
             )
             .about("in dollars"),
         ]),
-        "The tokens that an answer took, and what they cost.",
+        "The tokens of an answer, and their cost.",
     ),
 ];

@@ -114,7 +114,7 @@ pub(crate) fn hook_response(call: &Call<'_>) -> Outcome {
     };
     let mut answers = lock(&call.connection.hooks.answers);
     let Some(place) = answers.get_mut(&number) else {
-        return Err(Failure::not_found(format!("nobody waits for an answer to {number}")));
+        return Err(Failure::not_found(format!("no hook request {number} is waiting for an answer")));
     };
     *place = Some(answer);
     drop(answers);

@@ -67,7 +67,7 @@ fn new_elsewhere(call: &Call<'_>, cwd: &Path, options: NewSession) -> Result<Ses
     let cwd = engine.absolute(cwd);
     let found = engine.options.sessions.look_at(&cwd);
     if found.is_none_or(|found| found.kind != FileKind::Directory) {
-        return Err(Failure::not_found(format!("there is no directory {}", cwd.display())));
+        return Err(Failure::not_found(format!("no such directory: {}", cwd.display())));
     }
     let sessions = engine.options.sessions.clone();
     let session = if call.connection.current().lock().is_persisted() {

@@ -112,7 +112,7 @@ fn filter(filters: Raw<'_>) -> Result<Filter, Failure> {
     let kinds = words.map(|word| {
         DocumentKind::of_word(&word).ok_or_else(|| {
             let known = DocumentKind::ALL.map(DocumentKind::word).join(", ");
-            Failure::invalid(format!("there is no role {word:?}; the roles are {known}"))
+            Failure::invalid(format!("unknown role {word:?}; the roles are {known}"))
         })
     });
     Ok(Filter {
@@ -129,7 +129,9 @@ fn time(value: Raw<'_>) -> Result<i64, Failure> {
     #[expect(clippy::cast_possible_truncation, reason = "a time beyond all times is the last one")]
     let number = value.as_number().map(|number| number as i64);
     let parsed = || value.as_string().and_then(|text| date::parse(&text, &date::Utc));
-    number.or_else(parsed).ok_or_else(|| Failure::invalid(format!("{} is no time", value.to_text())))
+    number
+        .or_else(parsed)
+        .ok_or_else(|| Failure::invalid(format!("{} is not a date or a number of milliseconds", value.to_text())))
 }
 
 pub(crate) fn family(call: &Call<'_>) -> Outcome {

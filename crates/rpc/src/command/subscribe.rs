@@ -31,7 +31,7 @@ const PORTION: usize = 256 << 10;
 
 pub(crate) fn subscribe(call: &Call<'_>) -> Outcome {
     if lock(&call.connection.subscriptions).len() >= MAX_SUBSCRIPTIONS {
-        return Err(Failure::invalid(format!("a client has at most {MAX_SUBSCRIPTIONS} subscriptions")));
+        return Err(Failure::invalid(format!("a client can have at most {MAX_SUBSCRIPTIONS} subscriptions")));
     }
     let wanted = match call.get("events") {
         None => EventSet::ALL,
@@ -47,7 +47,7 @@ pub(crate) fn subscribe(call: &Call<'_>) -> Outcome {
             .and_then(|_| EventKind::ALL.into_iter().find(|kind| wanted.contains(*kind) && !of_store.contains(*kind)))
         {
             let message = format!(
-                "{} is told of a session, not of a store: a store tells entry_appended and session_deleted",
+                "{} is an event of a session; the scope store has only entry_appended and session_deleted",
                 other.name()
             );
             return Err(Failure::invalid(message));
@@ -146,7 +146,7 @@ fn begin(
 pub(crate) fn unsubscribe(call: &Call<'_>) -> Outcome {
     let subscription = call.required("subscription")?;
     let Some(known) = lock(&call.connection.subscriptions).remove(&subscription) else {
-        return Err(Failure::not_found(format!("there is no subscription {subscription}")));
+        return Err(Failure::not_found(format!("no such subscription: {subscription}")));
     };
     known.phase.end();
     call.engine().sessions().iter().for_each(|session| session.note_news());
@@ -183,21 +183,21 @@ impl Place {
 
     /// After the entry of a cursor.
     fn at(manager: &SessionManager, cursor: &str) -> Result<Self, Failure> {
-        let unreadable = || Failure::invalid(format!("{cursor:?} is no cursor"));
+        let unreadable = || Failure::invalid(format!("{cursor:?} is not a cursor"));
         let (offset, rest) = cursor.split_once(':').ok_or_else(unreadable)?;
         let (length, rest) = rest.split_once(':').ok_or_else(unreadable)?;
         let offset: u64 = offset.parse().ok().ok_or_else(unreadable)?;
         let length: usize = length.parse().ok().ok_or_else(unreadable)?;
         let (session, entry) = rest.split_at_checked(length).ok_or_else(unreadable)?;
         if session != manager.session_id() {
-            return Err(Failure::invalid(format!("the cursor is of session {session}, not of this one")));
+            return Err(Failure::invalid(format!("the cursor belongs to session {session}, not to this one")));
         }
         if entry.is_empty() {
             return Ok(Self { next_row: 0, last: None, behind_last: 0 });
         }
         let last = (EntryId::from(entry), offset);
         let next_row = row_behind(manager, &last)
-            .ok_or_else(|| Failure::not_found(format!("entry {entry} of the cursor is no longer there")))?;
+            .ok_or_else(|| Failure::not_found(format!("entry {entry} of the cursor no longer exists")))?;
         Ok(Self { next_row, last: Some(last), behind_last: next_row })
     }
 

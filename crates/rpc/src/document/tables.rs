@@ -10,9 +10,9 @@ use crate::shape::{Field, Shape};
 pub fn reference_tables() -> String {
     let mut text = String::new();
     let groups = [
-        (Origin::Pi, "### Commands of pi\n\nThey answer as pi 1.5.0 does."),
+        (Origin::Pi, "### Commands of pi\n\nThe answers are those of pi 1.5.0."),
         (Origin::Sessile, "### Commands of Sessile"),
-        (Origin::Agent, "### Commands that need an agent\n\nThey answer `NOT_SUPPORTED`."),
+        (Origin::Agent, "### Commands that need an agent\n\nThey fail with `NOT_SUPPORTED`."),
     ];
     for (origin, heading) in groups {
         let commands: Vec<&Command> = COMMANDS.iter().filter(|command| command.origin == origin).collect();

@@ -41,7 +41,7 @@ fn method_name(name: &str) -> String {
 /// Returns the TypeScript declarations of all records and of the JavaScript client.
 pub fn typescript() -> String {
     let mut page = Page::default();
-    page.line("// Made from the catalogue of commands by `cargo xtask docs`. Changes here are lost.");
+    page.line("// Generated from the catalogue of commands by `cargo xtask docs`. Do not edit.");
     page.line("");
     for (name, shape, what) in named_shapes() {
         page.line(&format!("/** {what} */"));
@@ -92,9 +92,9 @@ pub fn typescript() -> String {
 /// Writes the declarations of the JavaScript client.
 fn client(page: &mut Page, supported: &[&Command]) {
     page.block("export interface ClientOptions {", "}", |page| {
-        page.line("/** The program to start; \"sessile\" if absent. */");
+        page.line("/** The program to start; default: \"sessile\". */");
         page.line("program?: string;");
-        page.line("/** Its arguments behind \"rpc\": pi's flags that choose a session. */");
+        page.line("/** Its arguments after \"rpc\": pi's flags that select a session. */");
         page.line("args?: string[];");
         page.line("/** Connect to this Unix socket instead of starting a program. */");
         page.line("socket?: string;");
@@ -106,46 +106,46 @@ fn client(page: &mut Page, supported: &[&Command]) {
     page.line("export declare class RpcError extends Error {");
     page.line("  readonly code: ErrorCode;");
     page.line("  readonly command: Command;");
-    page.line("  /** With LEAF_MOVED: the entry that is to be expected now. */");
+    page.line("  /** With LEAF_MOVED: the actual leaf, to be expected next time. */");
     page.line("  readonly leafId?: string | null;");
     page.line("}");
     page.line("");
-    page.line("/** Every command's name. */");
+    page.line("/** The names of all commands. */");
     page.line("export declare const COMMANDS: readonly Command[];");
     page.line("");
     page.line("export type HookReply = Record<string, unknown> | null | undefined;");
     page.line("");
-    page.line("/** A server that listens at a socket. */");
+    page.line("/** A server that listens on a socket. */");
     page.line("export interface SessileServer {");
     page.line("  readonly socket: string;");
     page.line("  /** Resolves to its exit code; null if a signal ended it. */");
     page.line("  readonly ended: Promise<number | null>;");
-    page.line("  /** Ends it, and waits until it has ended. */");
+    page.line("  /** Stops the server and waits until it has ended. */");
     page.line("  stop(): Promise<number | null>;");
     page.line("}");
     page.line("");
     page.block("export declare class SessileClient {", "}", |page| {
         page.line("static start(options?: ClientOptions): Promise<SessileClient>;");
-        page.line("/** Starts a server that listens at a socket, and resolves when it takes clients. */");
+        page.line("/** Starts a server that listens on a socket. Resolves when it accepts clients. */");
         page.line("static serve(options: ClientOptions & { socket: string }): Promise<SessileServer>;");
-        page.line("/** Resolves when the connection has ended, by whomever: to the exit code of the program, if one was started. */");
+        page.line("/** Resolves when either side has ended the connection: to the exit code of the program, if one was started. */");
         page.line("readonly ended: Promise<number | null>;");
         page.line("/** Sends a command and waits for its answer. */");
         page.line("send<C extends Command>(command: C, parameters?: Commands[C][\"parameters\"]): Promise<Commands[C][\"data\"]>;");
-        page.line("/** Hears what pi's stream tells. */");
+        page.line("/** Registers a listener for the events of pi's stream. Returns a function that removes it. */");
         page.line("on(listener: (event: StreamEvent) => void): () => void;");
-        page.line("/** Hears what happens, from now on or from a cursor on. */");
+        page.line("/** Subscribes to events, from now on or since a cursor. */");
         page.line("listen(");
         page.line("  parameters: Commands[\"subscribe\"][\"parameters\"],");
         page.line("  listener: (event: SessionEvent, cursor: string, lost: number) => void,");
         page.line("): Promise<{ subscription: string; cursor: string; stop(): Promise<void> }>;");
-        page.line("/** Is asked before things happen. Resolves to a function that ends it. */");
+        page.line("/** Registers a hook, which is asked before events. Resolves to a function that removes it. */");
         page.line("hook(");
         page.line("  events: Commands[\"hook_register\"][\"parameters\"][\"events\"],");
         page.line("  answer: (event: SessionEvent, sessionPath?: string) => HookReply | Promise<HookReply>,");
         page.line("  timeoutMs?: number,");
         page.line("): Promise<() => Promise<void>>;");
-        page.line("/** Ends the connection and waits for the end. Resolves to the exit code of the program, if one was started. */");
+        page.line("/** Closes the connection and waits until it has ended. Resolves to the exit code of the program, if one was started. */");
         page.line("close(): Promise<number | null>;");
         for command in supported {
             let parameters: Vec<&Field> = command.all_parameters().collect();

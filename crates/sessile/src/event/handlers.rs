@@ -51,7 +51,7 @@ pub struct HandlerFailure {
 
 impl fmt::Display for HandlerFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} failed at {}: {}", self.handler, self.event, self.error)
+        write!(f, "{} failed on {}: {}", self.handler, self.event, self.error)
     }
 }
 
@@ -204,5 +204,5 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 fn panic_text(panic: &(dyn Any + Send)) -> String {
     let said = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    format!("panicked: {}", said.unwrap_or("without a word"))
+    format!("panicked: {}", said.unwrap_or("no message"))
 }

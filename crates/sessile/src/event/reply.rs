@@ -28,13 +28,13 @@ pub struct Reply {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadReply {
     /// It is neither an object nor null.
-    #[error("a reply is a JSON object or null, not {found}")]
+    #[error("a reply must be a JSON object or null, not {found}")]
     NoObject {
         /// Its actual type.
         found: &'static str,
     },
     /// A member has the wrong type or value.
-    #[error("{key} of a reply must be {expected}")]
+    #[error("{key} in a reply must be {expected}")]
     Member {
         /// The member.
         key: &'static str,
@@ -152,7 +152,7 @@ fn supplied_summary(json: Raw<'_>) -> Result<BranchSummary, BadReply> {
 /// The text of a summary. A blank one is refused, because it would stand for everything before it.
 fn summary_text(json: Raw<'_>, key: &'static str) -> Result<String, BadReply> {
     let summary = json.get("summary").and_then(Raw::as_string).filter(|summary| !summary.trim().is_empty());
-    summary.ok_or(BadReply::Member { key, expected: "a text that is not blank" })
+    summary.ok_or(BadReply::Member { key, expected: "a string that is not blank" })
 }
 
 fn text(json: Raw<'_>, key: &'static str) -> Result<Option<String>, BadReply> {
@@ -203,16 +203,16 @@ mod tests {
     #[test]
     fn what_is_no_reply_is_refused_with_its_place() {
         for (text, error) in [
-            ("[]", "a reply is a JSON object or null, not an array"),
-            ("1", "a reply is a JSON object or null, not a number"),
-            (r#"{"label":5}"#, "label of a reply must be a string"),
-            (r#"{"compaction":{}}"#, "compaction.summary of a reply must be a text that is not blank"),
-            (r#"{"compaction":{"summary":" "}}"#, "compaction.summary of a reply must be a text that is not blank"),
+            ("[]", "a reply must be a JSON object or null, not an array"),
+            ("1", "a reply must be a JSON object or null, not a number"),
+            (r#"{"label":5}"#, "label in a reply must be a string"),
+            (r#"{"compaction":{}}"#, "compaction.summary in a reply must be a string that is not blank"),
+            (r#"{"compaction":{"summary":" "}}"#, "compaction.summary in a reply must be a string that is not blank"),
             (
                 r#"{"compaction":{"summary":"s","firstKeptEntryId":1}}"#,
-                "compaction.firstKeptEntryId of a reply must be a string",
+                "compaction.firstKeptEntryId in a reply must be a string",
             ),
-            (r#"{"summary":"s"}"#, "summary.summary of a reply must be a text that is not blank"),
+            (r#"{"summary":"s"}"#, "summary.summary in a reply must be a string that is not blank"),
         ] {
             assert_eq!(read(text), Err(error.to_owned()), "{text}");
         }

@@ -49,13 +49,13 @@ impl Sessions {
         let (reason, repair, is_repairable) = match self.why_skipped(&path, &mut size) {
             Ok((reason, repair)) => (reason, repair, true),
             Err(SessionError::NotASession { .. }) if size == Some(0) => {
-                ("it is empty".to_owned(), "nothing: there is nothing to keep".to_owned(), false)
+                ("it is empty".to_owned(), "does nothing: there is nothing to keep".to_owned(), false)
             }
             Err(SessionError::NotASession { .. }) => {
-                let reason = "it has no header and is not made of entries";
-                (reason.to_owned(), "nothing: it is not a session".to_owned(), false)
+                let reason = "it has no header and does not consist of entries";
+                (reason.to_owned(), "does nothing: it is not a session".to_owned(), false)
             }
-            Err(error) => (chain(&error), "nothing: it cannot be read".to_owned(), false),
+            Err(error) => (chain(&error), "does nothing: it cannot be read".to_owned(), false),
         };
         DamagedFile { path, size, reason, repair, is_repairable }
     }
@@ -76,7 +76,7 @@ impl Sessions {
                 (format!("its header is missing; {entries} can be read"), finding.remedy.text().to_owned())
             }
             // It can be read now: another program has repaired it meanwhile.
-            None => (format!("it is a session with {entries}"), "nothing: nothing is wrong".to_owned()),
+            None => (format!("it is a session with {entries}"), "does nothing: the file is intact".to_owned()),
         })
     }
 }

@@ -136,7 +136,7 @@ impl SessionManager {
         };
         if let Err(error) = named {
             let by = by.unwrap_or_default();
-            self.world.handlers.failed(&by, kind, format!("the session could not be named: {error}"));
+            self.world.handlers.failed(&by, kind, format!("cannot rename the session: {error}"));
         }
     }
 

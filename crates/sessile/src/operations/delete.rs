@@ -134,7 +134,7 @@ impl Sessions {
     /// Checks that a session can be deleted, and returns the length of its file.
     pub(super) fn deletable(&self, path: &Path) -> Result<(SessionPlace, u64), SessionError> {
         let path = absolute(self.environment(), path);
-        let stat = self.world.os().link_stat(&path).map_err(|source| StoreError::io_at("look at", &path, source))?;
+        let stat = self.world.os().link_stat(&path).map_err(|source| StoreError::io_at("access", &path, source))?;
         if stat.kind != FileKind::Regular {
             return Err(StoreError::NotRegular { path }.into());
         }

@@ -196,12 +196,14 @@ impl Sessions {
     /// Refuses a session whose file changed after it was selected. Call this while holding its lock.
     fn check_unchanged(&self, session: &SessionInfo) -> Result<(), SessionError> {
         let path = &session.path;
-        let stat = self.world.os().link_stat(path).map_err(|source| StoreError::io_at("look at", path, source))?;
+        let stat = self.world.os().link_stat(path).map_err(|source| StoreError::io_at("access", path, source))?;
         if stat.length == session.size || planted::has(Bug::NoRecheckInPrune) {
             return Ok(());
         }
-        let users =
-            vec![format!("it was written to since it was chosen: it has {} bytes, not {}", stat.length, session.size)];
+        let users = vec![format!(
+            "it was written to after it was selected: it has {} bytes, not {}",
+            stat.length, session.size
+        )];
         Err(SessionError::InUse { path: path.clone(), users })
     }
 

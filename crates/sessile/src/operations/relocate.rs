@@ -282,7 +282,7 @@ fn check_header(path: &Path, session: &SessionPlace, header: &Header) -> Result<
 
 /// The header of a session as stored in its file, and its position.
 pub(crate) fn header_of(world: &World, path: &Path) -> Result<(Header, Span), SessionError> {
-    let stat = world.os().link_stat(path).map_err(|source| StoreError::io_at("look at", path, source))?;
+    let stat = world.os().link_stat(path).map_err(|source| StoreError::io_at("access", path, source))?;
     if stat.kind != FileKind::Regular {
         return Err(StoreError::NotRegular { path: path.to_path_buf() }.into());
     }

@@ -50,7 +50,7 @@ impl Stray {
         let entries = if self.n_entries == 1 { "1 entry".to_owned() } else { format!("{} entries", self.n_entries) };
         let place = if self.in_trash { "in the trash as" } else { "at" };
         let SessionPlace { path, id } = &self.session;
-        format!("it holds {entries} of the session {id}, which is {place} {}", path.display())
+        format!("it contains {entries} of the session {id}, which is {place} {}", path.display())
     }
 
     /// The file as JSON: `{path, sessionPath, sessionId, inTrash, entries}`.
@@ -171,7 +171,7 @@ pub(super) fn append_missing(world: &World, from: &Path, session: &Path) -> Resu
     let mut n_appended = 0;
     let mut known = 0;
     for _ in 0..MAX_STRAYS {
-        let length = source.stat().map_err(|error| StoreError::io_at("look at", from, error))?.length;
+        let length = source.stat().map_err(|error| StoreError::io_at("access", from, error))?.length;
         if length == known {
             break;
         }

@@ -312,7 +312,7 @@ impl<'s> Plan<'s> {
         let (mut ours, mut theirs) = (copy.reading(), session.reading());
         for row in session.outline.rows().skip(1) {
             if !is_same_row(&copy, session, row) {
-                return wrong("an entry would have another id, parent, type or time");
+                return wrong("an entry would get a different id, parent, type or time");
             }
             let (new, old) = (ours.copied_line(row)?, theirs.copied_line(row)?);
             let is_kept = match self.fates[row.index()] {
@@ -320,11 +320,11 @@ impl<'s> Plan<'s> {
                 _ => is_slimmed_of(copy.parsed(row, &new)?, session.parsed(row, &old)?),
             };
             if !is_kept {
-                return wrong("an entry would lose more than its bulk");
+                return wrong("an entry would lose more than it should");
             }
         }
         let has_context = slimming.all || self.has_same_context(&world, &copy)?;
-        if has_context { Ok(()) } else { wrong("the context would be another") }
+        if has_context { Ok(()) } else { wrong("the context would change") }
     }
 
     /// Whether a model would see the same context, message by message.

@@ -82,7 +82,7 @@ impl Sessions {
             }
         }
         if done.is_empty() && !steps.is_empty() {
-            return Err(changed("another process has restored what it had deleted".to_owned()));
+            return Err(changed("another process has already restored what it deleted".to_owned()));
         }
         for step in &operation.steps {
             self.drop_original(step);
@@ -188,14 +188,14 @@ impl Sessions {
                 let Ok(stat) = self.world.os().link_stat(path) else { return Ok(None) };
                 let look = self.looked_at(session, changed)?;
                 if stat.length != *length && !has_only_names_from(&look, *length) {
-                    return Err(changed(format!("{} was changed since it was made", path.display())));
+                    return Err(changed(format!("{} has changed since it was created", path.display())));
                 }
                 let file = trash(&self.world).home.join(path.file_name().unwrap_or_default());
                 let to = TrashedTo::Trash(TrashPlace { file, info: None });
                 Ok(Some(Step::Delete { session: session.clone(), to }))
             }
             Step::Rewrite { session, original } => Err(changed(format!(
-                "{} was rewritten, and that is not undone by this command; its original is {}",
+                "{} was rewritten, which this command cannot undo; its original is {}",
                 session.path.display(),
                 original.display()
             ))),
@@ -205,7 +205,7 @@ impl Sessions {
                     return if is_there(self.world.os(), &from.file) {
                         Ok(None)
                     } else {
-                        Err(changed(format!("{} is no longer there", session.path.display())))
+                        Err(changed(format!("{} no longer exists", session.path.display())))
                     };
                 }
                 self.looked_at(session, changed)?;
@@ -234,7 +234,7 @@ impl Sessions {
             _ if is_there(os, path) => Ok(None),
             TrashedTo::Trash(_) => Err(changed(format!("{} is no longer in the trash", path.display()))),
             TrashedTo::Program => {
-                Err(changed(format!("{} was handed to the program `trash`; it is in its trash", path.display())))
+                Err(changed(format!("{} was handed to the program `trash`; restore it from there", path.display())))
             }
             TrashedTo::Nowhere => Err(changed(format!("{} was deleted permanently", path.display()))),
         }
@@ -256,12 +256,12 @@ impl Sessions {
             return Err(StoreError::Exists { path: session.path.clone() }.into());
         }
         if !is_there(os, path) {
-            return Err(changed(format!("{} is no longer there", to.display())));
+            return Err(changed(format!("{} no longer exists", to.display())));
         }
         let (header, _) = header_of(&self.world, path)?;
         let cwd = header.json().raw().get("cwd").map(Raw::to_json);
         if header.id() != session.id || (cwd.as_ref() != cwd_after && cwd.as_ref() != cwd_before) {
-            return Err(changed(format!("{} has another header by now", path.display())));
+            return Err(changed(format!("{} has a different header now", path.display())));
         }
         if path == session.path && cwd.as_ref() == cwd_before {
             return Ok(None);
@@ -283,11 +283,11 @@ impl Sessions {
         changed: &dyn Fn(String) -> SessionError,
     ) -> Result<SessionManager, SessionError> {
         if !is_there(self.world.os(), &session.path) {
-            return Err(changed(format!("{} is no longer there", session.path.display())));
+            return Err(changed(format!("{} no longer exists", session.path.display())));
         }
         let manager = self.clone().read_only().open_existing(&session.path)?;
         if manager.session_id() != session.id {
-            return Err(changed(format!("{} is another session by now", session.path.display())));
+            return Err(changed(format!("{} is a different session now", session.path.display())));
         }
         Ok(manager)
     }
@@ -323,7 +323,7 @@ impl Sessions {
                     if cwd == cwd_before.as_ref() {
                         return Ok(());
                     }
-                    Err(changed(format!("{} has another header by now", session.path.display())))
+                    Err(changed(format!("{} has a different header now", session.path.display())))
                 };
                 clear_place(self, recording, to, session)?;
                 move_one(&self.world, recording, session, to, cwd_after.as_ref(), &check)?;
@@ -418,14 +418,14 @@ fn inverse_annotation(
     match step {
         Step::Name { session, before, after } => {
             let now = manager.session_name()?;
-            let is_as = |name| changed(format!("the session is called {} by now", shown(name)));
+            let is_as = |name| changed(format!("the name of the session is now {}", shown(name)));
             let needed = differs(&now, before, after).map_err(|()| is_as(now.as_deref()))?;
             let (before, after) = (after.clone(), before.clone());
             Ok(needed.then(|| Step::Name { session: session.clone(), before, after }))
         }
         Step::Label { session, entry, before, after } => {
             let now = manager.label(entry)?;
-            let is_as = |label| changed(format!("entry {entry} has the label {} by now", shown(label)));
+            let is_as = |label| changed(format!("the label of entry {entry} is now {}", shown(label)));
             let needed = differs(&now, before, after).map_err(|()| is_as(now.as_deref()))?;
             let (before, after) = (after.clone(), before.clone());
             Ok(needed.then(|| Step::Label { session: session.clone(), entry: entry.clone(), before, after }))
@@ -443,8 +443,8 @@ fn inverse_annotation(
                 return Ok(None);
             }
             if !is_ours {
-                let now = now.map_or_else(|| "before all entries".to_owned(), |id| format!("at {id}"));
-                return Err(changed(format!("the session has moved on: its leaf is {now}")));
+                let now = now.map_or_else(|| "before the first entry".to_owned(), |id| format!("at {id}"));
+                return Err(changed(format!("the session has changed: its leaf is now {now}")));
             }
             if let Some(leaf) = before {
                 manager.require(leaf)?;

@@ -107,7 +107,7 @@ fn understood<'s>(
     setting: &'s Setting,
     table: &str,
 ) -> Result<(Option<&'s str>, &'static str, Raw<'s>), SettingsError> {
-    let Some(Value::Other(value)) = &setting.value else { return Err(bad(setting, "a number or true or false", "")) };
+    let Some(Value::Other(value)) = &setting.value else { return Err(bad(setting, "a number, true or false", "")) };
     let value = value.raw();
     let (model, key) = match setting.key.strip_prefix(OVERRIDES).and_then(|rest| rest.rsplit_once('.')) {
         Some((model, key)) => (Some(model), key),

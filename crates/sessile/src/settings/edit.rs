@@ -147,10 +147,10 @@ mod tests {
     #[test]
     fn only_what_may_be_set_is() {
         for (key, value, expected) in [
-            ("colr", "never", "there is no setting colr"),
+            ("colr", "never", "no such setting: colr"),
             ("color", "mauve", "color must be one of auto, always, never, not \"mauve\""),
             ("list.limit", "many", "list.limit must be a whole number, not \"many\""),
-            ("tui", "x", "there is no setting tui"),
+            ("tui", "x", "no such setting: tui"),
         ] {
             assert_eq!(value_of(key, value).unwrap_err().to_string(), expected);
         }

@@ -31,14 +31,14 @@ pub(super) fn text_of(bytes: Vec<u8>, path: &Path) -> Result<String, SettingsErr
     String::from_utf8(bytes).map_err(|error| {
         let good = String::from_utf8_lossy(&error.as_bytes()[..error.utf8_error().valid_up_to()]).into_owned();
         let line = line_of(&good, good.len());
-        SettingsError::Syntax { path: path.to_path_buf(), line, what: "this is no UTF-8".to_owned() }
+        SettingsError::Syntax { path: path.to_path_buf(), line, what: "not valid UTF-8".to_owned() }
     })
 }
 
 /// The error for a text that is not valid TOML.
 pub(super) fn syntax(path: &Path, text: &str, error: &TomlError) -> SettingsError {
     let line = line_of(text, error.span().map_or(0, |span| span.start));
-    let what = error.message().lines().next().unwrap_or("this is no TOML").to_owned();
+    let what = error.message().lines().next().unwrap_or("not valid TOML").to_owned();
     SettingsError::Syntax { path: path.to_path_buf(), line, what }
 }
 
@@ -68,7 +68,7 @@ fn parse(text: &str, path: &Path, home: &Path) -> Result<Config, SettingsError> 
                 config.others.push(Setting { key, value: Some(Value::Other(json_of(item))), origin });
             } else {
                 let meant = nearest_key(&key).map(|meant| format!("; did you mean {meant}?")).unwrap_or_default();
-                config.warnings.push(format!("{}:{line}: there is no setting {key}{meant}", path.display()));
+                config.warnings.push(format!("{}:{line}: no such setting: {key}{meant}", path.display()));
             }
         }
     }
@@ -161,9 +161,9 @@ mod tests {
         assert_eq!(
             config.warnings,
             [
-                "/c.toml:1: there is no setting sesion_dir; did you mean session_dir?",
-                "/c.toml:4: there is no setting nonsense.more.x",
-                "/c.toml:2: there is no setting list.colums; did you mean list.columns?",
+                "/c.toml:1: no such setting: sesion_dir; did you mean session_dir?",
+                "/c.toml:4: no such setting: nonsense.more.x",
+                "/c.toml:2: no such setting: list.colums; did you mean list.columns?",
             ]
         );
     }
@@ -177,16 +177,16 @@ mod tests {
             ("remember_leaf = 'no'", "/c.toml:1: remember_leaf must be true or false, not \"no\""),
             (
                 "session_dir = 'x'",
-                "/c.toml:1: session_dir must be a path that is absolute or begins with ~/, not \"x\"",
+                "/c.toml:1: session_dir must be a path that is absolute or starts with ~/, not \"x\"",
             ),
-            ("[pager]\nx = 1", "/c.toml:1: pager must be a text, not a table"),
+            ("[pager]\nx = 1", "/c.toml:1: pager must be a string, not a table"),
         ] {
             assert_eq!(parsed(text).unwrap_err(), expected, "{text}");
         }
         let error = parsed("color = 'auto'\npager =\n").unwrap_err();
         assert!(error.starts_with("/c.toml:2: "), "{error}");
         let bytes = b"color = 'auto'\npager = '\xff'\n".to_vec();
-        assert_eq!(text_of(bytes, Path::new("/c")).unwrap_err().to_string(), "/c:2: this is no UTF-8");
+        assert_eq!(text_of(bytes, Path::new("/c")).unwrap_err().to_string(), "/c:2: not valid UTF-8");
     }
 
     #[test]

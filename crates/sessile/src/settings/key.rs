@@ -78,22 +78,30 @@ pub const COLUMNS: &[&str] = &[
 
 /// All settings.
 pub const KEYS: &[Key] = &[
-    Key { variable: Some("PI_CODING_AGENT_SESSION_DIR"), ..key("session_dir", Kind::Path, None, "where sessions are") },
+    Key {
+        variable: Some("PI_CODING_AGENT_SESSION_DIR"),
+        ..key("session_dir", Kind::Path, None, "directory of the sessions")
+    },
     key("color", Kind::Choice(&["auto", "always", "never"]), Some("auto"), "when to use colour"),
     Key {
         variable: Some("SESSILE_PAGER"),
         later_variable: Some("PAGER"),
-        ..key("pager", Kind::Text, Some("less -FRX"), "what shows long output; empty for nothing")
+        ..key("pager", Kind::Text, Some("less -FRX"), "program that shows long output; empty for none")
     },
-    key("list.columns", Kind::Words(COLUMNS), None, "the columns of a list"),
-    key("list.sort", Kind::Choice(SORTS), Some("recent"), "the order of a list"),
-    key("list.limit", Kind::Number, Some("0"), "how many sessions are listed at most; 0 for all"),
-    key("resume.command", Kind::Text, Some("pi --session {path}"), "what goes on with a session"),
-    key("remember_leaf", Kind::Flag, Some("true"), "whether a session opens where it was left"),
-    key("durability", Kind::Choice(&["buffered", "group", "sync"]), Some("buffered"), "what a written entry survives"),
-    key("trash.command", Kind::Text, None, "what moves a file to the trash"),
-    key("hooks.dir", Kind::Path, None, "where hooks are; `hooks` beside this file if nowhere else"),
-    key("hooks.timeout", Kind::Number, Some("30"), "how many seconds a hook may take"),
+    key("list.columns", Kind::Words(COLUMNS), None, "columns of session lists"),
+    key("list.sort", Kind::Choice(SORTS), Some("recent"), "sort order of session lists"),
+    key("list.limit", Kind::Number, Some("0"), "maximum number of sessions to list; 0 for all"),
+    key("resume.command", Kind::Text, Some("pi --session {path}"), "command that continues a session"),
+    key("remember_leaf", Kind::Flag, Some("true"), "open a session at the entry where you left it"),
+    key(
+        "durability",
+        Kind::Choice(&["buffered", "group", "sync"]),
+        Some("buffered"),
+        "when written entries are flushed to disk",
+    ),
+    key("trash.command", Kind::Text, None, "command that moves a file to the trash"),
+    key("hooks.dir", Kind::Path, None, "directory of hooks; default: `hooks` next to this file"),
+    key("hooks.timeout", Kind::Number, Some("30"), "time limit for a hook, in seconds"),
 ];
 
 /// Tables of other components, which are not checked.
@@ -134,12 +142,12 @@ impl Kind {
     /// A description of the expected value.
     pub(super) fn expected(self) -> String {
         match self {
-            Self::Text => "a text".to_owned(),
-            Self::Path => "a path that is absolute or begins with ~/".to_owned(),
+            Self::Text => "a string".to_owned(),
+            Self::Path => "a path that is absolute or starts with ~/".to_owned(),
             Self::Flag => "true or false".to_owned(),
             Self::Number => "a whole number".to_owned(),
             Self::Choice(words) => format!("one of {}", words.join(", ")),
-            Self::Words(words) => format!("a list of some of {}", words.join(", ")),
+            Self::Words(words) => format!("a list of words from {}", words.join(", ")),
         }
     }
 }

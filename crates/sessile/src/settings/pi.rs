@@ -39,14 +39,14 @@ pub(super) fn read(os: &dyn Os, path: &Path, warnings: &mut Vec<String>) -> Opti
     let bytes = match read_if_there(os, path) {
         Ok(bytes) => bytes?,
         Err(error) => {
-            warn(&format!("pi's settings are passed over: {error}"));
+            warn(&format!("ignoring pi's settings: {error}"));
             return None;
         }
     };
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
     let settings = Json::parse(bytes);
     if settings.is_err() {
-        warn("pi's settings are no JSON, and passed over");
+        warn("ignoring pi's settings: not valid JSON");
     }
     settings.ok()
 }
@@ -58,7 +58,7 @@ fn session_dir_in(os: &dyn Os, path: &Path, warnings: &mut Vec<String>) -> Optio
         (true, _) => None,
         (false, Some(text)) => Some(text).filter(|text| !text.is_empty()).map(Value::Text),
         (false, None) => {
-            warnings.push(format!("{}: sessionDir is no text, and passed over", path.display()));
+            warnings.push(format!("{}: ignoring sessionDir: it is not a string", path.display()));
             return None;
         }
     };

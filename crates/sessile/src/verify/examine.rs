@@ -105,7 +105,7 @@ fn examined(
     let mut findings: Vec<Finding> = wrecks.iter().map(|wreck| damage_finding(&outline, wreck, &marks)).collect();
     let header_back = wrecks.iter().flat_map(|wreck| &wreck.hidden).find(|found| found.is_header);
     let header_back = header_back.filter(|found| found.fate == Fate::ComesBack);
-    findings.extend(header_back.map(|_| lost_header("the header comes back".to_owned())));
+    findings.extend(header_back.map(|_| lost_header("restores the header".to_owned())));
     findings.extend(missing_parents(&outline, &wrecks, &marks));
     findings.extend(verify::oddities(&outline));
     let header = match header_back {
@@ -117,7 +117,7 @@ fn examined(
     findings.extend(verify::references(&outline, &mut |row| value(path, text, &outline, row))?);
     findings.extend(marked_entries(text, &outline)?);
     for finding in findings.iter_mut().filter(|finding| finding.code == Code::ByteOrderMark && drops_mark) {
-        finding.remedy = Remedy::Repair("takes the mark away".to_owned());
+        finding.remedy = Remedy::Repair("removes the mark".to_owned());
     }
     let cwd = header.as_ref().and_then(Header::cwd).unwrap_or_default();
     if let Some(heading) = &heading {
@@ -173,7 +173,7 @@ pub(super) fn has_mark(text: &dyn Text) -> Result<bool, SessionError> {
 }
 
 fn lost_header(remedy: String) -> Finding {
-    Finding::new(Code::NoHeader, 1, 0, "there is no header on a line of its own").with(Remedy::Repair(remedy))
+    Finding::new(Code::NoHeader, 1, 0, "there is no header on its own line").with(Remedy::Repair(remedy))
 }
 
 fn rebuilt_header(rebuilt: Raw<'_>) -> Finding {
@@ -192,18 +192,16 @@ fn damage_finding(outline: &Outline, wreck: &Wreck, marks: &[Marked]) -> Finding
     let marked = verify::ids(marked.map(|mark| &mark.id));
     let remedy = match (back.is_empty(), marked.is_empty(), outline.upgrade()) {
         (true, true, Upgrade::FromV1) if wreck.has_records => {
-            Remedy::Leave("left as it is: records of version 1 have no ids to tell them by")
+            Remedy::Leave("left unchanged: records of version 1 have no ids to identify them")
         }
         (true, true, Upgrade::Newer) => Remedy::Leave(Code::NewerVersion.why_left()),
         (true, true, _) => return finding,
-        (false, true, _) => {
-            Remedy::Repair(format!("gives {back} a line of its own; what is left of the damaged line stays"))
-        }
+        (false, true, _) => Remedy::Repair(format!("puts {back} on its own line; the rest of the damaged line stays")),
         (true, false, _) => {
-            Remedy::Repair(format!("keeps what is left as incomplete record {marked}, out of the context"))
+            Remedy::Repair(format!("keeps the rest as incomplete record {marked}, which is not in the context"))
         }
         (false, false, _) => Remedy::Repair(format!(
-            "gives {back} a line of its own; keeps what is left as incomplete record {marked}, out of the context"
+            "puts {back} on its own line; keeps the rest as incomplete record {marked}, which is not in the context"
         )),
     };
     finding.with(remedy)
@@ -246,13 +244,13 @@ fn missing_parent(
         return finding.with(Remedy::Leave(Code::NewerVersion.why_left()));
     }
     if outline.current(row) != row {
-        return finding.with(Remedy::Leave("left as it is: a later entry of the same id counts"));
+        return finding.with(Remedy::Leave("left unchanged: a later entry with the same id counts"));
     }
     match (hidden.get(parent), marks.get(parent)) {
-        (Some(line), _) => finding.with(Remedy::Repair(format!("the parent comes back from line {line}"))),
+        (Some(line), _) => finding.with(Remedy::Repair(format!("restores the parent from line {line}"))),
         (None, Some(mark)) => {
-            let on = mark.parent.as_ref().map(|on| format!(", hung on {on}")).unwrap_or_default();
-            finding.with(Remedy::Repair(format!("puts an incomplete record in the parent's place{on}")))
+            let on = mark.parent.as_ref().map(|on| format!(", attached to {on}")).unwrap_or_default();
+            finding.with(Remedy::Repair(format!("replaces the parent with an incomplete record{on}")))
         }
         (None, None) => finding,
     }

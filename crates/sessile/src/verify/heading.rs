@@ -57,8 +57,8 @@ impl Heading {
         if let Some(header) = other_header(text, outline)?.or_else(|| damage.stray_header.clone()) {
             let with = [header.as_slice(), b"\n"].concat();
             let splice = Splice { at: Span { offset: 0, len: start }, with };
-            let remedy = "puts the header that stands further down in the first line as well".to_owned();
-            let done = "the header that stands further down is in the first line as well".to_owned();
+            let remedy = "copies the header from further down to the first line".to_owned();
+            let done = "the header from further down is copied to the first line".to_owned();
             return Ok(Some(Self { splice, is_new_line: true, remedy, done }));
         }
         let torn = torn_header(text, start)?;
@@ -128,13 +128,13 @@ impl Clues<'_> {
         let (name_time, name_id) = self.name();
         let (id, id_from) = match (name_id, old("id").and_then(Raw::as_string)) {
             (Some(id), _) => (id, "the file name"),
-            (None, Some(id)) => (id, "what is left of the header"),
-            (None, None) => (self.world.environment().session_uuid(), "nothing: it is new"),
+            (None, Some(id)) => (id, "the remains of the header"),
+            (None, None) => (self.world.environment().session_uuid(), "nowhere (it is new)"),
         };
         let old_time = old("timestamp").and_then(Raw::as_string).and_then(|time| parse_utc_iso(time.as_bytes()));
         let time = old_time.or(first_time).or(name_time).unwrap_or_else(|| self.world.environment().now_ms());
         let (cwd, cwd_from) = match old("cwd").and_then(Raw::as_string) {
-            Some(cwd) => (cwd, "what is left of the header"),
+            Some(cwd) => (cwd, "the remains of the header"),
             None => self.cwd()?,
         };
         let version = old("version").filter(|version| version.as_bytes() == b"2");
@@ -178,16 +178,14 @@ impl Clues<'_> {
         let name = directory.and_then(Path::file_name).and_then(|name| name.to_str()).unwrap_or_default();
         let spelled = name.strip_prefix("--").and_then(|name| name.strip_suffix("--"));
         let Some(spelled) = spelled else {
-            return Ok(self
-                .said_cwd()?
-                .map_or((String::new(), "nothing: it is not known"), |cwd| (cwd, "the entries")));
+            return Ok(self.said_cwd()?.map_or((String::new(), "nowhere (it is unknown)"), |cwd| (cwd, "the entries")));
         };
         let fits = |cwd: &str| !cwd.is_empty() && encode_cwd(Path::new(cwd)) == name;
         let files = directory.and_then(|directory| find_sessions(self.world.os(), directory).ok()).unwrap_or_default();
         let others = files.iter().filter(|file| file.path != self.path);
         let mut named = others.filter_map(|file| read_header(self.world, &file.path)?.cwd());
         if let Some(cwd) = named.find(|cwd| fits(cwd)) {
-            return Ok((cwd, "another session of the directory"));
+            return Ok((cwd, "another session in the directory"));
         }
         if let Some(cwd) = self.spelled_cwd(spelled)? {
             return Ok((cwd, "the entries"));

@@ -223,7 +223,7 @@ fn a_handler_that_fails_or_panics_is_reported_and_has_said_nothing() {
     host.clone_session().unwrap();
     assert_eq!(take(&reported), failures);
     assert!(handlers.take_failures().is_empty());
-    assert_eq!(failures[0].to_string(), "fails failed at session_before_fork: on purpose");
+    assert_eq!(failures[0].to_string(), "fails failed on session_before_fork: on purpose");
 }
 
 #[test]

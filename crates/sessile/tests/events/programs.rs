@@ -81,9 +81,9 @@ fn what_a_hook_does_wrong_is_reported_and_changes_nothing() {
     for (script, reported) in [
         ("echo oh dear >&2; echo '{\"cancel\": true}'; exit 3", "failed (exit status: 3): oh dear"),
         ("kill -9 $$", "failed (signal: 9 (SIGKILL))"),
-        ("echo no", "did not print an answer: what it printed is no JSON"),
-        ("echo '[]'", "did not print an answer: a reply is a JSON object or null, not an array"),
-        ("echo '{\"label\": 1}'", "did not print an answer: label of a reply must be a string"),
+        ("echo no", "did not print a valid reply: its output is not JSON"),
+        ("echo '[]'", "did not print a valid reply: a reply must be a JSON object or null, not an array"),
+        ("echo '{\"label\": 1}'", "did not print a valid reply: label in a reply must be a string"),
         ("head -c 5000000 /dev/zero", "printed more than 4194304 bytes"),
     ] {
         hook(hooks.path(), name, script);
@@ -98,7 +98,7 @@ fn what_a_hook_does_wrong_is_reported_and_changes_nothing() {
     fs::write(hooks.path().join(name), "#!/no/such/interpreter\n").unwrap();
     let handlers = registered(hooks.path(), PATIENCE);
     host(dir.path(), &handlers).new_session(NewSession::default()).unwrap();
-    assert!(failures(&handlers)[0].starts_with(&format!("{path} cannot be run: ")));
+    assert!(failures(&handlers)[0].starts_with(&format!("cannot run {path}: ")));
 }
 
 #[test]
@@ -166,13 +166,13 @@ fn what_others_could_have_put_there_is_not_run() {
         host.new_session(NewSession::default()).unwrap();
         failures(&handlers)
     };
-    let refused = |reason: String| [format!("the hook {} is not run: {reason}", path.display())];
+    let refused = |reason: String| [format!("refused to run the hook {}: {reason}", path.display())];
     let writable = |what: &Path, by: &str| {
         let what = what.display();
-        refused(format!("{what} can be written to by {by}; `chmod go-w {what}` mends that"))
+        refused(format!("{what} is writable by {by}; to fix that, run `chmod go-w {what}`"))
     };
     set(&path, 0o600);
-    assert_eq!(reported(), refused(format!("it is not executable; `chmod u+x {}` mends that", path.display())));
+    assert_eq!(reported(), refused(format!("it is not executable; to fix that, run `chmod u+x {}`", path.display())));
     for what in [path.as_path(), hooks, config.path()] {
         for (mode, by) in [(0o702, "every user"), (0o777, "every user"), (0o720, "its group"), (0o775, "its group")] {
             set(&path, 0o700);
@@ -184,13 +184,13 @@ fn what_others_could_have_put_there_is_not_run() {
     fs::rename(&path, hooks.join("aside")).unwrap();
     assert!(reported().is_empty(), "a hook that is gone is no hook");
     fs::create_dir(&path).unwrap();
-    assert_eq!(reported(), refused("it is not a file".to_owned()));
+    assert_eq!(reported(), refused("it is not a regular file".to_owned()));
     fs::remove_dir(&path).unwrap();
     // Only root can give files away.
     fs::copy(hooks.join("aside"), &path).unwrap();
     if std::os::unix::fs::chown(&path, Some(1), None).is_ok() {
         let what = path.display();
-        let reason = format!("{what} belongs to another user; `chown \"$USER\" {what}` mends that");
+        let reason = format!("{what} belongs to another user; to fix that, run `chown \"$USER\" {what}`");
         assert_eq!(reported(), refused(reason));
     }
     assert!(!ran.exists());

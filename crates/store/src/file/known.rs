@@ -36,7 +36,7 @@ impl FileLog {
     /// The path is checked at first, whenever the number of hard links has changed, and every [`PATH_KNOWN_FOR_MS`]: a
     /// file that was only renamed is still the session, and nothing written to it is lost.
     pub(super) fn current_length(&self, boot_ms: i64) -> Result<u64, StoreError> {
-        let stat = self.file.stat().map_err(StoreError::io("look at", &self.path))?;
+        let stat = self.file.stat().map_err(StoreError::io("access", &self.path))?;
         // Without a guard, a swap of the file by another process of ours goes unnoticed.
         let is_known = self.options.guard
             && self.known_path.get().is_some_and(|known| {
@@ -60,7 +60,7 @@ impl FileLog {
             Ok(there) if there.identity == self.identity => Ok(()),
             Ok(_) => Err(StoreError::Replaced { path: self.path.clone() }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Err(StoreError::Gone { path: self.path.clone() }),
-            Err(error) => Err(StoreError::io("look at", &self.path)(error)),
+            Err(error) => Err(StoreError::io("access", &self.path)(error)),
         }
     }
 

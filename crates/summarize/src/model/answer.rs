@@ -65,7 +65,7 @@ impl Answer {
             return Ok(());
         }
         let unreadable =
-            |_| Fault::Permanent(format!("the answer is no JSON: {}", quoted(&String::from_utf8_lossy(payload))));
+            |_| Fault::Permanent(format!("the answer is not JSON: {}", quoted(&String::from_utf8_lossy(payload))));
         let event = Raw::parse(payload).map_err(unreadable)?;
         if let Some(error) = at(event, &["error"]) {
             return Err(error_in(error));
@@ -112,12 +112,12 @@ impl Answer {
     /// Fails unless the answer is complete and not empty.
     pub(super) fn check(&self) -> Result<(), Fault> {
         match &self.finish {
-            None => Err(Fault::transient("the answer broke off")),
+            None => Err(Fault::transient("the answer ended early")),
             Some(Finish::Length) => Err(Fault::Unusable(SummaryFailure::CutShort)),
             Some(Finish::Tool) => Err(Fault::Unusable(SummaryFailure::CalledTool)),
             Some(Finish::Refused(reason)) => Err(Fault::Unusable(SummaryFailure::Refused { reason: quoted(reason) })),
             Some(Finish::Other(reason)) => {
-                Err(Fault::Permanent(format!("the answer ended for the reason {:?}", quoted(reason))))
+                Err(Fault::Permanent(format!("the answer ended with the reason {:?}", quoted(reason))))
             }
             Some(Finish::Stop) if self.text.trim().is_empty() => Err(Fault::Unusable(SummaryFailure::Empty)),
             Some(Finish::Stop) => Ok(()),
@@ -155,7 +155,7 @@ fn error_in(error: Raw<'_>) -> Fault {
     let code = tokens_at(error, &["code"]).unwrap_or(0);
     let said =
         text_at(error, &["message"]).or_else(|| error.as_string()).unwrap_or_else(|| error.to_text().into_owned());
-    let what = format!("the server reports: {}", quoted(&said));
+    let what = format!("the server reported: {}", quoted(&said));
     let is_passing = PASSING.iter().any(|word| kind.contains(word)) || code == 429 || (500..600).contains(&code);
     if is_passing { Fault::transient(what) } else { Fault::Permanent(what) }
 }

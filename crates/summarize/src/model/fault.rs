@@ -57,8 +57,8 @@ impl Fault {
             }
             Self::Unusable(failure) => failure,
             Self::Transient { what, .. } | Self::Permanent(what) => {
-                let wait =
-                    retry_after.map_or_else(String::new, |delay| format!("; it asks to wait {} s", delay.as_secs()));
+                let wait = retry_after
+                    .map_or_else(String::new, |delay| format!("; the server asks to wait {} s", delay.as_secs()));
                 let name = format!("{}/{}", question.provider.name, question.model);
                 let message = format!("{name}: {}{wait}", question.without_key(&what));
                 SummaryFailure::Failed { message, source: None }

@@ -75,7 +75,7 @@ impl<'c> Response<'c> {
         match response.piece()? {
             Piece::Head(head) => response.head = head,
             Piece::Broken(fault) => return Err(fault),
-            Piece::Bytes(_) | Piece::End => return Err(Fault::transient("the answer has no beginning")),
+            Piece::Bytes(_) | Piece::End => return Err(Fault::transient("the answer has no headers")),
         }
         Ok(response)
     }
@@ -88,7 +88,7 @@ impl<'c> Response<'c> {
                 return Err(Fault::Cancelled);
             }
             if idle_since.elapsed() > self.patience.idle {
-                return Err(Fault::transient(format!("nothing came for {} s", self.patience.idle.as_secs_f64())));
+                return Err(Fault::transient(format!("no data received for {} s", self.patience.idle.as_secs_f64())));
             }
             if self.since.elapsed() > self.patience.total {
                 let limit = self.patience.total.as_secs_f64();
@@ -97,7 +97,7 @@ impl<'c> Response<'c> {
             match self.pieces.recv_timeout(LOOK) {
                 Ok(piece) => return Ok(piece),
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return Err(Fault::transient("the connection broke off")),
+                Err(RecvTimeoutError::Disconnected) => return Err(Fault::transient("the connection was lost")),
             }
         }
     }
@@ -130,7 +130,7 @@ impl<'c> Response<'c> {
             300..=399 => {
                 let target = self.head.location.as_deref().map(without_secrets).unwrap_or_default();
                 return Err(Fault::Permanent(format!(
-                    "the server redirects (status {status}) to {target}; not followed, the key is for it alone"
+                    "the server redirects (status {status}) to {target}; not followed, because the key must not go to another server"
                 )));
             }
             _ => {}
@@ -181,7 +181,7 @@ fn exchange(request: &Request, patience: Patience, sender: &SyncSender<Piece>) -
     let mut builder = agent(&request.url, patience).post(&request.url);
     for (name, value) in &request.headers {
         let Ok(mut value) = ureq::http::HeaderValue::from_str(value) else {
-            return Err(Fault::Permanent(format!("the header {name} holds a character that no header may have")));
+            return Err(Fault::Permanent(format!("the header {name} contains an invalid character")));
         };
         value.set_sensitive(true);
         builder = builder.header(*name, value);
@@ -201,7 +201,7 @@ fn exchange(request: &Request, patience: Patience, sender: &SyncSender<Piece>) -
     let mut chunk = vec![0; 16 << 10];
     loop {
         let n_read =
-            body.read(&mut chunk).map_err(|error| Fault::transient(format!("the connection broke off: {error}")))?;
+            body.read(&mut chunk).map_err(|error| Fault::transient(format!("the connection was lost: {error}")))?;
         let piece = if n_read == 0 { Piece::End } else { Piece::Bytes(chunk[..n_read].to_vec()) };
         if sender.send(piece).is_err() || n_read == 0 {
             return Ok(());

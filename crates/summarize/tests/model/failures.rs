@@ -29,7 +29,7 @@ fn a_stream_that_breaks_off_is_begun_anew() {
         let server = Server::play(vec![Play::Say(stream(beginning(model))), Play::Say(good(model))]);
         let asked = ask(model, &server.url);
         assert_eq!(asked.result.unwrap().text, "## Goal\n- 日", "{model}");
-        let expected = ["+half", "wait 1/2 20 ms: the answer broke off", "again", "+## Goal\n", "+- 日", "settled"];
+        let expected = ["+half", "wait 1/2 20 ms: the answer ended early", "again", "+## Goal\n", "+- 日", "settled"];
         assert_eq!(asked.told, expected, "{model}");
     }
 }
@@ -41,7 +41,7 @@ fn a_stream_that_always_breaks_off_fails_in_the_end() {
         let cut = format!("{}data: {{\"choi", beginning(model));
         let server = Server::play(vec![Play::Say(stream(&cut))]);
         let asked = ask(model, &server.url);
-        assert_eq!(asked.failure(), format!("{model}: the answer broke off"));
+        assert_eq!(asked.failure(), format!("{model}: the answer ended early"));
         assert_eq!((server.seen().len(), asked.told.last().map(String::as_str)), (3, Some("settled")));
     }
 }
@@ -64,7 +64,7 @@ fn a_server_that_wants_too_much_patience_is_left_alone() {
     let busy = response("429 Too Many Requests", "retry-after: 3600\r\n", r#"{"error":"quota"}"#);
     let server = Server::play(vec![Play::Say(busy)]);
     let failure = ask("openai/x", &server.url).failure();
-    assert_eq!(failure, "openai/x: status 429: quota; it asks to wait 3600 s");
+    assert_eq!(failure, "openai/x: status 429: quota; the server asks to wait 3600 s");
     assert_eq!(server.seen().len(), 1);
 }
 
@@ -88,10 +88,10 @@ fn an_error_inside_of_the_stream_counts_as_one() {
         "data: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n";
     let server = Server::play(vec![Play::Say(stream(overloaded)), Play::Say(good("anthropic/x"))]);
     let asked = ask("anthropic/x", &server.url);
-    assert_eq!(asked.told[0], "wait 1/2 20 ms: the server reports: Overloaded");
+    assert_eq!(asked.told[0], "wait 1/2 20 ms: the server reported: Overloaded");
     asked.result.unwrap();
     let server = Server::play(vec![Play::Say(stream(&format!("{{\"error\":\"model {KEY} not found\"}}\n")))]);
-    assert_eq!(ask("ollama/x", &server.url).failure(), "ollama/x: the server reports: model [key] not found");
+    assert_eq!(ask("ollama/x", &server.url).failure(), "ollama/x: the server reported: model [key] not found");
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn a_server_that_hangs_is_given_up() {
             let since = Instant::now();
             let failure = ask_with(model, &server.url, once, &Cancel::default()).failure();
             assert!(
-                failure.contains("nothing came for 0.6 s")
+                failure.contains("no data received for 0.6 s")
                     || failure.contains("status 500")
                     || failure.contains("imeout"),
                 "{failure}"
@@ -119,7 +119,10 @@ fn a_server_that_drips_is_given_up() {
     let server = Server::play(vec![Play::Drip(stream(""))]);
     let since = Instant::now();
     let failure = ask_with("openai/x", &server.url, short, &Cancel::default()).failure();
-    assert!(failure.contains("took longer than 0.9 s") || failure.contains("broke off"), "{failure}");
+    assert!(
+        failure.contains("took longer than 0.9 s") || failure.contains("was lost") || failure.contains("ended early"),
+        "{failure}"
+    );
     assert!(since.elapsed() < Duration::from_secs(6));
 }
 
@@ -169,7 +172,7 @@ fn what_is_no_json_is_no_answer() {
     for (model, _) in MODELS {
         let said = if model.starts_with("ollama") { "<html>\n" } else { "data: <html>\n\n" };
         let server = Server::play(vec![Play::Say(stream(said))]);
-        assert_eq!(ask(model, &server.url).failure(), format!("{model}: the answer is no JSON: <html>"));
+        assert_eq!(ask(model, &server.url).failure(), format!("{model}: the answer is not JSON: <html>"));
         let server = Server::play(vec![Play::Say(b"hello?\r\n\r\n".to_vec())]);
         let failure = ask(model, &server.url).failure();
         assert!(failure.contains("the connection failed"), "{failure}");
@@ -212,7 +215,7 @@ fn what_is_missing_is_told_before_anything_is_sent() {
     assert_eq!(make(&settings, "anthropic/x"), "anthropic needs a key: ANTHROPIC_API_KEY is not set");
     assert_eq!(make(&settings, "google/x"), "google needs a key: GEMINI_API_KEY or GOOGLE_API_KEY is not set");
     for name in ["nobody/x", "anthropic", "anthropic/", "google/../x", "google/x?y"] {
-        assert!(make(&settings, name).contains("is no model"), "{name}");
+        assert!(make(&settings, name).contains("is not a model"), "{name}");
     }
     let own = Settings { key_variable: Some("MINE".to_owned()), ..settings };
     assert_eq!(make(&own, "ollama/x"), "ollama needs a key: MINE is not set");

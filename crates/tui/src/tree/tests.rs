@@ -192,7 +192,7 @@ fn the_branch_that_the_session_stands_in_is_not_archived() {
     let mut driver = tree_of(&store.sessions, &store.path, false);
     driver.resize(120, 40).press("alt+z");
     let screen = driver.screen().join("\n");
-    assert!(screen.contains("is on the way to where the session stands"), "{screen}");
+    assert!(screen.contains("is on the path to the current leaf"), "{screen}");
     // The key does not archive while the user types a query.
     driver.press("alt+end tests alt+z");
     assert!(driver.screen()[1].contains("Editing the query"), "{:#?}", driver.screen());

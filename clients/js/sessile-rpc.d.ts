@@ -1,9 +1,9 @@
-// Made from the catalogue of commands by `cargo xtask docs`. Changes here are lost.
+// Generated from the catalogue of commands by `cargo xtask docs`. Do not edit.
 
 /** An entry of a session file. */
 export type Entry = AnyEntry | MessageEntry | ModelChangeEntry | ThinkingLevelChangeEntry | CompactionEntry | BranchSummaryEntry | LabelEntry | SessionInfoEntry | CustomEntry | CustomMessageEntry | ContextEditEntry | UsageEntry;
 
-/** An entry of whatever type, with whatever else that has. */
+/** An entry of any type, with any further members. */
 export type AnyEntry = {
   type: string;
   id: string;
@@ -21,7 +21,7 @@ export type MessageEntry = {
   message: Message;
 };
 
-/** Another model was chosen. */
+/** The model has changed. */
 export type ModelChangeEntry = {
   type: "model_change";
   id: string;
@@ -31,7 +31,7 @@ export type ModelChangeEntry = {
   modelId: string;
 };
 
-/** Another thinking level was chosen. */
+/** The thinking level has changed. */
 export type ThinkingLevelChangeEntry = {
   type: "thinking_level_change";
   id: string;
@@ -40,14 +40,14 @@ export type ThinkingLevelChangeEntry = {
   thinkingLevel: string;
 };
 
-/** From here on a summary stands for what is before the first kept entry. */
+/** From here on, a summary replaces everything before the first kept entry. */
 export type CompactionEntry = {
   type: "compaction";
   id: string;
   parentId: string | null;
   timestamp: string;
   summary: string;
-  /** itself if nothing before it is kept */
+  /** its own id if no earlier entry is kept */
   firstKeptEntryId: string;
   tokensBefore: number;
   details?: unknown;
@@ -55,13 +55,13 @@ export type CompactionEntry = {
   fromHook?: boolean;
 };
 
-/** What happened on a branch that was left. */
+/** A summary of an abandoned branch. */
 export type BranchSummaryEntry = {
   type: "branch_summary";
   id: string;
   parentId: string | null;
   timestamp: string;
-  /** the entry that was gone to, or root */
+  /** the entry that was moved to, or root */
   fromId: string;
   summary: string;
   details?: unknown;
@@ -69,7 +69,7 @@ export type BranchSummaryEntry = {
   fromHook?: boolean;
 };
 
-/** An entry was labelled, or lost its label. */
+/** An entry was labelled, or its label was removed. */
 export type LabelEntry = {
   type: "label";
   id: string;
@@ -110,14 +110,14 @@ export type CustomMessageEntry = {
   details?: unknown;
 };
 
-/** What the model sees of an entry was changed. */
+/** A change of what the model sees of an entry. */
 export type ContextEditEntry = {
   type: "context_edit";
   id: string;
   parentId: string | null;
   timestamp: string;
   targetId: string;
-  /** null takes the target out of the context */
+  /** null removes the target from the context */
   replacement: null | { content: string | unknown[] };
 };
 
@@ -137,13 +137,13 @@ export type UsageEntry = {
 /** A message. */
 export type Message = AnyMessage | UserMessage | AssistantMessage | ToolResultMessage | BashExecutionMessage;
 
-/** A message of whatever role, with whatever else that has. */
+/** A message of any role, with any further members. */
 export type AnyMessage = {
   role: string;
   [key: string]: unknown;
 };
 
-/** What the user says. */
+/** A message of the user. */
 export type UserMessage = {
   role: "user";
   content: string | (TextBlock | ImageBlock)[];
@@ -151,11 +151,11 @@ export type UserMessage = {
   timestamp: number;
 };
 
-/** What a model answers, and what it wants done. */
+/** An answer of a model, with its tool calls. */
 export type AssistantMessage = {
   role: "assistant";
   content: (TextBlock | ThinkingBlock | ToolCallBlock)[];
-  /** how the model was asked, such as anthropic-messages */
+  /** the API of the model, e.g. anthropic-messages */
   api: string;
   provider: string;
   model: string;
@@ -166,7 +166,7 @@ export type AssistantMessage = {
   timestamp: number;
 };
 
-/** What came of a tool. */
+/** The result of a tool call. */
 export type ToolResultMessage = {
   role: "toolResult";
   /** the id of the ToolCallBlock */
@@ -200,21 +200,21 @@ export type TextBlock = {
   text: string;
 };
 
-/** A picture in a message. */
+/** An image in a message. */
 export type ImageBlock = {
   type: "image";
-  /** in Base64 */
+  /** Base64-encoded */
   data: string;
   mimeType: string;
 };
 
-/** What a model thinks. */
+/** The thinking of a model. */
 export type ThinkingBlock = {
   type: "thinking";
   thinking: string;
 };
 
-/** What a model wants done. */
+/** A tool call of a model. */
 export type ToolCallBlock = {
   type: "toolCall";
   id: string;
@@ -222,7 +222,7 @@ export type ToolCallBlock = {
   arguments: { [key: string]: unknown };
 };
 
-/** The tokens that an answer took, and what they cost. */
+/** The tokens of an answer, and their cost. */
 export type Usage = {
   input: number;
   output: number;
@@ -244,7 +244,7 @@ export type Header = {
   [key: string]: unknown;
 };
 
-/** An entry with all that is below it. */
+/** An entry with all its descendants. */
 export type TreeNode = {
   entry: Entry;
   children: TreeNode[];
@@ -252,7 +252,7 @@ export type TreeNode = {
   labelTimestamp?: string;
 };
 
-/** What there is to know about a session at a glance. */
+/** An overview of a session. */
 export type State = {
   model?: Model;
   thinkingLevel: string;
@@ -268,21 +268,21 @@ export type State = {
   pendingMessageCount: number;
 };
 
-/** The model that a session says it uses. */
+/** The model recorded in a session. */
 export type Model = {
   provider: string;
   id: string;
   contextWindow?: number;
 };
 
-/** What was written, where the session goes on, and what the entry survives. */
+/** The written entry, the new leaf, and how durable the entry is. */
 export type Written = {
   entryId: string;
   leafId: string | null;
   durable: "memory" | "page-cache" | "disk";
 };
 
-/** What a session took, all branches counted. */
+/** Message counts, tokens and cost of a session, over all branches. */
 export type SessionStats = {
   sessionFile?: string;
   sessionId: string;
@@ -318,7 +318,7 @@ export type Preparation = {
   settings: { enabled: boolean; reserveTokens: number; keepRecentTokens: number };
 };
 
-/** Where somebody goes in the tree, and what is left. */
+/** A move in the tree: its target and the abandoned entries. */
 export type TreePreparation = {
   targetId: string;
   oldLeafId: string | null;
@@ -343,51 +343,51 @@ export type SessionRow = {
   firstMessage: string;
   /** true if it is archived, absent otherwise */
   archived?: boolean;
-  /** the file with the same session that this one is a copy of */
+  /** the file of the same session that this file is a copy of */
   copyOf?: string;
 };
 
-/** Which entries a search admits. */
+/** Restricts the entries that a search returns. */
 export type SearchFilters = {
-  /** such as user, assistant, tool; an error names all */
+  /** e.g. user, assistant, tool; the error for an unknown role lists all */
   role?: string | string[];
   tool?: string;
   model?: string;
-  /** a date, or milliseconds */
+  /** a date, or milliseconds since 1970 */
   since?: string | number;
-  /** a date, or milliseconds */
+  /** a date, or milliseconds since 1970 */
   until?: string | number;
   cwd?: string;
 };
 
-/** An entry that a search found. */
+/** A search result. */
 export type SearchHit = {
   sessionPath: string;
   entryId?: string;
   role?: string;
   score: number;
   excerpt: string;
-  /** what was found in the excerpt, in UTF-16 units */
+  /** the matches in the excerpt, in UTF-16 units */
   ranges: number[][];
   /** the type of the entry */
   type?: string;
   timestamp?: string;
-  /** where its line begins in the file */
+  /** byte offset of its line in the file */
   offset: number;
 };
 
-/** A session among those that descend from one another. */
+/** A session in a family of forks. */
 export type FamilyNode = {
   sessionPath?: string;
   id?: string;
-  /** the path of the session it was forked from */
+  /** the path of the session that it was forked from */
   parent?: string;
   depth: number;
   missing?: boolean;
   sharedEntries?: number;
 };
 
-/** Something that is wrong with a session file. */
+/** A problem in a session file. */
 export type Finding = {
   code: string;
   severity: string;
@@ -399,127 +399,127 @@ export type Finding = {
 };
 
 export interface Commands {
-  /** What there is to know about the session at a glance */
+  /** Returns an overview of the session */
   get_state: { parameters: { sessionPath?: string }; data: State };
-  /** The messages of the context: what a model would see */
+  /** Returns the messages of the context: what a model would see */
   get_messages: { parameters: { sessionPath?: string }; data: { messages: Message[] } };
-  /** The entries of all branches in file order */
+  /** Returns the entries of all branches, in file order */
   get_entries: { parameters: { since?: string; sessionPath?: string }; data: { entries: Entry[]; leafId: string | null } };
-  /** The whole tree */
+  /** Returns the whole tree */
   get_tree: { parameters: { sessionPath?: string }; data: { tree: TreeNode[]; leafId: string | null } };
-  /** What the session took */
+  /** Returns message counts, tokens and cost of the session */
   get_session_stats: { parameters: { sessionPath?: string }; data: SessionStats };
-  /** The messages of the user at which one can fork */
+  /** Returns the user messages that the session can be forked at */
   get_fork_messages: { parameters: { sessionPath?: string }; data: { messages: { entryId: string; text: string }[] } };
-  /** What the last answer says */
+  /** Returns the text of the last answer */
   get_last_assistant_text: { parameters: { sessionPath?: string }; data: { text?: string } };
-  /** Name the session */
+  /** Names the session */
   set_session_name: { parameters: { name: string; sessionPath?: string; expectedLeaf?: string | null }; data: void };
-  /** Leave the session for a new one */
+  /** Creates a session and switches to it */
   new_session: { parameters: { parentSession?: string; cwd?: string }; data: { cancelled: boolean } };
-  /** Leave the session for another one */
+  /** Switches to another session */
   switch_session: { parameters: { sessionPath: string }; data: { cancelled: boolean } };
-  /** Leave the session for a copy that ends before a message of the user */
+  /** Copies the session up to a user message, without it, and switches to the copy */
   fork: { parameters: { entryId: string; sessionPath?: string }; data: { text?: string; cancelled: boolean; newSessionPath?: string } };
-  /** Leave the session for a copy of the path to its leaf */
+  /** Copies the path to the leaf into a new session and switches to it */
   clone: { parameters: { sessionPath?: string }; data: { cancelled: boolean; newSessionPath?: string } };
-  /** Put a summary in the place of what is old */
+  /** Replaces older messages in the context by a summary */
   compact: { parameters: { customInstructions?: string; sessionPath?: string; expectedLeaf?: string | null }; data: CompactionResult };
-  /** Whether the session should be compacted by itself */
+  /** Turns automatic compaction on or off */
   set_auto_compaction: { parameters: { enabled: boolean }; data: void };
-  /** Stop compactions and summaries, and wait until they have stopped */
+  /** Cancels running compactions and summaries, and waits until they have ended */
   abort: { parameters: { sessionPath?: string }; data: void };
-  /** Note which model is used */
+  /** Records the model in use */
   set_model: { parameters: { provider: string; modelId: string; sessionPath?: string; expectedLeaf?: string | null }; data: { provider: string; id: string } };
-  /** Note how much the model thinks */
+  /** Records the thinking level */
   set_thinking_level: { parameters: { level: string; sessionPath?: string; expectedLeaf?: string | null }; data: void };
-  /** How messages that steer are taken; shown by get_state */
+  /** Sets the mode of the steering queue, which get_state returns */
   set_steering_mode: { parameters: { mode: "all" | "one-at-a-time" }; data: void };
-  /** How messages that follow are taken; shown by get_state */
+  /** Sets the mode of the follow-up queue, which get_state returns */
   set_follow_up_mode: { parameters: { mode: "all" | "one-at-a-time" }; data: void };
-  /** Empty the queues, which are always empty here */
+  /** Empties the queues, which are always empty without an agent */
   clear_queue: { parameters: {}; data: { steering: string[]; followUp: string[] } };
-  /** Accepted; there is nothing to try again */
+  /** Accepted without effect: there is nothing to retry */
   set_auto_retry: { parameters: { enabled: boolean }; data: void };
-  /** Accepted; there is nothing to stop */
+  /** Accepted without effect: there is nothing to stop */
   abort_retry: { parameters: {}; data: void };
-  /** Accepted; there is nothing to stop */
+  /** Accepted without effect: there is nothing to stop */
   abort_bash: { parameters: {}; data: void };
-  /** The commands of extensions, of which there are none */
+  /** Returns the commands of extensions: always an empty list */
   get_commands: { parameters: {}; data: { commands: unknown[] } };
-  /** Add a message of any role */
+  /** Appends a message of any role */
   append_message: { parameters: { message: Message; sessionPath?: string; expectedLeaf?: string | null }; data: Written };
-  /** Note that the thinking level changed */
+  /** Appends a change of the thinking level */
   append_thinking_level_change: { parameters: { thinkingLevel: string; sessionPath?: string; expectedLeaf?: string | null }; data: Written };
-  /** Note that the model changed */
+  /** Appends a change of the model */
   append_model_change: { parameters: { provider: string; modelId: string; sessionPath?: string; expectedLeaf?: string | null }; data: Written };
-  /** Note a cost that belongs to no message */
+  /** Appends a cost that belongs to no message */
   append_usage: { parameters: { kind: string; provider: string; model: string; usage: unknown; note?: string; sessionPath?: string; expectedLeaf?: string | null }; data: Written };
-  /** Add a compaction that the client has made */
+  /** Appends a compaction that the client has created */
   append_compaction: { parameters: { summary: string; firstKeptEntryId: string | null; tokensBefore: number; details?: unknown; fromHook?: boolean; usage?: unknown; sessionPath?: string; expectedLeaf?: string | null }; data: Written };
-  /** Keep a program's own data; the model never sees it */
+  /** Appends a program's own data, which the model never sees */
   append_custom_entry: { parameters: { customType: string; data?: unknown; sessionPath?: string; expectedLeaf?: string | null }; data: Written };
-  /** Add a program's own message to the context */
+  /** Appends a program's own message to the context */
   append_custom_message_entry: { parameters: { customType: string; content: string | unknown[]; display: boolean; details?: unknown; sessionPath?: string; expectedLeaf?: string | null }; data: Written };
-  /** Name the session; an empty name takes it away */
+  /** Names the session; an empty name removes the name */
   append_session_info: { parameters: { name: string; sessionPath?: string; expectedLeaf?: string | null }; data: Written };
-  /** Label an entry; without a label it loses its own */
+  /** Labels an entry; without a label, removes its label */
   append_label_change: { parameters: { targetId: string; label?: string | null; sessionPath?: string; expectedLeaf?: string | null }; data: Written };
-  /** Change what the model sees of an entry */
+  /** Changes what the model sees of an entry */
   append_context_edit: { parameters: { targetId: string; replacement: null | { content: string | unknown[] }; sessionPath?: string; expectedLeaf?: string | null }; data: Written };
-  /** Go to an entry and note there what happened on the branch left */
+  /** Moves to an entry and appends a summary of the abandoned branch */
   branch_with_summary: { parameters: { entryId: string | null; summary: string; details?: unknown; fromHook?: boolean; usage?: unknown; sessionPath?: string; expectedLeaf?: string | null }; data: Written };
-  /** Label an entry: the same as append_label_change */
+  /** Labels an entry, like append_label_change */
   set_label: { parameters: { entryId: string; label?: string | null; sessionPath?: string; expectedLeaf?: string | null }; data: Written };
-  /** Name a session: the same as append_session_info */
+  /** Names a session, like append_session_info */
   rename_session: { parameters: { sessionPath: string; name: string; expectedLeaf?: string | null }; data: Written };
-  /** Archive a session, or a branch of it; or take that back */
+  /** Archives a session or a branch of it, or takes it out of the archive */
   archive_session: { parameters: { entryId?: string; archived?: boolean; sessionPath?: string; expectedLeaf?: string | null }; data: Written };
-  /** Go to an entry: what is added next becomes its child */
+  /** Moves to an entry: the next append becomes its child */
   branch: { parameters: { entryId: string; sessionPath?: string }; data: { leafId: string | null } };
-  /** Go to before all entries */
+  /** Moves to the position before the first entry */
   reset_leaf: { parameters: { sessionPath?: string }; data: { leafId: string | null } };
-  /** Go to the last entry of the file */
+  /** Moves to the last entry of the file */
   follow_leaf: { parameters: { sessionPath?: string }; data: { leafId: string | null } };
-  /** Go to an entry, or to before a message of the user, with or without a summary of what is left */
+  /** Moves to an entry, or before a user message, with or without a summary of the abandoned branch */
   navigate_tree: { parameters: { entryId: string; summarize?: boolean; customInstructions?: string; replaceInstructions?: boolean; label?: string; sessionPath?: string; expectedLeaf?: string | null }; data: { cancelled: boolean; editorText?: string; summaryEntry?: Entry; leafId: string | null } };
-  /** Leave the session for a copy of the path to an entry */
+  /** Copies the path to an entry into a new session and switches to it */
   create_branched_session: { parameters: { entryId: string; sessionPath?: string }; data: { sessionPath?: string; sessionId: string; leafId: string | null } };
-  /** The entries from the root to an entry, or to the leaf */
+  /** Returns the entries from the root to an entry, or to the leaf */
   get_branch: { parameters: { entryId?: string; sessionPath?: string }; data: { entries: Entry[] } };
-  /** The entries below an entry; null for the roots */
+  /** Returns the children of an entry; null for the roots */
   get_children: { parameters: { parentId: string | null; sessionPath?: string }; data: { entries: Entry[] } };
-  /** One entry */
+  /** Returns one entry */
   get_entry: { parameters: { entryId: string; sessionPath?: string }; data: { entry?: Entry } };
-  /** The label of an entry */
+  /** Returns the label of an entry */
   get_label: { parameters: { entryId: string; sessionPath?: string }; data: { label?: string } };
-  /** The header of the session */
+  /** Returns the header of the session */
   get_header: { parameters: { sessionPath?: string }; data: { header: Header } };
-  /** What a model would see at an entry, or at the leaf */
+  /** Returns what a model would see at an entry, or at the leaf */
   build_session_context: { parameters: { leafId?: string | null; sessionPath?: string }; data: { messages: Message[]; thinkingLevel?: unknown; model: null | unknown } };
-  /** The entries that the context is made of */
+  /** Returns the entries that make up the context */
   build_context_entries: { parameters: { leafId?: string | null; sessionPath?: string }; data: { entries: Entry[] } };
-  /** What compacting would summarise and keep, or nothing if it is too short; nothing is written */
+  /** Returns what a compaction would summarise and keep, or nothing if the session is too short; writes nothing */
   prepare_compaction: { parameters: { keepRecentTokens?: number; sessionPath?: string }; data: { preparation?: Preparation } };
-  /** The sessions of a directory, a repository or all, the newest first */
+  /** Lists the sessions of a directory, a repository or all, newest first */
   list_sessions: { parameters: { scope?: "cwd" | "repo" | "all"; cwd?: string; limit?: number; named?: boolean; children?: boolean | "shown" | "hidden" | "only"; archived?: boolean | "shown" | "hidden" | "only" }; data: { sessions: SessionRow[] } };
-  /** Find what was said, done or named */
+  /** Searches messages, tool calls, names and labels */
   search: { parameters: { query: string; scope?: "session" | "cwd" | "repo" | "all"; limit?: number; filters?: SearchFilters; archived?: boolean | "shown" | "hidden" | "only"; cwd?: string; sessionPath?: string }; data: { hits: SearchHit[] } };
-  /** Whom a session was forked from, and what was forked from it */
+  /** Returns the sessions that a session was forked from, and its own forks */
   family: { parameters: { sessionPath?: string }; data: { root: string; nodes: FamilyNode[] } };
-  /** Move a session to the trash */
+  /** Moves a session to the trash */
   delete_session: { parameters: { sessionPath: string; force?: boolean }; data: { trashed: string | boolean } };
-  /** Bring a session back from the trash */
+  /** Restores a session from the trash */
   restore_session: { parameters: { sessionPath: string }; data: { sessionPath: string } };
-  /** Look for damage in a session */
+  /** Checks a session for damage */
   verify: { parameters: { sessionPath?: string }; data: { findings: Finding[] } };
-  /** Be told what happens from now on, or since a cursor */
+  /** Subscribes to events, from now on or since a cursor */
   subscribe: { parameters: { events?: ("session_start" | "session_before_switch" | "session_before_fork" | "session_fork" | "session_before_tree" | "session_tree" | "session_before_compact" | "session_compact" | "session_compact_failed" | "session_info_changed" | "session_shutdown" | "entry_appended" | "leaf_moved" | "divergence" | "recovered" | "session_deleted")[]; cursor?: string; scope?: "session" | "store"; sessionPath?: string }; data: { subscription: string; cursor: string } };
-  /** End a subscription */
+  /** Ends a subscription */
   unsubscribe: { parameters: { subscription: string }; data: { [key: string]: unknown } };
-  /** Be asked before things happen */
+  /** Registers the client as a hook: it is asked before these events */
   hook_register: { parameters: { events: ("session_before_switch" | "session_before_fork" | "session_before_tree" | "session_before_compact")[]; timeoutMs?: number }; data: { [key: string]: unknown } };
-  /** Answer a hook_request */
+  /** Answers a hook_request */
   hook_response: { parameters: { requestId: string; result?: unknown; error?: string }; data: { [key: string]: unknown } };
 }
 
@@ -533,55 +533,55 @@ export type Response =
   | { id?: unknown; type: "response"; command?: unknown; success: false; error: string; code: ErrorCode; leafId?: string | null };
 
 export type StreamEvent =
-  /** The session has another name, or none. */
+  /** The name of the session has changed or was removed. */
   | { type: "session_info_changed"; name?: string }
-  /** Another thinking level was set. */
+  /** The thinking level has changed. */
   | { type: "thinking_level_changed"; level: string }
-  /** A compaction begins. */
+  /** A compaction has started. */
   | { type: "compaction_start"; reason: "manual" | "threshold" | "overflow" }
   /** A compaction has ended. */
   | { type: "compaction_end"; reason: "manual" | "threshold" | "overflow"; result?: CompactionResult; aborted: boolean; willRetry: boolean; errorMessage?: string }
-  /** No summary could be had, and it is tried again after a while. */
+  /** A summary failed and will be retried after a delay. */
   | { type: "summarization_retry_scheduled"; attempt: number; maxAttempts: number; delayMs: number; errorMessage: string }
-  /** It is tried again now. */
+  /** A retry of a summary has started. */
   | { type: "summarization_retry_attempt_start"; source: "compaction" | "branchSummary"; reason?: "manual" | "threshold" | "overflow" }
-  /** Trying again has ended, one way or the other. */
+  /** The retries have ended, with or without a summary. */
   | { type: "summarization_retry_finished" }
-  /** The queues changed. */
+  /** The queues have changed. */
   | { type: "queue_update"; steering: string[]; followUp: string[] }
-  /** A hook has failed, and so has given no answer. */
+  /** A hook has failed and gave no answer. */
   | { type: "extension_error"; extensionPath: string; event: string; error: string };
 
 export type SessionEvent =
-  /** Somebody has begun to work in the session. */
+  /** A client has started to work in the session. */
   | { type: "session_start"; reason: "startup" | "reload" | "new" | "resume" | "fork"; previousSessionFile?: string }
-  /** Somebody is about to leave the session for another one. */
+  /** A client is about to switch to another session. */
   | { type: "session_before_switch"; reason: "new" | "resume"; targetSessionFile?: string }
-  /** Somebody is about to fork the session. */
+  /** A client is about to fork the session. */
   | { type: "session_before_fork"; entryId: string; position: "before" | "at" }
-  /** The session was made of a part of another one. */
+  /** The session was forked from another one. */
   | { type: "session_fork"; previousSessionFile?: string; sessionFile?: string; entryId: string; position: "before" | "at" }
-  /** Somebody is about to go elsewhere in the tree. */
+  /** A client is about to move in the tree. */
   | { type: "session_before_tree"; preparation: TreePreparation }
-  /** Somebody went elsewhere in the tree. */
+  /** A client has moved in the tree. */
   | { type: "session_tree"; newLeafId: string | null; oldLeafId: string | null; summaryEntry?: Entry; fromExtension?: boolean }
-  /** A summary is about to take the place of what is old. */
+  /** A compaction is about to start. */
   | { type: "session_before_compact"; preparation: Preparation; branchEntries: Entry[]; customInstructions?: string; reason: "manual" | "threshold" | "overflow"; willRetry: boolean }
-  /** A summary took the place of what is old. */
+  /** A compaction has succeeded. */
   | { type: "session_compact"; compactionEntry: Entry; fromExtension: boolean; reason: "manual" | "threshold" | "overflow"; willRetry: boolean }
-  /** It did not. */
+  /** A compaction has failed. */
   | { type: "session_compact_failed"; reason: "manual" | "threshold" | "overflow"; errorMessage?: string; aborted: boolean; willRetry: boolean; fromExtension: boolean }
-  /** The session has another name, or none. */
+  /** The name of the session has changed or was removed. */
   | { type: "session_info_changed"; name?: string }
-  /** Somebody has left the session. */
+  /** A client has left the session. */
   | { type: "session_shutdown"; reason: "quit" | "reload" | "new" | "resume" | "fork"; targetSessionFile?: string }
-  /** An entry was added, by whomever; own if through this server. */
+  /** An entry was appended by any program; own is true if this server did it. */
   | { type: "entry_appended"; sessionPath?: string; entry: Entry; own: boolean }
-  /** The leaf is elsewhere, and not because something was added to it. */
+  /** The leaf has moved, other than by an append to it. */
   | { type: "leaf_moved"; leafId: string | null; previousLeafId: string | null; reason: string }
-  /** Our entry is beside that of another program, not behind it. */
+  /** An entry of this server is a sibling of another program's entry, not its child. */
   | { type: "divergence"; leafId: string; foreignLeafId: string; commonAncestorId: string | null }
-  /** Entries that another program had destroyed were put back. */
+  /** Entries that another program had destroyed were restored. */
   | { type: "recovered"; entryIds: string[]; reason: string }
   /** A session was deleted. */
   | { type: "session_deleted"; sessionPath: string; trashed: boolean };
@@ -591,9 +591,9 @@ export type HookRequest = { type: "hook_request"; requestId: string; sessionPath
 export type HookCancel = { type: "hook_cancel"; requestId: string };
 
 export interface ClientOptions {
-  /** The program to start; "sessile" if absent. */
+  /** The program to start; default: "sessile". */
   program?: string;
-  /** Its arguments behind "rpc": pi's flags that choose a session. */
+  /** Its arguments after "rpc": pi's flags that select a session. */
   args?: string[];
   /** Connect to this Unix socket instead of starting a program. */
   socket?: string;
@@ -605,167 +605,167 @@ export interface ClientOptions {
 export declare class RpcError extends Error {
   readonly code: ErrorCode;
   readonly command: Command;
-  /** With LEAF_MOVED: the entry that is to be expected now. */
+  /** With LEAF_MOVED: the actual leaf, to be expected next time. */
   readonly leafId?: string | null;
 }
 
-/** Every command's name. */
+/** The names of all commands. */
 export declare const COMMANDS: readonly Command[];
 
 export type HookReply = Record<string, unknown> | null | undefined;
 
-/** A server that listens at a socket. */
+/** A server that listens on a socket. */
 export interface SessileServer {
   readonly socket: string;
   /** Resolves to its exit code; null if a signal ended it. */
   readonly ended: Promise<number | null>;
-  /** Ends it, and waits until it has ended. */
+  /** Stops the server and waits until it has ended. */
   stop(): Promise<number | null>;
 }
 
 export declare class SessileClient {
   static start(options?: ClientOptions): Promise<SessileClient>;
-  /** Starts a server that listens at a socket, and resolves when it takes clients. */
+  /** Starts a server that listens on a socket. Resolves when it accepts clients. */
   static serve(options: ClientOptions & { socket: string }): Promise<SessileServer>;
-  /** Resolves when the connection has ended, by whomever: to the exit code of the program, if one was started. */
+  /** Resolves when either side has ended the connection: to the exit code of the program, if one was started. */
   readonly ended: Promise<number | null>;
   /** Sends a command and waits for its answer. */
   send<C extends Command>(command: C, parameters?: Commands[C]["parameters"]): Promise<Commands[C]["data"]>;
-  /** Hears what pi's stream tells. */
+  /** Registers a listener for the events of pi's stream. Returns a function that removes it. */
   on(listener: (event: StreamEvent) => void): () => void;
-  /** Hears what happens, from now on or from a cursor on. */
+  /** Subscribes to events, from now on or since a cursor. */
   listen(
     parameters: Commands["subscribe"]["parameters"],
     listener: (event: SessionEvent, cursor: string, lost: number) => void,
   ): Promise<{ subscription: string; cursor: string; stop(): Promise<void> }>;
-  /** Is asked before things happen. Resolves to a function that ends it. */
+  /** Registers a hook, which is asked before events. Resolves to a function that removes it. */
   hook(
     events: Commands["hook_register"]["parameters"]["events"],
     answer: (event: SessionEvent, sessionPath?: string) => HookReply | Promise<HookReply>,
     timeoutMs?: number,
   ): Promise<() => Promise<void>>;
-  /** Ends the connection and waits for the end. Resolves to the exit code of the program, if one was started. */
+  /** Closes the connection and waits until it has ended. Resolves to the exit code of the program, if one was started. */
   close(): Promise<number | null>;
-  /** What there is to know about the session at a glance */
+  /** Returns an overview of the session */
   getState(parameters?: Commands["get_state"]["parameters"]): Promise<Commands["get_state"]["data"]>;
-  /** The messages of the context: what a model would see */
+  /** Returns the messages of the context: what a model would see */
   getMessages(parameters?: Commands["get_messages"]["parameters"]): Promise<Commands["get_messages"]["data"]>;
-  /** The entries of all branches in file order */
+  /** Returns the entries of all branches, in file order */
   getEntries(parameters?: Commands["get_entries"]["parameters"]): Promise<Commands["get_entries"]["data"]>;
-  /** The whole tree */
+  /** Returns the whole tree */
   getTree(parameters?: Commands["get_tree"]["parameters"]): Promise<Commands["get_tree"]["data"]>;
-  /** What the session took */
+  /** Returns message counts, tokens and cost of the session */
   getSessionStats(parameters?: Commands["get_session_stats"]["parameters"]): Promise<Commands["get_session_stats"]["data"]>;
-  /** The messages of the user at which one can fork */
+  /** Returns the user messages that the session can be forked at */
   getForkMessages(parameters?: Commands["get_fork_messages"]["parameters"]): Promise<Commands["get_fork_messages"]["data"]>;
-  /** What the last answer says */
+  /** Returns the text of the last answer */
   getLastAssistantText(parameters?: Commands["get_last_assistant_text"]["parameters"]): Promise<Commands["get_last_assistant_text"]["data"]>;
-  /** Name the session */
+  /** Names the session */
   setSessionName(parameters: Commands["set_session_name"]["parameters"]): Promise<Commands["set_session_name"]["data"]>;
-  /** Leave the session for a new one */
+  /** Creates a session and switches to it */
   newSession(parameters?: Commands["new_session"]["parameters"]): Promise<Commands["new_session"]["data"]>;
-  /** Leave the session for another one */
+  /** Switches to another session */
   switchSession(parameters: Commands["switch_session"]["parameters"]): Promise<Commands["switch_session"]["data"]>;
-  /** Leave the session for a copy that ends before a message of the user */
+  /** Copies the session up to a user message, without it, and switches to the copy */
   fork(parameters: Commands["fork"]["parameters"]): Promise<Commands["fork"]["data"]>;
-  /** Leave the session for a copy of the path to its leaf */
+  /** Copies the path to the leaf into a new session and switches to it */
   clone(parameters?: Commands["clone"]["parameters"]): Promise<Commands["clone"]["data"]>;
-  /** Put a summary in the place of what is old */
+  /** Replaces older messages in the context by a summary */
   compact(parameters?: Commands["compact"]["parameters"]): Promise<Commands["compact"]["data"]>;
-  /** Whether the session should be compacted by itself */
+  /** Turns automatic compaction on or off */
   setAutoCompaction(parameters: Commands["set_auto_compaction"]["parameters"]): Promise<Commands["set_auto_compaction"]["data"]>;
-  /** Stop compactions and summaries, and wait until they have stopped */
+  /** Cancels running compactions and summaries, and waits until they have ended */
   abort(parameters?: Commands["abort"]["parameters"]): Promise<Commands["abort"]["data"]>;
-  /** Note which model is used */
+  /** Records the model in use */
   setModel(parameters: Commands["set_model"]["parameters"]): Promise<Commands["set_model"]["data"]>;
-  /** Note how much the model thinks */
+  /** Records the thinking level */
   setThinkingLevel(parameters: Commands["set_thinking_level"]["parameters"]): Promise<Commands["set_thinking_level"]["data"]>;
-  /** How messages that steer are taken; shown by get_state */
+  /** Sets the mode of the steering queue, which get_state returns */
   setSteeringMode(parameters: Commands["set_steering_mode"]["parameters"]): Promise<Commands["set_steering_mode"]["data"]>;
-  /** How messages that follow are taken; shown by get_state */
+  /** Sets the mode of the follow-up queue, which get_state returns */
   setFollowUpMode(parameters: Commands["set_follow_up_mode"]["parameters"]): Promise<Commands["set_follow_up_mode"]["data"]>;
-  /** Empty the queues, which are always empty here */
+  /** Empties the queues, which are always empty without an agent */
   clearQueue(parameters?: Commands["clear_queue"]["parameters"]): Promise<Commands["clear_queue"]["data"]>;
-  /** Accepted; there is nothing to try again */
+  /** Accepted without effect: there is nothing to retry */
   setAutoRetry(parameters: Commands["set_auto_retry"]["parameters"]): Promise<Commands["set_auto_retry"]["data"]>;
-  /** Accepted; there is nothing to stop */
+  /** Accepted without effect: there is nothing to stop */
   abortRetry(parameters?: Commands["abort_retry"]["parameters"]): Promise<Commands["abort_retry"]["data"]>;
-  /** Accepted; there is nothing to stop */
+  /** Accepted without effect: there is nothing to stop */
   abortBash(parameters?: Commands["abort_bash"]["parameters"]): Promise<Commands["abort_bash"]["data"]>;
-  /** The commands of extensions, of which there are none */
+  /** Returns the commands of extensions: always an empty list */
   getCommands(parameters?: Commands["get_commands"]["parameters"]): Promise<Commands["get_commands"]["data"]>;
-  /** Add a message of any role */
+  /** Appends a message of any role */
   appendMessage(parameters: Commands["append_message"]["parameters"]): Promise<Commands["append_message"]["data"]>;
-  /** Note that the thinking level changed */
+  /** Appends a change of the thinking level */
   appendThinkingLevelChange(parameters: Commands["append_thinking_level_change"]["parameters"]): Promise<Commands["append_thinking_level_change"]["data"]>;
-  /** Note that the model changed */
+  /** Appends a change of the model */
   appendModelChange(parameters: Commands["append_model_change"]["parameters"]): Promise<Commands["append_model_change"]["data"]>;
-  /** Note a cost that belongs to no message */
+  /** Appends a cost that belongs to no message */
   appendUsage(parameters: Commands["append_usage"]["parameters"]): Promise<Commands["append_usage"]["data"]>;
-  /** Add a compaction that the client has made */
+  /** Appends a compaction that the client has created */
   appendCompaction(parameters: Commands["append_compaction"]["parameters"]): Promise<Commands["append_compaction"]["data"]>;
-  /** Keep a program's own data; the model never sees it */
+  /** Appends a program's own data, which the model never sees */
   appendCustomEntry(parameters: Commands["append_custom_entry"]["parameters"]): Promise<Commands["append_custom_entry"]["data"]>;
-  /** Add a program's own message to the context */
+  /** Appends a program's own message to the context */
   appendCustomMessageEntry(parameters: Commands["append_custom_message_entry"]["parameters"]): Promise<Commands["append_custom_message_entry"]["data"]>;
-  /** Name the session; an empty name takes it away */
+  /** Names the session; an empty name removes the name */
   appendSessionInfo(parameters: Commands["append_session_info"]["parameters"]): Promise<Commands["append_session_info"]["data"]>;
-  /** Label an entry; without a label it loses its own */
+  /** Labels an entry; without a label, removes its label */
   appendLabelChange(parameters: Commands["append_label_change"]["parameters"]): Promise<Commands["append_label_change"]["data"]>;
-  /** Change what the model sees of an entry */
+  /** Changes what the model sees of an entry */
   appendContextEdit(parameters: Commands["append_context_edit"]["parameters"]): Promise<Commands["append_context_edit"]["data"]>;
-  /** Go to an entry and note there what happened on the branch left */
+  /** Moves to an entry and appends a summary of the abandoned branch */
   branchWithSummary(parameters: Commands["branch_with_summary"]["parameters"]): Promise<Commands["branch_with_summary"]["data"]>;
-  /** Label an entry: the same as append_label_change */
+  /** Labels an entry, like append_label_change */
   setLabel(parameters: Commands["set_label"]["parameters"]): Promise<Commands["set_label"]["data"]>;
-  /** Name a session: the same as append_session_info */
+  /** Names a session, like append_session_info */
   renameSession(parameters: Commands["rename_session"]["parameters"]): Promise<Commands["rename_session"]["data"]>;
-  /** Archive a session, or a branch of it; or take that back */
+  /** Archives a session or a branch of it, or takes it out of the archive */
   archiveSession(parameters?: Commands["archive_session"]["parameters"]): Promise<Commands["archive_session"]["data"]>;
-  /** Go to an entry: what is added next becomes its child */
+  /** Moves to an entry: the next append becomes its child */
   branch(parameters: Commands["branch"]["parameters"]): Promise<Commands["branch"]["data"]>;
-  /** Go to before all entries */
+  /** Moves to the position before the first entry */
   resetLeaf(parameters?: Commands["reset_leaf"]["parameters"]): Promise<Commands["reset_leaf"]["data"]>;
-  /** Go to the last entry of the file */
+  /** Moves to the last entry of the file */
   followLeaf(parameters?: Commands["follow_leaf"]["parameters"]): Promise<Commands["follow_leaf"]["data"]>;
-  /** Go to an entry, or to before a message of the user, with or without a summary of what is left */
+  /** Moves to an entry, or before a user message, with or without a summary of the abandoned branch */
   navigateTree(parameters: Commands["navigate_tree"]["parameters"]): Promise<Commands["navigate_tree"]["data"]>;
-  /** Leave the session for a copy of the path to an entry */
+  /** Copies the path to an entry into a new session and switches to it */
   createBranchedSession(parameters: Commands["create_branched_session"]["parameters"]): Promise<Commands["create_branched_session"]["data"]>;
-  /** The entries from the root to an entry, or to the leaf */
+  /** Returns the entries from the root to an entry, or to the leaf */
   getBranch(parameters?: Commands["get_branch"]["parameters"]): Promise<Commands["get_branch"]["data"]>;
-  /** The entries below an entry; null for the roots */
+  /** Returns the children of an entry; null for the roots */
   getChildren(parameters: Commands["get_children"]["parameters"]): Promise<Commands["get_children"]["data"]>;
-  /** One entry */
+  /** Returns one entry */
   getEntry(parameters: Commands["get_entry"]["parameters"]): Promise<Commands["get_entry"]["data"]>;
-  /** The label of an entry */
+  /** Returns the label of an entry */
   getLabel(parameters: Commands["get_label"]["parameters"]): Promise<Commands["get_label"]["data"]>;
-  /** The header of the session */
+  /** Returns the header of the session */
   getHeader(parameters?: Commands["get_header"]["parameters"]): Promise<Commands["get_header"]["data"]>;
-  /** What a model would see at an entry, or at the leaf */
+  /** Returns what a model would see at an entry, or at the leaf */
   buildSessionContext(parameters?: Commands["build_session_context"]["parameters"]): Promise<Commands["build_session_context"]["data"]>;
-  /** The entries that the context is made of */
+  /** Returns the entries that make up the context */
   buildContextEntries(parameters?: Commands["build_context_entries"]["parameters"]): Promise<Commands["build_context_entries"]["data"]>;
-  /** What compacting would summarise and keep, or nothing if it is too short; nothing is written */
+  /** Returns what a compaction would summarise and keep, or nothing if the session is too short; writes nothing */
   prepareCompaction(parameters?: Commands["prepare_compaction"]["parameters"]): Promise<Commands["prepare_compaction"]["data"]>;
-  /** The sessions of a directory, a repository or all, the newest first */
+  /** Lists the sessions of a directory, a repository or all, newest first */
   listSessions(parameters?: Commands["list_sessions"]["parameters"]): Promise<Commands["list_sessions"]["data"]>;
-  /** Find what was said, done or named */
+  /** Searches messages, tool calls, names and labels */
   search(parameters: Commands["search"]["parameters"]): Promise<Commands["search"]["data"]>;
-  /** Whom a session was forked from, and what was forked from it */
+  /** Returns the sessions that a session was forked from, and its own forks */
   family(parameters?: Commands["family"]["parameters"]): Promise<Commands["family"]["data"]>;
-  /** Move a session to the trash */
+  /** Moves a session to the trash */
   deleteSession(parameters: Commands["delete_session"]["parameters"]): Promise<Commands["delete_session"]["data"]>;
-  /** Bring a session back from the trash */
+  /** Restores a session from the trash */
   restoreSession(parameters: Commands["restore_session"]["parameters"]): Promise<Commands["restore_session"]["data"]>;
-  /** Look for damage in a session */
+  /** Checks a session for damage */
   verify(parameters?: Commands["verify"]["parameters"]): Promise<Commands["verify"]["data"]>;
-  /** Be told what happens from now on, or since a cursor */
+  /** Subscribes to events, from now on or since a cursor */
   subscribe(parameters?: Commands["subscribe"]["parameters"]): Promise<Commands["subscribe"]["data"]>;
-  /** End a subscription */
+  /** Ends a subscription */
   unsubscribe(parameters: Commands["unsubscribe"]["parameters"]): Promise<Commands["unsubscribe"]["data"]>;
-  /** Be asked before things happen */
+  /** Registers the client as a hook: it is asked before these events */
   hookRegister(parameters: Commands["hook_register"]["parameters"]): Promise<Commands["hook_register"]["data"]>;
-  /** Answer a hook_request */
+  /** Answers a hook_request */
   hookResponse(parameters: Commands["hook_response"]["parameters"]): Promise<Commands["hook_response"]["data"]>;
 }

@@ -60,7 +60,7 @@ const INTRODUCTION: &str = "\
 
 <!-- Made by `cargo xtask docs` from the definition of the command; edits are lost. -->
 
-`sessile help` prints the same in a terminal, `sessile help concepts` explains the words,
+`sessile help` prints the same in a terminal, `sessile help concepts` explains the terms,
 and `sessile man --dir DIR` writes manual pages.
 
 | command | |

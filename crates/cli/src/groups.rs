@@ -19,7 +19,7 @@ pub(crate) enum Plot {
     Auto,
     /// Also in files and pipes
     Always,
-    /// Not at all
+    /// Never
     Never,
 }
 

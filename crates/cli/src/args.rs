@@ -64,12 +64,12 @@ const GLOBAL: &str = "Global options";
 /// When to use colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Color {
-    /// On terminals, unless the environment disables it
+    /// Use colour on terminals, unless the environment disables it
     #[default]
     Auto,
-    /// Also in files and pipes
+    /// Use colour in files and pipes too
     Always,
-    /// Never
+    /// Do not use colour
     Never,
 }
 
@@ -114,11 +114,11 @@ pub(crate) struct SessionArg {
     #[arg(value_name = "SESSION")]
     pub(crate) session: Option<PathBuf>,
 
-    /// The session, in the form that pi accepts; same as SESSION
+    /// Use this session, in any form that pi accepts; same as SESSION
     #[arg(long = "session", value_name = "SESSION", conflicts_with = "continue")]
     pub(crate) chosen: Option<PathBuf>,
 
-    /// The most recently written session of this directory
+    /// Use the most recently written session of this directory
     #[arg(short = 'c', long = "continue", id = "continue")]
     pub(crate) newest: bool,
 }

@@ -50,7 +50,7 @@ pub(crate) struct DuArgs {
     #[arg(long, value_name = "BY", default_value = "size")]
     sort: SortArg,
 
-    /// Show at most N sessions; 0 for all. The default is 10, and all in JSON
+    /// Show at most N sessions, 0 for all; by default 10, or all in JSON
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
 

@@ -82,7 +82,7 @@ pub(crate) struct ListArgs {
     #[arg(long, value_name = "BY")]
     sort: Option<SortArg>,
 
-    /// List at most N sessions; 0 for all
+    /// List at most N sessions, 0 for all
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
 

@@ -24,7 +24,7 @@ use crate::titles::Titles;
   $ sessile restore --list
   $ sessile restore 019a73 --dry-run")]
 pub(crate) struct RestoreArgs {
-    /// The session: its id or its beginning, its old path, or its file name
+    /// The session: its id or the beginning of it, its old path, or its file name
     #[arg(value_name = "DELETED", required_unless_present = "list")]
     session: Option<String>,
 

@@ -51,7 +51,7 @@ pub(crate) struct SearchArgs {
     #[arg(long, conflicts_with = "all")]
     repo: bool,
 
-    /// Print at most N hits; 0 for all. Copies in forks count once, except in JSON, which contains all copies
+    /// Print at most N hits, 0 for all; copies in forks count once, except in JSON, which contains all copies
     #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
     limit: usize,
 

@@ -31,7 +31,7 @@ use crate::titles::Titles;
   $ sessile undo --dry-run
   $ sessile undo")]
 pub(crate) struct UndoArgs {
-    /// The operation: its id or its beginning
+    /// The operation: its id or the beginning of it
     #[arg(value_name = "ID")]
     id: Option<String>,
 

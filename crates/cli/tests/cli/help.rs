@@ -159,5 +159,5 @@ fn the_reference_is_up_to_date() {
         std::fs::write(&path, &made).unwrap();
     }
     let kept = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(kept == made, "docs/cli.md does not say what the command does; `cargo xtask docs` writes it anew");
+    assert!(kept == made, "docs/cli.md is out of date; run `cargo xtask docs`");
 }

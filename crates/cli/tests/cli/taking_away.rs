@@ -127,7 +127,7 @@ fn pruning_is_a_dry_run_unless_told() {
     let ran = home.run(&["prune", "--older-than", "90d"]);
     assert_eq!((ran.code, file.exists()), (0, true));
     assert!(
-        ran.out.contains("1 session, ") && ran.out.contains("--apply does it; 1 with a name or labels kept"),
+        ran.out.contains("1 session, ") && ran.out.contains("use --apply to do it; 1 with a name or labels kept"),
         "{}",
         ran.out
     );

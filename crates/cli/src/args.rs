@@ -12,40 +12,45 @@ use crate::command::Command;
 use crate::failure::Failure;
 use crate::surroundings::Surroundings;
 
-/// Read, inspect and mend coding agent sessions
+/// Read, inspect and repair coding agent sessions
 ///
 /// Sessile reads the session files of the pi coding agent: append-only trees of messages, tool calls and summaries.
-/// Commands that change something say so, have --dry-run, and most can be undone. Without a command it shows the
-/// sessions of this directory to pick one from; when the output is not a terminal, it lists them, or a made-up store if there are none.
+///
+/// Commands that change something say so and have --dry-run; most changes can be undone.
+///
+/// Without a command, Sessile shows the sessions of this directory to pick one from. If the output is not a terminal,
+/// it lists them instead, or shows a made-up store if there are none.
 #[derive(Debug, Parser)]
 #[command(name = "sessile", version, disable_help_subcommand = true, max_term_width = 100)]
 #[command(
-    after_help = "`sessile help concepts` explains the words, `sessile help environment` the variables.\n\nExit codes: 0 done or found, 1 nothing found or, with verify and diff, something, 2 usage, 3 error, 4 busy, 130 interrupted"
+    after_help = "`sessile help concepts` explains the terms, `sessile help environment` the environment variables.\n\nExit codes: 0 success, 1 nothing found (verify, diff and index check: something found), 2 usage error, 3 error, 4 busy, 130 interrupted"
 )]
 pub(crate) struct Cli {
     /// When to use colour
     #[arg(long, global = true, value_name = "WHEN", help_heading = GLOBAL)]
     pub(crate) color: Option<Color>,
 
-    /// Use a made-up store instead of yours: that of this terminal, or one in DIR
+    /// Use a made-up sample store instead of your own: the one of this terminal, or one in DIR
     ///
-    /// A new store is always the same. Without DIR, commands in one terminal share a store, which is removed after a
-    /// week without use; without a terminal, each command gets a new one. DIR must be empty or missing, or hold a
-    /// store already. SESSION may be left out and is then the newest.
+    /// A new sample always has the same content. Without DIR, all commands in one terminal share a sample, which is
+    /// removed after a week without use; without a terminal, each command gets a new one. DIR must be missing, be
+    /// empty, or already hold a sample.
+    ///
+    /// SESSION may be omitted and then means the newest session.
     #[arg(long, global = true, value_name = "DIR", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     #[arg(value_parser = OsStringValueParser::new().map(SamplePlace::new), value_hint = ValueHint::DirPath, help_heading = GLOBAL)]
     pub(crate) sample: Option<SamplePlace>,
 
     /// Look for sessions in DIR instead of where pi keeps them
     ///
-    /// The variable `PI_CODING_AGENT_SESSION_DIR` does the same; this flag wins.
+    /// This flag overrides the environment variable `PI_CODING_AGENT_SESSION_DIR`.
     #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = GLOBAL)]
     pub(crate) session_dir: Option<PathBuf>,
 
-    /// Do not show long output page by page
+    /// Do not send long output to a pager
     ///
-    /// On a terminal it goes through the pager that the variable `SESSILE_PAGER`, the setting pager or the variable
-    /// `PAGER` names, else through less.
+    /// On a terminal, long output goes to the pager named by the environment variable `SESSILE_PAGER`, else by the
+    /// setting pager, else by the environment variable `PAGER`, else to less.
     #[arg(long, global = true, help_heading = GLOBAL)]
     pub(crate) no_pager: bool,
 
@@ -59,12 +64,12 @@ const GLOBAL: &str = "Global options";
 /// When to use colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Color {
-    /// On terminals, unless the environment says no
+    /// Use colour on terminals, unless the environment disables it
     #[default]
     Auto,
-    /// Even in files and pipes
+    /// Use colour in files and pipes too
     Always,
-    /// Not at all
+    /// Do not use colour
     Never,
 }
 
@@ -102,17 +107,18 @@ impl SamplePlace {
 /// The session that a command is about.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct SessionArg {
-    /// The session: a path, an id or how it begins, a name, @latest, or @N from the last list
+    /// The session: a path, an id or its beginning, a name, @latest, or @N from the last list
     ///
-    /// Those of this directory come before all others. With --sample it may be left out and is the newest.
+    /// Sessions of this directory take precedence over all others. With --sample, SESSION may be omitted and then means
+    /// the newest session.
     #[arg(value_name = "SESSION")]
     pub(crate) session: Option<PathBuf>,
 
-    /// The session, as pi takes it; the same as SESSION
+    /// Use this session, in any form that pi accepts; same as SESSION
     #[arg(long = "session", value_name = "SESSION", conflicts_with = "continue")]
     pub(crate) chosen: Option<PathBuf>,
 
-    /// The session of this directory that was written last
+    /// Use the most recently written session of this directory
     #[arg(short = 'c', long = "continue", id = "continue")]
     pub(crate) newest: bool,
 }
@@ -145,11 +151,11 @@ pub(crate) fn required(word: Option<String>, name: &str) -> Result<String, Failu
 /// A span of time.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct SpanArgs {
-    /// Only from this time on: 2h, 3d, 1w, yesterday, 2026-01-31, 2026-01-31T12:00
+    /// Include only what is at or after this time: 2h, 3d, 1w, yesterday, 2026-01-31, 2026-01-31T12:00
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
 
-    /// Only up to this time, given in the same way; a day includes its end
+    /// Include only what is at or before this time, in the same forms; a day includes its end
     #[arg(long, value_name = "WHEN")]
     until: Option<String>,
 }
@@ -178,7 +184,7 @@ pub(crate) fn time(text: Option<&str>, surroundings: &Surroundings) -> Result<Op
 }
 
 fn not_a_time(text: &str) -> Failure {
-    let what = format!("{text:?} is no time; times are such as 2h, 3d, 1w, yesterday, 2026-01-31 or 2026-01-31T12:00");
+    let what = format!("{text:?} is not a time; use e.g. 2h, 3d, 1w, yesterday, 2026-01-31 or 2026-01-31T12:00");
     Failure::misuse(ErrorKind::ValueValidation, what)
 }
 

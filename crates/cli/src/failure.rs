@@ -26,23 +26,23 @@ pub(crate) enum Failure {
     Reference(ReferenceError),
     #[error("{} does not exist", path.display())]
     NoSuchFile { path: PathBuf, hint: String },
-    #[error("there is no session of {cwd} to continue")]
+    #[error("there is no session to continue for {cwd}")]
     NothingToContinue { cwd: String },
     #[error("the sample has no session {wanted}; it has {n_sessions}")]
     NoSuchSample { wanted: String, n_sessions: usize },
-    #[error("the sample is not written into {}: {reason}", path.display())]
+    #[error("cannot write the sample to {}: {reason}", path.display())]
     BadSamplePlace { path: PathBuf, reason: &'static str },
     #[error("cannot write a temporary file")]
     NoTemporary(#[source] io::Error),
     #[error("{} exists", path.display())]
     OutputExists { path: PathBuf },
-    #[error("an export as jsonl keeps the bytes of the session, which could act on this terminal")]
+    #[error("a jsonl export contains the raw bytes of the session, which could control this terminal")]
     RawToTerminal,
-    #[error("cannot ask to be told of Ctrl-C")]
+    #[error("cannot install a handler for Ctrl-C")]
     NoSignals(#[source] io::Error),
-    #[error("the system gives this process no more threads")]
+    #[error("cannot start another thread")]
     NoThread(#[source] io::Error),
-    #[error("cannot listen at {}", path.display())]
+    #[error("cannot listen on {}", path.display())]
     NoSocket { path: PathBuf, source: io::Error },
     #[error(transparent)]
     Rpc(#[from] sessile_rpc::Failure),
@@ -50,27 +50,27 @@ pub(crate) enum Failure {
     NoInput { what: &'static str },
     #[error("cannot read standard input")]
     Input(#[source] io::Error),
-    #[error("this is no JSON")]
+    #[error("the input is not valid JSON")]
     NotJson { source: sessile::json::NotJson },
     #[error("{what} is empty")]
     Blank { what: &'static str },
-    #[error("a message is a JSON object with a role")]
+    #[error("the message is not a JSON object with a role")]
     NotAMessage,
-    #[error("there is no role {role:?}")]
+    #[error("unknown role {role:?}")]
     UnknownRole { role: String },
-    #[error("a message of the role {role} needs {missing}")]
+    #[error("a message with the role {role} needs {missing}")]
     Incomplete { role: &'static str, missing: &'static str },
-    #[error("content is a JSON string, or an array of text and image blocks")]
+    #[error("the content is neither a JSON string nor an array of text and image blocks")]
     NotContent,
-    #[error("entry {id} is the {what} of {target}, of which the model sees nothing")]
+    #[error("entry {id} is the {what} of {target}; the model never sees it")]
     NoContent { id: EntryId, what: &'static str, target: EntryId },
     #[error("the session has no current entry, so there is nothing to fork")]
     NothingToFork,
-    #[error("there is no message of the user on the active branch")]
+    #[error("there is no user message on the active branch")]
     NoQuestion,
-    #[error("nothing was done, because the hook {by} does not want it")]
+    #[error("nothing was done: the hook {by} vetoed it")]
     Vetoed { by: String },
-    #[error("nothing was deleted, because nobody could be asked")]
+    #[error("nothing was deleted: there is no terminal to ask for confirmation")]
     Unconfirmed,
     #[cfg(feature = "tui")]
     #[error(transparent)]
@@ -86,7 +86,7 @@ pub(crate) enum Failure {
     NoProgram { program: String },
     #[error("the last change cannot be undone: `sessile {command}` appended to {session}")]
     LastStays { command: String, session: String, before: Option<(String, String)> },
-    #[error("there is nobody to write a summary")]
+    #[error("no summarizer is available")]
     NoSummarizer(#[source] SummaryFailure),
     #[error("cannot write to standard output")]
     Output(#[from] io::Error),
@@ -174,13 +174,13 @@ impl Failure {
             Self::Settings(SettingsError::UnknownKey { .. }) => Some("`sessile config` shows all settings".to_owned()),
             Self::UnknownRole { .. } => Some(
                 "roles are system, user, assistant, toolResult, bashExecution, custom, branchSummary and \
-                 compactionSummary; --any-role takes any"
+                 compactionSummary; --any-role accepts any role"
                     .to_owned(),
             ),
             #[cfg(feature = "tui")]
-            Self::Ui(_) => Some("it needs a terminal; `list`, `tree` and `show` print the same".to_owned()),
+            Self::Ui(_) => Some("this needs a terminal; `list`, `tree` and `show` print the same data".to_owned()),
             #[cfg(feature = "tui")]
-            Self::NotRun { .. } => Some("the setting resume.command says what is run".to_owned()),
+            Self::NotRun { .. } => Some("set the command to run with the setting resume.command".to_owned()),
             #[cfg(feature = "tui")]
             Self::NoProgram { .. } => Some(
                 "install it, or name another command: sessile config set resume.command 'PROGRAM {path}'".to_owned(),
@@ -189,38 +189,45 @@ impl Failure {
                 Some(format!("`sessile undo {id}` undoes the operation before it: {steps}"))
             }
             Self::Session(SessionError::ArchivesLeaf { .. }) => {
-                Some("go to another branch first with `sessile branch`, or archive the whole session".to_owned())
+                Some("move the leaf to another branch with `sessile branch`, or archive the whole session".to_owned())
             }
             Self::NoContent { target, .. } => Some(format!("{target} is the entry to edit")),
-            Self::Session(SessionError::Ambiguous { .. }) => Some("give more of its id".to_owned()),
-            Self::NothingToContinue { .. } => Some("`sessile list --all` lists other directories".to_owned()),
+            Self::Session(SessionError::Ambiguous { .. }) => Some("use more of its id".to_owned()),
+            Self::NothingToContinue { .. } => {
+                Some("`sessile list --all` lists the sessions of all directories".to_owned())
+            }
             Self::OutputExists { .. } => {
-                Some("name another file, or replace it with --force, which never replaces a session".to_owned())
+                Some("name another file, or replace it with --force; --force never replaces a session".to_owned())
             }
             Self::RawToTerminal => Some(
-                "write it to a file with -o FILE, or to a pipe; `--format json` and `--format md` can be shown"
+                "write it to a file with -o FILE, or to a pipe; or print it with `--format json` or `--format md`"
                     .to_owned(),
             ),
             Self::NoSummarizer(_) | Self::Session(SessionError::Summary { .. }) => Some(
-                "`sessile config set summarizer.use extractive` has summaries written offline, by a rule".to_owned(),
+                "`sessile config set summarizer.use extractive` selects the built-in rule, which works offline"
+                    .to_owned(),
             ),
-            Self::NoSuchSample { .. } => Some("`sessile --sample list` shows them".to_owned()),
+            Self::NoSuchSample { .. } => Some("`sessile --sample list` shows its sessions".to_owned()),
             Self::BadSamplePlace { .. } => Some("name a directory that is empty or does not exist yet".to_owned()),
             Self::Session(SessionError::Store(StoreError::Busy { .. }) | SessionError::WrittenMeanwhile { .. }) => {
                 Some("try again once the other program has finished".to_owned())
             }
             Self::Session(SessionError::InUse { .. }) => {
-                Some("end that program first, or take the session away all the same with --force".to_owned())
+                Some("end that program first, or ignore it with --force".to_owned())
             }
-            Self::Unconfirmed => Some("--yes deletes without asking, --dry-run shows what".to_owned()),
-            Self::Session(SessionError::NoTrash { .. }) => Some("--permanent deletes it for good".to_owned()),
-            Self::Session(SessionError::NotInTrash { .. }) => Some("`sessile restore --list` shows them".to_owned()),
+            Self::Unconfirmed => {
+                Some("use --yes to delete without confirmation, or --dry-run to see what would be deleted".to_owned())
+            }
+            Self::Session(SessionError::NoTrash { .. }) => Some("use --permanent to delete it permanently".to_owned()),
+            Self::Session(SessionError::NotInTrash { .. }) => {
+                Some("`sessile restore --list` shows the sessions in the trash".to_owned())
+            }
             Self::Session(SessionError::NoSuchOperation { .. } | SessionError::ChangedSince { .. }) => {
-                Some("`sessile undo --list` shows what was done, with the ids of the operations".to_owned())
+                Some("`sessile undo --list` shows all operations with their ids".to_owned())
             }
-            Self::Session(SessionError::UndoneAlready { by, .. }) => Some(format!("`sessile undo {by}` does it again")),
+            Self::Session(SessionError::UndoneAlready { by, .. }) => Some(format!("`sessile undo {by}` redoes it")),
             Self::Session(SessionError::LeafMoved { .. }) => {
-                Some("another program has added to the session; look at it and try again".to_owned())
+                Some("another program has appended to the session; check it and try again".to_owned())
             }
             Self::Session(SessionError::Store(StoreError::SharedFileSystem { .. })) => {
                 Some("copy the session to a local disk first".to_owned())

@@ -14,12 +14,12 @@ use crate::table::WIDEST_ALIGNED;
 /// When bars are drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Plot {
-    /// On terminals with room for them
+    /// Draw bars on terminals with room for them
     #[default]
     Auto,
-    /// Also in files and pipes
+    /// Draw bars in files and pipes too
     Always,
-    /// Not at all
+    /// Do not draw bars
     Never,
 }
 

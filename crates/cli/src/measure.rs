@@ -8,7 +8,7 @@ pub(crate) fn duration_ms(text: &str) -> Result<i64, String> {
     let (number, unit) = split(text);
     let factor = units.into_iter().find(|(name, _)| *name == unit).map(|(_, factor)| factor);
     let product = number.parse::<i64>().ok().zip(factor).and_then(|(number, factor)| number.checked_mul(factor));
-    product.ok_or_else(|| "a duration is a number and one of m, h, d, w, mo, y, such as 90d".to_owned())
+    product.ok_or_else(|| "not a duration; use a number and one of m, h, d, w, mo, y, e.g. 90d".to_owned())
 }
 
 const MINUTE: i64 = 60_000;
@@ -23,7 +23,7 @@ pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     let power = ["", "K", "M", "G", "T"].iter().position(|name| *name == unit);
     let factor = power.and_then(|power| base.checked_pow(u32::try_from(power).unwrap_or(u32::MAX)));
     let product = number.parse::<u64>().ok().zip(factor).and_then(|(number, factor)| number.checked_mul(factor));
-    product.ok_or_else(|| "a size is a number and one of K, M, G, T or nothing, such as 100M".to_owned())
+    product.ok_or_else(|| "not a size; use a number and K, M, G, T or nothing, e.g. 100M".to_owned())
 }
 
 /// Splits a text into its leading number and the rest.

@@ -62,7 +62,7 @@ impl<'t, 's> Telling<'t, 's> {
         match generator {
             Generator::Extractive => {}
             Generator::Model => telling.flash("the model is reading"),
-            Generator::Command => telling.flash("the command is at work"),
+            Generator::Command => telling.flash("the command is running"),
         }
         telling
     }

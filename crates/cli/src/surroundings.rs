@@ -83,9 +83,9 @@ impl Surroundings {
         let recovered = std::mem::take(&mut *self.recovered.lock().unwrap_or_else(PoisonError::into_inner));
         recovered.iter().try_for_each(|(path, n_entries)| {
             let session = self.short(&path.to_string_lossy());
-            let (entries, them) = if *n_entries == 1 { ("entry", "it") } else { ("entries", "them") };
-            let why = format!("written less than an hour ago, and another program had removed {them}");
-            warn(err, &format!("put {n_entries} {entries} back into {session}: {why}"))
+            let entries = if *n_entries == 1 { "entry" } else { "entries" };
+            let why = "written less than an hour ago and removed by another program";
+            warn(err, &format!("restored {n_entries} {entries} in {session}: {why}"))
         })
     }
 
@@ -151,7 +151,7 @@ impl Surroundings {
     pub(crate) fn tell_upgrade(&self, original: Option<&Path>, err: &mut Screen<'_>) -> std::io::Result<()> {
         let Some(original) = original else { return Ok(()) };
         let kept = self.short(&original.to_string_lossy());
-        err.print_whole(&Line::new().text(&format!("the file was brought to version 3; the original is {kept}")))
+        err.print_whole(&Line::new().text(&format!("the file was migrated to version 3; the original is {kept}")))
     }
 
     /// Returns the directory that holds the sessions, if it is not pi's default.
@@ -200,13 +200,13 @@ impl Surroundings {
         let usage = |kind, what: &str| Err(Failure::misuse(kind, what));
         match (&arg.session, &arg.chosen, arg.newest) {
             (Some(_), Some(_), _) | (Some(_), _, true) => {
-                usage(ErrorKind::ArgumentConflict, "the session is given twice, by its place and by a flag")
+                usage(ErrorKind::ArgumentConflict, "the session is given twice, as an argument and by a flag")
             }
             (Some(wanted), None, false) | (None, Some(wanted), _) => self.find_session(wanted),
             (None, None, true) if self.sample.is_none() => self.most_recent(),
             (None, None, _) if let Some(sample) = self.sample() => nth_of_sample(self, sample, "1"),
             _ => {
-                let what = "the SESSION is missing; -c or @latest is the newest, and `sessile list` shows them";
+                let what = "SESSION is missing; use -c or @latest for the newest, or `sessile list` to see all";
                 usage(ErrorKind::MissingRequiredArgument, what)
             }
         }
@@ -342,7 +342,7 @@ impl SampleStore {
             (temporary.path().to_path_buf(), Some(temporary))
         };
         if real(&dir).starts_with(&agent_dir) {
-            return Err(refused(&dir, "that is where your own sessions are"));
+            return Err(refused(&dir, "your own sessions are stored there"));
         }
         if dir.symlink_metadata().is_ok() && !dir.is_dir() {
             return Err(refused(&dir, "it is not a directory"));

@@ -13,31 +13,31 @@ use crate::surroundings::Surroundings;
 /// A column of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Column {
-    /// The place in the list, as @1
+    /// The list position, such as @1
     Place,
-    /// How long ago somebody said something
+    /// The time since the last message
     Age,
-    /// How many messages there are
+    /// The number of messages
     Messages,
-    /// Its name, or else how it begins
+    /// The name, or else the first message
     Session,
-    /// Its working directory
+    /// The working directory
     Directory,
-    /// Its name
+    /// The name
     Name,
-    /// Its id
+    /// The id
     Id,
-    /// When it was created
+    /// The time of creation
     Created,
-    /// When somebody last said something
+    /// The time of the last message
     Modified,
-    /// How large its file is
+    /// The size of the file
     Size,
-    /// What it cost
+    /// The cost
     Cost,
-    /// How many tokens were used
+    /// The number of tokens used
     Tokens,
-    /// Its file
+    /// The path of the file
     Path,
 }
 

@@ -94,7 +94,7 @@ impl Template {
                         name.push(char);
                     }
                     if chars.next().is_none() {
-                        return Err(format!("{{{name} is not closed; {{{{ is a brace"));
+                        return Err(format!("{{{name} is not closed; use {{{{ for a brace"));
                     }
                     pieces.push(Piece::Text(std::mem::take(&mut plain)));
                     pieces.push(Piece::Field(field(&name)?));
@@ -135,8 +135,8 @@ fn escaped(char: Option<char>) -> Result<char, String> {
         Some('r') => Ok('\r'),
         Some('0') => Ok('\0'),
         Some('\\') => Ok('\\'),
-        Some(other) => Err(format!("\\{other} is not known; \\t, \\n, \\r, \\0 and \\\\ are")),
-        None => Err("a \\ stands at the end; \\\\ is one as such".to_owned()),
+        Some(other) => Err(format!("\\{other} is not an escape; use \\t, \\n, \\r, \\0 or \\\\")),
+        None => Err("\\ at the end; use \\\\ for a backslash".to_owned()),
     }
 }
 
@@ -144,7 +144,7 @@ fn field(name: &str) -> Result<Field, String> {
     let found = FIELDS.iter().find(|(known, _)| *known == name).map(|(_, field)| *field);
     found.ok_or_else(|| {
         let known = FIELDS.map(|(name, _)| name).join(", ");
-        format!("there is no field {{{name}}}; the fields are {known}; {{{{ is a brace")
+        format!("there is no field {{{name}}}; the fields are {known}; use {{{{ for a brace")
     })
 }
 

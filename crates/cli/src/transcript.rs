@@ -107,7 +107,7 @@ impl<'t, 's> Transcript<'t, 's> {
                 self.summary("summary of another branch", "", &summary.summary().unwrap_or_default(), told)
             }
             Message::CompactionSummary(summary) => {
-                self.summary("summary of what came before", "", &summary.summary().unwrap_or_default(), told)
+                self.summary("summary of earlier entries", "", &summary.summary().unwrap_or_default(), told)
             }
             other => {
                 self.heading(DIM, &role_word(other), "", told)?;

@@ -18,9 +18,11 @@ use crate::surroundings::Surroundings;
 
 /// Append an entry to a session
 ///
-/// Takes the text of a message, or a whole message as JSON, from the arguments or from standard input, and prints the
-/// id of the new entry. It hangs on the leaf, or on the entry that --parent names. Other programs may have the session
-/// open: with --expect-leaf nothing is written unless the session still ends where you think it does (else exit 4).
+/// Reads the text of a message, or a whole message as JSON, from the arguments or from standard input, and prints the
+/// id of the new entry. The entry is added after the leaf, or after the entry given with --parent.
+///
+/// Another program may have the session open. With --expect-leaf, nothing is written unless the session still ends with
+/// the given entry (exit 4 otherwise).
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   $ sessile append @1 \"Now the same for the tide tables.\"
@@ -32,51 +34,51 @@ pub(crate) struct AppendArgs {
     #[command(flatten)]
     session: SessionArg,
 
-    /// The text, or with --json-message or --data the JSON; without it, standard input
+    /// The text, or the JSON with --json-message or --data; standard input if omitted
     #[arg(value_name = "TEXT")]
     text: Option<String>,
 
-    /// Who says it
+    /// The role of the message
     #[arg(long, value_enum, default_value = "user")]
     role: Speaker,
 
-    /// With --role assistant: whose model; the one in use if none is given
+    /// With --role assistant: the provider of the model; the current one by default
     #[arg(long, value_name = "PROVIDER")]
     provider: Option<String>,
 
-    /// With --role assistant: which model; the one in use if none is given
+    /// With --role assistant: the model; the current one by default
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
 
-    /// TEXT is a whole message as JSON, of any role that pi knows; the time is filled in if it has none
+    /// Read TEXT as a whole message in JSON, of any role that pi knows; a missing time is added
     #[arg(long, conflicts_with_all = ["role", "custom_type", "data", "provider", "model"])]
     json_message: bool,
 
-    /// With --json-message: take a role that pi does not know
+    /// With --json-message: accept a role that pi does not know
     #[arg(long, requires = "json_message")]
     any_role: bool,
 
-    /// An extension says it, under this name
+    /// Append a message of the extension with this name
     #[arg(long, value_name = "TYPE", conflicts_with_all = ["role", "provider", "model"])]
     custom_type: Option<String>,
 
-    /// With --custom-type: TEXT is JSON that the extension keeps and no model sees
+    /// With --custom-type: read TEXT as JSON data of the extension, which no model sees
     #[arg(long, requires = "custom_type")]
     data: bool,
 
-    /// Hang it on this entry instead of the leaf
+    /// Append after this entry instead of the leaf
     #[arg(long, value_name = "ENTRY")]
     parent: Option<String>,
 
-    /// Write nothing unless this is the last entry of the file; `none` for a session without entries
+    /// Write nothing unless ENTRY is the last entry of the file; `none` for a session without entries
     #[arg(long, value_name = "ENTRY")]
     expect_leaf: Option<String>,
 
-    /// Wait until the disk has it
+    /// Wait until the entry is on disk
     #[arg(long)]
     durable: bool,
 
-    /// Tell what would be done, and change nothing
+    /// Show what would be done without changing anything
     #[arg(long)]
     dry_run: bool,
 
@@ -88,11 +90,11 @@ pub(crate) struct AppendArgs {
 /// Who says something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Speaker {
-    /// The person
+    /// A user message
     User,
-    /// The model
+    /// An answer of the model
     Assistant,
-    /// The program
+    /// A system message
     System,
 }
 
@@ -229,13 +231,13 @@ fn report(
         return Ok(Exit::Done);
     }
     if args.dry_run {
-        let on = parent.map_or_else(|| "as a root".to_owned(), |parent| format!("behind {parent}"));
+        let on = parent.map_or_else(|| "as a root".to_owned(), |parent| format!("after {parent}"));
         out.print_whole(&Line::new().text(&format!("an entry would be appended {on}; nothing was written")))?;
         return Ok(Exit::Done);
     }
     out.print_whole(&Line::new().text(&id.to_string()))?;
     if err.is_terminal() {
-        let on = parent.map_or_else(|| "as a root".to_owned(), |parent| format!("behind {parent}"));
+        let on = parent.map_or_else(|| "as a root".to_owned(), |parent| format!("after {parent}"));
         err.print_whole(&Line::new().text(&format!("appended {on}")))?;
     }
     Ok(Exit::Done)

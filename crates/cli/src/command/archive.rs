@@ -10,16 +10,18 @@ use crate::failure::Failure;
 use crate::screen::{Line, Screen};
 use crate::surroundings::Surroundings;
 
-/// Archive a session or one of its branches: fold it away without deleting anything
+/// Archive a session or one of its branches: hide it without deleting anything
 ///
 /// Lists, searches, pickers and completions leave out archived sessions; `list --archived` and `search --archived` show
-/// them. With ENTRY, the entry and everything below it is archived: trees show the branch as one line, and
-/// `tree --archived` shows it in full. A branch that leads to where the session stands is not archived. An id, a path, a
-/// name or @N still finds an archived session. `@latest` and `--continue` mean the same sessions as in pi; the mark is a
-/// write, so `--continue` may mean a session that was just archived.
+/// them. An id, a path, a name or @N still finds an archived session.
 ///
-/// A mark is appended to the session as a custom entry, which pi keeps and does not show to the model, so pi goes on
-/// where it was. `--clear` or `sessile undo` takes it back. A fork of an archived session is not archived.
+/// With ENTRY, the entry and everything below it is archived: trees show the branch as one line, and `tree --archived`
+/// shows it in full. A branch that contains the leaf is not archived.
+///
+/// Archiving appends a mark to the session, a custom entry that pi keeps and does not show to the model, so pi
+/// continues where it was. `--clear` or `sessile undo` reverts it. A fork of an archived session is not archived.
+/// `@latest` and `--continue` mean the same sessions as in pi; the mark is a write, so `--continue` may mean a session
+/// that was just archived.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   $ sessile archive @2
@@ -30,15 +32,15 @@ pub(crate) struct ArchiveArgs {
     #[command(flatten)]
     session: SessionArg,
 
-    /// The entry at which the branch begins; without one, the whole session is archived
+    /// The first entry of the branch; if omitted, the whole session is archived
     #[arg(value_name = "ENTRY")]
     entry: Option<String>,
 
-    /// Take it out of the archive
+    /// Unarchive the session or branch
     #[arg(long)]
     clear: bool,
 
-    /// Say what would be done, and change nothing
+    /// Show what would be done without changing anything
     #[arg(long)]
     dry_run: bool,
 
@@ -73,9 +75,9 @@ fn words(done: &Annotated, dry_run: bool) -> String {
     let what = entry.as_ref().map_or_else(|| "the session".to_owned(), |entry| format!("the branch at {entry}"));
     let is = if dry_run { "would be" } else { "is" };
     match (done.is_change, after) {
-        (false, true) => format!("{what} is archived already"),
+        (false, true) => format!("{what} is already archived"),
         (false, false) => format!("{what} is not archived"),
         (true, true) => format!("{what} {is} archived"),
-        (true, false) => format!("{what} {is} out of the archive"),
+        (true, false) => format!("{what} {is} unarchived"),
     }
 }

@@ -15,12 +15,13 @@ use crate::screen::{DIM, Line, Screen};
 use crate::summarizing::Telling;
 use crate::surroundings::Surroundings;
 
-/// Move the leaf of a session to an entry, to go on from there
+/// Move the leaf of a session to an entry, to continue from there
 ///
-/// Nothing is written to the session: where its leaf is, is remembered until somebody adds to it, and the next
-/// `sessile append` hangs its entry there. With a summary of what happened on the branch that is left, that is appended
-/// there, and every program goes on behind it: one that is written now, as by `sessile compact`, or your own words.
-/// `sessile undo` moves the leaf back.
+/// Nothing is written to the session file: the leaf position is kept separately until the next append, and the next
+/// `sessile append` adds its entry there. `sessile undo` moves the leaf back.
+///
+/// With a summary of the branch you leave, the summary is appended at ENTRY, and every program continues after it.
+/// --summary and --summary-with generate one, like `sessile compact`; --summary-text takes your own text.
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[command(after_long_help = "Examples:
@@ -33,32 +34,32 @@ pub(crate) struct BranchArgs {
     #[command(flatten)]
     session: SessionArg,
 
-    /// The entry
+    /// The entry to move the leaf to
     #[arg(value_name = "ENTRY")]
     entry: Option<String>,
 
-    /// Move the leaf to before all entries
+    /// Move the leaf before the first entry
     #[arg(long, conflicts_with = "entry")]
     reset: bool,
 
-    /// Have the branch that is left summarised
+    /// Generate a summary of the branch you leave
     #[arg(long, conflicts_with = "reset")]
     summary: bool,
 
-    /// The same, and say what the summary should look at in particular
+    /// Like --summary, with instructions for what the summary should focus on
     #[arg(long, value_name = "INSTRUCTIONS", conflicts_with = "reset")]
     summary_with: Option<String>,
 
-    /// Append TEXT as the summary; without TEXT, or as `-`, standard input
+    /// Append TEXT as the summary; standard input if TEXT is omitted or `-`
     #[arg(long, value_name = "TEXT", num_args = 0..=1, default_missing_value = "-")]
     #[arg(conflicts_with_all = ["summary", "summary_with"])]
     summary_text: Option<String>,
 
-    /// The model that writes the summary, as provider/model; `session` is the one the session used last
+    /// Use this model for the summary, as provider/model; `session` is the one the session used last
     #[arg(long, value_name = "MODEL", conflicts_with = "summary_text")]
     model: Option<String>,
 
-    /// Tell what would be done, and change nothing
+    /// Show what would be done without changing anything
     #[arg(long)]
     dry_run: bool,
 
@@ -92,13 +93,14 @@ pub(super) fn run(
         return Ok(Exit::Done);
     }
     let Step::Leaf { before, after, .. } = &done.step else { return Ok(Exit::Done) };
-    let place = |id: &Option<_>| id.as_ref().map_or_else(|| "before all entries".to_owned(), |id| format!("at {id}"));
+    let place =
+        |id: &Option<_>| id.as_ref().map_or_else(|| "before the first entry".to_owned(), |id| format!("at {id}"));
     let would = if args.dry_run { "would be" } else { "is" };
     if let Some(summary) = summary.as_ref().filter(|_| args.dry_run) {
         summary.summary.lines().try_for_each(|line| out.print_whole(&Line::new().styled(DIM, line)))?;
     }
     let words = if !done.is_change {
-        format!("the leaf is {} already", place(before))
+        format!("the leaf is already {}", place(before))
     } else if let Some(summary) = done.entry_id.as_ref().or(after.as_ref()).filter(|_| done.entry_id.is_some()) {
         format!("the leaf is the summary {summary}, {}; it was {}", place(after), place(before))
     } else {

@@ -11,28 +11,29 @@ use crate::screen::{DIM, Line, Screen};
 use crate::surroundings::Surroundings;
 use crate::table::age;
 
-/// Remove what interrupted programs and rewrites have left over
+/// Remove files left behind by interrupted programs and rewrites
 ///
-/// Says what; with --apply it does it. These are temporary files of commands that were killed, locks and guards of
-/// sessions that are gone, and the originals that `repair`, `migrate` and `move` keep as NAME.jsonl.orig-TIME. It looks
-/// among sessions, caches and notes, and in the current directory, where exports go. Originals, and guards that hold
-/// entries, must be 30 days old, and the rest an hour. What a running process may need stays, and so does the original of
-/// a session that is gone or damaged.
+/// Without --apply, only shows the files. These are temporary files of killed commands, locks and guards of sessions
+/// that no longer exist, and the originals that `repair`, `migrate` and `move` keep as NAME.jsonl.orig-TIME. The
+/// command looks among sessions, caches and state files, and in the current directory, where exports go.
+///
+/// Originals, and guards that hold entries, must be 30 days old; other files one hour. Files that a running process may
+/// need are kept, and so is the original of a session that is missing or damaged.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   $ sessile clean
   $ sessile clean --older-than 90d --json
   $ sessile clean --apply")]
 pub(crate) struct CleanArgs {
-    /// Only what is at least this old, whatever it is, such as 90d, 12h, 2w
+    /// Include only files that are at least this old, whatever they are, e.g. 90d, 12h, 2w
     #[arg(long, value_name = "AGE", value_parser = duration_ms)]
     older_than: Option<i64>,
 
-    /// Do it
+    /// Make the changes
     #[arg(long)]
     apply: bool,
 
-    /// Tell what would be done, which is what happens without --apply
+    /// Show what would be done without changing anything; the default without --apply
     #[arg(long, conflicts_with = "apply")]
     dry_run: bool,
 
@@ -65,7 +66,7 @@ fn print(
 ) -> Result<(), Failure> {
     let now = surroundings.now_ms();
     for file in &cleaned.files {
-        let stays = file.stays.map(|stays| format!("  stays: {}", stays.word())).unwrap_or_default();
+        let stays = file.stays.map(|stays| format!("  kept: {}", stays.word())).unwrap_or_default();
         let start = Line::new().right(5, DIM, &age(now, file.modified_ms)).right(16, DIM, &size_words(file.size));
         let line = start.text("  ").text(file.kind.word()).pad(28);
         out.print_whole(&line.text(" ").text(&surroundings.short(&file.path.to_string_lossy())).styled(DIM, &stays))?;
@@ -77,7 +78,7 @@ fn print(
         (0, _) => err.print_whole(&Line::new().text("nothing to clean")),
         (_, true) => out.print_whole(&Line::new().text(&format!("{n_removed} {files}, {size}, removed"))),
         (_, false) => {
-            let words = format!("{n_removed} {files}, {size}, would be removed; --apply does it");
+            let words = format!("{n_removed} {files}, {size}, would be removed; use --apply to do it");
             out.print_whole(&Line::new().text(&words))
         }
     }?)

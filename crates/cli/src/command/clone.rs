@@ -10,11 +10,13 @@ use crate::failure::Failure;
 use crate::screen::Screen;
 use crate::surroundings::Surroundings;
 
-/// Copy the active branch of a session into a new one
+/// Copy the active branch of a session into a new session
 ///
-/// The new session holds the path to the leaf, byte for byte, and names where it comes from. To copy all branches,
-/// use `sessile new --fork`. Prints the path of the new session and nothing else on standard output, to be used at once:
-/// in lists a session is as old as its last message, so a clone is seldom the latest.
+/// The new session contains the path to the leaf, byte for byte, and names the original as its parent. To copy all
+/// branches, use `sessile new --fork`.
+///
+/// Prints only the path of the new session on standard output. Use that path: lists sort by the last message, so a
+/// clone is seldom @latest.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   $ sessile clone @1
@@ -23,7 +25,7 @@ pub(crate) struct CloneArgs {
     #[command(flatten)]
     session: SessionArg,
 
-    /// Tell what would be done, and write nothing
+    /// Show what would be done without writing anything
     #[arg(long)]
     dry_run: bool,
 

@@ -21,13 +21,15 @@ use crate::screen::{Line, Screen};
 use crate::summarizing::Telling;
 use crate::surroundings::Surroundings;
 
-/// Put a summary in the place of the older part of a session
+/// Summarise the older part of a session
 ///
-/// The summary is appended as an entry and nothing is removed: the model sees the summary and what came after the cut,
-/// people see everything. By default the newest 20,000 tokens stay, which the setting `compaction.keep_recent_tokens` and
-/// pi's own setting change. Who writes the summary the settings below summarizer say; without any it is a rule that
-/// picks out requests, decisions, files, commands and errors, works offline and costs nothing. If there is no summary,
-/// whatever the reason, the session stays as it is.
+/// The summary is appended as an entry and nothing is removed: the model sees the summary and the entries after the
+/// cut, while you still see everything. By default the newest 20,000 tokens are kept; --keep, the setting
+/// `compaction.keep_recent_tokens` and pi's own setting change that.
+///
+/// The settings in the table summarizer select what writes the summary. Without them it is a built-in rule that
+/// extracts requests, decisions, files, commands and errors; it works offline and costs nothing. If no summary can be
+/// written, the session is not changed.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   $ sessile compact @1 --dry-run --keep 100
@@ -37,19 +39,19 @@ pub(crate) struct CompactArgs {
     #[command(flatten)]
     session: SessionArg,
 
-    /// What the summary should look at in particular
+    /// Instructions for what the summary should focus on
     #[arg(long, value_name = "TEXT")]
     instructions: Option<String>,
 
-    /// The model that writes the summary, as provider/model; `session` is the one the session used last
+    /// Use this model for the summary, as provider/model; `session` is the one the session used last
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
 
-    /// How many of the newest tokens stay as they are, at least
+    /// Keep at least this many of the newest tokens unchanged
     #[arg(long, value_name = "TOKENS")]
     keep: Option<u64>,
 
-    /// Tell where the cut would be, what would go and what would stay, and write nothing
+    /// Show where the cut would be, and what would be summarised and kept, without writing anything
     #[arg(long)]
     dry_run: bool,
 
@@ -149,7 +151,7 @@ fn compact(
 fn report_nothing(reason: NothingToCompact, json: bool, out: &mut Screen<'_>) -> Result<Exit, Failure> {
     let words = match reason {
         NothingToCompact::AlreadyCompacted => "already compacted",
-        NothingToCompact::TooSmall => "nothing to compact: all of it is recent enough to stay",
+        NothingToCompact::TooSmall => "nothing to compact: everything is recent enough to keep",
     };
     if json {
         write_value(out.data(), &ObjectWriter::new().string("nothing", words).finish())?;
@@ -172,7 +174,7 @@ fn report_done(report: &CompactionReport, json: bool, out: &mut Screen<'_>) -> R
     }
     let after = report.estimated_tokens_after.map(|tokens| format!(", about {} now", grouped(tokens)));
     let words = format!(
-        "compacted by {}, which keeps what comes from {} on; {} tokens before{}",
+        "compacted by {}; kept everything from {} on; {} tokens before{}",
         report.entry_id,
         report.first_kept_entry_id,
         number(report.tokens_before),
@@ -243,20 +245,20 @@ impl Plan<'_> {
                 1 => "message".to_owned(),
                 count => messages(count),
             };
-            goes = format!("{goes}, and the first {first} of the turn that is cut, summarised apart");
+            goes = format!("{goes}, and the first {first} of the turn that is cut, summarised separately");
         }
         if preparation.previous_summary.is_some() {
-            goes += ", with the summary there is already";
+            goes += ", with the existing summary";
         }
-        fact(out, "goes", &goes)?;
+        fact(out, "summarised", &goes)?;
         let kept = session.kept_tokens(preparation)?;
-        fact(out, "stays", &format!("{n_kept} {}, about {} tokens", noun(n_kept, "entry", "entries"), grouped(kept)))?;
+        fact(out, "kept", &format!("{n_kept} {}, about {} tokens", noun(n_kept, "entry", "entries"), grouped(kept)))?;
         let files = preparation.files.lists();
         fact(out, "files", &format!("{} read, {} changed", files.read.len(), files.modified.len()))?;
         let after = self.after(kept, err)?;
         fact(out, "tokens", &format!("{} before, {after} after", number(preparation.tokens_before)))?;
         let by = match self.summarizer.generator() {
-            Generator::Extractive => "a rule, offline",
+            Generator::Extractive => "the built-in rule, offline",
             Generator::Model => "a model",
             Generator::Command => "your command",
         };

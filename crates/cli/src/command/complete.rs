@@ -19,18 +19,18 @@ use crate::failure::Failure;
 use crate::screen::{Screen, clean};
 use crate::surroundings::Surroundings;
 
-/// Tell a completion script what may stand at the end of a command line
+/// List the completions for the end of a command line, for a completion script
 ///
-/// The first line is `:words`, `:files` or `:dirs`. After `:words` there is one word per line, for zsh and fish with a tab
-/// and a description. No word holds a control character.
+/// The first line is `:words`, `:files` or `:dirs`. After `:words` there is one word per line, for zsh and fish with a
+/// tab and a description. No word contains a control character.
 #[derive(Debug, Args)]
 #[command(hide = true)]
 pub(crate) struct CompleteArgs {
-    /// The shell that asks
+    /// The calling shell
     #[arg(long)]
     shell: AskingShell,
 
-    /// For bash: the line up to where the user is
+    /// For bash: the line up to the cursor
     #[arg(long, allow_hyphen_values = true, default_value = "")]
     line: String,
 
@@ -38,7 +38,7 @@ pub(crate) struct CompleteArgs {
     #[arg(long, allow_hyphen_values = true, default_value = "")]
     breaks: String,
 
-    /// The words behind the name of the program; the last is the one that is being typed
+    /// The words after the program name; the last one is incomplete
     #[arg(last = true)]
     words: Vec<String>,
 }
@@ -180,10 +180,8 @@ fn entries(environment: Arc<dyn Environment>, said: &Said, beginning: &str) -> R
     let session = said.session.as_ref().map(|session| Path::new(session).to_path_buf());
     let path = surroundings.find(&SessionArg { session, chosen: None, newest: said.is_newest })?;
     let session = surroundings.sessions.clone().read_only().open_existing(path)?;
-    let mut found = vec![
-        ("@leaf".to_owned(), "where the session stands".to_owned()),
-        ("@root".to_owned(), "where it begins".to_owned()),
-    ];
+    let mut found =
+        vec![("@leaf".to_owned(), "the current leaf".to_owned()), ("@root".to_owned(), "the first entry".to_owned())];
     let about = |label: &Label, id: &str| (label.text(), id.to_owned());
     found.extend(session.labels()?.iter().map(|(id, label)| about(label, &id.to_string())));
     // Ids are offered only if the user has typed the beginning of one.

@@ -10,7 +10,7 @@ use crate::screen::Screen;
 
 /// Print a completion script for a shell
 ///
-/// In bash, zsh and fish it also completes the names and ids of sessions, the labels of entries and the names of settings.
+/// For bash, zsh and fish it also completes session names and ids, entry labels and setting names.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:\n  $ sessile completions bash\n  $ sessile completions fish")]
 pub(crate) struct CompletionsArgs {

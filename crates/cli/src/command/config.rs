@@ -19,9 +19,10 @@ use crate::surroundings::warn;
 
 /// Show or change settings, and where each comes from
 ///
-/// A setting comes from a flag, else from a variable, else from your config.toml, else, where sessions are, from pi's
-/// settings files, else it has a default. Other parts have tables of their own in the same file (summarizer, compaction,
-/// tui); what is in them is shown as it is.
+/// A setting comes from a flag, else from an environment variable, else from your config.toml, else (for the location
+/// of sessions) from pi's settings files, else from a default.
+///
+/// The tables summarizer, compaction and tui in the same file belong to other parts; their values are shown unchanged.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 #[command(
@@ -39,7 +40,7 @@ pub(crate) struct ConfigArgs {
 enum Action {
     /// Print the value of one setting; exits with 1 if it has none
     Get {
-        /// Its name, such as list.sort
+        /// The name of the setting, e.g. list.sort
         #[arg(value_name = "KEY")]
         key: String,
 
@@ -47,29 +48,29 @@ enum Action {
         #[arg(long)]
         json: bool,
     },
-    /// Set one setting in your config.toml; all else in it stays as it is
+    /// Set one setting in your config.toml, leaving the rest of the file unchanged
     Set {
-        /// Its name, such as list.sort
+        /// The name of the setting, e.g. list.sort
         #[arg(value_name = "KEY")]
         key: String,
 
-        /// Its value; several words with commas between them
+        /// The value; separate several words with commas
         #[arg(value_name = "VALUE", allow_hyphen_values = true)]
         value: String,
 
         #[command(flatten)]
         how: How,
     },
-    /// Take one setting out of your config.toml
+    /// Remove one setting from your config.toml
     Unset {
-        /// Its name, such as list.sort
+        /// The name of the setting, e.g. list.sort
         #[arg(value_name = "KEY")]
         key: String,
 
         #[command(flatten)]
         how: How,
     },
-    /// Print where your config.toml is, or would be
+    /// Print the path of your config.toml, whether or not it exists
     Path {
         /// Print JSON: a string
         #[arg(long)]
@@ -80,7 +81,7 @@ enum Action {
 /// How something is changed.
 #[derive(Debug, Args)]
 struct How {
-    /// Tell what would be done, and change nothing
+    /// Show what would be done without changing anything
     #[arg(long)]
     dry_run: bool,
 
@@ -96,7 +97,7 @@ pub(super) fn load(cli: &Cli, environment: &dyn Environment, err: &mut Screen<'_
         // The settings decide where sessions are written, so a command that writes must not run without them.
         Err(error) if cli.command.as_ref().is_some_and(Command::writes_sessions) => return Err(error),
         Err(error) => {
-            drop(warn(err, &format!("{error}; defaults count instead of this file")));
+            drop(warn(err, &format!("{error}; using defaults instead of this file")));
             Settings::without_file(environment, &RealOs)
         }
     };
@@ -147,7 +148,7 @@ pub(super) fn run(
             get(&settings.effective(settings.get(key)?, environment), *json, out)
         }
         Some(Action::Set { how, .. } | Action::Unset { how, .. }) if cli.sample.is_some() && !how.dry_run => {
-            let what = "settings are yours and not the sample's; leave --sample out to change them";
+            let what = "settings do not belong to the sample; omit --sample to change them";
             Err(Failure::misuse(ErrorKind::ArgumentConflict, what))
         }
         Some(Action::Set { key, value, how }) => change(environment, key, Some(value), how, out),
@@ -205,9 +206,9 @@ fn told(key: &str, edited: &Edited, is_dry_run: bool) -> Line {
     let (place, was) = (path.display(), before.as_deref().map(|before| format!(", was {before}")).unwrap_or_default());
     let words = match after {
         None if before.is_none() => format!("{key} is not set in {place}; nothing was changed"),
-        _ if before == after => format!("{key} stays as it is in {place}"),
+        _ if before == after => format!("{key} is unchanged in {place}"),
         Some(after) => format!("{key} {is} {after} in {place}{was}"),
-        None => format!("{key} {would}taken out of {place}{was}"),
+        None => format!("{key} {would}removed from {place}{was}"),
     };
     Line::new().styled(NAMED, &words)
 }

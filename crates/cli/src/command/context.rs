@@ -9,16 +9,17 @@ use crate::screen::{BOLD, DIM, Line, Screen};
 use crate::surroundings::Surroundings;
 use crate::{Exit, data, transcript};
 
-/// Print the conversation as it stands at the end of a session, or at an entry
+/// Print the context of the model at the end of a session, or at an entry
 ///
-/// These are the messages of the active branch, with summaries in place of what was compacted and with edits applied,
-/// and the model and thinking level in force.
+/// These are the messages of the active branch, with summaries in place of compacted entries and with edits applied,
+/// and the current model and thinking level.
 #[derive(Debug, Args)]
 pub(crate) struct ContextArgs {
     #[command(flatten)]
     session: SessionArg,
 
-    /// The entry at which it stands: an id or how it begins, a label, @leaf, @root, or any of these with ~N for N steps up
+    /// The entry that the context ends with: an id or its beginning, a label, @leaf, @root, or any of these with ~N for
+    /// N steps up
     #[arg(value_name = "ENTRY")]
     entry: Option<String>,
 

@@ -16,11 +16,14 @@ use crate::titles::Titles;
 
 /// Move sessions to the trash
 ///
-/// They go to the trash of the desktop, or to the program `trash` where there is none. `sessile restore` and
-/// `sessile undo` bring them back, and so does the desktop. On a terminal you are asked first; elsewhere --yes is
-/// needed. Exits with 1 if the answer is no. A session that another program uses is not deleted (exit 4): a pi that
-/// runs in its directory or was started with it, another sessile that has it open, or a program that wrote to it in the
-/// last two minutes. --force deletes it all the same. What was forked from a deleted session is whole by itself.
+/// Uses the trash of the desktop, or the program `trash` if there is none. `sessile restore` and `sessile undo` bring
+/// the sessions back, and so does the desktop. Forks of a deleted session are complete and not affected.
+///
+/// On a terminal the command asks for confirmation; elsewhere --yes is required. Exits with 1 if the answer is no.
+///
+/// A session that another program uses is not deleted (exit 4), unless --force is given. A session is in use if a pi
+/// process runs in its directory or was started with it, if another sessile process has it open, or if a program wrote
+/// to it in the last two minutes.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   $ sessile delete @6 --dry-run
@@ -31,19 +34,19 @@ pub(crate) struct DeleteArgs {
     #[arg(value_name = "SESSION", required = true)]
     sessions: Vec<PathBuf>,
 
-    /// Remove them for good; nothing brings them back
+    /// Delete them permanently; they cannot be restored
     #[arg(long)]
     permanent: bool,
 
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(short, long)]
     yes: bool,
 
-    /// Delete them although other programs use them
+    /// Delete them even if other programs use them
     #[arg(long)]
     force: bool,
 
-    /// Tell what would be done, and delete nothing
+    /// Show what would be done without deleting anything
     #[arg(long)]
     dry_run: bool,
 
@@ -65,11 +68,11 @@ pub(super) fn run(
     if !args.dry_run && !args.yes {
         let planned = sessions.delete(&paths, how, true)?;
         print(&Titles::of(surroundings, &paths), &planned, err)?;
-        let question = if args.permanent { "Delete for good?" } else { "Move to the trash?" };
+        let question = if args.permanent { "Delete permanently?" } else { "Move to the trash?" };
         match input::confirm(question, err)? {
             Some(true) => {}
             Some(false) => {
-                err.print_whole(&Line::new().text("nothing deleted"))?;
+                err.print_whole(&Line::new().text("nothing was deleted"))?;
                 return Ok(Exit::Nothing);
             }
             None => return Err(Failure::Unconfirmed),
@@ -88,9 +91,9 @@ pub(super) fn run(
     let n_sessions = deleted.sessions.len();
     let sessions = if n_sessions == 1 { "1 session".to_owned() } else { format!("{n_sessions} sessions") };
     let words = match (&deleted.operation, args.permanent) {
-        (None, true) => format!("{sessions} would be deleted for good; nothing was changed"),
+        (None, true) => format!("{sessions} would be deleted permanently; nothing was changed"),
         (None, false) => format!("{sessions} would be moved to the trash; nothing was changed"),
-        (Some(_), true) => format!("{sessions} deleted for good"),
+        (Some(_), true) => format!("{sessions} deleted permanently"),
         (Some(id), false) => {
             let them = noun(n_sessions, "it", "them");
             let program = surroundings.program();

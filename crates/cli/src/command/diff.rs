@@ -20,16 +20,18 @@ use crate::interrupt::on_interrupt;
 use crate::screen::{ACCENT, BAD, BOLD, DIM, Line, NAMED, PERSON, Screen, style_of};
 use crate::surroundings::Surroundings;
 
-/// Compare two branches, two forks or two sessions, entry by entry
+/// Compare two branches, forks or sessions, entry by entry
 ///
-/// A and B are each SESSION, SESSION:ENTRY or :ENTRY. A SESSION alone is the way to its leaf, SESSION:ENTRY the way to
-/// that entry, and :ENTRY the way to an entry of the session on the other side. So `diff @1:draft :@leaf` compares two
-/// branches of one session. A word that is a session as a whole is that session, whatever colons it has.
+/// A and B are each SESSION, SESSION:ENTRY or :ENTRY. SESSION means the path to its leaf, SESSION:ENTRY the path to
+/// that entry, and :ENTRY the path to an entry of the session on the other side. For example, `diff @1:draft :@leaf`
+/// compares two branches of one session. A word that names a session as a whole means that session, even if it contains
+/// colons.
 ///
-/// The common beginning is named and skipped. After it, entries belong together if they have the same id, else if they
-/// have the same role and text. `-` marks what only A has, `+` what only B has, `~` what was changed, line by line. The
-/// exit code is 0 if both are equal and 1 if they differ. Entries with different ids that say the same are equal; two
-/// with one id are equal only if everything else in them is.
+/// The common beginning is reported and skipped. After it, entries are matched by id, else by role and text. `-` marks
+/// entries that only A has, `+` entries that only B has, and `~` changed entries, line by line. Entries with different
+/// ids and the same text are equal; entries with the same id are equal only if everything else in them is.
+///
+/// Exits with 0 if both sides are equal, and with 1 if they differ.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   $ sessile diff @1 @3
@@ -50,10 +52,10 @@ pub(crate) struct DiffArgs {
 
     /// Print JSON: {left, right, common, equal, changes}
     ///
-    /// A side is {path, id, leafId?, entries}, the common beginning {entries, lastId?}. Changes are, in order, {change:
-    /// "same", entries}, {change: "left" or "right", id, type, role?, text}, and {change: "changed", leftId, rightId,
-    /// type, role?, hunks, fields}. A hunk is {leftLine, rightLine, lines} with the sign of each line before it; fields
-    /// are the names of all else that differs.
+    /// A side is {path, id, leafId?, entries}; the common beginning is {entries, lastId?}. Changes are, in order,
+    /// {change: "same", entries}, {change: "left" or "right", id, type, role?, text}, and {change: "changed", leftId,
+    /// rightId, type, role?, hunks, fields}. A hunk is {leftLine, rightLine, lines}; each line starts with its sign.
+    /// fields are the names of all other differences.
     #[arg(long)]
     json: bool,
 }
@@ -104,7 +106,7 @@ fn sides(surroundings: &Surroundings, left: &str, right: &str) -> Result<(Given,
     let of_other = |entry: &str, other: &Given| Given { session: other.session.clone(), entry: Some(entry.to_owned()) };
     match (left.strip_prefix(':'), right.strip_prefix(':')) {
         (Some(_), Some(_)) => {
-            let what = "neither A nor B names a SESSION; one of them may be :ENTRY, of the session of the other";
+            let what = "neither A nor B names a SESSION; at most one of them can be :ENTRY";
             Err(Failure::misuse(ErrorKind::MissingRequiredArgument, what))
         }
         (Some(entry), None) => {

@@ -17,13 +17,17 @@ use crate::progress::{Meter, Unit};
 use crate::screen::{BOLD, DIM, Line, NAMED, PLAIN, Screen, clean, columns};
 use crate::surroundings::{Surroundings, warn};
 
-/// Show what takes the space: images, tool output, extension data and so on
+/// Show disk usage by type: images, tool output, extension data and so on
 ///
-/// Of one SESSION if it is named, else of the sessions of this directory, of this repository, or of everything: by type
-/// for all of them, then the largest. The sizes are those of the files and add up to them exactly; copies in forks take
-/// space and are counted. Superseded compactions are those that a newer one on the current branch has replaced; "other" is
-/// ids, times, usage and entries of all other types. What is outside the context can be taken out by `sessile slim`; what
-/// rewrites have left beside sessions, by `sessile clean`.
+/// Covers one SESSION if given, else the sessions of this directory, of this repository with --repo, or of all
+/// directories with --all: first the totals by type, then the largest sessions.
+///
+/// The sizes are file sizes and add up exactly; copies in forks take space and are counted. Superseded compactions are
+/// those that a newer one on the current branch has replaced. "Other" is ids, times, usage and entries of all other
+/// types.
+///
+/// `sessile slim` can remove data outside the context; `sessile clean` removes files that rewrites have left beside
+/// sessions.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   $ sessile du @1
@@ -34,11 +38,11 @@ pub(crate) struct DuArgs {
     #[command(flatten)]
     session: SessionArg,
 
-    /// Look through the sessions of all directories
+    /// Include the sessions of all directories
     #[arg(long)]
     all: bool,
 
-    /// Look through the sessions of all worktrees of this repository
+    /// Include the sessions of all worktrees of this repository
     #[arg(long, conflicts_with = "all")]
     repo: bool,
 
@@ -46,16 +50,16 @@ pub(crate) struct DuArgs {
     #[arg(long, value_name = "BY", default_value = "size")]
     sort: SortArg,
 
-    /// Show at most N sessions, 0 for all; without it 10, and all as JSON
+    /// Show at most N sessions, 0 for all; by default 10, or all in JSON
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
 
     /// Print JSON: {size, sessions, types, outsideContext, groups}
     ///
-    /// A group, and the value for one SESSION, is {path, id, name?, cwd?, size, types, outsideContext}. Types are bytes by
-    /// name: images, toolOutput, toolCalls, thinking, text, summaries, supersededCompactions, extensionData, other and
-    /// damagedLines, which add up to size. outsideContext is how much of the images, tool output and extension data is
-    /// not part of the current context.
+    /// A group, and the value for one SESSION, is {path, id, name?, cwd?, size, types, outsideContext}. Types are bytes
+    /// by name: images, toolOutput, toolCalls, thinking, text, summaries, supersededCompactions, extensionData, other
+    /// and damagedLines; they add up to size. outsideContext is the bytes of images, tool output and extension data
+    /// that are not part of the current context.
     #[arg(long)]
     json: bool,
 }
@@ -73,11 +77,11 @@ enum SortArg {
     Custom,
     /// Text
     Text,
-    /// What is outside the context
+    /// Data outside the context
     Outside,
     /// The last activity
     Recent,
-    /// The name, or how the session begins
+    /// The name, or else the first message
     Name,
 }
 
@@ -105,7 +109,7 @@ pub(super) fn run(
 ) -> Result<Exit, Failure> {
     let is_one = args.session.session.is_some() || args.session.chosen.is_some() || args.session.newest;
     if is_one && (args.all || args.repo) {
-        let what = "a SESSION is looked through as a whole; --all and --repo go without one";
+        let what = "--all and --repo cannot be used with SESSION";
         return Err(Failure::misuse(ErrorKind::ArgumentConflict, what));
     }
     let meter = Meter::default();

@@ -14,9 +14,11 @@ use crate::surroundings::Surroundings;
 
 /// Change what the model sees of an entry
 ///
-/// The entry itself stays as it is: an edit is appended that puts other content in its place, or nothing. The entry
-/// must be on the active branch and be a message of the user, of the model, of a tool or of an extension. The last edit
-/// of an entry counts. Prints the id of the edit. @leaf is still the last entry that the tree shows, not the edit.
+/// The entry itself does not change: an edit is appended that replaces its content, or hides it. The last edit of an
+/// entry counts.
+///
+/// The entry must be on the active branch and be a user, assistant, tool or extension message. Prints the id of the
+/// edit. @leaf still means the last entry that the tree shows, not the edit.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   $ sessile edit-context @1 \"cause found\" \"(a long answer, cut)\"
@@ -31,23 +33,23 @@ pub(crate) struct EditContextArgs {
     #[arg(value_name = "ENTRY")]
     entry: Option<String>,
 
-    /// What the model sees instead; without it, standard input
+    /// The content that the model sees instead; standard input if omitted
     #[arg(value_name = "TEXT", conflicts_with_all = ["drop", "restore"])]
     text: Option<String>,
 
-    /// TEXT is JSON: a string, or an array of text and image blocks
+    /// Read TEXT as JSON: a string, or an array of text and image blocks
     #[arg(long, conflicts_with_all = ["drop", "restore"])]
     json_content: bool,
 
-    /// The model sees nothing of the entry
+    /// Hide the entry from the model
     #[arg(long, conflicts_with = "restore")]
     drop: bool,
 
-    /// The model sees the entry as it was written
+    /// Show the entry to the model as it was written
     #[arg(long)]
     restore: bool,
 
-    /// Tell what would be done, and change nothing
+    /// Show what would be done without changing anything
     #[arg(long)]
     dry_run: bool,
 
@@ -97,8 +99,8 @@ pub(super) fn run(
     }
     let sees = match (args.drop, args.restore) {
         (true, _) => "nothing of it",
-        (_, true) => "it as it was written",
-        _ => "something else in its place",
+        (_, true) => "its original content",
+        _ => "the replacement",
     };
     let does = if args.dry_run { "would see" } else { "sees" };
     let words = format!("entry {target}: the model {does} {sees}");
@@ -115,7 +117,7 @@ fn replacement(args: &EditContextArgs, text: Option<&str>) -> Result<Json, Failu
     if args.drop {
         return Ok(Json::null());
     }
-    let text = input::text(text, "what the model is to see")?;
+    let text = input::text(text, "the replacement text")?;
     let content = if args.json_content {
         let content = Json::parse(&text).map_err(|source| Failure::NotJson { source })?;
         if !matches!(content.raw().shape(), Shape::String | Shape::Array) {

@@ -13,17 +13,17 @@ use crate::screen::{DIM, Line, Screen, style_of};
 use crate::surroundings::{Surroundings, note_if_empty};
 use sessile_display::words::{Calls, entry_words};
 
-/// Print all entries of a session in the order of its file
+/// Print all entries of a session in file order
 ///
-/// Every branch is included; the header is not.
+/// Includes every branch, but not the header.
 #[derive(Debug, Args)]
 pub(crate) struct EntriesArgs {
     #[command(flatten)]
     session: SessionArg,
 
-    /// Print the whole records in damaged lines instead
+    /// Print the intact records in damaged lines instead
     ///
-    /// They are no entries: nobody sees them until `sessile repair` gives them lines of their own.
+    /// These are not entries: no command shows them until `sessile repair` gives them lines of their own.
     #[arg(long)]
     salvaged: bool,
 

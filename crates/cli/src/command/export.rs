@@ -12,39 +12,43 @@ use crate::measure::noun;
 use crate::screen::{Line, Screen};
 use crate::surroundings::Surroundings;
 
-/// Write a session down for somebody else
+/// Export a session as a session file, Markdown or JSON
 ///
-/// Prints the active branch, or with --all every branch. As jsonl it is what pi's /export writes: a session of its own,
-/// with the same id, the time of the export and entries that follow each other. As md it is a document to read, in
-/// which nothing of the session can act as HTML. As json it is one object of header, entries and leafId. Only jsonl keeps
-/// the bytes of the session, which could act on a terminal, so it is not written to one: name a file or use a pipe.
+/// Exports the active branch, or every branch with --all.
+///
+/// jsonl is what pi's /export writes: a session file with the same id, the time of the export, and the entries in
+/// sequence. md is a document to read; no text of the session can act as HTML in it. json is one object of header,
+/// entries and leafId.
+///
+/// Only jsonl keeps the raw bytes of the session, which could control a terminal, so it is never written to one: use -o
+/// or a pipe.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct ExportArgs {
     #[command(flatten)]
     session: SessionArg,
 
-    /// What to write
+    /// The format of the export
     #[arg(long, value_name = "FORMAT", default_value = "jsonl")]
     format: FormatArg,
 
-    /// Write every branch
+    /// Export every branch
     #[arg(long, conflicts_with = "branch")]
     all: bool,
 
-    /// Write the branch that ends at this entry instead of the active one
+    /// Export the branch that ends at this entry instead of the active one
     #[arg(long, value_name = "LEAF")]
     branch: Option<String>,
 
-    /// Write to this file, which must not exist yet, instead of standard output, which is also `-`
+    /// Write to this file, which must not exist yet; standard output if omitted or `-`
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
 
-    /// Let the file take the place of one that exists; never of a session
+    /// Replace the file if it exists; a session file is never replaced
     #[arg(long, requires = "output")]
     force: bool,
 
-    /// Say what would be written, and write nothing
+    /// Show what would be written without writing anything
     #[arg(long, requires = "output")]
     dry_run: bool,
 }

@@ -16,9 +16,9 @@ use crate::surroundings::Surroundings;
 
 /// Show which sessions were forked from which
 ///
-/// The whole family of a session: what it was forked from, what was forked from that, and what was forked from it, with
-/// how many entries each has in common with its parent. A parent is found by its path, else by the id in its name, else
-/// where `sessile move` has put it; one that is nowhere is shown as missing.
+/// Shows the whole family of a session: its ancestors and all their forks, each with the number of entries it shares
+/// with its parent. A parent is found by its path, else by the id in its file name, else where `sessile move` has put
+/// it; if it is not found, it is shown as missing.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   $ sessile family @1
@@ -57,7 +57,7 @@ pub(super) fn run(
         out.print(match &member.relative.who {
             Who::Missing(path) => {
                 let path = surroundings.short(&path.to_string_lossy());
-                line.styled(DIM, &format!("(not here: {path})"))
+                line.styled(DIM, &format!("(missing: {path})"))
             }
             Who::Listed(at) => {
                 let session = &sessions[*at];

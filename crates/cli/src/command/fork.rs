@@ -18,10 +18,12 @@ use crate::surroundings::Surroundings;
 
 /// Start a session from a part of another one
 ///
-/// The new session holds the path to ENTRY, byte for byte, with the labels on it, and names where it comes from. A
-/// message of the user is left out, to be written anew, as in pi; any other entry is the last one of the fork. Without
-/// ENTRY that is the leaf. Prints the path of the new session and nothing else on standard output, to be used at once:
-/// in lists a session is as old as its last message, so a fork is seldom the latest.
+/// The new session contains the path to ENTRY, byte for byte, with its labels, and names the original as its parent. If
+/// ENTRY is a user message, it is left out so that you can rewrite it, as in pi; any other entry becomes the last one
+/// of the fork. Without ENTRY, the fork ends with the leaf.
+///
+/// Prints only the path of the new session on standard output. Use that path: lists sort by the last message, so a fork
+/// is seldom @latest.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   $ sessile fork @1
@@ -32,11 +34,11 @@ pub(crate) struct ForkArgs {
     #[command(flatten)]
     session: SessionArg,
 
-    /// The entry; without one the leaf, or with --before the last message of the user
+    /// The entry; the leaf if omitted, or with --before the last user message
     #[arg(value_name = "ENTRY")]
     entry: Option<String>,
 
-    /// Choose the message to fork before on the screen; without SESSION, pick the session there first
+    /// Choose the message to fork before on the screen; without SESSION, pick one there first
     #[cfg(feature = "tui")]
     #[arg(short, long, conflicts_with_all = ["entry", "at", "before", "dry_run", "json"])]
     interactive: bool,
@@ -44,11 +46,11 @@ pub(crate) struct ForkArgs {
     #[arg(long, conflicts_with = "before")]
     at: bool,
 
-    /// End the fork before ENTRY, which must be a message of the user
+    /// End the fork before ENTRY, which must be a user message
     #[arg(long)]
     before: bool,
 
-    /// Tell what would be done, and write nothing
+    /// Show what would be done without writing anything
     #[arg(long)]
     dry_run: bool,
 
@@ -152,7 +154,7 @@ pub(super) fn report(
         return Ok(Exit::Done);
     }
     let Some(path) = path.filter(|_| !dry_run) else {
-        let words = format!("a session of {entries} would be made; nothing was written");
+        let words = format!("a session with {entries} would be created; nothing was written");
         out.print_whole(&Line::new().text(&words))?;
         return Ok(Exit::Done);
     };

@@ -8,10 +8,10 @@ use crate::definition;
 use crate::failure::Failure;
 use crate::screen::{ACCENT, BOLD, Line, Screen, wrapped};
 
-/// Explain a command, or the concepts behind all of them
+/// Explain a command, the concepts, or the environment variables
 ///
-/// `sessile help environment` tells which environment variables count. `sessile help concepts` is one page about what a session is: tree, leaf, path, branch, fork, compaction, label and
-/// context.
+/// `sessile help concepts` is one page about sessions: tree, leaf, path, branch, fork, compaction, label and context.
+/// `sessile help environment` lists the environment variables.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct HelpArgs {

@@ -14,11 +14,10 @@ use crate::failure::Failure;
 use crate::screen::{Line, Screen};
 use crate::surroundings::Surroundings;
 
-/// Take in session files from elsewhere
+/// Import session files
 ///
-/// Copies each file, byte for byte, to where the sessions of its working directory are. A session whose id is in the
-/// store already is refused, and then nothing is copied; --new-id imports it as a session of its own. Prints the path of
-/// each copy.
+/// Copies each file, byte for byte, to the sessions of its working directory, and prints the path of each copy. If the
+/// store already has a session with the same id, nothing is copied; use --new-id to import it as a separate session.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   $ sessile import backup.jsonl
@@ -29,15 +28,15 @@ pub(crate) struct ImportArgs {
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
-    /// Put them with the sessions of DIR, whatever their headers say
+    /// Import them as sessions of DIR instead of the directory in their headers
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
 
-    /// Give each session a new id, so that it can be imported beside the one that it is a copy of
+    /// Give each session a new id, so that it can be imported beside an existing copy
     #[arg(long)]
     new_id: bool,
 
-    /// Tell what would be done, and copy nothing
+    /// Show what would be done without copying anything
     #[arg(long)]
     dry_run: bool,
 

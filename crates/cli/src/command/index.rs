@@ -13,10 +13,10 @@ use crate::progress::{Meter, Unit};
 use crate::screen::{BOLD, DIM, Line, NAMED, Screen};
 use crate::surroundings::Surroundings;
 
-/// Show, make anew or remove what is kept to answer quickly
+/// Show, check, rebuild or remove the caches
 ///
-/// Lists, searches and large sessions are quick because what was once read is kept: in the catalogue, the text index and
-/// the outlines. All of it is made from the sessions, and may be removed at any time without changing an answer.
+/// Lists, searches and large sessions are fast because of caches: the catalogue, the text index and the outlines. All
+/// of them are built from the sessions. You can remove them at any time without changing any result.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:\n  $ sessile --sample index status\n  $ sessile index clear --dry-run")]
 #[command(args_conflicts_with_subcommands = true)]
@@ -24,31 +24,31 @@ pub(crate) struct IndexArgs {
     #[command(subcommand)]
     action: Option<Action>,
 
-    /// Print JSON: an object, as `index status` does
+    /// Print JSON: an object, like `index status`
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Show what is kept, how much of the sessions that covers, and what it takes
+    /// Show the caches, how many sessions they cover, and their size
     Status {
         /// Print JSON: an object
         #[arg(long)]
         json: bool,
     },
-    /// Compare it with the sessions, every byte of them, and drop what is wrong
+    /// Compare the caches with every byte of the sessions, and drop what is wrong
     ///
-    /// Other programs may change a large session in the middle, and only reading all of it shows that. Ends with 1 if
+    /// Other programs may change a large session in the middle, which only a full read can detect. Exits with 1 if
     /// something was wrong.
     Check {
         /// Print JSON: an object with an array of what was dropped
         #[arg(long)]
         json: bool,
     },
-    /// Make it anew from the sessions
+    /// Rebuild the caches from the sessions
     Rebuild {
-        /// Tell what would be done, and change nothing
+        /// Show what would be done without changing anything
         #[arg(long)]
         dry_run: bool,
 
@@ -56,9 +56,9 @@ enum Action {
         #[arg(long)]
         json: bool,
     },
-    /// Remove it
+    /// Remove the caches
     Clear {
-        /// Tell what would be done, and change nothing
+        /// Show what would be done without changing anything
         #[arg(long)]
         dry_run: bool,
 
@@ -80,7 +80,7 @@ pub(super) fn run(
         Action::Status { json } => print_status(surroundings, &before, json, out),
         Action::Check { json } => check(surroundings, json, out, err),
         Action::Rebuild { json: false, .. } | Action::Clear { json: false, .. } if before.root.is_none() => {
-            let whose = if surroundings.sample().is_some() { "the sample keeps" } else { "here are" };
+            let whose = if surroundings.sample().is_some() { "the sample has" } else { "there are" };
             out.print_whole(&Line::new().styled(NAMED, &format!("{whose} no caches; nothing was changed")))?;
             Ok(Exit::Done)
         }
@@ -126,13 +126,13 @@ fn check(surroundings: &Surroundings, json: bool, out: &mut Screen<'_>, err: &mu
         return Ok(exit);
     }
     for Dropped { cache, path, is_wrong } in &dropped {
-        let why = if *is_wrong { "was wrong" } else { "could not be proven" };
+        let why = if *is_wrong { "was wrong" } else { "could not be verified" };
         let path = surroundings.short(&path.to_string_lossy());
         out.print_whole(&Line::new().styled(DIM, cache).pad(NAME).text(&path).text(" ").styled(NAMED, why))?;
     }
     let words = match dropped.len() {
-        0 => "everything that is kept is right".to_owned(),
-        n_dropped => format!("{n_dropped} {} dropped, to be made again when needed", noun(n_dropped, "was", "were")),
+        0 => "all caches are correct".to_owned(),
+        n_dropped => format!("{n_dropped} dropped; dropped caches are rebuilt when needed"),
     };
     out.print_whole(&Line::new().styled(NAMED, &words))?;
     Ok(exit)
@@ -159,7 +159,7 @@ fn rebuild(surroundings: &Surroundings, err: &mut Screen<'_>) -> Result<Updated,
 
 fn say_busy(err: &mut Screen<'_>) -> Exit {
     // A message on standard error is optional; a failed write is ignored.
-    drop(err.print_whole(&Line::new().text("the index is being updated by somebody else")));
+    drop(err.print_whole(&Line::new().text("another process is updating the index")));
     Exit::Busy
 }
 
@@ -190,7 +190,7 @@ fn print_status(
         return Ok(Exit::Done);
     }
     let root = status.root.as_ref().map(|root| surroundings.short(&root.to_string_lossy()));
-    out.print_whole(&Line::new().styled(BOLD, root.as_deref().unwrap_or("nothing is kept here")))?;
+    out.print_whole(&Line::new().styled(BOLD, root.as_deref().unwrap_or("no caches")))?;
     for usage in &status.usages {
         out.print_whole(&usage_line(surroundings, usage))?;
     }
@@ -204,7 +204,7 @@ fn print_status(
     out.print_whole(&line("listed", format!("{}{}", status.n_listed, stale(status.n_listed))))?;
     let unread = match status.n_uncovered {
         0 => String::new(),
-        n_bytes => format!(" ({} to be read at each search)", size_words(n_bytes)),
+        n_bytes => format!(" ({} read at each search)", size_words(n_bytes)),
     };
     out.print_whole(&line("searchable", format!("{}{}{unread}", status.n_searchable, stale(status.n_searchable))))?;
     let (entries, segments) =
@@ -222,7 +222,7 @@ fn usage_line(surroundings: &Surroundings, usage: &Usage) -> Line {
         "catalogue" => "lists",
         "outlines" => "outlines",
         "text" => "text index",
-        _ => "what was seen",
+        _ => "file states",
     };
     let files = if usage.n_files == 1 { "file" } else { "files" };
     let line = Line::new().styled(DIM, what).pad(NAME).text(&format!("{} {files}", usage.n_files)).pad(NAME + 12);

@@ -15,17 +15,17 @@ use crate::measure::{noun, size_words};
 use crate::screen::{BAD, NAMED, PERSON, PLAIN, Screen};
 use crate::surroundings::Surroundings;
 
-/// Say everything about one session
+/// Show all details of one session
 ///
-/// What it is and where, what was said in it and what that took, how its tree looks and who its relatives are, how
-/// large its context is, who uses it, and whether its file is sound.
+/// Its identity and location, message counts and cost, the shape of its tree, its relatives, the size of its context,
+/// the programs that use it, and whether its file is intact.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct InfoArgs {
     #[command(flatten)]
     session: SessionArg,
 
-    /// Print JSON: a row as from list, and all the rest
+    /// Print JSON: the fields of `list --json`, and all further details
     #[arg(long)]
     json: bool,
 }
@@ -74,7 +74,7 @@ fn print(surroundings: &Surroundings, details: &SessionDetails, out: &mut Screen
         row("name", &name.to_str())?;
     }
     if info.is_archived {
-        row("archived", "yes, as a whole")?;
+        row("archived", "the whole session")?;
     }
     row("file", &surroundings.short(&info.path.to_string_lossy()))?;
     row("id", &info.id)?;
@@ -83,7 +83,7 @@ fn print(surroundings: &Surroundings, details: &SessionDetails, out: &mut Screen
     row("created", &format!("{created}, last active {}", clock.full(info.modified)))?;
     row("size", &format!("{}, version {}", size_words(info.size), details.version.unwrap_or(1.0)))?;
     if let Some(parent) = &info.parent_session_path {
-        let found = if details.parent.is_some() { "" } else { " (not there)" };
+        let found = if details.parent.is_some() { "" } else { " (missing)" };
         row("forked from", &format!("{}{found}", surroundings.short(parent)))?;
     }
     for child in &details.children {
@@ -120,15 +120,15 @@ fn print(surroundings: &Surroundings, details: &SessionDetails, out: &mut Screen
         row("in use", &user.to_string())?;
     }
     if details.is_guarded {
-        row("guard", "holds entries that were written a moment ago")?;
+        row("guard", "holds recently written entries")?;
     }
     let n_findings = details.report.findings.iter().filter(|finding| finding.counts()).count();
     let (style, words) = match n_findings {
-        0 => (PERSON, "nothing wrong".to_owned()),
-        1 => (BAD, "1 finding; `sessile verify` tells which".to_owned()),
-        _ => (BAD, format!("{n_findings} findings; `sessile verify` tells which")),
+        0 => (PERSON, "no problems found".to_owned()),
+        1 => (BAD, "1 finding; `sessile verify` shows it".to_owned()),
+        _ => (BAD, format!("{n_findings} findings; `sessile verify` shows them")),
     };
-    Ok(styled_fact(out, "file is", style, &words)?)
+    Ok(styled_fact(out, "check", style, &words)?)
 }
 
 fn directory_words(surroundings: &Surroundings, details: &SessionDetails) -> String {
@@ -136,7 +136,7 @@ fn directory_words(surroundings: &Surroundings, details: &SessionDetails) -> Str
     match (&details.project, &details.git_branch) {
         (ProjectPlace::Repository(_), Some(branch)) => format!("{cwd}, in a repository on {branch}"),
         (ProjectPlace::Repository(_), None) => format!("{cwd}, in a repository"),
-        (ProjectPlace::Missing(_), _) => format!("{cwd} (not there)"),
+        (ProjectPlace::Missing(_), _) => format!("{cwd} (missing)"),
         (ProjectPlace::Unknown, _) => "unknown".to_owned(),
         (ProjectPlace::Directory(_), _) => cwd,
     }
@@ -148,7 +148,7 @@ fn entries_words(details: &SessionDetails) -> String {
     let roles = roles.map(|(role, word)| format!("{} {word}", facts.messages.of(role)));
     let n_messages = facts.messages.total();
     let messages = noun(n_messages, "message", "messages");
-    format!("{}, of which {n_messages} {messages}: {}", facts.entries, roles.join(", "))
+    format!("{}, including {n_messages} {messages}: {}", facts.entries, roles.join(", "))
 }
 
 fn tree_words(details: &SessionDetails) -> String {
@@ -161,7 +161,7 @@ fn tree_words(details: &SessionDetails) -> String {
         count => format!(", {count} compactions"),
     };
     format!(
-        "{branches}, leaf {leaf} behind {} {}{compactions}",
+        "{branches}, {} {} on the path to leaf {leaf}{compactions}",
         shape.active_path,
         noun(shape.active_path, "entry", "entries")
     )

@@ -12,12 +12,14 @@ use crate::failure::Failure;
 use crate::screen::{ACCENT, DIM, Line, NAMED, Screen};
 use crate::surroundings::Surroundings;
 
-/// Label an entry, or print its label, or list all labels
+/// Label an entry, print its label, or list all labels
 ///
-/// The label is appended to the session as an entry, as in pi. @leaf means the last entry that `sessile tree` shows, so
-/// neither a label nor a name that was added last. `sessile undo` takes the label back. Exits with 1 if a label is asked
-/// for and there is none. With --json, the label of an entry is an object {entryId, label?}, a change {dryRun?, changed, change,
-/// entryId?, operation?, original?}, and a list an array of {entryId, label, timestamp?}.
+/// The label is appended to the session as an entry, as in pi. `sessile undo` reverts the change. @leaf means the last
+/// entry that `sessile tree` shows, not a label or a name that was added after it. Exits with 1 if there is no label to
+/// print.
+///
+/// With --json, the label of an entry is an object {entryId, label?}, a change {dryRun?, changed, change, entryId?,
+/// operation?, original?}, and a list an array of {entryId, label, timestamp?}.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   $ sessile label @1 @root \"where it began\"
@@ -32,11 +34,11 @@ pub(crate) struct LabelArgs {
     #[arg(value_name = "ENTRY")]
     entry: Option<String>,
 
-    /// Its new label; without one, its label is printed
+    /// The new label; if omitted, the current label is printed
     #[arg(value_name = "LABEL")]
     label: Option<String>,
 
-    /// Take its label away
+    /// Remove the label
     #[arg(long, conflicts_with = "label")]
     clear: bool,
 
@@ -44,7 +46,7 @@ pub(crate) struct LabelArgs {
     #[arg(long, conflicts_with_all = ["entry", "label", "clear", "dry_run"])]
     list: bool,
 
-    /// Tell what would be done, and change nothing
+    /// Show what would be done without changing anything
     #[arg(long)]
     dry_run: bool,
 
@@ -124,7 +126,7 @@ pub(super) fn annotated(session: &SessionManager, entry: &EntryId) -> Result<Opt
 }
 
 fn hint(entry: &EntryId, what: &str, target: &EntryId) -> Line {
-    let words = format!(" {entry} is itself the {what} of {target}, and the leaf if it was added last");
+    let words = format!(" {entry} is itself the {what} of {target}; @leaf may refer to it if it was added last");
     Line::new().styled(ACCENT, "hint:").text(&words)
 }
 
@@ -151,11 +153,11 @@ fn words(done: &Annotated, dry_run: bool) -> String {
     let Step::Label { entry, before, after, .. } = &done.step else { return String::new() };
     let would = if dry_run { "would be " } else { "" };
     match (done.is_change, before, after) {
-        (false, _, Some(label)) => format!("{entry} has the label {label:?} already"),
+        (false, _, Some(label)) => format!("{entry} already has the label {label:?}"),
         (false, _, None) => format!("{entry} has no label"),
         (true, _, Some(label)) => format!("{entry} {would}labelled {label:?}"),
         (true, before, None) => {
-            format!("the label {:?} of {entry} {would}taken away", before.as_deref().unwrap_or_default())
+            format!("the label {:?} of {entry} {would}removed", before.as_deref().unwrap_or_default())
         }
     }
 }

@@ -20,17 +20,18 @@ use crate::surroundings::Surroundings;
 use crate::table::{self, Column, Row};
 use crate::template::{Filling, Template};
 
-/// List sessions, the most recently active first
+/// List sessions, most recently active first
 ///
-/// Each has a place, @1, @2 and so on, by which later commands know it. The settings list.columns, list.sort and
-/// list.limit count for people, never for JSON or --format. Lines are cut to the width of a terminal, or to COLUMNS if
-/// that is set, and never in a file or a pipe.
+/// Each session gets a list position, @1, @2 and so on, which later commands accept as SESSION.
 ///
-/// Files that hold the same session, such as a sync conflict or a backup, have "copy" in brackets before their title, all
-/// but the original: the one with the name and the directory that pi gave it. In JSON they have copyOf, the path of the
-/// original.
+/// The settings list.columns, list.sort and list.limit apply to the table only, never to JSON or --format. On a
+/// terminal, lines are cut to its width, or to COLUMNS if that is set; in a file or a pipe they are never cut.
 ///
-/// Sessions that `sessile archive` has archived are left out; a line on standard error says how many. In JSON, an archived
+/// If several files hold the same session (for example a sync conflict or a backup), all but the original have "copy"
+/// in brackets before their title. The original is the one with the name and the directory that pi gave it. In JSON,
+/// copies have copyOf, the path of the original.
+///
+/// Sessions archived by `sessile archive` are left out; a line on standard error shows how many. In JSON, an archived
 /// session has archived, which is true.
 #[derive(Debug, Default, Args)]
 #[command(after_long_help = EXAMPLES)]
@@ -38,14 +39,15 @@ use crate::template::{Filling, Template};
 pub(crate) struct ListArgs {
     /// List only sessions with each of these words in their name, first message or directory
     ///
-    /// A word may be any part of them, and case does not matter. The beginning of an id is found too. What was said
-    /// after the first message is found by `sessile search`.
+    /// A word matches anywhere in them, and case does not matter. The beginning of an id also matches. To search later
+    /// messages, use `sessile search`.
     #[arg(value_name = "QUERY")]
     query: Vec<String>,
 
     /// List the sessions of all directories
     ///
-    /// With --session-dir, those in that directory whatever directory they belong to. The sample is always listed as a whole.
+    /// With --session-dir: list all sessions in that directory, whatever their working directory. The sample is always
+    /// listed as a whole.
     #[arg(long)]
     all: bool,
 
@@ -53,7 +55,7 @@ pub(crate) struct ListArgs {
     #[arg(long, conflicts_with = "all")]
     repo: bool,
 
-    /// Draw which session was forked from which, the family with the first of the list first
+    /// Draw families of forks as trees, in the order of their first session in the list
     #[arg(long, conflicts_with_all = ["json", "jsonl"])]
     tree: bool,
 
@@ -61,7 +63,7 @@ pub(crate) struct ListArgs {
     #[arg(long)]
     named: bool,
 
-    /// List only sessions that are archived, which are left out otherwise
+    /// List only archived sessions
     #[arg(long)]
     archived: bool,
 
@@ -69,7 +71,7 @@ pub(crate) struct ListArgs {
     #[arg(skip)]
     everything: bool,
 
-    /// Show, hide or list only sessions that were forked from others
+    /// Show or hide sessions that were forked from others, or list only those
     #[arg(long, value_name = "WHAT", default_value = "show")]
     children: ChildrenArg,
 
@@ -80,7 +82,7 @@ pub(crate) struct ListArgs {
     #[arg(long, value_name = "BY")]
     sort: Option<SortArg>,
 
-    /// List at most N sessions; 0 for all
+    /// List at most N sessions, 0 for all
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
 
@@ -88,16 +90,18 @@ pub(crate) struct ListArgs {
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',', conflicts_with_all = ["json", "jsonl"])]
     columns: Vec<Column>,
 
-    /// Print a line for each session as this says: a template such as '{id}\t{title}', or tsv
+    /// Print one line per session in this format: a template such as '{id}\t{title}', or tsv
     ///
     /// Fields: {id}, {title} (the name, else the first message), {cwd}, {created} and {modified} (ISO 8601, UTC),
     /// {messages}, {tokens}, {cost} (in dollars), {size} (in bytes), {path}, {name}, {parent} (the path of the session
-    /// it was forked from), {original} (the path of the file that this one is a copy of), {first} (the first message), {place} (@1, @2 and so on), {archived} (true for an archived session). What
-    /// is not known is empty. \t, \n, \r, \0 and \\ are what they are elsewhere, {{ and }} are braces. A newline ends
-    /// each line unless the template ends with one or with \0. White space in a value becomes spaces, and
-    /// control characters become visible; --json has values as they are.
+    /// it was forked from), {original} (the path of the file that this one is a copy of), {first} (the first message),
+    /// {place} (@1, @2 and so on), {archived} (true for an archived session). Unknown values are empty.
     ///
-    /// tsv is the fields from id to original, in this order, with tabs between them and without a heading. Later
+    /// The escapes \t, \n, \r, \0 and \\ have their usual meaning; {{ and }} stand for braces. Each line ends with a
+    /// newline, unless the template ends with one or with \0. Whitespace in a value becomes spaces, and control
+    /// characters become visible; --json prints values unchanged.
+    ///
+    /// tsv prints the fields from id to original, in this order, separated by tabs and without a heading. Later
     /// versions may add columns at the end.
     #[arg(long = "format", value_name = "FORMAT", value_parser = Template::parse)]
     #[arg(conflicts_with_all = ["json", "jsonl", "columns", "paths", "tree", "text"])]
@@ -286,8 +290,8 @@ pub(super) fn say_archived(args: &ListArgs, n_archived: usize, err: &mut Screen<
     };
     let told = match n_archived {
         0 => return,
-        1 => format!("1 archived session is left out (`list{scope} --archived`)"),
-        n => format!("{n} archived sessions are left out (`list{scope} --archived`)"),
+        1 => format!("1 archived session is hidden (`list{scope} --archived` shows it)"),
+        n => format!("{n} archived sessions are hidden (`list{scope} --archived` shows them)"),
     };
     // A message on standard error is optional; a failed write is ignored.
     drop(err.print_whole(&Line::new().styled(DIM, &told)));
@@ -298,8 +302,8 @@ fn say_skipped(surroundings: &Surroundings, args: &ListArgs, n_skipped: usize) -
     let all = if args.all || args.repo { " --all" } else { "" };
     let command = format!("`sessile list --damaged{all}{}`", surroundings.given_dir_words());
     Line::new().text(&match n_skipped {
-        1 => format!("1 file could not be read as a session; {command} says why and what `sessile repair` would do"),
-        n => format!("{n} files could not be read as sessions; {command} says why and what `sessile repair` would do"),
+        1 => format!("1 file could not be read as a session; {command} shows why and what `sessile repair` would do"),
+        n => format!("{n} files could not be read as sessions; {command} shows why and what `sessile repair` would do"),
     })
 }
 
@@ -329,7 +333,7 @@ fn list_damaged(
             out.print_whole(&Line::new().text("  ").styled(PERSON, "repair ").text(&file.repair))?;
         }
         if skipped.is_empty() {
-            drop(err.print_whole(&Line::new().text("every file can be read")));
+            drop(err.print_whole(&Line::new().text("all files can be read")));
         }
     }
     Ok(if skipped.is_empty() { Exit::Nothing } else { Exit::Done })
@@ -428,7 +432,7 @@ fn drawn<'r>(
                     }))
                 }
                 (None, Who::Missing(path)) => {
-                    Some(Row::absent(format!("(not here: {})", surroundings.short(&path.to_string_lossy()))))
+                    Some(Row::absent(format!("(missing: {})", surroundings.short(&path.to_string_lossy()))))
                 }
             };
             drawn.extend(row.map(|row| Row { before, ..row }));
@@ -512,13 +516,13 @@ pub(super) fn say_empty_store(surroundings: &Surroundings, err: &mut Screen<'_>)
         (
             "pi",
             &*format!(
-                "starts one in the project you are in; its file goes to {}",
+                "starts one in the current project and stores it in {}",
                 surroundings.short(&dir.to_string_lossy())
             ),
         ),
         ("sessile new", "starts an empty one for this directory"),
-        ("sessile import FILE", "copies one from elsewhere"),
-        ("sessile --sample", "shows a made-up store to try everything on"),
+        ("sessile import FILE", "imports a session file"),
+        ("sessile --sample", "shows a made-up store to try things on"),
     ] {
         err.print_whole(&Line::new().text("  ").styled(BOLD, command).pad(24).text(what))?;
     }
@@ -538,22 +542,22 @@ pub(super) fn say_no_sessions(
     let (what, hint) = match dir {
         Some(dir) if !surroundings.is_directory(&dir) => (
             format!("there is no directory {}", dir.display()),
-            format!("`sessile {command} --all` is about all sessions of pi's own store"),
+            format!("use `sessile {command} --all` for all sessions of pi's own store"),
         ),
         Some(dir) if surroundings.sessions.is_store_root(&dir) => {
-            let what = format!("no sessions in {}, but in the directories below it", dir.display());
+            let what = format!("no sessions in {} itself, only in its subdirectories", dir.display());
             (what, root_hint(surroundings, command, &dir))
         }
         Some(dir) if is_wide => (format!("no sessions in {}", dir.display()), String::new()),
         Some(dir) => (
             format!("no sessions for {cwd} in {}", dir.display()),
-            format!("add --all to {command} those of other directories as well"),
+            format!("add --all to include the sessions of other directories"),
         ),
         None if is_wide && !is_sample => return say_empty_store(surroundings, err),
         None if is_sample => ("no sessions found".to_owned(), String::new()),
         None => (
             format!("no sessions for {cwd}"),
-            format!("`sessile {command} --all` is about all directories, `sessile --sample` shows a made-up store"),
+            format!("use `sessile {command} --all` for all directories, or `sessile --sample` to see a made-up store"),
         ),
     };
     err.print_whole(&Line::new().text(&what))?;
@@ -568,12 +572,12 @@ fn root_hint(surroundings: &Surroundings, command: &str, dir: &Path) -> String {
     let dir = surroundings.directory(Some(dir));
     let is_own = dir == sessile::sessions_root(surroundings.own_environment());
     match dir.parent().filter(|_| dir.file_name().is_some_and(|name| name == "sessions")) {
-        _ if is_own => format!("this is the root of your store: `sessile {command} --all` without --session-dir"),
+        _ if is_own => format!("this is the root of your store: use `sessile {command} --all` without --session-dir"),
         Some(parent) => {
             let parent = parent.display();
-            format!("this is the root of a store: `PI_CODING_AGENT_DIR={parent} sessile {command} --all`")
+            format!("this is the root of a store: use `PI_CODING_AGENT_DIR={parent} sessile {command} --all`")
         }
-        None => "this is the root of a store: give one of the directories in it".to_owned(),
+        None => "this is the root of a store: use one of its subdirectories".to_owned(),
     }
 }
 

@@ -10,15 +10,15 @@ use crate::screen::Screen;
 use crate::surroundings::{Surroundings, note_if_empty};
 use crate::{Exit, transcript};
 
-/// Print the messages of a session as a model would get them
+/// Print the messages of a session as sent to a model
 ///
-/// Like `context`, but with shell output, summaries and messages of extensions turned into messages of the user.
+/// Like `context`, but shell output, summaries and extension messages are converted to user messages.
 #[derive(Debug, Args)]
 pub(crate) struct LlmArgs {
     #[command(flatten)]
     session: SessionArg,
 
-    /// The entry at which the conversation stands, as for `context`
+    /// The entry that the conversation ends with, as for `context`
     #[arg(value_name = "ENTRY")]
     entry: Option<String>,
 

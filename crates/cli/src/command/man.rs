@@ -14,15 +14,15 @@ use crate::surroundings::Surroundings;
 
 /// Print the manual page, or write those of all commands
 ///
-/// Without --dir this prints the page of sessile itself, as man reads it.
+/// Without --dir, prints the page of sessile itself in the format of man.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct ManArgs {
-    /// Write the pages of all commands into this directory, which is made if need be
+    /// Write the pages of all commands to this directory, which is created if necessary
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     dir: Option<PathBuf>,
 
-    /// Say what would be written, and write nothing
+    /// Show what would be written without writing anything
     #[arg(long, requires = "dir")]
     dry_run: bool,
 }
@@ -46,7 +46,7 @@ pub(super) fn run(surroundings: &Surroundings, args: &ManArgs, out: &mut Screen<
         }
     }
     let verb = if args.dry_run { "would write" } else { "wrote" };
-    let what = format!("{verb} {} pages into {}", pages.len(), surroundings.short(&dir.to_string_lossy()));
+    let what = format!("{verb} {} pages to {}", pages.len(), surroundings.short(&dir.to_string_lossy()));
     out.print_whole(&Line::new().text(&what))?;
     Ok(Exit::Done)
 }

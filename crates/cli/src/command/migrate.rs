@@ -14,10 +14,10 @@ use crate::interrupt::on_interrupt;
 use crate::screen::{Line, Screen};
 use crate::surroundings::Surroundings;
 
-/// Bring sessions of older versions to the current one
+/// Migrate old sessions to the current version
 ///
-/// Files of version 1 and 2 are brought to version 3, as the first append would do it. The original is kept beside the
-/// file, as NAME.jsonl.orig-TIME. Sessions of the current version are not touched; exits with 1 if there are no others.
+/// Migrates files of version 1 and 2 to version 3, as the first append would. The original is kept beside the file, as
+/// NAME.jsonl.orig-TIME. Sessions of the current version are not touched. Exits with 1 if there is nothing to migrate.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   $ sessile migrate @1
@@ -26,11 +26,11 @@ pub(crate) struct MigrateArgs {
     #[command(flatten)]
     session: SessionArg,
 
-    /// Do it to the sessions of all directories
+    /// Migrate the sessions of all directories
     #[arg(long, conflicts_with_all = ["session", "chosen", "continue"])]
     all: bool,
 
-    /// Tell what would be done, and change nothing
+    /// Show what would be done without changing anything
     #[arg(long)]
     dry_run: bool,
 
@@ -119,7 +119,7 @@ fn print(
         done.iter().try_for_each(|migrated| list.push(to_json(migrated).raw()))?;
         return Ok(list.finish()?);
     }
-    let verb = if args.dry_run { "would be brought" } else { "brought" };
+    let verb = if args.dry_run { "would be migrated" } else { "migrated" };
     for migrated in done {
         let path = surroundings.short(&migrated.path.to_string_lossy());
         let kept = migrated.original.as_ref().map(|original| surroundings.short(&original.to_string_lossy()));

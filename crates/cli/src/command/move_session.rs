@@ -12,12 +12,13 @@ use crate::failure::Failure;
 use crate::screen::{DIM, Line, Screen};
 use crate::surroundings::{Surroundings, warn};
 
-/// Give sessions another working directory, because a project has moved
+/// Move sessions to another working directory, for example after a project has moved
 ///
-/// The header of each session names the new directory, and its file goes to that directory's sessions; no other byte
-/// changes, and the original is kept where it was, as NAME.jsonl.orig-TIME. With --from, all sessions of a directory
-/// and of those below it. `sessile undo` moves them back. A session that another program uses is not moved (exit 4;
-/// `sessile delete --help` says what counts), unless --force is given. Exits with 1 if there is nothing to move.
+/// The header of each session gets the new directory, and its file moves to the sessions of that directory; no other
+/// byte changes. The original is kept where it was, as NAME.jsonl.orig-TIME. `sessile undo` moves the sessions back.
+///
+/// A session that another program uses is not moved (exit 4), unless --force is given; `sessile delete --help` explains
+/// what counts as use. Exits with 1 if there is nothing to move.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   $ sessile move --from /home/u/src/tidepool --to /home/u/src/tides --dry-run
@@ -26,7 +27,7 @@ pub(crate) struct MoveArgs {
     #[command(flatten)]
     session: SessionArg,
 
-    /// Move all sessions of this directory and of those below it
+    /// Move all sessions of this directory and its subdirectories
     #[arg(long, value_name = "DIR", conflicts_with_all = ["session", "chosen", "continue"])]
     from: Option<PathBuf>,
 
@@ -34,11 +35,11 @@ pub(crate) struct MoveArgs {
     #[arg(long, value_name = "DIR")]
     to: PathBuf,
 
-    /// Move them although other programs use them
+    /// Move them even if other programs use them
     #[arg(long)]
     force: bool,
 
-    /// Tell what would be done, and change nothing
+    /// Show what would be done without changing anything
     #[arg(long)]
     dry_run: bool,
 
@@ -93,7 +94,7 @@ fn print(
         number => format!("{number} sessions"),
     };
     let words = match &moved.operation {
-        Some(id) => format!("{sessions} moved; `{} undo {id}` moves back", surroundings.program()),
+        Some(id) => format!("{sessions} moved; `{} undo {id}` reverts this", surroundings.program()),
         None => format!("{sessions} would be moved; nothing was changed"),
     };
     Ok(out.print_whole(&Line::new().text(&words))?)

@@ -13,8 +13,8 @@ use crate::surroundings::Surroundings;
 
 /// Name a session, or print its name
 ///
-/// The name is appended to the session as pi does it; the old one stays in the file. `sessile undo` takes it back.
-/// Exits with 1 if a name is asked for and there is none.
+/// The name is appended to the session, as in pi; the old one stays in the file. `sessile undo` reverts the change.
+/// Exits with 1 if there is no name to print.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   $ sessile name @1 \"Clocks go back\"
@@ -24,15 +24,15 @@ pub(crate) struct NameArgs {
     #[command(flatten)]
     session: SessionArg,
 
-    /// Its new name; without one, its name is printed
+    /// The new name; if omitted, the current name is printed
     #[arg(value_name = "NAME")]
     name: Option<String>,
 
-    /// Take its name away
+    /// Remove the name
     #[arg(long, conflicts_with = "name")]
     clear: bool,
 
-    /// Tell what would be done, and change nothing
+    /// Show what would be done without changing anything
     #[arg(long)]
     dry_run: bool,
 
@@ -81,7 +81,7 @@ fn show(
     } else if let Some(name) = &name {
         out.print_whole(&Line::new().text(name))?;
     } else {
-        err.print_whole(&Line::new().text("this session has no name"))?;
+        err.print_whole(&Line::new().text("the session has no name"))?;
     }
     Ok(if name.is_some() { Exit::Done } else { Exit::Nothing })
 }
@@ -90,10 +90,10 @@ fn words(done: &Annotated, dry_run: bool) -> String {
     let Step::Name { before, after, .. } = &done.step else { return String::new() };
     let would = if dry_run { "would be " } else { "" };
     match (done.is_change, before, after) {
-        (false, _, Some(name)) => format!("it is called {name:?} already"),
-        (false, _, None) => "it has no name".to_owned(),
+        (false, _, Some(name)) => format!("the session is already named {name:?}"),
+        (false, _, None) => "the session has no name".to_owned(),
         (true, Some(before), Some(after)) => format!("{would}renamed from {before:?} to {after:?}"),
         (true, None, Some(after)) => format!("{would}named {after:?}"),
-        (true, before, None) => format!("the name {:?} {would}taken away", before.as_deref().unwrap_or_default()),
+        (true, before, None) => format!("the name {:?} {would}removed", before.as_deref().unwrap_or_default()),
     }
 }

@@ -14,19 +14,19 @@ use crate::surroundings::{Surroundings, warn};
 
 /// Start a session
 ///
-/// Makes a session of this directory and prints its path, and nothing else on standard output. The file is there at once, and pi goes on in it with
-/// `pi --session PATH`. The options are those of pi.
+/// Creates a session for this directory and prints its path, and nothing else, on standard output. The file exists at
+/// once; `pi --session PATH` continues in it. The options are the same as in pi.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   $ sessile new
   $ sessile new --name \"Tide tables\" --cwd /home/u/src/tidepool
   $ sessile new --fork @1 --json")]
 pub(crate) struct NewArgs {
-    /// Copy this session, all branches of it
+    /// Copy this session with all its branches
     #[arg(long, value_name = "SESSION", conflicts_with = "no_session")]
     fork: Option<PathBuf>,
 
-    /// Use this id; a session of this directory that has it is gone on with
+    /// Use this id; if a session of this directory has it, continue that session
     #[arg(long, value_name = "ID")]
     session_id: Option<String>,
 
@@ -34,15 +34,15 @@ pub(crate) struct NewArgs {
     #[arg(short, long, value_name = "NAME", allow_hyphen_values = true)]
     name: Option<String>,
 
-    /// Keep the session in memory: nothing is written, and only its id is printed
+    /// Keep the session in memory: write nothing and print only its id
     #[arg(long)]
     no_session: bool,
 
-    /// The working directory of the session, if not this one
+    /// Use DIR as the working directory of the session instead of this one
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
 
-    /// Tell what would be done, and write nothing
+    /// Show what would be done without writing anything
     #[arg(long)]
     dry_run: bool,
 
@@ -92,9 +92,12 @@ pub(super) fn run(
         warn(err, &format!("{} does not exist", begun.session.cwd().display()))?;
     }
     if begun.is_new && args.session_id.is_some() && args.fork.is_none() && !args.no_session {
-        warn(err, &format!("no session here had the id {}, so it is a new one", begun.session.session_id()))?;
+        warn(
+            err,
+            &format!("no session of this directory has the id {}; started a new one", begun.session.session_id()),
+        )?;
     } else if !begun.is_new {
-        err.print_whole(&Line::new().text("it was there already"))?;
+        err.print_whole(&Line::new().text("the session existed already"))?;
     }
     Ok(Exit::Done)
 }
@@ -134,11 +137,11 @@ fn preview(
     }
     let name = name.map(|name| format!(", named {name:?}")).unwrap_or_default();
     let words = if let Some(path) = &there {
-        format!("{} is there and would be gone on with{name}", surroundings.short(&path.to_string_lossy()))
+        format!("{} exists and would be continued{name}", surroundings.short(&path.to_string_lossy()))
     } else {
         let (cwd, directory) =
             (surroundings.short(&cwd.to_string_lossy()), surroundings.short(&directory.to_string_lossy()));
-        format!("a session of {cwd}{name} would be started in {directory}")
+        format!("a session for {cwd}{name} would be started in {directory}")
     };
     out.print_whole(&Line::new().text(&words).text("; nothing was written"))?;
     Ok(Exit::Done)

@@ -24,7 +24,7 @@ pub(super) fn run(surroundings: &Surroundings, out: &mut Screen<'_>, err: &mut S
         return Ok(Exit::Done);
     }
     let cwd = surroundings.short(&surroundings.cwd().to_string_lossy());
-    out.print(Line::new().text("No sessions for ").text(&cwd).text(" yet. This is what some could look like:"))?;
+    out.print(Line::new().text("No sessions for ").text(&cwd).text(" yet. This is what sessions look like:"))?;
     out.blank()?;
     demonstrate(&surroundings.with_sample()?, out, err)
 }
@@ -37,7 +37,7 @@ fn demonstrate(sample: &Surroundings, out: &mut Screen<'_>, err: &mut Screen<'_>
     list::print_table(sample, &ListArgs::default(), &listed, out)?;
     out.blank()?;
     let place = listed.sessions.iter().position(|session| session.path == store.richest).unwrap_or_default() + 1;
-    heading(out, &format!("the tree of @{place}; • leads to its end; a [label] stands before its entry"))?;
+    heading(out, &format!("the tree of @{place}; • marks the path to its leaf; a [label] precedes its entry"))?;
     let session = sample.sessions.open_existing(&store.richest)?;
     tree::draw(&session, &Choice::usual(), &Clock::new(sample), out)?;
     out.blank()?;
@@ -50,7 +50,7 @@ fn demonstrate(sample: &Surroundings, out: &mut Screen<'_>, err: &mut Screen<'_>
 const SUGGESTIONS: [(&str, &str); 3] = [
     ("sessile --sample context @1", "what the model sees"),
     ("sessile --sample tree @1 --all", "every entry"),
-    ("sessile list --all", "your own sessions, everywhere"),
+    ("sessile list --all", "your own sessions in all directories"),
 ];
 
 fn heading(out: &mut Screen<'_>, text: &str) -> io::Result<()> {

@@ -13,14 +13,17 @@ use crate::screen::{ACCENT, DIM, Line, NAMED, PLAIN, Screen};
 use crate::surroundings::Surroundings;
 use crate::table::age;
 
-/// Move sessions that nobody uses any more to the trash
+/// Move unused sessions to the trash
 ///
-/// Of the sessions of this directory, as in a list, or of more with --repo and --all. Says which; with --apply it does
-/// it. What counts is when any session of a family was last used, that is a
-/// session and all that was forked from it, wherever they are. Sessions with a name or with labels stay unless told otherwise, and of
-/// those chosen by size or number alone, families used in the last seven days. What was pruned is written down in
-/// prune.jsonl in the state directory, and `sessile undo` brings it back. The disk has its room back when the trash is
-/// emptied. Exits with 1 if there is nothing to prune.
+/// Without --apply, only shows which sessions would be moved. Covers the sessions of this directory, or more with
+/// --repo and --all. Exits with 1 if there is nothing to prune.
+///
+/// The age of a session is that of its family: the last use of any session in it, wherever that is. A family is a
+/// session and all its forks. Sessions with a name or labels are kept, unless --named or --labelled is given. If
+/// sessions are selected only by size or number, families used in the last seven days are kept too.
+///
+/// Pruned sessions are logged in prune.jsonl in the state directory, and `sessile undo` brings them back. Disk space is
+/// freed when the trash is emptied.
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("criterion").required(true).multiple(true).args(["older_than", "larger_than", "keep"])))]
 #[command(after_long_help = "Examples:
@@ -29,43 +32,43 @@ use crate::table::age;
   $ sessile prune --older-than 1d --keep 2 --named")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct PruneArgs {
-    /// Sessions of families that nobody used for so long, such as 90d, 12h, 2w, 3mo, 1y
+    /// Prune sessions of families that were not used for this long, e.g. 90d, 12h, 2w, 3mo, 1y
     #[arg(long, value_name = "AGE", value_parser = duration_ms)]
     older_than: Option<i64>,
 
-    /// Sessions larger than this, such as 100M or 4G
+    /// Prune sessions larger than this, e.g. 100M or 4G
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     larger_than: Option<u64>,
 
-    /// Spare the N families that were used last, of those with a session among them
+    /// Keep the N most recently used of the families that have a session in scope
     #[arg(long, value_name = "N")]
     keep: Option<usize>,
 
-    /// Sessions with a name too
+    /// Include sessions with a name
     #[arg(long)]
     named: bool,
 
-    /// Sessions with labels too
+    /// Include sessions with labels
     #[arg(long)]
     labelled: bool,
 
-    /// Sessions of all directories
+    /// Include the sessions of all directories
     #[arg(long)]
     all: bool,
 
-    /// Sessions of all worktrees of this repository
+    /// Include the sessions of all worktrees of this repository
     #[arg(long, conflicts_with = "all")]
     repo: bool,
 
-    /// Sessions of DIR instead of this directory
+    /// Use the sessions of DIR instead of this directory
     #[arg(long, value_name = "DIR", conflicts_with_all = ["all", "repo"])]
     cwd: Option<PathBuf>,
 
-    /// Do it
+    /// Make the changes
     #[arg(long)]
     apply: bool,
 
-    /// Tell what would be done, which is what happens without --apply
+    /// Show what would be done without changing anything; the default without --apply
     #[arg(long, conflicts_with = "apply")]
     dry_run: bool,
 
@@ -137,7 +140,7 @@ fn print(
             format!("{sessions}, {size}, moved to the trash; `{program} undo {id}` brings {them} back")
         }
         None if n_sessions == 0 => "nothing to prune".to_owned(),
-        None => format!("{sessions}, {size}, would be moved to the trash; --apply does it"),
+        None => format!("{sessions}, {size}, would be moved to the trash; use --apply to do it"),
     };
     let kept: String = [("with a name or labels", false), ("in use", true)]
         .into_iter()
@@ -145,8 +148,8 @@ fn print(
             let n_kept = pruned.kept.iter().filter(|kept| (kept.reason == Reason::InUse) == is_used).count();
             match n_kept {
                 0 => String::new(),
-                1 => format!("; 1 {words} stays"),
-                _ => format!("; {n_kept} {words} stay"),
+                1 => format!("; 1 {words} kept"),
+                _ => format!("; {n_kept} {words} kept"),
             }
         })
         .collect();
@@ -157,7 +160,7 @@ fn print(
     }
     err.print_whole(&line)?;
     if pruned.kept.is_empty() && matches!(args.scope(surroundings), PruneScope::Cwd(_)) {
-        err.print_whole(&Line::new().styled(ACCENT, "hint:").text(" --all is about the sessions of all directories"))?;
+        err.print_whole(&Line::new().styled(ACCENT, "hint:").text(" use --all for the sessions of all directories"))?;
     }
     Ok(())
 }

@@ -12,36 +12,36 @@ use crate::interrupt::on_interrupt;
 use crate::screen::{BOLD, DIM, Line, NAMED, PERSON, Screen};
 use crate::surroundings::Surroundings;
 
-/// Mend what can be mended in a session
+/// Repair a damaged session
 ///
-/// Whole records in damaged lines get lines of their own, byte for byte. What is left of a record that is not whole, and
-/// a parent that is nowhere in the file, become entries that are marked as incomplete and are not in the context. A file
-/// that has lost its header gets a new one. What cannot be placed stays where it is. The original is kept beside the
-/// file, as NAME.jsonl.orig-TIME. A second run finds nothing more to do.
+/// Intact records in damaged lines get lines of their own, byte for byte. The rest of a broken record, and a parent
+/// that is missing from the file, become entries that are marked as incomplete and are not part of the context. A file
+/// without a header gets a new one. Data that cannot be placed stays where it is. The original is kept beside the file,
+/// as NAME.jsonl.orig-TIME. A second run finds nothing more to do.
 ///
-/// Permissions alone can be mended for many: --permissions without a SESSION is about this directory, with --all about
-/// all, and leaves everything else as it is.
+/// --permissions without SESSION changes only the permissions of all sessions of this directory, or of all directories
+/// with --all.
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct RepairArgs {
     #[command(flatten)]
     session: SessionArg,
 
-    /// Tell what would be done, and change nothing
+    /// Show what would be done without changing anything
     #[arg(long)]
     dry_run: bool,
 
-    /// Make the file and its directory readable by you alone
+    /// Make the file and its directory readable only by you
     ///
-    /// The directory only if it holds nothing but sessions.
+    /// The directory is changed only if it holds nothing but sessions.
     #[arg(long)]
     permissions: bool,
 
-    /// With --permissions: of the sessions of all directories
+    /// With --permissions: change the sessions of all directories
     #[arg(long, requires = "permissions", conflicts_with_all = ["session", "chosen", "continue"])]
     all: bool,
 
-    /// Print JSON: what was changed and what is left; for many sessions an array of those that were changed
+    /// Print JSON: the changes and the remaining findings; for many sessions, an array of the changed ones
     #[arg(long)]
     json: bool,
 }
@@ -90,9 +90,9 @@ fn close_many(
         let sessions = |number: usize| format!("{number} {}", if number == 1 { "session" } else { "sessions" });
         let seen = sessions(closed.n_sessions);
         let done = match (closed.repairs.len(), args.dry_run) {
-            (0, _) => format!("{seen}, nothing to close"),
-            (number, true) => format!("{number} of {seen} would be made readable by you alone; nothing was changed"),
-            (number, false) => format!("{number} of {seen} made readable by you alone"),
+            (0, _) => format!("{seen}, all already readable only by you"),
+            (number, true) => format!("{number} of {seen} would be made readable only by you; nothing was changed"),
+            (number, false) => format!("{number} of {seen} made readable only by you"),
         };
         out.print_whole(&Line::new().styled(NAMED, &done))?;
     }
@@ -102,7 +102,7 @@ fn close_many(
 fn print(surroundings: &Surroundings, repair: &Repair, out: &mut Screen<'_>) -> std::io::Result<()> {
     let path = surroundings.short(&repair.path.to_string_lossy());
     out.print_whole(&Line::new().styled(BOLD, &path))?;
-    let word = if repair.dry_run { "would mend" } else { "mended" };
+    let word = if repair.dry_run { "would repair" } else { "repaired" };
     for change in &repair.changes {
         let place = format!(" line {}, byte {}: ", change.line, change.offset);
         let code = format!("  {}", change.code.word());

@@ -12,25 +12,27 @@ use crate::surroundings::Surroundings;
 use crate::table::age;
 use crate::titles::Titles;
 
-/// Bring a deleted session back from the trash
+/// Restore a deleted session from the trash
 ///
-/// To where it was, and never over something that is there by now. Knows the sessions that `sessile delete` and
-/// `sessile prune` have deleted and that are still in the trash. Exits with 1 if a list is asked for and there are none. With
-/// --json, what is brought back is an object {path, id, operation?}, and the list an array.
+/// Restores the session to its old path, and never overwrites a file that exists there now. Only sessions that `sessile
+/// delete` and `sessile prune` have deleted and that are still in the trash can be restored. With --list, exits with 1
+/// if there are none.
+///
+/// With --json, a restored session is an object {path, id, operation?}, and the list an array.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   $ sessile restore --list
   $ sessile restore 019a73 --dry-run")]
 pub(crate) struct RestoreArgs {
-    /// The session: its id or the beginning of it, its old path, or its file's name
+    /// The session: its id or the beginning of it, its old path, or its file name
     #[arg(value_name = "DELETED", required_unless_present = "list")]
     session: Option<String>,
 
-    /// List what can be brought back, the last deleted first
+    /// List the sessions that can be restored, last deleted first
     #[arg(long, conflicts_with = "session")]
     list: bool,
 
-    /// Tell what would be done, and change nothing
+    /// Show what would be done without changing anything
     #[arg(long)]
     dry_run: bool,
 
@@ -56,7 +58,7 @@ pub(super) fn run(
         return Ok(Exit::Done);
     }
     let path = surroundings.short(&restored.session.path.to_string_lossy());
-    let words = if args.dry_run { "would be brought back" } else { "is back" };
+    let words = if args.dry_run { "would be restored" } else { "restored" };
     let file = if args.dry_run { &restored.place.file } else { &restored.session.path };
     let titles = Titles::of_files(surroundings, [(&restored.session, file.as_path())]);
     out.print(titles.put_after(Line::new(), &restored.session))?;
@@ -83,7 +85,7 @@ fn list(
             out.print(titles.put_after(start, &it.session))?;
         }
         if found.is_empty() {
-            err.print_whole(&Line::new().text("the trash has no sessions that Sessile deleted"))?;
+            err.print_whole(&Line::new().text("the trash contains no sessions deleted by Sessile"))?;
         }
     }
     Ok(if found.is_empty() { Exit::Nothing } else { Exit::Done })

@@ -12,33 +12,33 @@ use crate::interactive;
 use crate::screen::{Line, Screen};
 use crate::surroundings::Surroundings;
 
-/// Pick a session on the screen, and go on with it
+/// Pick a session on the screen and resume it
 ///
-/// The session that is picked is opened by the command that the setting resume.command names, `pi --session {path}` if
-/// nobody has set it, in the session's own directory if that is still there. `sessile` alone on a terminal does the
-/// same. F1 shows all keys; docs/tui.md explains the screens.
+/// The session is opened by the command in the setting resume.command, `pi --session {path}` by default, in the
+/// session's own directory if that still exists. `sessile` without a command does the same on a terminal. F1 shows all
+/// keys; docs/tui.md explains the screens.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:\n  $ sessile resume --init bash\n  $ sessile resume --init fish")]
 pub(crate) struct ResumeArgs {
-    /// What to search for at first
+    /// Start with this search
     #[arg(value_name = "QUERY")]
     query: Vec<String>,
 
-    /// Begin with the sessions of all directories
+    /// Start with the sessions of all directories
     #[arg(long)]
     all: bool,
 
-    /// Print the path of the session that is picked, and run nothing
+    /// Print the path of the picked session without running anything
     #[arg(long)]
     print: bool,
 
-    /// A session that is open elsewhere, and must not be deleted
+    /// Prevent the deletion of this session, which is open elsewhere
     #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath)]
     current: Option<PathBuf>,
 
     /// Print a function and a key binding for a shell instead
     ///
-    /// `sr` picks a session and goes on with it; Ctrl-X S puts the path of a session where the cursor is.
+    /// `sr` picks a session and resumes it; Ctrl-X S inserts the path of a session at the cursor.
     #[arg(long, value_name = "SHELL", conflicts_with_all = ["query", "all", "print", "current"])]
     init: Option<InitShell>,
 }
@@ -105,7 +105,7 @@ fn go_on(surroundings: &Surroundings, path: &Path, err: &mut Screen<'_>) -> Resu
         return Err(Failure::NoProgram { program: program_of(line) });
     }
     if !ended.success() {
-        err.print_whole(&Line::new().text(&format!("`{line}` ended with {ended}")))?;
+        err.print_whole(&Line::new().text(&format!("`{line}` failed: {ended}")))?;
         return Ok(Exit::Error);
     }
     Ok(Exit::Done)

@@ -19,28 +19,28 @@ use crate::Exit;
 use crate::failure::Failure;
 use crate::surroundings::Surroundings;
 
-/// Let another program work with sessions: JSON lines on standard input and output
+/// Serve sessions to another program as JSON lines on standard input and output
 ///
-/// One request per line in, one answer per line out, as in pi's RPC mode: its commands about sessions answer as pi does,
-/// and there are many more. docs/rpc.md has all of them. The session is chosen by pi's flags; without one it is a new
-/// one. Ends when standard input does. `sessile --mode rpc` is the same.
+/// Reads one request per line and writes one answer per line, as in pi's RPC mode: pi's session commands get the same
+/// answers, and there are many more. docs/rpc.md lists all of them. The session is selected by pi's flags; without one
+/// it is a new session. Ends when standard input ends. `sessile --mode rpc` is the same.
 ///
-/// With --listen any number of clients connect to a Unix socket instead and share what is open.
+/// With --listen, any number of clients connect to a Unix socket instead and share the open sessions.
 #[derive(Debug, Args)]
 pub(crate) struct RpcArgs {
-    /// Work in this session: a path, which need not exist yet, or whatever else names a session
+    /// Use this session: a path, which need not exist yet, or any other way to name a session
     #[arg(long, value_name = "SESSION", group = "which")]
     session: Option<PathBuf>,
 
-    /// Work in the session of this directory that was written last, or in a new one
+    /// Use the most recently written session of this directory, or a new one
     #[arg(short = 'c', long = "continue", group = "which")]
     newest: bool,
 
-    /// Work in a copy of this session, all branches of it
+    /// Use a copy of this session with all its branches
     #[arg(long, value_name = "SESSION", group = "which")]
     fork: Option<PathBuf>,
 
-    /// Work in the session with this id if this directory has one, else in a new one with this id
+    /// Use the session of this directory with this id, or a new one with this id
     #[arg(long, value_name = "ID", conflicts_with_all = ["session", "newest", "no_session"])]
     session_id: Option<String>,
 
@@ -52,15 +52,15 @@ pub(crate) struct RpcArgs {
     #[arg(long, group = "which")]
     no_session: bool,
 
-    /// Take clients from a Unix socket at PATH, which only you can reach
+    /// Accept clients on a Unix socket at PATH, which only you can access
     #[arg(long, value_name = "PATH")]
     listen: Option<PathBuf>,
 
-    /// The tokens of the model's context window, for figures of how full it is
+    /// The size of the model's context window in tokens, to report how full it is
     #[arg(long, value_name = "N")]
     context_window: Option<u64>,
 
-    /// How many tokens compactions keep of what is newest
+    /// Keep this many of the newest tokens in compactions
     #[arg(long, value_name = "N")]
     keep: Option<u64>,
 
@@ -68,11 +68,11 @@ pub(crate) struct RpcArgs {
     #[arg(long, value_name = "NAME", requires = "model")]
     provider: Option<String>,
 
-    /// The model of sessions that name none: its id, or PROVIDER/ID
+    /// The model for sessions that do not name one: its id, or PROVIDER/ID
     #[arg(long, value_name = "ID")]
     model: Option<String>,
 
-    /// Taken and passed over: nothing here asks a network unless a summarizer is set that does
+    /// Accepted and ignored: Sessile uses the network only if a configured summarizer does
     #[arg(long, hide = true)]
     offline: bool,
 }

@@ -25,21 +25,21 @@ use crate::progress::{Meter, Unit};
 use crate::screen::{ACCENT, Line, NAMED, Screen};
 use crate::surroundings::Surroundings;
 
-/// Find what was said, done or named in sessions
+/// Search the text of sessions
 ///
-/// All words must occur in one entry, in any order; case does not matter. "Two words" in quotes stand side by side,
-/// word* is the beginning of a word, *word* any part of one, and re: makes the rest a regular expression. Identifiers
-/// are found by their parts or as a whole, words in Chinese, Japanese and Korean from two characters on. Sessions with
-/// hits get places, @1, @2 and so on, by which later commands know them.
+/// An entry matches if it contains all words, in any order; case does not matter. Quote a phrase: "two words". Use
+/// word* for the beginning of a word and *word* for any part of one; re: makes the rest a regular expression.
+/// Identifiers match by their parts or as a whole. Words in Chinese, Japanese and Korean match from two characters on.
 ///
 /// Every branch is searched: names, labels, messages, tool calls, results and summaries. The best hits come first;
-/// newer ones are better. Archived sessions are left out unless --archived is given or --session names one.
+/// newer ones rank higher. Sessions with hits get list positions, @1, @2 and so on, which later commands accept as
+/// SESSION. Archived sessions are left out, unless --archived is given or --session names one.
 ///
-/// An index makes searches quick. It is brought up to date before each one, which takes a while the first time.
+/// An index makes searches fast. It is updated before each search, which takes a while the first time.
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct SearchArgs {
-    /// What to look for
+    /// The words to search for
     #[arg(value_name = "QUERY", required_unless_present = "update", num_args = 0..)]
     query: Vec<String>,
 
@@ -51,60 +51,60 @@ pub(crate) struct SearchArgs {
     #[arg(long, conflicts_with = "all")]
     repo: bool,
 
-    /// Print at most N hits, 0 for all; copies in forks count once, except in JSON, which has all copies
+    /// Print at most N hits, 0 for all; copies in forks count once, except in JSON, which contains all copies
     #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
     limit: usize,
 
-    /// Print the paths of all sessions with a hit, and nothing else
+    /// Print only the paths of all sessions with a hit
     #[arg(long, short = 'l')]
     sessions: bool,
 
-    /// Only entries of this role, by any word that hits have: user, assistant, toolResult, bashExecution, system, custom
-    /// (also `custom_message`), summary (also compaction, `branch_summary`), label, name (also `session_info`), edit (also
+    /// Search only entries of this role: user, assistant, toolResult, bashExecution, system, custom (also
+    /// `custom_message`), summary (also compaction, `branch_summary`), label, name (also `session_info`), edit (also
     /// `context_edit`)
     #[arg(long, value_name = "ROLE", action = ArgAction::Append, value_parser = parse_role)]
     role: Vec<DocumentKind>,
 
-    /// Only calls of this tool and their results
+    /// Search only calls of this tool and their results
     #[arg(long, value_name = "NAME")]
     tool: Option<String>,
 
-    /// Only answers of models with this in their name
+    /// Search only answers of models with NAME in their name
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
 
-    /// Only sessions of this working directory and those below it
+    /// Search only sessions of this working directory and its subdirectories
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
 
     #[command(flatten)]
     span: SpanArgs,
 
-    /// Only this session, given as for other commands
+    /// Search only this session, named as for other commands
     #[arg(long, value_name = "SESSION")]
     session: Option<PathBuf>,
 
-    /// Search only sessions that are archived, which are left out otherwise
+    /// Search only archived sessions
     #[arg(long, conflicts_with = "session")]
     archived: bool,
 
-    /// Only entries on the path to the last entry of their session
+    /// Search only entries on the path to the last entry of their session
     #[arg(long)]
     active: bool,
 
-    /// With --session: only entries on the path to this entry
+    /// With --session: search only entries on the path to this entry
     #[arg(long, value_name = "ENTRY", conflicts_with = "active", requires = "session")]
     branch: Option<String>,
 
-    /// Bring the index up to date, however little there is to do, and say what was done; a QUERY may be left out
+    /// Update the index, however little there is to do, and report what was done; QUERY may be omitted
     #[arg(long)]
     update: bool,
 
-    /// Leave the index as it is, and read what it does not cover
+    /// Do not update the index; read whatever it does not cover
     #[arg(long, conflicts_with = "update")]
     no_update: bool,
 
-    /// Look at every session file now; otherwise only what was written at least a second ago is sure to be seen
+    /// Check every session file now; otherwise changes of the last second may be missed
     #[arg(long)]
     fresh: bool,
 
@@ -117,7 +117,7 @@ const MAX_AGE: Duration = Duration::from_secs(1);
 
 fn parse_role(word: &str) -> Result<DocumentKind, String> {
     let known = || DocumentKind::ALL.map(DocumentKind::word).join(", ");
-    DocumentKind::of_word(word).ok_or_else(|| format!("the roles are {}", known()))
+    DocumentKind::of_word(word).ok_or_else(|| format!("use one of these roles: {}", known()))
 }
 
 pub(super) fn run(
@@ -202,8 +202,8 @@ pub(super) fn run(
             && let Ok(wider) = Query::parse(&inside)
         {
             let found = meter.watch(Unit::Bytes, err, || sessions.search(&wider, &options))?;
-            let entries = noun(found.hits.len(), "entry has", "entries have");
-            let what = format!(" {} {entries} it inside longer words: `sessile search '{inside}'`", found.hits.len());
+            let entries = noun(found.hits.len(), "entry matches", "entries match");
+            let what = format!(" {} {entries} inside longer words: `sessile search '{inside}'`", found.hits.len());
             if !found.hits.is_empty() {
                 drop(err.print_whole(&Line::new().styled(ACCENT, "hint:").text(&what)));
             }
@@ -217,8 +217,8 @@ fn hint_archived(n_hits: usize, err: &mut Screen<'_>) -> std::io::Result<()> {
     if n_hits == 0 {
         return Ok(());
     }
-    let entries = noun(n_hits, "entry of an archived session has", "entries of archived sessions have");
-    let what = format!(" {n_hits} {entries} it: add --archived");
+    let entries = noun(n_hits, "entry of an archived session matches", "entries of archived sessions match");
+    let what = format!(" {n_hits} {entries}: add --archived");
     err.print_whole(&Line::new().styled(ACCENT, "hint:").text(&what))
 }
 
@@ -256,8 +256,8 @@ fn search_for_people(
 fn told(updated: Updated, before: Backlog, after: Backlog) -> String {
     let n_bytes = before.n_bytes.saturating_sub(after.n_bytes);
     match updated {
-        Updated::Busy => "the index is being updated by somebody else".to_owned(),
-        _ if n_bytes == 0 => "nothing new: the index is up to date".to_owned(),
+        Updated::Busy => "another process is updating the index".to_owned(),
+        _ if n_bytes == 0 => "the index is up to date".to_owned(),
         _ => {
             let n_sessions = before.n_sessions.saturating_sub(after.n_sessions).max(1);
             let sessions = if n_sessions == 1 { "session" } else { "sessions" };
@@ -286,8 +286,8 @@ const MUCH: u64 = 32 << 20;
 
 fn hint(scope: &str, result: &SearchResult, err: &mut Screen<'_>) -> std::io::Result<()> {
     let read = size_words(result.unindexed_bytes);
-    let what = format!(" {read} were read that are not in the index; `sessile search --update{scope}` ");
-    err.print_whole(&Line::new().styled(ACCENT, "hint:").text(&what).text("makes later searches quick"))
+    let what = format!(" {read} not in the index had to be read; `sessile search --update{scope}` ");
+    err.print_whole(&Line::new().styled(ACCENT, "hint:").text(&what).text("makes later searches fast"))
 }
 
 impl SearchArgs {

@@ -14,11 +14,13 @@ use crate::screen::{BOLD, DIM, Line, NAMED, Screen};
 use crate::surroundings::{Surroundings, note_if_empty};
 use crate::transcript::{Detail, Told, Transcript};
 
-/// Print a session as a conversation to read
+/// Print a session as a readable conversation
 ///
-/// This is the active branch from its first entry to its last, also what was compacted since: `context` prints what the
-/// model still sees. Calls of tools and their results take a line each, thoughts too; --full prints all of it. With an
-/// ENTRY, that entry alone is printed, in full; with --json it is one object instead of an array.
+/// By default this is the active branch from its first entry to its last, including what was compacted since; `context`
+/// prints what the model still sees. Tool calls, tool results and thinking take one line each; --full prints them
+/// whole.
+///
+/// With ENTRY, only that entry is printed, in full; with --json it is one object instead of an array.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 #[expect(clippy::struct_excessive_bools, reason = "flags are what the user may set or not")]
@@ -26,11 +28,12 @@ pub(crate) struct ShowArgs {
     #[command(flatten)]
     session: SessionArg,
 
-    /// Print this entry alone, in full: an id or how it begins, a label, @leaf, @root, or any of these with ~N for N steps up
+    /// Print only this entry, in full: an id or its beginning, a label, @leaf, @root, or any of these with ~N for N
+    /// steps up
     #[arg(value_name = "ENTRY", conflicts_with = "branch")]
     entry: Option<String>,
 
-    /// Read it on the screen: search, jump, fold, follow what is written; without SESSION, pick it there first
+    /// Open a screen to read, search, jump, fold and follow new entries; without SESSION, pick one there first
     #[cfg(feature = "tui")]
     #[arg(short, long, conflicts_with_all = ["entry", "branch", "full", "thinking", "times", "images", "json", "jsonl"])]
     pub(super) interactive: bool,
@@ -38,11 +41,11 @@ pub(crate) struct ShowArgs {
     #[arg(long, value_name = "LEAF")]
     branch: Option<String>,
 
-    /// Print everything: arguments and results of tools, thoughts, summaries, what extensions remember
+    /// Print everything: tool arguments and results, thinking, summaries, extension data
     #[arg(long)]
     full: bool,
 
-    /// Print thoughts in full
+    /// Print thinking in full
     #[arg(long)]
     thinking: bool,
 
@@ -50,7 +53,7 @@ pub(crate) struct ShowArgs {
     #[arg(long)]
     times: bool,
 
-    /// Draw pictures, if the terminal says that it can (kitty, ghostty, iTerm2, wezterm)
+    /// Draw images, if the terminal supports it (kitty, ghostty, iTerm2, wezterm)
     #[arg(long)]
     images: bool,
 

@@ -12,16 +12,19 @@ use crate::measure::{noun, size_words};
 use crate::screen::{DIM, Line, PLAIN, Screen};
 use crate::surroundings::Surroundings;
 
-/// Make a copy of a session without its bulk: images, tool output, extension data
+/// Copy a session without bulky data: images, tool output, extension data
 ///
-/// The new session has an id of its own and names the original as its parent, as a fork does. It has the same tree, entry
-/// ids, texts, usage and cost, and resumes with the same context: only outside the current context (on other branches,
-/// and before the newest compaction) bulk gives way to placeholders. It is compared with the original before it is kept.
+/// The new session has its own id and names the original as its parent, like a fork. It has the same tree, entry ids,
+/// texts, usage and cost, and resumes with the same context: placeholders replace data only outside the current
+/// context, that is on other branches and before the newest compaction. The copy is compared with the original before
+/// it is kept.
 ///
-/// An image becomes a line of text, output a placeholder; details and data become null. Small ones stay, and so does what
-/// extensions go on from: on the current branch the newest data of each extension, and the newest details of each tool.
-/// Without --images, --outputs and --custom, all three go. Without --apply nothing is written. Prints the path of the
-/// new session.
+/// An image becomes a line of text and output a placeholder; details and data become null. Small pieces are kept, and
+/// so is the state that extensions need: on the current branch the newest data of each extension and the newest details
+/// of each tool.
+///
+/// Without --images, --outputs and --custom, all three are removed. Without --apply nothing is written. Prints the path
+/// of the new session.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   $ sessile slim @1
@@ -32,39 +35,39 @@ pub(crate) struct SlimArgs {
     #[command(flatten)]
     session: SessionArg,
 
-    /// Take out images
+    /// Remove images
     #[arg(long)]
     images: bool,
 
-    /// Take out what tools and shell commands printed, and the details of tool results
+    /// Remove the output of tools and shell commands, and the details of tool results
     #[arg(long)]
     outputs: bool,
 
-    /// Take out the data of extensions
+    /// Remove extension data
     #[arg(long)]
     custom: bool,
 
-    /// Only in entries of the current branch that its newest compaction has summed up; other branches stay
+    /// Slim only entries of the current branch that its newest compaction has summarised, not other branches
     #[arg(long)]
     before_compaction: bool,
 
-    /// Only in entries older than this: 2h, 3d, 1w, yesterday, 2026-01-31, 2026-01-31T12:00
+    /// Slim only entries older than this: 2h, 3d, 1w, yesterday, 2026-01-31, 2026-01-31T12:00
     #[arg(long, value_name = "WHEN")]
     older_than: Option<String>,
 
-    /// Also in entries of the current context, which changes what the model sees
+    /// Also slim entries of the current context, which changes what the model sees
     #[arg(long)]
     all: bool,
 
-    /// Then move the original to the trash; `sessile undo` brings it back and takes the new one away
+    /// Move the original to the trash afterwards; `sessile undo` restores it and removes the copy
     #[arg(long)]
     trash_original: bool,
 
-    /// Move the original to the trash although other programs use it
+    /// Move the original to the trash even if other programs use it
     #[arg(long, requires = "trash_original")]
     force: bool,
 
-    /// Make the new session, instead of only saying how much it would save
+    /// Create the new session instead of only showing how much it would save
     #[arg(long)]
     apply: bool,
 
@@ -103,9 +106,9 @@ pub(super) fn run(
 fn print(args: &SlimArgs, slimmed: &Slimmed, out: &mut Screen<'_>, err: &mut Screen<'_>) -> Result<(), Failure> {
     if slimmed.taken.is_nothing() {
         let words = if args.all {
-            "nothing to take out (pieces below 512 bytes stay)"
+            "nothing to remove (pieces below 512 bytes are kept)"
         } else {
-            "nothing outside the context to take out (pieces below 512 bytes stay); --all includes the context"
+            "nothing to remove outside the context (pieces below 512 bytes are kept); --all includes the context"
         };
         return Ok(err.print_whole(&Line::new().text(words))?);
     }
@@ -113,13 +116,13 @@ fn print(args: &SlimArgs, slimmed: &Slimmed, out: &mut Screen<'_>, err: &mut Scr
     let saved = size_words(slimmed.saved());
     let Some(session) = &slimmed.session else {
         print_taken(slimmed, out)?;
-        let words = format!("{sizes}, {saved} less; nothing was written, --apply does it");
+        let words = format!("{sizes}, {saved} less; nothing was written; use --apply to do it");
         return Ok(out.print_whole(&Line::new().text(&words))?);
     };
     out.print_whole(&Line::new().text(&session.path.to_string_lossy()))?;
     print_taken(slimmed, err)?;
     let original = if slimmed.trashed.is_some() { ", and the original is in the trash" } else { "" };
-    let undo = slimmed.operation.as_ref().map(|id| format!("; `sessile undo {id}` takes it back")).unwrap_or_default();
+    let undo = slimmed.operation.as_ref().map(|id| format!("; `sessile undo {id}` reverts this")).unwrap_or_default();
     Ok(err.print_whole(&Line::new().text(&format!("{sizes}, {saved} less{original}{undo}")))?)
 }
 

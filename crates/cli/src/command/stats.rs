@@ -22,15 +22,16 @@ use crate::progress::{Meter, Unit};
 use crate::screen::Screen;
 use crate::surroundings::{Surroundings, warn};
 
-/// Count what sessions took: messages, tools, tokens and money
+/// Count messages, tool calls, tokens and cost
 ///
-/// Of one session if it is named, else of all sessions of this directory, of this repository, or of everything.
+/// Counts one SESSION if given, else all sessions of this directory, of this repository with --repo, or of all
+/// directories with --all.
 ///
-/// What was copied into a fork is counted once. Sessions that were forked from one another, and copies of one session,
-/// are counted together: an entry with an id and time that was met in an older one of them adds nothing. Of a single
-/// SESSION everything in its file is counted, as pi does, and what it was forked with is told beside it.
+/// Entries copied into a fork are counted once. Sessions forked from one another, and copies of one session, are
+/// counted together: an entry whose id and time occur in an older one of them is not counted again. For a single
+/// SESSION everything in its file is counted, as in pi, and the entries it was forked with are shown separately.
 ///
-/// With --since or --until, only entries of that time are counted, and the sessions that have some.
+/// With --since or --until, only entries of that time are counted, and only sessions that have some.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
@@ -46,33 +47,34 @@ pub(crate) struct StatsArgs {
     #[arg(long, conflicts_with = "all")]
     repo: bool,
 
-    /// Show what each of these took; of two with a comma between them, such as week,project, each pair
+    /// Group the counts by this; two kinds separated by a comma, such as week,project, give a row for each pair
     ///
-    /// Days, weeks and months are those of your clock. Weeks are those of ISO 8601: they begin on Monday. Of model and
-    /// tool together, only calls are counted, because results do not name a model.
+    /// Days, weeks and months are in local time. Weeks follow ISO 8601 and start on Monday. For model and tool
+    /// together, only calls are counted, because results do not name a model.
     #[arg(long, value_name = "WHAT", value_delimiter = ',')]
     by: Vec<By>,
 
     #[command(flatten)]
     span: SpanArgs,
 
-    /// Draw bars of what each of these cost, or took; auto is on terminals
+    /// Draw bars of the cost of each group, or of another figure; auto draws them on terminals
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     plot: Plot,
 
-    /// Print JSON: an object of counts, tokens and cost, and of groups
+    /// Print JSON: an object of counts, tokens, cost and groups
     ///
-    /// The keys of each group are key, or keys if there are two kinds of groups; by says which kinds they are.
+    /// Each group has key, or keys for two kinds of groups; by names the kinds.
     #[arg(long)]
     json: bool,
 
-    /// Print CSV: a heading, and a row for each group, or one for everything
+    /// Print CSV: a heading, and a row for each group, or a single row without --by
     ///
-    /// First come the keys of the group, named as in --by; of sessions also the columns id and path. Then sessions,
-    /// messages, `user_messages`, `assistant_messages`, `tool_calls`, `tool_errors`, `input_tokens`, `output_tokens`,
-    /// `cache_read_tokens`, `cache_write_tokens`, tokens, cost. What was not counted is empty: calls are counted by
-    /// model, tool and time alone. Texts are quoted as RFC 4180 says; one that a spreadsheet would take for a formula
-    /// begins with an apostrophe.
+    /// The first columns are the keys of the group, named as in --by; for sessions they are followed by id and path.
+    /// Then come sessions, messages, `user_messages`, `assistant_messages`, `tool_calls`, `tool_errors`,
+    /// `input_tokens`, `output_tokens`, `cache_read_tokens`, `cache_write_tokens`, tokens, cost.
+    ///
+    /// A figure that was not counted is empty: calls are only counted by model, tool and time. Texts are quoted as in
+    /// RFC 4180; a text that a spreadsheet would treat as a formula starts with an apostrophe.
     #[arg(long, conflicts_with = "json")]
     csv: bool,
 }
@@ -128,7 +130,8 @@ pub(super) fn run(
     let is_one = args.session.session.is_some() || args.session.chosen.is_some() || args.session.newest;
     let is_chosen = args.all || args.repo || !args.by.is_empty() || args.span.is_given();
     if is_one && is_chosen {
-        let what = "a SESSION is counted as a whole; --all, --repo, --by, --since and --until go without one";
+        let what =
+            "a single SESSION is counted as a whole; --all, --repo, --by, --since and --until cannot be used with it";
         return Err(Failure::misuse(ErrorKind::ArgumentConflict, what));
     }
     if is_one {
@@ -174,7 +177,7 @@ impl StatsArgs {
     fn options(&self, surroundings: &Surroundings) -> Result<StatsOptions<'static>, Failure> {
         let by: Vec<Grouping> = self.by.iter().map(|by| by.grouping()).collect();
         if by.len() > 2 || (by.len() == 2 && by.first() == by.last()) {
-            let what = "--by takes one kind of group, or two different ones";
+            let what = "--by accepts one kind of group, or two different ones";
             return Err(Failure::misuse(ErrorKind::ValueValidation, what));
         }
         let (since, until) = (self.span.since(surroundings)?, self.span.until(surroundings)?);
@@ -238,7 +241,7 @@ fn print_one(
     figures(&stats.total).iter().try_for_each(|(what, value)| fact(out, what, value))?;
     if let Some(copied) = stats.copied.as_ref().filter(|copied| copied.entries > 0) {
         let words = format!(
-            "{} {} of these, worth {}, were there when it was forked",
+            "{} {} of these, worth {}, came from the parent session",
             count(copied.entries),
             noun(copied.entries, "entry", "entries"),
             money(copied.cost)
@@ -312,7 +315,7 @@ fn print_many(
             out,
             "copies",
             &format!(
-                "{} {} that forks share with others were counted once",
+                "{} {} that forks share with other sessions were counted once",
                 count(stats.copied),
                 noun(stats.copied, "entry", "entries")
             ),

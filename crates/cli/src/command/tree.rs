@@ -26,10 +26,11 @@ use sessile_display::words::{Calls, entry_words};
 
 /// Draw the tree of a session, branch by branch
 ///
-/// A dot marks the entries on the way to the leaf, which is where the session goes on; their branch comes first. A label
-/// stands in brackets before its entry. Settings, labels and answers without words are left out unless a filter or
-/// --all brings them back. A branch that `sessile archive` has archived is one line with the number of its entries,
-/// unless the session stands in it.
+/// A dot marks the entries on the path to the leaf, where the session continues; that branch comes first. A label is
+/// shown in brackets before its entry.
+///
+/// Settings, labels and answers without text are left out, unless --filter or --all includes them. A branch archived by
+/// `sessile archive` is one line with the number of its entries, unless it contains the leaf.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 #[expect(clippy::struct_excessive_bools, reason = "flags are what the user may set or not")]
@@ -37,19 +38,19 @@ pub(crate) struct TreeArgs {
     #[command(flatten)]
     session: SessionArg,
 
-    /// Look at the tree on the screen: fold, search, label, go on elsewhere, fork; without SESSION, pick it there first
+    /// Open the tree on the screen to fold, search, label, move the leaf or fork; without SESSION, pick one there first
     #[cfg(feature = "tui")]
     #[arg(short, long, conflicts_with_all = ["filter", "archived", "all", "search", "limit", "times", "json", "flat"])]
     pub(super) interactive: bool,
-    /// Draw only some entries, as pi's tree does
+    /// Draw only some entries, with the filters of pi's tree
     #[arg(long, value_name = "WHICH", default_value = "default")]
     filter: FilterArg,
 
-    /// Draw archived branches in full, not as one line each
+    /// Draw archived branches in full instead of one line each
     #[arg(long, conflicts_with = "json")]
     archived: bool,
 
-    /// Draw every entry, also those that no filter of pi's shows
+    /// Draw every entry, including those that no filter of pi shows
     #[arg(long, conflicts_with = "filter")]
     all: bool,
 
@@ -85,16 +86,16 @@ Examples:
 /// pi's filters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum FilterArg {
-    /// What was said and done
+    /// The conversation, without settings, labels and names
     #[default]
     Default,
-    /// The same without results of tools
+    /// Like default, without tool results
     NoTools,
-    /// What the person said
+    /// User messages
     UserOnly,
     /// Entries with a label
     LabeledOnly,
-    /// Settings, labels and names as well
+    /// Everything, including settings, labels and names
     All,
 }
 
@@ -149,7 +150,7 @@ pub(super) fn run(
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
     if args.json && !args.flat && (args.is_chosen() || args.times) {
-        let what = "nested JSON is the whole tree; add --flat to choose entries";
+        let what = "nested JSON always contains the whole tree; add --flat to select entries";
         return Err(Failure::misuse(ErrorKind::ArgumentConflict, what));
     }
     #[cfg(feature = "tui")]

@@ -13,17 +13,18 @@ use crate::surroundings::Surroundings;
 use crate::table::age;
 use crate::titles::Titles;
 
-/// Take back what was done last, or an operation from the list
+/// Undo the last operation, or one from the list
 ///
-/// Undoes names, labels, archiving, moves of the leaf, moves of sessions, deletions, prunings, imports, forks, clones,
-/// slimmed copies and new sessions: the last operation that was not undone yet, or the one with this id. Names, labels
-/// and archiving are taken back by appending what was before. What was imported, forked, cloned, slimmed or started goes
+/// Undoes names, labels, archiving, leaf moves, session moves, deletions, prunes, imports, forks, clones, slimmed
+/// copies and new sessions: the last operation that is not undone yet, or the one with the given ID. Names, labels and
+/// archiving are undone by appending the previous value. Imported, forked, cloned, slimmed and new sessions are moved
 /// to the trash.
 ///
-/// What was appended stays: if the last change was an `append`, a `compact` or an `edit-context`, nothing is undone
-/// without an ID. If another program has changed the same thing since, nothing is done. An operation that is still under
-/// way is not undone (exit 4). An undo is an operation itself; undoing it does it all again. With --json, an undo is an
-/// object {operation?, undone, steps}, and the list an array.
+/// Appended entries stay: if the last change was an `append`, a `compact` or an `edit-context`, nothing is undone
+/// without an ID. Nothing is undone if another program has changed the same thing since, or if the operation is still
+/// running (exit 4). An undo is an operation itself; undoing it redoes the original one.
+///
+/// With --json, an undo is an object {operation?, undone, steps}, and the list an array.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   $ sessile undo --list
@@ -34,15 +35,15 @@ pub(crate) struct UndoArgs {
     #[arg(value_name = "ID")]
     id: Option<String>,
 
-    /// List what was done, the last first
+    /// List all operations, newest first
     #[arg(long, conflicts_with_all = ["id", "dry_run"])]
     list: bool,
 
-    /// Move and delete sessions for it although other programs use them
+    /// Move and delete sessions even if other programs use them
     #[arg(long)]
     force: bool,
 
-    /// Tell what would be done, and change nothing
+    /// Show what would be done without changing anything
     #[arg(long)]
     dry_run: bool,
 
@@ -78,9 +79,9 @@ pub(super) fn run(
     }
     let Operation { id, kind, .. } = &undone.operation;
     let summary = match &undone.id {
-        _ if undone.steps.is_empty() => format!("{} {id}: everything is as it was before", kind.word()),
+        _ if undone.steps.is_empty() => format!("{} {id}: everything is already as before", kind.word()),
         None => format!("{} {id} would be undone; nothing was changed", kind.word()),
-        Some(by) => format!("{} {id} undone; `{} undo {by}` does it again", kind.word(), surroundings.program()),
+        Some(by) => format!("{} {id} undone; `{} undo {by}` redoes it", kind.word(), surroundings.program()),
     };
     out.print_whole(&Line::new().text(&summary))?;
     Ok(Exit::Done)
@@ -111,7 +112,7 @@ fn list(
             out.print(start.text(&words.summary(operation)).styled(DIM, &remark(operation)))?;
         }
         if operations.is_empty() {
-            err.print_whole(&Line::new().text("nothing was done yet that could be undone"))?;
+            err.print_whole(&Line::new().text("there are no operations to undo"))?;
         }
     }
     Ok(if operations.is_empty() { Exit::Nothing } else { Exit::Done })
@@ -171,13 +172,13 @@ impl<'s> Words<'s> {
             Step::Archive { entry, after, .. } => {
                 let what =
                     entry.as_ref().map_or_else(|| session.clone(), |id| format!("the branch at {id} of {session}"));
-                if *after { format!("archive {what}") } else { format!("take {what} out of the archive") }
+                if *after { format!("archive {what}") } else { format!("unarchive {what}") }
             }
             Step::Leaf { before, after, .. } => {
                 let place = |id: &Option<EntryId>| {
                     id.as_ref().map_or_else(|| "the start".to_owned(), |id| format!("entry {id}"))
                 };
-                format!("go from {} to {} in {session}", place(before), place(after))
+                format!("move the leaf from {} to {} in {session}", place(before), place(after))
             }
             Step::Move { cwd_before, cwd_after, .. } => {
                 let cwd = |cwd: &Option<Json>| cwd.as_ref().and_then(|cwd| cwd.raw().as_string()).unwrap_or_default();

@@ -18,19 +18,19 @@ use crate::progress::{Bar, Unit};
 use crate::screen::{BAD, BOLD, DIM, Line, NAMED, PERSON, Screen};
 use crate::surroundings::Surroundings;
 
-/// Look for damage in a session, or in all of them
+/// Check a session, or all sessions, for damage
 ///
-/// Finds lines that cannot be read and records hidden in them, entries without their parent, loops, reused ids,
-/// references that lead nowhere, tool calls without results, and files that others can read. With --all also files
-/// that hold the same session, such as sync conflicts and backups. Changes nothing.
+/// Finds unreadable lines and records hidden in them, entries with a missing parent, loops, reused ids, dangling
+/// references, tool calls without results, and files that other users can read. With --all, also finds files that hold
+/// the same session, for example sync conflicts and backups. Changes nothing.
 ///
-/// Exits with 0 if nothing was found but notes, 1 if something was, 3 if a file could not be read.
+/// Exits with 0 if there are no findings except notes, 1 if there are, and 3 if a file could not be read.
 #[derive(Debug, Args)]
 pub(crate) struct VerifyArgs {
     #[command(flatten)]
     session: SessionArg,
 
-    /// Look at the sessions of all directories
+    /// Check the sessions of all directories
     #[arg(long, conflicts_with_all = ["session", "chosen", "continue"])]
     all: bool,
 
@@ -79,7 +79,7 @@ pub(super) fn run(
         let dir = surroundings.session_dir();
         if let Some(path) = dir.as_deref().filter(|dir| !surroundings.is_directory(dir)) {
             // Reporting no problems for a mistyped directory would be dangerous.
-            let hint = "name the directory that holds the sessions".to_owned();
+            let hint = "use a directory that holds sessions".to_owned();
             return Err(Failure::NoSuchFile { path: path.to_path_buf(), hint });
         }
         let verified = surroundings.sessions.verify_all(dir.as_deref(), &cancel, &mut take);
@@ -224,7 +224,7 @@ impl Tally {
             parts.push(counted(self.files, "session", "sessions"));
         }
         parts.push(if self.findings == 0 {
-            "nothing wrong".to_owned()
+            "no problems found".to_owned()
         } else {
             counted(self.findings, "finding", "findings")
         });
@@ -236,10 +236,10 @@ impl Tally {
         }
         if self.repairable > 0 {
             let words = if args.all { "SESSION".to_owned() } else { args.words() };
-            parts.push(format!("`sessile repair {words}{place}` mends {}", self.repairable));
+            parts.push(format!("`sessile repair {words}{place}` repairs {}", self.repairable));
         }
         if self.exposed > 0 {
-            parts.push(format!("`sessile repair --permissions {}{place}` closes files to others", args.words()));
+            parts.push(format!("`sessile repair --permissions {}{place}` makes files private", args.words()));
         }
         let style = if self.exit() == Exit::Done { PERSON } else { NAMED };
         Line::new().styled(style, &parts.join(", "))

@@ -19,19 +19,19 @@ use crate::surroundings::{Surroundings, warn};
 
 /// Print the entries of a session as they are written
 ///
-/// Entries of every branch come in the order of the file, each once its line is whole, until Ctrl-C. If the file is
-/// replaced or written over, that is told and all of it is printed again. JSON is as from `entries`; an array ends
-/// when watching does.
+/// Prints entries of every branch in file order, each as soon as its line is complete, until Ctrl-C. If the file is
+/// replaced or overwritten, a message says so and the whole file is printed again. JSON is the same as from `entries`;
+/// an array ends when watching ends.
 #[derive(Debug, Args)]
 pub(crate) struct WatchArgs {
     #[command(flatten)]
     session: SessionArg,
 
-    /// Begin with the entries that are there already
+    /// Start with the existing entries
     #[arg(long)]
     from_start: bool,
 
-    /// Stop when nothing was written for so long
+    /// Stop when nothing was written for this many seconds
     #[arg(long, value_name = "SECONDS")]
     until_idle: Option<u64>,
 
@@ -81,7 +81,7 @@ fn follow(
             Ok(Some(FollowEvent::Header(_))) => continue,
             Ok(Some(FollowEvent::Skipped(diagnostic))) => diagnostic.to_string(),
             Ok(Some(FollowEvent::Restarted { reason })) => restarted_words(reason).to_owned(),
-            Ok(Some(FollowEvent::Gone)) => "the file is gone; waiting for it".to_owned(),
+            Ok(Some(FollowEvent::Gone)) => "the file was removed; waiting for it to return".to_owned(),
             Ok(None) => return Ok(Exit::Done),
             Err(SessionError::Cancelled) => return Ok(Exit::Interrupted),
             Err(error) => return Err(error.into()),
@@ -93,8 +93,8 @@ fn follow(
 
 fn restarted_words(reason: Restart) -> &'static str {
     match reason {
-        Restart::Truncated => "the file was cut; it is read again",
-        Restart::Replaced => "there is another file now; it is read from its beginning",
-        Restart::Rewritten => "the file was written over; it is read again",
+        Restart::Truncated => "the file was truncated; reading it again",
+        Restart::Replaced => "the file was replaced; reading it from the beginning",
+        Restart::Rewritten => "the file was overwritten; reading it again",
     }
 }

@@ -13,18 +13,19 @@ pub(super) fn hint(error: &ReferenceError) -> Option<String> {
         ReferenceError::NoSuchSession { nearest: Some(nearest), .. }
         | ReferenceError::NoSuchEntry { nearest: Some(nearest), .. } => format!("did you mean {}?", quoted(nearest)),
         ReferenceError::NoSuchFile { .. } | ReferenceError::NoSuchSession { .. } => {
-            "`sessile list` shows the sessions of this directory, `sessile list --all` those of all".to_owned()
+            "`sessile list` shows the sessions of this directory, `sessile list --all` those of all directories"
+                .to_owned()
         }
         ReferenceError::AmbiguousSession { candidates, .. } if have_one_id(candidates) => {
-            "these files hold the same session; give the path of one of them".to_owned()
+            "these files hold the same session; use the path of one of them".to_owned()
         }
-        ReferenceError::AmbiguousSession { .. } => "give more of its id, or its path".to_owned(),
+        ReferenceError::AmbiguousSession { .. } => "use more of its id, or its path".to_owned(),
         ReferenceError::NoSuchPlace { .. } | ReferenceError::NoList { .. } | ReferenceError::OtherStore { .. } => {
-            "`sessile list` gives sessions their places; @latest is the newest one".to_owned()
+            "run `sessile list` to number the sessions; @latest is the newest one".to_owned()
         }
         ReferenceError::NoSessions => "`sessile --sample` shows a made-up store".to_owned(),
         ReferenceError::NoSuchEntry { .. } => "`sessile entries SESSION` shows all ids".to_owned(),
-        ReferenceError::AmbiguousEntry { .. } => "give the id of one of them".to_owned(),
+        ReferenceError::AmbiguousEntry { .. } => "use the id of one of them".to_owned(),
         _ => return None,
     };
     Some(hint)

@@ -1,11 +1,11 @@
 # Sessile for bash: put `eval "$(sessile resume --init bash)"` into ~/.bashrc.
 
-# Picks a session and goes on with it.
+# Picks a session and resumes it.
 sr() {
     sessile resume "$@"
 }
 
-# Ctrl-X S: the path of a session where the cursor is.
+# Ctrl-X S: inserts the path of a session at the cursor.
 __sessile_insert() {
     local path
     path=$(sessile resume --print --all </dev/tty) || return 0

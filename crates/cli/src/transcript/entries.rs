@@ -83,7 +83,7 @@ impl Transcript<'_, '_> {
         self.begin()?;
         let name = custom.custom_type().unwrap_or_else(|| "custom".to_owned());
         let is_hidden = custom.display() == Some(false);
-        self.heading(NAMED, &name, if is_hidden { "for the model alone" } else { "" }, told)?;
+        self.heading(NAMED, &name, if is_hidden { "only for the model" } else { "" }, told)?;
         let content = custom.content();
         match &content {
             Content::Text(text) if is_hidden && !self.detail.full => self.fold(DIM, "", &start(text, 200)),

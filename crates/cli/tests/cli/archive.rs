@@ -29,7 +29,7 @@ fn an_archived_session_is_left_out_of_lists_until_it_comes_back() {
     assert_eq!(std::fs::read(&one).unwrap(), before);
     assert_eq!(home.run(&["archive", path(&one), "--clear"]).out, "the session is not archived\n");
     assert_eq!(home.run(&["archive", path(&one)]).out, "the session is archived\n");
-    assert_eq!(home.run(&["archive", path(&one)]).out, "the session is archived already\n");
+    assert_eq!(home.run(&["archive", path(&one)]).out, "the session is already archived\n");
     let text = std::fs::read_to_string(&one).unwrap();
     let mark: Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
     assert!(text.as_bytes().starts_with(&before));
@@ -40,7 +40,7 @@ fn an_archived_session_is_left_out_of_lists_until_it_comes_back() {
 
     let listed = home.run(&["list"]);
     assert!(listed.out.contains("something else") && !listed.out.contains("first question"), "{}", listed.out);
-    assert_eq!(listed.err, "1 archived session is left out (`list --archived`)\n");
+    assert_eq!(listed.err, "1 archived session is hidden (`list --archived` shows it)\n");
     let all = home.run(&["list", "--all"]).err;
     assert!(all.contains("(`list --all --archived`)"), "{all}");
     let archived = home.run(&["list", "--archived"]);
@@ -54,7 +54,7 @@ fn an_archived_session_is_left_out_of_lists_until_it_comes_back() {
     assert_eq!((&rows[0]["id"], &rows[0]["archived"]), (&"aaaa-1".into(), &true.into()));
     assert!(home.run(&["list", "--json"]).json()[0].get("archived").is_none());
     let asked = home.run(&["list", "question"]);
-    assert_eq!(asked.err, "no sessions match\n1 archived session is left out (`list --archived`)\n");
+    assert_eq!(asked.err, "no sessions match\n1 archived session is hidden (`list --archived` shows it)\n");
 
     // Every kind of reference still finds it.
     for name in ["aaaa", "aaaa-1", path(&one)] {
@@ -74,14 +74,14 @@ fn an_archived_session_is_left_out_of_lists_until_it_comes_back() {
     home.run(&["archive", path(&other), "--json"]).json();
     let empty = home.run(&["list"]);
     assert_eq!(empty.code, 1);
-    assert_eq!(empty.err, "2 archived sessions are left out (`list --archived`)\n");
+    assert_eq!(empty.err, "2 archived sessions are hidden (`list --archived` shows them)\n");
     let alone = home.run(&[]);
     assert_eq!((alone.code, alone.out.as_str(), alone.err.as_str()), (0, "", empty.err.as_str()));
     let undo = home.run(&["undo", "--list"]).out;
     assert!(undo.lines().next().unwrap().contains("archive bbbb-2"), "{undo}");
-    assert!(home.run(&["undo"]).out.contains("out of the archive"));
+    assert!(home.run(&["undo"]).out.contains("unarchive "));
     assert_eq!(ids(&home, &["list", "--json"]), ["bbbb-2"]);
-    assert_eq!(home.run(&["archive", path(&one), "--clear"]).out, "the session is out of the archive\n");
+    assert_eq!(home.run(&["archive", path(&one), "--clear"]).out, "the session is unarchived\n");
     assert_eq!(ids(&home, &["list", "--json"]).len(), 2);
     assert_eq!(home.run(&["list", "--archived"]).code, 1);
 }
@@ -94,7 +94,7 @@ fn searches_and_completions_leave_archived_sessions_out() {
     home.run(&["archive", path(&one)]);
     let found = home.run(&["search", "question", "--fresh"]);
     assert_eq!((found.code, found.out.as_str()), (1, ""));
-    assert!(found.err.contains("hint: 3 entries of archived sessions have it: add --archived"), "{}", found.err);
+    assert!(found.err.contains("hint: 3 entries of archived sessions match: add --archived"), "{}", found.err);
     let found = home.run(&["search", "question", "--archived", "--json"]).json();
     assert_eq!(found.as_array().unwrap().len(), 3);
     assert_eq!(home.run(&["search", "question", "--session", "aaaa", "--json"]).json().as_array().unwrap().len(), 3);
@@ -116,7 +116,7 @@ fn an_archived_branch_is_one_line_of_the_tree() {
     let refused = home.run(&["archive", path(&file), "b"]);
     assert_eq!(refused.code, 3);
     assert!(refused.err.contains("entry b is on the path to the current leaf"), "{}", refused.err);
-    assert!(refused.err.contains("hint: go to another branch first with `sessile branch`"), "{}", refused.err);
+    assert!(refused.err.contains("hint: move the leaf to another branch with `sessile branch`"), "{}", refused.err);
     assert_eq!(home.run(&["archive", path(&file), "@leaf"]).code, 3);
     assert_eq!(home.run(&["archive", path(&file), "nowhere"]).code, 3);
     let whole = home.run(&["tree", path(&file)]).out;

@@ -33,7 +33,7 @@ fn names_are_given_taken_and_undone() {
     let home = Home::new();
     let file = home.session("x.jsonl", &small());
     let before = std::fs::read(&file).unwrap();
-    home.run(&["name", path(&file)]).expect(1, "this session has no name\n");
+    home.run(&["name", path(&file)]).expect(1, "the session has no name\n");
     let dry = home.run(&["name", path(&file), "One", "--dry-run"]);
     assert_eq!((dry.code, dry.out.as_str()), (0, "would be named \"One\"\n"));
     assert_eq!(std::fs::read(&file).unwrap(), before);
@@ -41,7 +41,7 @@ fn names_are_given_taken_and_undone() {
     assert_eq!((ran.out.as_str(), ran.code), ("named \"One name\"\n", 0));
     assert_eq!(home.run(&["name", path(&file)]).out, "One name\n");
     assert_eq!(home.run(&["name", path(&file), "--json"]).json()["name"], "One name");
-    assert_eq!(home.run(&["name", path(&file), "One name"]).out, "it is called \"One name\" already\n");
+    assert_eq!(home.run(&["name", path(&file), "One name"]).out, "the session is already named \"One name\"\n");
     assert_eq!(lines(&file).len(), 7, "nothing is said twice");
     let changed = home.run(&["name", "s1", "Two", "--json"]).json();
     assert_eq!((&changed["change"]["before"], &changed["changed"]), (&"One name".into(), &true.into()));
@@ -160,7 +160,7 @@ fn a_dry_run_forgets_no_leaf() {
     let file = home.session("x.jsonl", &small());
     home.run(&["branch", path(&file), "c"]).expect(0, "");
     let ran = home.run(&["append", path(&file), "x", "--dry-run"]);
-    assert_eq!(ran.out, "an entry would be appended behind c; nothing was written\n");
+    assert_eq!(ran.out, "an entry would be appended after c; nothing was written\n");
     home.run(&["append", path(&file), "x", "--dry-run", "--parent", "a"]).expect(0, "");
     home.run(&["edit-context", path(&file), "c", "--drop", "--dry-run"]).expect(0, "");
     home.run(&["append", path(&file), "x"]).expect(0, "");
@@ -252,8 +252,7 @@ fn the_model_sees_what_is_edited() {
     let before = first();
     home.run(&["edit-context", path(&file), "a", "--drop", "--json"]).json();
     assert_eq!(first()["role"], "assistant");
-    home.run(&["edit-context", path(&file), "a", "other words"])
-        .expect(0, "entry a: the model sees something else in its place\n");
+    home.run(&["edit-context", path(&file), "a", "other words"]).expect(0, "entry a: the model sees the replacement\n");
     assert_eq!(first()["content"], "other words");
     home.run(&["edit-context", path(&file), "a", "--restore", "--json"]).json();
     assert_eq!(first(), before);

@@ -41,7 +41,7 @@ fn files_that_are_not_there_are_3() {
     home.run(&["tree", "no.jsonl"]).expect(
         3,
         "error: no.jsonl does not exist\n\
-         hint: `sessile list` shows the sessions of this directory, `sessile list --all` those of all\n",
+         hint: `sessile list` shows the sessions of this directory, `sessile list --all` those of all directories\n",
     );
     let file = home.session("x_s1.jsonl", &small());
     let wrong = file.with_file_name("x_s2.jsonl");

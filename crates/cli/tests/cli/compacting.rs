@@ -60,8 +60,8 @@ fn a_dry_run_tells_the_cut_and_changes_nothing() {
     let told = home.run(&["compact", path(&file), "--keep", "5", "--dry-run"]);
     for line in [
         "cut         before e, entry 5 of 5 on the path\n",
-        "goes        4 messages\n",
-        "summary     by a rule, offline\n",
+        "summarised  4 messages\n",
+        "summary     by the built-in rule, offline\n",
     ] {
         assert!(told.out.contains(line), "{}", told.out);
     }
@@ -76,7 +76,7 @@ fn a_session_is_compacted_once() {
     let none = home.run(&["compact", path(&file), "--json"]);
     assert_eq!(
         (none.code, none.out.as_str()),
-        (1, "{\"nothing\":\"nothing to compact: all of it is recent enough to stay\"}\n")
+        (1, "{\"nothing\":\"nothing to compact: everything is recent enough to keep\"}\n")
     );
     let report = home.run(&["compact", path(&file), "--keep", "5", "--json"]).json();
     let written = last(&file);
@@ -289,7 +289,7 @@ fn a_family_is_shown_with_what_its_members_share() {
     let orphaned = home.run(&["family", &grandchild, "--json"]).json();
     assert_eq!((&orphaned["nodes"][0]["missing"], &orphaned["root"]), (&true.into(), &path(&file).into()));
     let told = home.run(&["family", &grandchild]).out;
-    assert!(told.starts_with("(not here: ") && told.contains("└ ") && told.contains("2 entries shared"), "{told}");
+    assert!(told.starts_with("(missing: ") && told.contains("└ ") && told.contains("2 entries shared"), "{told}");
 }
 
 #[test]
@@ -305,7 +305,7 @@ fn a_hook_that_does_not_want_it_is_heard() {
     }
     let before = std::fs::read(&file).unwrap();
     let vetoed = home.run(&["compact", path(&file), "--keep", "5"]);
-    vetoed.expect(3, "error: nothing was done, because the hook session_before_compact does not want it\n");
+    vetoed.expect(3, "error: nothing was done: the hook session_before_compact vetoed it\n");
     assert_eq!(std::fs::read(&file).unwrap(), before);
     assert_eq!(home.run(&["compact", path(&file), "--keep", "5", "--dry-run"]).code, 0, "a dry run asks nobody");
     std::fs::write(&hook, "#!/bin/sh\nexit 0\n").unwrap();

@@ -89,7 +89,7 @@ fn what_is_wrong_in_the_file_is_told_with_its_place() {
         .expect(0, &format!("warning: {}:2: no such setting: list.limt; did you mean list.limit?\n", place.display()));
     home.configure("[list]\nlimit = 'all'\n");
     let wrong = format!("{}:2: list.limit must be a whole number, not \"all\"", place.display());
-    home.run(&["list"]).expect(0, &format!("warning: {wrong}; defaults count instead of this file\n"));
+    home.run(&["list"]).expect(0, &format!("warning: {wrong}; using defaults instead of this file\n"));
     // The settings decide where sessions are written, so commands that write refuse to run.
     let n_files = || std::fs::read_dir(home.session_dir()).unwrap().count();
     home.run(&["new"]).expect(3, &format!("error: {wrong}\n"));
@@ -152,7 +152,7 @@ fn settings_are_told_as_they_count() {
     assert_eq!(ran.out, format!("color is not set in {}; nothing was changed\n", home.config().display()));
     for words in [&["--sample", "config", "set", "color", "never"][..], &["--sample", "config", "unset", "color"]] {
         let ran = home.run(words);
-        assert!(ran.code == 2 && ran.err.contains("not the sample's"), "{}", ran.err);
+        assert!(ran.code == 2 && ran.err.contains("settings do not belong to the sample"), "{}", ran.err);
     }
     assert!(!home.config().exists());
 }

@@ -148,7 +148,7 @@ fn a_slimmed_session_has_the_same_tree_and_context() {
     let before = std::fs::read(&file).unwrap();
     let dry = home.run(&["slim", path(&file)]);
     dry.expect(0, "");
-    assert!(dry.out.ends_with("less; nothing was written, --apply does it\n"), "{}", dry.out);
+    assert!(dry.out.ends_with("less; nothing was written; use --apply to do it\n"), "{}", dry.out);
     assert_eq!(std::fs::read_dir(home.session_dir()).unwrap().count(), 1);
     let told = home.run(&["slim", path(&file), "--json"]).json();
     let made = home.run(&["slim", path(&file), "--apply", "--json"]).json();
@@ -196,7 +196,7 @@ fn a_slimmed_session_has_the_same_tree_and_context() {
     let again = home.run(&["slim", new]);
     again.expect(
         1,
-        "nothing outside the context to take out (pieces below 512 bytes stay); --all includes the context\n",
+        "nothing to remove outside the context (pieces below 512 bytes are kept); --all includes the context\n",
     );
 }
 

@@ -135,7 +135,7 @@ fn manual_pages_are_written() {
     assert_eq!(home.run(&["man", "--dir", "pages", "--dry-run"]).code, 0);
     assert!(!home.project().join("pages").exists());
     let ran = home.run(&["man", "--dir", "pages"]);
-    assert!(ran.code == 0 && ran.out.ends_with(" pages into ~/project/pages\n"), "{}", ran.out);
+    assert!(ran.code == 0 && ran.out.ends_with(" pages to ~/project/pages\n"), "{}", ran.out);
     let tree = std::fs::read_to_string(home.project().join("pages/sessile-tree.1")).unwrap();
     assert!(tree.contains(".TH sessile-tree 1"), "{tree}");
     assert!(home.project().join("pages/sessile.1").is_file());
@@ -159,5 +159,5 @@ fn the_reference_is_up_to_date() {
         std::fs::write(&path, &made).unwrap();
     }
     let kept = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(kept == made, "docs/cli.md does not say what the command does; `cargo xtask docs` writes it anew");
+    assert!(kept == made, "docs/cli.md is out of date; run `cargo xtask docs`");
 }

@@ -88,7 +88,7 @@ fn a_hook_prevents_a_fork_and_a_broken_one_prevents_nothing() {
     let file = home.session("x.jsonl", &small());
     let hook = hooks_dir(&home).join("session_before_fork");
     install(&hooks_dir(&home), "session_before_fork", "echo '{\"cancel\": true}'");
-    let error = format!("error: nothing was done, because the hook {} does not want it\n", hook.display());
+    let error = format!("error: nothing was done: the hook {} vetoed it\n", hook.display());
     home.run(&["clone", path(&file)]).expect(3, &error);
     install(&hooks_dir(&home), "session_before_fork", "printf 'oh \\033[2J dear' >&2; exit 1");
     let ran = home.run(&["clone", path(&file), "--json"]);

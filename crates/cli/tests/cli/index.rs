@@ -37,5 +37,5 @@ fn what_is_kept_is_shown_made_anew_and_removed() {
     assert_eq!(home.run(&["search", "question", "-l"]).out.lines().count(), 1);
     assert_eq!(home.run(&["index", "--json"]).json(), status());
     assert!(home.run(&["index"]).out.contains("text index"));
-    assert_eq!(home.run(&["--sample", "index", "rebuild"]).out, "the sample keeps no caches; nothing was changed\n");
+    assert_eq!(home.run(&["--sample", "index", "rebuild"]).out, "the sample has no caches; nothing was changed\n");
 }

@@ -50,12 +50,12 @@ fn a_label_that_is_not_there_is_a_value_too() {
     home.run(&["label", path(&file), "a"]).expect(1, "a has no label\n");
     // The last entry of this session is a label. Trees do not show labels, so `@leaf` refers to the entry before it.
     home.run(&["label", path(&file), "@leaf"]).expect(1, "d has no label\n");
-    let hint = "hint: e is itself the label of b, and the leaf if it was added last\n";
+    let hint = "hint: e is itself the label of b; @leaf may refer to it if it was added last\n";
     home.run(&["label", path(&file), "e"]).expect(1, &format!("e has no label\n{hint}"));
     let ran = home.run(&["label", path(&file), "e", "--clear"]);
     assert_eq!((ran.out.as_str(), ran.err.as_str()), ("e has no label\n", hint));
     home.run(&["edit-context", path(&file), "e", "--drop"])
-        .expect(3, "error: entry e is the label of b, of which the model sees nothing\nhint: b is the entry to edit\n");
+        .expect(3, "error: entry e is the label of b; the model never sees it\nhint: b is the entry to edit\n");
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn empty_texts_are_refused() {
     home.run(&["branch", path(&file), "a", "--summary-text", ""]).expect(2, "error: the summary is empty\n");
     home.run(&["append", path(&file), ""]).expect(2, "error: the text is empty\n");
     home.run(&["append", path(&file)]).expect(2, "error: the text is empty\n");
-    home.run(&["edit-context", path(&file), "a"]).expect(2, "error: what the model is to see is empty\n");
+    home.run(&["edit-context", path(&file), "a"]).expect(2, "error: the replacement text is empty\n");
     assert_eq!(std::fs::read(&file).unwrap(), before);
     assert_eq!(home.run(&["append", path(&file), "x"]).code, 0);
     assert_eq!(last(&file)["parentId"], "e", "the leaf was not moved either");
@@ -79,14 +79,14 @@ fn whole_messages_are_checked() {
     let file = home.session("x.jsonl", &small());
     let before = std::fs::read(&file).unwrap();
     for (message, what) in [
-        ("{}", "error: a message is a JSON object with a role\n"),
-        ("[1]", "error: a message is a JSON object with a role\n"),
-        (r#"{"role":5,"content":"x"}"#, "error: a message is a JSON object with a role\n"),
-        (r#"{"role":"usr","content":"x"}"#, "error: there is no role \"usr\"\nhint: roles are system, user, "),
-        (r#"{"role":"user"}"#, "error: a message of the role user needs content, "),
-        (r#"{"role":"assistant","content":null}"#, "error: a message of the role assistant needs content, "),
-        (r#"{"role":"toolResult"}"#, "error: a message of the role toolResult needs content, "),
-        (r#"{"role":"custom","content":{}}"#, "error: a message of the role custom needs content, "),
+        ("{}", "error: the message is not a JSON object with a role\n"),
+        ("[1]", "error: the message is not a JSON object with a role\n"),
+        (r#"{"role":5,"content":"x"}"#, "error: the message is not a JSON object with a role\n"),
+        (r#"{"role":"usr","content":"x"}"#, "error: unknown role \"usr\"\nhint: roles are system, user, "),
+        (r#"{"role":"user"}"#, "error: a message with the role user needs content, "),
+        (r#"{"role":"assistant","content":null}"#, "error: a message with the role assistant needs content, "),
+        (r#"{"role":"toolResult"}"#, "error: a message with the role toolResult needs content, "),
+        (r#"{"role":"custom","content":{}}"#, "error: a message with the role custom needs content, "),
     ] {
         let ran = home.run(&["append", path(&file), "--json-message", message]);
         assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{message}");
@@ -121,9 +121,9 @@ fn one_is_one_entry() {
     home.run(&["fork", path(&file), "--at"]).expect(0, "1 entry\n");
     home.run(&["clone", path(&file)]).expect(0, "1 entry\n");
     let dry = home.run(&["clone", path(&file), "--dry-run"]);
-    assert_eq!(dry.out, "a session of 1 entry would be made; nothing was written\n");
+    assert_eq!(dry.out, "a session with 1 entry would be created; nothing was written\n");
     let info = home.run(&["info", path(&file)]).out;
-    assert!(info.contains(" behind 1 entry\n") && info.contains("1, of which 1 message: "), "{info}");
+    assert!(info.contains("1 entry on the path to leaf ") && info.contains("1, including 1 message: "), "{info}");
     assert!(home.run(&["stats", path(&file)]).out.contains(", 1 entry deep\n"));
     home.run(&["show", path(&file), "@leaf~3"])
         .expect(3, "error: @leaf~3 goes past the root: there are no entries above\n");
@@ -181,7 +181,7 @@ fn what_is_ambiguous_is_told_in_one_form() {
         "error: \"0198\" is ambiguous: it matches 2 sessions in the trash",
         "  0198-one",
         "  0198-two",
-        "hint: give more of its id",
+        "hint: use more of its id",
     ];
     expected.sort_unstable();
     assert_eq!(told, expected);
@@ -211,11 +211,11 @@ fn dry_runs_say_what_would_change() {
     assert_eq!((new["directory"].as_str().unwrap(), &new["name"]), (path(&home.session_dir()), &"One".into()));
     let told = home.run(&["new", "--name", "One", "--dry-run"]).out;
     assert!(
-        told.starts_with("a session of ~/project, named \"One\" would be started in ~/agent/sessions/--"),
+        told.starts_with("a session for ~/project, named \"One\" would be started in ~/agent/sessions/--"),
         "{told}"
     );
     let there = home.run(&["new", "--session-id", "s1", "--dry-run"]).out;
-    assert!(there.starts_with("~/agent/") && there.contains("x.jsonl is there and would be gone on with"), "{there}");
+    assert!(there.starts_with("~/agent/") && there.contains("x.jsonl exists and would be continued"), "{there}");
     assert!(std::fs::read(&file).unwrap().starts_with(&before));
 }
 
@@ -242,7 +242,7 @@ fn the_first_write_to_an_old_file_tells_where_the_original_is() {
         );
         std::fs::write(&file, &old).unwrap();
         let ran = home.run(words);
-        let kept = "the file was brought to version 3; the original is ~/agent/sessions/";
+        let kept = "the file was migrated to version 3; the original is ~/agent/sessions/";
         assert!(ran.code == 0 && ran.err.starts_with(kept), "{words:?}: {}", ran.err);
         let original = ran.err.trim_end().rsplit_once("~/").unwrap().1;
         assert_eq!(std::fs::read(home.dir.path().join(original)).unwrap(), old.as_bytes());
@@ -274,7 +274,7 @@ fn wording_is_of_one_or_of_many() {
     assert!(pruned.ends_with(" brings it back\n"), "{pruned}");
     home.run(&["undo"]).expect(0, "");
     home.run(&["edit-context", path(&file), "a", "--json-content", "5"])
-        .expect(2, "error: content is a JSON string, or an array of text and image blocks\n");
+        .expect(2, "error: the content is neither a JSON string nor an array of text and image blocks\n");
     let messages = home.run(&["llm", path(&file), "--jsonl"]);
     assert_eq!(serde_json::from_str::<Value>(messages.out.trim_end()).unwrap()["content"], "old");
 }
@@ -296,9 +296,9 @@ fn entries_that_were_put_back_are_told() {
     let ran = home.run(&["verify", path(&file)]);
     assert!(ran.out.contains("1 acknowledged entry is not in the file"), "{}", ran.out);
     let ran = home.run(&["label", path(&file), "a", "there"]);
-    let why = "written less than an hour ago, and another program had removed it";
+    let why = "written less than an hour ago and removed by another program";
     let dir = home.session_dir().strip_prefix(home.dir.path()).unwrap().display().to_string();
-    assert_eq!((ran.code, ran.err), (0, format!("warning: put 1 entry back into ~/{dir}/x.jsonl: {why}\n")));
+    assert_eq!((ran.code, ran.err), (0, format!("warning: restored 1 entry in ~/{dir}/x.jsonl: {why}\n")));
     assert_eq!(home.json(&["info", "--json"], &file)["name"], "first");
     home.run(&["label", path(&file), "a", "once"]).expect(0, "");
 }

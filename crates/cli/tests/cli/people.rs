@@ -103,14 +103,14 @@ fn lists_are_narrowed_and_sorted() {
     assert_eq!(list(&["--children", "hide"]), ["Zebra"]);
     assert_eq!(list(&["--children", "only", "--limit", "2"]), ["Ant", "orphan"]);
     assert_eq!(list(&["--sort", "name", "--named"]), ["Ant", "Zebra"]);
-    assert_eq!(list(&["--tree"]), ["Zebra", "└ child", "  └ Ant", "(not here: /gone/2025_nobody.jsonl)", "└ orphan"]);
+    assert_eq!(list(&["--tree"]), ["Zebra", "└ child", "  └ Ant", "(missing: /gone/2025_nobody.jsonl)", "└ orphan"]);
     // The first session of the list decides which family comes first.
     assert_eq!(list(&["--tree", "--sort", "created"]).len(), 5);
     // Filtered parents are shown as placeholders.
     assert_eq!(list(&["--tree", "--named"]), ["Zebra", "└ (filtered out: child)", "  └ Ant"]);
     let one = list(&["--tree", "--limit", "1", "--sort", "name"]);
     assert_eq!(one, ["(filtered out: Zebra)", "└ (filtered out: child)", "  └ Ant"]);
-    assert_eq!(list(&["--tree", "orphan"]), ["(not here: /gone/2025_nobody.jsonl)", "└ orphan"]);
+    assert_eq!(list(&["--tree", "orphan"]), ["(missing: /gone/2025_nobody.jsonl)", "└ orphan"]);
     // A parent in another directory is not missing either.
     let elsewhere = home.agent_dir().join("sessions/--elsewhere--/2025_root.jsonl");
     std::fs::create_dir_all(elsewhere.parent().unwrap()).unwrap();
@@ -194,7 +194,7 @@ fn files_with_the_same_session_are_marked() {
     assert_eq!(ran.code, 0, "a copy is not damage: {}", ran.out);
     let words = format!("the file contains the same session as {}  same-session\n", original.display());
     assert_eq!(ran.out.matches(&words).count(), 1, "{}", ran.out);
-    assert!(ran.out.ends_with("\n2 sessions, nothing wrong, 1 note\n"), "{}", ran.out);
+    assert!(ran.out.ends_with("\n2 sessions, no problems found, 1 note\n"), "{}", ran.out);
     let reports = home.run(&["verify", "--all", "--json"]).json();
     assert_eq!(reports[1]["findings"][0]["code"], "same-session");
     assert!(!home.run(&["verify", original.to_str().unwrap()]).out.contains("same-session"));
@@ -236,7 +236,7 @@ fn lists_have_the_columns_and_the_time_that_are_wanted() {
     assert_eq!(shown(&["--since", "2024-12-31", "--until", "2026-01-02"]), ["new", "Named"]);
     assert_eq!(shown(&["--since", "1m"]), [""; 0]);
     let ran = list(&["--since", "some day"]);
-    assert!(ran.code == 2 && ran.err.contains("\"some day\" is no time"), "{}", ran.err);
+    assert!(ran.code == 2 && ran.err.contains("\"some day\" is not a time"), "{}", ran.err);
     assert_eq!(list(&["--columns", "colour"]).code, 2);
     home.run(&["config", "set", "list.columns", "session"]).expect(0, "");
     home.run(&["config", "set", "list.sort", "name"]).expect(0, "");

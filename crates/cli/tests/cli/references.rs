@@ -51,7 +51,7 @@ fn what_could_be_several_names_them() {
     let cwd = home.project().display().to_string();
     let expected = format!(
         "error: \"0198\" is ambiguous: it matches 2 sessions\n  0198aaaa-1  Tide tables  {cwd}\n  0198bbbb-2  Other  {cwd}\n\
-         hint: give more of its id, or its path\n",
+         hint: use more of its id, or its path\n",
     );
     let whole = |text: &str| text.lines().map(|line| line.get(..40).unwrap_or(line).to_owned()).collect::<Vec<_>>();
     assert_eq!(whole(&ran.err), whole(&expected));
@@ -71,7 +71,7 @@ fn places_are_those_of_the_last_list() {
     home.run(&["tree", "@1"]).expect(
         3,
         "error: @1 refers to the last list, but nothing has been listed in this terminal yet\n\
-         hint: `sessile list` gives sessions their places; @latest is the newest one\n",
+         hint: run `sessile list` to number the sessions; @latest is the newest one\n",
     );
     named(&home, "one", "b", 1);
     named(&home, "two", "a", 2);
@@ -146,7 +146,7 @@ fn the_newest_needs_no_name() {
     let home = Home::new();
     let ran = home.run(&["tree", "-c"]);
     assert!(
-        ran.code == 3 && ran.err.starts_with("error: there is no session of ~/project to continue\n"),
+        ran.code == 3 && ran.err.starts_with("error: there is no session to continue for ~/project\n"),
         "{}",
         ran.err
     );
@@ -224,9 +224,5 @@ fn files_with_one_id_are_told_apart_by_their_paths() {
     for path in [one, other] {
         assert!(ran.err.contains(path.to_str().unwrap()), "{}", ran.err);
     }
-    assert!(
-        ran.err.ends_with("hint: these files hold the same session; give the path of one of them\n"),
-        "{}",
-        ran.err
-    );
+    assert!(ran.err.ends_with("hint: these files hold the same session; use the path of one of them\n"), "{}", ran.err);
 }

@@ -35,7 +35,7 @@ fn sound_sessions_are_0() {
     let file = private(&home, "x.jsonl", &small());
     let ran = home.run(&["verify", file.to_str().unwrap()]);
     ran.expect(0, "");
-    assert_eq!(ran.out, "nothing wrong\n");
+    assert_eq!(ran.out, "no problems found\n");
     let reports = home.json(&["verify", "--json"], &file);
     assert_eq!(reports, serde_json::json!([{ "path": file.to_str().unwrap(), "findings": [] }]));
     assert_eq!(home.run(&["--sample", "verify"]).code, 0);
@@ -84,7 +84,7 @@ fn all_sessions_are_looked_at() {
     with_id(private(&home, "c.jsonl", &small()), "s2");
     let ran = home.run(&["verify", "--all"]);
     ran.expect(1, "");
-    assert!(ran.out.ends_with("\n2 sessions, 2 findings, `sessile repair SESSION` mends 2\n"), "{}", ran.out);
+    assert!(ran.out.ends_with("\n2 sessions, 2 findings, `sessile repair SESSION` repairs 2\n"), "{}", ran.out);
     let junk = home.session_dir().join("a.jsonl");
     std::fs::write(&junk, "junk\n").unwrap();
     let ran = home.run(&["verify", "--all", "--json"]);
@@ -108,7 +108,7 @@ fn a_dry_run_changes_nothing_and_a_second_run_neither() {
     let before = std::fs::read(&file).unwrap();
     let dry = home.run(&["repair", "--dry-run", path]);
     dry.expect(0, "");
-    assert!(dry.out.contains("  would mend line 3, byte "), "{}", dry.out);
+    assert!(dry.out.contains("  would repair line 3, byte "), "{}", dry.out);
     assert!(dry.out.ends_with("\n1 change would be made; nothing was changed\n"), "{}", dry.out);
     assert_eq!((std::fs::read(&file).unwrap(), names(&home)), (before.clone(), vec!["x.jsonl".to_owned()]));
     let salvaged = home.json(&["entries", "--salvaged", "--json"], &file);
@@ -177,25 +177,25 @@ fn the_permissions_of_a_whole_store_are_one_finding_and_one_command() {
     ran.expect(1, "");
     assert_eq!(ran.out.matches("  permissions\n").count(), 1, "{}", ran.out);
     assert!(ran.out.starts_with("6 sessions\n"), "{}", ran.out);
-    assert!(ran.out.contains("`sessile repair --permissions --all` closes"), "{}", ran.out);
+    assert!(ran.out.contains("`sessile repair --permissions --all` makes files private"), "{}", ran.out);
     let other = home.project().join("other");
     set_mode(&write_session(&other.join("y.jsonl"), "/y", &small()), 0o644);
     let ran = home.run(&["verify", "--all", "--session-dir", "other"]);
     let command = "repair --permissions --all --session-dir other";
-    assert!(ran.out.contains(&format!("`sessile {command}` closes")), "{}", ran.out);
+    assert!(ran.out.contains(&format!("`sessile {command}` makes files private")), "{}", ran.out);
     let ran = home.run(&command.split(' ').collect::<Vec<_>>());
-    assert_eq!(ran.out, "1 of 1 session made readable by you alone\n");
+    assert_eq!(ran.out, "1 of 1 session made readable only by you\n");
     let reports = home.run(&["verify", "--all", "--json"]).out;
     assert_eq!(reports.matches("\"permissions\"").count(), 6);
     let modes = || files.iter().filter(|file| file.metadata().unwrap().permissions().mode() & 0o777 == 0o600).count();
     let dry = home.run(&["repair", "--permissions", "--all", "--dry-run"]);
-    assert_eq!(dry.out, "6 of 6 sessions would be made readable by you alone; nothing was changed\n");
+    assert_eq!(dry.out, "6 of 6 sessions would be made readable only by you; nothing was changed\n");
     assert_eq!(modes(), 0);
-    assert_eq!(home.run(&["repair", "--permissions"]).out, "5 of 5 sessions made readable by you alone\n");
+    assert_eq!(home.run(&["repair", "--permissions"]).out, "5 of 5 sessions made readable only by you\n");
     assert_eq!(modes(), 5);
     assert_eq!(home.run(&["repair", "--permissions", "--all", "--json"]).json().as_array().unwrap().len(), 1);
     assert_eq!(modes(), 6);
-    assert_eq!(home.run(&["repair", "--permissions", "--all"]).out, "6 sessions, nothing to close\n");
+    assert_eq!(home.run(&["repair", "--permissions", "--all"]).out, "6 sessions, all already readable only by you\n");
     home.run(&["verify", "--all"]).expect(0, "");
     assert_eq!(home.run(&["repair", "--all"]).code, 2);
 }
@@ -208,7 +208,7 @@ fn files_that_have_lost_their_header_are_told_and_rescued() {
     let whole = std::fs::read(&torn).unwrap();
     std::fs::write(&torn, &whole[40..]).unwrap();
     let listed = home.run(&["list"]);
-    let command = "`sessile list --damaged` says why and what `sessile repair` would do";
+    let command = "`sessile list --damaged` shows why and what `sessile repair` would do";
     listed.expect(0, &format!("1 file could not be read as a session; {command}\n"));
     home.run(&["list", "--json"]).expect(0, "");
     let damaged = home.run(&["list", "--damaged"]);

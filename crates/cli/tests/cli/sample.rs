@@ -24,7 +24,7 @@ fn a_directory_without_sessions_shows_the_sample() {
     let ran = home.run(&[]);
     ran.expect(0, "");
     let (first, rest) = ran.out.split_once("\n\n").unwrap();
-    assert_eq!(first, "No sessions for ~/project yet. This is what some could look like:");
+    assert_eq!(first, "No sessions for ~/project yet. This is what sessions look like:");
     assert_eq!(rest, home.run(&["--sample"]).out);
 }
 
@@ -81,7 +81,7 @@ fn a_sample_never_mixes_with_the_users_own() {
     for place in ["../agent", "../agent/sub", "../agent/new/deeper", "link/new", "missing/../../agent/new"] {
         let ran = home.run(&[&format!("--sample={place}"), "list"]);
         assert_eq!(ran.code, 3, "{place}: {}", ran.err);
-        assert!(ran.err.contains("where your own sessions are"), "{}", ran.err);
+        assert!(ran.err.contains("your own sessions are stored there"), "{}", ran.err);
     }
     std::fs::write(home.project().join("file"), "x").unwrap();
     assert!(home.run(&["--sample=file"]).err.contains("it is not a directory"));

@@ -82,7 +82,7 @@ fn without_a_trash_nothing_is_deleted() {
     let ran = home.run_with(&["delete", path(&file), "--yes"], "PATH", Path::new("/nonexistent"));
     assert_eq!((ran.code, file.exists()), (3, true));
     assert!(ran.err.contains("to the trash; nothing was deleted"), "{}", ran.err);
-    assert!(ran.err.ends_with("\nhint: --permanent deletes it for good\n"), "{}", ran.err);
+    assert!(ran.err.ends_with("\nhint: use --permanent to delete it permanently\n"), "{}", ran.err);
     assert_eq!(home.run(&["undo"]).code, 1, "what failed is nothing to undo");
 }
 
@@ -127,7 +127,7 @@ fn pruning_is_a_dry_run_unless_told() {
     let ran = home.run(&["prune", "--older-than", "90d"]);
     assert_eq!((ran.code, file.exists()), (0, true));
     assert!(
-        ran.out.contains("1 session, ") && ran.out.contains("--apply does it; 1 with a name or labels stays"),
+        ran.out.contains("1 session, ") && ran.out.contains("use --apply to do it; 1 with a name or labels kept"),
         "{}",
         ran.out
     );
@@ -166,7 +166,7 @@ fn pruning_has_the_scope_of_a_list() {
     assert_eq!(home.run(&["prune", "--older-than", "1d", "--all", "--repo"]).code, 2);
     home.run(&["prune", "--older-than", "1d", "--apply"]).expect(0, "");
     assert_eq!((here.exists(), there.exists()), (false, true));
-    let hint = "nothing to prune\nhint: --all is about the sessions of all directories\n";
+    let hint = "nothing to prune\nhint: use --all for the sessions of all directories\n";
     home.run(&["prune", "--older-than", "1d", "--apply"]).expect(1, hint);
     home.run(&["prune", "--older-than", "999y", "--all"]).expect(1, "nothing to prune\n");
 }
@@ -185,9 +185,9 @@ fn what_goes_and_comes_back_has_a_title_and_an_id() {
         assert!(ran.out.lines().next().unwrap().ends_with(told), "{words:?}: {}", ran.out);
     }
     let ran = home.run(&["restore", "01234567", "--dry-run"]);
-    assert!(ran.out.starts_with(told) && ran.out.ends_with("/x.jsonl would be brought back\n"), "{}", ran.out);
+    assert!(ran.out.starts_with(told) && ran.out.ends_with("/x.jsonl would be restored\n"), "{}", ran.out);
     let ran = home.run(&["restore", "01234567"]);
-    assert!(ran.out.starts_with(told) && ran.out.ends_with("/x.jsonl is back\n"), "{}", ran.out);
+    assert!(ran.out.starts_with(told) && ran.out.ends_with("/x.jsonl restored\n"), "{}", ran.out);
 }
 
 /// Operations on the sample do not touch the user's own trash or state.
@@ -246,7 +246,7 @@ fn what_was_left_over_is_cleaned() {
     std::fs::write(dir.join(".x.jsonl.sessile-tmp-4194301-9"), "young").unwrap();
     let exists = |paths: &[PathBuf]| paths.iter().filter(|path| path.exists()).count();
     let dry = home.run(&["clean"]);
-    assert!(dry.code == 0 && dry.out.ends_with(" would be removed; --apply does it\n"), "{}{}", dry.out, dry.err);
+    assert!(dry.code == 0 && dry.out.ends_with(" would be removed; use --apply to do it\n"), "{}{}", dry.out, dry.err);
     assert_eq!((exists(&gone), exists(&stays)), (4, 5));
     let told = home.run(&["clean", "--apply", "--json"]).json();
     let why = |end: &str| {
@@ -272,7 +272,7 @@ fn what_was_left_over_is_cleaned() {
     std::fs::write(&file, text).unwrap();
     let told = home.run(&["clean", "--older-than", "0m", "--apply"]);
     assert!(told.code == 0 && original.exists(), "{}", told.out);
-    assert!(told.out.contains("x.jsonl.orig-2  stays: its session is gone or damaged\n"), "{}", told.out);
+    assert!(told.out.contains("x.jsonl.orig-2  kept: its session is gone or damaged\n"), "{}", told.out);
     assert_eq!(home.run(&["clean", "--older-than", "soon"]).code, 2);
     let empty = Home::new();
     empty.run(&["clean"]).expect(0, "nothing to clean\n");
@@ -324,10 +324,10 @@ fn pruning_says_beforehand_what_is_in_use() {
     bytes.extend_from_slice(b"{\"type\":\"custom\",\"customType\":\"x\",\"id\":\"c\",\"parentId\":\"a\",\"timestamp\":\"2025-01-01T00:00:09.000Z\"}\n");
     std::fs::write(&used, bytes).unwrap();
     let dry = home.run(&["prune", "--older-than", "90d"]);
-    assert!(dry.out.contains("1 session, ") && dry.out.ends_with("; 1 in use stays\n"), "{}", dry.out);
+    assert!(dry.out.contains("1 session, ") && dry.out.ends_with("; 1 in use kept\n"), "{}", dry.out);
     let done = home.run(&["prune", "--older-than", "90d", "--apply"]);
-    assert!(done.out.contains("1 session, ") && done.out.ends_with("; 1 in use stays\n"), "{}", done.out);
+    assert!(done.out.contains("1 session, ") && done.out.ends_with("; 1 in use kept\n"), "{}", done.out);
     assert_eq!((old.exists(), used.exists()), (false, true));
-    home.run(&["prune", "--older-than", "90d", "--apply"]).expect(1, "nothing to prune; 1 in use stays\n");
+    home.run(&["prune", "--older-than", "90d", "--apply"]).expect(1, "nothing to prune; 1 in use kept\n");
     assert_eq!(home.run(&["undo", "--list", "--json"]).json().as_array().unwrap().len(), 1, "nothing was done");
 }

@@ -42,7 +42,7 @@ fn an_archived_session_is_left_out_of_lists_until_it_comes_back() {
     assert!(listed.out.contains("something else") && !listed.out.contains("first question"), "{}", listed.out);
     assert_eq!(listed.err, "1 archived session is hidden (`list --archived` shows it)\n");
     let all = home.run(&["list", "--all"]).err;
-    assert!(all.contains("(`list --all --archived`)"), "{all}");
+    assert!(all.contains("(`list --all --archived` shows it)"), "{all}");
     let archived = home.run(&["list", "--archived"]);
     assert!(archived.out.contains("first question") && !archived.out.contains("something else"), "{}", archived.out);
     assert_eq!(archived.err, "");

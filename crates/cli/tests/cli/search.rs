@@ -72,7 +72,7 @@ fn where_nothing_is_there_is_a_hint() {
     let home = Home::new();
     let ran = home.run(&["search", "x"]);
     assert_eq!(ran.code, 1);
-    assert!(ran.err.starts_with("no sessions for ~/project\nhint: `sessile search --all`"), "{}", ran.err);
+    assert!(ran.err.starts_with("no sessions for ~/project\nhint: use `sessile search --all`"), "{}", ran.err);
     let ran = home.run(&["stats"]);
     assert_eq!(ran.code, 1);
     assert!(ran.err.contains("hint: `sessile stats --all`") && ran.out.contains("messages"), "{}", ran.err);

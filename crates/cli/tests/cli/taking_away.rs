@@ -16,8 +16,8 @@ fn sessions_go_to_the_trash_and_come_back() {
     let file = home.session("x.jsonl", &small());
     let bytes = std::fs::read(&file).unwrap();
     let ran = home.run(&["delete", path(&file)]);
-    assert_eq!((ran.code, file.exists()), (2, true), "nobody could be asked");
-    assert!(ran.err.contains("\nhint: --yes "), "{}", ran.err);
+    assert_eq!((ran.code, file.exists()), (2, true), "there was no terminal to ask");
+    assert!(ran.err.contains("\nhint: use --yes "), "{}", ran.err);
     home.run(&["delete", path(&file), "--dry-run"]).expect(0, "");
     assert!(file.exists());
     let deleted = home.run(&["delete", "s1", "--yes", "--json"]).json();

@@ -551,7 +551,7 @@ pub(super) fn say_no_sessions(
         Some(dir) if is_wide => (format!("no sessions in {}", dir.display()), String::new()),
         Some(dir) => (
             format!("no sessions for {cwd} in {}", dir.display()),
-            format!("add --all to include the sessions of other directories"),
+            "add --all to include the sessions of other directories".to_owned(),
         ),
         None if is_wide && !is_sample => return say_empty_store(surroundings, err),
         None if is_sample => ("no sessions found".to_owned(), String::new()),

@@ -75,7 +75,7 @@ fn where_nothing_is_there_is_a_hint() {
     assert!(ran.err.starts_with("no sessions for ~/project\nhint: use `sessile search --all`"), "{}", ran.err);
     let ran = home.run(&["stats"]);
     assert_eq!(ran.code, 1);
-    assert!(ran.err.contains("hint: `sessile stats --all`") && ran.out.contains("messages"), "{}", ran.err);
+    assert!(ran.err.contains("hint: use `sessile stats --all`") && ran.out.contains("messages"), "{}", ran.err);
     assert!(!ran.out.contains(':') && !ran.out.contains("copies"), "{}", ran.out);
     home.session("a.jsonl", &small());
     let ran = home.run(&["search", "nothing like it"]);

@@ -63,8 +63,8 @@ impl Sessions {
         error: ReferenceError,
     ) -> Result<PathBuf, ReferenceError> {
         let word = wanted.to_str().filter(|_| matches!(error, ReferenceError::NoSuchFile { .. }));
-        match word.map(|word| search.word(word)) {
-            Some(Ok(path)) => Ok(path),
+        match word.map(|word| search.name(word)) {
+            Some(Ok(Some(path))) => Ok(path),
             Some(Err(ambiguous @ ReferenceError::AmbiguousSession { .. })) => Err(self.with_titles(ambiguous)),
             _ => Err(error),
         }
@@ -213,6 +213,17 @@ impl Search<'_> {
             None => self.sessions.list_all(self.given, &mut options)?.into_iter().next(),
         };
         newest.map(|session| session.path).ok_or(ReferenceError::NoSessions)
+    }
+
+    /// Finds the session with this name, whatever its id is.
+    fn name(&self, word: &str) -> Result<Option<PathBuf>, ReferenceError> {
+        let mut options = ListOptions::default();
+        let here = candidates(self.sessions.list(&self.cwd, self.given, &mut options)?);
+        if let Some(path) = one(word, true, &here, |session| is_named(session, word))? {
+            return Ok(Some(path));
+        }
+        let all = candidates(self.sessions.list_all(self.given, &mut options)?);
+        one(word, false, &all, |session| is_named(session, word))
     }
 
     /// The session with this id, this name, or an id with this prefix.

@@ -225,6 +225,9 @@ impl Failure {
             Self::Session(SessionError::NoSuchOperation { .. } | SessionError::ChangedSince { .. }) => {
                 Some("`sessile undo --list` shows all operations with their ids".to_owned())
             }
+            Self::Session(SessionError::SessionExists { .. }) => {
+                Some("use --new-id to import it as another session".to_owned())
+            }
             Self::Session(SessionError::UndoneAlready { by, .. }) => Some(format!("`sessile undo {by}` redoes it")),
             Self::Session(SessionError::LeafMoved { .. }) => {
                 Some("another program has appended to the session; check it and try again".to_owned())

@@ -19,7 +19,7 @@ pub(crate) struct Titles {
 impl Titles {
     /// Reads sessions that are at their normal paths.
     pub(crate) fn of(surroundings: &Surroundings, paths: &[PathBuf]) -> Self {
-        Self::read(surroundings, paths.iter().map(|path| (path.as_path(), path.as_path())))
+        Self::read(surroundings, paths.iter().map(|path| (path.as_path(), path.as_path())).collect(), &[])
     }
 
     /// Reads sessions whose files may be elsewhere.
@@ -27,11 +27,14 @@ impl Titles {
         surroundings: &Surroundings,
         sessions: impl IntoIterator<Item = (&'s SessionPlace, &'s Path)>,
     ) -> Self {
-        Self::read(surroundings, sessions.into_iter().map(|(session, file)| (session.path.as_path(), file)))
+        let sessions: Vec<(&SessionPlace, &Path)> = sessions.into_iter().collect();
+        let ids: Vec<&str> = sessions.iter().map(|(session, _)| session.id.as_str()).collect();
+        let files = sessions.into_iter().map(|(session, file)| (session.path.as_path(), file)).collect();
+        Self::read(surroundings, files, &ids)
     }
 
-    fn read<'s>(surroundings: &Surroundings, files: impl Iterator<Item = (&'s Path, &'s Path)>) -> Self {
-        let files: Vec<(&Path, &Path)> = files.collect();
+    /// Reads files. `ids` are those of sessions that may not be readable: short ids differ from them too.
+    fn read(surroundings: &Surroundings, files: Vec<(&Path, &Path)>, ids: &[&str]) -> Self {
         let directories: BTreeSet<&Path> = files.iter().filter_map(|(_, file)| file.parent()).collect();
         // A list uses its cache.
         let list = |dir: &Path| surroundings.sessions.list_all(Some(dir), &mut ListOptions::default());
@@ -44,7 +47,8 @@ impl Titles {
             Some((path.to_path_buf(), (row, place)))
         };
         let rows: HashMap<PathBuf, (SessionInfo, String)> = files.into_iter().filter_map(row).collect();
-        Self { ids: ShortIds::among(rows.values().map(|(row, _)| row.id.as_str())), rows }
+        let ids = rows.values().map(|(row, _)| row.id.as_str()).chain(ids.iter().copied());
+        Self { ids: ShortIds::among(ids), rows }
     }
 
     /// Returns the id of a session and, if it could be read, its title in quotes, for a sentence.

@@ -62,6 +62,9 @@ pub struct LeftOver {
     pub size: u64,
     /// The time of its last modification, in milliseconds since 1970.
     pub modified_ms: i64,
+    /// The time from which its age counts: that of its last modification or, for an original, of the rewrite that
+    /// left it behind.
+    pub since_ms: i64,
     /// Why it is kept; `None` if it is removed.
     pub stays: Option<Stays>,
 }
@@ -128,6 +131,7 @@ impl Sessions {
                 cleaned.files.push(LeftOver {
                     size: found.stat.length,
                     modified_ms: found.stat.modified_ms,
+                    since_ms: since_ms(&found),
                     path: found.path,
                     kind: found.kind,
                     of: found.of,
@@ -143,10 +147,7 @@ impl Sessions {
     fn why_it_stays(&self, cleaning: &Cleaning, found: &Leftover, now_ms: i64) -> Option<Stays> {
         let os = self.world.os();
         let usual = if found.has_lines(os) { KEPT_MS } else { TEMPORARY_MS };
-        // An original is younger than its content: it was created when the session was rewritten.
-        let made_ms = if found.kind == LeftoverKind::Original { found.stat.changed_ns / 1_000_000 } else { i64::MIN };
-        let newest_ms = found.stat.modified_ms.max(made_ms);
-        let is_old = now_ms.saturating_sub(newest_ms) >= cleaning.older_than.unwrap_or(usual);
+        let is_old = now_ms.saturating_sub(since_ms(found)) >= cleaning.older_than.unwrap_or(usual);
         match () {
             () if found.is_in_use(os) => Some(Stays::InUse),
             () if !is_old => Some(Stays::Young),
@@ -179,4 +180,11 @@ impl Sessions {
         directories.dedup();
         Ok(directories)
     }
+}
+
+/// The time from which the age of a leftover file counts.
+fn since_ms(found: &Leftover) -> i64 {
+    // An original is younger than its content: it was created when the session was rewritten.
+    let made_ms = if found.kind == LeftoverKind::Original { found.stat.changed_ns / 1_000_000 } else { i64::MIN };
+    found.stat.modified_ms.max(made_ms)
 }

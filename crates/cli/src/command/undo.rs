@@ -1,8 +1,11 @@
 //! `sessile undo`
 
+use std::collections::HashMap;
+use std::path::Path;
+
 use clap::Args;
 use sessile::json::Json;
-use sessile::{EntryId, Operation, OperationState, SessionError, Step};
+use sessile::{EntryId, Operation, OperationState, SessionError, Step, TrashedTo};
 
 use crate::Exit;
 use crate::args::ListFormat;
@@ -140,11 +143,25 @@ struct Words<'s> {
 
 impl<'s> Words<'s> {
     fn of<'t>(surroundings: &'s Surroundings, steps: impl IntoIterator<Item = &'t Step>) -> Self {
-        let file = |step: &'t Step| match step {
-            Step::Move { session, to, .. } if !session.path.exists() => (session, to.as_path()),
-            step => (step.session(), step.session().path.as_path()),
+        let steps: Vec<&Step> = steps.into_iter().collect();
+        let trashed: HashMap<&Path, &Path> = steps
+            .iter()
+            .filter_map(|step| match step {
+                Step::Delete { session, to: TrashedTo::Trash(place) } => Some((&*session.path, &*place.file)),
+                _ => None,
+            })
+            .collect();
+        let file = |step: &&'t Step| {
+            let session = step.session();
+            let path = session.path.as_path();
+            let elsewhere = match step {
+                Step::Move { to, .. } => Some(to.as_path()),
+                _ => trashed.get(path).copied(),
+            };
+            (session, elsewhere.filter(|_| !path.exists()).unwrap_or(path))
         };
-        Self { surroundings, titles: Titles::of_files(surroundings, steps.into_iter().map(file)) }
+        let titles = Titles::of_files(surroundings, steps.iter().map(file));
+        Self { surroundings, titles }
     }
 
     /// Describes an operation: its first step, and the number of further ones.

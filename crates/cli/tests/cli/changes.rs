@@ -278,6 +278,7 @@ fn files_are_taken_in() {
     let again = home.run(&["import", path(&file)]);
     assert_eq!(again.code, 3);
     assert!(again.err.contains("a session with the id s1 already exists"), "{}", again.err);
+    assert!(again.err.ends_with("hint: use --new-id to import it as another session\n"), "{}", again.err);
     // Another session with the same file name gets its own file. A file that is not a session prevents the whole
     // import.
     std::fs::write(&file, String::from_utf8(bytes).unwrap().replacen("\"s1\"", "\"s2\"", 1)).unwrap();

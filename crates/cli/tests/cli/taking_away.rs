@@ -248,6 +248,14 @@ fn what_was_left_over_is_cleaned() {
     let dry = home.run(&["clean"]);
     assert!(dry.code == 0 && dry.out.ends_with(" would be removed; use --apply to do it\n"), "{}{}", dry.out, dry.err);
     assert_eq!((exists(&gone), exists(&stays)), (4, 5));
+    let age =
+        |name: &str| dry.out.lines().find(|line| line.contains(name)).and_then(|line| line.split_whitespace().next());
+    assert_ne!(
+        age("x.jsonl.orig-1"),
+        age("sessile-tmp-4194301-0"),
+        "an original is as old as the rewrite: {}",
+        dry.out
+    );
     let told = home.run(&["clean", "--apply", "--json"]).json();
     let why = |end: &str| {
         let files = told["files"].as_array().unwrap();
@@ -330,4 +338,18 @@ fn pruning_says_beforehand_what_is_in_use() {
     assert_eq!((old.exists(), used.exists()), (false, true));
     home.run(&["prune", "--older-than", "90d", "--apply"]).expect(1, "nothing to prune; 1 in use kept\n");
     assert_eq!(home.run(&["undo", "--list", "--json"]).json().as_array().unwrap().len(), 1, "nothing was done");
+}
+
+/// An operation is named by the title of its session, also while that is in the trash.
+#[test]
+fn deleted_sessions_are_named_by_their_titles() {
+    let home = Home::new();
+    for name in ["first one", "second one"] {
+        home.run(&["new", "-n", name]).expect(0, "");
+        assert_eq!(home.run(&["delete", name, "--yes"]).code, 0);
+    }
+    let list = home.run(&["undo", "--list"]).out;
+    for name in ["first one", "second one"] {
+        assert_eq!(list.matches(&format!("{name:?}")).count(), 2, "deleted and created: {list}");
+    }
 }

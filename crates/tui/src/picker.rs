@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sessile::text::excerpt::Excerpt;
-use sessile::{SessionInfo, SessionUser, StoreEvent};
+use sessile::{Copies, SessionInfo, SessionUser, StoreEvent};
 
 use crate::help::Help;
 use crate::input::Input;
@@ -146,6 +146,8 @@ pub(crate) struct Picker {
     is_searching: bool,
     /// The list that the rows refer to; it may be older than the last one loaded.
     shown: Arc<Vec<SessionInfo>>,
+    /// Which of the shown files hold the same session as another one.
+    copies: Copies,
     rows: Vec<Row>,
     version: u64,
     selected: usize,
@@ -190,6 +192,7 @@ impl Picker {
             hits: Vec::new(),
             is_searching: false,
             shown: Arc::default(),
+            copies: Copies::default(),
             rows: Vec::new(),
             version: 0,
             selected: 0,
@@ -389,6 +392,9 @@ impl Picker {
                     return Vec::new();
                 }
                 let before = self.chosen().map(|session| session.path.clone()).filter(|_| self.is_touched);
+                if !Arc::ptr_eq(&self.shown, &list) {
+                    self.copies = Copies::among(&list);
+                }
                 (self.shown, self.rows, self.problem) = (list, rows, problem);
                 let n_archived = self.shown.iter().filter(|session| session.is_archived).count();
                 self.n_archived = if self.shows_archived { 0 } else { n_archived };

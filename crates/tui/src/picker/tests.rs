@@ -370,6 +370,18 @@ fn pins_stand_at_the_top_and_are_remembered() {
 }
 
 #[test]
+fn files_with_the_same_session_are_marked_as_copies() {
+    let mut list = made_up(&[("/s/a", "one", None, 0, None, "/p"), ("/s/b", "one", None, 60_000, None, "/p")]);
+    let marked = |list: &[SessionInfo]| {
+        let driver = over(list.to_vec(), Vec::new(), None);
+        rows(&driver.screen()).iter().filter(|row| row.contains("copy · 3 ")).count()
+    };
+    assert_eq!(marked(&list), 0);
+    list[1].id.clone_from(&list[0].id);
+    assert_eq!(marked(&list), 1);
+}
+
+#[test]
 fn sessions_in_use_are_marked_until_they_are_not() {
     let list = made_up(&[("/s/a", "one", None, 0, None, "/w"), ("/s/b", "two", None, 60_000, None, "/w")]);
     let mut driver = over(list.clone(), Vec::new(), None);

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use ratatui_core::layout::Rect;
+use sessile::SessionUser;
 use sessile::text::excerpt::Excerpt;
 use sessile_display::columns;
 use sessile_display::measure::age;
@@ -326,7 +327,7 @@ impl Picker {
                     title,
                     excerpt: excerpt.as_ref().map(|excerpt| excerpt as &dyn Fn(usize) -> Line),
                     path: self.shows_path.then(|| short_path(&session.path.to_string_lossy(), &self.home)),
-                    word: user.map(|user| user.words().to_owned()),
+                    word: joined(self.copies.original_of(&session.path).map(|_| "copy"), user.map(SessionUser::words)),
                     folder: Some(folder).filter(|folder| self.scope == Scope::All && !folder.is_empty()),
                     end: format!("{} {}", session.message_count, age(self.now_ms, session.modified)),
                     ink: if is_doomed { Ink::BAD } else { Ink::DIM },
@@ -378,6 +379,12 @@ impl Picker {
             canvas.line(text, row, line);
         }
     }
+}
+
+/// Joins the words about a session that stand in its row.
+fn joined(copy: Option<&str>, user: Option<&str>) -> Option<String> {
+    let words: Vec<&str> = copy.into_iter().chain(user).collect();
+    (!words.is_empty()).then(|| words.join(", "))
 }
 
 /// Minimum columns of a title in a question, with its quotes.

@@ -377,7 +377,7 @@ fn files_with_the_same_session_are_marked_as_copies() {
         rows(&driver.screen()).iter().filter(|row| row.contains("copy · 3 ")).count()
     };
     assert_eq!(marked(&list), 0);
-    list[1].id.clone_from(&list[0].id);
+    list[1].id = list[0].id.clone();
     assert_eq!(marked(&list), 1);
 }
 

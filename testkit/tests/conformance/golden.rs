@@ -36,7 +36,8 @@ impl Golden {
         let mut paths: Vec<PathBuf> = files.filter(|path| path.extension().is_some_and(|end| end == "jsonl")).collect();
         paths.sort();
         assert!(paths.len() >= 25, "only {} golden files", paths.len());
-        let read = |path: PathBuf| Self { expected: parse(&fs::read_to_string(path.with_extension("json")).unwrap()), path };
+        let read =
+            |path: PathBuf| Self { expected: parse(&fs::read_to_string(path.with_extension("json")).unwrap()), path };
         paths.into_iter().map(read).collect()
     }
 

@@ -5,6 +5,8 @@
 // For each `NAME.jsonl` it opens a copy in pi and updates `NAME.json`. Views that are already there stay: they say what
 // a reader has to show. A view in which pi differs goes into the member `pi`. With `--check` it writes nothing and fails
 // if a file would change.
+//
+// `writing.json` lists calls. The files that pi writes for them become `77-written.jsonl` and `78-copied-branch.jsonl`.
 
 import { spawn } from "node:child_process";
 import { cpSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
@@ -87,10 +89,45 @@ async function piShows(file) {
 }
 
 let failures = 0;
+
+function update(file, before, after) {
+  if (after === before) return;
+  console.log(`${file}: changed`);
+  if (mode === "--check") failures += 1;
+  else writeFileSync(join(folder, file), after);
+}
+
+const textOf = (file) => (existsSync(join(folder, file)) ? readFileSync(join(folder, file), "utf8") : "");
+
+/** Makes the calls of `writing.json` in pi. The last one copies a branch into a new file. */
+async function write({ clock, create: [cwd, options], calls }) {
+  await ask({ cmd: "reset", clock, idSeed: "7" });
+  await ask({ cmd: "static", method: "create", args: [cwd, join(home, "s"), options] });
+  const files = [];
+  for (const [place, call] of calls.entries()) {
+    await ask({ cmd: "clock", ms: clock + 1000 * (place + 1) });
+    const answer = await ask({ cmd: "call", method: call.method, args: call.args });
+    if (!answer.ok) throw new Error(`${call.method}: ${answer.error}`);
+    const { value } = await ask({ cmd: "observe", what: "file" });
+    const file = JSON.parse(value.file);
+    if (!files.includes(file)) files.push(file);
+    call.lines = existsSync(file) ? readFileSync(file, "utf8").split("\n").length - 1 : 0;
+  }
+  return files.map((file) => readFileSync(file, "utf8").replaceAll(join(home, "s"), "/sessions"));
+}
+
+if (existsSync(join(folder, "writing.json"))) {
+  const writing = JSON.parse(textOf("writing.json"));
+  const [written, copied] = await write(writing);
+  update("writing.json", textOf("writing.json"), `${JSON.stringify(writing, null, 1)}\n`);
+  update("77-written.jsonl", textOf("77-written.jsonl"), written);
+  update("78-copied-branch.jsonl", textOf("78-copied-branch.jsonl"), copied);
+}
+
 for (const file of readdirSync(folder).filter((name) => name.endsWith(".jsonl")).sort()) {
-  const target = join(folder, file.replace(/jsonl$/, "json"));
-  const before = existsSync(target) ? readFileSync(target, "utf8") : "{}";
-  const golden = JSON.parse(before);
+  const target = file.replace(/jsonl$/, "json");
+  const before = textOf(target);
+  const golden = JSON.parse(before || "{}");
   const shown = await piShows(join(folder, file));
   const different = {};
   for (const [name, value] of Object.entries(shown)) {
@@ -102,11 +139,7 @@ for (const file of readdirSync(folder).filter((name) => name.endsWith(".jsonl"))
   }
   delete golden.pi;
   if (Object.keys(different).length > 0) golden.pi = different;
-  const after = `${JSON.stringify(golden, null, 1)}\n`;
-  if (after === before) continue;
-  console.log(`${file}: changed`);
-  if (mode === "--check") failures += 1;
-  else writeFileSync(target, after);
+  update(target, before, `${JSON.stringify(golden, null, 1)}\n`);
 }
 driver.stdin.end();
 rmSync(home, { recursive: true, force: true });

@@ -13,6 +13,7 @@ mod context;
 mod differential;
 mod events;
 mod extraction;
+mod golden;
 mod lines;
 mod listing;
 mod loading;

@@ -1,4 +1,4 @@
-//! Undoing what was done on a screen, and nothing else.
+//! Undo for the operations that were made on one screen.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,7 +14,7 @@ use crate::row::title;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct History(Arc<Mutex<Vec<String>>>);
 
-/// What came of an undo.
+/// The result of an undo.
 pub(crate) enum Undo {
     Done {
         words: String,
@@ -35,7 +35,7 @@ impl History {
         self.held().extend(operation.cloned());
     }
 
-    /// Drops an operation that another one has undone.
+    /// Drops an operation that another operation has undone.
     pub(crate) fn forget(&self, operation: &str) {
         self.held().retain(|other| other != operation);
     }

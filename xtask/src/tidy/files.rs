@@ -36,7 +36,7 @@ fn name_problem(path: &str) -> Option<Problem> {
     if stem == "mod" {
         return Some(Problem::new(path, "call it after its module, beside the folder: `foo.rs` and `foo/`"));
     }
-    // A folder with such a name is no better than a file.
+    // A folder must not have such a name either.
     let mut words = path.split('/').rev().skip(1).chain([stem]);
     let empty = words.find(|word| EMPTY_NAMES.contains(word))?;
     Some(Problem::new(path, format!("`{empty}` says nothing about the contents; name what they do")))

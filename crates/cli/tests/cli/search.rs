@@ -138,7 +138,7 @@ fn hits_stand_below_their_session_and_copies_are_shown_once() {
     assert!(headings.iter().any(|line| line.starts_with("@1  s1  needle tide tables")), "{out}");
     assert!(headings.iter().any(|line| line.starts_with("@2  s2-and-m  ") && line.ends_with("/fork.jsonl")), "{out}");
     assert_eq!(out.matches("also in 1 other file").count(), 2, "{out}");
-    assert_eq!(home.run(&["search", "needle", "-n", "0"]).out, out, "0 is no limit");
+    assert_eq!(home.run(&["search", "needle", "-n", "0"]).out, out, "0 prints all hits");
     assert!(out.lines().filter(|line| line.starts_with("    ")).all(|line| line.chars().count() <= 100), "{out}");
     assert_eq!(home.run(&["search", "needle", "--json"]).json().as_array().unwrap().len(), 5);
 }

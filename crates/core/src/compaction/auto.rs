@@ -21,7 +21,7 @@ pub enum AutoCompaction {
     },
 }
 
-/// The last answer of a path, with what its ending tells about the context.
+/// The last answer of a path, and what its ending says about the context.
 #[derive(Clone, Copy, Debug)]
 pub struct LastAnswer<'a>(Raw<'a>);
 

@@ -209,7 +209,7 @@ mod x86 {
     /// The bytes other than backslashes that are escaped: those after a run of backslashes of odd length.
     ///
     /// Adding a run's first bit to the run carries to the bit after its last one, for all runs at once. Runs that begin
-    /// at even and at odd positions are handled separately, and the position where a run ends tells whether its length
+    /// at even and at odd positions are handled separately, and the position where a run ends shows whether its length
     /// is odd.
     #[inline]
     fn escaped(backslashes: u64, is_escape_pending: &mut bool) -> u64 {

@@ -295,7 +295,7 @@ impl Desk {
         }
     }
 
-    /// Notes what was done, and tells it.
+    /// Adds an operation to the history, and reports it to the screen.
     fn changed(&self, words: String, operation: Option<&String>, tell: &mut dyn FnMut(PickerNews)) {
         self.history.push(operation);
         tell(PickerNews::Changed { words, can_undo: operation.is_some() });

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use sessile::cause::chain;
 use sessile::{Cancel, EntryId, ForkMessage, ForkPosition, OperationKind, Outcome, SessionError, Sessions};
 
 use crate::help::Help;
@@ -11,7 +12,6 @@ use crate::key::Key;
 use crate::keymap::{Action, Keymap, Where};
 use crate::paint::{Canvas, Line};
 use crate::part::{CHANGES, Effect, Effects, Event, Job, Lane, MouseAct, Part};
-use crate::picker::job::told;
 use crate::status::Status;
 use crate::theme::Ink;
 use crate::tree::change::{forked, vetoed};
@@ -70,7 +70,7 @@ impl Job for ForkJob {
         };
         // Another program changed lines that were already read, so the file is read again.
         let done = if matches!(done, Err(SessionError::Stale { .. })) { desk.messages() } else { done };
-        tell(done.unwrap_or_else(|error| ForkNews::Failed(told(&error))));
+        tell(done.unwrap_or_else(|error| ForkNews::Failed(chain(&error))));
     }
 }
 

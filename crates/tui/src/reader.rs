@@ -56,6 +56,8 @@ struct Anchor {
     line: usize,
     /// The number of lines that the entry had, if the relative position in it is to be kept.
     of: Option<usize>,
+    /// The line that it became, once the lines are known.
+    became: Option<usize>,
 }
 
 /// The state of the reader.
@@ -198,8 +200,13 @@ impl Reader {
     /// Renders all lines again and keeps the position: the same line, or the same fraction of the entry.
     fn remake(&mut self, is_proportional: bool) -> Effects<Self> {
         let (item, line) = self.top;
-        if self.lines.contains_key(&item) {
-            self.anchor = Some(Anchor { item, line, of: is_proportional.then(|| self.height(item)) });
+        // While the user stays, the first position counts: rounding it once per size would move the text.
+        let is_kept = |it: &Anchor| (it.item, it.became.unwrap_or_default()) == self.top && it.of.is_some();
+        if let Some(anchor) = self.anchor.as_mut().filter(|it| is_proportional && is_kept(it)) {
+            anchor.became = None;
+        } else if self.lines.contains_key(&item) {
+            let of = is_proportional.then(|| self.height(item));
+            self.anchor = Some(Anchor { item, line, of, became: None });
         }
         self.edition += 1;
         self.lines.clear();
@@ -210,13 +217,13 @@ impl Reader {
 
     /// Returns to the anchor once the lines there are known.
     fn find_anchor(&mut self) {
-        let Some(Anchor { item, line, of }) = self.anchor else { return };
+        let Some(Anchor { item, line, of, became: None }) = self.anchor else { return };
         if self.top != (item, 0) || self.sticks_to_end {
             self.anchor = None;
         } else if self.lines.contains_key(&item) {
             let height = self.height(item);
             self.top.1 = of.map_or(line, |of| line * height / of).min(height - 1);
-            self.anchor = None;
+            self.anchor = Some(Anchor { item, line, of, became: Some(self.top.1) });
         }
     }
 

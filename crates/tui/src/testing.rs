@@ -60,7 +60,7 @@ impl<P: Part> Driver<P> {
         self
     }
 
-    fn perform(&mut self, effects: Effects<P>) {
+    pub(crate) fn perform(&mut self, effects: Effects<P>) {
         let mut waiting: VecDeque<_> = effects.into();
         while let Some(effect) = waiting.pop_front() {
             match effect {

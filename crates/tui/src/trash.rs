@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ratatui_core::layout::Rect;
+use sessile::cause::chain;
 use sessile::text::picker::{PickerQuery, Row as Asked};
 use sessile::{Cancel, InTrash, SessionError, SessionInfo, Sessions};
 use sessile_display::measure::age;
@@ -15,7 +16,6 @@ use crate::key::Key;
 use crate::keymap::{Action, Keymap, Where};
 use crate::paint::{Canvas, Line};
 use crate::part::{CHANGES, Effect, Effects, Event, Job, Lane, MouseAct, Part};
-use crate::picker::job::told;
 use crate::picker::view::short_path;
 use crate::row::{Parts, title};
 use crate::status::Status;
@@ -82,7 +82,7 @@ impl Job for TrashJob {
         };
         match done {
             Ok(()) | Err(SessionError::Cancelled) => {}
-            Err(error) => tell(TrashNews::Failed(told(&error))),
+            Err(error) => tell(TrashNews::Failed(chain(&error))),
         }
     }
 }

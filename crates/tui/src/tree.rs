@@ -54,19 +54,19 @@ const MOST_WORDS: usize = 5_000;
 enum Mode {
     #[default]
     Tree,
-    /// The user types a label for a place.
+    /// The user types a label for an entry.
     Label {
-        place: usize,
+        row: Row,
         input: Input,
     },
     /// The user chooses how to leave the current branch.
     Menu {
-        place: usize,
+        row: Row,
         choice: usize,
     },
     /// The user types instructions for the summary.
     Instructions {
-        place: usize,
+        row: Row,
         input: Input,
     },
     /// A summary is being written.
@@ -92,6 +92,13 @@ const INSTRUCTIONS: usize = 2;
 /// The filters in cycling order.
 const FILTERS: [Filter; 5] = [Filter::Default, Filter::NoTools, Filter::UserOnly, Filter::LabeledOnly, Filter::All];
 
+/// A model that is not on the screen yet.
+struct Next {
+    model: Arc<Model>,
+    survey: Option<Arc<Survey>>,
+    generation: u64,
+}
+
 /// The state of the tree.
 #[expect(clippy::struct_excessive_bools, reason = "each is something that somebody switches on and off")]
 pub(crate) struct Tree {
@@ -100,17 +107,21 @@ pub(crate) struct Tree {
     now_ms: i64,
     /// Offset of local time from UTC, in milliseconds.
     offset_ms: i64,
+    /// What `drawing` was drawn from.
     model: Option<Arc<Model>>,
     survey: Option<Arc<Survey>>,
-    /// Incremented whenever the session is opened; results for an older generation are ignored.
+    /// The number of the model; results for an older one are ignored.
     generation: u64,
+    /// What was read since, until it is laid out. Places of another model would name other entries.
+    next: Option<Next>,
+    n_loads: u64,
     filter: Filter,
     query: Input,
     /// Whether the user typed into the query last; keys that change something are then not meant for the tree.
     is_editing: bool,
     drawing: Arc<Drawing>,
     folds: Folds,
-    /// The folded entries, to be folded again when the rows change.
+    /// The folded entries, which stay folded when the rows change.
     folded: HashSet<Row>,
     version: u64,
     is_laying_out: bool,
@@ -153,6 +164,8 @@ impl Tree {
             model: None,
             survey: None,
             generation: 0,
+            next: None,
+            n_loads: 0,
             filter,
             query: Input::default(),
             is_editing: false,
@@ -207,18 +220,36 @@ impl Tree {
     }
 
     fn lay_out(&mut self) -> Effects<Self> {
-        let Some(model) = &self.model else { return Vec::new() };
+        let (model, survey) = match (&self.next, &self.model) {
+            (Some(next), _) => (Arc::clone(&next.model), next.survey.clone()),
+            (None, Some(model)) => (Arc::clone(model), self.survey.clone()),
+            (None, None) => return Vec::new(),
+        };
         self.version += 1;
         self.is_laying_out = true;
         vec![Effect::Do(TreeJob::Layout {
-            model: Arc::clone(model),
-            survey: self.survey.clone(),
+            model,
+            survey,
             filter: self.filter,
             shows_archived: self.shows_archived,
             query: self.query.text().to_owned(),
-            follow: self.follow,
             version: self.version,
         })]
+    }
+
+    /// Replaces the rows by those of the newest model.
+    fn redraw(&mut self, drawing: Arc<Drawing>) {
+        if let Some(next) = self.next.take() {
+            (self.model, self.survey, self.generation) = (Some(next.model), next.survey, next.generation);
+            self.words.clear();
+            (self.content, self.content_wanted, self.cost) = (None, None, None);
+        }
+        self.folds = Folds::of(&drawing);
+        self.drawing = drawing;
+        self.fold_again();
+        self.is_laying_out = false;
+        self.wanted_words = (0, 0);
+        self.selected = self.model.as_ref().map_or(0, |model| model.nearest(&self.drawing, self.follow));
     }
 
     fn position(&self) -> usize {
@@ -285,40 +316,32 @@ impl Tree {
     fn news(&mut self, news: TreeNews) -> Effects<Self> {
         match news {
             TreeNews::Loaded { model, survey } => {
-                self.generation += 1;
+                self.n_loads += 1;
+                let generation = self.n_loads;
                 if !std::mem::replace(&mut self.has_begun, true) {
                     self.follow = model.leaf;
                 }
                 let needs_survey = survey.is_none();
-                self.remember_folds();
-                (self.model, self.survey) = (Some(Arc::clone(&model)), survey);
-                self.forget_seen();
+                self.next = Some(Next { model: Arc::clone(&model), survey, generation });
                 let mut effects = self.lay_out();
                 if needs_survey {
-                    effects.push(Effect::Do(TreeJob::Survey { model, generation: self.generation }));
+                    effects.push(Effect::Do(TreeJob::Survey { model, generation }));
                 }
                 effects
             }
-            TreeNews::Surveyed { survey, generation } if generation == self.generation => {
-                self.remember_folds();
-                self.survey = Some(survey);
-                self.forget_seen();
+            TreeNews::Surveyed { survey, generation } if generation == self.n_loads => {
+                let model = self.next.take().map(|next| next.model).or_else(|| self.model.clone());
+                self.next = model.map(|model| Next { model, survey: Some(survey), generation });
                 self.lay_out()
             }
-            TreeNews::LaidOut { drawing, selected, archived, version } if version == self.version => {
+            TreeNews::LaidOut { drawing, archived, version } if version == self.version => {
                 self.archived = archived;
-                self.folds = Folds::of(&drawing);
-                self.drawing = drawing;
-                self.fold_again();
-                self.is_laying_out = false;
-                self.selected = selected.unwrap_or_default();
-                self.wanted_words = (0, 0);
+                self.redraw(drawing);
                 self.look()
             }
             TreeNews::NotLaidOut { words, version } if version == self.version => {
                 // The current rows may belong to an older query.
-                (self.drawing, self.folds, self.selected) = (Arc::default(), Folds::default(), 0);
-                self.is_laying_out = false;
+                self.redraw(Arc::default());
                 self.status.complain(words, self.now_ms);
                 Vec::new()
             }
@@ -421,12 +444,14 @@ impl Tree {
         vec![Effect::Do(TreeJob::Load)]
     }
 
-    /// Remembers the folded entries before the rows change.
-    fn remember_folds(&mut self) {
-        // While a layout is in flight, the visible rows belong to an older state.
-        if let (Some(model), false) = (&self.model, self.is_laying_out) {
-            self.folded = self.folds.folded().map(|at| model.rows[self.drawing.place(at)]).collect();
+    fn toggle_fold(&mut self, at: usize) -> Effects<Self> {
+        self.folds.toggle(at, &self.drawing);
+        if let Some(row) = self.model.as_ref().map(|model| model.rows[self.drawing.place(at)])
+            && !self.folded.remove(&row)
+        {
+            self.folded.insert(row);
         }
+        self.look()
     }
 
     fn fold_again(&mut self) {
@@ -435,12 +460,6 @@ impl Tree {
             let is_folded = |(at, place): (usize, usize)| self.folded.contains(&model.rows[place]).then_some(at);
             self.folds.fold(self.drawing.rows().filter_map(is_folded), &self.drawing);
         }
-    }
-
-    fn forget_seen(&mut self) {
-        self.words.clear();
-        self.wanted_words = (0, 0);
-        (self.content, self.content_wanted, self.cost) = (None, None, None);
     }
 }
 

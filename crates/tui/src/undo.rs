@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use sessile::cause::chain;
 use sessile::{SessionError, Sessions, Step};
 
-use crate::picker::job::told;
 use crate::row::title;
 
 /// The operations that were made on a screen and can be undone, the newest last. Clones share them.
@@ -59,7 +59,7 @@ impl History {
                 // The reason may pass, for example a program that uses the session.
                 self.push(Some(&operation));
             }
-            Undo::Failed(told(&error))
+            Undo::Failed(chain(&error))
         })
     }
 }

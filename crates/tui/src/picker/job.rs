@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use sessile::cause::chain;
 use sessile::text::excerpt::Excerpt;
 use sessile::text::pattern::Pattern;
 use sessile::text::query::Query;
@@ -203,27 +204,13 @@ impl Job for PickerJob {
         };
         match done {
             Err(SessionError::Cancelled) | Ok(()) => {}
-            Err(error) => tell(PickerNews::Failed(told(&error))),
+            Err(error) => tell(PickerNews::Failed(chain(&error))),
         }
     }
 }
 
 /// The lane of searches, which are stopped when the query changes or becomes empty.
 pub(super) const SEARCH: Lane = 5;
-
-/// Formats an error with its causes.
-pub(crate) fn told(error: &dyn std::error::Error) -> String {
-    let mut words = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let cause_words = cause.to_string();
-        if !words.contains(&cause_words) {
-            words = format!("{words}: {cause_words}");
-        }
-        source = cause.source();
-    }
-    words
-}
 
 impl Desk {
     fn load(
@@ -364,8 +351,8 @@ impl Desk {
         for (n_written, path) in paths.iter().enumerate() {
             if let Err(error) = write(path) {
                 let done = format!("{n_written} of {} exported", counted(paths.len(), "session", "sessions"));
-                let why = format!("{}: {}", path.display(), told(&error));
-                tell(PickerNews::Failed(if paths.len() == 1 { told(&error) } else { format!("{done}; {why}") }));
+                let why = format!("{}: {}", path.display(), chain(&error));
+                tell(PickerNews::Failed(if paths.len() == 1 { chain(&error) } else { format!("{done}; {why}") }));
                 return Ok(());
             }
         }

@@ -241,10 +241,6 @@ impl Picker {
     }
 
     fn question(&mut self, what: Question) -> Effects<Self> {
-        if self.listed(self.scope).loading.is_some() {
-            self.status.say("One moment: sessions are still being read", self.now_ms, 2);
-            return Vec::new();
-        }
         let paths = if what == Question::Rename {
             self.chosen().map(|session| session.path.clone()).into_iter().collect()
         } else {

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use sessile::archive::Mark;
+use sessile::cause::chain;
 use sessile::entry::{Entry, Payload};
 use sessile::head::Role;
 use sessile::message::Message;
@@ -11,7 +12,6 @@ use sessile_display::measure::{age, counted, number_words, size_words};
 use sessile_display::words::{Calls, entry_words, start};
 use sessile_display::wrapped;
 
-use super::job::told;
 use super::view::short_path;
 use crate::paint::Line;
 use crate::theme::Ink;
@@ -46,9 +46,9 @@ pub(super) fn preview(sessions: &Sessions, path: &Path, list: &[SessionInfo], wi
     }
     match sessions.clone().read_only().open_existing(path) {
         Ok(session) => inside(&session, width, &mut lines).unwrap_or_else(|error| {
-            lines.push(Line::new().ink(Ink::BAD, &told(&error)));
+            lines.push(Line::new().ink(Ink::BAD, &chain(&error)));
         }),
-        Err(error) => lines.push(Line::new().ink(Ink::BAD, &told(&error))),
+        Err(error) => lines.push(Line::new().ink(Ink::BAD, &chain(&error))),
     }
     lines
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use sessile::cause::chain;
 use sessile::head::{Kind, Role};
 use sessile::outline::Row;
 use sessile::{Cancel, ExportFormat, ExportOptions, FollowFrom, FollowOptions, SessionError, SessionManager, Sessions};
@@ -12,7 +13,6 @@ use sessile_display::words::{Calls, entry_words, start};
 use crate::content::{Detail, Drawable, entry_lines, entry_pictures, entry_text};
 use crate::paint::Line;
 use crate::part::{Job, Lane};
-use crate::picker::job::told;
 use crate::theme::Ink;
 
 pub(crate) struct Desk {
@@ -122,8 +122,8 @@ impl Job for ReaderJob {
         match done {
             Ok(news) => tell(news),
             Err(SessionError::Cancelled) => {}
-            Err(error) if is_loading => tell(ReaderNews::Broken(told(&error))),
-            Err(error) => tell(ReaderNews::Failed(told(&error))),
+            Err(error) if is_loading => tell(ReaderNews::Broken(chain(&error))),
+            Err(error) => tell(ReaderNews::Failed(chain(&error))),
         }
     }
 }

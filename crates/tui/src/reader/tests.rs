@@ -146,3 +146,21 @@ fn hints_are_whole_at_every_width() {
         }
     }
 }
+
+/// Resizing back and forth does not move the text.
+#[test]
+fn the_line_at_the_top_stays_through_all_sizes() {
+    let (_dir, mut driver) = reader();
+    driver.resize(130, 30).press("g ] ] down");
+    let top = |driver: &Driver<Reader>| driver.screen()[1].chars().take(20).collect::<String>();
+    let before = top(&driver);
+    assert!(before.starts_with("Different idea"), "{before}");
+    for (width, height) in [(60, 12), (90, 20), (40, 10), (61, 12), (130, 30)] {
+        driver.resize(width, height);
+        assert_eq!(top(&driver), before, "{width}×{height}");
+    }
+    driver.press("up");
+    let moved = top(&driver);
+    driver.resize(60, 12).resize(130, 30);
+    assert_eq!(top(&driver), moved);
+}

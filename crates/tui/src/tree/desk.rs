@@ -104,15 +104,6 @@ impl Desk {
     }
 }
 
-/// The rows of a tree.
-pub(super) struct LaidOut {
-    pub(super) drawing: Drawing,
-    /// The row to select.
-    pub(super) selected: Option<usize>,
-    /// The places where hidden archived branches start, with the number of entries in each.
-    pub(super) archived: HashMap<usize, usize>,
-}
-
 /// Upper bound on the lines of an entry shown beside the tree; the reader shows all of them.
 const MOST_CONTENT: usize = 2_000;
 
@@ -138,14 +129,15 @@ impl Desk {
         Ok(survey)
     }
 
+    /// Returns the rows of a tree, and the places where hidden archived branches start, with the number of entries in
+    /// each.
     pub(super) fn layout(
         &self,
         model: &Model,
         survey: Option<&Survey>,
         (filter, shows_archived, query): (Filter, bool, &str),
-        follow: Option<Row>,
         cancel: &Cancel,
-    ) -> Result<LaidOut, SessionError> {
+    ) -> Result<(Drawing, HashMap<usize, usize>), SessionError> {
         let mut shown = model.admitted(filter, survey);
         let wanted = Wanted::new(query);
         if !wanted.is_anything() {
@@ -165,9 +157,7 @@ impl Desk {
             return Err(SessionError::Cancelled);
         }
         let archived = if shows_archived { HashMap::new() } else { fold_away(model.archived_places(), &mut shown) };
-        let drawing = Drawing::new(&model.places(&shown));
-        let selected = self.with(|session| Ok(nearest(session, model, &drawing, follow)))?;
-        Ok(LaidOut { drawing, selected, archived })
+        Ok((Drawing::new(&model.places(&shown)), archived))
     }
 
     pub(super) fn words(
@@ -347,25 +337,6 @@ impl Spent {
 
 /// Upper bound on the entries compared per branch.
 const MOST_COMPARED: usize = 500;
-
-/// Returns the row of an entry in a drawing, else of its nearest ancestor there, else the last row.
-fn nearest(session: &SessionManager, model: &Model, drawing: &Drawing, follow: Option<Row>) -> Option<usize> {
-    let last = drawing.len().checked_sub(1)?;
-    let mut by_row = vec![u32::MAX; session.outline().rows().len()];
-    for (at, place) in drawing.rows() {
-        if let (Some(slot), Ok(at)) = (by_row.get_mut(model.rows[place].index()), u32::try_from(at)) {
-            *slot = at;
-        }
-    }
-    let mut next = follow.filter(|row| row.index() < by_row.len());
-    while let Some(row) = next {
-        if by_row[row.index()] != u32::MAX {
-            return Some(by_row[row.index()] as usize);
-        }
-        next = session.outline().parent(row);
-    }
-    Some(last)
-}
 
 /// Returns the id of the tool call that a result answers.
 fn called_by(entry: &Entry) -> Option<String> {

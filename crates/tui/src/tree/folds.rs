@@ -23,11 +23,6 @@ impl Folds {
         self.folded.contains(&row)
     }
 
-    /// Returns the folded rows.
-    pub(crate) fn folded(&self) -> impl Iterator<Item = usize> + '_ {
-        self.folded.iter().copied()
-    }
-
     /// Folds those of the rows that are foldable.
     pub(crate) fn fold(&mut self, rows: impl Iterator<Item = usize>, drawing: &Drawing) {
         self.folded.extend(rows.filter(|row| drawing.is_foldable(*row)));

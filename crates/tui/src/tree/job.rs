@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use sessile::cause::chain;
 use sessile::outline::Row;
 use sessile::tree::Filter;
 use sessile::{Cancel, ForkPosition, OperationKind, SessionError};
@@ -15,7 +16,6 @@ use super::model::{Model, Survey};
 use crate::content::{Drawable, entry_pictures, entry_text};
 use crate::paint::Line;
 use crate::part::{CHANGES, Job, Lane};
-use crate::picker::job::told;
 
 #[derive(Debug)]
 pub(crate) enum TreeJob {
@@ -31,7 +31,6 @@ pub(crate) enum TreeJob {
         filter: Filter,
         shows_archived: bool,
         query: String,
-        follow: Option<Row>,
         version: u64,
     },
     Words {
@@ -115,7 +114,6 @@ pub(crate) enum TreeNews {
     },
     LaidOut {
         drawing: Arc<Drawing>,
-        selected: Option<usize>,
         /// The places where hidden archived branches start, with the number of entries in each.
         archived: HashMap<usize, usize>,
         version: u64,
@@ -217,11 +215,10 @@ impl Job for TreeJob {
             Self::Survey { model, generation } => desk.survey(&model, cancel).map(|survey| {
                 tell(TreeNews::Surveyed { survey: Arc::new(survey), generation });
             }),
-            Self::Layout { model, survey, filter, shows_archived, query, follow, version } => {
+            Self::Layout { model, survey, filter, shows_archived, query, version } => {
                 let shown = (filter, shows_archived, query.as_str());
-                desk.layout(&model, survey.as_deref(), shown, follow, cancel).map(|it| {
-                    let (drawing, selected, archived) = (Arc::new(it.drawing), it.selected, it.archived);
-                    tell(TreeNews::LaidOut { drawing, selected, archived, version });
+                desk.layout(&model, survey.as_deref(), shown, cancel).map(|(drawing, archived)| {
+                    tell(TreeNews::LaidOut { drawing: Arc::new(drawing), archived, version });
                 })
             }
             Self::Words { rows, survey, generation } => {
@@ -259,10 +256,10 @@ impl Job for TreeJob {
         let done = if matches!(done, Err(SessionError::Stale { .. })) { desk.load(cancel, tell) } else { done };
         match done {
             Ok(()) | Err(SessionError::Cancelled) => {}
-            Err(error) if is_loading => tell(TreeNews::Broken(told(&error))),
+            Err(error) if is_loading => tell(TreeNews::Broken(chain(&error))),
             Err(error) => tell(match layout {
-                Some(version) => TreeNews::NotLaidOut { words: told(&error), version },
-                None => TreeNews::Failed(told(&error)),
+                Some(version) => TreeNews::NotLaidOut { words: chain(&error), version },
+                None => TreeNews::Failed(chain(&error)),
             }),
         }
     }

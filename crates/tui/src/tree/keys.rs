@@ -42,11 +42,11 @@ impl Tree {
                 }
                 Vec::new()
             }
-            Mode::Label { place, input } => match self.keymap.line_answer(key) {
+            Mode::Label { row, input } => match self.keymap.line_answer(key) {
                 Some(true) => {
-                    let (place, label) = (*place, input.text().to_owned());
+                    let (row, label) = (*row, input.text().to_owned());
                     self.mode = Mode::Tree;
-                    self.with_row(place, |row| TreeJob::Relabel { row, label })
+                    vec![Effect::Do(TreeJob::Relabel { row, label })]
                 }
                 Some(false) => self.back_to_tree(),
                 None => {
@@ -54,27 +54,27 @@ impl Tree {
                     Vec::new()
                 }
             },
-            Mode::Menu { place, choice } => {
-                let (place, n_choices) = (*place, CHOICES.len());
+            Mode::Menu { row, choice } => {
+                let (row, n_choices) = (*row, CHOICES.len());
                 match (action, self.keymap.answer(key)) {
                     (Some(Action::Up), _) => *choice = (*choice + n_choices - 1) % n_choices,
                     (Some(Action::Down), _) => *choice = (*choice + 1) % n_choices,
                     (_, Some(true)) => {
                         let choice = *choice;
-                        return self.leave_branch(place, choice);
+                        return self.leave_branch(row, choice);
                     }
                     (_, Some(false)) => return self.back_to_tree(),
                     (_, None) => {}
                 }
                 Vec::new()
             }
-            Mode::Instructions { place, input } => match self.keymap.line_answer(key) {
+            Mode::Instructions { row, input } => match self.keymap.line_answer(key) {
                 Some(true) => {
-                    let (place, text) = (*place, input.text().trim().to_owned());
-                    self.navigate(place, if text.is_empty() { Going::Summarised } else { Going::Instructed(text) })
+                    let (row, text) = (*row, input.text().trim().to_owned());
+                    self.navigate(row, if text.is_empty() { Going::Summarised } else { Going::Instructed(text) })
                 }
                 Some(false) => {
-                    self.mode = Mode::Menu { place: *place, choice: INSTRUCTIONS };
+                    self.mode = Mode::Menu { row: *row, choice: INSTRUCTIONS };
                     Vec::new()
                 }
                 None => {
@@ -94,14 +94,14 @@ impl Tree {
     }
 
     /// Leaves the branch in one of the three ways.
-    fn leave_branch(&mut self, place: usize, choice: usize) -> Effects<Self> {
+    fn leave_branch(&mut self, row: Row, choice: usize) -> Effects<Self> {
         match choice {
             INSTRUCTIONS => {
-                self.mode = Mode::Instructions { place, input: Input::default() };
+                self.mode = Mode::Instructions { row, input: Input::default() };
                 Vec::new()
             }
-            SUMMARY => self.navigate(place, Going::Summarised),
-            _ => self.navigate(place, Going::Plainly),
+            SUMMARY => self.navigate(row, Going::Summarised),
+            _ => self.navigate(row, Going::Plainly),
         }
     }
 
@@ -110,14 +110,9 @@ impl Tree {
         Vec::new()
     }
 
-    fn with_row(&self, place: usize, job: impl FnOnce(Row) -> TreeJob) -> Effects<Self> {
-        let row = self.model.as_ref().and_then(|model| model.rows.get(place)).copied();
-        row.map(|row| Effect::Do(job(row))).into_iter().collect()
-    }
-
-    fn navigate(&mut self, place: usize, going: Going) -> Effects<Self> {
+    fn navigate(&mut self, row: Row, going: Going) -> Effects<Self> {
         self.mode = if going.is_summarised() { Mode::Summarising { text: String::new() } } else { Mode::Tree };
-        self.with_row(place, |row| TreeJob::Navigate { row, going })
+        vec![Effect::Do(TreeJob::Navigate { row, going })]
     }
 
     fn press_in_tree(&mut self, key: Key, action: Option<Action>) -> Effects<Self> {
@@ -189,7 +184,6 @@ impl Tree {
             Action::TreePreviousHit => self.find(false),
             Action::TreePictures => self.show_pictures(),
             Action::ToLeaf => {
-                self.remember_folds();
                 self.follow = self.model.as_ref().and_then(|model| model.leaf);
                 self.lay_out()
             }
@@ -215,7 +209,7 @@ impl Tree {
             Action::EditLabel => {
                 if let (Some(place), Some(model)) = (self.place(), &self.model) {
                     let label = model.label(place).map(|label| label.label.clone()).unwrap_or_default();
-                    self.mode = Mode::Label { place, input: Input::with(&label) };
+                    self.mode = Mode::Label { row: model.rows[place], input: Input::with(&label) };
                 }
                 Vec::new()
             }
@@ -262,7 +256,6 @@ impl Tree {
 
     fn toggle_archived(&mut self) -> Effects<Self> {
         self.shows_archived = !self.shows_archived;
-        self.remember_folds();
         self.lay_out()
     }
 
@@ -275,15 +268,15 @@ impl Tree {
     }
 
     fn confirm(&mut self) -> Effects<Self> {
-        let Some(place) = self.place() else { return Vec::new() };
-        if self.chosen() == self.model.as_ref().and_then(|model| model.leaf) {
+        let Some(row) = self.chosen() else { return Vec::new() };
+        if Some(row) == self.model.as_ref().and_then(|model| model.leaf) {
             self.status.say("This is where the session goes on already", self.now_ms, 3);
             return Vec::new();
         }
         if self.skips_menu {
-            return self.navigate(place, Going::Plainly);
+            return self.navigate(row, Going::Plainly);
         }
-        self.mode = Mode::Menu { place, choice: 0 };
+        self.mode = Mode::Menu { row, choice: 0 };
         Vec::new()
     }
 
@@ -346,8 +339,7 @@ impl Tree {
             return Vec::new();
         }
         if self.drawing.is_foldable(at) && !self.folds.is_folded(at) {
-            self.folds.toggle(at, &self.drawing);
-            return self.look();
+            return self.toggle_fold(at);
         }
         let above = std::iter::successors(self.drawing.parent(at), |row| self.drawing.parent(*row));
         let mut to = at;
@@ -369,8 +361,7 @@ impl Tree {
             return self.toggle_archived();
         }
         if self.folds.is_folded(at) {
-            self.folds.toggle(at, &self.drawing);
-            return self.look();
+            return self.toggle_fold(at);
         }
         // In pre-order, the first or only child is the next row.
         while self.drawing.n_children(at) == 1 {

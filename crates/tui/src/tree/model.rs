@@ -10,7 +10,7 @@ use sessile::message::{Block, Message};
 use sessile::outline::Row;
 use sessile::tree::{Filter, is_silent};
 use sessile::{EntryId, Environment, SessionError, SessionManager};
-use sessile_display::drawing::Place;
+use sessile_display::drawing::{Drawing, Place};
 
 /// The entries of a session in tree order.
 #[derive(Debug, Default)]
@@ -111,6 +111,27 @@ impl Model {
 
     pub(crate) fn len(&self) -> usize {
         self.rows.len()
+    }
+
+    /// Returns the row of an entry in a drawing, else of its nearest ancestor there, else the last row.
+    pub(crate) fn nearest(&self, drawing: &Drawing, follow: Option<Row>) -> usize {
+        let last = drawing.len().saturating_sub(1);
+        let Some(place) = follow.and_then(|row| self.rows.iter().position(|it| *it == row)) else { return last };
+        let mut row_of: Vec<Option<usize>> = vec![None; place + 1];
+        for (at, shown) in drawing.rows().filter(|(_, shown)| *shown <= place) {
+            row_of[shown] = Some(at);
+        }
+        // In pre-order, the parent is the last place before with a smaller depth.
+        let mut ceiling = u32::MAX;
+        for place in (0..=place).rev() {
+            if self.depths[place] < ceiling {
+                if let Some(at) = row_of[place] {
+                    return at;
+                }
+                ceiling = self.depths[place];
+            }
+        }
+        last
     }
 
     pub(crate) fn label(&self, place: usize) -> Option<&Labelled> {

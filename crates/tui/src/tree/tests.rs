@@ -11,7 +11,7 @@ use super::desk::{Desk, SummingUp};
 use super::job::{TreeJob, TreeNews};
 use super::{Mode, Tree};
 use crate::keymap::Keymap;
-use crate::part::{Event, Job, Mouse, MouseAct};
+use crate::part::{Event, Job, Mouse, MouseAct, Part};
 use crate::testing::{Driver, Still, golden, shared};
 
 fn tree_of(sessions: &Sessions, path: &Path, shows_content: bool) -> Driver<Tree> {
@@ -399,11 +399,43 @@ fn stale_news_change_nothing() {
     driver.happen(Event::News(TreeNews::Words { words: Vec::new(), generation: 99 }));
     driver.happen(Event::News(TreeNews::LaidOut {
         drawing: Arc::default(),
-        selected: None,
         archived: std::collections::HashMap::new(),
         version: 0,
     }));
     assert_eq!(driver.screen(), before);
+}
+
+fn chosen_row(driver: &Driver<Tree>) -> String {
+    rows(&driver.screen()).into_iter().find(|row| row.starts_with('›')).unwrap_or_default()
+}
+
+/// Between reading the session again and drawing it, keys still mean the rows on the screen.
+#[test]
+fn keys_mean_the_visible_rows_while_the_tree_is_drawn_again() {
+    let store = Store::new();
+    let mut driver = store.tree();
+    driver.resize(100, 60).press("alt+home down down");
+    let chosen = driver.part.chosen().unwrap();
+    let text = chosen_row(&driver);
+    // A second child of the first message moves every row after it.
+    let mut session = store.sessions.open(&store.path, None, None).unwrap();
+    let first = session.entries().nth(1).unwrap().unwrap().id().unwrap();
+    session.branch(&first).unwrap();
+    session.append_message(draft::UserMessage::new("another way", 1_773_050_400_000)).unwrap();
+    drop(session);
+    let mut news = Vec::new();
+    TreeJob::Load.run(&driver.desk, &Cancel::default(), &mut |it| news.push(it));
+    let effects = driver.part.update(Event::News(news.remove(0)));
+    assert_eq!((driver.part.chosen(), chosen_row(&driver)), (Some(chosen), text));
+    driver.press("down");
+    let (chosen, text) = (driver.part.chosen(), chosen_row(&driver));
+    driver.press("alt+e").perform(effects);
+    assert_eq!(driver.part.chosen(), chosen, "the selection moved");
+    driver.press("here enter");
+    // The other branch is the current one now, so the row has lost its dot.
+    let text = text.trim_start_matches(['›', ' ', '•']);
+    assert!(chosen_row(&driver).ends_with(&format!("[here] {text}")), "{text}: {:#?}", driver.screen());
+    assert_eq!(driver.part.chosen(), chosen);
 }
 
 #[test]

@@ -5,6 +5,7 @@
 //! - [`observe`] returns all views of a session manager in pi's format, so that the two can be compared as text.
 //! - [`differential`] does that for random sequences of operations, and a [`Stage`] for sequences written by hand.
 //! - [`compaction`] asks both what they would summarise of random branches.
+//! - [`log_kit`] states what every log must do.
 //! - [`rpc`] talks to pi's RPC mode and to ours.
 //! - [`sim`] is an operating system whose calls fail and crash as the test demands, and [`torture`] tries everything
 //!   that can go wrong.
@@ -14,6 +15,7 @@
 
 pub mod compaction;
 pub mod differential;
+pub mod log_kit;
 pub mod observe;
 mod oracle;
 mod random;

@@ -328,7 +328,10 @@ mod tests {
     #[test]
     fn others_who_are_at_it_are_told_from_errors() {
         let moved = Failure::from(SessionError::LeafMoved { expected: None, actual: None });
-        let busy = Failure::from(SessionError::from(StoreError::Busy { path: "/x".into(), holder: None }));
+        let busy = Failure::from(SessionError::from(StoreError::Busy {
+            log: sessile::log::LogName::file("/x"),
+            holder: None,
+        }));
         assert_eq!([moved.exit(), busy.exit()].map(Exit::code), [4, 4]);
     }
 

@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use sessile_core::date::Utc;
 use sessile_core::outline::Outline;
 use sessile_core::version::StableIds;
-use sessile_store::os::Mode;
-use sessile_store::{LineReader, StoreError};
+use sessile_store::{FileLog, Log, StoreError, WriteOptions};
 
 use crate::cache::Caches;
 use crate::catalogue::{Catalogue, Gatherer};
@@ -57,23 +56,21 @@ impl Caches {
 
     /// Compares the saved outline of a session, if it is in use, with the session. Drops a wrong one and returns false.
     pub fn check_outline(&self, path: &Path) -> bool {
-        let Ok(file) = self.os().open(path, Mode::Read) else { return true };
-        let Ok(stat) = file.stat() else { return true };
-        let Some(SavedOutline { outline, is_doubtful }) = self.outline(path, file.as_ref(), &stat) else { return true };
+        let Ok(log) = FileLog::open(self.os(), path, WriteOptions::default()) else { return true };
+        let Ok(Some(revision)) = log.revision() else { return true };
+        let Some(SavedOutline { outline, is_doubtful }) = self.outline(path, &log, revision) else { return true };
         let mut read = Outline::new();
-        let scanned = LineReader::default().read(file.as_ref(), path, 0, &mut |line| {
-            let is_covered = line.span.end() < outline.end();
-            if is_covered {
+        let scanned = log.scan(0, &mut |line| {
+            if line.span.end() < outline.end() {
                 read.push(line, &mut StableIds);
             }
-            is_covered
         });
         let is_right = scanned.is_err() || read.save() == outline.save();
         if !is_right {
             self.drop_outline(path);
-        } else if is_doubtful && scanned.is_ok() && read.end() == stat.length {
+        } else if is_doubtful && scanned.is_ok() && read.end() == revision.length {
             // It has now been verified, so it is saved again without doubt.
-            drop(self.save_outline(path, file.as_ref(), &stat, &read, false));
+            drop(self.save_outline(path, &log, revision, &read, false));
         }
         is_right
     }

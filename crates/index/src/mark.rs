@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use sessile_store::os::{Identity, OsFile, Stat, read_fully};
+use sessile_core::line::Span;
+use sessile_store::os::{OsFile, Stat, read_fully};
+use sessile_store::{Log, Revision};
 
 /// The size of a hashed block.
 const BLOCK: u64 = 4 << 10;
@@ -19,7 +21,8 @@ const RACY_NS: i64 = 2_000_000_000;
 /// A prefix of a file at the time it was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
-    identity: Identity,
+    /// Which file or log it is.
+    id: [u64; 2],
     /// The length of the prefix: after the last line that was processed.
     end: u64,
     /// The length of the file.
@@ -49,15 +52,18 @@ impl Mark {
     ///
     /// None if they cannot be read any more.
     pub fn of(file: &dyn OsFile, stat: &Stat, end: u64, now_ms: i64) -> Option<Self> {
-        Some(Self {
-            identity: stat.identity,
-            end,
-            length: stat.length,
-            changed_ns: stat.changed_ns,
-            is_racy: is_racy(stat, now_ms),
-            is_doubted: false,
-            checksum: checksum(file, end)?,
-        })
+        Self::of_prefix(&|range| read_file(file, range), stat.revision(), end, now_ms)
+    }
+
+    /// Marks the first `end` bytes of a log. `revision` must describe the log before they were read.
+    pub fn of_log(log: &dyn Log, revision: Revision, end: u64, now_ms: i64) -> Option<Self> {
+        Self::of_prefix(&|range| read_log(log, range), revision, end, now_ms)
+    }
+
+    fn of_prefix(read: &Read<'_>, revision: Revision, end: u64, now_ms: i64) -> Option<Self> {
+        let Revision { id, length, changed_ns } = revision;
+        let is_racy = is_racy(changed_ns, now_ms);
+        Some(Self { id, end, length, changed_ns, is_racy, is_doubted: false, checksum: checksum(read, end)? })
     }
 
     /// Marks the prefix as partly assumed: some of it was known before and not read again.
@@ -85,11 +91,15 @@ impl Mark {
 
     /// Whether a file with this metadata need not be opened, because nothing has changed.
     pub fn is_same(&self, stat: &Stat) -> bool {
-        !self.is_racy && self.looks_same(stat)
+        self.is_same_revision(stat.revision())
     }
 
-    fn looks_same(&self, stat: &Stat) -> bool {
-        (stat.identity, stat.length, stat.changed_ns) == (self.identity, self.length, self.changed_ns)
+    fn is_same_revision(&self, revision: Revision) -> bool {
+        !self.is_racy && self.looks_same(revision)
+    }
+
+    fn looks_same(&self, revision: Revision) -> bool {
+        revision == Revision { id: self.id, length: self.length, changed_ns: self.changed_ns }
     }
 
     /// Determines how the file has changed.
@@ -97,12 +107,21 @@ impl Mark {
     /// A file that has grown is assumed to have its old prefix if a number of blocks spread over it are unchanged; a
     /// small one is compared as a whole. A file that changed without growing counts as another one, unless it is small.
     pub fn freshness(&self, file: &dyn OsFile, stat: &Stat) -> Freshness {
-        if self.is_same(stat) {
+        self.freshness_of_prefix(&|range| read_file(file, range), stat.revision())
+    }
+
+    /// Determines how the log has changed, as [`freshness`](Self::freshness) does for a file.
+    pub fn freshness_of_log(&self, log: &dyn Log, revision: Revision) -> Freshness {
+        self.freshness_of_prefix(&|range| read_log(log, range), revision)
+    }
+
+    fn freshness_of_prefix(&self, read: &Read<'_>, revision: Revision) -> Freshness {
+        if self.is_same_revision(revision) {
             return Freshness::Same;
         }
-        let is_smaller = stat.identity != self.identity || stat.length < self.length;
-        let is_edited = stat.length == self.length && !self.looks_same(stat) && self.end > SMALL;
-        if is_smaller || is_edited || checksum(file, self.end) != Some(self.checksum) {
+        let is_smaller = revision.id != self.id || revision.length < self.length;
+        let is_edited = revision.length == self.length && !self.looks_same(revision) && self.end > SMALL;
+        if is_smaller || is_edited || checksum(read, self.end) != Some(self.checksum) {
             return Freshness::Other;
         }
         Freshness::Grown
@@ -112,7 +131,7 @@ impl Mark {
     pub fn to_bytes(&self) -> [u8; Self::LEN] {
         let mut bytes = [0; Self::LEN];
         let changed = u64::from_le_bytes(self.changed_ns.to_le_bytes());
-        let fields = [self.identity.device, self.identity.inode, self.end, self.length, changed];
+        let fields = [self.id[0], self.id[1], self.end, self.length, changed];
         for (place, field) in bytes.chunks_exact_mut(8).zip(fields) {
             place.copy_from_slice(&field.to_le_bytes());
         }
@@ -134,7 +153,7 @@ impl Mark {
         let mut checksum = [0; 4];
         checksum.copy_from_slice(&bytes[40..44]);
         Self {
-            identity: Identity { device: field(0), inode: field(1) },
+            id: [field(0), field(1)],
             end: field(2),
             length: field(3),
             changed_ns: i64::from_le_bytes(field(4).to_le_bytes()),
@@ -145,21 +164,28 @@ impl Mark {
     }
 }
 
+/// Reads a range of a file or log; none if it is not there.
+type Read<'r> = dyn Fn(Range<u64>) -> Option<Vec<u8>> + 'r;
+
+fn read_file(file: &dyn OsFile, range: Range<u64>) -> Option<Vec<u8>> {
+    let mut bytes = vec![0; usize::try_from(range.end - range.start).ok()?];
+    (read_fully(file, &mut bytes, range.start).ok()? == bytes.len()).then_some(bytes)
+}
+
+fn read_log(log: &dyn Log, range: Range<u64>) -> Option<Vec<u8>> {
+    log.read(Span { offset: range.start, len: range.end - range.start }).ok()
+}
+
 /// Whether a file is so new that it may change again without a change of its time.
-pub(crate) fn is_racy(stat: &Stat, now_ms: i64) -> bool {
-    now_ms.saturating_mul(1_000_000).saturating_sub(stat.changed_ns) < RACY_NS
+pub(crate) fn is_racy(changed_ns: i64, now_ms: i64) -> bool {
+    now_ms.saturating_mul(1_000_000).saturating_sub(changed_ns) < RACY_NS
 }
 
 /// Returns the checksum of a prefix: of the whole if it is small, else of its first and last block and a few between.
-fn checksum(file: &dyn OsFile, end: u64) -> Option<u32> {
+fn checksum(read: &Read<'_>, end: u64) -> Option<u32> {
     let mut checksum = crc32fast::Hasher::new();
-    let mut buffer = Vec::new();
     for range in hashed(end) {
-        buffer.resize(usize::try_from(range.end - range.start).ok()?, 0);
-        if read_fully(file, &mut buffer, range.start).ok()? < buffer.len() {
-            return None;
-        }
-        checksum.update(&buffer);
+        checksum.update(&read(range)?);
     }
     Some(checksum.finalize())
 }

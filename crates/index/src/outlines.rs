@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 
 use sessile_core::location::fingerprint;
 use sessile_core::outline::{Outline, SAVED_VERSION, SavedBytes};
-use sessile_store::StoreError;
-use sessile_store::os::{OsFile, Stat};
+use sessile_store::{Log, Revision, StoreError};
 
 use crate::cache::{Caches, Kind};
 use crate::mark::{Freshness, Mark};
@@ -29,9 +28,9 @@ pub struct SavedOutline {
 impl Caches {
     /// Loads the saved outline of a session, if the file still has the prefix that it covers.
     ///
-    /// It extends to [`Outline::end`]; the caller adds what follows in the file. `stat` describes the current file. If
+    /// It extends to [`Outline::end`]; the caller adds what follows in the file. `revision` is the current one. If
     /// the outline is doubtful, compare each line with its row when reading it.
-    pub fn outline(&self, path: &Path, file: &dyn OsFile, stat: &Stat) -> Option<SavedOutline> {
+    pub fn outline(&self, path: &Path, log: &dyn Log, revision: Revision) -> Option<SavedOutline> {
         let mut saved = self.reader(OUTLINES, &name(path))?;
         let mut mark = [0; Mark::LEN];
         saved.read(&mut mark)?;
@@ -43,7 +42,8 @@ impl Caches {
             return None;
         }
         // Cheaper than the checksum of a prefix, and enough to reject most stale ones.
-        let freshness = if stat.length < mark.end() { Freshness::Other } else { mark.freshness(file, stat) };
+        let is_shorter = revision.length < mark.end();
+        let freshness = if is_shorter { Freshness::Other } else { mark.freshness_of_log(log, revision) };
         if freshness == Freshness::Other {
             return None;
         }
@@ -72,22 +72,22 @@ impl Caches {
         self.files(OUTLINES).iter().filter_map(path).collect()
     }
 
-    /// Saves an outline for the next time. `stat` describes the file before it was read.
+    /// Saves an outline for the next time. `revision` describes the log before it was read.
     ///
     /// An outline is doubtful if it was made from a doubtful one. An outline whose last line is incomplete, or whose
     /// ids are not in the file, is not saved.
     pub fn save_outline(
         &self,
         path: &Path,
-        file: &dyn OsFile,
-        stat: &Stat,
+        log: &dyn Log,
+        revision: Revision,
         outline: &Outline,
         is_doubtful: bool,
     ) -> Result<(), StoreError> {
         if outline.upgrade().is_needed() {
             return Ok(());
         }
-        let mark = Mark::of(file, stat, outline.end(), self.os().now_ms());
+        let mark = Mark::of_log(log, revision, outline.end(), self.os().now_ms());
         let Some((mark, saved)) = mark.zip(outline.save()) else { return Ok(()) };
         let mark = mark.doubted_if(is_doubtful);
         let body = [&mark.to_bytes(), of_path(path).as_slice(), &saved].concat();

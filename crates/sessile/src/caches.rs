@@ -8,10 +8,10 @@ use sessile_index::text::{TextIndex, Updated, survey};
 use sessile_index::{Catalogue, Dropped, Usage};
 use sessile_store::{find_sessions, subdirectories};
 
+use crate::directory::{given_dir, sessions_root};
 use crate::error::SessionError;
 use crate::list::ListOptions;
 use crate::manager::Sessions;
-use crate::place::{given_dir, sessions_root};
 use crate::search::{IndexOptions, SearchScope};
 
 /// What the caches cover, and the space they take.

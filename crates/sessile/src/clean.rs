@@ -7,9 +7,9 @@ use sessile_core::diagnostic::Severity;
 use sessile_core::json::{Json, ObjectWriter};
 use sessile_store::{Leftover, LeftoverKind, StoreError, find_leftovers, subdirectories};
 
+use crate::directory::{given_dir, sessions_root};
 use crate::error::SessionError;
 use crate::manager::Sessions;
-use crate::place::{given_dir, sessions_root};
 
 /// The minimum age of files that may hold lines of a session, in milliseconds: 30 days.
 pub const KEPT_MS: i64 = 30 * 24 * 3_600_000;

@@ -11,12 +11,12 @@ use sessile_core::tree::BranchStatistics;
 use sessile_index::Gatherer;
 use sessile_store::{Found, Holder, StoreError, current_writer, has_guard};
 
+use crate::directory::absolute;
 use crate::environment::Zone;
 use crate::error::SessionError;
 use crate::group::{ProjectPlace, Who};
 use crate::list::{Copies, SessionInfo, row_of};
 use crate::manager::Sessions;
-use crate::place::absolute;
 use crate::stats::tally_json;
 use crate::users::SessionUser;
 use crate::verify::Report;

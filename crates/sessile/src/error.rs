@@ -6,7 +6,7 @@ use sessile_core::EntryId;
 use sessile_core::compaction::SummaryFailure;
 use sessile_core::json::NotJson;
 use sessile_core::location::BadSessionId;
-use sessile_store::StoreError;
+use sessile_store::{LogName, StoreError};
 
 use crate::operations::{LastChange, Operation, Step};
 
@@ -71,6 +71,12 @@ pub enum SessionError {
     /// Forking needs a file to refer to.
     #[error("this session has not been saved yet, so there is nothing to fork from")]
     Unsaved,
+    /// The session is in an older version of the format, and its log cannot be rewritten.
+    #[error("{log} has an older version of the format, and only files are upgraded")]
+    OldVersion {
+        /// The session's log.
+        log: LogName,
+    },
     /// This library does not know the file's version, so it does not write to it.
     #[error("{} was written by a newer version (version {version}) and is read-only here", path.display())]
     NewerVersion {
@@ -80,10 +86,10 @@ pub enum SessionError {
         version: String,
     },
     /// A line of the file was valid when the file was opened and no longer is.
-    #[error("{} was changed by another program: line {line} is no longer valid", path.display())]
+    #[error("{log} was changed by another program: line {line} is no longer valid")]
     Changed {
-        /// The file.
-        path: PathBuf,
+        /// The session's log.
+        log: LogName,
         /// The line, counted from 1.
         line: u64,
         /// What is wrong with it now.
@@ -91,10 +97,10 @@ pub enum SessionError {
     },
     /// The cached data about the file is wrong: another program has changed it in the middle. The cache is dropped.
     /// After a refresh or a reopen, the session is read again.
-    #[error("{} was changed in the middle by another program: line {line} is different", path.display())]
+    #[error("{log} was changed in the middle by another program: line {line} is different")]
     Stale {
-        /// The file.
-        path: PathBuf,
+        /// The session's log.
+        log: LogName,
         /// The line, counted from 1.
         line: u64,
     },
@@ -110,10 +116,10 @@ pub enum SessionError {
     #[error("the session was opened read-only")]
     ReadOnly,
     /// Our leaf is no longer in the file.
-    #[error("{} was changed by another program: entry {id}, the current leaf, is no longer in it", path.display())]
+    #[error("{log} was changed by another program: entry {id}, the current leaf, is no longer in it")]
     LeafGone {
-        /// The file.
-        path: PathBuf,
+        /// The session's log.
+        log: LogName,
         /// The entry.
         id: EntryId,
     },

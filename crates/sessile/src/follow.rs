@@ -16,10 +16,10 @@ use sessile_core::migrate::upgrade_value;
 use sessile_core::outline::{Outline, Row};
 use sessile_store::{Polled, Restart, Tail, TailEvent, TailStart, Watch, Woken};
 
+use crate::directory::absolute;
 use crate::environment::{Environment, Migrated};
 use crate::error::SessionError;
 use crate::manager::Sessions;
-use crate::place::absolute;
 use sessile_core::cancel::Cancel;
 
 /// Where following starts.

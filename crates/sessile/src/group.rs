@@ -11,10 +11,10 @@ use std::sync::{Mutex, PoisonError};
 
 use sessile_store::os::{FileKind, Identity};
 
+use crate::directory::absolute;
 use crate::error::SessionError;
 use crate::list::{ListOptions, SessionInfo};
 use crate::manager::Sessions;
-use crate::place::absolute;
 pub use family::{Family, Relative, Who};
 use repository::checkout_of;
 pub use shared::{FamilyMember, FamilyTree};

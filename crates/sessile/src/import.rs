@@ -9,11 +9,11 @@ use sessile_core::location::{check_session_id, file_name, is_session_file_name};
 use sessile_store::os::{FileKind, Mode, OsFile, read_upto};
 use sessile_store::{StoreError, create_directory, prepare_copy};
 
+use crate::directory::{absolute, default_session_dir, given_dir};
 use crate::error::SessionError;
 use crate::list::{ListOptions, read_header};
 use crate::manager::Sessions;
 use crate::operations::{OperationKind, Recording, SessionPlace, Step, header_of, turn_at_all};
-use crate::place::{absolute, default_session_dir, given_dir};
 
 /// The maximum number of files with the same base name.
 const MAX_NAMES: usize = 1000;

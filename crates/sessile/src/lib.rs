@@ -81,6 +81,7 @@ mod clean;
 pub mod compare;
 mod compose;
 mod details;
+mod directory;
 mod disk;
 mod environment;
 mod error;
@@ -91,10 +92,10 @@ mod hooks;
 mod host;
 mod import;
 mod list;
+pub mod log;
 mod manager;
 mod operations;
 mod pins;
-mod place;
 mod reference;
 mod remember;
 mod repair;
@@ -113,6 +114,7 @@ pub use begin::{Begin, Begun};
 pub use caches::{CacheStatus, Rebuilding};
 pub use clean::{Cleaned, Cleaning, KEPT_MS, LeftOver, Stays, TEMPORARY_MS};
 pub use details::SessionDetails;
+pub use directory::{agent_dir, default_session_dir, sessions_root};
 pub use disk::{DiskOptions, DiskUse, DiskUses};
 pub use environment::{Environment, System, local_time, time_of};
 pub use error::SessionError;
@@ -147,7 +149,6 @@ pub use operations::{
     OperationState, PruneScope, Pruned, Pruning, Reason, Reunited, SessionPlace, Slimmed, Slimming, Step, Stray,
     TrashedTo, Undone,
 };
-pub use place::{agent_dir, default_session_dir, sessions_root};
 pub use reference::{EntryCandidate, ReferenceError, is_path};
 pub use repair::{Change, Closed, Repair, RepairOptions};
 pub use sample::{Sample, drop_old_samples, keep_sample, open_sample, write_sample};

@@ -18,8 +18,8 @@ use sessile_core::json::{JsText, Json, ObjectWriter};
 use sessile_index::Caches;
 use sessile_store::subdirectories;
 
+use crate::directory::{CwdFilter, given_dir, sessions_root};
 use crate::error::SessionError;
-use crate::place::{CwdFilter, given_dir, sessions_root};
 use crate::world::World;
 pub(crate) use copies::Candidate;
 pub use copies::Copies;

@@ -32,7 +32,7 @@ pub use window::{ContextUsage, ModelLimits};
 
 use crate::event::{Event, Listener};
 use crate::remember;
-use crate::session::{Acknowledgement, Backing, Session};
+use crate::session::{Acknowledgement, Session};
 use crate::world::World;
 
 #[doc = include_str!("docs/manager.md")]
@@ -64,7 +64,7 @@ impl SessionManager {
 
     /// Whether the session has been written to its file: it is not in memory and not waiting for content worth a file.
     pub fn is_stored(&self) -> bool {
-        matches!(self.session.backing, Backing::File { .. })
+        self.session.backing.is_stored()
     }
 
     /// The working directory the session runs in.
@@ -79,7 +79,7 @@ impl SessionManager {
 
     /// Whether that directory is the default one of the working directory.
     pub fn uses_default_session_dir(&self) -> bool {
-        let default = crate::place::default_session_dir(self.world.environment(), &self.cwd);
+        let default = crate::directory::default_session_dir(self.world.environment(), &self.cwd);
         self.session_dir.as_ref() == Some(&default)
     }
 
@@ -90,7 +90,7 @@ impl SessionManager {
 
     /// The result of the last append: the entry written and what it survives.
     pub fn last_acknowledgement(&self) -> Option<&Acknowledgement> {
-        self.session.acknowledged.as_ref()
+        self.session.held.acknowledged.as_ref()
     }
 
     /// Another session in the same environment. This manager does not change.

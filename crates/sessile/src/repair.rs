@@ -16,13 +16,15 @@ use sessile_core::line::Span;
 use sessile_core::outline::Outline;
 use sessile_core::verify::{Code, Finding};
 use sessile_store::os::FileKind;
-use sessile_store::{Busy, FileLog, Log, StoreError, Turn, WriteOptions, make_private, replace, subdirectories};
+use sessile_store::{
+    Busy, FileLog, Log, LogName, StoreError, Turn, WriteOptions, make_private, replace, subdirectories,
+};
 
+use crate::directory::{CwdFilter, absolute, default_session_dir, given_dir, sessions_root};
 use crate::error::SessionError;
 use crate::list::{identified, read_header};
 use crate::manager::Sessions;
 use crate::operations::{OperationKind, SessionPlace, Stray, rewriting};
-use crate::place::{CwdFilter, absolute, default_session_dir, given_dir, sessions_root};
 use crate::splice::{Spliced, Stored, Text, write};
 use crate::verify::{Examined, Fate, StandsFor, examine, exposure, finding_json, vanished, write_place};
 use crate::world::World;
@@ -425,7 +427,7 @@ fn swap(world: &World, path: &Path, log: &dyn Log, old: &dyn Text, new: &dyn Tex
             let actual = log.length()?;
             if actual < old.length() {
                 let (path, expected) = (path.to_path_buf(), old.length());
-                return Err(StoreError::Truncated { path, expected, actual }.into());
+                return Err(StoreError::Truncated { log: LogName::File(path), expected, actual }.into());
             }
             write(new, out, path).map_err(SessionError::from)
         })

@@ -16,10 +16,10 @@ use sessile_store::{subdirectories, threads};
 pub use hit::SearchHit;
 pub use options::{IndexOptions, OnPath, SearchOptions, SearchScope, Upkeep};
 
+use crate::directory::{CwdFilter, default_session_dir, given_dir, sessions_root};
 use crate::error::SessionError;
 use crate::list::{Archived, ListOptions};
 use crate::manager::Sessions;
-use crate::place::{CwdFilter, default_session_dir, given_dir, sessions_root};
 use crate::world::World;
 use hit::{Checked, Checker};
 use sessile_core::cancel::Cancel;

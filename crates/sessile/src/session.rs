@@ -26,18 +26,23 @@ use sessile_core::line::Span;
 use sessile_core::migrate::upgrade_value;
 use sessile_core::outline::{Outline, Row};
 use sessile_index::Caches;
-use sessile_store::{Durable, FileLog, Log, MemoryLog, Overlay, Ticket};
+use sessile_store::{Durable, Log, LogName, MemoryLog, Overlay, Ticket};
 
+use crate::directory::absolute;
 use crate::environment::Environment;
 use crate::error::SessionError;
 use crate::event::{Event, Happening};
-use crate::place::absolute;
 use crate::world::World;
 
 /// Where a session's bytes are.
 pub(crate) enum Backing {
-    /// Only in memory, permanently.
-    Memory(MemoryLog),
+    /// In a log.
+    Log {
+        /// The log.
+        log: Box<dyn Log>,
+        /// Its address; none if the session is only in memory.
+        path: Option<PathBuf>,
+    },
     /// In memory until the session is worth a file of that name.
     Awaited {
         /// The bytes to write.
@@ -45,45 +50,55 @@ pub(crate) enum Backing {
         /// The future path.
         path: PathBuf,
         /// The origin of that name.
-        place: Awaiting,
-    },
-    /// In a file.
-    File {
-        /// The file.
-        log: Box<dyn Log>,
-        /// Where it is.
-        path: PathBuf,
+        origin: NameOrigin,
     },
 }
 
 impl Backing {
+    /// Only in memory, permanently.
+    pub(crate) fn memory(log: MemoryLog) -> Self {
+        Self::Log { log: Box::new(log), path: None }
+    }
+
     fn log(&self) -> &dyn Log {
         match self {
-            Self::Memory(log) | Self::Awaited { log, .. } => log,
-            Self::File { log, .. } => log.as_ref(),
+            Self::Log { log, .. } => log.as_ref(),
+            Self::Awaited { log, .. } => log,
+        }
+    }
+
+    fn log_mut(&mut self) -> &mut dyn Log {
+        match self {
+            Self::Log { log, .. } => log.as_mut(),
+            Self::Awaited { log, .. } => log,
         }
     }
 
     pub(crate) fn path(&self) -> Option<&Path> {
         match self {
-            Self::Memory(_) => None,
-            Self::Awaited { path, .. } | Self::File { path, .. } => Some(path),
+            Self::Log { path, .. } => path.as_deref(),
+            Self::Awaited { path, .. } => Some(path),
         }
     }
 
-    /// The path as shown in errors.
-    fn shown_path(&self) -> PathBuf {
-        self.path().unwrap_or(Path::new("(memory)")).to_path_buf()
+    /// Whether the session has been written to where it will stay.
+    pub(crate) fn is_stored(&self) -> bool {
+        matches!(self, Self::Log { path: Some(_), .. })
+    }
+
+    /// The name in messages.
+    fn name(&self) -> LogName {
+        self.log().name()
     }
 }
 
 /// The origin of the name of a file that is not written yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Awaiting {
+pub(crate) enum NameOrigin {
     /// We generated it, so another name will do.
-    OurName,
+    Ours,
     /// The caller gave it.
-    GivenName,
+    Given,
     /// The caller gave it, and an empty file of that name exists, so every entry is written to it immediately.
     EmptyFile,
 }
@@ -110,22 +125,29 @@ pub(crate) struct Session {
     archive: OnceLock<Archive>,
     /// The last entry that another program appended since our last one.
     foreign: Option<EntryId>,
+    /// Deferred appends that are not known to be on disk, each with the leaf before it.
+    unsettled: Vec<(u64, Option<EntryId>)>,
+    /// Whether we write to the file. Only a writer restores what was destroyed in it.
+    is_writer: bool,
+    /// What does not come from the file.
+    pub(crate) held: Held,
+}
+
+/// The part of a session that stays when its file is read again.
+#[derive(Default)]
+pub(crate) struct Held {
     /// What the next append expects as the last entry of the file.
     pub(crate) expected_leaf: ExpectedLeaf,
     /// The result of the last append.
     pub(crate) acknowledged: Option<Acknowledgement>,
     /// Set while appends leave waiting for the disk to the caller: the syncs to wait for.
-    pub(crate) deferred: Option<Vec<Ticket>>,
-    /// Deferred appends that are not known to be on disk, each with the leaf before it.
-    unsettled: Vec<(u64, Option<EntryId>)>,
+    pub(crate) deferred: Option<Vec<Box<dyn Ticket>>>,
     /// Happenings not yet reported.
     pub(crate) happened: Vec<Happening>,
     /// The number of nested turns at the file. A handler may need a turn too, so nothing is reported during one.
     pub(crate) n_turns: usize,
     /// Where the file's state before the upgrade is kept.
     pub(crate) original: Option<PathBuf>,
-    /// Whether we write to the file. Only a writer restores what was destroyed in it.
-    is_writer: bool,
 }
 
 /// What a caller expects as the file's last entry.
@@ -161,7 +183,14 @@ impl Session {
 
     /// Opens a file that holds a session; refuses anything else. Writes nothing.
     pub(crate) fn open_file(world: &World, path: &Path) -> Result<Self, SessionError> {
-        Self::open_log(world, FileLog::open(&world.os, path, world.writing)?, path)
+        let log = world.place.open(path, world.writing)?;
+        let outline = outline_of(world, log.as_ref(), path)?;
+        if world.is_in_memory() {
+            return Self::open_overlay(world, log, outline, path);
+        }
+        let mut session = Self::new(Backing::Log { log, path: Some(path.to_path_buf()) }, outline)?;
+        session.saved = world.caches().map(|caches| (caches, absolute(world.environment(), path)));
+        Ok(session)
     }
 
     /// Like [`open_file`](Self::open_file), for writing: restores entries that an earlier process acknowledged and
@@ -172,25 +201,14 @@ impl Session {
         Ok(session)
     }
 
-    fn open_log(world: &World, log: FileLog, path: &Path) -> Result<Self, SessionError> {
-        if world.is_in_memory() {
-            return Self::open_overlay(world, log, path);
-        }
-        let outline = outline_of(world, &log, path)?;
-        let mut session = Self::new(Backing::File { log: Box::new(log), path: path.to_path_buf() }, outline)?;
-        session.saved = world.caches().map(|caches| (caches, absolute(world.environment(), path)));
-        Ok(session)
-    }
-
-    /// Opens a session that is read from a file and written to memory.
-    fn open_overlay(world: &World, log: FileLog, path: &Path) -> Result<Self, SessionError> {
-        let outline = outline_of(world, &log, path)?;
+    /// Opens a session that is read from a log and written to memory.
+    fn open_overlay(world: &World, log: Box<dyn Log>, outline: Outlined, path: &Path) -> Result<Self, SessionError> {
         let overlay = Overlay::new(log)?;
         // Data appended meanwhile may have completed the last line.
         let outline =
             if outline.outline.end() == overlay.length()? { outline } else { Outlined::read(scan(world, &overlay)?) };
         let is_old = outline.outline.upgrade().is_needed();
-        let mut session = Self::new(Backing::File { log: Box::new(overlay), path: path.to_path_buf() }, outline)?;
+        let mut session = Self::new(Backing::Log { log: Box::new(overlay), path: Some(path.to_path_buf()) }, outline)?;
         session.saved = world.caches().map(|caches| (caches, absolute(world.environment(), path)));
         // The upgrade must not reach the file either.
         if is_old { session.into_memory(world) } else { Ok(session) }
@@ -200,11 +218,12 @@ impl Session {
         let Outlined { outline, doubted } = outlined;
         let leaf = outline.leaf();
         let Some(row) = outline.header() else {
-            return Err(SessionError::NotASession { path: backing.shown_path() });
+            return Err(SessionError::NotASession {
+                path: backing.path().unwrap_or(Path::new("(memory)")).to_path_buf(),
+            });
         };
         let header_line = backing.log().read(outline.span(row))?;
-        let changed =
-            |source| SessionError::Changed { path: backing.shown_path(), line: outline.line_number(row), source };
+        let changed = |source| SessionError::Changed { log: backing.name(), line: outline.line_number(row), source };
         let header = Raw::parse(&header_line).map_err(changed)?;
         let header = Header::new(upgrade_header(&outline, header));
         Ok(Self {
@@ -220,20 +239,22 @@ impl Session {
             labels: OnceLock::new(),
             archive: OnceLock::new(),
             foreign: None,
-            expected_leaf: ExpectedLeaf::Any,
-            acknowledged: None,
-            deferred: None,
             unsettled: Vec::new(),
-            happened: Vec::new(),
-            n_turns: 0,
-            original: None,
             is_writer: false,
+            held: Held::default(),
         })
+    }
+
+    /// Continues with the session as it was read again.
+    fn continue_with(&mut self, mut loaded: Self, leaf: Option<Row>) {
+        let mut held = std::mem::take(&mut self.held);
+        held.happened.append(&mut loaded.held.happened);
+        *self = Self { leaf, held, ..loaded };
     }
 
     /// Queues an event for notification.
     fn notice(&mut self, event: Event) {
-        self.happened.push(Happening::Noticed(event));
+        self.held.happened.push(Happening::Noticed(event));
     }
 
     /// The value of a row, in the current version's form.
@@ -287,7 +308,7 @@ impl Session {
         if let Some((caches, path)) = &self.saved {
             caches.drop_outline(path);
         }
-        Err(SessionError::Stale { path: self.backing.shown_path(), line: self.outline.line_number(row) })
+        Err(SessionError::Stale { log: self.backing.name(), line: self.outline.line_number(row) })
     }
 
     /// Parses the line read for a row. The line was valid when the file was opened.
@@ -297,7 +318,7 @@ impl Session {
 
     /// The error for a line that was valid when the file was opened and no longer is.
     fn changed(&self, row: Row, source: NotJson) -> SessionError {
-        SessionError::Changed { path: self.backing.shown_path(), line: self.outline.line_number(row), source }
+        SessionError::Changed { log: self.backing.name(), line: self.outline.line_number(row), source }
     }
 
     /// The labels of the whole file.

@@ -19,8 +19,8 @@ use sessile_core::json::{Json, ObjectWriter};
 use sessile_store::os::Os;
 use sessile_store::{Durability, StoreError};
 
+use crate::directory::{absolute, sessions_root};
 use crate::environment::Environment;
-use crate::place::{absolute, sessions_root};
 pub use edit::Edited;
 pub use key::{COLUMNS, KEYS, Key, Kind, RESERVED, SORTS, Value};
 

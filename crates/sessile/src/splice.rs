@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use sessile_core::line::{Line, LineSplitter, Span};
-use sessile_store::{Log, StoreError, behind_hole};
+use sessile_store::{Log, StoreError};
 
 /// The chunk size for reading: small in tests, so that a text has many chunks.
 const CHUNK: u64 = if cfg!(test) { 8 } else { 256 << 10 };
@@ -27,7 +27,7 @@ pub(crate) trait Text {
             let chunk = self.read(Span { offset: at, len: CHUNK.min(span.end() - at) })?;
             on_chunk(&chunk)?;
             at += chunk.len() as u64;
-            let next = self.behind_hole(&chunk, at)?.min(span.end());
+            let next = self.after_hole(&chunk, at)?.min(span.end());
             while at < next {
                 let zeros = &ZEROS[..usize::try_from(next - at).unwrap_or(usize::MAX).min(ZEROS.len())];
                 on_chunk(zeros)?;
@@ -45,7 +45,7 @@ pub(crate) trait Text {
             let chunk = self.read(Span { offset: at, len: CHUNK.min(span.end() - at) })?;
             splitter.feed(&chunk, on_line);
             at += chunk.len() as u64;
-            let next = self.behind_hole(&chunk, at)?.min(span.end());
+            let next = self.after_hole(&chunk, at)?.min(span.end());
             splitter.feed_zeros(next.saturating_sub(at));
             at = next.max(at);
         }
@@ -54,7 +54,7 @@ pub(crate) trait Text {
     }
 
     /// Where to continue reading after a chunk that ends at `at`: there, or at the end of the hole that it is in.
-    fn behind_hole(&self, _chunk: &[u8], at: u64) -> Result<u64, StoreError> {
+    fn after_hole(&self, _chunk: &[u8], at: u64) -> Result<u64, StoreError> {
         Ok(at)
     }
 
@@ -85,9 +85,8 @@ impl Text for Stored<'_> {
         self.log.read(span)
     }
 
-    fn behind_hole(&self, chunk: &[u8], at: u64) -> Result<u64, StoreError> {
-        let Some(file) = self.log.file() else { return Ok(at) };
-        behind_hole(file, chunk, at).map_err(|error| StoreError::io_at("read", Path::new("the session"), error))
+    fn after_hole(&self, chunk: &[u8], at: u64) -> Result<u64, StoreError> {
+        self.log.after_hole(chunk, at)
     }
 }
 
@@ -184,11 +183,11 @@ impl Text for Spliced<'_> {
         Ok(bytes)
     }
 
-    fn behind_hole(&self, chunk: &[u8], at: u64) -> Result<u64, StoreError> {
+    fn after_hole(&self, chunk: &[u8], at: u64) -> Result<u64, StoreError> {
         match self.piece(at) {
             Piece::New(_) => Ok(at),
             Piece::Below(below) => {
-                let next = self.below.behind_hole(chunk, below.offset)?.min(below.end());
+                let next = self.below.after_hole(chunk, below.offset)?.min(below.end());
                 Ok(at + next.saturating_sub(below.offset))
             }
         }
@@ -221,7 +220,7 @@ mod tests {
             Ok(self.0[start..start + usize::try_from(span.len).unwrap()].to_vec())
         }
 
-        fn behind_hole(&self, _: &[u8], at: u64) -> Result<u64, StoreError> {
+        fn after_hole(&self, _: &[u8], at: u64) -> Result<u64, StoreError> {
             let rest = &self.0[usize::try_from(at).unwrap()..];
             Ok(at + rest.iter().take_while(|byte| **byte == 0).count() as u64)
         }

@@ -9,10 +9,10 @@ use sessile_core::json::{Json, ObjectWriter};
 use sessile_store::os::{Os, Process};
 use sessile_store::{StoreError, ends_with_ours, open_elsewhere};
 
+use crate::directory::absolute;
 use crate::error::SessionError;
 use crate::list::{SessionInfo, read_header};
 use crate::manager::Sessions;
-use crate::place::absolute;
 use crate::world::World;
 
 /// A write within this time indicates that a program may be active.

@@ -20,10 +20,10 @@ use sessile_core::location::encode_cwd;
 use sessile_core::verify::{Code, Finding, Remedy};
 use sessile_store::{FileLog, Found, find_sessions, missing_lines, permissions, subdirectories};
 
+use crate::directory::{absolute, default_session_dir, given_dir, sessions_root};
 use crate::error::SessionError;
 use crate::list::{Candidate, Copies, read_header};
 use crate::manager::Sessions;
-use crate::place::{absolute, default_session_dir, given_dir, sessions_root};
 use crate::splice::Stored;
 use crate::world::World;
 pub(crate) use damage::Fate;

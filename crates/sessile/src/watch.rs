@@ -9,12 +9,12 @@ use sessile_index::{Catalogue, Gatherer, NewRow};
 use sessile_store::os::Stat;
 use sessile_store::{Found, Watch, Woken, find_sessions, subdirectories};
 
+use crate::directory::{given_dir, sessions_root};
 use crate::environment::Zone;
 use crate::error::SessionError;
 use crate::list::spread::each;
 use crate::list::{SessionInfo, row_of};
 use crate::manager::Sessions;
-use crate::place::{given_dir, sessions_root};
 use crate::world::World;
 use sessile_core::cancel::Cancel;
 

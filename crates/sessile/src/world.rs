@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sessile_index::Caches;
 use sessile_store::os::{Os, RealOs};
-use sessile_store::{Durability, WriteOptions};
+use sessile_store::{Durability, Files, Place, WriteOptions};
 
 use crate::environment::Environment;
 use crate::event::Handlers;
@@ -16,6 +16,8 @@ use crate::operations::OperationKind;
 pub(crate) struct World {
     pub(crate) environment: Arc<dyn Environment>,
     pub(crate) os: Arc<dyn Os>,
+    /// Where sessions are opened and created.
+    pub(crate) place: Arc<dyn Place>,
     pub(crate) writing: WriteOptions,
     /// Whether sessions are read-only: nothing is written, not even to restore entries after a crash.
     pub(crate) is_read_only: bool,
@@ -40,6 +42,7 @@ impl World {
             operations_dir: environment.state_dir(),
             environment,
             os: Arc::new(RealOs),
+            place: Arc::new(Files::new(Arc::new(RealOs))),
             writing: WriteOptions::default(),
             is_read_only: false,
             state_dir: None,

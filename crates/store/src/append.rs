@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use crate::error::StoreError;
-use crate::log::Appended;
+use crate::log::{Appended, LogName};
 use crate::os::OsFile;
 use crate::planted::{self, Bug};
 
@@ -45,7 +45,7 @@ pub(crate) fn append_lines(file: &dyn OsFile, path: &Path, lines: &[u8], seen: S
         }
         is_sealed = false;
     }
-    Err(StoreError::Rewritten { path: path.to_path_buf() })
+    Err(StoreError::Rewritten { log: LogName::file(path) })
 }
 
 /// Whether the byte before a written line belongs to another, unfinished line.

@@ -9,6 +9,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::error::StoreError;
+use crate::log::{LogName, Ticket};
+use crate::options::Durable;
 use crate::os::OsFile;
 use crate::planted::{self, Bug};
 
@@ -163,28 +165,29 @@ impl Committer {
 /// A written append whose sync can be waited for.
 #[derive(Debug)]
 #[must_use = "an append is only acknowledged by waiting for it"]
-pub struct Ticket {
+pub(crate) struct SyncTicket {
     committer: Arc<Committer>,
     number: u64,
     path: PathBuf,
 }
 
-impl Ticket {
+impl SyncTicket {
     pub(crate) fn new(committer: Arc<Committer>, path: &Path) -> Self {
         let number = committer.written();
         Self { committer, number, path: path.to_path_buf() }
     }
+}
 
-    /// Returns its position in the order of appends through one open log.
-    pub fn number(&self) -> u64 {
+impl Ticket for SyncTicket {
+    fn number(&self) -> u64 {
         self.number
     }
 
-    /// Waits until the append is on disk.
-    pub fn wait(self) -> Result<(), StoreError> {
-        self.committer.wait(self.number).map_err(|NotSynced(source)| match source {
-            Some(source) => StoreError::SyncFailed { path: self.path, source },
-            None => StoreError::Poisoned { path: self.path },
-        })
+    fn wait(self: Box<Self>) -> Result<Durable, StoreError> {
+        match self.committer.wait(self.number) {
+            Ok(()) => Ok(Durable::Disk),
+            Err(NotSynced(Some(source))) => Err(StoreError::SyncFailed { path: self.path, source }),
+            Err(NotSynced(None)) => Err(StoreError::Poisoned { log: LogName::File(self.path) }),
+        }
     }
 }

@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::lock::Holder;
+use crate::log::LogName;
 
 /// Why a file could not be read or written. Nothing was acknowledged.
 #[derive(Debug, thiserror::Error)]
@@ -42,48 +43,48 @@ pub enum StoreError {
         limit: u64,
     },
     /// The file is no longer there.
-    #[error("{} no longer exists: it was deleted or moved", path.display())]
+    #[error("{log} no longer exists: it was deleted or moved")]
     Gone {
-        /// Its former path.
-        path: PathBuf,
+        /// The log.
+        log: LogName,
     },
     /// Another file has taken the place of the one that was opened.
-    #[error("{} was replaced by another file while it was open", path.display())]
+    #[error("{log} was replaced by another file while it was open")]
     Replaced {
-        /// The path.
-        path: PathBuf,
+        /// The log.
+        log: LogName,
     },
     /// The file is shorter than what was already read.
-    #[error("{} was truncated to {actual} bytes while it was open; expected at least {expected}", path.display())]
+    #[error("{log} was truncated to {actual} bytes while it was open; expected at least {expected}")]
     Truncated {
-        /// The file.
-        path: PathBuf,
+        /// The log.
+        log: LogName,
         /// The length that was known.
         expected: u64,
         /// The length now.
         actual: u64,
     },
     /// The file is longer than the caller knew: another program has written to it.
-    #[error("{} has grown to {actual} bytes; expected {expected}", path.display())]
+    #[error("{log} has grown to {actual} bytes; expected {expected}")]
     Grown {
-        /// The file.
-        path: PathBuf,
+        /// The log.
+        log: LogName,
         /// The length that was known.
         expected: u64,
         /// The length now.
         actual: u64,
     },
     /// Known bytes are no longer in place: another program has rewritten the file.
-    #[error("{} was rewritten by another program while it was open", path.display())]
+    #[error("{log} was rewritten by another program while it was open")]
     Rewritten {
-        /// The file.
-        path: PathBuf,
+        /// The log.
+        log: LogName,
     },
     /// Another process of ours is writing to the session.
-    #[error("{} is in use{}", path.display(), by(holder.as_ref()))]
+    #[error("{log} is in use{}", by(holder.as_ref()))]
     Busy {
-        /// The lock.
-        path: PathBuf,
+        /// The log.
+        log: LogName,
         /// The lock holder, if known.
         holder: Option<Holder>,
     },
@@ -96,10 +97,10 @@ pub enum StoreError {
         source: io::Error,
     },
     /// An earlier sync failed, and the log has not been opened again since.
-    #[error("an earlier sync of {} failed; reopen it to continue", path.display())]
+    #[error("an earlier sync of {log} failed; reopen it to continue")]
     Poisoned {
-        /// The file.
-        path: PathBuf,
+        /// The log.
+        log: LogName,
     },
     /// The file system may be shared with other machines, which requires a lock, and no lock is available.
     #[error("{} is on a network file system without locks, so writing is not safe", path.display())]
@@ -121,6 +122,16 @@ pub enum StoreError {
         wanted: usize,
         /// The system's error when asked to write more.
         source: io::Error,
+    },
+    /// A log that is not a file failed.
+    #[error("cannot {action} {log}")]
+    Log {
+        /// The operation that failed.
+        action: &'static str,
+        /// The log.
+        log: LogName,
+        /// The cause.
+        source: Box<dyn std::error::Error + Send + Sync>,
     },
 }
 

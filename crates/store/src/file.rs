@@ -15,17 +15,17 @@ use sessile_core::outline::Part;
 use self::guarding::Guarding;
 use self::known::{KnownPath, Tail};
 use crate::append::{Seen, append_lines};
-use crate::commit::{Committer, Ticket};
+use crate::commit::{Committer, SyncTicket};
 use crate::error::StoreError;
 use crate::guard::Guard;
-use crate::lines::scan_file;
+use crate::lines::{after_hole, scan_file};
 use crate::lock::TurnLock;
-use crate::log::{Appended, Expect, Log, Notice, Turn, scan_as_one};
+use crate::log::{Appended, Expect, Log, LogName, Notice, Revision, Ticket, Turn, scan_as_one};
 use crate::options::{Busy, Durability, Durable, WriteOptions};
 use crate::os::{FileKind, Identity, Mode, Os, OsFile, Stat, append_fully, read_upto};
 use crate::parts;
-use crate::place::{prepare, sync_parent};
 use crate::planted::{self, Bug};
+use crate::publish::{prepare, sync_parent};
 use crate::rewrite::is_being_replaced;
 use crate::sentinel::{Flusher, Sentinel};
 use crate::space::Space;
@@ -171,7 +171,7 @@ impl FileLog {
         let file = self.os.open(&self.path, Mode::Append).map_err(|error| opening_for_writing(&self.path, error))?;
         let stat = file.stat().map_err(StoreError::io("access", &self.path))?;
         if stat.identity != self.identity {
-            return Err(StoreError::Replaced { path: self.path.clone() });
+            return Err(StoreError::Replaced { log: LogName::file(&self.path) });
         }
         // A second hard link to a file that belongs to another user may be a trap.
         if stat.kind != FileKind::Regular || (stat.n_links > 1 && !stat.is_own) {
@@ -195,7 +195,7 @@ impl FileLog {
 
     fn append_in_turn(&mut self, lines: &[u8], expect: Expect) -> Result<Appended, StoreError> {
         if self.committer.has_failed() {
-            return Err(StoreError::Poisoned { path: self.path.clone() });
+            return Err(StoreError::Poisoned { log: LogName::file(&self.path) });
         }
         self.open_for_appending()?;
         // Read once: a clock costs as much as a small system call.
@@ -204,7 +204,7 @@ impl FileLog {
             Expect::Length(stale) if planted::has(Bug::StaleLength) => stale,
             _ => self.current_length(boot_ms)?,
         };
-        check_expectation(&self.path, length, expect)?;
+        expect.check(length, || self.name())?;
         if self.ready_guard() {
             // A process that swaps the session's file swaps its guard as well.
             self.check_path()?;
@@ -226,6 +226,10 @@ impl FileLog {
             return Ok(Appended { offset: appended.offset - 1, ..appended });
         }
         Ok(appended)
+    }
+
+    fn sync_ticket(&self) -> SyncTicket {
+        SyncTicket::new(Arc::clone(&self.committer), &self.path)
     }
 
     fn notify(&self, notice: Notice) {
@@ -261,7 +265,7 @@ impl FileLog {
                 let holder = lock.holder();
                 if is_being_replaced(self.os.as_ref(), &self.path) {
                     // Lines written now would end up in the old file and follow it wherever it is moved.
-                    return Err(StoreError::Busy { path: self.path.clone(), holder });
+                    return Err(StoreError::Busy { log: LogName::file(&self.path), holder });
                 }
                 self.notify(Notice::WithoutLock { holder });
                 Ok(Turn::Unlocked)
@@ -277,7 +281,7 @@ impl FileLog {
     fn reopen(&mut self) -> Result<(), StoreError> {
         let file = self.os.open(&self.path, Mode::Read).map_err(|error| {
             if error.kind() == io::ErrorKind::NotFound {
-                return StoreError::Gone { path: self.path.clone() };
+                return StoreError::Gone { log: LogName::file(&self.path) };
             }
             opening(&self.path, error)
         })?;
@@ -300,6 +304,10 @@ impl FileLog {
 }
 
 impl Log for FileLog {
+    fn name(&self) -> LogName {
+        LogName::file(&self.path)
+    }
+
     fn length(&self) -> Result<u64, StoreError> {
         self.current_length(self.os.boot_ms())
     }
@@ -310,7 +318,7 @@ impl Log for FileLog {
             return Ok(bytes);
         }
         let actual = self.file.stat().map(|stat| stat.length).unwrap_or_default();
-        Err(StoreError::Truncated { path: self.path.clone(), expected: span.end(), actual })
+        Err(StoreError::Truncated { log: LogName::file(&self.path), expected: span.end(), actual })
     }
 
     fn scan(&self, from: u64, on_line: &mut dyn FnMut(Line<'_>)) -> Result<(), StoreError> {
@@ -321,8 +329,16 @@ impl Log for FileLog {
         self.look_at_tail(end)
     }
 
-    fn file(&self) -> Option<&dyn OsFile> {
-        Some(self.file.as_ref())
+    fn local_path(&self) -> Option<&Path> {
+        Some(&self.path)
+    }
+
+    fn revision(&self) -> Result<Option<Revision>, StoreError> {
+        Ok(Some(self.stat()?.revision()))
+    }
+
+    fn after_hole(&self, bytes: &[u8], offset: u64) -> Result<u64, StoreError> {
+        after_hole(self.file.as_ref(), bytes, offset).map_err(StoreError::io("read", &self.path))
     }
 
     fn scan_parts(&self, from: u64, on_part: &mut dyn FnMut(Part)) -> Result<(), StoreError> {
@@ -334,6 +350,11 @@ impl Log for FileLog {
             return self.look_at_tail(end);
         }
         scan_as_one(self, from, on_part)
+    }
+
+    fn can_append_blindly(&self) -> bool {
+        // `O_APPEND` puts every write after all others.
+        true
     }
 
     fn append(&mut self, lines: &[u8], expect: Expect) -> Result<Appended, StoreError> {
@@ -373,9 +394,9 @@ impl Log for FileLog {
         self.end_turn();
     }
 
-    fn ticket(&self) -> Option<Ticket> {
+    fn ticket(&self) -> Option<Box<dyn Ticket>> {
         let is_group = self.options.durability == Durability::Group;
-        is_group.then(|| Ticket::new(Arc::clone(&self.committer), &self.path))
+        is_group.then(|| Box::new(self.sync_ticket()) as Box<dyn Ticket>)
     }
 
     fn n_synced(&self) -> u64 {
@@ -390,15 +411,13 @@ impl Log for FileLog {
         match self.options.durability {
             Durability::Memory | Durability::Buffered => Ok(Durable::PageCache),
             Durability::Interval(interval) => {
-                drop(Ticket::new(Arc::clone(&self.committer), &self.path));
+                drop(self.sync_ticket());
                 if self.flusher.is_none() && self.os.has_threads() {
                     self.flusher = Flusher::start(&self.committer, interval);
                 }
                 Ok(Durable::PageCache)
             }
-            Durability::Group | Durability::Sync => {
-                Ticket::new(Arc::clone(&self.committer), &self.path).wait().map(|()| Durable::Disk)
-            }
+            Durability::Group | Durability::Sync => Box::new(self.sync_ticket()).wait(),
         }
     }
 
@@ -458,19 +477,9 @@ fn opening_for_writing(path: &Path, error: io::Error) -> StoreError {
         return StoreError::NotRegular { path: path.to_path_buf() };
     }
     if error.kind() == io::ErrorKind::NotFound {
-        return StoreError::Gone { path: path.to_path_buf() };
+        return StoreError::Gone { log: LogName::file(path) };
     }
     StoreError::io("open for writing", path)(error)
-}
-
-fn check_expectation(path: &Path, actual: u64, expect: Expect) -> Result<(), StoreError> {
-    let Expect::Length(expected) = expect else { return Ok(()) };
-    let path = || path.to_path_buf();
-    match actual.cmp(&expected) {
-        std::cmp::Ordering::Less => Err(StoreError::Truncated { path: path(), expected, actual }),
-        std::cmp::Ordering::Greater => Err(StoreError::Grown { path: path(), expected, actual }),
-        std::cmp::Ordering::Equal => Ok(()),
-    }
 }
 
 /// A planted bug: cuts off the unfinished last line.

@@ -21,8 +21,8 @@ use sessile_core::location::fingerprint;
 use crate::error::StoreError;
 use crate::lock::open_sidecar;
 use crate::os::{Identity, Lock, Mode, Os, OsFile, append_fully, read_fully, read_upto, write_fully};
-use crate::place::{beside, read_limited};
 use crate::planted::{self, Bug};
+use crate::publish::{beside, read_limited};
 
 /// How long a line must have stayed in place to be safe.
 ///

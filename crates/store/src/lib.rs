@@ -30,6 +30,7 @@ mod parts;
 mod permissions;
 mod place;
 pub mod planted;
+mod publish;
 mod recovery;
 mod relocate;
 mod rewrite;
@@ -41,20 +42,20 @@ mod trash;
 mod users;
 mod watch;
 
-pub use commit::Ticket;
 pub use discover::{Found, find_sessions, read_head, subdirectories};
 pub use error::StoreError;
 pub use file::{FileLog, FileState, file_state};
 pub use guard::has_guard;
 pub use leftover::{Leftover, LeftoverKind, find_leftovers};
-pub use lines::{LineReader, behind_hole};
+pub use lines::{LineReader, after_hole};
 pub use lock::{HeldTurn, Holder, current_writer};
-pub use log::{Appended, Expect, Log, Notice, Turn};
+pub use log::{Appended, Expect, Log, LogName, Notice, Revision, Ticket, Turn};
 pub use memory::{MemoryLog, Overlay};
 pub use notes::append_notes;
 pub use options::{Busy, Durability, Durable, WriteOptions};
 pub use permissions::{Permissions, make_private, permissions};
-pub use place::{
+pub use place::{Files, Memory, Place};
+pub use publish::{
     MOST_NOTES, MOST_SETTINGS, Prepared, create_copy, create_directory, create_file, prepare_copy, prepare_file,
     read_whole, replace_file, swap_in,
 };

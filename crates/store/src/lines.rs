@@ -42,7 +42,7 @@ impl LineReader {
             }
             offset += n_read as u64;
             splitter.feed(&self.buffer[..n_read], &mut relay);
-            let next = behind_hole(file, &self.buffer[..n_read], offset).map_err(StoreError::io("read", path))?;
+            let next = after_hole(file, &self.buffer[..n_read], offset).map_err(StoreError::io("read", path))?;
             splitter.feed_zeros(next - offset);
             offset = next;
         }
@@ -54,7 +54,7 @@ impl LineReader {
 ///
 /// A file of a few bytes may have a length of terabytes, all zeros, which would take hours to read. The system is asked
 /// only after a read returned nothing but zeros, so other files cost nothing.
-pub fn behind_hole(file: &dyn OsFile, read: &[u8], offset: u64) -> io::Result<u64> {
+pub fn after_hole(file: &dyn OsFile, read: &[u8], offset: u64) -> io::Result<u64> {
     if !is_zero(read) {
         return Ok(offset);
     }

@@ -16,10 +16,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::StoreError;
+use crate::log::LogName;
 use crate::options::Busy;
 use crate::os::{FileKind, Identity, Lock, Mode, Os, OsFile};
-use crate::place::beside;
 use crate::planted::{self, Bug};
+use crate::publish::beside;
 
 /// The first and the longest pause between two attempts to take a lock.
 const PAUSES: (Duration, Duration) = (Duration::from_micros(50), Duration::from_millis(5));
@@ -133,7 +134,7 @@ impl TurnLock {
             if busy.patience().is_some_and(|patience| waited >= patience) {
                 return match busy {
                     Busy::Continue(_) => Ok(false),
-                    _ => Err(StoreError::Busy { path: self.session.clone(), holder: self.holder() }),
+                    _ => Err(StoreError::Busy { log: LogName::file(&self.session), holder: self.holder() }),
                 };
             }
             self.os.wait(pause);
@@ -185,7 +186,7 @@ impl TurnLock {
                 Ok(there) if Some(there.identity) == identity => {}
                 Ok(_) => return Ok(Look::OtherFile),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    return Err(StoreError::Gone { path: self.session.clone() });
+                    return Err(StoreError::Gone { log: LogName::file(&self.session) });
                 }
                 Err(error) => return Err(StoreError::io("access", &self.session)(error)),
             }
@@ -230,7 +231,7 @@ impl TurnLock {
         }
         match &self.file {
             Some(lockable) => Ok(lockable),
-            None => Err(StoreError::Gone { path: self.session.clone() }),
+            None => Err(StoreError::Gone { log: LogName::file(&self.session) }),
         }
     }
 
@@ -243,7 +244,7 @@ impl TurnLock {
         };
         let file = file.map_err(|error| match error.raw_os_error() {
             Some(code) if NOT_FILES.contains(&code) => StoreError::NotRegular { path: path.clone() },
-            _ if error.kind() == io::ErrorKind::NotFound => StoreError::Gone { path: path.clone() },
+            _ if error.kind() == io::ErrorKind::NotFound => StoreError::Gone { log: LogName::file(&path) },
             _ => StoreError::io("open", path)(error),
         })?;
         let stat = file.stat().map_err(StoreError::io("access", path))?;

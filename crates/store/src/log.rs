@@ -1,12 +1,68 @@
 //! An open session as bytes.
+//!
+//! [`Log`] can be implemented outside this crate; `sessile_testkit::log_kit` states what every log must do.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::path::{Path, PathBuf};
 
 use sessile_core::line::{Line, Span};
 use sessile_core::outline::Part;
 
-use crate::commit::Ticket;
 use crate::error::StoreError;
 use crate::options::Durable;
-use crate::os::OsFile;
+
+/// The name of a log in messages: the path of its file, or another description.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LogName {
+    /// A file.
+    File(PathBuf),
+    /// Anything else.
+    Other(String),
+}
+
+impl LogName {
+    /// Names a file.
+    pub fn file(path: impl AsRef<Path>) -> Self {
+        Self::File(path.as_ref().to_path_buf())
+    }
+
+    /// Names a log that is not a file.
+    pub fn other(name: impl Into<String>) -> Self {
+        Self::Other(name.into())
+    }
+}
+
+impl fmt::Display for LogName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => path.display().fmt(f),
+            Self::Other(name) => f.write_str(name),
+        }
+    }
+}
+
+/// The state of a log's bytes, by which a cache detects later whether they have changed.
+///
+/// If `id`, `length` and `changed_ns` are equal, and `changed_ns` is not recent, the bytes are equal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Revision {
+    /// Identifies the log among all logs of this machine. Changes if another log takes its place.
+    pub id: [u64; 2],
+    /// The number of bytes.
+    pub length: u64,
+    /// When the log last changed, in nanoseconds since 1970.
+    pub changed_ns: i64,
+}
+
+/// A written append whose acknowledgement can be waited for.
+pub trait Ticket: fmt::Debug + Send {
+    /// Returns its position in the order of appends through one open log.
+    fn number(&self) -> u64;
+
+    /// Waits until the append is acknowledged, and returns how durable it is.
+    fn wait(self: Box<Self>) -> Result<Durable, StoreError>;
+}
 
 /// The precondition for an append.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +71,18 @@ pub enum Expect {
     Anything,
     /// The log has this length: nothing was written since the caller looked.
     Length(u64),
+}
+
+impl Expect {
+    /// Fails if a log with this length does not meet the expectation.
+    pub fn check(self, actual: u64, name: impl FnOnce() -> LogName) -> Result<(), StoreError> {
+        let Self::Length(expected) = self else { return Ok(()) };
+        match actual.cmp(&expected) {
+            Ordering::Equal => Ok(()),
+            Ordering::Less => Err(StoreError::Truncated { log: name(), expected, actual }),
+            Ordering::Greater => Err(StoreError::Grown { log: name(), expected, actual }),
+        }
+    }
 }
 
 /// Where appended bytes were written.
@@ -58,8 +126,12 @@ pub enum Notice {
 
 /// A session's bytes: readable by span, scannable by line, extensible by whole lines.
 ///
-/// The trait is small so that tests can fake any part of it.
+/// Six methods are required. The others have defaults for a log that needs no turns, keeps what it acknowledged, and is
+/// as durable as memory.
 pub trait Log: Send {
+    /// Returns the name for messages.
+    fn name(&self) -> LogName;
+
     /// Returns the current number of bytes.
     ///
     /// Fails if bytes that were read or written before are no longer there.
@@ -72,9 +144,21 @@ pub trait Log: Send {
     /// it lacks its newline.
     fn scan(&self, from: u64, on_line: &mut dyn FnMut(Line<'_>)) -> Result<(), StoreError>;
 
-    /// Returns the underlying file, if the log consists of one file only.
-    fn file(&self) -> Option<&dyn OsFile> {
+    /// Returns the path of the file whose bytes are exactly those of this log, if there is one.
+    ///
+    /// A copy of the session can then be made by the file system.
+    fn local_path(&self) -> Option<&Path> {
         None
+    }
+
+    /// Returns the current revision, if a cache of the log's content may rely on it.
+    fn revision(&self) -> Result<Option<Revision>, StoreError> {
+        Ok(None)
+    }
+
+    /// Returns the offset after a hole in a sparse file: where to continue after these bytes, which end at `offset`.
+    fn after_hole(&self, _bytes: &[u8], offset: u64) -> Result<u64, StoreError> {
+        Ok(offset)
     }
 
     /// Passes on every line from `from` on, in parsed parts. Large logs are read on all cores.
@@ -88,6 +172,13 @@ pub trait Log: Send {
     /// acknowledged, and the log can still be used unless the error says otherwise.
     fn append(&mut self, lines: &[u8], expect: Expect) -> Result<Appended, StoreError>;
 
+    /// Whether an append without an expectation is safe: no other writer's bytes can be mixed with it or overwritten.
+    ///
+    /// If not, an append that repeatedly finds other writers' lines fails instead of being written at an unknown end.
+    fn can_append_blindly(&self) -> bool {
+        false
+    }
+
     /// Begins a turn, in which no other process of ours writes. Turns may be nested.
     fn begin_turn(&mut self) -> Result<Turn, StoreError> {
         Ok(Turn::Ours)
@@ -100,7 +191,7 @@ pub trait Log: Send {
     fn abandon_turn(&mut self) {}
 
     /// Returns a ticket for the last append. Once waited for, the append is as durable as configured.
-    fn ticket(&self) -> Option<Ticket> {
+    fn ticket(&self) -> Option<Box<dyn Ticket>> {
         None
     }
 

@@ -1,91 +1,94 @@
 //! A log in memory, lost when the process ends.
 
-use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sessile_core::line::{Line, LineSplitter, Span};
 
 use crate::error::StoreError;
-use crate::file::FileLog;
-use crate::log::{Appended, Expect, Log};
+use crate::log::{Appended, Expect, Log, LogName};
 
-/// A log in memory.
+/// A log in memory. Clones are handles to the same bytes.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryLog {
-    bytes: Vec<u8>,
+    bytes: Arc<Mutex<Vec<u8>>>,
 }
 
 impl MemoryLog {
     /// Creates a log that holds these bytes.
     pub fn new(bytes: Vec<u8>) -> Self {
-        Self { bytes }
+        Self { bytes: Arc::new(Mutex::new(bytes)) }
     }
 
-    /// Returns all bytes.
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
+    /// Returns a copy of all bytes.
+    pub fn to_vec(&self) -> Vec<u8> {
+        self.lock().clone()
     }
-}
 
-/// Stands for a path in errors of memory logs.
-fn nowhere() -> PathBuf {
-    PathBuf::from("(memory)")
+    fn lock(&self) -> MutexGuard<'_, Vec<u8>> {
+        // No code panics while it holds a half-made change.
+        self.bytes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Log for MemoryLog {
+    fn name(&self) -> LogName {
+        LogName::other("(memory)")
+    }
+
     fn length(&self) -> Result<u64, StoreError> {
-        Ok(self.bytes.len() as u64)
+        Ok(self.lock().len() as u64)
     }
 
     fn read(&self, span: Span) -> Result<Vec<u8>, StoreError> {
+        let bytes = self.lock();
         let range = usize::try_from(span.offset).ok().zip(usize::try_from(span.end()).ok());
-        let bytes = range.and_then(|(start, end)| self.bytes.get(start..end));
-        let cut = || StoreError::Truncated { path: nowhere(), expected: span.end(), actual: self.bytes.len() as u64 };
-        bytes.map(<[u8]>::to_vec).ok_or_else(cut)
+        let found = range.and_then(|(start, end)| bytes.get(start..end));
+        let cut = || StoreError::Truncated { log: self.name(), expected: span.end(), actual: bytes.len() as u64 };
+        found.map(<[u8]>::to_vec).ok_or_else(cut)
     }
 
     fn scan(&self, from: u64, on_line: &mut dyn FnMut(Line<'_>)) -> Result<(), StoreError> {
         let start = usize::try_from(from).unwrap_or(usize::MAX);
         let mut splitter = LineSplitter::starting_at(from);
-        splitter.feed(self.bytes.get(start..).unwrap_or_default(), on_line);
+        splitter.feed(self.lock().get(start..).unwrap_or_default(), on_line);
         splitter.finish(on_line);
         Ok(())
     }
 
     fn append(&mut self, lines: &[u8], expect: Expect) -> Result<Appended, StoreError> {
-        let actual = self.bytes.len() as u64;
-        if let Expect::Length(expected) = expect
-            && expected != actual
-        {
-            return Err(StoreError::Grown { path: nowhere(), expected, actual });
+        let mut bytes = self.lock();
+        expect.check(bytes.len() as u64, || self.name())?;
+        if bytes.last().is_some_and(|byte| *byte != b'\n') {
+            bytes.push(b'\n');
         }
-        if self.bytes.last().is_some_and(|byte| *byte != b'\n') {
-            self.bytes.push(b'\n');
-        }
-        let offset = self.bytes.len() as u64;
-        self.bytes.extend_from_slice(lines);
-        Ok(Appended { offset, end: self.bytes.len() as u64 })
+        let offset = bytes.len() as u64;
+        bytes.extend_from_slice(lines);
+        Ok(Appended { offset, end: bytes.len() as u64 })
+    }
+
+    fn can_append_blindly(&self) -> bool {
+        true
     }
 }
 
-/// A read-only file with additional lines in memory.
+/// A log that is only read, with additional lines in memory.
 ///
-/// Lets a caller try changes to a session without touching its file.
-#[derive(Debug)]
+/// Lets a caller try changes to a session without touching it.
 pub struct Overlay {
-    file: FileLog,
-    /// How many bytes of the file count. Later appends by others do not.
+    below: Box<dyn Log>,
+    /// How many bytes of the log count. Later appends by others do not.
     base: u64,
-    /// Where the lines in memory begin: after the newline that the file may lack.
+    /// Where the lines in memory begin: after the newline that the log may lack.
     top: u64,
     lines: Vec<u8>,
 }
 
 impl Overlay {
-    /// Creates an overlay without additional lines over the current content of the file.
-    pub fn new(file: FileLog) -> Result<Self, StoreError> {
-        let base = file.length()?;
-        let is_open = base > 0 && file.read(Span { offset: base - 1, len: 1 })? != b"\n";
-        Ok(Self { file, base, top: base + u64::from(is_open), lines: Vec::new() })
+    /// Creates an overlay without additional lines over the current content of a log.
+    pub fn new(below: Box<dyn Log>) -> Result<Self, StoreError> {
+        let base = below.length()?;
+        let is_open = base > 0 && below.read(Span { offset: base - 1, len: 1 })? != b"\n";
+        Ok(Self { below, base, top: base + u64::from(is_open), lines: Vec::new() })
     }
 
     fn end(&self) -> u64 {
@@ -94,6 +97,10 @@ impl Overlay {
 }
 
 impl Log for Overlay {
+    fn name(&self) -> LogName {
+        self.below.name()
+    }
+
     fn length(&self) -> Result<u64, StoreError> {
         Ok(self.end())
     }
@@ -101,19 +108,18 @@ impl Log for Overlay {
     fn read(&self, span: Span) -> Result<Vec<u8>, StoreError> {
         // No line lies in both: the part in memory begins with a new line.
         if span.offset < self.top {
-            return self.file.read(span);
+            return self.below.read(span);
         }
         let start = usize::try_from(span.offset - self.top).unwrap_or(usize::MAX);
         let length = usize::try_from(span.len).unwrap_or(usize::MAX);
         let bytes = self.lines.get(start..).and_then(|rest| rest.get(..length));
-        let path = || self.file.path().to_path_buf();
-        let cut = || StoreError::Truncated { path: path(), expected: span.end(), actual: self.end() };
+        let cut = || StoreError::Truncated { log: self.name(), expected: span.end(), actual: self.end() };
         bytes.map(<[u8]>::to_vec).ok_or_else(cut)
     }
 
     fn scan(&self, from: u64, on_line: &mut dyn FnMut(Line<'_>)) -> Result<(), StoreError> {
         if from < self.base {
-            self.file.scan(from, &mut |line| {
+            self.below.scan(from, &mut |line| {
                 if line.span.end() <= self.base {
                     on_line(line);
                 }
@@ -127,12 +133,7 @@ impl Log for Overlay {
     }
 
     fn append(&mut self, lines: &[u8], expect: Expect) -> Result<Appended, StoreError> {
-        let actual = self.end();
-        if let Expect::Length(expected) = expect
-            && expected != actual
-        {
-            return Err(StoreError::Grown { path: self.file.path().to_path_buf(), expected, actual });
-        }
+        expect.check(self.end(), || self.name())?;
         let offset = self.top + self.lines.len() as u64;
         self.lines.extend_from_slice(lines);
         Ok(Appended { offset, end: self.end() })

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::append::{Seen, append_lines};
 use crate::error::StoreError;
 use crate::os::{FileKind, Mode, Os, OsFile};
-use crate::place::{create_directory, sync_parent};
+use crate::publish::{create_directory, sync_parent};
 
 /// Appends lines, each ended by a newline, to a notes file. Creates the file (mode 0600) and its directory (mode 0700)
 /// if missing. The lines are on disk once this returns.

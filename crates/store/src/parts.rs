@@ -14,7 +14,8 @@ use sessile_core::line::LineSplitter;
 use sessile_core::outline::Part;
 
 use crate::error::StoreError;
-use crate::lines::{CHUNK, behind_hole};
+use crate::lines::{CHUNK, after_hole};
+use crate::log::LogName;
 use crate::os::{OsFile, read_some};
 use crate::threads;
 
@@ -109,10 +110,10 @@ impl Hole {
         if hole.contains(&offset) { hole.end } else { offset }
     }
 
-    /// Returns where to continue after bytes that begin at an offset: see [`behind_hole`].
+    /// Returns where to continue after bytes that begin at an offset: see [`after_hole`].
     fn look(&self, file: &dyn OsFile, read: &[u8], start: u64) -> io::Result<u64> {
         let offset = start + read.len() as u64;
-        let next = behind_hole(file, read, offset)?;
+        let next = after_hole(file, read, offset)?;
         if next > offset {
             *self.0.lock().unwrap_or_else(PoisonError::into_inner) = start..next;
         }
@@ -136,7 +137,7 @@ fn merge(
             if let Some(start) = part.start() {
                 if start != end {
                     // Lines overlap or have a gap: another program is rewriting the file.
-                    return Err(StoreError::Rewritten { path: path.to_path_buf() });
+                    return Err(StoreError::Rewritten { log: LogName::file(path) });
                 }
                 end = part.end();
                 on_part(part);

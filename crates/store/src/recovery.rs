@@ -11,6 +11,7 @@ use crate::append::{Seen, append_lines};
 use crate::error::StoreError;
 use crate::guard::{self, Guard, Moment, RESTORED_WITHIN_MS, Record, peek};
 use crate::lines::scan_file;
+use crate::log::LogName;
 use crate::os::{Identity, Mode, Os, OsFile, Stat};
 use crate::planted::{self, Bug};
 
@@ -126,7 +127,7 @@ pub(crate) fn put_back(os: &dyn Os, path: &Path, guard: &mut Guard) -> Result<Ve
     let mut found = Found::look(file.as_ref(), path, &guarded)?;
     let missing = found.missing(&guarded, stat.length == 0);
     if !missing.is_empty() && !is_the_session(guard, &found, &guarded, &missing) {
-        return Err(StoreError::Replaced { path: path.to_path_buf() });
+        return Err(StoreError::Replaced { log: LogName::file(path) });
     }
     let mut batch: Vec<usize> = missing.clone();
     if planted::has(Bug::RecoverBackwards) {

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use crate::append::{Seen, append_lines};
 use crate::error::StoreError;
-use crate::lines::behind_hole;
+use crate::lines::after_hole;
 use crate::os::{FileKind, Mode, Os, OsFile, read_fully, read_upto};
-use crate::place::{prepare_copy, sync_parent};
+use crate::publish::{prepare_copy, sync_parent};
 
 /// Moves a regular file to another name, which must be free.
 ///
@@ -85,7 +85,7 @@ pub fn begins_with(os: &dyn Os, path: &Path, other: &Path) -> io::Result<bool> {
             return Ok(false);
         }
         offset += n_read as u64;
-        let next = |file: &dyn OsFile| behind_hole(file, &two[..n_read], offset);
+        let next = |file: &dyn OsFile| after_hole(file, &two[..n_read], offset);
         offset = next(file.as_ref())?.min(next(other.as_ref())?);
     }
 }

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use crate::append::{Seen, append_lines};
 use crate::error::StoreError;
 use crate::guard::Guard;
+use crate::log::LogName;
 use crate::os::{FileKind, Identity, Lock, Mode, Os, OsFile, append_fully, read_fully, read_upto};
-use crate::place::{TEMPORARY, beside, create_exclusively, create_temporary, sync_parent, write_buffered};
 use crate::planted::{self, Bug};
+use crate::publish::{TEMPORARY, beside, create_exclusively, create_temporary, sync_parent, write_buffered};
 
 /// How many originals with the same stamp are kept before giving up.
 const MAX_ORIGINALS: usize = 1000;
@@ -203,7 +204,7 @@ impl ToolLock {
             && error.kind() == io::ErrorKind::AlreadyExists
         {
             if is_fresh(os.as_ref(), &path) {
-                return Err(StoreError::Busy { path, holder: None });
+                return Err(StoreError::Busy { log: LogName::File(path), holder: None });
             }
             // Stale. It is not ours, so it stays, but it does not block us.
             made = Err(io::ErrorKind::AlreadyExists.into());

@@ -31,7 +31,7 @@ use memchr::{memchr, memrchr};
 use sessile_core::line::{LINE_CAP, Line, LineSplitter};
 
 use crate::error::StoreError;
-use crate::lines::{CHUNK, behind_hole};
+use crate::lines::{CHUNK, after_hole};
 use crate::os::{FileKind, Mode, Os, OsFile, Stat, is_zero, read_fully, read_upto};
 use fingerprint::Fingerprint;
 
@@ -376,7 +376,7 @@ impl Followed {
             }
             at += n_bytes as u64;
             splitter.feed(&buffer[..n_bytes], &mut |line| self.hand_on(line, on));
-            let next = behind_hole(self.file.as_ref(), &buffer[..n_bytes], at)?.min(length);
+            let next = after_hole(self.file.as_ref(), &buffer[..n_bytes], at)?.min(length);
             splitter.feed_zeros(next.saturating_sub(at));
             at = next.max(at);
         }
@@ -403,7 +403,7 @@ impl Followed {
                 return Ok(true);
             }
             let next = self.searched + n_bytes as u64;
-            self.searched = behind_hole(self.file.as_ref(), &buffer[..n_bytes], next)?.min(length).max(next);
+            self.searched = after_hole(self.file.as_ref(), &buffer[..n_bytes], next)?.min(length).max(next);
         }
         Ok(false)
     }

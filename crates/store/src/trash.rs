@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::StoreError;
 use crate::os::{FileKind, Os, Stat};
-use crate::place::{create_directory, create_file};
+use crate::publish::{create_directory, create_file};
 use crate::relocate::relocate;
 
 /// How many files of one name are kept before giving up.

@@ -11,8 +11,7 @@ use sessile_core::outline::Outline;
 use sessile_core::version::StableIds;
 use sessile_store::os::{Mode, Os, RealOs};
 use sessile_store::{
-    FileLog, LineReader, Log, StoreError, Tail, TailEvent, TailStart, WriteOptions, begins_with, behind_hole,
-    read_whole,
+    FileLog, LineReader, Log, StoreError, Tail, TailEvent, TailStart, WriteOptions, after_hole, begins_with, read_whole,
 };
 
 const HUGE: u64 = 200 << 30;
@@ -112,7 +111,7 @@ fn asking_for_holes_does_not_move_the_place_of_appends() {
     let file = RealOs.open(&path, Mode::Append).unwrap();
     file.append(b"two\n").unwrap();
     let place = file.position().unwrap();
-    behind_hole(file.as_ref(), &[0; 10], 1).unwrap();
+    after_hole(file.as_ref(), &[0; 10], 1).unwrap();
     assert_eq!((file.position().unwrap(), place), (8, 8));
 }
 

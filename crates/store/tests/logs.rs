@@ -11,7 +11,7 @@ use std::sync::Arc;
 use sessile_core::line::Span;
 use sessile_store::os::{Os, RealOs};
 use sessile_store::{
-    Expect, FileLog, FileState, Found, Log, MemoryLog, Notice, Overlay, Rewritten, StoreError, WriteOptions,
+    Expect, FileLog, FileState, Found, Log, LogName, MemoryLog, Notice, Overlay, Rewritten, StoreError, WriteOptions,
     create_directory, create_file, file_state, find_sessions, replace, subdirectories,
 };
 use tempfile::TempDir;
@@ -93,7 +93,7 @@ fn logs_of_every_kind_tell_the_same_story() {
     let (_dir, mut log) = file_log(b"one\ntorn");
     story(&mut log);
     let (_dir, log) = file_log(b"one\ntorn");
-    story(&mut Overlay::new(log).unwrap());
+    story(&mut Overlay::new(Box::new(log)).unwrap());
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn a_file_whose_first_write_fails_leaves_its_name_free() {
     let path = dir.path().join("f");
     let failed: Result<(), StoreError> = make_file(&path, &mut |out| {
         out.write_all(b"half").unwrap();
-        Err(StoreError::Gone { path: path.clone() })
+        Err(StoreError::Gone { log: LogName::file(&path) })
     });
     assert!(failed.is_err());
     assert!(!path.exists());
@@ -241,7 +241,7 @@ fn a_replacement_that_fails_changes_nothing() {
     fs::write(&path, "old\n").unwrap();
     let failed = swap(&path, 4, "now", &mut |out| {
         out.write_all(b"half").unwrap();
-        Err(StoreError::Gone { path: path.clone() })
+        Err(StoreError::Gone { log: LogName::file(&path) })
     });
     assert!(failed.is_err());
     assert_eq!(fs::read(&path).unwrap(), b"old\n");

@@ -5,7 +5,7 @@ use std::io;
 use sessile_core::head::{self, Kind, Parsed};
 use sessile_core::json::Raw;
 use sessile_core::line::{Line, LineSplitter};
-use sessile_store::behind_hole;
+use sessile_store::after_hole;
 use sessile_store::os::{OsFile, read_fully};
 
 /// How many bytes are read at a time.
@@ -31,7 +31,7 @@ pub(super) fn read_lines(
         if n_read < wanted {
             break;
         }
-        let next = behind_hole(file, &buffer[..n_read], offset)?.min(to);
+        let next = after_hole(file, &buffer[..n_read], offset)?.min(to);
         splitter.feed_zeros(next.saturating_sub(offset));
         offset = next.max(offset);
     }

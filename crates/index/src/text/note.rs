@@ -96,7 +96,7 @@ impl DirectoryMark {
     }
 
     fn of(stat: &Stat, now_ms: i64) -> Self {
-        Self { identity: stat.identity, changed_ns: stat.changed_ns, is_racy: is_racy(stat, now_ms) }
+        Self { identity: stat.identity, changed_ns: stat.changed_ns, is_racy: is_racy(stat.changed_ns, now_ms) }
     }
 
     /// Whether the directory still has the same names.

@@ -5,10 +5,10 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use crate::directory::absolute;
 use crate::list::SessionInfo;
 use crate::manager::Sessions;
 use crate::operations::moved_paths;
-use crate::place::absolute;
 
 /// A session and all its direct and indirect forks.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,10 +6,10 @@ use sessile_core::EntryId;
 use sessile_store::os::FileKind;
 
 use super::{Outcome, SessionHost, veto};
+use crate::directory::absolute;
 use crate::error::SessionError;
 use crate::event::{SessionEvent, ShutdownReason, StartReason, SwitchReason};
 use crate::manager::{ForkPosition, Forked, NewSession, SessionManager};
-use crate::place::absolute;
 
 impl SessionHost {
     /// Leaves the session for a new one in the same place.

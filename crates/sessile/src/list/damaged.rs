@@ -7,9 +7,9 @@ use sessile_core::json::{Json, ObjectWriter};
 use sessile_core::verify::Code;
 use sessile_store::FileLog;
 
+use crate::directory::absolute;
 use crate::error::SessionError;
 use crate::manager::Sessions;
-use crate::place::absolute;
 use crate::splice::{Stored, Text};
 use crate::verify::examine;
 

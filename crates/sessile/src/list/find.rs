@@ -9,8 +9,8 @@ use sessile_core::json::Json;
 use sessile_index::Catalogue;
 use sessile_store::{Found, find_sessions, read_head};
 
+use crate::directory::{CwdFilter, given_dir};
 use crate::error::SessionError;
-use crate::place::{CwdFilter, given_dir};
 use crate::world::World;
 
 /// The most recently written file with a valid header and a matching working directory.

@@ -11,9 +11,9 @@ use sessile_store::{Found, StoreError, find_sessions};
 
 use super::spread::{each, stream};
 use super::{ListOptions, Progress, SessionInfo};
+use crate::directory::CwdFilter;
 use crate::environment::Zone;
 use crate::error::SessionError;
-use crate::place::CwdFilter;
 use crate::world::World;
 
 /// The number of files that a thread takes at a time.

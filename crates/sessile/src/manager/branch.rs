@@ -17,7 +17,7 @@ use super::open::{NewSession, compose_header, new_session, session_path};
 use crate::error::SessionError;
 use crate::event::LeafMove;
 use crate::operations::{SessionPlace, publish};
-use crate::session::{Awaiting, Backing, Session, fresh_id, line_of};
+use crate::session::{Backing, NameOrigin, Session, fresh_id, line_of};
 
 /// The side of an entry at which a fork is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -170,8 +170,8 @@ impl SessionManager {
         let mut bytes = Vec::new();
         write(&mut bytes, Path::new("(memory)"))?;
         Session::from_bytes(&self.world, bytes, |log| match file {
-            Some(path) => Backing::Awaited { log, path, place: Awaiting::OurName },
-            None => Backing::Memory(log),
+            Some(path) => Backing::Awaited { log, path, origin: NameOrigin::Ours },
+            None => Backing::memory(log),
         })
     }
 

@@ -15,7 +15,7 @@ use crate::session::ExpectedLeaf;
 #[must_use = "what was written is only acknowledged by waiting for it"]
 pub struct Pending<T> {
     value: T,
-    tickets: Vec<Ticket>,
+    tickets: Vec<Box<dyn Ticket>>,
     durable: Durable,
 }
 
@@ -25,11 +25,11 @@ impl<T> Pending<T> {
     /// If the disk fails, every write is refused until
     /// [`SessionManager::reopen`].
     pub fn wait(self) -> Result<(T, Durable), SessionError> {
-        let is_on_disk = !self.tickets.is_empty();
+        let mut durable = self.durable;
         for ticket in self.tickets {
-            ticket.wait()?;
+            durable = ticket.wait()?;
         }
-        Ok((self.value, if is_on_disk { Durable::Disk } else { self.durable }))
+        Ok((self.value, durable))
     }
 }
 
@@ -97,7 +97,7 @@ impl SessionManager {
     ) -> Result<Pending<T>, SessionError> {
         let scope = Deferring::begin(self);
         let written = write(scope.manager);
-        let tickets = scope.manager.session.deferred.take().unwrap_or_default();
+        let tickets = scope.manager.session.held.deferred.take().unwrap_or_default();
         drop(scope);
         let durable = self.last_acknowledgement().map_or(Durable::Memory, |acknowledged| acknowledged.durable);
         written.map(|value| Pending { value, tickets, durable })
@@ -113,14 +113,14 @@ struct Expecting<'m> {
 impl<'m> Expecting<'m> {
     fn begin(manager: &'m mut SessionManager) -> Result<Self, SessionError> {
         manager.session.begin_turn()?;
-        let outer = std::mem::take(&mut manager.session.expected_leaf);
+        let outer = std::mem::take(&mut manager.session.held.expected_leaf);
         Ok(Self { manager, outer })
     }
 }
 
 impl Drop for Expecting<'_> {
     fn drop(&mut self) {
-        self.manager.session.expected_leaf = std::mem::take(&mut self.outer);
+        self.manager.session.held.expected_leaf = std::mem::take(&mut self.outer);
         self.manager.session.end_turn();
     }
 }
@@ -128,19 +128,19 @@ impl Drop for Expecting<'_> {
 /// A scope in which appends do not wait for the disk. Ends even if the code in it panics.
 struct Deferring<'m> {
     manager: &'m mut SessionManager,
-    outer: Option<Vec<Ticket>>,
+    outer: Option<Vec<Box<dyn Ticket>>>,
 }
 
 impl<'m> Deferring<'m> {
     fn begin(manager: &'m mut SessionManager) -> Self {
-        let outer = manager.session.deferred.replace(Vec::new());
+        let outer = manager.session.held.deferred.replace(Vec::new());
         Self { manager, outer }
     }
 }
 
 impl Drop for Deferring<'_> {
     fn drop(&mut self) {
-        self.manager.session.deferred = self.outer.take();
+        self.manager.session.held.deferred = self.outer.take();
     }
 }
 

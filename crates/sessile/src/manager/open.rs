@@ -11,17 +11,17 @@ use sessile_core::json::{Json, Raw};
 use sessile_core::location::{check_session_id, file_name};
 use sessile_store::os::{Os, Stat};
 use sessile_store::planted::{self, Bug};
-use sessile_store::{FileState, HeldTurn, WriteOptions, create_directory, file_state};
+use sessile_store::{FileState, Files, HeldTurn, Place, WriteOptions, create_directory};
 
 use super::SessionManager;
+use crate::directory::{absolute, default_session_dir, given_dir};
 use crate::environment::{Environment, Migrated, System};
 use crate::error::SessionError;
 use crate::event::{Handlers, LeafMove};
 use crate::list::{self, ListOptions, SessionInfo};
 use crate::operations::{OperationKind, Recording, SessionPlace, Step, publish};
-use crate::place::{absolute, default_session_dir, given_dir};
 use crate::remember;
-use crate::session::{Awaiting, Backing, Session, line_of};
+use crate::session::{Backing, NameOrigin, Session, line_of};
 use crate::world::World;
 
 /// How long opening a session waits for another process to finish an operation on it.
@@ -145,7 +145,17 @@ impl Sessions {
     /// Uses another operating system layer, such as one that fails on purpose.
     #[must_use]
     pub fn on(mut self, os: Arc<dyn Os>) -> Self {
+        self.world.place = Arc::new(Files::new(Arc::clone(&os)));
         self.world.os = os;
+        self
+    }
+
+    /// Opens and creates sessions in another place than files.
+    ///
+    /// Lists, searches and operations such as a move still work on the files of the session directories.
+    #[must_use]
+    pub fn in_place(mut self, place: Arc<dyn Place>) -> Self {
+        self.world.place = place;
         self
     }
 
@@ -196,7 +206,7 @@ impl Sessions {
         if planted::has(Bug::ExistenceApart) && self.world.os().stat(&path).is_ok() {
             return self.open(path, None, None);
         }
-        let session = match file_state(self.world.os(), &path)? {
+        let session = match self.world.place.state(&path)? {
             // An empty file becomes a session.
             FileState::Empty => load(&self.world, &path, None)?,
             _ => Session::open_file(&self.world, &path)?,
@@ -287,7 +297,7 @@ impl Sessions {
         for (_, entry) in entries.iter().enumerate().filter(|(index, _)| Some(*index) != place) {
             bytes.extend(line_of(entry.raw()));
         }
-        let session = Session::from_bytes(&self.world, bytes, Backing::Memory)?;
+        let session = Session::from_bytes(&self.world, bytes, Backing::memory)?;
         Ok(self.manager(cwd, None, session))
     }
 
@@ -539,12 +549,12 @@ impl SessionManager {
     pub fn upgrade(&mut self) -> Result<Option<PathBuf>, SessionError> {
         let upgraded = self.session.prepare_write(&self.world);
         self.tell();
-        upgraded.map(|()| self.session.original.take())
+        upgraded.map(|()| self.session.held.original.take())
     }
 
     /// Returns the path of the kept original once, if a write has upgraded the file since the last call.
     pub fn take_original(&mut self) -> Option<PathBuf> {
-        self.session.original.take()
+        self.session.held.original.take()
     }
 
     /// Reads what other programs have appended to the file. The leaf does not move.
@@ -594,15 +604,15 @@ pub(super) fn new_session(
 ) -> Result<Session, SessionError> {
     let header = compose_header(world.environment(), cwd, options)?;
     let path = dir.filter(|_| !world.is_in_memory()).map(|dir| session_path(dir, &header));
-    awaited(world, &header, path, Awaiting::OurName)
+    awaited(world, &header, path, NameOrigin::Ours)
 }
 
 /// A session that has only a header.
-fn awaited(world: &World, header: &Header, path: Option<PathBuf>, place: Awaiting) -> Result<Session, SessionError> {
+fn awaited(world: &World, header: &Header, path: Option<PathBuf>, origin: NameOrigin) -> Result<Session, SessionError> {
     let bytes = line_of(header.json().raw());
     Session::from_bytes(world, bytes, |log| match path {
-        Some(path) => Backing::Awaited { log, path, place },
-        None => Backing::Memory(log),
+        Some(path) => Backing::Awaited { log, path, origin },
+        None => Backing::memory(log),
     })
 }
 
@@ -630,14 +640,14 @@ pub(crate) fn session_path(dir: &Path, header: &Header) -> PathBuf {
 /// Opens a path: a session, an empty file that becomes one, or an unused name for a new one.
 fn load(world: &World, path: &Path, cwd: Option<&Path>) -> Result<Session, SessionError> {
     let environment = world.environment();
-    let state = file_state(world.os(), path)?;
+    let state = world.place.state(path)?;
     if !matches!(state, FileState::Missing | FileState::Empty) {
         return Session::open_file(world, path);
     }
     let cwd = cwd.map_or_else(|| environment.current_dir(), Path::to_path_buf);
     let header = compose_header(environment, &cwd, NewSession::default())?;
-    let place = if state == FileState::Empty { Awaiting::EmptyFile } else { Awaiting::GivenName };
-    awaited(world, &header, Some(path.to_path_buf()), place)
+    let origin = if state == FileState::Empty { NameOrigin::EmptyFile } else { NameOrigin::Given };
+    awaited(world, &header, Some(path.to_path_buf()), origin)
 }
 
 /// The working directory a header names, as pi resolves it.

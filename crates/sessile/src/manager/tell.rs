@@ -56,8 +56,8 @@ impl SessionManager {
     ///
     /// Does nothing during a turn at the file: a handler may be a program that needs a turn itself.
     pub(crate) fn tell(&mut self) {
-        let has_news = !self.session.happened.is_empty() || !(self.untold.is_empty() || self.listeners.is_empty());
-        if !has_news || self.session.n_turns > 0 || self.is_telling {
+        let has_news = !self.session.held.happened.is_empty() || !(self.untold.is_empty() || self.listeners.is_empty());
+        if !has_news || self.session.held.n_turns > 0 || self.is_telling {
             return;
         }
         let telling = Telling::begin(self);
@@ -69,7 +69,7 @@ impl SessionManager {
             self.notify(event);
         }
         for n_rounds in 0.. {
-            let happened = std::mem::take(&mut self.session.happened);
+            let happened = std::mem::take(&mut self.session.held.happened);
             if happened.is_empty() {
                 return;
             }
@@ -159,7 +159,7 @@ impl SessionManager {
         if self.world.handlers.wants(EventKind::LeafMoved) {
             let leaf = self.leaf_id();
             if leaf != previous {
-                self.session.happened.push(Happening::LeafMoved { leaf, previous, reason });
+                self.session.held.happened.push(Happening::LeafMoved { leaf, previous, reason });
             }
         }
         self.tell();

@@ -13,11 +13,11 @@ use sessile_store::{Busy, FileLog, Log, Notice, StoreError, ToolLock, Trash, Tra
 use super::log::{OperationKind, Recording, settle_dead};
 use super::relocate::header_of;
 use super::step::{SessionPlace, Step, TrashedTo};
+use crate::directory::absolute;
 use crate::error::SessionError;
 use crate::event::{EventContext, EventKind, RecoveryReason, SessionEvent};
 use crate::list::read_header;
 use crate::manager::Sessions;
-use crate::place::absolute;
 use crate::session::entry_ids;
 use crate::world::World;
 

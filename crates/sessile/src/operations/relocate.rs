@@ -16,10 +16,10 @@ use sessile_store::{
 use super::delete::turn_at;
 use super::log::{OperationKind, Recording, settle_dead};
 use super::step::{SessionPlace, Step};
+use crate::directory::{absolute, default_session_dir, sessions_root};
 use crate::error::SessionError;
 use crate::list::ListOptions;
 use crate::manager::Sessions;
-use crate::place::{absolute, default_session_dir, sessions_root};
 use crate::remember;
 use crate::splice::{Splice, Spliced, Stored, Text, write};
 use crate::world::World;

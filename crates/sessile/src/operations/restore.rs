@@ -10,9 +10,9 @@ use super::delete::PATIENCE;
 use super::log::{OperationKind, Recording, settle_dead};
 use super::reunite::clear_place;
 use super::step::{SessionPlace, Step, TrashedTo};
+use crate::directory::absolute;
 use crate::error::SessionError;
 use crate::manager::Sessions;
-use crate::place::absolute;
 
 /// A session in the trash that can be restored.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -23,9 +23,9 @@ use super::log::{OperationKind, Recording};
 use super::relocate::{header_of, with_ending};
 use super::settle::is_there;
 use super::step::{SessionPlace, Step, TrashedTo};
+use crate::directory::{absolute, sessions_root};
 use crate::error::SessionError;
 use crate::manager::Sessions;
-use crate::place::{absolute, sessions_root};
 use crate::world::World;
 
 /// The maximum number of further stray files or lines to handle that arrive meanwhile.

@@ -10,10 +10,10 @@ use sessile_core::nearest::nearest;
 use sessile_store::{MOST_NOTES, create_directory, find_sessions, read_whole, subdirectories, swap_in};
 
 use super::{ReferenceError, only};
+use crate::directory::{CwdFilter, absolute, default_session_dir, given_dir, sessions_root};
 use crate::error::SessionError;
 use crate::list::{self, ListOptions, SessionCandidate, SessionInfo};
 use crate::manager::Sessions;
-use crate::place::{CwdFilter, absolute, default_session_dir, given_dir, sessions_root};
 
 /// Whether a reference is a path rather than an id or a name, by pi's rules.
 pub fn is_path(word: &Path) -> bool {

@@ -6,10 +6,10 @@ use sessile_core::head::{Kind, Parsed, read};
 use sessile_core::json::{Json, Raw};
 use sessile_core::line::{Line, Span};
 use sessile_store::planted::{self, Bug};
-use sessile_store::{Durable, Expect, FileLog, Log, Notice, StoreError, Turn};
+use sessile_store::{Durable, Expect, Log, Notice, StoreError, Turn};
 
 use super::change::{LostLeaf, change_of};
-use super::{Acknowledgement, Awaiting, Backing, ExpectedLeaf, Session, fresh_id, put_line};
+use super::{Acknowledgement, Backing, ExpectedLeaf, NameOrigin, Session, fresh_id, put_line};
 use crate::environment::Migrated;
 use crate::error::SessionError;
 use crate::event::{Event, EventKind, FileChange, Happening, RecoveryReason};
@@ -23,9 +23,9 @@ const MAX_NAMES: usize = 100;
 
 /// The maximum number of times an append restarts because another program wrote in between.
 ///
-/// After that it writes at whatever the end is: with `O_APPEND` no byte is in
-/// danger, and the lines in between are read afterwards. Only the id is then
-/// not known to be unique among those lines: one chance in four billion each.
+/// After that it writes at whatever the end is, if the log allows that: with `O_APPEND` no byte is in danger, and the
+/// lines in between are read afterwards. Only the id is then not known to be unique among those lines: one chance in
+/// four billion each. Other logs are busy.
 const MAX_RACES: usize = 8;
 
 impl Session {
@@ -45,19 +45,18 @@ impl Session {
         self.end_turn();
         let Placed { ids, lines, written } = placed?;
         let Some(last) = ids.last() else { return Ok(ids) };
-        let is_file = matches!(self.backing, Backing::File { .. });
-        let durable = if is_file { self.make_durable(&written)? } else { Durable::Memory };
+        let durable = self.make_durable(&written)?;
         match written {
-            Written::Behind(known) => self.take(world, &lines, known),
+            Written::After(known) => self.take(world, &lines, known),
             Written::Created => self.take(world, &lines, self.outline.end()),
-            Written::FurtherOn => self.take_in_around(world, &ids)?,
+            Written::AfterOthers => self.take_in_around(world, &ids)?,
         }
         self.tell_divergence(last);
-        if self.expected_leaf != ExpectedLeaf::Any {
+        if self.held.expected_leaf != ExpectedLeaf::Any {
             // The caller's next append is meant to follow this one.
-            self.expected_leaf = ExpectedLeaf::Exactly(Some(last.clone()));
+            self.held.expected_leaf = ExpectedLeaf::Exactly(Some(last.clone()));
         }
-        self.acknowledged = Some(Acknowledgement { entry_id: last.clone(), durable });
+        self.held.acknowledged = Some(Acknowledgement { entry_id: last.clone(), durable });
         Ok(ids)
     }
 
@@ -74,10 +73,14 @@ impl Session {
             self.check_expected_leaf()?;
             let Composed { ids, lines, has_conversation } = composed;
             // A caller that expects a leaf does not accept entries in between.
-            let must_be_known = n_races < MAX_RACES || self.expected_leaf != ExpectedLeaf::Any;
+            let is_patient = n_races < MAX_RACES || self.held.expected_leaf != ExpectedLeaf::Any;
+            let must_be_known = is_patient || !self.backing.log().can_append_blindly();
             match self.write(world, &lines, has_conversation, must_be_known) {
                 Ok(written) => return Ok(Placed { ids, lines, written }),
-                Err(SessionError::Store(StoreError::Grown { .. })) if must_be_known => {
+                Err(SessionError::Store(StoreError::Grown { .. })) if !is_patient => {
+                    return Err(StoreError::Busy { log: self.backing.name(), holder: None }.into());
+                }
+                Err(SessionError::Store(StoreError::Grown { .. })) => {
                     self.catch_up(world)?;
                     n_races += 1;
                 }
@@ -141,7 +144,7 @@ impl Session {
 
     /// Fails if the file's last entry is not the one that the caller expects.
     fn check_expected_leaf(&self) -> Result<(), SessionError> {
-        let ExpectedLeaf::Exactly(expected) = &self.expected_leaf else { return Ok(()) };
+        let ExpectedLeaf::Exactly(expected) = &self.held.expected_leaf else { return Ok(()) };
         let actual = self.outline.leaf().and_then(|leaf| self.outline.id(leaf));
         if actual == *expected {
             return Ok(());
@@ -151,26 +154,20 @@ impl Session {
 
     /// Requires every append to find this entry last in the file, until this is reset.
     pub(crate) fn expect_leaf(&mut self, expected: Option<&EntryId>) -> Result<(), SessionError> {
-        self.expected_leaf = ExpectedLeaf::Exactly(expected.cloned());
+        self.held.expected_leaf = ExpectedLeaf::Exactly(expected.cloned());
         self.check_expected_leaf()
     }
 
     /// Begins a turn at the file, if there is one.
     pub(crate) fn begin_turn(&mut self) -> Result<Turn, SessionError> {
-        let turn = match &mut self.backing {
-            Backing::File { log, .. } => log.begin_turn(),
-            Backing::Memory(_) | Backing::Awaited { .. } => Ok(Turn::Ours),
-        };
-        let turn = turn.map_err(|error| self.noticed(error.into()))?;
-        self.n_turns += 1;
+        let turn = self.backing.log_mut().begin_turn().map_err(|error| self.noticed(error.into()))?;
+        self.held.n_turns += 1;
         Ok(turn)
     }
 
     pub(crate) fn end_turn(&mut self) {
-        self.n_turns = self.n_turns.saturating_sub(1);
-        if let Backing::File { log, .. } = &mut self.backing {
-            log.end_turn();
-        }
+        self.held.n_turns = self.held.n_turns.saturating_sub(1);
+        self.backing.log_mut().end_turn();
         self.take_notices();
     }
 
@@ -181,8 +178,7 @@ impl Session {
 
     /// Like [`take_notices`](Self::take_notices), after a change to the file was noticed.
     pub(super) fn take_notices_after(&mut self, change: Option<FileChange>) {
-        let Backing::File { log, .. } = &mut self.backing else { return };
-        for notice in log.take_notices() {
+        for notice in self.backing.log_mut().take_notices() {
             self.notice(match notice {
                 Notice::Recovered { lines } => Event::Recovered {
                     entry_ids: entry_ids(&lines),
@@ -196,12 +192,12 @@ impl Session {
 
     /// Waits until the written data has the durability that the caller wants.
     fn make_durable(&mut self, written: &Written) -> Result<Durable, SessionError> {
-        let Backing::File { log, .. } = &mut self.backing else { return Ok(Durable::Memory) };
+        let log = self.backing.log_mut();
         if matches!(written, Written::Created) && log.durable() == Durable::Disk {
             // A new file is synced as a whole.
             return Ok(Durable::Disk);
         }
-        if let Some(tickets) = &mut self.deferred
+        if let Some(tickets) = &mut self.held.deferred
             && let Some(ticket) = log.ticket()
         {
             let n_synced = log.n_synced();
@@ -215,12 +211,12 @@ impl Session {
 
     /// Reads our entries together with those that other programs wrote just before them.
     fn take_in_around(&mut self, world: &World, ours: &[EntryId]) -> Result<(), SessionError> {
-        let (foreign, n_known, n_told) = (self.foreign.take(), self.outline.n_entries(), self.happened.len());
+        let (foreign, n_known, n_told) = (self.foreign.take(), self.outline.n_entries(), self.held.happened.len());
         self.catch_up(world)?;
         self.leaf = ours.last().and_then(|id| self.outline.find(id));
         let others = self.outline.entries().skip(n_known).filter_map(|row| self.outline.id(row));
         self.foreign = others.filter(|other| ours.last() != Some(other)).last().or(foreign);
-        for happening in self.happened.iter_mut().skip(n_told) {
+        for happening in self.held.happened.iter_mut().skip(n_told) {
             if let Happening::Appended { id, own } = happening {
                 *own = ours.contains(id);
             }
@@ -232,7 +228,7 @@ impl Session {
     pub(super) fn arrived(&mut self, world: &World, ids: impl FnOnce(&Self) -> Vec<EntryId>, own: bool) {
         if world.handlers.wants(EventKind::EntryAppended) || world.handlers.wants(EventKind::SessionInfoChanged) {
             let ids = ids(self);
-            self.happened.extend(ids.into_iter().map(|id| Happening::Appended { id, own }));
+            self.held.happened.extend(ids.into_iter().map(|id| Happening::Appended { id, own }));
         }
     }
 
@@ -275,44 +271,44 @@ impl Session {
         must_be_known: bool,
     ) -> Result<Written, SessionError> {
         let is_worth_a_file = is_conversation || self.outline.has_conversation();
-        if matches!(self.backing, Backing::Awaited { place: Awaiting::EmptyFile, .. }) {
+        if matches!(self.backing, Backing::Awaited { origin: NameOrigin::EmptyFile, .. }) {
             self.fill_empty_file(world)?;
         }
         self.check_current()?;
         let known = self.outline.end();
         match &mut self.backing {
-            Backing::File { log, .. } => {
+            Backing::Log { log, .. } => {
                 let expect = if must_be_known { Expect::Length(known) } else { Expect::Anything };
                 let offset = log.append(line, expect)?.offset;
                 // The log may have had the known length when it was checked, and have grown since.
                 let expected = known + u64::from(self.outline.is_unterminated());
-                Ok(if offset == expected { Written::Behind(offset) } else { Written::FurtherOn })
+                Ok(if offset == expected { Written::After(offset) } else { Written::AfterOthers })
             }
             Backing::Awaited { .. } if is_worth_a_file => {
                 self.create_file(world, line)?;
                 Ok(Written::Created)
             }
-            Backing::Memory(log) | Backing::Awaited { log, .. } => {
+            Backing::Awaited { log, .. } => {
                 log.append(line, Expect::Anything)?;
-                Ok(Written::Behind(known))
+                Ok(Written::After(known))
             }
         }
     }
 
     /// Writes an awaited session and these lines to a new file.
     fn create_file(&mut self, world: &World, line: &[u8]) -> Result<(), StoreError> {
-        let Backing::Awaited { log, path, place } = &self.backing else { return Ok(()) };
-        let bytes = [log.bytes(), line].concat();
+        let Backing::Awaited { log, path, origin } = &self.backing else { return Ok(()) };
+        let bytes = [log.to_vec().as_slice(), line].concat();
         let mut path = path.clone();
         let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         for n_taken in 1.. {
-            match FileLog::create(&world.os, path.clone(), &bytes, world.writing) {
+            match world.place.create(&path, &bytes, world.writing) {
                 // If a name that we generated is taken, the session must still be saved.
-                Err(StoreError::Exists { .. }) if *place == Awaiting::OurName && n_taken <= MAX_NAMES => {
+                Err(StoreError::Exists { .. }) if *origin == NameOrigin::Ours && n_taken <= MAX_NAMES => {
                     path.set_file_name(format!("{stem}-{n_taken}.jsonl"));
                 }
                 created => {
-                    self.backing = Backing::File { log: Box::new(created?), path };
+                    self.backing = Backing::Log { log: created?, path: Some(path) };
                     self.is_writer = true;
                     break;
                 }
@@ -328,9 +324,9 @@ impl Session {
     /// refused.
     fn fill_empty_file(&mut self, world: &World) -> Result<(), SessionError> {
         let Backing::Awaited { log, path, .. } = &self.backing else { return Ok(()) };
-        let header = log.bytes().to_vec();
+        let header = log.to_vec();
         let path = path.clone();
-        let mut stored = FileLog::open(&world.os, path.clone(), world.writing)?;
+        let mut stored = world.place.open(&path, world.writing)?;
         let length = stored.length()?;
         let there = stored.read(Span { offset: 0, len: length.min(header.len() as u64) })?;
         let is_ours = header.starts_with(there.trim_ascii_end()) && length <= header.len() as u64 + 1;
@@ -345,16 +341,14 @@ impl Session {
         stored.make_durable()?;
         drop(stored);
         let filled = Self::open_for_writing(world, &path)?;
-        let (expected_leaf, deferred) = (std::mem::take(&mut self.expected_leaf), self.deferred.take());
-        let (mut happened, n_turns) = (std::mem::take(&mut self.happened), self.n_turns);
-        happened.extend(filled.happened);
-        *self = Self { expected_leaf, deferred, happened, n_turns, ..filled };
+        let leaf = filled.leaf;
+        self.continue_with(filled, leaf);
         Ok(())
     }
 
     /// Writes an awaited session to its file even if it is not worth one.
     pub(crate) fn store_now(&mut self, world: &World) -> Result<(), SessionError> {
-        if matches!(self.backing, Backing::Awaited { place: Awaiting::EmptyFile, .. }) {
+        if matches!(self.backing, Backing::Awaited { origin: NameOrigin::EmptyFile, .. }) {
             return self.fill_empty_file(world);
         }
         Ok(self.create_file(world, b"")?)
@@ -363,8 +357,8 @@ impl Session {
     /// The length that the file of an awaited session will have.
     pub(crate) fn awaited_length(&self) -> u64 {
         match &self.backing {
-            Backing::Awaited { log, .. } => log.bytes().len() as u64,
-            Backing::Memory(_) | Backing::File { .. } => 0,
+            Backing::Awaited { log, .. } => log.length().unwrap_or_default(),
+            Backing::Log { .. } => 0,
         }
     }
 
@@ -426,9 +420,9 @@ enum Written {
     /// To a new file, after everything known.
     Created,
     /// Directly after the known part of the file, at this offset.
-    Behind(u64),
+    After(u64),
     /// After other programs' lines that we have not read yet.
-    FurtherOn,
+    AfterOthers,
 }
 
 fn is_conversation(entry: Raw<'_>) -> bool {

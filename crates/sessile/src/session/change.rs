@@ -12,10 +12,10 @@ use sessile_store::StoreError;
 
 use super::outlined::save_outline;
 use super::{Backing, ExpectedLeaf, Session, scan, upgrade_header};
+use crate::directory::absolute;
 use crate::environment::Migrated;
 use crate::error::SessionError;
 use crate::event::{Event, FileChange};
-use crate::place::absolute;
 use crate::world::World;
 
 impl Session {
@@ -38,7 +38,7 @@ impl Session {
             self.reread_edited(world, lost)?;
         }
         let looked = self.check_current();
-        let Backing::File { log, .. } = &self.backing else { return Ok(()) };
+        let Backing::Log { log, .. } = &self.backing else { return Ok(()) };
         let known = self.outline.end();
         let length = match looked.and_then(|()| log.length()) {
             Ok(length) => length,
@@ -50,8 +50,7 @@ impl Session {
         match length.cmp(&known) {
             Ordering::Equal => return Ok(()),
             Ordering::Less => {
-                let path = self.backing.shown_path();
-                let error = StoreError::Truncated { path, expected: known, actual: length };
+                let error = StoreError::Truncated { log: self.backing.name(), expected: known, actual: length };
                 return if world.is_read_only { Err(error.into()) } else { self.resync(world, &error, lost) };
             }
             Ordering::Greater => {}
@@ -79,10 +78,10 @@ impl Session {
 
     /// Reads the whole file again, because one of its lines no longer matches its row.
     fn reread_edited(&mut self, world: &World, lost: LostLeaf) -> Result<(), SessionError> {
-        let Backing::File { log, path } = &self.backing else { return Ok(()) };
-        let path = absolute(world.environment(), path);
-        let outline = scan(world, log.as_ref())?;
-        save_outline(world, &path, &outline);
+        let outline = scan(world, self.backing.log())?;
+        if let Some(path) = self.backing.path() {
+            save_outline(world, &absolute(world.environment(), path), &outline);
+        }
         let leaf = self.leaf_id();
         self.use_outline(outline, lost)?;
         self.leaf = leaf.and_then(|leaf| self.outline.find(&leaf)).or_else(|| self.outline.leaf());
@@ -97,7 +96,7 @@ impl Session {
     ///
     /// If the leaf was the last entry of the file, it is so afterwards, as if the entries had never been missing.
     pub(crate) fn resume(&mut self, world: &World) -> Result<(), SessionError> {
-        let Backing::File { log, .. } = &mut self.backing else { return Ok(()) };
+        let Backing::Log { log, .. } = &mut self.backing else { return Ok(()) };
         if std::mem::replace(&mut self.is_writer, true) {
             return Ok(());
         }
@@ -122,7 +121,7 @@ impl Session {
     ///
     /// A writer first restores missing entries that it had acknowledged.
     pub(super) fn resync(&mut self, world: &World, error: &StoreError, lost: LostLeaf) -> Result<(), SessionError> {
-        let Backing::File { log, .. } = &mut self.backing else { return Ok(()) };
+        let Backing::Log { log, .. } = &mut self.backing else { return Ok(()) };
         // From here on the outline no longer matches the log, whatever happens.
         self.is_void = true;
         let ready = if self.is_writer { log.recover() } else { log.reread() };
@@ -134,14 +133,14 @@ impl Session {
 
     /// Reads the whole file again after a change. It must hold the same session.
     fn read_again(&mut self, world: &World, change: Option<FileChange>, lost: LostLeaf) -> Result<(), SessionError> {
-        let Backing::File { log, path } = &self.backing else { return Ok(()) };
-        let outline = scan(world, log.as_ref())?;
+        let log = self.backing.log();
+        let outline = scan(world, log)?;
         let is_same = outline.header().is_some_and(|row| {
             let line = log.read(outline.span(row)).unwrap_or_default();
             Raw::parse(&line).is_ok_and(|header| Header::new(upgrade_header(&outline, header)).id() == self.header.id())
         });
         if !is_same {
-            return Err(StoreError::Replaced { path: path.clone() }.into());
+            return Err(StoreError::Replaced { log: log.name() }.into());
         }
         let leaf = self.leaf_id();
         let newest = outline.leaf().and_then(|leaf| outline.id(leaf));
@@ -163,8 +162,8 @@ impl Session {
 
     /// Ends the turns of a command that panicked, and marks everything known about the file as void.
     pub(crate) fn abandon(&mut self) {
-        (self.n_turns, self.expected_leaf, self.deferred) = (0, ExpectedLeaf::Any, None);
-        if let Backing::File { log, .. } = &mut self.backing {
+        (self.held.n_turns, self.held.expected_leaf, self.held.deferred) = (0, ExpectedLeaf::Any, None);
+        if let Backing::Log { log, .. } = &mut self.backing {
             log.abandon_turn();
             self.is_void = true;
         }
@@ -173,7 +172,7 @@ impl Session {
     /// Fails if the outline does not belong to the file that the log reads now.
     pub(super) fn check_current(&self) -> Result<(), StoreError> {
         if self.is_void || self.is_stale.load(Relaxed) {
-            Err(StoreError::Rewritten { path: self.backing.shown_path() })
+            Err(StoreError::Rewritten { log: self.backing.name() })
         } else {
             Ok(())
         }
@@ -183,7 +182,7 @@ impl Session {
     fn use_outline(&mut self, outline: Outline, lost: LostLeaf) -> Result<Outline, SessionError> {
         let leaf = self.leaf_id();
         if let Some(id) = leaf.filter(|leaf| lost == LostLeaf::Refuse && outline.find(leaf).is_none()) {
-            return Err(SessionError::LeafGone { path: self.backing.shown_path(), id });
+            return Err(SessionError::LeafGone { log: self.backing.name(), id });
         }
         Ok(std::mem::replace(&mut self.outline, outline))
     }
@@ -192,25 +191,20 @@ impl Session {
     ///
     /// Entries whose fate is unknown stay in the file as a branch of their own.
     pub(crate) fn reopen(&mut self, world: &World) -> Result<(), SessionError> {
-        let Backing::File { path, log } = &self.backing else { return Ok(()) };
-        let (path, n_synced) = (path.clone(), log.n_synced());
+        let Backing::Log { log, path: Some(path) } = &self.backing else { return Ok(()) };
+        let (path, name, n_synced) = (path.clone(), log.name(), log.n_synced());
         let first_unsettled = self.unsettled.iter().find(|(number, _)| *number > n_synced);
         let leaf = first_unsettled.map_or_else(|| self.leaf_id(), |(_, leaf)| leaf.clone());
         let mut reopened = Self::open_for_writing(world, &path)?;
-        if let Backing::File { log, .. } = &mut reopened.backing {
-            log.distrust_end();
-        }
+        reopened.backing.log_mut().distrust_end();
         if reopened.header.id() != self.header.id() {
-            return Err(StoreError::Replaced { path }.into());
+            return Err(StoreError::Replaced { log: name }.into());
         }
         let row = leaf.as_ref().map(|id| reopened.outline.find(id));
         if row == Some(None) {
-            return Err(SessionError::LeafGone { path, id: leaf.unwrap_or_else(|| EntryId::from("")) });
+            return Err(SessionError::LeafGone { log: name, id: leaf.unwrap_or_else(|| EntryId::from("")) });
         }
-        let mut happened = std::mem::take(&mut self.happened);
-        happened.extend(std::mem::take(&mut reopened.happened));
-        let (acknowledged, n_turns) = (self.acknowledged.take(), self.n_turns);
-        *self = Self { leaf: row.flatten(), acknowledged, happened, n_turns, ..reopened };
+        self.continue_with(reopened, row.flatten());
         Ok(())
     }
 }

@@ -4,11 +4,11 @@ use std::path::Path;
 
 use sessile_core::outline::Outline;
 use sessile_index::SavedOutline;
-use sessile_store::{FileLog, Log, StoreError};
+use sessile_store::{Log, StoreError};
 
+use crate::directory::absolute;
 use crate::environment::Migrated;
 use crate::error::SessionError;
-use crate::place::absolute;
 use crate::world::World;
 
 /// Smaller files are read as fast as a saved outline of them.
@@ -23,12 +23,11 @@ const PART_WORTH_SAVING_AGAIN: u64 = 256;
 ///
 /// If much had to be read, the outline is saved for the next time. A failure
 /// to save only affects the cost of the next time.
-pub(super) fn outline_of(world: &World, log: &FileLog, path: &Path) -> Result<Outlined, SessionError> {
-    let stat = log.stat()?;
-    let caches = world.caches().filter(|_| stat.length >= WORTH_SAVING);
-    let Some((caches, file)) = caches.zip(log.file()) else { return scan(world, log).map(Outlined::read) };
+pub(super) fn outline_of(world: &World, log: &dyn Log, path: &Path) -> Result<Outlined, SessionError> {
+    let revision = log.revision()?.filter(|revision| revision.length >= WORTH_SAVING);
+    let Some((caches, revision)) = world.caches().zip(revision) else { return scan(world, log).map(Outlined::read) };
     let path = absolute(world.environment(), path);
-    let saved = caches.outline(&path, file, &stat).filter(|saved| !saved.is_doubtful || has_header(saved, log));
+    let saved = caches.outline(&path, log, revision).filter(|saved| !saved.is_doubtful || has_header(saved, log));
     let known = saved.as_ref().map_or(0, |saved| saved.outline.end());
     let (outline, is_doubtful) = match saved {
         Some(SavedOutline { mut outline, is_doubtful }) => {
@@ -39,13 +38,13 @@ pub(super) fn outline_of(world: &World, log: &FileLog, path: &Path) -> Result<Ou
         None => (scan(world, log)?, false),
     };
     if known == 0 || outline.end() - known >= WORTH_SAVING_AGAIN.max(known / PART_WORTH_SAVING_AGAIN) {
-        drop(caches.save_outline(&path, file, &stat, &outline, is_doubtful));
+        drop(caches.save_outline(&path, log, revision, &outline, is_doubtful));
     }
     Ok(Outlined { outline, doubted: if is_doubtful { known } else { 0 } })
 }
 
 /// Whether a doubtful outline has the right header, without which there is no session.
-fn has_header(saved: &SavedOutline, log: &FileLog) -> bool {
+fn has_header(saved: &SavedOutline, log: &dyn Log) -> bool {
     let header = saved.outline.header();
     header.is_some_and(|row| log.read(saved.outline.span(row)).is_ok_and(|line| saved.outline.is_line_of(row, &line)))
 }
@@ -68,10 +67,10 @@ impl Outlined {
 pub(super) fn save_outline(world: &World, path: &Path, outline: &Outline) {
     let Some(caches) = world.caches().filter(|_| outline.end() >= WORTH_SAVING) else { return };
     // If saving fails, the next open reads the file.
-    if let Ok(log) = FileLog::open(&world.os, path, world.writing)
-        && let (Ok(stat), Some(file)) = (log.stat(), log.file())
+    if let Ok(log) = world.place.open(path, world.writing)
+        && let Ok(Some(revision)) = log.revision()
     {
-        drop(caches.save_outline(path, file, &stat, outline, false));
+        drop(caches.save_outline(path, log.as_ref(), revision, outline, false));
     }
 }
 

@@ -7,6 +7,7 @@ use sessile_core::date::to_iso;
 use sessile_core::head::Kind;
 use sessile_core::line::Line;
 use sessile_core::outline::Row;
+use sessile_store::os::{Mode, OsFile};
 use sessile_store::{Prepared, StoreError, Turn, prepare_copy, prepare_file, replace};
 
 use super::outlined::save_outline;
@@ -21,14 +22,14 @@ type OnLine<'f> = dyn FnMut(Option<Row>, Line<'_>) -> Result<(), SessionError> +
 impl Session {
     /// Upgrades a file of version 1 or 2 to the current version before the first write.
     pub(super) fn upgrade_file(&mut self, world: &World) -> Result<(), SessionError> {
-        if !matches!(self.backing, Backing::File { .. }) || !self.outline.upgrade().is_needed() {
+        if !self.backing.is_stored() || !self.outline.upgrade().is_needed() {
             return Ok(());
         }
         let turn = self.begin_turn()?;
         let upgraded = match turn {
             Turn::Ours => self.upgrade_in_turn(world),
             // Never swap a file while another program may be writing to it.
-            Turn::Unlocked => Err(StoreError::Busy { path: self.backing.shown_path(), holder: None }.into()),
+            Turn::Unlocked => Err(StoreError::Busy { log: self.backing.name(), holder: None }.into()),
         };
         // The log may have been reopened since the turn began; ending a turn that was not begun does nothing.
         self.end_turn();
@@ -36,8 +37,9 @@ impl Session {
     }
 
     fn upgrade_in_turn(&mut self, world: &World) -> Result<(), SessionError> {
-        let Backing::File { path, log } = &self.backing else { return Ok(()) };
-        let path = path.clone();
+        let log = self.backing.log();
+        let Some(path) = log.local_path() else { return Err(SessionError::OldVersion { log: log.name() }) };
+        let path = path.to_path_buf();
         let header = self.outline.header().map(|row| self.outline.span(row));
         let is_as_read = header.is_some_and(|span| log.read(span).is_ok_and(|line| line == self.header_line));
         if !is_as_read || matches!(log.length(), Err(StoreError::Replaced { .. })) {
@@ -46,7 +48,7 @@ impl Session {
             return self.upgrade_file(world);
         }
         self.catch_up(world)?;
-        let Backing::File { log, .. } = &self.backing else { return Ok(()) };
+        let log = self.backing.log();
         let stamp = to_iso(world.environment().now_ms()).replace([':', '.'], "-");
         let known = self.outline.end();
         let place = SessionPlace { path: path.clone(), id: self.header.id() };
@@ -62,7 +64,7 @@ impl Session {
         if replaced.is_ok() || matches!(log.length(), Err(StoreError::Replaced { .. })) {
             self.reload(world, &path)?;
         }
-        self.original = Some(replaced?.original);
+        self.held.original = Some(replaced?.original);
         Ok(())
     }
 
@@ -75,14 +77,10 @@ impl Session {
             && reloaded.outline.rows().len() >= self.outline.rows().len()
             && self.outline.rows().all(|row| self.outline.kind(row) == reloaded.outline.kind(row));
         if !is_same {
-            return Err(StoreError::Replaced { path: path.to_path_buf() }.into());
+            return Err(StoreError::Replaced { log: self.backing.name() }.into());
         }
-        let (expected_leaf, deferred) = (std::mem::take(&mut self.expected_leaf), self.deferred.take());
-        let mut happened = std::mem::take(&mut self.happened);
-        happened.extend(reloaded.happened);
-        let (n_turns, n_known) = (self.n_turns, self.outline.n_entries());
-        let original = self.original.take();
-        *self = Self { leaf: self.leaf, expected_leaf, deferred, happened, n_turns, original, ..reloaded };
+        let n_known = self.outline.n_entries();
+        self.continue_with(reloaded, self.leaf);
         self.arrived(world, |session| session.ids_from(n_known), false);
         Ok(())
     }
@@ -91,7 +89,7 @@ impl Session {
     pub(crate) fn into_memory(self, world: &World) -> Result<Self, SessionError> {
         let mut bytes = Vec::new();
         self.write_lines(Path::new("(memory)"), &mut bytes, &|_| true)?;
-        Self::from_bytes(world, bytes, Backing::Memory)
+        Self::from_bytes(world, bytes, Backing::memory)
     }
 
     /// Creates a new file from a header line and everything after this session's own header.
@@ -104,15 +102,22 @@ impl Session {
         header: &[u8],
         path: &Path,
     ) -> Result<Prepared<'w>, SessionError> {
-        let log = self.backing.log();
-        if let Some((body, file)) = self.outline.body().zip(log.file()) {
-            return Ok(prepare_copy(world.os(), path, world.is_on_disk(), header, file, body)?);
+        if let Some((body, file)) = self.outline.body().zip(self.opened_file(world)) {
+            return Ok(prepare_copy(world.os(), path, world.is_on_disk(), header, file.as_ref(), body)?);
         }
         prepare_file(world.os(), path, world.is_on_disk(), &mut |out| {
             let failed = |source| StoreError::io_at("write", path, source);
             out.write_all(header).map_err(failed)?;
             self.write_lines(path, out, &|row| self.outline.kind(row) != Kind::Header)
         })
+    }
+
+    /// Opens the file that holds the session, if it is in one and that is still the file of the log.
+    fn opened_file(&self, world: &World) -> Option<Box<dyn OsFile>> {
+        let log = self.backing.log();
+        let file = world.os().open(log.local_path()?, Mode::Read).ok()?;
+        let revision = log.revision().ok().flatten()?;
+        (file.stat().ok()?.revision().id == revision.id).then_some(file)
     }
 
     /// Saves the outline of a file that [`copy_behind`](Self::copy_behind) made, if it is known.
@@ -179,7 +184,7 @@ impl Session {
         result?;
         match rows.next() {
             Some(row) => Err(StoreError::Truncated {
-                path: self.backing.shown_path(),
+                log: self.backing.name(),
                 expected: self.outline.end(),
                 actual: self.outline.span(row).offset,
             }

@@ -12,8 +12,8 @@ use sessile_store::os::Os;
 
 use super::key::Value;
 use super::{Origin, SESSION_DIR, Setting, read_if_there};
+use crate::directory::{absolute, agent_dir};
 use crate::environment::Environment;
-use crate::place::{absolute, agent_dir};
 
 /// The sessions' directory in pi's settings; `None` if they do not set it.
 pub(super) fn session_dir(environment: &dyn Environment, os: &dyn Os, warnings: &mut Vec<String>) -> Option<Setting> {

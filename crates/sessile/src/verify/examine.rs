@@ -18,6 +18,8 @@ use sessile_core::version::Upgrade;
 use super::damage::{Damage, Fate, Hidden, Wreck};
 use super::heading::{Heading, REBUILT};
 use super::marks::{Marked, Plan, StandsFor, by_id, plan};
+use sessile_store::LogName;
+
 use crate::environment::{Environment, Migrated};
 use crate::error::SessionError;
 use crate::splice::{Splice, Spliced, Text};
@@ -152,7 +154,7 @@ fn value(path: &Path, text: &dyn Text, outline: &Outline, row: Row) -> Result<Js
     let mut stored = |row: Row| {
         let line = text.read(outline.span(row))?;
         Json::parse(line).map_err(|source| SessionError::Changed {
-            path: path.to_path_buf(),
+            log: LogName::file(path),
             line: outline.line_number(row),
             source,
         })

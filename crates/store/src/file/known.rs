@@ -6,7 +6,7 @@ use sessile_core::line::Span;
 
 use super::FileLog;
 use crate::error::StoreError;
-use crate::log::Log;
+use crate::log::{Log, LogName};
 use crate::os::read_fully;
 use crate::planted::{self, Bug};
 
@@ -58,8 +58,10 @@ impl FileLog {
     pub(super) fn check_path(&self) -> Result<(), StoreError> {
         match self.os.stat(&self.path) {
             Ok(there) if there.identity == self.identity => Ok(()),
-            Ok(_) => Err(StoreError::Replaced { path: self.path.clone() }),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(StoreError::Gone { path: self.path.clone() }),
+            Ok(_) => Err(StoreError::Replaced { log: LogName::file(&self.path) }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Err(StoreError::Gone { log: LogName::file(&self.path) })
+            }
             Err(error) => Err(StoreError::io("access", &self.path)(error)),
         }
     }
@@ -68,14 +70,14 @@ impl FileLog {
     pub(super) fn check_tail(&self, length: u64) -> Result<(), StoreError> {
         let tail = self.tail.borrow();
         if tail.end > length {
-            return Err(StoreError::Truncated { path: self.path.clone(), expected: tail.end, actual: length });
+            return Err(StoreError::Truncated { log: LogName::file(&self.path), expected: tail.end, actual: length });
         }
         let mut bytes = [0; TAIL];
         let bytes = &mut bytes[..tail.bytes.len()];
         let offset = tail.end - tail.bytes.len() as u64;
         let n_read = read_fully(self.file.as_ref(), bytes, offset).map_err(StoreError::io("read", &self.path))?;
         if bytes[..n_read] != tail.bytes[..] {
-            return Err(StoreError::Rewritten { path: self.path.clone() });
+            return Err(StoreError::Rewritten { log: LogName::file(&self.path) });
         }
         Ok(())
     }

@@ -76,9 +76,10 @@ impl Chat {
             "/goto" => {
                 let target = session.find_entry(rest)?;
                 // Summarise the abandoned branch there, so that the model knows what was tried.
-                let options = NavigateOptions { summarizer: Some(self.summarizer()), ..NavigateOptions::default() };
-                let there = session.navigate(target, options)?;
-                Ok(there.editor_text.map_or_else(String::new, |text| format!("to say again: {text}")))
+                let options = NavigateOptions::default();
+                let there = session.navigate(target, options, Some(self.summarizer()), &mut |_| {})?.done();
+                let text = there.and_then(|there| there.editor_text);
+                Ok(text.map_or_else(String::new, |text| format!("to say again: {text}")))
             }
             "/fork" => {
                 let entry = session.find_entry(rest)?;
@@ -118,7 +119,7 @@ impl Chat {
     }
 
     fn compact(&self, session: &mut SessionManager) -> Result<String, Box<dyn Error>> {
-        match session.compact(CompactOptions::default(), self.summarizer())? {
+        match session.compact(CompactOptions::default(), self.summarizer(), &mut |_| {})? {
             Compacted::Nothing(_) => Ok("nothing to compact".to_owned()),
             Compacted::Done(report) => Ok(format!("compacted by {}", report.entry_id)),
         }

@@ -9,7 +9,8 @@ mod reply;
 use sessile_core::EntryId;
 use sessile_store::Holder;
 
-pub use handlers::{EventContext, HandlerError, HandlerFailure, HandlerId, Handlers, Verdict};
+pub(crate) use handlers::Question;
+pub use handlers::{EventContext, HandlerError, HandlerFailure, HandlerId, Handlers, Outcome, Verdict};
 pub use kind::{EventKind, EventSet};
 use payload::words;
 pub use payload::{

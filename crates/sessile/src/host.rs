@@ -1,22 +1,18 @@
 //! A program's current session, and the handlers for its events.
 
 mod beside;
-mod compact;
-mod navigate;
 mod replace;
 
 use std::path::PathBuf;
 
 use sessile_core::EntryId;
 use sessile_core::cancel::Cancel;
-
-pub use compact::{BegunCompaction, CompactWishes, CompactionTask, SummarisedCompaction};
-pub use navigate::{NavigateWishes, NavigationTask};
+use sessile_core::compaction::{Summarizer, SummaryProgress};
 
 use crate::begin::{Begin, Begun};
 use crate::error::SessionError;
-use crate::event::{Handlers, SessionEvent, ShutdownReason, StartReason, Verdict};
-use crate::manager::{SessionManager, Sessions, one_line};
+use crate::event::{Handlers, Outcome, SessionEvent, ShutdownReason, StartReason, Verdict};
+use crate::manager::{CompactOptions, Compacted, NavigateOptions, Navigated, SessionManager, Sessions, one_line};
 
 /// The session a program works in, like that of pi's hosts: handlers are called before and after it changes.
 ///
@@ -59,33 +55,6 @@ enum Life {
     Before,
     Started,
     Over,
-}
-
-/// The result of an action that a handler may prevent.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome<T> {
-    /// The action was done.
-    Done(T),
-    /// A handler cancelled it, and nothing changed.
-    Cancelled {
-        /// The handler's name.
-        by: String,
-    },
-}
-
-impl<T> Outcome<T> {
-    /// The result, if the action was done.
-    pub fn done(self) -> Option<T> {
-        match self {
-            Self::Done(value) => Some(value),
-            Self::Cancelled { .. } => None,
-        }
-    }
-
-    /// Whether a handler cancelled it.
-    pub fn is_cancelled(&self) -> bool {
-        matches!(self, Self::Cancelled { .. })
-    }
 }
 
 impl SessionHost {
@@ -191,6 +160,27 @@ impl SessionHost {
         self.session.append_thinking_level_change(level).map(Some)
     }
 
+    /// Compacts the session: see [`SessionManager::compact`].
+    pub fn compact(
+        &mut self,
+        options: CompactOptions,
+        summarizer: &dyn Summarizer,
+        progress: &mut dyn FnMut(SummaryProgress<'_>),
+    ) -> Result<Compacted, SessionError> {
+        self.session.compact(options, summarizer, progress)
+    }
+
+    /// Moves to another entry of the tree: see [`SessionManager::navigate`].
+    pub fn navigate(
+        &mut self,
+        target: impl Into<EntryId>,
+        options: NavigateOptions,
+        summarizer: Option<&dyn Summarizer>,
+        progress: &mut dyn FnMut(SummaryProgress<'_>),
+    ) -> Result<Outcome<Navigated>, SessionError> {
+        self.session.navigate(target, options, summarizer, progress)
+    }
+
     /// Calls the handlers before an action.
     fn ask(&self, event: &SessionEvent) -> Verdict {
         self.handlers().tell(event, &self.session.event_context(Cancel::default()))
@@ -206,9 +196,4 @@ impl SessionHost {
             self.session.announce(&SessionEvent::Shutdown { reason, target_session_file });
         }
     }
-}
-
-/// The name of the handler that cancelled, as an error.
-fn veto(verdict: Verdict) -> Result<Verdict, String> {
-    if verdict.reply.cancel { Err(verdict.by.unwrap_or_default()) } else { Ok(verdict) }
 }

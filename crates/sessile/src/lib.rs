@@ -120,7 +120,7 @@ pub use environment::{Environment, System, local_time, time_of};
 pub use error::SessionError;
 pub use event::{
     BadReply, BeforeCompact, CompactReason, Event, EventContext, EventKind, EventSet, FileChange, HandlerError,
-    HandlerFailure, HandlerId, Handlers, LeafMove, RecoveryReason, Reply, SessionEvent, ShutdownReason, StartReason,
+    HandlerFailure, HandlerId, Handlers, LeafMove, Outcome, RecoveryReason, Reply, SessionEvent, ShutdownReason, StartReason,
     SwitchReason, TreePreparation, Verdict,
 };
 pub use follow::{FollowEvent, FollowFrom, FollowOptions, Follower};
@@ -129,20 +129,16 @@ pub use group::{
     group_by_cwd,
 };
 pub use hooks::{BadAnswer, HOOK_VARIABLE, HookError, HookFolder};
-pub use host::{
-    BegunCompaction, CompactWishes, CompactionTask, NavigateWishes, NavigationTask, Outcome, SessionHost,
-    SummarisedCompaction,
-};
+pub use host::SessionHost;
 pub use import::{Imported, Importing};
 pub use list::{
     Archived, Children, Copies, DamagedFile, ListOptions, Progress, Selection, SessionCandidate, SessionInfo, SortBy,
 };
 pub use manager::{
-    BranchSummary, CompactOptions, Compacted, Compaction, CompactionDecision, CompactionPlan, CompactionRecord,
-    CompactionReport, ContextUsage, ExportFormat, ExportOptions, ForkLinks, ForkMessage, ForkPosition, Forked,
-    LeftBranch, LeftBranchPlan, LeftBranchText, ModelLimits, NavigateOptions, Navigated, NavigationDecision,
-    NewSession, Pending, Planned, ReadyCompaction, SessionManager, Sessions, SharedSession, SuppliedCompaction,
-    TreeNode, UsageNote,
+    BranchSummary, CompactOptions, Compacted, Compaction, CompactionPlan, CompactionRecord, CompactionReport,
+    ContextUsage, ExportFormat, ExportOptions, FinishedCompaction, FinishedNavigation, ForkLinks, ForkMessage,
+    ForkPosition, Forked, LeftBranch, ModelLimits, NavigateOptions, Navigated, NavigationPlan, NewSession, Pending,
+    PlannedCompaction, SessionManager, Sessions, SharedSession, SuppliedCompaction, TreeNode, UsageNote,
 };
 pub use operations::{
     Annotated, Deleted, DeletedSession, Deletion, InTrash, Kept, LastChange, Moved, Moving, Operation, OperationKind,

@@ -20,11 +20,11 @@ pub use append::{BranchSummary, Compaction, UsageNote};
 pub use branch::{ForkPosition, Forked};
 pub use commit::{Pending, SharedSession};
 pub use compact::{
-    CompactOptions, Compacted, CompactionDecision, CompactionPlan, CompactionReport, Planned, ReadyCompaction,
+    CompactOptions, Compacted, CompactionPlan, CompactionReport, FinishedCompaction, PlannedCompaction,
     SuppliedCompaction,
 };
 pub use export::{ExportFormat, ExportOptions};
-pub use navigate::{ForkMessage, LeftBranchPlan, LeftBranchText, NavigateOptions, Navigated, NavigationDecision};
+pub use navigate::{FinishedNavigation, ForkMessage, NavigateOptions, Navigated, NavigationPlan};
 pub use open::{NewSession, Sessions};
 pub(crate) use open::{compose_header, session_path};
 pub use view::{CompactionRecord, ForkLinks, LeftBranch, TreeNode};

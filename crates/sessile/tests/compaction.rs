@@ -12,9 +12,9 @@ use sessile::compaction::{
 };
 use sessile::json::Json;
 use sessile::{
-    BranchSummary, Cancel, CompactOptions, Compacted, CompactionDecision, CompactionReport, EntryId, ListOptions,
-    ModelLimits, NavigateOptions, NavigationDecision, NewSession, SessionError, SessionManager, Sessions,
-    SuppliedCompaction, draft,
+    BranchSummary, Cancel, CompactOptions, Compacted, CompactionReport, EntryId, EventKind, EventSet, Handlers,
+    ListOptions, ModelLimits, NavigateOptions, Navigated, NewSession, Outcome, Reply, SessionError, SessionEvent,
+    SessionManager, Sessions, SuppliedCompaction, draft,
 };
 use sessile_testkit::Replay;
 use sessile_testkit::sim::{Errno, SimOs, Tear};
@@ -66,7 +66,7 @@ fn three_turns(sessions: &Sessions, dir: &Path) -> (SessionManager, PathBuf) {
     (session, path)
 }
 
-fn keeping<'o>(keep_recent_tokens: u64) -> CompactOptions<'o> {
+fn keeping(keep_recent_tokens: u64) -> CompactOptions {
     let settings = CompactionSettings { keep_recent_tokens, ..CompactionSettings::default() };
     CompactOptions { settings, ..CompactOptions::default() }
 }
@@ -116,7 +116,7 @@ fn a_compaction_is_written_and_reported() {
     });
     let mut options = keeping(2);
     options.custom_instructions = Some("the tides".to_owned());
-    let report = done(session.compact(options, &summarizer).unwrap());
+    let report = done(session.compact(options, &summarizer, &mut |_| {}).unwrap());
     let expected = "What was said.\n\n---\n\n**Turn Context (split turn):**\n\nWhat was said.";
     assert_eq!(report.summary, expected);
     let asked = asked.borrow();
@@ -132,17 +132,17 @@ fn a_compaction_is_written_and_reported() {
     let entry = session.entry(&report.entry_id).unwrap().unwrap().into_json().to_text().into_owned();
     assert!(entry.contains(r#""fromHook":false"#), "{entry}");
 
-    let again = session.compact(keeping(2), &Acting::saying("x")).unwrap();
+    let again = session.compact(keeping(2), &Acting::saying("x"), &mut |_| {}).unwrap();
     assert_eq!(nothing(again), NothingToCompact::AlreadyCompacted);
     session.append_message(draft::UserMessage::new("question 4", 4)).unwrap();
-    assert_eq!(nothing(session.compact(keeping(99), &Acting::saying("x")).unwrap()), NothingToCompact::TooSmall);
+    assert_eq!(nothing(session.compact(keeping(99), &Acting::saying("x"), &mut |_| {}).unwrap()), NothingToCompact::TooSmall);
     let update = Acting::new(|request| {
         if request.purpose == Purpose::Update {
             assert!(request.previous_summary.unwrap().starts_with("What was said."));
         }
         Ok(Summary::new("More was said."))
     });
-    let report = done(session.compact(keeping(1), &update).unwrap());
+    let report = done(session.compact(keeping(1), &update, &mut |_| {}).unwrap());
     assert!(report.summary.starts_with("More was said."), "{}", report.summary);
 }
 
@@ -154,11 +154,10 @@ fn a_failure_leaves_the_file_byte_for_byte() {
     let leaf = session.leaf_id();
     let first: EntryId = session.outline().id(session.outline().entries().next().unwrap()).unwrap();
     for summarizer in failures() {
-        let error = session.compact(keeping(2), &summarizer).unwrap_err();
+        let error = session.compact(keeping(2), &summarizer, &mut |_| {}).unwrap_err();
         assert!(matches!(error, SessionError::Summary { .. } | SessionError::Cancelled), "{error}");
-        let options =
-            NavigateOptions { summarizer: Some(&summarizer), label: Some("l".into()), ..NavigateOptions::default() };
-        let error = session.navigate(&first, options).unwrap_err();
+        let options = NavigateOptions { label: Some("l".into()), ..NavigateOptions::default() };
+        let error = session.navigate(&first, options, Some(&summarizer), &mut |_| {}).unwrap_err();
         assert!(matches!(error, SessionError::Summary { .. } | SessionError::Cancelled), "{error}");
         assert_eq!(fs::read(&path).unwrap(), before);
         assert_eq!(session.leaf_id(), leaf);
@@ -166,14 +165,17 @@ fn a_failure_leaves_the_file_byte_for_byte() {
     // Cancelled by the caller, and by an extension.
     let options = keeping(2);
     options.cancel.cancel();
-    assert!(matches!(session.compact(options, &Acting::saying("x")).unwrap_err(), SessionError::Cancelled));
-    let mut decide = |_: &_| CompactionDecision::Cancel;
-    let options = CompactOptions { decide: Some(&mut decide), ..keeping(2) };
-    assert!(matches!(session.compact(options, &Acting::saying("x")).unwrap_err(), SessionError::Cancelled));
-    let mut stay = |_: &_| NavigationDecision::Cancel;
-    let options = NavigateOptions { decide: Some(&mut stay), ..NavigateOptions::default() };
-    assert!(matches!(session.navigate(&first, options).unwrap_err(), SessionError::Cancelled));
-    let unknown = session.navigate("unknown", NavigateOptions::default()).unwrap_err();
+    assert!(matches!(session.compact(options, &Acting::saying("x"), &mut |_| {}).unwrap_err(), SessionError::Cancelled));
+    drop(session);
+    let handlers = Handlers::new();
+    let cancels = EventSet::from(EventKind::SessionBeforeCompact).union(EventKind::SessionBeforeTree.into());
+    handlers.on(cancels, "cancels", |_, _| Ok(Some(Reply::cancel())));
+    let mut session = sessions().telling(handlers).open(&path, None, None).unwrap();
+    let cancelled = session.compact(keeping(2), &Acting::saying("x"), &mut |_| {}).unwrap_err();
+    assert!(matches!(cancelled, SessionError::Cancelled));
+    let stayed = session.navigate(&first, NavigateOptions::default(), None, &mut |_| {}).unwrap();
+    assert_eq!(stayed, Outcome::Cancelled { by: "cancels".to_owned() });
+    let unknown = session.navigate("unknown", NavigateOptions::default(), None, &mut |_| {}).unwrap_err();
     assert!(matches!(unknown, SessionError::EntryNotFound { .. }));
     assert_eq!(fs::read(&path).unwrap(), before);
     assert_eq!(session.leaf_id(), leaf);
@@ -195,10 +197,10 @@ fn an_old_file_is_upgraded_only_once_there_is_a_summary() {
     let before = fs::read(&path).unwrap();
     let mut session = sessions().open(&path, None, None).unwrap();
     for summarizer in failures() {
-        session.compact(keeping(1), &summarizer).unwrap_err();
+        session.compact(keeping(1), &summarizer, &mut |_| {}).unwrap_err();
         assert_eq!(fs::read(&path).unwrap(), before);
     }
-    let report = done(session.compact(keeping(1), &Acting::saying("s")).unwrap());
+    let report = done(session.compact(keeping(1), &Acting::saying("s"), &mut |_| {}).unwrap());
     let last = texts(&session);
     assert_eq!(last.len(), 2);
     assert!(last[1].contains("more"));
@@ -219,7 +221,7 @@ fn somebody_elses_entries_are_kept_behind_the_cut() {
         }
         Ok(Summary::new("s"))
     });
-    let report = done(session.compact(keeping(2), &summarizer).unwrap());
+    let report = done(session.compact(keeping(2), &summarizer, &mut |_| {}).unwrap());
     let shown = texts(&session);
     assert_eq!(shown.len(), 3, "{shown:?}");
     assert!(shown[2].contains("meanwhile"));
@@ -235,11 +237,11 @@ fn somebody_elses_compaction_is_not_compacted_again() {
     let summarizer = Acting::new(move |request| {
         if request.purpose == Purpose::TurnPrefix {
             let mut other = Sessions::new(Replay::new(1_735_689_700_000, 99)).open(&file, None, None).unwrap();
-            done(other.compact(keeping(2), &Acting::saying("theirs")).unwrap());
+            done(other.compact(keeping(2), &Acting::saying("theirs"), &mut |_| {}).unwrap());
         }
         Ok(Summary::new("ours"))
     });
-    let compacted = session.compact(keeping(2), &summarizer).unwrap();
+    let compacted = session.compact(keeping(2), &summarizer, &mut |_| {}).unwrap();
     assert_eq!(nothing(compacted), NothingToCompact::AlreadyCompacted);
     assert_eq!(session.leaf_id(), leaf);
     let text = fs::read_to_string(&path).unwrap();
@@ -258,25 +260,37 @@ fn on_another_branch_somebody_elses_entries_stay_where_they_are() {
         other.append_message(draft::UserMessage::new("meanwhile", 9)).unwrap();
         Ok(Summary::new("s"))
     });
-    done(session.compact(keeping(5), &summarizer).unwrap());
+    done(session.compact(keeping(5), &summarizer, &mut |_| {}).unwrap());
     assert!(texts(&session).iter().all(|text| !text.contains("meanwhile")));
 }
 
 #[test]
 fn an_extension_may_supply_the_summary_and_keep_nothing() {
     let dir = TempDir::new().unwrap();
-    let (mut session, _) = three_turns(&sessions(), dir.path());
-    let mut decide = |preparation: &sessile::compaction::Preparation| {
-        assert_eq!(preparation.history.n_messages, 4);
-        CompactionDecision::Supply(SuppliedCompaction { summary: "theirs".to_owned(), ..SuppliedCompaction::default() })
-    };
-    let options = CompactOptions { decide: Some(&mut decide), ..keeping(2) };
-    let report = done(session.compact(options, &Acting::new(|_| panic!("nobody asks"))).unwrap());
+    let handlers = Handlers::new();
+    handlers.on(EventKind::SessionBeforeCompact, "supplies", |event, _| {
+        let SessionEvent::BeforeCompact(before) = event else { panic!("{event:?}") };
+        assert_eq!(before.messages_to_summarize.len(), 4);
+        let compaction = SuppliedCompaction { summary: "theirs".to_owned(), ..SuppliedCompaction::default() };
+        Ok(Some(Reply { compaction: Some(compaction), ..Reply::default() }))
+    });
+    let (mut session, _) = three_turns(&sessions().telling(handlers), dir.path());
+    let unused = Acting::new(|_| panic!("the summarizer was called"));
+    let report = done(session.compact(keeping(2), &unused, &mut |_| {}).unwrap());
     assert!(report.from_hook);
     assert_eq!(report.first_kept_entry_id, report.entry_id);
     assert_eq!(texts(&session).len(), 1);
     let entry = session.entry(&report.entry_id).unwrap().unwrap().into_json().to_text().into_owned();
     assert!(entry.contains(r#""fromHook":true"#) && !entry.contains("details"), "{entry}");
+}
+
+fn moved(
+    session: &mut SessionManager,
+    target: &EntryId,
+    options: NavigateOptions,
+    summarizer: Option<&dyn Summarizer>,
+) -> Navigated {
+    session.navigate(target, options, summarizer, &mut |_| {}).unwrap().done().unwrap()
 }
 
 #[test]
@@ -287,13 +301,13 @@ fn navigating_takes_back_questions_and_goes_to_answers() {
     let (mut session, path) = three_turns(&sessions, dir.path());
     let ids: Vec<EntryId> = session.outline().entries().filter_map(|row| session.outline().id(row)).collect();
     let before = fs::read(&path).unwrap();
-    let gone = session.navigate(&ids[2], NavigateOptions::default()).unwrap();
+    let gone = moved(&mut session, &ids[2], NavigateOptions::default(), None);
     assert_eq!((gone.editor_text.as_deref(), gone.new_leaf.as_ref()), (Some("question 2"), Some(&ids[1])));
-    let gone = session.navigate(&ids[0], NavigateOptions::default()).unwrap();
+    let gone = moved(&mut session, &ids[0], NavigateOptions::default(), None);
     assert_eq!((gone.editor_text.as_deref(), gone.new_leaf), (Some("question 1"), None));
-    let gone = session.navigate(&ids[3], NavigateOptions::default()).unwrap();
+    let gone = moved(&mut session, &ids[3], NavigateOptions::default(), None);
     assert_eq!((gone.editor_text, gone.new_leaf.as_ref()), (None, Some(&ids[3])));
-    let stayed = session.navigate(&ids[3], NavigateOptions::default()).unwrap();
+    let stayed = moved(&mut session, &ids[3], NavigateOptions::default(), None);
     assert_eq!(stayed.old_leaf, stayed.new_leaf);
     assert_eq!(fs::read(&path).unwrap(), before, "nothing is written without summary and label");
     drop(session);
@@ -301,9 +315,8 @@ fn navigating_takes_back_questions_and_goes_to_answers() {
     assert_eq!(session.leaf_id().as_ref(), Some(&ids[3]), "where one was is remembered");
 
     let summarizer = Acting::saying("left");
-    let options =
-        NavigateOptions { summarizer: Some(&summarizer), label: Some("back".into()), ..NavigateOptions::default() };
-    let gone = session.navigate(&ids[0], options).unwrap();
+    let options = NavigateOptions { label: Some("back".into()), ..NavigateOptions::default() };
+    let gone = moved(&mut session, &ids[0], options, Some(&summarizer));
     let summary = gone.summary_entry_id.unwrap();
     assert_eq!(session.label(&summary).unwrap().as_deref(), Some("back"));
     assert_ne!(gone.new_leaf.as_ref(), Some(&summary), "the label is the leaf");
@@ -311,11 +324,11 @@ fn navigating_takes_back_questions_and_goes_to_answers() {
     let lines: Vec<&str> = text.lines().rev().take(2).collect();
     assert!(lines[1].contains(r#""parentId":null"#) && lines[1].contains("Summary of that exploration:\\n\\nleft"));
 
-    let mut supply =
-        |_: &_| NavigationDecision::Supply(BranchSummary { summary: "given".into(), ..BranchSummary::default() });
-    let options =
-        NavigateOptions { decide: Some(&mut supply), summarizer: Some(&summarizer), ..NavigateOptions::default() };
-    let gone = session.navigate(&ids[5], options).unwrap();
+    session.handlers().on(EventKind::SessionBeforeTree, "supplies", |_, _| {
+        let summary = Some(BranchSummary { summary: "given".into(), ..BranchSummary::default() });
+        Ok(Some(Reply { summary, ..Reply::default() }))
+    });
+    let gone = moved(&mut session, &ids[5], NavigateOptions::default(), Some(&summarizer));
     assert!(gone.from_hook);
     let entry = session.entry(gone.summary_entry_id.unwrap()).unwrap().unwrap().into_json();
     assert!(entry.to_text().contains(r#""summary":"given","fromHook":true"#), "{entry}");
@@ -335,7 +348,7 @@ fn machine() -> (SimOs, PathBuf) {
 
 fn compact_on(os: &SimOs, seed: u64, path: &Path) -> Result<Compacted, SessionError> {
     let sessions = Sessions::new(Replay::new(1_735_689_800_000, seed)).on(Arc::new(os.clone()));
-    sessions.open(path, None, None)?.compact(keeping(2), &Acting::saying("s"))
+    sessions.open(path, None, None)?.compact(keeping(2), &Acting::saying("s"), &mut |_| {})
 }
 
 #[test]
@@ -403,7 +416,7 @@ fn attempts_that_did_not_fit_are_recovered_from() {
     let edits = session.omit_failed_attempt().unwrap();
     assert_eq!(edits.len(), 2);
     assert_eq!(texts(&session).len(), n_shown);
-    let report = done(session.compact(keeping(2), &Acting::saying("s")).unwrap());
+    let report = done(session.compact(keeping(2), &Acting::saying("s"), &mut |_| {}).unwrap());
     let usage = session.context_usage(100_000).unwrap();
     assert_eq!((usage.tokens, usage.percent()), (None, None), "nobody has answered since");
     assert!(report.estimated_tokens_after > Some(0));

@@ -20,7 +20,7 @@ const HEADINGS: [&str; 8] = [
 fn compacted(session: &mut SessionManager, keep: u64) -> CompactionReport {
     let settings = CompactionSettings { keep_recent_tokens: keep, ..CompactionSettings::default() };
     let options = CompactOptions { settings, ..CompactOptions::default() };
-    match session.compact(options, &Extractive::default()).unwrap() {
+    match session.compact(options, &Extractive::default(), &mut |_| {}).unwrap() {
         Compacted::Done(report) => *report,
         Compacted::Nothing(reason) => panic!("{reason:?}"),
     }

@@ -229,19 +229,17 @@ fn take(
         Step::Compact => {
             let settings = CompactionSettings { keep_recent_tokens, ..CompactionSettings::default() };
             let options = CompactOptions { settings, ..CompactOptions::default() };
-            match session.compact(options, summarizer).map_err(failed)? {
+            match session.compact(options, summarizer, &mut |_| {}).map_err(failed)? {
                 Compacted::Done(report) => Ok(report.to_json().to_text().into_owned()),
                 Compacted::Nothing(NothingToCompact::AlreadyCompacted) => Err("Already compacted".to_owned()),
                 Compacted::Nothing(NothingToCompact::TooSmall) => Err("Nothing to compact".to_owned()),
             }
         }
         Step::Navigate { target, summarize, label } => {
-            let options = NavigateOptions {
-                summarizer: summarize.then_some(summarizer as &dyn Summarizer),
-                label: label.clone(),
-                ..NavigateOptions::default()
-            };
-            let gone = session.navigate(target.as_str(), options).map_err(failed)?;
+            let options = NavigateOptions { label: label.clone(), ..NavigateOptions::default() };
+            let summarizer = summarize.then_some(summarizer as &dyn Summarizer);
+            let navigated = session.navigate(target.as_str(), options, summarizer, &mut |_| {}).map_err(failed)?;
+            let gone = navigated.done().unwrap();
             let mut text = ObjectWriter::new();
             if let Some(editor_text) = &gone.editor_text {
                 text.string("editorText", editor_text);

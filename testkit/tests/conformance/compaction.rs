@@ -304,7 +304,7 @@ fn what_one_has_compacted_the_other_reads_the_same() {
     let mut session = SessionManager::open(&ours, None, None).unwrap();
     let settings = CompactionSettings { keep_recent_tokens: 4, ..CompactionSettings::default() };
     let options = CompactOptions { settings, ..CompactOptions::default() };
-    let compacted = session.compact(options, &CountingSummarizer::default()).unwrap();
+    let compacted = session.compact(options, &CountingSummarizer::default(), &mut |_| {}).unwrap();
     assert!(matches!(compacted, Compacted::Done(_)));
     let after = seen_by_us(&ours);
     assert_ne!(after, before);

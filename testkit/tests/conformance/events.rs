@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use sessile::compaction::CompactionSettings;
 use sessile::json::Raw;
 use sessile::{
-    CompactWishes, EventKind, EventSet, ForkPosition, Handlers, NavigateWishes, Outcome, Reply, SessionHost, Sessions,
+    CompactOptions, EventKind, EventSet, ForkPosition, Handlers, NavigateOptions, Outcome, Reply, SessionHost, Sessions,
 };
 use sessile_testkit::compaction::CountingSummarizer;
 use sessile_testkit::{Oracle, Replay, quoted};
@@ -92,20 +92,20 @@ fn take(host: &mut SessionHost, answers: &Answers, summarizer: &CountingSummariz
         "compact" => {
             let settings =
                 CompactionSettings { enabled: false, keep_recent_tokens: KEEP, ..CompactionSettings::default() };
-            let wishes = CompactWishes { settings, custom_instructions: text(argument), ..CompactWishes::default() };
+            let wishes = CompactOptions { settings, custom_instructions: text(argument), ..CompactOptions::default() };
             matches!(host.compact(wishes, summarizer, &mut |_| {}), Ok(sessile::Compacted::Done(_)))
         }
         "navigate" => {
             let options = &argument[1];
-            let wishes = NavigateWishes {
-                summarize: options["summarize"] == true,
+            let wishes = NavigateOptions {
                 custom_instructions: text(&options["customInstructions"]),
                 replace_instructions: options["replaceInstructions"] == true,
                 label: text(&options["label"]),
-                ..NavigateWishes::default()
+                ..NavigateOptions::default()
             };
             let target = argument[0].as_str().unwrap();
-            matches!(host.navigate(target, wishes, summarizer, &mut |_| {}), Ok(Outcome::Done(_)))
+            let wanted = (options["summarize"] == true).then_some(summarizer);
+            matches!(host.navigate(target, wishes, wanted, &mut |_| {}), Ok(Outcome::Done(_)))
         }
         "newSession" => host.new_session(sessile::NewSession::default()).is_ok_and(|outcome| !outcome.is_cancelled()),
         "switchSession" => host.switch_session(argument.as_str().unwrap()).is_ok_and(|it| !it.is_cancelled()),

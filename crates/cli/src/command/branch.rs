@@ -130,14 +130,12 @@ fn written_summary(
     let mut telling = Telling::begin(summarizer.generator(), err);
     let mut progress = |progress: SummaryProgress<'_>| telling.tell(progress);
     let options = NavigateOptions {
-        summarizer: Some(summarizer.as_ref()),
         custom_instructions: args.summary_with.clone(),
         settings: surroundings.settings.branch_summary(surroundings.own_environment(), &RealOs)?,
-        progress: Some(&mut progress),
         cancel: on_interrupt()?,
         ..NavigateOptions::default()
     };
-    let summary = session.summarize_left(entry.clone(), options);
+    let summary = session.summarize_left(entry.clone(), &options, summarizer.as_ref(), &mut progress);
     telling.end();
     Ok(summary?)
 }

@@ -6,7 +6,7 @@ use clap::Args;
 use sessile::compaction::{CompactionSettings, Generator, NothingToCompact, Preparation, Prepared};
 use sessile::json::{Json, ObjectWriter};
 use sessile::os::RealOs;
-use sessile::{CompactWishes, Compacted, CompactionReport, SessionError, SessionHost, SessionManager, Sessions};
+use sessile::{CompactOptions, Compacted, CompactionReport, SessionError, SessionHost, SessionManager, Sessions};
 use sessile_summarize::AnySummarizer;
 use sha2::{Digest, Sha256};
 
@@ -133,13 +133,13 @@ fn compact(
     let cancel = on_interrupt()?;
     let mut telling = Telling::begin(summarizer.generator(), err);
     let mut progress = |progress: sessile::compaction::SummaryProgress<'_>| telling.tell(progress);
-    let wishes = CompactWishes {
+    let options = CompactOptions {
         settings,
         custom_instructions: args.instructions.clone(),
         cancel: cancel.clone(),
-        ..CompactWishes::default()
+        ..CompactOptions::default()
     };
-    let compacted = host.compact(wishes, summarizer.as_ref(), &mut progress);
+    let compacted = host.compact(options, summarizer.as_ref(), &mut progress);
     telling.end();
     match compacted {
         // The user did not press Ctrl-C, so a hook vetoed.

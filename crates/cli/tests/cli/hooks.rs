@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use sessile::compaction::{CompactionSettings, Generator, Summarizer, Summary, SummaryFailure};
 use sessile::os::RealOs;
-use sessile::{CompactWishes, Handlers, HookFolder, SessionError, SessionHost, Sessions};
+use sessile::{CompactOptions, Handlers, HookFolder, SessionError, SessionHost, Sessions};
 
 use super::changes::{last, lines, path};
 use super::*;
@@ -226,7 +226,7 @@ fn an_example_keeps_sessions_whole_while_tests_are_red() {
     let mut host = SessionHost::new(sessions, session);
     let mut compact = || {
         let settings = CompactionSettings { keep_recent_tokens: 1, ..CompactionSettings::default() };
-        host.compact(CompactWishes { settings, ..CompactWishes::default() }, &Saying, &mut |_| {})
+        host.compact(CompactOptions { settings, ..CompactOptions::default() }, &Saying, &mut |_| {})
     };
     std::fs::write(home.project().join("tests"), "echo one of them fails; exit 1").unwrap();
     assert!(matches!(compact(), Err(SessionError::Cancelled)));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sessile::compaction::{CompactionSettings, NothingToCompact, SummaryProgress};
 use sessile::json::{Json, ObjectWriter};
-use sessile::{BegunCompaction, CompactWishes, Compacted, SessionError, compaction::Prepared};
+use sessile::{CompactOptions, Compacted, PlannedCompaction, SessionError, compaction::Prepared};
 
 use super::{Call, Outcome, Reply, object};
 use crate::failure::{Code, Failure};
@@ -41,21 +41,21 @@ pub(crate) fn compact(call: &Call<'_>) -> Outcome {
 /// Compacts a session. The session is not locked while handlers run and the summary is made.
 fn compacted(call: &Call<'_>, session: &Arc<OpenSession>, working: &Working) -> Result<Json, Failure> {
     let options = &call.engine().options;
-    let wishes = CompactWishes {
+    let wanted = CompactOptions {
         settings: options.compaction_for(&session.lock_fresh())?,
         custom_instructions: call.text("customInstructions"),
         cancel: working.cancel.clone(),
-        ..CompactWishes::default()
+        ..CompactOptions::default()
     };
-    let task = match session.lock_fresh().host().begin_compaction(wishes)? {
-        BegunCompaction::Task(task) => task,
-        BegunCompaction::Nothing(nothing) => return Err(nothing_to_compact(nothing)),
+    let plan = match session.lock_fresh().plan_compaction(wanted)? {
+        PlannedCompaction::Ready(plan) => plan,
+        PlannedCompaction::Nothing(nothing) => return Err(nothing_to_compact(nothing)),
     };
     let mut retries = Retries::new(call, session, "compaction");
-    let summarised = task.run(options.summarizer.as_ref(), &mut |progress| retries.tell(progress));
-    let finished = session.lock().host().finish_compaction(summarised);
+    let finished = plan.run(options.summarizer.as_ref(), &mut |progress| retries.tell(progress));
+    let written = session.lock().write_compaction(finished);
     session.note_news();
-    match finished {
+    match written {
         Ok(Compacted::Done(report)) => Ok(report.to_json()),
         Ok(Compacted::Nothing(nothing)) => Err(nothing_to_compact(nothing)),
         Err(error) => Err(summary_failure(error)),

@@ -1,6 +1,6 @@
 //! Commands that move in the tree.
 
-use sessile::{NavigateWishes, Navigated, SessionError};
+use sessile::{NavigateOptions, Navigated, SessionError};
 
 use super::compact::Retries;
 use super::look::entry_json;
@@ -42,8 +42,8 @@ pub(crate) fn navigate_tree(call: &Call<'_>) -> Outcome {
     let working = session.begin_work().ok_or_else(busy)?;
     let options = &call.engine().options;
     let target = call.required_entry("entryId")?;
-    let wishes = NavigateWishes {
-        summarize: call.flag("summarize").unwrap_or_default(),
+    let summarizer = call.flag("summarize").unwrap_or_default().then(|| options.summarizer.as_ref());
+    let wanted = NavigateOptions {
         custom_instructions: call.text("customInstructions"),
         replace_instructions: call.flag("replaceInstructions").unwrap_or_default(),
         label: call.text("label"),
@@ -51,24 +51,21 @@ pub(crate) fn navigate_tree(call: &Call<'_>) -> Outcome {
         cancel: working.cancel.clone(),
     };
     let outcome = (|| {
-        let begun = session.lock_fresh().host().begin_navigation(target, wishes)?;
-        let Some(mut task) = begun else { return answer(&session, false, None) };
-        if task.ask().is_cancelled() {
-            return answer(&session, true, None);
-        }
-        session.lock().host().prepare_navigation(&mut task, options.summarizer.context_window())?;
+        let planned = session.lock_fresh().plan_navigation(target, wanted, summarizer)?;
+        let Some(plan) = planned else { return answer(&session, false, None) };
         let mut retries = Retries::new(call, &session, "branchSummary");
-        let summarised = task.summarise(options.summarizer.as_ref(), &mut |progress| retries.tell(progress));
-        match summarised {
-            Ok(()) => {}
-            Err(SessionError::Cancelled) => return answer(&session, true, None),
+        let finished = match plan.run(summarizer, &mut |progress| retries.tell(progress)) {
+            Ok(sessile::Outcome::Done(finished)) => finished,
+            Ok(sessile::Outcome::Cancelled { .. }) | Err(SessionError::Cancelled) => {
+                return answer(&session, true, None);
+            }
             Err(error) => {
                 let failure = Failure::from(error);
                 let words = format!("Branch summarization failed: {failure}");
                 return Err(failure.in_words(words));
             }
-        }
-        let navigated = session.lock().host().finish_navigation(&task)?;
+        };
+        let navigated = session.lock().write_navigation(&finished)?;
         let is_written = navigated.summary_entry_id.is_some();
         session.set_elsewhere(!is_written);
         answer(&session, false, Some(&navigated))

@@ -68,6 +68,54 @@ pub struct Verdict {
     pub by: Option<String>,
 }
 
+impl Verdict {
+    /// The reply, unless a handler cancelled.
+    pub fn into_outcome(self) -> Outcome<Reply> {
+        if self.reply.cancel { Outcome::Cancelled { by: self.by.unwrap_or_default() } } else { Outcome::Done(self.reply) }
+    }
+}
+
+/// The result of an action that a handler may prevent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome<T> {
+    /// The action was done.
+    Done(T),
+    /// A handler cancelled it, and nothing changed.
+    Cancelled {
+        /// The handler's name.
+        by: String,
+    },
+}
+
+impl<T> Outcome<T> {
+    /// The result, if the action was done.
+    pub fn done(self) -> Option<T> {
+        match self {
+            Self::Done(value) => Some(value),
+            Self::Cancelled { .. } => None,
+        }
+    }
+
+    /// Whether a handler cancelled it.
+    pub fn is_cancelled(&self) -> bool {
+        matches!(self, Self::Cancelled { .. })
+    }
+}
+
+/// A question to handlers that can be asked on any thread.
+#[derive(Debug)]
+pub(crate) struct Question {
+    pub(crate) handlers: Handlers,
+    pub(crate) context: EventContext,
+    pub(crate) event: SessionEvent,
+}
+
+impl Question {
+    pub(crate) fn ask(self) -> Outcome<Reply> {
+        self.handlers.tell(&self.event, &self.context).into_outcome()
+    }
+}
+
 /// The handlers of a program. Clones share the same handlers.
 ///
 /// They are called one after the other in the order of their registration, on

@@ -5,17 +5,17 @@ use std::path::{Path, PathBuf};
 use sessile_core::EntryId;
 use sessile_store::os::FileKind;
 
-use super::{Outcome, SessionHost, veto};
+use super::SessionHost;
 use crate::directory::absolute;
 use crate::error::SessionError;
-use crate::event::{SessionEvent, ShutdownReason, StartReason, SwitchReason};
+use crate::event::{Outcome, SessionEvent, ShutdownReason, StartReason, SwitchReason};
 use crate::manager::{ForkPosition, Forked, NewSession, SessionManager};
 
 impl SessionHost {
     /// Leaves the session for a new one in the same place.
     pub fn new_session(&mut self, options: NewSession) -> Result<Outcome<()>, SessionError> {
         let asked = self.ask(&SessionEvent::BeforeSwitch { reason: SwitchReason::New, target_session_file: None });
-        if let Err(by) = veto(asked) {
+        if let Outcome::Cancelled { by } = asked.into_outcome() {
             return Ok(Outcome::Cancelled { by });
         }
         let session = self.session.prepare_new(options)?;
@@ -35,7 +35,7 @@ impl SessionHost {
         let path = absolute(self.sessions.environment(), path.as_ref());
         let asked = self
             .ask(&SessionEvent::BeforeSwitch { reason: SwitchReason::Resume, target_session_file: Some(path.clone()) });
-        if let Err(by) = veto(asked) {
+        if let Outcome::Cancelled { by } = asked.into_outcome() {
             return Ok(Outcome::Cancelled { by });
         }
         let session = self.sessions.open(&path, None, None)?;
@@ -53,7 +53,7 @@ impl SessionHost {
     pub fn fork(&mut self, entry: impl Into<EntryId>, position: ForkPosition) -> Result<Outcome<Forked>, SessionError> {
         let entry_id = entry.into();
         let asked = self.ask(&SessionEvent::BeforeFork { entry_id: entry_id.clone(), position });
-        if let Err(by) = veto(asked) {
+        if let Outcome::Cancelled { by } = asked.into_outcome() {
             return Ok(Outcome::Cancelled { by });
         }
         let (session, text) = self.session.forked(&entry_id, position)?;

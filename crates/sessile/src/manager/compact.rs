@@ -1,7 +1,11 @@
-//! Compaction: preparing, summarising, writing.
+//! Compaction, in three parts: plan, run, write.
+//!
+//! Only the first and the last part need the session. [`SessionManager::compact`] does all three; a program that does
+//! other work while a summary is made calls them one by one.
 
 use sessile_core::EntryId;
 use sessile_core::cancel::Cancel;
+use sessile_core::cause::chain;
 use sessile_core::compaction::{
     self, CompactionSettings, NothingToCompact, Preparation, Prepared, Summarizer, SummaryFailure, SummaryProgress,
     SummaryWishes,
@@ -15,36 +19,36 @@ use super::SessionManager;
 use super::append::Compaction;
 use crate::environment::Zone;
 use crate::error::SessionError;
-use crate::event::LeafMove;
+use crate::event::{BeforeCompact, CompactReason, EventKind, LeafMove, Outcome, Question, Reply, SessionEvent};
 
 /// How to compact: see [`SessionManager::compact`].
-#[derive(Default)]
-pub struct CompactOptions<'o> {
+#[derive(Clone, Debug)]
+pub struct CompactOptions {
     /// How much to keep.
     pub settings: CompactionSettings,
     /// What the summary should focus on.
     pub custom_instructions: Option<String>,
-    /// Called after the preparation and before the summary: the hook for extensions.
-    pub decide: Option<&'o mut dyn FnMut(&Preparation) -> CompactionDecision>,
-    /// Called with progress while the summary is made.
-    pub progress: Option<&'o mut dyn FnMut(SummaryProgress<'_>)>,
-    /// Cancels the compaction. Anything not written by then is never written.
+    /// The reason for compacting.
+    pub reason: CompactReason,
+    /// Whether the request that did not fit is retried afterwards.
+    pub will_retry: bool,
+    /// Cancels the compaction and its handlers. Anything not written by then is never written.
     pub cancel: Cancel,
 }
 
-/// What to do with a prepared compaction.
-#[derive(Clone, Debug, Default)]
-pub enum CompactionDecision {
-    /// Summarise it.
-    #[default]
-    Proceed,
-    /// Do not compact.
-    Cancel,
-    /// Use this summary.
-    Supply(SuppliedCompaction),
+impl Default for CompactOptions {
+    fn default() -> Self {
+        Self {
+            settings: CompactionSettings::default(),
+            custom_instructions: None,
+            reason: CompactReason::Manual,
+            will_retry: false,
+            cancel: Cancel::default(),
+        }
+    }
 }
 
-/// A compaction supplied by the caller or an extension.
+/// A compaction supplied by a handler.
 #[derive(Clone, Debug, Default)]
 pub struct SuppliedCompaction {
     /// The summary, written unchanged.
@@ -70,10 +74,10 @@ pub enum Compacted {
 
 /// The result of planning a compaction.
 #[derive(Debug)]
-pub enum Planned {
+pub enum PlannedCompaction {
     /// There is something to summarise.
-    Ready(CompactionPlan),
-    /// There is not.
+    Ready(Box<CompactionPlan>),
+    /// There is not, and handlers were notified of that.
     Nothing(NothingToCompact),
 }
 
@@ -122,8 +126,10 @@ impl CompactionReport {
 #[derive(Debug)]
 pub struct CompactionPlan {
     preparation: Box<Preparation>,
-    names: WishedNames,
+    model: SessionModel,
     place: PlannedPlace,
+    question: Option<Question>,
+    options: CompactOptions,
 }
 
 /// The position at which a compaction was planned.
@@ -136,9 +142,17 @@ struct PlannedPlace {
     is_end: bool,
 }
 
-/// A compaction that is ready to be written: see [`SessionManager::write_compaction`].
+/// A compaction with its summary, or with the failure to make one: see [`SessionManager::write_compaction`].
 #[derive(Debug)]
-pub struct ReadyCompaction {
+pub struct FinishedCompaction {
+    ready: Result<ReadyCompaction, SessionError>,
+    reason: CompactReason,
+    will_retry: bool,
+}
+
+/// A compaction that is ready to be written.
+#[derive(Debug)]
+struct ReadyCompaction {
     place: PlannedPlace,
     summary: String,
     first_kept: FirstKept,
@@ -163,15 +177,46 @@ impl CompactionPlan {
         &self.preparation
     }
 
-    /// Makes the summary.
-    pub fn summarised(
+    /// Calls the handlers, and makes a summary unless one of them supplies it.
+    pub fn run(
+        self,
+        summarizer: &dyn Summarizer,
+        progress: &mut dyn FnMut(SummaryProgress<'_>),
+    ) -> FinishedCompaction {
+        let (reason, will_retry) = (self.options.reason, self.options.will_retry);
+        FinishedCompaction { ready: self.ready(summarizer, progress), reason, will_retry }
+    }
+
+    fn ready(
+        mut self,
+        summarizer: &dyn Summarizer,
+        progress: &mut dyn FnMut(SummaryProgress<'_>),
+    ) -> Result<ReadyCompaction, SessionError> {
+        let reply = match self.question.take().map(Question::ask) {
+            Some(Outcome::Cancelled { .. }) => return Err(SessionError::Cancelled),
+            Some(Outcome::Done(reply)) => reply,
+            None => Reply::default(),
+        };
+        if self.options.cancel.is_cancelled() {
+            return Err(SessionError::Cancelled);
+        }
+        match reply.compaction {
+            Some(supplied) => Ok(self.supplied(supplied)),
+            None => {
+                let instructions = reply.custom_instructions.or(self.options.custom_instructions.take());
+                self.summarised(instructions.as_deref(), summarizer, progress)
+            }
+        }
+    }
+
+    fn summarised(
         self,
         custom_instructions: Option<&str>,
         summarizer: &dyn Summarizer,
         progress: &mut dyn FnMut(SummaryProgress<'_>),
-        cancel: &Cancel,
     ) -> Result<ReadyCompaction, SessionError> {
-        let wishes = self.names.wishes(custom_instructions, false);
+        let wishes = self.model.wishes(custom_instructions, false);
+        let cancel = &self.options.cancel;
         let finished = compaction::summarize_compaction(&self.preparation, wishes, summarizer, progress, cancel)
             .map_err(summary_error)?;
         Ok(ReadyCompaction {
@@ -185,8 +230,7 @@ impl CompactionPlan {
         })
     }
 
-    /// Uses a supplied compaction instead of summarising.
-    pub fn supplied(self, supplied: SuppliedCompaction) -> ReadyCompaction {
+    fn supplied(self, supplied: SuppliedCompaction) -> ReadyCompaction {
         ReadyCompaction {
             place: self.place,
             summary: supplied.summary,
@@ -196,13 +240,6 @@ impl CompactionPlan {
             usage: supplied.usage,
             from_hook: true,
         }
-    }
-}
-
-impl ReadyCompaction {
-    /// Whether it was supplied by a hook.
-    pub fn is_from_hook(&self) -> bool {
-        self.from_hook
     }
 }
 
@@ -236,35 +273,39 @@ impl SessionManager {
     /// If another program has meanwhile appended to the end of the path, the
     /// compaction follows those entries and keeps them. If another program has
     /// compacted the path, nothing is written.
+    ///
+    /// Handlers are asked before the summary is made, and notified of the result. Returns
+    /// [`SessionError::Cancelled`] if a handler cancels.
     pub fn compact(
         &mut self,
-        mut options: CompactOptions<'_>,
+        options: CompactOptions,
         summarizer: &dyn Summarizer,
+        progress: &mut dyn FnMut(SummaryProgress<'_>),
     ) -> Result<Compacted, SessionError> {
-        let plan = match self.plan_compaction(&options.settings)? {
-            Planned::Nothing(reason) => return Ok(Compacted::Nothing(reason)),
-            Planned::Ready(plan) => plan,
-        };
-        let decision = options.decide.as_mut().map_or(CompactionDecision::Proceed, |decide| decide(&plan.preparation));
-        let ready = match decision {
-            CompactionDecision::Cancel => return Err(SessionError::Cancelled),
-            CompactionDecision::Supply(supplied) => plan.supplied(supplied),
-            CompactionDecision::Proceed => {
-                let mut quiet = |_: SummaryProgress<'_>| {};
-                let progress: &mut dyn FnMut(SummaryProgress<'_>) = match &mut options.progress {
-                    Some(progress) => progress,
-                    None => &mut quiet,
-                };
-                plan.summarised(options.custom_instructions.as_deref(), summarizer, progress, &options.cancel)?
-            }
-        };
-        self.write_compaction(&ready)
+        match self.plan_compaction(options)? {
+            PlannedCompaction::Nothing(reason) => Ok(Compacted::Nothing(reason)),
+            PlannedCompaction::Ready(plan) => self.write_compaction(plan.run(summarizer, progress)),
+        }
     }
 
-    /// The first part of [`SessionManager::compact`], for callers that do other work while a summary is made.
-    pub fn plan_compaction(&self, settings: &CompactionSettings) -> Result<Planned, SessionError> {
-        let preparation = match self.prepare_compaction(settings)? {
-            Prepared::Nothing(reason) => return Ok(Planned::Nothing(reason)),
+    /// The first part of [`SessionManager::compact`]. Then call [`CompactionPlan::run`], on any thread, and
+    /// [`SessionManager::write_compaction`].
+    pub fn plan_compaction(&mut self, options: CompactOptions) -> Result<PlannedCompaction, SessionError> {
+        let (reason, will_retry) = (options.reason, options.will_retry);
+        let planned = self.planned_compaction(options);
+        match &planned {
+            Ok(PlannedCompaction::Ready(_)) => {}
+            Ok(PlannedCompaction::Nothing(nothing)) => {
+                self.announce_failure(reason, will_retry, Some(nothing_words(*nothing).to_owned()), false);
+            }
+            Err(error) => self.announce_error(reason, will_retry, error, false),
+        }
+        planned
+    }
+
+    fn planned_compaction(&self, options: CompactOptions) -> Result<PlannedCompaction, SessionError> {
+        let preparation = match self.prepare_compaction(&options.settings)? {
+            Prepared::Nothing(reason) => return Ok(PlannedCompaction::Nothing(reason)),
             Prepared::Ready(preparation) => preparation,
         };
         let place = PlannedPlace {
@@ -273,13 +314,57 @@ impl SessionManager {
             leaf_id: self.leaf_id(),
             is_end: self.session.leaf == self.session.outline.leaf(),
         };
-        Ok(Planned::Ready(CompactionPlan { preparation, names: WishedNames::of(&self.settings()?), place }))
+        let question = self.question(EventKind::SessionBeforeCompact, &options.cancel, || {
+            before_compact(self, &preparation, &options)
+        })?;
+        let model = SessionModel::of(&self.settings()?);
+        Ok(PlannedCompaction::Ready(Box::new(CompactionPlan { preparation, model, place, question, options })))
     }
 
-    /// The last part of [`SessionManager::compact`]: writes a compaction at the current end of the path.
+    /// The last part of [`SessionManager::compact`]: writes the compaction at the current end of the path, and
+    /// notifies handlers of the result.
     ///
     /// Fails if the leaf is no longer on the path that was planned.
-    pub fn write_compaction(&mut self, ready: &ReadyCompaction) -> Result<Compacted, SessionError> {
+    pub fn write_compaction(&mut self, finished: FinishedCompaction) -> Result<Compacted, SessionError> {
+        let FinishedCompaction { ready, reason, will_retry } = finished;
+        let from_extension = ready.as_ref().is_ok_and(|ready| ready.from_hook);
+        let compacted = ready.and_then(|ready| self.written_compaction(&ready));
+        match &compacted {
+            Ok(Compacted::Done(report)) => {
+                if let Some(entry) = self.entry(&report.entry_id).ok().flatten() {
+                    let compaction_entry = entry.json().clone();
+                    self.announce(&SessionEvent::Compact { compaction_entry, from_extension, reason, will_retry });
+                }
+            }
+            Ok(Compacted::Nothing(nothing)) => {
+                self.announce_failure(reason, will_retry, Some(nothing_words(*nothing).to_owned()), from_extension);
+            }
+            Err(error) => self.announce_error(reason, will_retry, error, from_extension),
+        }
+        compacted
+    }
+
+    fn announce_error(&mut self, reason: CompactReason, will_retry: bool, error: &SessionError, from_extension: bool) {
+        let message = match error {
+            SessionError::Cancelled => None,
+            error => Some(chain(error)),
+        };
+        self.announce_failure(reason, will_retry, message, from_extension);
+    }
+
+    fn announce_failure(
+        &mut self,
+        reason: CompactReason,
+        will_retry: bool,
+        message: Option<String>,
+        from_extension: bool,
+    ) {
+        let aborted = message.is_none();
+        let error_message = message.map(|message| format!("Compaction failed: {message}"));
+        self.announce(&SessionEvent::CompactFailed { reason, error_message, aborted, will_retry, from_extension });
+    }
+
+    fn written_compaction(&mut self, ready: &ReadyCompaction) -> Result<Compacted, SessionError> {
         if ready.place.session_id != self.session_id() {
             let path = self.session_file().map(ToOwned::to_owned).unwrap_or_default();
             return Err(SessionError::OtherSession { path, id: ready.place.session_id.clone() });
@@ -307,13 +392,13 @@ impl SessionManager {
         let place = &ready.place;
         let end = if place.is_end { self.continuation() } else { None }.or(self.session.leaf);
         let outline = &self.session.outline;
-        let behind = |leaf: Option<Row>| -> Option<Vec<Row>> {
+        let after = |leaf: Option<Row>| -> Option<Vec<Row>> {
             let mut path = leaf.map(|leaf| outline.path(leaf)).unwrap_or_default();
             let at = path.iter().position(|row| Some(*row) == place.leaf)?;
             Some(path.split_off(at + 1))
         };
         // If the caller has moved meanwhile, even back along the same path, respect that position.
-        let (Some(_), Some(since)) = (behind(self.session.leaf), behind(end)) else {
+        let (Some(_), Some(since)) = (after(self.session.leaf), after(end)) else {
             return Err(SessionError::LeafMoved { expected: place.leaf_id.clone(), actual: self.leaf_id() });
         };
         if since.iter().any(|row| outline.kind(*row) == Kind::Compaction) {
@@ -391,14 +476,14 @@ impl SessionManager {
     }
 }
 
-/// The session's settings in the form passed to a summarizer.
+/// The session's model and thinking level, as passed to a summarizer.
 #[derive(Clone, Debug)]
-pub(super) struct WishedNames {
+pub(super) struct SessionModel {
     pub(super) model: Option<String>,
     thinking_level: Option<String>,
 }
 
-impl WishedNames {
+impl SessionModel {
     pub(super) fn of(settings: &Settings) -> Self {
         let model = settings.model.as_ref().and_then(|model| {
             let (provider, name) = model.provider_name().zip(model.model_name())?;
@@ -427,5 +512,37 @@ pub(super) fn summary_error(failure: SummaryFailure) -> SessionError {
     match failure {
         SummaryFailure::Cancelled => SessionError::Cancelled,
         source => SessionError::Summary { source },
+    }
+}
+
+/// The event sent before a compaction.
+fn before_compact(
+    session: &SessionManager,
+    preparation: &Preparation,
+    options: &CompactOptions,
+) -> Result<SessionEvent, SessionError> {
+    let branch_entries: Result<Vec<Json>, SessionError> =
+        session.branch_entries(None).map(|entry| entry.map(|entry| entry.json().clone())).collect();
+    Ok(SessionEvent::BeforeCompact(Box::new(BeforeCompact {
+        first_kept_entry_id: preparation.first_kept_entry_id.clone(),
+        messages_to_summarize: session.messages_of(&preparation.history)?,
+        turn_prefix_messages: session.messages_of(&preparation.turn_prefix)?,
+        is_split_turn: preparation.is_split_turn,
+        tokens_before: preparation.tokens_before,
+        previous_summary: preparation.previous_summary.clone(),
+        files: preparation.files.clone(),
+        settings: preparation.settings,
+        branch_entries: branch_entries?,
+        custom_instructions: options.custom_instructions.clone(),
+        reason: options.reason,
+        will_retry: options.will_retry,
+    })))
+}
+
+/// Why there is nothing to compact, in the text that pi's clients know.
+fn nothing_words(nothing: NothingToCompact) -> &'static str {
+    match nothing {
+        NothingToCompact::AlreadyCompacted => "Already compacted",
+        NothingToCompact::TooSmall => "Nothing to compact (session too small)",
     }
 }

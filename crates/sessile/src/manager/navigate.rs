@@ -1,4 +1,5 @@
-//! Moving to another place in the tree, with or without a summary of the abandoned branch.
+//! Moving to another entry of the tree, with or without a summary of the abandoned branch, in three parts: plan, run,
+//! write.
 
 use sessile_core::EntryId;
 use sessile_core::cancel::Cancel;
@@ -13,16 +14,14 @@ use sessile_core::outline::Row;
 use super::SessionManager;
 use super::append::BranchSummary;
 use super::branch::block_text;
-use super::compact::{WishedNames, summary_error};
+use super::compact::{SessionModel, summary_error};
 use crate::environment::Zone;
 use crate::error::SessionError;
-use crate::event::LeafMove;
+use crate::event::{EventKind, LeafMove, Outcome, Question, Reply, SessionEvent, TreePreparation};
 
-/// How to move: see [`SessionManager::navigate`].
-#[derive(Default)]
-pub struct NavigateOptions<'o> {
-    /// Summarises the abandoned branch; `None` for no summary.
-    pub summarizer: Option<&'o dyn Summarizer>,
+/// How to navigate: see [`SessionManager::navigate`].
+#[derive(Clone, Debug, Default)]
+pub struct NavigateOptions {
     /// What the summary should focus on.
     pub custom_instructions: Option<String>,
     /// Whether the custom instructions replace the summarizer's own.
@@ -31,63 +30,99 @@ pub struct NavigateOptions<'o> {
     pub label: Option<String>,
     /// How much of the context window to reserve.
     pub settings: BranchSummarySettings,
-    /// Called before anything happens: the hook for extensions.
-    pub decide: Option<&'o mut dyn FnMut(&LeftBranchPlan) -> NavigationDecision>,
-    /// Called with progress while the summary is made.
-    pub progress: Option<&'o mut dyn FnMut(SummaryProgress<'_>)>,
-    /// Cancels the summary; then the leaf does not move.
+    /// Cancels the navigation and its handlers; then the leaf does not move.
     pub cancel: Cancel,
 }
 
-/// The branch that is about to be abandoned.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LeftBranchPlan {
-    /// The target entry.
-    pub target: EntryId,
-    /// The current leaf.
-    pub old_leaf: Option<EntryId>,
-    /// The last entry common to both paths.
-    pub common_ancestor: Option<EntryId>,
-    /// The abandoned entries, oldest first.
-    pub left: Vec<Row>,
-    /// Whether a summary is requested.
-    pub summarize: bool,
-    session_id: String,
+/// A navigation that only lacks the summary, if one is wanted. It does not need the session again until it is written.
+#[derive(Debug)]
+pub struct NavigationPlan {
+    route: Route,
+    /// The input for a summary, if one is wanted and any entries are abandoned.
+    text: Option<LeftBranchText>,
+    wants_summary: bool,
+    question: Option<Question>,
+    options: NavigateOptions,
 }
 
-/// The input for a summary of an abandoned branch. It does not need the session again.
+/// A navigation that is ready to be written: see [`SessionManager::write_navigation`].
 #[derive(Debug)]
-pub struct LeftBranchText {
+pub struct FinishedNavigation {
+    route: Route,
+    summary: Option<BranchSummary>,
+    label: Option<String>,
+}
+
+/// From where to where a navigation goes.
+#[derive(Clone, Debug)]
+struct Route {
+    session_id: String,
+    target: EntryId,
+    old_leaf: Option<EntryId>,
+    /// The last entry common to both paths.
+    common_ancestor: Option<EntryId>,
+    /// The abandoned entries, oldest first.
+    left: Vec<Row>,
+}
+
+/// The input for a summary of an abandoned branch.
+#[derive(Debug)]
+struct LeftBranchText {
     preparation: BranchPreparation,
-    names: WishedNames,
+    model: SessionModel,
 }
 
 impl LeftBranchText {
-    /// Makes the summary. The flag says whether the instructions replace the summarizer's own.
-    pub fn summarised(
+    fn summarised(
         &self,
-        (custom_instructions, replaces): (Option<&str>, bool),
+        options: &NavigateOptions,
         summarizer: &dyn Summarizer,
         progress: &mut dyn FnMut(SummaryProgress<'_>),
-        cancel: &Cancel,
     ) -> Result<BranchSummary, SessionError> {
-        let wishes = self.names.wishes(custom_instructions, replaces);
-        let finished = compaction::summarize_branch(&self.preparation, wishes, summarizer, progress, cancel);
+        let wishes = self.model.wishes(options.custom_instructions.as_deref(), options.replace_instructions);
+        let finished = compaction::summarize_branch(&self.preparation, wishes, summarizer, progress, &options.cancel);
         let FinishedSummary { summary, usage, details } = finished.map_err(summary_error)?;
         Ok(BranchSummary { summary, details: Some(details), from_hook: Some(false), usage: usage.map(Json::from) })
     }
 }
 
-/// An extension's decision about a navigation.
-#[derive(Clone, Debug, Default)]
-pub enum NavigationDecision {
-    /// Continue.
-    #[default]
-    Proceed,
-    /// Do not move.
-    Cancel,
-    /// Use this summary, if one is requested.
-    Supply(BranchSummary),
+impl NavigationPlan {
+    /// Calls the handlers, and makes the summary unless one of them supplies it.
+    pub fn run(
+        mut self,
+        summarizer: Option<&dyn Summarizer>,
+        progress: &mut dyn FnMut(SummaryProgress<'_>),
+    ) -> Result<Outcome<FinishedNavigation>, SessionError> {
+        let reply = match self.question.take().map(Question::ask) {
+            Some(Outcome::Cancelled { by }) => return Ok(Outcome::Cancelled { by }),
+            Some(Outcome::Done(reply)) => reply,
+            None => Reply::default(),
+        };
+        if self.options.cancel.is_cancelled() {
+            return Err(SessionError::Cancelled);
+        }
+        let options = &mut self.options;
+        options.custom_instructions = reply.custom_instructions.or(options.custom_instructions.take());
+        options.replace_instructions = reply.replace_instructions.unwrap_or(options.replace_instructions);
+        let label = reply.label.or(options.label.take());
+        let supplied = reply.summary.filter(|_| self.wants_summary);
+        let summary = match (supplied, self.text, summarizer) {
+            (Some(supplied), ..) => Some(BranchSummary { from_hook: Some(true), ..supplied }),
+            (None, Some(text), Some(summarizer)) => Some(text.summarised(options, summarizer, progress)?),
+            (None, ..) => None,
+        };
+        Ok(Outcome::Done(FinishedNavigation { route: self.route, summary, label }))
+    }
+}
+
+impl FinishedNavigation {
+    pub(crate) fn old_leaf(&self) -> Option<&EntryId> {
+        self.route.old_leaf.as_ref()
+    }
+
+    pub(crate) fn has_summary(&self) -> bool {
+        self.summary.is_some()
+    }
 }
 
 /// The result of a navigation.
@@ -106,43 +141,90 @@ pub struct Navigated {
 }
 
 impl SessionManager {
-    /// Moves to another place in the tree, as pi's `/tree` does.
+    /// Moves to another entry of the tree, as pi's `/tree` does.
     ///
     /// If the target is a message of the user (or of an extension), the leaf moves
     /// before it and its text is returned for editing. Otherwise the leaf moves to
-    /// the target itself. With a summarizer, an entry at the new place summarises
+    /// the target itself. With a summarizer, an entry there summarises
     /// the abandoned branch; without one, only the label is written, if there is
     /// one. On failure the leaf does not move.
+    ///
+    /// Handlers are asked first, and notified of the move. Moving to the current leaf sends no events.
     pub fn navigate(
         &mut self,
         target: impl Into<EntryId>,
-        mut options: NavigateOptions<'_>,
-    ) -> Result<Navigated, SessionError> {
-        let Some(plan) = self.plan_navigation(target, options.summarizer.is_some())? else {
+        options: NavigateOptions,
+        summarizer: Option<&dyn Summarizer>,
+        progress: &mut dyn FnMut(SummaryProgress<'_>),
+    ) -> Result<Outcome<Navigated>, SessionError> {
+        let Some(plan) = self.plan_navigation(target, options, summarizer)? else {
             let leaf = self.leaf_id();
-            return Ok(Navigated { old_leaf: leaf.clone(), new_leaf: leaf, ..Navigated::default() });
+            return Ok(Outcome::Done(Navigated { old_leaf: leaf.clone(), new_leaf: leaf, ..Navigated::default() }));
         };
-        let decision = options.decide.as_mut().map_or(NavigationDecision::Proceed, |decide| decide(&plan));
-        let supplied = match decision {
-            NavigationDecision::Proceed => None,
-            NavigationDecision::Cancel => return Err(SessionError::Cancelled),
-            NavigationDecision::Supply(summary) => Some(summary),
-        };
-        let summary = match (options.summarizer, supplied) {
-            (Some(_), Some(supplied)) => Some(BranchSummary { from_hook: Some(true), ..supplied }),
-            _ => self.summary_of_left(&plan, &mut options)?,
-        };
-        self.complete_navigation(&plan, summary.as_ref(), options.label.as_deref())
+        match plan.run(summarizer, progress)? {
+            Outcome::Done(finished) => self.write_navigation(&finished).map(Outcome::Done),
+            Outcome::Cancelled { by } => Ok(Outcome::Cancelled { by }),
+        }
     }
 
-    /// The first part of [`SessionManager::navigate`], for callers that do other work while a summary is made; `None`
-    /// if the target already is the leaf.
+    /// The first part of [`SessionManager::navigate`]; `None` if the target already is the leaf. Then call
+    /// [`NavigationPlan::run`], on any thread, with the same summarizer, and [`SessionManager::write_navigation`].
     pub fn plan_navigation(
         &self,
         target: impl Into<EntryId>,
-        summarize: bool,
-    ) -> Result<Option<LeftBranchPlan>, SessionError> {
-        let target = target.into();
+        options: NavigateOptions,
+        summarizer: Option<&dyn Summarizer>,
+    ) -> Result<Option<NavigationPlan>, SessionError> {
+        let Some(route) = self.route(target.into())? else { return Ok(None) };
+        let text = match summarizer {
+            Some(summarizer) => self.left_branch_text(&route, options.settings.budget(summarizer.context_window()))?,
+            None => None,
+        };
+        let wants_summary = summarizer.is_some();
+        let question = self.question(EventKind::SessionBeforeTree, &options.cancel, || {
+            before_tree(self, &route, wants_summary, &options)
+        })?;
+        Ok(Some(NavigationPlan { route, text, wants_summary, question, options }))
+    }
+
+    /// The last part of [`SessionManager::navigate`]: moves the leaf, writes the summary and the label, if any, and
+    /// notifies handlers.
+    ///
+    /// Fails if the leaf has moved since the plan was made.
+    pub fn write_navigation(&mut self, finished: &FinishedNavigation) -> Result<Navigated, SessionError> {
+        let FinishedNavigation { route, summary, label } = finished;
+        self.check_route(route)?;
+        let row = self.require(&route.target)?;
+        let editor_text = self.editor_text(row)?;
+        let onto = if editor_text.is_some() { self.session.outline.parent(row) } else { Some(row) };
+        let summary_entry_id = self.go(row, onto, summary.as_ref(), label.as_deref())?;
+        let is_from_hook = summary.as_ref().and_then(|summary| summary.from_hook).unwrap_or_default();
+        let navigated = Navigated {
+            editor_text,
+            from_hook: is_from_hook && summary_entry_id.is_some(),
+            summary_entry_id,
+            old_leaf: route.old_leaf.clone(),
+            new_leaf: self.leaf_id(),
+        };
+        let summary_entry = navigated.summary_entry_id.as_ref().and_then(|id| self.entry(id).ok().flatten());
+        self.announce(&SessionEvent::Tree {
+            new_leaf_id: navigated.new_leaf.clone(),
+            old_leaf_id: navigated.old_leaf.clone(),
+            from_extension: summary_entry.is_some().then_some(navigated.from_hook),
+            summary_entry: summary_entry.map(|entry| entry.json().clone()),
+        });
+        Ok(navigated)
+    }
+
+    /// Where the leaf will be before anything is written there: before a message of the user, else at the target.
+    pub(crate) fn planned_leaf(&self, finished: &FinishedNavigation) -> Result<Option<EntryId>, SessionError> {
+        let row = self.require(&finished.route.target)?;
+        let onto = if self.editor_text(row)?.is_some() { self.session.outline.parent(row) } else { Some(row) };
+        Ok(onto.and_then(|row| self.session.outline.id(row)))
+    }
+
+    /// The way to an entry; `None` if it already is the leaf.
+    fn route(&self, target: EntryId) -> Result<Option<Route>, SessionError> {
         let old_leaf = self.leaf_id();
         if old_leaf.as_ref() == Some(&target) {
             return Ok(None);
@@ -150,94 +232,41 @@ impl SessionManager {
         let row = self.require(&target)?;
         let LeftEntries { rows, common_ancestor } =
             compaction::collect_left(&self.session.outline, self.session.leaf, row);
-        Ok(Some(LeftBranchPlan {
-            target,
-            old_leaf,
-            common_ancestor: common_ancestor.and_then(|row| self.session.outline.id(row)),
-            left: rows,
-            summarize,
-            session_id: self.session_id(),
-        }))
+        let common_ancestor = common_ancestor.and_then(|row| self.session.outline.id(row));
+        Ok(Some(Route { session_id: self.session_id(), target, old_leaf, common_ancestor, left: rows }))
     }
 
-    /// The middle part of [`SessionManager::navigate`]: collects the input for a summary of the abandoned branch.
-    pub fn prepare_left_branch(&self, plan: &LeftBranchPlan, budget: u64) -> Result<LeftBranchText, SessionError> {
-        self.check_plan(plan)?;
-        let preparation = self.prepare_branch_summary(&plan.left, budget)?;
-        Ok(LeftBranchText { preparation, names: WishedNames::of(&self.settings()?) })
-    }
-
-    /// The last part of [`SessionManager::navigate`]: moves the leaf and writes the summary and the label, if any.
-    ///
-    /// Fails if the leaf has moved since the plan was made.
-    pub fn complete_navigation(
-        &mut self,
-        plan: &LeftBranchPlan,
-        summary: Option<&BranchSummary>,
-        label: Option<&str>,
-    ) -> Result<Navigated, SessionError> {
-        self.check_plan(plan)?;
-        let row = self.require(&plan.target)?;
-        let editor_text = self.editor_text(row)?;
-        let place = if editor_text.is_some() { self.session.outline.parent(row) } else { Some(row) };
-        let summary_entry_id = self.go(row, place, summary, label)?;
-        let is_from_hook = summary.and_then(|summary| summary.from_hook).unwrap_or_default();
-        Ok(Navigated {
-            editor_text,
-            from_hook: is_from_hook && summary_entry_id.is_some(),
-            summary_entry_id,
-            old_leaf: plan.old_leaf.clone(),
-            new_leaf: self.leaf_id(),
-        })
-    }
-
-    /// Where the leaf will be before anything is written there: before a message of the user, else at the target.
-    pub(crate) fn planned_leaf(&self, plan: &LeftBranchPlan) -> Result<Option<EntryId>, SessionError> {
-        let row = self.require(&plan.target)?;
-        let place = if self.editor_text(row)?.is_some() { self.session.outline.parent(row) } else { Some(row) };
-        Ok(place.and_then(|place| self.session.outline.id(place)))
-    }
-
-    fn check_plan(&self, plan: &LeftBranchPlan) -> Result<(), SessionError> {
-        if plan.session_id != self.session_id() {
+    fn check_route(&self, route: &Route) -> Result<(), SessionError> {
+        if route.session_id != self.session_id() {
             let path = self.session_file().map(ToOwned::to_owned).unwrap_or_default();
-            return Err(SessionError::OtherSession { path, id: plan.session_id.clone() });
+            return Err(SessionError::OtherSession { path, id: route.session_id.clone() });
         }
-        if plan.old_leaf != self.leaf_id() {
-            return Err(SessionError::LeafMoved { expected: plan.old_leaf.clone(), actual: self.leaf_id() });
+        if route.old_leaf != self.leaf_id() {
+            return Err(SessionError::LeafMoved { expected: route.old_leaf.clone(), actual: self.leaf_id() });
         }
         Ok(())
     }
 
-    /// A summary of the branch that moving to an entry would abandon; `None` if that is empty. Nothing is written.
-    ///
-    /// The options need a summarizer; their label and decision are ignored.
+    fn left_branch_text(&self, route: &Route, budget: u64) -> Result<Option<LeftBranchText>, SessionError> {
+        if route.left.is_empty() {
+            return Ok(None);
+        }
+        let preparation = self.prepare_branch_summary(&route.left, budget)?;
+        Ok(Some(LeftBranchText { preparation, model: SessionModel::of(&self.settings()?) }))
+    }
+
+    /// A summary of the branch that moving to an entry would abandon; `None` if that is empty. Nothing is written, no
+    /// handler is called, and the label of the options is ignored.
     pub fn summarize_left(
         &self,
         target: impl Into<EntryId>,
-        mut options: NavigateOptions<'_>,
+        options: &NavigateOptions,
+        summarizer: &dyn Summarizer,
+        progress: &mut dyn FnMut(SummaryProgress<'_>),
     ) -> Result<Option<BranchSummary>, SessionError> {
-        match self.plan_navigation(target, true)? {
-            Some(plan) => self.summary_of_left(&plan, &mut options),
-            None => Ok(None),
-        }
-    }
-
-    /// The summary that the options request; `None` if they request none or no entries are abandoned.
-    fn summary_of_left(
-        &self,
-        plan: &LeftBranchPlan,
-        options: &mut NavigateOptions<'_>,
-    ) -> Result<Option<BranchSummary>, SessionError> {
-        let Some(summarizer) = options.summarizer.filter(|_| !plan.left.is_empty()) else { return Ok(None) };
-        let prepared = self.prepare_left_branch(plan, options.settings.budget(summarizer.context_window()))?;
-        let mut quiet = |_: SummaryProgress<'_>| {};
-        let progress: &mut dyn FnMut(SummaryProgress<'_>) = match &mut options.progress {
-            Some(progress) => progress,
-            None => &mut quiet,
-        };
-        let instructions = (options.custom_instructions.as_deref(), options.replace_instructions);
-        prepared.summarised(instructions, summarizer, progress, &options.cancel).map(Some)
+        let Some(route) = self.route(target.into())? else { return Ok(None) };
+        let text = self.left_branch_text(&route, options.settings.budget(summarizer.context_window()))?;
+        text.map(|text| text.summarised(options, summarizer, progress)).transpose()
     }
 
     /// The input for a summary of some entries.
@@ -317,4 +346,25 @@ pub(super) fn content_text(content: Option<Raw<'_>>) -> String {
         Content::Text(text) => text,
         content => content.blocks().iter().filter_map(block_text).collect(),
     }
+}
+
+/// The event sent before a navigation.
+fn before_tree(
+    session: &SessionManager,
+    route: &Route,
+    user_wants_summary: bool,
+    options: &NavigateOptions,
+) -> Result<SessionEvent, SessionError> {
+    let entries: Result<Vec<Json>, SessionError> =
+        route.left.iter().map(|row| session.entry_at(*row).map(|entry| entry.json().clone())).collect();
+    Ok(SessionEvent::BeforeTree(TreePreparation {
+        target_id: route.target.clone(),
+        old_leaf_id: route.old_leaf.clone(),
+        common_ancestor_id: route.common_ancestor.clone(),
+        entries_to_summarize: entries?,
+        user_wants_summary,
+        custom_instructions: options.custom_instructions.clone(),
+        replace_instructions: options.replace_instructions,
+        label: options.label.clone(),
+    }))
 }

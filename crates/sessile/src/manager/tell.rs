@@ -6,7 +6,8 @@ use sessile_core::head::Kind;
 
 use super::SessionManager;
 use super::append::one_line;
-use crate::event::{Event, EventContext, EventKind, Handlers, Happening, LeafMove, SessionEvent, Verdict};
+use crate::error::SessionError;
+use crate::event::{Event, EventContext, EventKind, Handlers, Happening, LeafMove, Question, SessionEvent, Verdict};
 
 /// The maximum number of events kept while there is no listener.
 const MAX_UNTOLD: usize = 100;
@@ -30,6 +31,20 @@ impl SessionManager {
     /// Replaces the handlers.
     pub(crate) fn tell_by(&mut self, handlers: Handlers) {
         self.world.handlers = handlers;
+    }
+
+    /// The question to ask handlers before an action, if any handler wants it.
+    pub(super) fn question(
+        &self,
+        kind: EventKind,
+        cancel: &Cancel,
+        event: impl FnOnce() -> Result<SessionEvent, SessionError>,
+    ) -> Result<Option<Question>, SessionError> {
+        if !self.world.handlers.wants(kind) {
+            return Ok(None);
+        }
+        let (handlers, context) = (self.world.handlers.clone(), self.event_context(cancel.clone()));
+        Ok(Some(Question { handlers, context, event: event()? }))
     }
 
     /// The context passed with events of this session.

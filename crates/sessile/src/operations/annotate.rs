@@ -8,8 +8,7 @@ use sessile_core::json::{Json, ObjectWriter};
 use super::log::{OperationKind, Recording, settle_dead};
 use super::step::{SessionPlace, Step};
 use crate::error::SessionError;
-use crate::host::{NavigationTask, SessionHost};
-use crate::manager::{BranchSummary, Navigated, SessionManager, Sessions, one_line};
+use crate::manager::{BranchSummary, FinishedNavigation, Navigated, SessionManager, Sessions, one_line};
 
 /// A change to one session: made, or planned in a dry run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -201,22 +200,25 @@ impl Sessions {
     }
 }
 
-impl SessionHost {
-    /// Like [`SessionHost::finish_navigation`], as an operation that can be undone.
-    pub fn finish_navigation_noted(&mut self, task: &NavigationTask) -> Result<(Navigated, String), SessionError> {
-        let sessions = self.sessions().clone();
-        if !task.has_summary() && sessions.world.state_dir.is_none() {
+impl Sessions {
+    /// Like [`SessionManager::write_navigation`], as an operation that can be undone. Returns the id of the operation.
+    pub fn write_navigation_noted(
+        &self,
+        session: &mut SessionManager,
+        finished: &FinishedNavigation,
+    ) -> Result<(Navigated, String), SessionError> {
+        if !finished.has_summary() && self.world.state_dir.is_none() {
             return Err(SessionError::LeafForgotten);
         }
-        self.session().check_writable()?;
+        session.check_writable()?;
         let step = Step::Leaf {
-            session: self.session().session_place(),
-            before: task.plan().old_leaf.clone(),
-            after: self.session().planned_leaf(task.plan())?,
-            summary: task.has_summary(),
+            session: session.session_place(),
+            before: finished.old_leaf().cloned(),
+            after: session.planned_leaf(finished)?,
+            summary: finished.has_summary(),
         };
-        let recording = Recording::begin(&sessions.world, OperationKind::Branch, 1, None)?;
-        let navigated = recording.step(&step, || self.finish_navigation(task))?;
+        let recording = Recording::begin(&self.world, OperationKind::Branch, 1, None)?;
+        let navigated = recording.step(&step, || session.write_navigation(finished))?;
         let operation = recording.id.clone();
         recording.done();
         Ok((navigated, operation))

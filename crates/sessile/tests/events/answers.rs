@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use sessile::compaction::Generator;
 use sessile::json::Raw;
 use sessile::{
-    BranchSummary, Compacted, EventKind, EventSet, ForkPosition, HandlerFailure, Handlers, NavigateWishes, NewSession,
+    BranchSummary, Compacted, EventKind, EventSet, ForkPosition, HandlerFailure, Handlers, NavigateOptions, NewSession,
     Outcome, Reply, SessionError, SuppliedCompaction,
 };
 use tempfile::TempDir;
@@ -45,7 +45,7 @@ fn a_veto_ends_the_matter_and_changes_nothing() {
     assert_eq!(host.switch_session("/nowhere").unwrap(), Outcome::Cancelled { by: by_no() });
     assert_eq!(host.fork("nobody", ForkPosition::At).unwrap(), Outcome::Cancelled { by: by_no() });
     assert_eq!(host.clone_session().unwrap(), Outcome::Cancelled { by: by_no() });
-    let navigated = host.navigate(&question, NavigateWishes::default(), &Saying(None), &mut |_| {}).unwrap();
+    let navigated = host.navigate(&question, NavigateOptions::default(), None, &mut |_| {}).unwrap();
     assert_eq!(navigated, Outcome::Cancelled { by: by_no() });
     assert!(matches!(compact(&mut host, Some("s")), Err(SessionError::Cancelled)));
 
@@ -90,8 +90,9 @@ fn the_last_answer_counts_as_a_whole() {
     let told = Told::by(&handlers);
     let mut host = host(dir.path(), &handlers);
     let question = host.session().fork_messages().unwrap()[1].entry_id.clone();
-    let wishes = NavigateWishes { summarize: true, label: Some("mine".to_owned()), ..NavigateWishes::default() };
-    let navigated = host.navigate(&question, wishes, &Saying(None), &mut |_| {}).unwrap().done().unwrap();
+    let wishes = NavigateOptions { label: Some("mine".to_owned()), ..NavigateOptions::default() };
+    let summarizer = Saying(None);
+    let navigated = host.navigate(&question, wishes, Some(&summarizer), &mut |_| {}).unwrap().done().unwrap();
     assert!(navigated.from_hook);
     assert_eq!(take(&seen), ["1", "2", "3", "4"]);
     let summary_id = navigated.summary_entry_id.unwrap();
@@ -113,8 +114,8 @@ fn a_summary_is_taken_only_if_one_is_wanted_and_a_label_always() {
     });
     let mut host = host(dir.path(), &handlers);
     let question = host.session().fork_messages().unwrap()[1].entry_id.clone();
-    let wishes = NavigateWishes { label: Some("mine".to_owned()), ..NavigateWishes::default() };
-    let navigated = host.navigate(&question, wishes, &Saying(None), &mut |_| {}).unwrap().done().unwrap();
+    let wishes = NavigateOptions { label: Some("mine".to_owned()), ..NavigateOptions::default() };
+    let navigated = host.navigate(&question, wishes, None, &mut |_| {}).unwrap().done().unwrap();
     assert_eq!((navigated.summary_entry_id, navigated.from_hook), (None, false));
     assert_eq!(host.session().label(&question).unwrap().as_deref(), Some("theirs"));
 }
@@ -152,10 +153,10 @@ fn instructions_are_changed() {
     let question = host.session().fork_messages().unwrap()[1].entry_id.clone();
     let asked = Asked(Mutex::default());
     let instructions = || Some("mine".to_owned());
-    let wishes = NavigateWishes { summarize: true, custom_instructions: instructions(), ..NavigateWishes::default() };
-    host.navigate(&question, wishes, &asked, &mut |_| {}).unwrap();
+    let wishes = NavigateOptions { custom_instructions: instructions(), ..NavigateOptions::default() };
+    host.navigate(&question, wishes, Some(&asked), &mut |_| {}).unwrap();
     let settings = sessile::compaction::CompactionSettings { keep_recent_tokens: 1, ..Default::default() };
-    let wishes = sessile::CompactWishes { settings, custom_instructions: instructions(), ..Default::default() };
+    let wishes = sessile::CompactOptions { settings, custom_instructions: instructions(), ..Default::default() };
     host.session_mut().append_message(crate::user("more")).unwrap();
     host.compact(wishes, &asked, &mut |_| {}).unwrap();
     // A split turn is summarised separately, without instructions.

@@ -16,7 +16,7 @@ use sessile::compaction::{
 };
 use sessile::json::Json;
 use sessile::{
-    Cancel, CompactWishes, Compacted, EventSet, Handlers, NewSession, SessionError, SessionHost, SessionManager,
+    Cancel, CompactOptions, Compacted, EventSet, Handlers, NewSession, SessionError, SessionHost, SessionManager,
     Sessions, draft,
 };
 use sessile_testkit::Replay;
@@ -106,5 +106,5 @@ fn file(host: &SessionHost) -> PathBuf {
 
 fn compact(host: &mut SessionHost, says: Option<&'static str>) -> Result<Compacted, SessionError> {
     let settings = CompactionSettings { keep_recent_tokens: 1, ..CompactionSettings::default() };
-    host.compact(CompactWishes { settings, ..CompactWishes::default() }, &Saying(says), &mut |_| {})
+    host.compact(CompactOptions { settings, ..CompactOptions::default() }, &Saying(says), &mut |_| {})
 }

@@ -2,18 +2,18 @@
 
 use sessile::compaction::CompactionSettings;
 use sessile::{
-    BegunCompaction, CompactWishes, Compacted, CompactionTask, Handlers, NavigateWishes, NewSession, Outcome,
-    SessionError, SessionHost,
+    CompactOptions, Compacted, CompactionPlan, FinishedCompaction, FinishedNavigation, Handlers, NavigateOptions,
+    NavigationPlan, NewSession, PlannedCompaction, SessionError, SessionHost,
 };
 use tempfile::TempDir;
 
 use crate::{Saying, host, user};
 
-fn task(host: &mut SessionHost) -> CompactionTask {
+fn plan(host: &mut SessionHost) -> CompactionPlan {
     let settings = CompactionSettings { keep_recent_tokens: 1, ..CompactionSettings::default() };
-    match host.begin_compaction(CompactWishes { settings, ..CompactWishes::default() }).unwrap() {
-        BegunCompaction::Task(task) => *task,
-        BegunCompaction::Nothing(nothing) => panic!("{nothing:?}"),
+    match host.session_mut().plan_compaction(CompactOptions { settings, ..CompactOptions::default() }).unwrap() {
+        PlannedCompaction::Ready(plan) => *plan,
+        PlannedCompaction::Nothing(nothing) => panic!("{nothing:?}"),
     }
 }
 
@@ -21,11 +21,11 @@ fn task(host: &mut SessionHost) -> CompactionTask {
 fn what_is_said_while_a_summary_is_made_is_kept() {
     let dir = TempDir::new().unwrap();
     let mut host = host(dir.path(), &Handlers::new());
-    let task = task(&mut host);
+    let plan = plan(&mut host);
     let said = host.session_mut().append_message(user("meanwhile")).unwrap();
     // On another thread, as intended.
-    let summarised = std::thread::spawn(move || task.run(&Saying(Some("s")), &mut |_| {})).join().unwrap();
-    let Compacted::Done(report) = host.finish_compaction(summarised).unwrap() else { panic!("nothing") };
+    let finished = std::thread::spawn(move || plan.run(&Saying(Some("s")), &mut |_| {})).join().unwrap();
+    let Compacted::Done(report) = host.session_mut().write_compaction(finished).unwrap() else { panic!("nothing") };
     let entry = host.session().entry(&report.entry_id).unwrap().unwrap();
     assert_eq!(entry.parent_id(), Some(said));
     let context = host.session().build_session_context().unwrap();
@@ -37,17 +37,17 @@ fn a_compaction_of_a_path_that_was_left_is_not_written() {
     let dir = TempDir::new().unwrap();
     let mut host = host(dir.path(), &Handlers::new());
     let first = host.session().fork_messages().unwrap()[0].entry_id.clone();
-    let left = task(&mut host);
+    let left = plan(&mut host);
     host.session_mut().branch(&first).unwrap();
     let n_entries = host.session().entry_count();
-    let summarised = left.run(&Saying(Some("s")), &mut |_| {});
-    assert!(matches!(host.finish_compaction(summarised), Err(SessionError::LeafMoved { .. })));
+    let finished = left.run(&Saying(Some("s")), &mut |_| {});
+    assert!(matches!(host.session_mut().write_compaction(finished), Err(SessionError::LeafMoved { .. })));
     assert_eq!((host.session().leaf_id(), host.session().entry_count()), (Some(first), n_entries));
 
     host.session_mut().follow_leaf().unwrap();
-    let summarised = task(&mut host).run(&Saying(Some("s")), &mut |_| {});
+    let finished = plan(&mut host).run(&Saying(Some("s")), &mut |_| {});
     host.new_session(NewSession::default()).unwrap();
-    assert!(matches!(host.finish_compaction(summarised), Err(SessionError::OtherSession { .. })));
+    assert!(matches!(host.session_mut().write_compaction(finished), Err(SessionError::OtherSession { .. })));
     assert_eq!(host.session().entry_count(), 0);
 }
 
@@ -55,10 +55,10 @@ fn a_compaction_of_a_path_that_was_left_is_not_written() {
 fn two_compactions_at_once_are_one() {
     let dir = TempDir::new().unwrap();
     let mut host = host(dir.path(), &Handlers::new());
-    let (one, two) = (task(&mut host), task(&mut host));
+    let (one, two) = (plan(&mut host), plan(&mut host));
     let (one, two) = (one.run(&Saying(Some("s")), &mut |_| {}), two.run(&Saying(Some("s")), &mut |_| {}));
-    assert!(matches!(host.finish_compaction(one).unwrap(), Compacted::Done(_)));
-    assert!(matches!(host.finish_compaction(two).unwrap(), Compacted::Nothing(_)));
+    assert!(matches!(host.session_mut().write_compaction(one).unwrap(), Compacted::Done(_)));
+    assert!(matches!(host.session_mut().write_compaction(two).unwrap(), Compacted::Nothing(_)));
 }
 
 #[test]
@@ -66,13 +66,13 @@ fn a_navigation_from_a_place_that_was_left_does_not_happen() {
     let dir = TempDir::new().unwrap();
     let mut host = host(dir.path(), &Handlers::new());
     let question = host.session().fork_messages().unwrap()[1].entry_id.clone();
-    let wishes = NavigateWishes { summarize: true, ..NavigateWishes::default() };
-    let mut task = host.begin_navigation(&question, wishes).unwrap().unwrap();
-    assert_eq!(task.ask(), Outcome::Done(()));
-    host.prepare_navigation(&mut task, 100_000).unwrap();
+    let summarizer = Saying(Some("s"));
+    let plan = host.session().plan_navigation(&question, NavigateOptions::default(), Some(&summarizer));
+    let plan = plan.unwrap().unwrap();
     let leaf = host.session_mut().append_message(user("meanwhile")).unwrap();
-    task.summarise(&Saying(Some("s")), &mut |_| {}).unwrap();
-    assert!(matches!(host.finish_navigation(&task), Err(SessionError::LeafMoved { .. })));
+    let finished = plan.run(Some(&summarizer), &mut |_| {}).unwrap().done().unwrap();
+    let refused = host.session_mut().write_navigation(&finished);
+    assert!(matches!(refused, Err(SessionError::LeafMoved { .. })), "{refused:?}");
     assert_eq!(host.session().leaf_id(), Some(leaf));
 }
 
@@ -81,9 +81,9 @@ fn cancelling_ends_it_before_anything_is_written() {
     let dir = TempDir::new().unwrap();
     let handlers = Handlers::new();
     let mut host = host(dir.path(), &handlers);
-    let wishes = CompactWishes {
+    let wishes = CompactOptions {
         settings: CompactionSettings { keep_recent_tokens: 1, ..CompactionSettings::default() },
-        ..CompactWishes::default()
+        ..CompactOptions::default()
     };
     let cancel = wishes.cancel.clone();
     // The handler sees the cancellation.
@@ -103,8 +103,9 @@ fn cancelling_ends_it_before_anything_is_written() {
 fn a_host_and_its_tasks_go_to_other_threads() {
     fn goes<T: Send>() {}
     goes::<SessionHost>();
-    goes::<CompactionTask>();
-    goes::<sessile::SummarisedCompaction>();
-    goes::<sessile::NavigationTask>();
+    goes::<CompactionPlan>();
+    goes::<FinishedCompaction>();
+    goes::<NavigationPlan>();
+    goes::<FinishedNavigation>();
     goes::<Handlers>();
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sessile::json::Json;
-use sessile::{Deletion, EventKind, ForkPosition, Handlers, NavigateWishes, NewSession, SessionEvent, Sessions};
+use sessile::{Deletion, EventKind, ForkPosition, Handlers, NavigateOptions, NewSession, SessionEvent, Sessions};
 use sessile_testkit::Replay;
 use tempfile::TempDir;
 
@@ -70,19 +70,18 @@ fn everything(dir: &TempDir) -> Vec<Json> {
     host.session_mut().append_message(user("more")).unwrap();
     host.session_mut().append_message(user("and more")).unwrap();
     let settings = sessile::compaction::CompactionSettings { keep_recent_tokens: 1, ..Default::default() };
-    let wishes = sessile::CompactWishes { settings, custom_instructions: Some("i".to_owned()), ..Default::default() };
+    let wishes = sessile::CompactOptions { settings, custom_instructions: Some("i".to_owned()), ..Default::default() };
     wishes.cancel.cancel();
     host.compact(wishes, &Saying(Some("s")), &mut |_| {}).unwrap_err();
     let questions = host.session().fork_messages().unwrap();
-    let wishes = NavigateWishes {
-        summarize: true,
+    let wishes = NavigateOptions {
         custom_instructions: Some("i".to_owned()),
         replace_instructions: true,
         label: Some("l".to_owned()),
-        ..NavigateWishes::default()
+        ..NavigateOptions::default()
     };
-    host.navigate(&questions[0].entry_id, wishes, &Saying(Some("s")), &mut |_| {}).unwrap();
-    host.navigate(&questions[1].entry_id, NavigateWishes::default(), &Saying(None), &mut |_| {}).unwrap();
+    host.navigate(&questions[0].entry_id, wishes, Some(&Saying(Some("s"))), &mut |_| {}).unwrap();
+    host.navigate(&questions[1].entry_id, NavigateOptions::default(), None, &mut |_| {}).unwrap();
     // Another program appends, and destroys entries.
     let others = Sessions::new(Replay::new(1, 99));
     others.open(&first, None, None).unwrap().append_message(user("theirs")).unwrap();

@@ -138,7 +138,7 @@ fn a_hook_ends_when_what_it_is_about_is_called_off() {
     let mut host = host(dir.path(), &handlers);
     let cancel = Cancel::default();
     let settings = sessile::compaction::CompactionSettings { keep_recent_tokens: 1, ..Default::default() };
-    let wishes = sessile::CompactWishes { settings, cancel: cancel.clone(), ..Default::default() };
+    let wishes = sessile::CompactOptions { settings, cancel: cancel.clone(), ..Default::default() };
     let canceller = std::thread::spawn(move || {
         while !begun.exists() {
             std::thread::yield_now();

@@ -7,7 +7,7 @@ use std::path::Path;
 use sessile::compaction::SummaryProgress;
 use sessile::outline::Row;
 use sessile::{
-    Cancel, EntryId, ForkPosition, Forked, NavigateWishes, OperationKind, Outcome, SessionError, SessionHost, Sessions,
+    Cancel, EntryId, ForkPosition, Forked, NavigateOptions, OperationKind, Outcome, SessionError, SessionHost, Sessions,
     Step,
 };
 
@@ -93,41 +93,38 @@ impl Desk {
                 return Ok(());
             }
         };
-        let wishes = NavigateWishes {
-            summarize: going.is_summarised(),
+        let options = NavigateOptions {
             custom_instructions: going.instructions(),
             settings: summing_up.as_ref().map(|it| it.settings).unwrap_or_default(),
             cancel: cancel.clone(),
-            ..NavigateWishes::default()
+            ..NavigateOptions::default()
         };
-        let session = self.sessions.open_existing(&self.path)?;
-        let mut host = SessionHost::new(self.sessions.clone(), session);
-        let Some(mut task) = host.begin_navigation(self.id(row)?, wishes)? else {
+        let summarizer = summing_up.as_ref().map(|it| it.summarizer.as_ref());
+        let mut session = self.sessions.open_existing(&self.path)?;
+        let Some(plan) = session.plan_navigation(self.id(row)?, options, summarizer)? else {
             tell(self.changed("This is where the session goes on already", None, None));
             return Ok(());
         };
-        if let Outcome::Cancelled { by } = task.ask() {
-            tell(TreeNews::Failed(vetoed(&by)));
-            return Ok(());
-        }
-        if let Some(summing_up) = &summing_up {
-            let mut text = String::new();
-            let mut progress = |progress: SummaryProgress<'_>| {
-                match progress {
-                    SummaryProgress::Text(piece) => text.push_str(piece),
-                    SummaryProgress::Waiting { attempt, max_attempts, delay_ms, reason } => {
-                        let seconds = delay_ms.div_ceil(1000);
-                        text = format!("{reason}; trying again in {seconds} s ({attempt} of {max_attempts})\n");
-                    }
-                    _ => return,
+        let mut text = String::new();
+        let mut progress = |progress: SummaryProgress<'_>| {
+            match progress {
+                SummaryProgress::Text(piece) => text.push_str(piece),
+                SummaryProgress::Waiting { attempt, max_attempts, delay_ms, reason } => {
+                    let seconds = delay_ms.div_ceil(1000);
+                    text = format!("{reason}; trying again in {seconds} s ({attempt} of {max_attempts})\n");
                 }
-                tell(TreeNews::Progress(text.clone()));
-            };
-            let summarizer = summing_up.summarizer.as_ref();
-            host.prepare_navigation(&mut task, summarizer.context_window())?;
-            task.summarise(summarizer, &mut progress)?;
-        }
-        let (navigated, operation) = host.finish_navigation_noted(&task)?;
+                _ => return,
+            }
+            tell(TreeNews::Progress(text.clone()));
+        };
+        let finished = match plan.run(summarizer, &mut progress)? {
+            Outcome::Done(finished) => finished,
+            Outcome::Cancelled { by } => {
+                tell(TreeNews::Failed(vetoed(&by)));
+                return Ok(());
+            }
+        };
+        let (navigated, operation) = self.sessions.write_navigation_noted(&mut session, &finished)?;
         let words = match (going.is_summarised(), navigated.summary_entry_id.is_some()) {
             (_, true) => "The session goes on from here, with a summary of what was left",
             (true, false) => "The session goes on from here; there was nothing to sum up",

@@ -120,8 +120,8 @@ pub use environment::{Environment, System, local_time, time_of};
 pub use error::SessionError;
 pub use event::{
     BadReply, BeforeCompact, CompactReason, Event, EventContext, EventKind, EventSet, FileChange, HandlerError,
-    HandlerFailure, HandlerId, Handlers, LeafMove, Outcome, RecoveryReason, Reply, SessionEvent, ShutdownReason, StartReason,
-    SwitchReason, TreePreparation, Verdict,
+    HandlerFailure, HandlerId, Handlers, LeafMove, Outcome, RecoveryReason, Reply, SessionEvent, ShutdownReason,
+    StartReason, SwitchReason, TreePreparation, Verdict,
 };
 pub use follow::{FollowEvent, FollowFrom, FollowOptions, Follower};
 pub use group::{

@@ -135,7 +135,10 @@ fn a_compaction_is_written_and_reported() {
     let again = session.compact(keeping(2), &Acting::saying("x"), &mut |_| {}).unwrap();
     assert_eq!(nothing(again), NothingToCompact::AlreadyCompacted);
     session.append_message(draft::UserMessage::new("question 4", 4)).unwrap();
-    assert_eq!(nothing(session.compact(keeping(99), &Acting::saying("x"), &mut |_| {}).unwrap()), NothingToCompact::TooSmall);
+    assert_eq!(
+        nothing(session.compact(keeping(99), &Acting::saying("x"), &mut |_| {}).unwrap()),
+        NothingToCompact::TooSmall
+    );
     let update = Acting::new(|request| {
         if request.purpose == Purpose::Update {
             assert!(request.previous_summary.unwrap().starts_with("What was said."));
@@ -165,7 +168,10 @@ fn a_failure_leaves_the_file_byte_for_byte() {
     // Cancelled by the caller, and by an extension.
     let options = keeping(2);
     options.cancel.cancel();
-    assert!(matches!(session.compact(options, &Acting::saying("x"), &mut |_| {}).unwrap_err(), SessionError::Cancelled));
+    assert!(matches!(
+        session.compact(options, &Acting::saying("x"), &mut |_| {}).unwrap_err(),
+        SessionError::Cancelled
+    ));
     drop(session);
     let handlers = Handlers::new();
     let cancels = EventSet::from(EventKind::SessionBeforeCompact).union(EventKind::SessionBeforeTree.into());

@@ -104,7 +104,7 @@ fn take(host: &mut SessionHost, answers: &Answers, summarizer: &CountingSummariz
                 ..NavigateOptions::default()
             };
             let target = argument[0].as_str().unwrap();
-            let wanted = (options["summarize"] == true).then_some(summarizer);
+            let wanted = (options["summarize"] == true).then_some(summarizer as &dyn sessile::compaction::Summarizer);
             matches!(host.navigate(target, wishes, wanted, &mut |_| {}), Ok(Outcome::Done(_)))
         }
         "newSession" => host.new_session(sessile::NewSession::default()).is_ok_and(|outcome| !outcome.is_cancelled()),

@@ -1,5 +1,6 @@
 //! Commands that move in the tree.
 
+use sessile::compaction::Summarizer;
 use sessile::{NavigateOptions, Navigated, SessionError};
 
 use super::compact::Retries;
@@ -42,7 +43,8 @@ pub(crate) fn navigate_tree(call: &Call<'_>) -> Outcome {
     let working = session.begin_work().ok_or_else(busy)?;
     let options = &call.engine().options;
     let target = call.required_entry("entryId")?;
-    let summarizer = call.flag("summarize").unwrap_or_default().then(|| options.summarizer.as_ref());
+    let wants_summary = call.flag("summarize").unwrap_or_default();
+    let summarizer = wants_summary.then_some(options.summarizer.as_ref() as &dyn Summarizer);
     let wanted = NavigateOptions {
         custom_instructions: call.text("customInstructions"),
         replace_instructions: call.flag("replaceInstructions").unwrap_or_default(),

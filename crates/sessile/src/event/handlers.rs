@@ -71,7 +71,11 @@ pub struct Verdict {
 impl Verdict {
     /// The reply, unless a handler cancelled.
     pub fn into_outcome(self) -> Outcome<Reply> {
-        if self.reply.cancel { Outcome::Cancelled { by: self.by.unwrap_or_default() } } else { Outcome::Done(self.reply) }
+        if self.reply.cancel {
+            Outcome::Cancelled { by: self.by.unwrap_or_default() }
+        } else {
+            Outcome::Done(self.reply)
+        }
     }
 }
 

@@ -178,11 +178,7 @@ impl CompactionPlan {
     }
 
     /// Calls the handlers, and makes a summary unless one of them supplies it.
-    pub fn run(
-        self,
-        summarizer: &dyn Summarizer,
-        progress: &mut dyn FnMut(SummaryProgress<'_>),
-    ) -> FinishedCompaction {
+    pub fn run(self, summarizer: &dyn Summarizer, progress: &mut dyn FnMut(SummaryProgress<'_>)) -> FinishedCompaction {
         let (reason, will_retry) = (self.options.reason, self.options.will_retry);
         FinishedCompaction { ready: self.ready(summarizer, progress), reason, will_retry }
     }

@@ -11,7 +11,7 @@ use sessile_core::json::{Json, ObjectWriter};
 use sessile_core::outline::Row;
 
 use super::SessionManager;
-use super::compact::WishedNames;
+use super::compact::SessionModel;
 use crate::compose;
 use crate::environment::Zone;
 use crate::error::SessionError;
@@ -81,7 +81,7 @@ impl SessionManager {
 
     /// The model that the session used last, as `provider/model`.
     pub fn model_name(&self) -> Result<Option<String>, SessionError> {
-        Ok(WishedNames::of(&self.settings()?).model)
+        Ok(SessionModel::of(&self.settings()?).model)
     }
 
     /// Whether the path was compacted and has no answer since.

@@ -4,11 +4,11 @@
 
 use std::path::Path;
 
-use sessile::compaction::SummaryProgress;
+use sessile::compaction::{Summarizer, SummaryProgress};
 use sessile::outline::Row;
 use sessile::{
-    Cancel, EntryId, ForkPosition, Forked, NavigateOptions, OperationKind, Outcome, SessionError, SessionHost, Sessions,
-    Step,
+    Cancel, EntryId, ForkPosition, Forked, NavigateOptions, OperationKind, Outcome, SessionError, SessionHost,
+    Sessions, Step,
 };
 
 use super::desk::Desk;
@@ -99,7 +99,7 @@ impl Desk {
             cancel: cancel.clone(),
             ..NavigateOptions::default()
         };
-        let summarizer = summing_up.as_ref().map(|it| it.summarizer.as_ref());
+        let summarizer = summing_up.as_ref().map(|it| it.summarizer.as_ref() as &dyn Summarizer);
         let mut session = self.sessions.open_existing(&self.path)?;
         let Some(plan) = session.plan_navigation(self.id(row)?, options, summarizer)? else {
             tell(self.changed("This is where the session goes on already", None, None));

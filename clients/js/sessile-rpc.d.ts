@@ -514,7 +514,7 @@ export interface Commands {
   /** Checks a session for damage */
   verify: { parameters: { sessionPath?: string }; data: { findings: Finding[] } };
   /** Subscribes to events, from now on or since a cursor */
-  subscribe: { parameters: { events?: ("session_start" | "session_before_switch" | "session_before_fork" | "session_fork" | "session_before_tree" | "session_tree" | "session_before_compact" | "session_compact" | "session_compact_failed" | "session_info_changed" | "session_shutdown" | "entry_appended" | "leaf_moved" | "divergence" | "recovered" | "session_deleted")[]; cursor?: string; scope?: "session" | "store"; sessionPath?: string }; data: { subscription: string; cursor: string } };
+  subscribe: { parameters: { events?: ("session_start" | "session_before_switch" | "session_before_fork" | "session_fork" | "session_before_tree" | "session_tree" | "session_before_compact" | "session_compact" | "session_compact_failed" | "session_info_changed" | "session_shutdown" | "entry_appended" | "leaf_moved" | "divergence" | "recovered" | "session_deleted" | "file_changed" | "file_gone" | "written_unlocked" | "written_unguarded")[]; cursor?: string; scope?: "session" | "store"; sessionPath?: string }; data: { subscription: string; cursor: string } };
   /** Ends a subscription */
   unsubscribe: { parameters: { subscription: string }; data: { [key: string]: unknown } };
   /** Registers the client as a hook: it is asked before these events */
@@ -584,7 +584,15 @@ export type SessionEvent =
   /** Entries that another program had destroyed were restored. */
   | { type: "recovered"; entryIds: string[]; reason: string }
   /** A session was deleted. */
-  | { type: "session_deleted"; sessionPath: string; trashed: boolean };
+  | { type: "session_deleted"; sessionPath: string; trashed: boolean }
+  /** Another program has changed the session's file other than by appending. The file was read again. */
+  | { type: "file_changed"; change: "truncated" | "rewritten" | "replaced" }
+  /** The session's file no longer exists. */
+  | { type: "file_gone" }
+  /** Another process did not release the lock in time, so an entry was written without it. Names the lock holder. */
+  | { type: "written_unlocked"; pid?: number; host?: string }
+  /** An entry was written, but could not be guarded against rewrites by other programs. */
+  | { type: "written_unguarded"; reason: string };
 
 export type SubscriptionEvent = { type: "event"; subscription: string; cursor: string; lost?: number; event: SessionEvent };
 export type HookRequest = { type: "hook_request"; requestId: string; sessionPath?: string; event: SessionEvent };

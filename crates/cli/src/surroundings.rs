@@ -233,7 +233,7 @@ impl Surroundings {
     /// Returns the sessions for a dry run: all writes stay in memory.
     pub(crate) fn dry_sessions(&self) -> Sessions {
         let writing = WriteOptions { durability: Durability::Memory, ..WriteOptions::default() };
-        let sessions = self.sessions.clone().telling(Handlers::new());
+        let sessions = self.sessions.clone().with_handlers(Handlers::new());
         sessions.writing(writing).noting_operations(None).forgetting_leaves()
     }
 

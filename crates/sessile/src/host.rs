@@ -17,7 +17,7 @@ use crate::manager::{CompactOptions, Compacted, NavigateOptions, Navigated, Sess
 /// The session a program works in, like that of pi's hosts: handlers are called before and after it changes.
 ///
 /// The handlers are those of the [`Sessions`] it was created with
-/// ([`Sessions::telling`]). The session itself reports changes made through
+/// ([`Sessions::with_handlers`]). The session itself reports changes made through
 /// [`SessionHost::session_mut`]; the methods here report everything else.
 /// Each event is reported once:
 ///
@@ -36,7 +36,7 @@ use crate::manager::{CompactOptions, Compacted, NavigateOptions, Navigated, Sess
 ///
 /// let handlers = Handlers::new();
 /// handlers.on(EventKind::SessionBeforeSwitch, "keep", |_, _| Ok(Some(Reply::cancel())));
-/// let sessions = Sessions::default().telling(handlers);
+/// let sessions = Sessions::default().with_handlers(handlers);
 /// let session = sessions.in_memory("/proj/project", NewSession::default())?;
 /// let mut host = SessionHost::new(sessions, session);
 /// host.start();
@@ -61,7 +61,7 @@ impl SessionHost {
     /// A host that works in this session and opens others through `sessions`. It sends no events before
     /// [`SessionHost::start`].
     pub fn new(sessions: Sessions, mut session: SessionManager) -> Self {
-        session.tell_by(sessions.handlers().clone());
+        session.use_handlers(sessions.handlers().clone());
         Self { sessions, session, life: Life::Before }
     }
 
@@ -183,7 +183,7 @@ impl SessionHost {
 
     /// Calls the handlers before an action.
     fn ask(&self, event: &SessionEvent) -> Verdict {
-        self.handlers().tell(event, &self.session.event_context(Cancel::default()))
+        self.handlers().notify(event, &self.session.event_context(Cancel::default()))
     }
 
     fn begin(&mut self, reason: StartReason, previous_session_file: Option<PathBuf>) {

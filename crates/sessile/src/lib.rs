@@ -119,7 +119,7 @@ pub use disk::{DiskOptions, DiskUse, DiskUses};
 pub use environment::{Environment, System, local_time, time_of};
 pub use error::SessionError;
 pub use event::{
-    BadReply, BeforeCompact, CompactReason, Event, EventContext, EventKind, EventSet, FileChange, HandlerError,
+    BadReply, BeforeCompact, CompactReason, EventContext, EventKind, EventSet, FileChange, HandlerError,
     HandlerFailure, HandlerId, Handlers, LeafMove, Outcome, RecoveryReason, Reply, SessionEvent, ShutdownReason,
     StartReason, SwitchReason, TreePreparation, Verdict,
 };

@@ -7,8 +7,8 @@ mod commit;
 mod compact;
 mod export;
 mod navigate;
+mod notify;
 mod open;
-mod tell;
 mod view;
 mod window;
 
@@ -30,7 +30,6 @@ pub(crate) use open::{compose_header, session_path};
 pub use view::{CompactionRecord, ForkLinks, LeftBranch, TreeNode};
 pub use window::{ContextUsage, ModelLimits};
 
-use crate::event::{Event, Listener};
 use crate::remember;
 use crate::session::{Acknowledgement, Session};
 use crate::world::World;
@@ -44,11 +43,8 @@ pub struct SessionManager {
     session: Session,
     /// Whether the leaf position is saved in the state directory.
     is_noted: bool,
-    listeners: Vec<Listener>,
-    /// Events held back for the first listener.
-    untold: Vec<Event>,
-    /// Whether listeners and handlers are being notified. Events raised meanwhile are delivered afterwards.
-    is_telling: bool,
+    /// Whether handlers are being notified. Events raised meanwhile are delivered afterwards.
+    is_notifying: bool,
 }
 
 impl SessionManager {
@@ -101,9 +97,7 @@ impl SessionManager {
             session_dir: self.session_dir.clone(),
             session,
             is_noted: false,
-            listeners: Vec::new(),
-            untold: Vec::new(),
-            is_telling: false,
+            is_notifying: false,
         }
     }
 
@@ -111,7 +105,7 @@ impl SessionManager {
     pub(crate) fn enter(&mut self, session: Session) {
         self.session = session;
         self.is_noted = false;
-        self.tell();
+        self.notify_handlers();
     }
 
     /// Saves the leaf position for the next process that opens the session. A failure does not prevent the move.

@@ -31,7 +31,7 @@ use sessile_store::{Durable, Log, LogName, MemoryLog, Overlay, Ticket};
 use crate::directory::absolute;
 use crate::environment::Environment;
 use crate::error::SessionError;
-use crate::event::{Event, Happening};
+use crate::event::{PendingEvent, SessionEvent};
 use crate::world::World;
 
 /// Where a session's bytes are.
@@ -142,8 +142,8 @@ pub(crate) struct Held {
     pub(crate) acknowledged: Option<Acknowledgement>,
     /// Set while appends leave waiting for the disk to the caller: the syncs to wait for.
     pub(crate) deferred: Option<Vec<Box<dyn Ticket>>>,
-    /// Happenings not yet reported.
-    pub(crate) happened: Vec<Happening>,
+    /// PendingEvents not yet reported.
+    pub(crate) pending_events: Vec<PendingEvent>,
     /// The number of nested turns at the file. A handler may need a turn too, so nothing is reported during one.
     pub(crate) n_turns: usize,
     /// Where the file's state before the upgrade is kept.
@@ -248,13 +248,13 @@ impl Session {
     /// Continues with the session as it was read again.
     fn continue_with(&mut self, mut loaded: Self, leaf: Option<Row>) {
         let mut held = std::mem::take(&mut self.held);
-        held.happened.append(&mut loaded.held.happened);
+        held.pending_events.append(&mut loaded.held.pending_events);
         *self = Self { leaf, held, ..loaded };
     }
 
     /// Queues an event for notification.
-    fn notice(&mut self, event: Event) {
-        self.held.happened.push(Happening::Noticed(event));
+    fn notice(&mut self, event: SessionEvent) {
+        self.held.pending_events.push(PendingEvent::Ready(event));
     }
 
     /// The value of a row, in the current version's form.

@@ -176,7 +176,7 @@ fn a_failure_leaves_the_file_byte_for_byte() {
     let handlers = Handlers::new();
     let cancels = EventSet::from(EventKind::SessionBeforeCompact).union(EventKind::SessionBeforeTree.into());
     handlers.on(cancels, "cancels", |_, _| Ok(Some(Reply::cancel())));
-    let mut session = sessions().telling(handlers).open(&path, None, None).unwrap();
+    let mut session = sessions().with_handlers(handlers).open(&path, None, None).unwrap();
     let cancelled = session.compact(keeping(2), &Acting::saying("x"), &mut |_| {}).unwrap_err();
     assert!(matches!(cancelled, SessionError::Cancelled));
     let stayed = session.navigate(&first, NavigateOptions::default(), None, &mut |_| {}).unwrap();
@@ -280,7 +280,7 @@ fn an_extension_may_supply_the_summary_and_keep_nothing() {
         let compaction = SuppliedCompaction { summary: "theirs".to_owned(), ..SuppliedCompaction::default() };
         Ok(Some(Reply { compaction: Some(compaction), ..Reply::default() }))
     });
-    let (mut session, _) = three_turns(&sessions().telling(handlers), dir.path());
+    let (mut session, _) = three_turns(&sessions().with_handlers(handlers), dir.path());
     let unused = Acting::new(|_| panic!("the summarizer was called"));
     let report = done(session.compact(keeping(2), &unused, &mut |_| {}).unwrap());
     assert!(report.from_hook);

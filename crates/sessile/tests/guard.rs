@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use sessile::os::Os;
 use sessile::{
-    Code, Deletion, Durability, EntryId, Event, NewSession, RecoveryReason, RepairOptions, SessionManager, Sessions,
-    WriteOptions, draft,
+    Code, Deletion, Durability, EntryId, EventKind, EventSet, Handlers, NewSession, RecoveryReason, RepairOptions,
+    SessionEvent, SessionManager, Sessions, WriteOptions, draft,
 };
 use sessile_testkit::Replay;
 use sessile_testkit::sim::SimOs;
@@ -29,12 +29,29 @@ fn sessions(os: &SimOs, seed: u64) -> Sessions {
     Sessions::new(environment).on(Arc::new(os.clone())).caching(None)
 }
 
-type Heard = Arc<Mutex<Vec<Event>>>;
+type Heard = Arc<Mutex<Vec<SessionEvent>>>;
+
+/// The events that the owner of a session did not cause.
+fn notices() -> EventSet {
+    EventSet::from_iter([
+        EventKind::Divergence,
+        EventKind::Recovered,
+        EventKind::FileChanged,
+        EventKind::FileGone,
+        EventKind::WrittenUnlocked,
+        EventKind::WrittenUnguarded,
+    ])
+}
 
 fn listen(session: &mut SessionManager) -> Heard {
     let heard = Heard::default();
     let theirs = Arc::clone(&heard);
-    session.on_event(move |event| theirs.lock().unwrap().push(event.clone()));
+    let handlers = Handlers::new();
+    handlers.on(notices(), "test", move |event, _| {
+        theirs.lock().unwrap().push(event.clone());
+        Ok(None)
+    });
+    session.use_handlers(handlers);
     heard
 }
 
@@ -75,15 +92,15 @@ impl Acknowledged {
     }
 
     /// Another process writes to the session. Returns its events.
-    fn write(&self, text: &str) -> Vec<Event> {
+    fn write(&self, text: &str) -> Vec<SessionEvent> {
         let mut next = sessions(&self.os.process(2), 2).open(&self.path, None, None).unwrap();
         let events = listen(&mut next);
         next.append_message(user(text)).unwrap();
         std::mem::take(&mut *events.lock().unwrap())
     }
 
-    fn recovered(&self) -> Event {
-        Event::Recovered { entry_ids: vec![self.lost.clone()], reason: RecoveryReason::Missing }
+    fn recovered(&self) -> SessionEvent {
+        SessionEvent::Recovered { entry_ids: vec![self.lost.clone()], reason: RecoveryReason::Missing }
     }
 
     fn guard(&self) -> PathBuf {
@@ -132,7 +149,7 @@ fn whatever_the_clock_does_between_two_steps_an_acknowledged_entry_is_put_back()
                     ours.append_message(user("next")).unwrap();
                 } else {
                     let told = case.write("next");
-                    assert!(told.iter().any(|event| matches!(event, Event::Recovered { .. })), "{told:?}");
+                    assert!(told.iter().any(|event| matches!(event, SessionEvent::Recovered { .. })), "{told:?}");
                 }
                 when(4, &case.os);
                 assert!(!case.has_lost(), "{step} ms at {at}, {meanwhile:?}");
@@ -232,7 +249,7 @@ fn looking_at_a_session_puts_nothing_back() {
     case.rewrite();
     open.refresh().unwrap();
     assert_eq!(open.entry_count(), 1);
-    assert!(!events.lock().unwrap().iter().any(|event| matches!(event, Event::Recovered { .. })));
+    assert!(!events.lock().unwrap().iter().any(|event| matches!(event, SessionEvent::Recovered { .. })));
     drop(open);
     drop(looking.clone().read_only().open(&case.path, None, None).unwrap());
     looking.verify(&case.path).unwrap();

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use sessile::os::{Layer, Layered, Lock, Os};
 use sessile::{
-    Busy, Durability, Durable, Event, FileChange, NewSession, RecoveryReason, SessionError, SessionManager, Sessions,
-    SharedSession, StoreError, WriteOptions, draft,
+    Busy, Durability, Durable, EventKind, EventSet, FileChange, Handlers, NewSession, RecoveryReason, SessionError,
+    SessionEvent, SessionManager, Sessions, SharedSession, StoreError, WriteOptions, draft,
 };
 use sessile_store::replace;
 use sessile_testkit::Replay;
@@ -36,16 +36,33 @@ fn started(sessions: &Sessions, dir: &Path) -> (SessionManager, PathBuf) {
     (session, path)
 }
 
-type Heard = Arc<Mutex<Vec<Event>>>;
+type Heard = Arc<Mutex<Vec<SessionEvent>>>;
+
+/// The events that the owner of a session did not cause.
+fn notices() -> EventSet {
+    EventSet::from_iter([
+        EventKind::Divergence,
+        EventKind::Recovered,
+        EventKind::FileChanged,
+        EventKind::FileGone,
+        EventKind::WrittenUnlocked,
+        EventKind::WrittenUnguarded,
+    ])
+}
 
 fn listen(session: &mut SessionManager) -> Heard {
     let heard = Heard::default();
     let theirs = Arc::clone(&heard);
-    session.on_event(move |event| theirs.lock().unwrap().push(event.clone()));
+    let handlers = Handlers::new();
+    handlers.on(notices(), "test", move |event, _| {
+        theirs.lock().unwrap().push(event.clone());
+        Ok(None)
+    });
+    session.use_handlers(handlers);
     heard
 }
 
-fn heard(events: &Heard) -> Vec<Event> {
+fn heard(events: &Heard) -> Vec<SessionEvent> {
     std::mem::take(&mut *events.lock().unwrap())
 }
 
@@ -67,8 +84,11 @@ fn entries_beside_each_other_are_told() {
     let mut theirs = sessions(2).open(&path, None, None).unwrap();
     let other = theirs.append_message(user("theirs")).unwrap();
     let own = ours.append_message(user("ours")).unwrap();
-    let divergence =
-        Event::Divergence { leaf_id: own.clone(), foreign_leaf_id: other.clone(), common_ancestor_id: Some(first) };
+    let divergence = SessionEvent::Divergence {
+        leaf_id: own.clone(),
+        foreign_leaf_id: other.clone(),
+        common_ancestor_id: Some(first),
+    };
     assert_eq!(heard(&events), [divergence]);
     // Reported once; continuing from there is not reported again.
     ours.append_message(user("on")).unwrap();
@@ -128,7 +148,9 @@ fn a_busy_session_is_waited_for_refused_or_written_to() {
     let mut goes_on = with(Busy::Continue(Duration::ZERO)).open(&path, None, None).unwrap();
     let events = listen(&mut goes_on);
     let id = goes_on.append_message(user("y")).unwrap();
-    assert!(matches!(&heard(&events)[..], [Event::WithoutLock { holder: Some(holder) }] if holder.pid == 4711));
+    assert!(
+        matches!(&heard(&events)[..], [SessionEvent::WrittenUnlocked { holder: Some(holder) }] if holder.pid == 4711)
+    );
 
     let mut waits = with(Busy::Wait).open(&path, None, None).unwrap();
     let waiter = std::thread::spawn(move || waits.append_message(user("z")).map(|id| (id, waits)));
@@ -154,10 +176,10 @@ fn what_a_rewrite_destroys_is_put_back() {
     let next = ours.append_message(user("next")).unwrap();
     let told = heard(&events);
     assert!(
-        told.contains(&Event::Recovered { entry_ids: lost.clone(), reason: RecoveryReason::Truncated }),
+        told.contains(&SessionEvent::Recovered { entry_ids: lost.clone(), reason: RecoveryReason::Truncated }),
         "{told:?}"
     );
-    assert!(told.iter().any(|event| matches!(event, Event::FileChanged { change: FileChange::Truncated })));
+    assert!(told.iter().any(|event| matches!(event, SessionEvent::FileChanged { change: FileChange::Truncated })));
     assert!(fs::read(&path).unwrap().starts_with(&whole), "the same lines in the same order");
     let reopened = sessions(2).open(&path, None, None).unwrap();
     assert_eq!(reopened.leaf_id(), Some(next));
@@ -189,7 +211,7 @@ fn what_a_rewrite_destroyed_after_our_death_is_put_back_by_the_next() {
     assert_eq!((next.entry_count(), heard(&events)), (1, Vec::new()), "neither does opening");
     assert_eq!(fs::read(&path).unwrap(), stale);
     let id = next.append_message(user("next")).unwrap();
-    let recovered = Event::Recovered { entry_ids: vec![lost.clone()], reason: RecoveryReason::Missing };
+    let recovered = SessionEvent::Recovered { entry_ids: vec![lost.clone()], reason: RecoveryReason::Missing };
     assert_eq!(heard(&events), [recovered]);
     assert_eq!(next.entry(&id).unwrap().unwrap().parent_id(), Some(lost), "as if nothing had happened");
     assert!(fs::read(&path).unwrap().starts_with(&whole));
@@ -227,9 +249,9 @@ fn a_file_that_was_replaced_by_the_same_session_is_taken_over() {
     fs::rename(dir.path().join("copy"), &path).unwrap();
     let next = ours.append_message(user("next")).unwrap();
     let told = heard(&events);
-    assert!(told.contains(&Event::FileChanged { change: FileChange::Replaced }), "{told:?}");
+    assert!(told.contains(&SessionEvent::FileChanged { change: FileChange::Replaced }), "{told:?}");
     assert!(
-        told.contains(&Event::Recovered { entry_ids: vec![lost.clone()], reason: RecoveryReason::Replaced }),
+        told.contains(&SessionEvent::Recovered { entry_ids: vec![lost.clone()], reason: RecoveryReason::Replaced }),
         "{told:?}"
     );
     assert_eq!(ours.entry(&next).unwrap().unwrap().parent_id(), Some(lost));
@@ -242,7 +264,7 @@ fn a_deleted_file_is_told() {
     let events = listen(&mut ours);
     fs::remove_file(&path).unwrap();
     assert!(matches!(ours.append_message(user("x")), Err(SessionError::Store(StoreError::Gone { .. }))));
-    assert_eq!(heard(&events), [Event::FileGone]);
+    assert_eq!(heard(&events), [SessionEvent::FileGone]);
     assert!(!path.exists());
 }
 
@@ -510,7 +532,10 @@ fn a_failed_sync_is_not_forgotten_because_others_rewrite_the_file() {
     let events = listen(&mut ours);
     ours.refresh().unwrap();
     let told = heard(&events);
-    assert!(told.iter().any(|event| matches!(event, Event::FileChanged { .. })), "it was opened again: {told:?}");
+    assert!(
+        told.iter().any(|event| matches!(event, SessionEvent::FileChanged { .. })),
+        "it was opened again: {told:?}"
+    );
     let refused = ours.append_message(user("no")).unwrap_err();
     assert!(matches!(refused, SessionError::Store(StoreError::Poisoned { .. })), "{refused}");
     ours.reopen().unwrap();
@@ -774,7 +799,7 @@ fn a_rewrite_that_brings_entries_of_others_is_told_as_a_divergence() {
     fs::write(dir.path().join("copy"), whole).unwrap();
     fs::rename(dir.path().join("copy"), &path).unwrap();
     let own = ours.append_message(user("ours")).unwrap();
-    let divergence = Event::Divergence { leaf_id: own, foreign_leaf_id: other, common_ancestor_id: Some(first) };
+    let divergence = SessionEvent::Divergence { leaf_id: own, foreign_leaf_id: other, common_ancestor_id: Some(first) };
     assert!(heard(&events).contains(&divergence));
 }
 

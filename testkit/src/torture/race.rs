@@ -7,7 +7,7 @@ use std::time::Duration;
 use sessile::cause::chain;
 use sessile::line::Span;
 use sessile::os::Os;
-use sessile::{Busy, Durability, EntryId, Event, WriteOptions};
+use sessile::{Busy, Durability, EntryId, SessionEvent, WriteOptions};
 use sessile_store::{Expect, FileLog, Log, StoreError};
 
 use super::scene::{FILE, LONG_MS, Ledger, Scene, foreign_line, foreign_session, id_of, lines};
@@ -166,7 +166,7 @@ fn check_divergence(scene: &Scene, op: Op, intruder: Intruder) -> Result<(), Str
     let (theirs, own) = (place(&foreign_line(77, None).0), own.and_then(place));
     let is_beside = theirs.zip(own).is_some_and(|(theirs, own)| theirs < own);
     let events = scene.events.lock().unwrap();
-    let is_told = events.iter().any(|event| matches!(event, Event::Divergence { .. }));
+    let is_told = events.iter().any(|event| matches!(event, SessionEvent::Divergence { .. }));
     if is_beside == is_told { Ok(()) } else { Err(format!("divergence: {is_beside}, told: {is_told}")) }
 }
 

@@ -8,7 +8,10 @@ use std::sync::{Arc, Mutex};
 use sessile::cause::chain;
 use sessile::head::{Parsed, read};
 use sessile::json::Json;
-use sessile::{Durable, EntryId, Environment, Event, SessionError, SessionManager, Sessions, StoreError, WriteOptions};
+use sessile::{
+    Durable, EntryId, Environment, EventKind, EventSet, Handlers, SessionError, SessionEvent, SessionManager, Sessions,
+    StoreError, WriteOptions,
+};
 
 use crate::Replay;
 use crate::sim::{Seen, SimOs};
@@ -81,7 +84,7 @@ pub(super) struct Scene {
     pub(super) ledger: Ledger,
     /// The number of generated messages, shared by all writers on the machine.
     n_messages: Arc<AtomicU64>,
-    pub(super) events: Arc<Mutex<Vec<Event>>>,
+    pub(super) events: Arc<Mutex<Vec<SessionEvent>>>,
     /// Whether there is no other writer, so that a failed append leaves even the number of entries unchanged.
     pub(super) is_alone: bool,
     /// Whether a process has died, which may leave a directory behind that makes other programs wait.
@@ -152,7 +155,20 @@ impl Scene {
 
     pub(super) fn listen(&self, manager: &mut SessionManager) {
         let events = Arc::clone(&self.events);
-        manager.on_event(move |event| events.lock().unwrap().push(event.clone()));
+        let notices = [
+            EventKind::Divergence,
+            EventKind::Recovered,
+            EventKind::FileChanged,
+            EventKind::FileGone,
+            EventKind::WrittenUnlocked,
+            EventKind::WrittenUnguarded,
+        ];
+        let handlers = Handlers::new();
+        handlers.on(EventSet::from_iter(notices), "torture", move |event, _| {
+            events.lock().unwrap().push(event.clone());
+            Ok(None)
+        });
+        manager.use_handlers(handlers);
     }
 
     fn next_message(&self) -> String {

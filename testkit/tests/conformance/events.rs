@@ -24,6 +24,10 @@ const OURS: &[EventKind] = &[
     EventKind::LeafMoved,
     EventKind::Divergence,
     EventKind::Recovered,
+    EventKind::FileChanged,
+    EventKind::FileGone,
+    EventKind::WrittenUnlocked,
+    EventKind::WrittenUnguarded,
 ];
 
 /// The answers by handler and event.
@@ -183,7 +187,7 @@ fn compare(steps: &[Value]) {
     register(&handlers, "two", &answers, &seen);
     let environment = Replay::new(NOW_MS, 5);
     environment.set_current_dir(&ours);
-    let sessions = Sessions::new(environment).telling(handlers);
+    let sessions = Sessions::new(environment).with_handlers(handlers);
     let session = sessions.open(ours.join("first.jsonl"), None, None).unwrap();
     let mut host = SessionHost::new(sessions, session);
     let summarizer = CountingSummarizer::default();

@@ -67,7 +67,7 @@ pub(super) fn run(
         dry_run: args.dry_run,
     };
     let mut begun = if args.dry_run {
-        surroundings.sessions.clone().telling(Handlers::new()).begin(&choice)?
+        surroundings.sessions.clone().with_handlers(Handlers::new()).begin(&choice)?
     } else {
         let (host, is_new) = {
             let sessions = surroundings.sessions.clone().noting_new_files_as(OperationKind::New);

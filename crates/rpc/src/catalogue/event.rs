@@ -158,6 +158,22 @@ pub const SUBSCRIBED: &[EventShape] = &[
         "Entries that another program had destroyed were restored.",
     ),
     ("session_deleted", &[Field::new("sessionPath", Text), Field::new("trashed", Flag)], "A session was deleted."),
+    (
+        "file_changed",
+        &[Field::new("change", Words(&["truncated", "rewritten", "replaced"]))],
+        "Another program has changed the session's file other than by appending. The file was read again.",
+    ),
+    ("file_gone", &[], "The session's file no longer exists."),
+    (
+        "written_unlocked",
+        &[Field::optional("pid", Count), Field::optional("host", Text)],
+        "Another process did not release the lock in time, so an entry was written without it. Names the lock holder.",
+    ),
+    (
+        "written_unguarded",
+        &[Field::new("reason", Text)],
+        "An entry was written, but could not be guarded against rewrites by other programs.",
+    ),
 ];
 
 const COMPACT_REASON: Shape = Words(&["manual", "threshold", "overflow"]);
@@ -181,6 +197,10 @@ pub const EVENTS: &[&str] = &[
     "divergence",
     "recovered",
     "session_deleted",
+    "file_changed",
+    "file_gone",
+    "written_unlocked",
+    "written_unguarded",
 ];
 
 /// The events that hooks are asked about before they happen.

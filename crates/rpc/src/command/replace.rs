@@ -23,7 +23,7 @@ fn is_vetoed(call: &Call<'_>, session: &OpenSession, event: &SessionEvent) -> bo
     let context = session.lock().event_context(Cancel::default());
     // The session is not locked while handlers run.
     call.connection.outbox.flush();
-    handlers.tell(event, &context).reply.cancel
+    handlers.notify(event, &context).reply.cancel
 }
 
 fn cancelled(cancelled: bool) -> Outcome {

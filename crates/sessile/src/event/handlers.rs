@@ -116,7 +116,7 @@ pub(crate) struct Question {
 
 impl Question {
     pub(crate) fn ask(self) -> Outcome<Reply> {
-        self.handlers.tell(&self.event, &self.context).into_outcome()
+        self.handlers.notify(&self.event, &self.context).into_outcome()
     }
 }
 
@@ -197,7 +197,7 @@ impl Handlers {
     }
 
     /// Calls all handlers that want an event, and returns their combined reply.
-    pub fn tell(&self, event: &SessionEvent, context: &EventContext) -> Verdict {
+    pub fn notify(&self, event: &SessionEvent, context: &EventContext) -> Verdict {
         let kind = event.kind();
         if !self.wants(kind) {
             return Verdict::default();

@@ -38,11 +38,19 @@ pub enum EventKind {
     Recovered,
     /// A session was deleted.
     SessionDeleted,
+    /// Another program has changed the session's file other than by appending.
+    FileChanged,
+    /// The session's file no longer exists.
+    FileGone,
+    /// An entry was written without the lock.
+    WrittenUnlocked,
+    /// An entry was written without protection against rewrites.
+    WrittenUnguarded,
 }
 
 impl EventKind {
     /// All kinds.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 20] = [
         Self::SessionStart,
         Self::SessionBeforeSwitch,
         Self::SessionBeforeFork,
@@ -59,6 +67,10 @@ impl EventKind {
         Self::Divergence,
         Self::Recovered,
         Self::SessionDeleted,
+        Self::FileChanged,
+        Self::FileGone,
+        Self::WrittenUnlocked,
+        Self::WrittenUnguarded,
     ];
 
     /// The name of the event in JSON.
@@ -80,6 +92,10 @@ impl EventKind {
             Self::Divergence => "divergence",
             Self::Recovered => "recovered",
             Self::SessionDeleted => "session_deleted",
+            Self::FileChanged => "file_changed",
+            Self::FileGone => "file_gone",
+            Self::WrittenUnlocked => "written_unlocked",
+            Self::WrittenUnguarded => "written_unguarded",
         }
     }
 

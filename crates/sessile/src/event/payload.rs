@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use sessile_core::EntryId;
 use sessile_core::compaction::{CompactionSettings, FileOperations};
 use sessile_core::json::{JsText, Json, ObjectWriter, write_text};
+use sessile_store::Holder;
 
-use super::RecoveryReason;
 use super::kind::EventKind;
+use super::{FileChange, RecoveryReason};
 use crate::manager::ForkPosition;
 
 /// Something that happens in a session, as reported to handlers, hooks and clients.
@@ -139,6 +140,23 @@ pub enum SessionEvent {
         session_path: PathBuf,
         /// Whether it is in the trash.
         trashed: bool,
+    },
+    /// `file_changed`: another program has changed the file other than by appending. It was read again.
+    FileChanged {
+        /// The kind of change.
+        change: FileChange,
+    },
+    /// `file_gone`: the session's file no longer exists. Nothing is written until it exists again.
+    FileGone,
+    /// `written_unlocked`: another process did not release the lock in time, so we wrote without it.
+    WrittenUnlocked {
+        /// The lock holder, if known.
+        holder: Option<Holder>,
+    },
+    /// `written_unguarded`: an entry was written, but could not be guarded against rewrites by other programs.
+    WrittenUnguarded {
+        /// The reason.
+        reason: String,
     },
 }
 
@@ -336,6 +354,10 @@ impl SessionEvent {
             Self::Divergence { .. } => EventKind::Divergence,
             Self::Recovered { .. } => EventKind::Recovered,
             Self::Deleted { .. } => EventKind::SessionDeleted,
+            Self::FileChanged { .. } => EventKind::FileChanged,
+            Self::FileGone => EventKind::FileGone,
+            Self::WrittenUnlocked { .. } => EventKind::WrittenUnlocked,
+            Self::WrittenUnguarded { .. } => EventKind::WrittenUnguarded,
         }
     }
 
@@ -411,6 +433,18 @@ impl SessionEvent {
             Self::Deleted { session_path, trashed } => {
                 path(&mut json, "sessionPath", Some(session_path));
                 json.bool("trashed", *trashed);
+            }
+            Self::FileChanged { change } => {
+                json.string("change", change.word());
+            }
+            Self::FileGone => {}
+            Self::WrittenUnlocked { holder } => {
+                if let Some(holder) = holder {
+                    json.integer("pid", i64::from(holder.pid)).string("host", &holder.host);
+                }
+            }
+            Self::WrittenUnguarded { reason } => {
+                json.string("reason", reason);
             }
         }
         json

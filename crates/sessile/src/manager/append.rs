@@ -271,7 +271,7 @@ impl SessionManager {
         if appended.is_err() {
             self.session.leaf = old_leaf.and_then(|leaf| self.session.outline.find(&leaf));
         } else {
-            self.tell_leaf(old_leaf, reason);
+            self.leaf_moved(old_leaf, reason);
         }
         appended.map(|mut ids| ids.remove(0))
     }
@@ -326,7 +326,7 @@ impl SessionManager {
         if appended.is_ok() {
             self.forget_place();
         }
-        self.tell();
+        self.notify_handlers();
         appended
     }
 }

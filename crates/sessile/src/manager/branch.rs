@@ -44,7 +44,7 @@ impl SessionManager {
         let leaf = self.leaf_id();
         self.session.leaf = Some(row);
         self.note_place();
-        self.tell_leaf(leaf, LeafMove::Branch);
+        self.leaf_moved(leaf, LeafMove::Branch);
         Ok(())
     }
 
@@ -53,7 +53,7 @@ impl SessionManager {
         let leaf = self.leaf_id();
         self.session.leaf = None;
         self.note_place();
-        self.tell_leaf(leaf, LeafMove::Reset);
+        self.leaf_moved(leaf, LeafMove::Reset);
     }
 
     /// Leaves this session for a new one that holds only the path to an entry.

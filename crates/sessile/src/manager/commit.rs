@@ -42,7 +42,7 @@ impl SessionManager {
         self.session.begin_turn()?;
         let acted = self.session.catch_up(&self.world).and_then(|()| act(self));
         self.session.end_turn();
-        self.tell();
+        self.notify_handlers();
         acted
     }
 
@@ -51,7 +51,7 @@ impl SessionManager {
     /// `None` expects a session without entries. Among programs that take
     /// Sessile's lock this is exact: nothing comes between the comparison and
     /// the write. A program that takes no lock may still append in between; then
-    /// both entries exist and [`Event::Divergence`](crate::Event) reports it.
+    /// both entries exist and [`SessionEvent::Divergence`](crate::SessionEvent) reports it.
     /// On failure the leaf does not move.
     pub fn append_if_leaf<T>(
         &mut self,
@@ -69,9 +69,9 @@ impl SessionManager {
         if written.is_err() && is_same {
             self.session.leaf = old_leaf.and_then(|leaf| self.session.outline.find(&leaf));
         } else if is_same && old_leaf.as_ref() != expected {
-            self.tell_leaf(old_leaf, LeafMove::Expect);
+            self.leaf_moved(old_leaf, LeafMove::Expect);
         }
-        self.tell();
+        self.notify_handlers();
         written
     }
 

@@ -372,9 +372,9 @@ impl SessionManager {
         self.session.end_turn();
         let was_elsewhere = written.as_ref().is_ok_and(|(_, onto)| *onto != old_leaf);
         if was_elsewhere {
-            self.tell_leaf(old_leaf, LeafMove::Compact);
+            self.leaf_moved(old_leaf, LeafMove::Compact);
         }
-        self.tell();
+        self.notify_handlers();
         written.map(|(compacted, _)| compacted)
     }
 

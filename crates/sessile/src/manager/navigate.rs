@@ -310,7 +310,7 @@ impl SessionManager {
                 }
             }
         }
-        self.tell_leaf(old_leaf_id, LeafMove::Navigate);
+        self.leaf_moved(old_leaf_id, LeafMove::Navigate);
         Ok(None)
     }
 

@@ -132,7 +132,7 @@ impl Sessions {
 
     /// Notifies these handlers of events in the sessions.
     #[must_use]
-    pub fn telling(mut self, handlers: Handlers) -> Self {
+    pub fn with_handlers(mut self, handlers: Handlers) -> Self {
         self.world.handlers = handlers;
         self
     }
@@ -379,16 +379,7 @@ impl Sessions {
             session.leaf = place.leaf.as_ref().and_then(|leaf| session.outline.find(leaf));
         }
         let is_noted = place.is_some();
-        SessionManager {
-            world: self.world.clone(),
-            cwd,
-            session_dir,
-            session,
-            is_noted,
-            listeners: Vec::new(),
-            untold: Vec::new(),
-            is_telling: false,
-        }
+        SessionManager { world: self.world.clone(), cwd, session_dir, session, is_noted, is_notifying: false }
     }
 }
 
@@ -539,7 +530,7 @@ impl SessionManager {
             return Err(SessionError::ReadOnly);
         }
         let recovered = self.session.resume(&self.world);
-        self.tell();
+        self.notify_handlers();
         recovered
     }
 
@@ -548,7 +539,7 @@ impl SessionManager {
     /// Returns the path of the kept original; `None` if no upgrade was needed.
     pub fn upgrade(&mut self) -> Result<Option<PathBuf>, SessionError> {
         let upgraded = self.session.prepare_write(&self.world);
-        self.tell();
+        self.notify_handlers();
         upgraded.map(|()| self.session.held.original.take())
     }
 
@@ -560,7 +551,7 @@ impl SessionManager {
     /// Reads what other programs have appended to the file. The leaf does not move.
     pub fn refresh(&mut self) -> Result<(), SessionError> {
         let refreshed = self.session.catch_up(&self.world);
-        self.tell();
+        self.notify_handlers();
         refreshed
     }
 
@@ -578,7 +569,7 @@ impl SessionManager {
         let leaf = self.leaf_id();
         let followed = self.session.follow(&self.world);
         self.forget_place();
-        self.tell_leaf(leaf, LeafMove::Follow);
+        self.leaf_moved(leaf, LeafMove::Follow);
         followed
     }
 
@@ -590,7 +581,7 @@ impl SessionManager {
     pub fn reopen(&mut self) -> Result<(), SessionError> {
         let leaf = self.leaf_id();
         let reopened = self.session.reopen(&self.world);
-        self.tell_leaf(leaf, LeafMove::Reopen);
+        self.leaf_moved(leaf, LeafMove::Reopen);
         reopened
     }
 }

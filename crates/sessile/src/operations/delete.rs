@@ -212,7 +212,7 @@ fn tell_deleted(world: &World, session: &SessionPlace, to: &TrashedTo) {
             cancel: Cancel::default(),
         };
         let trashed = !matches!(to, TrashedTo::Nowhere);
-        world.handlers.tell(&SessionEvent::Deleted { session_path: session.path.clone(), trashed }, &context);
+        world.handlers.notify(&SessionEvent::Deleted { session_path: session.path.clone(), trashed }, &context);
     }
 }
 
@@ -227,7 +227,7 @@ fn tell_recovered(world: &World, path: &Path, notices: &[Notice]) {
             cancel: Cancel::default(),
         };
         let event = SessionEvent::Recovered { entry_ids: entry_ids(lines), reason: RecoveryReason::Missing };
-        world.handlers.tell(&event, &context);
+        world.handlers.notify(&event, &context);
     }
 }
 

@@ -12,7 +12,7 @@ use super::change::{LostLeaf, change_of};
 use super::{Acknowledgement, Backing, ExpectedLeaf, NameOrigin, Session, fresh_id, put_line};
 use crate::environment::Migrated;
 use crate::error::SessionError;
-use crate::event::{Event, EventKind, FileChange, Happening, RecoveryReason};
+use crate::event::{EventKind, FileChange, PendingEvent, RecoveryReason, SessionEvent};
 use crate::world::World;
 
 /// The maximum number of times an append restarts because another program has changed the file.
@@ -137,7 +137,7 @@ impl Session {
     /// Queues an event if the error says that the file is gone.
     pub(super) fn noticed(&mut self, error: SessionError) -> SessionError {
         if matches!(error, SessionError::Store(StoreError::Gone { .. })) {
-            self.notice(Event::FileGone);
+            self.notice(SessionEvent::FileGone);
         }
         error
     }
@@ -180,12 +180,12 @@ impl Session {
     pub(super) fn take_notices_after(&mut self, change: Option<FileChange>) {
         for notice in self.backing.log_mut().take_notices() {
             self.notice(match notice {
-                Notice::Recovered { lines } => Event::Recovered {
+                Notice::Recovered { lines } => SessionEvent::Recovered {
                     entry_ids: entry_ids(&lines),
                     reason: change.map_or(RecoveryReason::Missing, RecoveryReason::from),
                 },
-                Notice::Unguarded { reason } => Event::Unguarded { reason },
-                Notice::WithoutLock { holder } => Event::WithoutLock { holder },
+                Notice::Unguarded { reason } => SessionEvent::WrittenUnguarded { reason },
+                Notice::WithoutLock { holder } => SessionEvent::WrittenUnlocked { holder },
             });
         }
     }
@@ -211,13 +211,14 @@ impl Session {
 
     /// Reads our entries together with those that other programs wrote just before them.
     fn take_in_around(&mut self, world: &World, ours: &[EntryId]) -> Result<(), SessionError> {
-        let (foreign, n_known, n_told) = (self.foreign.take(), self.outline.n_entries(), self.held.happened.len());
+        let (foreign, n_known, n_told) =
+            (self.foreign.take(), self.outline.n_entries(), self.held.pending_events.len());
         self.catch_up(world)?;
         self.leaf = ours.last().and_then(|id| self.outline.find(id));
         let others = self.outline.entries().skip(n_known).filter_map(|row| self.outline.id(row));
         self.foreign = others.filter(|other| ours.last() != Some(other)).last().or(foreign);
-        for happening in self.held.happened.iter_mut().skip(n_told) {
-            if let Happening::Appended { id, own } = happening {
+        for event in self.held.pending_events.iter_mut().skip(n_told) {
+            if let PendingEvent::Appended { id, own } = event {
                 *own = ours.contains(id);
             }
         }
@@ -228,7 +229,7 @@ impl Session {
     pub(super) fn arrived(&mut self, world: &World, ids: impl FnOnce(&Self) -> Vec<EntryId>, own: bool) {
         if world.handlers.wants(EventKind::EntryAppended) || world.handlers.wants(EventKind::SessionInfoChanged) {
             let ids = ids(self);
-            self.held.happened.extend(ids.into_iter().map(|id| Happening::Appended { id, own }));
+            self.held.pending_events.extend(ids.into_iter().map(|id| PendingEvent::Appended { id, own }));
         }
     }
 
@@ -247,7 +248,7 @@ impl Session {
             return;
         }
         let common_ancestor_id = n_common.checked_sub(1).and_then(|last| self.outline.id(own[last]));
-        self.notice(Event::Divergence { leaf_id: id.clone(), foreign_leaf_id, common_ancestor_id });
+        self.notice(SessionEvent::Divergence { leaf_id: id.clone(), foreign_leaf_id, common_ancestor_id });
     }
 
     /// Prepares a file for appending: refuses a newer version, restores what was destroyed, upgrades an older version.

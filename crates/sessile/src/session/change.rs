@@ -15,7 +15,7 @@ use super::{Backing, ExpectedLeaf, Session, scan, upgrade_header};
 use crate::directory::absolute;
 use crate::environment::Migrated;
 use crate::error::SessionError;
-use crate::event::{Event, FileChange};
+use crate::event::{FileChange, SessionEvent};
 use crate::world::World;
 
 impl Session {
@@ -88,7 +88,7 @@ impl Session {
         self.forget_read();
         self.doubted = 0;
         self.is_stale = AtomicBool::new(false);
-        self.notice(Event::FileChanged { change: FileChange::Rewritten });
+        self.notice(SessionEvent::FileChanged { change: FileChange::Rewritten });
         Ok(())
     }
 
@@ -110,7 +110,7 @@ impl Session {
                 (_, Ok(())) if is_last => (self.leaf, self.foreign) = (self.outline.leaf(), None),
                 (Ok(_), read) => read?,
                 // Writing may still be possible; the next write finds out.
-                (Err(error), _) => self.notice(Event::Unguarded { reason: error.to_string() }),
+                (Err(error), _) => self.notice(SessionEvent::WrittenUnguarded { reason: error.to_string() }),
             }
         }
         self.take_notices();
@@ -152,7 +152,7 @@ impl Session {
         self.unsettled.clear();
         self.foreign = foreign.or(self.foreign.take());
         if let Some(change) = change {
-            self.notice(Event::FileChanged { change });
+            self.notice(SessionEvent::FileChanged { change });
         }
         self.take_notices_after(change);
         let is_new = |id: &EntryId| known.find(id).is_none();

@@ -78,7 +78,7 @@ fn sessions(dir: &Path, handlers: &Handlers) -> Sessions {
     let environment = Replay::new(1_735_689_600_000, 7);
     environment.set_home(dir);
     environment.set_current_dir(dir);
-    Sessions::new(environment).telling(handlers.clone())
+    Sessions::new(environment).with_handlers(handlers.clone())
 }
 
 fn user(text: &str) -> draft::UserMessage {

@@ -27,6 +27,10 @@ const KEYS: &[(&str, &str)] = &[
     ("divergence", "type leafId foreignLeafId commonAncestorId"),
     ("recovered", "type entryIds reason"),
     ("session_deleted", "type sessionPath trashed"),
+    ("file_changed", "type change"),
+    ("file_gone", "type"),
+    ("written_unlocked", "type pid? host?"),
+    ("written_unguarded", "type reason"),
 ];
 
 const TREE_KEYS: &str = "targetId oldLeafId commonAncestorId entriesToSummarize userWantsSummary customInstructions? \
@@ -109,7 +113,15 @@ fn everything(dir: &TempDir) -> Vec<Json> {
 fn every_event_has_the_keys_that_are_promised() {
     let dir = TempDir::new().unwrap();
     let mut seen: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for event in everything(&dir) {
+    let holder = sessile::Holder { pid: 1, host: "h".to_owned(), since_ms: 0 };
+    // Other tests cause these.
+    let by_others = [
+        SessionEvent::FileChanged { change: sessile::FileChange::Truncated },
+        SessionEvent::FileGone,
+        SessionEvent::WrittenUnlocked { holder: Some(holder) },
+        SessionEvent::WrittenUnguarded { reason: "r".to_owned() },
+    ];
+    for event in everything(&dir).into_iter().chain(by_others.iter().map(SessionEvent::to_json)) {
         let kind = text(&event, "type");
         let (_, expected) = KEYS.iter().find(|(name, _)| *name == kind).unwrap();
         check(expected, event.raw(), seen.entry(kind.clone()).or_default(), &kind);

@@ -174,8 +174,9 @@ fn divergence_and_recovery_are_told() {
     told.take();
     host.session_mut().append_message(user("next")).unwrap();
     let events: Vec<String> = told.take().iter().map(|event| event.to_text().into_owned()).collect();
-    assert_eq!(events[0], format!(r#"{{"type":"recovered","entryIds":["{lost}"],"reason":"truncated"}}"#));
-    assert_eq!(events.len(), 2, "what is put back was told when it was written: {events:?}");
+    assert_eq!(events[0], r#"{"type":"file_changed","change":"truncated"}"#);
+    assert_eq!(events[1], format!(r#"{{"type":"recovered","entryIds":["{lost}"],"reason":"truncated"}}"#));
+    assert_eq!(events.len(), 3, "what is put back was told when it was written: {events:?}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Notifying listeners and handlers.
+//! Notifying handlers.
 
 use sessile_core::EntryId;
 use sessile_core::cancel::Cancel;
@@ -7,29 +7,19 @@ use sessile_core::head::Kind;
 use super::SessionManager;
 use super::append::one_line;
 use crate::error::SessionError;
-use crate::event::{Event, EventContext, EventKind, Handlers, Happening, LeafMove, Question, SessionEvent, Verdict};
-
-/// The maximum number of events kept while there is no listener.
-const MAX_UNTOLD: usize = 100;
+use crate::event::{EventContext, EventKind, Handlers, LeafMove, PendingEvent, Question, SessionEvent, Verdict};
 
 /// The maximum number of rounds in which handlers' requests may trigger further notifications.
 const MAX_ROUNDS: usize = 4;
 
 impl SessionManager {
-    /// Registers a listener for events that the owner did not cause.
-    ///
-    /// The method that notices an event calls the listeners, after the fact and in order.
-    pub fn on_event(&mut self, listener: impl FnMut(&Event) + Send + 'static) {
-        self.listeners.push(Box::new(listener));
-    }
-
     /// The handlers that are called before and after changes to this session.
     pub fn handlers(&self) -> &Handlers {
         &self.world.handlers
     }
 
-    /// Replaces the handlers.
-    pub(crate) fn tell_by(&mut self, handlers: Handlers) {
+    /// Uses these handlers for this session only, instead of those of its [`Sessions`](crate::Sessions).
+    pub fn use_handlers(&mut self, handlers: Handlers) {
         self.world.handlers = handlers;
     }
 
@@ -61,52 +51,44 @@ impl SessionManager {
     pub(crate) fn announce(&mut self, event: &SessionEvent) {
         let kind = event.kind();
         if self.world.handlers.wants(kind) {
-            let verdict = self.world.handlers.tell(event, &self.event_context(Cancel::default()));
-            self.oblige(kind, verdict);
+            let verdict = self.world.handlers.notify(event, &self.event_context(Cancel::default()));
+            self.apply(kind, verdict);
         }
-        self.tell();
+        self.notify_handlers();
     }
 
-    /// Notifies listeners and handlers of everything that happened since the last call.
+    /// Notifies handlers of everything that happened since the last call.
     ///
     /// Does nothing during a turn at the file: a handler may be a program that needs a turn itself.
-    pub(crate) fn tell(&mut self) {
-        let has_news = !self.session.held.happened.is_empty() || !(self.untold.is_empty() || self.listeners.is_empty());
-        if !has_news || self.session.held.n_turns > 0 || self.is_telling {
+    pub(crate) fn notify_handlers(&mut self) {
+        if self.session.held.pending_events.is_empty() || self.session.held.n_turns > 0 || self.is_notifying {
             return;
         }
-        let telling = Telling::begin(self);
-        telling.0.tell_all();
+        let notifying = Notifying::begin(self);
+        notifying.0.notify_all();
     }
 
-    fn tell_all(&mut self) {
-        for event in std::mem::take(&mut self.untold) {
-            self.notify(event);
-        }
+    fn notify_all(&mut self) {
         for n_rounds in 0.. {
-            let happened = std::mem::take(&mut self.session.held.happened);
-            if happened.is_empty() {
+            let pending = std::mem::take(&mut self.session.held.pending_events);
+            if pending.is_empty() {
                 return;
             }
-            for happening in happened {
-                let told = self.tell_one(happening);
-                for (kind, verdict) in told.into_iter().filter(|_| n_rounds < MAX_ROUNDS) {
-                    self.oblige(kind, verdict);
+            for event in pending {
+                let replies = self.notify(event);
+                for (kind, verdict) in replies.into_iter().filter(|_| n_rounds < MAX_ROUNDS) {
+                    self.apply(kind, verdict);
                 }
             }
         }
     }
 
-    /// Reports one happening. Returns the handlers' replies.
-    fn tell_one(&mut self, happening: Happening) -> Vec<(EventKind, Verdict)> {
-        let events = match happening {
-            Happening::Noticed(event) => {
-                let told = session_event(&event);
-                self.notify(event);
-                told.into_iter().collect()
-            }
-            Happening::Appended { id, own } => self.appended_events(&id, own),
-            Happening::LeafMoved { leaf, previous, reason } => {
+    /// Notifies handlers of one event. Returns their replies.
+    fn notify(&mut self, event: PendingEvent) -> Vec<(EventKind, Verdict)> {
+        let events = match event {
+            PendingEvent::Ready(event) => vec![event],
+            PendingEvent::Appended { id, own } => self.appended_events(&id, own),
+            PendingEvent::LeafMoved { leaf, previous, reason } => {
                 vec![SessionEvent::LeafMoved { leaf_id: leaf, previous_leaf_id: previous, reason }]
             }
         };
@@ -116,7 +98,7 @@ impl SessionManager {
             return Vec::new();
         }
         let context = self.event_context(Cancel::default());
-        wanted.iter().map(|event| (event.kind(), handlers.tell(event, &context))).collect()
+        wanted.iter().map(|event| (event.kind(), handlers.notify(event, &context))).collect()
     }
 
     /// The events for an appended entry.
@@ -140,8 +122,8 @@ impl SessionManager {
         events
     }
 
-    /// Carries out what a handler requests after the fact.
-    fn oblige(&mut self, kind: EventKind, verdict: Verdict) {
+    /// Carries out what a handler requests.
+    fn apply(&mut self, kind: EventKind, verdict: Verdict) {
         let Verdict { reply, by } = verdict;
         let Some(name) = reply.name.map(|name| one_line(&name)).filter(|name| !name.is_empty()) else { return };
         let named = match self.session_name() {
@@ -155,59 +137,30 @@ impl SessionManager {
         }
     }
 
-    /// Notifies the listeners of an event, or keeps it for the first listener.
-    fn notify(&mut self, event: Event) {
-        if self.listeners.is_empty() {
-            // The first listener may be registered right after opening; keep a limited number of events for it.
-            self.untold.push(event);
-            let n_old = self.untold.len().saturating_sub(MAX_UNTOLD);
-            self.untold.drain(..n_old);
-            return;
-        }
-        for listener in &mut self.listeners {
-            listener(&event);
-        }
-    }
-
     /// Reports a leaf move, if the leaf has moved.
-    pub(super) fn tell_leaf(&mut self, previous: Option<EntryId>, reason: LeafMove) {
+    pub(super) fn leaf_moved(&mut self, previous: Option<EntryId>, reason: LeafMove) {
         if self.world.handlers.wants(EventKind::LeafMoved) {
             let leaf = self.leaf_id();
             if leaf != previous {
-                self.session.held.happened.push(Happening::LeafMoved { leaf, previous, reason });
+                self.session.held.pending_events.push(PendingEvent::LeafMoved { leaf, previous, reason });
             }
         }
-        self.tell();
+        self.notify_handlers();
     }
 }
 
-/// A scope in which listeners are notified. Ends even if a listener panics.
-struct Telling<'m>(&'m mut SessionManager);
+/// A scope in which handlers are notified. Ends even if a handler panics.
+struct Notifying<'m>(&'m mut SessionManager);
 
-impl<'m> Telling<'m> {
+impl<'m> Notifying<'m> {
     fn begin(manager: &'m mut SessionManager) -> Self {
-        manager.is_telling = true;
+        manager.is_notifying = true;
         Self(manager)
     }
 }
 
-impl Drop for Telling<'_> {
+impl Drop for Notifying<'_> {
     fn drop(&mut self) {
-        self.0.is_telling = false;
-    }
-}
-
-/// The event for handlers that corresponds to a listener's event.
-fn session_event(event: &Event) -> Option<SessionEvent> {
-    match event {
-        Event::Divergence { leaf_id, foreign_leaf_id, common_ancestor_id } => Some(SessionEvent::Divergence {
-            leaf_id: leaf_id.clone(),
-            foreign_leaf_id: foreign_leaf_id.clone(),
-            common_ancestor_id: common_ancestor_id.clone(),
-        }),
-        Event::Recovered { entry_ids, reason } => {
-            Some(SessionEvent::Recovered { entry_ids: entry_ids.clone(), reason: *reason })
-        }
-        _ => None,
+        self.0.is_notifying = false;
     }
 }

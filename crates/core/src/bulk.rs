@@ -145,7 +145,14 @@ pub fn weigh(line: &[u8], is_superseded: bool) -> Weights {
             let content = entry.get("replacement").and_then(|replacement| replacement.get("content"));
             weigh_content(content, Bulk::Text, &mut weights);
         }
-        _ => {}
+        Kind::Header
+        | Kind::ThinkingLevelChange
+        | Kind::ModelChange
+        | Kind::Usage
+        | Kind::Label
+        | Kind::SessionInfo
+        | Kind::Unknown
+        | Kind::NotObject => {}
     }
     weights[Bulk::Other] += line.len() as u64 - weights.total();
     weights

@@ -191,7 +191,16 @@ pub fn entry_messages(kind: Kind, entry: Raw<'_>, zone: &dyn LocalZone) -> Vec<J
             let summary = summary_message("compactionSummary", entry.get("summary"), "tokensBefore", entry, zone);
             return system.map(Raw::to_json).into_iter().chain([summary]).collect();
         }
-        _ => return Vec::new(),
+        Kind::Header
+        | Kind::ThinkingLevelChange
+        | Kind::ModelChange
+        | Kind::Usage
+        | Kind::Custom
+        | Kind::ContextEdit
+        | Kind::Label
+        | Kind::SessionInfo
+        | Kind::Unknown
+        | Kind::NotObject => return Vec::new(),
     };
     vec![message]
 }

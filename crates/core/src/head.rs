@@ -10,8 +10,8 @@ use crate::json::{self, JsText, Members, NoMembers, Raw, Shape};
 use crate::line::is_blank;
 
 /// The `type` of a line.
+// Exhaustive on purpose: a new type must be considered wherever types are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
 pub enum Kind {
     /// `session`: a header. Only the first line of a session counts as one.
     Header,
@@ -43,34 +43,36 @@ pub enum Kind {
     NotObject,
 }
 
-/// The known types and their names in files.
-const KINDS: [(Kind, &str); 12] = [
-    (Kind::Header, "session"),
-    (Kind::Message, "message"),
-    (Kind::ThinkingLevelChange, "thinking_level_change"),
-    (Kind::ModelChange, "model_change"),
-    (Kind::Usage, "usage"),
-    (Kind::Compaction, "compaction"),
-    (Kind::BranchSummary, "branch_summary"),
-    (Kind::Custom, "custom"),
-    (Kind::CustomMessage, "custom_message"),
-    (Kind::ContextEdit, "context_edit"),
-    (Kind::Label, "label"),
-    (Kind::SessionInfo, "session_info"),
+/// The known types with their names in files and their codes in caches. A code never changes its meaning.
+const KINDS: [(Kind, u8, &str); 12] = [
+    (Kind::Header, 0, "session"),
+    (Kind::Message, 1, "message"),
+    (Kind::ThinkingLevelChange, 2, "thinking_level_change"),
+    (Kind::ModelChange, 3, "model_change"),
+    (Kind::Usage, 4, "usage"),
+    (Kind::Compaction, 5, "compaction"),
+    (Kind::BranchSummary, 6, "branch_summary"),
+    (Kind::Custom, 7, "custom"),
+    (Kind::CustomMessage, 8, "custom_message"),
+    (Kind::ContextEdit, 9, "context_edit"),
+    (Kind::Label, 10, "label"),
+    (Kind::SessionInfo, 11, "session_info"),
 ];
 
-/// Stands for a type or role without a known name.
-const NO_WORD: u8 = u8::MAX - 1;
+/// The code of a type or role without a known name.
+const UNKNOWN_CODE: u8 = u8::MAX - 1;
 
-/// The index among the known names.
-fn code_of<T: Copy + PartialEq>(words: &[(T, &str)], wanted: T) -> u8 {
-    let place = words.iter().position(|(one, _)| *one == wanted);
-    place.and_then(|place| u8::try_from(place).ok()).unwrap_or(NO_WORD)
+fn code_of<T: Copy + PartialEq>(known: &[(T, u8, &str)], wanted: T) -> u8 {
+    known.iter().find(|(value, ..)| *value == wanted).map_or(UNKNOWN_CODE, |(_, code, _)| *code)
+}
+
+fn of_code<T: Copy>(known: &[(T, u8, &str)], wanted: u8) -> Option<T> {
+    known.iter().find(|(_, code, _)| *code == wanted).map(|(value, ..)| *value)
 }
 
 impl Kind {
     pub(crate) fn of(word: &JsText<'_>) -> Self {
-        KINDS.iter().find(|(_, name)| *word == **name).map_or(Self::Unknown, |(kind, _)| *kind)
+        KINDS.iter().find(|(.., name)| *word == **name).map_or(Self::Unknown, |(kind, ..)| *kind)
     }
 
     /// A number that fits in a byte, for caches.
@@ -85,14 +87,14 @@ impl Kind {
     pub(crate) fn from_code(code: u8) -> Option<Self> {
         match code {
             u8::MAX => Some(Self::NotObject),
-            NO_WORD => Some(Self::Unknown),
-            code => KINDS.get(usize::from(code)).map(|(kind, _)| *kind),
+            UNKNOWN_CODE => Some(Self::Unknown),
+            code => of_code(&KINDS, code),
         }
     }
 
     /// The name in files; `None` for kinds without a known name.
     pub fn word(self) -> Option<&'static str> {
-        KINDS.iter().find(|(kind, _)| *kind == self).map(|(_, word)| *word)
+        KINDS.iter().find(|(kind, ..)| *kind == self).map(|(.., word)| *word)
     }
 }
 
@@ -124,24 +126,24 @@ pub enum Role {
     Other,
 }
 
-/// The known roles and their names in files.
-const ROLES: [(Role, &str); 9] = [
-    (Role::System, "system"),
-    (Role::User, "user"),
-    (Role::Assistant, "assistant"),
-    (Role::ToolResult, "toolResult"),
-    (Role::BashExecution, "bashExecution"),
-    (Role::Custom, "custom"),
-    (Role::BranchSummary, "branchSummary"),
-    (Role::CompactionSummary, "compactionSummary"),
-    (Role::HookMessage, "hookMessage"),
+/// The known roles with their names in files and their codes in caches. A code never changes its meaning.
+const ROLES: [(Role, u8, &str); 9] = [
+    (Role::System, 0, "system"),
+    (Role::User, 1, "user"),
+    (Role::Assistant, 2, "assistant"),
+    (Role::ToolResult, 3, "toolResult"),
+    (Role::BashExecution, 4, "bashExecution"),
+    (Role::Custom, 5, "custom"),
+    (Role::BranchSummary, 6, "branchSummary"),
+    (Role::CompactionSummary, 7, "compactionSummary"),
+    (Role::HookMessage, 8, "hookMessage"),
 ];
 
 impl Role {
     /// The role that a message's `role` value names.
     pub fn of(value: Option<Raw<'_>>) -> Self {
         let Some(word) = value.and_then(Raw::as_text) else { return Self::None };
-        ROLES.iter().find(|(_, name)| word == **name).map_or(Self::Other, |(role, _)| *role)
+        ROLES.iter().find(|(.., name)| word == **name).map_or(Self::Other, |(role, ..)| *role)
     }
 
     /// A number that fits in a byte, for caches.
@@ -156,8 +158,8 @@ impl Role {
     pub(crate) fn from_code(code: u8) -> Option<Self> {
         match code {
             u8::MAX => Some(Self::None),
-            NO_WORD => Some(Self::Other),
-            code => ROLES.get(usize::from(code)).map(|(role, _)| *role),
+            UNKNOWN_CODE => Some(Self::Other),
+            code => of_code(&ROLES, code),
         }
     }
 
@@ -198,6 +200,13 @@ pub struct Head<'a> {
     pub time: Option<i64>,
     /// The role of the message.
     pub role: Role,
+}
+
+impl Head<'_> {
+    /// Whether a file that begins with this line is a session.
+    pub fn is_session_header(&self) -> bool {
+        self.kind == Kind::Header && self.id.is_some()
+    }
 }
 
 /// The result of parsing one line.

@@ -167,7 +167,15 @@ impl InfoScan {
                 entry.usage.into_iter().for_each(|usage| self.collected.facts.add_usage(usage));
             }
             Kind::Custom if n_bytes <= MOST_LINE => self.take_mark(entry),
-            _ => {}
+            Kind::Header
+            | Kind::ThinkingLevelChange
+            | Kind::ModelChange
+            | Kind::Custom
+            | Kind::CustomMessage
+            | Kind::ContextEdit
+            | Kind::Label
+            | Kind::Unknown
+            | Kind::NotObject => {}
         }
     }
 

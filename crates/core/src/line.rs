@@ -32,8 +32,8 @@ pub struct Line<'a> {
     pub terminated: bool,
 }
 
-/// The byte order mark in UTF-8.
-const BOM: &[u8] = b"\xef\xbb\xbf";
+/// The byte order mark in UTF-8, which an editor may put at the start of a file.
+pub const BOM: &[u8] = b"\xef\xbb\xbf";
 
 impl Line<'_> {
     /// Whether the line begins with a byte order mark. Only the first line of a file can have one.

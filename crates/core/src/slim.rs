@@ -66,7 +66,17 @@ pub fn slimmed(line: &[u8], wanted: Wanted, taken: &mut Taken) -> Option<Vec<u8>
             cut.data(entry.get("details"), What::Custom);
         }
         Kind::ContextEdit => cut.content(entry.get("replacement")?.get("content"), false),
-        _ => {}
+        Kind::Header
+        | Kind::ThinkingLevelChange
+        | Kind::ModelChange
+        | Kind::Usage
+        | Kind::Compaction
+        | Kind::BranchSummary
+        | Kind::Custom
+        | Kind::Label
+        | Kind::SessionInfo
+        | Kind::Unknown
+        | Kind::NotObject => {}
     }
     let mut splices = cut.splices;
     if splices.is_empty() {

@@ -131,7 +131,16 @@ impl Share {
                 share.is_compaction = head.kind == Kind::Compaction;
                 share.take_usage(entry, None);
             }
-            _ => {}
+            Kind::Header
+            | Kind::ThinkingLevelChange
+            | Kind::ModelChange
+            | Kind::Custom
+            | Kind::CustomMessage
+            | Kind::ContextEdit
+            | Kind::Label
+            | Kind::SessionInfo
+            | Kind::Unknown
+            | Kind::NotObject => {}
         }
         Some(share)
     }

@@ -131,8 +131,8 @@ pub fn entry_words(entry: &Entry, calls: &Calls) -> Words {
             let name = info.name().filter(|name| !name.is_empty());
             Words::note(format!("[title: {}]", name.as_deref().unwrap_or("empty")))
         }
-        other => {
-            let kind = other.raw().get("type").and_then(Raw::as_string);
+        Payload::Unknown(other) => {
+            let kind = other.get("type").and_then(Raw::as_string);
             Words::note(format!("[{}]", start(&or_unknown(kind), MOST_TEXT)))
         }
     }

@@ -313,11 +313,6 @@ impl Settings {
         }
     }
 
-    /// The program that moves files to the trash, if the user has set one.
-    pub fn trash_command(&self) -> Option<&str> {
-        self.text("trash.command")
-    }
-
     /// The directory of hooks; `None` in an environment that has no directory for settings.
     pub fn hooks_dir(&self, environment: &dyn Environment) -> Option<PathBuf> {
         let given = self.text("hooks.dir").map(|dir| absolute(environment, Path::new(dir)));

@@ -168,9 +168,9 @@ pub(super) fn report(
 
 fn is_question(session: &SessionManager, id: &EntryId) -> Result<bool, Failure> {
     let entry = session.entry(id)?;
-    Ok(entry.is_some_and(|entry| match entry.payload() {
-        Payload::Message(message) => matches!(message.message(), Some(Message::User(_))),
-        _ => false,
+    Ok(entry.is_some_and(|entry| {
+        let Payload::Message(message) = entry.payload() else { return false };
+        matches!(message.message(), Some(Message::User(_)))
     }))
 }
 

@@ -120,7 +120,16 @@ pub(super) fn annotated(session: &SessionManager, entry: &EntryId) -> Result<Opt
     let target = found.as_ref().and_then(|found| match found.payload() {
         Payload::Label(label) => label.target_id().map(|target| ("label", target)),
         Payload::ContextEdit(edit) => edit.target_id().map(|target| ("edit", target)),
-        _ => None,
+        Payload::Message(_)
+        | Payload::ThinkingLevelChange(_)
+        | Payload::ModelChange(_)
+        | Payload::Usage(_)
+        | Payload::Compaction(_)
+        | Payload::BranchSummary(_)
+        | Payload::Custom(_)
+        | Payload::CustomMessage(_)
+        | Payload::SessionInfo(_)
+        | Payload::Unknown(_) => None,
     });
     Ok(target)
 }

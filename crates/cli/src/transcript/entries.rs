@@ -54,7 +54,14 @@ impl Transcript<'_, '_> {
             Payload::Custom(_) | Payload::Label(_) | Payload::Usage(_) if !self.detail.full && told.label.is_none() => {
                 Ok(())
             }
-            _ => self.note(entry, told),
+            Payload::Custom(_)
+            | Payload::Label(_)
+            | Payload::Usage(_)
+            | Payload::ModelChange(_)
+            | Payload::ThinkingLevelChange(_)
+            | Payload::ContextEdit(_)
+            | Payload::SessionInfo(_)
+            | Payload::Unknown(_) => self.note(entry, told),
         }
     }
 

@@ -111,7 +111,7 @@ fn settings_are_changed_one_at_a_time() {
     let home = Home::new();
     let get = |key: &str| home.run(&["config", "get", key]);
     assert_eq!(get("list.sort").out, "recent\n");
-    assert_eq!((get("trash.command").code, get("trash.command").out), (1, String::new()));
+    assert_eq!((get("list.columns").code, get("list.columns").out), (1, String::new()));
     home.configure("# mine\ncolor = \"auto\" # or never\n");
     let ran = home.run(&["config", "set", "color", "never", "--dry-run"]);
     assert_eq!(ran.out, format!("color would be \"never\" in {}, was \"auto\"\n", home.config().display()));

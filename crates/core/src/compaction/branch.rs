@@ -115,7 +115,18 @@ fn branch_message<E>(
         Kind::BranchSummary => Some(branch_summary_message(read.value(row)?.raw(), zone)),
         // A compaction's system message comes before its summary.
         Kind::Compaction => projection.unedited(row, read)?.pop(),
-        _ => projection.edited(row, read)?.pop(),
+        Kind::Header
+        | Kind::Message
+        | Kind::ThinkingLevelChange
+        | Kind::ModelChange
+        | Kind::Usage
+        | Kind::Custom
+        | Kind::CustomMessage
+        | Kind::ContextEdit
+        | Kind::Label
+        | Kind::SessionInfo
+        | Kind::Unknown
+        | Kind::NotObject => projection.edited(row, read)?.pop(),
     })
 }
 

@@ -136,7 +136,13 @@ pub fn texts_of(head: &Head<'_>, entry: Raw<'_>, out: &mut impl Texts) -> Option
             string(entry.get("name"), out);
             DocumentKind::Name
         }
-        _ => return None,
+        Kind::Header
+        | Kind::ThinkingLevelChange
+        | Kind::ModelChange
+        | Kind::Usage
+        | Kind::Custom
+        | Kind::Unknown
+        | Kind::NotObject => return None,
     };
     Some(Document { kind, time: head.time })
 }

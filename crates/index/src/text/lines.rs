@@ -2,7 +2,7 @@
 
 use std::io;
 
-use sessile_core::head::{self, Kind, Parsed};
+use sessile_core::head::{self, Parsed};
 use sessile_core::json::Raw;
 use sessile_core::line::{Line, LineSplitter};
 use sessile_store::after_hole;
@@ -66,7 +66,7 @@ impl Opening {
             Self::Awaited => {}
         }
         if let Parsed::Kept(head) = head::read(line) {
-            let is_header = head.kind == Kind::Header && head.id.is_some();
+            let is_header = head.is_session_header();
             let heading = is_header.then(|| Raw::parse(line).ok().and_then(heading)).flatten();
             *self = heading.map_or(Self::NoSession, Self::Session);
         }

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 
-use sessile_core::head::{Kind, Parsed, read};
+use sessile_core::head::{Parsed, read};
 use sessile_core::header::Header;
 use sessile_core::json::Json;
 use sessile_index::Catalogue;
@@ -95,7 +95,7 @@ pub(crate) fn read_header(world: &World, path: &Path) -> Option<Header> {
         let Some(bytes) = line.without_bom().bytes else { return true };
         match read(bytes) {
             Parsed::Kept(head) => {
-                let is_header = head.kind == Kind::Header && head.id.is_some();
+                let is_header = head.is_session_header();
                 header = is_header.then(|| Json::parse(bytes).ok().map(Header::new)).flatten();
                 false
             }

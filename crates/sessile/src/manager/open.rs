@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use sessile_core::date::to_iso;
 use sessile_core::entries::migrate_session_entries;
+use sessile_core::entry::Entry;
+use sessile_core::head::{Kind, Parsed, read};
 use sessile_core::header::Header;
 use sessile_core::json::{Json, Raw};
 use sessile_core::location::{check_session_id, file_name};
@@ -278,23 +280,19 @@ impl Sessions {
         let cwd = absolute(environment, cwd.as_ref());
         let mut bytes = Vec::new();
         let mut entries = entries.to_vec();
-        let has_type =
-            |entry: &Json| entry.raw().get("type").and_then(Raw::as_text).is_some_and(|kind| kind == "session");
         // Upgrade before the header is moved, because version 1 refers to entries by position.
-        if entries.iter().any(has_type) {
+        if entries.iter().any(|entry| Entry::new(entry.clone()).kind() == Kind::Header) {
             migrate_session_entries(&mut entries, &mut Migrated(environment));
         }
-        let is_header = |entry: &Json| {
-            let text = |key| entry.raw().get(key).and_then(Raw::as_text);
-            text("type").is_some_and(|kind| kind == "session") && text("id").is_some()
-        };
         // The first header goes to the front, wherever it was.
-        let place = entries.iter().position(is_header);
-        match place {
-            Some(place) => bytes.extend(line_of(entries[place].raw())),
+        let first = entries.iter().position(|entry| {
+            matches!(read(entry.raw().as_bytes()), Parsed::Kept(head) if head.is_session_header())
+        });
+        match first {
+            Some(first) => bytes.extend(line_of(entries[first].raw())),
             None => bytes.extend(line_of(compose_header(environment, &cwd, options)?.json().raw())),
         }
-        for (_, entry) in entries.iter().enumerate().filter(|(index, _)| Some(*index) != place) {
+        for (_, entry) in entries.iter().enumerate().filter(|(index, _)| Some(*index) != first) {
             bytes.extend(line_of(entry.raw()));
         }
         let session = Session::from_bytes(&self.world, bytes, Backing::memory)?;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use sessile_core::date::to_iso;
-use sessile_core::head::{Kind, Parsed, read};
+use sessile_core::head::{Parsed, read};
 use sessile_core::header::Header;
 use sessile_core::json::{Edit, Json, ObjectWriter, Raw};
 use sessile_core::line::Span;
@@ -292,7 +292,7 @@ pub(crate) fn header_of(world: &World, path: &Path) -> Result<(Header, Span), Se
         let Some(bytes) = line.bytes else { return true };
         match read(bytes) {
             Parsed::Kept(head) => {
-                let is_header = head.kind == Kind::Header && head.id.is_some();
+                let is_header = head.is_session_header();
                 let header = is_header.then(|| Raw::parse(bytes).ok()).flatten();
                 found = header.map(|header| (Header::new(header.to_json()), span_of(line.span, bytes, header)));
                 false

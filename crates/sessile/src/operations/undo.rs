@@ -400,11 +400,9 @@ fn reversed(step: &Step) -> Step {
 fn has_only_names_from(session: &SessionManager, offset: u64) -> bool {
     let (outline, id) = (session.outline(), session.session_id());
     let is_mark = |row| session.entry_at(row).is_ok_and(|entry| Mark::of(entry.raw(), &id).is_some());
-    let is_name = |row| match outline.kind(row) {
-        _ if outline.span(row).offset < offset => true,
-        Kind::SessionInfo => true,
-        Kind::Custom => is_mark(row),
-        _ => false,
+    let is_name = |row| {
+        let kind = outline.kind(row);
+        outline.span(row).offset < offset || kind == Kind::SessionInfo || (kind == Kind::Custom && is_mark(row))
     };
     outline.entries().all(is_name) && outline.unreadable().next().is_none()
 }

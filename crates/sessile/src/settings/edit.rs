@@ -136,8 +136,8 @@ mod tests {
         assert_eq!(edited(text, "list.sort", Some("cost")).0, format!("{text}sort = \"cost\"\n"));
         assert_eq!(edited(text, "list.columns", Some("age,id")).0, format!("{text}columns = [\"age\", \"id\"]\n"));
         assert_eq!(edited(text, "list.limit", None), (text.replace("limit=5\n", ""), Some("5".to_owned())));
-        assert_eq!(edited(text, "trash.command", None), (text.to_owned(), None));
-        assert_eq!(edited("", "trash.command", Some("rip")).0, "[trash]\ncommand = \"rip\"\n");
+        assert_eq!(edited(text, "resume.command", None), (text.to_owned(), None));
+        assert_eq!(edited("", "resume.command", Some("rip")).0, "[resume]\ncommand = \"rip\"\n");
         assert_eq!(edited("list = { limit = 1 }\n", "list.limit", Some("2")).0, "list = { limit = 2 }\n");
         assert_eq!(edited("list = 3\n", "list.limit", Some("2")).0, "[list]\nlimit = 2\n");
         assert_eq!(edited("", "tui.keys.up", Some("k")).0, "[tui.keys]\nup = \"k\"\n");

@@ -99,7 +99,6 @@ pub const KEYS: &[Key] = &[
         Some("buffered"),
         "when written entries are flushed to disk",
     ),
-    key("trash.command", Kind::Text, None, "command that moves a file to the trash"),
     key("hooks.dir", Kind::Path, None, "directory of hooks; default: `hooks` next to this file"),
     key("hooks.timeout", Kind::Number, Some("30"), "time limit for a hook, in seconds"),
 ];

@@ -8,6 +8,7 @@
 use std::path::{Path, PathBuf};
 
 use sessile_core::json::Json;
+use sessile_core::line::BOM;
 use sessile_store::os::Os;
 
 use super::key::Value;
@@ -43,7 +44,7 @@ pub(super) fn read(os: &dyn Os, path: &Path, warnings: &mut Vec<String>) -> Opti
             return None;
         }
     };
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+    let bytes = bytes.strip_prefix(BOM).unwrap_or(&bytes);
     let settings = Json::parse(bytes);
     if settings.is_err() {
         warn("ignoring pi's settings: not valid JSON");

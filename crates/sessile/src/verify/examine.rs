@@ -8,7 +8,7 @@ use sessile_core::head::Kind;
 use sessile_core::header::Header;
 use sessile_core::incomplete::{MARK_LENGTH, is_marked};
 use sessile_core::json::{Json, Raw};
-use sessile_core::line::Span;
+use sessile_core::line::{BOM, Span};
 use sessile_core::migrate::upgrade_value;
 use sessile_core::orphan::is_orphan;
 use sessile_core::outline::{Outline, Row};
@@ -166,12 +166,9 @@ fn value(path: &Path, text: &dyn Text, outline: &Outline, row: Row) -> Result<Js
     upgrade_value(outline, row, value.raw(), &mut stored)
 }
 
-/// The byte order mark in UTF-8.
-pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-
 pub(super) fn has_mark(text: &dyn Text) -> Result<bool, SessionError> {
-    let len = text.length().min(BYTE_ORDER_MARK.len() as u64);
-    Ok(text.read(Span { offset: 0, len })? == BYTE_ORDER_MARK)
+    let len = text.length().min(BOM.len() as u64);
+    Ok(text.read(Span { offset: 0, len })? == BOM)
 }
 
 fn lost_header(remedy: String) -> Finding {

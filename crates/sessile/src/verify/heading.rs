@@ -8,7 +8,7 @@ use sessile_core::head::{self, Kind, Parsed};
 use sessile_core::headerless::Headerless;
 use sessile_core::incomplete::{Beginning, pieces};
 use sessile_core::json::{Json, ObjectWriter, Raw};
-use sessile_core::line::Span;
+use sessile_core::line::{BOM, Span};
 use sessile_core::location::{check_session_id, encode_cwd};
 use sessile_core::outline::Outline;
 use sessile_core::salvage::take_apart;
@@ -17,7 +17,7 @@ use sessile_store::find_sessions;
 use sessile_store::os::FileKind;
 
 use super::damage::{Damage, MOST_KEPT};
-use super::examine::{BYTE_ORDER_MARK, has_mark};
+use super::examine::has_mark;
 use crate::error::SessionError;
 use crate::list::read_header;
 use crate::splice::{Splice, Text};
@@ -53,7 +53,7 @@ impl Heading {
             return Ok(None);
         }
         let first_time = entries.and_then(|entries| entries.first_time).or(damage.first_time);
-        let start = if has_mark(text)? { BYTE_ORDER_MARK.len() as u64 } else { 0 };
+        let start = if has_mark(text)? { BOM.len() as u64 } else { 0 };
         if let Some(header) = other_header(text, outline)?.or_else(|| damage.stray_header.clone()) {
             let with = [header.as_slice(), b"\n"].concat();
             let splice = Splice { at: Span { offset: 0, len: start }, with };

@@ -271,7 +271,7 @@ impl<'d> Planner<'d> {
 /// byte changes.
 fn splices(text: &dyn Text, units: Vec<Unit>, drops_mark: bool) -> Result<Vec<Splice>, SessionError> {
     let mut splices = Vec::new();
-    let n_mark = if drops_mark { super::examine::BYTE_ORDER_MARK.len() as u64 } else { 0 };
+    let n_mark = if drops_mark { sessile_core::line::BOM.len() as u64 } else { 0 };
     if drops_mark {
         splices.push(Splice { at: Span { offset: 0, len: n_mark }, with: Vec::new() });
     }

@@ -100,7 +100,7 @@ fn served(bytes: &[u8]) -> Vec<u8> {
     }
     static OPTIONS: OnceLock<Options> = OnceLock::new();
     let options =
-        OPTIONS.get_or_init(|| Options::new(sessile::Sessions::default().caching(None).noting_operations(None)));
+        OPTIONS.get_or_init(|| Options::new(sessile::Sessions::default().caching(None).recording_operations(None)));
     let engine = Engine::start(options.clone(), &Start::Memory, None).expect("a session in memory can be made");
     let kept = Kept::default();
     engine.serve(bytes, kept.clone());

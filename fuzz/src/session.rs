@@ -7,7 +7,7 @@
 use arbitrary::Unstructured;
 
 /// Enough lines for every kind of cycle and branch, few enough to be fast.
-const MOST_LINES: usize = 48;
+const MAX_LINES: usize = 48;
 
 /// Returns the file that an input stands for, and a number for free use by the target.
 ///
@@ -34,7 +34,7 @@ fn generated(data: &[u8]) -> Vec<u8> {
     if writer.pick(&[true, true, true, false]) {
         writer.header();
     }
-    for _ in 0..MOST_LINES {
+    for _ in 0..MAX_LINES {
         if writer.choices.is_empty() {
             break;
         }

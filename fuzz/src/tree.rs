@@ -22,7 +22,7 @@ use sessile_core::{EntryId, context, extract, llm, tree};
 use crate::session;
 
 /// The forest shows an entry again for each line that repeats its id, up to this or four times the entries.
-const MOST_REPEATS: usize = 100_000;
+const MAX_REPEATS: usize = 100_000;
 
 pub fn check(data: &[u8]) {
     let (bytes, piece) = session::file(data);
@@ -233,7 +233,7 @@ fn forest(file: &File<'_>) {
         }
         above.push(*node);
     }
-    assert!(nodes.len() - counting.len() <= MOST_REPEATS.max(4 * outline.n_entries()));
+    assert!(nodes.len() - counting.len() <= MAX_REPEATS.max(4 * outline.n_entries()));
     counting.sort_unstable();
     assert_eq!(counting, current_entries(outline));
 }

@@ -175,9 +175,9 @@ impl Process {
     /// Returns the next line of its output. On a busy machine, a process that has got hardly any CPU time is given more
     /// time.
     fn next_line(&self, deadline: Duration) -> Result<Vec<u8>, NoLine> {
-        const MOST_WAITS: u32 = 10;
+        const MAX_WAITS: u32 = 10;
         let mut outcome = Err(NoLine::Late);
-        for _ in 0..MOST_WAITS {
+        for _ in 0..MAX_WAITS {
             let before = cpu_time(self.child.id());
             outcome = self.output.next(deadline);
             let worked = cpu_time(self.child.id()).zip(before).map(|(after, before)| after.saturating_sub(before));

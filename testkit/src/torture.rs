@@ -20,7 +20,7 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// How many failures of a row are shown.
-const MOST_SHOWN: usize = 40;
+const MAX_SHOWN: usize = 40;
 
 /// How much a row runs.
 #[derive(Clone, Copy, Debug)]
@@ -89,7 +89,7 @@ impl fmt::Display for Outcome {
         for remark in &self.remarks {
             write!(f, "\n  {remark}")?;
         }
-        for failure in self.failures.iter().take(MOST_SHOWN) {
+        for failure in self.failures.iter().take(MAX_SHOWN) {
             write!(f, "\n  FAILED {failure}")?;
         }
         Ok(())

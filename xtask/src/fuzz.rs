@@ -25,7 +25,7 @@ const TARGETS: &[(&str, &str)] = &[
 const SLOWEST_INPUT_SECONDS: u32 = 10;
 
 /// How many lines of a failing target's output are shown; the rest is a backtrace of the fuzzer.
-const MOST_SHOWN_LINES: usize = 16;
+const MAX_SHOWN_LINES: usize = 16;
 
 const USAGE: &str = "usage: cargo xtask fuzz [--seconds N] [--target NAME] [--seed N] [--keep] [--input FILE]";
 
@@ -204,13 +204,13 @@ struct Report {
 impl Report {
     /// Parses the figures from libFuzzer's output.
     fn read(log: String) -> Self {
-        let number_behind = |line: &str, word: &str| -> Option<u64> {
+        let number_after = |line: &str, word: &str| -> Option<u64> {
             line.split_once(word)?.1.split_whitespace().next()?.parse().ok()
         };
-        let n_executions = log.lines().find_map(|line| number_behind(line, "stat::number_of_executed_units:"));
+        let n_executions = log.lines().find_map(|line| number_after(line, "stat::number_of_executed_units:"));
         let mut covered = log.lines().filter(|line| line.starts_with('#')).filter_map(|line| {
             let is_start = line.contains("INITED");
-            Some((is_start, number_behind(line, " cov: ")?))
+            Some((is_start, number_after(line, " cov: ")?))
         });
         let start = covered.by_ref().find(|(is_start, _)| *is_start).map(|(_, count)| count);
         let end = covered.next_back().map(|(_, count)| count).or(start);
@@ -229,7 +229,7 @@ impl Report {
         let said: Vec<&str> = self.log.lines().filter(|line| !line.starts_with('#')).collect();
         let begins = |word: &str| said.iter().position(|line| line.contains(word));
         let start = begins(" panicked at ").or_else(|| begins("ERROR: libFuzzer")).unwrap_or_default();
-        said.iter().skip(start).take(MOST_SHOWN_LINES).for_each(|line| println!("  | {line}"));
+        said.iter().skip(start).take(MAX_SHOWN_LINES).for_each(|line| println!("  | {line}"));
         match &self.failing {
             Some(input) => {
                 println!("  the input is {}", input.display());

@@ -45,12 +45,12 @@ pub(crate) fn install(cache: &Path) -> Outcome<PathBuf> {
     let _lock = tools::lock(cache, "oracle")?;
     if !is_installed(&folder) {
         eprintln!("installing {} into {}", PI.spec, folder.display());
-        install_anew(cache, &folder)?;
+        reinstall(cache, &folder)?;
     }
     Ok(folder)
 }
 
-fn install_anew(cache: &Path, folder: &Path) -> Outcome {
+fn reinstall(cache: &Path, folder: &Path) -> Outcome {
     let partial = cache.join(format!("{FOLDER}.partial"));
     remove(&partial)?;
     remove(folder)?;

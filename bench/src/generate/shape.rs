@@ -31,7 +31,7 @@ pub(super) const IMAGE: Lengths =
 pub(super) const STEPS: Lengths = Lengths([0.6, 1.0, 2.0, 3.0, 6.0, 14.0, 52.0, 73.0]);
 
 /// The length to which an agent cuts tool output.
-pub(super) const MOST_TOOL_OUTPUT: usize = 51_200;
+pub(super) const MAX_TOOL_OUTPUT: usize = 51_200;
 
 impl Lengths {
     pub(super) fn draw(self, random: &mut Random) -> usize {

@@ -5,7 +5,7 @@ use std::io;
 use super::line::Line;
 use super::needle::Needle;
 use super::session::Session;
-use super::shape::{self, Lengths, MOST_TOOL_OUTPUT};
+use super::shape::{self, Lengths, MAX_TOOL_OUTPUT};
 
 /// A model and its prices.
 pub(super) struct Model {
@@ -269,7 +269,7 @@ impl Session<'_> {
         match (call.tool, needle) {
             (_, Some(needle)) => drop(message.string(&needle.sentence()).json("}")),
             (Tool::Edit, None) => {
-                let length = shape::EDIT_DIFF.draw_times(&mut self.random, profile.results).min(MOST_TOOL_OUTPUT);
+                let length = shape::EDIT_DIFF.draw_times(&mut self.random, profile.results).min(MAX_TOOL_OUTPUT);
                 message.string(&format!("Replaced text in {}.", call.file)).json("}");
                 details.json(r#","details":{"diff":"#).quoted(pools.diff.piece(&mut self.random, length)).json("}");
             }
@@ -279,11 +279,11 @@ impl Session<'_> {
                 self.picture(&mut message);
             }
             (Tool::Read, None) => {
-                let length = shape::READ_RESULT.draw_times(&mut self.random, profile.results).min(MOST_TOOL_OUTPUT);
+                let length = shape::READ_RESULT.draw_times(&mut self.random, profile.results).min(MAX_TOOL_OUTPUT);
                 message.quoted(pools.code.piece(&mut self.random, length)).json("}");
             }
             (Tool::Bash, None) => {
-                let length = shape::BASH_RESULT.draw_times(&mut self.random, profile.results).min(MOST_TOOL_OUTPUT);
+                let length = shape::BASH_RESULT.draw_times(&mut self.random, profile.results).min(MAX_TOOL_OUTPUT);
                 message.quoted(pools.output.piece(&mut self.random, length)).json("}");
             }
         }

@@ -207,8 +207,8 @@ pub(crate) fn run(
     }
     let result = run_in(&surroundings, cli, out, err);
     // A message that cannot be printed is not an error.
-    drop(surroundings.tell_recovered(err));
-    drop(surroundings.tell_failed_hooks(err));
+    drop(surroundings.report_recovered(err));
+    drop(surroundings.report_failed_hooks(err));
     result
 }
 

@@ -66,7 +66,7 @@ const LEAST_SESSION: usize = 26;
 const NARROWEST_KEY: usize = 4;
 /// Minimum and maximum width of bars.
 const LEAST_BAR: usize = 6;
-const MOST_BAR: usize = 30;
+const MAX_BAR: usize = 30;
 
 /// The value that bars show.
 type Measured = fn(&Tally) -> f64;
@@ -191,7 +191,7 @@ impl GroupTable<'_> {
         let width = match (self.plot, room) {
             (Plot::Never, _) | (Plot::Auto, None) => return None,
             (Plot::Auto, Some(room)) if room < LEAST_BAR => return None,
-            (_, room) => room.unwrap_or(MOST_BAR).clamp(LEAST_BAR, MOST_BAR),
+            (_, room) => room.unwrap_or(MAX_BAR).clamp(LEAST_BAR, MAX_BAR),
         };
         let is_of_tools = self.by.contains(&Grouping::Tool);
         #[expect(clippy::cast_precision_loss, reason = "a bar has few steps")]

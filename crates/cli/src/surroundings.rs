@@ -74,12 +74,12 @@ impl Surroundings {
     }
 
     /// Warns about failed hooks.
-    pub(crate) fn tell_failed_hooks(&self, err: &mut Screen<'_>) -> std::io::Result<()> {
+    pub(crate) fn report_failed_hooks(&self, err: &mut Screen<'_>) -> std::io::Result<()> {
         self.sessions.handlers().take_failures().iter().try_for_each(|failure| warn(err, &failure.error))
     }
 
     /// Reports entries that another program had removed and that were recovered.
-    pub(crate) fn tell_recovered(&self, err: &mut Screen<'_>) -> std::io::Result<()> {
+    pub(crate) fn report_recovered(&self, err: &mut Screen<'_>) -> std::io::Result<()> {
         let recovered = std::mem::take(&mut *self.recovered.lock().unwrap_or_else(PoisonError::into_inner));
         recovered.iter().try_for_each(|(path, n_entries)| {
             let session = self.short(&path.to_string_lossy());
@@ -148,7 +148,7 @@ impl Surroundings {
     }
 
     /// Reports that a write has migrated a file to the current version, and where the original is.
-    pub(crate) fn tell_upgrade(&self, original: Option<&Path>, err: &mut Screen<'_>) -> std::io::Result<()> {
+    pub(crate) fn report_upgrade(&self, original: Option<&Path>, err: &mut Screen<'_>) -> std::io::Result<()> {
         let Some(original) = original else { return Ok(()) };
         let kept = self.short(&original.to_string_lossy());
         err.print_whole(&Line::new().text(&format!("the file was migrated to version 3; the original is {kept}")))
@@ -227,14 +227,14 @@ impl Surroundings {
 
     /// Returns the sessions for moving or deleting; with `force`, even if other programs use them.
     pub(crate) fn sessions_to_take(&self, force: bool) -> Sessions {
-        if force { self.sessions.clone().despite_users() } else { self.sessions.clone() }
+        if force { self.sessions.clone().ignoring_users() } else { self.sessions.clone() }
     }
 
     /// Returns the sessions for a dry run: all writes stay in memory.
     pub(crate) fn dry_sessions(&self) -> Sessions {
         let writing = WriteOptions { durability: Durability::Memory, ..WriteOptions::default() };
         let sessions = self.sessions.clone().with_handlers(Handlers::new());
-        sessions.writing(writing).noting_operations(None).forgetting_leaves()
+        sessions.writing(writing).recording_operations(None).forgetting_leaves()
     }
 
     /// Whether later commands know list positions: not those of a temporary sample.

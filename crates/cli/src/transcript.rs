@@ -22,10 +22,10 @@ const WIDEST: usize = 100;
 /// The indent of text below its heading.
 const INDENT: &str = "  ";
 /// Lines shown of a command's output, and of a summary.
-const MOST_OUTPUT: usize = 8;
-const MOST_SUMMARY: usize = 12;
+const MAX_OUTPUT: usize = 8;
+const MAX_SUMMARY: usize = 12;
 /// Upper bound on the characters of a line that are processed; some may be invisible.
-const MOST_FOLDED: usize = 500;
+const MAX_FOLDED: usize = 500;
 
 /// How much to show.
 #[derive(Clone, Copy, Debug, Default)]
@@ -153,7 +153,7 @@ impl<'t, 's> Transcript<'t, 's> {
         let lead = told.put_before(Line::new().text(INDENT));
         let lead =
             if result.is_error() == Some(true) { lead.styled(BAD, "← failed ") } else { lead.styled(DIM, "← ") };
-        let lead = told.put_behind(lead.styled(DIM, &call));
+        let lead = told.append_to(lead.styled(DIM, &call));
         if self.detail.full {
             self.print(lead)?;
             return self.each_block(&content, DIM);
@@ -165,7 +165,7 @@ impl<'t, 's> Transcript<'t, 's> {
         self.print(if is_picture_alone {
             lead
         } else {
-            lead.styled(DIM, &format!(" {size}: ")).styled(DIM, &start(first.trim(), MOST_FOLDED))
+            lead.styled(DIM, &format!(" {size}: ")).styled(DIM, &start(first.trim(), MAX_FOLDED))
         })?;
         let pictures = content.blocks().iter().filter_map(|block| match block {
             Block::Image(image) => Some(*image),
@@ -180,7 +180,7 @@ impl<'t, 's> Transcript<'t, 's> {
         self.paragraph(BOLD, &format!("$ {}", execution.command().unwrap_or_default()))?;
         let output = execution.output().unwrap_or_default();
         let lines: Vec<&str> = output.trim_end().lines().collect();
-        let most = if self.detail.full { usize::MAX } else { MOST_OUTPUT };
+        let most = if self.detail.full { usize::MAX } else { MAX_OUTPUT };
         for line in lines.iter().take(most) {
             self.dim("", line)?;
         }
@@ -199,7 +199,7 @@ impl<'t, 's> Transcript<'t, 's> {
         self.heading(ACCENT, what, note, told)?;
         let lines = wrapped(text, self.text_width());
         let is_whole = self.detail.full || self.detail.summaries;
-        let most = if is_whole { usize::MAX } else { MOST_SUMMARY };
+        let most = if is_whole { usize::MAX } else { MAX_SUMMARY };
         for line in lines.iter().take(most) {
             self.out.print(Line::new().text(INDENT).text(line))?;
         }
@@ -274,7 +274,7 @@ impl<'t, 's> Transcript<'t, 's> {
     fn heading(&mut self, style: Style, who: &str, note: &str, told: &Told) -> io::Result<()> {
         let line = told.put_before(Line::new()).styled(style.bold(), who);
         let line = if note.is_empty() { line } else { line.styled(DIM, " · ").styled(DIM, note) };
-        self.print(told.put_behind(line))
+        self.print(told.append_to(line))
     }
 
     /// Prints wrapped text in full.
@@ -291,7 +291,7 @@ impl<'t, 's> Transcript<'t, 's> {
     /// Prints text in one line, as much as fits.
     fn fold(&mut self, style: Style, lead: &str, text: &str) -> io::Result<()> {
         // The rest is not processed; it may be megabytes.
-        self.print(Line::new().text(INDENT).styled(style, lead).styled(style, &start(text, MOST_FOLDED)))
+        self.print(Line::new().text(INDENT).styled(style, lead).styled(style, &start(text, MAX_FOLDED)))
     }
 
     fn print(&mut self, line: Line) -> io::Result<()> {

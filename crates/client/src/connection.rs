@@ -171,7 +171,7 @@ impl Client {
     }
 
     /// Waits for the next record that is not an answer; none if the timeout passes.
-    pub fn next_told(&self, timeout: Duration) -> Result<Option<Told>, ClientError> {
+    pub fn next_reported(&self, timeout: Duration) -> Result<Option<Told>, ClientError> {
         match lock(&self.told).recv_timeout(timeout) {
             Ok(told) => Ok(Some(told)),
             Err(RecvTimeoutError::Timeout) => Ok(None),

@@ -3,7 +3,7 @@
 //! [`Client`] starts the program, connects to its socket, or uses any two streams. Every command is a method of
 //! [`Target`], which selects the session: [`Client::current`], or [`Client::at`] for another one. Methods wait for the
 //! answer; any number of threads may call them at once. Events and other unsolicited records arrive through
-//! [`Client::next_told`].
+//! [`Client::next_reported`].
 //!
 //! ```no_run
 //! use sessile_client::Client;

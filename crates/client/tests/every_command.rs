@@ -24,7 +24,7 @@ struct World {
 impl World {
     fn new(start: &Start) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let sessions = Sessions::default().caching(None).noting_operations(Some(dir.path().join("state")));
+        let sessions = Sessions::default().caching(None).recording_operations(Some(dir.path().join("state")));
         let mut options = Options::new(sessions);
         options.cwd = dir.path().to_path_buf();
         options.session_dir = Some(dir.path().join("sessions"));
@@ -239,7 +239,7 @@ fn settings_and_what_needs_an_agent() {
 /// Returns the next record of a type and skips others.
 fn told(client: &Client, kind: &str) -> Json {
     loop {
-        let told = client.next_told(Duration::from_secs(20)).unwrap().unwrap_or_else(|| panic!("no {kind} came"));
+        let told = client.next_reported(Duration::from_secs(20)).unwrap().unwrap_or_else(|| panic!("no {kind} came"));
         if text(&told, "type") == kind {
             return told;
         }
@@ -279,7 +279,7 @@ fn a_subscription_goes_on_where_it_was_left() {
             .collect();
         assert_eq!(texts.len(), 6 - n_seen);
         assert!(texts.last().unwrap().contains("while away"));
-        assert!(client.next_told(Duration::from_millis(200)).unwrap().is_none());
+        assert!(client.next_reported(Duration::from_millis(200)).unwrap().is_none());
     }
     let client = world.client();
     assert_eq!(code(client.at(&path).subscribe(None, Some("nonsense"), None)), "INVALID_ARGUMENT");
@@ -306,10 +306,10 @@ fn entries_without_an_id_are_told_once() {
         events.map(own).collect::<Vec<_>>()
     };
     assert_eq!(heard(2), [(true, false); 2]);
-    assert!(client.next_told(Duration::from_millis(400)).unwrap().is_none());
+    assert!(client.next_reported(Duration::from_millis(400)).unwrap().is_none());
     here.append_message(&user("after")).unwrap();
     assert_eq!(heard(2), [(false, true); 2]);
-    assert!(client.next_told(Duration::from_millis(400)).unwrap().is_none());
+    assert!(client.next_reported(Duration::from_millis(400)).unwrap().is_none());
 }
 
 #[test]
@@ -341,7 +341,7 @@ fn a_whole_store_is_told() {
     missed.sort();
     assert!(missed.iter().any(|event| event.contains("theirs 1")), "{missed:?}");
     assert!(missed.iter().any(|event| event.contains("ours")), "{missed:?}");
-    assert!(back.next_told(Duration::from_millis(300)).unwrap().is_none());
+    assert!(back.next_reported(Duration::from_millis(300)).unwrap().is_none());
     std::fs::remove_file(other.session_file().unwrap()).unwrap();
     assert_eq!(text(&told_of(&told(&back, "event")), "type"), "session_deleted");
     assert_eq!(code(here.subscribe(None, Some("store:x"), Some("store"))), "INVALID_ARGUMENT");
@@ -504,7 +504,7 @@ fn a_session_that_comes_back_is_not_told_again() {
     client.at(&path.to_string_lossy()).append_message(&user("two")).unwrap();
     let event = told(&client, "event");
     assert!(event.to_text().contains("two"), "{}", event.to_text());
-    assert!(client.next_told(Duration::from_millis(300)).unwrap().is_none());
+    assert!(client.next_reported(Duration::from_millis(300)).unwrap().is_none());
 }
 
 #[test]
@@ -555,7 +555,7 @@ fn a_cursor_knows_sessions_that_were_away() {
     SessionManager::open(&path, None, None).unwrap().append_message(draft::UserMessage::new("two", 1)).unwrap();
     for client in &late {
         assert!(told(client, "event").to_text().contains("two"));
-        assert!(client.next_told(Duration::from_millis(200)).unwrap().is_none());
+        assert!(client.next_reported(Duration::from_millis(200)).unwrap().is_none());
     }
     let refused = here.subscribe(Some(&["leaf_moved"]), None, Some("store"));
     assert_eq!(code(refused), "INVALID_ARGUMENT");
@@ -572,14 +572,14 @@ fn who_registers_again_is_asked_once() {
     let answering = thread::spawn(move || {
         let request = told(&guard, "hook_request");
         guard.current().hook_response(&text(&request, "requestId"), None, None).unwrap();
-        assert!(guard.next_told(Duration::from_millis(200)).unwrap().is_none());
+        assert!(guard.next_reported(Duration::from_millis(200)).unwrap().is_none());
         guard.current().hook_register(&[], None).unwrap();
         guard
     });
     assert!(!client.current().new_session(None, None).unwrap().cancelled);
     let guard = answering.join().unwrap();
     assert!(!client.current().new_session(None, None).unwrap().cancelled);
-    assert!(guard.next_told(Duration::from_millis(200)).unwrap().is_none());
+    assert!(guard.next_reported(Duration::from_millis(200)).unwrap().is_none());
 }
 
 #[test]

@@ -13,10 +13,10 @@ use crate::json::{Json, ObjectWriter, Raw};
 pub const CUSTOM_TYPE: &str = "sessile.archive";
 
 /// The longest line that can be a mark. Longer extension entries need not be read to look for marks.
-pub const MOST_LINE: u64 = 8 << 10;
+pub const MAX_LINE: u64 = 8 << 10;
 
-/// The longest entry id, in bytes, with which a mark is certain to fit in [`MOST_LINE`].
-pub const MOST_ID: usize = 512;
+/// The longest entry id, in bytes, with which a mark is certain to fit in [`MAX_LINE`].
+pub const MAX_ID: usize = 512;
 
 /// The target of a mark.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     fn data_is_read_as_it_was_written() {
-        let long = "\u{1}".repeat(MOST_ID);
+        let long = "\u{1}".repeat(MAX_ID);
         for target in [Target::Session, Target::Branch("a\u{1b}\"".into()), Target::Branch(long.as_str().into())] {
             for is_archived in [true, false] {
                 let made = Mark { is_archived, target: target.clone() };
@@ -248,7 +248,7 @@ mod tests {
                     made.to_data("s").to_text(),
                     Json::string(&long).to_text()
                 );
-                assert!(entry.len() as u64 <= MOST_LINE, "{}", entry.len());
+                assert!(entry.len() as u64 <= MAX_LINE, "{}", entry.len());
                 assert_eq!(Mark::of(Raw::parse(entry.as_bytes()).unwrap(), "s"), Some(made));
             }
         }

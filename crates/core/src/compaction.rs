@@ -36,7 +36,7 @@ pub use settings::{BadSetting, BranchSummarySettings, CompactionSettings};
 pub use summarizer::{
     DEFAULT_CONTEXT_WINDOW, Generator, Purpose, Summarizer, Summary, SummaryFailure, SummaryProgress, SummaryRequest,
 };
-pub use summary::{FinishedSummary, SummaryWishes, summarize_branch, summarize_compaction};
+pub use summary::{FinishedSummary, SummaryOptions, summarize_branch, summarize_compaction};
 pub use tokens::{
     ContextEstimate, ProjectedEstimate, context_tokens, estimate_context, estimate_projected, estimate_tokens,
     stated_tokens,

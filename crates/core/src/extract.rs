@@ -50,7 +50,7 @@ pub fn rewritten(outline: &Outline, next_kept: &NextKept, step: &Step, value: Ra
     let first_kept = (outline.kind(step.row) == Kind::Compaction)
         .then(|| value.get("firstKeptEntryId").and_then(Raw::as_text).map(EntryId::from))
         .flatten()
-        .and_then(|kept| next_kept.behind_label(outline, step.row, &kept))
+        .and_then(|kept| next_kept.after_label(outline, step.row, &kept))
         .map(|kept| kept.to_json());
     let mut edits = Vec::new();
     edits.extend(parent.as_ref().map(|parent| Edit::Set("parentId", parent.raw())));
@@ -87,7 +87,7 @@ pub fn next_kept(outline: &Outline, path: &[Row]) -> NextKept {
 
 impl NextKept {
     /// The next entry after a label; `None` if `id` is not a label before the compaction.
-    fn behind_label(&self, outline: &Outline, compaction: Row, id: &EntryId) -> Option<EntryId> {
+    fn after_label(&self, outline: &Outline, compaction: Row, id: &EntryId) -> Option<EntryId> {
         let (place, next) = self.labels.get(&outline.find(id)?)?;
         let is_before = place < self.compactions.get(&compaction)?;
         is_before.then(|| outline.id(*next)).flatten()

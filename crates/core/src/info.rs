@@ -3,7 +3,7 @@
 mod facts;
 mod line;
 
-use crate::archive::{MOST_LINE, Mark, Target};
+use crate::archive::{MAX_LINE, Mark, Target};
 use crate::date::{self, LocalZone};
 use crate::entry::js_time;
 use crate::head::{Kind, Role};
@@ -11,7 +11,7 @@ use crate::json::{JsText, Raw, Shape};
 use crate::line::Line;
 use crate::message::content_text;
 
-pub use facts::{Facts, MOST_MODELS, ModelName, RoleCounts, Tokens, usage_of};
+pub use facts::{Facts, MAX_MODELS, ModelName, RoleCounts, Tokens, usage_of};
 use line::{Object, Read};
 
 /// Stands for the first message of a session that has none.
@@ -166,7 +166,7 @@ impl InfoScan {
                 self.collected.facts.compactions += u64::from(kind == Kind::Compaction);
                 entry.usage.into_iter().for_each(|usage| self.collected.facts.add_usage(usage));
             }
-            Kind::Custom if n_bytes <= MOST_LINE => self.take_mark(entry),
+            Kind::Custom if n_bytes <= MAX_LINE => self.take_mark(entry),
             Kind::Header
             | Kind::ThinkingLevelChange
             | Kind::ModelChange

@@ -209,7 +209,7 @@ fn edit(arguments: Raw<'_>) -> Option<String> {
             diff.push_str(line.trim_end_matches(['\n', '\r']));
             diff.push('\n');
         };
-        if old.lines().count().max(new.lines().count()) > MOST_COMPARED {
+        if old.lines().count().max(new.lines().count()) > MAX_COMPARED {
             old.lines().for_each(|line| push('-', line));
             new.lines().for_each(|line| push('+', line));
         } else {
@@ -228,7 +228,7 @@ fn edit(arguments: Raw<'_>) -> Option<String> {
 }
 
 /// Longer texts are not compared line by line, because that may take quadratic time.
-const MOST_COMPARED: usize = 5000;
+const MAX_COMPARED: usize = 5000;
 
 /// The file that a call writes, and its text; `None` if the arguments do not match.
 fn written_file(arguments: Raw<'_>) -> Option<(String, String)> {

@@ -246,7 +246,7 @@ impl Outline {
     }
 
     /// The outline of the same [`body`](Self::body) after another header, given as `line`.
-    pub fn behind_header(&self, line: &[u8]) -> Option<Self> {
+    pub fn after_header(&self, line: &[u8]) -> Option<Self> {
         let body = self.body()?;
         let Parsed::Kept(head) = head::read(line) else { return None };
         let line_length = line.len() as u64 + 1;

@@ -27,7 +27,7 @@ impl Picture {
 }
 
 /// The length of base64 text that is decoded. A photograph may have long metadata before its size.
-const MOST_LOOKED_AT: usize = 128 << 10;
+const MAX_LOOKED_AT: usize = 128 << 10;
 
 /// Whether a text is base64 only, so that it can be passed to a terminal.
 pub fn is_base64(text: &str) -> bool {
@@ -39,7 +39,7 @@ fn decoded(text: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut bits = 0_u32;
     let mut n_bits = 0;
-    for digit in text.iter().take(MOST_LOOKED_AT).map_while(|byte| digit(*byte)) {
+    for digit in text.iter().take(MAX_LOOKED_AT).map_while(|byte| digit(*byte)) {
         bits = (bits << 6) | digit;
         n_bits += 6;
         if n_bits >= 8 {

@@ -46,7 +46,7 @@ impl Taken {
 const SMALL: usize = 512;
 
 /// The maximum length of an image type in its placeholder.
-const MOST_TYPE: usize = 40;
+const MAX_TYPE: usize = 40;
 
 /// The line with placeholders for the wanted types; `None` if it contains none of them.
 ///
@@ -178,7 +178,7 @@ impl Cut<'_, '_> {
 /// A text block that replaces an image.
 fn image_placeholder(image: ImageBlock<'_>) -> Json {
     let Picture { mime_type, bytes, .. } = Picture::new(image);
-    let mime_type: String = mime_type.chars().take(MOST_TYPE).collect();
+    let mime_type: String = mime_type.chars().take(MAX_TYPE).collect();
     let comma = if mime_type.is_empty() { "" } else { ", " };
     let mut block = ObjectWriter::new();
     block.string("type", "text");

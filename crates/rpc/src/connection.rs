@@ -115,7 +115,7 @@ impl Connection {
         }
         let session = self.current();
         let others_stay = self.engine.others_are_at(&session, self);
-        session.lock().host().tell_left(ShutdownReason::Quit, None, others_stay);
+        session.lock().host().notify_left(ShutdownReason::Quit, None, others_stay);
         let subscriptions = lock(&self.subscriptions).drain().map(|(_, subscription)| subscription).collect();
         subscribe::finish(subscriptions, self, patience);
         self.has_ended.store(true, Ordering::Relaxed);
@@ -236,7 +236,7 @@ impl Connection {
         self.wait_for_room_aside();
         let theirs = request.clone();
         let spawned = threads::spawn(command.name, move || {
-            let aside = Aside(&me);
+            let aside = InFlight(&me);
             me.run_command(command, &theirs);
             me.outbox.flush();
             drop(aside);
@@ -295,8 +295,8 @@ impl Connection {
 
     fn answer(&self, request: &Request, data: Option<&[u8]>) {
         // Files may contain bytes that are not UTF-8; records must not.
-        let mended = data.filter(|data| std::str::from_utf8(data).is_err()).map(String::from_utf8_lossy);
-        let data = mended.as_ref().map(|mended| mended.as_bytes()).or(data);
+        let lossy_utf8 = data.filter(|data| std::str::from_utf8(data).is_err()).map(String::from_utf8_lossy);
+        let data = lossy_utf8.as_ref().map(|lossy_utf8| lossy_utf8.as_bytes()).or(data);
         let (beginning, data, end) = request.answer(data);
         self.outbox.send(&[&beginning, data, end]);
     }
@@ -306,7 +306,7 @@ impl Connection {
     }
 
     /// Sends one of pi's events now, if it concerns the client's current session.
-    pub(crate) fn tell_if_current(&self, session: &Arc<OpenSession>, event: &Json) {
+    pub(crate) fn report_if_current(&self, session: &Arc<OpenSession>, event: &Json) {
         if Arc::ptr_eq(&lock(&self.current), session) {
             self.outbox.send(&[event.to_text().as_bytes()]);
         }
@@ -316,14 +316,14 @@ impl Connection {
     ///
     /// If the client does not read, the oldest events are dropped. A subscription never drops entries, and reports how
     /// many other events it lost.
-    pub(crate) fn tell_later(&self, session: &Arc<OpenSession>, event: &Json) {
+    pub(crate) fn report_later(&self, session: &Arc<OpenSession>, event: &Json) {
         if Arc::ptr_eq(&lock(&self.current), session) {
-            self.tell_anyway(event);
+            self.report_anyway(event);
         }
     }
 
-    /// Like [`tell_later`](Self::tell_later), whatever the client's current session is.
-    pub(crate) fn tell_anyway(&self, event: &Json) {
+    /// Like [`report_later`](Self::report_later), whatever the client's current session is.
+    pub(crate) fn report_anyway(&self, event: &Json) {
         let mut later = lock(&self.later);
         if later.events.len() >= MAX_LATER {
             later.events.pop_front();
@@ -332,14 +332,14 @@ impl Connection {
         if !std::mem::replace(&mut later.has_teller, true)
             && let Some(me) = self.shared()
         {
-            let spawned = threads::spawn("teller", move || me.tell_what_waits());
+            let spawned = threads::spawn("teller", move || me.report_waiting());
             later.has_teller = spawned.is_ok();
         }
         drop(later);
         self.later_changed.notify_all();
     }
 
-    fn tell_what_waits(&self) {
+    fn report_waiting(&self) {
         loop {
             let mut later = lock(&self.later);
             while later.events.is_empty() && !self.has_ended() {
@@ -361,9 +361,9 @@ pub(crate) fn unserved(failure: &Failure) -> Json {
 }
 
 /// A command on its own thread, counted until it is done, even if it panics.
-struct Aside<'c>(&'c Connection);
+struct InFlight<'c>(&'c Connection);
 
-impl Drop for Aside<'_> {
+impl Drop for InFlight<'_> {
     fn drop(&mut self) {
         *lock(&self.0.n_aside) -= 1;
         self.0.aside_ended.notify_all();

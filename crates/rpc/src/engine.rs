@@ -23,7 +23,7 @@ use crate::session::OpenSession;
 const MAX_KEPT: usize = 16;
 
 /// How long to wait for a client at shutdown.
-const FAREWELL: Duration = Duration::from_millis(500);
+const SHUTDOWN_GRACE: Duration = Duration::from_millis(500);
 
 /// A summarizer that several threads may use.
 pub type AnySummarizer = Arc<dyn Summarizer + Send + Sync>;
@@ -116,7 +116,7 @@ pub struct Engine {
     open: Mutex<Opened>,
     clients: Mutex<Vec<Weak<Connection>>>,
     next_number: AtomicU64,
-    is_noting: AtomicBool,
+    is_recording: AtomicBool,
     /// Events of sessions that are not open here.
     pub(crate) elsewhere: Mutex<Happened>,
     /// The sessions that were restored from the trash through this server.
@@ -144,7 +144,7 @@ impl Engine {
     /// Opens the first session.
     pub fn start(mut options: Options, start: &Start, name: Option<&str>) -> Result<Arc<Self>, Failure> {
         // pi continues at the last entry of a file, whatever leaf was current before.
-        options.sessions = options.sessions.forgetting_leaves().noting_new_files_as(OperationKind::Fork);
+        options.sessions = options.sessions.forgetting_leaves().recording_new_files_as(OperationKind::Fork);
         let sessions = &options.sessions;
         let (cwd, dir) = (&options.cwd, options.session_dir.as_deref());
         let with_id = |id: Option<String>| NewSession { id, parent_session: None };
@@ -169,7 +169,7 @@ impl Engine {
             open: Mutex::default(),
             clients: Mutex::default(),
             next_number: AtomicU64::new(1),
-            is_noting: AtomicBool::new(false),
+            is_recording: AtomicBool::new(false),
             elsewhere: Mutex::default(),
             restored: Mutex::default(),
             first: Arc::clone(&first),
@@ -186,7 +186,7 @@ impl Engine {
                 .string("event", failure.event.name())
                 .string("error", &failure.error);
             let event = event.finish();
-            told.upgrade().iter().flat_map(|engine| engine.clients()).for_each(|client| client.tell_anyway(&event));
+            told.upgrade().iter().flat_map(|engine| engine.clients()).for_each(|client| client.report_anyway(&event));
         });
         Ok(engine)
     }
@@ -207,7 +207,7 @@ impl Engine {
     /// Stops work in progress, and notifies clients that the program ends.
     pub fn stop(&self) {
         self.sessions().iter().for_each(|session| session.stop());
-        self.clients().iter().for_each(|client| client.leave(Some(FAREWELL)));
+        self.clients().iter().for_each(|client| client.leave(Some(SHUTDOWN_GRACE)));
     }
 
     /// Whether a client other than this one has a session as its current one.
@@ -227,8 +227,8 @@ impl Engine {
     }
 
     /// Starts recording events for subscriptions. Does nothing if it has already started.
-    pub(crate) fn note_what_happens(self: &Arc<Self>) {
-        if self.is_noting.swap(true, Ordering::Relaxed) {
+    pub(crate) fn start_recording(self: &Arc<Self>) {
+        if self.is_recording.swap(true, Ordering::Relaxed) {
             return;
         }
         let engine = Arc::downgrade(self);
@@ -337,10 +337,10 @@ impl Engine {
     /// Sends one of pi's events to all clients whose current session it concerns; to the asking client before its
     /// answer.
     pub(crate) fn tell(&self, session: &Arc<OpenSession>, event: &Json, asker: &Connection) {
-        asker.tell_if_current(session, event);
+        asker.report_if_current(session, event);
         for client in self.clients() {
             if !std::ptr::eq(Arc::as_ptr(&client), asker) {
-                client.tell_later(session, event);
+                client.report_later(session, event);
             }
         }
     }

@@ -23,7 +23,7 @@ use tempfile::TempDir;
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn options(dir: &TempDir, sessions: Sessions) -> Options {
-    let mut options = Options::new(sessions.caching(None).noting_operations(None));
+    let mut options = Options::new(sessions.caching(None).recording_operations(None));
     options.cwd = dir.path().to_path_buf();
     options.session_dir = Some(dir.path().join("sessions"));
     options

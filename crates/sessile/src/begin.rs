@@ -26,7 +26,7 @@ pub struct Begin {
 
 /// A started session.
 #[derive(Debug)]
-pub struct Begun {
+pub struct StartedSession {
     /// The session.
     pub session: SessionManager,
     /// Whether it is new.
@@ -38,7 +38,7 @@ impl Sessions {
     ///
     /// pi creates the file only with the first message. Callers of this method
     /// need a session that they can refer to.
-    pub fn begin(&self, choice: &Begin) -> Result<Begun, SessionError> {
+    pub fn begin(&self, choice: &Begin) -> Result<StartedSession, SessionError> {
         let name = choice.name.as_deref().map(one_line);
         if name.as_ref().is_some_and(String::is_empty) {
             return Err(SessionError::BlankName);
@@ -73,6 +73,6 @@ impl Sessions {
         if is_new && !choice.in_memory && !choice.dry_run {
             session.persist_now()?;
         }
-        Ok(Begun { session, is_new })
+        Ok(StartedSession { session, is_new })
     }
 }

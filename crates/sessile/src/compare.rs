@@ -75,10 +75,10 @@ pub struct Comparison {
 }
 
 /// The maximum number of pairs of entries to read in order to find changed ones.
-const MOST_PAIRED: usize = 2_000;
+const MAX_PAIRED: usize = 2_000;
 
 /// The maximum length of an entry to read for that.
-const MOST_PAIRED_LENGTH: u64 = 1 << 20;
+const MAX_PAIRED_LENGTH: u64 = 1 << 20;
 
 /// How many entries ahead to look for a counterpart.
 const NEAR: usize = 64;
@@ -249,7 +249,7 @@ impl Aligned<'_> {
                 self.pieces.push(Piece::Changed { left: self.ours[place].row, right: self.theirs[partner].row });
                 (from, to) = (place + 1, partner + 1);
             }
-            if self.n_paired >= MOST_PAIRED {
+            if self.n_paired >= MAX_PAIRED {
                 break;
             }
         }
@@ -261,7 +261,7 @@ impl Aligned<'_> {
     fn is_made_of(&mut self, place: usize, partner: usize) -> Result<bool, SessionError> {
         self.n_paired += 1;
         let (one, other) = (self.ours[place].row, self.theirs[partner].row);
-        let is_long = |session: &SessionManager, row| session.outline().span(row).len > MOST_PAIRED_LENGTH;
+        let is_long = |session: &SessionManager, row| session.outline().span(row).len > MAX_PAIRED_LENGTH;
         if is_long(self.left.session, one) || is_long(self.right.session, other) {
             return Ok(false);
         }

@@ -9,7 +9,7 @@ use sessile_core::EntryId;
 use sessile_core::cancel::Cancel;
 use sessile_core::compaction::{Summarizer, SummaryProgress};
 
-use crate::begin::{Begin, Begun};
+use crate::begin::{Begin, StartedSession};
 use crate::error::SessionError;
 use crate::event::{Handlers, Outcome, SessionEvent, ShutdownReason, StartReason, Verdict};
 use crate::manager::{CompactOptions, Compacted, NavigateOptions, Navigated, SessionManager, Sessions, one_line};
@@ -72,7 +72,7 @@ impl SessionHost {
             return Err(SessionError::BlankName);
         }
         // Report the session before its name.
-        let Begun { session, is_new } = sessions.begin(&Begin { name: None, ..choice.clone() })?;
+        let StartedSession { session, is_new } = sessions.begin(&Begin { name: None, ..choice.clone() })?;
         let mut host = Self::new(sessions, session);
         let reason = match (&choice.fork, is_new) {
             (_, false) => StartReason::Resume,

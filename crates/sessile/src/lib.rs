@@ -110,7 +110,7 @@ mod verify;
 mod watch;
 mod world;
 
-pub use begin::{Begin, Begun};
+pub use begin::{Begin, StartedSession};
 pub use caches::{CacheStatus, Rebuilding};
 pub use clean::{Cleaned, Cleaning, KEPT_MS, LeftOver, Stays, TEMPORARY_MS};
 pub use details::SessionDetails;

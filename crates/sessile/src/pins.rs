@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use sessile_core::json::{Json, ObjectWriter, Raw};
-use sessile_store::{MOST_NOTES, create_directory, read_whole, swap_in};
+use sessile_store::{MAX_NOTES, create_directory, read_whole, swap_in};
 
 use crate::error::SessionError;
 use crate::manager::Sessions;
@@ -16,7 +16,7 @@ impl Sessions {
     /// The ids of the pinned sessions. An unreadable file counts as no pins.
     pub fn pins(&self) -> HashSet<String> {
         let Some(path) = self.pins_path() else { return HashSet::new() };
-        let text = read_whole(self.world.os(), &path, MOST_NOTES).unwrap_or_default();
+        let text = read_whole(self.world.os(), &path, MAX_NOTES).unwrap_or_default();
         let Ok(note) = Raw::parse(&text) else { return HashSet::new() };
         note.get("pinned").into_iter().flat_map(Raw::items).filter_map(Raw::as_string).collect()
     }

@@ -12,7 +12,7 @@ use crate::list::SessionCandidate;
 pub use session::is_path;
 
 /// The maximum number of candidates in an error.
-const MOST_CANDIDATES: usize = 20;
+const MAX_CANDIDATES: usize = 20;
 
 /// Why a reference to a session or an entry cannot be resolved.
 #[derive(Debug, thiserror::Error)]
@@ -137,7 +137,7 @@ fn only<T>(
     match found.len() {
         0 | 1 => Ok(found.pop()),
         total => {
-            found.truncate(MOST_CANDIDATES);
+            found.truncate(MAX_CANDIDATES);
             Err(ambiguous(found, total))
         }
     }

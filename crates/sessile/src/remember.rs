@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use sessile_core::EntryId;
 use sessile_core::json::{Edit, Json, ObjectWriter, Raw};
 use sessile_core::location::fingerprint;
-use sessile_store::{MOST_NOTES, create_directory, read_head, read_whole, swap_in};
+use sessile_store::{MAX_NOTES, create_directory, read_head, read_whole, swap_in};
 
 use crate::error::SessionError;
 use crate::session::Session;
@@ -55,7 +55,7 @@ pub(crate) fn forget(world: &World, session: &Session) {
 pub(crate) fn follow(world: &World, from: &Path, to: &Path) {
     let notes = note_path(world, Some(from)).zip(note_path(world, Some(to)));
     let Some(((old, _), (new, path))) = notes else { return };
-    let Ok(text) = read_whole(world.os(), &old, MOST_NOTES) else { return };
+    let Ok(text) = read_whole(world.os(), &old, MAX_NOTES) else { return };
     let Ok(text) = Raw::parse(&text) else { return };
     let path = Json::string(&path.to_string_lossy());
     let mut line = text.edited(&[Edit::Set("path", path.raw())]).into_bytes();

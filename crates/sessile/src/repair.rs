@@ -147,10 +147,10 @@ impl Sessions {
         }
         if examined.is_repairable() {
             let path = repair.path.clone();
-            let changes = mend(&self.world, &path, &stored, &examined, MOST_PASSES, &mut |mended, result| {
+            let changes = mend(&self.world, &path, &stored, &examined, MAX_PASSES, &mut |lossy_utf8, result| {
                 // Replace the file only after the permissions are set, so that the kept original is private too.
                 if !options.dry_run {
-                    repair.original = Some(swap(&self.world, &path, &log, &stored, mended)?);
+                    repair.original = Some(swap(&self.world, &path, &log, &stored, lossy_utf8)?);
                 }
                 repair.left.extend(result.findings);
                 Ok(())
@@ -336,7 +336,7 @@ fn told(examined: &Examined) -> Vec<Change> {
 }
 
 /// The maximum number of passes. What one pass uncovers may need another one.
-const MOST_PASSES: usize = 8;
+const MAX_PASSES: usize = 8;
 
 /// Repairs a text until there is nothing left to repair, and passes on the result. Returns the changes.
 fn mend(
@@ -348,14 +348,14 @@ fn mend(
     finish: &mut dyn FnMut(&dyn Text, Examined) -> Result<(), SessionError>,
 ) -> Result<Vec<Change>, SessionError> {
     let headed = Spliced::new(text, examined.heading_splices());
-    let mended = Spliced::new(&headed, &examined.splices);
-    let result = check(world, path, (&headed, examined), &mended)?;
+    let lossy_utf8 = Spliced::new(&headed, &examined.splices);
+    let result = check(world, path, (&headed, examined), &lossy_utf8)?;
     let mut changes = told(examined);
     if !result.is_repairable() {
-        finish(&mended, result)?;
+        finish(&lossy_utf8, result)?;
     } else if n_passes > 1 {
-        for later in mend(world, path, &mended, &result, n_passes - 1, finish)? {
-            let offset = headed.offset_below(mended.offset_below(later.offset));
+        for later in mend(world, path, &lossy_utf8, &result, n_passes - 1, finish)? {
+            let offset = headed.offset_below(lossy_utf8.offset_below(later.offset));
             changes.push(Change { line: line_at(text, offset)?, offset, ..later });
         }
     } else {

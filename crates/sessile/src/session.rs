@@ -16,7 +16,7 @@ use memchr::memmem::Finder;
 pub(crate) use self::append::entry_ids;
 use self::outlined::{Outlined, outline_of, scan};
 use sessile_core::EntryId;
-use sessile_core::archive::{Archive, CUSTOM_TYPE, MOST_LINE};
+use sessile_core::archive::{Archive, CUSTOM_TYPE, MAX_LINE};
 use sessile_core::context::ReadContext;
 use sessile_core::head::Kind;
 use sessile_core::header::Header;
@@ -340,7 +340,7 @@ impl Session {
         }
         let (mut archive, mut rows, id) = (Archive::default(), self.reading(), self.header.id());
         let may_be_mark =
-            |row: &Row| self.outline.kind(*row) == Kind::Custom && self.outline.span(*row).len <= MOST_LINE;
+            |row: &Row| self.outline.kind(*row) == Kind::Custom && self.outline.span(*row).len <= MAX_LINE;
         let name = Finder::new(CUSTOM_TYPE);
         for row in self.outline.entries().filter(may_be_mark) {
             if rows.has(row, &name)? {

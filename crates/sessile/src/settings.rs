@@ -363,7 +363,7 @@ fn line_of(text: &str, at: usize) -> usize {
 
 /// The content of a small file; `None` if it does not exist.
 fn read_if_there(os: &dyn Os, path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
-    match sessile_store::read_whole(os, path, sessile_store::MOST_SETTINGS) {
+    match sessile_store::read_whole(os, path, sessile_store::MAX_SETTINGS) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.io_error().is_some_and(is_absent) => Ok(None),
         Err(error) => Err(error),

@@ -28,7 +28,7 @@ const RUNTIMES: [&str; 4] = ["node", "nodejs", "bun", "deno"];
 const TITLES: [&str; 2] = ["pi", "pi-rpc"];
 
 /// The maximum length of a program's name that is shown.
-const MOST_NAME: usize = 40;
+const MAX_NAME: usize = 40;
 
 /// A program that uses a session, or seems to.
 ///
@@ -299,7 +299,7 @@ fn names(os: &dyn Os, process: &Process, session: &Used<'_>) -> bool {
 /// A name chosen by another program, without characters that act on a terminal or are invisible.
 fn harmless(name: &str) -> String {
     let is_plain = |char: &char| char.is_alphanumeric() || char.is_ascii_graphic() || *char == ' ';
-    let name: String = name.chars().filter(is_plain).take(MOST_NAME).collect();
+    let name: String = name.chars().filter(is_plain).take(MAX_NAME).collect();
     if name.trim().is_empty() { "an unnamed program".to_owned() } else { name }
 }
 

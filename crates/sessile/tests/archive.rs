@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sessile::archive::{CUSTOM_TYPE, MOST_ID};
+use sessile::archive::{CUSTOM_TYPE, MAX_ID};
 use sessile::json::Json;
 use sessile::os::{Mode, Os};
 use sessile::text::query::Query;
@@ -61,7 +61,7 @@ fn sessions(os: &SimOs, seed: u64) -> Sessions {
     let environment = Replay::new(NOW, seed);
     environment.set_home("/home/u");
     environment.set_current_dir("/proj");
-    Sessions::new(environment).on(Arc::new(os.clone())).caching(None).noting_operations(Some("/home/u/state".into()))
+    Sessions::new(environment).on(Arc::new(os.clone())).caching(None).recording_operations(Some("/home/u/state".into()))
 }
 
 fn archived(sessions: &Sessions) -> Vec<String> {
@@ -186,7 +186,7 @@ fn several_sessions_are_archived_as_one_operation() {
 #[test]
 fn a_mark_does_not_keep_what_was_made_from_being_undone() {
     let os = machine();
-    let sessions = sessions(&os, 13).noting_new_files_as(OperationKind::New);
+    let sessions = sessions(&os, 13).recording_new_files_as(OperationKind::New);
     let made = sessions.begin(&sessile::Begin::default()).unwrap().session.session_file().unwrap().to_path_buf();
     assert!(os.read_file(&made).is_some());
     sessions.archive(&made, None, true, false).unwrap();
@@ -241,7 +241,7 @@ fn searches_leave_archived_sessions_out() {
 #[test]
 fn ids_that_do_not_fit_are_refused() {
     let os = machine();
-    let long = "x".repeat(MOST_ID + 1);
+    let long = "x".repeat(MAX_ID + 1);
     let text = content("s3") + &message(&long, "\"a\"", "far") + "\n" + &message("d", "\"a\"", "end") + "\n";
     write(&os, &place("s3"), &text);
     let sessions = sessions(&os, 5);

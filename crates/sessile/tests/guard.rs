@@ -239,7 +239,7 @@ fn looking_at_a_session_puts_nothing_back() {
     case.ours = None;
     case.rewrite();
     let before = case.os.snapshot();
-    let looking = sessions(&case.os.process(2), 2).noting_operations(None);
+    let looking = sessions(&case.os.process(2), 2).recording_operations(None);
     let mut open = looking.open(&case.path, None, None).unwrap();
     let events = listen(&mut open);
     open.refresh().unwrap();

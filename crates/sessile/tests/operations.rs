@@ -49,7 +49,7 @@ fn sessions(os: &SimOs, seed: u64) -> Sessions {
     let environment = Replay::new(NOW, seed);
     environment.set_home("/home/u");
     environment.set_current_dir("/proj");
-    Sessions::new(environment).on(Arc::new(os.clone())).caching(None).noting_operations(Some("/home/u/state".into()))
+    Sessions::new(environment).on(Arc::new(os.clone())).caching(None).recording_operations(Some("/home/u/state".into()))
 }
 
 /// The files in a directory with the session's name, or with that name and a number.

@@ -47,7 +47,7 @@ fn sessions(os: &SimOs, seed: u64) -> Sessions {
     let environment = Replay::new(NOW, seed);
     environment.set_home("/home/u");
     environment.set_current_dir("/proj");
-    Sessions::new(environment).on(Arc::new(os.clone())).caching(None).noting_operations(Some("/home/u/state".into()))
+    Sessions::new(environment).on(Arc::new(os.clone())).caching(None).recording_operations(Some("/home/u/state".into()))
 }
 
 /// Every place of the session: files with its name, in any directory.
@@ -348,10 +348,10 @@ fn a_new_session_is_not_taken_away_before_it_is_open() {
                 let new: Vec<PathBuf> = listed.into_iter().map(|it| it.path).filter(|path| *path != place()).collect();
                 *there.lock().unwrap() = Some(new.len());
                 if !new.is_empty() {
-                    drop(theirs.despite_users().delete(&new, Deletion::ToTrash, false));
+                    drop(theirs.ignoring_users().delete(&new, Deletion::ToTrash, false));
                 }
             });
-            act(&sessions(&os, 2).noting_new_files_as(kind))
+            act(&sessions(&os, 2).recording_new_files_as(kind))
                 .unwrap_or_else(|error| panic!("{name}, call {n}: {error}"));
             let Some(n_new) = theirs.lock().unwrap().take() else { break };
             n_taken += n_new;
@@ -422,21 +422,21 @@ fn a_session_that_goes_elsewhere_does_not_end_a_pruning() {
 #[test]
 fn an_undo_goes_on_if_a_session_is_back_already() {
     let other = place().with_file_name("2025-01-01T00-00-00-000Z_s2.jsonl");
-    let (mut n_restored, mut n_told) = (0, 0);
+    let (mut n_restored, mut n_reported) = (0, 0);
     for n in 1.. {
         for deletes_both in [true, false] {
             let os = machine();
             let text = String::from_utf8(os.read_file(place()).unwrap()).unwrap();
             os.foreign_append(&other, text.replace("\"s1\"", "\"s2\""));
             let deleted = if deletes_both { vec![place(), other.clone()] } else { vec![place()] };
-            sessions(&os, 1).despite_users().delete(&deleted, Deletion::ToTrash, false).unwrap();
+            sessions(&os, 1).ignoring_users().delete(&deleted, Deletion::ToTrash, false).unwrap();
             let rival = os.process(2000);
             let theirs = Arc::new(Mutex::new(None));
             let there = Arc::clone(&theirs);
             os.interleave(n, move |_| *there.lock().unwrap() = Some(sessions(&rival, 3).restore("s1", false)));
             let undone = sessions(&os, 2).undo(None, false);
             let Some(theirs) = theirs.lock().unwrap().take() else {
-                assert!(n_restored > 3 && n_told > 0, "{n_restored} {n_told}");
+                assert!(n_restored > 3 && n_reported > 0, "{n_restored} {n_reported}");
                 return;
             };
             if theirs.is_err() || places(&os) != [place()] {
@@ -449,7 +449,7 @@ fn an_undo_goes_on_if_a_session_is_back_already() {
                 }
                 // Nothing was left to undo, or the restoration was the last operation.
                 Ok(undone) => assert_eq!(undone.steps, [], "call {n}"),
-                Err(SessionError::ChangedSince { .. }) if !deletes_both => n_told += 1,
+                Err(SessionError::ChangedSince { .. }) if !deletes_both => n_reported += 1,
                 Err(error) => panic!("call {n}: {error}"),
             }
         }
@@ -517,7 +517,7 @@ fn a_writer_follows_a_session_that_was_moved_and_brought_back() {
         let os = machine();
         let mut writer = sessions(&os.process(2000), 1).open_existing(place()).unwrap();
         let mut acknowledged = vec![writer.append_message(UserMessage::new("first", NOW)).unwrap().to_string()];
-        let ours = sessions(&os, 2).despite_users();
+        let ours = sessions(&os, 2).ignoring_users();
         take_away(&ours).unwrap();
         let refused = writer.append_message(UserMessage::new("lost", NOW)).unwrap_err();
         assert!(matches!(&refused, SessionError::Store(StoreError::Gone { .. })), "{before}: {refused}");

@@ -383,8 +383,8 @@ fn headers_and_versions() {
     assert_eq!(check(old.clone(), "older-version fused"), old);
     let second = format!("{}\n{a}\ntorn{b}\n", HEADER.replace(":3,", ":2,"));
     let lost = mark("lost", "a", "missing-parent", None);
-    let mended = second.replace("torn{", &format!("torn\n{lost}\n{{"));
-    assert_eq!(check(second, "older-version fused"), mended);
+    let lossy_utf8 = second.replace("torn{", &format!("torn\n{lost}\n{{"));
+    assert_eq!(check(second, "older-version fused"), lossy_utf8);
     assert_eq!(check(format!("\u{feff}{HEADER}\n{a}\n"), "byte-order-mark"), format!("{HEADER}\n{a}\n"));
     // A header that can be restored, and one that cannot.
     assert_eq!(check(format!("\0\0{HEADER}\n{a}\n"), "nul-bytes no-header"), format!("\0\0\n{HEADER}\n{a}\n"));
@@ -489,9 +489,9 @@ fn links_are_refused_before_anything_else_is_done() {
         std::os::unix::fs::symlink(&path, &link).unwrap();
         for (dry_run, permissions) in [(true, false), (true, true), (false, false), (false, true)] {
             let refused = place.sessions.repair(&link, RepairOptions { dry_run, permissions });
-            let is_told =
+            let is_reported =
                 matches!(&refused, Err(SessionError::Store(StoreError::NotRegular { path })) if *path == link);
-            assert!(is_told, "{dry_run} {permissions}: {refused:?}");
+            assert!(is_reported, "{dry_run} {permissions}: {refused:?}");
             assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o644);
         }
         assert_eq!(place.names(), ["f.jsonl", "link.jsonl"]);

@@ -180,7 +180,7 @@ fn an_interruption_at_any_call_does_no_harm() {
             let next = os.process(2000);
             assert_eq!(answers(&next), expected, "call {call}, {tear:?}");
             assert_eq!(update(&next).unwrap(), Updated::Done, "call {call}, {tear:?}");
-            assert_eq!(answers(&next), expected, "mended, call {call}, {tear:?}");
+            assert_eq!(answers(&next), expected, "lossy_utf8, call {call}, {tear:?}");
             assert_eq!(next.read_file("/store/0.jsonl"), before);
         }
         let os = fresh.fork();

@@ -51,7 +51,7 @@ fn sessions(os: &SimOs, seed: u64) -> Sessions {
     let environment = Replay::new(NOW, seed);
     environment.set_home("/home/u");
     environment.set_current_dir("/proj");
-    Sessions::new(environment).on(Arc::new(os.clone())).caching(None).noting_operations(Some("/home/u/state".into()))
+    Sessions::new(environment).on(Arc::new(os.clone())).caching(None).recording_operations(Some("/home/u/state".into()))
 }
 
 fn slim(os: &SimOs, seed: u64, trash_original: bool) -> Result<Slimmed, SessionError> {

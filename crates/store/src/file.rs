@@ -75,7 +75,7 @@ pub struct FileLog {
     guarding: Guarding,
     space: Space,
     /// Whether the final newline may be missing on disk although it can be read.
-    distrusts_end: bool,
+    must_reseal: bool,
     notices: Arc<Mutex<Vec<Notice>>>,
     sentinel: Option<Sentinel>,
     flusher: Option<Flusher>,
@@ -146,7 +146,7 @@ impl FileLog {
             guard: None,
             guarding: Guarding::default(),
             space: Space::default(),
-            distrusts_end: false,
+            must_reseal: false,
             notices: Arc::default(),
             sentinel: None,
             flusher: None,
@@ -209,13 +209,13 @@ impl FileLog {
             // A process that swaps the session's file swaps its guard as well.
             self.check_path()?;
         }
-        let is_sealed = (self.ends_line(length)? && !self.distrusts_end) || planted::has(Bug::NoSeal);
+        let is_sealed = (self.ends_line(length)? && !self.must_reseal) || planted::has(Bug::NoSeal);
         if !is_sealed && planted::has(Bug::CutTornLine) {
             cut_torn_line(self.file.as_ref(), length);
         }
         self.space.make_sure(boot_ms, self.file.as_ref(), length, lines.len() as u64 + 1, &self.path)?;
         let appended = append_lines(self.file.as_ref(), &self.path, lines, Seen { length: Some(length), is_sealed })?;
-        self.distrusts_end = false;
+        self.must_reseal = false;
         if self.turn.current == Some(Turn::Unlocked) {
             // The lock holder may have swapped the file meanwhile; then our lines went to the old one.
             self.check_path()?;
@@ -256,7 +256,7 @@ impl FileLog {
                     self.known_path.set(None);
                 }
                 let refusal = lock.refusal().map(|error| sessile_core::cause::chain(error));
-                if let Some(reason) = refusal.filter(|_| !std::mem::replace(&mut self.guarding.has_told, true)) {
+                if let Some(reason) = refusal.filter(|_| !std::mem::replace(&mut self.guarding.has_reported, true)) {
                     self.notify(Notice::Unguarded { reason });
                 }
                 Ok(Turn::Ours)
@@ -436,8 +436,8 @@ impl Log for FileLog {
         recovered
     }
 
-    fn distrust_end(&mut self) {
-        self.distrusts_end = true;
+    fn reseal_end(&mut self) {
+        self.must_reseal = true;
     }
 
     fn take_notices(&mut self) -> Vec<Notice> {

@@ -56,7 +56,7 @@ pub use options::{Busy, Durability, Durable, WriteOptions};
 pub use permissions::{Permissions, make_private, permissions};
 pub use place::{Files, Memory, Place};
 pub use publish::{
-    MOST_NOTES, MOST_SETTINGS, Prepared, create_copy, create_directory, create_file, prepare_copy, prepare_file,
+    MAX_NOTES, MAX_SETTINGS, Prepared, create_copy, create_directory, create_file, prepare_copy, prepare_file,
     read_whole, replace_file, swap_in,
 };
 pub use recovery::{MissingLines, missing_lines};

@@ -238,7 +238,7 @@ pub trait Log: Send {
     /// Ends the last line once more before the next append, even if it looks ended.
     ///
     /// After a failed sync, that newline may be missing on disk although it can be read.
-    fn distrust_end(&mut self) {}
+    fn reseal_end(&mut self) {}
 
     /// Returns the notices since the last call.
     fn take_notices(&mut self) -> Vec<Notice> {

@@ -295,10 +295,10 @@ impl Write for Appending<'_> {
 }
 
 /// Upper bound for the size of a settings file, in bytes.
-pub const MOST_SETTINGS: u64 = 16 << 20;
+pub const MAX_SETTINGS: u64 = 16 << 20;
 
 /// Upper bound for the size of a notes file, in bytes: pins, the last list, remembered leaves.
-pub const MOST_NOTES: u64 = 64 << 20;
+pub const MAX_NOTES: u64 = 64 << 20;
 
 /// Reads a small file completely. For notes, settings and caches, never for sessions.
 ///

@@ -96,13 +96,13 @@ pub struct Tail {
     cap: usize,
     /// None while there is no file.
     file: Option<Followed>,
-    is_told_gone: bool,
+    is_reported_gone: bool,
 }
 
 impl Tail {
     /// Begins to follow a path. A missing file is not an error, but something other than a regular file is.
     pub fn open(os: Arc<dyn Os>, path: impl Into<PathBuf>, from: TailStart) -> Result<Self, StoreError> {
-        let mut tail = Self { os, path: path.into(), cap: LINE_CAP, file: None, is_told_gone: false };
+        let mut tail = Self { os, path: path.into(), cap: LINE_CAP, file: None, is_reported_gone: false };
         tail.file = tail.open_file()?;
         if let Some(file) = &mut tail.file {
             file.begin(from).map_err(StoreError::io("read", &tail.path))?;
@@ -132,7 +132,7 @@ impl Tail {
     pub fn poll(&mut self, on: &mut dyn FnMut(TailEvent<'_>)) -> Result<Polled, StoreError> {
         let Some(stat) = self.look()? else {
             self.file = None;
-            return Ok(self.tell_gone(on));
+            return Ok(self.report_gone(on));
         };
         if self.file.as_ref().is_none_or(|file| file.identity != stat.identity) {
             return self.restart_with_another(on);
@@ -150,8 +150,8 @@ impl Tail {
         }
     }
 
-    fn tell_gone(&mut self, on: &mut dyn FnMut(TailEvent<'_>)) -> Polled {
-        if !std::mem::replace(&mut self.is_told_gone, true) {
+    fn report_gone(&mut self, on: &mut dyn FnMut(TailEvent<'_>)) -> Polled {
+        if !std::mem::replace(&mut self.is_reported_gone, true) {
             on(TailEvent::Gone);
         }
         Polled::CaughtUp
@@ -161,9 +161,9 @@ impl Tail {
         self.file = None;
         self.file = self.open_file()?;
         if self.file.is_none() {
-            return Ok(self.tell_gone(on));
+            return Ok(self.report_gone(on));
         }
-        self.is_told_gone = false;
+        self.is_reported_gone = false;
         on(TailEvent::Restarted { reason: Restart::Replaced });
         Ok(Polled::More)
     }

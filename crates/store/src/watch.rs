@@ -85,8 +85,8 @@ impl Watch {
         let now = Instant::now();
         let due = self.due.min(now + self.interval());
         let until_due = due.saturating_duration_since(now);
-        let is_told = self.news.recv_timeout(timeout.min(until_due)).is_ok();
-        if !is_told && timeout < until_due {
+        let is_reported = self.news.recv_timeout(timeout.min(until_due)).is_ok();
+        if !is_reported && timeout < until_due {
             return Woken::Timeout;
         }
         self.due = Instant::now() + self.interval();

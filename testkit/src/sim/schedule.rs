@@ -6,7 +6,7 @@ use super::Gate;
 use crate::SplitMix;
 
 /// More calls and waits than any history needs: beyond this, some process waits for ever.
-const MOST_CALLS: u64 = 200_000;
+const MAX_CALLS: u64 = 200_000;
 
 /// Lets one of several threads run at a time. The same seed gives the same order.
 pub struct Schedule {
@@ -57,7 +57,7 @@ impl Schedule {
             return;
         }
         state.n_calls += 1;
-        assert!(state.n_calls < MOST_CALLS, "stuck: somebody waits for ever");
+        assert!(state.n_calls < MAX_CALLS, "stuck: somebody waits for ever");
         let stride = state.stride;
         if has_waited || state.random.below(stride) == 0 {
             self.hand_on(&mut state, has_waited);

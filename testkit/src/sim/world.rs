@@ -15,7 +15,7 @@ const ROOT: u64 = 1;
 /// The owner of handles without a process.
 const NOBODY: u64 = 0;
 /// The maximum number of links in a path, as on Linux.
-const MOST_LINKS: usize = 40;
+const MAX_LINKS: usize = 40;
 const START_MS: i64 = 1_700_000_000_000;
 /// The boot clock when the first process starts.
 const BOOT_TAKES_MS: i64 = 9000;
@@ -647,7 +647,7 @@ impl World {
             match found.map(|inode| (inode, &self.inode(inode).kind)) {
                 Some((_, Kind::Link(target))) if follow || !is_last => {
                     n_links += 1;
-                    if n_links > MOST_LINKS {
+                    if n_links > MAX_LINKS {
                         return Err(Errno::LOOP);
                     }
                     for step in target.components().rev() {

@@ -239,8 +239,8 @@ fn directory_gone(bench: &Bench, report: &mut Report) -> Result<(), Skipped> {
     let mut session = SessionManager::open(&path, None, None).unwrap();
     fs::remove_dir_all(&directory).unwrap();
     let appended = session.append_message(message(100));
-    let is_told = matches!(&appended, Err(SessionError::Store(error)) if error.is_not_found());
-    report.check(is_told, format!("a session without its directory: {appended:?}"));
+    let is_reported = matches!(&appended, Err(SessionError::Store(error)) if error.is_not_found());
+    report.check(is_reported, format!("a session without its directory: {appended:?}"));
     report.check(!directory.exists(), "a directory that somebody removed was made again");
     Ok(())
 }

@@ -62,7 +62,7 @@ fn work(scene: &mut Scene) -> Result<(), String> {
     scene.append(&mut manager).map_err(told("the next one appending"))?;
     drop(manager);
     scene.check_files().map_err(|failure| format!("gone on with after a rewrite: {failure}"))?;
-    let sessions = scene.sessions().noting_operations(Some("/d/state".into()));
+    let sessions = scene.sessions().recording_operations(Some("/d/state".into()));
     sessions.rename(path, Some("named"), false).map_err(told("naming"))?;
     sessions.undo(None, false).map_err(told("undoing"))?;
     sessions.delete(&[path.to_path_buf()], Deletion::ToTrash, false).map_err(told("deleting"))?;

@@ -11,7 +11,7 @@ use crate::SplitMix;
 use crate::sim::Tear;
 
 /// How old the state may be that another program writes back. The guard is designed for this.
-const MOST_STALE_MS: i64 = 4000;
+const MAX_STALE_MS: i64 = 4000;
 const N_PROCESSES: usize = 2;
 
 /// A step of any process.
@@ -207,7 +207,7 @@ impl Machine {
     fn intrude(&mut self, step: Step) {
         let os = &self.scene.os;
         let now_ms = sessile::os::Os::now_ms(os);
-        let read = self.read.clone().filter(|(_, read_ms)| now_ms - read_ms < MOST_STALE_MS).map(|(bytes, _)| bytes);
+        let read = self.read.clone().filter(|(_, read_ms)| now_ms - read_ms < MAX_STALE_MS).map(|(bytes, _)| bytes);
         match (step, read) {
             (Step::ForeignAppend, _) => {
                 self.n_foreign += 1;

@@ -92,8 +92,8 @@ fn attempt(making: &Making, n: u64) -> Result<bool, String> {
     environment.set_home("/home/u");
     environment.set_current_dir("/proj");
     let state = Some(PathBuf::from("/home/u/state"));
-    let sessions = Sessions::new(environment).on(Arc::new(os.clone())).caching(None).noting_operations(state);
-    let ended = (making.act)(&sessions.despite_users(), &source);
+    let sessions = Sessions::new(environment).on(Arc::new(os.clone())).caching(None).recording_operations(state);
+    let ended = (making.act)(&sessions.ignoring_users(), &source);
     if is_taken.load(Ordering::SeqCst) && os.read_file(&target).as_deref() != Some(FOREIGN) {
         return Err(format!("the file of the other program is gone: {ended:?}"));
     }

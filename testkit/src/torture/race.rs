@@ -166,8 +166,8 @@ fn check_divergence(scene: &Scene, op: Op, intruder: Intruder) -> Result<(), Str
     let (theirs, own) = (place(&foreign_line(77, None).0), own.and_then(place));
     let is_beside = theirs.zip(own).is_some_and(|(theirs, own)| theirs < own);
     let events = scene.events.lock().unwrap();
-    let is_told = events.iter().any(|event| matches!(event, SessionEvent::Divergence { .. }));
-    if is_beside == is_told { Ok(()) } else { Err(format!("divergence: {is_beside}, told: {is_told}")) }
+    let is_reported = events.iter().any(|event| matches!(event, SessionEvent::Divergence { .. }));
+    if is_beside == is_reported { Ok(()) } else { Err(format!("divergence: {is_beside}, told: {is_reported}")) }
 }
 
 /// A lock on a removed file excludes no other process, so it is not a lock (C5).

@@ -43,7 +43,7 @@ fn pi_goes_on_in_what_was_archived_and_the_marks_hold() {
     let said = ["user:why", "assistant:for another reason"];
     hand_over(&mut stage, &file);
     stage.both_say(&said);
-    let sessions = stage.sessions().clone().noting_operations(Some(stage.our_path("state"))).despite_users();
+    let sessions = stage.sessions().clone().recording_operations(Some(stage.our_path("state"))).ignoring_users();
     let one = sessions.archive(&file, Some(&branch), true, false).unwrap().entry_id.unwrap();
     let other = sessions.archive(&file, None, true, false).unwrap().entry_id.unwrap();
     let name = hand_over(&mut stage, &file);

@@ -59,7 +59,7 @@ fn pi_goes_on_in_forks() {
 fn pi_goes_on_in_what_was_moved_imported_or_brought_back() {
     let mut stage = Stage::new();
     let (source, question) = conversation(&stage);
-    let sessions = stage.sessions().clone().noting_operations(Some(stage.our_path("state"))).despite_users();
+    let sessions = stage.sessions().clone().recording_operations(Some(stage.our_path("state"))).ignoring_users();
     sessions.relabel(&source, &question, Some("start"), false).unwrap();
     let moved = sessions.move_session(&source, stage.our_path("elsewhere"), false).unwrap().sessions.remove(0);
     let said = ["user:why", "assistant:because"];

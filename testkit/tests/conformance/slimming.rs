@@ -66,7 +66,7 @@ fn pi_resumes_a_slimmed_session_with_the_same_context() {
     let mut oracle = Oracle::start(directory.path());
     let original = directory.path().join("original.jsonl");
     bulky(&original);
-    let sessions = Sessions::default().noting_operations(None).caching(None);
+    let sessions = Sessions::default().recording_operations(None).caching(None);
     let slim = |slimming: Slimming| -> PathBuf {
         let slimmed = sessions.slim(&original, &slimming, true).unwrap();
         assert!(slimmed.saved() > 10_000, "{slimmed:?}");

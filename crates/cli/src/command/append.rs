@@ -139,7 +139,7 @@ pub(super) fn run(
     if !args.dry_run {
         surroundings.note_change("append", &session);
     }
-    surroundings.tell_upgrade(session.take_original().as_deref(), err)?;
+    surroundings.report_upgrade(session.take_original().as_deref(), err)?;
     report(&session, args, (&id, parent.as_ref()), out, err)
 }
 

@@ -61,7 +61,7 @@ pub(super) fn run(
     let entry = entry.map(|entry| session.find_shown_entry(&entry)).transpose()?;
     drop(session);
     let done = surroundings.sessions.archive(path, entry.as_ref(), !args.clear, args.dry_run)?;
-    surroundings.tell_upgrade(done.original.as_deref(), err)?;
+    surroundings.report_upgrade(done.original.as_deref(), err)?;
     if args.json {
         write_value(out.data(), &done.to_json(args.dry_run))?;
     } else {

@@ -87,7 +87,7 @@ pub(super) fn run(
     };
     drop(session);
     let done = surroundings.sessions.move_leaf(path, entry.as_ref(), summary.as_ref(), args.dry_run)?;
-    surroundings.tell_upgrade(done.original.as_deref(), err)?;
+    surroundings.report_upgrade(done.original.as_deref(), err)?;
     if args.json {
         write_value(out.data(), &done.to_json(args.dry_run))?;
         return Ok(Exit::Done);

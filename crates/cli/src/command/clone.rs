@@ -43,7 +43,7 @@ pub(super) fn run(
     let path = surroundings.find(&args.session)?;
     let leaf = surroundings.open(&args.session, err)?.leaf_id().ok_or(sessile::SessionError::NoLeaf)?;
     let sessions = if args.dry_run { surroundings.dry_sessions() } else { surroundings.sessions.clone() };
-    let sessions = sessions.noting_new_files_as(OperationKind::Clone);
+    let sessions = sessions.recording_new_files_as(OperationKind::Clone);
     let (mut session, cloned) = forked(sessions, &path, &leaf, sessile::ForkPosition::At)?;
     report(&mut session, &cloned, (args.dry_run, args.json), out, err)
 }

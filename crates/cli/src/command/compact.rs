@@ -95,7 +95,7 @@ pub(super) fn run(
     let summarizer = surroundings.summarizer(args.model.as_deref())?;
     let mut host = host(surroundings.sessions.clone(), &path)?;
     let compacted = compact(&mut host, settings, &summarizer, args, err)?;
-    surroundings.tell_upgrade(host.session_mut().take_original().as_deref(), err)?;
+    surroundings.report_upgrade(host.session_mut().take_original().as_deref(), err)?;
     match compacted {
         Compacted::Nothing(reason) => report_nothing(reason, args.json, out),
         Compacted::Done(report) => {

@@ -53,7 +53,7 @@ enum AskingShell {
 /// How long completion may take. Partial results are cached for the next call.
 const PATIENCE: Duration = Duration::from_millis(1500);
 /// Upper bound on the ids offered; users do not read longer lists.
-const MOST_IDS: usize = 100;
+const MAX_IDS: usize = 100;
 
 pub(super) fn run(
     args: &CompleteArgs,
@@ -170,7 +170,7 @@ fn named(sessions: &[SessionInfo], beginning: &str) -> Vec<(String, String)> {
         let title = session.name.as_ref().unwrap_or(&session.first_message);
         (session.id.clone(), title.to_str().chars().take(60).collect())
     };
-    let ids = sessions.iter().filter(|session| session.id.starts_with(beginning)).take(MOST_IDS).map(id);
+    let ids = sessions.iter().filter(|session| session.id.starts_with(beginning)).take(MAX_IDS).map(id);
     sessions.iter().filter_map(name).chain(ids).collect()
 }
 
@@ -187,7 +187,7 @@ fn entries(environment: Arc<dyn Environment>, said: &Said, beginning: &str) -> R
     // Ids are offered only if the user has typed the beginning of one.
     let outline = session.outline();
     let ids = outline.entries().filter_map(|row| Some((outline.id(row)?.to_string(), row)));
-    let begun = ids.filter(|(id, _)| !beginning.is_empty() && id.starts_with(beginning)).take(MOST_IDS);
+    let begun = ids.filter(|(id, _)| !beginning.is_empty() && id.starts_with(beginning)).take(MAX_IDS);
     found.extend(begun.map(|(id, row)| {
         let what = outline.role(row).word().or(outline.kind(row).word()).unwrap_or_default();
         (id, what.to_owned())

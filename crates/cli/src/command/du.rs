@@ -180,7 +180,7 @@ fn title(session: &SessionInfo) -> String {
 const LEAST_TITLE: usize = 20;
 
 /// Maximum width of a title.
-const MOST_TITLE: usize = 80;
+const MAX_TITLE: usize = 80;
 
 /// The width of the size column.
 const SIZE: usize = 10;
@@ -227,7 +227,7 @@ fn print_sessions(
     let is_wide = available >= LEAST_TITLE + 2 + widest;
     let widest_title = shown.iter().map(|(session, _)| columns(&clean(&title(session)))).max().unwrap_or_default();
     let left = if is_wide { available - widest - 2 } else { available };
-    let title_end = title_start + widest_title.min(left).min(MOST_TITLE);
+    let title_end = title_start + widest_title.min(left).min(MAX_TITLE);
     for (place, ((session, disk_use), mostly)) in shown.iter().zip(&mostly).enumerate() {
         let line = if has_places { Line::new().styled(DIM, &format!("@{}", place + 1)) } else { Line::new() };
         let line = line.pad(begin).right(begin + SIZE, PLAIN, &size_words(disk_use.size())).text("  ");

@@ -86,7 +86,7 @@ pub(super) fn run(
     if !args.dry_run {
         surroundings.note_change("edit-context", &session);
     }
-    surroundings.tell_upgrade(session.take_original().as_deref(), err)?;
+    surroundings.report_upgrade(session.take_original().as_deref(), err)?;
     if args.json {
         let mut json = ObjectWriter::new();
         if args.dry_run {

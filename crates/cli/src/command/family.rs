@@ -73,12 +73,12 @@ pub(super) fn run(
 }
 
 /// Upper bound on the generations drawn; deeper indents would hide the title.
-const MOST_DRAWN: usize = 12;
+const MAX_DRAWN: usize = 12;
 
 fn descent(depth: usize) -> String {
     match depth.checked_sub(1) {
         None => String::new(),
-        Some(n_above) => "  ".repeat(n_above.min(MOST_DRAWN)) + "└ ",
+        Some(n_above) => "  ".repeat(n_above.min(MAX_DRAWN)) + "└ ",
     }
 }
 

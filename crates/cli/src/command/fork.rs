@@ -82,7 +82,7 @@ pub(super) fn run(
     drop(look);
     let position = if is_before { ForkPosition::Before } else { ForkPosition::At };
     let sessions = if args.dry_run { surroundings.dry_sessions() } else { surroundings.sessions.clone() };
-    let (mut session, forked) = forked(sessions.noting_new_files_as(OperationKind::Fork), &path, &entry, position)?;
+    let (mut session, forked) = forked(sessions.recording_new_files_as(OperationKind::Fork), &path, &entry, position)?;
     report(&mut session, &forked, (args.dry_run, args.json), out, err)
 }
 

@@ -73,7 +73,7 @@ pub(super) fn run(
     let hint = annotated(&session, &entry)?.map(|(what, target)| hint(&entry, what, &target));
     drop(session);
     let done = surroundings.sessions.relabel(path, &entry, label.as_deref(), args.dry_run)?;
-    surroundings.tell_upgrade(done.original.as_deref(), err)?;
+    surroundings.report_upgrade(done.original.as_deref(), err)?;
     if args.format.json || args.format.jsonl {
         write_value(out.data(), &done.to_json(args.dry_run))?;
     } else {

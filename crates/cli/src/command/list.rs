@@ -240,7 +240,7 @@ pub(super) fn run(
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
     let mut skipped = Vec::new();
-    let listed = find_noting(surroundings, args, &mut skipped, err)?;
+    let listed = find_and_report(surroundings, args, &mut skipped, err)?;
     if args.damaged {
         return list_damaged(surroundings, args, &skipped, out, err);
     }
@@ -415,7 +415,7 @@ fn drawn<'r>(
             let before = match member.depth.checked_sub(1) {
                 None => String::new(),
                 // Deeper indents would hide the title.
-                Some(n_above) => "  ".repeat(n_above.min(MOST_DRAWN)) + "└ ",
+                Some(n_above) => "  ".repeat(n_above.min(MAX_DRAWN)) + "└ ",
             };
             let row = match (place_in_list(&member.who, &all), &member.who) {
                 (Some(place), _) => rows[place].take(),
@@ -454,7 +454,7 @@ fn ancestors_and_self(family: &Family, is_wanted: impl Fn(&Who) -> bool) -> Vec<
 }
 
 /// Upper bound on the generations drawn.
-const MOST_DRAWN: usize = 12;
+const MAX_DRAWN: usize = 12;
 
 /// Finds the requested sessions.
 pub(super) fn find(
@@ -462,7 +462,7 @@ pub(super) fn find(
     args: &ListArgs,
     err: &mut Screen<'_>,
 ) -> Result<Vec<SessionInfo>, Failure> {
-    Ok(find_noting(surroundings, args, &mut Vec::new(), err)?.sessions)
+    Ok(find_and_report(surroundings, args, &mut Vec::new(), err)?.sessions)
 }
 
 /// Finds the requested sessions, with the other data that a table shows.
@@ -471,11 +471,11 @@ pub(super) fn find_listed(
     args: &ListArgs,
     err: &mut Screen<'_>,
 ) -> Result<Listed, Failure> {
-    find_noting(surroundings, args, &mut Vec::new(), err)
+    find_and_report(surroundings, args, &mut Vec::new(), err)
 }
 
 /// Finds the requested sessions, and the files beside them that are not sessions.
-fn find_noting(
+fn find_and_report(
     surroundings: &Surroundings,
     args: &ListArgs,
     skipped: &mut Vec<PathBuf>,

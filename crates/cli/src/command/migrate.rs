@@ -98,7 +98,7 @@ fn migrate(surroundings: &Surroundings, path: &Path, dry_run: bool) -> Result<Op
     let original = if dry_run {
         None
     } else {
-        session = surroundings.sessions.clone().noting_new_files_as(OperationKind::Migrate).open_existing(path)?;
+        session = surroundings.sessions.clone().recording_new_files_as(OperationKind::Migrate).open_existing(path)?;
         match session.upgrade()? {
             // Another process has migrated it in the meantime.
             None => return Ok(None),

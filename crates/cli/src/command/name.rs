@@ -54,7 +54,7 @@ pub(super) fn run(
     }
     drop(surroundings.open(&session, err)?);
     let done = surroundings.sessions.rename(surroundings.find(&session)?, name.as_deref(), args.dry_run)?;
-    surroundings.tell_upgrade(done.original.as_deref(), err)?;
+    surroundings.report_upgrade(done.original.as_deref(), err)?;
     if args.json {
         write_value(out.data(), &done.to_json(args.dry_run))?;
         return Ok(Exit::Done);

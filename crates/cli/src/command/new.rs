@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use sessile::json::ObjectWriter;
-use sessile::{Begin, Begun, Handlers, OperationKind, SessionHost, SessionManager};
+use sessile::{Begin, StartedSession, Handlers, OperationKind, SessionHost, SessionManager};
 
 use crate::Exit;
 use crate::data::write_value;
@@ -70,13 +70,13 @@ pub(super) fn run(
         surroundings.sessions.clone().with_handlers(Handlers::new()).begin(&choice)?
     } else {
         let (host, is_new) = {
-            let sessions = surroundings.sessions.clone().noting_new_files_as(OperationKind::New);
+            let sessions = surroundings.sessions.clone().recording_new_files_as(OperationKind::New);
             SessionHost::begin_session(sessions, &choice)?
         };
-        Begun { session: host.into_session(), is_new }
+        StartedSession { session: host.into_session(), is_new }
     };
     let original = begun.session.take_original();
-    surroundings.tell_upgrade(original.as_deref(), err)?;
+    surroundings.report_upgrade(original.as_deref(), err)?;
     if args.dry_run && !args.no_session {
         return preview(surroundings, args, (&choice, &begun), out);
     }
@@ -106,7 +106,7 @@ pub(super) fn run(
 fn preview(
     surroundings: &Surroundings,
     args: &NewArgs,
-    (choice, begun): (&Begin, &Begun),
+    (choice, begun): (&Begin, &StartedSession),
     out: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
     let (session, cwd) = (&begun.session, begun.session.cwd());

@@ -29,7 +29,7 @@ impl Told {
         }
     }
 
-    pub(super) fn put_behind(&self, line: Line) -> Line {
+    pub(super) fn append_to(&self, line: Line) -> Line {
         match &self.time {
             Some(time) => line.styled(DIM, "  ").styled(DIM, time),
             None => line,
@@ -79,7 +79,7 @@ impl Transcript<'_, '_> {
         self.last = Last::Note;
         let words = entry_words(entry, &self.calls);
         let line = told.put_before(Line::new().styled(DIM, "· ")).styled(DIM, &words.lead).styled(DIM, &words.text);
-        self.print(told.put_behind(line))?;
+        self.print(told.append_to(line))?;
         if self.detail.full && !matches!(entry.kind(), Kind::ModelChange | Kind::ThinkingLevelChange | Kind::Label) {
             self.paragraph(DIM, &entry.raw().to_text())?;
         }

@@ -175,9 +175,9 @@ fn whoever_has_lost_the_terminal_ends() {
     let home = Home::new();
     for words in SCREENS {
         // The shell's own child gets a signal; another process has to notice by itself.
-        for is_told in [true, false] {
+        for is_reported in [true, false] {
             let mut terminal =
-                if is_told { home.run(words) } else { Terminal::run_as_guest(home.plain(words), 130, 30) };
+                if is_reported { home.run(words) } else { Terminal::run_as_guest(home.plain(words), 130, 30) };
             terminal.wait("the screen", |it| it.text().contains("hour early"));
             terminal.hang_up();
             assert!(!terminal.child.wait().unwrap().success(), "{words:?}");

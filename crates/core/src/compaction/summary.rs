@@ -23,7 +23,7 @@ const EMPTY_BRANCH: &str = "No content to summarize";
 
 /// The caller's options for a summary.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct SummaryWishes<'w> {
+pub struct SummaryOptions<'w> {
     /// What to focus on.
     pub custom_instructions: Option<&'w str>,
     /// Whether those instructions replace the summarizer's own. Applies to branches only.
@@ -34,7 +34,7 @@ pub struct SummaryWishes<'w> {
     pub thinking_level: Option<&'w str>,
 }
 
-impl<'w> SummaryWishes<'w> {
+impl<'w> SummaryOptions<'w> {
     fn apply(self, request: SummaryRequest<'w>) -> SummaryRequest<'w> {
         let custom_instructions = self.custom_instructions.filter(|text| !text.is_empty());
         SummaryRequest {
@@ -61,13 +61,13 @@ pub struct FinishedSummary {
 /// Summarises a compaction, in one request or two.
 pub fn summarize_compaction(
     preparation: &Preparation,
-    wishes: SummaryWishes<'_>,
+    wishes: SummaryOptions<'_>,
     summarizer: &dyn Summarizer,
     progress: &mut dyn FnMut(SummaryProgress<'_>),
     cancel: &Cancel,
 ) -> Result<FinishedSummary, SummaryFailure> {
     let files = preparation.files.lists();
-    let wishes = SummaryWishes { replaces_instructions: false, ..wishes };
+    let wishes = SummaryOptions { replaces_instructions: false, ..wishes };
     let previous = preparation.previous_summary.as_ref().filter(|summary| !summary.is_empty()).map(JsText::to_str);
     let previous = previous.as_deref();
     let mut ask = |purpose, section: &Section, previous_summary| {
@@ -96,7 +96,7 @@ pub fn summarize_compaction(
 /// Summarises a branch. An empty branch needs no summarizer.
 pub fn summarize_branch(
     preparation: &BranchPreparation,
-    wishes: SummaryWishes<'_>,
+    wishes: SummaryOptions<'_>,
     summarizer: &dyn Summarizer,
     progress: &mut dyn FnMut(SummaryProgress<'_>),
     cancel: &Cancel,

@@ -4,7 +4,7 @@ use crate::head::Role;
 use crate::json::{JsText, Raw};
 
 /// The maximum number of distinct models. Further ones are not recorded.
-pub const MOST_MODELS: usize = 32;
+pub const MAX_MODELS: usize = 32;
 
 /// Counts and sums over all entries of a session, on all branches.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -15,7 +15,7 @@ pub struct Facts {
     pub messages: RoleCounts,
     /// Compactions.
     pub compactions: u64,
-    /// The models that answered, in order of their first answer, at most [`MOST_MODELS`].
+    /// The models that answered, in order of their first answer, at most [`MAX_MODELS`].
     pub models: Vec<ModelName>,
     /// Tokens of answers, tools, summaries and usage entries.
     pub tokens: Tokens,
@@ -142,7 +142,7 @@ impl Facts {
         let Some(model) = model.and_then(Raw::as_text).filter(|model| !model.is_empty()) else { return };
         let provider = provider.and_then(Raw::as_text).unwrap_or_else(|| JsText::from(""));
         let is_known = |known: &ModelName| known.model == model && known.provider == provider;
-        if self.models.len() < MOST_MODELS && !self.models.iter().rev().any(is_known) {
+        if self.models.len() < MAX_MODELS && !self.models.iter().rev().any(is_known) {
             self.models.push(ModelName { provider: provider.into_owned(), model: model.into_owned() });
         }
     }
@@ -260,7 +260,7 @@ mod tests {
             let model = format!("\"m{}\"", number / 2);
             facts.add_model(None, Raw::parse(model.as_bytes()).ok());
         }
-        assert_eq!(facts.models.len(), MOST_MODELS);
+        assert_eq!(facts.models.len(), MAX_MODELS);
         assert_eq!(facts.models[1].model, "m1");
     }
 

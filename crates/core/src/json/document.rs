@@ -22,16 +22,16 @@ use super::write::write_text;
 /// assert_eq!(printed.to_text(), r#"{"1":"é/","2":1e+21,"b":2}"#);
 /// ```
 pub fn print(value: Raw<'_>) -> Json {
-    if is_printed(value.as_bytes()) { value.to_json() } else { print_anew(value) }
+    if is_printed(value.as_bytes()) { value.to_json() } else { print_again(value) }
 }
 
 /// Like [`print()`], for a value that the caller no longer needs: usually it is returned as is.
 pub fn print_owned(value: Json) -> Json {
-    if value.is_printed() { value } else { print_anew(value.raw()) }
+    if value.is_printed() { value } else { print_again(value.raw()) }
 }
 
 /// Parses a value and prints it. [`print()`] does this unless it can tell that printing changes nothing.
-pub(super) fn print_anew(value: Raw<'_>) -> Json {
+pub(super) fn print_again(value: Raw<'_>) -> Json {
     let nodes = read_nodes(value.as_bytes());
     let mut out = Vec::with_capacity(value.as_bytes().len());
     let mut todo = vec![Step::Value(0)];
@@ -183,7 +183,7 @@ mod tests {
     fn printed(text: &str) -> String {
         let value = Raw::parse(text.as_bytes()).unwrap();
         let printed = print(value).to_text().into_owned();
-        assert_eq!(printed, print_anew(value).to_text(), "both ways give the same");
+        assert_eq!(printed, print_again(value).to_text(), "both ways give the same");
         printed
     }
 

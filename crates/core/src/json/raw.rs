@@ -7,7 +7,7 @@ use std::hash::{Hash, Hasher};
 use super::document::in_property_order;
 use super::printed::is_printed;
 use super::scan::{NoMembers, scan, scan_simple, skip_space, string_end};
-use super::text::{JsText, mended};
+use super::text::{JsText, lossy_utf8};
 
 /// Text that is not one JSON value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -80,7 +80,7 @@ impl<'a> Raw<'a> {
 
     /// The JSON text, with bytes that are not UTF-8 replaced by U+FFFD.
     pub fn to_text(self) -> Cow<'a, str> {
-        mended(self.0)
+        lossy_utf8(self.0)
     }
 
     /// An owned copy.
@@ -326,7 +326,7 @@ impl Json {
 
     /// Wraps text in the form that JavaScript prints, so that it need not be printed again.
     pub(crate) fn printed(text: Vec<u8>) -> Self {
-        debug_assert_eq!(super::document::print_anew(Raw(&text)).text, text);
+        debug_assert_eq!(super::document::print_again(Raw(&text)).text, text);
         Self::spelled(text, true)
     }
 
@@ -357,7 +357,7 @@ impl Json {
 
     /// The JSON text, with bytes that are not UTF-8 replaced by U+FFFD.
     pub fn to_text(&self) -> Cow<'_, str> {
-        mended(&self.text)
+        lossy_utf8(&self.text)
     }
 
     /// The bytes of the text.

@@ -20,9 +20,9 @@ impl<'a> JsText<'a> {
         if is_short_and_plain(inner) {
             return Self(Cow::Borrowed(inner));
         }
-        let inner = match mended(inner) {
+        let inner = match lossy_utf8(inner) {
             Cow::Borrowed(_) => Cow::Borrowed(inner),
-            Cow::Owned(mended) => Cow::Owned(mended.into_bytes()),
+            Cow::Owned(lossy_utf8) => Cow::Owned(lossy_utf8.into_bytes()),
         };
         if memchr::memchr(b'\\', &inner).is_none() {
             return Self(inner);
@@ -146,7 +146,7 @@ impl<'a> JsText<'a> {
 }
 
 /// Bytes as text, with U+FFFD in place of bytes that are not UTF-8, which are very rare.
-pub(super) fn mended(bytes: &[u8]) -> Cow<'_, str> {
+pub(super) fn lossy_utf8(bytes: &[u8]) -> Cow<'_, str> {
     // Checked first because validating is several times faster than the lossy conversion.
     std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }

@@ -217,11 +217,11 @@ mod x86 {
         let first = u64::from(*is_escape_pending);
         let runs = backslashes & !first;
         let starts = runs & !(runs << 1);
-        let behind_even_starts = runs.wrapping_add(starts & EVEN);
+        let after_even_starts = runs.wrapping_add(starts & EVEN);
         // A run that began at an odd position and reaches the end of the block has odd length.
-        let (behind_odd_starts, is_odd_at_end) = runs.overflowing_add(starts & !EVEN);
+        let (after_odd_starts, is_odd_at_end) = runs.overflowing_add(starts & !EVEN);
         *is_escape_pending = is_odd_at_end;
-        ((behind_even_starts & !EVEN) | (behind_odd_starts & EVEN)) & !runs | first
+        ((after_even_starts & !EVEN) | (after_odd_starts & EVEN)) & !runs | first
     }
 
     /// Fails at the first invalid escape, given the masks of unknown escapes and of four-digit escapes.

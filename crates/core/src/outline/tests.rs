@@ -198,7 +198,7 @@ proptest! {
         if let Some(body) = pushed.body() {
             let header = HEADER.replace("2025", "2031") + "  ";
             let text = format!("{header}\n{}", bytes.get(usize::try_from(body.start).unwrap()..).unwrap());
-            let forked = pushed.behind_header(header.as_bytes()).unwrap();
+            let forked = pushed.after_header(header.as_bytes()).unwrap();
             prop_assert_eq!(shown(&forked), shown(&read(text.as_bytes())));
         }
         // The fast lookups agree with the slow ones.

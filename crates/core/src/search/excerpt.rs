@@ -24,7 +24,7 @@ impl Excerpt {
     pub fn new(text: &str, places: &[Range<usize>]) -> Self {
         let first = places.first().map_or(0, |place| place.start.min(text.len()));
         let start = text.floor_char_boundary(first.saturating_sub(BEFORE));
-        let start = if start == 0 { 0 } else { behind_space(text, start, first) };
+        let start = if start == 0 { 0 } else { after_space(text, start, first) };
         let end = text.ceil_char_boundary(start.saturating_add(IN_ALL).min(text.len()));
         let mut excerpt = Self::default();
         if start > 0 {
@@ -53,7 +53,7 @@ impl Excerpt {
 }
 
 /// The start of the first word after `from`, if there is one before `to`.
-fn behind_space(text: &str, from: usize, to: usize) -> usize {
+fn after_space(text: &str, from: usize, to: usize) -> usize {
     let cut = text.get(from..to).unwrap_or_default();
     let space = cut.char_indices().find(|(_, char)| char.is_whitespace());
     space.map_or(from, |(at, char)| from + at + char.len_utf8())

@@ -3,7 +3,7 @@
 use regex::{Regex, RegexBuilder};
 
 /// The maximum number of occurrences counted in one document.
-const MOST_COUNTED: usize = 1000;
+const MAX_COUNTED: usize = 1000;
 
 /// A case-insensitive regular expression.
 ///
@@ -39,6 +39,6 @@ impl Pattern {
 
     /// The ranges of the matches, in order.
     pub fn find(&self, text: &str) -> Vec<std::ops::Range<usize>> {
-        self.0.find_iter(text).take(MOST_COUNTED).map(|found| found.range()).collect()
+        self.0.find_iter(text).take(MAX_COUNTED).map(|found| found.range()).collect()
     }
 }

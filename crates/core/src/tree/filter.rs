@@ -57,7 +57,7 @@ pub fn is_silent(answer: AssistantMessage<'_>) -> bool {
 pub struct Wanted(Vec<String>);
 
 /// The length of the text that is searched.
-const MOST_TEXT: usize = 200;
+const MAX_TEXT: usize = 200;
 
 impl Wanted {
     /// Splits a query into words.
@@ -111,7 +111,7 @@ fn message_text(message: Message<'_>) -> String {
 }
 
 fn start(text: &str) -> &str {
-    text.char_indices().nth(MOST_TEXT).and_then(|(end, _)| text.get(..end)).unwrap_or(text)
+    text.char_indices().nth(MAX_TEXT).and_then(|(end, _)| text.get(..end)).unwrap_or(text)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Encodes what was collected from a session's lines.
 
-use sessile_core::info::{Collected, Facts, FirstValue, HeaderInfo, MOST_MODELS, ModelName, RoleCounts, Tokens};
+use sessile_core::info::{Collected, Facts, FirstValue, HeaderInfo, MAX_MODELS, ModelName, RoleCounts, Tokens};
 
 use super::bytes::{Reader, Writer};
 
@@ -102,7 +102,7 @@ fn decode_facts(from: &mut Reader<'_>) -> Option<Facts> {
     let compactions = from.number()?;
     let n_models = from.length()?;
     // Bounded, because a corrupt count may be any number.
-    let mut models = Vec::with_capacity(n_models.min(MOST_MODELS));
+    let mut models = Vec::with_capacity(n_models.min(MAX_MODELS));
     for _ in 0..n_models {
         models.push(ModelName { provider: from.text()?, model: from.text()? });
     }

@@ -33,7 +33,7 @@ fn mode(call: &Call<'_>) -> &'static str {
 pub(crate) fn clear_queue(call: &Call<'_>) -> Outcome {
     let mut event = ObjectWriter::new();
     event.string("type", "queue_update").array("steering", []).array("followUp", []);
-    call.connection.tell_if_current(&call.connection.current(), &event.finish());
+    call.connection.report_if_current(&call.connection.current(), &event.finish());
     object(|data| {
         data.array("steering", []).array("followUp", []);
     })

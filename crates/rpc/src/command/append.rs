@@ -3,7 +3,7 @@
 use sessile::json::{Json, Raw};
 use sessile::{BranchSummary, Compaction, EntryId, SessionError, SessionManager, UsageNote};
 
-use super::state::tell_name;
+use super::state::report_name;
 use super::{Call, Outcome};
 use crate::failure::Failure;
 
@@ -83,7 +83,7 @@ pub(crate) fn session_info(call: &Call<'_>) -> Outcome {
     let outcome = write(call, |session| session.append_session_info(&name))?;
     let session = call.session()?;
     let name = session.lock().session_name()?;
-    tell_name(call, &session, name.as_deref());
+    report_name(call, &session, name.as_deref());
     Ok(outcome)
 }
 

@@ -40,9 +40,9 @@ fn go(call: &Call<'_>, old: &Arc<OpenSession>, new: &Arc<OpenSession>, reason: S
         _ => ShutdownReason::Resume,
     };
     let others_stay = call.engine().others_are_at(old, call.connection);
-    old.lock().host().tell_left(why, new.path(), others_stay);
+    old.lock().host().notify_left(why, new.path(), others_stay);
     call.connection.go_to(new);
-    new.lock().host().tell_entered(reason, old.path());
+    new.lock().host().notify_entered(reason, old.path());
 }
 
 pub(crate) fn new_session(call: &Call<'_>) -> Outcome {
@@ -104,7 +104,7 @@ pub(crate) fn fork(call: &Call<'_>) -> Outcome {
         Ok(None) => cancelled(true),
         Ok(Some(forked)) => object(|data| {
             data.string("text", &forked.text).bool("cancelled", false);
-            forked.tell_where(data);
+            forked.report_location(data);
         }),
         Err(error @ (SessionError::EntryNotFound { .. } | SessionError::NotForkable { .. })) => {
             Err(not_a_question(error.into()))
@@ -128,7 +128,7 @@ pub(crate) fn clone(call: &Call<'_>) -> Outcome {
         Ok(None) => cancelled(true),
         Ok(Some(forked)) => object(|data| {
             data.bool("cancelled", false);
-            forked.tell_where(data);
+            forked.report_location(data);
         }),
         Err(error) => Err(in_pi_words(error)),
     }
@@ -143,7 +143,7 @@ struct Forked {
 }
 
 impl Forked {
-    fn tell_where(&self, data: &mut ObjectWriter) {
+    fn report_location(&self, data: &mut ObjectWriter) {
         if let Some(path) = &self.path {
             data.string("newSessionPath", &path.to_string_lossy());
         }
@@ -167,7 +167,7 @@ fn forked(
     if goes {
         go(call, old, &new, StartReason::Fork);
     }
-    new.lock().host().tell_forked(old.path(), entry.clone(), position);
+    new.lock().host().notify_forked(old.path(), entry.clone(), position);
     let path = new.path().filter(|_| !goes).map(Path::to_path_buf);
     Ok(Some(Forked { text: text.unwrap_or_default(), path }))
 }

@@ -186,12 +186,12 @@ pub(crate) fn set_session_name(call: &Call<'_>) -> Outcome {
         manager.append_session_info(&name)?;
         manager.session_name()
     })?;
-    tell_name(call, &session, written.value.as_deref());
+    report_name(call, &session, written.value.as_deref());
     done()
 }
 
 /// Sends an event that the name of a session has changed.
-pub(super) fn tell_name(call: &Call<'_>, session: &std::sync::Arc<crate::session::OpenSession>, name: Option<&str>) {
+pub(super) fn report_name(call: &Call<'_>, session: &std::sync::Arc<crate::session::OpenSession>, name: Option<&str>) {
     let mut event = ObjectWriter::new();
     event.string("type", "session_info_changed");
     if let Some(name) = name {

@@ -202,7 +202,7 @@ fn alone(call: &Call<'_>, manager: &SessionManager, path: Option<&Path>, id: &st
 pub(crate) fn delete_session(call: &Call<'_>) -> Outcome {
     let path = call.session_path()?.ok_or_else(|| Failure::invalid("sessionPath is missing"))?;
     let sessions = call.engine().options.sessions.clone();
-    let sessions = if call.flag("force") == Some(true) { sessions.despite_users() } else { sessions };
+    let sessions = if call.flag("force") == Some(true) { sessions.ignoring_users() } else { sessions };
     let deleted = sessions.delete(std::slice::from_ref(&path), Deletion::ToTrash, false)?;
     call.engine().forget(&path);
     let to = deleted.sessions.first().and_then(|session| session.to.as_ref());

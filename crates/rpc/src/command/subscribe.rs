@@ -18,7 +18,7 @@ use crate::engine::lock;
 use crate::failure::Failure;
 use crate::news::Item;
 use crate::session::OpenSession;
-use store::StoreTeller;
+use store::StoreNotifier;
 
 /// How many subscriptions a client may have.
 const MAX_SUBSCRIPTIONS: usize = 64;
@@ -37,7 +37,7 @@ pub(crate) fn subscribe(call: &Call<'_>) -> Outcome {
         None => EventSet::ALL,
         Some(words) => words.items().filter_map(Raw::as_string).filter_map(|word| EventKind::of(&word)).collect(),
     };
-    call.engine().note_what_happens();
+    call.engine().start_recording();
     let subscription = format!("s{}", call.engine().next_number());
     let phase = Arc::new(Phase::default());
     if call.text("scope").as_deref() == Some("store") {
@@ -53,7 +53,7 @@ pub(crate) fn subscribe(call: &Call<'_>) -> Outcome {
             return Err(Failure::invalid(message));
         }
         let (name, cursor) = (subscription.clone(), call.text("cursor"));
-        let teller = StoreTeller::new(call, name, wanted, cursor.as_deref(), Arc::clone(&phase))?;
+        let teller = StoreNotifier::new(call, name, wanted, cursor.as_deref(), Arc::clone(&phase))?;
         let cursor = teller.cursor();
         return begin(call, &subscription, &cursor, phase, move || teller.run());
     }
@@ -161,7 +161,7 @@ struct Place {
     /// The last entry before it that has an id: the id, and where its line begins.
     last: Option<(EntryId, u64)>,
     /// The index of the row after that entry. All rows between it and the next row have no id.
-    behind_last: usize,
+    after_last: usize,
 }
 
 impl Place {
@@ -169,15 +169,15 @@ impl Place {
     fn at_end(manager: &SessionManager) -> Self {
         let outline = manager.outline();
         let last = outline.entries().rev().find_map(|row| Some((mark(manager, row)?, row.index() + 1)));
-        let (last, behind_last) = last.unzip();
-        Self { next_row: outline.rows().len(), last, behind_last: behind_last.unwrap_or(0) }
+        let (last, after_last) = last.unzip();
+        Self { next_row: outline.rows().len(), last, after_last: after_last.unwrap_or(0) }
     }
 
     /// Moves past one more entry.
     fn pass(&mut self, row: Row, mark: Option<(EntryId, u64)>) {
         self.next_row = row.index() + 1;
         if mark.is_some() {
-            (self.last, self.behind_last) = (mark, self.next_row);
+            (self.last, self.after_last) = (mark, self.next_row);
         }
     }
 
@@ -193,12 +193,12 @@ impl Place {
             return Err(Failure::invalid(format!("the cursor belongs to session {session}, not to this one")));
         }
         if entry.is_empty() {
-            return Ok(Self { next_row: 0, last: None, behind_last: 0 });
+            return Ok(Self { next_row: 0, last: None, after_last: 0 });
         }
         let last = (EntryId::from(entry), offset);
-        let next_row = row_behind(manager, &last)
+        let next_row = row_after(manager, &last)
             .ok_or_else(|| Failure::not_found(format!("entry {entry} of the cursor no longer exists")))?;
-        Ok(Self { next_row, last: Some(last), behind_last: next_row })
+        Ok(Self { next_row, last: Some(last), after_last: next_row })
     }
 
     /// Returns the cursor of this place: the offset, and the ids of session and entry.
@@ -217,7 +217,7 @@ fn mark(manager: &SessionManager, row: Row) -> Option<(EntryId, u64)> {
 }
 
 /// Returns the index of the row after an entry: the one at its offset, or else the last one with its id.
-fn row_behind(manager: &SessionManager, (id, offset): &(EntryId, u64)) -> Option<usize> {
+fn row_after(manager: &SessionManager, (id, offset): &(EntryId, u64)) -> Option<usize> {
     let outline = manager.outline();
     let is_it = |row: &Row| outline.id(*row).as_ref() == Some(id);
     let at_place = outline.entries_from(outline.first_row_from(*offset)).next();
@@ -361,11 +361,11 @@ impl Teller {
         let n_rows = manager.outline().rows().len();
         self.place.next_row = self.place.next_row.min(n_rows);
         let Some(last) = &self.place.last else { return };
-        let found = row_behind(manager, last);
-        if found != Some(self.place.behind_last) {
+        let found = row_after(manager, last);
+        if found != Some(self.place.after_last) {
             let next_row = found.unwrap_or(0);
             let last = self.place.last.take().filter(|_| found.is_some());
-            self.place = Place { next_row, last, behind_last: next_row };
+            self.place = Place { next_row, last, after_last: next_row };
         }
     }
 }

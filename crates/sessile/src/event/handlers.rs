@@ -15,7 +15,7 @@ use super::payload::SessionEvent;
 use super::reply::Reply;
 
 /// The maximum number of failures kept while there is no reporter.
-const MAX_UNTOLD: usize = 100;
+const MAX_UNREPORTED: usize = 100;
 
 /// Why a handler failed.
 pub type HandlerError = Box<dyn std::error::Error + Send + Sync>;
@@ -137,7 +137,7 @@ struct Shared {
     wanted: AtomicU32,
     next_id: AtomicU64,
     reporter: Mutex<Option<Arc<Reporter>>>,
-    untold: Mutex<Vec<HandlerFailure>>,
+    unreported: Mutex<Vec<HandlerFailure>>,
 }
 
 #[derive(Clone)]
@@ -180,15 +180,15 @@ impl Handlers {
     pub fn on_failure(&self, reporter: impl Fn(&HandlerFailure) + Send + Sync + 'static) {
         let reporter: Arc<Reporter> = Arc::new(reporter);
         *lock(&self.0.reporter) = Some(Arc::clone(&reporter));
-        let untold = std::mem::take(&mut *lock(&self.0.untold));
-        for failure in &untold {
+        let unreported = std::mem::take(&mut *lock(&self.0.unreported));
+        for failure in &unreported {
             reporter(failure);
         }
     }
 
     /// Returns and clears the failures that happened while there was no reporter.
     pub fn take_failures(&self) -> Vec<HandlerFailure> {
-        std::mem::take(&mut *lock(&self.0.untold))
+        std::mem::take(&mut *lock(&self.0.unreported))
     }
 
     /// Whether any handler wants this kind of event. If not, the caller need not prepare it.
@@ -228,10 +228,10 @@ impl Handlers {
         if let Some(reporter) = reporter {
             reporter(&failure);
         } else {
-            let mut untold = lock(&self.0.untold);
-            untold.push(failure);
-            let n_old = untold.len().saturating_sub(MAX_UNTOLD);
-            untold.drain(..n_old);
+            let mut unreported = lock(&self.0.unreported);
+            unreported.push(failure);
+            let n_old = unreported.len().saturating_sub(MAX_UNREPORTED);
+            unreported.drain(..n_old);
         }
         None
     }

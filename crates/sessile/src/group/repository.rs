@@ -6,7 +6,7 @@ use sessile_core::location::resolve;
 use sessile_store::os::{FileKind, Identity, Mode, Os, read_upto};
 
 /// The maximum length of files that name a repository or a branch.
-const MOST_TEXT: u64 = 4096;
+const MAX_TEXT: u64 = 4096;
 
 /// A repository and one of its worktrees.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,7 +58,7 @@ fn clean(directory: &Path, path: &Path) -> PathBuf {
 fn first_line(os: &dyn Os, path: &Path) -> Option<String> {
     os.stat(path).ok().filter(|stat| stat.kind == FileKind::Regular)?;
     let file = os.open(path, Mode::Read).ok()?;
-    let bytes = read_upto(file.as_ref(), 0, MOST_TEXT).ok()?;
+    let bytes = read_upto(file.as_ref(), 0, MAX_TEXT).ok()?;
     let text = String::from_utf8_lossy(&bytes);
     text.lines().next().map(|line| line.trim().to_owned())
 }

@@ -31,7 +31,7 @@ impl SessionHost {
     /// Reports that a client leaves this session, if a start was reported.
     ///
     /// If no other client stays, the session can be started again.
-    pub fn tell_left(&mut self, reason: ShutdownReason, target: Option<&Path>, others_stay: bool) {
+    pub fn notify_left(&mut self, reason: ShutdownReason, target: Option<&Path>, others_stay: bool) {
         self.end(reason, target.map(Path::to_path_buf));
         if !others_stay && self.life == Life::Started {
             self.life = Life::Before;
@@ -39,12 +39,12 @@ impl SessionHost {
     }
 
     /// Reports that a client has entered this session, coming from another one.
-    pub fn tell_entered(&mut self, reason: StartReason, previous: Option<&Path>) {
+    pub fn notify_entered(&mut self, reason: StartReason, previous: Option<&Path>) {
         self.begin(reason, previous.map(Path::to_path_buf));
     }
 
     /// Reports that this session was forked from another one.
-    pub fn tell_forked(&mut self, previous: Option<&Path>, entry_id: EntryId, position: ForkPosition) {
+    pub fn notify_forked(&mut self, previous: Option<&Path>, entry_id: EntryId, position: ForkPosition) {
         let session_file = self.session.session_file().map(Path::to_path_buf);
         let previous_session_file = previous.map(Path::to_path_buf);
         self.session.announce(&SessionEvent::Fork { previous_session_file, session_file, entry_id, position });

@@ -82,7 +82,7 @@ impl<'w> Headers<'w> {
         match row.and_then(|row| row.header(&file.stat)) {
             Some(None) => None,
             // A header further down would not be found in the file either.
-            Some(Some(header)) if header.offset < MOST_JUNK => Some((header.id, header.cwd)),
+            Some(Some(header)) if header.offset < MAX_JUNK => Some((header.id, header.cwd)),
             _ => read_header(self.world, &file.path).map(|header| (header.id(), header.cwd().unwrap_or_default())),
         }
     }
@@ -99,7 +99,7 @@ pub(crate) fn read_header(world: &World, path: &Path) -> Option<Header> {
                 header = is_header.then(|| Json::parse(bytes).ok().map(Header::new)).flatten();
                 false
             }
-            _ => line.span.end() < MOST_JUNK,
+            _ => line.span.end() < MAX_JUNK,
         }
     })
     .ok()?;
@@ -107,4 +107,4 @@ pub(crate) fn read_header(world: &World, path: &Path) -> Option<Header> {
 }
 
 /// The maximum number of bytes before a header; a file with more is not treated as a session.
-const MOST_JUNK: u64 = 16 << 20;
+const MAX_JUNK: u64 = 16 << 20;

@@ -1,7 +1,7 @@
 //! Adding entries.
 
 use sessile_core::EntryId;
-use sessile_core::archive::{CUSTOM_TYPE, MOST_ID, Mark, Target};
+use sessile_core::archive::{CUSTOM_TYPE, MAX_ID, Mark, Target};
 use sessile_core::checkpoint::checkpoint;
 use sessile_core::context::{Projection, text_block};
 use sessile_core::date::to_iso;
@@ -190,7 +190,7 @@ impl SessionManager {
     pub(crate) fn check_archivable(&self, entry: Option<&EntryId>, is_archived: bool) -> Result<(), SessionError> {
         let row = entry.map(|entry| self.require(entry)).transpose()?;
         for id in entry.into_iter().chain(&self.leaf_id()) {
-            if id.as_wtf8().len() > MOST_ID {
+            if id.as_wtf8().len() > MAX_ID {
                 return Err(SessionError::IdTooLong { id: id.clone() });
             }
         }

@@ -8,7 +8,7 @@ use sessile_core::cancel::Cancel;
 use sessile_core::cause::chain;
 use sessile_core::compaction::{
     self, CompactionSettings, NothingToCompact, Preparation, Prepared, Summarizer, SummaryFailure, SummaryProgress,
-    SummaryWishes,
+    SummaryOptions,
 };
 use sessile_core::context::{Projection, Settings};
 use sessile_core::head::Kind;
@@ -493,8 +493,8 @@ impl SessionModel {
         &'w self,
         custom_instructions: Option<&'w str>,
         replaces_instructions: bool,
-    ) -> SummaryWishes<'w> {
-        SummaryWishes {
+    ) -> SummaryOptions<'w> {
+        SummaryOptions {
             custom_instructions,
             replaces_instructions,
             session_model: self.model.as_deref(),

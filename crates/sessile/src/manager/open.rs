@@ -99,14 +99,14 @@ impl Sessions {
     /// Only recorded operations can be undone. By default the
     /// directory is `$SESSILE_STATE_DIR`, else `sessile` below the user's state directory.
     #[must_use]
-    pub fn noting_operations(mut self, directory: Option<PathBuf>) -> Self {
+    pub fn recording_operations(mut self, directory: Option<PathBuf>) -> Self {
         self.world.operations_dir = directory;
         self
     }
 
     /// Records every file made from a session (a fork, a clone, an upgraded version) as an operation of this kind.
     #[must_use]
-    pub fn noting_new_files_as(mut self, kind: OperationKind) -> Self {
+    pub fn recording_new_files_as(mut self, kind: OperationKind) -> Self {
         self.world.noted_as = Some(kind);
         self
     }
@@ -116,7 +116,7 @@ impl Sessions {
     /// Without this, the operation fails with [`SessionError::InUse`], which names the programs. See
     /// [`Sessions::users_of`].
     #[must_use]
-    pub fn despite_users(mut self) -> Self {
+    pub fn ignoring_users(mut self) -> Self {
         self.world.ignores_users = true;
         self
     }
@@ -317,7 +317,7 @@ impl Sessions {
         let header = compose_header(environment, &cwd, NewSession { id, parent_session })?;
         self.make_directory(&dir)?;
         let path = session_path(&dir, &header);
-        let prepared = original.copy_behind(&self.world, &line_of(header.json().raw()), &path)?;
+        let prepared = original.copy_after_header(&self.world, &line_of(header.json().raw()), &path)?;
         let _turn = publish(&self.world, prepared, SessionPlace { path: path.clone(), id: header.id() }, Some(source))?;
         original.save_copied_outline(&self.world, &line_of(header.json().raw()), &path);
         self.open(path, Some(&dir), Some(&cwd))

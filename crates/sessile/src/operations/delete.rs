@@ -199,11 +199,11 @@ pub(super) fn delete_in_turn(
     let to = take_away(world, recording, session, how)?;
     drop(lock);
     log.retire(None);
-    tell_deleted(world, session, &to);
+    report_deleted(world, session, &to);
     Ok(to)
 }
 
-fn tell_deleted(world: &World, session: &SessionPlace, to: &TrashedTo) {
+fn report_deleted(world: &World, session: &SessionPlace, to: &TrashedTo) {
     if world.handlers.wants(EventKind::SessionDeleted) {
         let context = EventContext {
             session_file: Some(session.path.clone()),
@@ -217,7 +217,7 @@ fn tell_deleted(world: &World, session: &SessionPlace, to: &TrashedTo) {
 }
 
 /// Notifies handlers that entries were restored before an operation on the session.
-fn tell_recovered(world: &World, path: &Path, notices: &[Notice]) {
+fn report_recovered(world: &World, path: &Path, notices: &[Notice]) {
     for notice in notices {
         let Notice::Recovered { lines } = notice else { continue };
         let context = EventContext {
@@ -281,7 +281,7 @@ pub(super) fn turn_at(world: &World, path: &Path) -> Result<FileLog, SessionErro
     let writing = WriteOptions { busy: Busy::Fail(PATIENCE), ..world.writing };
     let mut log = FileLog::open(&world.os, path, writing)?;
     if log.resume()? {
-        tell_recovered(world, path, &log.take_notices());
+        report_recovered(world, path, &log.take_notices());
     }
     if !planted::has(Bug::NoTurnInMove) {
         log.begin_turn()?;

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use sessile_core::json::{ObjectWriter, Raw};
-use sessile_store::{MOST_NOTES, create_directory, read_whole, swap_in};
+use sessile_store::{MAX_NOTES, create_directory, read_whole, swap_in};
 
 use crate::error::SessionError;
 use crate::manager::Sessions;
@@ -46,7 +46,7 @@ impl Sessions {
 
     /// The last change recorded by a command.
     pub(super) fn last_change(&self) -> Option<LastChange> {
-        let text = read_whole(self.world.os(), &self.change_note()?, MOST_NOTES).ok()?;
+        let text = read_whole(self.world.os(), &self.change_note()?, MAX_NOTES).ok()?;
         let note = Raw::parse(&text).ok()?;
         Some(LastChange {
             #[expect(clippy::cast_possible_truncation, reason = "times fit")]

@@ -121,7 +121,7 @@ impl Slimmed {
 }
 
 /// The number of attempts to copy a session that another program keeps writing to.
-const MOST_TRIES: usize = 3;
+const MAX_TRIES: usize = 3;
 
 impl Sessions {
     /// Creates a copy of a session without bulky data, or determines how much smaller it would be.
@@ -132,7 +132,7 @@ impl Sessions {
         if apply {
             settle_dead(&self.world);
         }
-        let mut n_left = MOST_TRIES;
+        let mut n_left = MAX_TRIES;
         loop {
             n_left -= 1;
             match self.try_slim(path, slimming, apply) {

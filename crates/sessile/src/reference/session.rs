@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use sessile_core::json::{Json, ObjectWriter, Raw};
 use sessile_core::location::fingerprint;
 use sessile_core::nearest::nearest;
-use sessile_store::{MOST_NOTES, create_directory, find_sessions, read_whole, subdirectories, swap_in};
+use sessile_store::{MAX_NOTES, create_directory, find_sessions, read_whole, subdirectories, swap_in};
 
 use super::{ReferenceError, only};
 use crate::directory::{CwdFilter, absolute, default_session_dir, given_dir, sessions_root};
@@ -114,7 +114,7 @@ impl Sessions {
         let mut line = text.finish().into_bytes();
         line.push(b'\n');
         // Usually it is the same list again, and replacing a file makes some file systems write at once.
-        if read_whole(self.world.os(), &note, MOST_NOTES).is_ok_and(|known| known == line) {
+        if read_whole(self.world.os(), &note, MAX_NOTES).is_ok_and(|known| known == line) {
             return Ok(());
         }
         if let Some(directory) = note.parent() {
@@ -140,7 +140,7 @@ impl Sessions {
 
     /// The session at a position of the last list, counted from 1.
     fn listed(&self, place: usize, session_dir: Option<&Path>) -> Result<PathBuf, ReferenceError> {
-        let note = self.list_note().and_then(|note| read_whole(self.world.os(), &note, MOST_NOTES).ok());
+        let note = self.list_note().and_then(|note| read_whole(self.world.os(), &note, MAX_NOTES).ok());
         let note = note.and_then(|bytes| Json::parse(&bytes).ok());
         let sessions = note.as_ref().and_then(|note| note.raw().get("sessions"));
         let sessions: Vec<Raw<'_>> = sessions.ok_or(ReferenceError::NoList { place })?.items().collect();

@@ -1,7 +1,7 @@
 //! Appending to a session: taking turns, writing, and updating the outline.
 
 use sessile_core::EntryId;
-use sessile_core::archive::MOST_LINE;
+use sessile_core::archive::MAX_LINE;
 use sessile_core::head::{Kind, Parsed, read};
 use sessile_core::json::{Json, Raw};
 use sessile_core::line::{Line, Span};
@@ -51,7 +51,7 @@ impl Session {
             Written::Created => self.take(world, &lines, self.outline.end()),
             Written::AfterOthers => self.take_in_around(world, &ids)?,
         }
-        self.tell_divergence(last);
+        self.notice_divergence(last);
         if self.held.expected_leaf != ExpectedLeaf::Any {
             // The caller's next append is meant to follow this one.
             self.held.expected_leaf = ExpectedLeaf::Exactly(Some(last.clone()));
@@ -211,13 +211,13 @@ impl Session {
 
     /// Reads our entries together with those that other programs wrote just before them.
     fn take_in_around(&mut self, world: &World, ours: &[EntryId]) -> Result<(), SessionError> {
-        let (foreign, n_known, n_told) =
+        let (foreign, n_known, n_reported) =
             (self.foreign.take(), self.outline.n_entries(), self.held.pending_events.len());
         self.catch_up(world)?;
         self.leaf = ours.last().and_then(|id| self.outline.find(id));
         let others = self.outline.entries().skip(n_known).filter_map(|row| self.outline.id(row));
         self.foreign = others.filter(|other| ours.last() != Some(other)).last().or(foreign);
-        for event in self.held.pending_events.iter_mut().skip(n_told) {
+        for event in self.held.pending_events.iter_mut().skip(n_reported) {
             if let PendingEvent::Appended { id, own } = event {
                 *own = ours.contains(id);
             }
@@ -239,7 +239,7 @@ impl Session {
     }
 
     /// Reports that our entry is on another branch than entries that others wrote before it.
-    fn tell_divergence(&mut self, id: &EntryId) {
+    fn notice_divergence(&mut self, id: &EntryId) {
         let Some(foreign_leaf_id) = self.foreign.take() else { return };
         let Some((own, foreign)) = self.outline.find(id).zip(self.outline.find(&foreign_leaf_id)) else { return };
         let (own, foreign) = (self.outline.path(own), self.outline.path(foreign));
@@ -335,7 +335,7 @@ impl Session {
             return Err(SessionError::NotASession { path });
         }
         if length > 0 {
-            stored.distrust_end();
+            stored.reseal_end();
         }
         stored.append(&header, Expect::Length(length))?;
         // A failed sync later on must not remove the header before the entries that follow it.
@@ -391,7 +391,7 @@ impl Session {
             labels.push(entry);
         }
         if let Some(archive) = self.archive.get_mut().filter(|_| kind == Some(Kind::Custom))
-            && line.len() as u64 <= MOST_LINE
+            && line.len() as u64 <= MAX_LINE
             && let Ok(entry) = Raw::parse(line)
         {
             archive.push(entry, &self.header.id());

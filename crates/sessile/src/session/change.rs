@@ -196,7 +196,7 @@ impl Session {
         let first_unsettled = self.unsettled.iter().find(|(number, _)| *number > n_synced);
         let leaf = first_unsettled.map_or_else(|| self.leaf_id(), |(_, leaf)| leaf.clone());
         let mut reopened = Self::open_for_writing(world, &path)?;
-        reopened.backing.log_mut().distrust_end();
+        reopened.backing.log_mut().reseal_end();
         if reopened.header.id() != self.header.id() {
             return Err(StoreError::Replaced { log: name }.into());
         }

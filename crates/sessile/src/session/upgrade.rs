@@ -96,7 +96,7 @@ impl Session {
     ///
     /// If nothing has to change, the bytes are copied without being parsed, and
     /// the outline of the new file is already known.
-    pub(crate) fn copy_behind<'w>(
+    pub(crate) fn copy_after_header<'w>(
         &self,
         world: &'w World,
         header: &[u8],
@@ -120,12 +120,12 @@ impl Session {
         (file.stat().ok()?.revision().id == revision.id).then_some(file)
     }
 
-    /// Saves the outline of a file that [`copy_behind`](Self::copy_behind) made, if it is known.
+    /// Saves the outline of a file that [`copy_after_header`](Self::copy_after_header) made, if it is known.
     pub(crate) fn save_copied_outline(&self, world: &World, header: &[u8], path: &Path) {
         // Do not pass on rows that were not compared with their lines.
         if self.outline.body().is_some()
             && self.doubted == 0
-            && let Some(outline) = self.outline.behind_header(header.trim_ascii_end())
+            && let Some(outline) = self.outline.after_header(header.trim_ascii_end())
         {
             save_outline(world, path, &outline);
         }

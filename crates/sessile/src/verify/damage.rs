@@ -19,7 +19,7 @@ use crate::splice::Text;
 
 /// The maximum length of a damaged record that is kept in a line of ours, so that the line stays far below the line
 /// cap.
-pub(super) const MOST_KEPT: usize = LINE_CAP / 8;
+pub(super) const MAX_KEPT: usize = LINE_CAP / 8;
 
 /// A record in a damaged line, with its position in the file.
 pub(crate) struct Hidden {
@@ -319,10 +319,10 @@ impl Run {
 
     fn rest(&self, damaged: &Damaged, range: Range<usize>) -> Rest {
         let bytes = &self.bytes[range.clone()];
-        let beginning = Beginning::of(bytes).filter(|_| bytes.len() <= MOST_KEPT);
+        let beginning = Beginning::of(bytes).filter(|_| bytes.len() <= MAX_KEPT);
         let is_readable = matches!(head::read(bytes), Parsed::Kept(_));
         let id = beginning.as_ref().and_then(Beginning::entry_id);
-        let is_needed = (is_readable || id.is_some()) && bytes.len() <= MOST_KEPT;
+        let is_needed = (is_readable || id.is_some()) && bytes.len() <= MAX_KEPT;
         let at = self.place(&range);
         Rest {
             line: self.line_of(damaged, range.start),

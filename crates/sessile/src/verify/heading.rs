@@ -16,7 +16,7 @@ use sessile_core::version::CURRENT_VERSION;
 use sessile_store::find_sessions;
 use sessile_store::os::FileKind;
 
-use super::damage::{Damage, MOST_KEPT};
+use super::damage::{Damage, MAX_KEPT};
 use super::examine::has_mark;
 use crate::error::SessionError;
 use crate::list::read_header;
@@ -95,10 +95,10 @@ fn other_header(text: &dyn Text, outline: &Outline) -> Result<Option<Vec<u8>>, S
 
 /// The remains of a header in the first line: everything up to the first complete record, unless it was an entry.
 fn torn_header(text: &dyn Text, start: u64) -> Result<Vec<u8>, SessionError> {
-    let len = (text.length() - start).min(MOST_KEPT as u64 + 1);
+    let len = (text.length() - start).min(MAX_KEPT as u64 + 1);
     let mut line = text.read(Span { offset: start, len })?;
     line.truncate(memchr(b'\n', &line).unwrap_or(line.len()));
-    if line.len() > MOST_KEPT {
+    if line.len() > MAX_KEPT {
         return Ok(Vec::new());
     }
     let end = match take_apart(&line).first().map(|damaged| damaged.records.first().cloned()) {
@@ -232,7 +232,7 @@ impl Clues<'_> {
         for row in self.outline.rows() {
             let span = self.outline.span(row);
             n_read += span.len;
-            if n_read > MOST_SEARCHED {
+            if n_read > MAX_SEARCHED {
                 break;
             }
             if let Some(found) = ask(&self.text.read(span)?) {
@@ -256,7 +256,7 @@ impl Clues<'_> {
                 let Some((name, _)) = rest.split_at_checked(at) else { continue };
                 let below = above.join(name);
                 let is_directory = self.world.os().stat(&below).is_ok_and(|stat| stat.kind == FileKind::Directory);
-                if is_directory && n_asked < MOST_ASKED {
+                if is_directory && n_asked < MAX_ASKED {
                     open.push((below, rest.get(at + 1..).unwrap_or_default()));
                 }
             }
@@ -266,7 +266,7 @@ impl Clues<'_> {
 }
 
 /// The maximum number of bytes of entries to search for a path.
-const MOST_SEARCHED: u64 = 16 << 20;
+const MAX_SEARCHED: u64 = 16 << 20;
 
 /// The maximum number of directories to probe.
-const MOST_ASKED: usize = 1000;
+const MAX_ASKED: usize = 1000;

@@ -22,7 +22,7 @@ pub(super) struct Guarding {
     /// Lines that were written without the lock and are therefore not in the guard yet.
     pub(super) waiting: Vec<(Place, Vec<u8>)>,
     /// Whether the caller was notified that there can be no lock file and no guard.
-    pub(super) has_told: bool,
+    pub(super) has_reported: bool,
     /// When a thread was last asked to look after the guard, by the boot clock.
     pub(super) settled_ms: Option<i64>,
     /// When lines were last written, by the same clock.

@@ -35,7 +35,7 @@ pub(super) fn all() -> Vec<Process> {
 
 /// Upper bound for the arguments that are read, in bytes.
 #[cfg(any(target_os = "linux", target_os = "android"))]
-const MOST_ARGUMENTS: u64 = 64 << 10;
+const MAX_ARGUMENTS: u64 = 64 << 10;
 
 /// Reads one process; none if it has ended meanwhile or is a kernel thread.
 #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -44,7 +44,7 @@ fn look(pid: u32) -> Option<Process> {
     use std::io::Read;
     let place = PathBuf::from(format!("/proc/{pid}"));
     let mut arguments = Vec::new();
-    std::fs::File::open(place.join("cmdline")).ok()?.take(MOST_ARGUMENTS).read_to_end(&mut arguments).ok()?;
+    std::fs::File::open(place.join("cmdline")).ok()?.take(MAX_ARGUMENTS).read_to_end(&mut arguments).ok()?;
     if arguments.is_empty() {
         return None;
     }

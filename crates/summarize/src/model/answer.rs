@@ -40,7 +40,7 @@ pub(super) struct Answer {
     protocol: Protocol,
     text: String,
     /// How many bytes of the text have been passed on.
-    n_told: usize,
+    n_reported: usize,
     pub(super) finish: Option<Finish>,
     pub(super) usage: Usage,
     /// The cost that the provider reports, in dollars.
@@ -52,7 +52,7 @@ pub(super) struct Answer {
 impl Answer {
     pub(super) fn new(protocol: Protocol) -> Self {
         let usage = Usage::default();
-        Self { protocol, text: String::new(), n_told: 0, finish: None, usage, charged: None, is_closed: false }
+        Self { protocol, text: String::new(), n_reported: 0, finish: None, usage, charged: None, is_closed: false }
     }
 
     /// Adds an event of the stream and passes on its text.
@@ -74,10 +74,10 @@ impl Answer {
         if self.text.len() > MAX_TEXT {
             return Err(Fault::Permanent(format!("the answer is longer than {MAX_TEXT} bytes")));
         }
-        let news = self.text.get(self.n_told..).unwrap_or_default();
+        let news = self.text.get(self.n_reported..).unwrap_or_default();
         if !news.is_empty() {
             on_text(news);
-            self.n_told = self.text.len();
+            self.n_reported = self.text.len();
         }
         Ok(())
     }

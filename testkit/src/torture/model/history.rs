@@ -256,7 +256,7 @@ impl Process {
     fn sessions(&self) -> Sessions {
         Sessions::new(self.environment.clone())
             // Locks are tested here, not the refusal to remove a session that is in use.
-            .despite_users()
+            .ignoring_users()
             .on(Arc::new(self.os.clone()))
     }
 

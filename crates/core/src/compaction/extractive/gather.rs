@@ -16,13 +16,13 @@ pub(super) const DIRECTORY: &str = "Working directory: ";
 pub(super) const ANSWER_NEXT: &str = "Answer the latest request: ";
 
 /// The maximum number of turns described individually.
-const MOST_TURNS: usize = 150;
+const MAX_TURNS: usize = 150;
 
 /// The maximum number of rules and decisions considered.
-const MOST_SENTENCES: usize = 60;
+const MAX_SENTENCES: usize = 60;
 
 /// The number of sentences read per message. A message with more contains pasted text.
-const MOST_READ: usize = 400;
+const MAX_READ: usize = 400;
 
 /// Collects all sections of a whole conversation.
 pub(super) fn gather(turns: &[Turn<'_>], paths: &Paths) -> Checkpoint {
@@ -73,7 +73,7 @@ fn add_rules(checkpoint: &mut Checkpoint, turns: &[Turn<'_>]) {
     let mut found: Vec<(usize, usize, String)> = Vec::new();
     for (at, turn) in turns.iter().enumerate() {
         for sentence in
-            sentences(&own_words(turn.request)).take(MOST_READ).filter(|sentence| (12..400).contains(&cost(sentence)))
+            sentences(&own_words(turn.request)).take(MAX_READ).filter(|sentence| (12..400).contains(&cost(sentence)))
         {
             let is_question = sentence.ends_with(['?', '？']);
             let (rules, wishes) = (cues::count(sentence, RULE), cues::count(sentence, WISH));
@@ -84,7 +84,7 @@ fn add_rules(checkpoint: &mut Checkpoint, turns: &[Turn<'_>]) {
         }
     }
     found.sort_by_key(|(score, at, _)| (std::cmp::Reverse((*score).min(3)), std::cmp::Reverse(*at)));
-    found.truncate(MOST_SENTENCES);
+    found.truncate(MAX_SENTENCES);
     let mut ranked: Vec<(usize, usize, String)> =
         found.into_iter().enumerate().map(|(rank, (_, at, text))| (at, rank, text)).collect();
     ranked.sort_by_key(|(at, rank, _)| (*at, *rank));
@@ -101,7 +101,7 @@ fn add_turns(checkpoint: &mut Checkpoint, turns: &[Turn<'_>], paths: &Paths) {
         turns.iter().enumerate().map(|(at, turn)| (importance(turn, n_turns - at), at)).collect();
     found.sort_by_key(|(importance, at)| std::cmp::Reverse((*importance, *at)));
     found.retain(|(importance, _)| *importance > 0);
-    found.truncate(MOST_TURNS);
+    found.truncate(MAX_TURNS);
     let mut ranked: Vec<(usize, usize)> = found.iter().enumerate().map(|(rank, (_, at))| (*at, rank)).collect();
     ranked.sort_unstable();
     for (at, rank) in ranked {
@@ -179,7 +179,7 @@ fn add_decisions(checkpoint: &mut Checkpoint, turns: &[Turn<'_>]) {
             found.push((3, at, format!("Agreed: {}", opening(before.unwrap_or_default(), 260))));
         }
         for text in turn.texts() {
-            let reasons = statements(text).take(MOST_READ).filter(|sentence| (16..400).contains(&cost(sentence)));
+            let reasons = statements(text).take(MAX_READ).filter(|sentence| (16..400).contains(&cost(sentence)));
             let best =
                 reasons.map(|sentence| (cues::count(sentence, REASON), sentence)).max_by_key(|(score, _)| *score);
             if let Some((score, sentence)) =
@@ -190,7 +190,7 @@ fn add_decisions(checkpoint: &mut Checkpoint, turns: &[Turn<'_>]) {
         }
     }
     found.sort_by_key(|(score, at, _)| std::cmp::Reverse((*score, *at)));
-    found.truncate(MOST_SENTENCES);
+    found.truncate(MAX_SENTENCES);
     let mut ranked: Vec<(usize, usize, String)> =
         found.into_iter().enumerate().map(|(rank, (_, at, text))| (at, rank, text)).collect();
     ranked.sort_by_key(|(at, rank, _)| (*at, *rank));
@@ -223,7 +223,7 @@ fn add_next(checkpoint: &mut Checkpoint, turns: &[Turn<'_>]) {
 fn open_points(text: &str) -> Vec<String> {
     let mut points = Vec::new();
     let mut is_listing = false;
-    for piece in prose(text).take(MOST_READ) {
+    for piece in prose(text).take(MAX_READ) {
         let is_marked = unmarked(piece).len() < piece.len() && !piece.starts_with('#');
         let is_box = piece.starts_with("- [ ]");
         let is_ticked = ["- [x]", "- [X]", "- ✅", "✅"].iter().any(|mark| piece.starts_with(mark));

@@ -10,7 +10,7 @@ use super::turns::{Call, Outcome, Step, Turn};
 use super::wording::{line, opening};
 
 /// The maximum number of steps described individually.
-const MOST_STEPS: usize = 120;
+const MAX_STEPS: usize = 120;
 
 /// Collects what the user asked, what was done so far, and what is needed to continue.
 pub(super) fn gather(turns: &[Turn<'_>], paths: &Paths) -> Checkpoint {
@@ -20,7 +20,7 @@ pub(super) fn gather(turns: &[Turn<'_>], paths: &Paths) -> Checkpoint {
     }
     let steps: Vec<&Step<'_>> = turns.iter().flat_map(|turn| &turn.steps).collect();
     let told: Vec<String> = steps.iter().filter_map(|step| told(step, paths)).collect();
-    let first = told.len().saturating_sub(MOST_STEPS);
+    let first = told.len().saturating_sub(MAX_STEPS);
     for (n_from_start, text) in told.iter().enumerate().skip(first) {
         checkpoint.add(Section::SoFar, told.len() - n_from_start, text.clone());
     }

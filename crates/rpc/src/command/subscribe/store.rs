@@ -27,7 +27,7 @@ const WINDOW_MS: i64 = 10_000;
 const PREFIX: &str = "store:";
 
 /// Sends the events of a store to a subscription.
-pub(super) struct StoreTeller {
+pub(super) struct StoreNotifier {
     connection: Arc<Connection>,
     name: String,
     wanted: EventSet,
@@ -52,7 +52,7 @@ struct Known {
     changed: i64,
 }
 
-impl StoreTeller {
+impl StoreNotifier {
     /// Begins at a cursor, or with what comes next.
     pub(super) fn new(
         call: &Call<'_>,
@@ -148,7 +148,7 @@ impl StoreTeller {
     /// Sends events until the subscription ends.
     pub(super) fn run(mut self) {
         for path in std::mem::take(&mut self.missed) {
-            self.tell_entries(&path);
+            self.report_entries(&path);
         }
         while !self.has_ended() {
             let is_finishing = self.phase.is_finishing();
@@ -159,9 +159,9 @@ impl StoreTeller {
                         let told_to = self.appeared(&session);
                         self.known.insert(session.path.clone(), Known { id, told_to, changed: 0 });
                     }
-                    self.tell_entries(&session.path);
+                    self.report_entries(&session.path);
                 }
-                Ok(Some(StoreEvent::Removed(path))) => self.tell_deleted(&path),
+                Ok(Some(StoreEvent::Removed(path))) => self.report_deleted(&path),
                 Ok(None) | Err(_) if is_finishing => break,
                 Ok(None) => {}
                 // A failed check is repeated later.
@@ -187,7 +187,7 @@ impl StoreTeller {
         self.phase.is_over() || self.connection.has_ended()
     }
 
-    fn tell_entries(&mut self, path: &Path) {
+    fn report_entries(&mut self, path: &Path) {
         let Ok(session) = self.connection.engine.session_at(path) else { return };
         while let Some(told_to) = self.known.get(path).map(|known| known.told_to) {
             let portion = portion(&session, told_to);
@@ -216,7 +216,7 @@ impl StoreTeller {
         }
     }
 
-    fn tell_deleted(&mut self, path: &Path) {
+    fn report_deleted(&mut self, path: &Path) {
         if let Some(known) = self.known.remove(path) {
             let changed = self.connection.engine.options.sessions.environment().now_ms();
             self.gone.insert(known.id.clone(), Known { changed, ..known });

@@ -16,7 +16,7 @@ enum Then {
 use Then::{Chosen, Has, Lacks};
 
 /// Presses keys one after the other, and waits for the expected screen after each.
-fn go_through(terminal: &Terminal, steps: &[(&str, Then)], pressed: &mut BTreeSet<String>) {
+fn press_all(terminal: &Terminal, steps: &[(&str, Then)], pressed: &mut BTreeSet<String>) {
     for (key, then) in steps {
         pressed.insert((*key).to_owned());
         terminal.press(key);
@@ -29,24 +29,24 @@ fn go_through(terminal: &Terminal, steps: &[(&str, Then)], pressed: &mut BTreeSe
 }
 
 /// The contexts whose keys are pressed below, each by its own test.
-const PLACES: [&str; 6] = ["Picker", "Line", "Tree", "Fork", "Reader", "Trash"];
+const CONTEXTS: [&str; 6] = ["Picker", "LineEditor", "Tree", "Fork", "Reader", "Trash"];
 
 /// A new context needs its own test, and a new key a step in the test of its context.
 #[test]
-fn every_place_has_its_test() {
-    let places: BTreeSet<String> = sessile_tui::usual_keys().into_iter().map(|(place, _, _)| place).collect();
-    assert_eq!(places, PLACES.map(str::to_owned).into());
+fn every_key_context_has_its_test() {
+    let contexts: BTreeSet<String> = sessile_tui::default_keys().into_iter().map(|(context, _, _)| context).collect();
+    assert_eq!(contexts, CONTEXTS.map(str::to_owned).into());
 }
 
 /// Asserts that all keys of a context have been pressed.
-fn assert_all(place: &str, pressed: &BTreeSet<String>) {
-    assert!(PLACES.contains(&place));
-    let missing: Vec<String> = sessile_tui::usual_keys()
+fn assert_all(context: &str, pressed: &BTreeSet<String>) {
+    assert!(CONTEXTS.contains(&context));
+    let missing: Vec<String> = sessile_tui::default_keys()
         .into_iter()
-        .filter(|(where_, _, key)| *where_ == place && !pressed.contains(key))
+        .filter(|(of, _, key)| *of == context && !pressed.contains(key))
         .map(|(_, id, key)| format!("{key} ({id})"))
         .collect();
-    assert!(missing.is_empty(), "nobody has pressed {missing:?}");
+    assert!(missing.is_empty(), "no test has pressed {missing:?}");
 }
 
 #[test]
@@ -90,9 +90,9 @@ fn every_key_of_the_picker() {
         ("alt+m", Has("1 marked")),
         ("alt+a", Has("4 marked")),
         ("alt+a", Lacks("marked")),
-        ("f1", Has("Keys of the picker")),
+        ("f1", Has("Picker keys")),
         ("escape", Has("sort: threaded")),
-        ("alt+?", Has("Keys of the picker")),
+        ("alt+?", Has("Picker keys")),
         ("escape", Has("sort: threaded")),
         ("ctrl+r", Has("Rename the session")),
         ("escape", Has("sort: threaded")),
@@ -124,10 +124,10 @@ fn every_key_of_the_picker() {
         ("escape", Chosen("High water")),
         ("ctrl+t", Has("Session tree")),
         ("escape", Has("sort: threaded")),
-        ("ctrl+o", Has("yours · ")),
+        ("ctrl+o", Has(" prompts · ")),
         ("q", Has("sort: threaded")),
     ];
-    go_through(&terminal, &steps, &mut pressed);
+    press_all(&terminal, &steps, &mut pressed);
     drop(terminal);
     pressed.insert("ctrl+z".to_owned());
     pressed.insert("ctrl+c".to_owned());
@@ -139,7 +139,7 @@ fn every_key_of_the_trash() {
     let home = Home::new();
     for session in ["In one sentence", "Draft a commit message"] {
         let terminal = home.run(&["resume", session]);
-        terminal.wait("what was found", |it| it.chosen().contains(session) && it.text().contains("◉ here"));
+        terminal.wait("the matches", |it| it.chosen().contains(session) && it.text().contains("◉ here"));
         terminal.press("down");
         terminal.press("ctrl+d");
         terminal.wait("the question", |it| it.text().contains("to the trash?"));
@@ -160,25 +160,25 @@ fn every_key_of_the_trash() {
         ("pageUp", Chosen("Draft a commit")),
         ("alt+end", Chosen("In one sentence")),
         ("alt+home", Chosen("Draft a commit")),
-        ("f1", Has("Keys of the trash")),
+        ("f1", Has("Trash keys")),
         ("escape", Has("Deleted sessions")),
-        ("alt+?", Has("Keys of the trash")),
+        ("alt+?", Has("Trash keys")),
         ("escape", Has("Deleted sessions")),
-        ("ctrl+o", Has("yours · ")),
+        ("ctrl+o", Has(" prompts · ")),
         ("q", Has("Deleted sessions")),
         ("sentence", Chosen("In one sentence")),
         ("escape", Lacks("> sentence")),
-        ("enter", Has("is back in ")),
+        ("enter", Has("restored to ")),
         ("ctrl+c", Has("sort: threaded")),
     ];
-    go_through(&terminal, &steps, &mut pressed);
+    press_all(&terminal, &steps, &mut pressed);
     terminal.wait("the session", |it| it.text().contains("In one sentence"));
     pressed.insert("ctrl+z".to_owned());
     assert_all("Trash", &pressed);
 }
 
 #[test]
-fn only_what_was_done_on_a_screen_is_undone_there() {
+fn undo_is_limited_to_the_changes_of_a_screen() {
     let home = Home::new();
     let cloned = home.plain(&["clone", "@1"]).output().unwrap();
     let path = String::from_utf8(cloned.stdout).unwrap().trim().to_owned();
@@ -187,38 +187,38 @@ fn only_what_was_done_on_a_screen_is_undone_there() {
     terminal.wait("the tree", |it| it.chosen().contains("CHANGELOG"));
     // The clone that is shown was the last operation of all.
     let steps = [
-        ("alt+u", Has("Nothing was done here that can be undone")),
+        ("alt+u", Has("Nothing to undo on this screen")),
         ("alt+c", Has("Cloned to")),
-        ("alt+u", Has("Undone: clone “High water an hour early”; `sessile undo ")),
+        ("alt+u", Has("Undone: clone “High water an hour early”; redo with `sessile undo ")),
     ];
-    go_through(&terminal, &steps, &mut pressed);
+    press_all(&terminal, &steps, &mut pressed);
     terminal.press("escape");
     assert!(terminal.wait_for_end().success() && std::path::Path::new(&path).exists());
     let terminal = home.run(&["resume"]);
     terminal.wait("the list", |it| it.chosen().contains("High water") && it.text().contains("◉ here"));
     let steps = [
-        ("alt+u", Has("Nothing was done here that can be undone")),
+        ("alt+u", Has("Nothing to undo on this screen")),
         ("alt+end", Chosen("In one sentence")),
         ("ctrl+d", Has("Move “In one sentence")),
         ("y", Lacks("In one sentence")),
         ("alt+home", Has("Session moved to the trash · alt+u undo")),
         ("alt+r", Chosen("In one sentence")),
-        ("enter", Has("is back in ")),
+        ("enter", Has("restored to ")),
         ("escape", Has("sort: threaded")),
         ("alt+home", Lacks("alt+u undo")),
         ("alt+u", Has("Undone: restore “In one sentence")),
-        ("alt+u", Has("Nothing was done here that can be undone")),
+        ("alt+u", Has("Nothing to undo on this screen")),
     ];
-    go_through(&terminal, &steps, &mut pressed);
+    press_all(&terminal, &steps, &mut pressed);
 }
 
 #[test]
-fn without_a_session_the_screens_let_one_be_picked() {
+fn without_a_session_the_screens_open_the_picker() {
     let home = Home::new();
     for (words, title, seen) in [
-        (["tree", "-i"], "The tree of a session", "Session tree  CSV export"),
+        (["tree", "-i"], "Open a session tree", "Session tree  CSV export"),
         (["show", "-i"], "Read a session", "which zone its times are in"),
-        (["fork", "-i"], "Fork a session", "Fork before a message"),
+        (["fork", "-i"], "Fork a session", "Fork before one of your messages"),
     ] {
         let mut terminal = home.run(&words);
         terminal.wait("the picker", |it| {
@@ -246,7 +246,7 @@ fn without_a_session_the_screens_let_one_be_picked() {
 }
 
 #[test]
-fn picking_goes_on_with_the_session_and_leaving_does_not() {
+fn picking_resumes_the_session_and_leaving_does_not() {
     let home = Home::new();
     for (key, is_picked) in [("enter", true), ("escape", false), ("ctrl+c", false)] {
         let mut terminal = home.run(&["resume"]);
@@ -258,7 +258,7 @@ fn picking_goes_on_with_the_session_and_leaving_does_not() {
         assert!(!terminal.screen(vt100::Screen::alternate_screen));
     }
     let mut terminal = home.run(&["resume", "--print", "harmonic"]);
-    terminal.wait("what was found", |it| it.chosen().contains("High water"));
+    terminal.wait("the matches", |it| it.chosen().contains("High water"));
     terminal.press("enter");
     assert!(terminal.wait_for_end().success());
     assert!(terminal.text().contains(".jsonl"), "{}", terminal.text());
@@ -269,32 +269,32 @@ fn picking_goes_on_with_the_session_and_leaving_does_not() {
 }
 
 #[test]
-fn what_is_marked_is_exported_and_moved() {
+fn marked_sessions_are_exported_and_moved() {
     let home = Home::new();
     let terminal = home.run(&["resume"]);
     terminal.wait("the whole list", |it| it.chosen().contains("High water") && it.text().contains("◉ here"));
     let (exported, moved) = (home.path().join("exported"), home.path().join("moved"));
     std::fs::create_dir(&moved).unwrap();
     let mut pressed = BTreeSet::new();
-    go_through(&terminal, &[("alt+a", Has("4 marked")), ("alt+e", Has("Export 4 sessions"))], &mut pressed);
+    press_all(&terminal, &[("alt+a", Has("4 marked")), ("alt+e", Has("Export 4 sessions"))], &mut pressed);
     for key in ["ctrl+u", exported.to_str().unwrap(), "enter"] {
         terminal.press(key);
     }
     terminal.wait("the export", |it| it.text().contains("4 sessions exported"));
     assert_eq!(std::fs::read_dir(&exported).unwrap().count(), 4);
     let marked = [("alt+m", Has("1 marked")), ("alt+o", Has("Move the session"))];
-    go_through(&terminal, &marked, &mut pressed);
+    press_all(&terminal, &marked, &mut pressed);
     for key in ["ctrl+u", moved.to_str().unwrap(), "enter"] {
         terminal.press(key);
     }
     terminal.wait("the move", |it| it.text().contains("1 session moved"));
     // It now belongs to another directory, and can be moved back.
     terminal.wait("its going", |it| !it.chosen().contains("High water"));
-    go_through(&terminal, &[("alt+u", Has("High water"))], &mut pressed);
+    press_all(&terminal, &[("alt+u", Has("High water"))], &mut pressed);
 }
 
 #[test]
-fn every_key_of_a_line() {
+fn every_key_of_the_line_editor() {
     let home = Home::new();
     let mut pressed = BTreeSet::new();
     let terminal = home.run(&["resume"]);
@@ -333,7 +333,7 @@ fn every_key_of_a_line() {
         }
         terminal.wait(&format!("{keys:?} → {line}"), |it| it.text().lines().any(|row| row.trim_end() == line));
     }
-    assert_all("Line", &pressed);
+    assert_all("LineEditor", &pressed);
 }
 
 #[test]
@@ -389,19 +389,19 @@ fn every_key_of_the_tree() {
         ("alt+p", Has("model · claude-opus-4-5")),
         ("alt+down", Lacks("│ fe23c2f6")),
         ("alt+up", Has("│ fe23c2f6")),
-        ("alt+v", Has("Choose the end of the other")),
+        ("alt+v", Has("Select the end of the other")),
         ("alt+end", Chosen("The repeated hour")),
         ("alt+v", Has("Two branches")),
         ("escape", Has("Session tree")),
-        ("f1", Has("Keys of the tree")),
+        ("f1", Has("Tree keys")),
         ("escape", Has("Session tree")),
-        ("alt+?", Has("Keys of the tree")),
+        ("alt+?", Has("Tree keys")),
         ("escape", Has("Session tree")),
         ("alt+e", Has("Label (empty to remove)")),
         ("a_mark", Has("> a mark")),
         ("enter", Has("[a mark]")),
         ("alt+u", Lacks("[a mark] ")),
-        ("alt+n", Has("Nothing was searched for yet")),
+        ("alt+n", Has("No search yet")),
         ("Let_me", Has("Search: Let me")),
         ("escape", Lacks("Search: Let me")),
         ("harmonic", Has("Search: harmonic")),
@@ -412,7 +412,7 @@ fn every_key_of_the_tree() {
         ("alt+n", Chosen("[branch summary]: Tried")),
         ("alt+n", Chosen("[bash: cargo test --quiet]")),
         ("shift+alt+n", Chosen("[branch summary]: Tried")),
-        ("alt+i", Has("This terminal draws no pictures")),
+        ("alt+i", Has("This terminal cannot show pictures")),
         ("alt+f", Has("Forked to")),
         ("alt+home", Chosen("[system]")),
         ("down", Chosen("tidepool day")),
@@ -420,7 +420,7 @@ fn every_key_of_the_tree() {
         ("escape", Has("Session tree")),
         ("alt+c", Has("Cloned to")),
     ];
-    go_through(&terminal, &steps, &mut pressed);
+    press_all(&terminal, &steps, &mut pressed);
     pressed.insert("ctrl+z".to_owned());
     drop(terminal);
     for key in ["ctrl+c", "escape"] {
@@ -448,12 +448,12 @@ fn every_key_of_the_fork_selector() {
         ("alt+end", Chosen("Perfect")),
         ("pageUp", Chosen("tidepool day")),
         ("pageDown", Chosen("Perfect")),
-        ("f1", Has("Keys of the fork selector")),
+        ("f1", Has("Fork selector keys")),
         ("escape", Has("Fork before")),
-        ("alt+?", Has("Keys of the fork selector")),
+        ("alt+?", Has("Fork selector keys")),
         ("escape", Has("Fork before")),
     ];
-    go_through(&terminal, &steps, &mut pressed);
+    press_all(&terminal, &steps, &mut pressed);
     terminal.press("enter");
     assert!(terminal.wait_for_end().success());
     assert!(terminal.text().contains(".jsonl"), "{}", terminal.text());
@@ -499,10 +499,10 @@ fn every_key_of_the_reader() {
         ("ctrl+up", top),
         ("o", Has("  all output")),
         ("ctrl+o", Lacks("  all output")),
-        ("t", Has("  thoughts")),
-        ("ctrl+t", Lacks("  thoughts")),
+        ("t", Has("  thinking")),
+        ("ctrl+t", Lacks("  thinking")),
         ("g", top),
-        ("/", Lacks("yours · ")),
+        ("/", Lacks(" prompts · ")),
         ("changelog", Has("/changelog")),
         ("enter", Has("  match 1/")),
         ("n", Has("  match 2/")),
@@ -511,13 +511,13 @@ fn every_key_of_the_reader() {
         ("f", Has("  following")),
         ("f", Lacks("  following")),
         ("ctrl+x", Has("Copied")),
-        ("i", Has("This terminal draws no pictures")),
-        ("f1", Has("Keys of the reader")),
-        ("escape", Lacks("Keys of the reader")),
-        ("alt+?", Has("Keys of the reader")),
-        ("escape", Lacks("Keys of the reader")),
+        ("i", Has("This terminal cannot show pictures")),
+        ("f1", Has("Reader keys")),
+        ("escape", Lacks("Reader keys")),
+        ("alt+?", Has("Reader keys")),
+        ("escape", Lacks("Reader keys")),
     ];
-    go_through(&terminal, &steps, &mut pressed);
+    press_all(&terminal, &steps, &mut pressed);
     for key in ["e", "ctrl+g"] {
         // The editor of this home prints a word and ends; then the reader returns.
         terminal.press(key);
@@ -538,7 +538,7 @@ fn every_key_of_the_reader() {
 }
 
 #[test]
-fn other_keys_can_be_chosen() {
+fn keys_can_be_configured() {
     let home = Home::new();
     let config = home.path().join("config/config.toml");
     let text = std::fs::read_to_string(&config).unwrap();
@@ -551,5 +551,5 @@ fn other_keys_can_be_chosen() {
     terminal.wait("the list", |it| it.text().contains("ctrl+g sort"));
     terminal.press("ctrl+g");
     terminal.wait("another order", |it| it.text().contains("sort: recent"));
-    assert!(String::from_utf8_lossy(&terminal.bytes()).contains("there is no action no.such"));
+    assert!(String::from_utf8_lossy(&terminal.bytes()).contains("unknown action no.such"));
 }

@@ -158,9 +158,9 @@ impl Highlighter {
         let mut rest = text.as_str();
         while !rest.is_empty() {
             let (ink, len) = self.piece(rest);
-            let (piece, behind) = rest.split_at_checked(len).unwrap_or((rest, ""));
+            let (piece, rest_after) = rest.split_at_checked(len).unwrap_or((rest, ""));
             line.push(ink, piece);
-            rest = behind;
+            rest = rest_after;
         }
         line
     }
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_told_apart() {
+    fn tokens_are_distinguished() {
         let mut rust = Highlighter::new("rust");
         assert_eq!(inked(&mut rust, "let x = \"a\\\"b\"; // c", Ink::ACCENT), "let");
         assert_eq!(inked(&mut rust, "let x = \"a\\\"b\"; // c", Ink::PERSON), "\"a\\\"b\"");

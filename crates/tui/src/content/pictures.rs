@@ -3,7 +3,7 @@
 use sessile::entry::{Entry, Payload};
 use sessile::message::{Block, Content};
 use sessile::picture::Picture;
-use sessile_display::picture::picture_words;
+use sessile_display::picture::picture_text;
 
 /// A picture that a terminal may be able to draw.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub(crate) struct Drawable {
     /// Base64 data; not validated.
     pub(crate) data: String,
     /// A description for the user.
-    pub(crate) words: String,
+    pub(crate) description: String,
 }
 
 /// Returns the pictures of an entry in order.
@@ -30,7 +30,7 @@ pub(crate) fn entry_pictures(entry: &Entry) -> Vec<Drawable> {
     let drawable = |image: sessile::message::ImageBlock<'_>| Drawable {
         mime_type: image.mime_type().unwrap_or_default(),
         data: image.data().unwrap_or_default(),
-        words: picture_words(&Picture::new(image)),
+        description: picture_text(&Picture::new(image)),
     };
     images.map(drawable).collect()
 }

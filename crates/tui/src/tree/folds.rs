@@ -78,15 +78,15 @@ impl Folds {
 
 #[cfg(test)]
 mod tests {
-    use sessile_display::drawing::Place;
+    use sessile_display::drawing::Node;
 
     use super::*;
 
     #[test]
     fn positions_and_rows_are_each_others_inverse() {
         let depths = [0, 1, 2, 2, 3, 1, 2, 1, 2, 3, 3];
-        let places: Vec<Place> = depths.map(|depth| Place { depth, is_first: false, is_shown: true }).to_vec();
-        let drawing = Drawing::new(&places);
+        let nodes: Vec<Node> = depths.map(|depth| Node { depth, is_first: false, is_shown: true }).to_vec();
+        let drawing = Drawing::new(&nodes);
         for wanted in 0..1_u32 << depths.len() {
             let mut folds = Folds::of(&drawing);
             (0..depths.len()).filter(|row| wanted >> row & 1 == 1).for_each(|row| folds.toggle(row, &drawing));

@@ -45,7 +45,7 @@ struct Row {
 const NONE: u32 = u32::MAX;
 
 /// The width of one level in columns.
-pub const LEVEL: usize = 3;
+pub const LEVEL_COLUMNS: usize = 3;
 
 /// The number of levels searched for the lines that pass a row. Beyond them, nothing is drawn.
 const MAX_LEVELS_CLIMBED: usize = 4096;
@@ -131,7 +131,7 @@ impl Drawing {
     /// If the row is deeper than that, only the last levels are drawn.
     pub fn prefix(&self, at: usize, max_columns: usize) -> String {
         let n_levels = self.level(at);
-        let first = n_levels.saturating_sub((max_columns / LEVEL).max(2));
+        let first = n_levels.saturating_sub((max_columns / LEVEL_COLUMNS).max(2));
         let mut cells = self.cells(at, first..n_levels, Fold::None);
         if first > 0 {
             cells[0] = "⋯  ";
@@ -139,7 +139,7 @@ impl Drawing {
         cells.concat()
     }
 
-    /// The cells of some levels before a row's text, [`LEVEL`] columns each.
+    /// The cells of some levels before a row's text, [`LEVEL_COLUMNS`] columns each.
     pub fn cells(&self, at: usize, levels: Range<usize>, fold: Fold) -> Vec<&'static str> {
         let levels = levels.start..levels.end.min(self.level(at));
         let mut cells = vec!["   "; levels.len()];

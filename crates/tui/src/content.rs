@@ -57,18 +57,18 @@ fn more(n_lines: usize) -> Line {
 
 /// Returns the text of an entry for the clipboard.
 pub(crate) fn entry_text(entry: &Entry) -> String {
-    let some = Option::<String>::unwrap_or_default;
+    let or_empty = Option::<String>::unwrap_or_default;
     match entry.payload() {
         Payload::Message(message) => match message.message() {
-            Some(Message::BashExecution(run)) => format!("$ {}\n{}", some(run.command()), some(run.output())),
+            Some(Message::BashExecution(run)) => format!("$ {}\n{}", or_empty(run.command()), or_empty(run.output())),
             Some(message) => message.text(),
             None => String::new(),
         },
         Payload::CustomMessage(custom) => custom.content().text(),
-        Payload::Compaction(compaction) => some(compaction.summary()),
-        Payload::BranchSummary(summary) => some(summary.summary()),
-        Payload::Label(label) => some(label.label()),
-        Payload::SessionInfo(info) => some(info.name()),
+        Payload::Compaction(compaction) => or_empty(compaction.summary()),
+        Payload::BranchSummary(summary) => or_empty(summary.summary()),
+        Payload::Label(label) => or_empty(label.label()),
+        Payload::SessionInfo(info) => or_empty(info.name()),
         _ => entry.json().to_text().into_owned(),
     }
 }
@@ -244,7 +244,7 @@ impl Page {
     }
 
     fn code(&mut self, path: &str, text: &str) {
-        let mut highlighter = Highlighter::of_file(path);
+        let mut highlighter = Highlighter::for_file(path);
         let text = start(text, MAX_TEXT_CHARS);
         let lines =
             text.lines().map(|line| Line::new().text("  ").join(highlighter.line(line)).cut(self.width)).collect();

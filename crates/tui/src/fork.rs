@@ -27,13 +27,14 @@ pub enum ForkOutcome {
     Forked {
         /// The file of the new session.
         path: Option<PathBuf>,
-        /// The text of the chosen message, ready to be edited and sent again.
+        /// The text of the selected message, ready to be edited and sent again.
         text: String,
     },
     /// The session could not be read.
     Failed(String),
 }
 
+/// The resources of the jobs.
 pub(crate) struct ForkBackend {
     pub(crate) sessions: Sessions,
     pub(crate) path: PathBuf,
@@ -139,7 +140,7 @@ impl Fork {
             Some(Action::Last) => self.selected = last,
             Some(Action::Confirm) => return self.confirm(),
             Some(Action::Cancel) => return vec![Effect::Leave(ForkOutcome::Nothing)],
-            Some(Action::Help) => self.help = Some(Help::of(KeyContext::Fork)),
+            Some(Action::Help) => self.help = Some(Help::new(KeyContext::Fork)),
             Some(Action::Suspend) => return vec![Effect::Suspend],
             _ => {}
         }
@@ -147,8 +148,8 @@ impl Fork {
     }
 
     fn confirm(&self) -> Effects<Self> {
-        let chosen = self.messages.as_ref().and_then(|messages| messages.get(self.selected));
-        chosen.map(|message| Effect::Run(ForkJob::Fork(message.entry_id.clone()))).into_iter().collect()
+        let selected = self.messages.as_ref().and_then(|messages| messages.get(self.selected));
+        selected.map(|message| Effect::Run(ForkJob::Fork(message.entry_id.clone()))).into_iter().collect()
     }
 }
 
@@ -222,12 +223,12 @@ impl Fork {
             return canvas.line(area, 3, &Line::new().ink(Ink::DIM, "  Reading …"));
         };
         for (at, item) in (self.first_visible()..messages.len()).take(self.room()).enumerate() {
-            let is_chosen = item == self.selected;
-            let ink = if is_chosen { Ink::BOLD } else { Ink::PLAIN };
+            let is_selected = item == self.selected;
+            let ink = if is_selected { Ink::BOLD } else { Ink::PLAIN };
             let text = sessile_display::text::start(&messages[item].text, 500);
-            let line = Line::new().ink(Ink::ACCENT, if is_chosen { "› " } else { "  " }).ink(ink, text.trim());
+            let line = Line::new().ink(Ink::ACCENT, if is_selected { "› " } else { "  " }).ink(ink, text.trim());
             let row = 3 + at * LINES_PER_MESSAGE;
-            if is_chosen {
+            if is_selected {
                 canvas.selected_line(area, row, &line);
             } else {
                 canvas.line(area, row, &line);

@@ -17,7 +17,7 @@ pub(crate) struct Help {
 const FRAME_ROWS: usize = 3;
 
 impl Help {
-    pub(crate) fn of(context: KeyContext) -> Self {
+    pub(crate) fn new(context: KeyContext) -> Self {
         Self { context, top: 0 }
     }
 
@@ -123,7 +123,7 @@ mod tests {
     fn scrolling_stops_at_the_end() {
         let (keymap, size) = (Keymap::default(), (80, 24));
         let key = |name| Key::named(name).unwrap();
-        let mut help = Help::of(KeyContext::Picker);
+        let mut help = Help::new(KeyContext::Picker);
         for _ in 0..50 {
             assert!(help.press(key("pageDown"), &keymap, size));
         }

@@ -169,7 +169,7 @@ impl Default for Keymap {
 
 impl Keymap {
     /// Builds the keymap with the user's keys from `[tui.keys]`; also returns the problems found there.
-    pub(crate) fn of_settings<'s>(table: impl Iterator<Item = &'s Setting>) -> (Self, Vec<String>) {
+    pub(crate) fn from_settings<'s>(table: impl Iterator<Item = &'s Setting>) -> (Self, Vec<String>) {
         let mut given: HashMap<&'static str, Vec<Key>> = HashMap::new();
         let mut problems = Vec::new();
         for setting in table {

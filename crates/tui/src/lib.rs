@@ -107,7 +107,7 @@ impl Ui {
         session_dir: Option<PathBuf>,
         settings: &Settings,
     ) -> Self {
-        let (keymap, mut warnings) = Keymap::of_settings(settings.table("tui"));
+        let (keymap, mut warnings) = Keymap::from_settings(settings.table("tui"));
         let value = |name: &str| settings.table("tui").find(|setting| setting.key == name)?.value.clone();
         let text = |name: &str| value(name).as_ref().map(Value::to_text);
         let is_on = |name: &str| text(name).is_none_or(|text| text != "false");

@@ -19,7 +19,7 @@ pub(crate) struct LineEditor {
 const MAX_LINE_BYTES: usize = 4096;
 
 impl LineEditor {
-    pub(crate) fn with(text: &str) -> Self {
+    pub(crate) fn with_text(text: &str) -> Self {
         Self { text: text.to_owned(), cursor: text.len(), deleted: String::new() }
     }
 

@@ -77,7 +77,7 @@ const MIN_PREVIEW_COLUMNS: u16 = 110;
 
 /// One of the two lists.
 #[derive(Debug, Default)]
-struct Listed {
+struct SessionList {
     list: Arc<Vec<SessionInfo>>,
     /// Sessions loaded so far, and in total.
     loading: Option<(usize, usize)>,
@@ -123,7 +123,7 @@ pub(crate) struct Picker {
     size: (u16, u16),
     now_ms: i64,
     scope: Scope,
-    lists: [Listed; 2],
+    lists: [SessionList; 2],
     query: LineEditor,
     /// Whether the user typed into the query last; keys that change something are then not meant for the list.
     is_editing: bool,
@@ -175,7 +175,7 @@ impl Picker {
             size: (80, 24),
             now_ms: 0,
             scope: Scope::Here,
-            lists: [Listed::default(), Listed::default()],
+            lists: [SessionList::default(), SessionList::default()],
             query: LineEditor::default(),
             is_editing: false,
             problem: None,
@@ -216,7 +216,7 @@ impl Picker {
 
     /// Starts with a query.
     pub(crate) fn with_query(mut self, query: &str) -> Self {
-        self.query = LineEditor::with(query);
+        self.query = LineEditor::with_text(query);
         self.is_editing = !query.is_empty();
         self
     }
@@ -253,11 +253,11 @@ impl Picker {
         self.status = Status::default();
     }
 
-    fn listed(&self, scope: Scope) -> &Listed {
+    fn listed(&self, scope: Scope) -> &SessionList {
         &self.lists[usize::from(scope == Scope::All)]
     }
 
-    fn listed_mut(&mut self, scope: Scope) -> &mut Listed {
+    fn listed_mut(&mut self, scope: Scope) -> &mut SessionList {
         &mut self.lists[usize::from(scope == Scope::All)]
     }
 
@@ -265,7 +265,7 @@ impl Picker {
         row.index().and_then(|index| self.arranged.get(index))
     }
 
-    fn chosen(&self) -> Option<&SessionInfo> {
+    fn selected_session(&self) -> Option<&SessionInfo> {
         self.rows.get(self.selected).and_then(|row| self.session(row))
     }
 
@@ -287,7 +287,7 @@ impl Picker {
     }
 
     /// Requests a new arrangement of the list.
-    fn arrange(&mut self) -> Effects<Self> {
+    fn request_arrangement(&mut self) -> Effects<Self> {
         self.version += 1;
         let view = View {
             query: self.query.text().to_owned(),
@@ -327,14 +327,14 @@ impl Picker {
             listed.has_texts = true;
             effects.push(Effect::Run(PickerJob::Texts(scope)));
         }
-        effects.extend(self.arrange());
+        effects.extend(self.request_arrangement());
         effects
     }
 
     /// Requests a preview of the selected session, if there is room for it.
-    fn preview(&mut self) -> Effects<Self> {
+    fn request_preview(&mut self) -> Effects<Self> {
         let Some(width) = self.layout().preview.map(|area| area.width) else { return Vec::new() };
-        let Some(path) = self.chosen().map(|session| session.path.clone()) else { return Vec::new() };
+        let Some(path) = self.selected_session().map(|session| session.path.clone()) else { return Vec::new() };
         if self.preview_requested.as_ref() == Some(&path) {
             return Vec::new();
         }
@@ -356,7 +356,7 @@ impl Picker {
             at = if is_down { below.or(above) } else { above.or(below) }.unwrap_or(at);
         }
         self.selected = at;
-        self.preview()
+        self.request_preview()
     }
 
     fn handle_job_event(&mut self, event: PickerEvent) -> Effects<Self> {
@@ -370,7 +370,7 @@ impl Picker {
                     return Vec::new();
                 };
                 listed.list = Arc::new(list);
-                if scope == self.scope { self.arrange() } else { Vec::new() }
+                if scope == self.scope { self.request_arrangement() } else { Vec::new() }
             }
             PickerEvent::Loaded { scope, list, with_texts } => {
                 let listed = self.listed_mut(scope);
@@ -380,7 +380,11 @@ impl Picker {
                 let loaded = Arc::clone(&listed.list);
                 let mut effects = Vec::new();
                 if scope == self.scope {
-                    effects = if with_texts || self.query.is_empty() { self.arrange() } else { self.repeat_query() };
+                    effects = if with_texts || self.query.is_empty() {
+                        self.request_arrangement()
+                    } else {
+                        self.repeat_query()
+                    };
                 }
                 if !with_texts {
                     effects.push(Effect::Run(PickerJob::Users(loaded)));
@@ -391,7 +395,8 @@ impl Picker {
                 if version != self.version {
                     return Vec::new();
                 }
-                let before = self.chosen().map(|session| session.path.clone()).filter(|_| self.is_user_selection);
+                let before =
+                    self.selected_session().map(|session| session.path.clone()).filter(|_| self.is_user_selection);
                 if !Arc::ptr_eq(&self.arranged, &list) {
                     self.copies = Copies::among(&list);
                 }
@@ -413,7 +418,7 @@ impl Picker {
                     return Vec::new();
                 }
                 (self.hits, self.is_searching) = (hits, false);
-                self.arrange()
+                self.request_arrangement()
             }
             PickerEvent::Previewed { path, lines } => {
                 self.previewed = Some((path, lines));
@@ -429,7 +434,7 @@ impl Picker {
             }
             PickerEvent::Pins(pins) => {
                 self.pins = pins;
-                self.arrange()
+                self.request_arrangement()
             }
             PickerEvent::Changed { message, can_undo } => {
                 let undo = self.keymap.key_name(Action::Undo);
@@ -470,7 +475,7 @@ impl Picker {
             self.lists.iter_mut().for_each(|listed| listed.is_requested = false);
             effects = self.load(self.scope);
         }
-        effects.extend(self.arrange());
+        effects.extend(self.request_arrangement());
         effects
     }
 
@@ -512,7 +517,7 @@ impl Screen for Picker {
             Event::Size(width, height) => {
                 self.size = (width, height);
                 self.preview_requested = None;
-                self.preview()
+                self.request_preview()
             }
             Event::Clock(now_ms) => {
                 self.now_ms = now_ms;

@@ -22,9 +22,9 @@ pub(crate) fn draw_choice(canvas: &mut Canvas<'_>, hint: &str, title: &str, choi
     let area = canvas.area();
     let first = draw_title(canvas, title);
     for (row, text) in choices.iter().enumerate() {
-        let is_chosen = row == choice;
-        let line = Line::new().ink(Ink::ACCENT, if is_chosen { " › " } else { "   " }).text(text);
-        if is_chosen { canvas.selected_line(area, row + first, &line) } else { canvas.line(area, row + first, &line) }
+        let is_selected = row == choice;
+        let line = Line::new().ink(Ink::ACCENT, if is_selected { " › " } else { "   " }).text(text);
+        if is_selected { canvas.selected_line(area, row + first, &line) } else { canvas.line(area, row + first, &line) }
     }
     canvas.line(area, first + choices.len() + 1, &Line::new().ink(Ink::DIM, hint));
 }

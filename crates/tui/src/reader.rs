@@ -55,7 +55,7 @@ struct Anchor {
     item: usize,
     line: usize,
     /// The number of lines that the entry had, if the relative position in it is to be kept.
-    of: Option<usize>,
+    n_lines: Option<usize>,
     /// The line after rendering, once the lines are known.
     resolved_line: Option<usize>,
 }
@@ -201,12 +201,12 @@ impl Reader {
     fn render_again(&mut self, is_proportional: bool) -> Effects<Self> {
         let (item, line) = self.top;
         // While the user stays, the first position counts: rounding it once per size would move the text.
-        let is_kept = |it: &Anchor| (it.item, it.resolved_line.unwrap_or_default()) == self.top && it.of.is_some();
+        let is_kept = |it: &Anchor| (it.item, it.resolved_line.unwrap_or_default()) == self.top && it.n_lines.is_some();
         if let Some(anchor) = self.anchor.as_mut().filter(|it| is_proportional && is_kept(it)) {
             anchor.resolved_line = None;
         } else if self.lines.contains_key(&item) {
-            let of = is_proportional.then(|| self.height(item));
-            self.anchor = Some(Anchor { item, line, of, resolved_line: None });
+            let n_lines = is_proportional.then(|| self.height(item));
+            self.anchor = Some(Anchor { item, line, n_lines, resolved_line: None });
         }
         self.edition += 1;
         self.lines.clear();
@@ -217,13 +217,13 @@ impl Reader {
 
     /// Returns to the anchor once the lines there are known.
     fn restore_anchor(&mut self) {
-        let Some(Anchor { item, line, of, resolved_line: None }) = self.anchor else { return };
+        let Some(Anchor { item, line, n_lines, resolved_line: None }) = self.anchor else { return };
         if self.top != (item, 0) || self.sticks_to_end {
             self.anchor = None;
         } else if self.lines.contains_key(&item) {
             let height = self.height(item);
-            self.top.1 = of.map_or(line, |of| line * height / of).min(height - 1);
-            self.anchor = Some(Anchor { item, line, of, resolved_line: Some(self.top.1) });
+            self.top.1 = n_lines.map_or(line, |n_lines| line * height / n_lines).min(height - 1);
+            self.anchor = Some(Anchor { item, line, n_lines, resolved_line: Some(self.top.1) });
         }
     }
 
@@ -255,13 +255,13 @@ impl Reader {
     /// Starts a search for another text.
     fn search_for(&mut self, query: String) -> Effects<Self> {
         (self.query, self.found) = (query, None);
-        let mut effects = self.count(0);
+        let mut effects = self.request_count(0);
         effects.extend(self.find(true));
         effects
     }
 
     /// Requests a count of the entries that contain the query. The results for the first `n_known` entries are kept.
-    fn count(&mut self, n_known: usize) -> Effects<Self> {
+    fn request_count(&mut self, n_known: usize) -> Effects<Self> {
         if n_known == 0 {
             self.hits = None;
         }
@@ -335,7 +335,7 @@ impl Reader {
                 let n_known = if is_same { self.rows.len() } else { 0 };
                 (self.rows, self.prompts, self.name) = (Arc::new(rows), prompts, name);
                 self.is_loaded = true;
-                let mut effects = if self.query.is_empty() { Vec::new() } else { self.count(n_known) };
+                let mut effects = if self.query.is_empty() { Vec::new() } else { self.request_count(n_known) };
                 if is_same {
                     self.requested = None;
                     effects.extend(self.request_visible());

@@ -36,8 +36,8 @@ pub(crate) struct Parts<'p> {
     pub(crate) excerpt: Option<&'p dyn Fn(usize) -> Line>,
     /// The path, if paths are shown.
     pub(crate) path: Option<String>,
-    /// A word about the session, such as its state.
-    pub(crate) word: Option<String>,
+    /// A note about the session, such as "in use".
+    pub(crate) note: Option<String>,
     /// The directory, if it differs between rows.
     pub(crate) folder: Option<String>,
     /// The number of messages and the age, which are never cut.
@@ -49,7 +49,7 @@ impl Parts<'_> {
     /// Renders the row in `width` columns.
     pub(crate) fn line(self, width: usize) -> Line {
         let room = width.saturating_sub(self.lead.columns() + columns(&self.end) + 2);
-        let word = self.word.map(|word| format!("{word} ·"));
+        let note = self.note.map(|note| format!("{note} ·"));
         let is_wide = room >= MIN_WIDE_COLUMNS;
         let kept = match (&self.path, &self.folder) {
             // The user asked for paths.
@@ -57,7 +57,7 @@ impl Parts<'_> {
             (None, Some(_)) if is_wide => RESERVED_BESIDE_COLUMNS,
             _ => 0,
         };
-        let kept = kept + word.as_ref().filter(|_| is_wide).map_or(0, |word| columns(word) + 1);
+        let kept = kept + note.as_ref().filter(|_| is_wide).map_or(0, |note| columns(note) + 1);
         let mut spare = room - self.title.columns().min(room.saturating_sub(kept));
         let mut take = |text: &Option<String>, is_path: bool| {
             let text = text.as_ref().filter(|text| !text.is_empty())?;
@@ -67,10 +67,10 @@ impl Parts<'_> {
             spare -= if is_shown { columns(&text) + 1 } else { 0 };
             is_shown.then_some(text)
         };
-        let word = take(&word, false);
+        let note = take(&note, false);
         let (path, folder) = (take(&self.path, true), take(&self.folder, true));
         let mut right = String::new();
-        for part in [path, word, folder].into_iter().flatten() {
+        for part in [path, note, folder].into_iter().flatten() {
             right.push_str(&part);
             right.push(' ');
         }
@@ -111,7 +111,7 @@ mod tests {
             title: Line::new().text(title),
             excerpt: None,
             path: None,
-            word: None,
+            note: None,
             folder: Some(folder.to_owned()),
             end: end.to_owned(),
             ink: Ink::DIM,

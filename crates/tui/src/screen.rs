@@ -21,7 +21,7 @@ pub(crate) enum Event<E> {
     Size(u16, u16),
     /// The current time, sent from time to time.
     Clock(i64),
-    /// The result of a job.
+    /// An event from a job.
     Job(E),
 }
 
@@ -67,7 +67,7 @@ pub(crate) const CHANGES: Lane = 0;
 
 /// A job for another thread.
 pub(crate) trait Job: Send + 'static {
-    /// The result type.
+    /// What the job reports to its screen.
     type Event: Send + 'static;
     /// The resources that the job uses.
     type Backend: Send + Sync + 'static;

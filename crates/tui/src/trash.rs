@@ -31,6 +31,7 @@ pub(crate) enum TrashOutcome {
     Read(PathBuf),
 }
 
+/// The resources of the jobs.
 pub(crate) struct TrashBackend {
     pub(crate) sessions: Sessions,
     /// The operations of the screen from which the trash was opened.
@@ -105,13 +106,13 @@ impl TrashBackend {
         let list = self.sessions.in_trash()?;
         send(TrashEvent::Listed(list.clone()));
         let indexes: Vec<usize> = (0..list.len()).collect();
-        for some in indexes.chunks(SESSIONS_PER_EVENT) {
+        for chunk in indexes.chunks(SESSIONS_PER_EVENT) {
             if cancel.is_cancelled() {
                 return Err(SessionError::Cancelled);
             }
             // An unreadable session has no title but can still be restored.
             let info = |index: &usize| Some((*index, self.sessions.row(&list[*index].place.file).ok()?));
-            send(TrashEvent::Described(some.iter().filter_map(info).collect()));
+            send(TrashEvent::Described(chunk.iter().filter_map(info).collect()));
         }
         Ok(())
     }
@@ -192,7 +193,7 @@ impl Trash {
         self.selected.saturating_sub(height / 2).min(self.shown.len().saturating_sub(height))
     }
 
-    fn chosen(&self) -> Option<&Deleted> {
+    fn selected_session(&self) -> Option<&Deleted> {
         self.shown.get(self.selected).and_then(|index| self.all.as_ref()?.get(*index))
     }
 
@@ -228,7 +229,7 @@ impl Trash {
             Some(Action::Last) => self.selected = last,
             Some(Action::Restore) => return self.restore(),
             Some(Action::OpenReader) => {
-                let file = self.chosen().map(|deleted| deleted.it.place.file.clone());
+                let file = self.selected_session().map(|deleted| deleted.it.place.file.clone());
                 return file.map(|file| Effect::Leave(TrashOutcome::Read(file))).into_iter().collect();
             }
             Some(Action::Cancel) if !self.query.is_empty() => {
@@ -236,7 +237,7 @@ impl Trash {
                 self.choose();
             }
             Some(Action::Cancel) => return vec![Effect::Leave(TrashOutcome::Back)],
-            Some(Action::Help) => self.help = Some(Help::of(KeyContext::Trash)),
+            Some(Action::Help) => self.help = Some(Help::new(KeyContext::Trash)),
             Some(Action::Suspend) => return vec![Effect::Suspend],
             _ => {
                 if self.query.press(key, &self.keymap) {
@@ -253,7 +254,7 @@ impl Trash {
             let message = format!("{} restored to {}", deleted.title(), short_path(&deleted.folder(), &self.home));
             TrashJob::Restore { deleted: Box::new(deleted.it.clone()), message }
         };
-        self.chosen().map(|deleted| Effect::Run(job(deleted))).into_iter().collect()
+        self.selected_session().map(|deleted| Effect::Run(job(deleted))).into_iter().collect()
     }
 
     fn handle_job_event(&mut self, event: TrashEvent) -> Effects<Self> {
@@ -314,7 +315,7 @@ impl Trash {
         }
     }
 
-    fn row_line(&self, deleted: &Deleted, is_chosen: bool, width: usize) -> Line {
+    fn row_line(&self, deleted: &Deleted, is_selected: bool, width: usize) -> Line {
         let has_name = deleted.info.as_ref().is_some_and(|info| info.name.is_some());
         let ink = if has_name { Ink::NAMED } else { Ink::PLAIN };
         let deleted_text = match age(self.now_ms, deleted.it.time).as_str() {
@@ -322,11 +323,11 @@ impl Trash {
             age => format!("deleted {age} ago"),
         };
         let parts = Parts {
-            lead: Line::new().ink(Ink::ACCENT, if is_chosen { "› " } else { "  " }),
-            title: Line::new().ink(if is_chosen { ink.bold() } else { ink }, &deleted.title()),
+            lead: Line::new().ink(Ink::ACCENT, if is_selected { "› " } else { "  " }),
+            title: Line::new().ink(if is_selected { ink.bold() } else { ink }, &deleted.title()),
             excerpt: None,
             path: None,
-            word: None,
+            note: None,
             folder: Some(short_path(&deleted.folder(), &self.home)),
             end: deleted_text,
             ink: Ink::DIM,
@@ -458,7 +459,7 @@ mod tests {
         assert!(screen.contains("High water an hour early"), "{screen}");
         driver.press("H i g h");
         assert_eq!(driver.screen.shown.len(), 1, "letters are searched for");
-        let path = driver.screen.chosen().unwrap().it.session.path.clone();
+        let path = driver.screen.selected_session().unwrap().it.session.path.clone();
         assert!(store.paths.contains(&path) && !path.exists());
         driver.press("enter");
         assert!(path.exists());
@@ -478,7 +479,7 @@ mod tests {
     fn a_restored_deletion_is_not_undone_again() {
         let store = Store::new();
         let mut driver = store.trash();
-        let deletion = driver.screen.chosen().unwrap().it.operation.clone();
+        let deletion = driver.screen.selected_session().unwrap().it.operation.clone();
         driver.backend.history.push(Some(&deletion));
         assert!(!driver.screen.has_restored());
         for n_operations in [2, 3, 3] {
@@ -497,7 +498,7 @@ mod tests {
         let store = Store::new();
         let mut driver = store.trash();
         driver.resize(40, 12);
-        let path = driver.screen.chosen().unwrap().it.session.path.clone();
+        let path = driver.screen.selected_session().unwrap().it.session.path.clone();
         #[expect(clippy::disallowed_methods, reason = "the test plays another program")]
         std::fs::write(&path, "{}\n").unwrap();
         driver.press("enter");
@@ -514,8 +515,8 @@ mod tests {
         let store = Store::new();
         let path = store.paths[0].clone();
         let mut driver = store.trash();
-        let file = |driver: &Driver<Trash>| driver.screen.chosen().unwrap().it.place.file.clone();
-        while driver.screen.chosen().unwrap().it.session.path != path {
+        let file = |driver: &Driver<Trash>| driver.screen.selected_session().unwrap().it.place.file.clone();
+        while driver.screen.selected_session().unwrap().it.session.path != path {
             driver.press("down");
         }
         let older = std::fs::read(file(&driver)).unwrap();
@@ -525,9 +526,9 @@ mod tests {
         sessions.delete(std::slice::from_ref(&path), sessile::Deletion::ToTrash, false).unwrap();
         let mut driver = store.trash();
         assert_eq!(driver.screen.shown.len(), 4);
-        assert_eq!(driver.screen.chosen().unwrap().it.session.path, path, "the last deleted comes first");
+        assert_eq!(driver.screen.selected_session().unwrap().it.session.path, path, "the last deleted comes first");
         driver.press("down");
-        while driver.screen.chosen().unwrap().it.session.path != path {
+        while driver.screen.selected_session().unwrap().it.session.path != path {
             driver.press("down");
         }
         driver.press("enter");

@@ -214,12 +214,12 @@ impl Tree {
     }
 
     /// Returns the selected entry.
-    fn chosen(&self) -> Option<Row> {
+    fn selected_entry(&self) -> Option<Row> {
         let model = self.model.as_ref()?;
         self.selected_node().and_then(|node| model.rows.get(node)).copied()
     }
 
-    fn lay_out(&mut self) -> Effects<Self> {
+    fn request_layout(&mut self) -> Effects<Self> {
         let (model, survey) = match (&self.next, &self.model) {
             (Some(next), _) => (Arc::clone(&next.model), next.survey.clone()),
             (None, Some(model)) => (Arc::clone(model), self.survey.clone()),
@@ -244,7 +244,7 @@ impl Tree {
             self.headlines.clear();
             (self.content, self.content_requested, self.cost) = (None, None, None);
         }
-        self.folds = Folds::of(&drawing);
+        self.folds = Folds::new(&drawing);
         self.drawing = drawing;
         self.fold_again();
         self.is_laying_out = false;
@@ -268,7 +268,7 @@ impl Tree {
             return Vec::new();
         }
         self.selected = self.folds.row(position.min(self.folds.len() - 1));
-        self.follow = self.chosen();
+        self.follow = self.selected_entry();
         self.request_visible()
     }
 
@@ -277,7 +277,7 @@ impl Tree {
         let mut effects = self.request_headlines();
         effects.extend(self.request_content());
         if self.shows_cost
-            && let Some(row) = self.chosen()
+            && let Some(row) = self.selected_entry()
             && self.cost.as_ref().is_none_or(|(known, _)| *known != row)
         {
             effects.push(Effect::Run(TreeJob::Cost(row)));
@@ -305,7 +305,7 @@ impl Tree {
 
     fn request_content(&mut self) -> Effects<Self> {
         let Some(width) = self.layout().content.map(|area| usize::from(area.width)) else { return Vec::new() };
-        let Some(row) = self.chosen() else { return Vec::new() };
+        let Some(row) = self.selected_entry() else { return Vec::new() };
         if self.content_requested == Some(row) {
             return Vec::new();
         }
@@ -323,7 +323,7 @@ impl Tree {
                 }
                 let needs_survey = survey.is_none();
                 self.next = Some(NextModel { model: Arc::clone(&model), survey, generation });
-                let mut effects = self.lay_out();
+                let mut effects = self.request_layout();
                 if needs_survey {
                     effects.push(Effect::Run(TreeJob::Survey { model, generation }));
                 }
@@ -332,14 +332,14 @@ impl Tree {
             TreeEvent::Surveyed { survey, generation } if generation == self.n_loads => {
                 let model = self.next.take().map(|next| next.model).or_else(|| self.model.clone());
                 self.next = model.map(|model| NextModel { model, survey: Some(survey), generation });
-                self.lay_out()
+                self.request_layout()
             }
             TreeEvent::LaidOut { drawing, archived, version } if version == self.version => {
                 self.archived = archived;
                 self.redraw(drawing);
                 self.request_visible()
             }
-            TreeEvent::NotLaidOut { message, version } if version == self.version => {
+            TreeEvent::LayoutFailed { message, version } if version == self.version => {
                 // The current rows may belong to an older query.
                 self.redraw(Arc::default());
                 self.status.show_error(message, self.now_ms);
@@ -373,7 +373,7 @@ impl Tree {
             TreeEvent::Found { .. }
             | TreeEvent::Surveyed { .. }
             | TreeEvent::LaidOut { .. }
-            | TreeEvent::NotLaidOut { .. }
+            | TreeEvent::LayoutFailed { .. }
             | TreeEvent::Headlines { .. } => Vec::new(),
             TreeEvent::Pictures(pictures) => {
                 if pictures.is_empty() {
@@ -395,8 +395,8 @@ impl Tree {
                 Vec::new()
             }
             TreeEvent::Changed { message, can_undo, editor_text } => self.changed(message, can_undo, editor_text),
-            TreeEvent::Undone { message, gone } => {
-                if self.outcome.forked.as_ref().is_some_and(|path| gone.contains(path)) {
+            TreeEvent::Undone { message, removed } => {
+                if self.outcome.forked.as_ref().is_some_and(|path| removed.contains(path)) {
                     self.outcome.forked = None;
                 }
                 self.changed(message, false, None)

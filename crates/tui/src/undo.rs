@@ -19,7 +19,7 @@ pub(crate) enum Undo {
     Done {
         message: String,
         /// The sessions that went to the trash, because the operation had made them.
-        gone: Vec<PathBuf>,
+        removed: Vec<PathBuf>,
     },
     Failed(String),
 }
@@ -48,7 +48,7 @@ impl History {
     /// Undoes the newest operation.
     pub(crate) fn undo(&self, sessions: &Sessions) -> Undo {
         let Some(operation) = self.lock().pop() else { return Undo::Failed(NOTHING_TO_UNDO.to_owned()) };
-        undone(sessions, &operation).unwrap_or_else(|error| {
+        undo_operation(sessions, &operation).unwrap_or_else(|error| {
             let is_over = matches!(
                 error,
                 SessionError::UndoneAlready { .. }
@@ -64,12 +64,12 @@ impl History {
     }
 }
 
-fn undone(sessions: &Sessions, id: &str) -> Result<Undo, SessionError> {
+fn undo_operation(sessions: &Sessions, id: &str) -> Result<Undo, SessionError> {
     // Reads the title first, while the path of the session is still known.
     let planned = sessions.undo(Some(id), true)?;
     let kind = planned.operation.kind.word();
     let Some(first) = planned.steps.first() else {
-        return Ok(Undo::Done { message: format!("{kind} {id}: nothing left to undo"), gone: Vec::new() });
+        return Ok(Undo::Done { message: format!("{kind} {id}: nothing left to undo"), removed: Vec::new() });
     };
     let file = match first {
         Step::Restore { from, .. } => &from.file,
@@ -87,8 +87,8 @@ fn undone(sessions: &Sessions, id: &str) -> Result<Undo, SessionError> {
         Step::Create { session, .. } => Some(session.path.clone()),
         _ => None,
     };
-    let gone = undone.operation.steps.iter().filter_map(made).collect();
-    Ok(Undo::Done { message: format!("Undone: {kind} {session}{more}{again}"), gone })
+    let removed = undone.operation.steps.iter().filter_map(made).collect();
+    Ok(Undo::Done { message: format!("Undone: {kind} {session}{more}{again}"), removed })
 }
 
 /// Maximum characters of a title in a message.

@@ -95,10 +95,10 @@ fn time_text(time: Duration) -> String {
 fn keys(terminal: &Terminal, name: &str, key: &str, times: usize) -> String {
     let mut took = Vec::new();
     for _ in 0..times {
-        let before = terminal.chosen();
+        let before = terminal.selected_row();
         let begun = Instant::now();
         terminal.press(key);
-        while terminal.chosen() == before {
+        while terminal.selected_row() == before {
             assert!(begun.elapsed() < Duration::from_mins(1), "{key} does nothing:\n{}", terminal.text());
             std::thread::sleep(Duration::from_micros(200));
         }
@@ -128,7 +128,7 @@ fn picker(home: &Home, table: &mut String) -> String {
         let terminal = Terminal::run(home.bare(&args), 130, 40);
         terminal.wait("a picture", |it| it.text().contains("All sessions"));
         let first = begun.elapsed();
-        terminal.wait("rows", |it| !it.chosen().is_empty());
+        terminal.wait("rows", |it| !it.selected_row().is_empty());
         let rows = begun.elapsed();
         terminal.wait("all rows", |it| it.text().contains("◉ all"));
         (terminal, [first, rows, begun.elapsed()])
@@ -155,7 +155,7 @@ fn tree(home: &Home, table: &mut String) -> String {
         let terminal = Terminal::run(home.bare(&args), 130, 40);
         terminal.wait("a picture", |it| it.text().contains("Session tree"));
         let first = begun.elapsed();
-        terminal.wait("rows", |it| it.chosen().contains("entry"));
+        terminal.wait("rows", |it| it.selected_row().contains("entry"));
         let rows = begun.elapsed();
         terminal.wait("all of it", |it| !it.text().contains("reading"));
         (terminal, [first, rows, begun.elapsed()])

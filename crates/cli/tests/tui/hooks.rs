@@ -55,9 +55,9 @@ fn a_hook_can_prevent_changes_to_the_tree() {
     hook(&home, "session_before_tree", "{\"cancel\": true}");
     hook(&home, "session_before_fork", "{\"cancel\": true}");
     let terminal = run(&home, &["tree", "-i", &path]);
-    terminal.wait("the tree", |it| it.chosen().contains("CHANGELOG"));
+    terminal.wait("the tree", |it| it.selected_row().contains("CHANGELOG"));
     terminal.press("alt+home");
-    terminal.wait("the first entry", |it| it.chosen().contains("[system]"));
+    terminal.wait("the first entry", |it| it.selected_row().contains("[system]"));
     for choice in [0, 1] {
         terminal.press("enter");
         terminal.wait("the menu", |it| it.text().contains("No summary"));
@@ -74,7 +74,7 @@ fn a_hook_can_prevent_changes_to_the_tree() {
     assert!(notes(&home).contains("\"userWantsSummary\":false") && notes(&home).contains("\"userWantsSummary\":true"));
     assert_eq!(std::fs::read(&path).unwrap(), before);
     let terminal = run(&home, &["fork", "-i", &path]);
-    terminal.wait("the messages", |it| it.chosen().contains("Perfect"));
+    terminal.wait("the messages", |it| it.selected_row().contains("Perfect"));
     terminal.press("enter");
     terminal.wait("the veto", |it| it.text().contains("session_before_fork prevented this"));
 }
@@ -89,14 +89,14 @@ fn hooks_are_notified_of_changes_on_the_screens() {
         hook(&home, event, "");
     }
     let terminal = run(&home, &["tree", "-i", &path]);
-    terminal.wait("the tree", |it| it.chosen().contains("CHANGELOG"));
+    terminal.wait("the tree", |it| it.selected_row().contains("CHANGELOG"));
     terminal.press("alt+e");
     terminal.wait("the question", |it| it.text().contains("Label (empty to remove)"));
     terminal.press("noted");
     terminal.press("enter");
     terminal.wait("the label", |it| notes(&home).contains("\"label\":\"noted\"") && it.text().contains("[noted]"));
     terminal.press("alt+home");
-    terminal.wait("the first entry", |it| it.chosen().contains("[system]"));
+    terminal.wait("the first entry", |it| it.selected_row().contains("[system]"));
     terminal.press("enter");
     terminal.wait("the menu", |it| it.text().contains("No summary"));
     terminal.press("down");
@@ -110,7 +110,7 @@ fn hooks_are_notified_of_changes_on_the_screens() {
     drop(terminal);
     let dir = home.path().join("store").to_string_lossy().into_owned();
     let terminal = run(&home, &["--session-dir", &dir, "resume", "--all"]);
-    terminal.wait("the list", |it| it.chosen().contains("High water"));
+    terminal.wait("the list", |it| it.selected_row().contains("High water"));
     terminal.press("ctrl+r");
     terminal.wait("the question", |it| it.text().contains("Rename the session"));
     terminal.press("ctrl+u");
@@ -129,7 +129,7 @@ fn changes_finish_before_the_screen_closes() {
     let home = Home::new();
     let path = session(&home);
     let mut terminal = run(&home, &["tree", "-i", &path]);
-    terminal.wait("the tree", |it| it.chosen().contains("CHANGELOG"));
+    terminal.wait("the tree", |it| it.selected_row().contains("CHANGELOG"));
     terminal.press("alt+e");
     terminal.wait("the question", |it| it.text().contains("Label (empty to remove)"));
     terminal.press("in_haste");

@@ -6,22 +6,22 @@ use super::{Home, Terminal};
 
 /// The expected screen after a key.
 #[derive(Clone, Copy, Debug)]
-enum Then {
+enum Expected {
     /// The selected row contains this text.
-    Chosen(&'static str),
+    Selected(&'static str),
     Has(&'static str),
     Lacks(&'static str),
 }
 
-use Then::{Chosen, Has, Lacks};
+use Expected::{Has, Lacks, Selected};
 
 /// Presses keys one after the other, and waits for the expected screen after each.
-fn press_all(terminal: &Terminal, steps: &[(&str, Then)], pressed: &mut BTreeSet<String>) {
-    for (key, then) in steps {
+fn press_all(terminal: &Terminal, steps: &[(&str, Expected)], pressed: &mut BTreeSet<String>) {
+    for (key, expected) in steps {
         pressed.insert((*key).to_owned());
         terminal.press(key);
-        terminal.wait(&format!("{key} → {then:?}"), |terminal| match then {
-            Chosen(text) => terminal.chosen().contains(text),
+        terminal.wait(&format!("{key} → {expected:?}"), |terminal| match expected {
+            Selected(text) => terminal.selected_row().contains(text),
             Has(text) => terminal.text().contains(text),
             Lacks(text) => !terminal.text().contains(text),
         });
@@ -56,14 +56,14 @@ fn every_key_of_the_picker() {
     let terminal = home.run(&["resume"]);
     terminal.wait("the list", |it| it.text().contains("In one sentence") && it.text().contains("│ ~/src/tidepool"));
     let steps = [
-        ("down", Chosen("CSV export")),
-        ("up", Chosen("High water")),
-        ("ctrl+n", Chosen("CSV export")),
-        ("ctrl+p", Chosen("High water")),
-        ("pageDown", Chosen("In one sentence")),
-        ("pageUp", Chosen("High water")),
-        ("alt+end", Chosen("In one sentence")),
-        ("alt+home", Chosen("High water")),
+        ("down", Selected("CSV export")),
+        ("up", Selected("High water")),
+        ("ctrl+n", Selected("CSV export")),
+        ("ctrl+p", Selected("High water")),
+        ("pageDown", Selected("In one sentence")),
+        ("pageUp", Selected("High water")),
+        ("alt+end", Selected("In one sentence")),
+        ("alt+home", Selected("High water")),
         ("tab", Has("◉ all")),
         ("tab", Has("◉ here")),
         ("ctrl+s", Has("sort: recent")),
@@ -102,26 +102,26 @@ fn every_key_of_the_picker() {
         ("escape", Has("sort: threaded")),
         ("ctrl+d", Has("to the trash?")),
         ("escape", Lacks("to the trash?")),
-        ("alt+end", Chosen("In one sentence")),
+        ("alt+end", Selected("In one sentence")),
         ("ctrl+backspace", Has("to the trash?")),
         ("n", Lacks("to the trash?")),
         ("alt+z", Has("1 archived: shift+alt+z")),
         ("alt+u", Has("  In one sentence")),
-        ("alt+end", Chosen("In one sentence")),
+        ("alt+end", Selected("In one sentence")),
         ("ctrl+d", Has("to the trash?")),
         ("y", Lacks("In one sentence")),
         ("alt+u", Has("  In one sentence")),
-        ("alt+end", Chosen("In one sentence")),
+        ("alt+end", Selected("In one sentence")),
         ("ctrl+d", Has("to the trash?")),
         ("enter", Lacks("In one sentence")),
-        ("alt+r", Chosen("In one sentence")),
+        ("alt+r", Selected("In one sentence")),
         ("enter", Has("The trash is empty")),
         ("escape", Has("sort: threaded")),
         // The list is read again.
         ("alt+home", Has("  2 1w")),
-        ("alt+end", Chosen("In one sentence")),
+        ("alt+end", Selected("In one sentence")),
         ("re:[", Has("unclosed character class")),
-        ("escape", Chosen("High water")),
+        ("escape", Selected("High water")),
         ("ctrl+t", Has("Session tree")),
         ("escape", Has("sort: threaded")),
         ("ctrl+o", Has(" prompts · ")),
@@ -139,7 +139,7 @@ fn every_key_of_the_trash() {
     let home = Home::new();
     for session in ["In one sentence", "Draft a commit message"] {
         let terminal = home.run(&["resume", session]);
-        terminal.wait("the matches", |it| it.chosen().contains(session) && it.text().contains("◉ here"));
+        terminal.wait("the matches", |it| it.selected_row().contains(session) && it.text().contains("◉ here"));
         terminal.press("down");
         terminal.press("ctrl+d");
         terminal.wait("the question", |it| it.text().contains("to the trash?"));
@@ -148,25 +148,25 @@ fn every_key_of_the_trash() {
     }
     let mut pressed = BTreeSet::new();
     let terminal = home.run(&["resume"]);
-    terminal.wait("the list", |it| it.chosen().contains("High water"));
+    terminal.wait("the list", |it| it.selected_row().contains("High water"));
     terminal.press("alt+r");
-    terminal.wait("the trash", |it| it.chosen().contains("Draft a commit message"));
+    terminal.wait("the trash", |it| it.selected_row().contains("Draft a commit message"));
     let steps = [
-        ("down", Chosen("In one sentence")),
-        ("up", Chosen("Draft a commit")),
-        ("ctrl+n", Chosen("In one sentence")),
-        ("ctrl+p", Chosen("Draft a commit")),
-        ("pageDown", Chosen("In one sentence")),
-        ("pageUp", Chosen("Draft a commit")),
-        ("alt+end", Chosen("In one sentence")),
-        ("alt+home", Chosen("Draft a commit")),
+        ("down", Selected("In one sentence")),
+        ("up", Selected("Draft a commit")),
+        ("ctrl+n", Selected("In one sentence")),
+        ("ctrl+p", Selected("Draft a commit")),
+        ("pageDown", Selected("In one sentence")),
+        ("pageUp", Selected("Draft a commit")),
+        ("alt+end", Selected("In one sentence")),
+        ("alt+home", Selected("Draft a commit")),
         ("f1", Has("Trash keys")),
         ("escape", Has("Deleted sessions")),
         ("alt+?", Has("Trash keys")),
         ("escape", Has("Deleted sessions")),
         ("ctrl+o", Has(" prompts · ")),
         ("q", Has("Deleted sessions")),
-        ("sentence", Chosen("In one sentence")),
+        ("sentence", Selected("In one sentence")),
         ("escape", Lacks("> sentence")),
         ("enter", Has("restored to ")),
         ("ctrl+c", Has("sort: threaded")),
@@ -184,7 +184,7 @@ fn undo_is_limited_to_the_changes_of_a_screen() {
     let path = String::from_utf8(cloned.stdout).unwrap().trim().to_owned();
     let mut pressed = BTreeSet::new();
     let mut terminal = home.run(&["tree", "-i", &path]);
-    terminal.wait("the tree", |it| it.chosen().contains("CHANGELOG"));
+    terminal.wait("the tree", |it| it.selected_row().contains("CHANGELOG"));
     // The clone that is shown was the last operation of all.
     let steps = [
         ("alt+u", Has("Nothing to undo on this screen")),
@@ -195,14 +195,14 @@ fn undo_is_limited_to_the_changes_of_a_screen() {
     terminal.press("escape");
     assert!(terminal.wait_for_end().success() && std::path::Path::new(&path).exists());
     let terminal = home.run(&["resume"]);
-    terminal.wait("the list", |it| it.chosen().contains("High water") && it.text().contains("◉ here"));
+    terminal.wait("the list", |it| it.selected_row().contains("High water") && it.text().contains("◉ here"));
     let steps = [
         ("alt+u", Has("Nothing to undo on this screen")),
-        ("alt+end", Chosen("In one sentence")),
+        ("alt+end", Selected("In one sentence")),
         ("ctrl+d", Has("Move “In one sentence")),
         ("y", Lacks("In one sentence")),
         ("alt+home", Has("Session moved to the trash · alt+u undo")),
-        ("alt+r", Chosen("In one sentence")),
+        ("alt+r", Selected("In one sentence")),
         ("enter", Has("restored to ")),
         ("escape", Has("sort: threaded")),
         ("alt+home", Lacks("alt+u undo")),
@@ -222,24 +222,24 @@ fn without_a_session_the_screens_open_the_picker() {
     ] {
         let mut terminal = home.run(&words);
         terminal.wait("the picker", |it| {
-            it.text().contains(title) && it.text().contains("◉ here") && it.chosen().contains("High water")
+            it.text().contains(title) && it.text().contains("◉ here") && it.selected_row().contains("High water")
         });
         terminal.press("down");
-        terminal.wait("another one", |it| it.chosen().contains("CSV export"));
+        terminal.wait("another one", |it| it.selected_row().contains("CSV export"));
         terminal.press("enter");
         terminal.wait(&format!("{words:?}"), |it| it.text().contains(seen) && !it.text().contains(title));
         // A user who did nothing there returns to the picker.
         terminal.press("escape");
-        terminal.wait("the picker again", |it| it.text().contains(title) && it.chosen().contains("CSV export"));
+        terminal.wait("the picker again", |it| it.text().contains(title) && it.selected_row().contains("CSV export"));
         terminal.press("escape");
         assert!(terminal.wait_for_end().success());
         assert!(!terminal.text().contains(".jsonl"), "{}", terminal.text());
     }
     // An action there ends the program.
     let mut terminal = home.run(&["fork", "-i"]);
-    terminal.wait("the picker", |it| it.chosen().contains("High water"));
+    terminal.wait("the picker", |it| it.selected_row().contains("High water"));
     terminal.press("enter");
-    terminal.wait("the messages", |it| it.chosen().contains("Perfect"));
+    terminal.wait("the messages", |it| it.selected_row().contains("Perfect"));
     terminal.press("enter");
     assert!(terminal.wait_for_end().success());
     assert!(terminal.text().contains(".jsonl"), "{}", terminal.text());
@@ -250,7 +250,7 @@ fn picking_resumes_the_session_and_leaving_does_not() {
     let home = Home::new();
     for (key, is_picked) in [("enter", true), ("escape", false), ("ctrl+c", false)] {
         let mut terminal = home.run(&["resume"]);
-        terminal.wait("the list", |it| it.chosen().contains("High water"));
+        terminal.wait("the list", |it| it.selected_row().contains("High water"));
         terminal.press(key);
         assert!(terminal.wait_for_end().success());
         let text = terminal.text();
@@ -258,12 +258,12 @@ fn picking_resumes_the_session_and_leaving_does_not() {
         assert!(!terminal.screen(vt100::Screen::alternate_screen));
     }
     let mut terminal = home.run(&["resume", "--print", "harmonic"]);
-    terminal.wait("the matches", |it| it.chosen().contains("High water"));
+    terminal.wait("the matches", |it| it.selected_row().contains("High water"));
     terminal.press("enter");
     assert!(terminal.wait_for_end().success());
     assert!(terminal.text().contains(".jsonl"), "{}", terminal.text());
     let mut terminal = home.run(&["resume", "--print"]);
-    terminal.wait("the list", |it| it.chosen().contains("High water"));
+    terminal.wait("the list", |it| it.selected_row().contains("High water"));
     terminal.press("escape");
     assert_eq!(terminal.wait_for_end().code(), Some(1));
 }
@@ -272,7 +272,7 @@ fn picking_resumes_the_session_and_leaving_does_not() {
 fn marked_sessions_are_exported_and_moved() {
     let home = Home::new();
     let terminal = home.run(&["resume"]);
-    terminal.wait("the whole list", |it| it.chosen().contains("High water") && it.text().contains("◉ here"));
+    terminal.wait("the whole list", |it| it.selected_row().contains("High water") && it.text().contains("◉ here"));
     let (exported, moved) = (home.path().join("exported"), home.path().join("moved"));
     std::fs::create_dir(&moved).unwrap();
     let mut pressed = BTreeSet::new();
@@ -289,7 +289,7 @@ fn marked_sessions_are_exported_and_moved() {
     }
     terminal.wait("the move", |it| it.text().contains("1 session moved"));
     // It now belongs to another directory, and can be moved back.
-    terminal.wait("its going", |it| !it.chosen().contains("High water"));
+    terminal.wait("its going", |it| !it.selected_row().contains("High water"));
     press_all(&terminal, &[("alt+u", Has("High water"))], &mut pressed);
 }
 
@@ -298,7 +298,7 @@ fn every_key_of_the_line_editor() {
     let home = Home::new();
     let mut pressed = BTreeSet::new();
     let terminal = home.run(&["resume"]);
-    terminal.wait("the list", |it| it.chosen().contains("High water"));
+    terminal.wait("the list", |it| it.selected_row().contains("High water"));
     terminal.press("ctrl+r");
     terminal.wait("the question", |it| it.text().contains("Rename the session"));
     for (keys, line) in [
@@ -341,14 +341,15 @@ fn every_key_of_the_tree() {
     let home = Home::new();
     let mut pressed = BTreeSet::new();
     let terminal = home.run(&["tree", "-i", "@1"]);
-    terminal.wait("the tree", |it| it.chosen().contains("It is in CHANGELOG.md") && it.text().contains("(22/28)"));
+    terminal
+        .wait("the tree", |it| it.selected_row().contains("It is in CHANGELOG.md") && it.text().contains("(22/28)"));
     let steps = [
-        ("up", Chosen("Perfect, that one")),
-        ("down", Chosen("It is in CHANGELOG.md")),
-        ("ctrl+p", Chosen("Perfect, that one")),
-        ("ctrl+n", Chosen("It is in CHANGELOG.md")),
-        ("alt+home", Chosen("[system]")),
-        ("alt+end", Chosen("The repeated hour")),
+        ("up", Selected("Perfect, that one")),
+        ("down", Selected("It is in CHANGELOG.md")),
+        ("ctrl+p", Selected("Perfect, that one")),
+        ("ctrl+n", Selected("It is in CHANGELOG.md")),
+        ("alt+home", Selected("[system]")),
+        ("alt+end", Selected("The repeated hour")),
         ("alt+z", Has("[archived, 1 entry]")),
         ("alt+u", Lacks("[archived")),
         ("shift+alt+z", Has("[+archived]")),
@@ -357,16 +358,16 @@ fn every_key_of_the_tree() {
         ("pageDown", Has("(28/28)")),
         ("left", Has("(5/28)")),
         ("right", Has("(28/28)")),
-        ("alt+j", Chosen("It is in CHANGELOG.md")),
-        ("alt+home", Chosen("[system]")),
-        ("alt+l", Chosen("[cause found]")),
-        ("alt+l", Chosen("[changelog]")),
-        ("shift+alt+l", Chosen("[cause found]")),
-        ("alt+home", Chosen("[system]")),
-        ("alt+b", Chosen("[cause found]")),
-        ("alt+b", Chosen("Write the line")),
-        ("shift+alt+b", Chosen("[cause found]")),
-        ("ctrl+right", Chosen("[branch summary]")),
+        ("alt+j", Selected("It is in CHANGELOG.md")),
+        ("alt+home", Selected("[system]")),
+        ("alt+l", Selected("[cause found]")),
+        ("alt+l", Selected("[changelog]")),
+        ("shift+alt+l", Selected("[cause found]")),
+        ("alt+home", Selected("[system]")),
+        ("alt+b", Selected("[cause found]")),
+        ("alt+b", Selected("Write the line")),
+        ("shift+alt+b", Selected("[cause found]")),
+        ("ctrl+right", Selected("[branch summary]")),
         ("ctrl+left", Has("⊞")),
         ("ctrl+right", Lacks("⊞")),
         ("alt+left", Has("⊞")),
@@ -383,14 +384,14 @@ fn every_key_of_the_tree() {
         ("alt+t", Lacks("[+label time]")),
         ("alt+s", Has("up to here: ")),
         ("alt+s", Lacks("up to here: ")),
-        ("alt+j", Chosen("It is in CHANGELOG.md")),
+        ("alt+j", Selected("It is in CHANGELOG.md")),
         ("ctrl+x", Has("Copied")),
         ("alt+p", Lacks("model · claude-opus-4-5")),
         ("alt+p", Has("model · claude-opus-4-5")),
         ("alt+down", Lacks("│ fe23c2f6")),
         ("alt+up", Has("│ fe23c2f6")),
         ("alt+v", Has("Select the end of the other")),
-        ("alt+end", Chosen("The repeated hour")),
+        ("alt+end", Selected("The repeated hour")),
         ("alt+v", Has("Two branches")),
         ("escape", Has("Session tree")),
         ("f1", Has("Tree keys")),
@@ -408,14 +409,14 @@ fn every_key_of_the_tree() {
         ("alt+f", Has("Editing the query")),
         ("escape", Lacks("Search: harmonic")),
         ("alt+j", Has("(22/28)")),
-        ("alt+home", Chosen("[system]")),
-        ("alt+n", Chosen("[branch summary]: Tried")),
-        ("alt+n", Chosen("[bash: cargo test --quiet]")),
-        ("shift+alt+n", Chosen("[branch summary]: Tried")),
+        ("alt+home", Selected("[system]")),
+        ("alt+n", Selected("[branch summary]: Tried")),
+        ("alt+n", Selected("[bash: cargo test --quiet]")),
+        ("shift+alt+n", Selected("[branch summary]: Tried")),
         ("alt+i", Has("This terminal cannot show pictures")),
         ("alt+f", Has("Forked to")),
-        ("alt+home", Chosen("[system]")),
-        ("down", Chosen("tidepool day")),
+        ("alt+home", Selected("[system]")),
+        ("down", Selected("tidepool day")),
         ("enter", Has("No summary")),
         ("escape", Has("Session tree")),
         ("alt+c", Has("Cloned to")),
@@ -425,7 +426,7 @@ fn every_key_of_the_tree() {
     drop(terminal);
     for key in ["ctrl+c", "escape"] {
         let mut terminal = home.run(&["tree", "-i", "@1"]);
-        terminal.wait("the tree", |it| it.chosen().contains("CHANGELOG"));
+        terminal.wait("the tree", |it| it.selected_row().contains("CHANGELOG"));
         terminal.press(key);
         assert!(terminal.wait_for_end().success());
         pressed.insert(key.to_owned());
@@ -438,16 +439,16 @@ fn every_key_of_the_fork_selector() {
     let home = Home::new();
     let mut pressed = BTreeSet::new();
     let mut terminal = home.run(&["fork", "-i", "@1"]);
-    terminal.wait("the messages", |it| it.chosen().contains("Perfect"));
+    terminal.wait("the messages", |it| it.selected_row().contains("Perfect"));
     let steps = [
-        ("up", Chosen("Write the line")),
-        ("down", Chosen("Perfect")),
-        ("ctrl+p", Chosen("Write the line")),
-        ("ctrl+n", Chosen("Perfect")),
-        ("alt+home", Chosen("tidepool day")),
-        ("alt+end", Chosen("Perfect")),
-        ("pageUp", Chosen("tidepool day")),
-        ("pageDown", Chosen("Perfect")),
+        ("up", Selected("Write the line")),
+        ("down", Selected("Perfect")),
+        ("ctrl+p", Selected("Write the line")),
+        ("ctrl+n", Selected("Perfect")),
+        ("alt+home", Selected("tidepool day")),
+        ("alt+end", Selected("Perfect")),
+        ("pageUp", Selected("tidepool day")),
+        ("pageDown", Selected("Perfect")),
         ("f1", Has("Fork selector keys")),
         ("escape", Has("Fork before")),
         ("alt+?", Has("Fork selector keys")),
@@ -460,7 +461,7 @@ fn every_key_of_the_fork_selector() {
     pressed.insert("enter".to_owned());
     for key in ["ctrl+c", "escape"] {
         let mut terminal = home.run(&["fork", "-i", "@1"]);
-        terminal.wait("the messages", |it| it.chosen().contains("Perfect"));
+        terminal.wait("the messages", |it| it.selected_row().contains("Perfect"));
         terminal.press(key);
         assert!(terminal.wait_for_end().success());
         pressed.insert(key.to_owned());

@@ -23,7 +23,7 @@ fn the_terminal_is_restored_after_a_signal() {
     for (name, number) in [("TERM", 15), ("HUP", 1), ("INT", 2), ("QUIT", 3)] {
         let home = Home::new();
         let mut terminal = home.run(&["tree", "-i", "@1"]);
-        terminal.wait("the tree", |it| it.chosen().contains("CHANGELOG"));
+        terminal.wait("the tree", |it| it.selected_row().contains("CHANGELOG"));
         assert!(!is_restored(&terminal));
         signal(&terminal, name);
         assert_eq!(terminal.wait_for_end().code(), Some(128 + number), "{name}");
@@ -76,8 +76,8 @@ fn screens_fit_terminals_of_any_size() {
     for (columns, rows) in [(40, 10), (80, 24), (200, 60)] {
         let home = Home::new();
         let terminal = Terminal::run(home.command(&["resume"]), columns, rows);
-        terminal.wait("the list", |it| it.chosen().contains("High water"));
-        assert!(terminal.chosen().chars().count() <= usize::from(columns));
+        terminal.wait("the list", |it| it.selected_row().contains("High water"));
+        assert!(terminal.selected_row().chars().count() <= usize::from(columns));
     }
 }
 
@@ -90,15 +90,15 @@ fn a_resize_keeps_the_position() {
         (&["fork", "-i", "@1"], &["up", "up"], "Thanks. Which other"),
     ] {
         let terminal = home.run(words);
-        terminal.wait("the screen", |it| it.text().contains("hour early") && !it.chosen().is_empty());
+        terminal.wait("the screen", |it| it.text().contains("hour early") && !it.selected_row().is_empty());
         for key in keys {
             terminal.press(key);
         }
-        terminal.wait(chosen, |it| it.chosen().contains(chosen));
+        terminal.wait(chosen, |it| it.selected_row().contains(chosen));
         for (columns, rows) in [(60, 12), (40, 10), (160, 50), (130, 30)] {
             terminal.resize(columns, rows);
             terminal.wait(&format!("{chosen} at {columns}×{rows}"), |it| {
-                it.chosen().contains(chosen) && it.chosen().chars().count() <= usize::from(columns)
+                it.selected_row().contains(chosen) && it.selected_row().chars().count() <= usize::from(columns)
             });
         }
     }
@@ -207,7 +207,7 @@ fn an_idle_screen_uses_no_processor_time() {
 fn many_keys_at_once_are_all_read() {
     let home = Home::new();
     let terminal = home.run(&["tree", "-i", "@1"]);
-    terminal.wait("the tree", |it| it.chosen().contains("CHANGELOG"));
+    terminal.wait("the tree", |it| it.selected_row().contains("CHANGELOG"));
     terminal.press(&format!("{}THE-END", "x".repeat(3000)));
     terminal.wait("the last key", |it| it.text().contains("HE-END"));
 }

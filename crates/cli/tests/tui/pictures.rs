@@ -41,7 +41,7 @@ fn pictures_are_drawn_one_after_the_other() {
             terminal.press(key);
             terminal.wait("a word", |it| it.text().contains("This entry has no pictures"));
             terminal.press("up");
-            terminal.wait("the message", |it| it.chosen().contains("two pictures"));
+            terminal.wait("the message", |it| it.selected_row().contains("two pictures"));
         }
         terminal.press(key);
         terminal.wait("the first picture", |it| it.text().contains("[image: image/png, 1×1, 70 B] · 1 more"));

@@ -63,13 +63,13 @@ impl Shell {
         terminal.press(&format!("{}\r", self.init));
         terminal.wait("the shell again", |it| it.text().contains("--init") && is_ready(it));
         terminal.press("sr --all\r");
-        terminal.wait("the picker", |it| it.chosen().contains("High water"));
+        terminal.wait("the picker", |it| it.selected_row().contains("High water"));
         terminal.press("enter");
         terminal.wait("the command", |it| it.text().contains(&format!("going on with {path}")) && is_ready(it));
         terminal.press("echo found=");
         terminal.press("ctrl+x");
         terminal.press("s");
-        terminal.wait("the picker", |it| it.chosen().contains("High water"));
+        terminal.wait("the picker", |it| it.selected_row().contains("High water"));
         terminal.press("enter");
         terminal.wait("the path", |it| it.text().replace('\n', "").contains(&format!("echo found={path}")));
         terminal.press("ctrl+c");

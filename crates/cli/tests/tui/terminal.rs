@@ -114,7 +114,7 @@ impl Terminal {
     }
 
     /// Returns the row with the list cursor.
-    pub(crate) fn chosen(&self) -> String {
+    pub(crate) fn selected_row(&self) -> String {
         self.text().lines().find(|line| line.starts_with('›') || line.starts_with(" ›")).unwrap_or_default().to_owned()
     }
 

@@ -144,7 +144,7 @@ impl Highlighter {
     }
 
     /// Creates a highlighter for a file name.
-    pub(crate) fn of_file(path: &str) -> Self {
+    pub(crate) fn for_file(path: &str) -> Self {
         Self::new(path.rsplit(['.', '/']).next().unwrap_or_default())
     }
 
@@ -246,7 +246,7 @@ mod tests {
         assert_eq!(inked(&mut rust, "fn f<'a>() {} // c", Ink::DIM), "// c");
         assert_eq!(inked(&mut rust, "a /* b", Ink::DIM), "/* b");
         assert_eq!(inked(&mut rust, "c */ d", Ink::DIM), "c */");
-        assert_eq!(inked(&mut Highlighter::of_file("src/a.py"), "x # y", Ink::DIM), "# y");
+        assert_eq!(inked(&mut Highlighter::for_file("src/a.py"), "x # y", Ink::DIM), "# y");
         assert_eq!(inked(&mut Highlighter::new("prose"), "let it be 1", Ink::ACCENT), "");
     }
 }

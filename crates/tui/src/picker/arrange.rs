@@ -106,9 +106,9 @@ fn ordered(sessions: &Sessions, list: &[SessionInfo], indexes: &[usize], sort: S
     if sort != Sort::Threaded {
         return indexes.iter().map(|index| row(*index, String::new(), false, None)).collect();
     }
-    let some: Vec<SessionInfo> = indexes.iter().map(|index| list[*index].clone()).collect();
-    let parents = parents(sessions, &some);
-    let threads = threads(&some.iter().map(|session| session.modified).collect::<Vec<_>>(), &parents);
+    let subset: Vec<SessionInfo> = indexes.iter().map(|index| list[*index].clone()).collect();
+    let parents = parents(sessions, &subset);
+    let threads = threads(&subset.iter().map(|session| session.modified).collect::<Vec<_>>(), &parents);
     threads.into_iter().map(|(index, prefix)| row(indexes[index], prefix, false, None)).collect()
 }
 
@@ -219,7 +219,7 @@ struct Group {
 
 /// Groups sessions by repository, with worktrees together, each with a heading.
 fn grouped(sessions: &Sessions, list: &[SessionInfo], indexes: &[usize]) -> Vec<Group> {
-    let some: Vec<SessionInfo> = indexes.iter().map(|index| list[*index].clone()).collect();
+    let subset: Vec<SessionInfo> = indexes.iter().map(|index| list[*index].clone()).collect();
     let home = sessions.environment().home().to_string_lossy().into_owned();
     let top_of = |project: &ProjectPlace| match project {
         ProjectPlace::Repository(common) => {
@@ -250,7 +250,7 @@ fn grouped(sessions: &Sessions, list: &[SessionInfo], indexes: &[usize]) -> Vec<
         let top = top_of(&project.place);
         Group { heading: format!("{}{branches}", heading(&project.place, top.as_deref())), top, indexes: inside }
     };
-    sessions.group_by_project(&some).into_iter().map(group).collect()
+    sessions.group_by_project(&subset).into_iter().map(group).collect()
 }
 
 #[cfg(test)]

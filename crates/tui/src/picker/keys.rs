@@ -98,7 +98,7 @@ impl Picker {
     /// Returns the sessions that an action applies to: the marked ones, else the selected one.
     fn targets(&self) -> Vec<PathBuf> {
         if self.marks.is_empty() {
-            return self.chosen().map(|session| session.path.clone()).into_iter().collect();
+            return self.selected_session().map(|session| session.path.clone()).into_iter().collect();
         }
         let mut marked: Vec<PathBuf> = self.marks.iter().cloned().collect();
         marked.sort();
@@ -114,7 +114,7 @@ impl Picker {
             Action::PageDown => self.select(self.selected + page, true),
             Action::First => self.select(0, true),
             Action::Last => self.select(usize::MAX, false),
-            Action::Confirm => match self.chosen() {
+            Action::Confirm => match self.selected_session() {
                 Some(session) => vec![Effect::Leave(Picked::Chosen(session.path.clone()))],
                 None => Vec::new(),
             },
@@ -126,10 +126,10 @@ impl Picker {
             Action::Cancel => vec![Effect::Leave(Picked::Nothing)],
             Action::OpenTrash => vec![Effect::Leave(Picked::Trash)],
             Action::OpenTree => {
-                self.chosen().map(|it| Effect::Leave(Picked::Tree(it.path.clone()))).into_iter().collect()
+                self.selected_session().map(|it| Effect::Leave(Picked::Tree(it.path.clone()))).into_iter().collect()
             }
             Action::OpenReader => {
-                self.chosen().map(|it| Effect::Leave(Picked::Read(it.path.clone()))).into_iter().collect()
+                self.selected_session().map(|it| Effect::Leave(Picked::Read(it.path.clone()))).into_iter().collect()
             }
             Action::ToggleScope => {
                 self.scope = self.scope.other();
@@ -143,7 +143,7 @@ impl Picker {
                     Sort::Recent => Sort::Relevance,
                     Sort::Relevance => Sort::Threaded,
                 };
-                self.arrange()
+                self.request_arrangement()
             }
             Action::ToggleNamed => self.toggle(|picker| &mut picker.named),
             Action::ToggleChildren => self.toggle(|picker| &mut picker.hides_children),
@@ -174,7 +174,7 @@ impl Picker {
                         3,
                     );
                 }
-                self.preview()
+                self.request_preview()
             }
             Action::PreviewUp => self.scroll_preview(false),
             Action::PreviewDown => self.scroll_preview(true),
@@ -184,7 +184,7 @@ impl Picker {
             Action::Export => self.open_prompt(Question::Export),
             Action::TogglePin => self.toggle_pin(),
             Action::Mark => {
-                if let Some(path) = self.chosen().map(|session| session.path.clone())
+                if let Some(path) = self.selected_session().map(|session| session.path.clone())
                     && !self.marks.remove(&path)
                 {
                     self.marks.insert(path);
@@ -199,7 +199,7 @@ impl Picker {
             }
             Action::Undo => vec![Effect::Run(PickerJob::Undo)],
             Action::Help => {
-                self.mode = Mode::Help(Help::of(KeyContext::Picker));
+                self.mode = Mode::Help(Help::new(KeyContext::Picker));
                 Vec::new()
             }
             Action::Suspend => vec![Effect::Suspend],
@@ -210,7 +210,7 @@ impl Picker {
     fn toggle(&mut self, flag: fn(&mut Self) -> &mut bool) -> Effects<Self> {
         let flag = flag(self);
         *flag = !*flag;
-        self.arrange()
+        self.request_arrangement()
     }
 
     fn scroll_preview(&mut self, is_down: bool) -> Effects<Self> {
@@ -246,29 +246,31 @@ impl Picker {
 
     fn open_prompt(&mut self, question: Question) -> Effects<Self> {
         let paths = if question == Question::Rename {
-            self.chosen().map(|session| session.path.clone()).into_iter().collect()
+            self.selected_session().map(|session| session.path.clone()).into_iter().collect()
         } else {
             self.targets()
         };
-        let Some(chosen) = self.chosen().filter(|_| !paths.is_empty()) else { return Vec::new() };
+        let Some(selected) = self.selected_session().filter(|_| !paths.is_empty()) else { return Vec::new() };
         let input = match question {
-            Question::Rename => LineEditor::with(&chosen.name.as_ref().map(|name| name.to_str()).unwrap_or_default()),
-            Question::Move => LineEditor::with(&chosen.cwd),
-            Question::Export => LineEditor::with("."),
+            Question::Rename => {
+                LineEditor::with_text(&selected.name.as_ref().map(|name| name.to_str()).unwrap_or_default())
+            }
+            Question::Move => LineEditor::with_text(&selected.cwd),
+            Question::Export => LineEditor::with_text("."),
         };
         self.mode = Mode::Prompt { question, paths, input };
         Vec::new()
     }
 
     fn toggle_pin(&mut self) -> Effects<Self> {
-        let Some(id) = self.chosen().map(|session| session.id.clone()) else { return Vec::new() };
+        let Some(id) = self.selected_session().map(|session| session.id.clone()) else { return Vec::new() };
         let is_pinned = !self.pins.contains(&id);
         if !self.pins.remove(&id) {
             self.pins.insert(id.clone());
         }
         self.is_user_selection = true;
         let mut effects = vec![Effect::Run(PickerJob::Pin { id, is_pinned })];
-        effects.extend(self.arrange());
+        effects.extend(self.request_arrangement());
         effects
     }
 

@@ -96,15 +96,15 @@ fn inside(session: &SessionManager, width: usize, lines: &mut Vec<Line>) -> Resu
         lines.push(line.cut(width));
     }
     lines.push(Line::new());
-    for (role, ink, who, most) in [
+    for (role, ink, who, max_lines) in [
         (Role::User, Ink::PERSON, "you", MAX_QUESTION_LINES),
         (Role::Assistant, Ink::ACCENT, "model", MAX_ANSWER_LINES),
     ] {
         if let Some(text) = last_said(session, role)? {
             lines.push(Line::new().ink(ink.bold(), who));
-            let said = wrapped(&start(text.trim(), 4000), width);
-            let n_more = said.len().saturating_sub(most);
-            lines.extend(said.iter().take(most).map(|line| Line::new().text(line)));
+            let text_lines = wrapped(&start(text.trim(), 4000), width);
+            let n_more = text_lines.len().saturating_sub(max_lines);
+            lines.extend(text_lines.iter().take(max_lines).map(|line| Line::new().text(line)));
             if n_more > 0 {
                 lines.push(Line::new().ink(Ink::DIM, &format!("… {n_more} more lines")));
             }

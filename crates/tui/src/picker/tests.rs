@@ -217,7 +217,7 @@ fn screens_equal_the_stored_screens() {
 fn the_picker_returns_the_choice() {
     let store = Store::new();
     let mut driver = store.picker();
-    let first = driver.screen.chosen().unwrap().path.clone();
+    let first = driver.screen.selected_session().unwrap().path.clone();
     driver.press("enter");
     assert_eq!(driver.outcome, Some(Picked::Chosen(first)));
     assert_eq!(store.picker().press("escape").outcome, Some(Picked::Nothing));
@@ -234,7 +234,7 @@ fn sessions_are_renamed_deleted_and_restored() {
     assert!(driver.lines().iter().any(|row| row.contains("A new name")), "{:#?}", driver.lines());
     driver.press("alt+u");
     assert!(!rows(&driver.lines()).iter().any(|row| row.contains("A new name")));
-    let path = driver.screen.chosen().unwrap().path.clone();
+    let path = driver.screen.selected_session().unwrap().path.clone();
     for keys in ["ctrl+d x z space tab", "n", "ctrl+d escape", "ctrl+d shift+n"] {
         driver.press(keys);
         assert!(path.exists(), "{keys}");
@@ -268,7 +268,7 @@ fn undo_is_limited_to_the_changes_of_this_picker() {
     // Operations of this picker are undone one by one, newest first, and named.
     let mut driver = store.picker();
     driver.press("down ctrl+r ctrl+u Ours enter ctrl+d");
-    let path = driver.screen.chosen().unwrap().path.clone();
+    let path = driver.screen.selected_session().unwrap().path.clone();
     assert!(driver.lines()[1].contains("Move “Ours” to the trash?"), "{:#?}", driver.lines());
     driver.press("y");
     driver.press("alt+u");
@@ -331,11 +331,11 @@ fn archiving_names_the_session_and_the_preview_skips_the_mark() {
     let mut driver = store.picker();
     driver.resize(160, 48);
     let preview = |driver: &Driver<Picker>| driver.lines().join("\n");
-    let path = driver.screen.chosen().unwrap().path.clone();
+    let path = driver.screen.selected_session().unwrap().path.clone();
     driver.press("alt+z");
     assert!(driver.lines()[1].starts_with("“High water an hour early” archived"), "{:#?}", driver.lines());
     driver.send(Event::Clock(driver.screen.now_ms + 60_000)).press("shift+alt+z");
-    assert_eq!(driver.screen.chosen().unwrap().path, path);
+    assert_eq!(driver.screen.selected_session().unwrap().path, path);
     assert!(driver.lines()[2].contains("alt+z unarchive"), "{:#?}", driver.lines());
     assert!(
         preview(&driver).contains("at assistant: ") && !preview(&driver).contains("sessile.archive"),
@@ -409,9 +409,9 @@ fn sessions_can_be_grouped_and_forks_hidden() {
     assert!(driver.screen.rows.len() > n_rows, "headings are rows as well");
     let screen = driver.lines().join("\n");
     assert_eq!(screen.matches("~/src/harbour-site").count(), 1, "rows do not repeat the heading:\n{screen}");
-    assert!(driver.screen.chosen().is_some(), "a heading is never chosen");
+    assert!(driver.screen.selected_session().is_some(), "a heading is never chosen");
     driver.press("up up up");
-    assert!(driver.screen.chosen().is_some());
+    assert!(driver.screen.selected_session().is_some());
 }
 
 #[test]
@@ -474,7 +474,7 @@ fn the_first_rows_are_shown_before_the_last_are_read() {
     assert!(driver.lines()[0].contains("reading 1/2"));
     driver.press("down");
     driver.send(Event::Job(PickerEvent::Loaded { scope: Scope::Here, list, with_texts: false }));
-    let chosen = driver.screen.chosen().unwrap().path.clone();
+    let chosen = driver.screen.selected_session().unwrap().path.clone();
     assert_eq!(chosen, PathBuf::from("/s/b"), "the selection of the user is kept");
 }
 
@@ -488,17 +488,17 @@ fn the_selection_stays_while_the_list_is_read_again() {
     let partial = PickerEvent::Loading { scope: Scope::Here, loaded: 1, total: 2, list: Some(list[..1].to_vec()) };
     driver.send(Event::Job(partial));
     driver.send(Event::Job(PickerEvent::Loaded { scope: Scope::Here, list, with_texts: false }));
-    assert_eq!(driver.screen.chosen().unwrap().path, PathBuf::from("/s/b"));
+    assert_eq!(driver.screen.selected_session().unwrap().path, PathBuf::from("/s/b"));
     // Search results stay as well while the list is read again.
     let store = Store::new();
     let mut driver = store.picker();
     driver.press("tab harmonic down");
-    let (chosen, n_hits) = (driver.screen.chosen().unwrap().path.clone(), driver.screen.hits.len());
+    let (chosen, n_hits) = (driver.screen.selected_session().unwrap().path.clone(), driver.screen.hits.len());
     assert!(driver.screen.selected == 1 && n_hits > 0);
     let list = driver.screen.listed(Scope::All).list.to_vec();
     let effects = driver.screen.update(Event::Job(PickerEvent::Loaded { scope: Scope::All, list, with_texts: false }));
     assert_eq!((driver.screen.selected, driver.screen.hits.len()), (1, n_hits));
-    assert_eq!(driver.screen.chosen().unwrap().path, chosen);
+    assert_eq!(driver.screen.selected_session().unwrap().path, chosen);
     assert!(!effects.is_empty(), "the search is repeated");
 }
 
@@ -527,15 +527,15 @@ fn archived_sessions_are_hidden_and_can_be_unarchived() {
     let store = Store::new();
     let mut driver = store.picker();
     driver.press("tab");
-    let (n_rows, first) = (driver.screen.rows.len(), driver.screen.chosen().unwrap().path.clone());
+    let (n_rows, first) = (driver.screen.rows.len(), driver.screen.selected_session().unwrap().path.clone());
     driver.press("alt+z");
     assert!(driver.lines()[1].contains(" archived · alt+u undo"), "{:#?}", driver.lines());
     assert_eq!(driver.screen.rows.len(), n_rows - 1);
-    assert_ne!(driver.screen.chosen().unwrap().path, first);
+    assert_ne!(driver.screen.selected_session().unwrap().path, first);
     let foot = |driver: &Driver<Picker>| driver.lines().last().unwrap().clone();
     assert!(foot(&driver).contains("1 archived: shift+alt+z"), "{}", foot(&driver));
     driver.press("shift+alt+z");
-    assert_eq!((driver.screen.rows.len(), &driver.screen.chosen().unwrap().path), (1, &first));
+    assert_eq!((driver.screen.rows.len(), &driver.screen.selected_session().unwrap().path), (1, &first));
     assert!(driver.lines()[0].contains("archived") && !foot(&driver).contains("archived"), "{:#?}", driver.lines());
     // In this list the key unarchives.
     driver.press("alt+z");
@@ -619,7 +619,7 @@ fn hints_are_never_cut() {
         driver.resize(width, height);
         let screen = driver.lines();
         assert!(screen[1].ends_with("f1 keys") && !screen[1..3].concat().contains('…'), "{width}: {screen:#?}");
-        let path = driver.screen.chosen().unwrap().path.clone();
+        let path = driver.screen.selected_session().unwrap().path.clone();
         let theirs = SessionUser::Sessile { pid: 4_194_304, host: "a-host-with-a-name".to_owned(), since_ms: NOW_MS };
         for is_used in [false, true] {
             if is_used {

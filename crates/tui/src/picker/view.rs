@@ -290,14 +290,14 @@ impl Picker {
 
     /// Renders a row in pi's layout.
     pub(super) fn row_line(&self, at: usize, width: usize) -> Line {
-        let is_chosen = at == self.selected;
+        let is_selected = at == self.selected;
         match &self.rows[at] {
             Row::Heading(text) => Line::new().ink(Ink::ACCENT.bold(), text),
             Row::Session { index, prefix, is_pinned, excerpt, folder } => {
                 let Some(session) = self.arranged.get(*index) else { return Line::new() };
-                let is_doomed = matches!(&self.mode, Mode::Confirm(paths) if paths.contains(&session.path));
+                let is_being_deleted = matches!(&self.mode, Mode::Confirm(paths) if paths.contains(&session.path));
                 let is_marked = self.marks.contains(&session.path);
-                let ink = if is_doomed {
+                let ink = if is_being_deleted {
                     Ink::BAD
                 } else if self.is_current(&session.path) {
                     Ink::ACCENT
@@ -306,7 +306,8 @@ impl Picker {
                 } else {
                     Ink::PLAIN
                 };
-                let mut lead = Line::new().ink(Ink::ACCENT, if is_chosen { "› " } else { "  " }).ink(Ink::DIM, prefix);
+                let mut lead =
+                    Line::new().ink(Ink::ACCENT, if is_selected { "› " } else { "  " }).ink(Ink::DIM, prefix);
                 if is_marked {
                     lead.push(Ink::ACCENT, "✓ ");
                 }
@@ -317,7 +318,7 @@ impl Picker {
                 if user.is_some() {
                     lead.push(Ink::NAMED, "● ");
                 }
-                let ink = if is_chosen { ink.bold() } else { ink };
+                let ink = if is_selected { ink.bold() } else { ink };
                 let title = Line::new().ink(ink, &title(session));
                 let excerpt_of = |excerpt: &Excerpt, room: usize| excerpt_line(&from_hit(excerpt), room);
                 let excerpt = excerpt.as_ref().map(|excerpt| move |room: usize| excerpt_of(excerpt, room));
@@ -327,10 +328,10 @@ impl Picker {
                     title,
                     excerpt: excerpt.as_ref().map(|excerpt| excerpt as &dyn Fn(usize) -> Line),
                     path: self.shows_path.then(|| short_path(&session.path.to_string_lossy(), &self.home)),
-                    word: joined(self.copies.original_of(&session.path).map(|_| "copy"), user.map(SessionUser::words)),
+                    note: notes(self.copies.original_of(&session.path).map(|_| "copy"), user.map(SessionUser::words)),
                     folder: Some(folder).filter(|folder| self.scope == Scope::All && !folder.is_empty()),
                     end: format!("{} {}", session.message_count, age(self.now_ms, session.modified)),
-                    ink: if is_doomed { Ink::BAD } else { Ink::DIM },
+                    ink: if is_being_deleted { Ink::BAD } else { Ink::DIM },
                 };
                 parts.line(width)
             }
@@ -359,19 +360,19 @@ impl Picker {
 
     fn draw_preview(&self, canvas: &mut Canvas<'_>, area: Rect) {
         canvas.divider(area.x - 1, area);
-        let Some(chosen) = self.chosen() else { return };
+        let Some(selected) = self.selected_session() else { return };
         let inner = Rect { x: area.x + 1, width: area.width.saturating_sub(1), ..area };
         let mut lines: Vec<Line> = Vec::new();
         if let Some(Row::Session { excerpt: Some(excerpt), .. }) = self.rows.get(self.selected) {
             lines.extend(excerpt_line(excerpt, usize::MAX).wrapped(inner.width.into(), 0));
             lines.push(Line::new());
         }
-        for user in self.users.get(&chosen.path).into_iter().flatten() {
+        for user in self.users.get(&selected.path).into_iter().flatten() {
             let text = format!("● In use: {user}.");
             lines.extend(Line::new().ink(Ink::NAMED, &text).wrapped(inner.width.into(), 2));
         }
         if let Some((path, preview)) = &self.previewed
-            && *path == chosen.path
+            && *path == selected.path
         {
             lines.extend(preview.iter().cloned());
         }
@@ -382,7 +383,7 @@ impl Picker {
 }
 
 /// Joins the notes about a session in its row.
-fn joined(copy: Option<&str>, user: Option<&str>) -> Option<String> {
+fn notes(copy: Option<&str>, user: Option<&str>) -> Option<String> {
     let text: Vec<&str> = copy.into_iter().chain(user).collect();
     (!text.is_empty()).then(|| text.join(", "))
 }

@@ -15,6 +15,7 @@ use crate::paint::Line;
 use crate::screen::{Job, Lane};
 use crate::theme::Ink;
 
+/// The resources of the jobs.
 pub(crate) struct ReaderBackend {
     pub(crate) sessions: Sessions,
     pub(crate) path: PathBuf,

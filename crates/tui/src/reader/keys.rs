@@ -89,14 +89,14 @@ impl Reader {
                 effects
             }
             Action::Help => {
-                self.help = Some(Help::of(KeyContext::Reader));
+                self.help = Some(Help::new(KeyContext::Reader));
                 Vec::new()
             }
             Action::Suspend => vec![Effect::Suspend],
             Action::Cancel if !self.query.is_empty() => {
                 self.status = Status::default();
                 self.query.clear();
-                self.count(0)
+                self.request_count(0)
             }
             Action::Leave | Action::Cancel => vec![Effect::Leave(ReaderOutcome::default())],
             _ => Vec::new(),

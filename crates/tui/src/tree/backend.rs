@@ -52,7 +52,7 @@ impl TreeBackend {
     /// Returns how to summarise branches; by default the offline rule.
     pub(super) fn branch_summarizer(&self) -> Result<BranchSummarizer, String> {
         match &self.resolve_summarizer {
-            Some(find_out) => find_out(),
+            Some(resolve) => resolve(),
             None => Ok(BranchSummarizer {
                 summarizer: Box::new(Extractive::default()),
                 settings: BranchSummarySettings::default(),
@@ -89,12 +89,12 @@ impl TreeBackend {
 
     /// Reads entries in chunks, so that other jobs can use the session in between.
     fn each(&self, rows: &[Row], cancel: &Cancel, mut take: impl FnMut(Row, &Entry)) -> Result<(), SessionError> {
-        for some in rows.chunks(CHUNK_ENTRIES) {
+        for chunk in rows.chunks(CHUNK_ENTRIES) {
             if cancel.is_cancelled() {
                 return Err(SessionError::Cancelled);
             }
             self.with_session(|session| {
-                session.entries_of(some.iter().copied()).try_for_each(|(row, entry)| {
+                session.entries_of(chunk.iter().copied()).try_for_each(|(row, entry)| {
                     take(row, &entry?);
                     Ok(())
                 })
@@ -116,7 +116,7 @@ const MAX_ENTRIES_SURVEYED_FIRST: usize = 20_000;
 impl TreeBackend {
     pub(super) fn load(&self, cancel: &Cancel, send: &mut dyn FnMut(TreeEvent)) -> Result<(), SessionError> {
         self.open()?;
-        let model = self.with_session(|session| Model::of(session, self.sessions.environment()))?;
+        let model = self.with_session(|session| Model::new(session, self.sessions.environment()))?;
         let survey =
             if model.len() <= MAX_ENTRIES_SURVEYED_FIRST { Some(Arc::new(self.survey(&model, cancel)?)) } else { None };
         send(TreeEvent::Loaded { model: Arc::new(model), survey });
@@ -223,9 +223,9 @@ impl TreeBackend {
         let mut spent = Spent { n_answers: rows.len(), ..Spent::default() };
         self.each(&rows, cancel, |_, entry| {
             if let Some(usage) = entry.raw().get("message").and_then(|message| message.get("usage")) {
-                let (some, price) = sessile::info::usage_of(usage);
-                spent.tokens.add(&some);
-                spent.cost += price;
+                let (tokens, cost) = sessile::info::usage_of(usage);
+                spent.tokens.add(&tokens);
+                spent.cost += cost;
             }
         })?;
         Ok(spent)
@@ -243,8 +243,8 @@ impl TreeBackend {
             let (left, right) = (session.outline().path(one), session.outline().path(other));
             let (one, other) = (Side { session, path: &left }, Side { session, path: &right });
             // The screen has no room for more, and other jobs need the session as well.
-            let n_most = one.n_shared_rows(&other) + MAX_COMPARED_ENTRIES;
-            let first = |path: &'_ [Row]| path.len().min(n_most);
+            let max_entries = one.n_shared_rows(&other) + MAX_COMPARED_ENTRIES;
+            let first = |path: &'_ [Row]| path.len().min(max_entries);
             let (one, other) =
                 (Side { session, path: &left[..first(&left)] }, Side { session, path: &right[..first(&right)] });
             let comparison = Comparison::new(one, other, cancel)?;
@@ -298,12 +298,12 @@ impl TreeBackend {
         let wanted = Wanted::new(query);
         let n_rows = drawing.len();
         let order = (1..=n_rows).map(|step| if is_down { from + step } else { from + n_rows - step } % n_rows);
-        for some in order.collect::<Vec<_>>().chunks(CHUNK_ENTRIES) {
+        for chunk in order.collect::<Vec<_>>().chunks(CHUNK_ENTRIES) {
             if cancel.is_cancelled() {
                 return Err(SessionError::Cancelled);
             }
             let found = self.with_session(|session| {
-                for at in some {
+                for at in chunk {
                     let node = drawing.node(*at);
                     let label = model.label(node).map(|label| label.label.as_str());
                     if wanted.matches(&session.entry_at(model.rows[node])?, label) {

@@ -159,7 +159,7 @@ impl TreeBackend {
 
     pub(super) fn undo(&self) -> TreeEvent {
         match self.history.undo(&self.sessions) {
-            Undo::Done { message, gone } => TreeEvent::Undone { message, gone },
+            Undo::Done { message, removed } => TreeEvent::Undone { message, removed },
             Undo::Failed(message) => TreeEvent::Failed(message),
         }
     }

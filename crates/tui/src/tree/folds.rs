@@ -15,7 +15,7 @@ pub(crate) struct Folds {
 }
 
 impl Folds {
-    pub(crate) fn of(drawing: &Drawing) -> Self {
+    pub(crate) fn new(drawing: &Drawing) -> Self {
         Self { n_rows: drawing.len(), ..Self::default() }
     }
 
@@ -88,7 +88,7 @@ mod tests {
         let nodes: Vec<Node> = depths.map(|depth| Node { depth, is_first: false, is_shown: true }).to_vec();
         let drawing = Drawing::new(&nodes);
         for wanted in 0..1_u32 << depths.len() {
-            let mut folds = Folds::of(&drawing);
+            let mut folds = Folds::new(&drawing);
             (0..depths.len()).filter(|row| wanted >> row & 1 == 1).for_each(|row| folds.toggle(row, &drawing));
             // The naive rule: a row is visible if no ancestor is folded.
             let mut seen = Vec::new();

@@ -84,8 +84,9 @@ pub(crate) enum TreeJob {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SummaryChoice {
     None,
+    /// A summary without instructions.
     Automatic,
-    /// With a summary that follows instructions.
+    /// A summary that follows instructions.
     WithInstructions(String),
 }
 
@@ -119,7 +120,7 @@ pub(crate) enum TreeEvent {
         version: u64,
     },
     /// The layout failed.
-    NotLaidOut {
+    LayoutFailed {
         message: String,
         version: u64,
     },
@@ -157,10 +158,10 @@ pub(crate) enum TreeEvent {
         can_undo: bool,
         editor_text: Option<String>,
     },
-    /// An operation was undone, and the sessions that it had created are gone.
+    /// An operation was undone, and the sessions that it had created are removed.
     Undone {
         message: String,
-        gone: Vec<PathBuf>,
+        removed: Vec<PathBuf>,
     },
     /// A new session was created.
     Forked {
@@ -258,7 +259,7 @@ impl Job for TreeJob {
             Ok(()) | Err(SessionError::Cancelled) => {}
             Err(error) if is_loading => send(TreeEvent::Broken(chain(&error))),
             Err(error) => send(match layout {
-                Some(version) => TreeEvent::NotLaidOut { message: chain(&error), version },
+                Some(version) => TreeEvent::LayoutFailed { message: chain(&error), version },
                 None => TreeEvent::Failed(chain(&error)),
             }),
         }

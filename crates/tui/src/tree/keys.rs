@@ -146,13 +146,13 @@ impl Tree {
             self.query.text().clone_into(&mut self.last_query);
         }
         self.folded.clear();
-        self.lay_out()
+        self.request_layout()
     }
 
     fn filter_by(&mut self, filter: Filter) -> Effects<Self> {
         self.filter = filter;
         self.folded.clear();
-        self.lay_out()
+        self.request_layout()
     }
 
     /// Switches to a filter, or back to the default if it is already in force.
@@ -188,7 +188,7 @@ impl Tree {
             Action::TreePictures => self.show_pictures(),
             Action::ToLeaf => {
                 self.follow = self.model.as_ref().and_then(|model| model.leaf);
-                self.lay_out()
+                self.request_layout()
             }
             Action::FilterDefault => self.filter_by(Filter::Default),
             Action::FilterNoTools => self.toggle_filter(Filter::NoTools),
@@ -208,15 +208,15 @@ impl Tree {
             }
             Action::Cancel => vec![Effect::Leave(std::mem::take(&mut self.outcome))],
             Action::Confirm => self.confirm(),
-            Action::Copy => self.of_chosen(TreeJob::CopyText),
+            Action::Copy => self.for_selected(TreeJob::CopyText),
             Action::EditLabel => {
                 if let (Some(node), Some(model)) = (self.selected_node(), &self.model) {
                     let label = model.label(node).map(|label| label.label.clone()).unwrap_or_default();
-                    self.mode = Mode::Label { row: model.rows[node], input: LineEditor::with(&label) };
+                    self.mode = Mode::Label { row: model.rows[node], input: LineEditor::with_text(&label) };
                 }
                 Vec::new()
             }
-            Action::ArchiveBranch => self.of_chosen(TreeJob::Archive),
+            Action::ArchiveBranch => self.for_selected(TreeJob::Archive),
             Action::ShowArchived => self.toggle_archived(),
             Action::ToggleLabelTime => {
                 self.shows_label_time = !self.shows_label_time;
@@ -247,15 +247,15 @@ impl Tree {
                     .zip(self.model.as_ref())
                     .is_some_and(|(it, model)| model.reopens_for_editing(it));
                 let position = if is_question { ForkPosition::Before } else { ForkPosition::At };
-                self.of_chosen(|row| TreeJob::Fork { row, position, kind: OperationKind::Fork })
+                self.for_selected(|row| TreeJob::Fork { row, position, kind: OperationKind::Fork })
             }
             Action::CloneHere => {
                 let (position, kind) = (ForkPosition::At, OperationKind::Clone);
-                self.of_chosen(|row| TreeJob::Fork { row, position, kind })
+                self.for_selected(|row| TreeJob::Fork { row, position, kind })
             }
             Action::Undo => vec![Effect::Run(TreeJob::Undo)],
             Action::Help => {
-                self.mode = Mode::Help(Help::of(KeyContext::Tree));
+                self.mode = Mode::Help(Help::new(KeyContext::Tree));
                 Vec::new()
             }
             Action::Suspend => vec![Effect::Suspend],
@@ -265,11 +265,11 @@ impl Tree {
 
     fn toggle_archived(&mut self) -> Effects<Self> {
         self.shows_archived = !self.shows_archived;
-        self.lay_out()
+        self.request_layout()
     }
 
-    fn of_chosen(&self, job: impl FnOnce(Row) -> TreeJob) -> Effects<Self> {
-        self.chosen().map(|row| Effect::Run(job(row))).into_iter().collect()
+    fn for_selected(&self, job: impl FnOnce(Row) -> TreeJob) -> Effects<Self> {
+        self.selected_entry().map(|row| Effect::Run(job(row))).into_iter().collect()
     }
 
     fn is_labelled(&self, row: usize) -> bool {
@@ -277,7 +277,7 @@ impl Tree {
     }
 
     fn confirm(&mut self) -> Effects<Self> {
-        let Some(row) = self.chosen() else { return Vec::new() };
+        let Some(row) = self.selected_entry() else { return Vec::new() };
         if Some(row) == self.model.as_ref().and_then(|model| model.leaf) {
             self.status.show("The session already continues from here", self.now_ms, 3);
             return Vec::new();
@@ -310,14 +310,14 @@ impl Tree {
 
     fn show_pictures(&mut self) -> Effects<Self> {
         if self.draws_pictures {
-            return self.of_chosen(TreeJob::Pictures);
+            return self.for_selected(TreeJob::Pictures);
         }
         self.status.show(NO_PICTURES, self.now_ms, 6);
         Vec::new()
     }
 
     fn compare(&mut self) -> Effects<Self> {
-        let Some(row) = self.chosen() else { return Vec::new() };
+        let Some(row) = self.selected_entry() else { return Vec::new() };
         let Some(one) = self.compared_from.take() else {
             self.compared_from = Some(row);
             self.status = Status::default();
@@ -382,8 +382,8 @@ impl Tree {
 
     fn scroll_content(&mut self, is_down: bool) -> Effects<Self> {
         let n_lines = self.content.as_ref().map_or(0, |(_, lines)| lines.len());
-        let most = n_lines.saturating_sub(1);
-        self.content_top = if is_down { (self.content_top + 3).min(most) } else { self.content_top.saturating_sub(3) };
+        let last = n_lines.saturating_sub(1);
+        self.content_top = if is_down { (self.content_top + 3).min(last) } else { self.content_top.saturating_sub(3) };
         Vec::new()
     }
 

@@ -47,7 +47,7 @@ struct Marks {
 }
 
 impl Model {
-    pub(crate) fn of(session: &SessionManager, environment: &dyn Environment) -> Result<Self, SessionError> {
+    pub(crate) fn new(session: &SessionManager, environment: &dyn Environment) -> Result<Self, SessionError> {
         let outline = session.outline();
         let n_entries = outline.n_entries();
         let mut model = Self {

@@ -405,7 +405,7 @@ fn stale_events_change_nothing() {
     assert_eq!(driver.lines(), before);
 }
 
-fn chosen_row(driver: &Driver<Tree>) -> String {
+fn selected_row(driver: &Driver<Tree>) -> String {
     rows(&driver.lines()).into_iter().find(|row| row.starts_with('›')).unwrap_or_default()
 }
 
@@ -415,8 +415,8 @@ fn keys_refer_to_the_visible_rows_while_the_tree_is_redrawn() {
     let store = Store::new();
     let mut driver = store.tree();
     driver.resize(100, 60).press("alt+home down down");
-    let chosen = driver.screen.chosen().unwrap();
-    let text = chosen_row(&driver);
+    let chosen = driver.screen.selected_entry().unwrap();
+    let text = selected_row(&driver);
     // A second child of the first message moves every row after it.
     let mut session = store.sessions.open(&store.path, None, None).unwrap();
     let first = session.entries().nth(1).unwrap().unwrap().id().unwrap();
@@ -426,16 +426,16 @@ fn keys_refer_to_the_visible_rows_while_the_tree_is_redrawn() {
     let mut events = Vec::new();
     TreeJob::Load.run(&driver.backend, &Cancel::default(), &mut |event| events.push(event));
     let effects = driver.screen.update(Event::Job(events.remove(0)));
-    assert_eq!((driver.screen.chosen(), chosen_row(&driver)), (Some(chosen), text));
+    assert_eq!((driver.screen.selected_entry(), selected_row(&driver)), (Some(chosen), text));
     driver.press("down");
-    let (chosen, text) = (driver.screen.chosen(), chosen_row(&driver));
+    let (chosen, text) = (driver.screen.selected_entry(), selected_row(&driver));
     driver.press("alt+e").perform(effects);
-    assert_eq!(driver.screen.chosen(), chosen, "the selection moved");
+    assert_eq!(driver.screen.selected_entry(), chosen, "the selection moved");
     driver.press("here enter");
     // The other branch is the current one now, so the row has lost its dot.
     let text = text.trim_start_matches(['›', ' ', '•']);
-    assert!(chosen_row(&driver).ends_with(&format!("[here] {text}")), "{text}: {:#?}", driver.lines());
-    assert_eq!(driver.screen.chosen(), chosen);
+    assert!(selected_row(&driver).ends_with(&format!("[here] {text}")), "{text}: {:#?}", driver.lines());
+    assert_eq!(driver.screen.selected_entry(), chosen);
 }
 
 #[test]
@@ -642,7 +642,7 @@ fn a_failed_layout_is_not_shown_as_a_search() {
     let mut driver = store.tree();
     driver.screen.is_laying_out = true;
     let version = driver.screen.version;
-    driver.send(Event::Job(TreeEvent::NotLaidOut { message: "the disk is gone".to_owned(), version }));
+    driver.send(Event::Job(TreeEvent::LayoutFailed { message: "the disk is gone".to_owned(), version }));
     let screen = driver.lines().join("\n");
     assert!(screen.contains("the disk is gone") && !screen.contains("reading …"), "{screen}");
     driver.press("down up enter alt+f ctrl+u");

@@ -3,7 +3,7 @@
 use ratatui_core::layout::Rect;
 use sessile::date::to_iso;
 use sessile::tree::Filter;
-use sessile_display::drawing::{Fold, LEVEL};
+use sessile_display::drawing::{Fold, LEVEL_COLUMNS};
 use sessile_display::measure::{counted, number_words, short_time};
 
 use super::{Mode, SUMMARY_CHOICES, Tree};
@@ -118,7 +118,7 @@ impl Tree {
             canvas.divider(area.x, area);
             let text = Rect { x: area.x + 2, width: area.width.saturating_sub(2), ..area };
             if let Some((row, lines)) = &self.content
-                && Some(*row) == self.chosen()
+                && Some(*row) == self.selected_entry()
             {
                 for (row, line) in lines.iter().skip(self.content_top).take(height).enumerate() {
                     canvas.line(text, row, line);
@@ -181,7 +181,7 @@ impl Tree {
         if self.selected >= self.drawing.len() {
             return 0;
         }
-        let lead = self.drawing.level(self.selected) * LEVEL;
+        let lead = self.drawing.level(self.selected) * LEVEL_COLUMNS;
         let text = self.text_line(self.selected).columns();
         let room = width.saturating_sub(CURSOR_COLUMNS);
         (lead + text.min(room / 2)).saturating_sub(room).min(lead)
@@ -191,8 +191,8 @@ impl Tree {
     pub(super) fn row_line(&self, at: usize, width: usize, scroll: usize) -> Line {
         let cursor = Line::new().ink(Ink::ACCENT, if at == self.selected { "› " } else { "  " });
         let room = width.saturating_sub(CURSOR_COLUMNS);
-        let first = scroll / LEVEL;
-        let levels = first..(scroll + room) / LEVEL + 1;
+        let first = scroll / LEVEL_COLUMNS;
+        let levels = first..(scroll + room) / LEVEL_COLUMNS + 1;
         let fold = match (self.drawing.is_foldable(at), self.folds.is_folded(at)) {
             (_, true) => Fold::Folded,
             (true, false) => Fold::Open,
@@ -205,8 +205,8 @@ impl Tree {
                 line.push(Ink::DIM, "⊞ ");
             }
             // The part scrolled out of view was never added and need not be cut.
-            let skipped = scroll.saturating_sub(first * LEVEL);
-            let passed = first.saturating_sub(self.drawing.level(at)) * LEVEL;
+            let skipped = scroll.saturating_sub(first * LEVEL_COLUMNS);
+            let passed = first.saturating_sub(self.drawing.level(at)) * LEVEL_COLUMNS;
             // The compaction mark is visible however long the text is.
             let mark = self.kept_mark(at);
             let text_room = room.saturating_sub(mark.columns());
@@ -237,10 +237,10 @@ impl Tree {
         }
         match u32::try_from(node).ok().and_then(|node| self.headlines.get(&node)) {
             Some(headline) => {
-                let is_chosen = at == self.selected;
+                let is_selected = at == self.selected;
                 let ink = Ink::of(headline.tone);
-                line.push(if is_chosen { ink.bold() } else { ink }, &headline.lead);
-                line.push(if is_chosen { Ink::BOLD } else { Ink::PLAIN }, &headline.text);
+                line.push(if is_selected { ink.bold() } else { ink }, &headline.lead);
+                line.push(if is_selected { Ink::BOLD } else { Ink::PLAIN }, &headline.text);
             }
             None => line.push(Ink::DIM, "…"),
         }
@@ -278,7 +278,7 @@ impl Tree {
         let mut line = Line::new().ink(Ink::DIM, &text);
         if let Some((row, text)) = &self.cost
             && self.shows_cost
-            && Some(*row) == self.chosen()
+            && Some(*row) == self.selected_entry()
         {
             line.push(Ink::ACCENT, &format!("  up to here: {text}"));
         }

@@ -32,7 +32,7 @@ pub(crate) struct Detail {
 /// Lines of tool output shown when output is folded.
 const MAX_FOLDED_LINES: usize = 8;
 
-/// Upper bound on the bytes of a text that are processed.
+/// Upper bound on the characters of a text that are processed.
 const MAX_TEXT_CHARS: usize = 1 << 20;
 
 /// Assumed bytes per line of output; decides how much text to read for a number of lines.

@@ -29,13 +29,13 @@ mod tests {
 
     #[test]
     fn hints_that_do_not_fit_are_omitted_except_the_last() {
-        let hints = ["enter go on", "tab all", "ctrl+s sort"].map(str::to_owned);
+        let hints = ["enter resume", "tab all", "ctrl+s sort"].map(str::to_owned);
         let line = |width| fit(&hints, Some("f1 keys"), width);
-        assert_eq!(line(80), "enter go on · tab all · ctrl+s sort · f1 keys");
-        assert_eq!(line(44), "enter go on · tab all · f1 keys");
-        assert_eq!(line(31), "enter go on · tab all · f1 keys");
-        assert_eq!(line(30), "enter go on · f1 keys");
+        assert_eq!(line(80), "enter resume · tab all · ctrl+s sort · f1 keys");
+        assert_eq!(line(44), "enter resume · tab all · f1 keys");
+        assert_eq!(line(32), "enter resume · tab all · f1 keys");
+        assert_eq!(line(31), "enter resume · f1 keys");
         assert_eq!(line(8), "f1 keys");
-        assert_eq!(fit(&hints, None, 30), "enter go on · tab all");
+        assert_eq!(fit(&hints, None, 30), "enter resume · tab all");
     }
 }

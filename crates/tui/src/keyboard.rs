@@ -1,4 +1,4 @@
-//! The threads that listen to the terminal and to signals.
+//! The threads that read the terminal and receive signals.
 //!
 //! A read from a closed terminal returns at once with nothing, for ever. So the thread reads only after `poll` reports
 //! data, and waiting costs nothing.
@@ -44,7 +44,7 @@ const LISTEN: u8 = 0;
 const PAUSE: u8 = 1;
 const STOP: u8 = 2;
 
-/// How long to wait for the rest of an event that has begun to arrive.
+/// How long to wait for the rest of an event that has started to arrive.
 const READ_TIMEOUT: Duration = Duration::from_millis(20);
 
 impl Keyboard {
@@ -180,7 +180,7 @@ mod wait {
 
     const LOST: PollFlags = PollFlags::HUP.union(PollFlags::ERR).union(PollFlags::NVAL);
 
-    /// Upper bound on one wait. Keys that were read but missed while this thread waited for its turn are found then.
+    /// Upper bound on one wait. After it, the thread looks for keys that were buffered without a notification.
     const MAX_WAIT: Timespec = Timespec { tv_sec: 0, tv_nsec: 500_000_000 };
 
     impl Waiter {
@@ -200,7 +200,7 @@ mod wait {
             }
             match self.waker.read(&mut [0; 16]) {
                 Ok(1..) => Waited::Woken,
-                // The ringing side is gone, and with it every receiver.
+                // The waker was dropped, so there is no receiver any more.
                 Ok(0) | Err(_) => Waited::Gone,
             }
         }

@@ -231,7 +231,7 @@ impl Keymap {
         }
     }
 
-    /// Returns whether a key accepts (`true`) or cancels (`false`) a line that is being asked for; `None` if the key is
+    /// Returns whether a key accepts (`true`) or cancels (`false`) the prompt for a line; `None` if the key is
     /// typed into the line.
     pub(crate) fn line_answer(&self, key: Key) -> Option<bool> {
         self.answer(key).filter(|_| key.typed().is_none())
@@ -327,7 +327,7 @@ mod tests {
                 assert_eq!(keymap.answer(Key::named(name).unwrap()), answer, "{name}");
             }
         }
-        assert_eq!(keymap.line_answer(Key::named("y").unwrap()), None, "in a line it is a letter");
+        assert_eq!(keymap.line_answer(Key::named("y").unwrap()), None, "in a line editor it is a letter");
         assert_eq!(keymap.line_answer(Key::named("escape").unwrap()), Some(false));
     }
 

@@ -1,4 +1,4 @@
-//! The terminal UI of Sessile: pick a session, look at its tree, fork it, read it.
+//! The terminal UI of Sessile: pick a session, show its tree, fork it, read it.
 //!
 //! Every screen has three separate parts: a state, a function that updates it on an event, and a function that draws
 //! it. Slow work runs on other threads and reports back as an event, so that no key waits for a disk. All text from
@@ -59,7 +59,7 @@ pub enum TuiError {
     /// The terminal could not be read or written.
     #[error("cannot use the terminal")]
     Io(#[from] io::Error),
-    /// The terminal is gone.
+    /// The terminal was closed.
     #[error("the terminal was closed")]
     TerminalGone,
     /// A signal ended the process.

@@ -337,12 +337,12 @@ mod tests {
         }
         canvas.cursor = Some((3, 2));
         canvas.notice(1, Ink::BAD, "this did not work because of that");
-        assert_eq!(canvas.cursor, None, "it is under the message");
+        assert_eq!(canvas.cursor, None, "the message covers it");
         let other = "something else there";
         assert_eq!(rows_of(&buffer), [other, "this did not work", "  because of that", other, other]);
         assert_eq!(buffer.cell((19, 1)).unwrap().bg, ratatui_core::style::Color::Reset);
-        Canvas::new(&mut buffer, Theme::Dark).notice_at_end(Ink::BAD, "and this neither, for a reason");
-        assert_eq!(rows_of(&buffer)[3..], ["and this neither,", "  for a reason"]);
+        Canvas::new(&mut buffer, Theme::Dark).notice_at_end(Ink::BAD, "and this failed as well, too");
+        assert_eq!(rows_of(&buffer)[3..], ["and this failed as", "  well, too"]);
     }
 
     #[test]

@@ -75,7 +75,7 @@ const MAX_READ_BYTES: u64 = 16 << 20;
 /// Minimum terminal width for a preview beside the list.
 const MIN_PREVIEW_COLUMNS: u16 = 110;
 
-/// One of the two lists.
+/// The sessions of one scope.
 #[derive(Debug, Default)]
 struct SessionList {
     list: Arc<Vec<SessionInfo>>,
@@ -93,7 +93,7 @@ enum Mode {
     #[default]
     List,
     Confirm(Vec<PathBuf>),
-    /// The user types a line for these sessions.
+    /// The user answers a question about these sessions.
     Prompt {
         question: Question,
         paths: Vec<PathBuf>,

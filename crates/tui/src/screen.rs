@@ -84,6 +84,7 @@ pub(crate) trait Job: Send + 'static {
         self.lane() == CHANGES
     }
 
+    /// Runs the job, and sends events to its screen.
     fn run(self, backend: &Self::Backend, cancel: &Cancel, send: &mut dyn FnMut(Self::Event));
 }
 
@@ -100,9 +101,11 @@ pub(crate) trait Screen {
     where
         Self: Sized;
 
+    /// Handles an event; returns the effects that it requests.
     fn update(&mut self, event: Event<<Self::Job as Job>::Event>) -> Effects<Self>
     where
         Self: Sized;
 
+    /// Draws the screen.
     fn render(&self, canvas: &mut Canvas<'_>);
 }

@@ -31,7 +31,7 @@ use crate::theme::Theme;
 /// Whether this process currently controls the terminal.
 static IS_TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// Whether some thread has panicked since.
+/// Whether a thread has panicked.
 static HAS_PANICKED: AtomicBool = AtomicBool::new(false);
 
 /// Serialises terminal output: a frame must not be drawn over a panic message.
@@ -40,7 +40,7 @@ static OUTPUT: Mutex<()> = Mutex::new(());
 /// Upper bound on the bytes copied to the clipboard; many terminals take no more.
 const MAX_COPIED_BYTES: usize = 100_000;
 
-/// The most columns and rows that are used. No screen has more; a terminal may claim 65535 of each, whose cells would
+/// Maximum columns and rows that are used. No screen has more; a terminal may claim 65535 of each, whose cells would
 /// not fit into memory.
 const MAX_SIZE: (u16, u16) = (2000, 1000);
 

@@ -89,7 +89,7 @@ impl<S: Screen> Driver<S> {
     /// Compares the screen at three sizes with the files in `tests/screens`.
     ///
     /// If the variable `SESSILE_KEEP_SCREENS` is set, updates the files instead.
-    #[expect(clippy::disallowed_methods, reason = "the stored screens are files of the sources")]
+    #[expect(clippy::disallowed_methods, reason = "the stored screens are source files")]
     pub(crate) fn assert_stored_screens(&mut self, name: &str) {
         for (width, height) in [(80, 24), (40, 10), (160, 48)] {
             self.resize(width, height);
@@ -150,7 +150,7 @@ impl Environment for FixedEnvironment {
 }
 
 /// Returns the rows of one of pi's golden screens: the lines after a heading, if the file exists.
-#[expect(clippy::disallowed_methods, reason = "a file that is not ours, read for comparison")]
+#[expect(clippy::disallowed_methods, reason = "reads a shared test file")]
 pub(crate) fn golden(file: &str, heading: &str) -> Option<Vec<String>> {
     let text = std::fs::read_to_string(shared(file)?).ok()?;
     let mut lines = text.lines().skip_while(|line| line.strip_prefix("### ") != Some(heading)).skip(1);

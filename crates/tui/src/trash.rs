@@ -58,7 +58,7 @@ pub(crate) enum TrashEvent {
     Failed(String),
 }
 
-/// Sessions to read before they are shown.
+/// Sessions described per event.
 const SESSIONS_PER_EVENT: usize = 20;
 
 impl Job for TrashJob {
@@ -458,7 +458,7 @@ mod tests {
         let screen = driver.lines().join("\n");
         assert!(screen.contains("High water an hour early"), "{screen}");
         driver.press("H i g h");
-        assert_eq!(driver.screen.shown.len(), 1, "letters are searched for");
+        assert_eq!(driver.screen.shown.len(), 1, "letters go into the query");
         let path = driver.screen.selected_session().unwrap().it.session.path.clone();
         assert!(store.paths.contains(&path) && !path.exists());
         driver.press("enter");
@@ -474,7 +474,7 @@ mod tests {
         assert_eq!(driver.outcome, Some(TrashOutcome::Back));
     }
 
-    /// The screen from which the trash was opened undoes the deletion as long as something of it is left.
+    /// The screen from which the trash was opened undoes the deletion as long as a part of it is in the trash.
     #[test]
     fn a_restored_deletion_is_not_undone_again() {
         let store = Store::new();
@@ -489,7 +489,7 @@ mod tests {
         assert!(driver.screen.has_restored() && store.paths.iter().all(|path| path.exists()));
         for n_left in (0..3).rev() {
             drop(driver.backend.history.undo(&store.sessions));
-            assert_eq!(store.paths.iter().filter(|path| path.exists()).count(), n_left, "the restores are undone");
+            assert_eq!(store.paths.iter().filter(|path| path.exists()).count(), n_left, "undo reverts the restores");
         }
     }
 
@@ -499,7 +499,7 @@ mod tests {
         let mut driver = store.trash();
         driver.resize(40, 12);
         let path = driver.screen.selected_session().unwrap().it.session.path.clone();
-        #[expect(clippy::disallowed_methods, reason = "the test plays another program")]
+        #[expect(clippy::disallowed_methods, reason = "the test acts as another program")]
         std::fs::write(&path, "{}\n").unwrap();
         driver.press("enter");
         let screen = driver.lines().concat().replace(' ', "");
@@ -510,7 +510,7 @@ mod tests {
 
     /// The same session was deleted twice; the selected deletion is the one restored.
     #[test]
-    #[expect(clippy::disallowed_methods, reason = "the test plays another program")]
+    #[expect(clippy::disallowed_methods, reason = "the test acts as another program")]
     fn an_older_deletion_can_be_restored() {
         let store = Store::new();
         let path = store.paths[0].clone();
@@ -544,7 +544,7 @@ mod tests {
             driver.screen.selected
         };
         assert_eq!(point(MouseAction::Click, HEADER_ROWS + 1), 1);
-        assert_eq!(point(MouseAction::Click, HEADER_ROWS + 9), 1, "there is nothing");
+        assert_eq!(point(MouseAction::Click, HEADER_ROWS + 9), 1, "a click below the list");
         assert_eq!(point(MouseAction::WheelDown, 0), 2);
         assert_eq!(point(MouseAction::WheelUp, 0), 0);
     }

@@ -104,7 +104,7 @@ fn hooks_are_notified_of_changes_on_the_screens() {
     terminal.wait("the summary", |it| it.text().contains("with a summary of the branch you left"));
     terminal.wait("the note", |_| notes(&home).contains("\"type\":\"session_tree\""));
     terminal.press("alt+u");
-    terminal.wait("the way back", |it| it.text().contains("Undone: branch"));
+    terminal.wait("the undo", |it| it.text().contains("Undone: branch"));
     terminal.press("alt+c");
     terminal.wait("the fork", |_| notes(&home).contains("\"type\":\"session_fork\""));
     drop(terminal);

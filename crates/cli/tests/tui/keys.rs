@@ -144,7 +144,7 @@ fn every_key_of_the_trash() {
         terminal.press("ctrl+d");
         terminal.wait("the question", |it| it.text().contains("to the trash?"));
         terminal.press("y");
-        terminal.wait("its going", |it| it.text().contains("moved to the trash"));
+        terminal.wait("the change", |it| it.text().contains("moved to the trash"));
     }
     let mut pressed = BTreeSet::new();
     let terminal = home.run(&["resume"]);
@@ -225,7 +225,7 @@ fn without_a_session_the_screens_open_the_picker() {
             it.text().contains(title) && it.text().contains("◉ here") && it.selected_row().contains("High water")
         });
         terminal.press("down");
-        terminal.wait("another one", |it| it.selected_row().contains("CSV export"));
+        terminal.wait("the next session", |it| it.selected_row().contains("CSV export"));
         terminal.press("enter");
         terminal.wait(&format!("{words:?}"), |it| it.text().contains(seen) && !it.text().contains(title));
         // A user who did nothing there returns to the picker.
@@ -289,7 +289,7 @@ fn marked_sessions_are_exported_and_moved() {
     }
     terminal.wait("the move", |it| it.text().contains("1 session moved"));
     // It now belongs to another directory, and can be moved back.
-    terminal.wait("its going", |it| !it.selected_row().contains("High water"));
+    terminal.wait("the change", |it| !it.selected_row().contains("High water"));
     press_all(&terminal, &[("alt+u", Has("High water"))], &mut pressed);
 }
 
@@ -551,6 +551,6 @@ fn keys_can_be_configured() {
     let terminal = home.run(&["resume"]);
     terminal.wait("the list", |it| it.text().contains("ctrl+g sort"));
     terminal.press("ctrl+g");
-    terminal.wait("another order", |it| it.text().contains("sort: recent"));
+    terminal.wait("the other order", |it| it.text().contains("sort: recent"));
     assert!(String::from_utf8_lossy(&terminal.bytes()).contains("unknown action no.such"));
 }

@@ -1,6 +1,6 @@
 //! The screens in a real terminal: every key of every screen.
 #![expect(clippy::disallowed_methods, reason = "tests make the files that they need")]
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot continue should stop")]
 #![cfg(unix)]
 
 mod figures;

@@ -45,7 +45,7 @@ fn the_screen_returns_after_a_suspension() {
         signal(&terminal, "CONT");
         terminal.wait("the screen again", is_there);
         terminal.press("f1");
-        terminal.wait("an answer", |it| it.text().contains("any other key closes"));
+        terminal.wait("the help", |it| it.text().contains("any other key closes"));
     }
 }
 
@@ -237,5 +237,5 @@ fn a_panic_restores_the_terminal_and_is_readable() {
     let text = terminal.text();
     assert!(ended.success() && is_restored(&terminal), "{text}");
     assert!(text.contains("this was planned") && text.contains("and it was noticed"), "{text}");
-    assert!(terminal.bytes().windows(8).any(|bytes| bytes == b"\x1b[?1049h"), "it was on the other screen before");
+    assert!(terminal.bytes().windows(8).any(|bytes| bytes == b"\x1b[?1049h"), "the alternate screen was active before");
 }

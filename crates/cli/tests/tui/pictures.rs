@@ -39,7 +39,7 @@ fn pictures_are_drawn_one_after_the_other() {
         terminal.wait("the screen", |it| it.text().contains("two pictures") && it.text().contains("none here"));
         if words[0] == "tree" {
             terminal.press(key);
-            terminal.wait("a word", |it| it.text().contains("This entry has no pictures"));
+            terminal.wait("the message", |it| it.text().contains("This entry has no pictures"));
             terminal.press("up");
             terminal.wait("the message", |it| it.selected_row().contains("two pictures"));
         }
@@ -47,7 +47,7 @@ fn pictures_are_drawn_one_after_the_other() {
         terminal.wait("the first picture", |it| it.text().contains("[image: image/png, 1×1, 70 B] · 1 more"));
         terminal.wait("its bytes", |it| count(it, POINT) == 1);
         terminal.press("x");
-        terminal.wait("the second one", |it| it.text().contains("this terminal cannot draw it · last picture"));
+        terminal.wait("the second picture", |it| it.text().contains("this terminal cannot draw it · last picture"));
         terminal.press("x");
         terminal.wait("the screen again", |it| it.text().contains("none here"));
         assert_eq!((count(&terminal, POINT), count(&terminal, "evil")), (1, 0));

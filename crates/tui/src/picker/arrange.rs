@@ -20,9 +20,9 @@ pub(crate) enum Sort {
     Relevance,
 }
 
-/// What the list should show.
+/// The options that decide what the list shows.
 #[derive(Clone, Debug, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each is something that the user switches on and off")]
+#[expect(clippy::struct_excessive_bools, reason = "each is an independent option")]
 pub(crate) struct View {
     pub(crate) query: String,
     pub(crate) sort: Sort,

@@ -72,7 +72,7 @@ impl Picker {
         QueryLine { query, is_editing, status, keymap, now_ms: *now_ms }
     }
 
-    /// Carries out the action for which a line was asked.
+    /// Runs the action of the prompt with the text that the user typed.
     fn submit_prompt(&mut self) -> Effects<Self> {
         let Mode::Prompt { question, paths, input } = std::mem::take(&mut self.mode) else { return Vec::new() };
         let text = input.text().trim().to_owned();
@@ -233,7 +233,7 @@ impl Picker {
         Vec::new()
     }
 
-    /// Archives the sessions that are meant; if all of them are archived, unarchives them.
+    /// Archives the targets; if all of them are archived, unarchives them.
     fn archive(&mut self) -> Effects<Self> {
         let paths = self.targets();
         let is_archived = |path: &PathBuf| self.arranged.iter().any(|it| it.path == *path && it.is_archived);

@@ -62,7 +62,7 @@ fn facts(info: &SessionInfo, now_ms: i64) -> String {
         },
         size_words(info.size),
     ];
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a whole number of tokens to be read")]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a whole number of tokens")]
     let tokens = info.facts.tokens.total() as u64;
     if tokens > 0 {
         facts.push(format!("{} tokens", number_words(tokens)));
@@ -100,7 +100,7 @@ fn inside(session: &SessionManager, width: usize, lines: &mut Vec<Line>) -> Resu
         (Role::User, Ink::PERSON, "you", MAX_QUESTION_LINES),
         (Role::Assistant, Ink::ACCENT, "model", MAX_ANSWER_LINES),
     ] {
-        if let Some(text) = last_said(session, role)? {
+        if let Some(text) = last_message(session, role)? {
             lines.push(Line::new().ink(ink.bold(), who));
             let text_lines = wrapped(&start(text.trim(), 4000), width);
             let n_more = text_lines.len().saturating_sub(max_lines);
@@ -127,7 +127,7 @@ fn last_entry(session: &SessionManager) -> Result<Option<Entry>, sessile::Sessio
 }
 
 /// Returns the last message with this role on the path to the leaf.
-fn last_said(session: &SessionManager, role: Role) -> Result<Option<String>, sessile::SessionError> {
+fn last_message(session: &SessionManager, role: Role) -> Result<Option<String>, sessile::SessionError> {
     let outline = session.outline();
     let path = session.path(None);
     for row in path.into_iter().rev().take(MAX_SEARCHED_ENTRIES).filter(|row| outline.role(*row) == role) {

@@ -81,7 +81,7 @@ fn over(here: Vec<SessionInfo>, all: Vec<SessionInfo>, current: Option<&str>) ->
 }
 
 /// Returns the sessions that pi's golden screens show.
-#[expect(clippy::disallowed_methods, reason = "a file that is not ours, read for comparison")]
+#[expect(clippy::disallowed_methods, reason = "reads a shared test file")]
 fn golden_sessions() -> Option<[Vec<SessionInfo>; 2]> {
     let text = std::fs::read_to_string(shared("ui-golden-picker-sessions.json")?).unwrap();
     let json: serde_json::Value = serde_json::from_str(&text).unwrap();
@@ -406,10 +406,10 @@ fn sessions_can_be_grouped_and_forks_hidden() {
     driver.press("alt+h");
     assert!(driver.screen.rows.len() < n_rows);
     driver.press("alt+h alt+g");
-    assert!(driver.screen.rows.len() > n_rows, "headings are rows as well");
+    assert!(driver.screen.rows.len() > n_rows, "headings are rows too");
     let screen = driver.lines().join("\n");
     assert_eq!(screen.matches("~/src/harbour-site").count(), 1, "rows do not repeat the heading:\n{screen}");
-    assert!(driver.screen.selected_session().is_some(), "a heading is never chosen");
+    assert!(driver.screen.selected_session().is_some(), "a heading is never selected");
     driver.press("up up up");
     assert!(driver.screen.selected_session().is_some());
 }
@@ -553,7 +553,7 @@ fn archived_sessions_are_hidden_and_can_be_unarchived() {
     driver.press("escape shift+alt+z harmonic");
     assert!(!driver.screen.rows.is_empty());
     driver.press("escape shift+alt+z alt+u");
-    assert_eq!(driver.screen.rows.len(), n_rows, "one undo brings all of them back");
+    assert_eq!(driver.screen.rows.len(), n_rows, "one undo unarchives all of them");
 }
 
 #[test]
@@ -705,7 +705,7 @@ fn an_export_creates_its_directory_or_shows_the_whole_reason() {
     assert_eq!(n_files(own.join("home/there")), 1, "{:#?}", driver.lines());
     // The second export fails: the file already exists, or a file is where a directory should be.
     let file = own.join("new/file");
-    #[expect(clippy::disallowed_methods, reason = "something in the way")]
+    #[expect(clippy::disallowed_methods, reason = "an obstacle for the export")]
     std::fs::write(&file, "").unwrap();
     for (to, why) in [("new/deeper", "exists"), ("new/file/below", "directory")] {
         for (width, height) in [(40, 12), (80, 24)] {

@@ -73,7 +73,7 @@ pub(super) const FOLLOW: Lane = 6;
 pub(super) const SEARCH: Lane = 3;
 pub(super) const COUNT: Lane = 8;
 
-/// Lines to render before they are shown.
+/// Lines rendered before an event sends them.
 const LINES_PER_EVENT: usize = 5_000;
 
 /// Upper bound on the bytes of a session that are passed to an editor.

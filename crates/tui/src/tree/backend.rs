@@ -329,7 +329,7 @@ struct Spent {
 }
 
 impl Spent {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a whole number of tokens to be read")]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a whole number of tokens")]
     fn text(&self) -> String {
         let Self { n_answers, tokens, cost } = self;
         format!(

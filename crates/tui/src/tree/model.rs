@@ -35,7 +35,7 @@ pub(crate) struct Labelled {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about the entry")]
+#[expect(clippy::struct_excessive_bools, reason = "each is an independent fact about the entry")]
 struct Marks {
     on_path: bool,
     is_repeated: bool,
@@ -121,7 +121,7 @@ impl Model {
         for (at, shown) in drawing.rows().filter(|(_, shown)| *shown <= node) {
             row_of[shown] = Some(at);
         }
-        // In pre-order, the parent is the last node before with a smaller depth.
+        // In pre-order, the parent is the last node before it with a smaller depth.
         let mut ceiling = u32::MAX;
         for node in (0..=node).rev() {
             if self.depths[node] < ceiling {

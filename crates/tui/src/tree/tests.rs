@@ -52,7 +52,7 @@ fn rows(screen: &[String]) -> Vec<String> {
     body.filter(|row| !row.trim().is_empty()).map(|row| sessile_display::clean(row.trim_end())).collect()
 }
 
-#[expect(clippy::disallowed_methods, reason = "a file that is not ours, copied to be looked at")]
+#[expect(clippy::disallowed_methods, reason = "a copy of a shared test file")]
 fn handmade() -> Option<(tempfile::TempDir, Sessions, PathBuf)> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("handmade.jsonl");
@@ -177,7 +177,7 @@ fn a_branch_is_archived_shown_and_unarchived() {
         driver.press("shift+alt+z");
         assert_eq!(seen(&driver), folded);
     }
-    // A search finds entries inside it and shows their number.
+    // Undo unarchives it, and so does the key.
     driver.press("alt+u");
     assert!(!seen(&driver).contains("archived"), "{}", seen(&driver));
     driver.press("ctrl+u alt+end alt+z alt+z");
@@ -204,10 +204,10 @@ fn the_leaf_moves_and_undo_moves_it_back() {
     let mut driver = store.tree();
     let leaf = driver.screen.model.as_ref().unwrap().leaf;
     driver.press("enter");
-    assert!(matches!(driver.screen.mode, Mode::Tree), "the leaf is where it is");
+    assert!(matches!(driver.screen.mode, Mode::Tree), "the leaf stays");
     driver.press("alt+home down enter enter");
     assert_ne!(driver.screen.model.as_ref().unwrap().leaf, leaf);
-    assert!(driver.screen.outcome.editor_text.as_ref().unwrap().contains("tidepool"), "a question is taken back");
+    assert!(driver.screen.outcome.editor_text.as_ref().unwrap().contains("tidepool"), "the message can be edited");
     driver.press("alt+u");
     assert_eq!(driver.screen.model.as_ref().unwrap().leaf, leaf);
 }
@@ -237,7 +237,7 @@ fn sessions_are_forked_from_here() {
     assert!(outcome.forked.is_some_and(|other| other != path && other.exists()));
 }
 
-/// The last operation is not one of this screen: it made the session that is shown.
+/// The last operation is not one of this screen: it created the session that is shown.
 #[test]
 fn undo_is_limited_to_the_changes_of_this_tree() {
     let store = Store::new();
@@ -278,7 +278,7 @@ fn forks_and_clones_are_operations_that_can_be_undone() {
     for (keys, kind, message) in [
         ("up alt+c", sessile::OperationKind::Clone, "Cloned to"),
         ("alt+home down alt+f", sessile::OperationKind::Fork, "Forked to"),
-        // Neither of these has an answer in it.
+        // These two contain no answer.
         ("alt+home down alt+c", sessile::OperationKind::Clone, "Cloned to"),
         ("alt+home alt+c", sessile::OperationKind::Clone, "Cloned to"),
     ] {
@@ -371,7 +371,7 @@ fn deep(n_levels: usize) -> (tempfile::TempDir, Sessions, PathBuf) {
         }
         parent = format!("\"{:08x}\"", level * 2 + 1);
     }
-    #[expect(clippy::disallowed_methods, reason = "the file of a test")]
+    #[expect(clippy::disallowed_methods, reason = "a test file")]
     std::fs::write(&path, text).unwrap();
     let sessions = Sessions::new(FixedEnvironment { home: dir.path().to_path_buf() });
     (dir, sessions, path)
@@ -388,7 +388,7 @@ fn deep_trees_scroll_to_the_selected_text() {
     driver.press("alt+home");
     assert!(chosen(&driver).contains("level 0 side"), "{:#?}", driver.lines());
     driver.press("ctrl+left");
-    assert!(driver.screen.folds.len() <= 2, "everything hangs on the first level");
+    assert!(driver.screen.folds.len() <= 2, "all rows are below the first level");
 }
 
 #[test]
@@ -409,7 +409,7 @@ fn selected_row(driver: &Driver<Tree>) -> String {
     rows(&driver.lines()).into_iter().find(|row| row.starts_with('›')).unwrap_or_default()
 }
 
-/// Between reading the session again and drawing it, keys still mean the rows on the screen.
+/// Between reading the session again and drawing it, keys still refer to the rows on the screen.
 #[test]
 fn keys_refer_to_the_visible_rows_while_the_tree_is_redrawn() {
     let store = Store::new();
@@ -500,7 +500,7 @@ fn a_summary_is_undone_like_any_other_move() {
 
 /// Another program changed a line of a large session after its outline was saved; the tree is read again.
 #[test]
-#[expect(clippy::disallowed_methods, reason = "the test plays the other program")]
+#[expect(clippy::disallowed_methods, reason = "the test acts as the other program")]
 fn a_session_edited_after_its_outline_was_saved_is_read_again() {
     use std::fmt::Write;
     use std::io::Write as _;
@@ -558,7 +558,7 @@ fn every_letter_is_searched_for() {
         assert!(matches!(driver.screen.mode, Mode::Tree) && driver.outcome.is_none(), "{letter}");
     }
     driver.press("escape one_two ctrl+w");
-    assert_eq!(driver.screen.query.text(), "one ", "keys of a line edit it");
+    assert_eq!(driver.screen.query.text(), "one ", "editing keys edit the query");
 }
 
 #[test]
@@ -576,7 +576,7 @@ fn nothing_is_written_while_a_query_is_edited() {
     assert_eq!((n_files(), &driver.screen.outcome.forked), (n_before, &None));
     assert_eq!(driver.backend.history.len(), 1, "the label was not undone");
     driver.press("tests down alt+f");
-    assert_eq!(n_files(), n_before + 1, "a user who moves in the tree means the tree");
+    assert_eq!(n_files(), n_before + 1, "after moving in the tree, keys apply to the tree");
 }
 
 #[test]
@@ -587,7 +587,7 @@ fn the_compare_hint_stays_until_the_comparison_ends() {
     driver.press("alt+v");
     let now_ms = driver.screen.now_ms;
     driver.send(Event::Clock(now_ms + 60_000)).press("alt+end");
-    assert!(hint(&driver), "a minute later too");
+    assert!(hint(&driver), "a minute later");
     driver.press("alt+v");
     assert!(matches!(driver.screen.mode, Mode::Compared { .. }));
     driver.press("escape");
@@ -609,7 +609,7 @@ fn common_picker_keys_move_and_answer() {
     let before = driver.screen.model.as_ref().unwrap().leaf;
     driver.press("enter n");
     assert!(matches!(driver.screen.mode, Mode::Tree));
-    assert_eq!(driver.screen.model.as_ref().unwrap().leaf, before, "n goes back");
+    assert_eq!(driver.screen.model.as_ref().unwrap().leaf, before, "n cancels");
     driver.press("enter y");
     assert_ne!(driver.screen.model.as_ref().unwrap().leaf, before, "y confirms the choice");
     assert!(!driver.lines()[1].contains("summary"), "{:#?}", driver.lines());
@@ -646,5 +646,5 @@ fn a_failed_layout_is_not_shown_as_a_search() {
     let screen = driver.lines().join("\n");
     assert!(screen.contains("the disk is gone") && !screen.contains("reading …"), "{screen}");
     driver.press("down up enter alt+f ctrl+u");
-    assert!(!driver.screen.drawing.is_empty(), "and another try is one");
+    assert!(!driver.screen.drawing.is_empty(), "another filter is laid out");
 }

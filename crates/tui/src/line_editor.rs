@@ -61,12 +61,12 @@ impl LineEditor {
 
     fn act(&mut self, action: Action) -> bool {
         match action {
-            Action::CursorLeft => self.go(self.before()),
-            Action::CursorRight => self.go(self.after()),
-            Action::WordLeft => self.go(self.word_before()),
-            Action::WordRight => self.go(self.word_after()),
-            Action::LineStart => self.go(0),
-            Action::LineEnd => self.go(self.text.len()),
+            Action::CursorLeft => self.move_to(self.before()),
+            Action::CursorRight => self.move_to(self.after()),
+            Action::WordLeft => self.move_to(self.word_before()),
+            Action::WordRight => self.move_to(self.word_after()),
+            Action::LineStart => self.move_to(0),
+            Action::LineEnd => self.move_to(self.text.len()),
             Action::CharBackward => self.delete(self.before(), self.cursor, false),
             Action::CharForward => self.delete(self.cursor, self.after(), false),
             Action::WordBackward => self.delete(self.word_before(), self.cursor, true),
@@ -81,7 +81,7 @@ impl LineEditor {
         }
     }
 
-    fn go(&mut self, to: usize) -> bool {
+    fn move_to(&mut self, to: usize) -> bool {
         self.cursor = to;
         false
     }

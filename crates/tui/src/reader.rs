@@ -227,7 +227,7 @@ impl Reader {
         }
     }
 
-    fn go(&mut self, to: Position) -> Effects<Self> {
+    fn move_to(&mut self, to: Position) -> Effects<Self> {
         let end = self.end();
         self.found = None;
         self.sticks_to_end = to >= end;
@@ -249,7 +249,7 @@ impl Reader {
                 line = self.height(item) - 1;
             }
         }
-        self.go((item, line))
+        self.move_to((item, line))
     }
 
     /// Starts a search for another text.
@@ -307,7 +307,7 @@ impl Reader {
         };
         self.status = Status::default();
         let line = self.line_of_hit(item);
-        let effects = self.go((item, line));
+        let effects = self.move_to((item, line));
         self.found = Some(item);
         effects
     }

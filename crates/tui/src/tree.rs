@@ -262,7 +262,7 @@ impl Tree {
     }
 
     /// Moves to a position and requests the data to show there.
-    fn go(&mut self, position: usize) -> Effects<Self> {
+    fn move_to(&mut self, position: usize) -> Effects<Self> {
         self.is_editing = false;
         if self.folds.len() == 0 {
             return Vec::new();
@@ -363,7 +363,7 @@ impl Tree {
             }
             TreeEvent::Found { row: Some(row), version } if version == self.version => {
                 self.status = Status::default();
-                self.go(self.folds.position(row))
+                self.move_to(self.folds.position(row))
             }
             TreeEvent::Found { row: None, .. } => {
                 self.status.show(format!("No match: {}", self.last_query), self.now_ms, 4);

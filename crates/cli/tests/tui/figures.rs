@@ -35,8 +35,8 @@ fn store(home: &Home) -> String {
         let mut text = header(&id, &format!("/home/u/src/project-{}", number % 50));
         for at in 0..100 {
             let role = if at % 2 == 0 { "user" } else { "assistant" };
-            let words = format!("session {number} says {at}: {}", "tide and current ".repeat(12));
-            text.push_str(&message(at, at.checked_sub(1), role, &words));
+            let text_of_message = format!("session {number} says {at}: {}", "tide and current ".repeat(12));
+            text.push_str(&message(at, at.checked_sub(1), role, &text_of_message));
         }
         std::fs::write(dir.join(format!("2026-01-01T00-00-00-000Z_{id}.jsonl")), text).unwrap();
     }
@@ -67,9 +67,9 @@ fn settle(home: &Home, dir: &str) {
 
 /// Returns the time until something is visible.
 fn until(terminal: &Terminal, what: &str, condition: impl Fn(&Terminal) -> bool) -> Duration {
-    let begun = Instant::now();
+    let started = Instant::now();
     terminal.wait(what, condition);
-    begun.elapsed()
+    started.elapsed()
 }
 
 /// Returns the program's peak memory in megabytes.
@@ -96,13 +96,13 @@ fn keys(terminal: &Terminal, name: &str, key: &str, times: usize) -> String {
     let mut took = Vec::new();
     for _ in 0..times {
         let before = terminal.selected_row();
-        let begun = Instant::now();
+        let started = Instant::now();
         terminal.press(key);
         while terminal.selected_row() == before {
-            assert!(begun.elapsed() < Duration::from_mins(1), "{key} does nothing:\n{}", terminal.text());
+            assert!(started.elapsed() < Duration::from_mins(1), "{key} does nothing:\n{}", terminal.text());
             std::thread::sleep(Duration::from_micros(200));
         }
-        took.push(begun.elapsed());
+        took.push(started.elapsed());
     }
     took.sort();
     let median = time_text(took[times / 2]);
@@ -124,14 +124,14 @@ fn picker(home: &Home, table: &mut String) -> String {
     let dir = store(home);
     let args = ["--session-dir", &dir, "resume", "--all"].map(str::to_owned);
     let open = || {
-        let begun = Instant::now();
+        let started = Instant::now();
         let terminal = Terminal::run(home.bare(&args), 130, 40);
         terminal.wait("a picture", |it| it.text().contains("All sessions"));
-        let first = begun.elapsed();
+        let first = started.elapsed();
         terminal.wait("rows", |it| !it.selected_row().is_empty());
-        let rows = begun.elapsed();
+        let rows = started.elapsed();
         terminal.wait("all rows", |it| it.text().contains("◉ all"));
-        (terminal, [first, rows, begun.elapsed()])
+        (terminal, [first, rows, started.elapsed()])
     };
     let (_, times) = open();
     table.push_str(&row("5,000 sessions, 200 MB, no caches", times, &[], ""));
@@ -151,14 +151,14 @@ fn tree(home: &Home, table: &mut String) -> String {
     let path = session(home);
     let args = ["tree", "-i", &path].map(str::to_owned);
     let open = || {
-        let begun = Instant::now();
+        let started = Instant::now();
         let terminal = Terminal::run(home.bare(&args), 130, 40);
         terminal.wait("a picture", |it| it.text().contains("Session tree"));
-        let first = begun.elapsed();
+        let first = started.elapsed();
         terminal.wait("rows", |it| it.selected_row().contains("entry"));
-        let rows = begun.elapsed();
+        let rows = started.elapsed();
         terminal.wait("all of it", |it| !it.text().contains("reading"));
-        (terminal, [first, rows, begun.elapsed()])
+        (terminal, [first, rows, started.elapsed()])
     };
     let (_, times) = open();
     table.push_str(&row("1,000,000 entries, 250 MB, no caches", times, &[], ""));

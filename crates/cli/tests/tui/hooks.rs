@@ -42,9 +42,9 @@ fn notes(home: &Home) -> String {
     std::fs::read_to_string(home.path().join("notes")).unwrap_or_default()
 }
 
-fn run(home: &Home, words: &[&str]) -> Terminal {
-    let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-    Terminal::run(home.bare(&words), 130, 30)
+fn run(home: &Home, args: &[&str]) -> Terminal {
+    let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
+    Terminal::run(home.bare(&args), 130, 30)
 }
 
 #[test]

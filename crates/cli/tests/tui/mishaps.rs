@@ -34,8 +34,8 @@ fn the_terminal_is_restored_after_a_signal() {
 #[test]
 fn the_screen_returns_after_a_suspension() {
     let home = Home::new();
-    for words in [&["resume"][..], &["tree", "-i", "@1"], &["fork", "-i", "@1"], &["show", "-i", "@1"]] {
-        let terminal = home.run(words);
+    for args in [&["resume"][..], &["tree", "-i", "@1"], &["fork", "-i", "@1"], &["show", "-i", "@1"]] {
+        let terminal = home.run(args);
         let is_there = |it: &Terminal| {
             it.screen(vt100::Screen::alternate_screen) && it.text().contains("hour early") && !is_restored(it)
         };
@@ -52,12 +52,12 @@ fn the_screen_returns_after_a_suspension() {
 #[test]
 fn a_terminal_may_claim_any_size() {
     let home = Home::new();
-    for words in [&["resume"][..], &["tree", "-i", "@1"], &["show", "-i", "@1"]] {
-        let mut terminal = Terminal::run_claiming(home.command(words), (2000, 1000), (u16::MAX, u16::MAX));
+    for args in [&["resume"][..], &["tree", "-i", "@1"], &["show", "-i", "@1"]] {
+        let mut terminal = Terminal::run_claiming(home.command(args), (2000, 1000), (u16::MAX, u16::MAX));
         terminal
             .wait("the screen", |it| it.screen(vt100::Screen::alternate_screen) && it.text().contains("hour early"));
         terminal.press("ctrl+c");
-        assert_eq!(terminal.wait_for_end().code(), Some(0), "{words:?}");
+        assert_eq!(terminal.wait_for_end().code(), Some(0), "{args:?}");
     }
 }
 
@@ -84,21 +84,21 @@ fn screens_fit_terminals_of_any_size() {
 #[test]
 fn a_resize_keeps_the_position() {
     let home = Home::new();
-    for (words, keys, chosen) in [
+    for (args, keys, selected) in [
         (&["resume"][..], &["down", "down"][..], "Draft a commit"),
         (&["tree", "-i", "@1"], &["up", "up"], "[changelog]"),
         (&["fork", "-i", "@1"], &["up", "up"], "Thanks. Which other"),
     ] {
-        let terminal = home.run(words);
+        let terminal = home.run(args);
         terminal.wait("the screen", |it| it.text().contains("hour early") && !it.selected_row().is_empty());
         for key in keys {
             terminal.press(key);
         }
-        terminal.wait(chosen, |it| it.selected_row().contains(chosen));
+        terminal.wait(selected, |it| it.selected_row().contains(selected));
         for (columns, rows) in [(60, 12), (40, 10), (160, 50), (130, 30)] {
             terminal.resize(columns, rows);
-            terminal.wait(&format!("{chosen} at {columns}×{rows}"), |it| {
-                it.selected_row().contains(chosen) && it.selected_row().chars().count() <= usize::from(columns)
+            terminal.wait(&format!("{selected} at {columns}×{rows}"), |it| {
+                it.selected_row().contains(selected) && it.selected_row().chars().count() <= usize::from(columns)
             });
         }
     }
@@ -133,13 +133,13 @@ fn text_of_a_session_cannot_control_the_terminal() {
     let path = dir.join("2026-01-01T00-00-00-000Z_e.jsonl");
     std::fs::write(&path, session).unwrap();
     let path = path.to_string_lossy().into_owned();
-    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
-    let picker = words(&["--session-dir", &dir.to_string_lossy(), "resume", "--all"]);
+    let to_args = |args: &[&str]| args.iter().map(|arg| (*arg).to_owned()).collect::<Vec<_>>();
+    let picker = to_args(&["--session-dir", &dir.to_string_lossy(), "resume", "--all"]);
     for (args, keys) in [
         (picker.clone(), &[][..]),
-        (words(&["tree", "-i", &path]), &[]),
-        (words(&["fork", "-i", &path]), &[]),
-        (words(&["show", "-i", &path]), &[]),
+        (to_args(&["tree", "-i", &path]), &[]),
+        (to_args(&["fork", "-i", &path]), &[]),
+        (to_args(&["show", "-i", &path]), &[]),
         // At the end the session is in the trash, and is restored.
         (picker, &[("ctrl+d", "y yes"), ("y", "no sessions"), ("alt+r", "deleted now"), ("enter", "restored to /w")]),
     ] {
@@ -173,14 +173,14 @@ const SCREENS: [&[&str]; 4] = [&["resume"], &["tree", "-i", "@1"], &["fork", "-i
 #[test]
 fn a_process_that_lost_its_terminal_ends() {
     let home = Home::new();
-    for words in SCREENS {
+    for args in SCREENS {
         // The shell's own child gets a signal; another process has to notice by itself.
         for gets_signal in [true, false] {
             let mut terminal =
-                if gets_signal { home.run(words) } else { Terminal::run_as_guest(home.plain(words), 130, 30) };
+                if gets_signal { home.run(args) } else { Terminal::run_as_guest(home.plain(args), 130, 30) };
             terminal.wait("the screen", |it| it.text().contains("hour early"));
             terminal.hang_up();
-            assert!(!terminal.child.wait().unwrap().success(), "{words:?}");
+            assert!(!terminal.child.wait().unwrap().success(), "{args:?}");
         }
     }
 }
@@ -189,8 +189,8 @@ fn a_process_that_lost_its_terminal_ends() {
 #[cfg(target_os = "linux")]
 fn an_idle_screen_uses_no_processor_time() {
     let home = Home::new();
-    for words in SCREENS {
-        let terminal = home.run(words);
+    for args in SCREENS {
+        let terminal = home.run(args);
         terminal.wait("the screen", |it| it.text().contains("hour early"));
         // The initial work may take any time; after that the process is idle.
         let id = terminal.child.id();
@@ -199,7 +199,7 @@ fn an_idle_screen_uses_no_processor_time() {
             std::thread::sleep(std::time::Duration::from_secs(1));
             ticks(id) - before <= 3
         };
-        assert!((0..120).any(is_quiet), "{words:?} is never quiet");
+        assert!((0..120).any(is_quiet), "{args:?} is never quiet");
     }
 }
 

@@ -45,7 +45,7 @@ pub(super) fn preview(sessions: &Sessions, path: &Path, list: &[SessionInfo], wi
         lines.push(Line::new().ink(Ink::DIM, &counted(n_forks, "fork", "forks")));
     }
     match sessions.clone().read_only().open_existing(path) {
-        Ok(session) => inside(&session, width, &mut lines).unwrap_or_else(|error| {
+        Ok(session) => content_lines(&session, width, &mut lines).unwrap_or_else(|error| {
             lines.push(Line::new().ink(Ink::BAD, &chain(&error)));
         }),
         Err(error) => lines.push(Line::new().ink(Ink::BAD, &chain(&error))),
@@ -74,7 +74,7 @@ fn facts(info: &SessionInfo, now_ms: i64) -> String {
 }
 
 /// Adds the lines that require reading the session file.
-fn inside(session: &SessionManager, width: usize, lines: &mut Vec<Line>) -> Result<(), sessile::SessionError> {
+fn content_lines(session: &SessionManager, width: usize, lines: &mut Vec<Line>) -> Result<(), sessile::SessionError> {
     let shape = session.branch_statistics();
     let mut counts = vec![counted(shape.entries, "entry", "entries")];
     if shape.leaves > 1 {

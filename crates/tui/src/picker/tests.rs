@@ -63,7 +63,7 @@ fn made_up(rows: &[MadeUp<'_>]) -> Vec<SessionInfo> {
 }
 
 /// Creates a picker over the given lists.
-fn over(here: Vec<SessionInfo>, all: Vec<SessionInfo>, current: Option<&str>) -> Driver<Picker> {
+fn picker_with(here: Vec<SessionInfo>, all: Vec<SessionInfo>, current: Option<&str>) -> Driver<Picker> {
     let sessions = Sessions::new(FixedEnvironment { home: PathBuf::from("/home/u") });
     let own = PathBuf::from("/w/own");
     let picker = Picker::new(Arc::new(Keymap::default()), "/home/u".to_owned(), current.map(PathBuf::from), false);
@@ -128,7 +128,7 @@ fn rows(screen: &[String]) -> Vec<String> {
 #[test]
 fn rows_equal_those_of_pi() {
     let Some([here, all]) = golden_sessions() else { return };
-    let open = || over(here.clone(), all.clone(), Some("/s/c.jsonl"));
+    let open = || picker_with(here.clone(), all.clone(), Some("/s/c.jsonl"));
     let (mut n_screens, mut n_rows) = (0, 0);
     let mut compare = |driver: &Driver<Picker>, heading: &str| {
         let expected = rows(&golden("ui-golden-picker.txt", heading).unwrap());
@@ -184,7 +184,7 @@ fn rows_have_the_expected_layout_without_pi() {
         ("/s/c", &"long ".repeat(30), None, 3 * 60 * minute, None, "/q"),
         ("/s/d", "x", Some("潮汐 😀"), 48 * 60 * minute, Some("/s/b"), "/q"),
     ]);
-    let mut driver = over(list.clone(), list, None);
+    let mut driver = picker_with(list.clone(), list, None);
     driver.resize(60, 20);
     let expected = [
         "› fix the bug                                          3 now",
@@ -310,7 +310,7 @@ fn the_deletion_question_names_the_session() {
         ("/s/a", "x", Some("The tide tables of the whole coast, by harbour"), 0, None, "/p"),
         ("/s/b", "two", None, 60_000, None, "/p"),
     ]);
-    let mut driver = over(list.clone(), list, None);
+    let mut driver = picker_with(list.clone(), list, None);
     for (width, text) in [
         (80, "Move “The tide tables of the whole coast, by harbour” to the trash? y yes · n no"),
         (70, "Move “The tide tables of the whole coast,…” to the trash? y yes · n no"),
@@ -363,7 +363,7 @@ fn pins_stay_at_the_top_and_are_saved() {
     sessions.pin("/s/b".replace('/', "").as_str(), true).unwrap();
     assert!(sessions.pins().contains("sb"));
     let list = made_up(&[("/s/a", "one", None, 0, None, "/p"), ("/s/b", "two", None, 60_000, None, "/p")]);
-    let mut driver = over(list.clone(), list, None);
+    let mut driver = picker_with(list.clone(), list, None);
     driver.press("down alt+i");
     assert!(rows(&driver.lines())[0].contains("★ two"));
     driver.press("alt+i");
@@ -374,7 +374,7 @@ fn pins_stay_at_the_top_and_are_saved() {
 fn files_with_the_same_session_are_marked_as_copies() {
     let mut list = made_up(&[("/s/a", "one", None, 0, None, "/p"), ("/s/b", "one", None, 60_000, None, "/p")]);
     let marked = |list: &[SessionInfo]| {
-        let driver = over(list.to_vec(), Vec::new(), None);
+        let driver = picker_with(list.to_vec(), Vec::new(), None);
         rows(&driver.lines()).iter().filter(|row| row.contains("copy · 3 ")).count()
     };
     assert_eq!(marked(&list), 0);
@@ -385,7 +385,7 @@ fn files_with_the_same_session_are_marked_as_copies() {
 #[test]
 fn sessions_are_marked_while_they_are_in_use() {
     let list = made_up(&[("/s/a", "one", None, 0, None, "/w"), ("/s/b", "two", None, 60_000, None, "/w")]);
-    let mut driver = over(list.clone(), Vec::new(), None);
+    let mut driver = picker_with(list.clone(), Vec::new(), None);
     let list = Arc::new(list);
     let theirs = SessionUser::Sessile { pid: 7, host: "here".to_owned(), since_ms: NOW_MS };
     let used = [(PathBuf::from("/s/b"), vec![theirs])].into();
@@ -446,7 +446,7 @@ fn changed_row(path: &std::path::Path) -> SessionInfo {
 #[test]
 fn changes_by_other_programs_are_shown() {
     let list = made_up(&[("/s/a", "one", None, 60_000, None, "/p")]);
-    let mut driver = over(list.clone(), list, None);
+    let mut driver = picker_with(list.clone(), list, None);
     let changed = made_up(&[("/s/a", "one", Some("from elsewhere"), 0, None, "/p")]).remove(0);
     driver.send(Event::Job(PickerEvent::Store(sessile::StoreEvent::Changed(Box::new(changed.clone())))));
     assert!(rows(&driver.lines())[0].contains("from elsewhere"));
@@ -467,7 +467,7 @@ fn changes_by_other_programs_are_shown() {
 #[test]
 fn the_first_rows_are_shown_before_the_last_are_read() {
     let list = made_up(&[("/s/a", "one", None, 0, None, "/p"), ("/s/b", "two", None, 60_000, None, "/p")]);
-    let mut driver = over(Vec::new(), Vec::new(), None);
+    let mut driver = picker_with(Vec::new(), Vec::new(), None);
     let partial = PickerEvent::Loading { scope: Scope::Here, loaded: 1, total: 2, list: Some(list[1..].to_vec()) };
     driver.send(Event::Job(partial));
     assert_eq!(rows(&driver.lines()).len(), 1);
@@ -482,7 +482,7 @@ fn the_first_rows_are_shown_before_the_last_are_read() {
 #[test]
 fn the_selection_stays_while_the_list_is_read_again() {
     let list = made_up(&[("/s/a", "one", None, 0, None, "/p"), ("/s/b", "two", None, 60_000, None, "/p")]);
-    let mut driver = over(list.clone(), Vec::new(), None);
+    let mut driver = picker_with(list.clone(), Vec::new(), None);
     driver.press("down");
     driver.screen.on_return(None);
     let partial = PickerEvent::Loading { scope: Scope::Here, loaded: 1, total: 2, list: Some(list[..1].to_vec()) };
@@ -651,7 +651,7 @@ fn active_filters_are_shown_at_every_width() {
 
 #[test]
 fn an_empty_store_shows_what_to_do_next() {
-    let mut driver = over(Vec::new(), Vec::new(), None);
+    let mut driver = picker_with(Vec::new(), Vec::new(), None);
     driver.screen.root = PathBuf::from("/home/u/.pi/agent/sessions");
     assert!(driver.lines().join(" ").contains("tab shows all folders"), "{:#?}", driver.lines());
     for (width, height) in [(120, 40), (80, 24), (40, 12)] {
@@ -669,7 +669,7 @@ fn titles_come_first_and_ages_are_never_cut() {
     let folder = format!("/home/u/work/{}", "a-rather-long-name/".repeat(4));
     let title = "Move the tide tables to the store";
     let rows_at = |list: Vec<SessionInfo>, width, height, keys: &str| {
-        let mut driver = over(Vec::new(), list, None);
+        let mut driver = picker_with(Vec::new(), list, None);
         driver.screen.shows_preview = true;
         driver.resize(width, height).press(keys);
         driver.lines().into_iter().filter(|row| row.starts_with('›')).collect::<Vec<_>>()

@@ -42,15 +42,15 @@ impl Reader {
             Action::ReaderDown => self.move_by(1, true),
             Action::ReaderPageUp => self.move_by(page, false),
             Action::ReaderPageDown => self.move_by(page, true),
-            Action::ReaderTop => self.go((0, 0)),
-            Action::ReaderEnd => self.go((usize::MAX, 0)),
+            Action::ReaderTop => self.move_to((0, 0)),
+            Action::ReaderEnd => self.move_to((usize::MAX, 0)),
             Action::NextPrompt => match self.prompts.iter().find(|item| **item > self.top.0) {
-                Some(item) => self.go((*item, 0)),
-                None => self.go((usize::MAX, 0)),
+                Some(item) => self.move_to((*item, 0)),
+                None => self.move_to((usize::MAX, 0)),
             },
             Action::PreviousPrompt => {
                 let before = self.prompts.iter().rev().find(|item| (**item, 0) < self.top);
-                self.go((before.copied().unwrap_or_default(), 0))
+                self.move_to((before.copied().unwrap_or_default(), 0))
             }
             Action::ToggleTools => {
                 self.detail.tools = !self.detail.tools;
@@ -85,7 +85,7 @@ impl Reader {
                     return vec![Effect::Stop(FOLLOW)];
                 }
                 let mut effects = vec![Effect::Run(ReaderJob::Follow)];
-                effects.extend(self.go((usize::MAX, 0)));
+                effects.extend(self.move_to((usize::MAX, 0)));
                 effects
             }
             Action::Help => {

@@ -88,7 +88,12 @@ impl TreeBackend {
     }
 
     /// Reads entries in chunks, so that other jobs can use the session in between.
-    fn each(&self, rows: &[Row], cancel: &Cancel, mut take: impl FnMut(Row, &Entry)) -> Result<(), SessionError> {
+    fn for_each_entry(
+        &self,
+        rows: &[Row],
+        cancel: &Cancel,
+        mut take: impl FnMut(Row, &Entry),
+    ) -> Result<(), SessionError> {
         for chunk in rows.chunks(CHUNK_ENTRIES) {
             if cancel.is_cancelled() {
                 return Err(SessionError::Cancelled);
@@ -126,7 +131,7 @@ impl TreeBackend {
     pub(super) fn survey(&self, model: &Model, cancel: &Cancel) -> Result<Survey, SessionError> {
         let n_rows = self.with_session(|session| Ok(session.outline().rows().len()))?;
         let mut survey = Survey::for_rows(n_rows);
-        self.each(&model.answers(), cancel, |row, entry| survey.take(row, entry))?;
+        self.for_each_entry(&model.answers(), cancel, |row, entry| survey.take(row, entry))?;
         Ok(survey)
     }
 
@@ -147,7 +152,7 @@ impl TreeBackend {
             nodes.sort_unstable();
             let rows: Vec<Row> = nodes.iter().map(|(row, _)| *row).collect();
             let mut next = nodes.iter();
-            self.each(&rows, cancel, |_, entry| {
+            self.for_each_entry(&rows, cancel, |_, entry| {
                 if let Some((_, node)) = next.next() {
                     let label = model.label(*node).map(|label| label.label.as_str());
                     shown[*node] = wanted.matches(entry, label);
@@ -183,7 +188,7 @@ impl TreeBackend {
     pub(super) fn content(&self, row: Row, width: usize) -> Result<Vec<Line>, SessionError> {
         self.with_session(|session| {
             let entry = session.entry_at(row)?;
-            let mut lines = vec![Line::new().ink(Ink::DIM, &about(session, row, &entry)).cut(width)];
+            let mut lines = vec![Line::new().ink(Ink::DIM, &id_and_time(session, row, &entry)).cut(width)];
             let is_compaction = session.outline().kind(row) == sessile::head::Kind::Compaction;
             if is_compaction
                 && let Some(kept) = entry.raw().get("firstKeptEntryId").and_then(sessile::json::Raw::as_string)
@@ -221,7 +226,7 @@ impl TreeBackend {
             Ok(path.iter().copied().filter(is_costly).collect::<Vec<_>>())
         })?;
         let mut spent = Spent { n_answers: rows.len(), ..Spent::default() };
-        self.each(&rows, cancel, |_, entry| {
+        self.for_each_entry(&rows, cancel, |_, entry| {
             if let Some(usage) = entry.raw().get("message").and_then(|message| message.get("usage")) {
                 let (tokens, cost) = sessile::info::usage_of(usage);
                 spent.tokens.add(&tokens);
@@ -361,7 +366,7 @@ fn note_calls(entry: &Entry, calls: &mut Calls) {
 }
 
 /// Describes an entry by its id and time.
-fn about(session: &SessionManager, row: Row, entry: &Entry) -> String {
+fn id_and_time(session: &SessionManager, row: Row, entry: &Entry) -> String {
     let id = id_of(session, row).map(|id| id.to_string()).unwrap_or_default();
     let time = entry.timestamp().unwrap_or_default();
     let time = time.get(..16).unwrap_or(&time).replace('T', " ");

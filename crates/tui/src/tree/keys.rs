@@ -169,14 +169,14 @@ impl Tree {
         let page = usize::from(self.layout().list.height).max(2) - 1;
         let (at, n_visible) = (self.position(), self.folds.len());
         match action {
-            Action::Up if at == 0 => self.go(n_visible.saturating_sub(1)),
-            Action::Up => self.go(at - 1),
-            Action::Down if at + 1 >= n_visible => self.go(0),
-            Action::Down => self.go(at + 1),
-            Action::PageUp | Action::TreePageUp => self.go(at.saturating_sub(page)),
-            Action::PageDown | Action::TreePageDown => self.go(at + page),
-            Action::First => self.go(0),
-            Action::Last => self.go(usize::MAX - 1),
+            Action::Up if at == 0 => self.move_to(n_visible.saturating_sub(1)),
+            Action::Up => self.move_to(at - 1),
+            Action::Down if at + 1 >= n_visible => self.move_to(0),
+            Action::Down => self.move_to(at + 1),
+            Action::PageUp | Action::TreePageUp => self.move_to(at.saturating_sub(page)),
+            Action::PageDown | Action::TreePageDown => self.move_to(at + page),
+            Action::First => self.move_to(0),
+            Action::Last => self.move_to(usize::MAX - 1),
             Action::FoldOrUp => self.fold_or_up(),
             Action::UnfoldOrDown => self.unfold_or_down(),
             Action::NextLabel => self.jump(true, Self::is_labelled),
@@ -336,7 +336,7 @@ impl Tree {
             (0..at.min(self.drawing.len())).rev().find(|row| is_wanted(self, *row))
         };
         if let Some(row) = found {
-            return self.go(self.folds.position(row));
+            return self.move_to(self.folds.position(row));
         }
         self.status.show("There are no more", self.now_ms, 2);
         Vec::new()
@@ -358,7 +358,7 @@ impl Tree {
                 break;
             }
         }
-        self.go(self.folds.position(to))
+        self.move_to(self.folds.position(to))
     }
 
     fn unfold_or_down(&mut self) -> Effects<Self> {
@@ -377,7 +377,7 @@ impl Tree {
             at += 1;
         }
         let to = if self.drawing.n_children(at) > 1 { at + 1 } else { at };
-        self.go(self.folds.position(to))
+        self.move_to(self.folds.position(to))
     }
 
     fn scroll_content(&mut self, is_down: bool) -> Effects<Self> {
@@ -396,15 +396,15 @@ impl Tree {
         match mouse.action {
             MouseAction::WheelUp if layout.content.is_some_and(is_in) => self.scroll_content(false),
             MouseAction::WheelDown if layout.content.is_some_and(is_in) => self.scroll_content(true),
-            MouseAction::WheelUp => self.go(self.position().saturating_sub(3)),
-            MouseAction::WheelDown => self.go(self.position() + 3),
+            MouseAction::WheelUp => self.move_to(self.position().saturating_sub(3)),
+            MouseAction::WheelDown => self.move_to(self.position() + 3),
             MouseAction::Click if is_in(layout.list) => {
                 let position = self.first_visible(layout.list.height.into()) + usize::from(mouse.y - layout.list.y);
                 if position >= self.folds.len() {
                     return Vec::new();
                 }
                 // A click on the selected row goes there.
-                if position == self.position() { self.confirm() } else { self.go(position) }
+                if position == self.position() { self.confirm() } else { self.move_to(position) }
             }
             MouseAction::Click => Vec::new(),
         }

@@ -7,7 +7,7 @@ mod with {
 
     use sessile::os::RealOs;
     use sessile::settings::Settings;
-    use sessile_tui::{SummingUp, TuiError, Ui};
+    use sessile_tui::{BranchSummarizer, TuiError, Ui};
 
     use crate::failure::Failure;
     use crate::screen::Screen;
@@ -33,15 +33,15 @@ mod with {
             // A warning that cannot be printed is not an error.
             drop(warn(err, warning));
         }
-        let usual = Settings::pi_tree_filter(surroundings.own_environment(), &RealOs);
-        let ui = ui.with_usual_filter(usual.as_deref());
+        let default = Settings::pi_tree_filter(surroundings.own_environment(), &RealOs);
+        let ui = ui.with_default_filter(default.as_deref());
         let settings = surroundings.settings.clone();
         let environment = surroundings.shared_environment();
-        let ui = ui.summing_up(Arc::new(move || {
+        let ui = ui.with_summarizer(Arc::new(move || {
             let environment = environment.as_ref();
             let chosen = summarizer(&settings, environment, None).map_err(|failure| failure.words())?;
             let room = settings.branch_summary(environment, &RealOs).map_err(|error| Failure::from(error).words())?;
-            Ok(SummingUp { summarizer: chosen, settings: room })
+            Ok(BranchSummarizer { summarizer: chosen, settings: room })
         }));
         if out.is_painted() { ui } else { ui.without_colour() }
     }

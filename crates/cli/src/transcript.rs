@@ -11,8 +11,8 @@ use sessile::message::{
     ToolCall, ToolResultMessage,
 };
 use sessile::picture::Picture;
-use sessile_display::picture::{Protocol, picture_words};
-use sessile_display::words::{Calls, call_words, role_word, start};
+use sessile_display::picture::{Protocol, picture_text};
+use sessile_display::text::{Calls, call_text, role_name, start};
 
 use crate::screen::{ACCENT, BAD, BOLD, DIM, Line, NAMED, PERSON, PLAIN, Screen, wrapped};
 pub(crate) use entries::Told;
@@ -110,7 +110,7 @@ impl<'t, 's> Transcript<'t, 's> {
                 self.summary("summary of earlier entries", "", &summary.summary().unwrap_or_default(), told)
             }
             other => {
-                self.heading(DIM, &role_word(other), "", told)?;
+                self.heading(DIM, &role_name(other), "", told)?;
                 self.content(&other.content())
             }
         }
@@ -248,7 +248,7 @@ impl<'t, 's> Transcript<'t, 's> {
 
     fn call(&mut self, call: ToolCall<'_>) -> io::Result<()> {
         if !self.detail.full {
-            return self.fold(ACCENT, "→ ", &call_words(call));
+            return self.fold(ACCENT, "→ ", &call_text(call));
         }
         self.fold(ACCENT, "→ ", &call.name().unwrap_or_else(|| "tool".to_owned()))?;
         for argument in call.arguments().into_iter().flat_map(Raw::members) {
@@ -268,7 +268,7 @@ impl<'t, 's> Transcript<'t, 's> {
         {
             return Ok(());
         }
-        self.fold(DIM, "", &picture_words(&Picture::new(image)))
+        self.fold(DIM, "", &picture_text(&Picture::new(image)))
     }
 
     fn heading(&mut self, style: Style, who: &str, note: &str, told: &Told) -> io::Result<()> {

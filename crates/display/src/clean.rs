@@ -3,7 +3,7 @@
 use unicode_width::UnicodeWidthChar;
 
 /// The maximum number of combining marks on one character. More would overlap the lines above and below.
-const MOST_MARKS: usize = 4;
+const MAX_MARKS: usize = 4;
 
 /// The text on one line, without characters that control a terminal or are hidden from the reader.
 ///
@@ -13,15 +13,15 @@ pub fn clean(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut n_marks = 0;
     for char in text.chars() {
-        match seen_as(char) {
-            Seen::Nothing => {}
-            Seen::As(other) => {
+        match replacement(char) {
+            Replacement::Remove => {}
+            Replacement::With(other) => {
                 n_marks = 0;
                 out.push(other);
             }
-            Seen::Itself => {
+            Replacement::Keep => {
                 n_marks = if char.width() == Some(0) { n_marks + 1 } else { 0 };
-                if n_marks <= MOST_MARKS {
+                if n_marks <= MAX_MARKS {
                     out.push(char);
                 }
             }
@@ -45,22 +45,22 @@ pub fn first_columns(text: &str, limit: usize) -> String {
     text.chars().take_while(fits).collect()
 }
 
-enum Seen {
-    Itself,
-    As(char),
-    Nothing,
+enum Replacement {
+    Keep,
+    With(char),
+    Remove,
 }
 
-fn seen_as(char: char) -> Seen {
+fn replacement(char: char) -> Replacement {
     match char {
-        '\t' | '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}' => Seen::As(' '),
+        '\t' | '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}' => Replacement::With(' '),
         // Unicode has a symbol for each C0 control character.
-        '\0'..='\u{1f}' => Seen::As(char::from_u32(0x2400 + u32::from(char)).unwrap_or('\u{fffd}')),
-        '\u{7f}' => Seen::As('\u{2421}'),
+        '\0'..='\u{1f}' => Replacement::With(char::from_u32(0x2400 + u32::from(char)).unwrap_or('\u{fffd}')),
+        '\u{7f}' => Replacement::With('\u{2421}'),
         // C1 control characters, and those that change the text direction.
-        '\u{80}'..='\u{9f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => Seen::As('\u{fffd}'),
-        _ if is_invisible(char) => Seen::Nothing,
-        _ => Seen::Itself,
+        '\u{80}'..='\u{9f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => Replacement::With('\u{fffd}'),
+        _ if is_invisible(char) => Replacement::Remove,
+        _ => Replacement::Keep,
     }
 }
 
@@ -115,7 +115,7 @@ mod tests {
         let every: String = ('\0'..=char::MAX).collect();
         let harmless = clean(&every);
         assert!(!harmless.chars().any(char::is_control));
-        assert!(harmless.chars().all(|char| !matches!(seen_as(char), Seen::Nothing)));
+        assert!(harmless.chars().all(|char| !matches!(replacement(char), Replacement::Remove)));
         assert_eq!(clean(&harmless), harmless);
     }
 

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 /// The properties of an entry that the drawing needs. Entries come in pre-order.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct Node {
     /// The number of ancestors.
     pub depth: u32,
     /// Whether its branch comes first among its siblings.
@@ -27,8 +27,8 @@ pub struct Drawing {
 /// One row of a drawing, stored compactly because there may be millions.
 #[derive(Clone, Debug)]
 struct Row {
-    /// Its index among the places passed in.
-    place: u32,
+    /// Its index among the nodes passed in.
+    node: u32,
     parent: u32,
     indent: u32,
     /// The row after its last descendant.
@@ -45,10 +45,10 @@ struct Row {
 const NONE: u32 = u32::MAX;
 
 /// The width of one level in columns.
-pub const LEVEL: usize = 3;
+pub const LEVEL_COLUMNS: usize = 3;
 
 /// The number of levels searched for the lines that pass a row. Beyond them, nothing is drawn.
-const MOST_CLIMBED: usize = 4096;
+const MAX_LEVELS_CLIMBED: usize = 4096;
 
 /// What the connector of a row shows about its descendants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,8 +64,8 @@ pub enum Fold {
 
 impl Drawing {
     /// Lays out a tree.
-    pub fn new(places: &[Place]) -> Self {
-        let mut rows = shown_rows(places);
+    pub fn new(nodes: &[Node]) -> Self {
+        let mut rows = shown_rows(nodes);
         link(&mut rows);
         let has_many_roots = rows.iter().filter(|row| row.parent == NONE).count() > 1;
         for at in 0..rows.len() {
@@ -85,14 +85,14 @@ impl Drawing {
         self.rows.is_empty()
     }
 
-    /// The indices of the rows, from top to bottom, each with the place it shows.
+    /// The indices of the rows, from top to bottom, each with the node it shows.
     pub fn rows(&self) -> impl Iterator<Item = (usize, usize)> {
-        self.rows.iter().enumerate().map(|(at, row)| (at, row.place as usize))
+        self.rows.iter().enumerate().map(|(at, row)| (at, row.node as usize))
     }
 
-    /// The place that a row shows.
-    pub fn place(&self, at: usize) -> usize {
-        self.rows[at].place as usize
+    /// The node that a row shows.
+    pub fn node(&self, at: usize) -> usize {
+        self.rows[at].node as usize
     }
 
     /// The parent row of a row.
@@ -126,12 +126,12 @@ impl Drawing {
         self.rows[at].connected as usize == at
     }
 
-    /// The text before a row, at most `most_columns` wide.
+    /// The text before a row, at most `max_columns` wide.
     ///
     /// If the row is deeper than that, only the last levels are drawn.
-    pub fn prefix(&self, at: usize, most_columns: usize) -> String {
+    pub fn prefix(&self, at: usize, max_columns: usize) -> String {
         let n_levels = self.level(at);
-        let first = n_levels.saturating_sub((most_columns / LEVEL).max(2));
+        let first = n_levels.saturating_sub((max_columns / LEVEL_COLUMNS).max(2));
         let mut cells = self.cells(at, first..n_levels, Fold::None);
         if first > 0 {
             cells[0] = "⋯  ";
@@ -139,12 +139,12 @@ impl Drawing {
         cells.concat()
     }
 
-    /// The cells of some levels before a row's text, [`LEVEL`] columns each.
+    /// The cells of some levels before a row's text, [`LEVEL_COLUMNS`] columns each.
     pub fn cells(&self, at: usize, levels: Range<usize>, fold: Fold) -> Vec<&'static str> {
         let levels = levels.start..levels.end.min(self.level(at));
         let mut cells = vec!["   "; levels.len()];
         let mut next = index(self.rows[at].connected);
-        for _ in 0..MOST_CLIMBED {
+        for _ in 0..MAX_LEVELS_CLIMBED {
             let Some(row) = next else { break };
             let Some(cell) = (self.level(row).saturating_sub(1)).checked_sub(levels.start) else { break };
             if let Some(slot) = cells.get_mut(cell) {
@@ -180,16 +180,16 @@ fn narrow(row: usize) -> u32 {
 }
 
 /// The visible rows. Among siblings, those on the way to the leaf come first.
-fn shown_rows(places: &[Place]) -> Vec<Row> {
-    let children = Children::new(places);
+fn shown_rows(nodes: &[Node]) -> Vec<Row> {
+    let children = Children::new(nodes);
     let mut rows: Vec<Row> = Vec::new();
     let mut todo: Vec<(u32, u32)> = children.roots().rev().map(|root| (root, NONE)).collect();
-    while let Some((place, above)) = todo.pop() {
+    while let Some((node, above)) = todo.pop() {
         let mut nearest = above;
-        if places[place as usize].is_shown {
+        if nodes[node as usize].is_shown {
             nearest = narrow(rows.len());
             let row = Row {
-                place,
+                node,
                 parent: above,
                 indent: 0,
                 end: 0,
@@ -200,7 +200,7 @@ fn shown_rows(places: &[Place]) -> Vec<Row> {
             };
             rows.push(row);
         }
-        todo.extend(children.of(place as usize).rev().map(|child| (child, nearest)));
+        todo.extend(children.of(node as usize).rev().map(|child| (child, nearest)));
     }
     rows
 }
@@ -248,37 +248,37 @@ fn measure(rows: &mut [Row]) {
     }
 }
 
-/// The children of every place, with those that come first at the start.
+/// The children of every node, with those that come first at the start.
 struct Children {
-    /// The start of the children of each place, followed by those of the next. Roots come last.
+    /// The start of the children of each node, followed by those of the next. Roots come last.
     starts: Vec<u32>,
     items: Vec<u32>,
 }
 
 impl Children {
-    fn new(places: &[Place]) -> Self {
-        let parents = parents(places);
-        let slot = |place: usize| index(parents[place]).unwrap_or(places.len());
-        let mut starts = vec![0; places.len() + 2];
-        for place in 0..places.len() {
-            starts[slot(place) + 1] += 1;
+    fn new(nodes: &[Node]) -> Self {
+        let parents = parents(nodes);
+        let slot = |node: usize| index(parents[node]).unwrap_or(nodes.len());
+        let mut starts = vec![0; nodes.len() + 2];
+        for node in 0..nodes.len() {
+            starts[slot(node) + 1] += 1;
         }
         for at in 1..starts.len() {
             starts[at] += starts[at - 1];
         }
         let mut next = starts.clone();
-        let mut items = vec![0; places.len()];
+        let mut items = vec![0; nodes.len()];
         for is_first in [true, false] {
-            for place in (0..places.len()).filter(|place| places[*place].is_first == is_first) {
-                items[next[slot(place)] as usize] = narrow(place);
-                next[slot(place)] += 1;
+            for node in (0..nodes.len()).filter(|node| nodes[*node].is_first == is_first) {
+                items[next[slot(node)] as usize] = narrow(node);
+                next[slot(node)] += 1;
             }
         }
         Self { starts, items }
     }
 
-    fn of(&self, place: usize) -> impl DoubleEndedIterator<Item = u32> {
-        self.items[self.starts[place] as usize..self.starts[place + 1] as usize].iter().copied()
+    fn of(&self, node: usize) -> impl DoubleEndedIterator<Item = u32> {
+        self.items[self.starts[node] as usize..self.starts[node + 1] as usize].iter().copied()
     }
 
     fn roots(&self) -> impl DoubleEndedIterator<Item = u32> {
@@ -286,32 +286,32 @@ impl Children {
     }
 }
 
-/// The parent of each place: the last one before it that is less deep.
-fn parents(places: &[Place]) -> Vec<u32> {
+/// The parent of each node: the last one before it that is less deep.
+fn parents(nodes: &[Node]) -> Vec<u32> {
     let mut open: Vec<u32> = Vec::new();
-    let parent = |(at, place): (usize, &Place)| {
-        open.truncate(place.depth as usize);
+    let parent = |(at, node): (usize, &Node)| {
+        open.truncate(node.depth as usize);
         let parent = open.last().copied().unwrap_or(NONE);
         open.push(narrow(at));
         parent
     };
-    places.iter().enumerate().map(parent).collect()
+    nodes.iter().enumerate().map(parent).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Draws words. The depth is the number of leading dots, `*` comes first, and `-` is hidden.
+    /// Draws one node per word. The depth is the number of leading dots, `*` comes first, and `-` is hidden.
     fn drawn(words: &str) -> Vec<String> {
         let words: Vec<&str> = words.split_whitespace().collect();
-        let place = |word: &&str| Place {
+        let node = |word: &&str| Node {
             depth: narrow(word.chars().take_while(|char| *char == '.').count()),
             is_first: word.contains('*'),
             is_shown: !word.contains('-'),
         };
-        let drawing = Drawing::new(&words.iter().map(place).collect::<Vec<_>>());
-        let row = |(at, place): (usize, usize)| drawing.prefix(at, 60) + words[place].trim_matches(['.', '*']);
+        let drawing = Drawing::new(&words.iter().map(node).collect::<Vec<_>>());
+        let row = |(at, node): (usize, usize)| drawing.prefix(at, 60) + words[node].trim_matches(['.', '*']);
         drawing.rows().map(row).collect()
     }
 
@@ -335,22 +335,22 @@ mod tests {
     }
 
     #[test]
-    fn hidden_entries_are_passed_over() {
+    fn hidden_entries_are_skipped() {
         assert_eq!(drawn("a .-x ..b ..c ...-y .d"), ["a", "├─ b", "├─ c", "└─ d"]);
         assert_eq!(drawn("-x .a .b"), ["a", "b"]);
     }
 
     #[test]
-    fn roots_side_by_side_stand_at_the_margin() {
+    fn several_roots_start_at_the_margin() {
         assert_eq!(drawn("a .b ..c d .e .f"), ["a", "   b", "   c", "d", "├─ e", "└─ f"]);
     }
 
     #[test]
     fn deep_branches_show_their_last_levels() {
         let n_levels: u32 = 50_000;
-        let place = |depth| Place { depth, is_first: false, is_shown: true };
-        let places: Vec<Place> = (0..n_levels).map(place).chain((1..n_levels).rev().map(place)).collect();
-        let drawing = Drawing::new(&places);
+        let node = |depth| Node { depth, is_first: false, is_shown: true };
+        let nodes: Vec<Node> = (0..n_levels).map(node).chain((1..n_levels).rev().map(node)).collect();
+        let drawing = Drawing::new(&nodes);
         let deepest = n_levels as usize - 1;
         assert_eq!(drawing.prefix(deepest, 15), "⋯  │  │  │  ├─ ");
         let longest = drawing.rows().map(|(at, _)| drawing.prefix(at, 15).chars().count()).max();

@@ -1,6 +1,6 @@
 //! How sessions look to users, whatever displays them.
 //!
-//! The command line and the terminal UI show the same things in the same words: entries on one line ([`words`]), trees
+//! The command line and the terminal UI show the same things in the same words: entries on one line ([`text`]), trees
 //! in rows ([`drawing`]), ages and sizes ([`measure`]), pictures where the terminal supports them ([`picture`]), and
 //! all of it harmless to a terminal ([`clean()`]). Nothing here prints or knows about colours: a [`Tone`] classifies a
 //! text, and the caller decides how to show it.
@@ -9,7 +9,7 @@ mod clean;
 pub mod drawing;
 pub mod measure;
 pub mod picture;
-pub mod words;
+pub mod text;
 mod wrap;
 
 pub use clean::{clean, columns, first_columns};

@@ -35,8 +35,8 @@ pub use sessile_core::measure::size_words;
 pub fn number_words(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_is_not_many() {
+    fn the_number_one_is_singular() {
         let entries = |number| counted(number, "entry", "entries");
         assert_eq!([entries(0), entries(1), entries(1_200)], ["0 entries", "1 entry", "1,200 entries"]);
     }
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn thousands_are_set_apart() {
+    fn thousands_are_separated() {
         assert_eq!([0, 999, 1000, 1_234_567].map(number_words), ["0", "999", "1,000", "1,234,567"]);
     }
 }

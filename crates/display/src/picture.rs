@@ -13,14 +13,11 @@ pub enum Protocol {
     Iterm,
 }
 
-/// Larger pictures would keep the terminal busy.
-const MOST_BASE64: usize = 8 << 20;
+/// Maximum size of a picture; larger ones would keep the terminal busy.
+const MAX_BASE64_BYTES: usize = 8 << 20;
 
 /// The number of bytes that kitty accepts at a time.
-const PIECE: usize = 4096;
-
-/// The supported terminals, for messages to users of others.
-pub const ABLE: &str = "kitty, Ghostty, iTerm2 and WezTerm";
+const KITTY_CHUNK_BYTES: usize = 4096;
 
 impl Protocol {
     /// The protocol that the terminal claims to support. Never guessed: other terminals would print the data as text.
@@ -47,14 +44,14 @@ impl Protocol {
 
     /// The sequence that draws a picture `rows` high; `None` if it cannot be drawn. Passes on only valid base64.
     pub fn drawn(self, mime_type: &str, data: &str, rows: usize) -> Option<String> {
-        if data.len() > MOST_BASE64 || !self.takes(mime_type) || !is_base64(data) {
+        if data.len() > MAX_BASE64_BYTES || !self.takes(mime_type) || !is_base64(data) {
             return None;
         }
         Some(match self {
             Self::Iterm => format!("\x1b]1337;File=inline=1;preserveAspectRatio=1;height={rows}:{data}\x07"),
             Self::Kitty => {
-                let pieces = data.as_bytes().chunks(PIECE).map(String::from_utf8_lossy);
-                let n_pieces = data.len().div_ceil(PIECE);
+                let pieces = data.as_bytes().chunks(KITTY_CHUNK_BYTES).map(String::from_utf8_lossy);
+                let n_pieces = data.len().div_ceil(KITTY_CHUNK_BYTES);
                 let piece = |(at, piece): (usize, std::borrow::Cow<'_, str>)| {
                     let first = if at == 0 { format!("f=100,a=T,q=2,r={rows},") } else { String::new() };
                     format!("\x1b_G{first}m={};{piece}\x1b\\", u8::from(at + 1 < n_pieces))
@@ -74,7 +71,7 @@ impl Protocol {
 }
 
 /// A picture in a few words: type, dimensions and size.
-pub fn picture_words(picture: &Picture) -> String {
+pub fn picture_text(picture: &Picture) -> String {
     let kind = if picture.mime_type.is_empty() { "unknown type" } else { &picture.mime_type };
     let size = picture.size.map(|(width, height)| format!(", {width}×{height}")).unwrap_or_default();
     format!("[image: {kind}{size}, {}]", size_words(picture.bytes))
@@ -95,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_but_base64_reaches_the_terminal() {
+    fn only_base64_reaches_the_terminal() {
         for (mime_type, data) in [("image/png", "AA\x1b[2J"), ("image/png", ""), ("image/jpeg", "AAAA")] {
             assert_eq!(Protocol::Kitty.drawn(mime_type, data, 16), None, "{data:?}");
         }
@@ -104,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn terminals_say_what_they_can() {
+    fn support_for_pictures_is_detected() {
         let of = |term: &str, program: &str, tmux: &str| {
             let known = [("TERM", term), ("TERM_PROGRAM", program), ("TMUX", tmux)];
             let variable =

@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_stay_whole_where_they_can() {
+    fn words_are_not_broken_if_they_fit() {
         for (text, width, lines) in [
             ("", 5, vec![""]),
             ("one two three", 7, vec!["one two", "three"]),
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_do_not_pile_up_where_a_space_is_left_out() {
+    fn combining_marks_do_not_pile_up_at_an_omitted_space() {
         let marks = "\u{301}".repeat(4);
         let text = format!("ab{marks} {marks}c");
         assert_eq!(wrapped(&text, 2), [format!("ab{marks}"), format!("{marks}c")]);

@@ -9,8 +9,8 @@ use sessile::json::Raw;
 use sessile::message::{AssistantMessage, Block, Content, Message, ToolCall};
 use sessile::picture::Picture;
 use sessile_display::measure::number_words;
-use sessile_display::picture::picture_words;
-use sessile_display::words::{call_words, role_word, start};
+use sessile_display::picture::picture_text;
+use sessile_display::text::{call_text, role_name, start};
 use sessile_display::wrapped;
 use similar::{ChangeTag, TextDiff};
 
@@ -26,24 +26,24 @@ pub(crate) struct Detail {
     pub(crate) tools: bool,
     pub(crate) thinking: bool,
     /// Upper bound on the lines shown per entry.
-    pub(crate) most_lines: usize,
+    pub(crate) max_lines: usize,
 }
 
 /// Lines of tool output shown when output is folded.
-const MOST_OUTPUT: usize = 8;
+const MAX_FOLDED_LINES: usize = 8;
 
-/// Upper bound on the bytes of a text that are processed.
-const MOST_TEXT: usize = 1 << 20;
+/// Upper bound on the characters of a text that are processed.
+const MAX_TEXT_CHARS: usize = 1 << 20;
 
 /// Assumed bytes per line of output; decides how much text to read for a number of lines.
-const OUTPUT_LINE: usize = 80;
+const BYTES_PER_LINE: usize = 80;
 
 /// Renders an entry as lines of at most `width` columns.
 pub(crate) fn entry_lines(entry: &Entry, width: usize, detail: Detail) -> Vec<Line> {
     let mut page = Page { width: width.max(8), detail, lines: Vec::new() };
     page.entry(entry);
-    let n_more = page.lines.len().saturating_sub(detail.most_lines);
-    page.lines.truncate(detail.most_lines);
+    let n_more = page.lines.len().saturating_sub(detail.max_lines);
+    page.lines.truncate(detail.max_lines);
     if n_more > 0 {
         page.lines.push(more(n_more));
     }
@@ -57,27 +57,32 @@ fn more(n_lines: usize) -> Line {
 
 /// Returns the text of an entry for the clipboard.
 pub(crate) fn entry_text(entry: &Entry) -> String {
-    let some = Option::<String>::unwrap_or_default;
+    let or_empty = Option::<String>::unwrap_or_default;
     match entry.payload() {
         Payload::Message(message) => match message.message() {
-            Some(Message::BashExecution(run)) => format!("$ {}\n{}", some(run.command()), some(run.output())),
+            Some(Message::BashExecution(run)) => format!("$ {}\n{}", or_empty(run.command()), or_empty(run.output())),
             Some(message) => message.text(),
             None => String::new(),
         },
         Payload::CustomMessage(custom) => custom.content().text(),
-        Payload::Compaction(compaction) => some(compaction.summary()),
-        Payload::BranchSummary(summary) => some(summary.summary()),
-        Payload::Label(label) => some(label.label()),
-        Payload::SessionInfo(info) => some(info.name()),
-        _ => entry.json().to_text().into_owned(),
+        Payload::Compaction(compaction) => or_empty(compaction.summary()),
+        Payload::BranchSummary(summary) => or_empty(summary.summary()),
+        Payload::Label(label) => or_empty(label.label()),
+        Payload::SessionInfo(info) => or_empty(info.name()),
+        Payload::ThinkingLevelChange(_)
+        | Payload::ModelChange(_)
+        | Payload::Usage(_)
+        | Payload::Custom(_)
+        | Payload::ContextEdit(_)
+        | Payload::Unknown(_) => entry.json().to_text().into_owned(),
     }
 }
 
-/// Splits a text after at most `most_lines` lines and about `most_bytes` bytes; returns the start and the rest.
-fn split_at_line(text: &str, most_lines: usize, most_bytes: usize) -> (&str, Option<&str>) {
-    let by_lines = text.match_indices('\n').nth(most_lines.saturating_sub(1)).map(|(at, _)| at);
-    let by_bytes = (text.len() > most_bytes).then(|| {
-        let from = (0..=most_bytes).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
+/// Splits a text after at most `max_lines` lines and about `max_bytes` bytes; returns the start and the rest.
+fn split_at_line(text: &str, max_lines: usize, max_bytes: usize) -> (&str, Option<&str>) {
+    let by_lines = text.match_indices('\n').nth(max_lines.saturating_sub(1)).map(|(at, _)| at);
+    let by_bytes = (text.len() > max_bytes).then(|| {
+        let from = (0..=max_bytes).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
         // A single line that is too long is cut in two.
         text.get(..from).and_then(|start| start.rfind('\n')).unwrap_or(from)
     });
@@ -112,7 +117,14 @@ impl Page {
                 self.head(Ink::ACCENT, "summary of another branch", "");
                 self.markdown(&summary.summary().unwrap_or_default());
             }
-            _ => self.raw(entry),
+            Payload::ThinkingLevelChange(_)
+            | Payload::ModelChange(_)
+            | Payload::Usage(_)
+            | Payload::Custom(_)
+            | Payload::ContextEdit(_)
+            | Payload::Label(_)
+            | Payload::SessionInfo(_)
+            | Payload::Unknown(_) => self.raw(entry),
         }
     }
 
@@ -145,7 +157,7 @@ impl Page {
                 self.content(&custom.content(), false);
             }
             other => {
-                self.head(Ink::DIM, &role_word(other), "");
+                self.head(Ink::DIM, &role_name(other), "");
                 self.content(&other.content(), true);
             }
         }
@@ -191,14 +203,14 @@ impl Page {
             }
             Block::ToolCall(call) => self.call(call),
             Block::Image(image) => {
-                self.plain(Ink::DIM, &picture_words(&Picture::new(image)));
+                self.plain(Ink::DIM, &picture_text(&Picture::new(image)));
             }
             other => self.plain(Ink::DIM, &start(&other.raw().to_text(), 2000)),
         }
     }
 
     fn call(&mut self, call: ToolCall<'_>) {
-        self.lines.push(Line::new().ink(Ink::ACCENT, "→ ").ink(Ink::ACCENT, &call_words(call)).cut(self.width));
+        self.lines.push(Line::new().ink(Ink::ACCENT, "→ ").ink(Ink::ACCENT, &call_text(call)).cut(self.width));
         let arguments = call.arguments();
         let text = |key: &str| arguments.and_then(|it| it.get(key)).and_then(Raw::as_string);
         let path = text("path").or_else(|| text("file_path")).unwrap_or_default();
@@ -228,7 +240,7 @@ impl Page {
 
     /// Shows the removed and added lines of an edit.
     fn change(&mut self, old: &str, new: &str) {
-        let (old, new) = (start(old, MOST_TEXT), start(new, MOST_TEXT));
+        let (old, new) = (start(old, MAX_TEXT_CHARS), start(new, MAX_TEXT_CHARS));
         let diff = TextDiff::from_lines(&old, &new);
         let mut lines = Vec::new();
         for change in diff.iter_all_changes() {
@@ -240,15 +252,15 @@ impl Page {
             let text = change.value().trim_end_matches(['\n', '\r']).replace('\t', "    ");
             lines.push(Line::new().ink(ink, sign).ink(ink, &text).cut(self.width));
         }
-        self.some(lines);
+        self.extend_folded(lines);
     }
 
     fn code(&mut self, path: &str, text: &str) {
-        let mut highlighter = Highlighter::of_file(path);
-        let text = start(text, MOST_TEXT);
+        let mut highlighter = Highlighter::for_file(path);
+        let text = start(text, MAX_TEXT_CHARS);
         let lines =
             text.lines().map(|line| Line::new().text("  ").join(highlighter.line(line)).cut(self.width)).collect();
-        self.some(lines);
+        self.extend_folded(lines);
     }
 
     fn output(&mut self, content: &Content<'_>) {
@@ -270,33 +282,33 @@ impl Page {
     /// counted.
     fn folded(&mut self, text: &str) {
         let text = text.trim_end();
-        let most = if self.detail.tools { self.detail.most_lines } else { MOST_OUTPUT };
-        let (shown, rest) = split_at_line(text, most, most.saturating_mul(OUTPUT_LINE).max(1 << 16));
+        let max_lines = if self.detail.tools { self.detail.max_lines } else { MAX_FOLDED_LINES };
+        let (shown, rest) = split_at_line(text, max_lines, max_lines.saturating_mul(BYTES_PER_LINE).max(1 << 16));
         let mut lines: Vec<Line> =
             wrapped(shown, self.width).iter().map(|line| Line::new().ink(Ink::DIM, line)).collect();
-        let n_more = rest.map_or(0, |rest| rest.matches('\n').count() + 1) + lines.len().saturating_sub(most);
-        lines.truncate(most);
+        let n_more = rest.map_or(0, |rest| rest.matches('\n').count() + 1) + lines.len().saturating_sub(max_lines);
+        lines.truncate(max_lines);
         self.lines.extend(lines);
         if n_more > 0 {
             self.lines.push(more(n_more));
         }
     }
 
-    fn some(&mut self, lines: Vec<Line>) {
-        let most = if self.detail.tools { usize::MAX } else { MOST_OUTPUT };
-        let n_more = lines.len().saturating_sub(most);
-        self.lines.extend(lines.into_iter().take(most));
+    fn extend_folded(&mut self, lines: Vec<Line>) {
+        let max_lines = if self.detail.tools { usize::MAX } else { MAX_FOLDED_LINES };
+        let n_more = lines.len().saturating_sub(max_lines);
+        self.lines.extend(lines.into_iter().take(max_lines));
         if n_more > 0 {
             self.lines.push(more(n_more));
         }
     }
 
     fn markdown(&mut self, text: &str) {
-        self.lines.extend(markdown::lines(&start(text, MOST_TEXT), self.width));
+        self.lines.extend(markdown::lines(&start(text, MAX_TEXT_CHARS), self.width));
     }
 
     fn plain(&mut self, ink: Ink, text: &str) {
-        let text = start(text, MOST_TEXT);
+        let text = start(text, MAX_TEXT_CHARS);
         self.lines.extend(wrapped(&text, self.width).iter().map(|line| Line::new().ink(ink, line)));
     }
 
@@ -323,11 +335,11 @@ mod tests {
 
     fn shown(entry: &str, tools: bool) -> Vec<String> {
         let entry = Entry::new(Json::parse(entry).unwrap());
-        entry_lines(&entry, 60, Detail { tools, thinking: false, most_lines: 1000 }).iter().map(Line::to_text).collect()
+        entry_lines(&entry, 60, Detail { tools, thinking: false, max_lines: 1000 }).iter().map(Line::to_text).collect()
     }
 
     #[test]
-    fn what_is_left_out_is_counted() {
+    fn omitted_lines_are_counted() {
         let said = |text: &str| {
             let text = Json::string(text).raw().to_text().into_owned();
             format!(

@@ -9,12 +9,12 @@ use sessile::{Cancel, EntryId, ForkMessage, ForkPosition, OperationKind, Outcome
 use crate::help::Help;
 use crate::hint;
 use crate::key::Key;
-use crate::keymap::{Action, Keymap, Where};
+use crate::keymap::{Action, KeyContext, Keymap};
 use crate::paint::{Canvas, Line};
-use crate::part::{CHANGES, Effect, Effects, Event, Job, Lane, MouseAct, Part};
+use crate::screen::{CHANGES, Effect, Effects, Event, Job, Lane, MouseAction, Screen};
 use crate::status::Status;
 use crate::theme::Ink;
-use crate::tree::change::{forked, vetoed};
+use crate::tree::change::{fork_session, veto_message};
 
 /// The result of the fork selector.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,14 +27,15 @@ pub enum ForkOutcome {
     Forked {
         /// The file of the new session.
         path: Option<PathBuf>,
-        /// The text of the chosen message, ready to be edited and sent again.
+        /// The text of the selected message, ready to be edited and sent again.
         text: String,
     },
     /// The session could not be read.
     Failed(String),
 }
 
-pub(crate) struct Desk {
+/// The resources of the jobs.
+pub(crate) struct ForkBackend {
     pub(crate) sessions: Sessions,
     pub(crate) path: PathBuf,
 }
@@ -46,15 +47,15 @@ pub(crate) enum ForkJob {
 }
 
 #[derive(Debug)]
-pub(crate) enum ForkNews {
+pub(crate) enum ForkEvent {
     Loaded(Vec<ForkMessage>),
     Forked { path: Option<PathBuf>, text: String },
     Failed(String),
 }
 
 impl Job for ForkJob {
-    type News = ForkNews;
-    type Desk = Desk;
+    type Event = ForkEvent;
+    type Backend = ForkBackend;
 
     fn lane(&self) -> Lane {
         match self {
@@ -63,35 +64,35 @@ impl Job for ForkJob {
         }
     }
 
-    fn run(self, desk: &Desk, _cancel: &Cancel, tell: &mut dyn FnMut(ForkNews)) {
+    fn run(self, backend: &ForkBackend, _cancel: &Cancel, send: &mut dyn FnMut(ForkEvent)) {
         let done = match self {
-            Self::Load => desk.messages(),
-            Self::Fork(id) => desk.fork(&id),
+            Self::Load => backend.messages(),
+            Self::Fork(id) => backend.fork(&id),
         };
         // Another program changed lines that were already read, so the file is read again.
-        let done = if matches!(done, Err(SessionError::Stale { .. })) { desk.messages() } else { done };
-        tell(done.unwrap_or_else(|error| ForkNews::Failed(chain(&error))));
+        let done = if matches!(done, Err(SessionError::Stale { .. })) { backend.messages() } else { done };
+        send(done.unwrap_or_else(|error| ForkEvent::Failed(chain(&error))));
     }
 }
 
-impl Desk {
-    fn messages(&self) -> Result<ForkNews, SessionError> {
+impl ForkBackend {
+    fn messages(&self) -> Result<ForkEvent, SessionError> {
         let session = self.sessions.clone().read_only().open_existing(&self.path)?;
-        session.fork_messages().map(ForkNews::Loaded)
+        session.fork_messages().map(ForkEvent::Loaded)
     }
 
-    fn fork(&self, id: &EntryId) -> Result<ForkNews, SessionError> {
-        Ok(match forked(&self.sessions, &self.path, id, ForkPosition::Before, OperationKind::Fork)? {
-            Outcome::Cancelled { by } => ForkNews::Failed(vetoed(&by)),
+    fn fork(&self, id: &EntryId) -> Result<ForkEvent, SessionError> {
+        Ok(match fork_session(&self.sessions, &self.path, id, ForkPosition::Before, OperationKind::Fork)? {
+            Outcome::Cancelled { by } => ForkEvent::Failed(veto_message(&by)),
             Outcome::Done(forked) => {
-                ForkNews::Forked { path: forked.session_file, text: forked.text.unwrap_or_default() }
+                ForkEvent::Forked { path: forked.session_file, text: forked.text.unwrap_or_default() }
             }
         })
     }
 }
 
 /// Lines per message: its text, its position, and an empty line.
-const ITEM: usize = 3;
+const LINES_PER_MESSAGE: usize = 3;
 
 /// The state of the fork selector.
 pub(crate) struct Fork {
@@ -115,10 +116,10 @@ impl Fork {
 
     /// Returns the number of messages that fit on the screen.
     fn room(&self) -> usize {
-        (usize::from(self.size.1).saturating_sub(4) / ITEM).max(1)
+        (usize::from(self.size.1).saturating_sub(4) / LINES_PER_MESSAGE).max(1)
     }
 
-    fn first_shown(&self) -> usize {
+    fn first_visible(&self) -> usize {
         self.selected.saturating_sub(self.room() / 2).min(self.n_messages().saturating_sub(self.room()))
     }
 
@@ -130,7 +131,7 @@ impl Fork {
             return Vec::new();
         }
         let last = self.n_messages().saturating_sub(1);
-        match self.keymap.action(Where::Fork, key) {
+        match self.keymap.action(KeyContext::Fork, key) {
             Some(Action::Up) => self.selected = if self.selected == 0 { last } else { self.selected - 1 },
             Some(Action::Down) => self.selected = if self.selected >= last { 0 } else { self.selected + 1 },
             Some(Action::PageUp) => self.selected = self.selected.saturating_sub(self.room()),
@@ -139,7 +140,7 @@ impl Fork {
             Some(Action::Last) => self.selected = last,
             Some(Action::Confirm) => return self.confirm(),
             Some(Action::Cancel) => return vec![Effect::Leave(ForkOutcome::Nothing)],
-            Some(Action::Help) => self.help = Some(Help::of(Where::Fork)),
+            Some(Action::Help) => self.help = Some(Help::new(KeyContext::Fork)),
             Some(Action::Suspend) => return vec![Effect::Suspend],
             _ => {}
         }
@@ -147,52 +148,52 @@ impl Fork {
     }
 
     fn confirm(&self) -> Effects<Self> {
-        let chosen = self.messages.as_ref().and_then(|messages| messages.get(self.selected));
-        chosen.map(|message| Effect::Do(ForkJob::Fork(message.entry_id.clone()))).into_iter().collect()
+        let selected = self.messages.as_ref().and_then(|messages| messages.get(self.selected));
+        selected.map(|message| Effect::Run(ForkJob::Fork(message.entry_id.clone()))).into_iter().collect()
     }
 }
 
-impl Part for Fork {
+impl Screen for Fork {
     type Job = ForkJob;
     type Outcome = ForkOutcome;
 
-    fn begin(&mut self) -> Effects<Self> {
-        vec![Effect::Do(ForkJob::Load)]
+    fn start(&mut self) -> Effects<Self> {
+        vec![Effect::Run(ForkJob::Load)]
     }
 
-    fn update(&mut self, event: Event<ForkNews>) -> Effects<Self> {
+    fn update(&mut self, event: Event<ForkEvent>) -> Effects<Self> {
         match event {
             Event::Key(key) => return self.press(key),
             Event::Size(width, height) => self.size = (width, height),
             Event::Clock(now_ms) => {
                 self.now_ms = now_ms;
-                self.status.at(now_ms);
+                self.status.expire(now_ms);
             }
-            Event::Mouse(mouse) => match mouse.what {
-                MouseAct::WheelUp => self.selected = self.selected.saturating_sub(1),
-                MouseAct::WheelDown => self.selected = (self.selected + 1).min(self.n_messages().saturating_sub(1)),
-                MouseAct::Click => {
-                    let item = self.first_shown() + usize::from(mouse.y).saturating_sub(3) / ITEM;
+            Event::Mouse(mouse) => match mouse.action {
+                MouseAction::WheelUp => self.selected = self.selected.saturating_sub(1),
+                MouseAction::WheelDown => self.selected = (self.selected + 1).min(self.n_messages().saturating_sub(1)),
+                MouseAction::Click => {
+                    let item = self.first_visible() + usize::from(mouse.y).saturating_sub(3) / LINES_PER_MESSAGE;
                     if item == self.selected {
                         return self.confirm();
                     }
                     self.selected = item.min(self.n_messages().saturating_sub(1));
                 }
             },
-            Event::News(ForkNews::Loaded(messages)) => {
+            Event::Job(ForkEvent::Loaded(messages)) => {
                 if messages.is_empty() {
                     return vec![Effect::Leave(ForkOutcome::NoMessages)];
                 }
                 self.selected = messages.len() - 1;
                 self.messages = Some(messages);
             }
-            Event::News(ForkNews::Forked { path, text }) => {
+            Event::Job(ForkEvent::Forked { path, text }) => {
                 return vec![Effect::Leave(ForkOutcome::Forked { path, text })];
             }
-            Event::News(ForkNews::Failed(words)) if self.messages.is_none() => {
-                return vec![Effect::Leave(ForkOutcome::Failed(words))];
+            Event::Job(ForkEvent::Failed(message)) if self.messages.is_none() => {
+                return vec![Effect::Leave(ForkOutcome::Failed(message))];
             }
-            Event::News(ForkNews::Failed(words)) => self.status.complain(words, self.now_ms),
+            Event::Job(ForkEvent::Failed(message)) => self.status.show_error(message, self.now_ms),
             Event::Paste(_) => {}
         }
         Vec::new()
@@ -203,14 +204,14 @@ impl Part for Fork {
             return help.render(canvas, &self.keymap);
         }
         let area = canvas.area();
-        let told = |action, what| self.keymap.told(action, what);
-        canvas.line(area, 0, &Line::new().ink(Ink::BOLD, "Fork before a message of yours"));
-        let hints = [told(Action::Confirm, "forks"), told(Action::Cancel, "leaves")];
-        let hint = hint::fitted(&hints, Some(&told(Action::Help, "keys")), area.width.into());
+        let key_hint = |action, what| self.keymap.hint(action, what);
+        canvas.line(area, 0, &Line::new().ink(Ink::BOLD, "Fork before one of your messages"));
+        let hints = [key_hint(Action::Confirm, "fork"), key_hint(Action::Cancel, "leave")];
+        let hint = hint::fit(&hints, Some(&key_hint(Action::Help, "keys")), area.width.into());
         canvas.line(area, 1, &Line::new().ink(Ink::DIM, &hint));
         self.draw_messages(canvas);
-        if let Some((ink, words)) = self.status.shown() {
-            canvas.notice(1, ink, words);
+        if let Some((ink, message)) = self.status.message() {
+            canvas.notice(1, ink, message);
         }
     }
 }
@@ -221,14 +222,14 @@ impl Fork {
         let Some(messages) = &self.messages else {
             return canvas.line(area, 3, &Line::new().ink(Ink::DIM, "  Reading …"));
         };
-        for (at, item) in (self.first_shown()..messages.len()).take(self.room()).enumerate() {
-            let is_chosen = item == self.selected;
-            let ink = if is_chosen { Ink::BOLD } else { Ink::PLAIN };
-            let text = sessile_display::words::start(&messages[item].text, 500);
-            let line = Line::new().ink(Ink::ACCENT, if is_chosen { "› " } else { "  " }).ink(ink, text.trim());
-            let row = 3 + at * ITEM;
-            if is_chosen {
-                canvas.chosen_line(area, row, &line);
+        for (at, item) in (self.first_visible()..messages.len()).take(self.room()).enumerate() {
+            let is_selected = item == self.selected;
+            let ink = if is_selected { Ink::BOLD } else { Ink::PLAIN };
+            let text = sessile_display::text::start(&messages[item].text, 500);
+            let line = Line::new().ink(Ink::ACCENT, if is_selected { "› " } else { "  " }).ink(ink, text.trim());
+            let row = 3 + at * LINES_PER_MESSAGE;
+            if is_selected {
+                canvas.selected_line(area, row, &line);
             } else {
                 canvas.line(area, row, &line);
             }
@@ -246,35 +247,35 @@ mod tests {
     fn selector() -> (tempfile::TempDir, Driver<Fork>) {
         let dir = tempfile::tempdir().unwrap();
         let sample = sessile::write_sample(dir.path()).unwrap();
-        let desk = Desk { sessions: sample.sessions(), path: sample.richest.clone() };
-        (dir, Driver::new(Fork::new(Arc::new(Keymap::default())), desk, |_| false))
+        let backend = ForkBackend { sessions: sample.sessions(), path: sample.richest.clone() };
+        (dir, Driver::new(Fork::new(Arc::new(Keymap::default())), backend, |_| false))
     }
 
     #[test]
-    fn screens_stay_as_they_are() {
+    fn screens_equal_the_stored_screens() {
         let (_dir, mut driver) = selector();
-        driver.matches_kept("fork");
-        driver.press("f1").matches_kept("fork-help");
+        driver.assert_stored_screens("fork");
+        driver.press("f1").assert_stored_screens("fork-help");
     }
 
     #[test]
-    fn the_last_message_is_chosen_and_one_goes_round() {
+    fn the_last_message_is_selected_and_moving_wraps_around() {
         let (_dir, mut driver) = selector();
-        let last = driver.part.n_messages() - 1;
-        assert_eq!(driver.part.selected, last);
+        let last = driver.screen.n_messages() - 1;
+        assert_eq!(driver.screen.selected, last);
         driver.press("down");
-        assert_eq!(driver.part.selected, 0);
+        assert_eq!(driver.screen.selected, 0);
         driver.press("up ctrl+p");
-        assert_eq!(driver.part.selected, last - 1);
+        assert_eq!(driver.screen.selected, last - 1);
         driver.press("ctrl+n up enter");
-        let operation = driver.desk.sessions.operations().unwrap().pop().unwrap();
+        let operation = driver.backend.sessions.operations().unwrap().pop().unwrap();
         assert_eq!(operation.kind, OperationKind::Fork, "it can be undone");
         let Some(ForkOutcome::Forked { path: Some(path), text }) = driver.outcome else { panic!() };
         assert!(path.exists() && !text.is_empty());
     }
 
     #[test]
-    fn leaving_forks_nothing() {
+    fn leaving_creates_no_fork() {
         let (_dir, mut driver) = selector();
         driver.press("escape");
         assert_eq!(driver.outcome, Some(ForkOutcome::Nothing));

@@ -67,10 +67,10 @@ impl Key {
         let mut rest = name;
         loop {
             // The last `+` may be the key itself.
-            match rest.split_once('+').filter(|(_, behind)| !behind.is_empty()) {
-                Some(("ctrl", behind)) => (key.ctrl, rest) = (true, behind),
-                Some(("alt", behind)) => (key.alt, rest) = (true, behind),
-                Some(("shift", behind)) => (key.shift, rest) = (true, behind),
+            match rest.split_once('+').filter(|(_, rest_after)| !rest_after.is_empty()) {
+                Some(("ctrl", rest_after)) => (key.ctrl, rest) = (true, rest_after),
+                Some(("alt", rest_after)) => (key.alt, rest) = (true, rest_after),
+                Some(("shift", rest_after)) => (key.shift, rest) = (true, rest_after),
                 _ => break,
             }
         }
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn terminals_tell_the_same_key_in_different_ways() {
+    fn terminals_report_the_same_key_in_different_ways() {
         let pressed = |code, modifiers| Key::pressed(KeyEvent::new(code, modifiers)).unwrap();
         let (none, shift, ctrl) = (KeyModifiers::NONE, KeyModifiers::SHIFT, KeyModifiers::CONTROL);
         assert_eq!(pressed(KeyCode::Char('L'), none), Key::named("shift+l").unwrap());

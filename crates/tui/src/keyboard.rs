@@ -1,4 +1,4 @@
-//! The threads that listen to the terminal and to signals.
+//! The threads that read the terminal and receive signals.
 //!
 //! A read from a closed terminal returns at once with nothing, for ever. So the thread reads only after `poll` reports
 //! data, and waiting costs nothing.
@@ -13,7 +13,7 @@ use crossterm::event::{self, Event as TermEvent};
 
 /// Input from the terminal, or a signal.
 #[derive(Debug)]
-pub(crate) enum Heard {
+pub(crate) enum InputEvent {
     Terminal(TermEvent),
     /// The terminal may have changed its size.
     Resized,
@@ -28,96 +28,96 @@ pub(crate) enum Heard {
 }
 
 /// A callback for input; returns whether the receiver still exists.
-trait Tell: Fn(Heard) -> bool + Send + 'static {}
+trait InputHandler: Fn(InputEvent) -> bool + Send + 'static {}
 
-impl<F: Fn(Heard) -> bool + Send + 'static> Tell for F {}
+impl<F: Fn(InputEvent) -> bool + Send + 'static> InputHandler for F {}
 
 /// The thread that reads the terminal.
 pub(crate) struct Keyboard {
-    wish: Arc<AtomicU8>,
-    is_resting: Arc<AtomicBool>,
-    bell: wait::Bell,
+    request: Arc<AtomicU8>,
+    is_paused: Arc<AtomicBool>,
+    waker: wait::Waker,
     thread: Option<thread::JoinHandle<()>>,
 }
 
 const LISTEN: u8 = 0;
-const REST: u8 = 1;
+const PAUSE: u8 = 1;
 const STOP: u8 = 2;
 
-/// How long to wait for the rest of an event that has begun to arrive.
-const PATIENCE: Duration = Duration::from_millis(20);
+/// How long to wait for the rest of an event that has started to arrive.
+const READ_TIMEOUT: Duration = Duration::from_millis(20);
 
 impl Keyboard {
-    #[expect(private_bounds, reason = "a name for what is written out otherwise")]
-    pub(crate) fn listen(tell: impl Tell) -> io::Result<Self> {
-        let (wish, is_resting) = (Arc::new(AtomicU8::new(LISTEN)), Arc::new(AtomicBool::new(false)));
-        let (wished, resting) = (Arc::clone(&wish), Arc::clone(&is_resting));
-        let (bell, mut ear) = wait::bell()?;
+    #[expect(private_bounds, reason = "an alias for a long bound")]
+    pub(crate) fn listen(on_input: impl InputHandler) -> io::Result<Self> {
+        let (request, is_paused) = (Arc::new(AtomicU8::new(LISTEN)), Arc::new(AtomicBool::new(false)));
+        let (requested, paused) = (Arc::clone(&request), Arc::clone(&is_paused));
+        let (waker, mut waiter) = wait::pair()?;
         let listen = move || {
             loop {
-                match wished.load(Ordering::SeqCst) {
+                match requested.load(Ordering::SeqCst) {
                     STOP => return,
-                    REST => {
-                        resting.store(true, Ordering::SeqCst);
-                        thread::sleep(PATIENCE);
+                    PAUSE => {
+                        paused.store(true, Ordering::SeqCst);
+                        thread::sleep(READ_TIMEOUT);
                         continue;
                     }
-                    _ => resting.store(false, Ordering::SeqCst),
+                    _ => paused.store(false, Ordering::SeqCst),
                 }
-                let heard = match ear.wait() {
-                    wait::Waited::Rung => continue,
-                    wait::Waited::Gone => Heard::Gone,
-                    wait::Waited::Readable => match event::poll(PATIENCE) {
+                let event = match waiter.wait() {
+                    wait::Waited::Woken => continue,
+                    wait::Waited::Gone => InputEvent::Gone,
+                    wait::Waited::Readable => match event::poll(READ_TIMEOUT) {
                         Ok(false) => continue,
-                        Ok(true) => event::read().map_or(Heard::Gone, Heard::Terminal),
-                        Err(_) => Heard::Gone,
+                        Ok(true) => event::read().map_or(InputEvent::Gone, InputEvent::Terminal),
+                        Err(_) => InputEvent::Gone,
                     },
                 };
-                let is_gone = matches!(heard, Heard::Gone);
-                if !tell(heard) || is_gone {
+                let is_gone = matches!(event, InputEvent::Gone);
+                if !on_input(event) || is_gone {
                     return;
                 }
                 // One read may have buffered several events, which waiting for the terminal would not report.
-                while wished.load(Ordering::SeqCst) == LISTEN && event::poll(PATIENCE).unwrap_or_default() {
-                    if !event::read().is_ok_and(|event| tell(Heard::Terminal(event))) {
+                while requested.load(Ordering::SeqCst) == LISTEN && event::poll(READ_TIMEOUT).unwrap_or_default() {
+                    if !event::read().is_ok_and(|event| on_input(InputEvent::Terminal(event))) {
                         return;
                     }
                 }
             }
         };
         let thread = thread::Builder::new().name("sessile-keys".to_owned()).spawn(listen)?;
-        Ok(Self { wish, is_resting, bell, thread: Some(thread) })
+        Ok(Self { request, is_paused, waker, thread: Some(thread) })
     }
 
     /// Leaves the terminal to another program; returns once the thread has stopped reading.
     pub(crate) fn pause(&mut self) {
-        self.wish(REST);
-        while !self.is_resting.load(Ordering::SeqCst) && self.thread.as_ref().is_some_and(|it| !it.is_finished()) {
+        self.request(PAUSE);
+        while !self.is_paused.load(Ordering::SeqCst) && self.thread.as_ref().is_some_and(|it| !it.is_finished()) {
             thread::sleep(Duration::from_millis(1));
         }
     }
 
-    pub(crate) fn go_on(&mut self) {
-        self.wish(LISTEN);
+    pub(crate) fn resume(&mut self) {
+        self.request(LISTEN);
     }
 
     /// Stops listening; returns once the thread has ended.
     pub(crate) fn stop(&mut self) {
-        self.wish(STOP);
+        self.request(STOP);
         if let Some(thread) = self.thread.take() {
             thread.join().ok();
         }
     }
 
-    fn wish(&mut self, wish: u8) {
-        self.wish.store(wish, Ordering::SeqCst);
-        self.bell.ring();
+    fn request(&mut self, request: u8) {
+        self.request.store(request, Ordering::SeqCst);
+        self.waker.wake();
     }
 }
 
 /// Returns whether the terminal is gone.
-pub(crate) fn is_gone() -> bool {
-    wait::is_gone()
+pub(crate) fn is_terminal_gone() -> bool {
+    wait::is_terminal_gone()
 }
 
 #[cfg(unix)]
@@ -131,29 +131,29 @@ mod wait {
     /// The result of waiting for the terminal.
     pub(super) enum Waited {
         Readable,
-        /// The bell was rung: the wish has changed.
-        Rung,
+        /// The waker was used: the request has changed.
+        Woken,
         Gone,
     }
 
     /// Wakes the thread that waits for the terminal.
-    pub(super) struct Bell(PipeWriter);
+    pub(super) struct Waker(PipeWriter);
 
-    impl Bell {
-        pub(super) fn ring(&mut self) {
+    impl Waker {
+        pub(super) fn wake(&mut self) {
             // A thread that has ended need not be woken.
             self.0.write_all(b"!").ok();
         }
     }
 
-    pub(super) struct Ear {
-        bell: PipeReader,
+    pub(super) struct Waiter {
+        waker: PipeReader,
         tty: Tty,
     }
 
-    pub(super) fn bell() -> io::Result<(Bell, Ear)> {
+    pub(super) fn pair() -> io::Result<(Waker, Waiter)> {
         let (reader, writer) = io::pipe()?;
-        Ok((Bell(writer), Ear { bell: reader, tty: Tty::open()? }))
+        Ok((Waker(writer), Waiter { waker: reader, tty: Tty::open()? }))
     }
 
     /// The source of keys: standard input, or the terminal device if standard input is not a terminal.
@@ -180,33 +180,33 @@ mod wait {
 
     const LOST: PollFlags = PollFlags::HUP.union(PollFlags::ERR).union(PollFlags::NVAL);
 
-    /// Upper bound on one wait. Keys that were read but missed while this thread waited for its turn are found then.
-    const LOOK_ANYWAY: Timespec = Timespec { tv_sec: 0, tv_nsec: 500_000_000 };
+    /// Upper bound on one wait. After it, the thread looks for keys that were buffered without a notification.
+    const MAX_WAIT: Timespec = Timespec { tv_sec: 0, tv_nsec: 500_000_000 };
 
-    impl Ear {
+    impl Waiter {
         pub(super) fn wait(&mut self) -> Waited {
-            let mut fds = [PollFd::new(&self.tty, PollFlags::IN), PollFd::new(&self.bell, PollFlags::IN)];
-            match poll(&mut fds, Some(&LOOK_ANYWAY)) {
-                Err(rustix::io::Errno::INTR) => return Waited::Rung,
+            let mut fds = [PollFd::new(&self.tty, PollFlags::IN), PollFd::new(&self.waker, PollFlags::IN)];
+            match poll(&mut fds, Some(&MAX_WAIT)) {
+                Err(rustix::io::Errno::INTR) => return Waited::Woken,
                 Err(_) => return Waited::Gone,
                 Ok(_) => {}
             }
-            let [tty, bell] = fds.map(|fd| fd.revents());
+            let [tty, waker] = fds.map(|fd| fd.revents());
             if tty.intersects(LOST) {
                 return Waited::Gone;
             }
-            if bell.is_empty() {
+            if waker.is_empty() {
                 return Waited::Readable;
             }
-            match self.bell.read(&mut [0; 16]) {
-                Ok(1..) => Waited::Rung,
-                // The ringing side is gone, and with it every receiver.
+            match self.waker.read(&mut [0; 16]) {
+                Ok(1..) => Waited::Woken,
+                // The waker was dropped, so there is no receiver any more.
                 Ok(0) | Err(_) => Waited::Gone,
             }
         }
     }
 
-    pub(super) fn is_gone() -> bool {
+    pub(super) fn is_terminal_gone() -> bool {
         let Ok(tty) = Tty::open() else { return true };
         let mut fds = [PollFd::new(&tty, PollFlags::IN)];
         let is_polled = poll(&mut fds, Some(&Timespec::default())).is_ok();
@@ -220,31 +220,31 @@ mod wait {
 
     pub(super) enum Waited {
         Readable,
-        #[expect(dead_code, reason = "only where there is something to wait with")]
-        Rung,
-        #[expect(dead_code, reason = "only where there is something to wait with")]
+        #[expect(dead_code, reason = "only Unix has it")]
+        Woken,
+        #[expect(dead_code, reason = "only Unix has it")]
         Gone,
     }
 
-    pub(super) struct Bell;
+    pub(super) struct Waker;
 
-    impl Bell {
-        pub(super) fn ring(&mut self) {}
+    impl Waker {
+        pub(super) fn wake(&mut self) {}
     }
 
-    pub(super) struct Ear;
+    pub(super) struct Waiter;
 
-    pub(super) fn bell() -> io::Result<(Bell, Ear)> {
-        Ok((Bell, Ear))
+    pub(super) fn pair() -> io::Result<(Waker, Waiter)> {
+        Ok((Waker, Waiter))
     }
 
-    impl Ear {
+    impl Waiter {
         pub(super) fn wait(&mut self) -> Waited {
             Waited::Readable
         }
     }
 
-    pub(super) fn is_gone() -> bool {
+    pub(super) fn is_terminal_gone() -> bool {
         false
     }
 }
@@ -254,21 +254,21 @@ pub(crate) struct Signals(#[cfg(unix)] signal_hook::iterator::Handle);
 
 impl Signals {
     #[cfg(unix)]
-    #[expect(private_bounds, reason = "a name for what is written out otherwise")]
-    pub(crate) fn listen(tell: impl Tell) -> io::Result<Self> {
+    #[expect(private_bounds, reason = "an alias for a long bound")]
+    pub(crate) fn listen(on_input: impl InputHandler) -> io::Result<Self> {
         use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGWINCH};
         let signals = [SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGWINCH];
         let mut signals = signal_hook::iterator::Signals::new(signals)?;
         let handle = signals.handle();
         thread::Builder::new().name("sessile-signals".to_owned()).spawn(move || {
             for signal in &mut signals {
-                let heard = match signal {
-                    SIGWINCH => Heard::Resized,
-                    SIGTSTP => Heard::Stop,
-                    SIGCONT => Heard::Continued,
-                    other => Heard::End(other),
+                let event = match signal {
+                    SIGWINCH => InputEvent::Resized,
+                    SIGTSTP => InputEvent::Stop,
+                    SIGCONT => InputEvent::Continued,
+                    other => InputEvent::End(other),
                 };
-                if !tell(heard) {
+                if !on_input(event) {
                     return;
                 }
             }
@@ -277,8 +277,8 @@ impl Signals {
     }
 
     #[cfg(not(unix))]
-    #[expect(private_bounds, reason = "a name for what is written out otherwise")]
-    pub(crate) fn listen(_tell: impl Tell) -> io::Result<Self> {
+    #[expect(private_bounds, reason = "an alias for a long bound")]
+    pub(crate) fn listen(_on_input: impl InputHandler) -> io::Result<Self> {
         Ok(Self())
     }
 

@@ -1,4 +1,4 @@
-//! The terminal UI of Sessile: pick a session, look at its tree, fork it, read it.
+//! The terminal UI of Sessile: pick a session, show its tree, fork it, read it.
 //!
 //! Every screen has three separate parts: a state, a function that updates it on an event, and a function that draws
 //! it. Slow work runs on other threads and reports back as an event, so that no key waits for a disk. All text from
@@ -8,17 +8,17 @@ mod content;
 mod fork;
 mod help;
 mod hint;
-mod input;
 mod key;
 mod keyboard;
 mod keymap;
+mod line_editor;
 mod paint;
-mod part;
 mod picker;
 mod prompt;
 mod reader;
 mod row;
 mod run;
+mod screen;
 mod status;
 mod terminal;
 #[cfg(test)]
@@ -27,7 +27,7 @@ mod theme;
 mod trash;
 mod tree;
 mod undo;
-mod work;
+mod workers;
 
 use std::io;
 use std::path::PathBuf;
@@ -40,16 +40,16 @@ use sessile::{Environment, Sessions};
 use fork::Fork;
 pub use fork::ForkOutcome;
 use keymap::Keymap;
-use part::{Job, Part};
-use picker::job::Desk;
+use picker::job::PickerBackend;
 use picker::{Picked, Picker, Purpose};
 use reader::Reader;
+use screen::{Job, Screen};
 use terminal::Terminal;
 pub use theme::Theme;
 use trash::{Trash, TrashOutcome};
 use tree::Tree;
 pub use tree::TreeOutcome;
-pub use tree::desk::{HowToSumUp, SummingUp};
+pub use tree::backend::{BranchSummarizer, ResolveSummarizer};
 use undo::History;
 
 /// Why the UI ended without an answer.
@@ -57,33 +57,33 @@ use undo::History;
 #[non_exhaustive]
 pub enum TuiError {
     /// The terminal could not be read or written.
-    #[error("the terminal cannot be used")]
+    #[error("cannot use the terminal")]
     Io(#[from] io::Error),
-    /// The terminal is gone.
-    #[error("the terminal is gone")]
+    /// The terminal was closed.
+    #[error("the terminal was closed")]
     TerminalGone,
     /// A signal ended the process.
     #[error("ended by signal {0}")]
     Signal(i32),
     /// An internal error.
-    #[error("this is a bug in Sessile; nothing was lost, since sessions only grow")]
+    #[error("this is a bug in Sessile; no data was lost, because session files only grow")]
     Panicked,
 }
 
 /// Returns every default key: the context where it applies, the action's id, and the key.
-pub fn usual_keys() -> Vec<(String, &'static str, String)> {
+pub fn default_keys() -> Vec<(String, &'static str, String)> {
     let each = keymap::ACTIONS.iter().flat_map(|action| {
         let keys = action.keys.iter().map(move |key| (action, (*key).to_owned()));
-        keys.flat_map(|(action, key)| action.places.iter().map(move |place| (place, action.id, key.clone())))
+        keys.flat_map(|(action, key)| action.contexts.iter().map(move |context| (context, action.id, key.clone())))
     });
-    each.map(|(place, id, key)| (format!("{place:?}"), id, key)).collect()
+    each.map(|(context, id, key)| (format!("{context:?}"), id, key)).collect()
 }
 
 /// The configuration shared by all screens.
 #[derive(Clone)]
 pub struct Ui {
     sessions: Sessions,
-    surroundings: Arc<dyn Environment>,
+    user_environment: Arc<dyn Environment>,
     cwd: PathBuf,
     session_dir: Option<PathBuf>,
     keymap: Arc<Keymap>,
@@ -92,41 +92,47 @@ pub struct Ui {
     shows_preview: bool,
     current: Option<PathBuf>,
     filter: Option<Filter>,
-    sums_up: Option<Arc<HowToSumUp>>,
+    resolve_summarizer: Option<Arc<ResolveSummarizer>>,
     warnings: Vec<String>,
 }
 
 impl Ui {
     /// Creates a UI for sessions, configured by the `[tui]` table of the settings.
     ///
-    /// `surroundings` describes the terminal; it may differ from the environment of the sessions.
+    /// `user_environment` describes the terminal; it may differ from the environment of the sessions.
     pub fn new(
         sessions: Sessions,
-        surroundings: Arc<dyn Environment>,
+        user_environment: Arc<dyn Environment>,
         cwd: PathBuf,
         session_dir: Option<PathBuf>,
         settings: &Settings,
     ) -> Self {
-        let (keymap, mut warnings) = Keymap::of_settings(settings.table("tui"));
+        let (keymap, mut warnings) = Keymap::from_settings(settings.table("tui"));
         let value = |name: &str| settings.table("tui").find(|setting| setting.key == name)?.value.clone();
         let text = |name: &str| value(name).as_ref().map(Value::to_text);
         let is_on = |name: &str| text(name).is_none_or(|text| text != "false");
-        let word = text("tui.theme").unwrap_or_else(|| "auto".to_owned());
-        let is_bare = surroundings.variable("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let theme = Theme::of_word(&word).unwrap_or_else(|| {
-            if word != "auto" {
-                warnings.push(format!("tui.theme must be one of auto, dark, light, none, not {word:?}"));
+        let name = text("tui.theme").unwrap_or_else(|| "auto".to_owned());
+        let is_colour_off = user_environment.variable("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let theme = Theme::from_name(&name).unwrap_or_else(|| {
+            if name != "auto" {
+                warnings.push(format!("tui.theme must be one of auto, dark, light, none, not {name:?}"));
             }
-            if is_bare { Theme::Plain } else { Theme::of_terminal(surroundings.variable("COLORFGBG").as_deref()) }
+            if is_colour_off {
+                Theme::Plain
+            } else {
+                Theme::from_terminal(user_environment.variable("COLORFGBG").as_deref())
+            }
         });
-        let word = text("tui.tree_filter");
-        let filter = word.as_deref().map(|word| (word, filter_of(word)));
-        if let Some((word, None)) = filter {
-            warnings.push(format!("tui.tree_filter is no filter: {word:?}"));
+        let name = text("tui.tree_filter");
+        let filter = name.as_deref().map(|name| (name, filter_named(name)));
+        if let Some((name, None)) = filter {
+            warnings.push(format!(
+                "tui.tree_filter must be one of default, no-tools, user-only, labeled-only, all, not {name:?}"
+            ));
         }
         let filter = filter.and_then(|(_, filter)| filter);
         Self {
-            surroundings,
+            user_environment,
             cwd,
             session_dir,
             keymap: Arc::new(keymap),
@@ -135,7 +141,7 @@ impl Ui {
             shows_preview: is_on("tui.preview"),
             current: None,
             filter,
-            sums_up: None,
+            resolve_summarizer: None,
             warnings,
             sessions,
         }
@@ -150,8 +156,8 @@ impl Ui {
 
     /// Sets the default tree filter by pi's name for it, unless the settings name one.
     #[must_use]
-    pub fn with_usual_filter(mut self, word: Option<&str>) -> Self {
-        self.filter = self.filter.or_else(|| word.and_then(filter_of));
+    pub fn with_default_filter(mut self, name: Option<&str>) -> Self {
+        self.filter = self.filter.or_else(|| name.and_then(filter_named));
         self
     }
 
@@ -164,8 +170,8 @@ impl Ui {
 
     /// Sets the summarizer for branches that the user leaves; the default is the offline rule.
     #[must_use]
-    pub fn summing_up(mut self, how: Arc<HowToSumUp>) -> Self {
-        self.sums_up = Some(how);
+    pub fn with_summarizer(mut self, resolve: Arc<ResolveSummarizer>) -> Self {
+        self.resolve_summarizer = Some(resolve);
         self
     }
 
@@ -178,11 +184,11 @@ impl Ui {
     ///
     /// Starts with the sessions of the working directory, or with all sessions if `is_all`, and with a query.
     pub fn pick(&self, is_all: bool, query: &str) -> Result<Option<PathBuf>, TuiError> {
-        let mut picker = self.picker(Purpose::Resume).asked(query);
+        let mut picker = self.picker(Purpose::Resume).with_query(query);
         if is_all {
-            picker = picker.of_all();
+            picker = picker.with_all_sessions();
         }
-        self.picked(&mut picker, &mut Terminal::take(self.has_mouse)?)
+        self.pick_session(&mut picker, &mut Terminal::take(self.has_mouse)?)
     }
 
     /// Shows the tree of a session until the user leaves it. Without a session, the user picks a session first.
@@ -192,14 +198,14 @@ impl Ui {
             return self.show_tree(path, &mut terminal);
         }
         let mut picker = self.picker(Purpose::Tree);
-        while let Some(path) = self.picked(&mut picker, &mut terminal)? {
+        while let Some(path) = self.pick_session(&mut picker, &mut terminal)? {
             let mut outcome = self.show_tree(path, &mut terminal)?;
             // A user who did nothing there may want to see another session.
             let failure = outcome.failure.take();
             if outcome != TreeOutcome::default() {
                 return Ok(outcome);
             }
-            picker.come_back(failure);
+            picker.on_return(failure);
         }
         Ok(TreeOutcome::default())
     }
@@ -211,11 +217,11 @@ impl Ui {
             return self.show_fork(path, &mut terminal);
         }
         let mut picker = self.picker(Purpose::Fork);
-        while let Some(path) = self.picked(&mut picker, &mut terminal)? {
-            picker.come_back(match self.show_fork(path, &mut terminal)? {
+        while let Some(path) = self.pick_session(&mut picker, &mut terminal)? {
+            picker.on_return(match self.show_fork(path, &mut terminal)? {
                 ForkOutcome::Nothing => None,
-                ForkOutcome::NoMessages => Some("The session has no message to fork before".to_owned()),
-                ForkOutcome::Failed(words) => Some(words),
+                ForkOutcome::NoMessages => Some("This session has no user message to fork from".to_owned()),
+                ForkOutcome::Failed(message) => Some(message),
                 forked @ ForkOutcome::Forked { .. } => return Ok(forked),
             });
         }
@@ -231,9 +237,9 @@ impl Ui {
             return self.show_reader(path, &mut terminal);
         }
         let mut picker = self.picker(Purpose::Read);
-        while let Some(path) = self.picked(&mut picker, &mut terminal)? {
+        while let Some(path) = self.pick_session(&mut picker, &mut terminal)? {
             let failure = self.show_reader(path, &mut terminal)?;
-            picker.come_back(failure);
+            picker.on_return(failure);
         }
         Ok(None)
     }
@@ -245,50 +251,50 @@ impl Ui {
     fn picker(&self, purpose: Purpose) -> Picker {
         let picker = Picker::new(Arc::clone(&self.keymap), self.home(), self.current.clone(), self.shows_preview);
         let root = || sessile::sessions_root(self.sessions.environment());
-        picker.to(purpose).of_root(self.session_dir.clone().unwrap_or_else(root))
+        picker.with_purpose(purpose).with_root(self.session_dir.clone().unwrap_or_else(root))
     }
 
     /// Runs the picker until the user picks a session. Trees and readers opened from the picker are shown in between.
-    fn picked(&self, picker: &mut Picker, terminal: &mut Terminal) -> Result<Option<PathBuf>, TuiError> {
-        let desk = Arc::new(Desk {
+    fn pick_session(&self, picker: &mut Picker, terminal: &mut Terminal) -> Result<Option<PathBuf>, TuiError> {
+        let backend = Arc::new(PickerBackend {
             sessions: self.sessions.clone(),
             cwd: self.cwd.clone(),
             session_dir: self.session_dir.clone(),
-            own_cwd: self.surroundings.current_dir(),
-            own_home: self.surroundings.home(),
+            user_cwd: self.user_environment.current_dir(),
+            user_home: self.user_environment.home(),
             history: picker.history(),
         });
         loop {
-            let failure = match self.run(picker, Arc::clone(&desk), terminal)? {
+            let failure = match self.run(picker, Arc::clone(&backend), terminal)? {
                 Picked::Nothing => return Ok(None),
                 Picked::Chosen(path) => return Ok(Some(path)),
                 Picked::Tree(path) => self.show_tree(path, terminal)?.failure,
                 Picked::Read(path) => self.show_reader(path, terminal)?,
                 Picked::Trash => self.show_trash(picker.history(), terminal).map(|has_restored| {
                     if has_restored {
-                        picker.forget_message();
+                        picker.clear_message();
                     }
                     None
                 })?,
             };
-            picker.come_back(failure);
+            picker.on_return(failure);
         }
     }
 
-    /// Shows the trash, for a screen with this history. Returns whether the user has brought a session back.
+    /// Shows the trash, for a screen with this history. Returns whether the user has restored a session.
     fn show_trash(&self, history: History, terminal: &mut Terminal) -> Result<bool, TuiError> {
-        let desk = Arc::new(trash::Desk { sessions: self.sessions.clone(), history });
+        let backend = Arc::new(trash::TrashBackend { sessions: self.sessions.clone(), history });
         let mut trash = Trash::new(Arc::clone(&self.keymap), self.home());
-        while let TrashOutcome::Read(file) = self.run(&mut trash, Arc::clone(&desk), terminal)? {
+        while let TrashOutcome::Read(file) = self.run(&mut trash, Arc::clone(&backend), terminal)? {
             let failure = self.show_reader(file, terminal)?;
-            trash.come_back(failure);
+            trash.on_return(failure);
         }
         Ok(trash.has_restored())
     }
 
     fn show_fork(&self, path: PathBuf, terminal: &mut Terminal) -> Result<ForkOutcome, TuiError> {
-        let desk = fork::Desk { sessions: self.sessions.clone(), path };
-        self.run(&mut Fork::new(Arc::clone(&self.keymap)), Arc::new(desk), terminal)
+        let backend = fork::ForkBackend { sessions: self.sessions.clone(), path };
+        self.run(&mut Fork::new(Arc::clone(&self.keymap)), Arc::new(backend), terminal)
     }
 
     fn show_tree(&self, path: PathBuf, terminal: &mut Terminal) -> Result<TreeOutcome, TuiError> {
@@ -296,35 +302,36 @@ impl Ui {
         let offset_ms = environment.local_offset_ms(environment.now_ms());
         let mut tree =
             Tree::new(Arc::clone(&self.keymap), self.filter.unwrap_or(Filter::Default), self.shows_preview, offset_ms)
-                .drawing_pictures(self.world().protocol().is_some());
-        let desk = tree::desk::Desk::new(self.sessions.clone(), path, self.sums_up.clone());
-        self.run(&mut tree, Arc::new(desk), terminal)
+                .drawing_pictures(self.environments().protocol().is_some());
+        let backend = tree::backend::TreeBackend::new(self.sessions.clone(), path, self.resolve_summarizer.clone());
+        self.run(&mut tree, Arc::new(backend), terminal)
     }
 
     fn show_reader(&self, path: PathBuf, terminal: &mut Terminal) -> Result<Option<String>, TuiError> {
-        let desk = reader::job::Desk::new(self.sessions.clone(), path);
-        let mut reader = Reader::new(Arc::clone(&self.keymap)).drawing_pictures(self.world().protocol().is_some());
-        let outcome = self.run(&mut reader, Arc::new(desk), terminal)?;
+        let backend = reader::job::ReaderBackend::new(self.sessions.clone(), path);
+        let mut reader =
+            Reader::new(Arc::clone(&self.keymap)).drawing_pictures(self.environments().protocol().is_some());
+        let outcome = self.run(&mut reader, Arc::new(backend), terminal)?;
         Ok(outcome.failure)
     }
 
-    fn run<P: Part>(
+    fn run<S: Screen>(
         &self,
-        part: &mut P,
-        desk: Arc<<P::Job as Job>::Desk>,
+        screen: &mut S,
+        backend: Arc<<S::Job as Job>::Backend>,
         terminal: &mut Terminal,
-    ) -> Result<P::Outcome, TuiError> {
-        run::run(part, desk, terminal, self.theme, self.world())
+    ) -> Result<S::Outcome, TuiError> {
+        run::run(screen, backend, terminal, self.theme, self.environments())
     }
 
-    fn world(&self) -> run::World<'_> {
-        run::World { clock: self.sessions.environment(), surroundings: self.surroundings.as_ref() }
+    fn environments(&self) -> run::Environments<'_> {
+        run::Environments { clock: self.sessions.environment(), user: self.user_environment.as_ref() }
     }
 }
 
 /// Returns the filter with this name.
-fn filter_of(word: &str) -> Option<Filter> {
-    Some(match word {
+fn filter_named(name: &str) -> Option<Filter> {
+    Some(match name {
         "default" => Filter::Default,
         "no-tools" => Filter::NoTools,
         "user-only" => Filter::UserOnly,

@@ -132,8 +132,8 @@ impl Line {
         for (ink, piece) in &self.pieces {
             for word in piece.split_inclusive(' ') {
                 let needed = columns(word.trim_end_matches(' '));
-                let has_words = line.columns > if lines.is_empty() { 0 } else { indent };
-                if line.columns + needed > width && has_words {
+                let has_text = line.columns > if lines.is_empty() { 0 } else { indent };
+                if line.columns + needed > width && has_text {
                     lines.push(std::mem::take(&mut line).pad(0));
                     line = line.pad(indent);
                 }
@@ -181,8 +181,8 @@ impl<'b> Canvas<'b> {
     }
 
     /// Draws the selected line, highlighted over the full width of the area.
-    pub(crate) fn chosen_line(&mut self, area: Rect, row: usize, line: &Line) {
-        let style = self.theme.chosen();
+    pub(crate) fn selected_line(&mut self, area: Rect, row: usize, line: &Line) {
+        let style = self.theme.selected();
         self.draw(area, row, &line.clone().cut(area.width.into()), Some(style));
     }
 
@@ -238,19 +238,19 @@ impl<'b> Canvas<'b> {
     }
 
     /// Draws a message over the screen, starting at `row`, in as many rows as it needs.
-    pub(crate) fn notice(&mut self, row: usize, ink: Ink, words: &str) {
-        let lines = self.notice_lines(ink, words);
+    pub(crate) fn notice(&mut self, row: usize, ink: Ink, text: &str) {
+        let lines = self.notice_lines(ink, text);
         self.draw_notice(row, &lines);
     }
 
     /// Draws a message that ends in the last row of the screen.
-    pub(crate) fn notice_at_end(&mut self, ink: Ink, words: &str) {
-        let lines = self.notice_lines(ink, words);
+    pub(crate) fn notice_at_end(&mut self, ink: Ink, text: &str) {
+        let lines = self.notice_lines(ink, text);
         self.draw_notice(usize::from(self.area().height).saturating_sub(lines.len()), &lines);
     }
 
-    fn notice_lines(&self, ink: Ink, words: &str) -> Vec<Line> {
-        Line::new().ink(ink, words).wrapped(self.area().width.into(), 2)
+    fn notice_lines(&self, ink: Ink, text: &str) -> Vec<Line> {
+        Line::new().ink(ink, text).wrapped(self.area().width.into(), 2)
     }
 
     fn draw_notice(&mut self, first: usize, lines: &[Line]) {
@@ -328,21 +328,21 @@ mod tests {
     }
 
     #[test]
-    fn messages_are_read_in_full() {
+    fn messages_are_shown_in_full() {
         let mut buffer = Buffer::empty(Rect::new(0, 0, 20, 5));
         let area = buffer.area;
         let mut canvas = Canvas::new(&mut buffer, Theme::Dark);
         for row in 0..5 {
-            canvas.chosen_line(area, row, &Line::new().text("something else there"));
+            canvas.selected_line(area, row, &Line::new().text("something else there"));
         }
         canvas.cursor = Some((3, 2));
         canvas.notice(1, Ink::BAD, "this did not work because of that");
-        assert_eq!(canvas.cursor, None, "it is under the message");
+        assert_eq!(canvas.cursor, None, "the message covers it");
         let other = "something else there";
         assert_eq!(rows_of(&buffer), [other, "this did not work", "  because of that", other, other]);
         assert_eq!(buffer.cell((19, 1)).unwrap().bg, ratatui_core::style::Color::Reset);
-        Canvas::new(&mut buffer, Theme::Dark).notice_at_end(Ink::BAD, "and this neither, for a reason");
-        assert_eq!(rows_of(&buffer)[3..], ["and this neither,", "  for a reason"]);
+        Canvas::new(&mut buffer, Theme::Dark).notice_at_end(Ink::BAD, "and this failed as well, too");
+        assert_eq!(rows_of(&buffer)[3..], ["and this failed as", "  well, too"]);
     }
 
     #[test]
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_lines_fit_and_lose_nothing() {
+    fn wrapped_lines_fit_and_lose_nothing() {
         let line = Line::new().text("one two ").ink(Ink::ACCENT, "three-is-a-long-word").text(" 潮汐潮汐潮汐 five");
         for width in 6..40 {
             let lines = line.wrapped(width, 2);
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_searched_for_is_marked() {
+    fn matches_are_highlighted() {
         let line = Line::new().text("The Tide ").ink(Ink::DIM, "tides").marked("tide");
         let marked: String = line
             .pieces

@@ -16,14 +16,14 @@ use sessile::text::excerpt::Excerpt;
 use sessile::{Copies, SessionInfo, SessionUser, StoreEvent};
 
 use crate::help::Help;
-use crate::input::Input;
 use crate::keymap::{Action, Keymap};
+use crate::line_editor::LineEditor;
 use crate::paint::{Canvas, Line};
-use crate::part::{Effect, Effects, Event, Part};
+use crate::screen::{Effect, Effects, Event, Screen};
 use crate::status::Status;
 use crate::undo::History;
 use arrange::{Row, Sort, View};
-use job::{PickerJob, PickerNews, SEARCH};
+use job::{PickerEvent, PickerJob, SEARCH};
 use view::Layout;
 
 /// Which sessions are listed.
@@ -70,18 +70,18 @@ pub(crate) enum Picked {
 
 /// Upper bound on the total bytes of sessions whose texts are read as pi reads them. Larger stores are searched through
 /// the index.
-const MOST_READ: u64 = 16 << 20;
+const MAX_READ_BYTES: u64 = 16 << 20;
 
 /// Minimum terminal width for a preview beside the list.
-const WIDE: u16 = 110;
+const MIN_PREVIEW_COLUMNS: u16 = 110;
 
-/// One of the two lists.
+/// The sessions of one scope.
 #[derive(Debug, Default)]
-struct Listed {
+struct SessionList {
     list: Arc<Vec<SessionInfo>>,
     /// Sessions loaded so far, and in total.
     loading: Option<(usize, usize)>,
-    has_begun: bool,
+    is_requested: bool,
     is_complete: bool,
     /// Whether the texts of messages are loaded or being loaded.
     has_texts: bool,
@@ -93,11 +93,11 @@ enum Mode {
     #[default]
     List,
     Confirm(Vec<PathBuf>),
-    /// The user types a line for these sessions.
-    Ask {
-        what: Question,
+    /// The user answers a question about these sessions.
+    Prompt {
+        question: Question,
         paths: Vec<PathBuf>,
-        input: Input,
+        input: LineEditor,
     },
     Help(Help),
 }
@@ -110,7 +110,7 @@ enum Question {
 }
 
 /// The state of the picker.
-#[expect(clippy::struct_excessive_bools, reason = "each is something that somebody switches on and off")]
+#[expect(clippy::struct_excessive_bools, reason = "each is an independent flag of the screen")]
 pub(crate) struct Picker {
     keymap: Arc<Keymap>,
     purpose: Purpose,
@@ -123,8 +123,8 @@ pub(crate) struct Picker {
     size: (u16, u16),
     now_ms: i64,
     scope: Scope,
-    lists: [Listed; 2],
-    query: Input,
+    lists: [SessionList; 2],
+    query: LineEditor,
     /// Whether the user typed into the query last; keys that change something are then not meant for the list.
     is_editing: bool,
     /// Why the query cannot find anything.
@@ -145,20 +145,20 @@ pub(crate) struct Picker {
     hits: Vec<(PathBuf, Excerpt)>,
     is_searching: bool,
     /// The list that the rows refer to; it may be older than the last one loaded.
-    shown: Arc<Vec<SessionInfo>>,
+    arranged: Arc<Vec<SessionInfo>>,
     /// Which of the shown files hold the same session as another one.
     copies: Copies,
     rows: Vec<Row>,
     version: u64,
     selected: usize,
     /// Whether the user moved the selection.
-    is_touched: bool,
+    is_user_selection: bool,
     marks: HashSet<PathBuf>,
     shows_preview: bool,
     previewed: Option<(PathBuf, Vec<Line>)>,
-    preview_wanted: Option<PathBuf>,
+    preview_requested: Option<PathBuf>,
     preview_top: usize,
-    /// What was done here and can be undone.
+    /// The operations of this screen that can be undone.
     history: History,
     mode: Mode,
     status: Status,
@@ -175,8 +175,8 @@ impl Picker {
             size: (80, 24),
             now_ms: 0,
             scope: Scope::Here,
-            lists: [Listed::default(), Listed::default()],
-            query: Input::default(),
+            lists: [SessionList::default(), SessionList::default()],
+            query: LineEditor::default(),
             is_editing: false,
             problem: None,
             sort: Sort::Threaded,
@@ -191,16 +191,16 @@ impl Picker {
             users: HashMap::new(),
             hits: Vec::new(),
             is_searching: false,
-            shown: Arc::default(),
+            arranged: Arc::default(),
             copies: Copies::default(),
             rows: Vec::new(),
             version: 0,
             selected: 0,
-            is_touched: false,
+            is_user_selection: false,
             marks: HashSet::new(),
             shows_preview,
             previewed: None,
-            preview_wanted: None,
+            preview_requested: None,
             preview_top: 0,
             history: History::default(),
             mode: Mode::List,
@@ -209,63 +209,63 @@ impl Picker {
     }
 
     /// Starts with the sessions of all directories.
-    pub(crate) fn of_all(mut self) -> Self {
+    pub(crate) fn with_all_sessions(mut self) -> Self {
         self.scope = Scope::All;
         self
     }
 
     /// Starts with a query.
-    pub(crate) fn asked(mut self, query: &str) -> Self {
-        self.query = Input::with(query);
+    pub(crate) fn with_query(mut self, query: &str) -> Self {
+        self.query = LineEditor::with_text(query);
         self.is_editing = !query.is_empty();
         self
     }
 
     /// Sets the directory where sessions are stored.
-    pub(crate) fn of_root(mut self, root: PathBuf) -> Self {
+    pub(crate) fn with_root(mut self, root: PathBuf) -> Self {
         self.root = root;
         self
     }
 
     /// Sets the purpose.
-    pub(crate) fn to(mut self, purpose: Purpose) -> Self {
+    pub(crate) fn with_purpose(mut self, purpose: Purpose) -> Self {
         self.purpose = purpose;
         self
     }
 
     /// Handles the return from another screen.
-    pub(crate) fn come_back(&mut self, failure: Option<String>) {
-        if let Some(words) = failure {
-            self.status.complain(words, self.now_ms);
+    pub(crate) fn on_return(&mut self, failure: Option<String>) {
+        if let Some(message) = failure {
+            self.status.show_error(message, self.now_ms);
         }
         // Other screens may have changed sessions, so the lists are read again.
-        self.lists.iter_mut().for_each(|listed| listed.has_begun = false);
-        self.preview_wanted = None;
+        self.lists.iter_mut().for_each(|listed| listed.is_requested = false);
+        self.preview_requested = None;
     }
 
-    /// What was done here and can be undone.
+    /// The operations of this screen that can be undone.
     pub(crate) fn history(&self) -> History {
         self.history.clone()
     }
 
-    /// Drops what was said last, because it is no longer true.
-    pub(crate) fn forget_message(&mut self) {
+    /// Removes the status message, because it no longer applies.
+    pub(crate) fn clear_message(&mut self) {
         self.status = Status::default();
     }
 
-    fn listed(&self, scope: Scope) -> &Listed {
+    fn listed(&self, scope: Scope) -> &SessionList {
         &self.lists[usize::from(scope == Scope::All)]
     }
 
-    fn listed_mut(&mut self, scope: Scope) -> &mut Listed {
+    fn listed_mut(&mut self, scope: Scope) -> &mut SessionList {
         &mut self.lists[usize::from(scope == Scope::All)]
     }
 
     fn session(&self, row: &Row) -> Option<&SessionInfo> {
-        row.place().and_then(|place| self.shown.get(place))
+        row.index().and_then(|index| self.arranged.get(index))
     }
 
-    fn chosen(&self) -> Option<&SessionInfo> {
+    fn selected_session(&self) -> Option<&SessionInfo> {
         self.rows.get(self.selected).and_then(|row| self.session(row))
     }
 
@@ -274,20 +274,20 @@ impl Picker {
     }
 
     fn layout(&self) -> Layout {
-        Layout::new(self.size, self.shows_preview && self.size.0 >= WIDE)
+        Layout::new(self.size, self.shows_preview && self.size.0 >= MIN_PREVIEW_COLUMNS)
     }
 
     fn load(&mut self, scope: Scope) -> Vec<Effect<PickerJob, Picked>> {
         let listed = self.listed_mut(scope);
-        if std::mem::replace(&mut listed.has_begun, true) {
+        if std::mem::replace(&mut listed.is_requested, true) {
             return Vec::new();
         }
         listed.loading = Some((0, 0));
-        vec![Effect::Do(PickerJob::Load(scope))]
+        vec![Effect::Run(PickerJob::Load(scope))]
     }
 
     /// Requests a new arrangement of the list.
-    fn arrange(&mut self) -> Effects<Self> {
+    fn request_arrangement(&mut self) -> Effects<Self> {
         self.version += 1;
         let view = View {
             query: self.query.text().to_owned(),
@@ -300,68 +300,68 @@ impl Picker {
             hits: self.hits.clone(),
         };
         let list = Arc::clone(&self.listed(self.scope).list);
-        vec![Effect::Do(PickerJob::Arrange { list, view, version: self.version })]
+        vec![Effect::Run(PickerJob::Arrange { list, view, version: self.version })]
     }
 
     /// Starts a new query.
-    fn ask(&mut self) -> Effects<Self> {
-        (self.selected, self.is_touched) = (0, false);
+    fn start_query(&mut self) -> Effects<Self> {
+        (self.selected, self.is_user_selection) = (0, false);
         self.hits.clear();
         self.problem = None;
-        self.ask_again()
+        self.repeat_query()
     }
 
     /// Repeats the query for another list. Earlier results stay until new ones arrive.
-    fn ask_again(&mut self) -> Effects<Self> {
+    fn repeat_query(&mut self) -> Effects<Self> {
         let mut effects = vec![Effect::Stop(SEARCH)];
         let query = self.query.text().trim().to_owned();
         self.is_searching = self.searches_text && query.chars().count() > 1;
         if self.is_searching {
             let (scope, shows_archived) = (self.scope, self.shows_archived);
-            effects.push(Effect::Do(PickerJob::Search { query: query.clone(), scope, shows_archived }));
+            effects.push(Effect::Run(PickerJob::Search { query: query.clone(), scope, shows_archived }));
         }
         let scope = self.scope;
         let listed = self.listed_mut(scope);
         let n_bytes: u64 = listed.list.iter().map(|session| session.size).sum();
-        if !query.is_empty() && listed.is_complete && !listed.has_texts && n_bytes <= MOST_READ {
+        if !query.is_empty() && listed.is_complete && !listed.has_texts && n_bytes <= MAX_READ_BYTES {
             listed.has_texts = true;
-            effects.push(Effect::Do(PickerJob::Texts(scope)));
+            effects.push(Effect::Run(PickerJob::Texts(scope)));
         }
-        effects.extend(self.arrange());
+        effects.extend(self.request_arrangement());
         effects
     }
 
     /// Requests a preview of the selected session, if there is room for it.
-    fn preview(&mut self) -> Effects<Self> {
+    fn request_preview(&mut self) -> Effects<Self> {
         let Some(width) = self.layout().preview.map(|area| area.width) else { return Vec::new() };
-        let Some(path) = self.chosen().map(|session| session.path.clone()) else { return Vec::new() };
-        if self.preview_wanted.as_ref() == Some(&path) {
+        let Some(path) = self.selected_session().map(|session| session.path.clone()) else { return Vec::new() };
+        if self.preview_requested.as_ref() == Some(&path) {
             return Vec::new();
         }
-        self.preview_wanted = Some(path.clone());
+        self.preview_requested = Some(path.clone());
         self.preview_top = 0;
-        let (list, now_ms) = (Arc::clone(&self.shown), self.now_ms);
-        vec![Effect::Do(PickerJob::Preview { path, list, width: width.into(), now_ms })]
+        let (list, now_ms) = (Arc::clone(&self.arranged), self.now_ms);
+        vec![Effect::Run(PickerJob::Preview { path, list, width: width.into(), now_ms })]
     }
 
     fn select(&mut self, row: usize, is_down: bool) -> Effects<Self> {
-        (self.is_touched, self.is_editing) = (true, false);
+        (self.is_user_selection, self.is_editing) = (true, false);
         let last = self.rows.len().saturating_sub(1);
         let mut at = row.min(last);
         // Headings are skipped: in the direction of the move, else in the other.
-        let is_session = |at: usize| self.rows.get(at).is_some_and(|row| row.place().is_some());
+        let is_session = |at: usize| self.rows.get(at).is_some_and(|row| row.index().is_some());
         if !is_session(at) {
             let below = (at..self.rows.len()).find(|at| is_session(*at));
             let above = (0..at).rev().find(|at| is_session(*at));
             at = if is_down { below.or(above) } else { above.or(below) }.unwrap_or(at);
         }
         self.selected = at;
-        self.preview()
+        self.request_preview()
     }
 
-    fn news(&mut self, news: PickerNews) -> Effects<Self> {
-        match news {
-            PickerNews::Loading { scope, loaded, total, list } => {
+    fn handle_job_event(&mut self, event: PickerEvent) -> Effects<Self> {
+        match event {
+            PickerEvent::Loading { scope, loaded, total, list } => {
                 let listed = self.listed_mut(scope);
                 listed.loading = Some((loaded, total));
                 // The first part of a new list does not replace a complete one, because the selected session may be
@@ -370,9 +370,9 @@ impl Picker {
                     return Vec::new();
                 };
                 listed.list = Arc::new(list);
-                if scope == self.scope { self.arrange() } else { Vec::new() }
+                if scope == self.scope { self.request_arrangement() } else { Vec::new() }
             }
-            PickerNews::Loaded { scope, list, with_texts } => {
+            PickerEvent::Loaded { scope, list, with_texts } => {
                 let listed = self.listed_mut(scope);
                 listed.list = Arc::new(list);
                 (listed.loading, listed.is_complete) = (None, true);
@@ -380,77 +380,82 @@ impl Picker {
                 let loaded = Arc::clone(&listed.list);
                 let mut effects = Vec::new();
                 if scope == self.scope {
-                    effects = if with_texts || self.query.is_empty() { self.arrange() } else { self.ask_again() };
+                    effects = if with_texts || self.query.is_empty() {
+                        self.request_arrangement()
+                    } else {
+                        self.repeat_query()
+                    };
                 }
                 if !with_texts {
-                    effects.push(Effect::Do(PickerJob::Users(loaded)));
+                    effects.push(Effect::Run(PickerJob::Users(loaded)));
                 }
                 effects
             }
-            PickerNews::Arranged { version, list, rows, problem } => {
+            PickerEvent::Arranged { version, list, rows, problem } => {
                 if version != self.version {
                     return Vec::new();
                 }
-                let before = self.chosen().map(|session| session.path.clone()).filter(|_| self.is_touched);
-                if !Arc::ptr_eq(&self.shown, &list) {
+                let before =
+                    self.selected_session().map(|session| session.path.clone()).filter(|_| self.is_user_selection);
+                if !Arc::ptr_eq(&self.arranged, &list) {
                     self.copies = Copies::among(&list);
                 }
-                (self.shown, self.rows, self.problem) = (list, rows, problem);
-                let n_archived = self.shown.iter().filter(|session| session.is_archived).count();
+                (self.arranged, self.rows, self.problem) = (list, rows, problem);
+                let n_archived = self.arranged.iter().filter(|session| session.is_archived).count();
                 self.n_archived = if self.shows_archived { 0 } else { n_archived };
                 let kept = before.and_then(|path| {
                     self.rows.iter().position(|row| self.session(row).is_some_and(|session| session.path == path))
                 });
-                let (is_touched, is_editing) = (self.is_touched, self.is_editing);
-                let at = if is_touched { kept.unwrap_or(self.selected) } else { 0 };
-                self.preview_wanted = None;
+                let (is_user_selection, is_editing) = (self.is_user_selection, self.is_editing);
+                let at = if is_user_selection { kept.unwrap_or(self.selected) } else { 0 };
+                self.preview_requested = None;
                 let effects = self.select(at, true);
-                (self.is_touched, self.is_editing) = (is_touched, is_editing);
+                (self.is_user_selection, self.is_editing) = (is_user_selection, is_editing);
                 effects
             }
-            PickerNews::Found { query, hits } => {
+            PickerEvent::Found { query, hits } => {
                 if query != self.query.text().trim() {
                     return Vec::new();
                 }
                 (self.hits, self.is_searching) = (hits, false);
-                self.arrange()
+                self.request_arrangement()
             }
-            PickerNews::Previewed { path, lines } => {
+            PickerEvent::Previewed { path, lines } => {
                 self.previewed = Some((path, lines));
                 Vec::new()
             }
-            PickerNews::Store(event) => self.store(&event),
-            PickerNews::Users { list, used } => {
+            PickerEvent::Store(event) => self.apply_store_event(&event),
+            PickerEvent::Users { list, used } => {
                 for session in list.iter() {
                     self.users.remove(&session.path);
                 }
                 self.users.extend(used);
                 Vec::new()
             }
-            PickerNews::Pins(pins) => {
+            PickerEvent::Pins(pins) => {
                 self.pins = pins;
-                self.arrange()
+                self.request_arrangement()
             }
-            PickerNews::Changed { words, can_undo } => {
-                let undo = self.keymap.hint(Action::Undo);
+            PickerEvent::Changed { message, can_undo } => {
+                let undo = self.keymap.key_name(Action::Undo);
                 let hint = if can_undo { format!(" · {undo} undo") } else { String::new() };
-                self.status.say(format!("{words}{hint}"), self.now_ms, 8);
+                self.status.show(format!("{message}{hint}"), self.now_ms, 8);
                 self.marks.clear();
                 let scope = self.scope;
-                self.listed_mut(scope).has_begun = false;
-                self.listed_mut(scope.other()).has_begun = false;
+                self.listed_mut(scope).is_requested = false;
+                self.listed_mut(scope.other()).is_requested = false;
                 self.load(scope)
             }
-            PickerNews::Failed(words) => {
+            PickerEvent::Failed(message) => {
                 self.is_searching = false;
-                self.status.complain(words, self.now_ms);
+                self.status.show_error(message, self.now_ms);
                 Vec::new()
             }
         }
     }
 
     /// Applies changes by other programs to both lists.
-    fn store(&mut self, event: &StoreEvent) -> Effects<Self> {
+    fn apply_store_event(&mut self, event: &StoreEvent) -> Effects<Self> {
         for listed in self.lists.iter_mut().filter(|listed| listed.is_complete) {
             let list = Arc::make_mut(&mut listed.list);
             match event {
@@ -466,60 +471,60 @@ impl Picker {
         }
         let mut effects = Vec::new();
         if matches!(event, StoreEvent::Added(_)) {
-            // Only listing the store tells which folder a new session belongs to.
-            self.lists.iter_mut().for_each(|listed| listed.has_begun = false);
+            // Only a listing of the store shows which folder a new session belongs to.
+            self.lists.iter_mut().for_each(|listed| listed.is_requested = false);
             effects = self.load(self.scope);
         }
-        effects.extend(self.arrange());
+        effects.extend(self.request_arrangement());
         effects
     }
 
     /// Returns the first visible row. The selected row is centred where possible.
-    fn first_shown(&self, height: usize) -> usize {
+    fn first_visible(&self, height: usize) -> usize {
         self.selected.saturating_sub(height / 2).min(self.rows.len().saturating_sub(height))
     }
 }
 
-impl Part for Picker {
+impl Screen for Picker {
     type Job = PickerJob;
     type Outcome = Picked;
 
-    fn begin(&mut self) -> Effects<Self> {
+    fn start(&mut self) -> Effects<Self> {
         let mut effects = self.load(self.scope);
-        effects.push(Effect::Do(PickerJob::Pins));
-        effects.push(Effect::Do(PickerJob::Watch));
+        effects.push(Effect::Run(PickerJob::Pins));
+        effects.push(Effect::Run(PickerJob::Watch));
         if !self.query.is_empty() {
-            effects.extend(self.ask());
+            effects.extend(self.start_query());
         }
         effects
     }
 
-    fn update(&mut self, event: Event<PickerNews>) -> Effects<Self> {
+    fn update(&mut self, event: Event<PickerEvent>) -> Effects<Self> {
         match event {
             Event::Key(key) => self.press(key),
             Event::Paste(text) => match &mut self.mode {
-                Mode::Ask { input, .. } => {
+                Mode::Prompt { input, .. } => {
                     input.put(&text);
                     Vec::new()
                 }
                 Mode::List if self.query.put(&text) => {
                     self.is_editing = true;
-                    self.ask()
+                    self.start_query()
                 }
                 _ => Vec::new(),
             },
-            Event::Mouse(mouse) => self.point(mouse),
+            Event::Mouse(mouse) => self.handle_mouse(mouse),
             Event::Size(width, height) => {
                 self.size = (width, height);
-                self.preview_wanted = None;
-                self.preview()
+                self.preview_requested = None;
+                self.request_preview()
             }
             Event::Clock(now_ms) => {
                 self.now_ms = now_ms;
-                self.status.at(now_ms);
+                self.status.expire(now_ms);
                 Vec::new()
             }
-            Event::News(news) => self.news(news),
+            Event::Job(event) => self.handle_job_event(event),
         }
     }
 

@@ -18,12 +18,12 @@ use sessile_display::measure::number_words;
 
 use crate::content::Detail;
 use crate::help::Help;
-use crate::input::Input;
 use crate::keymap::Keymap;
+use crate::line_editor::LineEditor;
 use crate::paint::{Canvas, Line};
-use crate::part::{Effect, Effects, Event, MouseAct, Part};
+use crate::screen::{Effect, Effects, Event, MouseAction, Screen};
 use crate::status::Status;
-use job::{COUNT, ReaderJob, ReaderNews, SEARCH};
+use job::{COUNT, ReaderEvent, ReaderJob, SEARCH};
 
 /// The result of the reader: an error, unless the user left.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,22 +32,22 @@ pub(crate) struct ReaderOutcome {
 }
 
 /// Entries around the position that are rendered.
-const AROUND: usize = 30;
+const ENTRIES_AROUND: usize = 30;
 
 /// Upper bound on the entries kept as lines.
-const MOST_KEPT: usize = 400;
+const MAX_CACHED_ENTRIES: usize = 400;
 
 /// Upper bound on the lines shown per entry; `$EDITOR` shows the rest.
-const MOST_LINES: usize = 200_000;
+const MAX_ENTRY_LINES: usize = 200_000;
 
 /// Upper bound on the lines kept, apart from the visible ones.
-const MOST_LINES_KEPT: usize = 400_000;
+const MAX_CACHED_LINES: usize = 400_000;
 
 /// Maximum text width; longer lines are hard to read.
-const WIDEST: u16 = 110;
+const MAX_TEXT_COLUMNS: u16 = 110;
 
 /// A position: an entry of the path, and a line in it.
-type Spot = (usize, usize);
+type Position = (usize, usize);
 
 /// The line to return to after lines are rendered again.
 #[derive(Clone, Copy, Debug)]
@@ -55,13 +55,13 @@ struct Anchor {
     item: usize,
     line: usize,
     /// The number of lines that the entry had, if the relative position in it is to be kept.
-    of: Option<usize>,
-    /// The line that it became, once the lines are known.
-    became: Option<usize>,
+    n_lines: Option<usize>,
+    /// The line after rendering, once the lines are known.
+    resolved_line: Option<usize>,
 }
 
 /// The state of the reader.
-#[expect(clippy::struct_excessive_bools, reason = "each is something that is so or not, apart from the others")]
+#[expect(clippy::struct_excessive_bools, reason = "each is an independent flag of the screen")]
 pub(crate) struct Reader {
     keymap: Arc<Keymap>,
     size: (u16, u16),
@@ -73,14 +73,14 @@ pub(crate) struct Reader {
     lines: HashMap<usize, Vec<Line>>,
     /// Incremented whenever all lines have to be rendered again.
     edition: u64,
-    wanted: Option<(usize, usize)>,
-    top: Spot,
+    requested: Option<(usize, usize)>,
+    top: Position,
     anchor: Option<Anchor>,
     /// Whether the view follows the end as it moves.
     sticks_to_end: bool,
     follows: bool,
     detail: Detail,
-    search: Option<Input>,
+    search: Option<LineEditor>,
     query: String,
     /// The entry of the last match shown.
     found: Option<usize>,
@@ -105,12 +105,12 @@ impl Reader {
             is_loaded: false,
             lines: HashMap::new(),
             edition: 0,
-            wanted: None,
+            requested: None,
             top: (0, 0),
             anchor: None,
             sticks_to_end: true,
             follows: false,
-            detail: Detail { tools: false, thinking: false, most_lines: MOST_LINES },
+            detail: Detail { tools: false, thinking: false, max_lines: MAX_ENTRY_LINES },
             search: None,
             query: String::new(),
             found: None,
@@ -129,7 +129,7 @@ impl Reader {
     }
 
     fn area(&self) -> Rect {
-        Rect { x: 0, y: 1, width: self.size.0.min(WIDEST), height: self.size.1.saturating_sub(2).max(1) }
+        Rect { x: 0, y: 1, width: self.size.0.min(MAX_TEXT_COLUMNS), height: self.size.1.saturating_sub(2).max(1) }
     }
 
     fn room(&self) -> usize {
@@ -142,18 +142,18 @@ impl Reader {
     }
 
     /// Returns the number of visible entries.
-    fn n_seen(&self) -> usize {
+    fn n_visible(&self) -> usize {
         let mut left = (self.room() + self.top.1).cast_signed();
-        let is_seen = |item: &usize| {
-            let is_seen = left > 0;
+        let is_visible = |item: &usize| {
+            let is_visible = left > 0;
             left -= self.height(*item).cast_signed();
-            is_seen
+            is_visible
         };
-        (self.top.0..self.rows.len()).take_while(is_seen).count()
+        (self.top.0..self.rows.len()).take_while(is_visible).count()
     }
 
     /// Returns the top position at which the end is at the bottom of the screen.
-    fn end(&self) -> Spot {
+    fn end(&self) -> Position {
         let mut left = self.room();
         for item in (0..self.rows.len()).rev() {
             let height = self.height(item);
@@ -166,73 +166,73 @@ impl Reader {
     }
 
     /// Requests the lines around the position.
-    fn look(&mut self) -> Effects<Self> {
+    fn request_visible(&mut self) -> Effects<Self> {
         if self.sticks_to_end {
             self.top = self.end();
         }
-        let first = self.top.0.saturating_sub(AROUND);
-        let last = (self.top.0 + AROUND + self.room()).min(self.rows.len());
+        let first = self.top.0.saturating_sub(ENTRIES_AROUND);
+        let last = (self.top.0 + ENTRIES_AROUND + self.room()).min(self.rows.len());
         let items: Vec<(usize, Row)> =
             (first..last).filter(|item| !self.lines.contains_key(item)).map(|item| (item, self.rows[item])).collect();
-        if items.is_empty() || self.wanted == Some((first, last)) {
+        if items.is_empty() || self.requested == Some((first, last)) {
             return Vec::new();
         }
-        self.wanted = Some((first, last));
+        self.requested = Some((first, last));
         // The visible entries come first.
         let mut items = items;
         items.sort_by_key(|(item, _)| (*item < self.top.0, item.abs_diff(self.top.0)));
         let (width, detail, edition) = (self.area().width.into(), self.detail, self.edition);
-        vec![Effect::Do(ReaderJob::Lines { items, width, detail, edition })]
+        vec![Effect::Run(ReaderJob::Lines { items, width, detail, edition })]
     }
 
     /// Drops lines that are far away.
-    fn forget_far(&mut self) {
+    fn drop_distant_lines(&mut self) {
         let n_lines: usize = self.lines.values().map(Vec::len).sum();
         // Requested lines must not be dropped, or they would be requested again and again.
-        let needed = AROUND + self.room();
-        let around = if n_lines > MOST_LINES_KEPT { needed } else { needed.max(MOST_KEPT / 4) };
-        if self.lines.len() > MOST_KEPT || n_lines > MOST_LINES_KEPT {
+        let needed = ENTRIES_AROUND + self.room();
+        let around = if n_lines > MAX_CACHED_LINES { needed } else { needed.max(MAX_CACHED_ENTRIES / 4) };
+        if self.lines.len() > MAX_CACHED_ENTRIES || n_lines > MAX_CACHED_LINES {
             let (first, last) = (self.top.0.saturating_sub(around), self.top.0 + around);
             self.lines.retain(|item, _| (first..last).contains(item));
         }
     }
 
     /// Renders all lines again and keeps the position: the same line, or the same fraction of the entry.
-    fn remake(&mut self, is_proportional: bool) -> Effects<Self> {
+    fn render_again(&mut self, is_proportional: bool) -> Effects<Self> {
         let (item, line) = self.top;
         // While the user stays, the first position counts: rounding it once per size would move the text.
-        let is_kept = |it: &Anchor| (it.item, it.became.unwrap_or_default()) == self.top && it.of.is_some();
+        let is_kept = |it: &Anchor| (it.item, it.resolved_line.unwrap_or_default()) == self.top && it.n_lines.is_some();
         if let Some(anchor) = self.anchor.as_mut().filter(|it| is_proportional && is_kept(it)) {
-            anchor.became = None;
+            anchor.resolved_line = None;
         } else if self.lines.contains_key(&item) {
-            let of = is_proportional.then(|| self.height(item));
-            self.anchor = Some(Anchor { item, line, of, became: None });
+            let n_lines = is_proportional.then(|| self.height(item));
+            self.anchor = Some(Anchor { item, line, n_lines, resolved_line: None });
         }
         self.edition += 1;
         self.lines.clear();
-        self.wanted = None;
+        self.requested = None;
         self.top.1 = 0;
-        self.look()
+        self.request_visible()
     }
 
     /// Returns to the anchor once the lines there are known.
-    fn find_anchor(&mut self) {
-        let Some(Anchor { item, line, of, became: None }) = self.anchor else { return };
+    fn restore_anchor(&mut self) {
+        let Some(Anchor { item, line, n_lines, resolved_line: None }) = self.anchor else { return };
         if self.top != (item, 0) || self.sticks_to_end {
             self.anchor = None;
         } else if self.lines.contains_key(&item) {
             let height = self.height(item);
-            self.top.1 = of.map_or(line, |of| line * height / of).min(height - 1);
-            self.anchor = Some(Anchor { item, line, of, became: Some(self.top.1) });
+            self.top.1 = n_lines.map_or(line, |n_lines| line * height / n_lines).min(height - 1);
+            self.anchor = Some(Anchor { item, line, n_lines, resolved_line: Some(self.top.1) });
         }
     }
 
-    fn go(&mut self, to: Spot) -> Effects<Self> {
+    fn move_to(&mut self, to: Position) -> Effects<Self> {
         let end = self.end();
         self.found = None;
         self.sticks_to_end = to >= end;
         self.top = to.min(end);
-        self.look()
+        self.request_visible()
     }
 
     fn move_by(&mut self, n_lines: usize, is_down: bool) -> Effects<Self> {
@@ -249,19 +249,19 @@ impl Reader {
                 line = self.height(item) - 1;
             }
         }
-        self.go((item, line))
+        self.move_to((item, line))
     }
 
     /// Starts a search for another text.
-    fn look_for(&mut self, wanted: String) -> Effects<Self> {
-        (self.query, self.found) = (wanted, None);
-        let mut effects = self.count(0);
+    fn search_for(&mut self, query: String) -> Effects<Self> {
+        (self.query, self.found) = (query, None);
+        let mut effects = self.request_count(0);
         effects.extend(self.find(true));
         effects
     }
 
     /// Requests a count of the entries that contain the query. The results for the first `n_known` entries are kept.
-    fn count(&mut self, n_known: usize) -> Effects<Self> {
+    fn request_count(&mut self, n_known: usize) -> Effects<Self> {
         if n_known == 0 {
             self.hits = None;
         }
@@ -270,7 +270,7 @@ impl Reader {
         }
         // The session may have grown several times since the last count.
         let (from, hits) = self.hits.clone().map_or((0, Vec::new()), |hits| (n_known.min(self.n_counted), hits));
-        vec![Effect::Do(ReaderJob::Count { rows: Arc::clone(&self.rows), from, hits, wanted: self.query.clone() })]
+        vec![Effect::Run(ReaderJob::Count { rows: Arc::clone(&self.rows), from, hits, query: self.query.clone() })]
     }
 
     fn find(&mut self, is_down: bool) -> Effects<Self> {
@@ -295,115 +295,115 @@ impl Reader {
         } else {
             (0..at).rev().chain((at..self.rows.len()).rev()).map(|item| (item, self.rows[item])).collect()
         };
-        self.status.say("Searching …", self.now_ms, 30);
-        vec![Effect::Do(ReaderJob::Search { rows, wanted: self.query.clone() })]
+        self.status.show("Searching …", self.now_ms, 30);
+        vec![Effect::Run(ReaderJob::Search { rows, query: self.query.clone() })]
     }
 
     /// Moves to the entry of a match.
     fn found(&mut self, item: Option<usize>) -> Effects<Self> {
         let Some(item) = item else {
-            self.status.say(format!("Nowhere: {}", self.query), self.now_ms, 4);
+            self.status.show(format!("No match: {}", self.query), self.now_ms, 4);
             return Vec::new();
         };
         self.status = Status::default();
         let line = self.line_of_hit(item);
-        let effects = self.go((item, line));
+        let effects = self.move_to((item, line));
         self.found = Some(item);
         effects
     }
 
     /// Formats the position among the matches as `match 3/17`, or the number of matches if the user is at none of them.
-    fn count_words(&self) -> Option<String> {
+    fn match_count_text(&self) -> Option<String> {
         if self.query.is_empty() {
             return None;
         }
         let Some(hits) = &self.hits else { return Some("counting …".to_owned()) };
-        let place = self.found.and_then(|item| hits.binary_search(&item).ok());
+        let index = self.found.and_then(|item| hits.binary_search(&item).ok());
         let n_hits = number_words(hits.len() as u64);
-        Some(match place {
-            Some(place) => format!("match {}/{n_hits}", number_words(place as u64 + 1)),
+        Some(match index {
+            Some(index) => format!("match {}/{n_hits}", number_words(index as u64 + 1)),
             None => format!("{n_hits} {}", if hits.len() == 1 { "match" } else { "matches" }),
         })
     }
 
-    fn news(&mut self, news: ReaderNews) -> Effects<Self> {
-        match news {
-            ReaderNews::Loaded { rows, prompts, name } => {
+    fn handle_job_event(&mut self, event: ReaderEvent) -> Effects<Self> {
+        match event {
+            ReaderEvent::Loaded { rows, prompts, name } => {
                 // If the path only grew, earlier entries are unchanged.
                 let is_same =
                     self.rows.iter().zip(&rows).all(|(one, other)| one == other) && rows.len() >= self.rows.len();
                 let n_known = if is_same { self.rows.len() } else { 0 };
                 (self.rows, self.prompts, self.name) = (Arc::new(rows), prompts, name);
                 self.is_loaded = true;
-                let mut effects = if self.query.is_empty() { Vec::new() } else { self.count(n_known) };
+                let mut effects = if self.query.is_empty() { Vec::new() } else { self.request_count(n_known) };
                 if is_same {
-                    self.wanted = None;
-                    effects.extend(self.look());
+                    self.requested = None;
+                    effects.extend(self.request_visible());
                 } else {
                     self.found = None;
-                    effects.extend(self.remake(false));
+                    effects.extend(self.render_again(false));
                 }
                 effects
             }
-            ReaderNews::Lines { lines, edition, is_all } => {
+            ReaderEvent::Lines { lines, edition, is_all } => {
                 if edition != self.edition {
                     return Vec::new();
                 }
                 self.lines.extend(lines);
-                self.forget_far();
-                self.find_anchor();
+                self.drop_distant_lines();
+                self.restore_anchor();
                 if !is_all {
                     return Vec::new();
                 }
-                self.wanted = None;
-                self.look()
+                self.requested = None;
+                self.request_visible()
             }
-            ReaderNews::Found { item, wanted } if wanted == self.query => self.found(item),
-            ReaderNews::Counted { hits, wanted, n_rows } if wanted == self.query && n_rows == self.rows.len() => {
+            ReaderEvent::Found { item, query } if query == self.query => self.found(item),
+            ReaderEvent::Counted { hits, query, n_rows } if query == self.query && n_rows == self.rows.len() => {
                 (self.hits, self.n_counted) = (Some(hits), n_rows);
                 Vec::new()
             }
             // The answer to an outdated search.
-            ReaderNews::Found { .. } | ReaderNews::Counted { .. } => Vec::new(),
-            ReaderNews::Text(text) => {
-                self.status.say("Copied", self.now_ms, 2);
+            ReaderEvent::Found { .. } | ReaderEvent::Counted { .. } => Vec::new(),
+            ReaderEvent::TextToCopy(text) => {
+                self.status.show("Copied", self.now_ms, 2);
                 vec![Effect::Copy(text)]
             }
-            ReaderNews::Pictures(pictures) => {
+            ReaderEvent::Pictures(pictures) => {
                 if pictures.is_empty() {
-                    self.status.say("There is no picture in what can be seen", self.now_ms, 3);
+                    self.status.show("The visible entries have no pictures", self.now_ms, 3);
                     return Vec::new();
                 }
-                vec![Effect::Show(pictures)]
+                vec![Effect::ShowPictures(pictures)]
             }
-            ReaderNews::Document(text) => vec![Effect::Edit(text)],
-            ReaderNews::Grown => vec![Effect::Do(ReaderJob::Load)],
-            ReaderNews::Failed(words) => {
-                self.status.complain(words, self.now_ms);
+            ReaderEvent::Document(text) => vec![Effect::Edit(text)],
+            ReaderEvent::Grown => vec![Effect::Run(ReaderJob::Load)],
+            ReaderEvent::Failed(message) => {
+                self.status.show_error(message, self.now_ms);
                 Vec::new()
             }
-            ReaderNews::Broken(words) => vec![Effect::Leave(ReaderOutcome { failure: Some(words) })],
+            ReaderEvent::Broken(message) => vec![Effect::Leave(ReaderOutcome { failure: Some(message) })],
         }
     }
 
     /// Returns the line of an entry that contains the query, if its lines are known.
     fn line_of_hit(&self, item: usize) -> usize {
-        let wanted = self.query.to_lowercase();
+        let query = self.query.to_lowercase();
         let lines = self.lines.get(&item);
-        let hit = lines.and_then(|lines| lines.iter().position(|line| line.to_text().to_lowercase().contains(&wanted)));
+        let hit = lines.and_then(|lines| lines.iter().position(|line| line.to_text().to_lowercase().contains(&query)));
         hit.map_or(0, |line| line.saturating_sub(2))
     }
 }
 
-impl Part for Reader {
+impl Screen for Reader {
     type Job = ReaderJob;
     type Outcome = ReaderOutcome;
 
-    fn begin(&mut self) -> Effects<Self> {
-        vec![Effect::Do(ReaderJob::Load)]
+    fn start(&mut self) -> Effects<Self> {
+        vec![Effect::Run(ReaderJob::Load)]
     }
 
-    fn update(&mut self, event: Event<ReaderNews>) -> Effects<Self> {
+    fn update(&mut self, event: Event<ReaderEvent>) -> Effects<Self> {
         match event {
             Event::Key(key) => self.press(key),
             Event::Paste(text) => {
@@ -412,21 +412,21 @@ impl Part for Reader {
                 }
                 Vec::new()
             }
-            Event::Mouse(mouse) => match mouse.what {
-                MouseAct::WheelUp => self.move_by(3, false),
-                MouseAct::WheelDown => self.move_by(3, true),
-                MouseAct::Click => Vec::new(),
+            Event::Mouse(mouse) => match mouse.action {
+                MouseAction::WheelUp => self.move_by(3, false),
+                MouseAction::WheelDown => self.move_by(3, true),
+                MouseAction::Click => Vec::new(),
             },
             Event::Size(width, height) => {
                 self.size = (width, height);
-                self.remake(true)
+                self.render_again(true)
             }
             Event::Clock(now_ms) => {
                 self.now_ms = now_ms;
-                self.status.at(now_ms);
+                self.status.expire(now_ms);
                 Vec::new()
             }
-            Event::News(news) => self.news(news),
+            Event::Job(event) => self.handle_job_event(event),
         }
     }
 

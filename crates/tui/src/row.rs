@@ -16,16 +16,16 @@ pub(crate) fn title(info: &SessionInfo) -> String {
 }
 
 /// Minimum columns for an excerpt.
-const LEAST_EXCERPT: usize = 10;
+const MIN_EXCERPT_COLUMNS: usize = 10;
 
 /// Minimum columns for the text beside a title.
-const LEAST_BESIDE: usize = 8;
+const MIN_BESIDE_COLUMNS: usize = 8;
 
 /// Columns that a long title leaves for the end of a path in a wide row.
-const KEPT_BESIDE: usize = 16;
+const RESERVED_BESIDE_COLUMNS: usize = 16;
 
 /// Minimum columns of a wide row.
-const WIDE: usize = 48;
+const MIN_WIDE_COLUMNS: usize = 48;
 
 /// The parts of a row.
 pub(crate) struct Parts<'p> {
@@ -36,8 +36,8 @@ pub(crate) struct Parts<'p> {
     pub(crate) excerpt: Option<&'p dyn Fn(usize) -> Line>,
     /// The path, if paths are shown.
     pub(crate) path: Option<String>,
-    /// A word about the session, such as its state.
-    pub(crate) word: Option<String>,
+    /// A note about the session, such as "in use".
+    pub(crate) note: Option<String>,
     /// The directory, if it differs between rows.
     pub(crate) folder: Option<String>,
     /// The number of messages and the age, which are never cut.
@@ -49,28 +49,28 @@ impl Parts<'_> {
     /// Renders the row in `width` columns.
     pub(crate) fn line(self, width: usize) -> Line {
         let room = width.saturating_sub(self.lead.columns() + columns(&self.end) + 2);
-        let word = self.word.map(|word| format!("{word} ·"));
-        let is_wide = room >= WIDE;
+        let note = self.note.map(|note| format!("{note} ·"));
+        let is_wide = room >= MIN_WIDE_COLUMNS;
         let kept = match (&self.path, &self.folder) {
             // The user asked for paths.
             (Some(_), _) => room / 2,
-            (None, Some(_)) if is_wide => KEPT_BESIDE,
+            (None, Some(_)) if is_wide => RESERVED_BESIDE_COLUMNS,
             _ => 0,
         };
-        let kept = kept + word.as_ref().filter(|_| is_wide).map_or(0, |word| columns(word) + 1);
+        let kept = kept + note.as_ref().filter(|_| is_wide).map_or(0, |note| columns(note) + 1);
         let mut spare = room - self.title.columns().min(room.saturating_sub(kept));
         let mut take = |text: &Option<String>, is_path: bool| {
             let text = text.as_ref().filter(|text| !text.is_empty())?;
             let fits = columns(text) < spare;
             let text = if fits { text.clone() } else { end_of(text, spare.saturating_sub(1)) };
-            let is_shown = fits || (is_path && columns(&text) >= LEAST_BESIDE);
+            let is_shown = fits || (is_path && columns(&text) >= MIN_BESIDE_COLUMNS);
             spare -= if is_shown { columns(&text) + 1 } else { 0 };
             is_shown.then_some(text)
         };
-        let word = take(&word, false);
+        let note = take(&note, false);
         let (path, folder) = (take(&self.path, true), take(&self.folder, true));
         let mut right = String::new();
-        for part in [path, word, folder].into_iter().flatten() {
+        for part in [path, note, folder].into_iter().flatten() {
             right.push_str(&part);
             right.push(' ');
         }
@@ -79,7 +79,7 @@ impl Parts<'_> {
         let title = self.title.cut(room);
         let left_over = room.saturating_sub(title.columns() + 3);
         let mut left = self.lead.join(title);
-        if let Some(excerpt) = self.excerpt.filter(|_| left_over >= LEAST_EXCERPT) {
+        if let Some(excerpt) = self.excerpt.filter(|_| left_over >= MIN_EXCERPT_COLUMNS) {
             left = left.ink(Ink::DIM, " · ").join(excerpt(left_over));
         }
         // The end is visible even if there is no room for a title.
@@ -111,7 +111,7 @@ mod tests {
             title: Line::new().text(title),
             excerpt: None,
             path: None,
-            word: None,
+            note: None,
             folder: Some(folder.to_owned()),
             end: end.to_owned(),
             ink: Ink::DIM,
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn the_title_wins_and_the_age_is_whole() {
+    fn the_title_has_priority_and_the_age_is_never_cut() {
         let folder = "~/work/clients/harbour-authority/monorepo/packages/tide-tables";
         for (title, width, seen) in [
             // A terminal of 120 columns with a preview leaves 66.
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn no_row_is_wider_than_its_place() {
+    fn rows_fit_into_their_width() {
         for width in 14..150 {
             for title in ["", "x", "潮汐潮汐潮汐潮汐潮汐潮汐潮汐", &"long ".repeat(50)] {
                 for folder in ["", "/w", "~/src/潮汐/tide-tables", &"/deep".repeat(40)] {

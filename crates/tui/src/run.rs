@@ -13,98 +13,99 @@ use sessile_display::picture::Protocol;
 use crate::TuiError;
 use crate::content::Drawable;
 use crate::key::Key;
-use crate::keyboard::{Heard, Keyboard, Signals, is_gone};
-use crate::part::{Effect, Effects, Event, Job, Mouse, MouseAct, Part};
+use crate::keyboard::{InputEvent, Keyboard, Signals, is_terminal_gone};
+use crate::screen::{Effect, Effects, Event, Job, Mouse, MouseAction, Screen};
 use crate::terminal::Terminal;
 use crate::theme::Theme;
-use crate::work::{Crew, Told};
+use crate::workers::{JobReport, Workers};
 
 /// How long drawing waits for work started by the same key, so that most changes appear in one frame.
-const GRACE: Duration = Duration::from_millis(8);
+const GRACE_PERIOD: Duration = Duration::from_millis(8);
 
 /// Interval of clock events while idle.
-const TICK: Duration = Duration::from_millis(500);
+const CLOCK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// The sources of the time and of environment variables. They may differ: a made-up store has its own time.
 #[derive(Clone, Copy)]
-pub(crate) struct World<'w> {
-    pub(crate) clock: &'w dyn Environment,
-    pub(crate) surroundings: &'w dyn Environment,
+pub(crate) struct Environments<'e> {
+    pub(crate) clock: &'e dyn Environment,
+    pub(crate) user: &'e dyn Environment,
 }
 
-impl World<'_> {
+impl Environments<'_> {
     /// Returns how the terminal draws pictures, if it can.
     pub(crate) fn protocol(self) -> Option<Protocol> {
-        Protocol::of_terminal(&|name| self.surroundings.variable(name))
+        Protocol::of_terminal(&|name| self.user.variable(name))
     }
 }
 
 /// A message to the loop.
-enum Message<N> {
-    Heard(Heard),
-    Told(Told<N>),
+enum Message<E> {
+    Input(InputEvent),
+    Job(JobReport<E>),
 }
 
 /// Runs a screen until it ends.
-pub(crate) fn run<P: Part>(
-    part: &mut P,
-    desk: Arc<<P::Job as Job>::Desk>,
+pub(crate) fn run<S: Screen>(
+    screen: &mut S,
+    backend: Arc<<S::Job as Job>::Backend>,
     terminal: &mut Terminal,
     theme: Theme,
-    world: World<'_>,
-) -> Result<P::Outcome, TuiError> {
+    environments: Environments<'_>,
+) -> Result<S::Outcome, TuiError> {
     let (sender, receiver) = mpsc::channel();
     let (to_loop, to_loop_too) = (sender.clone(), sender.clone());
-    let keyboard = Keyboard::listen(move |heard| to_loop.send(Message::Heard(heard)).is_ok())?;
-    let signals = Signals::listen(move |heard| to_loop_too.send(Message::Heard(heard)).is_ok())?;
-    let crew = Crew::new(desk, sender, Message::Told);
-    let mut state = Loop { part, crew, terminal, theme, world, keyboard, size: (0, 0), pictures: VecDeque::new() };
+    let keyboard = Keyboard::listen(move |event| to_loop.send(Message::Input(event)).is_ok())?;
+    let signals = Signals::listen(move |event| to_loop_too.send(Message::Input(event)).is_ok())?;
+    let workers = Workers::new(backend, sender, Message::Job);
+    let mut state =
+        Loop { screen, workers, terminal, theme, environments, keyboard, size: (0, 0), pictures: VecDeque::new() };
     let ended = state.run(&receiver);
-    state.crew.stop_all();
+    state.workers.stop_all();
     signals.stop();
     // Before another screen starts, the keyboard thread must stop, or it would take that screen's keys. Without a
     // terminal there are no keys, and waiting for the thread would keep the process alive.
     if ended.is_ok() {
-        state.crew.finish_changes();
+        state.workers.finish_changes();
         state.keyboard.stop();
     }
     ended
 }
 
-struct Loop<'l, P: Part> {
-    part: &'l mut P,
-    crew: Crew<P::Job, Message<<P::Job as Job>::News>>,
+struct Loop<'l, S: Screen> {
+    screen: &'l mut S,
+    workers: Workers<S::Job, Message<<S::Job as Job>::Event>>,
     terminal: &'l mut Terminal,
     theme: Theme,
-    world: World<'l>,
+    environments: Environments<'l>,
     keyboard: Keyboard,
     size: (u16, u16),
     /// Pictures shown instead of the screen; the first one is visible.
     pictures: VecDeque<Drawable>,
 }
 
-impl<P: Part> Loop<'_, P> {
-    fn run(&mut self, receiver: &Receiver<Message<<P::Job as Job>::News>>) -> Result<P::Outcome, TuiError> {
+impl<S: Screen> Loop<'_, S> {
+    fn run(&mut self, receiver: &Receiver<Message<<S::Job as Job>::Event>>) -> Result<S::Outcome, TuiError> {
         self.size = Terminal::size()?;
-        self.part.update(Event::Clock(self.world.clock.now_ms()));
-        self.part.update(Event::Size(self.size.0, self.size.1));
-        let effects = self.part.begin();
+        self.screen.update(Event::Clock(self.environments.clock.now_ms()));
+        self.screen.update(Event::Size(self.size.0, self.size.1));
+        let effects = self.screen.start();
         if let Some(outcome) = self.perform(effects)? {
             return Ok(outcome);
         }
-        let mut grace_until = Instant::now() + GRACE;
+        let mut grace_until = Instant::now() + GRACE_PERIOD;
         loop {
             // Pending messages, and those that arrive within the grace period, are handled before one frame is drawn.
             while let Ok(message) = receiver.try_recv() {
-                if let Some(outcome) = self.take(message)? {
+                if let Some(outcome) = self.handle(message)? {
                     return Ok(outcome);
                 }
             }
-            while self.crew.is_busy() {
+            while self.workers.is_busy() {
                 let left = grace_until.saturating_duration_since(Instant::now());
                 match receiver.recv_timeout(left) {
                     Ok(message) => {
-                        if let Some(outcome) = self.take(message)? {
+                        if let Some(outcome) = self.handle(message)? {
                             return Ok(outcome);
                         }
                     }
@@ -117,47 +118,47 @@ impl<P: Part> Loop<'_, P> {
                 return Err(TuiError::Panicked);
             }
             if self.pictures.is_empty() {
-                let part = &*self.part;
-                self.terminal.draw(self.theme, |canvas| part.render(canvas))?;
+                let screen = &*self.screen;
+                self.terminal.draw(self.theme, |canvas| screen.render(canvas))?;
             }
-            match receiver.recv_timeout(TICK) {
+            match receiver.recv_timeout(CLOCK_INTERVAL) {
                 Ok(message) => {
-                    // Drawing waits briefly for work that a key started; news are shown as they arrive.
-                    let is_key = matches!(message, Message::Heard(_));
-                    if let Some(outcome) = self.take(message)? {
+                    // Drawing waits briefly for work that a key started; events from jobs are shown as they arrive.
+                    let is_key = matches!(message, Message::Input(_));
+                    if let Some(outcome) = self.handle(message)? {
                         return Ok(outcome);
                     }
-                    grace_until = Instant::now() + if is_key { GRACE } else { Duration::ZERO };
+                    grace_until = Instant::now() + if is_key { GRACE_PERIOD } else { Duration::ZERO };
                 }
                 // The keyboard may not notice while it waits for the rest of a key.
-                Err(RecvTimeoutError::Timeout) if is_gone() => return Err(TuiError::TerminalGone),
+                Err(RecvTimeoutError::Timeout) if is_terminal_gone() => return Err(TuiError::TerminalGone),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Err(TuiError::TerminalGone),
             }
-            self.part.update(Event::Clock(self.world.clock.now_ms()));
+            self.screen.update(Event::Clock(self.environments.clock.now_ms()));
         }
     }
 
-    fn take(&mut self, message: Message<<P::Job as Job>::News>) -> Result<Option<P::Outcome>, TuiError> {
+    fn handle(&mut self, message: Message<<S::Job as Job>::Event>) -> Result<Option<S::Outcome>, TuiError> {
         let event = match message {
-            Message::Heard(heard) => match self.hear(heard)? {
+            Message::Input(event) => match self.handle_input(event)? {
                 Some(event) => event,
                 None => return Ok(None),
             },
-            Message::Told(Told::News(news)) => Event::News(news),
-            Message::Told(Told::Ended { is_brief }) => {
-                self.crew.ended(is_brief);
+            Message::Job(JobReport::Event(event)) => Event::Job(event),
+            Message::Job(JobReport::Ended { is_brief }) => {
+                self.workers.ended(is_brief);
                 return Ok(None);
             }
         };
-        let effects = self.part.update(event);
+        let effects = self.screen.update(event);
         self.perform(effects)
     }
 
     /// Translates terminal input or a signal into an event for the screen, if it is one.
-    fn hear(&mut self, heard: Heard) -> Result<Option<Event<<P::Job as Job>::News>>, TuiError> {
-        match heard {
-            Heard::Terminal(TermEvent::Resize(..)) | Heard::Resized => {
+    fn handle_input(&mut self, event: InputEvent) -> Result<Option<Event<<S::Job as Job>::Event>>, TuiError> {
+        match event {
+            InputEvent::Terminal(TermEvent::Resize(..)) | InputEvent::Resized => {
                 let size = Terminal::size()?;
                 let is_other = std::mem::replace(&mut self.size, size) != size;
                 if is_other {
@@ -165,34 +166,34 @@ impl<P: Part> Loop<'_, P> {
                 }
                 Ok(is_other.then_some(Event::Size(size.0, size.1)))
             }
-            Heard::Terminal(event) if !self.pictures.is_empty() => {
+            InputEvent::Terminal(event) if !self.pictures.is_empty() => {
                 // Any key shows the next picture; after the last one the screen returns.
-                if matches!(understood::<()>(event), Some(Event::Key(_) | Event::Mouse(_))) {
+                if matches!(translate::<()>(event), Some(Event::Key(_) | Event::Mouse(_))) {
                     self.pictures.pop_front();
                     self.show_picture()?;
                 }
                 Ok(None)
             }
-            Heard::Terminal(event) => Ok(understood(event)),
-            Heard::Stop => self.suspend().map(|()| None),
-            Heard::Continued => {
+            InputEvent::Terminal(event) => Ok(translate(event)),
+            InputEvent::Stop => self.suspend().map(|()| None),
+            InputEvent::Continued => {
                 // After an uncatchable stop, the screen contents are lost.
                 self.terminal.leave()?;
-                self.come_back().map(|()| None)
+                self.reenter().map(|()| None)
             }
-            Heard::End(signal) => Err(TuiError::Signal(signal)),
-            Heard::Gone => Err(TuiError::TerminalGone),
+            InputEvent::End(signal) => Err(TuiError::Signal(signal)),
+            InputEvent::Gone => Err(TuiError::TerminalGone),
         }
     }
 
-    fn perform(&mut self, effects: Effects<P>) -> Result<Option<P::Outcome>, TuiError> {
+    fn perform(&mut self, effects: Effects<S>) -> Result<Option<S::Outcome>, TuiError> {
         for effect in effects {
             match effect {
-                Effect::Do(job) => self.crew.begin(job),
-                Effect::Stop(lane) => self.crew.stop(lane),
+                Effect::Run(job) => self.workers.start(job),
+                Effect::Stop(lane) => self.workers.stop(lane),
                 Effect::Copy(text) => self.terminal.copy(&text)?,
                 Effect::Edit(text) => self.edit(&text)?,
-                Effect::Show(pictures) => {
+                Effect::ShowPictures(pictures) => {
                     self.pictures = pictures.into();
                     self.show_picture()?;
                 }
@@ -205,14 +206,14 @@ impl<P: Part> Loop<'_, P> {
 
     /// Shows the first picture; the screen again if none is left.
     fn show_picture(&mut self) -> Result<(), TuiError> {
-        let Some(protocol) = self.world.protocol() else {
+        let Some(protocol) = self.environments.protocol() else {
             self.pictures.clear();
             return Ok(());
         };
         let n_more = self.pictures.len().saturating_sub(1);
         let _: () = match self.pictures.front() {
-            Some(picture) => self.terminal.show(protocol, picture, n_more)?,
-            None => self.terminal.show_text_again(protocol)?,
+            Some(picture) => self.terminal.show_picture(protocol, picture, n_more)?,
+            None => self.terminal.clear_pictures(protocol)?,
         };
         Ok(())
     }
@@ -222,7 +223,7 @@ impl<P: Part> Loop<'_, P> {
         self.terminal.leave()?;
         #[cfg(unix)]
         signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGTSTP)?;
-        self.come_back()
+        self.reenter()
     }
 
     /// Opens a text in the user's editor. Changes made there are ignored.
@@ -230,7 +231,7 @@ impl<P: Part> Loop<'_, P> {
         let mut file = tempfile::Builder::new().prefix("sessile-").suffix(".md").tempfile()?;
         file.write_all(text.as_bytes())?;
         file.flush()?;
-        let named = ["VISUAL", "EDITOR"].iter().find_map(|name| self.world.surroundings.variable(name));
+        let named = ["VISUAL", "EDITOR"].iter().find_map(|name| self.environments.user.variable(name));
         let editor = named.filter(|editor| !editor.trim().is_empty()).unwrap_or_else(|| "vi".to_owned());
         self.keyboard.pause();
         self.terminal.leave()?;
@@ -238,32 +239,32 @@ impl<P: Part> Loop<'_, P> {
         // argument.
         let ran =
             std::process::Command::new("sh").args(["-c", &format!("{editor} \"$1\""), "sh"]).arg(file.path()).status();
-        self.keyboard.go_on();
-        self.come_back()?;
+        self.keyboard.resume();
+        self.reenter()?;
         ran.map(drop).map_err(TuiError::Io)
     }
 
-    fn come_back(&mut self) -> Result<(), TuiError> {
+    fn reenter(&mut self) -> Result<(), TuiError> {
         self.terminal.enter()?;
         self.size = Terminal::size()?;
-        let effects = self.part.update(Event::Size(self.size.0, self.size.1));
+        let effects = self.screen.update(Event::Size(self.size.0, self.size.1));
         self.perform(effects).map(drop)
     }
 }
 
 /// Translates a terminal event, if it has a meaning.
-fn understood<N>(event: TermEvent) -> Option<Event<N>> {
+fn translate<E>(event: TermEvent) -> Option<Event<E>> {
     match event {
         TermEvent::Key(key) if key.kind != KeyEventKind::Release => Key::pressed(key).map(Event::Key),
         TermEvent::Paste(text) => Some(Event::Paste(text)),
         TermEvent::Mouse(mouse) => {
-            let what = match mouse.kind {
-                MouseEventKind::Down(MouseButton::Left) => MouseAct::Click,
-                MouseEventKind::ScrollUp => MouseAct::WheelUp,
-                MouseEventKind::ScrollDown => MouseAct::WheelDown,
+            let action = match mouse.kind {
+                MouseEventKind::Down(MouseButton::Left) => MouseAction::Click,
+                MouseEventKind::ScrollUp => MouseAction::WheelUp,
+                MouseEventKind::ScrollDown => MouseAction::WheelDown,
                 _ => return None,
             };
-            Some(Event::Mouse(Mouse { what, x: mouse.column, y: mouse.row }))
+            Some(Event::Mouse(Mouse { action, x: mouse.column, y: mouse.row }))
         }
         _ => None,
     }

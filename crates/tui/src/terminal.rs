@@ -17,7 +17,7 @@ use crossterm::terminal::{
     disable_raw_mode, enable_raw_mode,
 };
 use crossterm::{cursor, execute, queue};
-use ratatui_core::backend::Backend;
+use ratatui_core::backend::Backend as _;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_crossterm::CrosstermBackend;
@@ -31,41 +31,41 @@ use crate::theme::Theme;
 /// Whether this process currently controls the terminal.
 static IS_TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// Whether some thread has panicked since.
+/// Whether a thread has panicked.
 static HAS_PANICKED: AtomicBool = AtomicBool::new(false);
 
 /// Serialises terminal output: a frame must not be drawn over a panic message.
 static OUTPUT: Mutex<()> = Mutex::new(());
 
 /// Upper bound on the bytes copied to the clipboard; many terminals take no more.
-const MOST_COPIED: usize = 100_000;
+const MAX_COPIED_BYTES: usize = 100_000;
 
-/// The most columns and rows that are used. No screen has more; a terminal may claim 65535 of each, whose cells would
+/// Maximum columns and rows that are used. No screen has more; a terminal may claim 65535 of each, whose cells would
 /// not fit into memory.
-const MOST_CELLS: (u16, u16) = (2000, 1000);
+const MAX_SIZE: (u16, u16) = (2000, 1000);
 
 /// Returns the part of a terminal of this size that is used.
 fn usable((width, height): (u16, u16)) -> (u16, u16) {
     let (width, height) = (if width == 0 { 80 } else { width }, if height == 0 { 24 } else { height });
-    (width.min(MOST_CELLS.0), height.min(MOST_CELLS.1))
+    (width.min(MAX_SIZE.0), height.min(MAX_SIZE.1))
 }
 
 /// The terminal while this process controls it.
 ///
 /// It is never queried: a terminal that does not answer would block the UI.
 pub(crate) struct Terminal {
-    backend: CrosstermBackend<Tty>,
+    output: CrosstermBackend<Tty>,
     /// The frame on the screen.
-    shown: Buffer,
+    displayed: Buffer,
     has_mouse: bool,
 }
 
 impl Terminal {
     /// Takes the terminal over.
     pub(crate) fn take(has_mouse: bool) -> io::Result<Self> {
-        give_back_on_panic();
-        let backend = CrosstermBackend::new(Tty::open()?);
-        let mut terminal = Self { backend, shown: Buffer::default(), has_mouse };
+        restore_on_panic();
+        let output = CrosstermBackend::new(Tty::open()?);
+        let mut terminal = Self { output, displayed: Buffer::default(), has_mouse };
         terminal.enter()?;
         Ok(terminal)
     }
@@ -74,7 +74,7 @@ impl Terminal {
     pub(crate) fn enter(&mut self) -> io::Result<()> {
         IS_TAKEN.store(true, Ordering::SeqCst);
         enable_raw_mode()?;
-        let tty = &mut self.backend;
+        let tty = &mut self.output;
         // Terminals that cannot distinguish all keys ignore this request.
         let flags = PushKeyboardEnhancementFlags(KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES);
         execute!(tty, EnterAlternateScreen, EnableBracketedPaste, flags, cursor::Hide)?;
@@ -86,13 +86,13 @@ impl Terminal {
 
     fn clear(&mut self) -> io::Result<()> {
         let (width, height) = Self::size()?;
-        self.shown = Buffer::empty(Rect { x: 0, y: 0, width, height });
-        execute!(self.backend, Clear(ClearType::All))
+        self.displayed = Buffer::empty(Rect { x: 0, y: 0, width, height });
+        execute!(self.output, Clear(ClearType::All))
     }
 
     /// Restores the terminal.
     pub(crate) fn leave(&mut self) -> io::Result<()> {
-        if IS_TAKEN.swap(false, Ordering::SeqCst) { restore(&mut self.backend) } else { Ok(()) }
+        if IS_TAKEN.swap(false, Ordering::SeqCst) { restore(&mut self.output) } else { Ok(()) }
     }
 
     pub(crate) fn size() -> io::Result<(u16, u16)> {
@@ -107,51 +107,52 @@ impl Terminal {
         let mut canvas = Canvas::new(&mut next, theme);
         render(&mut canvas);
         let cursor = canvas.cursor;
-        let _turn = OUTPUT.lock().unwrap_or_else(PoisonError::into_inner);
+        let _lock = OUTPUT.lock().unwrap_or_else(PoisonError::into_inner);
         if !IS_TAKEN.load(Ordering::SeqCst) {
             return Ok(());
         }
-        if self.shown.area != area {
+        if self.displayed.area != area {
             self.clear()?;
             // The size may have changed again since.
-            self.shown = Buffer::empty(area);
+            self.displayed = Buffer::empty(area);
         }
         // Terminals that support it show the update at once, others as it arrives.
-        queue!(self.backend, BeginSynchronizedUpdate, cursor::Hide)?;
-        self.backend.draw(self.shown.diff(&next).into_iter())?;
+        queue!(self.output, BeginSynchronizedUpdate, cursor::Hide)?;
+        self.output.draw(self.displayed.diff(&next).into_iter())?;
         if let Some((x, y)) = cursor {
-            queue!(self.backend, cursor::MoveTo(x, y), cursor::Show)?;
+            queue!(self.output, cursor::MoveTo(x, y), cursor::Show)?;
         }
-        queue!(self.backend, EndSynchronizedUpdate)?;
-        self.shown = next;
-        io::Write::flush(&mut self.backend)
+        queue!(self.output, EndSynchronizedUpdate)?;
+        self.displayed = next;
+        io::Write::flush(&mut self.output)
     }
 
     /// Shows a picture as large as possible, or why it cannot be shown, with a description.
-    pub(crate) fn show(&mut self, protocol: Protocol, picture: &Drawable, n_more: usize) -> io::Result<()> {
+    pub(crate) fn show_picture(&mut self, protocol: Protocol, picture: &Drawable, n_more: usize) -> io::Result<()> {
         let rows = usize::from(Self::size()?.1.saturating_sub(3)).max(1);
-        self.show_text_again(protocol)?;
+        self.clear_pictures(protocol)?;
         let drawn = protocol.drawn(&picture.mime_type, &picture.data, rows);
-        let more = if n_more > 0 { format!("{n_more} more") } else { "the last one".to_owned() };
-        let cannot = if drawn.is_some() { "" } else { "the terminal cannot draw this one · " };
-        let words = clean(&format!("{} · {cannot}{more} · any key goes on", picture.words));
-        let words = first_columns(&words, self.shown.area.width.into()).clone();
-        execute!(self.backend, cursor::MoveTo(0, 0), Print(words), cursor::MoveTo(0, 2))?;
-        self.backend.write_all(drawn.unwrap_or_default().as_bytes())?;
-        io::Write::flush(&mut self.backend)
+        let more = if n_more > 0 { format!("{n_more} more") } else { "last picture".to_owned() };
+        let cannot = if drawn.is_some() { "" } else { "this terminal cannot draw it · " };
+        let text = clean(&format!("{} · {cannot}{more} · press any key", picture.description));
+        let text = first_columns(&text, self.displayed.area.width.into()).clone();
+        execute!(self.output, cursor::MoveTo(0, 0), Print(text), cursor::MoveTo(0, 2))?;
+        self.output.write_all(drawn.unwrap_or_default().as_bytes())?;
+        io::Write::flush(&mut self.output)
     }
 
     /// Removes pictures, so that the next frame is drawn completely.
-    pub(crate) fn show_text_again(&mut self, protocol: Protocol) -> io::Result<()> {
-        self.backend.write_all(protocol.cleared().as_bytes())?;
+    pub(crate) fn clear_pictures(&mut self, protocol: Protocol) -> io::Result<()> {
+        self.output.write_all(protocol.cleared().as_bytes())?;
         self.clear()
     }
 
     /// Copies text to the terminal's clipboard. The terminal does not report whether that worked.
     pub(crate) fn copy(&mut self, text: &str) -> io::Result<()> {
-        let end = (0..=text.len().min(MOST_COPIED)).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
+        let end =
+            (0..=text.len().min(MAX_COPIED_BYTES)).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
         let text = text.get(..end).unwrap_or_default();
-        execute!(self.backend, CopyToClipboard::to_clipboard_from(text))
+        execute!(self.output, CopyToClipboard::to_clipboard_from(text))
     }
 
     pub(crate) fn has_panicked() -> bool {
@@ -174,26 +175,26 @@ fn restore(tty: &mut impl Write) -> io::Result<()> {
 }
 
 /// Restores the terminal on a panic before the message is printed, so that the message is readable and stays visible.
-fn give_back_on_panic() {
+fn restore_on_panic() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        let tell = std::panic::take_hook();
+        let default_hook = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
             HAS_PANICKED.store(true, Ordering::SeqCst);
-            let _turn = wait_for_turn();
+            let _lock = lock_output();
             if IS_TAKEN.swap(false, Ordering::SeqCst)
                 && let Ok(mut tty) = Tty::open()
             {
                 restore(&mut tty).ok();
             }
-            tell(panic);
+            default_hook(panic);
         }));
     });
 }
 
 /// Waits for other threads to finish writing to the terminal. The wait is bounded, since the writer may be the thread
 /// that panicked.
-fn wait_for_turn() -> Option<MutexGuard<'static, ()>> {
+fn lock_output() -> Option<MutexGuard<'static, ()>> {
     for _ in 0..100 {
         match OUTPUT.try_lock() {
             Ok(turn) => return Some(turn),

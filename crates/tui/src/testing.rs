@@ -11,98 +11,98 @@ use sessile::{Cancel, Environment};
 use crate::content::Drawable;
 use crate::key::Key;
 use crate::paint::{Canvas, rows_of};
-use crate::part::{Effect, Effects, Event, Job, Part};
+use crate::screen::{Effect, Effects, Event, Job, Screen};
 use crate::theme::Theme;
 
 /// A screen driven by a test.
-pub(crate) struct Driver<P: Part> {
-    pub(crate) part: P,
-    pub(crate) desk: Arc<<P::Job as Job>::Desk>,
+pub(crate) struct Driver<S: Screen> {
+    pub(crate) screen: S,
+    pub(crate) backend: Arc<<S::Job as Job>::Backend>,
     size: (u16, u16),
-    pub(crate) outcome: Option<P::Outcome>,
+    pub(crate) outcome: Option<S::Outcome>,
     pub(crate) copied: Vec<String>,
     pub(crate) shown: Vec<Drawable>,
     /// Selects the jobs to skip because they never end.
-    skips: fn(&P::Job) -> bool,
+    skips: fn(&S::Job) -> bool,
 }
 
-impl<P: Part> Driver<P> {
-    pub(crate) fn new(part: P, desk: <P::Job as Job>::Desk, skips: fn(&P::Job) -> bool) -> Self {
-        let desk = Arc::new(desk);
+impl<S: Screen> Driver<S> {
+    pub(crate) fn new(screen: S, backend: <S::Job as Job>::Backend, skips: fn(&S::Job) -> bool) -> Self {
+        let backend = Arc::new(backend);
         let mut driver =
-            Self { part, desk, size: (100, 24), outcome: None, copied: Vec::new(), shown: Vec::new(), skips };
-        driver.part.update(Event::Clock(NOW_MS));
-        driver.part.update(Event::Size(100, 24));
-        let effects = driver.part.begin();
+            Self { screen, backend, size: (100, 24), outcome: None, copied: Vec::new(), shown: Vec::new(), skips };
+        driver.screen.update(Event::Clock(NOW_MS));
+        driver.screen.update(Event::Size(100, 24));
+        let effects = driver.screen.start();
         driver.perform(effects);
         driver
     }
 
     pub(crate) fn resize(&mut self, width: u16, height: u16) -> &mut Self {
         self.size = (width, height);
-        self.happen(Event::Size(width, height))
+        self.send(Event::Size(width, height))
     }
 
     /// Presses keys by name; a word that is not a key name is pasted.
     pub(crate) fn press(&mut self, keys: &str) -> &mut Self {
         for name in keys.split(' ') {
             match Key::named(name) {
-                Some(key) => drop(self.happen(Event::Key(key))),
-                None => drop(self.happen(Event::Paste(name.replace('_', " ")))),
+                Some(key) => drop(self.send(Event::Key(key))),
+                None => drop(self.send(Event::Paste(name.replace('_', " ")))),
             }
         }
         self
     }
 
-    pub(crate) fn happen(&mut self, event: Event<<P::Job as Job>::News>) -> &mut Self {
-        let effects = self.part.update(event);
+    pub(crate) fn send(&mut self, event: Event<<S::Job as Job>::Event>) -> &mut Self {
+        let effects = self.screen.update(event);
         self.perform(effects);
         self
     }
 
-    pub(crate) fn perform(&mut self, effects: Effects<P>) {
+    pub(crate) fn perform(&mut self, effects: Effects<S>) {
         let mut waiting: VecDeque<_> = effects.into();
         while let Some(effect) = waiting.pop_front() {
             match effect {
-                Effect::Do(job) if (self.skips)(&job) => {}
-                Effect::Do(job) => {
-                    let mut news = Vec::new();
-                    job.run(&self.desk, &Cancel::default(), &mut |it| news.push(it));
-                    for news in news {
-                        waiting.extend(self.part.update(Event::News(news)));
+                Effect::Run(job) if (self.skips)(&job) => {}
+                Effect::Run(job) => {
+                    let mut events = Vec::new();
+                    job.run(&self.backend, &Cancel::default(), &mut |event| events.push(event));
+                    for event in events {
+                        waiting.extend(self.screen.update(Event::Job(event)));
                     }
                 }
                 Effect::Copy(text) | Effect::Edit(text) => self.copied.push(text),
-                Effect::Show(pictures) => self.shown.extend(pictures),
+                Effect::ShowPictures(pictures) => self.shown.extend(pictures),
                 Effect::Leave(outcome) => self.outcome = Some(outcome),
                 Effect::Stop(_) | Effect::Suspend => {}
             }
         }
     }
 
-    pub(crate) fn screen(&self) -> Vec<String> {
+    pub(crate) fn lines(&self) -> Vec<String> {
         let mut buffer = Buffer::empty(Rect::new(0, 0, self.size.0, self.size.1));
-        self.part.render(&mut Canvas::new(&mut buffer, Theme::Dark));
+        self.screen.render(&mut Canvas::new(&mut buffer, Theme::Dark));
         rows_of(&buffer)
     }
 
     /// Compares the screen at three sizes with the files in `tests/screens`.
     ///
     /// If the variable `SESSILE_KEEP_SCREENS` is set, updates the files instead.
-    #[expect(clippy::disallowed_methods, reason = "what is kept are files of the sources")]
-    pub(crate) fn matches_kept(&mut self, name: &str) {
+    #[expect(clippy::disallowed_methods, reason = "the stored screens are source files")]
+    pub(crate) fn assert_stored_screens(&mut self, name: &str) {
         for (width, height) in [(80, 24), (40, 10), (160, 48)] {
             self.resize(width, height);
             let path =
                 PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("tests/screens/{name}-{width}x{height}.txt"));
-            let seen = self.screen().join("\n") + "\n";
+            let seen = self.lines().join("\n") + "\n";
             if std::env::var_os("SESSILE_KEEP_SCREENS").is_some() {
                 std::fs::create_dir_all(path.parent().unwrap()).unwrap();
                 std::fs::write(&path, &seen).unwrap();
                 continue;
             }
-            let kept = std::fs::read_to_string(&path).unwrap_or_default();
-            assert!(kept == seen, "{} is not what it was; it is now\n{seen}", path.display());
+            let stored = std::fs::read_to_string(&path).unwrap_or_default();
+            assert!(stored == seen, "{} differs; the screen is now\n{seen}", path.display());
         }
     }
 }
@@ -111,11 +111,11 @@ impl<P: Part> Driver<P> {
 pub(crate) const NOW_MS: i64 = 1_773_050_400_000;
 
 /// An environment with a fixed time.
-pub(crate) struct Still {
+pub(crate) struct FixedEnvironment {
     pub(crate) home: PathBuf,
 }
 
-impl Environment for Still {
+impl Environment for FixedEnvironment {
     fn now_ms(&self) -> i64 {
         NOW_MS
     }
@@ -150,7 +150,7 @@ impl Environment for Still {
 }
 
 /// Returns the rows of one of pi's golden screens: the lines after a heading, if the file exists.
-#[expect(clippy::disallowed_methods, reason = "a file that is not ours, read for comparison")]
+#[expect(clippy::disallowed_methods, reason = "reads a shared test file")]
 pub(crate) fn golden(file: &str, heading: &str) -> Option<Vec<String>> {
     let text = std::fs::read_to_string(shared(file)?).ok()?;
     let mut lines = text.lines().skip_while(|line| line.strip_prefix("### ") != Some(heading)).skip(1);

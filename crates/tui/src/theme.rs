@@ -51,7 +51,7 @@ pub enum Theme {
 
 impl Theme {
     /// Returns the theme with this name; `None` for `auto` and for unknown names.
-    pub fn of_word(word: &str) -> Option<Self> {
+    pub fn from_name(word: &str) -> Option<Self> {
         match word {
             "dark" => Some(Self::Dark),
             "light" => Some(Self::Light),
@@ -61,9 +61,9 @@ impl Theme {
     }
 
     /// Returns the theme that matches the terminal's colours in the variable `COLORFGBG`.
-    pub fn of_terminal(colors: Option<&str>) -> Self {
-        let ground = colors.and_then(|colors| colors.rsplit(';').next()?.parse::<u8>().ok());
-        match ground {
+    pub fn from_terminal(colors: Option<&str>) -> Self {
+        let background = colors.and_then(|colors| colors.rsplit(';').next()?.parse::<u8>().ok());
+        match background {
             Some(7 | 9..=15) => Self::Light,
             _ => Self::Dark,
         }
@@ -88,7 +88,7 @@ impl Theme {
     }
 
     /// Returns the style of the selected row.
-    pub(crate) fn chosen(self) -> Style {
+    pub(crate) fn selected(self) -> Style {
         match self {
             Self::Plain => Style::new().add_modifier(Modifier::BOLD),
             Self::Dark => Style::new().bg(Color::Indexed(237)),
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn terminals_say_what_ground_they_have() {
+    fn the_background_is_detected() {
         for (colors, theme) in [
             (None, Theme::Dark),
             (Some("15;0"), Theme::Dark),
@@ -141,16 +141,16 @@ mod tests {
             (Some("0;default;7"), Theme::Light),
             (Some("nonsense"), Theme::Dark),
         ] {
-            assert_eq!(Theme::of_terminal(colors), theme, "{colors:?}");
+            assert_eq!(Theme::from_terminal(colors), theme, "{colors:?}");
         }
     }
 
     #[test]
-    fn no_colour_means_none() {
+    fn the_plain_theme_has_no_colours() {
         for tone in [Tone::Plain, Tone::Dim, Tone::Accent, Tone::Named, Tone::Person, Tone::Bad] {
             let style = Theme::Plain.style(Ink { tone, bold: true, marked: true, added: true });
             assert_eq!((style.fg, style.bg), (None, None));
         }
-        assert_eq!(Theme::Plain.chosen().bg, None);
+        assert_eq!(Theme::Plain.selected().bg, None);
     }
 }

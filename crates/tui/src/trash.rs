@@ -5,19 +5,19 @@ use std::sync::Arc;
 
 use ratatui_core::layout::Rect;
 use sessile::cause::chain;
-use sessile::text::picker::{PickerQuery, Row as Asked};
+use sessile::text::picker::{PickerQuery, Row as QueryRow};
 use sessile::{Cancel, InTrash, SessionError, SessionInfo, Sessions};
 use sessile_display::measure::age;
 
 use crate::help::Help;
 use crate::hint;
-use crate::input::Input;
 use crate::key::Key;
-use crate::keymap::{Action, Keymap, Where};
+use crate::keymap::{Action, KeyContext, Keymap};
+use crate::line_editor::LineEditor;
 use crate::paint::{Canvas, Line};
-use crate::part::{CHANGES, Effect, Effects, Event, Job, Lane, MouseAct, Part};
 use crate::picker::view::short_path;
 use crate::row::{Parts, title};
+use crate::screen::{CHANGES, Effect, Effects, Event, Job, Lane, MouseAction, Screen};
 use crate::status::Status;
 use crate::theme::Ink;
 use crate::undo::History;
@@ -31,9 +31,10 @@ pub(crate) enum TrashOutcome {
     Read(PathBuf),
 }
 
-pub(crate) struct Desk {
+/// The resources of the jobs.
+pub(crate) struct TrashBackend {
     pub(crate) sessions: Sessions,
-    /// What can be undone on the screen from which the trash was opened.
+    /// The operations of the screen from which the trash was opened.
     pub(crate) history: History,
 }
 
@@ -43,12 +44,12 @@ pub(crate) enum TrashJob {
     /// Restore a session, then show this message.
     Restore {
         deleted: Box<InTrash>,
-        words: String,
+        message: String,
     },
 }
 
 #[derive(Debug)]
-pub(crate) enum TrashNews {
+pub(crate) enum TrashEvent {
     /// The contents of the trash. Descriptions of the sessions follow.
     Listed(Vec<InTrash>),
     /// Descriptions of some sessions, by their index in the list.
@@ -57,12 +58,12 @@ pub(crate) enum TrashNews {
     Failed(String),
 }
 
-/// Sessions to read before they are shown.
-const MANY: usize = 20;
+/// Sessions described per event.
+const SESSIONS_PER_EVENT: usize = 20;
 
 impl Job for TrashJob {
-    type News = TrashNews;
-    type Desk = Desk;
+    type Event = TrashEvent;
+    type Backend = TrashBackend;
 
     fn lane(&self) -> Lane {
         match self {
@@ -75,41 +76,43 @@ impl Job for TrashJob {
         false
     }
 
-    fn run(self, desk: &Desk, cancel: &Cancel, tell: &mut dyn FnMut(TrashNews)) {
+    fn run(self, backend: &TrashBackend, cancel: &Cancel, send: &mut dyn FnMut(TrashEvent)) {
         let done = match self {
-            Self::Load => desk.load(cancel, tell),
-            Self::Restore { deleted, words } => desk.restore(&deleted).map(|()| tell(TrashNews::Restored(words))),
+            Self::Load => backend.load(cancel, send),
+            Self::Restore { deleted, message } => {
+                backend.restore(&deleted).map(|()| send(TrashEvent::Restored(message)))
+            }
         };
         match done {
             Ok(()) | Err(SessionError::Cancelled) => {}
-            Err(error) => tell(TrashNews::Failed(chain(&error))),
+            Err(error) => send(TrashEvent::Failed(chain(&error))),
         }
     }
 }
 
-impl Desk {
+impl TrashBackend {
     fn restore(&self, deleted: &InTrash) -> Result<(), SessionError> {
         let operation = self.sessions.restore_deleted(deleted)?;
         let is_left = |it: &InTrash| it.operation == deleted.operation;
         if !self.sessions.in_trash().is_ok_and(|all| all.iter().any(is_left)) {
-            // To undo the deletion would change nothing any more.
+            // Undoing the deletion would no longer change anything.
             self.history.forget(&deleted.operation);
         }
         self.history.push(Some(&operation));
         Ok(())
     }
 
-    fn load(&self, cancel: &Cancel, tell: &mut dyn FnMut(TrashNews)) -> Result<(), SessionError> {
+    fn load(&self, cancel: &Cancel, send: &mut dyn FnMut(TrashEvent)) -> Result<(), SessionError> {
         let list = self.sessions.in_trash()?;
-        tell(TrashNews::Listed(list.clone()));
-        let places: Vec<usize> = (0..list.len()).collect();
-        for some in places.chunks(MANY) {
+        send(TrashEvent::Listed(list.clone()));
+        let indexes: Vec<usize> = (0..list.len()).collect();
+        for chunk in indexes.chunks(SESSIONS_PER_EVENT) {
             if cancel.is_cancelled() {
                 return Err(SessionError::Cancelled);
             }
             // An unreadable session has no title but can still be restored.
-            let info = |place: &usize| Some((*place, self.sessions.row(&list[*place].place.file).ok()?));
-            tell(TrashNews::Described(some.iter().filter_map(info).collect()));
+            let info = |index: &usize| Some((*index, self.sessions.row(&list[*index].place.file).ok()?));
+            send(TrashEvent::Described(chunk.iter().filter_map(info).collect()));
         }
         Ok(())
     }
@@ -141,7 +144,7 @@ pub(crate) struct Trash {
     size: (u16, u16),
     now_ms: i64,
     all: Option<Vec<Deleted>>,
-    query: Input,
+    query: LineEditor,
     /// The indexes of the sessions shown.
     shown: Vec<usize>,
     selected: usize,
@@ -151,7 +154,7 @@ pub(crate) struct Trash {
 }
 
 /// The rows above the list: the title, the hints, the query.
-const ABOVE: u16 = 3;
+const HEADER_ROWS: u16 = 3;
 
 impl Trash {
     pub(crate) fn new(keymap: Arc<Keymap>, home: String) -> Self {
@@ -161,7 +164,7 @@ impl Trash {
             size: (80, 24),
             now_ms: 0,
             all: None,
-            query: Input::default(),
+            query: LineEditor::default(),
             shown: Vec::new(),
             selected: 0,
             has_restored: false,
@@ -171,9 +174,9 @@ impl Trash {
     }
 
     /// Handles the return from another screen.
-    pub(crate) fn come_back(&mut self, failure: Option<String>) {
-        if let Some(words) = failure {
-            self.status.complain(words, self.now_ms);
+    pub(crate) fn on_return(&mut self, failure: Option<String>) {
+        if let Some(message) = failure {
+            self.status.show_error(message, self.now_ms);
         }
     }
 
@@ -182,16 +185,16 @@ impl Trash {
     }
 
     fn list(&self) -> Rect {
-        Rect { x: 0, y: ABOVE, width: self.size.0, height: self.size.1.saturating_sub(ABOVE + 1).max(1) }
+        Rect { x: 0, y: HEADER_ROWS, width: self.size.0, height: self.size.1.saturating_sub(HEADER_ROWS + 1).max(1) }
     }
 
-    fn first_shown(&self) -> usize {
+    fn first_visible(&self) -> usize {
         let height = usize::from(self.list().height);
         self.selected.saturating_sub(height / 2).min(self.shown.len().saturating_sub(height))
     }
 
-    fn chosen(&self) -> Option<&Deleted> {
-        self.shown.get(self.selected).and_then(|place| self.all.as_ref()?.get(*place))
+    fn selected_session(&self) -> Option<&Deleted> {
+        self.shown.get(self.selected).and_then(|index| self.all.as_ref()?.get(*index))
     }
 
     /// Applies the query again and keeps the selected session.
@@ -201,11 +204,11 @@ impl Trash {
         let is_shown = |deleted: &Deleted| {
             let (title, folder) = (deleted.title(), deleted.folder());
             let text = deleted.it.session.path.to_string_lossy();
-            query.score(&Asked { name: &title, id: &deleted.it.session.id, text: &text, cwd: &folder }).is_some()
+            query.score(&QueryRow { name: &title, id: &deleted.it.session.id, text: &text, cwd: &folder }).is_some()
         };
         let all = self.all.iter().flatten().enumerate();
-        self.shown = all.filter(|(_, deleted)| is_shown(deleted)).map(|(place, _)| place).collect();
-        let kept = self.shown.iter().position(|place| Some(*place) == before);
+        self.shown = all.filter(|(_, deleted)| is_shown(deleted)).map(|(index, _)| index).collect();
+        let kept = self.shown.iter().position(|index| Some(*index) == before);
         self.selected = kept.unwrap_or(self.selected).min(self.shown.len().saturating_sub(1));
     }
 
@@ -217,7 +220,7 @@ impl Trash {
             return Vec::new();
         }
         let (last, page) = (self.shown.len().saturating_sub(1), usize::from(self.list().height));
-        match self.keymap.action(Where::Trash, key) {
+        match self.keymap.action(KeyContext::Trash, key) {
             Some(Action::Up) => self.selected = self.selected.saturating_sub(1),
             Some(Action::Down) => self.selected = (self.selected + 1).min(last),
             Some(Action::PageUp) => self.selected = self.selected.saturating_sub(page),
@@ -226,7 +229,7 @@ impl Trash {
             Some(Action::Last) => self.selected = last,
             Some(Action::Restore) => return self.restore(),
             Some(Action::OpenReader) => {
-                let file = self.chosen().map(|deleted| deleted.it.place.file.clone());
+                let file = self.selected_session().map(|deleted| deleted.it.place.file.clone());
                 return file.map(|file| Effect::Leave(TrashOutcome::Read(file))).into_iter().collect();
             }
             Some(Action::Cancel) if !self.query.is_empty() => {
@@ -234,7 +237,7 @@ impl Trash {
                 self.choose();
             }
             Some(Action::Cancel) => return vec![Effect::Leave(TrashOutcome::Back)],
-            Some(Action::Help) => self.help = Some(Help::of(Where::Trash)),
+            Some(Action::Help) => self.help = Some(Help::new(KeyContext::Trash)),
             Some(Action::Suspend) => return vec![Effect::Suspend],
             _ => {
                 if self.query.press(key, &self.keymap) {
@@ -248,15 +251,15 @@ impl Trash {
 
     fn restore(&self) -> Effects<Self> {
         let job = |deleted: &Deleted| {
-            let words = format!("{} is back in {}", deleted.title(), short_path(&deleted.folder(), &self.home));
-            TrashJob::Restore { deleted: Box::new(deleted.it.clone()), words }
+            let message = format!("{} restored to {}", deleted.title(), short_path(&deleted.folder(), &self.home));
+            TrashJob::Restore { deleted: Box::new(deleted.it.clone()), message }
         };
-        self.chosen().map(|deleted| Effect::Do(job(deleted))).into_iter().collect()
+        self.selected_session().map(|deleted| Effect::Run(job(deleted))).into_iter().collect()
     }
 
-    fn news(&mut self, news: TrashNews) -> Effects<Self> {
-        match news {
-            TrashNews::Listed(list) => {
+    fn handle_job_event(&mut self, event: TrashEvent) -> Effects<Self> {
+        match event {
+            TrashEvent::Listed(list) => {
                 let mut before = self.all.take().unwrap_or_default();
                 // Descriptions that are already known are kept until they are read again.
                 let mut known = |it: &InTrash| {
@@ -266,22 +269,22 @@ impl Trash {
                 self.all = Some(list.into_iter().map(|it| Deleted { info: known(&it), it }).collect());
                 self.choose();
             }
-            TrashNews::Described(infos) => {
-                for (place, info) in infos {
-                    if let Some(deleted) = self.all.as_mut().and_then(|all| all.get_mut(place)) {
+            TrashEvent::Described(infos) => {
+                for (index, info) in infos {
+                    if let Some(deleted) = self.all.as_mut().and_then(|all| all.get_mut(index)) {
                         deleted.info = Some(info);
                     }
                 }
                 self.choose();
             }
-            TrashNews::Restored(words) => {
+            TrashEvent::Restored(message) => {
                 self.has_restored = true;
-                self.status.say(words, self.now_ms, 8);
-                return vec![Effect::Do(TrashJob::Load)];
+                self.status.show(message, self.now_ms, 8);
+                return vec![Effect::Run(TrashJob::Load)];
             }
-            TrashNews::Failed(words) => {
+            TrashEvent::Failed(message) => {
                 self.all.get_or_insert_default();
-                self.status.complain(words, self.now_ms);
+                self.status.show_error(message, self.now_ms);
             }
         }
         Vec::new()
@@ -290,20 +293,20 @@ impl Trash {
     fn draw_list(&self, canvas: &mut Canvas<'_>) {
         let list = self.list();
         if self.shown.is_empty() {
-            let words = match (&self.all, self.query.is_empty()) {
+            let text = match (&self.all, self.query.is_empty()) {
                 (None, _) => "  Reading …",
-                (Some(_), false) => "  No deleted sessions like that.",
-                (Some(_), true) => "  The trash is empty: no deleted session can be brought back.",
+                (Some(_), false) => "  No matching deleted sessions.",
+                (Some(_), true) => "  The trash is empty: there is nothing to restore.",
             };
-            for (row, line) in Line::new().ink(Ink::DIM, words).wrapped(list.width.into(), 2).iter().enumerate() {
+            for (row, line) in Line::new().ink(Ink::DIM, text).wrapped(list.width.into(), 2).iter().enumerate() {
                 canvas.line(list, row, line);
             }
         }
-        let rows = self.shown.iter().enumerate().skip(self.first_shown()).take(list.height.into());
-        for (row, (at, place)) in rows.enumerate() {
-            let Some(deleted) = self.all.as_ref().and_then(|all| all.get(*place)) else { continue };
+        let rows = self.shown.iter().enumerate().skip(self.first_visible()).take(list.height.into());
+        for (row, (at, index)) in rows.enumerate() {
+            let Some(deleted) = self.all.as_ref().and_then(|all| all.get(*index)) else { continue };
             let line = self.row_line(deleted, at == self.selected, list.width.into());
-            if at == self.selected { canvas.chosen_line(list, row, &line) } else { canvas.line(list, row, &line) }
+            if at == self.selected { canvas.selected_line(list, row, &line) } else { canvas.line(list, row, &line) }
         }
         if !self.query.is_empty() || self.shown.len() > usize::from(list.height) {
             let at = (self.selected + 1).min(self.shown.len());
@@ -312,36 +315,36 @@ impl Trash {
         }
     }
 
-    fn row_line(&self, deleted: &Deleted, is_chosen: bool, width: usize) -> Line {
+    fn row_line(&self, deleted: &Deleted, is_selected: bool, width: usize) -> Line {
         let has_name = deleted.info.as_ref().is_some_and(|info| info.name.is_some());
         let ink = if has_name { Ink::NAMED } else { Ink::PLAIN };
-        let deleted_words = match age(self.now_ms, deleted.it.time).as_str() {
+        let deleted_text = match age(self.now_ms, deleted.it.time).as_str() {
             "now" => "deleted now".to_owned(),
             age => format!("deleted {age} ago"),
         };
         let parts = Parts {
-            lead: Line::new().ink(Ink::ACCENT, if is_chosen { "› " } else { "  " }),
-            title: Line::new().ink(if is_chosen { ink.bold() } else { ink }, &deleted.title()),
+            lead: Line::new().ink(Ink::ACCENT, if is_selected { "› " } else { "  " }),
+            title: Line::new().ink(if is_selected { ink.bold() } else { ink }, &deleted.title()),
             excerpt: None,
             path: None,
-            word: None,
+            note: None,
             folder: Some(short_path(&deleted.folder(), &self.home)),
-            end: deleted_words,
+            end: deleted_text,
             ink: Ink::DIM,
         };
         parts.line(width)
     }
 }
 
-impl Part for Trash {
+impl Screen for Trash {
     type Job = TrashJob;
     type Outcome = TrashOutcome;
 
-    fn begin(&mut self) -> Effects<Self> {
-        vec![Effect::Do(TrashJob::Load)]
+    fn start(&mut self) -> Effects<Self> {
+        vec![Effect::Run(TrashJob::Load)]
     }
 
-    fn update(&mut self, event: Event<TrashNews>) -> Effects<Self> {
+    fn update(&mut self, event: Event<TrashEvent>) -> Effects<Self> {
         match event {
             Event::Key(key) => return self.press(key),
             Event::Paste(text) => {
@@ -353,24 +356,24 @@ impl Part for Trash {
             Event::Size(width, height) => self.size = (width, height),
             Event::Clock(now_ms) => {
                 self.now_ms = now_ms;
-                self.status.at(now_ms);
+                self.status.expire(now_ms);
             }
             Event::Mouse(_) if self.help.is_some() => {}
             Event::Mouse(mouse) => {
                 let list = self.list();
-                match mouse.what {
-                    MouseAct::WheelUp => self.selected = self.selected.saturating_sub(3),
-                    MouseAct::WheelDown => {
+                match mouse.action {
+                    MouseAction::WheelUp => self.selected = self.selected.saturating_sub(3),
+                    MouseAction::WheelDown => {
                         self.selected = (self.selected + 3).min(self.shown.len().saturating_sub(1));
                     }
-                    MouseAct::Click if list.contains((mouse.x, mouse.y).into()) => {
-                        let at = self.first_shown() + usize::from(mouse.y - list.y);
+                    MouseAction::Click if list.contains((mouse.x, mouse.y).into()) => {
+                        let at = self.first_visible() + usize::from(mouse.y - list.y);
                         self.selected = if at < self.shown.len() { at } else { self.selected };
                     }
-                    MouseAct::Click => {}
+                    MouseAction::Click => {}
                 }
             }
-            Event::News(news) => return self.news(news),
+            Event::Job(event) => return self.handle_job_event(event),
         }
         Vec::new()
     }
@@ -380,18 +383,21 @@ impl Part for Trash {
             return help.render(canvas, &self.keymap);
         }
         let area = canvas.area();
-        let told = |action, what| self.keymap.told(action, what);
+        let key_hint = |action, what| self.keymap.hint(action, what);
         canvas.line(area, 0, &Line::new().ink(Ink::BOLD, "Deleted sessions"));
-        let hints =
-            [told(Action::Restore, "bring back"), told(Action::Cancel, "back"), told(Action::OpenReader, "read")];
-        let hint = hint::fitted(&hints, Some(&told(Action::Help, "keys")), area.width.into());
+        let hints = [
+            key_hint(Action::Restore, "restore"),
+            key_hint(Action::Cancel, "back"),
+            key_hint(Action::OpenReader, "read"),
+        ];
+        let hint = hint::fit(&hints, Some(&key_hint(Action::Help, "keys")), area.width.into());
         canvas.line(area, 1, &Line::new().ink(Ink::DIM, &hint));
         let (line, column) = self.query.line("> ", area.width.into());
         canvas.line(area, 2, &line);
         canvas.cursor = Some((u16::try_from(column).unwrap_or_default(), 2));
         self.draw_list(canvas);
-        if let Some((ink, words)) = self.status.shown() {
-            canvas.notice(1, ink, words);
+        if let Some((ink, message)) = self.status.message() {
+            canvas.notice(1, ink, message);
         }
     }
 }
@@ -419,132 +425,132 @@ mod tests {
             Self { _dir: dir, sessions, paths }
         }
 
-        fn desk(&self) -> Desk {
-            Desk { sessions: self.sessions.clone(), history: History::default() }
+        fn backend(&self) -> TrashBackend {
+            TrashBackend { sessions: self.sessions.clone(), history: History::default() }
         }
 
         fn trash(&self) -> Driver<Trash> {
             let environment = self.sessions.environment();
             let trash = Trash::new(Arc::new(Keymap::default()), environment.home().to_string_lossy().into_owned());
-            let mut driver = Driver::new(trash, self.desk(), |_| false);
-            driver.happen(Event::Clock(environment.now_ms()));
+            let mut driver = Driver::new(trash, self.backend(), |_| false);
+            driver.send(Event::Clock(environment.now_ms()));
             driver
         }
     }
 
     fn n_deleted(driver: &Driver<Trash>) -> usize {
-        driver.screen().iter().filter(|row| row.contains("  deleted ") || row.contains(" deleted now")).count()
+        driver.lines().iter().filter(|row| row.contains("  deleted ") || row.contains(" deleted now")).count()
     }
 
     #[test]
-    fn screens_stay_as_they_are() {
+    fn screens_equal_the_stored_screens() {
         let store = Store::new();
         let mut driver = store.trash();
-        driver.matches_kept("trash");
-        driver.press("f1").matches_kept("trash-help");
-        driver.press("escape nothing_like_it").matches_kept("trash-nothing");
+        driver.assert_stored_screens("trash");
+        driver.press("f1").assert_stored_screens("trash-help");
+        driver.press("escape nothing_like_it").assert_stored_screens("trash-nothing");
     }
 
     #[test]
-    fn what_was_deleted_is_seen_by_its_title_and_brought_back() {
+    fn deleted_sessions_show_their_title_and_are_restored() {
         let store = Store::new();
         let mut driver = store.trash();
-        let screen = driver.screen().join("\n");
+        let screen = driver.lines().join("\n");
         assert!(screen.contains("High water an hour early"), "{screen}");
         driver.press("H i g h");
-        assert_eq!(driver.part.shown.len(), 1, "letters are searched for");
-        let path = driver.part.chosen().unwrap().it.session.path.clone();
+        assert_eq!(driver.screen.shown.len(), 1, "letters go into the query");
+        let path = driver.screen.selected_session().unwrap().it.session.path.clone();
         assert!(store.paths.contains(&path) && !path.exists());
         driver.press("enter");
         assert!(path.exists());
         assert!(
-            driver.screen()[1].contains("High water an hour early is back in ~/src/tidepool"),
+            driver.lines()[1].contains("High water an hour early restored to ~/src/tidepool"),
             "{:#?}",
-            driver.screen()
+            driver.lines()
         );
         driver.press("escape");
-        assert_eq!((driver.part.shown.len(), driver.outcome.as_ref()), (2, None), "the query is closed first");
+        assert_eq!((driver.screen.shown.len(), driver.outcome.as_ref()), (2, None), "the query is closed first");
         driver.press("escape");
         assert_eq!(driver.outcome, Some(TrashOutcome::Back));
     }
 
-    /// The screen from which the trash was opened undoes the deletion as long as something of it is left.
+    /// The screen from which the trash was opened undoes the deletion as long as a part of it is in the trash.
     #[test]
-    fn a_deletion_that_is_restored_is_not_undone_again() {
+    fn a_restored_deletion_is_not_undone_again() {
         let store = Store::new();
         let mut driver = store.trash();
-        let deletion = driver.part.chosen().unwrap().it.operation.clone();
-        driver.desk.history.push(Some(&deletion));
-        assert!(!driver.part.has_restored());
+        let deletion = driver.screen.selected_session().unwrap().it.operation.clone();
+        driver.backend.history.push(Some(&deletion));
+        assert!(!driver.screen.has_restored());
         for n_operations in [2, 3, 3] {
             driver.press("enter");
-            assert_eq!(driver.desk.history.len(), n_operations);
+            assert_eq!(driver.backend.history.len(), n_operations);
         }
-        assert!(driver.part.has_restored() && store.paths.iter().all(|path| path.exists()));
+        assert!(driver.screen.has_restored() && store.paths.iter().all(|path| path.exists()));
         for n_left in (0..3).rev() {
-            drop(driver.desk.history.undo(&store.sessions));
-            assert_eq!(store.paths.iter().filter(|path| path.exists()).count(), n_left, "the restores are undone");
+            drop(driver.backend.history.undo(&store.sessions));
+            assert_eq!(store.paths.iter().filter(|path| path.exists()).count(), n_left, "undo reverts the restores");
         }
     }
 
     #[test]
-    fn nothing_that_is_there_is_written_over_and_the_reason_is_told_in_full() {
+    fn restoring_never_overwrites_and_shows_the_whole_reason() {
         let store = Store::new();
         let mut driver = store.trash();
         driver.resize(40, 12);
-        let path = driver.part.chosen().unwrap().it.session.path.clone();
-        #[expect(clippy::disallowed_methods, reason = "the test plays another program")]
+        let path = driver.screen.selected_session().unwrap().it.session.path.clone();
+        #[expect(clippy::disallowed_methods, reason = "the test acts as another program")]
         std::fs::write(&path, "{}\n").unwrap();
         driver.press("enter");
-        let screen = driver.screen().concat().replace(' ', "");
+        let screen = driver.lines().concat().replace(' ', "");
         let name = path.file_name().unwrap().to_str().unwrap();
-        assert!(screen.contains(name), "{:#?}", driver.screen());
-        assert_eq!(driver.part.shown.len(), 3);
+        assert!(screen.contains(name), "{:#?}", driver.lines());
+        assert_eq!(driver.screen.shown.len(), 3);
     }
 
     /// The same session was deleted twice; the selected deletion is the one restored.
     #[test]
-    #[expect(clippy::disallowed_methods, reason = "the test plays another program")]
-    fn an_older_deletion_can_be_undone_too() {
+    #[expect(clippy::disallowed_methods, reason = "the test acts as another program")]
+    fn an_older_deletion_can_be_restored() {
         let store = Store::new();
         let path = store.paths[0].clone();
         let mut driver = store.trash();
-        let place = |driver: &Driver<Trash>| driver.part.chosen().unwrap().it.place.file.clone();
-        while driver.part.chosen().unwrap().it.session.path != path {
+        let file = |driver: &Driver<Trash>| driver.screen.selected_session().unwrap().it.place.file.clone();
+        while driver.screen.selected_session().unwrap().it.session.path != path {
             driver.press("down");
         }
-        let older = std::fs::read(place(&driver)).unwrap();
+        let older = std::fs::read(file(&driver)).unwrap();
         let newer = older.split_inclusive(|byte| *byte == b'\n').take(2).collect::<Vec<_>>().concat();
         std::fs::write(&path, &newer).unwrap();
-        let sessions = store.sessions.clone().despite_users();
+        let sessions = store.sessions.clone().ignoring_users();
         sessions.delete(std::slice::from_ref(&path), sessile::Deletion::ToTrash, false).unwrap();
         let mut driver = store.trash();
-        assert_eq!(driver.part.shown.len(), 4);
-        assert_eq!(driver.part.chosen().unwrap().it.session.path, path, "the last deleted comes first");
+        assert_eq!(driver.screen.shown.len(), 4);
+        assert_eq!(driver.screen.selected_session().unwrap().it.session.path, path, "the last deleted comes first");
         driver.press("down");
-        while driver.part.chosen().unwrap().it.session.path != path {
+        while driver.screen.selected_session().unwrap().it.session.path != path {
             driver.press("down");
         }
         driver.press("enter");
-        assert_eq!(std::fs::read(&path).unwrap(), older, "{:#?}", driver.screen());
+        assert_eq!(std::fs::read(&path).unwrap(), older, "{:#?}", driver.lines());
     }
 
     #[test]
-    fn the_mouse_chooses() {
+    fn the_mouse_selects() {
         let store = Store::new();
         let mut driver = store.trash();
-        let mut point = |what, y| {
-            driver.happen(Event::Mouse(crate::part::Mouse { what, x: 4, y }));
-            driver.part.selected
+        let mut point = |action, y| {
+            driver.send(Event::Mouse(crate::screen::Mouse { action, x: 4, y }));
+            driver.screen.selected
         };
-        assert_eq!(point(MouseAct::Click, ABOVE + 1), 1);
-        assert_eq!(point(MouseAct::Click, ABOVE + 9), 1, "there is nothing");
-        assert_eq!(point(MouseAct::WheelDown, 0), 2);
-        assert_eq!(point(MouseAct::WheelUp, 0), 0);
+        assert_eq!(point(MouseAction::Click, HEADER_ROWS + 1), 1);
+        assert_eq!(point(MouseAction::Click, HEADER_ROWS + 9), 1, "a click below the list");
+        assert_eq!(point(MouseAction::WheelDown, 0), 2);
+        assert_eq!(point(MouseAction::WheelUp, 0), 0);
     }
 
     #[test]
-    fn it_can_be_read_before() {
+    fn deleted_sessions_can_be_read() {
         let store = Store::new();
         let mut driver = store.trash();
         driver.press("ctrl+n ctrl+o");
@@ -557,8 +563,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let sessions = sessile::write_sample(dir.path()).unwrap().sessions();
         let trash = Trash::new(Arc::new(Keymap::default()), "/home/u".to_owned());
-        let mut driver = Driver::new(trash, Desk { sessions, history: History::default() }, |_| false);
-        assert!(driver.screen().join("\n").contains("The trash is empty"), "{:#?}", driver.screen());
+        let mut driver = Driver::new(trash, TrashBackend { sessions, history: History::default() }, |_| false);
+        assert!(driver.lines().join("\n").contains("The trash is empty"), "{:#?}", driver.lines());
         driver.press("enter ctrl+o down up pageDown");
         assert_eq!((n_deleted(&driver), driver.outcome.as_ref()), (0, None));
     }

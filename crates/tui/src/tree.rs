@@ -1,7 +1,7 @@
 //! The tree of a session: its history, and where to continue.
 
+pub(crate) mod backend;
 pub(crate) mod change;
-pub(crate) mod desk;
 pub(crate) mod folds;
 pub(crate) mod job;
 mod keys;
@@ -17,16 +17,16 @@ use std::sync::Arc;
 use sessile::outline::Row;
 use sessile::tree::Filter;
 use sessile_display::drawing::Drawing;
-use sessile_display::words::Words;
+use sessile_display::text::Headline;
 
 use crate::help::Help;
-use crate::input::Input;
 use crate::keymap::{Action, Keymap};
+use crate::line_editor::LineEditor;
 use crate::paint::{Canvas, Line};
-use crate::part::{Effect, Effects, Event, Part};
+use crate::screen::{Effect, Effects, Event, Screen};
 use crate::status::Status;
 use folds::Folds;
-use job::{TreeJob, TreeNews};
+use job::{TreeEvent, TreeJob};
 use model::{Model, Survey};
 use view::Layout;
 
@@ -44,10 +44,10 @@ pub struct TreeOutcome {
 }
 
 /// Minimum terminal width for showing an entry beside the tree.
-const WIDE: u16 = 110;
+const MIN_CONTENT_COLUMNS: u16 = 110;
 
-/// Upper bound on the entries whose words are kept.
-const MOST_WORDS: usize = 5_000;
+/// Upper bound on the entries whose headlines are kept.
+const MAX_HEADLINES: usize = 5_000;
 
 /// Where keys go.
 #[derive(Debug, Default)]
@@ -57,7 +57,7 @@ enum Mode {
     /// The user types a label for an entry.
     Label {
         row: Row,
-        input: Input,
+        input: LineEditor,
     },
     /// The user chooses how to leave the current branch.
     Menu {
@@ -67,7 +67,7 @@ enum Mode {
     /// The user types instructions for the summary.
     Instructions {
         row: Row,
-        input: Input,
+        input: LineEditor,
     },
     /// A summary is being written.
     Summarising {
@@ -83,9 +83,9 @@ enum Mode {
 }
 
 /// The three ways to leave a branch.
-const CHOICES: [&str; 3] = ["No summary", "Summarise what is left", "Summarise, with instructions"];
+const SUMMARY_CHOICES: [&str; 3] = ["No summary", "Summarise the branch you leave", "Summarise with instructions"];
 
-/// Their indexes.
+/// The indexes of two of them.
 const SUMMARY: usize = 1;
 const INSTRUCTIONS: usize = 2;
 
@@ -93,30 +93,30 @@ const INSTRUCTIONS: usize = 2;
 const FILTERS: [Filter; 5] = [Filter::Default, Filter::NoTools, Filter::UserOnly, Filter::LabeledOnly, Filter::All];
 
 /// A model that is not on the screen yet.
-struct Next {
+struct NextModel {
     model: Arc<Model>,
     survey: Option<Arc<Survey>>,
     generation: u64,
 }
 
 /// The state of the tree.
-#[expect(clippy::struct_excessive_bools, reason = "each is something that somebody switches on and off")]
+#[expect(clippy::struct_excessive_bools, reason = "each is an independent flag of the screen")]
 pub(crate) struct Tree {
     keymap: Arc<Keymap>,
     size: (u16, u16),
     now_ms: i64,
     /// Offset of local time from UTC, in milliseconds.
     offset_ms: i64,
-    /// What `drawing` was drawn from.
+    /// The model that `drawing` shows.
     model: Option<Arc<Model>>,
     survey: Option<Arc<Survey>>,
     /// The number of the model; results for an older one are ignored.
     generation: u64,
-    /// What was read since, until it is laid out. Places of another model would name other entries.
-    next: Option<Next>,
+    /// The newest model, until it is laid out. Nodes of one model mean nothing in another.
+    next: Option<NextModel>,
     n_loads: u64,
     filter: Filter,
-    query: Input,
+    query: LineEditor,
     /// Whether the user typed into the query last; keys that change something are then not meant for the tree.
     is_editing: bool,
     drawing: Arc<Drawing>,
@@ -129,23 +129,23 @@ pub(crate) struct Tree {
     selected: usize,
     /// The entry to keep selected when the rows change.
     follow: Option<Row>,
-    has_begun: bool,
-    words: HashMap<u32, Words>,
-    wanted_words: (usize, usize),
+    has_loaded: bool,
+    headlines: HashMap<u32, Headline>,
+    requested_headlines: (usize, usize),
     shows_label_time: bool,
     /// Whether archived branches are shown in full.
     shows_archived: bool,
-    /// The places where hidden archived branches start, with the number of entries in each.
+    /// The nodes where hidden archived branches start, with the number of entries in each.
     archived: HashMap<usize, usize>,
     shows_content: bool,
     content: Option<(Row, Vec<Line>)>,
-    content_wanted: Option<Row>,
+    content_requested: Option<Row>,
     content_top: usize,
     cost: Option<(Row, String)>,
     shows_cost: bool,
     compared_from: Option<Row>,
     /// The last query, for finding its matches among all rows.
-    sought: String,
+    last_query: String,
     /// Whether the user leaves branches without being asked how.
     skips_menu: bool,
     draws_pictures: bool,
@@ -167,7 +167,7 @@ impl Tree {
             next: None,
             n_loads: 0,
             filter,
-            query: Input::default(),
+            query: LineEditor::default(),
             is_editing: false,
             drawing: Arc::default(),
             folds: Folds::default(),
@@ -176,20 +176,20 @@ impl Tree {
             is_laying_out: false,
             selected: 0,
             follow: None,
-            has_begun: false,
-            words: HashMap::new(),
-            wanted_words: (0, 0),
+            has_loaded: false,
+            headlines: HashMap::new(),
+            requested_headlines: (0, 0),
             shows_label_time: false,
             shows_archived: false,
             archived: HashMap::new(),
             shows_content,
             content: None,
-            content_wanted: None,
+            content_requested: None,
             content_top: 0,
             cost: None,
             shows_cost: false,
             compared_from: None,
-            sought: String::new(),
+            last_query: String::new(),
             skips_menu: false,
             draws_pictures: false,
             outcome: TreeOutcome::default(),
@@ -205,21 +205,21 @@ impl Tree {
     }
 
     fn layout(&self) -> Layout {
-        Layout::new(self.size, self.shows_content && self.size.0 >= WIDE)
+        Layout::new(self.size, self.shows_content && self.size.0 >= MIN_CONTENT_COLUMNS)
     }
 
-    /// Returns the selected place.
-    fn place(&self) -> Option<usize> {
-        (self.selected < self.drawing.len()).then(|| self.drawing.place(self.selected))
+    /// Returns the selected node.
+    fn selected_node(&self) -> Option<usize> {
+        (self.selected < self.drawing.len()).then(|| self.drawing.node(self.selected))
     }
 
     /// Returns the selected entry.
-    fn chosen(&self) -> Option<Row> {
+    fn selected_entry(&self) -> Option<Row> {
         let model = self.model.as_ref()?;
-        self.place().and_then(|place| model.rows.get(place)).copied()
+        self.selected_node().and_then(|node| model.rows.get(node)).copied()
     }
 
-    fn lay_out(&mut self) -> Effects<Self> {
+    fn request_layout(&mut self) -> Effects<Self> {
         let (model, survey) = match (&self.next, &self.model) {
             (Some(next), _) => (Arc::clone(&next.model), next.survey.clone()),
             (None, Some(model)) => (Arc::clone(model), self.survey.clone()),
@@ -227,7 +227,7 @@ impl Tree {
         };
         self.version += 1;
         self.is_laying_out = true;
-        vec![Effect::Do(TreeJob::Layout {
+        vec![Effect::Run(TreeJob::Layout {
             model,
             survey,
             filter: self.filter,
@@ -241,14 +241,14 @@ impl Tree {
     fn redraw(&mut self, drawing: Arc<Drawing>) {
         if let Some(next) = self.next.take() {
             (self.model, self.survey, self.generation) = (Some(next.model), next.survey, next.generation);
-            self.words.clear();
-            (self.content, self.content_wanted, self.cost) = (None, None, None);
+            self.headlines.clear();
+            (self.content, self.content_requested, self.cost) = (None, None, None);
         }
-        self.folds = Folds::of(&drawing);
+        self.folds = Folds::new(&drawing);
         self.drawing = drawing;
         self.fold_again();
         self.is_laying_out = false;
-        self.wanted_words = (0, 0);
+        self.requested_headlines = (0, 0);
         self.selected = self.model.as_ref().map_or(0, |model| model.nearest(&self.drawing, self.follow));
     }
 
@@ -257,221 +257,221 @@ impl Tree {
     }
 
     /// Returns the first visible position. The selected one is centred where possible.
-    fn first_shown(&self, height: usize) -> usize {
+    fn first_visible(&self, height: usize) -> usize {
         self.position().saturating_sub(height / 2).min(self.folds.len().saturating_sub(height))
     }
 
     /// Moves to a position and requests the data to show there.
-    fn go(&mut self, position: usize) -> Effects<Self> {
+    fn move_to(&mut self, position: usize) -> Effects<Self> {
         self.is_editing = false;
         if self.folds.len() == 0 {
             return Vec::new();
         }
         self.selected = self.folds.row(position.min(self.folds.len() - 1));
-        self.follow = self.chosen();
-        self.look()
+        self.follow = self.selected_entry();
+        self.request_visible()
     }
 
     /// Requests the visible data that is not known yet.
-    fn look(&mut self) -> Effects<Self> {
-        let mut effects = self.ask_words();
-        effects.extend(self.ask_content());
+    fn request_visible(&mut self) -> Effects<Self> {
+        let mut effects = self.request_headlines();
+        effects.extend(self.request_content());
         if self.shows_cost
-            && let Some(row) = self.chosen()
+            && let Some(row) = self.selected_entry()
             && self.cost.as_ref().is_none_or(|(known, _)| *known != row)
         {
-            effects.push(Effect::Do(TreeJob::Cost(row)));
+            effects.push(Effect::Run(TreeJob::Cost(row)));
         }
         effects
     }
 
-    fn ask_words(&mut self) -> Effects<Self> {
+    fn request_headlines(&mut self) -> Effects<Self> {
         let Some(model) = &self.model else { return Vec::new() };
         let height = usize::from(self.layout().list.height);
-        let first = self.first_shown(height).saturating_sub(height);
+        let first = self.first_visible(height).saturating_sub(height);
         let last = (first + 3 * height).min(self.folds.len());
-        let places = (first..last).map(|position| self.drawing.place(self.folds.row(position)));
-        let missing: Vec<(u32, Row)> = places
-            .filter_map(|place| Some((u32::try_from(place).ok()?, model.rows[place])))
-            .filter(|(place, _)| !self.words.contains_key(place))
+        let nodes = (first..last).map(|position| self.drawing.node(self.folds.row(position)));
+        let missing: Vec<(u32, Row)> = nodes
+            .filter_map(|node| Some((u32::try_from(node).ok()?, model.rows[node])))
+            .filter(|(node, _)| !self.headlines.contains_key(node))
             .collect();
-        if missing.is_empty() || self.wanted_words == (first, last) {
+        if missing.is_empty() || self.requested_headlines == (first, last) {
             return Vec::new();
         }
-        self.wanted_words = (first, last);
+        self.requested_headlines = (first, last);
         let (survey, generation) = (self.survey.clone(), self.generation);
-        vec![Effect::Do(TreeJob::Words { rows: missing, survey, generation })]
+        vec![Effect::Run(TreeJob::Headlines { rows: missing, survey, generation })]
     }
 
-    fn ask_content(&mut self) -> Effects<Self> {
+    fn request_content(&mut self) -> Effects<Self> {
         let Some(width) = self.layout().content.map(|area| usize::from(area.width)) else { return Vec::new() };
-        let Some(row) = self.chosen() else { return Vec::new() };
-        if self.content_wanted == Some(row) {
+        let Some(row) = self.selected_entry() else { return Vec::new() };
+        if self.content_requested == Some(row) {
             return Vec::new();
         }
-        (self.content_wanted, self.content_top) = (Some(row), 0);
-        vec![Effect::Do(TreeJob::Content { row, width: width.saturating_sub(2) })]
+        (self.content_requested, self.content_top) = (Some(row), 0);
+        vec![Effect::Run(TreeJob::Content { row, width: width.saturating_sub(2) })]
     }
 
-    fn news(&mut self, news: TreeNews) -> Effects<Self> {
-        match news {
-            TreeNews::Loaded { model, survey } => {
+    fn handle_job_event(&mut self, event: TreeEvent) -> Effects<Self> {
+        match event {
+            TreeEvent::Loaded { model, survey } => {
                 self.n_loads += 1;
                 let generation = self.n_loads;
-                if !std::mem::replace(&mut self.has_begun, true) {
+                if !std::mem::replace(&mut self.has_loaded, true) {
                     self.follow = model.leaf;
                 }
                 let needs_survey = survey.is_none();
-                self.next = Some(Next { model: Arc::clone(&model), survey, generation });
-                let mut effects = self.lay_out();
+                self.next = Some(NextModel { model: Arc::clone(&model), survey, generation });
+                let mut effects = self.request_layout();
                 if needs_survey {
-                    effects.push(Effect::Do(TreeJob::Survey { model, generation }));
+                    effects.push(Effect::Run(TreeJob::Survey { model, generation }));
                 }
                 effects
             }
-            TreeNews::Surveyed { survey, generation } if generation == self.n_loads => {
+            TreeEvent::Surveyed { survey, generation } if generation == self.n_loads => {
                 let model = self.next.take().map(|next| next.model).or_else(|| self.model.clone());
-                self.next = model.map(|model| Next { model, survey: Some(survey), generation });
-                self.lay_out()
+                self.next = model.map(|model| NextModel { model, survey: Some(survey), generation });
+                self.request_layout()
             }
-            TreeNews::LaidOut { drawing, archived, version } if version == self.version => {
+            TreeEvent::LaidOut { drawing, archived, version } if version == self.version => {
                 self.archived = archived;
                 self.redraw(drawing);
-                self.look()
+                self.request_visible()
             }
-            TreeNews::NotLaidOut { words, version } if version == self.version => {
+            TreeEvent::LayoutFailed { message, version } if version == self.version => {
                 // The current rows may belong to an older query.
                 self.redraw(Arc::default());
-                self.status.complain(words, self.now_ms);
+                self.status.show_error(message, self.now_ms);
                 Vec::new()
             }
-            TreeNews::Words { words, generation } if generation == self.generation => {
-                if self.words.len() > MOST_WORDS {
-                    self.words.clear();
+            TreeEvent::Headlines { headlines, generation } if generation == self.generation => {
+                if self.headlines.len() > MAX_HEADLINES {
+                    self.headlines.clear();
                 }
-                self.words.extend(words);
-                self.wanted_words = (0, 0);
+                self.headlines.extend(headlines);
+                self.requested_headlines = (0, 0);
                 Vec::new()
             }
-            TreeNews::Content { row, lines } => {
+            TreeEvent::Content { row, lines } => {
                 self.content = Some((row, lines));
                 Vec::new()
             }
-            TreeNews::Text(text) => {
-                self.status.say("Copied", self.now_ms, 2);
+            TreeEvent::TextToCopy(text) => {
+                self.status.show("Copied", self.now_ms, 2);
                 vec![Effect::Copy(text)]
             }
-            TreeNews::Found { row: Some(row), version } if version == self.version => {
+            TreeEvent::Found { row: Some(row), version } if version == self.version => {
                 self.status = Status::default();
-                self.go(self.folds.position(row))
+                self.move_to(self.folds.position(row))
             }
-            TreeNews::Found { row: None, .. } => {
-                self.status.say(format!("Nowhere: {}", self.sought), self.now_ms, 4);
+            TreeEvent::Found { row: None, .. } => {
+                self.status.show(format!("No match: {}", self.last_query), self.now_ms, 4);
                 Vec::new()
             }
             // Results for an outdated state.
-            TreeNews::Found { .. }
-            | TreeNews::Surveyed { .. }
-            | TreeNews::LaidOut { .. }
-            | TreeNews::NotLaidOut { .. }
-            | TreeNews::Words { .. } => Vec::new(),
-            TreeNews::Pictures(pictures) => {
+            TreeEvent::Found { .. }
+            | TreeEvent::Surveyed { .. }
+            | TreeEvent::LaidOut { .. }
+            | TreeEvent::LayoutFailed { .. }
+            | TreeEvent::Headlines { .. } => Vec::new(),
+            TreeEvent::Pictures(pictures) => {
                 if pictures.is_empty() {
-                    self.status.say("There is no picture in this entry", self.now_ms, 3);
+                    self.status.show("This entry has no pictures", self.now_ms, 3);
                     return Vec::new();
                 }
-                vec![Effect::Show(pictures)]
+                vec![Effect::ShowPictures(pictures)]
             }
-            TreeNews::Asked { skips_menu } => {
+            TreeEvent::SettingsRead { skips_menu } => {
                 self.skips_menu = skips_menu;
                 Vec::new()
             }
-            TreeNews::Cost { row, words } => {
-                self.cost = Some((row, words));
+            TreeEvent::Cost { row, text } => {
+                self.cost = Some((row, text));
                 Vec::new()
             }
-            TreeNews::Compared { title, left, right } => {
+            TreeEvent::Compared { title, left, right } => {
                 self.mode = Mode::Compared { title, left, right, top: 0 };
                 Vec::new()
             }
-            TreeNews::Changed { words, can_undo, editor_text } => self.changed(words, can_undo, editor_text),
-            TreeNews::Undone { words, gone } => {
-                if self.outcome.forked.as_ref().is_some_and(|path| gone.contains(path)) {
+            TreeEvent::Changed { message, can_undo, editor_text } => self.changed(message, can_undo, editor_text),
+            TreeEvent::Undone { message, removed } => {
+                if self.outcome.forked.as_ref().is_some_and(|path| removed.contains(path)) {
                     self.outcome.forked = None;
                 }
-                self.changed(words, false, None)
+                self.changed(message, false, None)
             }
-            TreeNews::Forked { path, words, can_undo } => {
-                self.say_done(&words, can_undo);
-                (self.outcome.forked, self.outcome.done) = (path, Some(words));
+            TreeEvent::Forked { path, message, can_undo } => {
+                self.show_done(&message, can_undo);
+                (self.outcome.forked, self.outcome.done) = (path, Some(message));
                 Vec::new()
             }
-            TreeNews::Progress(progress) => {
+            TreeEvent::Progress(progress) => {
                 if let Mode::Summarising { text } = &mut self.mode {
                     *text = progress;
                 }
                 Vec::new()
             }
-            TreeNews::Failed(words) => {
+            TreeEvent::Failed(message) => {
                 if matches!(self.mode, Mode::Summarising { .. }) {
                     self.mode = Mode::Tree;
                 }
-                self.status.complain(words, self.now_ms);
+                self.status.show_error(message, self.now_ms);
                 Vec::new()
             }
-            TreeNews::Broken(words) => {
-                vec![Effect::Leave(TreeOutcome { failure: Some(words), ..std::mem::take(&mut self.outcome) })]
+            TreeEvent::Broken(message) => {
+                vec![Effect::Leave(TreeOutcome { failure: Some(message), ..std::mem::take(&mut self.outcome) })]
             }
         }
     }
 
-    /// Says what was done, and how to undo it.
-    fn say_done(&mut self, words: &str, can_undo: bool) {
-        let undo = self.keymap.hint(Action::Undo);
+    /// Shows a message about a change, and how to undo it.
+    fn show_done(&mut self, message: &str, can_undo: bool) {
+        let undo = self.keymap.key_name(Action::Undo);
         let hint = if can_undo { format!(" · {undo} undo") } else { String::new() };
-        self.status.say(format!("{words}{hint}"), self.now_ms, 8);
+        self.status.show(format!("{message}{hint}"), self.now_ms, 8);
     }
 
-    fn changed(&mut self, words: String, can_undo: bool, text: Option<String>) -> Effects<Self> {
+    fn changed(&mut self, message: String, can_undo: bool, text: Option<String>) -> Effects<Self> {
         if matches!(self.mode, Mode::Summarising { .. }) {
             self.mode = Mode::Tree;
         }
-        self.say_done(&words, can_undo);
+        self.show_done(&message, can_undo);
         if text.is_some() {
             self.outcome.editor_text = text;
         }
-        self.outcome.done = Some(words);
-        vec![Effect::Do(TreeJob::Load)]
+        self.outcome.done = Some(message);
+        vec![Effect::Run(TreeJob::Load)]
     }
 
     fn toggle_fold(&mut self, at: usize) -> Effects<Self> {
         self.folds.toggle(at, &self.drawing);
-        if let Some(row) = self.model.as_ref().map(|model| model.rows[self.drawing.place(at)])
+        if let Some(row) = self.model.as_ref().map(|model| model.rows[self.drawing.node(at)])
             && !self.folded.remove(&row)
         {
             self.folded.insert(row);
         }
-        self.look()
+        self.request_visible()
     }
 
     fn fold_again(&mut self) {
         let Some(model) = &self.model else { return };
         if !self.folded.is_empty() {
-            let is_folded = |(at, place): (usize, usize)| self.folded.contains(&model.rows[place]).then_some(at);
+            let is_folded = |(at, node): (usize, usize)| self.folded.contains(&model.rows[node]).then_some(at);
             self.folds.fold(self.drawing.rows().filter_map(is_folded), &self.drawing);
         }
     }
 }
 
-impl Part for Tree {
+impl Screen for Tree {
     type Job = TreeJob;
     type Outcome = TreeOutcome;
 
-    fn begin(&mut self) -> Effects<Self> {
-        vec![Effect::Do(TreeJob::Load), Effect::Do(TreeJob::Ask)]
+    fn start(&mut self) -> Effects<Self> {
+        vec![Effect::Run(TreeJob::Load), Effect::Run(TreeJob::ReadSettings)]
     }
 
-    fn update(&mut self, event: Event<TreeNews>) -> Effects<Self> {
+    fn update(&mut self, event: Event<TreeEvent>) -> Effects<Self> {
         match event {
             Event::Key(key) => self.press(key),
             Event::Paste(text) => match &mut self.mode {
@@ -485,19 +485,19 @@ impl Part for Tree {
                 }
                 _ => Vec::new(),
             },
-            Event::Mouse(mouse) => self.point(mouse),
+            Event::Mouse(mouse) => self.handle_mouse(mouse),
             Event::Size(width, height) => {
                 self.size = (width, height);
-                self.content_wanted = None;
-                self.wanted_words = (0, 0);
-                self.look()
+                self.content_requested = None;
+                self.requested_headlines = (0, 0);
+                self.request_visible()
             }
             Event::Clock(now_ms) => {
                 self.now_ms = now_ms;
-                self.status.at(now_ms);
+                self.status.expire(now_ms);
                 Vec::new()
             }
-            Event::News(news) => self.news(news),
+            Event::Job(event) => self.handle_job_event(event),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Undo for the operations that were made on one screen.
+//! Undo for the operations of one screen.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,7 +8,7 @@ use sessile::{SessionError, Sessions, Step};
 
 use crate::row::title;
 
-/// The operations that were made on a screen and can be undone, the newest last. Clones share them.
+/// The operations of a screen that can be undone, the newest last. Clones share them.
 ///
 /// Jobs write it, so that an undo that waits for a change undoes that change.
 #[derive(Clone, Debug, Default)]
@@ -17,38 +17,38 @@ pub(crate) struct History(Arc<Mutex<Vec<String>>>);
 /// The result of an undo.
 pub(crate) enum Undo {
     Done {
-        words: String,
+        message: String,
         /// The sessions that went to the trash, because the operation had made them.
-        gone: Vec<PathBuf>,
+        removed: Vec<PathBuf>,
     },
     Failed(String),
 }
 
-const NOTHING: &str = "Nothing was done here that can be undone; `sessile undo --list` shows earlier operations";
+const NOTHING_TO_UNDO: &str = "Nothing to undo on this screen; `sessile undo --list` shows earlier operations";
 
 impl History {
-    fn held(&self) -> MutexGuard<'_, Vec<String>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<String>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn push(&self, operation: Option<&String>) {
-        self.held().extend(operation.cloned());
+        self.lock().extend(operation.cloned());
     }
 
     /// Drops an operation that another operation has undone.
     pub(crate) fn forget(&self, operation: &str) {
-        self.held().retain(|other| other != operation);
+        self.lock().retain(|other| other != operation);
     }
 
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
-        self.held().len()
+        self.lock().len()
     }
 
     /// Undoes the newest operation.
     pub(crate) fn undo(&self, sessions: &Sessions) -> Undo {
-        let Some(operation) = self.held().pop() else { return Undo::Failed(NOTHING.to_owned()) };
-        undone(sessions, &operation).unwrap_or_else(|error| {
+        let Some(operation) = self.lock().pop() else { return Undo::Failed(NOTHING_TO_UNDO.to_owned()) };
+        undo_operation(sessions, &operation).unwrap_or_else(|error| {
             let is_over = matches!(
                 error,
                 SessionError::UndoneAlready { .. }
@@ -64,12 +64,12 @@ impl History {
     }
 }
 
-fn undone(sessions: &Sessions, id: &str) -> Result<Undo, SessionError> {
-    // The title is read before, while the session is where it is known to be.
+fn undo_operation(sessions: &Sessions, id: &str) -> Result<Undo, SessionError> {
+    // Reads the title first, while the path of the session is still known.
     let planned = sessions.undo(Some(id), true)?;
     let kind = planned.operation.kind.word();
     let Some(first) = planned.steps.first() else {
-        return Ok(Undo::Done { words: format!("{kind} {id}: everything is as it was before"), gone: Vec::new() });
+        return Ok(Undo::Done { message: format!("{kind} {id}: nothing left to undo"), removed: Vec::new() });
     };
     let file = match first {
         Step::Restore { from, .. } => &from.file,
@@ -82,19 +82,19 @@ fn undone(sessions: &Sessions, id: &str) -> Result<Undo, SessionError> {
         n_steps => format!(" and {} more", n_steps - 1),
     };
     let undone = sessions.undo(Some(id), false)?;
-    let again = undone.id.map(|id| format!("; `sessile undo {id}` does it again")).unwrap_or_default();
+    let again = undone.id.map(|id| format!("; redo with `sessile undo {id}`")).unwrap_or_default();
     let made = |step: &Step| match step {
         Step::Create { session, .. } => Some(session.path.clone()),
         _ => None,
     };
-    let gone = undone.operation.steps.iter().filter_map(made).collect();
-    Ok(Undo::Done { words: format!("Undone: {kind} {session}{more}{again}"), gone })
+    let removed = undone.operation.steps.iter().filter_map(made).collect();
+    Ok(Undo::Done { message: format!("Undone: {kind} {session}{more}{again}"), removed })
 }
 
-/// How many characters of a title are in a sentence.
-const SHORT_TITLE: usize = 40;
+/// Maximum characters of a title in a message.
+const MAX_TITLE_CHARS: usize = 40;
 
-/// A title in a sentence.
+/// Quotes a title for a message.
 pub(crate) fn quoted(title: &str) -> String {
-    format!("“{}”", sessile_display::words::start(title, SHORT_TITLE))
+    format!("“{}”", sessile_display::text::start(title, MAX_TITLE_CHARS))
 }

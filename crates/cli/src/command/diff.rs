@@ -10,7 +10,7 @@ use sessile::message::Message;
 use sessile::outline::Row;
 use sessile::{Cancel, SessionManager};
 use sessile_display::measure::counted;
-use sessile_display::words::{Calls, entry_words};
+use sessile_display::text::{Calls, headline};
 
 use crate::Exit;
 use crate::args::SessionArg;
@@ -215,7 +215,7 @@ impl Printer<'_, '_> {
         {
             self.calls.note(&answer.content());
         }
-        let words = entry_words(entry, &self.calls);
+        let words = headline(entry, &self.calls);
         let id = side.session.outline().id(row).map(|id| id.to_string()).unwrap_or_default();
         Line::new().styled(DIM, &id).text(" ").styled(style_of(words.tone), &words.lead).text(&words.text)
     }

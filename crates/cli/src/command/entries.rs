@@ -11,7 +11,7 @@ use crate::data::ListWriter;
 use crate::failure::Failure;
 use crate::screen::{DIM, Line, Screen, style_of};
 use crate::surroundings::{Surroundings, note_if_empty};
-use sessile_display::words::{Calls, entry_words};
+use sessile_display::text::{Calls, headline};
 
 /// Print all entries of a session in file order
 ///
@@ -94,7 +94,7 @@ impl Rows {
             self.calls.note(&answer.content());
         }
         let id = entry.id().map(|id| id.to_string()).unwrap_or_default();
-        let words = entry_words(entry, &self.calls);
+        let words = headline(entry, &self.calls);
         Line::new()
             .styled(DIM, &id)
             .cut(12)

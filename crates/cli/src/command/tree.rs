@@ -21,8 +21,8 @@ use crate::failure::Failure;
 use crate::measure::noun;
 use crate::screen::{ACCENT, DIM, Line, NAMED, Screen, style_of};
 use crate::surroundings::{Surroundings, note_if_empty};
-use sessile_display::drawing::{Drawing, Place};
-use sessile_display::words::{Calls, entry_words};
+use sessile_display::drawing::{Drawing, Node};
+use sessile_display::text::{Calls, headline};
 
 /// Draw the tree of a session, branch by branch
 ///
@@ -283,7 +283,7 @@ pub(super) fn draw(
     // The branch with the session's leaf is never folded.
     let places = nodes.iter().map(|node| (node.depth, node.is_archived && !node.on_path));
     let n_folded = if choice.archived { HashMap::new() } else { fold_away(places, &mut is_shown) };
-    let place = |(node, is_shown): (&TreeNode, &bool)| Place {
+    let place = |(node, is_shown): (&TreeNode, &bool)| Node {
         depth: u32::try_from(node.depth).unwrap_or(u32::MAX),
         is_first: node.on_path && !node.repeated,
         is_shown: *is_shown,
@@ -294,7 +294,7 @@ pub(super) fn draw(
     let n_rows = drawing.rows().count();
     for (row, place) in drawing.rows().take(most_rows) {
         let node = &nodes[place];
-        let words = entry_words(&session.entry_at(node.row)?, &calls);
+        let words = headline(&session.entry_at(node.row)?, &calls);
         let mut line = Line::new().styled(DIM, &drawing.prefix(row, most_columns));
         if node.on_path {
             line = line.styled(ACCENT, "• ");

@@ -8,7 +8,7 @@ use sessile::message::Content;
 
 use super::{Last, Transcript};
 use crate::screen::{ACCENT, DIM, Line, NAMED, PLAIN};
-use sessile_display::words::{entry_words, start};
+use sessile_display::text::{headline, start};
 
 /// The label and time shown beside an entry, if any.
 #[derive(Clone, Debug, Default)]
@@ -77,7 +77,7 @@ impl Transcript<'_, '_> {
             self.out.blank()?;
         }
         self.last = Last::Note;
-        let words = entry_words(entry, &self.calls);
+        let words = headline(entry, &self.calls);
         let line = told.put_before(Line::new().styled(DIM, "· ")).styled(DIM, &words.lead).styled(DIM, &words.text);
         self.print(told.append_to(line))?;
         if self.detail.full && !matches!(entry.kind(), Kind::ModelChange | Kind::ThinkingLevelChange | Kind::Label) {

@@ -10,7 +10,7 @@ const N_SESSIONS: usize = 5_000;
 const N_ENTRIES: usize = 1_000_000;
 
 /// How long cached data about a file is not trusted, because the file may be written at the same moment.
-const FRESH: Duration = Duration::from_secs(4);
+const FRESHNESS: Duration = Duration::from_secs(4);
 
 fn header(id: &str, cwd: &str) -> String {
     format!(
@@ -35,12 +35,12 @@ fn store(home: &Home) -> String {
         let mut text = header(&id, &format!("/home/u/src/project-{}", number % 50));
         for at in 0..100 {
             let role = if at % 2 == 0 { "user" } else { "assistant" };
-            let words = format!("session {number} says {at}: {}", "tide and current ".repeat(12));
-            text.push_str(&message(at, at.checked_sub(1), role, &words));
+            let text_of_message = format!("session {number} says {at}: {}", "tide and current ".repeat(12));
+            text.push_str(&message(at, at.checked_sub(1), role, &text_of_message));
         }
         std::fs::write(dir.join(format!("2026-01-01T00-00-00-000Z_{id}.jsonl")), text).unwrap();
     }
-    std::thread::sleep(FRESH);
+    std::thread::sleep(FRESHNESS);
     dir.to_string_lossy().into_owned()
 }
 
@@ -54,7 +54,7 @@ fn session(home: &Home) -> String {
         text.push_str(&message(at, parent, role, &format!("entry {at} of a long session")));
     }
     std::fs::write(&path, text).unwrap();
-    std::thread::sleep(FRESH);
+    std::thread::sleep(FRESHNESS);
     path.to_string_lossy().into_owned()
 }
 
@@ -66,10 +66,10 @@ fn settle(home: &Home, dir: &str) {
 }
 
 /// Returns the time until something is visible.
-fn until(terminal: &Terminal, what: &str, is_so: impl Fn(&Terminal) -> bool) -> Duration {
-    let begun = Instant::now();
-    terminal.wait(what, is_so);
-    begun.elapsed()
+fn until(terminal: &Terminal, what: &str, condition: impl Fn(&Terminal) -> bool) -> Duration {
+    let started = Instant::now();
+    terminal.wait(what, condition);
+    started.elapsed()
 }
 
 /// Returns the program's peak memory in megabytes.
@@ -81,7 +81,7 @@ fn memory(terminal: &Terminal) -> String {
 }
 
 /// Formats a time with as many digits as are significant.
-fn words(time: Duration) -> String {
+fn time_text(time: Duration) -> String {
     let seconds = time.as_secs_f64();
     match seconds {
         0.95.. => format!("{seconds:.1} s"),
@@ -95,26 +95,27 @@ fn words(time: Duration) -> String {
 fn keys(terminal: &Terminal, name: &str, key: &str, times: usize) -> String {
     let mut took = Vec::new();
     for _ in 0..times {
-        let before = terminal.chosen();
-        let begun = Instant::now();
+        let before = terminal.selected_row();
+        let started = Instant::now();
         terminal.press(key);
-        while terminal.chosen() == before {
-            assert!(begun.elapsed() < Duration::from_mins(1), "{key} does nothing:\n{}", terminal.text());
+        while terminal.selected_row() == before {
+            assert!(started.elapsed() < Duration::from_mins(1), "{key} does nothing:\n{}", terminal.text());
             std::thread::sleep(Duration::from_micros(200));
         }
-        took.push(begun.elapsed());
+        took.push(started.elapsed());
     }
     took.sort();
-    let median = words(took[times / 2]);
+    let median = time_text(took[times / 2]);
     if times < 50 {
         return format!("{name} {median}");
     }
-    format!("{name} {median} ({})", words(took[times - 1]).trim_end_matches(" ms"))
+    format!("{name} {median} ({})", time_text(took[times - 1]).trim_end_matches(" ms"))
 }
 
 /// Formats a row of the table in docs/performance.md.
 fn row(what: &str, [first, rows, all]: [Duration; 3], keys: &[String], memory: &str) -> String {
-    let cells = [what.to_owned(), words(first), words(rows), words(all), keys.join(", "), memory.to_owned()];
+    let cells =
+        [what.to_owned(), time_text(first), time_text(rows), time_text(all), keys.join(", "), memory.to_owned()];
     format!("| {} |\n", cells.join(" | ")).replace("|  |", "| |").replace("|  |", "| |")
 }
 
@@ -123,14 +124,14 @@ fn picker(home: &Home, table: &mut String) -> String {
     let dir = store(home);
     let args = ["--session-dir", &dir, "resume", "--all"].map(str::to_owned);
     let open = || {
-        let begun = Instant::now();
+        let started = Instant::now();
         let terminal = Terminal::run(home.bare(&args), 130, 40);
-        terminal.wait("a picture", |it| it.text().contains("Sessions everywhere"));
-        let first = begun.elapsed();
-        terminal.wait("rows", |it| !it.chosen().is_empty());
-        let rows = begun.elapsed();
+        terminal.wait("a picture", |it| it.text().contains("All sessions"));
+        let first = started.elapsed();
+        terminal.wait("rows", |it| !it.selected_row().is_empty());
+        let rows = started.elapsed();
         terminal.wait("all rows", |it| it.text().contains("◉ all"));
-        (terminal, [first, rows, begun.elapsed()])
+        (terminal, [first, rows, started.elapsed()])
     };
     let (_, times) = open();
     table.push_str(&row("5,000 sessions, 200 MB, no caches", times, &[], ""));
@@ -140,9 +141,9 @@ fn picker(home: &Home, table: &mut String) -> String {
     terminal.press("alt+t");
     terminal.wait("names only", |it| it.text().contains("names only"));
     terminal.press("project-7");
-    let found = until(&terminal, "what was found", |it| it.text().contains("/500)"));
+    let found = until(&terminal, "the matches", |it| it.text().contains("/500)"));
     table.push_str(&row("the same, with caches", times, &keys, &memory(&terminal)));
-    format!("A word typed into the picker of 5,000 sessions is found in {}.", words(found))
+    format!("A word typed into the picker of 5,000 sessions is found in {}.", time_text(found))
 }
 
 /// Measures the tree of many entries.
@@ -150,14 +151,14 @@ fn tree(home: &Home, table: &mut String) -> String {
     let path = session(home);
     let args = ["tree", "-i", &path].map(str::to_owned);
     let open = || {
-        let begun = Instant::now();
+        let started = Instant::now();
         let terminal = Terminal::run(home.bare(&args), 130, 40);
         terminal.wait("a picture", |it| it.text().contains("Session tree"));
-        let first = begun.elapsed();
-        terminal.wait("rows", |it| it.chosen().contains("entry"));
-        let rows = begun.elapsed();
+        let first = started.elapsed();
+        terminal.wait("rows", |it| it.selected_row().contains("entry"));
+        let rows = started.elapsed();
         terminal.wait("all of it", |it| !it.text().contains("reading"));
-        (terminal, [first, rows, begun.elapsed()])
+        (terminal, [first, rows, started.elapsed()])
     };
     let (_, times) = open();
     table.push_str(&row("1,000,000 entries, 250 MB, no caches", times, &[], ""));
@@ -170,7 +171,7 @@ fn tree(home: &Home, table: &mut String) -> String {
     terminal.press("ctrl+u");
     let filtered = until(&terminal, "the filter", |it| it.text().contains("[user]") && !it.text().contains("reading"));
     table.push_str(&row("the same, with caches", times, &keys, &memory(&terminal)));
-    format!("Another filter on the million entries takes {}, on a thread.", words(filtered))
+    format!("Another filter on the million entries takes {}, on a thread.", time_text(filtered))
 }
 
 #[test]
@@ -186,9 +187,9 @@ fn figures() {
 }
 
 #[test]
-fn times_have_the_digits_that_mean_something() {
+fn times_have_only_significant_digits() {
     for (micros, expected) in [(3_840, "3.8 ms"), (29_400, "29 ms"), (310_000, "0.31 s"), (11_640_000, "11.6 s")] {
-        assert_eq!(words(Duration::from_micros(micros)), expected);
+        assert_eq!(time_text(Duration::from_micros(micros)), expected);
     }
     let times = [26_000, 310_000, 310_000].map(Duration::from_micros);
     assert_eq!(row("no caches", times, &[], ""), "| no caches | 26 ms | 0.31 s | 0.31 s | | |\n");

@@ -42,45 +42,45 @@ fn notes(home: &Home) -> String {
     std::fs::read_to_string(home.path().join("notes")).unwrap_or_default()
 }
 
-fn run(home: &Home, words: &[&str]) -> Terminal {
-    let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-    Terminal::run(home.bare(&words), 130, 30)
+fn run(home: &Home, args: &[&str]) -> Terminal {
+    let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
+    Terminal::run(home.bare(&args), 130, 30)
 }
 
 #[test]
-fn a_hook_can_keep_the_tree_as_it_is() {
+fn a_hook_can_prevent_changes_to_the_tree() {
     let home = Home::new();
     let path = session(&home);
     let before = std::fs::read(&path).unwrap();
     hook(&home, "session_before_tree", "{\"cancel\": true}");
     hook(&home, "session_before_fork", "{\"cancel\": true}");
     let terminal = run(&home, &["tree", "-i", &path]);
-    terminal.wait("the tree", |it| it.chosen().contains("CHANGELOG"));
+    terminal.wait("the tree", |it| it.selected_row().contains("CHANGELOG"));
     terminal.press("alt+home");
-    terminal.wait("the first entry", |it| it.chosen().contains("[system]"));
+    terminal.wait("the first entry", |it| it.selected_row().contains("[system]"));
     for choice in [0, 1] {
         terminal.press("enter");
         terminal.wait("the menu", |it| it.text().contains("No summary"));
         (0..choice).for_each(|_| terminal.press("down"));
         terminal.press("enter");
-        terminal.wait("the veto", |it| it.text().contains("session_before_tree does not want it"));
+        terminal.wait("the veto", |it| it.text().contains("session_before_tree prevented this"));
         terminal.press("alt+s");
         terminal.press("alt+s");
     }
     for key in ["alt+f", "alt+c"] {
         terminal.press(key);
-        terminal.wait("the veto", |it| it.text().contains("session_before_fork does not want it"));
+        terminal.wait("the veto", |it| it.text().contains("session_before_fork prevented this"));
     }
     assert!(notes(&home).contains("\"userWantsSummary\":false") && notes(&home).contains("\"userWantsSummary\":true"));
     assert_eq!(std::fs::read(&path).unwrap(), before);
     let terminal = run(&home, &["fork", "-i", &path]);
-    terminal.wait("the messages", |it| it.chosen().contains("Perfect"));
+    terminal.wait("the messages", |it| it.selected_row().contains("Perfect"));
     terminal.press("enter");
-    terminal.wait("the veto", |it| it.text().contains("session_before_fork does not want it"));
+    terminal.wait("the veto", |it| it.text().contains("session_before_fork prevented this"));
 }
 
 #[test]
-fn hooks_are_told_of_what_is_done_on_the_screens() {
+fn hooks_are_notified_of_changes_on_the_screens() {
     let home = Home::new();
     let path = session(&home);
     for event in
@@ -89,28 +89,28 @@ fn hooks_are_told_of_what_is_done_on_the_screens() {
         hook(&home, event, "");
     }
     let terminal = run(&home, &["tree", "-i", &path]);
-    terminal.wait("the tree", |it| it.chosen().contains("CHANGELOG"));
+    terminal.wait("the tree", |it| it.selected_row().contains("CHANGELOG"));
     terminal.press("alt+e");
     terminal.wait("the question", |it| it.text().contains("Label (empty to remove)"));
-    terminal.press("told");
+    terminal.press("noted");
     terminal.press("enter");
-    terminal.wait("the label", |it| notes(&home).contains("\"label\":\"told\"") && it.text().contains("[told]"));
+    terminal.wait("the label", |it| notes(&home).contains("\"label\":\"noted\"") && it.text().contains("[noted]"));
     terminal.press("alt+home");
-    terminal.wait("the first entry", |it| it.chosen().contains("[system]"));
+    terminal.wait("the first entry", |it| it.selected_row().contains("[system]"));
     terminal.press("enter");
     terminal.wait("the menu", |it| it.text().contains("No summary"));
     terminal.press("down");
     terminal.press("enter");
-    terminal.wait("the summary", |it| it.text().contains("with a summary of what was left"));
+    terminal.wait("the summary", |it| it.text().contains("with a summary of the branch you left"));
     terminal.wait("the note", |_| notes(&home).contains("\"type\":\"session_tree\""));
     terminal.press("alt+u");
-    terminal.wait("the way back", |it| it.text().contains("Undone: branch"));
+    terminal.wait("the undo", |it| it.text().contains("Undone: branch"));
     terminal.press("alt+c");
     terminal.wait("the fork", |_| notes(&home).contains("\"type\":\"session_fork\""));
     drop(terminal);
     let dir = home.path().join("store").to_string_lossy().into_owned();
     let terminal = run(&home, &["--session-dir", &dir, "resume", "--all"]);
-    terminal.wait("the list", |it| it.chosen().contains("High water"));
+    terminal.wait("the list", |it| it.selected_row().contains("High water"));
     terminal.press("ctrl+r");
     terminal.wait("the question", |it| it.text().contains("Rename the session"));
     terminal.press("ctrl+u");
@@ -125,11 +125,11 @@ fn hooks_are_told_of_what_is_done_on_the_screens() {
 
 /// Leaving right after a change does not cancel it.
 #[test]
-fn what_was_begun_is_finished_when_somebody_leaves() {
+fn changes_finish_before_the_screen_closes() {
     let home = Home::new();
     let path = session(&home);
     let mut terminal = run(&home, &["tree", "-i", &path]);
-    terminal.wait("the tree", |it| it.chosen().contains("CHANGELOG"));
+    terminal.wait("the tree", |it| it.selected_row().contains("CHANGELOG"));
     terminal.press("alt+e");
     terminal.wait("the question", |it| it.text().contains("Label (empty to remove)"));
     terminal.press("in_haste");

@@ -21,7 +21,7 @@ fn widest(lines: &[String]) -> usize {
 }
 
 #[test]
-fn lines_are_as_wide_as_columns_says() {
+fn lines_are_as_wide_as_the_columns_variable() {
     let whole = printed(&["list"], None);
     assert!(whole.iter().any(|line| line.contains("and neap tide?")), "{whole:?}");
     let narrow = printed(&["list"], Some("50"));
@@ -31,7 +31,7 @@ fn lines_are_as_wide_as_columns_says() {
 }
 
 #[test]
-fn groups_have_bars_where_there_is_room() {
+fn groups_have_bars_if_there_is_room() {
     let args = ["stats", "--by", "session"];
     let wide = printed(&args, None);
     assert!(wide.iter().any(|line| line.starts_with("019a6ce2  High water") && line.ends_with('█')), "{wide:?}");

@@ -1,6 +1,6 @@
 //! The screens in a real terminal: every key of every screen.
 #![expect(clippy::disallowed_methods, reason = "tests make the files that they need")]
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot continue should stop")]
 #![cfg(unix)]
 
 mod figures;
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use pty_process::blocking::Command;
 use terminal::Terminal;
 
-/// A made-up store, settings and a place for notes, all in a separate directory.
+/// A made-up store, settings and a directory for notes, all in a separate directory.
 struct Home {
     dir: tempfile::TempDir,
 }
@@ -48,9 +48,9 @@ impl Home {
 
     /// Returns the command that runs the program on the sample, not yet in a terminal.
     fn plain(&self, args: &[&str]) -> std::process::Command {
-        let mut words = vec![format!("--sample={}", self.sample().display())];
-        words.extend(args.iter().map(|arg| (*arg).to_owned()));
-        self.program(&words)
+        let mut all_args = vec![format!("--sample={}", self.sample().display())];
+        all_args.extend(args.iter().map(|arg| (*arg).to_owned()));
+        self.program(&all_args)
     }
 
     /// Returns the command without the sample.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Home, Terminal};
 
-fn is_given_back(terminal: &Terminal) -> bool {
+fn is_restored(terminal: &Terminal) -> bool {
     terminal.screen(|screen| {
         !screen.alternate_screen()
             && !screen.bracketed_paste()
@@ -19,45 +19,45 @@ fn signal(terminal: &Terminal, signal: &str) {
 }
 
 #[test]
-fn the_terminal_is_given_back_to_whoever_ends_us() {
+fn the_terminal_is_restored_after_a_signal() {
     for (name, number) in [("TERM", 15), ("HUP", 1), ("INT", 2), ("QUIT", 3)] {
         let home = Home::new();
         let mut terminal = home.run(&["tree", "-i", "@1"]);
-        terminal.wait("the tree", |it| it.chosen().contains("CHANGELOG"));
-        assert!(!is_given_back(&terminal));
+        terminal.wait("the tree", |it| it.selected_row().contains("CHANGELOG"));
+        assert!(!is_restored(&terminal));
         signal(&terminal, name);
         assert_eq!(terminal.wait_for_end().code(), Some(128 + number), "{name}");
-        assert!(is_given_back(&terminal), "{name}");
+        assert!(is_restored(&terminal), "{name}");
     }
 }
 
 #[test]
-fn one_goes_to_the_shell_and_comes_back() {
+fn the_screen_returns_after_a_suspension() {
     let home = Home::new();
-    for words in [&["resume"][..], &["tree", "-i", "@1"], &["fork", "-i", "@1"], &["show", "-i", "@1"]] {
-        let terminal = home.run(words);
+    for args in [&["resume"][..], &["tree", "-i", "@1"], &["fork", "-i", "@1"], &["show", "-i", "@1"]] {
+        let terminal = home.run(args);
         let is_there = |it: &Terminal| {
-            it.screen(vt100::Screen::alternate_screen) && it.text().contains("hour early") && !is_given_back(it)
+            it.screen(vt100::Screen::alternate_screen) && it.text().contains("hour early") && !is_restored(it)
         };
         terminal.wait("the screen", is_there);
         terminal.press("ctrl+z");
-        terminal.wait("the shell", is_given_back);
+        terminal.wait("the shell", is_restored);
         signal(&terminal, "CONT");
         terminal.wait("the screen again", is_there);
         terminal.press("f1");
-        terminal.wait("an answer", |it| it.text().contains("Keys of the"));
+        terminal.wait("the help", |it| it.text().contains("any other key closes"));
     }
 }
 
 #[test]
 fn a_terminal_may_claim_any_size() {
     let home = Home::new();
-    for words in [&["resume"][..], &["tree", "-i", "@1"], &["show", "-i", "@1"]] {
-        let mut terminal = Terminal::run_claiming(home.command(words), (2000, 1000), (u16::MAX, u16::MAX));
+    for args in [&["resume"][..], &["tree", "-i", "@1"], &["show", "-i", "@1"]] {
+        let mut terminal = Terminal::run_claiming(home.command(args), (2000, 1000), (u16::MAX, u16::MAX));
         terminal
             .wait("the screen", |it| it.screen(vt100::Screen::alternate_screen) && it.text().contains("hour early"));
         terminal.press("ctrl+c");
-        assert_eq!(terminal.wait_for_end().code(), Some(0), "{words:?}");
+        assert_eq!(terminal.wait_for_end().code(), Some(0), "{args:?}");
     }
 }
 
@@ -72,33 +72,33 @@ fn bytes_of_a_session_are_not_exported_to_a_terminal() {
 }
 
 #[test]
-fn other_sizes_are_other_pictures() {
+fn screens_fit_terminals_of_any_size() {
     for (columns, rows) in [(40, 10), (80, 24), (200, 60)] {
         let home = Home::new();
         let terminal = Terminal::run(home.command(&["resume"]), columns, rows);
-        terminal.wait("the list", |it| it.chosen().contains("High water"));
-        assert!(terminal.chosen().chars().count() <= usize::from(columns));
+        terminal.wait("the list", |it| it.selected_row().contains("High water"));
+        assert!(terminal.selected_row().chars().count() <= usize::from(columns));
     }
 }
 
 #[test]
-fn one_stays_where_one_is_when_the_size_changes() {
+fn a_resize_keeps_the_position() {
     let home = Home::new();
-    for (words, keys, chosen) in [
+    for (args, keys, selected) in [
         (&["resume"][..], &["down", "down"][..], "Draft a commit"),
         (&["tree", "-i", "@1"], &["up", "up"], "[changelog]"),
         (&["fork", "-i", "@1"], &["up", "up"], "Thanks. Which other"),
     ] {
-        let terminal = home.run(words);
-        terminal.wait("the screen", |it| it.text().contains("hour early") && !it.chosen().is_empty());
+        let terminal = home.run(args);
+        terminal.wait("the screen", |it| it.text().contains("hour early") && !it.selected_row().is_empty());
         for key in keys {
             terminal.press(key);
         }
-        terminal.wait(chosen, |it| it.chosen().contains(chosen));
+        terminal.wait(selected, |it| it.selected_row().contains(selected));
         for (columns, rows) in [(60, 12), (40, 10), (160, 50), (130, 30)] {
             terminal.resize(columns, rows);
-            terminal.wait(&format!("{chosen} at {columns}×{rows}"), |it| {
-                it.chosen().contains(chosen) && it.chosen().chars().count() <= usize::from(columns)
+            terminal.wait(&format!("{selected} at {columns}×{rows}"), |it| {
+                it.selected_row().contains(selected) && it.selected_row().chars().count() <= usize::from(columns)
             });
         }
     }
@@ -118,7 +118,7 @@ fn one_stays_where_one_is_when_the_size_changes() {
 }
 
 #[test]
-fn nothing_in_a_session_acts_on_the_terminal() {
+fn text_of_a_session_cannot_control_the_terminal() {
     let home = Home::new();
     let dir = home.path().join("store");
     std::fs::create_dir_all(&dir).unwrap();
@@ -133,15 +133,15 @@ fn nothing_in_a_session_acts_on_the_terminal() {
     let path = dir.join("2026-01-01T00-00-00-000Z_e.jsonl");
     std::fs::write(&path, session).unwrap();
     let path = path.to_string_lossy().into_owned();
-    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
-    let picker = words(&["--session-dir", &dir.to_string_lossy(), "resume", "--all"]);
+    let to_args = |args: &[&str]| args.iter().map(|arg| (*arg).to_owned()).collect::<Vec<_>>();
+    let picker = to_args(&["--session-dir", &dir.to_string_lossy(), "resume", "--all"]);
     for (args, keys) in [
         (picker.clone(), &[][..]),
-        (words(&["tree", "-i", &path]), &[]),
-        (words(&["fork", "-i", &path]), &[]),
-        (words(&["show", "-i", &path]), &[]),
+        (to_args(&["tree", "-i", &path]), &[]),
+        (to_args(&["fork", "-i", &path]), &[]),
+        (to_args(&["show", "-i", &path]), &[]),
         // At the end the session is in the trash, and is restored.
-        (picker, &[("ctrl+d", "y yes"), ("y", "no sessions"), ("alt+r", "deleted now"), ("enter", "is back in /w")]),
+        (picker, &[("ctrl+d", "y yes"), ("y", "no sessions"), ("alt+r", "deleted now"), ("enter", "restored to /w")]),
     ] {
         let terminal = Terminal::run(home.bare(&args), 130, 30);
         terminal.wait("the text", |it| it.text().contains("evil"));
@@ -171,26 +171,26 @@ const SCREENS: [&[&str]; 4] = [&["resume"], &["tree", "-i", "@1"], &["fork", "-i
 
 /// A library that we use once read a closed terminal again and again, for hours.
 #[test]
-fn whoever_has_lost_the_terminal_ends() {
+fn a_process_that_lost_its_terminal_ends() {
     let home = Home::new();
-    for words in SCREENS {
+    for args in SCREENS {
         // The shell's own child gets a signal; another process has to notice by itself.
-        for is_reported in [true, false] {
+        for gets_signal in [true, false] {
             let mut terminal =
-                if is_reported { home.run(words) } else { Terminal::run_as_guest(home.plain(words), 130, 30) };
+                if gets_signal { home.run(args) } else { Terminal::run_as_guest(home.plain(args), 130, 30) };
             terminal.wait("the screen", |it| it.text().contains("hour early"));
             terminal.hang_up();
-            assert!(!terminal.child.wait().unwrap().success(), "{words:?}");
+            assert!(!terminal.child.wait().unwrap().success(), "{args:?}");
         }
     }
 }
 
 #[test]
 #[cfg(target_os = "linux")]
-fn whoever_waits_takes_up_no_time() {
+fn an_idle_screen_uses_no_processor_time() {
     let home = Home::new();
-    for words in SCREENS {
-        let terminal = home.run(words);
+    for args in SCREENS {
+        let terminal = home.run(args);
         terminal.wait("the screen", |it| it.text().contains("hour early"));
         // The initial work may take any time; after that the process is idle.
         let id = terminal.child.id();
@@ -199,15 +199,15 @@ fn whoever_waits_takes_up_no_time() {
             std::thread::sleep(std::time::Duration::from_secs(1));
             ticks(id) - before <= 3
         };
-        assert!((0..120).any(is_quiet), "{words:?} is never quiet");
+        assert!((0..120).any(is_quiet), "{args:?} is never quiet");
     }
 }
 
 #[test]
-fn many_keys_at_once_are_all_heard() {
+fn many_keys_at_once_are_all_read() {
     let home = Home::new();
     let terminal = home.run(&["tree", "-i", "@1"]);
-    terminal.wait("the tree", |it| it.chosen().contains("CHANGELOG"));
+    terminal.wait("the tree", |it| it.selected_row().contains("CHANGELOG"));
     terminal.press(&format!("{}THE-END", "x".repeat(3000)));
     terminal.wait("the last key", |it| it.text().contains("HE-END"));
 }
@@ -215,27 +215,27 @@ fn many_keys_at_once_are_all_heard() {
 /// A screen in which another thread panics.
 #[test]
 #[ignore = "is run by the test below, in a terminal of its own"]
-fn something_panics() {
+fn a_worker_thread_panics() {
     let dir = tempfile::tempdir().unwrap();
     let sample = sessile::write_sample(dir.path()).unwrap();
     let environment: Arc<dyn sessile::Environment> = Arc::new(sessile::System);
     let settings = sessile::settings::Settings::load(environment.as_ref(), &sessile::os::RealOs).unwrap();
     let ui = sessile_tui::Ui::new(sample.sessions(), environment, dir.path().to_path_buf(), None, &settings);
-    let ended = ui.summing_up(Arc::new(|| panic!("this was planned"))).tree(Some(sample.richest.clone()));
+    let ended = ui.with_summarizer(Arc::new(|| panic!("this was planned"))).tree(Some(sample.richest.clone()));
     assert!(matches!(ended, Err(sessile_tui::TuiError::Panicked)), "{ended:?}");
     println!("and it was noticed");
 }
 
 #[test]
-fn a_panic_gives_the_terminal_back_and_can_be_read() {
+fn a_panic_restores_the_terminal_and_is_readable() {
     let home = Home::new();
     let mut command = std::process::Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "mishaps::something_panics", "--ignored", "--nocapture"]);
+    command.args(["--exact", "mishaps::a_worker_thread_panics", "--ignored", "--nocapture"]);
     command.env("SESSILE_CONFIG_DIR", home.path().join("config")).current_dir(home.path());
     let mut terminal = Terminal::run(command.into(), 130, 30);
     let ended = terminal.wait_for_end();
     let text = terminal.text();
-    assert!(ended.success() && is_given_back(&terminal), "{text}");
+    assert!(ended.success() && is_restored(&terminal), "{text}");
     assert!(text.contains("this was planned") && text.contains("and it was noticed"), "{text}");
-    assert!(terminal.bytes().windows(8).any(|bytes| bytes == b"\x1b[?1049h"), "it was on the other screen before");
+    assert!(terminal.bytes().windows(8).any(|bytes| bytes == b"\x1b[?1049h"), "the alternate screen was active before");
 }

@@ -19,9 +19,9 @@ fn session(home: &Home) -> String {
     path.to_string_lossy().into_owned()
 }
 
-fn run(home: &Home, words: &[&str]) -> Terminal {
-    let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-    let mut command = home.program(&words);
+fn run(home: &Home, args: &[&str]) -> Terminal {
+    let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
+    let mut command = home.program(&args);
     command.env("TERM_PROGRAM", "WezTerm");
     Terminal::run(command.into(), 130, 30)
 }
@@ -34,20 +34,20 @@ fn count(terminal: &Terminal, what: &str) -> usize {
 fn pictures_are_drawn_one_after_the_other() {
     let home = Home::new();
     let path = session(&home);
-    for (words, key) in [(["tree", "-i", &path], "alt+i"), (["show", "-i", &path], "i")] {
-        let terminal = run(&home, &words);
+    for (args, key) in [(["tree", "-i", &path], "alt+i"), (["show", "-i", &path], "i")] {
+        let terminal = run(&home, &args);
         terminal.wait("the screen", |it| it.text().contains("two pictures") && it.text().contains("none here"));
-        if words[0] == "tree" {
+        if args[0] == "tree" {
             terminal.press(key);
-            terminal.wait("a word", |it| it.text().contains("There is no picture in this entry"));
+            terminal.wait("the message", |it| it.text().contains("This entry has no pictures"));
             terminal.press("up");
-            terminal.wait("the message", |it| it.chosen().contains("two pictures"));
+            terminal.wait("the message", |it| it.selected_row().contains("two pictures"));
         }
         terminal.press(key);
         terminal.wait("the first picture", |it| it.text().contains("[image: image/png, 1×1, 70 B] · 1 more"));
         terminal.wait("its bytes", |it| count(it, POINT) == 1);
         terminal.press("x");
-        terminal.wait("the second one", |it| it.text().contains("the terminal cannot draw this one · the last one"));
+        terminal.wait("the second picture", |it| it.text().contains("this terminal cannot draw it · last picture"));
         terminal.press("x");
         terminal.wait("the screen again", |it| it.text().contains("none here"));
         assert_eq!((count(&terminal, POINT), count(&terminal, "evil")), (1, 0));

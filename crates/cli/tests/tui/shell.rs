@@ -43,7 +43,7 @@ impl Shell {
         std::env::split_paths(&paths).any(|folder| folder.join(self.program).is_file())
     }
 
-    fn picks_sessions_and_puts_paths_where_the_cursor_is(&self) {
+    fn picks_sessions_and_inserts_paths_at_the_cursor(&self) {
         let home = Home::new();
         let path = session(&home);
         let program = Path::new(env!("CARGO_BIN_EXE_sessile"));
@@ -63,13 +63,13 @@ impl Shell {
         terminal.press(&format!("{}\r", self.init));
         terminal.wait("the shell again", |it| it.text().contains("--init") && is_ready(it));
         terminal.press("sr --all\r");
-        terminal.wait("the picker", |it| it.chosen().contains("High water"));
+        terminal.wait("the picker", |it| it.selected_row().contains("High water"));
         terminal.press("enter");
         terminal.wait("the command", |it| it.text().contains(&format!("going on with {path}")) && is_ready(it));
         terminal.press("echo found=");
         terminal.press("ctrl+x");
         terminal.press("s");
-        terminal.wait("the picker", |it| it.chosen().contains("High water"));
+        terminal.wait("the picker", |it| it.selected_row().contains("High water"));
         terminal.press("enter");
         terminal.wait("the path", |it| it.text().replace('\n', "").contains(&format!("echo found={path}")));
         terminal.press("ctrl+c");
@@ -77,14 +77,14 @@ impl Shell {
 }
 
 #[test]
-fn a_bash_picks_sessions_and_puts_paths_where_the_cursor_is() {
-    BASH.picks_sessions_and_puts_paths_where_the_cursor_is();
+fn bash_picks_sessions_and_inserts_paths_at_the_cursor() {
+    BASH.picks_sessions_and_inserts_paths_at_the_cursor();
 }
 
 /// `cargo xtask test` installs them where it can.
 #[test]
-fn so_do_zsh_and_fish_where_they_are_installed() {
+fn zsh_and_fish_pick_sessions_and_insert_paths_at_the_cursor() {
     for shell in [ZSH, FISH].iter().filter(|shell| shell.is_here()) {
-        shell.picks_sessions_and_puts_paths_where_the_cursor_is();
+        shell.picks_sessions_and_inserts_paths_at_the_cursor();
     }
 }

@@ -13,11 +13,11 @@ use pty_process::blocking::{Command, Pty, open};
 pub(crate) struct Terminal {
     pty: Option<Arc<Pty>>,
     pub(crate) child: Child,
-    seen: Arc<Mutex<Seen>>,
+    output: Arc<Mutex<Output>>,
 }
 
 /// The program's output, as raw bytes and as it appears on the screen.
-struct Seen {
+struct Output {
     parser: vt100::Parser,
     bytes: Vec<u8>,
     is_over: bool,
@@ -25,7 +25,7 @@ struct Seen {
 }
 
 /// Number of polls before giving up. Polls are counted, not seconds, because a machine may be slow or paused.
-const PATIENCE: u32 = 60_000;
+const MAX_POLLS: u32 = 60_000;
 
 /// Opens a pseudo-terminal whose size is set before a program can ask for it.
 fn open_sized(columns: u16, rows: u16) -> (Pty, pty_process::blocking::Pts) {
@@ -43,7 +43,7 @@ impl Terminal {
     pub(crate) fn run_claiming(command: Command, size: (u16, u16), claimed: (u16, u16)) -> Self {
         let (pty, pts) = open_sized(claimed.0, claimed.1);
         let child = command.env("TERM", "xterm-256color").spawn(pts).unwrap();
-        Self::shown(pty, child, size.0, size.1)
+        Self::start(pty, child, size.0, size.1)
     }
 
     /// Runs a program that gets no signal when the terminal hangs up, since it is not its controlling terminal.
@@ -53,29 +53,29 @@ impl Terminal {
         drop(pts);
         command.env("TERM", "xterm-256color").stdin(end.try_clone().unwrap()).stdout(end.try_clone().unwrap());
         let child = command.stderr(end).spawn().unwrap();
-        Self::shown(pty, child, columns, rows)
+        Self::start(pty, child, columns, rows)
     }
 
-    fn shown(pty: Pty, child: Child, columns: u16, rows: u16) -> Self {
+    fn start(pty: Pty, child: Child, columns: u16, rows: u16) -> Self {
         let size = |number: u16| NonZeroU16::new(number).unwrap();
         let parser = vt100::Parser::new(size(rows), size(columns), 0);
-        let seen = Arc::new(Mutex::new(Seen { parser, bytes: Vec::new(), is_over: false, is_hung_up: false }));
+        let output = Arc::new(Mutex::new(Output { parser, bytes: Vec::new(), is_over: false, is_hung_up: false }));
         let pty = Arc::new(pty);
-        let (reader, told) = (Arc::clone(&pty), Arc::clone(&seen));
+        let (reader, shared) = (Arc::clone(&pty), Arc::clone(&output));
         std::thread::spawn(move || {
             let mut buffer = vec![0; 65536];
             loop {
                 let read = (&*reader).read(&mut buffer).unwrap_or(0);
-                let mut told = told.lock().unwrap();
-                if read == 0 || told.is_hung_up {
-                    told.is_over = true;
+                let mut shared = shared.lock().unwrap();
+                if read == 0 || shared.is_hung_up {
+                    shared.is_over = true;
                     return;
                 }
-                told.parser.process(&buffer[..read]);
-                told.bytes.extend_from_slice(&buffer[..read]);
+                shared.parser.process(&buffer[..read]);
+                shared.bytes.extend_from_slice(&buffer[..read]);
             }
         });
-        Self { pty: Some(pty), child, seen }
+        Self { pty: Some(pty), child, output }
     }
 
     fn pty(&self) -> &Pty {
@@ -84,14 +84,14 @@ impl Terminal {
 
     pub(crate) fn resize(&self, columns: u16, rows: u16) {
         let size = |number: u16| NonZeroU16::new(number).unwrap();
-        self.seen.lock().unwrap().parser.screen_mut().set_size(size(rows), size(columns));
+        self.output.lock().unwrap().parser.screen_mut().set_size(size(rows), size(columns));
         self.pty().resize(pty_process::Size::new(rows, columns)).unwrap();
     }
 
     /// Closes the terminal, as closing a window does.
     pub(crate) fn hang_up(&mut self) {
         // The reading thread drops it on its next read.
-        self.seen.lock().unwrap().is_hung_up = true;
+        self.output.lock().unwrap().is_hung_up = true;
         self.pty = None;
     }
 
@@ -101,8 +101,8 @@ impl Terminal {
         (&mut self.pty()).write_all(&bytes).unwrap();
     }
 
-    pub(crate) fn screen<T>(&self, look: impl FnOnce(&vt100::Screen) -> T) -> T {
-        look(self.seen.lock().unwrap().parser.screen())
+    pub(crate) fn screen<T>(&self, read: impl FnOnce(&vt100::Screen) -> T) -> T {
+        read(self.output.lock().unwrap().parser.screen())
     }
 
     pub(crate) fn text(&self) -> String {
@@ -110,21 +110,21 @@ impl Terminal {
     }
 
     pub(crate) fn bytes(&self) -> Vec<u8> {
-        self.seen.lock().unwrap().bytes.clone()
+        self.output.lock().unwrap().bytes.clone()
     }
 
     /// Returns the row with the list cursor.
-    pub(crate) fn chosen(&self) -> String {
+    pub(crate) fn selected_row(&self) -> String {
         self.text().lines().find(|line| line.starts_with('›') || line.starts_with(" ›")).unwrap_or_default().to_owned()
     }
 
     /// Waits until something is visible.
     #[track_caller]
-    pub(crate) fn wait(&self, what: &str, is_so: impl Fn(&Self) -> bool) {
-        let mut n_looks = 0;
-        while !is_so(self) {
-            n_looks += 1;
-            assert!(n_looks < PATIENCE, "{what} did not come about:\n{}", self.text());
+    pub(crate) fn wait(&self, what: &str, condition: impl Fn(&Self) -> bool) {
+        let mut n_polls = 0;
+        while !condition(self) {
+            n_polls += 1;
+            assert!(n_polls < MAX_POLLS, "{what} did not appear:\n{}", self.text());
             std::thread::sleep(Duration::from_millis(2));
         }
     }
@@ -133,7 +133,7 @@ impl Terminal {
     pub(crate) fn wait_for_end(&mut self) -> std::process::ExitStatus {
         let ended = self.child.wait().unwrap();
         // The last output may still be in transit.
-        self.wait("the end of the output", |it| it.seen.lock().unwrap().is_over);
+        self.wait("the end of the output", |it| it.output.lock().unwrap().is_over);
         ended
     }
 }

@@ -144,7 +144,7 @@ impl Highlighter {
     }
 
     /// Creates a highlighter for a file name.
-    pub(crate) fn of_file(path: &str) -> Self {
+    pub(crate) fn for_file(path: &str) -> Self {
         Self::new(path.rsplit(['.', '/']).next().unwrap_or_default())
     }
 
@@ -158,9 +158,9 @@ impl Highlighter {
         let mut rest = text.as_str();
         while !rest.is_empty() {
             let (ink, len) = self.piece(rest);
-            let (piece, behind) = rest.split_at_checked(len).unwrap_or((rest, ""));
+            let (piece, rest_after) = rest.split_at_checked(len).unwrap_or((rest, ""));
             line.push(ink, piece);
-            rest = behind;
+            rest = rest_after;
         }
         line
     }
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_told_apart() {
+    fn tokens_are_distinguished() {
         let mut rust = Highlighter::new("rust");
         assert_eq!(inked(&mut rust, "let x = \"a\\\"b\"; // c", Ink::ACCENT), "let");
         assert_eq!(inked(&mut rust, "let x = \"a\\\"b\"; // c", Ink::PERSON), "\"a\\\"b\"");
@@ -246,7 +246,7 @@ mod tests {
         assert_eq!(inked(&mut rust, "fn f<'a>() {} // c", Ink::DIM), "// c");
         assert_eq!(inked(&mut rust, "a /* b", Ink::DIM), "/* b");
         assert_eq!(inked(&mut rust, "c */ d", Ink::DIM), "c */");
-        assert_eq!(inked(&mut Highlighter::of_file("src/a.py"), "x # y", Ink::DIM), "# y");
+        assert_eq!(inked(&mut Highlighter::for_file("src/a.py"), "x # y", Ink::DIM), "# y");
         assert_eq!(inked(&mut Highlighter::new("prose"), "let it be 1", Ink::ACCENT), "");
     }
 }

@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_too_wide_and_nothing_acts() {
+    fn lines_fit_and_contain_no_control_characters() {
         let text = "# \u{1b}[31m".to_owned() + &"word ".repeat(40) + "\n\n    " + &"x".repeat(300);
         for width in [10, 30, 80] {
             for line in lines(&text, width) {

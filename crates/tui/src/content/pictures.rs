@@ -3,7 +3,7 @@
 use sessile::entry::{Entry, Payload};
 use sessile::message::{Block, Content};
 use sessile::picture::Picture;
-use sessile_display::picture::picture_words;
+use sessile_display::picture::picture_text;
 
 /// A picture that a terminal may be able to draw.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub(crate) struct Drawable {
     /// Base64 data; not validated.
     pub(crate) data: String,
     /// A description for the user.
-    pub(crate) words: String,
+    pub(crate) description: String,
 }
 
 /// Returns the pictures of an entry in order.
@@ -20,7 +20,16 @@ pub(crate) fn entry_pictures(entry: &Entry) -> Vec<Drawable> {
     let content = match entry.payload() {
         Payload::Message(message) => message.message().map(sessile::message::Message::content),
         Payload::CustomMessage(custom) => Some(custom.content()),
-        _ => None,
+        Payload::ThinkingLevelChange(_)
+        | Payload::ModelChange(_)
+        | Payload::Usage(_)
+        | Payload::Compaction(_)
+        | Payload::BranchSummary(_)
+        | Payload::Custom(_)
+        | Payload::ContextEdit(_)
+        | Payload::Label(_)
+        | Payload::SessionInfo(_)
+        | Payload::Unknown(_) => None,
     };
     let Some(Content::Blocks(blocks)) = content else { return Vec::new() };
     let images = blocks.iter().filter_map(|block| match block {
@@ -30,7 +39,7 @@ pub(crate) fn entry_pictures(entry: &Entry) -> Vec<Drawable> {
     let drawable = |image: sessile::message::ImageBlock<'_>| Drawable {
         mime_type: image.mime_type().unwrap_or_default(),
         data: image.data().unwrap_or_default(),
-        words: picture_words(&Picture::new(image)),
+        description: picture_text(&Picture::new(image)),
     };
     images.map(drawable).collect()
 }

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use sessile::text::excerpt::Excerpt;
-use sessile::text::picker::{PickerQuery, Row as Asked};
+use sessile::text::picker::{PickerQuery, Row as QueryRow};
 use sessile::{ProjectPlace, SessionInfo, Sessions, Who};
 
 /// The order of the list.
@@ -20,9 +20,9 @@ pub(crate) enum Sort {
     Relevance,
 }
 
-/// What the list should show.
+/// The options that decide what the list shows.
 #[derive(Clone, Debug, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each is something that the user switches on and off")]
+#[expect(clippy::struct_excessive_bools, reason = "each is an independent option")]
 pub(crate) struct View {
     pub(crate) query: String,
     pub(crate) sort: Sort,
@@ -44,7 +44,7 @@ pub(crate) enum Row {
     Heading(String),
     Session {
         /// Its index in the arranged list.
-        place: usize,
+        index: usize,
         /// The tree lines before it.
         prefix: String,
         is_pinned: bool,
@@ -56,17 +56,17 @@ pub(crate) enum Row {
 }
 
 impl Row {
-    pub(crate) fn place(&self) -> Option<usize> {
+    pub(crate) fn index(&self) -> Option<usize> {
         match self {
-            Self::Session { place, .. } => Some(*place),
+            Self::Session { index, .. } => Some(*index),
             Self::Heading(_) => None,
         }
     }
 
     /// Returns the row with its directory made relative to the heading's directory.
     fn below(mut self, top: Option<&Path>, list: &[SessionInfo]) -> Self {
-        if let (Self::Session { place, folder, .. }, Some(top)) = (&mut self, top) {
-            let rest = Path::new(&list[*place].cwd).strip_prefix(top).ok();
+        if let (Self::Session { index, folder, .. }, Some(top)) = (&mut self, top) {
+            let rest = Path::new(&list[*index].cwd).strip_prefix(top).ok();
             *folder = rest.map(|rest| rest.to_string_lossy().into_owned());
         }
         self
@@ -76,20 +76,20 @@ impl Row {
 /// Arranges a list. Reads the disk only for groups, and for sessions whose parents are not in the list.
 pub(crate) fn arrange(sessions: &Sessions, list: &[SessionInfo], view: &View) -> Vec<Row> {
     let admitted: Vec<usize> = (0..list.len())
-        .filter(|place| !view.named || list[*place].name.is_some())
-        .filter(|place| list[*place].is_archived == view.shows_archived)
-        .filter(|place| !view.hides_children || list[*place].parent_session_path.is_none())
+        .filter(|index| !view.named || list[*index].name.is_some())
+        .filter(|index| list[*index].is_archived == view.shows_archived)
+        .filter(|index| !view.hides_children || list[*index].parent_session_path.is_none())
         .collect();
-    let is_pinned = |place: &usize| view.pins.contains(&list[*place].id);
+    let is_pinned = |index: &usize| view.pins.contains(&list[*index].id);
     if !view.query.trim().is_empty() {
         return found(list, &admitted, view);
     }
     let (pinned, others): (Vec<usize>, Vec<usize>) = admitted.into_iter().partition(is_pinned);
-    let mut rows: Vec<Row> = pinned.into_iter().map(|place| row(place, String::new(), true, None)).collect();
+    let mut rows: Vec<Row> = pinned.into_iter().map(|index| row(index, String::new(), true, None)).collect();
     if view.groups {
         for group in grouped(sessions, list, &others) {
             rows.push(Row::Heading(group.heading));
-            let below = ordered(sessions, list, &group.places, view.sort);
+            let below = ordered(sessions, list, &group.indexes, view.sort);
             rows.extend(below.into_iter().map(|row| row.below(group.top.as_deref(), list)));
         }
     } else {
@@ -98,18 +98,18 @@ pub(crate) fn arrange(sessions: &Sessions, list: &[SessionInfo], view: &View) ->
     rows
 }
 
-fn row(place: usize, prefix: String, is_pinned: bool, excerpt: Option<Excerpt>) -> Row {
-    Row::Session { place, prefix, is_pinned, excerpt, folder: None }
+fn row(index: usize, prefix: String, is_pinned: bool, excerpt: Option<Excerpt>) -> Row {
+    Row::Session { index, prefix, is_pinned, excerpt, folder: None }
 }
 
-fn ordered(sessions: &Sessions, list: &[SessionInfo], places: &[usize], sort: Sort) -> Vec<Row> {
+fn ordered(sessions: &Sessions, list: &[SessionInfo], indexes: &[usize], sort: Sort) -> Vec<Row> {
     if sort != Sort::Threaded {
-        return places.iter().map(|place| row(*place, String::new(), false, None)).collect();
+        return indexes.iter().map(|index| row(*index, String::new(), false, None)).collect();
     }
-    let some: Vec<SessionInfo> = places.iter().map(|place| list[*place].clone()).collect();
-    let parents = parents(sessions, &some);
-    let threads = threads(&some.iter().map(|session| session.modified).collect::<Vec<_>>(), &parents);
-    threads.into_iter().map(|(place, prefix)| row(places[place], prefix, false, None)).collect()
+    let subset: Vec<SessionInfo> = indexes.iter().map(|index| list[*index].clone()).collect();
+    let parents = parents(sessions, &subset);
+    let threads = threads(&subset.iter().map(|session| session.modified).collect::<Vec<_>>(), &parents);
+    threads.into_iter().map(|(index, prefix)| row(indexes[index], prefix, false, None)).collect()
 }
 
 /// Returns the parent of each session, if it is in the list.
@@ -121,8 +121,8 @@ fn parents(sessions: &Sessions, list: &[SessionInfo]) -> Vec<Option<usize>> {
     for family in sessions.families(list) {
         for member in &family.members {
             let parent = member.parent.map(|parent| &family.members[parent].who);
-            if let (Who::Listed(place), Some(Who::Listed(parent))) = (&member.who, parent) {
-                parents[*place] = Some(*parent);
+            if let (Who::Listed(index), Some(Who::Listed(parent))) = (&member.who, parent) {
+                parents[*index] = Some(*parent);
             }
         }
     }
@@ -133,39 +133,39 @@ fn parents(sessions: &Sessions, list: &[SessionInfo]) -> Vec<Option<usize>> {
 fn threads(modified: &[i64], parents: &[Option<usize>]) -> Vec<(usize, String)> {
     let mut children: Vec<Vec<usize>> = vec![Vec::new(); parents.len()];
     let mut roots = Vec::new();
-    for (place, parent) in parents.iter().enumerate() {
-        parent.map_or(&mut roots, |parent| &mut children[parent]).push(place);
+    for (index, parent) in parents.iter().enumerate() {
+        parent.map_or(&mut roots, |parent| &mut children[parent]).push(index);
     }
     // Families have no cycles, so in reverse order every child is known before its parent.
     let mut order = Vec::with_capacity(parents.len());
     let mut todo = roots.clone();
-    while let Some(place) = todo.pop() {
-        order.push(place);
-        todo.extend(&children[place]);
+    while let Some(index) = todo.pop() {
+        order.push(index);
+        todo.extend(&children[index]);
     }
     let mut newest = modified.to_vec();
-    for place in order.into_iter().rev() {
-        if let Some(parent) = parents[place] {
-            newest[parent] = newest[parent].max(newest[place]);
+    for index in order.into_iter().rev() {
+        if let Some(parent) = parents[index] {
+            newest[parent] = newest[parent].max(newest[index]);
         }
     }
-    roots.sort_by_key(|place| Reverse(newest[*place]));
+    roots.sort_by_key(|index| Reverse(newest[*index]));
     for siblings in &mut children {
-        siblings.sort_by_key(|place| Reverse(newest[*place]));
+        siblings.sort_by_key(|index| Reverse(newest[*index]));
     }
     let mut rows = Vec::with_capacity(parents.len());
     // Each item has the prefix before its own connector, and whether it is the last of its siblings.
     let mut todo: Vec<(usize, Option<String>, bool)> = roots.iter().rev().map(|root| (*root, None, true)).collect();
-    while let Some((place, lead, is_last)) = todo.pop() {
+    while let Some((index, lead, is_last)) = todo.pop() {
         let below = match &lead {
             None => "   ".to_owned(),
             Some(lead) => format!("{lead}{}", if is_last { "   " } else { "│  " }),
         };
-        let last = children[place].last().copied();
-        let next = children[place].iter().rev();
+        let last = children[index].last().copied();
+        let next = children[index].iter().rev();
         todo.extend(next.map(|child| (*child, Some(below.clone()), Some(*child) == last)));
         let prefix = lead.map(|lead| format!("{lead}{}", if is_last { "└─ " } else { "├─ " }));
-        rows.push((place, prefix.unwrap_or_default()));
+        rows.push((index, prefix.unwrap_or_default()));
     }
     rows
 }
@@ -176,63 +176,64 @@ fn found(list: &[SessionInfo], admitted: &[usize], view: &View) -> Vec<Row> {
     let said: HashMap<&PathBuf, (usize, &Excerpt)> =
         view.hits.iter().enumerate().map(|(rank, (path, excerpt))| (path, (rank, excerpt))).collect();
     let mut found: Vec<(f64, usize, Option<&Excerpt>)> = Vec::new();
-    for place in admitted {
-        let session = &list[*place];
+    for index in admitted {
+        let session = &list[*index];
         let (name, text) = (session.name.as_ref().map(|name| name.to_str()), session.all_messages_text.to_str());
         let asked =
-            Asked { name: name.as_deref().unwrap_or_default(), id: &session.id, text: &text, cwd: &session.cwd };
+            QueryRow { name: name.as_deref().unwrap_or_default(), id: &session.id, text: &text, cwd: &session.cwd };
         let said = said.get(&session.path);
         let by_words = query.score(&asked);
         // Matches where the letters are merely scattered over a name or path rank below matches in the content.
         let score = match (by_words, said) {
             (Some(score), _) => score,
-            (None, Some(_)) => SAID,
+            (None, Some(_)) => CONTENT_SCORE,
             (None, None) => continue,
         };
-        found.push((score, *place, said.map(|(_, excerpt)| *excerpt)));
+        found.push((score, *index, said.map(|(_, excerpt)| *excerpt)));
     }
     if view.sort != Sort::Recent {
-        let rank = |place: usize| said.get(&list[place].path).map_or(usize::MAX, |(rank, _)| *rank);
+        let rank = |index: usize| said.get(&list[index].path).map_or(usize::MAX, |(rank, _)| *rank);
         found.sort_by(|one, other| {
             let by_score = one.0.total_cmp(&other.0);
-            let by_rank = if one.0 == SAID { rank(one.1).cmp(&rank(other.1)) } else { std::cmp::Ordering::Equal };
+            let by_rank =
+                if one.0 == CONTENT_SCORE { rank(one.1).cmp(&rank(other.1)) } else { std::cmp::Ordering::Equal };
             by_score.then(by_rank).then(list[other.1].modified.cmp(&list[one.1].modified))
         });
     }
     found
         .into_iter()
-        .map(|(_, place, excerpt)| row(place, String::new(), view.pins.contains(&list[place].id), excerpt.cloned()))
+        .map(|(_, index, excerpt)| row(index, String::new(), view.pins.contains(&list[index].id), excerpt.cloned()))
         .collect()
 }
 
 /// The score of a session that matches by content alone: after pi's second tier, before its third.
-const SAID: f64 = 1_000_000.5;
+const CONTENT_SCORE: f64 = 1_000_000.5;
 
 /// The sessions of a repository or directory.
 struct Group {
     heading: String,
     /// The directory that the heading names.
     top: Option<PathBuf>,
-    places: Vec<usize>,
+    indexes: Vec<usize>,
 }
 
 /// Groups sessions by repository, with worktrees together, each with a heading.
-fn grouped(sessions: &Sessions, list: &[SessionInfo], places: &[usize]) -> Vec<Group> {
-    let some: Vec<SessionInfo> = places.iter().map(|place| list[*place].clone()).collect();
+fn grouped(sessions: &Sessions, list: &[SessionInfo], indexes: &[usize]) -> Vec<Group> {
+    let subset: Vec<SessionInfo> = indexes.iter().map(|index| list[*index].clone()).collect();
     let home = sessions.environment().home().to_string_lossy().into_owned();
-    let top_of = |place: &ProjectPlace| match place {
+    let top_of = |project: &ProjectPlace| match project {
         ProjectPlace::Repository(common) => {
             Some(common.parent().filter(|_| common.ends_with(".git")).unwrap_or(common).to_path_buf())
         }
         ProjectPlace::Directory(path) | ProjectPlace::Missing(path) => Some(path.clone()),
         ProjectPlace::Unknown => None,
     };
-    let words = |place: &ProjectPlace, top: Option<&Path>| match (place, top) {
+    let heading = |project: &ProjectPlace, top: Option<&Path>| match (project, top) {
         (ProjectPlace::Unknown, _) | (_, None) => "(no directory)".to_owned(),
-        (place, Some(top)) => {
-            let is_there = !matches!(place, ProjectPlace::Missing(_));
+        (project, Some(top)) => {
+            let is_there = !matches!(project, ProjectPlace::Missing(_));
             let path = super::view::short_path(&top.to_string_lossy(), &home);
-            if is_there { path } else { format!("{path} (not there)") }
+            if is_there { path } else { format!("{path} (missing)") }
         }
     };
     let group = |project: sessile::Project| {
@@ -244,12 +245,12 @@ fn grouped(sessions: &Sessions, list: &[SessionInfo], places: &[usize]) -> Vec<G
         }
         let branches = if branches.is_empty() { String::new() } else { format!("  {}", branches.join(", ")) };
         let mut inside: Vec<usize> =
-            project.directories.iter().flat_map(|directory| &directory.sessions).map(|at| places[*at]).collect();
+            project.directories.iter().flat_map(|directory| &directory.sessions).map(|at| indexes[*at]).collect();
         inside.sort_unstable();
         let top = top_of(&project.place);
-        Group { heading: format!("{}{branches}", words(&project.place, top.as_deref())), top, places: inside }
+        Group { heading: format!("{}{branches}", heading(&project.place, top.as_deref())), top, indexes: inside }
     };
-    sessions.group_by_project(&some).into_iter().map(group).collect()
+    sessions.group_by_project(&subset).into_iter().map(group).collect()
 }
 
 #[cfg(test)]
@@ -259,7 +260,7 @@ mod tests {
     #[test]
     fn threads_are_drawn_as_a_forest() {
         let rows = threads(&[5, 9, 1, 7, 8, 2], &[None, Some(0), Some(1), Some(0), Some(3), None]);
-        let drawn: Vec<String> = rows.into_iter().map(|(place, prefix)| format!("{prefix}{place}")).collect();
+        let drawn: Vec<String> = rows.into_iter().map(|(index, prefix)| format!("{prefix}{index}")).collect();
         assert_eq!(drawn, ["0", "   ├─ 1", "   │  └─ 2", "   └─ 3", "      └─ 4", "5"]);
     }
 }

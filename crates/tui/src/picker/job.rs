@@ -19,19 +19,19 @@ use super::Scope;
 use super::arrange::{Row, View, arrange};
 use super::preview::preview;
 use crate::paint::Line;
-use crate::part::{CHANGES, Job, Lane};
 use crate::row::title;
+use crate::screen::{CHANGES, Job, Lane};
 use crate::undo::{History, Undo, quoted};
 
 /// The resources of the jobs.
-pub(crate) struct Desk {
+pub(crate) struct PickerBackend {
     pub(crate) sessions: Sessions,
     pub(crate) cwd: PathBuf,
     /// Where sessions are stored, if not in pi's default directory.
     pub(crate) session_dir: Option<PathBuf>,
     /// The user's directory, which differs from the working directory of a made-up store.
-    pub(crate) own_cwd: PathBuf,
-    pub(crate) own_home: PathBuf,
+    pub(crate) user_cwd: PathBuf,
+    pub(crate) user_home: PathBuf,
     pub(crate) history: History,
 }
 
@@ -84,12 +84,12 @@ pub(crate) enum PickerJob {
         /// A directory as the user typed it.
         to: String,
     },
-    /// Undoes what was done last on this screen.
+    /// Undo the last operation of this screen.
     Undo,
 }
 
 #[derive(Debug)]
-pub(crate) enum PickerNews {
+pub(crate) enum PickerEvent {
     Loading {
         scope: Scope,
         loaded: usize,
@@ -125,18 +125,18 @@ pub(crate) enum PickerNews {
     Pins(HashSet<String>),
     /// Something was changed: the message to show, and whether it can be undone.
     Changed {
-        words: String,
+        message: String,
         can_undo: bool,
     },
     Failed(String),
 }
 
 /// Upper bound on the sessions that a content search returns.
-const MOST_HITS: usize = 200;
+const MAX_HITS: usize = 200;
 
 impl Job for PickerJob {
-    type News = PickerNews;
-    type Desk = Desk;
+    type Event = PickerEvent;
+    type Backend = PickerBackend;
 
     fn lane(&self) -> Lane {
         match self {
@@ -163,48 +163,50 @@ impl Job for PickerJob {
         matches!(self, Self::Arrange { .. } | Self::Preview { .. })
     }
 
-    fn run(self, desk: &Desk, cancel: &Cancel, tell: &mut dyn FnMut(PickerNews)) {
+    fn run(self, backend: &PickerBackend, cancel: &Cancel, send: &mut dyn FnMut(PickerEvent)) {
         let done = match self {
-            Self::Load(scope) => desk.load(scope, false, cancel, tell),
-            Self::Texts(scope) => desk.load(scope, true, cancel, tell),
+            Self::Load(scope) => backend.load(scope, false, cancel, send),
+            Self::Texts(scope) => backend.load(scope, true, cancel, send),
             Self::Arrange { list, view, version } => {
-                let rows = arrange(&desk.sessions, &list, &view);
+                let rows = arrange(&backend.sessions, &list, &view);
                 let problem = problem_of(&view.query);
-                tell(PickerNews::Arranged { version, list, rows, problem });
+                send(PickerEvent::Arranged { version, list, rows, problem });
                 Ok(())
             }
-            Self::Search { query, scope, shows_archived } => desk.search(query, (scope, shows_archived), cancel, tell),
+            Self::Search { query, scope, shows_archived } => {
+                backend.search(query, (scope, shows_archived), cancel, send)
+            }
             Self::Preview { path, list, width, now_ms } => {
-                let lines = preview(&desk.sessions, &path, &list, width, now_ms);
-                tell(PickerNews::Previewed { path, lines });
+                let lines = preview(&backend.sessions, &path, &list, width, now_ms);
+                send(PickerEvent::Previewed { path, lines });
                 Ok(())
             }
-            Self::Watch => desk.watch(cancel, tell),
+            Self::Watch => backend.watch(cancel, send),
             Self::Users(list) => {
-                let users = desk.sessions.users_of_all(&list);
+                let users = backend.sessions.users_of_all(&list);
                 let paths = list.iter().map(|session| session.path.clone());
                 let used = paths.zip(users).filter(|(_, users)| !users.is_empty()).collect();
-                tell(PickerNews::Users { list, used });
+                send(PickerEvent::Users { list, used });
                 Ok(())
             }
             Self::Pins => {
-                tell(PickerNews::Pins(desk.sessions.pins()));
+                send(PickerEvent::Pins(backend.sessions.pins()));
                 Ok(())
             }
-            Self::Pin { id, is_pinned } => desk.sessions.pin(&id, is_pinned),
-            Self::Rename { path, name } => desk.rename(&path, &name, tell),
-            Self::Archive { paths, is_archived } => desk.archive(&paths, is_archived, tell),
-            Self::Delete { paths } => desk.delete(&paths, tell),
-            Self::Move { paths, to } => desk.relocate(&paths, &to, tell),
-            Self::Export { paths, to } => desk.export(&paths, &to, tell),
+            Self::Pin { id, is_pinned } => backend.sessions.pin(&id, is_pinned),
+            Self::Rename { path, name } => backend.rename(&path, &name, send),
+            Self::Archive { paths, is_archived } => backend.archive(&paths, is_archived, send),
+            Self::Delete { paths } => backend.delete(&paths, send),
+            Self::Move { paths, to } => backend.relocate(&paths, &to, send),
+            Self::Export { paths, to } => backend.export(&paths, &to, send),
             Self::Undo => {
-                desk.undo(tell);
+                backend.undo(send);
                 Ok(())
             }
         };
         match done {
             Err(SessionError::Cancelled) | Ok(()) => {}
-            Err(error) => tell(PickerNews::Failed(chain(&error))),
+            Err(error) => send(PickerEvent::Failed(chain(&error))),
         }
     }
 }
@@ -212,18 +214,18 @@ impl Job for PickerJob {
 /// The lane of searches, which are stopped when the query changes or becomes empty.
 pub(super) const SEARCH: Lane = 5;
 
-impl Desk {
+impl PickerBackend {
     fn load(
         &self,
         scope: Scope,
         texts: bool,
         cancel: &Cancel,
-        tell: &mut dyn FnMut(PickerNews),
+        send: &mut dyn FnMut(PickerEvent),
     ) -> Result<(), SessionError> {
         let list = {
             let mut progress = |progress: sessile::Progress<'_>| {
                 let list = progress.partial.filter(|_| !texts).map(<[_]>::to_vec);
-                tell(PickerNews::Loading { scope, loaded: progress.loaded, total: progress.total, list });
+                send(PickerEvent::Loading { scope, loaded: progress.loaded, total: progress.total, list });
             };
             let mut options = ListOptions {
                 texts,
@@ -236,7 +238,7 @@ impl Desk {
                 Scope::All => self.sessions.list_all(self.session_dir.as_deref(), &mut options)?,
             }
         };
-        tell(PickerNews::Loaded { scope, list, with_texts: texts });
+        send(PickerEvent::Loaded { scope, list, with_texts: texts });
         Ok(())
     }
 
@@ -245,11 +247,11 @@ impl Desk {
         query: String,
         (scope, shows_archived): (Scope, bool),
         cancel: &Cancel,
-        tell: &mut dyn FnMut(PickerNews),
+        send: &mut dyn FnMut(PickerEvent),
     ) -> Result<(), SessionError> {
         let Ok(parsed) = Query::parse(&as_prefixes(&query)) else {
             // Nothing can match, but the screen waits for an answer.
-            tell(PickerNews::Found { query, hits: Vec::new() });
+            send(PickerEvent::Found { query, hits: Vec::new() });
             return Ok(());
         };
         let dir = self.session_dir.clone();
@@ -260,7 +262,7 @@ impl Desk {
             },
             archived: if shows_archived { Archived::Only } else { Archived::Hidden },
             per_session: true,
-            limit: MOST_HITS,
+            limit: MAX_HITS,
             upkeep: Upkeep::IfCheap,
             max_age: Duration::from_secs(2),
             cancel: Some(cancel.clone()),
@@ -268,29 +270,29 @@ impl Desk {
         };
         let found = self.sessions.search(&parsed, &options)?;
         let hits = found.hits.into_iter().map(|hit| (hit.session_path, hit.excerpt)).collect();
-        tell(PickerNews::Found { query, hits });
+        send(PickerEvent::Found { query, hits });
         Ok(())
     }
 
-    fn watch(&self, cancel: &Cancel, tell: &mut dyn FnMut(PickerNews)) -> Result<(), SessionError> {
+    fn watch(&self, cancel: &Cancel, send: &mut dyn FnMut(PickerEvent)) -> Result<(), SessionError> {
         let options = WatchOptions { cancel: Some(cancel.clone()), ..WatchOptions::default() };
         let mut watcher = self.sessions.watch_store(self.session_dir.as_deref(), options)?;
         loop {
             if let Some(event) = watcher.next(Duration::from_mins(1))? {
-                tell(PickerNews::Store(event));
+                send(PickerEvent::Store(event));
             }
         }
     }
 
     /// Adds an operation to the history, and reports it to the screen.
-    fn changed(&self, words: String, operation: Option<&String>, tell: &mut dyn FnMut(PickerNews)) {
+    fn changed(&self, message: String, operation: Option<&String>, send: &mut dyn FnMut(PickerEvent)) {
         self.history.push(operation);
-        tell(PickerNews::Changed { words, can_undo: operation.is_some() });
+        send(PickerEvent::Changed { message, can_undo: operation.is_some() });
     }
 
-    fn rename(&self, path: &Path, name: &str, tell: &mut dyn FnMut(PickerNews)) -> Result<(), SessionError> {
+    fn rename(&self, path: &Path, name: &str, send: &mut dyn FnMut(PickerEvent)) -> Result<(), SessionError> {
         let renamed = self.sessions.rename(path, Some(name), false)?;
-        self.changed(format!("Renamed to {name}"), renamed.operation.as_ref(), tell);
+        self.changed(format!("Renamed to {name}"), renamed.operation.as_ref(), send);
         Ok(())
     }
 
@@ -298,46 +300,46 @@ impl Desk {
         &self,
         paths: &[PathBuf],
         is_archived: bool,
-        tell: &mut dyn FnMut(PickerNews),
+        send: &mut dyn FnMut(PickerEvent),
     ) -> Result<(), SessionError> {
         let (operation, n_sessions) = self.sessions.archive_sessions(paths, is_archived)?;
         let what = match paths {
             [path] => self.sessions.row(path).map_or_else(|_| "Session".to_owned(), |info| quoted(&title(&info))),
             _ => counted(n_sessions, "session", "sessions"),
         };
-        let words = format!("{what} {}", if is_archived { "archived" } else { "out of the archive" });
-        self.changed(words, operation.as_ref(), tell);
+        let message = format!("{what} {}", if is_archived { "archived" } else { "unarchived" });
+        self.changed(message, operation.as_ref(), send);
         Ok(())
     }
 
-    fn delete(&self, paths: &[PathBuf], tell: &mut dyn FnMut(PickerNews)) -> Result<(), SessionError> {
+    fn delete(&self, paths: &[PathBuf], send: &mut dyn FnMut(PickerEvent)) -> Result<(), SessionError> {
         // The confirmation has already named the programs that use them.
-        let deleted = self.sessions.clone().despite_users().delete(paths, Deletion::ToTrash, false)?;
-        let words = match deleted.sessions.len() {
+        let deleted = self.sessions.clone().ignoring_users().delete(paths, Deletion::ToTrash, false)?;
+        let message = match deleted.sessions.len() {
             1 => "Session moved to the trash".to_owned(),
             n_sessions => format!("{n_sessions} sessions moved to the trash"),
         };
-        self.changed(words, deleted.operation.as_ref(), tell);
+        self.changed(message, deleted.operation.as_ref(), send);
         Ok(())
     }
 
-    fn relocate(&self, paths: &[PathBuf], to: &Path, tell: &mut dyn FnMut(PickerNews)) -> Result<(), SessionError> {
+    fn relocate(&self, paths: &[PathBuf], to: &Path, send: &mut dyn FnMut(PickerEvent)) -> Result<(), SessionError> {
         let mut can_undo = false;
         for path in paths {
             let moved = self.sessions.move_session(path, to, false)?;
             self.history.push(moved.operation.as_ref());
             can_undo |= moved.operation.is_some();
         }
-        let words = format!("{} moved to {}", counted(paths.len(), "session", "sessions"), to.display());
-        tell(PickerNews::Changed { words, can_undo });
+        let message = format!("{} moved to {}", counted(paths.len(), "session", "sessions"), to.display());
+        send(PickerEvent::Changed { message, can_undo });
         Ok(())
     }
 
-    fn export(&self, paths: &[PathBuf], to: &str, tell: &mut dyn FnMut(PickerNews)) -> Result<(), SessionError> {
+    fn export(&self, paths: &[PathBuf], to: &str, send: &mut dyn FnMut(PickerEvent)) -> Result<(), SessionError> {
         let to = match to.strip_prefix("~/") {
-            Some(rest) => self.own_home.join(rest),
-            None if to == "~" => self.own_home.clone(),
-            None => self.own_cwd.join(to),
+            Some(rest) => self.user_home.join(rest),
+            None if to == "~" => self.user_home.clone(),
+            None => self.user_cwd.join(to),
         };
         // Removes redundant `.` components.
         let to: PathBuf = to.components().collect();
@@ -352,19 +354,19 @@ impl Desk {
             if let Err(error) = write(path) {
                 let done = format!("{n_written} of {} exported", counted(paths.len(), "session", "sessions"));
                 let why = format!("{}: {}", path.display(), chain(&error));
-                tell(PickerNews::Failed(if paths.len() == 1 { chain(&error) } else { format!("{done}; {why}") }));
+                send(PickerEvent::Failed(if paths.len() == 1 { chain(&error) } else { format!("{done}; {why}") }));
                 return Ok(());
             }
         }
-        let words = format!("{} exported to {}", counted(paths.len(), "session", "sessions"), to.display());
-        tell(PickerNews::Changed { words, can_undo: false });
+        let message = format!("{} exported to {}", counted(paths.len(), "session", "sessions"), to.display());
+        send(PickerEvent::Changed { message, can_undo: false });
         Ok(())
     }
 
-    fn undo(&self, tell: &mut dyn FnMut(PickerNews)) {
-        tell(match self.history.undo(&self.sessions) {
-            Undo::Done { words, .. } => PickerNews::Changed { words, can_undo: false },
-            Undo::Failed(words) => PickerNews::Failed(words),
+    fn undo(&self, send: &mut dyn FnMut(PickerEvent)) {
+        send(match self.history.undo(&self.sessions) {
+            Undo::Done { message, .. } => PickerEvent::Changed { message, can_undo: false },
+            Undo::Failed(message) => PickerEvent::Failed(message),
         });
     }
 }
@@ -378,11 +380,11 @@ fn problem_of(query: &str) -> Option<String> {
     let error = Pattern::new(pattern).err()?.to_string();
     // The first lines of the message repeat the expression, which the query line already shows.
     let reason = error.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
-    Some(format!("{NOT_AN_EXPRESSION}{}", reason.strip_prefix("error: ").unwrap_or(reason)))
+    Some(format!("{INVALID_REGEX}{}", reason.strip_prefix("error: ").unwrap_or(reason)))
 }
 
 /// The prefix of the reason.
-pub(super) const NOT_AN_EXPRESSION: &str = "Not a regular expression: ";
+pub(super) const INVALID_REGEX: &str = "Invalid regular expression: ";
 
 /// Interprets a query that is still being typed: every word may be the beginning of a longer one.
 fn as_prefixes(query: &str) -> String {
@@ -413,23 +415,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_regular_expression_that_is_not_finished_says_why() {
+    fn an_incomplete_regular_expression_is_explained() {
         for query in ["tide", "re:tide", " re: ^tide$", "re:[a-z]+", "", "re", "a re:["] {
             assert_eq!(problem_of(query), None, "{query}");
         }
-        for (query, words) in [
-            ("re:[", "Not a regular expression: unclosed character class"),
-            ("re: (tide", "Not a regular expression: unclosed group"),
+        for (query, message) in [
+            ("re:[", "Invalid regular expression: unclosed character class"),
+            ("re: (tide", "Invalid regular expression: unclosed group"),
             ("re:", "Type a regular expression after re:"),
         ] {
-            assert_eq!(problem_of(query).as_deref(), Some(words), "{query}");
+            assert_eq!(problem_of(query).as_deref(), Some(message), "{query}");
         }
         let huge = problem_of("re:(((a{1000}){1000}){1000})").unwrap();
         assert!(!huge.contains('\n'), "{huge}");
     }
 
     #[test]
-    fn words_are_beginnings() {
+    fn query_words_match_as_prefixes() {
         for (query, meant) in [
             ("tide", "tide*"),
             (" two words", "two* words*"),

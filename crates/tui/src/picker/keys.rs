@@ -5,12 +5,12 @@ use std::path::PathBuf;
 
 use super::arrange::Sort;
 use super::job::PickerJob;
-use super::{Mode, Picked, Picker, Question, WIDE};
+use super::{MIN_PREVIEW_COLUMNS, Mode, Picked, Picker, Question};
 use crate::help::Help;
-use crate::input::{Input, QueryLine};
 use crate::key::Key;
-use crate::keymap::{Action, Where};
-use crate::part::{Effect, Effects, Mouse, MouseAct};
+use crate::keymap::{Action, KeyContext};
+use crate::line_editor::{LineEditor, QueryLine};
+use crate::screen::{Effect, Effects, Mouse, MouseAction};
 
 /// Whether an action changes something at once or asks a question that a single key answers. Such a key must not act
 /// while the user edits the query.
@@ -31,7 +31,7 @@ impl Picker {
                 Some(true) => {
                     let paths = std::mem::take(paths);
                     self.mode = Mode::List;
-                    vec![Effect::Do(PickerJob::Delete { paths })]
+                    vec![Effect::Run(PickerJob::Delete { paths })]
                 }
                 Some(false) => {
                     self.mode = Mode::List;
@@ -39,8 +39,8 @@ impl Picker {
                 }
                 None => Vec::new(),
             },
-            Mode::Ask { input, .. } => match self.keymap.line_answer(key) {
-                Some(true) => self.answered(),
+            Mode::Prompt { input, .. } => match self.keymap.line_answer(key) {
+                Some(true) => self.submit_prompt(),
                 Some(false) => {
                     self.mode = Mode::List;
                     Vec::new()
@@ -50,7 +50,7 @@ impl Picker {
                     Vec::new()
                 }
             },
-            Mode::List => match self.keymap.action(Where::Picker, key) {
+            Mode::List => match self.keymap.action(KeyContext::Picker, key) {
                 Some(Action::DeleteNoninvasive) if !self.query.is_empty() => self.type_key(key),
                 Some(action) if self.is_editing && changes_at_once(action) => self.type_or_explain(key),
                 Some(action) => self.act(action),
@@ -60,11 +60,11 @@ impl Picker {
     }
 
     fn type_key(&mut self, key: Key) -> Effects<Self> {
-        if self.query_line().press(key) { self.ask() } else { Vec::new() }
+        if self.query_line().press(key) { self.start_query() } else { Vec::new() }
     }
 
     fn type_or_explain(&mut self, key: Key) -> Effects<Self> {
-        if self.query_line().press_or_explain(key) { self.ask() } else { Vec::new() }
+        if self.query_line().press_or_explain(key) { self.start_query() } else { Vec::new() }
     }
 
     fn query_line(&mut self) -> QueryLine<'_> {
@@ -72,14 +72,14 @@ impl Picker {
         QueryLine { query, is_editing, status, keymap, now_ms: *now_ms }
     }
 
-    /// Carries out the action for which a line was asked.
-    fn answered(&mut self) -> Effects<Self> {
-        let Mode::Ask { what, paths, input } = std::mem::take(&mut self.mode) else { return Vec::new() };
+    /// Runs the action of the prompt with the text that the user typed.
+    fn submit_prompt(&mut self) -> Effects<Self> {
+        let Mode::Prompt { question, paths, input } = std::mem::take(&mut self.mode) else { return Vec::new() };
         let text = input.text().trim().to_owned();
         if text.is_empty() {
             return Vec::new();
         }
-        vec![Effect::Do(match what {
+        vec![Effect::Run(match question {
             Question::Rename => match paths.into_iter().next() {
                 Some(path) => PickerJob::Rename { path, name: text },
                 None => return Vec::new(),
@@ -96,9 +96,9 @@ impl Picker {
     }
 
     /// Returns the sessions that an action applies to: the marked ones, else the selected one.
-    fn meant(&self) -> Vec<PathBuf> {
+    fn targets(&self) -> Vec<PathBuf> {
         if self.marks.is_empty() {
-            return self.chosen().map(|session| session.path.clone()).into_iter().collect();
+            return self.selected_session().map(|session| session.path.clone()).into_iter().collect();
         }
         let mut marked: Vec<PathBuf> = self.marks.iter().cloned().collect();
         marked.sort();
@@ -114,27 +114,27 @@ impl Picker {
             Action::PageDown => self.select(self.selected + page, true),
             Action::First => self.select(0, true),
             Action::Last => self.select(usize::MAX, false),
-            Action::Confirm => match self.chosen() {
+            Action::Confirm => match self.selected_session() {
                 Some(session) => vec![Effect::Leave(Picked::Chosen(session.path.clone()))],
                 None => Vec::new(),
             },
             Action::Cancel if !self.query.is_empty() => {
                 self.query.clear();
                 self.is_editing = false;
-                self.ask()
+                self.start_query()
             }
             Action::Cancel => vec![Effect::Leave(Picked::Nothing)],
             Action::OpenTrash => vec![Effect::Leave(Picked::Trash)],
             Action::OpenTree => {
-                self.chosen().map(|it| Effect::Leave(Picked::Tree(it.path.clone()))).into_iter().collect()
+                self.selected_session().map(|it| Effect::Leave(Picked::Tree(it.path.clone()))).into_iter().collect()
             }
             Action::OpenReader => {
-                self.chosen().map(|it| Effect::Leave(Picked::Read(it.path.clone()))).into_iter().collect()
+                self.selected_session().map(|it| Effect::Leave(Picked::Read(it.path.clone()))).into_iter().collect()
             }
             Action::ToggleScope => {
                 self.scope = self.scope.other();
                 let mut effects = self.load(self.scope);
-                effects.extend(self.ask());
+                effects.extend(self.start_query());
                 effects
             }
             Action::ToggleSort => {
@@ -143,22 +143,22 @@ impl Picker {
                     Sort::Recent => Sort::Relevance,
                     Sort::Relevance => Sort::Threaded,
                 };
-                self.arrange()
+                self.request_arrangement()
             }
             Action::ToggleNamed => self.toggle(|picker| &mut picker.named),
             Action::ToggleChildren => self.toggle(|picker| &mut picker.hides_children),
             Action::ToggleArchived => {
                 self.shows_archived = !self.shows_archived;
                 self.marks.clear();
-                self.ask()
+                self.start_query()
             }
             Action::Archive => self.archive(),
             Action::ToggleGroups => self.toggle(|picker| &mut picker.groups),
             Action::ToggleText => {
                 self.searches_text = !self.searches_text;
-                let words = if self.searches_text { "Searching what was said, too" } else { "Searching names only" };
-                self.status.say(words, self.now_ms, 2);
-                self.ask()
+                let message = if self.searches_text { "Searching message text too" } else { "Searching names only" };
+                self.status.show(message, self.now_ms, 2);
+                self.start_query()
             }
             Action::TogglePath => {
                 self.shows_path = !self.shows_path;
@@ -166,21 +166,25 @@ impl Picker {
             }
             Action::TogglePreview => {
                 self.shows_preview = !self.shows_preview;
-                self.preview_wanted = None;
-                if self.shows_preview && self.size.0 < WIDE {
-                    self.status.say(format!("A preview needs {WIDE} columns"), self.now_ms, 3);
+                self.preview_requested = None;
+                if self.shows_preview && self.size.0 < MIN_PREVIEW_COLUMNS {
+                    self.status.show(
+                        format!("The preview needs at least {MIN_PREVIEW_COLUMNS} columns"),
+                        self.now_ms,
+                        3,
+                    );
                 }
-                self.preview()
+                self.request_preview()
             }
             Action::PreviewUp => self.scroll_preview(false),
             Action::PreviewDown => self.scroll_preview(true),
-            Action::Delete | Action::DeleteNoninvasive => self.ask_deletion(),
-            Action::Rename => self.question(Question::Rename),
-            Action::Move => self.question(Question::Move),
-            Action::Export => self.question(Question::Export),
+            Action::Delete | Action::DeleteNoninvasive => self.confirm_deletion(),
+            Action::Rename => self.open_prompt(Question::Rename),
+            Action::Move => self.open_prompt(Question::Move),
+            Action::Export => self.open_prompt(Question::Export),
             Action::TogglePin => self.toggle_pin(),
             Action::Mark => {
-                if let Some(path) = self.chosen().map(|session| session.path.clone())
+                if let Some(path) = self.selected_session().map(|session| session.path.clone())
                     && !self.marks.remove(&path)
                 {
                     self.marks.insert(path);
@@ -193,9 +197,9 @@ impl Picker {
                 self.marks = if self.marks == all { HashSet::new() } else { all };
                 Vec::new()
             }
-            Action::Undo => vec![Effect::Do(PickerJob::Undo)],
+            Action::Undo => vec![Effect::Run(PickerJob::Undo)],
             Action::Help => {
-                self.mode = Mode::Help(Help::of(Where::Picker));
+                self.mode = Mode::Help(Help::new(KeyContext::Picker));
                 Vec::new()
             }
             Action::Suspend => vec![Effect::Suspend],
@@ -206,7 +210,7 @@ impl Picker {
     fn toggle(&mut self, flag: fn(&mut Self) -> &mut bool) -> Effects<Self> {
         let flag = flag(self);
         *flag = !*flag;
-        self.arrange()
+        self.request_arrangement()
     }
 
     fn scroll_preview(&mut self, is_down: bool) -> Effects<Self> {
@@ -219,76 +223,78 @@ impl Picker {
         Vec::new()
     }
 
-    fn ask_deletion(&mut self) -> Effects<Self> {
-        let paths = self.meant();
+    fn confirm_deletion(&mut self) -> Effects<Self> {
+        let paths = self.targets();
         if paths.iter().any(|path| self.is_current(path)) {
-            self.status.complain("The session that is open cannot be deleted", self.now_ms);
+            self.status.show_error("You cannot delete the open session", self.now_ms);
         } else if !paths.is_empty() {
             self.mode = Mode::Confirm(paths);
         }
         Vec::new()
     }
 
-    /// Archives the sessions that are meant; if all of them are archived, unarchives them.
+    /// Archives the targets; if all of them are archived, unarchives them.
     fn archive(&mut self) -> Effects<Self> {
-        let paths = self.meant();
-        let is_archived = |path: &PathBuf| self.shown.iter().any(|it| it.path == *path && it.is_archived);
+        let paths = self.targets();
+        let is_archived = |path: &PathBuf| self.arranged.iter().any(|it| it.path == *path && it.is_archived);
         if paths.is_empty() {
             return Vec::new();
         }
         let is_archived = !paths.iter().all(is_archived);
-        vec![Effect::Do(PickerJob::Archive { paths, is_archived })]
+        vec![Effect::Run(PickerJob::Archive { paths, is_archived })]
     }
 
-    fn question(&mut self, what: Question) -> Effects<Self> {
-        let paths = if what == Question::Rename {
-            self.chosen().map(|session| session.path.clone()).into_iter().collect()
+    fn open_prompt(&mut self, question: Question) -> Effects<Self> {
+        let paths = if question == Question::Rename {
+            self.selected_session().map(|session| session.path.clone()).into_iter().collect()
         } else {
-            self.meant()
+            self.targets()
         };
-        let Some(chosen) = self.chosen().filter(|_| !paths.is_empty()) else { return Vec::new() };
-        let input = match what {
-            Question::Rename => Input::with(&chosen.name.as_ref().map(|name| name.to_str()).unwrap_or_default()),
-            Question::Move => Input::with(&chosen.cwd),
-            Question::Export => Input::with("."),
+        let Some(selected) = self.selected_session().filter(|_| !paths.is_empty()) else { return Vec::new() };
+        let input = match question {
+            Question::Rename => {
+                LineEditor::with_text(&selected.name.as_ref().map(|name| name.to_str()).unwrap_or_default())
+            }
+            Question::Move => LineEditor::with_text(&selected.cwd),
+            Question::Export => LineEditor::with_text("."),
         };
-        self.mode = Mode::Ask { what, paths, input };
+        self.mode = Mode::Prompt { question, paths, input };
         Vec::new()
     }
 
     fn toggle_pin(&mut self) -> Effects<Self> {
-        let Some(id) = self.chosen().map(|session| session.id.clone()) else { return Vec::new() };
+        let Some(id) = self.selected_session().map(|session| session.id.clone()) else { return Vec::new() };
         let is_pinned = !self.pins.contains(&id);
         if !self.pins.remove(&id) {
             self.pins.insert(id.clone());
         }
-        self.is_touched = true;
-        let mut effects = vec![Effect::Do(PickerJob::Pin { id, is_pinned })];
-        effects.extend(self.arrange());
+        self.is_user_selection = true;
+        let mut effects = vec![Effect::Run(PickerJob::Pin { id, is_pinned })];
+        effects.extend(self.request_arrangement());
         effects
     }
 
-    pub(super) fn point(&mut self, mouse: Mouse) -> Effects<Self> {
+    pub(super) fn handle_mouse(&mut self, mouse: Mouse) -> Effects<Self> {
         if !matches!(self.mode, Mode::List) {
             return Vec::new();
         }
         let layout = self.layout();
         let is_in = |area: ratatui_core::layout::Rect| area.contains((mouse.x, mouse.y).into());
-        match mouse.what {
-            MouseAct::WheelUp if layout.preview.is_some_and(is_in) => self.scroll_preview(false),
-            MouseAct::WheelDown if layout.preview.is_some_and(is_in) => self.scroll_preview(true),
-            MouseAct::WheelUp => self.select(self.selected.saturating_sub(3), false),
-            MouseAct::WheelDown => self.select(self.selected + 3, true),
-            MouseAct::Click if is_in(layout.list) => {
-                let row = self.first_shown(layout.list.height.into()) + usize::from(mouse.y - layout.list.y);
+        match mouse.action {
+            MouseAction::WheelUp if layout.preview.is_some_and(is_in) => self.scroll_preview(false),
+            MouseAction::WheelDown if layout.preview.is_some_and(is_in) => self.scroll_preview(true),
+            MouseAction::WheelUp => self.select(self.selected.saturating_sub(3), false),
+            MouseAction::WheelDown => self.select(self.selected + 3, true),
+            MouseAction::Click if is_in(layout.list) => {
+                let row = self.first_visible(layout.list.height.into()) + usize::from(mouse.y - layout.list.y);
                 match self.rows.get(row) {
                     // A click on the selected row opens it.
-                    Some(_) if row == self.selected && self.is_touched => self.act(Action::Confirm),
+                    Some(_) if row == self.selected && self.is_user_selection => self.act(Action::Confirm),
                     Some(_) => self.select(row, true),
                     None => Vec::new(),
                 }
             }
-            MouseAct::Click => Vec::new(),
+            MouseAction::Click => Vec::new(),
         }
     }
 }

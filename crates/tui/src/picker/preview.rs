@@ -9,7 +9,7 @@ use sessile::head::Role;
 use sessile::message::Message;
 use sessile::{SessionInfo, SessionManager, Sessions};
 use sessile_display::measure::{age, counted, number_words, size_words};
-use sessile_display::words::{Calls, entry_words, start};
+use sessile_display::text::{Calls, headline, start};
 use sessile_display::wrapped;
 
 use super::view::short_path;
@@ -17,11 +17,11 @@ use crate::paint::Line;
 use crate::theme::Ink;
 
 /// Lines shown of the last question and the last answer.
-const MOST_QUESTION: usize = 8;
-const MOST_ANSWER: usize = 24;
+const MAX_QUESTION_LINES: usize = 8;
+const MAX_ANSWER_LINES: usize = 24;
 
-/// How many entries before the leaf are searched for them.
-const MOST_CLIMBED: usize = 200;
+/// Maximum number of entries before the leaf that are searched for them.
+const MAX_SEARCHED_ENTRIES: usize = 200;
 
 /// Describes a session. Read errors are shown in place of the missing parts.
 pub(super) fn preview(sessions: &Sessions, path: &Path, list: &[SessionInfo], width: usize, now_ms: i64) -> Vec<Line> {
@@ -33,8 +33,8 @@ pub(super) fn preview(sessions: &Sessions, path: &Path, list: &[SessionInfo], wi
     lines.extend(wrapped(start(&title, 200).trim(), width).iter().take(2).map(|line| Line::new().ink(ink, line)));
     let branch = sessions.group_by_project(std::slice::from_ref(info)).pop();
     let branch = branch.and_then(|project| project.directories.into_iter().next()?.branch);
-    let place = Line::new().ink(Ink::DIM, &short_path(&info.cwd, &home));
-    lines.push(branch.iter().fold(place, |line, branch| line.ink(Ink::ACCENT, &format!("  ⎇ {branch}"))));
+    let directory = Line::new().ink(Ink::DIM, &short_path(&info.cwd, &home));
+    lines.push(branch.iter().fold(directory, |line, branch| line.ink(Ink::ACCENT, &format!("  ⎇ {branch}"))));
     lines.extend(wrapped(&facts(info, now_ms), width).iter().map(|line| Line::new().ink(Ink::DIM, line)));
     let models: Vec<String> = info.facts.models.iter().map(|model| model.model.to_str().into_owned()).collect();
     if !models.is_empty() {
@@ -42,10 +42,10 @@ pub(super) fn preview(sessions: &Sessions, path: &Path, list: &[SessionInfo], wi
     }
     let n_forks = list.iter().filter(|other| other.parent_session_path.as_deref() == path.to_str()).count();
     if n_forks > 0 {
-        lines.push(Line::new().ink(Ink::DIM, &format!("{n_forks} forked from it")));
+        lines.push(Line::new().ink(Ink::DIM, &counted(n_forks, "fork", "forks")));
     }
     match sessions.clone().read_only().open_existing(path) {
-        Ok(session) => inside(&session, width, &mut lines).unwrap_or_else(|error| {
+        Ok(session) => content_lines(&session, width, &mut lines).unwrap_or_else(|error| {
             lines.push(Line::new().ink(Ink::BAD, &chain(&error)));
         }),
         Err(error) => lines.push(Line::new().ink(Ink::BAD, &chain(&error))),
@@ -62,7 +62,7 @@ fn facts(info: &SessionInfo, now_ms: i64) -> String {
         },
         size_words(info.size),
     ];
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a whole number of tokens to be read")]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a whole number of tokens")]
     let tokens = info.facts.tokens.total() as u64;
     if tokens > 0 {
         facts.push(format!("{} tokens", number_words(tokens)));
@@ -74,36 +74,37 @@ fn facts(info: &SessionInfo, now_ms: i64) -> String {
 }
 
 /// Adds the lines that require reading the session file.
-fn inside(session: &SessionManager, width: usize, lines: &mut Vec<Line>) -> Result<(), sessile::SessionError> {
+fn content_lines(session: &SessionManager, width: usize, lines: &mut Vec<Line>) -> Result<(), sessile::SessionError> {
     let shape = session.branch_statistics();
-    let mut words = vec![counted(shape.entries, "entry", "entries")];
+    let mut counts = vec![counted(shape.entries, "entry", "entries")];
     if shape.leaves > 1 {
-        words.push(format!("{} branches", shape.leaves));
+        counts.push(format!("{} branches", shape.leaves));
     }
     let n_compactions = session.compactions()?.len();
     if n_compactions > 0 {
-        words.push(format!("{n_compactions} compacted"));
+        counts.push(counted(n_compactions, "compaction", "compactions"));
     }
-    lines.push(Line::new().ink(Ink::DIM, &words.join(" · ")));
+    lines.push(Line::new().ink(Ink::DIM, &counts.join(" · ")));
     let labels: Vec<String> = session.labels()?.iter().map(|(_, label)| label.text()).collect();
     if !labels.is_empty() {
         let labels = labels.iter().fold(Line::new(), |line, label| line.ink(Ink::NAMED, &format!("[{label}] ")));
         lines.push(labels.cut(width));
     }
     if let Some(leaf) = last_entry(session)? {
-        let words = entry_words(&leaf, &Calls::default());
-        let line = Line::new().ink(Ink::DIM, "at ").ink(Ink::of(words.tone), &words.lead).text(&words.text);
+        let headline = headline(&leaf, &Calls::default());
+        let line = Line::new().ink(Ink::DIM, "at ").ink(Ink::of(headline.tone), &headline.lead).text(&headline.text);
         lines.push(line.cut(width));
     }
     lines.push(Line::new());
-    for (role, ink, who, most) in
-        [(Role::User, Ink::PERSON, "you", MOST_QUESTION), (Role::Assistant, Ink::ACCENT, "model", MOST_ANSWER)]
-    {
-        if let Some(text) = last_said(session, role)? {
+    for (role, ink, who, max_lines) in [
+        (Role::User, Ink::PERSON, "you", MAX_QUESTION_LINES),
+        (Role::Assistant, Ink::ACCENT, "model", MAX_ANSWER_LINES),
+    ] {
+        if let Some(text) = last_message(session, role)? {
             lines.push(Line::new().ink(ink.bold(), who));
-            let said = wrapped(&start(text.trim(), 4000), width);
-            let n_more = said.len().saturating_sub(most);
-            lines.extend(said.iter().take(most).map(|line| Line::new().text(line)));
+            let text_lines = wrapped(&start(text.trim(), 4000), width);
+            let n_more = text_lines.len().saturating_sub(max_lines);
+            lines.extend(text_lines.iter().take(max_lines).map(|line| Line::new().text(line)));
             if n_more > 0 {
                 lines.push(Line::new().ink(Ink::DIM, &format!("… {n_more} more lines")));
             }
@@ -116,7 +117,7 @@ fn inside(session: &SessionManager, width: usize, lines: &mut Vec<Line>) -> Resu
 /// Returns the last entry on the path to the leaf that is not an archive mark.
 fn last_entry(session: &SessionManager) -> Result<Option<Entry>, sessile::SessionError> {
     let id = session.session_id();
-    for row in session.path(None).into_iter().rev().take(MOST_CLIMBED) {
+    for row in session.path(None).into_iter().rev().take(MAX_SEARCHED_ENTRIES) {
         let entry = session.entry_at(row)?;
         if Mark::of(entry.raw(), &id).is_none() {
             return Ok(Some(entry));
@@ -126,10 +127,10 @@ fn last_entry(session: &SessionManager) -> Result<Option<Entry>, sessile::Sessio
 }
 
 /// Returns the last message with this role on the path to the leaf.
-fn last_said(session: &SessionManager, role: Role) -> Result<Option<String>, sessile::SessionError> {
+fn last_message(session: &SessionManager, role: Role) -> Result<Option<String>, sessile::SessionError> {
     let outline = session.outline();
     let path = session.path(None);
-    for row in path.into_iter().rev().take(MOST_CLIMBED).filter(|row| outline.role(*row) == role) {
+    for row in path.into_iter().rev().take(MAX_SEARCHED_ENTRIES).filter(|row| outline.role(*row) == role) {
         let entry = session.entry_at(row)?;
         let Payload::Message(message) = entry.payload() else { continue };
         let text = message.message().map(Message::text).unwrap_or_default();

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use sessile::{SessionInfo, SessionUser, Sessions};
 
-use super::job::{Desk, PickerJob, PickerNews};
+use super::job::{PickerBackend, PickerEvent, PickerJob};
 use super::{Picked, Picker, Scope};
 use crate::keymap::Keymap;
-use crate::part::{Event, Mouse, MouseAct, Part};
-use crate::testing::{Driver, NOW_MS, Still, golden, shared};
+use crate::screen::{Event, Mouse, MouseAction, Screen};
+use crate::testing::{Driver, FixedEnvironment, NOW_MS, golden, shared};
 
 /// A made-up store in its own directory.
 struct Store {
@@ -29,11 +29,11 @@ impl Store {
         let home = environment.home().to_string_lossy().into_owned();
         let cwd = environment.current_dir();
         let picker = Picker::new(Arc::new(Keymap::default()), home, None, true);
-        let (own_cwd, own_home) = (self.dir.path().join("own"), self.dir.path().join("own/home"));
+        let (user_cwd, user_home) = (self.dir.path().join("own"), self.dir.path().join("own/home"));
         let (sessions, history) = (self.sessions.clone(), picker.history());
-        let desk = Desk { sessions, cwd, session_dir: None, own_cwd, own_home, history };
-        let mut driver = Driver::new(picker, desk, |job| matches!(job, PickerJob::Watch));
-        driver.happen(Event::Clock(environment.now_ms()));
+        let backend = PickerBackend { sessions, cwd, session_dir: None, user_cwd, user_home, history };
+        let mut driver = Driver::new(picker, backend, |job| matches!(job, PickerJob::Watch));
+        driver.send(Event::Clock(environment.now_ms()));
         driver
     }
 }
@@ -63,25 +63,25 @@ fn made_up(rows: &[MadeUp<'_>]) -> Vec<SessionInfo> {
 }
 
 /// Creates a picker over the given lists.
-fn over(here: Vec<SessionInfo>, all: Vec<SessionInfo>, current: Option<&str>) -> Driver<Picker> {
-    let sessions = Sessions::new(Still { home: PathBuf::from("/home/u") });
+fn picker_with(here: Vec<SessionInfo>, all: Vec<SessionInfo>, current: Option<&str>) -> Driver<Picker> {
+    let sessions = Sessions::new(FixedEnvironment { home: PathBuf::from("/home/u") });
     let own = PathBuf::from("/w/own");
     let picker = Picker::new(Arc::new(Keymap::default()), "/home/u".to_owned(), current.map(PathBuf::from), false);
     let (cwd, history) = (PathBuf::from("/w/proj"), picker.history());
-    let desk = Desk { sessions, cwd, session_dir: None, own_cwd: own.clone(), own_home: own, history };
+    let backend = PickerBackend { sessions, cwd, session_dir: None, user_cwd: own.clone(), user_home: own, history };
     let is_reading = |job: &PickerJob| {
         matches!(job, PickerJob::Load(_) | PickerJob::Watch | PickerJob::Search { .. } | PickerJob::Texts(_))
     };
-    let mut driver = Driver::new(picker, desk, is_reading);
+    let mut driver = Driver::new(picker, backend, is_reading);
     for (scope, list) in [(Scope::All, all), (Scope::Here, here)] {
-        driver.happen(Event::News(PickerNews::Loaded { scope, list, with_texts: true }));
+        driver.send(Event::Job(PickerEvent::Loaded { scope, list, with_texts: true }));
     }
-    driver.part.is_searching = false;
+    driver.screen.is_searching = false;
     driver
 }
 
 /// Returns the sessions that pi's golden screens show.
-#[expect(clippy::disallowed_methods, reason = "a file that is not ours, read for comparison")]
+#[expect(clippy::disallowed_methods, reason = "reads a shared test file")]
 fn golden_sessions() -> Option<[Vec<SessionInfo>; 2]> {
     let text = std::fs::read_to_string(shared("ui-golden-picker-sessions.json")?).unwrap();
     let json: serde_json::Value = serde_json::from_str(&text).unwrap();
@@ -118,21 +118,21 @@ fn golden_sessions() -> Option<[Vec<SessionInfo>; 2]> {
 /// Returns the session rows of a screen: those that end in an age.
 fn rows(screen: &[String]) -> Vec<String> {
     let is_row = |row: &&String| {
-        let mut words = row.rsplit(' ');
-        let is_age = words.next().is_some_and(|word| word == "now" || word.ends_with(['m', 'h', 'd', 'w', 'o', 'y']));
-        is_age && words.next().is_some_and(|word| word.parse::<u32>().is_ok()) && row.len() > 40
+        let mut text = row.rsplit(' ');
+        let is_age = text.next().is_some_and(|word| word == "now" || word.ends_with(['m', 'h', 'd', 'w', 'o', 'y']));
+        is_age && text.next().is_some_and(|word| word.parse::<u32>().is_ok()) && row.len() > 40
     };
     screen.iter().filter(is_row).map(|row| row.trim_end().to_owned()).collect()
 }
 
 #[test]
-fn rows_are_those_of_pi() {
+fn rows_equal_those_of_pi() {
     let Some([here, all]) = golden_sessions() else { return };
-    let open = || over(here.clone(), all.clone(), Some("/s/c.jsonl"));
+    let open = || picker_with(here.clone(), all.clone(), Some("/s/c.jsonl"));
     let (mut n_screens, mut n_rows) = (0, 0);
     let mut compare = |driver: &Driver<Picker>, heading: &str| {
         let expected = rows(&golden("ui-golden-picker.txt", heading).unwrap());
-        assert_eq!(rows(&driver.screen()), expected, "{heading}");
+        assert_eq!(rows(&driver.lines()), expected, "{heading}");
         (n_screens, n_rows) = (n_screens + 1, n_rows + expected.len());
     };
     for (heading, keys) in [
@@ -176,7 +176,7 @@ fn rows_are_those_of_pi() {
 }
 
 #[test]
-fn rows_have_their_layout_without_pi_at_hand() {
+fn rows_have_the_expected_layout_without_pi() {
     let minute = 60_000;
     let list = made_up(&[
         ("/s/a", "fix\nthe bug", None, 0, None, "/home/u/p"),
@@ -184,7 +184,7 @@ fn rows_have_their_layout_without_pi_at_hand() {
         ("/s/c", &"long ".repeat(30), None, 3 * 60 * minute, None, "/q"),
         ("/s/d", "x", Some("潮汐 😀"), 48 * 60 * minute, Some("/s/b"), "/q"),
     ]);
-    let mut driver = over(list.clone(), list, None);
+    let mut driver = picker_with(list.clone(), list, None);
     driver.resize(60, 20);
     let expected = [
         "› fix the bug                                          3 now",
@@ -192,32 +192,32 @@ fn rows_have_their_layout_without_pi_at_hand() {
         "        └─ 潮汐 😀                                      3 2d",
         "  long long long long long long long long long long lo…  3 3h",
     ];
-    let seen = rows(&driver.screen());
+    let seen = rows(&driver.lines());
     assert_eq!(seen.len(), 4, "{seen:?}");
     assert_eq!(seen[..3], expected[..3]);
     assert!(seen[3].contains('…') && seen[3].ends_with("  3 3h"), "{}", seen[3]);
 }
 
 #[test]
-fn screens_stay_as_they_are() {
+fn screens_equal_the_stored_screens() {
     let store = Store::new();
     let mut driver = store.picker();
-    driver.matches_kept("picker");
-    driver.press("tab").matches_kept("picker-all");
-    driver.press("harmonic").matches_kept("picker-found");
-    driver.press("nothing_like_it").matches_kept("picker-nothing");
+    driver.assert_stored_screens("picker");
+    driver.press("tab").assert_stored_screens("picker-all");
+    driver.press("harmonic").assert_stored_screens("picker-found");
+    driver.press("nothing_like_it").assert_stored_screens("picker-nothing");
     let mut driver = store.picker();
-    driver.press("alt+m ctrl+d").matches_kept("picker-delete");
-    driver.press("escape ctrl+r").matches_kept("picker-rename");
-    driver.press("escape f1").matches_kept("picker-help");
+    driver.press("alt+m ctrl+d").assert_stored_screens("picker-delete");
+    driver.press("escape ctrl+r").assert_stored_screens("picker-rename");
+    driver.press("escape f1").assert_stored_screens("picker-help");
     drop(store.dir);
 }
 
 #[test]
-fn what_is_picked_is_told() {
+fn the_picker_returns_the_choice() {
     let store = Store::new();
     let mut driver = store.picker();
-    let first = driver.part.chosen().unwrap().path.clone();
+    let first = driver.screen.selected_session().unwrap().path.clone();
     driver.press("enter");
     assert_eq!(driver.outcome, Some(Picked::Chosen(first)));
     assert_eq!(store.picker().press("escape").outcome, Some(Picked::Nothing));
@@ -226,155 +226,156 @@ fn what_is_picked_is_told() {
 }
 
 #[test]
-fn sessions_are_renamed_deleted_and_brought_back() {
+fn sessions_are_renamed_deleted_and_restored() {
     let store = Store::new();
     let mut driver = store.picker();
-    let n_rows = driver.part.rows.len();
+    let n_rows = driver.screen.rows.len();
     driver.press("down ctrl+r ctrl+u A_new_name enter");
-    assert!(driver.screen().iter().any(|row| row.contains("A new name")), "{:#?}", driver.screen());
+    assert!(driver.lines().iter().any(|row| row.contains("A new name")), "{:#?}", driver.lines());
     driver.press("alt+u");
-    assert!(!rows(&driver.screen()).iter().any(|row| row.contains("A new name")));
-    let path = driver.part.chosen().unwrap().path.clone();
+    assert!(!rows(&driver.lines()).iter().any(|row| row.contains("A new name")));
+    let path = driver.screen.selected_session().unwrap().path.clone();
     for keys in ["ctrl+d x z space tab", "n", "ctrl+d escape", "ctrl+d shift+n"] {
         driver.press(keys);
         assert!(path.exists(), "{keys}");
     }
     driver.press("ctrl+d y");
     assert!(!path.exists());
-    assert_eq!(driver.part.rows.len(), n_rows - 1);
+    assert_eq!(driver.screen.rows.len(), n_rows - 1);
     driver.press("alt+u");
     assert!(path.exists());
-    assert_eq!(driver.part.rows.len(), n_rows);
+    assert_eq!(driver.screen.rows.len(), n_rows);
     driver.press("alt+home alt+a ctrl+d enter");
-    assert_eq!(driver.part.rows.len(), 0);
+    assert_eq!(driver.screen.rows.len(), 0);
     driver.press("alt+u");
-    assert_eq!(driver.part.rows.len(), n_rows);
+    assert_eq!(driver.screen.rows.len(), n_rows);
 }
 
 #[test]
-fn only_what_was_done_in_this_picker_is_undone() {
+fn undo_is_limited_to_the_changes_of_this_picker() {
     let store = Store::new();
     let mut driver = store.picker();
-    let paths: Vec<PathBuf> = driver.part.shown.iter().map(|session| session.path.clone()).collect();
+    let paths: Vec<PathBuf> = driver.screen.arranged.iter().map(|session| session.path.clone()).collect();
     // Another process deletes and renames.
     store.sessions.delete(&paths[..1], sessile::Deletion::ToTrash, false).unwrap();
     store.sessions.rename(&paths[1], Some("Theirs"), false).unwrap();
     let n_operations = || store.sessions.operations().unwrap().len();
     let n_before = n_operations();
     driver.press("alt+u");
-    let words = "Nothing was done here that can be undone; `sessile undo --list` shows earlier operations";
-    assert!(driver.screen()[1].contains(words), "{:#?}", driver.screen());
+    let text = "Nothing to undo on this screen; `sessile undo --list` shows earlier operations";
+    assert!(driver.lines()[1].contains(text), "{:#?}", driver.lines());
     assert_eq!(n_operations(), n_before);
-    // What was done here is undone in turn, newest first, and named.
+    // Operations of this picker are undone one by one, newest first, and named.
     let mut driver = store.picker();
     driver.press("down ctrl+r ctrl+u Ours enter ctrl+d");
-    let path = driver.part.chosen().unwrap().path.clone();
-    assert!(driver.screen()[1].contains("Move “Ours” to the trash?"), "{:#?}", driver.screen());
+    let path = driver.screen.selected_session().unwrap().path.clone();
+    assert!(driver.lines()[1].contains("Move “Ours” to the trash?"), "{:#?}", driver.lines());
     driver.press("y");
     driver.press("alt+u");
-    let head = driver.screen()[1..3].concat();
-    assert!(head.starts_with("Undone: delete “Ours”; `sessile undo ") && head.contains("does it again"), "{head}");
+    let head = driver.lines()[1..3].concat();
+    assert!(head.starts_with("Undone: delete “Ours”; redo with `sessile undo "), "{head}");
     assert!(path.exists());
     driver.press("alt+u");
-    assert!(driver.screen()[1].starts_with("Undone: name “Ours”"), "{:#?}", driver.screen());
+    assert!(driver.lines()[1].starts_with("Undone: name “Ours”"), "{:#?}", driver.lines());
     driver.press("alt+u");
-    assert!(driver.screen()[1].contains("Nothing was done here"), "{:#?}", driver.screen());
+    assert!(driver.lines()[1].contains("Nothing to undo on this screen"), "{:#?}", driver.lines());
     assert!(path.exists() && !paths[0].exists());
 }
 
 #[test]
-fn a_session_that_was_restored_in_the_trash_is_not_restored_again() {
+fn undo_skips_a_deletion_that_was_restored_in_the_trash() {
     let store = Store::new();
     let mut driver = store.picker();
     driver.press("down ctrl+d y");
-    assert!(driver.screen()[1].contains("alt+u undo"), "{:#?}", driver.screen());
+    assert!(driver.lines()[1].contains("alt+u undo"), "{:#?}", driver.lines());
     let trash = crate::trash::Trash::new(Arc::new(Keymap::default()), String::new());
-    let desk = crate::trash::Desk { sessions: store.sessions.clone(), history: driver.part.history() };
-    let mut trash = Driver::new(trash, desk, |_| false);
-    let path = trash.press("enter").desk.sessions.operations().unwrap().pop().unwrap().steps[0].session().path.clone();
-    assert!(path.exists() && trash.part.has_restored());
-    driver.part.forget_message();
-    driver.part.come_back(None);
-    assert!(!driver.screen()[1].contains("undo"), "{:#?}", driver.screen());
+    let backend = crate::trash::TrashBackend { sessions: store.sessions.clone(), history: driver.screen.history() };
+    let mut trash = Driver::new(trash, backend, |_| false);
+    let path =
+        trash.press("enter").backend.sessions.operations().unwrap().pop().unwrap().steps[0].session().path.clone();
+    assert!(path.exists() && trash.screen.has_restored());
+    driver.screen.clear_message();
+    driver.screen.on_return(None);
+    assert!(!driver.lines()[1].contains("undo"), "{:#?}", driver.lines());
     driver.press("alt+u");
-    assert!(driver.screen()[1].contains("Undone: restore “"), "{:#?}", driver.screen());
+    assert!(driver.lines()[1].contains("Undone: restore “"), "{:#?}", driver.lines());
     assert!(!path.exists());
     driver.press("alt+u");
-    assert!(driver.screen()[1].contains("Nothing was done here"), "{:#?}", driver.screen());
+    assert!(driver.lines()[1].contains("Nothing to undo on this screen"), "{:#?}", driver.lines());
 }
 
 #[test]
-fn a_question_names_what_goes_to_the_trash() {
+fn the_deletion_question_names_the_session() {
     let list = made_up(&[
         ("/s/a", "x", Some("The tide tables of the whole coast, by harbour"), 0, None, "/p"),
         ("/s/b", "two", None, 60_000, None, "/p"),
     ]);
-    let mut driver = over(list.clone(), list, None);
-    for (width, words) in [
+    let mut driver = picker_with(list.clone(), list, None);
+    for (width, text) in [
         (80, "Move “The tide tables of the whole coast, by harbour” to the trash? y yes · n no"),
         (70, "Move “The tide tables of the whole coast,…” to the trash? y yes · n no"),
         (40, "Trash “The tide tables o…”? y yes · n no"),
         (30, "Trash the session? y yes · n no"),
     ] {
         driver.resize(width, 24).press("ctrl+d");
-        assert!(words.starts_with(driver.screen()[1].trim_end_matches('…')), "{width}: {:#?}", driver.screen());
+        assert!(text.starts_with(driver.lines()[1].trim_end_matches('…')), "{width}: {:#?}", driver.lines());
         driver.press("n");
     }
     driver.resize(80, 24).press("alt+a ctrl+d");
-    assert!(driver.screen()[1].starts_with("Move 2 sessions to the trash?"), "{:#?}", driver.screen());
+    assert!(driver.lines()[1].starts_with("Move 2 sessions to the trash?"), "{:#?}", driver.lines());
 }
 
 #[test]
-fn what_is_archived_is_named_and_the_mark_is_not_what_was_said_last() {
+fn archiving_names_the_session_and_the_preview_skips_the_mark() {
     let store = Store::new();
     let mut driver = store.picker();
     driver.resize(160, 48);
-    let preview = |driver: &Driver<Picker>| driver.screen().join("\n");
-    let path = driver.part.chosen().unwrap().path.clone();
+    let preview = |driver: &Driver<Picker>| driver.lines().join("\n");
+    let path = driver.screen.selected_session().unwrap().path.clone();
     driver.press("alt+z");
-    assert!(driver.screen()[1].starts_with("“High water an hour early” archived"), "{:#?}", driver.screen());
-    driver.happen(Event::Clock(driver.part.now_ms + 60_000)).press("shift+alt+z");
-    assert_eq!(driver.part.chosen().unwrap().path, path);
-    assert!(driver.screen()[2].contains("alt+z out of the archive"), "{:#?}", driver.screen());
+    assert!(driver.lines()[1].starts_with("“High water an hour early” archived"), "{:#?}", driver.lines());
+    driver.send(Event::Clock(driver.screen.now_ms + 60_000)).press("shift+alt+z");
+    assert_eq!(driver.screen.selected_session().unwrap().path, path);
+    assert!(driver.lines()[2].contains("alt+z unarchive"), "{:#?}", driver.lines());
     assert!(
         preview(&driver).contains("at assistant: ") && !preview(&driver).contains("sessile.archive"),
         "{}",
         preview(&driver)
     );
     driver.press("alt+z");
-    assert!(driver.screen()[1].starts_with("“High water an hour early” out of the archive"), "{:#?}", driver.screen());
+    assert!(driver.lines()[1].starts_with("“High water an hour early” unarchived"), "{:#?}", driver.lines());
 }
 
 #[test]
-fn the_words_about_an_edited_query_are_true() {
+fn the_message_about_an_edited_query_is_correct() {
     let store = Store::new();
     let mut driver = store.picker();
     driver.resize(80, 24).press("tab harmonic ctrl+d");
-    assert_eq!(driver.screen()[1].trim_end(), "Editing the query: ↑ or ↓ goes to the list, then ctrl+d");
+    assert_eq!(driver.lines()[1].trim_end(), "Editing the query: press ↑ or ↓ first, then ctrl+d");
     driver.press("up ctrl+d");
-    assert!(matches!(driver.part.mode, super::Mode::Confirm(_)) && driver.part.selected == 0);
+    assert!(matches!(driver.screen.mode, super::Mode::Confirm(_)) && driver.screen.selected == 0);
 }
 
 #[test]
-fn pins_stand_at_the_top_and_are_remembered() {
+fn pins_stay_at_the_top_and_are_saved() {
     let dir = tempfile::tempdir().unwrap();
-    let sessions = Sessions::new(Still { home: dir.path().to_path_buf() });
+    let sessions = Sessions::new(FixedEnvironment { home: dir.path().to_path_buf() });
     sessions.pin("/s/b".replace('/', "").as_str(), true).unwrap();
     assert!(sessions.pins().contains("sb"));
     let list = made_up(&[("/s/a", "one", None, 0, None, "/p"), ("/s/b", "two", None, 60_000, None, "/p")]);
-    let mut driver = over(list.clone(), list, None);
+    let mut driver = picker_with(list.clone(), list, None);
     driver.press("down alt+i");
-    assert!(rows(&driver.screen())[0].contains("★ two"));
+    assert!(rows(&driver.lines())[0].contains("★ two"));
     driver.press("alt+i");
-    assert!(rows(&driver.screen())[0].contains("one"));
+    assert!(rows(&driver.lines())[0].contains("one"));
 }
 
 #[test]
 fn files_with_the_same_session_are_marked_as_copies() {
     let mut list = made_up(&[("/s/a", "one", None, 0, None, "/p"), ("/s/b", "one", None, 60_000, None, "/p")]);
     let marked = |list: &[SessionInfo]| {
-        let driver = over(list.to_vec(), Vec::new(), None);
-        rows(&driver.screen()).iter().filter(|row| row.contains("copy · 3 ")).count()
+        let driver = picker_with(list.to_vec(), Vec::new(), None);
+        rows(&driver.lines()).iter().filter(|row| row.contains("copy · 3 ")).count()
     };
     assert_eq!(marked(&list), 0);
     list[1].id = list[0].id.clone();
@@ -382,56 +383,56 @@ fn files_with_the_same_session_are_marked_as_copies() {
 }
 
 #[test]
-fn sessions_in_use_are_marked_until_they_are_not() {
+fn sessions_are_marked_while_they_are_in_use() {
     let list = made_up(&[("/s/a", "one", None, 0, None, "/w"), ("/s/b", "two", None, 60_000, None, "/w")]);
-    let mut driver = over(list.clone(), Vec::new(), None);
+    let mut driver = picker_with(list.clone(), Vec::new(), None);
     let list = Arc::new(list);
     let theirs = SessionUser::Sessile { pid: 7, host: "here".to_owned(), since_ms: NOW_MS };
     let used = [(PathBuf::from("/s/b"), vec![theirs])].into();
-    driver.happen(Event::News(PickerNews::Users { list: Arc::clone(&list), used }));
-    let marked: Vec<bool> = rows(&driver.screen()).iter().map(|row| row.contains('●')).collect();
+    driver.send(Event::Job(PickerEvent::Users { list: Arc::clone(&list), used }));
+    let marked: Vec<bool> = rows(&driver.lines()).iter().map(|row| row.contains('●')).collect();
     assert_eq!(marked, [false, true]);
-    assert!(rows(&driver.screen())[1].contains("in use · 3 1m"), "{:?}", driver.screen());
-    driver.happen(Event::News(PickerNews::Users { list, used: std::collections::HashMap::new() }));
-    assert!(!rows(&driver.screen()).iter().any(|row| row.contains('●')));
+    assert!(rows(&driver.lines())[1].contains("in use · 3 1m"), "{:?}", driver.lines());
+    driver.send(Event::Job(PickerEvent::Users { list, used: std::collections::HashMap::new() }));
+    assert!(!rows(&driver.lines()).iter().any(|row| row.contains('●')));
 }
 
 #[test]
-fn groups_and_forks_can_be_told_apart() {
+fn sessions_can_be_grouped_and_forks_hidden() {
     let store = Store::new();
     let mut driver = store.picker();
     driver.press("tab");
-    let n_rows = driver.part.rows.len();
+    let n_rows = driver.screen.rows.len();
     driver.press("alt+h");
-    assert!(driver.part.rows.len() < n_rows);
+    assert!(driver.screen.rows.len() < n_rows);
     driver.press("alt+h alt+g");
-    assert!(driver.part.rows.len() > n_rows, "headings are rows as well");
-    let screen = driver.screen().join("\n");
-    assert_eq!(screen.matches("~/src/harbour-site").count(), 1, "what a heading says is said once:\n{screen}");
-    assert!(driver.part.chosen().is_some(), "a heading is never chosen");
+    assert!(driver.screen.rows.len() > n_rows, "headings are rows too");
+    let screen = driver.lines().join("\n");
+    assert_eq!(screen.matches("~/src/harbour-site").count(), 1, "rows do not repeat the heading:\n{screen}");
+    assert!(driver.screen.selected_session().is_some(), "a heading is never selected");
     driver.press("up up up");
-    assert!(driver.part.chosen().is_some());
+    assert!(driver.screen.selected_session().is_some());
 }
 
 #[test]
-fn what_was_said_is_found() {
+fn message_text_is_searched() {
     let store = Store::new();
     let mut driver = store.picker();
     driver.press("tab harmonic");
-    let screen = driver.screen().join("\n");
+    let screen = driver.lines().join("\n");
     assert!(screen.contains("harmonic sums") || screen.contains("harmonic"), "{screen}");
-    assert!(!driver.part.rows.is_empty());
+    assert!(!driver.screen.rows.is_empty());
 }
 
 #[test]
-fn the_mouse_chooses_and_opens() {
+fn the_mouse_selects_and_opens() {
     let store = Store::new();
     let mut driver = store.picker();
-    let list = driver.part.layout().list;
-    let at = |y| Event::Mouse(Mouse { what: MouseAct::Click, x: 5, y });
-    driver.happen(at(list.y + 1));
-    assert_eq!(driver.part.selected, 1);
-    driver.happen(at(list.y + 1));
+    let list = driver.screen.layout().list;
+    let at = |y| Event::Mouse(Mouse { action: MouseAction::Click, x: 5, y });
+    driver.send(at(list.y + 1));
+    assert_eq!(driver.screen.selected, 1);
+    driver.send(at(list.y + 1));
     assert!(matches!(driver.outcome, Some(Picked::Chosen(_))));
 }
 
@@ -443,189 +444,189 @@ fn changed_row(path: &std::path::Path) -> SessionInfo {
 }
 
 #[test]
-fn other_programs_are_seen() {
+fn changes_by_other_programs_are_shown() {
     let list = made_up(&[("/s/a", "one", None, 60_000, None, "/p")]);
-    let mut driver = over(list.clone(), list, None);
+    let mut driver = picker_with(list.clone(), list, None);
     let changed = made_up(&[("/s/a", "one", Some("from elsewhere"), 0, None, "/p")]).remove(0);
-    driver.happen(Event::News(PickerNews::Store(sessile::StoreEvent::Changed(Box::new(changed.clone())))));
-    assert!(rows(&driver.screen())[0].contains("from elsewhere"));
-    driver.happen(Event::News(PickerNews::Store(sessile::StoreEvent::Removed(changed.path))));
-    assert!(rows(&driver.screen()).is_empty());
-    // For a new session the store is listed again, because only the listing tells which folder it belongs to.
+    driver.send(Event::Job(PickerEvent::Store(sessile::StoreEvent::Changed(Box::new(changed.clone())))));
+    assert!(rows(&driver.lines())[0].contains("from elsewhere"));
+    driver.send(Event::Job(PickerEvent::Store(sessile::StoreEvent::Removed(changed.path))));
+    assert!(rows(&driver.lines()).is_empty());
+    // For a new session the store is listed again, because only a listing shows which folder it belongs to.
     let store = Store::new();
     let mut driver = store.picker();
-    let n_rows = driver.part.rows.len();
+    let n_rows = driver.screen.rows.len();
     let cwd = store.sessions.environment().current_dir();
     let mut session = store.sessions.create(&cwd, None, sessile::NewSession::default()).unwrap();
     session.append_message(sessile::draft::UserMessage::new("written by another program", 1_763_000_000_000)).unwrap();
     let new = changed_row(session.session_file().unwrap());
-    driver.happen(Event::News(PickerNews::Store(sessile::StoreEvent::Added(Box::new(new)))));
-    assert_eq!(driver.part.rows.len(), n_rows + 1);
+    driver.send(Event::Job(PickerEvent::Store(sessile::StoreEvent::Added(Box::new(new)))));
+    assert_eq!(driver.screen.rows.len(), n_rows + 1);
 }
 
 #[test]
-fn the_first_rows_come_before_the_last() {
+fn the_first_rows_are_shown_before_the_last_are_read() {
     let list = made_up(&[("/s/a", "one", None, 0, None, "/p"), ("/s/b", "two", None, 60_000, None, "/p")]);
-    let mut driver = over(Vec::new(), Vec::new(), None);
-    let partial = PickerNews::Loading { scope: Scope::Here, loaded: 1, total: 2, list: Some(list[1..].to_vec()) };
-    driver.happen(Event::News(partial));
-    assert_eq!(rows(&driver.screen()).len(), 1);
-    assert!(driver.screen()[0].contains("reading 1/2"));
+    let mut driver = picker_with(Vec::new(), Vec::new(), None);
+    let partial = PickerEvent::Loading { scope: Scope::Here, loaded: 1, total: 2, list: Some(list[1..].to_vec()) };
+    driver.send(Event::Job(partial));
+    assert_eq!(rows(&driver.lines()).len(), 1);
+    assert!(driver.lines()[0].contains("reading 1/2"));
     driver.press("down");
-    driver.happen(Event::News(PickerNews::Loaded { scope: Scope::Here, list, with_texts: false }));
-    let chosen = driver.part.chosen().unwrap().path.clone();
-    assert_eq!(chosen, PathBuf::from("/s/b"), "a selection that somebody made is followed");
+    driver.send(Event::Job(PickerEvent::Loaded { scope: Scope::Here, list, with_texts: false }));
+    let chosen = driver.screen.selected_session().unwrap().path.clone();
+    assert_eq!(chosen, PathBuf::from("/s/b"), "the selection of the user is kept");
 }
 
 /// The user returns from another screen, and the list is read again.
 #[test]
-fn a_choice_stays_while_the_list_is_read_again() {
+fn the_selection_stays_while_the_list_is_read_again() {
     let list = made_up(&[("/s/a", "one", None, 0, None, "/p"), ("/s/b", "two", None, 60_000, None, "/p")]);
-    let mut driver = over(list.clone(), Vec::new(), None);
+    let mut driver = picker_with(list.clone(), Vec::new(), None);
     driver.press("down");
-    driver.part.come_back(None);
-    let partial = PickerNews::Loading { scope: Scope::Here, loaded: 1, total: 2, list: Some(list[..1].to_vec()) };
-    driver.happen(Event::News(partial));
-    driver.happen(Event::News(PickerNews::Loaded { scope: Scope::Here, list, with_texts: false }));
-    assert_eq!(driver.part.chosen().unwrap().path, PathBuf::from("/s/b"));
+    driver.screen.on_return(None);
+    let partial = PickerEvent::Loading { scope: Scope::Here, loaded: 1, total: 2, list: Some(list[..1].to_vec()) };
+    driver.send(Event::Job(partial));
+    driver.send(Event::Job(PickerEvent::Loaded { scope: Scope::Here, list, with_texts: false }));
+    assert_eq!(driver.screen.selected_session().unwrap().path, PathBuf::from("/s/b"));
     // Search results stay as well while the list is read again.
     let store = Store::new();
     let mut driver = store.picker();
     driver.press("tab harmonic down");
-    let (chosen, n_hits) = (driver.part.chosen().unwrap().path.clone(), driver.part.hits.len());
-    assert!(driver.part.selected == 1 && n_hits > 0);
-    let list = driver.part.listed(Scope::All).list.to_vec();
-    let effects = driver.part.update(Event::News(PickerNews::Loaded { scope: Scope::All, list, with_texts: false }));
-    assert_eq!((driver.part.selected, driver.part.hits.len()), (1, n_hits));
-    assert_eq!(driver.part.chosen().unwrap().path, chosen);
-    assert!(!effects.is_empty(), "and it is searched for again");
+    let (chosen, n_hits) = (driver.screen.selected_session().unwrap().path.clone(), driver.screen.hits.len());
+    assert!(driver.screen.selected == 1 && n_hits > 0);
+    let list = driver.screen.listed(Scope::All).list.to_vec();
+    let effects = driver.screen.update(Event::Job(PickerEvent::Loaded { scope: Scope::All, list, with_texts: false }));
+    assert_eq!((driver.screen.selected, driver.screen.hits.len()), (1, n_hits));
+    assert_eq!(driver.screen.selected_session().unwrap().path, chosen);
+    assert!(!effects.is_empty(), "the search is repeated");
 }
 
 #[test]
-fn a_regular_expression_that_is_not_finished_ends_the_search_and_says_why() {
+fn an_incomplete_regular_expression_ends_the_search_and_is_explained() {
     let store = Store::new();
     for keys in ["re:[", "alt+t re:["] {
         let mut driver = store.picker();
         driver.press(keys);
         for (width, height) in [(120, 40), (80, 24), (40, 12), (40, 10)] {
             driver.resize(width, height);
-            let screen = driver.screen();
+            let screen = driver.lines();
             let head = screen[1..3].join("\n");
             assert!(head.contains("unclosed character class") && !head.contains('…'), "{keys}: {screen:#?}");
             assert!(!screen.join("\n").to_lowercase().contains("searching"), "{keys}: {screen:#?}");
         }
-        assert!(!driver.part.is_searching);
+        assert!(!driver.screen.is_searching);
         driver.press("a-z] T I D E");
-        assert_eq!(driver.part.problem, None);
-        assert!(!driver.screen().join("\n").contains("unclosed"), "{:#?}", driver.screen());
+        assert_eq!(driver.screen.problem, None);
+        assert!(!driver.lines().join("\n").contains("unclosed"), "{:#?}", driver.lines());
     }
 }
 
 #[test]
-fn archived_sessions_are_folded_away_and_come_back() {
+fn archived_sessions_are_hidden_and_can_be_unarchived() {
     let store = Store::new();
     let mut driver = store.picker();
     driver.press("tab");
-    let (n_rows, first) = (driver.part.rows.len(), driver.part.chosen().unwrap().path.clone());
+    let (n_rows, first) = (driver.screen.rows.len(), driver.screen.selected_session().unwrap().path.clone());
     driver.press("alt+z");
-    assert!(driver.screen()[1].contains(" archived · alt+u undo"), "{:#?}", driver.screen());
-    assert_eq!(driver.part.rows.len(), n_rows - 1);
-    assert_ne!(driver.part.chosen().unwrap().path, first);
-    let foot = |driver: &Driver<Picker>| driver.screen().last().unwrap().clone();
+    assert!(driver.lines()[1].contains(" archived · alt+u undo"), "{:#?}", driver.lines());
+    assert_eq!(driver.screen.rows.len(), n_rows - 1);
+    assert_ne!(driver.screen.selected_session().unwrap().path, first);
+    let foot = |driver: &Driver<Picker>| driver.lines().last().unwrap().clone();
     assert!(foot(&driver).contains("1 archived: shift+alt+z"), "{}", foot(&driver));
     driver.press("shift+alt+z");
-    assert_eq!((driver.part.rows.len(), &driver.part.chosen().unwrap().path), (1, &first));
-    assert!(driver.screen()[0].contains("archived") && !foot(&driver).contains("archived"), "{:#?}", driver.screen());
+    assert_eq!((driver.screen.rows.len(), &driver.screen.selected_session().unwrap().path), (1, &first));
+    assert!(driver.lines()[0].contains("archived") && !foot(&driver).contains("archived"), "{:#?}", driver.lines());
     // In this list the key unarchives.
     driver.press("alt+z");
-    assert!(driver.screen().join("\n").contains("No archived sessions. shift+alt+z shows the others."));
+    assert!(driver.lines().join("\n").contains("No archived sessions. shift+alt+z shows the others."));
     driver.press("alt+u shift+alt+z");
-    assert_eq!(driver.part.rows.len(), n_rows - 1, "undoing that archives it again");
+    assert_eq!(driver.screen.rows.len(), n_rows - 1, "undoing that archives it again");
     // Searches leave archived sessions out, and archiving several is one operation.
     driver.press("shift+alt+z alt+z shift+alt+z");
-    assert_eq!(driver.part.rows.len(), n_rows);
+    assert_eq!(driver.screen.rows.len(), n_rows);
     driver.press("alt+a alt+z");
-    assert!(driver.screen()[1].contains(&format!("{n_rows} sessions archived")), "{:#?}", driver.screen());
-    assert!(driver.screen().join("\n").contains("All sessions are archived. shift+alt+z shows them."));
+    assert!(driver.lines()[1].contains(&format!("{n_rows} sessions archived")), "{:#?}", driver.lines());
+    assert!(driver.lines().join("\n").contains("All sessions are archived. shift+alt+z shows them."));
     driver.press("harmonic");
-    assert!(driver.part.rows.is_empty());
+    assert!(driver.screen.rows.is_empty());
     driver.press("escape shift+alt+z harmonic");
-    assert!(!driver.part.rows.is_empty());
+    assert!(!driver.screen.rows.is_empty());
     driver.press("escape shift+alt+z alt+u");
-    assert_eq!(driver.part.rows.len(), n_rows, "one undo brings all of them back");
+    assert_eq!(driver.screen.rows.len(), n_rows, "one undo unarchives all of them");
 }
 
 #[test]
-fn what_changes_something_is_not_done_while_a_query_is_edited() {
+fn keys_that_change_sessions_do_nothing_while_a_query_is_edited() {
     let store = Store::new();
     let mut driver = store.picker();
     driver.press("down ctrl+r ctrl+u another_name enter alt+home");
     for key in ["ctrl+d", "alt+u", "alt+i", "alt+z", "ctrl+backspace"] {
         driver.press("escape tide");
-        assert!(driver.part.is_editing);
+        assert!(driver.screen.is_editing);
         driver.press(key);
-        assert!(matches!(driver.part.mode, super::Mode::List), "{key}");
-        assert!(driver.part.pins.is_empty() && driver.part.history.len() == 1, "{key}");
-        let is_told = driver.screen()[1].contains("Editing the query");
-        assert_eq!(is_told, key != "ctrl+backspace", "{key}: {:?}", driver.screen());
-        driver.happen(Event::Clock(driver.part.now_ms + 60_000)).press("escape escape");
+        assert!(matches!(driver.screen.mode, super::Mode::List), "{key}");
+        assert!(driver.screen.pins.is_empty() && driver.screen.history.len() == 1, "{key}");
+        let is_explained = driver.lines()[1].contains("Editing the query");
+        assert_eq!(is_explained, key != "ctrl+backspace", "{key}: {:?}", driver.lines());
+        driver.send(Event::Clock(driver.screen.now_ms + 60_000)).press("escape escape");
         driver.outcome = None;
     }
     // Editing keys edit the query.
     driver.press("tide home ctrl+d");
-    assert_eq!(driver.part.query.text(), "ide");
+    assert_eq!(driver.screen.query.text(), "ide");
     // After moving in the list, keys apply to the list.
     driver.press("down ctrl+d");
-    assert!(matches!(driver.part.mode, super::Mode::Confirm(_)));
+    assert!(matches!(driver.screen.mode, super::Mode::Confirm(_)));
     driver.press("n alt+i");
-    assert_eq!(driver.part.pins.len(), 1);
+    assert_eq!(driver.screen.pins.len(), 1);
     driver.press("x");
-    assert!(driver.part.is_editing, "and typing is about the query again");
+    assert!(driver.screen.is_editing, "typing edits the query again");
 }
 
 #[test]
-fn escape_closes_what_is_on_top() {
+fn escape_closes_the_topmost_item() {
     let store = Store::new();
     let mut driver = store.picker();
     driver.press("harmonic ctrl+r escape");
-    assert!(matches!(driver.part.mode, super::Mode::List), "first the question");
-    assert_eq!((driver.part.query.text(), driver.outcome.as_ref()), ("harmonic", None));
+    assert!(matches!(driver.screen.mode, super::Mode::List), "first the question");
+    assert_eq!((driver.screen.query.text(), driver.outcome.as_ref()), ("harmonic", None));
     driver.press("f1 escape");
-    assert_eq!((driver.part.query.text(), driver.outcome.as_ref()), ("harmonic", None));
-    let n_rows = driver.part.rows.len();
+    assert_eq!((driver.screen.query.text(), driver.outcome.as_ref()), ("harmonic", None));
+    let n_rows = driver.screen.rows.len();
     driver.press("escape");
-    assert_eq!((driver.part.query.text(), driver.outcome.as_ref()), ("", None), "then the query");
-    assert!(driver.part.rows.len() > n_rows);
+    assert_eq!((driver.screen.query.text(), driver.outcome.as_ref()), ("", None), "then the query");
+    assert!(driver.screen.rows.len() > n_rows);
     driver.press("escape");
     assert_eq!(driver.outcome, Some(Picked::Nothing), "then the screen");
 }
 
 #[test]
-fn the_keys_of_other_pickers_move() {
+fn common_picker_keys_move() {
     let store = Store::new();
     let mut driver = store.picker();
     driver.press("ctrl+n ctrl+n ctrl+p");
-    assert_eq!((driver.part.selected, driver.part.named, driver.part.shows_path), (1, false, false));
+    assert_eq!((driver.screen.selected, driver.screen.named, driver.screen.shows_path), (1, false, false));
     driver.press("alt+n alt+w");
-    assert!(driver.part.named && driver.part.shows_path);
+    assert!(driver.screen.named && driver.screen.shows_path);
 }
 
 #[test]
-fn hints_are_whole_at_every_width() {
+fn hints_are_never_cut() {
     let store = Store::new();
     for (width, height) in [(40, 10), (40, 12), (60, 24), (80, 24), (100, 24), (120, 40), (200, 50)] {
         let mut driver = store.picker();
         driver.resize(width, height);
-        let screen = driver.screen();
+        let screen = driver.lines();
         assert!(screen[1].ends_with("f1 keys") && !screen[1..3].concat().contains('…'), "{width}: {screen:#?}");
-        let path = driver.part.chosen().unwrap().path.clone();
+        let path = driver.screen.selected_session().unwrap().path.clone();
         let theirs = SessionUser::Sessile { pid: 4_194_304, host: "a-host-with-a-name".to_owned(), since_ms: NOW_MS };
         for is_used in [false, true] {
             if is_used {
-                driver.part.users.insert(path.clone(), vec![theirs.clone()]);
+                driver.screen.users.insert(path.clone(), vec![theirs.clone()]);
             }
             driver.press("ctrl+d");
-            let screen = driver.screen();
+            let screen = driver.lines();
             assert!(screen[1].ends_with("y yes · n no"), "{width}: {screen:#?}");
             assert_eq!(screen[1..3].concat().contains("In use"), is_used, "{width}: {screen:#?}");
             driver.press("escape");
@@ -634,40 +635,44 @@ fn hints_are_whole_at_every_width() {
 }
 
 #[test]
-fn what_is_filtered_is_told_at_every_width() {
+fn active_filters_are_shown_at_every_width() {
     let store = Store::new();
     let mut driver = store.picker();
     driver.resize(40, 12).press("alt+n alt+h alt+t");
-    assert_eq!(driver.screen()[0], "here  threaded  named  no forks  names …");
+    assert_eq!(driver.lines()[0], "here  threaded  named  no forks  names …");
     driver.press("alt+t alt+h nothing_like_it");
-    let words = driver.screen()[3..6].concat().replace("  ", " ");
-    assert!(words.contains("alt+n shows all names,") && words.contains("tab all folders."), "{:#?}", driver.screen());
+    let text = driver.lines()[3..6].concat().replace("  ", " ");
+    assert!(
+        text.contains("alt+n includes unnamed sessions,") && text.contains("tab all folders."),
+        "{:#?}",
+        driver.lines()
+    );
 }
 
 #[test]
-fn an_empty_store_is_not_the_end() {
-    let mut driver = over(Vec::new(), Vec::new(), None);
-    driver.part.root = PathBuf::from("/home/u/.pi/agent/sessions");
-    assert!(driver.screen().join(" ").contains("tab shows all folders"), "{:#?}", driver.screen());
+fn an_empty_store_shows_what_to_do_next() {
+    let mut driver = picker_with(Vec::new(), Vec::new(), None);
+    driver.screen.root = PathBuf::from("/home/u/.pi/agent/sessions");
+    assert!(driver.lines().join(" ").contains("tab shows all folders"), "{:#?}", driver.lines());
     for (width, height) in [(120, 40), (80, 24), (40, 12)] {
         driver.resize(width, height);
-        driver.part.scope = Scope::All;
-        let words = driver.screen()[3..].join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
+        driver.screen.scope = Scope::All;
+        let text = driver.lines()[3..].join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
         for part in ["no sessions in ~/.pi/agent/sessions yet", "`sessile new`", "`sessile --sample resume`"] {
-            assert!(words.contains(part), "{width}: {words}");
+            assert!(text.contains(part), "{width}: {text}");
         }
     }
 }
 
 #[test]
-fn titles_come_first_and_ages_are_whole() {
+fn titles_come_first_and_ages_are_never_cut() {
     let folder = format!("/home/u/work/{}", "a-rather-long-name/".repeat(4));
     let title = "Move the tide tables to the store";
     let rows_at = |list: Vec<SessionInfo>, width, height, keys: &str| {
-        let mut driver = over(Vec::new(), list, None);
-        driver.part.shows_preview = true;
+        let mut driver = picker_with(Vec::new(), list, None);
+        driver.screen.shows_preview = true;
         driver.resize(width, height).press(keys);
-        driver.screen().into_iter().filter(|row| row.starts_with('›')).collect::<Vec<_>>()
+        driver.lines().into_iter().filter(|row| row.starts_with('›')).collect::<Vec<_>>()
     };
     for keys in ["tab", "tab alt+w"] {
         for (width, height) in [(120, 40), (80, 24)] {
@@ -685,28 +690,28 @@ fn titles_come_first_and_ages_are_whole() {
 }
 
 #[test]
-fn an_export_makes_its_directory_or_says_in_full_why_not() {
+fn an_export_creates_its_directory_or_shows_the_whole_reason() {
     let store = Store::new();
     let own = store.dir.path().join("own");
     let mut driver = store.picker();
     driver.press("alt+e enter");
     let n_files = |path: PathBuf| path.read_dir().map_or(0, Iterator::count);
-    let words = driver.screen()[1..4].concat().split_whitespace().collect::<String>();
-    assert!(words.starts_with(&format!("1sessionexportedto{}", own.display())) && !words.contains("own/."), "{words}");
-    assert_eq!(n_files(own.clone()), 1, "where the user is, not where the made-up store is: {:#?}", driver.screen());
+    let text = driver.lines()[1..4].concat().split_whitespace().collect::<String>();
+    assert!(text.starts_with(&format!("1sessionexportedto{}", own.display())) && !text.contains("own/."), "{text}");
+    assert_eq!(n_files(own.clone()), 1, "where the user is, not where the made-up store is: {:#?}", driver.lines());
     driver.press("alt+a alt+e ctrl+u new/deeper enter");
-    assert_eq!(n_files(own.join("new/deeper")), 4, "{:#?}", driver.screen());
+    assert_eq!(n_files(own.join("new/deeper")), 4, "{:#?}", driver.lines());
     driver.press("alt+e ctrl+u ~/there enter");
-    assert_eq!(n_files(own.join("home/there")), 1, "{:#?}", driver.screen());
+    assert_eq!(n_files(own.join("home/there")), 1, "{:#?}", driver.lines());
     // The second export fails: the file already exists, or a file is where a directory should be.
     let file = own.join("new/file");
-    #[expect(clippy::disallowed_methods, reason = "something in the way")]
+    #[expect(clippy::disallowed_methods, reason = "an obstacle for the export")]
     std::fs::write(&file, "").unwrap();
     for (to, why) in [("new/deeper", "exists"), ("new/file/below", "directory")] {
         for (width, height) in [(40, 12), (80, 24)] {
             driver.resize(width, height).press("alt+a alt+e ctrl+u").press(to).press("enter");
-            let text = driver.screen().concat().split_whitespace().collect::<String>();
-            let failed = driver.screen();
+            let text = driver.lines().concat().split_whitespace().collect::<String>();
+            let failed = driver.lines();
             assert!(text.contains(to) && text.contains(why), "{failed:#?}");
             driver.press("alt+a");
         }
@@ -719,22 +724,22 @@ fn the_trash_is_reached_from_the_list() {
     assert_eq!(store.picker().press("alt+r").outcome, Some(Picked::Trash));
     let mut driver = store.picker();
     driver.resize(80, 60).press("f1");
-    assert!(driver.screen().iter().any(|row| row.starts_with("alt+r") && row.contains("trash")));
+    assert!(driver.lines().iter().any(|row| row.starts_with("alt+r") && row.contains("trash")));
 }
 
 #[test]
-fn what_a_session_is_picked_for_is_told() {
+fn the_picker_shows_its_purpose() {
     let store = Store::new();
     for (purpose, title, hint) in [
-        (super::Purpose::Resume, "Sessions of this folder", "enter go on"),
-        (super::Purpose::Tree, "The tree of a session of this folder", "enter tree"),
-        (super::Purpose::Read, "Read a session of this folder", "enter read"),
-        (super::Purpose::Fork, "Fork a session of this folder", "enter fork"),
+        (super::Purpose::Resume, "Sessions in this folder", "enter resume"),
+        (super::Purpose::Tree, "Open a session tree in this folder", "enter tree"),
+        (super::Purpose::Read, "Read a session in this folder", "enter read"),
+        (super::Purpose::Fork, "Fork a session in this folder", "enter fork"),
     ] {
         let mut driver = store.picker();
-        driver.part.purpose = purpose;
+        driver.screen.purpose = purpose;
         driver.resize(80, 24);
-        let screen = driver.screen();
+        let screen = driver.lines();
         assert!(screen[0].starts_with(title) && screen[1].starts_with(hint), "{screen:#?}");
     }
 }

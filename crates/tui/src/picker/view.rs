@@ -9,7 +9,7 @@ use sessile_display::columns;
 use sessile_display::measure::age;
 
 use super::arrange::{Row, Sort};
-use super::job::NOT_AN_EXPRESSION;
+use super::job::INVALID_REGEX;
 use super::{Mode, Picker, Purpose, Question, Scope};
 use crate::keymap::Action;
 use crate::paint::{Canvas, Line};
@@ -28,11 +28,11 @@ pub(crate) struct Layout {
 }
 
 /// Minimum height in lines for two lines of hints and empty lines between the areas.
-const ROOMY: u16 = 16;
+const MIN_ROOMY_ROWS: u16 = 16;
 
 impl Layout {
     pub(crate) fn new((width, height): (u16, u16), has_preview: bool) -> Self {
-        let is_roomy = height >= ROOMY;
+        let is_roomy = height >= MIN_ROOMY_ROWS;
         let n_head = if is_roomy { 3 } else { 2 };
         let gap = u16::from(is_roomy);
         let list_width = if has_preview { width * 11 / 20 } else { width };
@@ -68,11 +68,11 @@ impl Picker {
     pub(super) fn draw(&self, canvas: &mut Canvas<'_>) {
         match &self.mode {
             Mode::Help(help) => help.render(canvas, &self.keymap),
-            Mode::Ask { what, paths, input } => {
-                let title = match what {
+            Mode::Prompt { question, paths, input } => {
+                let title = match question {
                     Question::Rename => "Rename the session".to_owned(),
-                    Question::Move => format!("Move {} to the working directory", meant(paths.len())),
-                    Question::Export => format!("Export {} as Markdown to the directory", meant(paths.len())),
+                    Question::Move => format!("Move {} to another working directory", sessions_text(paths.len())),
+                    Question::Export => format!("Export {} as Markdown to this directory", sessions_text(paths.len())),
                 };
                 prompt::draw_line(canvas, &self.keymap, &title, input);
             }
@@ -91,16 +91,16 @@ impl Picker {
         }
         let height = usize::from(layout.list.height);
         if self.rows.is_empty() {
-            let words = Line::new().ink(Ink::DIM, &self.words_for_nothing());
-            for (row, line) in words.wrapped(layout.list.width.into(), 2).iter().enumerate() {
+            let text = Line::new().ink(Ink::DIM, &self.empty_text());
+            for (row, line) in text.wrapped(layout.list.width.into(), 2).iter().enumerate() {
                 canvas.line(layout.list, row, line);
             }
         }
-        let first = self.first_shown(height);
+        let first = self.first_visible(height);
         for (row, at) in (first..self.rows.len()).take(height).enumerate() {
             let line = self.row_line(at, layout.list.width.into());
             if at == self.selected {
-                canvas.chosen_line(layout.list, row, &line);
+                canvas.selected_line(layout.list, row, &line);
             } else {
                 canvas.line(layout.list, row, &line);
             }
@@ -109,26 +109,26 @@ impl Picker {
         if let Some(area) = layout.preview {
             self.draw_preview(canvas, area);
         }
-        if let (Mode::List, None, Some((ink, words))) = (&self.mode, &self.problem, self.status.shown()) {
-            canvas.notice(1, ink, words);
+        if let (Mode::List, None, Some((ink, text))) = (&self.mode, &self.problem, self.status.message()) {
+            canvas.notice(1, ink, text);
         }
     }
 
     fn draw_head(&self, canvas: &mut Canvas<'_>, area: Rect) {
         let is_all = self.scope == Scope::All;
         let title = match (self.purpose, is_all) {
-            (Purpose::Resume, true) => "Sessions everywhere",
-            (Purpose::Resume, false) => "Sessions of this folder",
-            (Purpose::Tree, true) => "The tree of a session",
-            (Purpose::Tree, false) => "The tree of a session of this folder",
+            (Purpose::Resume, true) => "All sessions",
+            (Purpose::Resume, false) => "Sessions in this folder",
+            (Purpose::Tree, true) => "Open a session tree",
+            (Purpose::Tree, false) => "Open a session tree in this folder",
             (Purpose::Read, true) => "Read a session",
-            (Purpose::Read, false) => "Read a session of this folder",
+            (Purpose::Read, false) => "Read a session in this folder",
             (Purpose::Fork, true) => "Fork a session",
-            (Purpose::Fork, false) => "Fork a session of this folder",
+            (Purpose::Fork, false) => "Fork a session in this folder",
         };
-        let radio = |is_on: bool, words: &str| {
+        let radio = |is_on: bool, text: &str| {
             let ink = if is_on { Ink::ACCENT } else { Ink::DIM };
-            Line::new().ink(ink, &format!("{} {words}", if is_on { "◉" } else { "○" }))
+            Line::new().ink(ink, &format!("{} {text}", if is_on { "◉" } else { "○" }))
         };
         let mut right = radio(!is_all, "here").ink(Ink::DIM, " | ").join(radio(is_all, "all"));
         if let Some((loaded, total)) = self.listed(self.scope).loading {
@@ -170,14 +170,14 @@ impl Picker {
         }
         if let Some(problem) = &self.problem {
             let whole = Line::new().ink(Ink::BAD, problem);
-            let short = problem.strip_prefix(NOT_AN_EXPRESSION).filter(|_| !is_roomy && whole.columns() > width);
+            let short = problem.strip_prefix(INVALID_REGEX).filter(|_| !is_roomy && whole.columns() > width);
             return short.map_or(whole, |reason| Line::new().ink(Ink::BAD, reason)).wrapped(width, 2);
         }
-        let told = |hints: &[(Action, &str)]| -> Vec<String> {
-            hints.iter().map(|(action, what)| self.keymap.told(*action, what)).collect()
+        let key_hints = |actions: &[(Action, &str)]| -> Vec<String> {
+            actions.iter().map(|(action, what)| self.keymap.hint(*action, what)).collect()
         };
         let confirm = match self.purpose {
-            Purpose::Resume => "go on",
+            Purpose::Resume => "resume",
             Purpose::Tree => "tree",
             Purpose::Read => "read",
             Purpose::Fork => "fork",
@@ -191,21 +191,21 @@ impl Picker {
         ];
         // The action for which the session is picked needs no second key.
         first.retain(|(action, what)| *action == Action::Confirm || *what != confirm);
-        let first = told(&first);
-        let second = told(&[
+        let first = key_hints(&first);
+        let second = key_hints(&[
             (Action::Rename, "rename"),
             (Action::Delete, "delete"),
-            (Action::Archive, if self.shows_archived { "out of the archive" } else { "archive" }),
+            (Action::Archive, if self.shows_archived { "unarchive" } else { "archive" }),
             (Action::OpenTrash, "trash"),
             (Action::ToggleNamed, "named"),
             (Action::TogglePath, "paths"),
             (Action::TogglePin, "pin"),
             (Action::Mark, "mark"),
-            (Action::ToggleGroups, "by repository"),
+            (Action::ToggleGroups, "group by repository"),
         ]);
-        let help = self.keymap.told(Action::Help, "keys");
-        let lines = [hint::fitted(&first, Some(&help), width), hint::fitted(&second, None, width)];
-        lines.iter().map(|words| Line::new().ink(Ink::DIM, words)).collect()
+        let help = self.keymap.hint(Action::Help, "keys");
+        let lines = [hint::fit(&first, Some(&help), width), hint::fit(&second, None, width)];
+        lines.iter().map(|text| Line::new().ink(Ink::DIM, text)).collect()
     }
 
     /// Asks before sessions go to the trash. The answers are visible on the smallest screen.
@@ -213,16 +213,16 @@ impl Picker {
         let user = paths.iter().filter_map(|path| self.users.get(path)).flatten().next();
         let answers = "y yes · n no";
         let title = match paths {
-            [path] => self.shown.iter().find(|session| session.path == *path).map(title),
+            [path] => self.arranged.iter().find(|session| session.path == *path).map(title),
             _ => None,
         };
         let asked = |before: &str, after: &str| {
             let room = width.saturating_sub(columns(before) + columns(after));
             let whole = title.as_ref().map_or(0, |title| columns(title) + 2);
-            let shown = title.as_ref().filter(|title| !title.is_empty() && room >= whole.min(LEAST_TITLE));
+            let shown = title.as_ref().filter(|title| !title.is_empty() && room >= whole.min(MIN_TITLE_COLUMNS));
             let what = match shown {
                 Some(title) => format!("“{}”", Line::new().text(title).cut(room - 2).to_text()),
-                None => meant(paths.len()),
+                None => sessions_text(paths.len()),
             };
             (format!("{before}{what}{after}"), shown.is_some())
         };
@@ -237,7 +237,7 @@ impl Picker {
             ],
         };
         // A shorter question is better than one that does not name the session.
-        let fits = |(words, _): &&(String, bool)| columns(words) <= width;
+        let fits = |(text, _): &&(String, bool)| columns(text) <= width;
         let best = questions.iter().filter(fits).find(|(_, has_title)| *has_title);
         let question = best.or_else(|| questions.iter().find(fits)).or(questions.last());
         let (question, _) = question.cloned().unwrap_or_default();
@@ -249,40 +249,40 @@ impl Picker {
         lines
     }
 
-    fn words_for_nothing(&self) -> String {
-        let key = |action| self.keymap.hint(action);
+    fn empty_text(&self) -> String {
+        let key = |action| self.keymap.key_name(action);
         let listed = self.listed(self.scope);
         if listed.loading.is_some() {
             return "  Reading sessions …".to_owned();
         }
         if self.problem.is_some() {
-            return "  Nothing is searched for until the query is whole.".to_owned();
+            return "  The search starts when the query is valid.".to_owned();
         }
         if self.is_searching {
             return "  Searching …".to_owned();
         }
         let (all, named) = (key(Action::ToggleScope), key(Action::ToggleNamed));
-        let what = if self.query.is_empty() { "" } else { " like that" };
+        let what = if self.query.is_empty() { "" } else { "matching " };
         let archived = key(Action::ToggleArchived);
         if self.shows_archived {
-            let place = if self.scope == Scope::Here { " here" } else { "" };
-            return format!("  No archived sessions{what}{place}. {archived} shows the others.");
+            let here = if self.scope == Scope::Here { " here" } else { "" };
+            return format!("  No {what}archived sessions{here}. {archived} shows the others.");
         }
         if self.query.is_empty() && !self.named && self.n_archived > 0 {
             return format!("  All sessions are archived. {archived} shows them.");
         }
         match (self.named, self.scope) {
             (true, Scope::Here) => {
-                format!("  No named sessions{what} here. {named} shows all names, {all} all folders.")
+                format!("  No {what}named sessions here. {named} includes unnamed sessions, {all} all folders.")
             }
-            (true, Scope::All) => format!("  No named sessions{what}. {named} shows all names."),
-            (false, Scope::Here) => format!("  No sessions{what} in this folder. {all} shows all folders."),
-            (false, Scope::All) if !listed.list.is_empty() => format!("  No sessions{what}."),
+            (true, Scope::All) => format!("  No {what}named sessions. {named} includes unnamed sessions."),
+            (false, Scope::Here) => format!("  No {what}sessions in this folder. {all} shows all folders."),
+            (false, Scope::All) if !listed.list.is_empty() => format!("  No {what}sessions."),
             (false, Scope::All) => {
                 let root = short_path(&self.root.to_string_lossy(), &self.home);
                 format!(
-                    "  There are no sessions in {root} yet. pi makes one as soon as you talk to it, and `sessile new` \
-                     makes one too. `sessile --sample resume` shows a made-up store."
+                    "  There are no sessions in {root} yet. Start one with pi or with `sessile new`. \
+                     To try Sessile on example data, run `sessile --sample resume`."
                 )
             }
         }
@@ -290,14 +290,14 @@ impl Picker {
 
     /// Renders a row in pi's layout.
     pub(super) fn row_line(&self, at: usize, width: usize) -> Line {
-        let is_chosen = at == self.selected;
+        let is_selected = at == self.selected;
         match &self.rows[at] {
-            Row::Heading(words) => Line::new().ink(Ink::ACCENT.bold(), words),
-            Row::Session { place, prefix, is_pinned, excerpt, folder } => {
-                let Some(session) = self.shown.get(*place) else { return Line::new() };
-                let is_doomed = matches!(&self.mode, Mode::Confirm(paths) if paths.contains(&session.path));
+            Row::Heading(text) => Line::new().ink(Ink::ACCENT.bold(), text),
+            Row::Session { index, prefix, is_pinned, excerpt, folder } => {
+                let Some(session) = self.arranged.get(*index) else { return Line::new() };
+                let is_being_deleted = matches!(&self.mode, Mode::Confirm(paths) if paths.contains(&session.path));
                 let is_marked = self.marks.contains(&session.path);
-                let ink = if is_doomed {
+                let ink = if is_being_deleted {
                     Ink::BAD
                 } else if self.is_current(&session.path) {
                     Ink::ACCENT
@@ -306,7 +306,8 @@ impl Picker {
                 } else {
                     Ink::PLAIN
                 };
-                let mut lead = Line::new().ink(Ink::ACCENT, if is_chosen { "› " } else { "  " }).ink(Ink::DIM, prefix);
+                let mut lead =
+                    Line::new().ink(Ink::ACCENT, if is_selected { "› " } else { "  " }).ink(Ink::DIM, prefix);
                 if is_marked {
                     lead.push(Ink::ACCENT, "✓ ");
                 }
@@ -317,20 +318,20 @@ impl Picker {
                 if user.is_some() {
                     lead.push(Ink::NAMED, "● ");
                 }
-                let ink = if is_chosen { ink.bold() } else { ink };
+                let ink = if is_selected { ink.bold() } else { ink };
                 let title = Line::new().ink(ink, &title(session));
-                let in_words = |excerpt: &Excerpt, room: usize| excerpt_line(&from_hit(excerpt), room);
-                let excerpt = excerpt.as_ref().map(|excerpt| move |room: usize| in_words(excerpt, room));
+                let excerpt_of = |excerpt: &Excerpt, room: usize| excerpt_line(&from_hit(excerpt), room);
+                let excerpt = excerpt.as_ref().map(|excerpt| move |room: usize| excerpt_of(excerpt, room));
                 let folder = folder.clone().unwrap_or_else(|| short_path(&session.cwd, &self.home));
                 let parts = Parts {
                     lead,
                     title,
                     excerpt: excerpt.as_ref().map(|excerpt| excerpt as &dyn Fn(usize) -> Line),
                     path: self.shows_path.then(|| short_path(&session.path.to_string_lossy(), &self.home)),
-                    word: joined(self.copies.original_of(&session.path).map(|_| "copy"), user.map(SessionUser::words)),
+                    note: notes(self.copies.original_of(&session.path).map(|_| "copy"), user.map(SessionUser::words)),
                     folder: Some(folder).filter(|folder| self.scope == Scope::All && !folder.is_empty()),
                     end: format!("{} {}", session.message_count, age(self.now_ms, session.modified)),
-                    ink: if is_doomed { Ink::BAD } else { Ink::DIM },
+                    ink: if is_being_deleted { Ink::BAD } else { Ink::DIM },
                 };
                 parts.line(width)
             }
@@ -338,60 +339,60 @@ impl Picker {
     }
 
     fn draw_foot(&self, canvas: &mut Canvas<'_>, area: Rect, height: usize) {
-        let n_sessions = self.rows.iter().filter(|row| row.place().is_some()).count();
-        let mut words = String::new();
+        let n_sessions = self.rows.iter().filter(|row| row.index().is_some()).count();
+        let mut text = String::new();
         if n_sessions > height || !self.query.is_empty() {
-            let before = self.rows.iter().take(self.selected + 1).filter(|row| row.place().is_some()).count();
-            words = format!("  ({before}/{n_sessions})");
+            let before = self.rows.iter().take(self.selected + 1).filter(|row| row.index().is_some()).count();
+            text = format!("  ({before}/{n_sessions})");
         }
         if self.is_searching {
-            words.push_str("  searching what was said …");
+            text.push_str("  searching message text …");
         }
         if self.n_archived > 0 {
-            let key = self.keymap.hint(Action::ToggleArchived);
-            words = format!("{words}  {} archived: {key}", self.n_archived);
+            let key = self.keymap.key_name(Action::ToggleArchived);
+            text = format!("{text}  {} archived: {key}", self.n_archived);
         }
         if !self.marks.is_empty() {
-            words = format!("{words}  {} marked", self.marks.len());
+            text = format!("{text}  {} marked", self.marks.len());
         }
-        canvas.line(area, 0, &Line::new().ink(Ink::DIM, &words));
+        canvas.line(area, 0, &Line::new().ink(Ink::DIM, &text));
     }
 
     fn draw_preview(&self, canvas: &mut Canvas<'_>, area: Rect) {
         canvas.divider(area.x - 1, area);
-        let Some(chosen) = self.chosen() else { return };
-        let text = Rect { x: area.x + 1, width: area.width.saturating_sub(1), ..area };
+        let Some(selected) = self.selected_session() else { return };
+        let inner = Rect { x: area.x + 1, width: area.width.saturating_sub(1), ..area };
         let mut lines: Vec<Line> = Vec::new();
         if let Some(Row::Session { excerpt: Some(excerpt), .. }) = self.rows.get(self.selected) {
-            lines.extend(excerpt_line(excerpt, usize::MAX).wrapped(text.width.into(), 0));
+            lines.extend(excerpt_line(excerpt, usize::MAX).wrapped(inner.width.into(), 0));
             lines.push(Line::new());
         }
-        for user in self.users.get(&chosen.path).into_iter().flatten() {
-            let words = format!("● In use: {user}.");
-            lines.extend(Line::new().ink(Ink::NAMED, &words).wrapped(text.width.into(), 2));
+        for user in self.users.get(&selected.path).into_iter().flatten() {
+            let text = format!("● In use: {user}.");
+            lines.extend(Line::new().ink(Ink::NAMED, &text).wrapped(inner.width.into(), 2));
         }
         if let Some((path, preview)) = &self.previewed
-            && *path == chosen.path
+            && *path == selected.path
         {
             lines.extend(preview.iter().cloned());
         }
-        for (row, line) in lines.iter().skip(self.preview_top).take(text.height.into()).enumerate() {
-            canvas.line(text, row, line);
+        for (row, line) in lines.iter().skip(self.preview_top).take(inner.height.into()).enumerate() {
+            canvas.line(inner, row, line);
         }
     }
 }
 
-/// Joins the words about a session that stand in its row.
-fn joined(copy: Option<&str>, user: Option<&str>) -> Option<String> {
-    let words: Vec<&str> = copy.into_iter().chain(user).collect();
-    (!words.is_empty()).then(|| words.join(", "))
+/// Joins the notes about a session in its row.
+fn notes(copy: Option<&str>, user: Option<&str>) -> Option<String> {
+    let text: Vec<&str> = copy.into_iter().chain(user).collect();
+    (!text.is_empty()).then(|| text.join(", "))
 }
 
 /// Minimum columns of a title in a question, with its quotes.
-const LEAST_TITLE: usize = 12;
+const MIN_TITLE_COLUMNS: usize = 12;
 
-/// Words for the sessions that a question is about.
-fn meant(n_sessions: usize) -> String {
+/// Names the sessions of a question.
+fn sessions_text(n_sessions: usize) -> String {
     if n_sessions == 1 { "the session".to_owned() } else { format!("{n_sessions} sessions") }
 }
 

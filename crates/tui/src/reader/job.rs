@@ -8,14 +8,15 @@ use sessile::cause::chain;
 use sessile::head::{Kind, Role};
 use sessile::outline::Row;
 use sessile::{Cancel, ExportFormat, ExportOptions, FollowFrom, FollowOptions, SessionError, SessionManager, Sessions};
-use sessile_display::words::{Calls, entry_words, start};
+use sessile_display::text::{Calls, headline, start};
 
 use crate::content::{Detail, Drawable, entry_lines, entry_pictures, entry_text};
 use crate::paint::Line;
-use crate::part::{Job, Lane};
+use crate::screen::{Job, Lane};
 use crate::theme::Ink;
 
-pub(crate) struct Desk {
+/// The resources of the jobs.
+pub(crate) struct ReaderBackend {
     pub(crate) sessions: Sessions,
     pub(crate) path: PathBuf,
     session: Mutex<Option<SessionManager>>,
@@ -35,16 +36,16 @@ pub(crate) enum ReaderJob {
     /// Find the next entry that contains the text; `rows` are in search order.
     Search {
         rows: Vec<(usize, Row)>,
-        wanted: String,
+        query: String,
     },
     /// Find all entries that contain the text. The hits before `from` are already known.
     Count {
         rows: Arc<Vec<Row>>,
         from: usize,
         hits: Vec<usize>,
-        wanted: String,
+        query: String,
     },
-    Text(Row),
+    CopyText(Row),
     Pictures(Vec<Row>),
     Document,
     /// Report when the session grows, until stopped.
@@ -52,12 +53,12 @@ pub(crate) enum ReaderJob {
 }
 
 #[derive(Debug)]
-pub(crate) enum ReaderNews {
+pub(crate) enum ReaderEvent {
     Loaded { rows: Vec<Row>, prompts: Vec<usize>, name: String },
     Lines { lines: Vec<(usize, Vec<Line>)>, edition: u64, is_all: bool },
-    Found { item: Option<usize>, wanted: String },
-    Counted { hits: Vec<usize>, wanted: String, n_rows: usize },
-    Text(String),
+    Found { item: Option<usize>, query: String },
+    Counted { hits: Vec<usize>, query: String, n_rows: usize },
+    TextToCopy(String),
     Pictures(Vec<Drawable>),
     Document(String),
     Grown,
@@ -72,15 +73,15 @@ pub(super) const FOLLOW: Lane = 6;
 pub(super) const SEARCH: Lane = 3;
 pub(super) const COUNT: Lane = 8;
 
-/// Lines to render before they are shown.
-const MANY: usize = 5_000;
+/// Lines rendered before an event sends them.
+const LINES_PER_EVENT: usize = 5_000;
 
 /// Upper bound on the bytes of a session that are passed to an editor.
-const MOST_DOCUMENT: usize = 64 << 20;
+const MAX_DOCUMENT_BYTES: usize = 64 << 20;
 
 impl Job for ReaderJob {
-    type News = ReaderNews;
-    type Desk = Desk;
+    type Event = ReaderEvent;
+    type Backend = ReaderBackend;
 
     fn lane(&self) -> Lane {
         match self {
@@ -88,7 +89,7 @@ impl Job for ReaderJob {
             Self::Lines { .. } => 2,
             Self::Search { .. } => SEARCH,
             Self::Count { .. } => COUNT,
-            Self::Text(_) => 4,
+            Self::CopyText(_) => 4,
             Self::Document => 5,
             Self::Pictures(_) => 7,
             Self::Follow => FOLLOW,
@@ -99,52 +100,59 @@ impl Job for ReaderJob {
         matches!(self, Self::Lines { .. })
     }
 
-    fn run(self, desk: &Desk, cancel: &Cancel, tell: &mut dyn FnMut(ReaderNews)) {
+    fn run(self, backend: &ReaderBackend, cancel: &Cancel, send: &mut dyn FnMut(ReaderEvent)) {
         let is_loading = matches!(self, Self::Load);
         let done = match self {
-            Self::Load => desk.load(),
-            Self::Lines { items, width, detail, edition } => desk.lines(&items, width, detail, edition, cancel, tell),
-            Self::Search { rows, wanted } => desk.search(&rows, wanted, cancel),
-            Self::Count { rows, from, hits, wanted } => desk.count(&rows, from, hits, wanted, cancel),
-            Self::Text(row) => desk.with(|session| Ok(ReaderNews::Text(entry_text(&session.entry_at(row)?)))),
-            Self::Pictures(rows) => desk.with(|session| {
+            Self::Load => backend.load(),
+            Self::Lines { items, width, detail, edition } => {
+                backend.lines(&items, width, detail, edition, cancel, send)
+            }
+            Self::Search { rows, query } => backend.search(&rows, query, cancel),
+            Self::Count { rows, from, hits, query } => backend.count(&rows, from, hits, query, cancel),
+            Self::CopyText(row) => {
+                backend.with_session(|session| Ok(ReaderEvent::TextToCopy(entry_text(&session.entry_at(row)?))))
+            }
+            Self::Pictures(rows) => backend.with_session(|session| {
                 let mut pictures = Vec::new();
                 for row in rows {
                     pictures.extend(entry_pictures(&session.entry_at(row)?));
                 }
-                Ok(ReaderNews::Pictures(pictures))
+                Ok(ReaderEvent::Pictures(pictures))
             }),
-            Self::Document => desk.document(),
-            Self::Follow => desk.follow(cancel, tell),
+            Self::Document => backend.document(),
+            Self::Follow => backend.follow(cancel, send),
         };
         // Another program changed lines that were already read, so the file is read again.
-        let done = if matches!(done, Err(SessionError::Stale { .. })) { desk.load() } else { done };
+        let done = if matches!(done, Err(SessionError::Stale { .. })) { backend.load() } else { done };
         match done {
-            Ok(news) => tell(news),
+            Ok(event) => send(event),
             Err(SessionError::Cancelled) => {}
-            Err(error) if is_loading => tell(ReaderNews::Broken(chain(&error))),
-            Err(error) => tell(ReaderNews::Failed(chain(&error))),
+            Err(error) if is_loading => send(ReaderEvent::Broken(chain(&error))),
+            Err(error) => send(ReaderEvent::Failed(chain(&error))),
         }
     }
 }
 
-impl Desk {
+impl ReaderBackend {
     pub(crate) fn new(sessions: Sessions, path: PathBuf) -> Self {
         Self { sessions, path, session: Mutex::new(None) }
     }
 
-    fn held(&self) -> MutexGuard<'_, Option<SessionManager>> {
+    fn lock(&self) -> MutexGuard<'_, Option<SessionManager>> {
         self.session.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn with<T>(&self, look: impl FnOnce(&SessionManager) -> Result<T, SessionError>) -> Result<T, SessionError> {
-        match self.held().as_ref() {
-            Some(session) => look(session),
+    fn with_session<T>(
+        &self,
+        read: impl FnOnce(&SessionManager) -> Result<T, SessionError>,
+    ) -> Result<T, SessionError> {
+        match self.lock().as_ref() {
+            Some(session) => read(session),
             None => Err(SessionError::Cancelled),
         }
     }
 
-    fn load(&self) -> Result<ReaderNews, SessionError> {
+    fn load(&self) -> Result<ReaderEvent, SessionError> {
         let session = self.sessions.clone().read_only().open_existing(&self.path)?;
         if !session.is_stored() {
             return Err(SessionError::NotASession { path: self.path.clone() });
@@ -157,8 +165,8 @@ impl Desk {
             Some(name) => name,
             None => first_question(&session, &rows)?,
         };
-        *self.held() = Some(session);
-        Ok(ReaderNews::Loaded { rows, prompts, name })
+        *self.lock() = Some(session);
+        Ok(ReaderEvent::Loaded { rows, prompts, name })
     }
 
     fn lines(
@@ -168,33 +176,33 @@ impl Desk {
         detail: Detail,
         edition: u64,
         cancel: &Cancel,
-        tell: &mut dyn FnMut(ReaderNews),
-    ) -> Result<ReaderNews, SessionError> {
+        send: &mut dyn FnMut(ReaderEvent),
+    ) -> Result<ReaderEvent, SessionError> {
         let (mut lines, mut n_lines) = (Vec::new(), 0);
         for (item, row) in items {
             if cancel.is_cancelled() {
                 return Err(SessionError::Cancelled);
             }
-            let made = self.with(|session| shown(session, *row, width, detail))?;
+            let made = self.with_session(|session| render_entry(session, *row, width, detail))?;
             n_lines += made.len();
             lines.push((*item, made));
             // Small entries are shown without waiting for large ones near them.
-            if n_lines > MANY {
+            if n_lines > LINES_PER_EVENT {
                 n_lines = 0;
-                tell(ReaderNews::Lines { lines: std::mem::take(&mut lines), edition, is_all: false });
+                send(ReaderEvent::Lines { lines: std::mem::take(&mut lines), edition, is_all: false });
             }
         }
-        Ok(ReaderNews::Lines { lines, edition, is_all: true })
+        Ok(ReaderEvent::Lines { lines, edition, is_all: true })
     }
 
-    fn search(&self, rows: &[(usize, Row)], wanted: String, cancel: &Cancel) -> Result<ReaderNews, SessionError> {
-        let lower = wanted.to_lowercase();
+    fn search(&self, rows: &[(usize, Row)], query: String, cancel: &Cancel) -> Result<ReaderEvent, SessionError> {
+        let lower = query.to_lowercase();
         for (item, row) in rows {
-            if self.says(*row, &lower, cancel)? {
-                return Ok(ReaderNews::Found { item: Some(*item), wanted });
+            if self.contains(*row, &lower, cancel)? {
+                return Ok(ReaderEvent::Found { item: Some(*item), query });
             }
         }
-        Ok(ReaderNews::Found { item: None, wanted })
+        Ok(ReaderEvent::Found { item: None, query })
     }
 
     fn count(
@@ -202,49 +210,49 @@ impl Desk {
         rows: &[Row],
         from: usize,
         mut hits: Vec<usize>,
-        wanted: String,
+        query: String,
         cancel: &Cancel,
-    ) -> Result<ReaderNews, SessionError> {
-        let lower = wanted.to_lowercase();
+    ) -> Result<ReaderEvent, SessionError> {
+        let lower = query.to_lowercase();
         for (item, row) in rows.iter().enumerate().skip(from) {
-            if self.says(*row, &lower, cancel)? {
+            if self.contains(*row, &lower, cancel)? {
                 hits.push(item);
             }
         }
-        Ok(ReaderNews::Counted { hits, wanted, n_rows: rows.len() })
+        Ok(ReaderEvent::Counted { hits, query, n_rows: rows.len() })
     }
 
     /// Returns whether an entry contains a text, given in lower case.
-    fn says(&self, row: Row, lower: &str, cancel: &Cancel) -> Result<bool, SessionError> {
+    fn contains(&self, row: Row, lower: &str, cancel: &Cancel) -> Result<bool, SessionError> {
         if cancel.is_cancelled() {
             return Err(SessionError::Cancelled);
         }
-        let text = self.with(|session| Ok(entry_text(&session.entry_at(row)?)))?;
+        let text = self.with_session(|session| Ok(entry_text(&session.entry_at(row)?)))?;
         Ok(text.to_lowercase().contains(lower))
     }
 
-    fn document(&self) -> Result<ReaderNews, SessionError> {
+    fn document(&self) -> Result<ReaderEvent, SessionError> {
         let mut bytes = Vec::new();
-        self.with(|session| {
+        self.with_session(|session| {
             let options = ExportOptions { format: ExportFormat::Markdown, ..ExportOptions::default() };
             session.export(&options, &mut |piece: &[u8]| {
-                if bytes.len() < MOST_DOCUMENT {
+                if bytes.len() < MAX_DOCUMENT_BYTES {
                     bytes.extend_from_slice(piece);
                 }
                 Ok::<(), SessionError>(())
             })
         })?;
-        Ok(ReaderNews::Document(String::from_utf8_lossy(&bytes).into_owned()))
+        Ok(ReaderEvent::Document(String::from_utf8_lossy(&bytes).into_owned()))
     }
 
-    fn follow(&self, cancel: &Cancel, tell: &mut dyn FnMut(ReaderNews)) -> Result<ReaderNews, SessionError> {
+    fn follow(&self, cancel: &Cancel, send: &mut dyn FnMut(ReaderEvent)) -> Result<ReaderEvent, SessionError> {
         let options = FollowOptions { from: FollowFrom::Now, cancel: Some(cancel.clone()), polls: false };
         let mut follower = self.sessions.follow(&self.path, options)?;
         loop {
             if follower.next(Duration::from_mins(1))?.is_some() {
                 // Entries that are written together are shown together.
                 while follower.next(Duration::from_millis(20))?.is_some() {}
-                tell(ReaderNews::Grown);
+                send(ReaderEvent::Grown);
             }
         }
     }
@@ -258,13 +266,13 @@ fn first_question(session: &SessionManager, rows: &[Row]) -> Result<String, Sess
 }
 
 /// Renders an entry: conversation in full, everything else in one line.
-fn shown(session: &SessionManager, row: Row, width: usize, detail: Detail) -> Result<Vec<Line>, SessionError> {
+fn render_entry(session: &SessionManager, row: Row, width: usize, detail: Detail) -> Result<Vec<Line>, SessionError> {
     let entry = session.entry_at(row)?;
     let kind = session.outline().kind(row);
     let is_talk = matches!(kind, Kind::Message | Kind::CustomMessage | Kind::Compaction | Kind::BranchSummary);
     if !is_talk {
-        let words = entry_words(&entry, &Calls::default());
-        return Ok(vec![Line::new().ink(Ink::DIM, &format!("· {}{}", words.lead, words.text)).cut(width)]);
+        let headline = headline(&entry, &Calls::default());
+        return Ok(vec![Line::new().ink(Ink::DIM, &format!("· {}{}", headline.lead, headline.text)).cut(width)]);
     }
     let mut lines = entry_lines(&entry, width, detail);
     if let Some(label) = entry.id().map(|id| session.label(id)).transpose()?.flatten()

@@ -3,10 +3,10 @@
 use super::job::{FOLLOW, ReaderJob};
 use super::{Reader, ReaderOutcome};
 use crate::help::Help;
-use crate::input::Input;
 use crate::key::Key;
-use crate::keymap::{Action, Where};
-use crate::part::{Effect, Effects};
+use crate::keymap::{Action, KeyContext};
+use crate::line_editor::LineEditor;
+use crate::screen::{Effect, Effects};
 use crate::status::{NO_PICTURES, Status};
 
 impl Reader {
@@ -20,16 +20,16 @@ impl Reader {
         if let Some(input) = &mut self.search {
             match self.keymap.line_answer(key) {
                 Some(true) => {
-                    let wanted = input.text().trim().to_owned();
+                    let query = input.text().trim().to_owned();
                     self.search = None;
-                    return self.look_for(wanted);
+                    return self.search_for(query);
                 }
                 Some(false) => self.search = None,
                 None => drop(input.press(key, &self.keymap)),
             }
             return Vec::new();
         }
-        match self.keymap.action(Where::Reader, key) {
+        match self.keymap.action(KeyContext::Reader, key) {
             Some(action) => self.act(action),
             None => Vec::new(),
         }
@@ -42,61 +42,61 @@ impl Reader {
             Action::ReaderDown => self.move_by(1, true),
             Action::ReaderPageUp => self.move_by(page, false),
             Action::ReaderPageDown => self.move_by(page, true),
-            Action::ReaderTop => self.go((0, 0)),
-            Action::ReaderEnd => self.go((usize::MAX, 0)),
+            Action::ReaderTop => self.move_to((0, 0)),
+            Action::ReaderEnd => self.move_to((usize::MAX, 0)),
             Action::NextPrompt => match self.prompts.iter().find(|item| **item > self.top.0) {
-                Some(item) => self.go((*item, 0)),
-                None => self.go((usize::MAX, 0)),
+                Some(item) => self.move_to((*item, 0)),
+                None => self.move_to((usize::MAX, 0)),
             },
             Action::PreviousPrompt => {
                 let before = self.prompts.iter().rev().find(|item| (**item, 0) < self.top);
-                self.go((before.copied().unwrap_or_default(), 0))
+                self.move_to((before.copied().unwrap_or_default(), 0))
             }
             Action::ToggleTools => {
                 self.detail.tools = !self.detail.tools;
-                self.remake(false)
+                self.render_again(false)
             }
             Action::ToggleThinking => {
                 self.detail.thinking = !self.detail.thinking;
-                self.remake(false)
+                self.render_again(false)
             }
             Action::Search => {
-                self.search = Some(Input::default());
+                self.search = Some(LineEditor::default());
                 Vec::new()
             }
             Action::NextHit => self.find(true),
             Action::PreviousHit => self.find(false),
             Action::Copy => {
-                self.rows.get(self.top.0).map(|row| Effect::Do(ReaderJob::Text(*row))).into_iter().collect()
+                self.rows.get(self.top.0).map(|row| Effect::Run(ReaderJob::CopyText(*row))).into_iter().collect()
             }
             Action::Pictures if !self.draws_pictures => {
-                self.status.say(NO_PICTURES, self.now_ms, 6);
+                self.status.show(NO_PICTURES, self.now_ms, 6);
                 Vec::new()
             }
             Action::Pictures => {
                 // The top entry may have no picture while another visible entry has one.
-                let rows = self.rows.iter().skip(self.top.0).take(self.n_seen()).copied().collect();
-                vec![Effect::Do(ReaderJob::Pictures(rows))]
+                let rows = self.rows.iter().skip(self.top.0).take(self.n_visible()).copied().collect();
+                vec![Effect::Run(ReaderJob::Pictures(rows))]
             }
-            Action::Edit => vec![Effect::Do(ReaderJob::Document)],
+            Action::Edit => vec![Effect::Run(ReaderJob::Document)],
             Action::Follow => {
                 self.follows = !self.follows;
                 if !self.follows {
                     return vec![Effect::Stop(FOLLOW)];
                 }
-                let mut effects = vec![Effect::Do(ReaderJob::Follow)];
-                effects.extend(self.go((usize::MAX, 0)));
+                let mut effects = vec![Effect::Run(ReaderJob::Follow)];
+                effects.extend(self.move_to((usize::MAX, 0)));
                 effects
             }
             Action::Help => {
-                self.help = Some(Help::of(Where::Reader));
+                self.help = Some(Help::new(KeyContext::Reader));
                 Vec::new()
             }
             Action::Suspend => vec![Effect::Suspend],
             Action::Cancel if !self.query.is_empty() => {
                 self.status = Status::default();
                 self.query.clear();
-                self.count(0)
+                self.request_count(0)
             }
             Action::Leave | Action::Cancel => vec![Effect::Leave(ReaderOutcome::default())],
             _ => Vec::new(),

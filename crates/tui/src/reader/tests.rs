@@ -1,66 +1,66 @@
 //! The reader as the user sees it.
 
-use super::job::Desk;
+use super::job::ReaderBackend;
 use super::*;
 use crate::testing::Driver;
 
 fn reader() -> (tempfile::TempDir, Driver<Reader>) {
     let dir = tempfile::tempdir().unwrap();
     let sample = sessile::write_sample(dir.path()).unwrap();
-    let desk = Desk::new(sample.sessions(), sample.richest.clone());
+    let backend = ReaderBackend::new(sample.sessions(), sample.richest.clone());
     let reader = Reader::new(Arc::new(Keymap::default()));
-    (dir, Driver::new(reader, desk, |job| matches!(job, ReaderJob::Follow)))
+    (dir, Driver::new(reader, backend, |job| matches!(job, ReaderJob::Follow)))
 }
 
 #[test]
-fn screens_stay_as_they_are() {
+fn screens_equal_the_stored_screens() {
     let (_dir, mut driver) = reader();
-    driver.matches_kept("reader");
-    driver.press("g").matches_kept("reader-top");
-    driver.press("o t").matches_kept("reader-all");
-    driver.press("f1").matches_kept("reader-help");
+    driver.assert_stored_screens("reader");
+    driver.press("g").assert_stored_screens("reader-top");
+    driver.press("o t").assert_stored_screens("reader-all");
+    driver.press("f1").assert_stored_screens("reader-help");
 }
 
 #[test]
-fn one_moves_by_lines_pages_and_questions() {
+fn keys_move_by_lines_pages_and_prompts() {
     let (_dir, mut driver) = reader();
-    let end = driver.part.top;
-    assert!(driver.part.sticks_to_end);
+    let end = driver.screen.top;
+    assert!(driver.screen.sticks_to_end);
     driver.press("g");
-    assert_eq!(driver.part.top, (0, 0));
+    assert_eq!(driver.screen.top, (0, 0));
     driver.press("]");
-    let first = driver.part.top;
-    assert!(driver.part.prompts.contains(&first.0));
+    let first = driver.screen.top;
+    assert!(driver.screen.prompts.contains(&first.0));
     driver.press("]");
-    assert!(driver.part.top > first);
+    assert!(driver.screen.top > first);
     driver.press("[");
-    assert_eq!(driver.part.top, first);
+    assert_eq!(driver.screen.top, first);
     driver.press("j k");
-    assert_eq!(driver.part.top, first);
+    assert_eq!(driver.screen.top, first);
     for _ in 0..50 {
         driver.press("space");
     }
-    assert_eq!(driver.part.top, end);
+    assert_eq!(driver.screen.top, end);
     for _ in 0..200 {
         driver.press("b");
     }
-    assert_eq!(driver.part.top, (0, 0));
+    assert_eq!(driver.screen.top, (0, 0));
     driver.press("shift+g");
-    assert_eq!(driver.part.top, end);
+    assert_eq!(driver.screen.top, end);
 }
 
 #[test]
-fn words_are_found_and_marked() {
+fn a_search_finds_and_highlights_text() {
     let (_dir, mut driver) = reader();
     driver.press("g / changelog enter");
-    assert!(driver.screen().join("\n").to_lowercase().contains("changelog"));
-    let found = driver.part.found;
+    assert!(driver.lines().join("\n").to_lowercase().contains("changelog"));
+    let found = driver.screen.found;
     driver.press("n");
-    assert_ne!(driver.part.found, found);
+    assert_ne!(driver.screen.found, found);
     driver.press("shift+n");
-    assert_eq!(driver.part.found, found);
+    assert_eq!(driver.screen.found, found);
     driver.press("/ nowhere_to_be_found enter");
-    assert!(driver.screen().last().unwrap().contains("Nowhere"), "{:?}", driver.screen().last());
+    assert!(driver.lines().last().unwrap().contains("No match"), "{:?}", driver.lines().last());
 }
 
 #[test]
@@ -72,22 +72,22 @@ fn the_text_goes_to_the_clipboard_and_to_the_editor() {
 }
 
 #[test]
-fn what_is_written_meanwhile_is_followed() {
+fn new_entries_are_followed() {
     let (dir, mut driver) = reader();
     let sample = sessile::open_sample(dir.path()).unwrap().unwrap();
     driver.press("f");
     let mut session = sample.sessions().open(&sample.richest, None, None).unwrap();
     session.append_message(sessile::draft::UserMessage::new("and one more thing", 1_763_000_000_000)).unwrap();
-    driver.happen(Event::News(ReaderNews::Grown));
-    assert!(driver.screen().join("\n").contains("and one more thing"), "{:#?}", driver.screen());
+    driver.send(Event::Job(ReaderEvent::Grown));
+    assert!(driver.lines().join("\n").contains("and one more thing"), "{:#?}", driver.lines());
 }
 
 #[test]
-fn places_are_counted() {
+fn matches_are_counted() {
     let (dir, mut driver) = reader();
-    let foot = |driver: &Driver<Reader>| driver.screen().pop().unwrap();
+    let foot = |driver: &Driver<Reader>| driver.lines().pop().unwrap();
     driver.press("g / changelog enter");
-    let n_hits = driver.part.hits.as_ref().unwrap().len();
+    let n_hits = driver.screen.hits.as_ref().unwrap().len();
     assert!(n_hits > 2);
     assert!(foot(&driver).contains(&format!("  match 1/{n_hits}  ")), "{}", foot(&driver));
     driver.press("n");
@@ -102,32 +102,32 @@ fn places_are_counted() {
     let sample = sessile::open_sample(dir.path()).unwrap().unwrap();
     let mut session = sample.sessions().open(&sample.richest, None, None).unwrap();
     session.append_message(sessile::draft::UserMessage::new("the changelog again", 1_763_000_000_000)).unwrap();
-    driver.happen(Event::News(ReaderNews::Grown));
+    driver.send(Event::Job(ReaderEvent::Grown));
     assert!(foot(&driver).contains(&format!("  {} matches  ", n_hits + 1)), "{}", foot(&driver));
     // The session may grow again before that count arrives.
-    driver.part.hits.as_mut().unwrap().pop();
-    driver.part.n_counted -= 1;
+    driver.screen.hits.as_mut().unwrap().pop();
+    driver.screen.n_counted -= 1;
     session.append_message(sessile::draft::UserMessage::new("nothing", 1_763_000_000_001)).unwrap();
-    driver.happen(Event::News(ReaderNews::Grown));
+    driver.send(Event::Job(ReaderEvent::Grown));
     assert!(foot(&driver).contains(&format!("  {} matches  ", n_hits + 1)), "{}", foot(&driver));
     // A count for another query, or for fewer entries, is ignored.
-    let stale = ReaderNews::Counted { hits: vec![1], wanted: "changelog".to_owned(), n_rows: 2 };
-    driver.happen(Event::News(stale));
-    assert_eq!(driver.part.hits.as_ref().unwrap().len(), n_hits + 1);
+    let stale = ReaderEvent::Counted { hits: vec![1], query: "changelog".to_owned(), n_rows: 2 };
+    driver.send(Event::Job(stale));
+    assert_eq!(driver.screen.hits.as_ref().unwrap().len(), n_hits + 1);
     driver.press("/ nowhere_to_be_found enter");
-    driver.happen(Event::Clock(driver.part.now_ms + 60_000));
+    driver.send(Event::Clock(driver.screen.now_ms + 60_000));
     assert!(foot(&driver).contains("  0 matches  "), "{}", foot(&driver));
 }
 
 #[test]
-fn escape_closes_what_is_on_top() {
+fn escape_closes_the_topmost_item() {
     let (_dir, mut driver) = reader();
     for close in ["escape", "ctrl+c"] {
         driver.press("/ changelog").press(close);
-        assert!(driver.part.search.is_none() && driver.outcome.is_none(), "first the question: {close}");
+        assert!(driver.screen.search.is_none() && driver.outcome.is_none(), "first the question: {close}");
         driver.press("/ changelog enter").press(close);
-        assert!(driver.part.query.is_empty() && driver.outcome.is_none(), "then the search: {close}");
-        assert!(!driver.screen().pop().unwrap().contains("match"));
+        assert!(driver.screen.query.is_empty() && driver.outcome.is_none(), "then the search: {close}");
+        assert!(!driver.lines().pop().unwrap().contains("match"));
         driver.press(close);
         assert!(driver.outcome.take().is_some(), "then the screen: {close}");
     }
@@ -136,12 +136,12 @@ fn escape_closes_what_is_on_top() {
 }
 
 #[test]
-fn hints_are_whole_at_every_width() {
+fn hints_are_never_cut() {
     for (width, height) in [(40, 10), (40, 12), (60, 24), (80, 24), (120, 40), (200, 50)] {
         let (_dir, mut driver) = reader();
         for keys in ["g", "/ changelog enter"] {
             driver.resize(width, height).press(keys);
-            let foot = driver.screen().pop().unwrap();
+            let foot = driver.lines().pop().unwrap();
             assert!(foot.ends_with("f1 keys") && !foot.contains('…'), "{width}: {foot}");
         }
     }
@@ -152,7 +152,7 @@ fn hints_are_whole_at_every_width() {
 fn the_line_at_the_top_stays_through_all_sizes() {
     let (_dir, mut driver) = reader();
     driver.resize(130, 30).press("g ] ] down");
-    let top = |driver: &Driver<Reader>| driver.screen()[1].chars().take(20).collect::<String>();
+    let top = |driver: &Driver<Reader>| driver.lines()[1].chars().take(20).collect::<String>();
     let before = top(&driver);
     assert!(before.starts_with("Different idea"), "{before}");
     for (width, height) in [(60, 12), (90, 20), (40, 10), (61, 12), (130, 30)] {

@@ -16,8 +16,8 @@ impl Reader {
         }
         let whole = canvas.area();
         let flags =
-            [(self.follows, "  following"), (self.detail.tools, "  all output"), (self.detail.thinking, "  thoughts")];
-        let flags: String = flags.iter().filter(|(is_on, _)| *is_on).map(|(_, words)| *words).collect();
+            [(self.follows, "  following"), (self.detail.tools, "  all output"), (self.detail.thinking, "  thinking")];
+        let flags: String = flags.iter().filter(|(is_on, _)| *is_on).map(|(_, text)| *text).collect();
         let title = if self.name.is_empty() { "Session" } else { &self.name };
         canvas.line(whole, 0, &Line::new().ink(Ink::NAMED.bold(), title).ink(Ink::ACCENT, &flags));
         let area = self.area();
@@ -49,35 +49,36 @@ impl Reader {
             canvas.cursor = Some((u16::try_from(column).unwrap_or_default(), area.y));
             return;
         }
-        if let Some((ink, words)) = self.status.shown() {
-            return canvas.notice_at_end(ink, words);
+        if let Some((ink, text)) = self.status.message() {
+            return canvas.notice_at_end(ink, text);
         }
-        let place = match (self.is_loaded, self.rows.len()) {
+        let position = match (self.is_loaded, self.rows.len()) {
             (false, _) => "reading …".to_owned(),
             (true, n_rows) => {
                 format!("{}/{}", number_words((self.top.0 + 1).min(n_rows) as u64), number_words(n_rows as u64))
             }
         };
-        let mut line = Line::new().ink(Ink::DIM, &format!("{place}  "));
-        if let Some(words) = self.count_words() {
-            line.push(Ink::ACCENT, &format!("{words}  "));
+        let mut line = Line::new().ink(Ink::DIM, &format!("{position}  "));
+        if let Some(text) = self.match_count_text() {
+            line.push(Ink::ACCENT, &format!("{text}  "));
         }
-        let told = |action, what| self.keymap.told(action, what);
-        let (back, on) = (self.keymap.hint(Action::PreviousPrompt), self.keymap.hint(Action::NextPrompt));
+        let key_hint = |action, what| self.keymap.hint(action, what);
+        let (back, on) = (self.keymap.key_name(Action::PreviousPrompt), self.keymap.key_name(Action::NextPrompt));
         let mut hints = vec![
-            format!("{back} {on} yours"),
-            told(Action::Search, "search"),
-            told(Action::ToggleTools, "output"),
-            told(Action::ToggleThinking, "thoughts"),
-            told(Action::Follow, "follow"),
-            told(Action::Edit, "editor"),
+            format!("{back} {on} prompts"),
+            key_hint(Action::Search, "search"),
+            key_hint(Action::ToggleTools, "output"),
+            key_hint(Action::ToggleThinking, "thinking"),
+            key_hint(Action::Follow, "follow"),
+            key_hint(Action::Edit, "editor"),
         ];
         if !self.query.is_empty() {
-            let next = format!("{} {} next", self.keymap.hint(Action::NextHit), self.keymap.hint(Action::PreviousHit));
-            hints.splice(..0, [next, told(Action::Cancel, "ends the search")]);
+            let next =
+                format!("{} {} next", self.keymap.key_name(Action::NextHit), self.keymap.key_name(Action::PreviousHit));
+            hints.splice(..0, [next, key_hint(Action::Cancel, "end search")]);
         }
         let room = usize::from(area.width).saturating_sub(line.columns());
-        line.push(Ink::DIM, &hint::fitted(&hints, Some(&told(Action::Help, "keys")), room));
+        line.push(Ink::DIM, &hint::fit(&hints, Some(&key_hint(Action::Help, "keys")), room));
         canvas.line(area, 0, &line);
     }
 }

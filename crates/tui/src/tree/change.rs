@@ -11,20 +11,20 @@ use sessile::{
     Sessions, Step,
 };
 
-use super::desk::Desk;
-use super::job::{Going, TreeNews};
+use super::backend::TreeBackend;
+use super::job::{SummaryChoice, TreeEvent};
 use super::model::id_of;
 use crate::undo::Undo;
 
-/// Formats the veto of a hook.
-pub(crate) fn vetoed(by: &str) -> String {
+/// Formats the message about the veto of a hook.
+pub(crate) fn veto_message(by: &str) -> String {
     // The hook is named by its file name; its whole path would not fit.
     let name = Path::new(by).file_name().map_or_else(|| by.into(), |name| name.to_string_lossy());
-    format!("The hook {name} does not want it; nothing was done")
+    format!("The hook {name} prevented this; nothing was changed")
 }
 
 /// Forks a session as an operation of this kind, and writes the file even if the new session has no messages yet.
-pub(crate) fn forked(
+pub(crate) fn fork_session(
     sessions: &Sessions,
     path: &Path,
     entry: &EntryId,
@@ -42,67 +42,67 @@ pub(crate) fn forked(
     Ok(forked)
 }
 
-/// The operation that made a session.
-fn maker(sessions: &Sessions, path: &Path) -> Option<String> {
+/// Returns the operation that created a session.
+fn creating_operation(sessions: &Sessions, path: &Path) -> Option<String> {
     let is_made = |step: &Step| matches!(step, Step::Create { session, .. } if session.path == path);
     let operations = sessions.operations().ok()?;
     operations.into_iter().rev().find(|operation| operation.steps.iter().any(is_made)).map(|operation| operation.id)
 }
 
-impl Desk {
-    /// Notes what was done, as news.
-    fn changed(&self, words: &str, operation: Option<&String>, editor_text: Option<String>) -> TreeNews {
+impl TreeBackend {
+    /// Adds an operation to the history; returns the event for the screen.
+    fn changed(&self, message: &str, operation: Option<&String>, editor_text: Option<String>) -> TreeEvent {
         self.history.push(operation);
-        TreeNews::Changed { words: words.to_owned(), can_undo: operation.is_some(), editor_text }
+        TreeEvent::Changed { message: message.to_owned(), can_undo: operation.is_some(), editor_text }
     }
 
     fn id(&self, row: Row) -> Result<EntryId, SessionError> {
-        self.with(|session| id_of(session, row).ok_or(SessionError::NoLeaf))
+        self.with_session(|session| id_of(session, row).ok_or(SessionError::NoLeaf))
     }
 
-    pub(super) fn relabel(&self, row: Row, label: &str) -> Result<TreeNews, SessionError> {
+    pub(super) fn relabel(&self, row: Row, label: &str) -> Result<TreeEvent, SessionError> {
         let label = Some(label.trim()).filter(|label| !label.is_empty());
         let done = self.sessions.relabel(&self.path, &self.id(row)?, label, false)?;
-        let words = match (label, done.is_change) {
-            (_, false) => "The label is as it was".to_owned(),
+        let message = match (label, done.is_change) {
+            (_, false) => "The label is unchanged".to_owned(),
             (Some(label), true) => format!("Labelled {label}"),
             (None, true) => "Label removed".to_owned(),
         };
-        Ok(self.changed(&words, done.operation.as_ref(), None))
+        Ok(self.changed(&message, done.operation.as_ref(), None))
     }
 
-    pub(super) fn archive(&self, row: Row) -> Result<TreeNews, SessionError> {
+    pub(super) fn archive(&self, row: Row) -> Result<TreeEvent, SessionError> {
         let id = self.id(row)?;
-        let is_archived = self.with(|session| Ok(session.archive()?.has_branch(&id)))?;
+        let is_archived = self.with_session(|session| Ok(session.archive()?.has_branch(&id)))?;
         let done = self.sessions.archive(&self.path, Some(&id), !is_archived, false)?;
-        let words = if is_archived { "The branch is out of the archive" } else { "The branch is archived" };
-        Ok(self.changed(words, done.operation.as_ref(), None))
+        let message = if is_archived { "Branch unarchived" } else { "Branch archived" };
+        Ok(self.changed(message, done.operation.as_ref(), None))
     }
 
     pub(super) fn navigate(
         &self,
         row: Row,
-        going: &Going,
+        summary: &SummaryChoice,
         cancel: &Cancel,
-        tell: &mut dyn FnMut(TreeNews),
+        send: &mut dyn FnMut(TreeEvent),
     ) -> Result<(), SessionError> {
-        let summing_up = match going.is_summarised().then(|| self.summing_up()).transpose() {
-            Ok(summing_up) => summing_up,
+        let branch_summarizer = match summary.has_summary().then(|| self.branch_summarizer()).transpose() {
+            Ok(summarizer) => summarizer,
             Err(what) => {
-                tell(TreeNews::Failed(what));
+                send(TreeEvent::Failed(what));
                 return Ok(());
             }
         };
         let options = NavigateOptions {
-            custom_instructions: going.instructions(),
-            settings: summing_up.as_ref().map(|it| it.settings).unwrap_or_default(),
+            custom_instructions: summary.instructions(),
+            settings: branch_summarizer.as_ref().map(|it| it.settings).unwrap_or_default(),
             cancel: cancel.clone(),
             ..NavigateOptions::default()
         };
-        let summarizer = summing_up.as_ref().map(|it| it.summarizer.as_ref() as &dyn Summarizer);
+        let summarizer = branch_summarizer.as_ref().map(|it| it.summarizer.as_ref() as &dyn Summarizer);
         let mut session = self.sessions.open_existing(&self.path)?;
         let Some(plan) = session.plan_navigation(self.id(row)?, options, summarizer)? else {
-            tell(self.changed("This is where the session goes on already", None, None));
+            send(self.changed("The session already continues from here", None, None));
             return Ok(());
         };
         let mut text = String::new();
@@ -111,48 +111,53 @@ impl Desk {
                 SummaryProgress::Text(piece) => text.push_str(piece),
                 SummaryProgress::Waiting { attempt, max_attempts, delay_ms, reason } => {
                     let seconds = delay_ms.div_ceil(1000);
-                    text = format!("{reason}; trying again in {seconds} s ({attempt} of {max_attempts})\n");
+                    text = format!("{reason}; retrying in {seconds} s ({attempt} of {max_attempts})\n");
                 }
                 _ => return,
             }
-            tell(TreeNews::Progress(text.clone()));
+            send(TreeEvent::Progress(text.clone()));
         };
         let finished = match plan.run(summarizer, &mut progress)? {
             Outcome::Done(finished) => finished,
             Outcome::Cancelled { by } => {
-                tell(TreeNews::Failed(vetoed(&by)));
+                send(TreeEvent::Failed(veto_message(&by)));
                 return Ok(());
             }
         };
         let (navigated, operation) = self.sessions.write_navigation_noted(&mut session, &finished)?;
-        let words = match (going.is_summarised(), navigated.summary_entry_id.is_some()) {
-            (_, true) => "The session goes on from here, with a summary of what was left",
-            (true, false) => "The session goes on from here; there was nothing to sum up",
-            (false, false) => "The session goes on from here",
+        let message = match (summary.has_summary(), navigated.summary_entry_id.is_some()) {
+            (_, true) => "The session continues from here, with a summary of the branch you left",
+            (true, false) => "The session continues from here; there was nothing to summarise",
+            (false, false) => "The session continues from here",
         };
-        tell(self.changed(words, Some(&operation), navigated.editor_text));
+        send(self.changed(message, Some(&operation), navigated.editor_text));
         Ok(())
     }
 
-    pub(super) fn fork(&self, row: Row, position: ForkPosition, kind: OperationKind) -> Result<TreeNews, SessionError> {
-        let forked = forked(&self.sessions, &self.path, &self.id(row)?, position, kind)?;
+    pub(super) fn fork(
+        &self,
+        row: Row,
+        position: ForkPosition,
+        kind: OperationKind,
+    ) -> Result<TreeEvent, SessionError> {
+        let forked = fork_session(&self.sessions, &self.path, &self.id(row)?, position, kind)?;
         Ok(match forked {
-            Outcome::Cancelled { by } => TreeNews::Failed(vetoed(&by)),
+            Outcome::Cancelled { by } => TreeEvent::Failed(veto_message(&by)),
             Outcome::Done(forked) => {
                 let path = forked.session_file;
-                let operation = path.as_ref().and_then(|path| maker(&self.sessions, path));
+                let operation = path.as_ref().and_then(|path| creating_operation(&self.sessions, path));
                 self.history.push(operation.as_ref());
-                let place = path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
+                let target = path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
                 let what = if kind == OperationKind::Clone { "Cloned" } else { "Forked" };
-                TreeNews::Forked { path, words: format!("{what} to {place}"), can_undo: operation.is_some() }
+                TreeEvent::Forked { path, message: format!("{what} to {target}"), can_undo: operation.is_some() }
             }
         })
     }
 
-    pub(super) fn undo(&self) -> TreeNews {
+    pub(super) fn undo(&self) -> TreeEvent {
         match self.history.undo(&self.sessions) {
-            Undo::Done { words, gone } => TreeNews::Undone { words, gone },
-            Undo::Failed(words) => TreeNews::Failed(words),
+            Undo::Done { message, removed } => TreeEvent::Undone { message, removed },
+            Undo::Failed(message) => TreeEvent::Failed(message),
         }
     }
 }

@@ -15,7 +15,7 @@ pub(crate) struct Folds {
 }
 
 impl Folds {
-    pub(crate) fn of(drawing: &Drawing) -> Self {
+    pub(crate) fn new(drawing: &Drawing) -> Self {
         Self { n_rows: drawing.len(), ..Self::default() }
     }
 
@@ -78,17 +78,17 @@ impl Folds {
 
 #[cfg(test)]
 mod tests {
-    use sessile_display::drawing::Place;
+    use sessile_display::drawing::Node;
 
     use super::*;
 
     #[test]
     fn positions_and_rows_are_each_others_inverse() {
         let depths = [0, 1, 2, 2, 3, 1, 2, 1, 2, 3, 3];
-        let places: Vec<Place> = depths.map(|depth| Place { depth, is_first: false, is_shown: true }).to_vec();
-        let drawing = Drawing::new(&places);
+        let nodes: Vec<Node> = depths.map(|depth| Node { depth, is_first: false, is_shown: true }).to_vec();
+        let drawing = Drawing::new(&nodes);
         for wanted in 0..1_u32 << depths.len() {
-            let mut folds = Folds::of(&drawing);
+            let mut folds = Folds::new(&drawing);
             (0..depths.len()).filter(|row| wanted >> row & 1 == 1).for_each(|row| folds.toggle(row, &drawing));
             // The naive rule: a row is visible if no ancestor is folded.
             let mut seen = Vec::new();

@@ -9,13 +9,13 @@ use sessile::outline::Row;
 use sessile::tree::Filter;
 use sessile::{Cancel, ForkPosition, OperationKind, SessionError};
 use sessile_display::drawing::Drawing;
-use sessile_display::words::Words;
+use sessile_display::text::Headline;
 
-use super::desk::Desk;
+use super::backend::TreeBackend;
 use super::model::{Model, Survey};
 use crate::content::{Drawable, entry_pictures, entry_text};
 use crate::paint::Line;
-use crate::part::{CHANGES, Job, Lane};
+use crate::screen::{CHANGES, Job, Lane};
 
 #[derive(Debug)]
 pub(crate) enum TreeJob {
@@ -33,7 +33,7 @@ pub(crate) enum TreeJob {
         query: String,
         version: u64,
     },
-    Words {
+    Headlines {
         rows: Vec<(u32, Row)>,
         survey: Option<Arc<Survey>>,
         generation: u64,
@@ -42,7 +42,7 @@ pub(crate) enum TreeJob {
         row: Row,
         width: usize,
     },
-    Text(Row),
+    CopyText(Row),
     Cost(Row),
     Compare {
         one: Row,
@@ -57,7 +57,7 @@ pub(crate) enum TreeJob {
     Archive(Row),
     Navigate {
         row: Row,
-        going: Going,
+        summary: SummaryChoice,
     },
     /// Find the next row that matches the query, forwards or backwards.
     Find {
@@ -69,41 +69,42 @@ pub(crate) enum TreeJob {
         version: u64,
     },
     Pictures(Row),
-    /// Ask the settings how branches are left.
-    Ask,
+    /// Read from the settings whether to ask about summaries.
+    ReadSettings,
     Fork {
         row: Row,
         position: ForkPosition,
         kind: OperationKind,
     },
-    /// Undoes what was done last on this screen.
+    /// Undo the last operation of this screen.
     Undo,
 }
 
-/// How the user leaves a branch.
+/// Whether a summary is written of the branch that the user leaves.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Going {
-    Plainly,
-    Summarised,
-    /// With a summary that follows instructions.
-    Instructed(String),
+pub(crate) enum SummaryChoice {
+    None,
+    /// A summary without instructions.
+    Automatic,
+    /// A summary that follows instructions.
+    WithInstructions(String),
 }
 
-impl Going {
-    pub(super) fn is_summarised(&self) -> bool {
-        *self != Self::Plainly
+impl SummaryChoice {
+    pub(super) fn has_summary(&self) -> bool {
+        *self != Self::None
     }
 
     pub(super) fn instructions(&self) -> Option<String> {
         match self {
-            Self::Instructed(instructions) => Some(instructions.clone()),
+            Self::WithInstructions(instructions) => Some(instructions.clone()),
             _ => None,
         }
     }
 }
 
 #[derive(Debug)]
-pub(crate) enum TreeNews {
+pub(crate) enum TreeEvent {
     Loaded {
         model: Arc<Model>,
         survey: Option<Arc<Survey>>,
@@ -114,24 +115,24 @@ pub(crate) enum TreeNews {
     },
     LaidOut {
         drawing: Arc<Drawing>,
-        /// The places where hidden archived branches start, with the number of entries in each.
+        /// The nodes where hidden archived branches start, with the number of entries in each.
         archived: HashMap<usize, usize>,
         version: u64,
     },
     /// The layout failed.
-    NotLaidOut {
-        words: String,
+    LayoutFailed {
+        message: String,
         version: u64,
     },
-    Words {
-        words: Vec<(u32, Words)>,
+    Headlines {
+        headlines: Vec<(u32, Headline)>,
         generation: u64,
     },
     Content {
         row: Row,
         lines: Vec<Line>,
     },
-    Text(String),
+    TextToCopy(String),
     /// The matching row of a drawing; `None` if there is no match.
     Found {
         row: Option<usize>,
@@ -139,12 +140,12 @@ pub(crate) enum TreeNews {
     },
     Pictures(Vec<Drawable>),
     /// Whether the user leaves branches without being asked how.
-    Asked {
+    SettingsRead {
         skips_menu: bool,
     },
     Cost {
         row: Row,
-        words: String,
+        text: String,
     },
     Compared {
         title: String,
@@ -153,19 +154,19 @@ pub(crate) enum TreeNews {
     },
     /// The session was changed: the message to show, whether it can be undone, and a text to be edited and sent again.
     Changed {
-        words: String,
+        message: String,
         can_undo: bool,
         editor_text: Option<String>,
     },
-    /// An operation was undone, and the sessions that it had created are gone.
+    /// An operation was undone, and the sessions that it had created are removed.
     Undone {
-        words: String,
-        gone: Vec<PathBuf>,
+        message: String,
+        removed: Vec<PathBuf>,
     },
     /// A new session was created.
     Forked {
         path: Option<PathBuf>,
-        words: String,
+        message: String,
         can_undo: bool,
     },
     Progress(String),
@@ -178,88 +179,88 @@ pub(crate) enum TreeNews {
 pub(super) const NAVIGATE: Lane = 9;
 
 impl Job for TreeJob {
-    type News = TreeNews;
-    type Desk = Desk;
+    type Event = TreeEvent;
+    type Backend = TreeBackend;
 
     fn lane(&self) -> Lane {
         match self {
             Self::Load => 1,
             Self::Survey { .. } => 2,
             Self::Layout { .. } => 3,
-            Self::Words { .. } => 4,
+            Self::Headlines { .. } => 4,
             Self::Content { .. } => 5,
-            Self::Text(_) => 6,
+            Self::CopyText(_) => 6,
             Self::Cost(_) => 7,
             Self::Compare { .. } => 8,
             Self::Navigate { .. } => NAVIGATE,
             Self::Find { .. } => 10,
             Self::Pictures(_) => 11,
-            Self::Ask => 12,
+            Self::ReadSettings => 12,
             Self::Relabel { .. } | Self::Archive(_) | Self::Fork { .. } | Self::Undo => CHANGES,
         }
     }
 
     fn is_brief(&self) -> bool {
-        matches!(self, Self::Layout { .. } | Self::Words { .. } | Self::Content { .. })
+        matches!(self, Self::Layout { .. } | Self::Headlines { .. } | Self::Content { .. })
     }
 
     fn is_change(&self) -> bool {
         self.lane() == CHANGES || matches!(self, Self::Navigate { .. })
     }
 
-    fn run(self, desk: &Desk, cancel: &Cancel, tell: &mut dyn FnMut(TreeNews)) {
+    fn run(self, backend: &TreeBackend, cancel: &Cancel, send: &mut dyn FnMut(TreeEvent)) {
         let is_loading = matches!(self, Self::Load);
         let layout = if let Self::Layout { version, .. } = &self { Some(*version) } else { None };
         let done = match self {
-            Self::Load => desk.load(cancel, tell),
-            Self::Survey { model, generation } => desk.survey(&model, cancel).map(|survey| {
-                tell(TreeNews::Surveyed { survey: Arc::new(survey), generation });
+            Self::Load => backend.load(cancel, send),
+            Self::Survey { model, generation } => backend.survey(&model, cancel).map(|survey| {
+                send(TreeEvent::Surveyed { survey: Arc::new(survey), generation });
             }),
             Self::Layout { model, survey, filter, shows_archived, query, version } => {
                 let shown = (filter, shows_archived, query.as_str());
-                desk.layout(&model, survey.as_deref(), shown, cancel).map(|(drawing, archived)| {
-                    tell(TreeNews::LaidOut { drawing: Arc::new(drawing), archived, version });
+                backend.layout(&model, survey.as_deref(), shown, cancel).map(|(drawing, archived)| {
+                    send(TreeEvent::LaidOut { drawing: Arc::new(drawing), archived, version });
                 })
             }
-            Self::Words { rows, survey, generation } => {
-                desk.words(&rows, survey.as_deref()).map(|words| tell(TreeNews::Words { words, generation }))
-            }
+            Self::Headlines { rows, survey, generation } => backend
+                .headlines(&rows, survey.as_deref())
+                .map(|headlines| send(TreeEvent::Headlines { headlines, generation })),
             Self::Content { row, width } => {
-                desk.content(row, width).map(|lines| tell(TreeNews::Content { row, lines }))
+                backend.content(row, width).map(|lines| send(TreeEvent::Content { row, lines }))
             }
-            Self::Text(row) => {
-                desk.with(|session| Ok(entry_text(&session.entry_at(row)?))).map(|text| tell(TreeNews::Text(text)))
-            }
-            Self::Cost(row) => desk.cost(row, cancel).map(|words| tell(TreeNews::Cost { row, words })),
-            Self::Compare { one, other, width } => desk.compare(one, other, width, cancel).map(&mut *tell),
-            Self::Relabel { row, label } => desk.relabel(row, &label).map(&mut *tell),
-            Self::Archive(row) => desk.archive(row).map(&mut *tell),
-            Self::Navigate { row, going } => desk.navigate(row, &going, cancel, tell),
-            Self::Find { model, drawing, query, from, is_down, version } => desk
+            Self::CopyText(row) => backend
+                .with_session(|session| Ok(entry_text(&session.entry_at(row)?)))
+                .map(|text| send(TreeEvent::TextToCopy(text))),
+            Self::Cost(row) => backend.cost(row, cancel).map(|text| send(TreeEvent::Cost { row, text })),
+            Self::Compare { one, other, width } => backend.compare(one, other, width, cancel).map(&mut *send),
+            Self::Relabel { row, label } => backend.relabel(row, &label).map(&mut *send),
+            Self::Archive(row) => backend.archive(row).map(&mut *send),
+            Self::Navigate { row, summary } => backend.navigate(row, &summary, cancel, send),
+            Self::Find { model, drawing, query, from, is_down, version } => backend
                 .find((&model, &drawing), (&query, from), is_down, cancel)
-                .map(|row| tell(TreeNews::Found { row, version })),
-            Self::Pictures(row) => desk
-                .with(|session| Ok(entry_pictures(&session.entry_at(row)?)))
-                .map(|pictures| tell(TreeNews::Pictures(pictures))),
-            Self::Ask => {
-                let skips_menu = desk.summing_up().is_ok_and(|summing_up| summing_up.settings.skip_prompt);
-                tell(TreeNews::Asked { skips_menu });
+                .map(|row| send(TreeEvent::Found { row, version })),
+            Self::Pictures(row) => backend
+                .with_session(|session| Ok(entry_pictures(&session.entry_at(row)?)))
+                .map(|pictures| send(TreeEvent::Pictures(pictures))),
+            Self::ReadSettings => {
+                let skips_menu = backend.branch_summarizer().is_ok_and(|summarizer| summarizer.settings.skip_prompt);
+                send(TreeEvent::SettingsRead { skips_menu });
                 Ok(())
             }
-            Self::Fork { row, position, kind } => desk.fork(row, position, kind).map(&mut *tell),
+            Self::Fork { row, position, kind } => backend.fork(row, position, kind).map(&mut *send),
             Self::Undo => {
-                tell(desk.undo());
+                send(backend.undo());
                 Ok(())
             }
         };
         // Another program changed lines that were already read, so the tree is read from the file again.
-        let done = if matches!(done, Err(SessionError::Stale { .. })) { desk.load(cancel, tell) } else { done };
+        let done = if matches!(done, Err(SessionError::Stale { .. })) { backend.load(cancel, send) } else { done };
         match done {
             Ok(()) | Err(SessionError::Cancelled) => {}
-            Err(error) if is_loading => tell(TreeNews::Broken(chain(&error))),
-            Err(error) => tell(match layout {
-                Some(version) => TreeNews::NotLaidOut { words: chain(&error), version },
-                None => TreeNews::Failed(chain(&error)),
+            Err(error) if is_loading => send(TreeEvent::Broken(chain(&error))),
+            Err(error) => send(match layout {
+                Some(version) => TreeEvent::LayoutFailed { message: chain(&error), version },
+                None => TreeEvent::Failed(chain(&error)),
             }),
         }
     }

@@ -6,13 +6,13 @@ use sessile::outline::Row;
 use sessile::tree::Filter;
 use sessile::{ForkPosition, OperationKind};
 
-use super::job::{Going, NAVIGATE, TreeJob};
-use super::{CHOICES, FILTERS, INSTRUCTIONS, Mode, SUMMARY, Tree, WIDE};
+use super::job::{NAVIGATE, SummaryChoice, TreeJob};
+use super::{FILTERS, INSTRUCTIONS, MIN_CONTENT_COLUMNS, Mode, SUMMARY, SUMMARY_CHOICES, Tree};
 use crate::help::Help;
-use crate::input::{Input, QueryLine};
 use crate::key::Key;
-use crate::keymap::{Action, Where};
-use crate::part::{Effect, Effects, Mouse, MouseAct};
+use crate::keymap::{Action, KeyContext};
+use crate::line_editor::{LineEditor, QueryLine};
+use crate::screen::{Effect, Effects, Mouse, MouseAction};
 use crate::status::{NO_PICTURES, Status};
 
 /// Whether an action changes something on disk at once. Such a key must not act while the user edits the query.
@@ -22,7 +22,7 @@ fn changes_at_once(action: Action) -> bool {
 
 impl Tree {
     pub(super) fn press(&mut self, key: Key) -> Effects<Self> {
-        let action = self.keymap.action(Where::Tree, key);
+        let action = self.keymap.action(KeyContext::Tree, key);
         match &mut self.mode {
             Mode::Tree => self.press_in_tree(key, action),
             Mode::Help(help) => {
@@ -46,7 +46,7 @@ impl Tree {
                 Some(true) => {
                     let (row, label) = (*row, input.text().to_owned());
                     self.mode = Mode::Tree;
-                    vec![Effect::Do(TreeJob::Relabel { row, label })]
+                    vec![Effect::Run(TreeJob::Relabel { row, label })]
                 }
                 Some(false) => self.back_to_tree(),
                 None => {
@@ -55,7 +55,7 @@ impl Tree {
                 }
             },
             Mode::Menu { row, choice } => {
-                let (row, n_choices) = (*row, CHOICES.len());
+                let (row, n_choices) = (*row, SUMMARY_CHOICES.len());
                 match (action, self.keymap.answer(key)) {
                     (Some(Action::Up), _) => *choice = (*choice + n_choices - 1) % n_choices,
                     (Some(Action::Down), _) => *choice = (*choice + 1) % n_choices,
@@ -71,7 +71,10 @@ impl Tree {
             Mode::Instructions { row, input } => match self.keymap.line_answer(key) {
                 Some(true) => {
                     let (row, text) = (*row, input.text().trim().to_owned());
-                    self.navigate(row, if text.is_empty() { Going::Summarised } else { Going::Instructed(text) })
+                    self.navigate(
+                        row,
+                        if text.is_empty() { SummaryChoice::Automatic } else { SummaryChoice::WithInstructions(text) },
+                    )
                 }
                 Some(false) => {
                     self.mode = Mode::Menu { row: *row, choice: INSTRUCTIONS };
@@ -85,7 +88,7 @@ impl Tree {
             Mode::Summarising { .. } => match action {
                 Some(Action::Cancel) => {
                     self.mode = Mode::Tree;
-                    self.status.say("Stopped; nothing was changed", self.now_ms, 3);
+                    self.status.show("Cancelled; nothing was changed", self.now_ms, 3);
                     vec![Effect::Stop(NAVIGATE)]
                 }
                 _ => Vec::new(),
@@ -97,11 +100,11 @@ impl Tree {
     fn leave_branch(&mut self, row: Row, choice: usize) -> Effects<Self> {
         match choice {
             INSTRUCTIONS => {
-                self.mode = Mode::Instructions { row, input: Input::default() };
+                self.mode = Mode::Instructions { row, input: LineEditor::default() };
                 Vec::new()
             }
-            SUMMARY => self.navigate(row, Going::Summarised),
-            _ => self.navigate(row, Going::Plainly),
+            SUMMARY => self.navigate(row, SummaryChoice::Automatic),
+            _ => self.navigate(row, SummaryChoice::None),
         }
     }
 
@@ -110,9 +113,9 @@ impl Tree {
         Vec::new()
     }
 
-    fn navigate(&mut self, row: Row, going: Going) -> Effects<Self> {
-        self.mode = if going.is_summarised() { Mode::Summarising { text: String::new() } } else { Mode::Tree };
-        vec![Effect::Do(TreeJob::Navigate { row, going })]
+    fn navigate(&mut self, row: Row, summary: SummaryChoice) -> Effects<Self> {
+        self.mode = if summary.has_summary() { Mode::Summarising { text: String::new() } } else { Mode::Tree };
+        vec![Effect::Run(TreeJob::Navigate { row, summary })]
     }
 
     fn press_in_tree(&mut self, key: Key, action: Option<Action>) -> Effects<Self> {
@@ -140,16 +143,16 @@ impl Tree {
 
     pub(super) fn search(&mut self) -> Effects<Self> {
         if !self.query.is_empty() {
-            self.query.text().clone_into(&mut self.sought);
+            self.query.text().clone_into(&mut self.last_query);
         }
         self.folded.clear();
-        self.lay_out()
+        self.request_layout()
     }
 
     fn filter_by(&mut self, filter: Filter) -> Effects<Self> {
         self.filter = filter;
         self.folded.clear();
-        self.lay_out()
+        self.request_layout()
     }
 
     /// Switches to a filter, or back to the default if it is already in force.
@@ -164,16 +167,16 @@ impl Tree {
 
     fn act(&mut self, action: Action) -> Effects<Self> {
         let page = usize::from(self.layout().list.height).max(2) - 1;
-        let (at, n_seen) = (self.position(), self.folds.len());
+        let (at, n_visible) = (self.position(), self.folds.len());
         match action {
-            Action::Up if at == 0 => self.go(n_seen.saturating_sub(1)),
-            Action::Up => self.go(at - 1),
-            Action::Down if at + 1 >= n_seen => self.go(0),
-            Action::Down => self.go(at + 1),
-            Action::PageUp | Action::TreePageUp => self.go(at.saturating_sub(page)),
-            Action::PageDown | Action::TreePageDown => self.go(at + page),
-            Action::First => self.go(0),
-            Action::Last => self.go(usize::MAX - 1),
+            Action::Up if at == 0 => self.move_to(n_visible.saturating_sub(1)),
+            Action::Up => self.move_to(at - 1),
+            Action::Down if at + 1 >= n_visible => self.move_to(0),
+            Action::Down => self.move_to(at + 1),
+            Action::PageUp | Action::TreePageUp => self.move_to(at.saturating_sub(page)),
+            Action::PageDown | Action::TreePageDown => self.move_to(at + page),
+            Action::First => self.move_to(0),
+            Action::Last => self.move_to(usize::MAX - 1),
             Action::FoldOrUp => self.fold_or_up(),
             Action::UnfoldOrDown => self.unfold_or_down(),
             Action::NextLabel => self.jump(true, Self::is_labelled),
@@ -185,7 +188,7 @@ impl Tree {
             Action::TreePictures => self.show_pictures(),
             Action::ToLeaf => {
                 self.follow = self.model.as_ref().and_then(|model| model.leaf);
-                self.lay_out()
+                self.request_layout()
             }
             Action::FilterDefault => self.filter_by(Filter::Default),
             Action::FilterNoTools => self.toggle_filter(Filter::NoTools),
@@ -205,15 +208,15 @@ impl Tree {
             }
             Action::Cancel => vec![Effect::Leave(std::mem::take(&mut self.outcome))],
             Action::Confirm => self.confirm(),
-            Action::Copy => self.of_chosen(TreeJob::Text),
+            Action::Copy => self.for_selected(TreeJob::CopyText),
             Action::EditLabel => {
-                if let (Some(place), Some(model)) = (self.place(), &self.model) {
-                    let label = model.label(place).map(|label| label.label.clone()).unwrap_or_default();
-                    self.mode = Mode::Label { row: model.rows[place], input: Input::with(&label) };
+                if let (Some(node), Some(model)) = (self.selected_node(), &self.model) {
+                    let label = model.label(node).map(|label| label.label.clone()).unwrap_or_default();
+                    self.mode = Mode::Label { row: model.rows[node], input: LineEditor::with_text(&label) };
                 }
                 Vec::new()
             }
-            Action::ArchiveBranch => self.of_chosen(TreeJob::Archive),
+            Action::ArchiveBranch => self.for_selected(TreeJob::Archive),
             Action::ShowArchived => self.toggle_archived(),
             Action::ToggleLabelTime => {
                 self.shows_label_time = !self.shows_label_time;
@@ -221,32 +224,38 @@ impl Tree {
             }
             Action::ToggleContent => {
                 self.shows_content = !self.shows_content;
-                self.content_wanted = None;
-                if self.shows_content && self.size.0 < WIDE {
-                    self.status.say(format!("The entry beside the tree needs {WIDE} columns"), self.now_ms, 3);
+                self.content_requested = None;
+                if self.shows_content && self.size.0 < MIN_CONTENT_COLUMNS {
+                    self.status.show(
+                        format!("Showing the entry needs at least {MIN_CONTENT_COLUMNS} columns"),
+                        self.now_ms,
+                        3,
+                    );
                 }
-                self.look()
+                self.request_visible()
             }
             Action::ContentUp => self.scroll_content(false),
             Action::ContentDown => self.scroll_content(true),
             Action::ToggleCost => {
                 self.shows_cost = !self.shows_cost;
-                self.look()
+                self.request_visible()
             }
             Action::Compare => self.compare(),
             Action::ForkHere => {
-                let is_question =
-                    self.place().zip(self.model.as_ref()).is_some_and(|(it, model)| model.is_taken_back(it));
+                let is_question = self
+                    .selected_node()
+                    .zip(self.model.as_ref())
+                    .is_some_and(|(it, model)| model.reopens_for_editing(it));
                 let position = if is_question { ForkPosition::Before } else { ForkPosition::At };
-                self.of_chosen(|row| TreeJob::Fork { row, position, kind: OperationKind::Fork })
+                self.for_selected(|row| TreeJob::Fork { row, position, kind: OperationKind::Fork })
             }
             Action::CloneHere => {
                 let (position, kind) = (ForkPosition::At, OperationKind::Clone);
-                self.of_chosen(|row| TreeJob::Fork { row, position, kind })
+                self.for_selected(|row| TreeJob::Fork { row, position, kind })
             }
-            Action::Undo => vec![Effect::Do(TreeJob::Undo)],
+            Action::Undo => vec![Effect::Run(TreeJob::Undo)],
             Action::Help => {
-                self.mode = Mode::Help(Help::of(Where::Tree));
+                self.mode = Mode::Help(Help::new(KeyContext::Tree));
                 Vec::new()
             }
             Action::Suspend => vec![Effect::Suspend],
@@ -256,25 +265,25 @@ impl Tree {
 
     fn toggle_archived(&mut self) -> Effects<Self> {
         self.shows_archived = !self.shows_archived;
-        self.lay_out()
+        self.request_layout()
     }
 
-    fn of_chosen(&self, job: impl FnOnce(Row) -> TreeJob) -> Effects<Self> {
-        self.chosen().map(|row| Effect::Do(job(row))).into_iter().collect()
+    fn for_selected(&self, job: impl FnOnce(Row) -> TreeJob) -> Effects<Self> {
+        self.selected_entry().map(|row| Effect::Run(job(row))).into_iter().collect()
     }
 
     fn is_labelled(&self, row: usize) -> bool {
-        self.model.as_ref().is_some_and(|model| model.is_labelled(self.drawing.place(row)))
+        self.model.as_ref().is_some_and(|model| model.is_labelled(self.drawing.node(row)))
     }
 
     fn confirm(&mut self) -> Effects<Self> {
-        let Some(row) = self.chosen() else { return Vec::new() };
+        let Some(row) = self.selected_entry() else { return Vec::new() };
         if Some(row) == self.model.as_ref().and_then(|model| model.leaf) {
-            self.status.say("This is where the session goes on already", self.now_ms, 3);
+            self.status.show("The session already continues from here", self.now_ms, 3);
             return Vec::new();
         }
         if self.skips_menu {
-            return self.navigate(row, Going::Plainly);
+            return self.navigate(row, SummaryChoice::None);
         }
         self.mode = Mode::Menu { row, choice: 0 };
         Vec::new()
@@ -283,39 +292,39 @@ impl Tree {
     /// Moves to the next match of the last query.
     fn find(&mut self, is_down: bool) -> Effects<Self> {
         let (Some(model), false) = (&self.model, self.drawing.is_empty()) else { return Vec::new() };
-        if self.sought.trim().is_empty() {
-            self.status.say("Nothing was searched for yet: type it", self.now_ms, 3);
+        if self.last_query.trim().is_empty() {
+            self.status.show("No search yet: type to search", self.now_ms, 3);
             return Vec::new();
         }
         let job = TreeJob::Find {
             model: Arc::clone(model),
             drawing: Arc::clone(&self.drawing),
-            query: self.sought.clone(),
+            query: self.last_query.clone(),
             from: self.selected,
             is_down,
             version: self.version,
         };
-        self.status.say("Searching …", self.now_ms, 30);
-        vec![Effect::Do(job)]
+        self.status.show("Searching …", self.now_ms, 30);
+        vec![Effect::Run(job)]
     }
 
     fn show_pictures(&mut self) -> Effects<Self> {
         if self.draws_pictures {
-            return self.of_chosen(TreeJob::Pictures);
+            return self.for_selected(TreeJob::Pictures);
         }
-        self.status.say(NO_PICTURES, self.now_ms, 6);
+        self.status.show(NO_PICTURES, self.now_ms, 6);
         Vec::new()
     }
 
     fn compare(&mut self) -> Effects<Self> {
-        let Some(row) = self.chosen() else { return Vec::new() };
+        let Some(row) = self.selected_entry() else { return Vec::new() };
         let Some(one) = self.compared_from.take() else {
             self.compared_from = Some(row);
             self.status = Status::default();
             return Vec::new();
         };
         let width = usize::from(self.size.0 / 2).saturating_sub(3);
-        vec![Effect::Do(TreeJob::Compare { one, other: row, width })]
+        vec![Effect::Run(TreeJob::Compare { one, other: row, width })]
     }
 
     /// Moves to the next row that satisfies `is_wanted`, forwards or backwards, folded or not.
@@ -327,9 +336,9 @@ impl Tree {
             (0..at.min(self.drawing.len())).rev().find(|row| is_wanted(self, *row))
         };
         if let Some(row) = found {
-            return self.go(self.folds.position(row));
+            return self.move_to(self.folds.position(row));
         }
-        self.status.say("There is no further one", self.now_ms, 2);
+        self.status.show("There are no more", self.now_ms, 2);
         Vec::new()
     }
 
@@ -349,7 +358,7 @@ impl Tree {
                 break;
             }
         }
-        self.go(self.folds.position(to))
+        self.move_to(self.folds.position(to))
     }
 
     fn unfold_or_down(&mut self) -> Effects<Self> {
@@ -357,7 +366,7 @@ impl Tree {
         if at >= self.drawing.len() {
             return Vec::new();
         }
-        if self.archived.contains_key(&self.drawing.place(at)) {
+        if self.archived.contains_key(&self.drawing.node(at)) {
             return self.toggle_archived();
         }
         if self.folds.is_folded(at) {
@@ -368,36 +377,36 @@ impl Tree {
             at += 1;
         }
         let to = if self.drawing.n_children(at) > 1 { at + 1 } else { at };
-        self.go(self.folds.position(to))
+        self.move_to(self.folds.position(to))
     }
 
     fn scroll_content(&mut self, is_down: bool) -> Effects<Self> {
         let n_lines = self.content.as_ref().map_or(0, |(_, lines)| lines.len());
-        let most = n_lines.saturating_sub(1);
-        self.content_top = if is_down { (self.content_top + 3).min(most) } else { self.content_top.saturating_sub(3) };
+        let last = n_lines.saturating_sub(1);
+        self.content_top = if is_down { (self.content_top + 3).min(last) } else { self.content_top.saturating_sub(3) };
         Vec::new()
     }
 
-    pub(super) fn point(&mut self, mouse: Mouse) -> Effects<Self> {
+    pub(super) fn handle_mouse(&mut self, mouse: Mouse) -> Effects<Self> {
         if !matches!(self.mode, Mode::Tree) {
             return Vec::new();
         }
         let layout = self.layout();
         let is_in = |area: ratatui_core::layout::Rect| area.contains((mouse.x, mouse.y).into());
-        match mouse.what {
-            MouseAct::WheelUp if layout.content.is_some_and(is_in) => self.scroll_content(false),
-            MouseAct::WheelDown if layout.content.is_some_and(is_in) => self.scroll_content(true),
-            MouseAct::WheelUp => self.go(self.position().saturating_sub(3)),
-            MouseAct::WheelDown => self.go(self.position() + 3),
-            MouseAct::Click if is_in(layout.list) => {
-                let position = self.first_shown(layout.list.height.into()) + usize::from(mouse.y - layout.list.y);
+        match mouse.action {
+            MouseAction::WheelUp if layout.content.is_some_and(is_in) => self.scroll_content(false),
+            MouseAction::WheelDown if layout.content.is_some_and(is_in) => self.scroll_content(true),
+            MouseAction::WheelUp => self.move_to(self.position().saturating_sub(3)),
+            MouseAction::WheelDown => self.move_to(self.position() + 3),
+            MouseAction::Click if is_in(layout.list) => {
+                let position = self.first_visible(layout.list.height.into()) + usize::from(mouse.y - layout.list.y);
                 if position >= self.folds.len() {
                     return Vec::new();
                 }
                 // A click on the selected row goes there.
-                if position == self.position() { self.confirm() } else { self.go(position) }
+                if position == self.position() { self.confirm() } else { self.move_to(position) }
             }
-            MouseAct::Click => Vec::new(),
+            MouseAction::Click => Vec::new(),
         }
     }
 }

@@ -10,7 +10,7 @@ use sessile::message::{Block, Message};
 use sessile::outline::Row;
 use sessile::tree::{Filter, is_silent};
 use sessile::{EntryId, Environment, SessionError, SessionManager};
-use sessile_display::drawing::{Drawing, Place};
+use sessile_display::drawing::{Drawing, Node};
 
 /// The entries of a session in tree order.
 #[derive(Debug, Default)]
@@ -35,7 +35,7 @@ pub(crate) struct Labelled {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about the entry")]
+#[expect(clippy::struct_excessive_bools, reason = "each is an independent fact about the entry")]
 struct Marks {
     on_path: bool,
     is_repeated: bool,
@@ -47,7 +47,7 @@ struct Marks {
 }
 
 impl Model {
-    pub(crate) fn of(session: &SessionManager, environment: &dyn Environment) -> Result<Self, SessionError> {
+    pub(crate) fn new(session: &SessionManager, environment: &dyn Environment) -> Result<Self, SessionError> {
         let outline = session.outline();
         let n_entries = outline.n_entries();
         let mut model = Self {
@@ -100,10 +100,10 @@ impl Model {
         if by_row.is_empty() {
             return Ok(());
         }
-        for (place, row) in (0_u32..).zip(&self.rows) {
+        for (node, row) in (0_u32..).zip(&self.rows) {
             if let Some(label) = by_row.get(row) {
-                self.marks[place as usize].is_labelled = true;
-                self.labels.insert(place, label.clone());
+                self.marks[node as usize].is_labelled = true;
+                self.labels.insert(node, label.clone());
             }
         }
         Ok(())
@@ -116,90 +116,90 @@ impl Model {
     /// Returns the row of an entry in a drawing, else of its nearest ancestor there, else the last row.
     pub(crate) fn nearest(&self, drawing: &Drawing, follow: Option<Row>) -> usize {
         let last = drawing.len().saturating_sub(1);
-        let Some(place) = follow.and_then(|row| self.rows.iter().position(|it| *it == row)) else { return last };
-        let mut row_of: Vec<Option<usize>> = vec![None; place + 1];
-        for (at, shown) in drawing.rows().filter(|(_, shown)| *shown <= place) {
+        let Some(node) = follow.and_then(|row| self.rows.iter().position(|it| *it == row)) else { return last };
+        let mut row_of: Vec<Option<usize>> = vec![None; node + 1];
+        for (at, shown) in drawing.rows().filter(|(_, shown)| *shown <= node) {
             row_of[shown] = Some(at);
         }
-        // In pre-order, the parent is the last place before with a smaller depth.
+        // In pre-order, the parent is the last node before it with a smaller depth.
         let mut ceiling = u32::MAX;
-        for place in (0..=place).rev() {
-            if self.depths[place] < ceiling {
-                if let Some(at) = row_of[place] {
+        for node in (0..=node).rev() {
+            if self.depths[node] < ceiling {
+                if let Some(at) = row_of[node] {
                     return at;
                 }
-                ceiling = self.depths[place];
+                ceiling = self.depths[node];
             }
         }
         last
     }
 
-    pub(crate) fn label(&self, place: usize) -> Option<&Labelled> {
-        self.labels.get(&u32::try_from(place).ok()?)
+    pub(crate) fn label(&self, node: usize) -> Option<&Labelled> {
+        self.labels.get(&u32::try_from(node).ok()?)
     }
 
-    pub(crate) fn is_labelled(&self, place: usize) -> bool {
-        self.marks[place].is_labelled
+    pub(crate) fn is_labelled(&self, node: usize) -> bool {
+        self.marks[node].is_labelled
     }
 
-    pub(crate) fn is_on_path(&self, place: usize) -> bool {
-        self.marks[place].on_path
+    pub(crate) fn is_on_path(&self, node: usize) -> bool {
+        self.marks[node].on_path
     }
 
-    pub(crate) fn is_kept_from(&self, place: usize) -> bool {
-        self.marks[place].is_kept_from
+    pub(crate) fn is_kept_from(&self, node: usize) -> bool {
+        self.marks[node].is_kept_from
     }
 
-    pub(crate) fn is_archived(&self, place: usize) -> bool {
-        self.marks[place].is_archived
+    pub(crate) fn is_archived(&self, node: usize) -> bool {
+        self.marks[node].is_archived
     }
 
-    /// Returns the depth of each place, and whether an archived branch that can be hidden starts there. The branch with
+    /// Returns the depth of each node, and whether an archived branch that can be hidden starts there. The branch with
     /// the session's leaf is not hidden.
-    pub(crate) fn archived_places(&self) -> impl Iterator<Item = (usize, bool)> + '_ {
+    pub(crate) fn archived_nodes(&self) -> impl Iterator<Item = (usize, bool)> + '_ {
         let marks = self.marks.iter().map(|marks| marks.is_archived && !marks.on_path);
         self.depths.iter().map(|depth| *depth as usize).zip(marks)
     }
 
     /// Whether navigating there moves the leaf before the message and offers its text for editing.
-    pub(crate) fn is_taken_back(&self, place: usize) -> bool {
-        self.roles[place] == Role::User || self.kinds[place] == Kind::CustomMessage
+    pub(crate) fn reopens_for_editing(&self, node: usize) -> bool {
+        self.roles[node] == Role::User || self.kinds[node] == Kind::CustomMessage
     }
 
-    fn is_answer(&self, place: usize) -> bool {
-        self.kinds[place] == Kind::Message && self.roles[place] == Role::Assistant
+    fn is_answer(&self, node: usize) -> bool {
+        self.kinds[node] == Kind::Message && self.roles[node] == Role::Assistant
     }
 
     /// Returns the rows of all answers in file order.
     pub(crate) fn answers(&self) -> Vec<Row> {
         let mut answers: Vec<Row> =
-            (0..self.len()).filter(|place| self.is_answer(*place)).map(|place| self.rows[place]).collect();
+            (0..self.len()).filter(|node| self.is_answer(*node)).map(|node| self.rows[node]).collect();
         answers.sort_unstable();
         answers.dedup();
         answers
     }
 
-    /// Returns which places a filter shows, as far as that is known without reading entries.
+    /// Returns which nodes a filter shows, as far as that is known without reading entries.
     pub(crate) fn admitted(&self, filter: Filter, survey: Option<&Survey>) -> Vec<bool> {
         (0..self.len())
-            .map(|place| {
-                let row = self.rows[place];
-                let is_silent = self.is_answer(place)
+            .map(|node| {
+                let row = self.rows[node];
+                let is_silent = self.is_answer(node)
                     && self.leaf != Some(row)
                     && survey.is_some_and(|survey| survey.is_silent(row));
-                filter.admits(self.kinds[place], self.roles[place], self.marks[place].is_labelled) && !is_silent
+                filter.admits(self.kinds[node], self.roles[node], self.marks[node].is_labelled) && !is_silent
             })
             .collect()
     }
 
     /// Returns the input for a drawing.
-    pub(crate) fn places(&self, shown: &[bool]) -> Vec<Place> {
-        let place = |(at, is_shown): (usize, &bool)| Place {
+    pub(crate) fn nodes(&self, shown: &[bool]) -> Vec<Node> {
+        let node = |(at, is_shown): (usize, &bool)| Node {
             depth: self.depths[at],
             is_first: self.marks[at].on_path && !self.marks[at].is_repeated,
             is_shown: *is_shown,
         };
-        shown.iter().enumerate().map(place).collect()
+        shown.iter().enumerate().map(node).collect()
     }
 }
 

@@ -3,10 +3,10 @@
 use ratatui_core::layout::Rect;
 use sessile::date::to_iso;
 use sessile::tree::Filter;
-use sessile_display::drawing::{Fold, LEVEL};
+use sessile_display::drawing::{Fold, LEVEL_COLUMNS};
 use sessile_display::measure::{counted, number_words, short_time};
 
-use super::{CHOICES, Mode, Tree};
+use super::{Mode, SUMMARY_CHOICES, Tree};
 use crate::keymap::Action;
 use crate::paint::{Canvas, Line};
 use crate::theme::Ink;
@@ -23,11 +23,11 @@ pub(crate) struct Layout {
 }
 
 /// Minimum height in lines for hints and rules between the areas.
-const ROOMY: u16 = 16;
+const MIN_ROOMY_ROWS: u16 = 16;
 
 impl Layout {
     pub(crate) fn new((width, height): (u16, u16), has_content: bool) -> Self {
-        let is_roomy = height >= ROOMY;
+        let is_roomy = height >= MIN_ROOMY_ROWS;
         let n_head = if is_roomy { 3 } else { 1 };
         let below = n_head + 1 + u16::from(is_roomy);
         let list_width = if has_content { width / 2 } else { width };
@@ -46,7 +46,7 @@ impl Layout {
 }
 
 /// The width of the cursor in columns.
-const CURSOR: usize = 2;
+const CURSOR_COLUMNS: usize = 2;
 
 impl Tree {
     pub(super) fn draw(&self, canvas: &mut Canvas<'_>) {
@@ -55,7 +55,7 @@ impl Tree {
             Mode::Compared { title, left, right, top } => self.draw_compared(canvas, title, (left, right), *top),
             Mode::Label { input, .. } => prompt::draw_line(canvas, &self.keymap, "Label (empty to remove)", input),
             Mode::Instructions { input, .. } => {
-                let title = "What should the summary look at in particular?";
+                let title = "What should the summary focus on?";
                 prompt::draw_line(canvas, &self.keymap, title, input);
             }
             Mode::Menu { choice, .. } => self.draw_menu(canvas, *choice),
@@ -65,16 +65,16 @@ impl Tree {
     }
 
     fn draw_menu(&self, canvas: &mut Canvas<'_>, choice: usize) {
-        let key = |action| self.keymap.hint(action);
-        let hint = format!(" {}/y does it · {}/n goes back", key(Action::Confirm), key(Action::Cancel));
-        let title = "Go on from here, with a summary of the branch that is left?";
-        prompt::draw_choice(canvas, &hint, title, &CHOICES, choice);
+        let key = |action| self.keymap.key_name(action);
+        let hint = format!(" {}/y confirm · {}/n cancel", key(Action::Confirm), key(Action::Cancel));
+        let title = "Continue from here: summarise the branch you leave?";
+        prompt::draw_choice(canvas, &hint, title, &SUMMARY_CHOICES, choice);
     }
 
     fn draw_progress(&self, canvas: &mut Canvas<'_>, text: &str) {
         let area = canvas.area();
         canvas.rule(area, 0);
-        let hint = format!("  {} stops it", self.keymap.hint(Action::Cancel));
+        let hint = format!("  {} cancel", self.keymap.key_name(Action::Cancel));
         canvas.line(area, 2, &Line::new().text(" ").ink(Ink::BOLD, "Summarising …").ink(Ink::DIM, &hint));
         let lines = sessile_display::wrapped(text, usize::from(area.width).saturating_sub(2));
         let room = usize::from(area.height).saturating_sub(5);
@@ -98,17 +98,17 @@ impl Tree {
         let height = usize::from(layout.list.height);
         if self.drawing.is_empty() {
             let is_waiting = self.is_laying_out || self.model.is_none();
-            let words = if is_waiting { "  Reading …" } else { "  No entries like that" };
-            canvas.line(layout.list, 0, &Line::new().ink(Ink::DIM, words));
+            let text = if is_waiting { "  Reading …" } else { "  No matching entries" };
+            canvas.line(layout.list, 0, &Line::new().ink(Ink::DIM, text));
         }
         let width = usize::from(layout.list.width);
         let scroll = self.scroll(width);
-        let first = self.first_shown(height);
+        let first = self.first_visible(height);
         for (row, position) in (first..self.folds.len()).take(height).enumerate() {
             let at = self.folds.row(position);
             let line = self.row_line(at, width, scroll);
             if at == self.selected {
-                canvas.chosen_line(layout.list, row, &line);
+                canvas.selected_line(layout.list, row, &line);
             } else {
                 canvas.line(layout.list, row, &line);
             }
@@ -118,7 +118,7 @@ impl Tree {
             canvas.divider(area.x, area);
             let text = Rect { x: area.x + 2, width: area.width.saturating_sub(2), ..area };
             if let Some((row, lines)) = &self.content
-                && Some(*row) == self.chosen()
+                && Some(*row) == self.selected_entry()
             {
                 for (row, line) in lines.iter().skip(self.content_top).take(height).enumerate() {
                     canvas.line(text, row, line);
@@ -127,13 +127,13 @@ impl Tree {
         }
         // On a small screen, the status matters more than the title.
         let row = usize::from(layout.head.height > 1);
-        if let Some((ink, words)) = self.status.shown() {
-            canvas.notice(row, ink, words);
+        if let Some((ink, text)) = self.status.message() {
+            canvas.notice(row, ink, text);
         } else if self.compared_from.is_some() {
-            let (next, stop) = (self.keymap.hint(Action::Compare), self.keymap.told(Action::Cancel, "stops"));
-            canvas.notice(row, Ink::ACCENT, &format!("Choose the end of the other branch, then {next} · {stop}"));
-        } else if let Some(words) = self.letter_hint() {
-            canvas.notice(row, Ink::ACCENT, &words);
+            let (next, stop) = (self.keymap.key_name(Action::Compare), self.keymap.hint(Action::Cancel, "cancel"));
+            canvas.notice(row, Ink::ACCENT, &format!("Select the end of the other branch, then press {next} · {stop}"));
+        } else if let Some(text) = self.letter_hint() {
+            canvas.notice(row, Ink::ACCENT, &text);
         }
     }
 
@@ -141,21 +141,21 @@ impl Tree {
     fn letter_hint(&self) -> Option<String> {
         let (action, what) = match self.query.text() {
             "L" => (Action::EditLabel, "edits the label"),
-            "T" => (Action::ToggleLabelTime, "dates the labels"),
+            "T" => (Action::ToggleLabelTime, "shows when labels were set"),
             _ => return None,
         };
-        Some(self.keymap.told(action, what))
+        Some(self.keymap.hint(action, what))
     }
 
     fn draw_head(&self, canvas: &mut Canvas<'_>, area: Rect) {
         let name = self.model.as_ref().map(|model| model.name.as_str()).unwrap_or_default();
         canvas.line(area, 0, &Line::new().ink(Ink::BOLD, "Session tree").ink(Ink::NAMED, &format!("  {name}")));
         let width = usize::from(area.width);
-        let told = |hints: &[(Action, &str)]| -> Vec<String> {
-            hints.iter().map(|(action, what)| self.keymap.told(*action, what)).collect()
+        let key_hints = |actions: &[(Action, &str)]| -> Vec<String> {
+            actions.iter().map(|(action, what)| self.keymap.hint(*action, what)).collect()
         };
         let first = [
-            (Action::Confirm, "go on from here"),
+            (Action::Confirm, "continue from here"),
             (Action::FoldOrUp, "fold"),
             (Action::UnfoldOrDown, "unfold"),
             (Action::EditLabel, "label"),
@@ -165,15 +165,15 @@ impl Tree {
             (Action::FilterForward, "filter"),
             (Action::ForkHere, "fork"),
             (Action::CloneHere, "clone"),
-            (Action::NextBranch, "next branches"),
+            (Action::NextBranch, "next branch"),
             (Action::Compare, "compare"),
             (Action::ArchiveBranch, "archive"),
             (Action::ToggleCost, "cost"),
             (Action::Undo, "undo"),
         ];
-        let help = self.keymap.told(Action::Help, "keys");
-        canvas.line(area, 1, &Line::new().ink(Ink::DIM, &hint::fitted(&told(&first), Some(&help), width)));
-        canvas.line(area, 2, &Line::new().ink(Ink::DIM, &hint::fitted(&told(&second), None, width)));
+        let help = self.keymap.hint(Action::Help, "keys");
+        canvas.line(area, 1, &Line::new().ink(Ink::DIM, &hint::fit(&key_hints(&first), Some(&help), width)));
+        canvas.line(area, 2, &Line::new().ink(Ink::DIM, &hint::fit(&key_hints(&second), None, width)));
     }
 
     /// Returns the columns hidden on the left: no more than needed to read the selected row.
@@ -181,32 +181,32 @@ impl Tree {
         if self.selected >= self.drawing.len() {
             return 0;
         }
-        let lead = self.drawing.level(self.selected) * LEVEL;
+        let lead = self.drawing.level(self.selected) * LEVEL_COLUMNS;
         let text = self.text_line(self.selected).columns();
-        let room = width.saturating_sub(CURSOR);
+        let room = width.saturating_sub(CURSOR_COLUMNS);
         (lead + text.min(room / 2)).saturating_sub(room).min(lead)
     }
 
     /// Renders a row in pi's layout, starting at a column.
     pub(super) fn row_line(&self, at: usize, width: usize, scroll: usize) -> Line {
         let cursor = Line::new().ink(Ink::ACCENT, if at == self.selected { "› " } else { "  " });
-        let room = width.saturating_sub(CURSOR);
-        let first = scroll / LEVEL;
-        let levels = first..(scroll + room) / LEVEL + 1;
+        let room = width.saturating_sub(CURSOR_COLUMNS);
+        let first = scroll / LEVEL_COLUMNS;
+        let levels = first..(scroll + room) / LEVEL_COLUMNS + 1;
         let fold = match (self.drawing.is_foldable(at), self.folds.is_folded(at)) {
             (_, true) => Fold::Folded,
             (true, false) => Fold::Open,
             (false, false) => Fold::None,
         };
-        let is_all_seen = self.drawing.level(at) <= levels.end;
+        let is_visible = self.drawing.level(at) <= levels.end;
         let mut line = Line::new().ink(Ink::DIM, &self.drawing.cells(at, levels, fold).concat());
-        if is_all_seen {
+        if is_visible {
             if fold == Fold::Folded && !self.drawing.is_connected(at) {
                 line.push(Ink::DIM, "⊞ ");
             }
             // The part scrolled out of view was never added and need not be cut.
-            let skipped = scroll.saturating_sub(first * LEVEL);
-            let passed = first.saturating_sub(self.drawing.level(at)) * LEVEL;
+            let skipped = scroll.saturating_sub(first * LEVEL_COLUMNS);
+            let passed = first.saturating_sub(self.drawing.level(at)) * LEVEL_COLUMNS;
             // The compaction mark is visible however long the text is.
             let mark = self.kept_mark(at);
             let text_room = room.saturating_sub(mark.columns());
@@ -217,30 +217,30 @@ impl Tree {
 
     /// Returns the text of a row after its connector.
     fn text_line(&self, at: usize) -> Line {
-        let place = self.drawing.place(at);
+        let node = self.drawing.node(at);
         let Some(model) = &self.model else { return Line::new() };
         let mut line = Line::new();
-        if model.is_on_path(place) {
+        if model.is_on_path(node) {
             line.push(Ink::ACCENT, "• ");
         }
-        if let Some(n_entries) = self.archived.get(&place) {
+        if let Some(n_entries) = self.archived.get(&node) {
             line.push(Ink::DIM, &format!("[archived, {}] ", counted(*n_entries, "entry", "entries")));
-        } else if model.is_archived(place) {
+        } else if model.is_archived(node) {
             line.push(Ink::DIM, "[archived] ");
         }
-        if let Some(label) = model.label(place) {
+        if let Some(label) = model.label(node) {
             line.push(Ink::NAMED, &format!("[{}] ", label.label));
             if let Some(time) = label.time.filter(|_| self.shows_label_time) {
                 let wall = |ms: i64| to_iso(ms.saturating_add(self.offset_ms));
                 line.push(Ink::DIM, &format!("{} ", short_time(&wall(self.now_ms), &wall(time))));
             }
         }
-        match u32::try_from(place).ok().and_then(|place| self.words.get(&place)) {
-            Some(words) => {
-                let is_chosen = at == self.selected;
-                let ink = Ink::of(words.tone);
-                line.push(if is_chosen { ink.bold() } else { ink }, &words.lead);
-                line.push(if is_chosen { Ink::BOLD } else { Ink::PLAIN }, &words.text);
+        match u32::try_from(node).ok().and_then(|node| self.headlines.get(&node)) {
+            Some(headline) => {
+                let is_selected = at == self.selected;
+                let ink = Ink::of(headline.tone);
+                line.push(if is_selected { ink.bold() } else { ink }, &headline.lead);
+                line.push(if is_selected { Ink::BOLD } else { Ink::PLAIN }, &headline.text);
             }
             None => line.push(Ink::DIM, "…"),
         }
@@ -249,15 +249,15 @@ impl Tree {
 
     /// Returns the mark after the text of the first entry that a compaction keeps.
     fn kept_mark(&self, at: usize) -> Line {
-        let place = self.drawing.place(at);
-        let is_kept_from = self.model.as_ref().is_some_and(|model| model.is_kept_from(place));
+        let node = self.drawing.node(at);
+        let is_kept_from = self.model.as_ref().is_some_and(|model| model.is_kept_from(node));
         if is_kept_from { Line::new().ink(Ink::ACCENT, "  ✂") } else { Line::new() }
     }
 
     fn draw_foot(&self, canvas: &mut Canvas<'_>, area: Rect) {
         let at = if self.drawing.is_empty() { 0 } else { self.position() + 1 };
-        let mut words = format!("  ({}/{})", number_words(at as u64), number_words(self.folds.len() as u64));
-        words.push_str(match self.filter {
+        let mut text = format!("  ({}/{})", number_words(at as u64), number_words(self.folds.len() as u64));
+        text.push_str(match self.filter {
             Filter::Default => "",
             Filter::NoTools => " [no-tools]",
             Filter::UserOnly => " [user]",
@@ -265,28 +265,28 @@ impl Tree {
             Filter::All => " [all]",
         });
         if self.shows_label_time {
-            words.push_str(" [+label time]");
+            text.push_str(" [+label time]");
         }
         if self.shows_archived {
-            words.push_str(" [+archived]");
+            text.push_str(" [+archived]");
         }
         if self.is_laying_out {
-            words.push_str(if self.query.is_empty() { "  reading …" } else { "  searching …" });
+            text.push_str(if self.query.is_empty() { "  reading …" } else { "  searching …" });
         } else if self.model.is_some() && self.survey.is_none() {
-            words.push_str("  reading answers …");
+            text.push_str("  reading answers …");
         }
-        let mut line = Line::new().ink(Ink::DIM, &words);
-        if let Some((row, words)) = &self.cost
+        let mut line = Line::new().ink(Ink::DIM, &text);
+        if let Some((row, text)) = &self.cost
             && self.shows_cost
-            && Some(*row) == self.chosen()
+            && Some(*row) == self.selected_entry()
         {
-            line.push(Ink::ACCENT, &format!("  up to here: {words}"));
+            line.push(Ink::ACCENT, &format!("  up to here: {text}"));
         }
         if self.layout().head.height == 1 {
             // A small screen has no line of hints above.
-            let hints = [self.keymap.told(Action::Confirm, "go on")];
+            let hints = [self.keymap.hint(Action::Confirm, "go here")];
             let room = usize::from(area.width).saturating_sub(line.columns() + 2);
-            let hints = hint::fitted(&hints, Some(&self.keymap.told(Action::Help, "keys")), room);
+            let hints = hint::fit(&hints, Some(&self.keymap.hint(Action::Help, "keys")), room);
             line.push(Ink::DIM, &format!("  {hints}"));
         }
         canvas.line(area, 0, &line);
@@ -299,10 +299,10 @@ impl Tree {
         let area = canvas.area();
         let half = area.width / 2;
         canvas.line(area, 0, &Line::new().ink(Ink::BOLD, "Two branches").ink(Ink::DIM, &format!("  {title}")));
-        let both = |one, other, what| format!("{} {} {what}", self.keymap.hint(one), self.keymap.hint(other));
-        let hints = [both(Action::Up, Action::Down, "scroll"), both(Action::PageUp, Action::PageDown, "by pages")];
-        let back = self.keymap.told(Action::Cancel, "back");
-        canvas.line(area, 1, &Line::new().ink(Ink::DIM, &hint::fitted(&hints, Some(&back), area.width.into())));
+        let both = |one, other, what| format!("{} {} {what}", self.keymap.key_name(one), self.keymap.key_name(other));
+        let hints = [both(Action::Up, Action::Down, "scroll"), both(Action::PageUp, Action::PageDown, "page")];
+        let back = self.keymap.hint(Action::Cancel, "back");
+        canvas.line(area, 1, &Line::new().ink(Ink::DIM, &hint::fit(&hints, Some(&back), area.width.into())));
         canvas.rule(area, 2);
         let room = area.height.saturating_sub(3);
         let column = |x: u16, width: u16| Rect { x, y: 3, width, height: room };

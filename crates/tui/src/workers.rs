@@ -7,13 +7,13 @@ use std::thread;
 
 use sessile::{Cancel, threads};
 
-use crate::part::{CHANGES, Job, Lane};
+use crate::screen::{CHANGES, Job, Lane};
 
 /// Runs jobs on threads.
-pub(crate) struct Crew<J: Job, M> {
-    desk: Arc<J::Desk>,
+pub(crate) struct Workers<J: Job, M> {
+    backend: Arc<J::Backend>,
     /// Wraps a report of a job in a message for the loop.
-    wrap: fn(Told<J::News>) -> M,
+    wrap: fn(JobReport<J::Event>) -> M,
     sender: Sender<M>,
     lanes: HashMap<Lane, Cancel>,
     /// Threads of jobs that change something; the process must not exit before they end.
@@ -24,36 +24,36 @@ pub(crate) struct Crew<J: Job, M> {
 
 /// A report of a job.
 #[derive(Debug)]
-pub(crate) enum Told<N> {
-    News(N),
+pub(crate) enum JobReport<E> {
+    Event(E),
     /// The job has ended.
     Ended {
         is_brief: bool,
     },
 }
 
-impl<J: Job, M: Send + 'static> Crew<J, M> {
-    pub(crate) fn new(desk: Arc<J::Desk>, sender: Sender<M>, wrap: fn(Told<J::News>) -> M) -> Self {
-        Self { desk, wrap, sender, lanes: HashMap::new(), changes: Vec::new(), n_brief: 0 }
+impl<J: Job, M: Send + 'static> Workers<J, M> {
+    pub(crate) fn new(backend: Arc<J::Backend>, sender: Sender<M>, wrap: fn(JobReport<J::Event>) -> M) -> Self {
+        Self { backend, wrap, sender, lanes: HashMap::new(), changes: Vec::new(), n_brief: 0 }
     }
 
     /// Starts a job, and stops the running job of its lane.
-    pub(crate) fn begin(&mut self, job: J) {
+    pub(crate) fn start(&mut self, job: J) {
         let (lane, is_brief, is_change) = (job.lane(), job.is_brief(), job.is_change());
         let cancel = Cancel::default();
         if lane != CHANGES {
             self.stop(lane);
             self.lanes.insert(lane, cancel.clone());
         }
-        let (desk, sender, wrap) = (Arc::clone(&self.desk), self.sender.clone(), self.wrap);
+        let (backend, sender, wrap) = (Arc::clone(&self.backend), self.sender.clone(), self.wrap);
         let work = move || {
-            // A send fails only if the loop has ended and needs no news.
-            job.run(&desk, &cancel, &mut |news| {
+            // A send fails only if the loop has ended and needs no events.
+            job.run(&backend, &cancel, &mut |event| {
                 if !cancel.is_cancelled() {
-                    sender.send(wrap(Told::News(news))).ok();
+                    sender.send(wrap(JobReport::Event(event))).ok();
                 }
             });
-            sender.send(wrap(Told::Ended { is_brief })).ok();
+            sender.send(wrap(JobReport::Ended { is_brief })).ok();
         };
         self.n_brief += usize::from(is_brief);
         // If no thread can be started, the job runs here; it blocks the screen but nothing is lost.

@@ -1,7 +1,7 @@
 //! The structure of a screen: state, update and drawing are separate.
 //!
-//! [`Part::update`] depends on the state and an event alone. It never waits: it requests slow work as an [`Effect`],
-//! which runs on another thread and reports back as an [`Event::News`]. [`Part::render`] only reads the state.
+//! [`Screen::update`] depends on the state and an event alone. It never waits: it requests slow work as an [`Effect`],
+//! which runs on another thread and reports back as an [`Event::Job`]. [`Screen::render`] only reads the state.
 
 use sessile::Cancel;
 
@@ -11,7 +11,7 @@ use crate::paint::Canvas;
 
 /// An event for a screen.
 #[derive(Clone, Debug)]
-pub(crate) enum Event<N> {
+pub(crate) enum Event<E> {
     /// A key press.
     Key(Key),
     /// Pasted text.
@@ -21,20 +21,20 @@ pub(crate) enum Event<N> {
     Size(u16, u16),
     /// The current time, sent from time to time.
     Clock(i64),
-    /// The result of a job.
-    News(N),
+    /// An event from a job.
+    Job(E),
 }
 
 /// A mouse event and its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mouse {
-    pub(crate) what: MouseAct,
+    pub(crate) action: MouseAction,
     pub(crate) x: u16,
     pub(crate) y: u16,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum MouseAct {
+pub(crate) enum MouseAction {
     Click,
     WheelUp,
     WheelDown,
@@ -44,7 +44,7 @@ pub(crate) enum MouseAct {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Effect<J, O> {
     /// Run a job on another thread.
-    Do(J),
+    Run(J),
     /// Stop the jobs of a lane.
     Stop(Lane),
     /// Copy text to the clipboard.
@@ -52,7 +52,7 @@ pub(crate) enum Effect<J, O> {
     /// Open text in the user's editor.
     Edit(String),
     /// Show pictures one after the other, each until a key is pressed.
-    Show(Vec<Drawable>),
+    ShowPictures(Vec<Drawable>),
     /// Suspend to the shell.
     Suspend,
     /// Leave the screen.
@@ -67,10 +67,10 @@ pub(crate) const CHANGES: Lane = 0;
 
 /// A job for another thread.
 pub(crate) trait Job: Send + 'static {
-    /// The result type.
-    type News: Send + 'static;
+    /// What the job reports to its screen.
+    type Event: Send + 'static;
     /// The resources that the job uses.
-    type Desk: Send + Sync + 'static;
+    type Backend: Send + Sync + 'static;
 
     fn lane(&self) -> Lane;
 
@@ -84,25 +84,28 @@ pub(crate) trait Job: Send + 'static {
         self.lane() == CHANGES
     }
 
-    fn run(self, desk: &Self::Desk, cancel: &Cancel, tell: &mut dyn FnMut(Self::News));
+    /// Runs the job, and sends events to its screen.
+    fn run(self, backend: &Self::Backend, cancel: &Cancel, send: &mut dyn FnMut(Self::Event));
 }
 
 /// The effects that a screen requests.
-pub(crate) type Effects<P> = Vec<Effect<<P as Part>::Job, <P as Part>::Outcome>>;
+pub(crate) type Effects<S> = Vec<Effect<<S as Screen>::Job, <S as Screen>::Outcome>>;
 
 /// A screen.
-pub(crate) trait Part {
+pub(crate) trait Screen {
     type Job: Job;
     type Outcome;
 
     /// Returns the effects requested before the first event.
-    fn begin(&mut self) -> Effects<Self>
+    fn start(&mut self) -> Effects<Self>
     where
         Self: Sized;
 
-    fn update(&mut self, event: Event<<Self::Job as Job>::News>) -> Effects<Self>
+    /// Handles an event; returns the effects that it requests.
+    fn update(&mut self, event: Event<<Self::Job as Job>::Event>) -> Effects<Self>
     where
         Self: Sized;
 
+    /// Draws the screen.
     fn render(&self, canvas: &mut Canvas<'_>);
 }

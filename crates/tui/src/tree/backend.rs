@@ -14,9 +14,9 @@ use sessile::tree::{Filter, Wanted};
 use sessile::{Cancel, SessionError, SessionManager, Sessions};
 use sessile_display::drawing::Drawing;
 use sessile_display::measure::{counted, number_words};
-use sessile_display::words::{Calls, Words, entry_words};
+use sessile_display::text::{Calls, Headline, headline};
 
-use super::job::TreeNews;
+use super::job::TreeEvent;
 use super::model::{Model, Survey, id_of};
 use crate::content::{Detail, entry_lines};
 use crate::paint::Line;
@@ -24,7 +24,7 @@ use crate::theme::Ink;
 use crate::undo::History;
 
 /// How to summarise branches that the user leaves.
-pub struct SummingUp {
+pub struct BranchSummarizer {
     /// Writes the summary.
     pub summarizer: Box<dyn Summarizer + Send + Sync>,
     /// How much room the summary leaves, and whether to ask the user first.
@@ -32,35 +32,35 @@ pub struct SummingUp {
 }
 
 /// Resolves the summarizer from the current settings, or returns what is wrong with them.
-pub type HowToSumUp = dyn Fn() -> Result<SummingUp, String> + Send + Sync;
+pub type ResolveSummarizer = dyn Fn() -> Result<BranchSummarizer, String> + Send + Sync;
 
 /// The resources of the jobs.
-pub(crate) struct Desk {
+pub(crate) struct TreeBackend {
     pub(crate) sessions: Sessions,
     pub(crate) path: PathBuf,
     pub(super) history: History,
-    sums_up: Option<Arc<HowToSumUp>>,
+    resolve_summarizer: Option<Arc<ResolveSummarizer>>,
     /// The session, for reading. Long jobs release the lock from time to time.
     session: Mutex<Option<SessionManager>>,
 }
 
-impl Desk {
-    pub(crate) fn new(sessions: Sessions, path: PathBuf, sums_up: Option<Arc<HowToSumUp>>) -> Self {
-        Self { sessions, path, history: History::default(), sums_up, session: Mutex::new(None) }
+impl TreeBackend {
+    pub(crate) fn new(sessions: Sessions, path: PathBuf, resolve_summarizer: Option<Arc<ResolveSummarizer>>) -> Self {
+        Self { sessions, path, history: History::default(), resolve_summarizer, session: Mutex::new(None) }
     }
 
     /// Returns how to summarise branches; by default the offline rule.
-    pub(super) fn summing_up(&self) -> Result<SummingUp, String> {
-        match &self.sums_up {
-            Some(find_out) => find_out(),
-            None => Ok(SummingUp {
+    pub(super) fn branch_summarizer(&self) -> Result<BranchSummarizer, String> {
+        match &self.resolve_summarizer {
+            Some(resolve) => resolve(),
+            None => Ok(BranchSummarizer {
                 summarizer: Box::new(Extractive::default()),
                 settings: BranchSummarySettings::default(),
             }),
         }
     }
 
-    fn held(&self) -> MutexGuard<'_, Option<SessionManager>> {
+    fn lock(&self) -> MutexGuard<'_, Option<SessionManager>> {
         self.session.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -70,31 +70,36 @@ impl Desk {
         if !session.is_stored() {
             return Err(SessionError::NotASession { path: self.path.clone() });
         }
-        *self.held() = Some(session);
+        *self.lock() = Some(session);
         Ok(())
     }
 
-    pub(super) fn with<T>(
+    pub(super) fn with_session<T>(
         &self,
-        look: impl FnOnce(&SessionManager) -> Result<T, SessionError>,
+        read: impl FnOnce(&SessionManager) -> Result<T, SessionError>,
     ) -> Result<T, SessionError> {
-        if self.held().is_none() {
+        if self.lock().is_none() {
             self.open()?;
         }
-        match self.held().as_ref() {
-            Some(session) => look(session),
+        match self.lock().as_ref() {
+            Some(session) => read(session),
             None => Err(SessionError::Cancelled),
         }
     }
 
     /// Reads entries in chunks, so that other jobs can use the session in between.
-    fn each(&self, rows: &[Row], cancel: &Cancel, mut take: impl FnMut(Row, &Entry)) -> Result<(), SessionError> {
-        for some in rows.chunks(SOME) {
+    fn for_each_entry(
+        &self,
+        rows: &[Row],
+        cancel: &Cancel,
+        mut take: impl FnMut(Row, &Entry),
+    ) -> Result<(), SessionError> {
+        for chunk in rows.chunks(CHUNK_ENTRIES) {
             if cancel.is_cancelled() {
                 return Err(SessionError::Cancelled);
             }
-            self.with(|session| {
-                session.entries_of(some.iter().copied()).try_for_each(|(row, entry)| {
+            self.with_session(|session| {
+                session.entries_of(chunk.iter().copied()).try_for_each(|(row, entry)| {
                     take(row, &entry?);
                     Ok(())
                 })
@@ -105,31 +110,32 @@ impl Desk {
 }
 
 /// Upper bound on the lines of an entry shown beside the tree; the reader shows all of them.
-const MOST_CONTENT: usize = 2_000;
+const MAX_CONTENT_LINES: usize = 2_000;
 
 /// Entries read per chunk.
-const SOME: usize = 512;
+const CHUNK_ENTRIES: usize = 512;
 
 /// Up to this many entries, everything is read before anything is shown.
-const FEW: usize = 20_000;
+const MAX_ENTRIES_SURVEYED_FIRST: usize = 20_000;
 
-impl Desk {
-    pub(super) fn load(&self, cancel: &Cancel, tell: &mut dyn FnMut(TreeNews)) -> Result<(), SessionError> {
+impl TreeBackend {
+    pub(super) fn load(&self, cancel: &Cancel, send: &mut dyn FnMut(TreeEvent)) -> Result<(), SessionError> {
         self.open()?;
-        let model = self.with(|session| Model::of(session, self.sessions.environment()))?;
-        let survey = if model.len() <= FEW { Some(Arc::new(self.survey(&model, cancel)?)) } else { None };
-        tell(TreeNews::Loaded { model: Arc::new(model), survey });
+        let model = self.with_session(|session| Model::new(session, self.sessions.environment()))?;
+        let survey =
+            if model.len() <= MAX_ENTRIES_SURVEYED_FIRST { Some(Arc::new(self.survey(&model, cancel)?)) } else { None };
+        send(TreeEvent::Loaded { model: Arc::new(model), survey });
         Ok(())
     }
 
     pub(super) fn survey(&self, model: &Model, cancel: &Cancel) -> Result<Survey, SessionError> {
-        let n_rows = self.with(|session| Ok(session.outline().rows().len()))?;
+        let n_rows = self.with_session(|session| Ok(session.outline().rows().len()))?;
         let mut survey = Survey::for_rows(n_rows);
-        self.each(&model.answers(), cancel, |row, entry| survey.take(row, entry))?;
+        self.for_each_entry(&model.answers(), cancel, |row, entry| survey.take(row, entry))?;
         Ok(survey)
     }
 
-    /// Returns the rows of a tree, and the places where hidden archived branches start, with the number of entries in
+    /// Returns the rows of a tree, and the nodes where hidden archived branches start, with the number of entries in
     /// each.
     pub(super) fn layout(
         &self,
@@ -141,63 +147,67 @@ impl Desk {
         let mut shown = model.admitted(filter, survey);
         let wanted = Wanted::new(query);
         if !wanted.is_anything() {
-            let mut places: Vec<(Row, usize)> =
-                (0..model.len()).filter(|place| shown[*place]).map(|place| (model.rows[place], place)).collect();
-            places.sort_unstable();
-            let rows: Vec<Row> = places.iter().map(|(row, _)| *row).collect();
-            let mut next = places.iter();
-            self.each(&rows, cancel, |_, entry| {
-                if let Some((_, place)) = next.next() {
-                    let label = model.label(*place).map(|label| label.label.as_str());
-                    shown[*place] = wanted.matches(entry, label);
+            let mut nodes: Vec<(Row, usize)> =
+                (0..model.len()).filter(|node| shown[*node]).map(|node| (model.rows[node], node)).collect();
+            nodes.sort_unstable();
+            let rows: Vec<Row> = nodes.iter().map(|(row, _)| *row).collect();
+            let mut next = nodes.iter();
+            self.for_each_entry(&rows, cancel, |_, entry| {
+                if let Some((_, node)) = next.next() {
+                    let label = model.label(*node).map(|label| label.label.as_str());
+                    shown[*node] = wanted.matches(entry, label);
                 }
             })?;
         }
         if cancel.is_cancelled() {
             return Err(SessionError::Cancelled);
         }
-        let archived = if shows_archived { HashMap::new() } else { fold_away(model.archived_places(), &mut shown) };
-        Ok((Drawing::new(&model.places(&shown)), archived))
+        let archived = if shows_archived { HashMap::new() } else { fold_away(model.archived_nodes(), &mut shown) };
+        Ok((Drawing::new(&model.nodes(&shown)), archived))
     }
 
-    pub(super) fn words(
+    pub(super) fn headlines(
         &self,
         rows: &[(u32, Row)],
         survey: Option<&Survey>,
-    ) -> Result<Vec<(u32, Words)>, SessionError> {
-        self.with(|session| {
-            let mut words = Vec::with_capacity(rows.len());
-            for (place, row) in rows {
+    ) -> Result<Vec<(u32, Headline)>, SessionError> {
+        self.with_session(|session| {
+            let mut headlines = Vec::with_capacity(rows.len());
+            for (node, row) in rows {
                 let entry = session.entry_at(*row)?;
                 let mut calls = Calls::default();
                 if let Some(caller) = called_by(&entry).and_then(|id| survey?.caller(&id)) {
                     note_calls(&session.entry_at(caller)?, &mut calls);
                 }
-                words.push((*place, entry_words(&entry, &calls)));
+                headlines.push((*node, headline(&entry, &calls)));
             }
-            Ok(words)
+            Ok(headlines)
         })
     }
 
     pub(super) fn content(&self, row: Row, width: usize) -> Result<Vec<Line>, SessionError> {
-        self.with(|session| {
+        self.with_session(|session| {
             let entry = session.entry_at(row)?;
-            let mut lines = vec![Line::new().ink(Ink::DIM, &about(session, row, &entry)).cut(width)];
+            let mut lines = vec![Line::new().ink(Ink::DIM, &id_and_time(session, row, &entry)).cut(width)];
             let is_compaction = session.outline().kind(row) == sessile::head::Kind::Compaction;
             if is_compaction
                 && let Some(kept) = entry.raw().get("firstKeptEntryId").and_then(sessile::json::Raw::as_string)
             {
-                lines.push(Line::new().ink(Ink::DIM, &format!("keeps what comes from {kept} on")).cut(width));
+                lines.push(Line::new().ink(Ink::DIM, &format!("keeps the entries from {kept} on")).cut(width));
             }
             lines.push(Line::new());
-            lines.extend(entry_lines(&entry, width, Detail { tools: true, thinking: true, most_lines: MOST_CONTENT }));
+            lines.extend(entry_lines(
+                &entry,
+                width,
+                Detail { tools: true, thinking: true, max_lines: MAX_CONTENT_LINES },
+            ));
             Ok(lines)
         })
     }
 
     /// Returns tokens and cost of all answers up to an entry, and since the last branch point.
     pub(super) fn cost(&self, row: Row, cancel: &Cancel) -> Result<String, SessionError> {
-        let (path, parts_at) = self.with(|session| {
+        let (path, parts_at) = self.with_session(|session| {
             let path = session.outline().path(row);
             let forks: HashSet<Row> = session.branch_points().into_iter().filter_map(|point| point.at).collect();
             let parts_at = path.iter().rposition(|at| *at != row && forks.contains(at));
@@ -205,22 +215,22 @@ impl Desk {
         })?;
         let whole = self.spent(&path, cancel)?;
         let branch = parts_at.map(|at| self.spent(&path[at + 1..], cancel)).transpose()?;
-        let branch = branch.map(|spent| format!("; this branch: {}", spent.words())).unwrap_or_default();
-        Ok(format!("{}{branch}", whole.words()))
+        let branch = branch.map(|spent| format!("; this branch: {}", spent.text())).unwrap_or_default();
+        Ok(format!("{}{branch}", whole.text()))
     }
 
     /// Adds up the tokens and cost of the answers among some entries.
     fn spent(&self, path: &[Row], cancel: &Cancel) -> Result<Spent, SessionError> {
-        let rows = self.with(|session| {
+        let rows = self.with_session(|session| {
             let is_costly = |row: &Row| session.outline().role(*row) == sessile::head::Role::Assistant;
             Ok(path.iter().copied().filter(is_costly).collect::<Vec<_>>())
         })?;
         let mut spent = Spent { n_answers: rows.len(), ..Spent::default() };
-        self.each(&rows, cancel, |_, entry| {
+        self.for_each_entry(&rows, cancel, |_, entry| {
             if let Some(usage) = entry.raw().get("message").and_then(|message| message.get("usage")) {
-                let (some, price) = sessile::info::usage_of(usage);
-                spent.tokens.add(&some);
-                spent.cost += price;
+                let (tokens, cost) = sessile::info::usage_of(usage);
+                spent.tokens.add(&tokens);
+                spent.cost += cost;
             }
         })?;
         Ok(spent)
@@ -233,13 +243,13 @@ impl Desk {
         other: Row,
         width: usize,
         cancel: &Cancel,
-    ) -> Result<TreeNews, SessionError> {
-        let (left, right, comparison) = self.with(|session| {
+    ) -> Result<TreeEvent, SessionError> {
+        let (left, right, comparison) = self.with_session(|session| {
             let (left, right) = (session.outline().path(one), session.outline().path(other));
             let (one, other) = (Side { session, path: &left }, Side { session, path: &right });
             // The screen has no room for more, and other jobs need the session as well.
-            let n_most = one.n_shared_rows(&other) + MOST_COMPARED;
-            let first = |path: &'_ [Row]| path.len().min(n_most);
+            let max_entries = one.n_shared_rows(&other) + MAX_COMPARED_ENTRIES;
+            let first = |path: &'_ [Row]| path.len().min(max_entries);
             let (one, other) =
                 (Side { session, path: &left[..first(&left)] }, Side { session, path: &right[..first(&right)] });
             let comparison = Comparison::new(one, other, cancel)?;
@@ -253,33 +263,33 @@ impl Desk {
             })
             .flatten()
             .collect();
-        let words = |row: Row| -> Result<Line, SessionError> {
-            self.with(|session| {
-                let words = entry_words(&session.entry_at(row)?, &Calls::default());
+        let line_of = |row: Row| -> Result<Line, SessionError> {
+            self.with_session(|session| {
+                let headline = headline(&session.entry_at(row)?, &Calls::default());
                 if same.contains(&row) {
-                    return Ok(Line::new().ink(Ink::DIM, &words.lead).ink(Ink::DIM, &words.text));
+                    return Ok(Line::new().ink(Ink::DIM, &headline.lead).ink(Ink::DIM, &headline.text));
                 }
-                Ok(Line::new().ink(Ink::of(words.tone), &words.lead).text(&words.text))
+                Ok(Line::new().ink(Ink::of(headline.tone), &headline.lead).text(&headline.text))
             })
         };
         let column = |path: &[Row]| -> Result<Vec<Line>, SessionError> {
             let path = &path[n_shared..];
-            let spent = self.spent(path, cancel)?.words();
+            let spent = self.spent(path, cancel)?.text();
             let total = format!("{}, {spent}", counted(path.len(), "entry", "entries"));
             let mut lines = vec![Line::new().ink(Ink::DIM, &total).cut(width), Line::new()];
-            for row in path.iter().take(MOST_COMPARED) {
-                lines.extend(words(*row)?.wrapped(width, 2).into_iter().take(3));
+            for row in path.iter().take(MAX_COMPARED_ENTRIES) {
+                lines.extend(line_of(*row)?.wrapped(width, 2).into_iter().take(3));
             }
             Ok(lines)
         };
         let title = match n_shared.checked_sub(1) {
             Some(last) => {
                 let shared = counted(n_shared, "entry", "entries");
-                format!("{shared} in common, up to {}", words(left[last])?.to_text())
+                format!("{shared} in common, up to {}", line_of(left[last])?.to_text())
             }
             None => "nothing in common".to_owned(),
         };
-        Ok(TreeNews::Compared { title, left: column(&left)?, right: column(&right)? })
+        Ok(TreeEvent::Compared { title, left: column(&left)?, right: column(&right)? })
     }
 
     /// Finds the next row of a drawing that matches the query, forwards or backwards, wrapping around.
@@ -293,15 +303,15 @@ impl Desk {
         let wanted = Wanted::new(query);
         let n_rows = drawing.len();
         let order = (1..=n_rows).map(|step| if is_down { from + step } else { from + n_rows - step } % n_rows);
-        for some in order.collect::<Vec<_>>().chunks(SOME) {
+        for chunk in order.collect::<Vec<_>>().chunks(CHUNK_ENTRIES) {
             if cancel.is_cancelled() {
                 return Err(SessionError::Cancelled);
             }
-            let found = self.with(|session| {
-                for at in some {
-                    let place = drawing.place(*at);
-                    let label = model.label(place).map(|label| label.label.as_str());
-                    if wanted.matches(&session.entry_at(model.rows[place])?, label) {
+            let found = self.with_session(|session| {
+                for at in chunk {
+                    let node = drawing.node(*at);
+                    let label = model.label(node).map(|label| label.label.as_str());
+                    if wanted.matches(&session.entry_at(model.rows[node])?, label) {
                         return Ok(Some(*at));
                     }
                 }
@@ -324,8 +334,8 @@ struct Spent {
 }
 
 impl Spent {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a whole number of tokens to be read")]
-    fn words(&self) -> String {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a whole number of tokens")]
+    fn text(&self) -> String {
         let Self { n_answers, tokens, cost } = self;
         format!(
             "{}, {} tokens, ${cost:.3}",
@@ -336,7 +346,7 @@ impl Spent {
 }
 
 /// Upper bound on the entries compared per branch.
-const MOST_COMPARED: usize = 500;
+const MAX_COMPARED_ENTRIES: usize = 500;
 
 /// Returns the id of the tool call that a result answers.
 fn called_by(entry: &Entry) -> Option<String> {
@@ -356,7 +366,7 @@ fn note_calls(entry: &Entry, calls: &mut Calls) {
 }
 
 /// Describes an entry by its id and time.
-fn about(session: &SessionManager, row: Row, entry: &Entry) -> String {
+fn id_and_time(session: &SessionManager, row: Row, entry: &Entry) -> String {
     let id = id_of(session, row).map(|id| id.to_string()).unwrap_or_default();
     let time = entry.timestamp().unwrap_or_default();
     let time = time.get(..16).unwrap_or(&time).replace('T', " ");

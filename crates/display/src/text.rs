@@ -1,4 +1,4 @@
-//! Entries and tool calls in a few words.
+//! Short texts for entries and tool calls.
 
 use std::collections::HashMap;
 
@@ -8,9 +8,9 @@ use sessile_core::message::{Block, Content, Message, ToolCall};
 
 use crate::Tone;
 
-/// An entry in a few words: a lead, and then the text.
+/// One line that describes an entry: a lead, and then the text.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Words {
+pub struct Headline {
     /// The tone of the lead.
     pub tone: Tone,
     /// The speaker or type.
@@ -19,7 +19,7 @@ pub struct Words {
     pub text: String,
 }
 
-impl Words {
+impl Headline {
     fn new(tone: Tone, lead: impl Into<String>, text: impl Into<String>) -> Self {
         Self { tone, lead: lead.into(), text: text.into() }
     }
@@ -29,7 +29,7 @@ impl Words {
     }
 }
 
-/// Tool calls in a few words, by the id that their results refer to.
+/// Texts of tool calls, by the id that their results refer to.
 #[derive(Debug, Default)]
 pub struct Calls(HashMap<String, String>);
 
@@ -40,7 +40,7 @@ impl Calls {
             if let Block::ToolCall(call) = block
                 && let Some(id) = call.id()
             {
-                self.0.insert(id, call_words(*call));
+                self.0.insert(id, call_text(*call));
             }
         }
     }
@@ -52,13 +52,13 @@ impl Calls {
     }
 }
 
-/// A tool call in a few words.
-pub fn call_words(call: ToolCall<'_>) -> String {
+/// Describes a tool call in a few words.
+pub fn call_text(call: ToolCall<'_>) -> String {
     let name = call.name().unwrap_or_else(|| "tool".to_owned());
     let arguments = call.arguments();
     let text = |key| arguments.and_then(|arguments| arguments.get(key)).and_then(Raw::as_string);
     let path = || text("path").or_else(|| text("file_path"));
-    let words = match name.as_str() {
+    let text = match name.as_str() {
         "read" => format!("{}{}", path().unwrap_or_default(), line_range(arguments)),
         "write" | "edit" => path().unwrap_or_default(),
         "bash" => start(text("command").unwrap_or_default().trim(), 50),
@@ -67,7 +67,7 @@ pub fn call_words(call: ToolCall<'_>) -> String {
         "ls" => path().unwrap_or_else(|| ".".to_owned()),
         _ => arguments.map(|arguments| start(&arguments.to_text(), 40)).unwrap_or_default(),
     };
-    format!("[{name}: {words}]")
+    format!("[{name}: {text}]")
 }
 
 /// The range of lines that are read from a file, if not all.
@@ -90,77 +90,79 @@ pub fn start(text: &str, limit: usize) -> String {
     }
 }
 
-/// The length to which a message is shortened.
-const MOST_TEXT: usize = 200;
+/// Maximum characters of the text of a message.
+const MAX_TEXT_CHARS: usize = 200;
 
-/// An entry in a few words.
-pub fn entry_words(entry: &Entry, calls: &Calls) -> Words {
+/// Describes an entry in one line.
+pub fn headline(entry: &Entry, calls: &Calls) -> Headline {
     let or_unknown = |text: Option<String>| text.unwrap_or_else(|| "?".to_owned());
     match entry.payload() {
         Payload::Message(message) => match message.message() {
-            Some(message) => message_words(message, calls),
-            None => Words::note("[message]".to_owned()),
+            Some(message) => message_headline(message, calls),
+            None => Headline::note("[message]".to_owned()),
         },
         Payload::CustomMessage(custom) => {
             let lead = format!("[{}]: ", or_unknown(custom.custom_type()));
-            Words::new(Tone::Named, lead, start(&custom.content().text(), MOST_TEXT))
+            Headline::new(Tone::Named, lead, start(&custom.content().text(), MAX_TEXT_CHARS))
         }
         Payload::Compaction(compaction) => {
             let thousands = (compaction.tokens_before().unwrap_or_default() / 1000.0).round();
-            Words::new(Tone::Accent, format!("[compaction: {thousands}k tokens]"), "")
+            Headline::new(Tone::Accent, format!("[compaction: {thousands}k tokens]"), "")
         }
-        Payload::BranchSummary(summary) => {
-            Words::new(Tone::Accent, "[branch summary]: ", start(&summary.summary().unwrap_or_default(), MOST_TEXT))
-        }
-        Payload::ModelChange(change) => Words::note(format!("[model: {}]", or_unknown(change.model_id()))),
+        Payload::BranchSummary(summary) => Headline::new(
+            Tone::Accent,
+            "[branch summary]: ",
+            start(&summary.summary().unwrap_or_default(), MAX_TEXT_CHARS),
+        ),
+        Payload::ModelChange(change) => Headline::note(format!("[model: {}]", or_unknown(change.model_id()))),
         Payload::ThinkingLevelChange(change) => {
-            Words::note(format!("[thinking: {}]", or_unknown(change.thinking_level())))
+            Headline::note(format!("[thinking: {}]", or_unknown(change.thinking_level())))
         }
-        Payload::Usage(usage) => Words::note(format!("[usage: {}]", or_unknown(usage.kind()))),
-        Payload::Custom(custom) => Words::note(format!("[custom: {}]", or_unknown(custom.custom_type()))),
+        Payload::Usage(usage) => Headline::note(format!("[usage: {}]", or_unknown(usage.kind()))),
+        Payload::Custom(custom) => Headline::note(format!("[custom: {}]", or_unknown(custom.custom_type()))),
         Payload::ContextEdit(edit) => {
             let what = if edit.replacement().is_some_and(Raw::is_null) { "omit" } else { "replace" };
             let target = edit.target_id().map(|id| id.to_string());
-            Words::note(format!("[context {what}: {}]", or_unknown(target)))
+            Headline::note(format!("[context {what}: {}]", or_unknown(target)))
         }
         Payload::Label(label) => {
             let label = label.label().filter(|label| !label.is_empty());
-            Words::note(format!("[label: {}]", label.as_deref().unwrap_or("(cleared)")))
+            Headline::note(format!("[label: {}]", label.as_deref().unwrap_or("(cleared)")))
         }
         Payload::SessionInfo(info) => {
             let name = info.name().filter(|name| !name.is_empty());
-            Words::note(format!("[title: {}]", name.as_deref().unwrap_or("empty")))
+            Headline::note(format!("[title: {}]", name.as_deref().unwrap_or("empty")))
         }
         Payload::Unknown(other) => {
             let kind = other.get("type").and_then(Raw::as_string);
-            Words::note(format!("[{}]", start(&or_unknown(kind), MOST_TEXT)))
+            Headline::note(format!("[{}]", start(&or_unknown(kind), MAX_TEXT_CHARS)))
         }
     }
 }
 
-fn message_words(message: Message<'_>, calls: &Calls) -> Words {
-    let text = start(&message.text(), MOST_TEXT);
+fn message_headline(message: Message<'_>, calls: &Calls) -> Headline {
+    let text = start(&message.text(), MAX_TEXT_CHARS);
     match message {
-        Message::User(_) => Words::new(Tone::Person, "user: ", text),
-        Message::Assistant(answer) if has_text(&answer.content()) => Words::new(Tone::Accent, "assistant: ", text),
+        Message::User(_) => Headline::new(Tone::Person, "user: ", text),
+        Message::Assistant(answer) if has_text(&answer.content()) => Headline::new(Tone::Accent, "assistant: ", text),
         Message::Assistant(answer) => match (answer.stop_reason().as_deref(), answer.error_message()) {
-            (Some("aborted"), _) => Words::new(Tone::Accent, "assistant: ", "(aborted)"),
-            (_, Some(error)) => Words::new(Tone::Bad, "assistant: ", start(&error, 80)),
-            _ => Words::new(Tone::Accent, "assistant: ", "(no content)"),
+            (Some("aborted"), _) => Headline::new(Tone::Accent, "assistant: ", "(aborted)"),
+            (_, Some(error)) => Headline::new(Tone::Bad, "assistant: ", start(&error, 80)),
+            _ => Headline::new(Tone::Accent, "assistant: ", "(no content)"),
         },
-        Message::ToolResult(result) => Words::note(calls.answered(result.tool_call_id(), result.tool_name())),
+        Message::ToolResult(result) => Headline::note(calls.answered(result.tool_call_id(), result.tool_name())),
         Message::BashExecution(execution) => {
-            Words::new(Tone::Dim, "[bash]: ", start(&execution.command().unwrap_or_default(), MOST_TEXT))
+            Headline::new(Tone::Dim, "[bash]: ", start(&execution.command().unwrap_or_default(), MAX_TEXT_CHARS))
         }
         Message::Custom(custom) => {
-            Words::new(Tone::Named, format!("[{}]: ", custom.custom_type().unwrap_or_else(|| "?".to_owned())), text)
+            Headline::new(Tone::Named, format!("[{}]: ", custom.custom_type().unwrap_or_else(|| "?".to_owned())), text)
         }
-        other => Words::note(format!("[{}]", start(&role_word(other), MOST_TEXT))),
+        other => Headline::note(format!("[{}]", start(&role_name(other), MAX_TEXT_CHARS))),
     }
 }
 
 /// The role as written in the file.
-pub fn role_word(message: Message<'_>) -> String {
+pub fn role_name(message: Message<'_>) -> String {
     message.raw().get("role").and_then(Raw::as_string).unwrap_or_else(|| "message".to_owned())
 }
 
@@ -175,17 +177,17 @@ mod tests {
 
     use super::*;
 
-    fn words(entry: &str) -> String {
+    fn headline_text(entry: &str) -> String {
         let entry = Entry::new(Json::parse(entry).unwrap());
         let mut calls = Calls::default();
         let call = r#"[{"type":"toolCall","id":"c1","name":"read","arguments":{"path":"a.rs","offset":5,"limit":10}}]"#;
         calls.note(&Content::new(Some(Raw::parse(call.as_bytes()).unwrap())));
-        let words = entry_words(&entry, &calls);
-        format!("{}{}", words.lead, words.text)
+        let headline = headline(&entry, &calls);
+        format!("{}{}", headline.lead, headline.text)
     }
 
     #[test]
-    fn every_entry_has_words() {
+    fn every_entry_has_a_headline() {
         for (entry, expected) in [
             (r#"{"type":"message","message":{"role":"user","content":"hi"}}"#, "user: hi"),
             (r#"{"type":"message","message":{"role":"assistant","content":[]}}"#, "assistant: (no content)"),
@@ -221,12 +223,12 @@ mod tests {
             (r#"{"type":"future"}"#, "[future]"),
             ("123", "[?]"),
         ] {
-            assert_eq!(words(entry), expected, "{entry}");
+            assert_eq!(headline_text(entry), expected, "{entry}");
         }
     }
 
     #[test]
-    fn calls_have_words() {
+    fn every_tool_call_has_a_text() {
         for (name, arguments, expected) in [
             ("read", r#"{"path":"a"}"#, "[read: a]"),
             ("read", r#"{"file_path":"a","offset":3}"#, "[read: a:3]"),
@@ -239,7 +241,7 @@ mod tests {
             ("other", r#"{"a":1}"#, r#"[other: {"a":1}]"#),
         ] {
             let call = format!(r#"{{"name":"{name}","arguments":{arguments}}}"#);
-            assert_eq!(call_words(ToolCall::new(Raw::parse(call.as_bytes()).unwrap())), expected);
+            assert_eq!(call_text(ToolCall::new(Raw::parse(call.as_bytes()).unwrap())), expected);
         }
     }
 

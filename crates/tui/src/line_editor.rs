@@ -1,14 +1,14 @@
 //! A line editor.
 
 use crate::key::Key;
-use crate::keymap::{Action, Keymap, Where};
+use crate::keymap::{Action, KeyContext, Keymap};
 use crate::paint::Line;
 use crate::status::Status;
 use crate::theme::Ink;
 
 /// A text with a cursor in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Input {
+pub(crate) struct LineEditor {
     text: String,
     /// Where the next character goes, as a byte offset.
     cursor: usize,
@@ -16,10 +16,10 @@ pub(crate) struct Input {
 }
 
 /// Upper bound on the bytes of a line.
-const MOST_TEXT: usize = 4096;
+const MAX_LINE_BYTES: usize = 4096;
 
-impl Input {
-    pub(crate) fn with(text: &str) -> Self {
+impl LineEditor {
+    pub(crate) fn with_text(text: &str) -> Self {
         Self { text: text.to_owned(), cursor: text.len(), deleted: String::new() }
     }
 
@@ -38,7 +38,7 @@ impl Input {
 
     /// Handles a key; returns whether the text changed.
     pub(crate) fn press(&mut self, key: Key, keymap: &Keymap) -> bool {
-        if let Some(action) = keymap.action(Where::Line, key) {
+        if let Some(action) = keymap.action(KeyContext::LineEditor, key) {
             return self.act(action);
         }
         match key.typed() {
@@ -51,7 +51,7 @@ impl Input {
     pub(crate) fn put(&mut self, text: &str) -> bool {
         let text = text.replace(['\r', '\n', '\t'], " ");
         let text: String = text.chars().filter(|char| !char.is_control()).collect();
-        if text.is_empty() || self.text.len() + text.len() > MOST_TEXT {
+        if text.is_empty() || self.text.len() + text.len() > MAX_LINE_BYTES {
             return false;
         }
         self.text.insert_str(self.cursor, &text);
@@ -61,16 +61,16 @@ impl Input {
 
     fn act(&mut self, action: Action) -> bool {
         match action {
-            Action::CursorLeft => self.go(self.before()),
-            Action::CursorRight => self.go(self.behind()),
-            Action::WordLeft => self.go(self.word_before()),
-            Action::WordRight => self.go(self.word_behind()),
-            Action::LineStart => self.go(0),
-            Action::LineEnd => self.go(self.text.len()),
+            Action::CursorLeft => self.move_to(self.before()),
+            Action::CursorRight => self.move_to(self.after()),
+            Action::WordLeft => self.move_to(self.word_before()),
+            Action::WordRight => self.move_to(self.word_after()),
+            Action::LineStart => self.move_to(0),
+            Action::LineEnd => self.move_to(self.text.len()),
             Action::CharBackward => self.delete(self.before(), self.cursor, false),
-            Action::CharForward => self.delete(self.cursor, self.behind(), false),
+            Action::CharForward => self.delete(self.cursor, self.after(), false),
             Action::WordBackward => self.delete(self.word_before(), self.cursor, true),
-            Action::WordForward => self.delete(self.cursor, self.word_behind(), true),
+            Action::WordForward => self.delete(self.cursor, self.word_after(), true),
             Action::ToLineStart => self.delete(0, self.cursor, true),
             Action::ToLineEnd => self.delete(self.cursor, self.text.len(), true),
             Action::Yank => {
@@ -81,7 +81,7 @@ impl Input {
         }
     }
 
-    fn go(&mut self, to: usize) -> bool {
+    fn move_to(&mut self, to: usize) -> bool {
         self.cursor = to;
         false
     }
@@ -110,7 +110,7 @@ impl Input {
         self.head().char_indices().next_back().map_or(0, |(at, _)| at)
     }
 
-    fn behind(&self) -> usize {
+    fn after(&self) -> usize {
         self.cursor + self.tail().chars().next().map_or(0, char::len_utf8)
     }
 
@@ -119,7 +119,7 @@ impl Input {
         word.char_indices().rev().find(|(_, char)| char.is_whitespace()).map_or(0, |(at, char)| at + char.len_utf8())
     }
 
-    fn word_behind(&self) -> usize {
+    fn word_after(&self) -> usize {
         let tail = self.tail();
         let gap = tail.len() - tail.trim_start().len();
         let rest = tail.get(gap..).unwrap_or_default();
@@ -140,7 +140,7 @@ impl Input {
 
 /// The query line of a screen, with the state that editing it changes.
 pub(crate) struct QueryLine<'q> {
-    pub(crate) query: &'q mut Input,
+    pub(crate) query: &'q mut LineEditor,
     /// Whether the user is editing the query rather than moving in the list.
     pub(crate) is_editing: &'q mut bool,
     pub(crate) status: &'q mut Status,
@@ -165,7 +165,7 @@ impl QueryLine<'_> {
         let before = self.query.clone();
         let is_other = self.press(key);
         if *self.query == before {
-            self.status.say(self.keymap.while_editing(key), self.now_ms, 4);
+            self.status.show(self.keymap.while_editing(key), self.now_ms, 4);
         }
         is_other
     }
@@ -175,9 +175,9 @@ impl QueryLine<'_> {
 mod tests {
     use super::*;
 
-    fn typed(keys: &str) -> Input {
+    fn typed(keys: &str) -> LineEditor {
         let keymap = Keymap::default();
-        let mut input = Input::default();
+        let mut input = LineEditor::default();
         for name in keys.split(' ') {
             match Key::named(name) {
                 Some(key) => drop(input.press(key, &keymap)),
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cursor_stays_in_sight() {
+    fn the_cursor_stays_visible() {
         let input = typed(&"x".repeat(50).replace("xx", "潮x"));
         let (line, column) = input.line("> ", 20);
         assert!(line.columns() <= 20 && column < 20, "{line:?} {column}");

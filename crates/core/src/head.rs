@@ -165,7 +165,7 @@ impl Role {
 
     /// The name in files; `None` for roles without a known name.
     pub fn word(self) -> Option<&'static str> {
-        ROLES.iter().find(|(role, _)| *role == self).map(|(_, word)| *word)
+        ROLES.iter().find(|(role, ..)| *role == self).map(|(.., word)| *word)
     }
 
     /// Whether a message of this role makes a session worth writing to a file.
@@ -445,10 +445,21 @@ mod tests {
 
     #[test]
     fn words_and_kinds_are_inverse() {
-        for (kind, word) in KINDS {
+        for (kind, _, word) in KINDS {
             assert_eq!(Kind::of(&word.into()), kind);
             assert_eq!(kind.word(), Some(word));
         }
+    }
+
+    #[test]
+    fn codes_and_kinds_are_inverse() {
+        for kind in KINDS.iter().map(|(kind, ..)| *kind).chain([Kind::Unknown, Kind::NotObject]) {
+            assert_eq!(Kind::from_code(kind.code()), Some(kind));
+        }
+        for role in ROLES.iter().map(|(role, ..)| *role).chain([Role::None, Role::Other]) {
+            assert_eq!(Role::from_code(role.code()), Some(role));
+        }
+        assert_eq!((Kind::from_code(200), Role::from_code(200)), (None, None));
     }
 
     /// Objects full of the relevant keys, in odd places and spellings.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use sessile::json::ObjectWriter;
-use sessile::{Begin, StartedSession, Handlers, OperationKind, SessionHost, SessionManager};
+use sessile::{Begin, Handlers, OperationKind, SessionHost, SessionManager, StartedSession};
 
 use crate::Exit;
 use crate::data::write_value;

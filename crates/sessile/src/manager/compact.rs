@@ -7,8 +7,8 @@ use sessile_core::EntryId;
 use sessile_core::cancel::Cancel;
 use sessile_core::cause::chain;
 use sessile_core::compaction::{
-    self, CompactionSettings, NothingToCompact, Preparation, Prepared, Summarizer, SummaryFailure, SummaryProgress,
-    SummaryOptions,
+    self, CompactionSettings, NothingToCompact, Preparation, Prepared, Summarizer, SummaryFailure, SummaryOptions,
+    SummaryProgress,
 };
 use sessile_core::context::{Projection, Settings};
 use sessile_core::head::Kind;

@@ -9,7 +9,7 @@ use sessile_core::entries::migrate_session_entries;
 use sessile_core::entry::Entry;
 use sessile_core::head::{Kind, Parsed, read};
 use sessile_core::header::Header;
-use sessile_core::json::{Json, Raw};
+use sessile_core::json::Json;
 use sessile_core::location::{check_session_id, file_name};
 use sessile_store::os::{Os, Stat};
 use sessile_store::planted::{self, Bug};
@@ -285,9 +285,9 @@ impl Sessions {
             migrate_session_entries(&mut entries, &mut Migrated(environment));
         }
         // The first header goes to the front, wherever it was.
-        let first = entries.iter().position(|entry| {
-            matches!(read(entry.raw().as_bytes()), Parsed::Kept(head) if head.is_session_header())
-        });
+        let first = entries
+            .iter()
+            .position(|entry| matches!(read(entry.raw().as_bytes()), Parsed::Kept(head) if head.is_session_header()));
         match first {
             Some(first) => bytes.extend(line_of(entries[first].raw())),
             None => bytes.extend(line_of(compose_header(environment, &cwd, options)?.json().raw())),

@@ -31,7 +31,7 @@ pub(crate) fn fork_session(
     position: ForkPosition,
     kind: OperationKind,
 ) -> Result<Outcome<Forked>, SessionError> {
-    let sessions = sessions.clone().noting_new_files_as(kind);
+    let sessions = sessions.clone().recording_new_files_as(kind);
     let session = sessions.open_at_rest(path)?;
     let mut host = SessionHost::new(sessions, session);
     let forked = host.fork(entry, position)?;

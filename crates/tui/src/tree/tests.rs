@@ -242,7 +242,7 @@ fn sessions_are_forked_from_here() {
 fn undo_is_limited_to_the_changes_of_this_tree() {
     let store = Store::new();
     let leaf = store.sessions.open(&store.path, None, None).unwrap().leaf_id().unwrap();
-    let cloning = store.sessions.clone().noting_new_files_as(sessile::OperationKind::Clone);
+    let cloning = store.sessions.clone().recording_new_files_as(sessile::OperationKind::Clone);
     let session = cloning.open_at_rest(&store.path).unwrap();
     let mut host = sessile::SessionHost::new(cloning, session);
     let sessile::Outcome::Done(cloned) = host.fork(&leaf, sessile::ForkPosition::At).unwrap() else { panic!() };

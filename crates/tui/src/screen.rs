@@ -59,7 +59,7 @@ pub(crate) enum Effect<J, O> {
     Leave(O),
 }
 
-/// A kind of job. A new job stops the running job of its lane, unless the lane is [`CHANGES`].
+/// A kind of job. A new job stops the running job of its lane, except that jobs of [`CHANGES`] run one after the other.
 pub(crate) type Lane = u8;
 
 /// The lane of jobs that change something. They are never stopped.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 
 use sessile::{Cancel, threads};
@@ -18,6 +18,8 @@ pub(crate) struct Workers<J: Job, M> {
     lanes: HashMap<Lane, Cancel>,
     /// Threads of jobs that change something; the process must not exit before they end.
     changes: Vec<thread::JoinHandle<()>>,
+    /// Disconnected once the last job of the lane [`CHANGES`] has ended.
+    last_change: Option<Receiver<()>>,
     /// The number of brief jobs in flight.
     n_brief: usize,
 }
@@ -34,19 +36,29 @@ pub(crate) enum JobReport<E> {
 
 impl<J: Job, M: Send + 'static> Workers<J, M> {
     pub(crate) fn new(backend: Arc<J::Backend>, sender: Sender<M>, wrap: fn(JobReport<J::Event>) -> M) -> Self {
-        Self { backend, wrap, sender, lanes: HashMap::new(), changes: Vec::new(), n_brief: 0 }
+        Self { backend, wrap, sender, lanes: HashMap::new(), changes: Vec::new(), last_change: None, n_brief: 0 }
     }
 
-    /// Starts a job, and stops the running job of its lane.
+    /// Starts a job, and stops the running job of its lane. A change waits for the changes before it instead, so that
+    /// an undo finds the operation that the user means.
     pub(crate) fn start(&mut self, job: J) {
         let (lane, is_brief, is_change) = (job.lane(), job.is_brief(), job.is_change());
         let cancel = Cancel::default();
-        if lane != CHANGES {
+        let (ended, end) = mpsc::channel();
+        let before = if lane == CHANGES {
+            self.last_change.replace(end)
+        } else {
             self.stop(lane);
             self.lanes.insert(lane, cancel.clone());
-        }
+            None
+        };
         let (backend, sender, wrap) = (Arc::clone(&self.backend), self.sender.clone(), self.wrap);
         let work = move || {
+            let _ended: Sender<()> = ended;
+            if let Some(before) = before {
+                // Nothing is ever sent: this returns when the job before has ended or panicked.
+                before.recv().ok();
+            }
             // A send fails only if the loop has ended and needs no events.
             job.run(&backend, &cancel, &mut |event| {
                 if !cancel.is_cancelled() {
@@ -91,5 +103,47 @@ impl<J: Job, M: Send + 'static> Workers<J, M> {
     /// Whether a brief job is in flight.
     pub(crate) fn is_busy(&self) -> bool {
         self.n_brief > 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+    use std::time::Duration;
+
+    use super::*;
+
+    /// A change that takes the longer, the earlier it starts.
+    struct Change(u64);
+
+    impl Job for Change {
+        type Backend = Mutex<Vec<u64>>;
+        type Event = ();
+
+        fn lane(&self) -> Lane {
+            CHANGES
+        }
+
+        fn is_brief(&self) -> bool {
+            false
+        }
+
+        fn run(self, backend: &Self::Backend, _: &Cancel, _: &mut dyn FnMut(())) {
+            assert!(self.0 != 2, "a job that panics does not hold up the others");
+            thread::sleep(Duration::from_millis(20 / (self.0 + 1)));
+            backend.lock().unwrap().push(self.0);
+        }
+    }
+
+    #[test]
+    fn changes_run_one_after_the_other() {
+        let done = Arc::new(Mutex::new(Vec::new()));
+        let (sender, _reports) = mpsc::channel();
+        let mut workers = Workers::new(Arc::clone(&done), sender, |report| report);
+        for number in 0..6 {
+            workers.start(Change(number));
+        }
+        workers.finish_changes();
+        assert_eq!(*done.lock().unwrap(), [0, 1, 3, 4, 5]);
     }
 }

@@ -146,7 +146,7 @@ impl Mark {
 }
 
 /// Whether a file is so new that it may change again without a change of its time.
-pub(crate) fn is_racy(stat: &Stat, now_ms: i64) -> bool {
+fn is_racy(stat: &Stat, now_ms: i64) -> bool {
     now_ms.saturating_mul(1_000_000).saturating_sub(stat.changed_ns) < RACY_NS
 }
 

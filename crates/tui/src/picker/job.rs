@@ -262,7 +262,6 @@ impl Desk {
             per_session: true,
             limit: MOST_HITS,
             upkeep: Upkeep::IfCheap,
-            max_age: Duration::from_secs(2),
             cancel: Some(cancel.clone()),
             ..SearchOptions::default()
         };

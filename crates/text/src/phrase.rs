@@ -2,15 +2,15 @@
 
 use sessile_core::search::query::{Phrase, Term};
 
-use super::dictionary::TermPlace;
-use super::evaluate::{Often, intersect};
-use super::page::Untrusted;
-use super::positions::Positions;
-use super::postings::Postings;
-use super::segment::Segment;
+use crate::dictionary::TermPlace;
+use crate::evaluate::{Often, intersect};
+use crate::page::Untrusted;
+use crate::positions::Positions;
+use crate::postings::Postings;
+use crate::segment::Segment;
 
 /// An unchecked phrase: only the documents that have all of its terms are known.
-pub(super) struct UnseenPhrase<'s> {
+pub(crate) struct UnseenPhrase<'s> {
     /// The distance of each term from the first, and its positions; the rarest first.
     terms: Vec<(u32, Positions<'s>)>,
     starts: Vec<u32>,
@@ -19,7 +19,7 @@ pub(super) struct UnseenPhrase<'s> {
 
 impl<'s> UnseenPhrase<'s> {
     /// Returns the phrase, the documents it may occur in, and its maximum frequencies; none if it cannot occur.
-    pub(super) fn new(
+    pub(crate) fn new(
         segment: &'s Segment<'s>,
         phrase: &Phrase,
         candidates: Option<&[u32]>,
@@ -51,7 +51,7 @@ impl<'s> UnseenPhrase<'s> {
     }
 
     /// Returns how often it occurs in a document.
-    pub(super) fn look(&mut self, document: u32) -> Result<u32, Untrusted> {
+    pub(crate) fn look(&mut self, document: u32) -> Result<u32, Untrusted> {
         self.starts.clear();
         for (place, (distance, positions)) in self.terms.iter_mut().enumerate() {
             if !positions.of(document, &mut self.next)? {
@@ -82,7 +82,7 @@ fn common(lists: &[(u32, TermPlace, Postings)], candidates: Option<&[u32]>) -> V
 }
 
 /// Returns the documents that contain a phrase whose last term is a prefix.
-pub(super) fn of_phrase_with_prefix(
+pub(crate) fn of_phrase_with_prefix(
     segment: &Segment<'_>,
     phrase: &Phrase,
     candidates: Option<&[u32]>,

@@ -1,13 +1,13 @@
 //! Reads the positions of a term in its documents.
 
-use super::codec::Bytes;
-use super::dictionary::TermPlace;
-use super::page::Untrusted;
-use super::postings::{BLOCK, Postings};
-use super::segment::Segment;
+use crate::codec::Bytes;
+use crate::dictionary::TermPlace;
+use crate::page::Untrusted;
+use crate::postings::{BLOCK, Postings};
+use crate::segment::Segment;
 
 /// The positions of one term, read document by document, in any order.
-pub(super) struct Positions<'s> {
+pub(crate) struct Positions<'s> {
     segment: &'s Segment<'s>,
     place: TermPlace,
     postings: Postings,
@@ -27,12 +27,12 @@ pub(super) struct Positions<'s> {
 const PIECEMEAL: usize = 16;
 
 impl<'s> Positions<'s> {
-    pub(super) fn new(segment: &'s Segment<'s>, place: TermPlace, postings: Postings) -> Self {
+    pub(crate) fn new(segment: &'s Segment<'s>, place: TermPlace, postings: Postings) -> Self {
         Self { segment, place, postings, bytes: Vec::new(), has_all: false, n_loaded: 0, block: None, next: 0, at: 0 }
     }
 
     /// Reads the positions in a document. False if the term does not occur in it.
-    pub(super) fn of(&mut self, document: u32, out: &mut Vec<u32>) -> Result<bool, Untrusted> {
+    pub(crate) fn of(&mut self, document: u32, out: &mut Vec<u32>) -> Result<bool, Untrusted> {
         out.clear();
         let Some(index) = self.index_of(document) else { return Ok(false) };
         self.go_to(index / BLOCK)?;

@@ -6,15 +6,15 @@ use std::path::Path;
 use sessile_store::StoreError;
 use sessile_store::os::Os;
 
-use super::dictionary::{BlockReader, TermPlace};
-use super::page::Untrusted;
-use super::positions::Positions;
-use super::postings::PostingsWriter;
-use super::segment::{DocumentRecord, OnTerm, Run, Segment, SegmentInfo, Terms, write_segment};
+use crate::dictionary::{BlockReader, TermPlace};
+use crate::page::Untrusted;
+use crate::positions::Positions;
+use crate::postings::PostingsWriter;
+use crate::segment::{DocumentRecord, OnTerm, Run, Segment, SegmentInfo, Terms, write_segment};
 
 /// Why segments were not merged.
 #[derive(Debug)]
-pub(super) enum Unmerged {
+pub(crate) enum Unmerged {
     /// The segment at this place is not valid.
     Untrusted(usize),
     /// The new segment could not be written.
@@ -22,7 +22,7 @@ pub(super) enum Unmerged {
 }
 
 /// Writes a segment with all documents of others whose sessions are alive, in order. None if no document is left.
-pub(super) fn merge(
+pub(crate) fn merge(
     os: &dyn Os,
     segments: &[Segment<'_>],
     is_alive: &dyn Fn(u32) -> bool,

@@ -4,22 +4,22 @@ use sessile_core::search::filter::{Filter, tag};
 use sessile_core::search::query::{Clause, Phrase, Term};
 use sessile_core::search::score::Scale;
 
-use super::builder::{MODEL, TOOL};
-use super::dictionary::TermPlace;
-use super::page::Untrusted;
-use super::phrase::{UnseenPhrase, of_phrase_with_prefix};
-use super::postings::{BLOCK, Entry, Postings};
-use super::segment::{Facts, Segment};
+use crate::builder::{MODEL, TOOL};
+use crate::dictionary::TermPlace;
+use crate::page::Untrusted;
+use crate::phrase::{UnseenPhrase, of_phrase_with_prefix};
+use crate::postings::{BLOCK, Entry, Postings};
+use crate::segment::{Facts, Segment};
 
 /// The query.
-pub(super) struct Wanted<'w> {
-    pub(super) clauses: &'w [Clause],
-    pub(super) filter: &'w Filter,
-    pub(super) scale: &'w Scale,
+pub(crate) struct Wanted<'w> {
+    pub(crate) clauses: &'w [Clause],
+    pub(crate) filter: &'w Filter,
+    pub(crate) scale: &'w Scale,
 }
 
 /// Receives matching documents.
-pub(super) trait Matches {
+pub(crate) trait Matches {
     /// Whether a document of this rank would count with this score.
     fn wants(&self, score: f32, rank: u32) -> bool;
 
@@ -32,19 +32,19 @@ pub(super) trait Matches {
 
 /// A matching document.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Matched {
-    pub(super) document: u32,
+pub(crate) struct Matched {
+    pub(crate) document: u32,
     /// The rank of its run.
-    pub(super) rank: u32,
-    pub(super) score: f32,
-    pub(super) facts: Facts,
+    pub(crate) rank: u32,
+    pub(crate) score: f32,
+    pub(crate) facts: Facts,
 }
 
 /// Documents in ascending order, each with a frequency.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Often {
-    pub(super) documents: Vec<u32>,
-    pub(super) frequencies: Vec<u32>,
+pub(crate) struct Often {
+    pub(crate) documents: Vec<u32>,
+    pub(crate) frequencies: Vec<u32>,
 }
 
 impl Often {
@@ -95,10 +95,10 @@ struct Found<'s> {
 }
 
 /// The rank of a run whose documents are not wanted.
-pub(super) const UNWANTED: u32 = u32::MAX;
+pub(crate) const UNWANTED: u32 = u32::MAX;
 
 /// Passes on matching documents, including all that are wanted.
-pub(super) fn evaluate<'s>(
+pub(crate) fn evaluate<'s>(
     segment: &'s Segment<'s>,
     wanted: &Wanted<'_>,
     ranks: &[u32],
@@ -346,7 +346,7 @@ fn union(segment: &Segment<'_>, places: &[TermPlace]) -> Result<Often, Untrusted
 }
 
 /// Returns the common elements of two ascending lists.
-pub(super) fn intersect(one: &[u32], other: &[u32]) -> Vec<u32> {
+pub(crate) fn intersect(one: &[u32], other: &[u32]) -> Vec<u32> {
     let (few, mut many) = if one.len() <= other.len() { (one, other) } else { (other, one) };
     let mut both = Vec::with_capacity(few.len());
     if few.len().saturating_mul(16) < many.len() {

@@ -15,17 +15,17 @@ const PAYLOAD: usize = PAGE - 4;
 
 /// Data in a file is corrupt or cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Untrusted;
+pub(crate) struct Untrusted;
 
 impl Untrusted {
     /// For `map_err`: the cause of a read failure makes no difference.
-    pub(super) fn because<E>(_why: E) -> Self {
+    pub(crate) fn because<E>(_why: E) -> Self {
         Self
     }
 }
 
 /// Writes bytes as pages.
-pub(super) struct PageWriter<'w> {
+pub(crate) struct PageWriter<'w> {
     out: &'w mut dyn Write,
     path: &'w Path,
     seed: u32,
@@ -35,16 +35,16 @@ pub(super) struct PageWriter<'w> {
 
 impl<'w> PageWriter<'w> {
     /// Creates a writer. The seed distinguishes its pages from those of other files.
-    pub(super) fn new(out: &'w mut dyn Write, path: &'w Path, seed: u32) -> Self {
+    pub(crate) fn new(out: &'w mut dyn Write, path: &'w Path, seed: u32) -> Self {
         Self { out, path, seed, page: Vec::with_capacity(PAGE), n_pages: 0 }
     }
 
     /// Returns how many bytes have been written.
-    pub(super) fn position(&self) -> u64 {
+    pub(crate) fn position(&self) -> u64 {
         self.n_pages * PAYLOAD as u64 + self.page.len() as u64
     }
 
-    pub(super) fn write(&mut self, mut bytes: &[u8]) -> Result<(), StoreError> {
+    pub(crate) fn write(&mut self, mut bytes: &[u8]) -> Result<(), StoreError> {
         while !bytes.is_empty() {
             let (now, later) = bytes.split_at(bytes.len().min(PAYLOAD - self.page.len()));
             self.page.extend_from_slice(now);
@@ -57,7 +57,7 @@ impl<'w> PageWriter<'w> {
     }
 
     /// Writes the last page, which may be short.
-    pub(super) fn finish(mut self) -> Result<(), StoreError> {
+    pub(crate) fn finish(mut self) -> Result<(), StoreError> {
         if self.page.is_empty() { Ok(()) } else { self.end_page() }
     }
 
@@ -73,7 +73,7 @@ impl<'w> PageWriter<'w> {
 
 /// Reads bytes that were written as pages.
 #[derive(Debug)]
-pub(super) struct PageReader {
+pub(crate) struct PageReader {
     file: Box<dyn OsFile>,
     seed: u32,
     length: u64,
@@ -81,12 +81,12 @@ pub(super) struct PageReader {
 
 impl PageReader {
     /// Creates a reader for a file with this many bytes of payload.
-    pub(super) fn new(file: Box<dyn OsFile>, seed: u32, length: u64) -> Self {
+    pub(crate) fn new(file: Box<dyn OsFile>, seed: u32, length: u64) -> Self {
         Self { file, seed, length }
     }
 
     /// Reads a range of bytes. Fails if it is not entirely within the file.
-    pub(super) fn read(&self, range: Range<u64>) -> Result<Vec<u8>, Untrusted> {
+    pub(crate) fn read(&self, range: Range<u64>) -> Result<Vec<u8>, Untrusted> {
         if range.end > self.length || range.start > range.end {
             return Err(Untrusted);
         }
@@ -122,7 +122,7 @@ impl PageReader {
 }
 
 /// Returns the size of a file with this many bytes of payload.
-pub(super) fn file_length(length: u64) -> u64 {
+pub(crate) fn file_length(length: u64) -> u64 {
     length + 4 * length.div_ceil(PAYLOAD as u64)
 }
 

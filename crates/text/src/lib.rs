@@ -3,7 +3,7 @@
 //! The index consists of immutable segments and a manifest, which names them and records which prefix of which session
 //! they cover. Everything is derived, and everything is verified when it is read: a manifest as a whole, a segment page
 //! by page. Data that is not covered or not valid is read from the sessions themselves, so a result never depends on
-//! the index.
+//! the index. `docs/text-index.md` describes the files.
 
 mod builder;
 mod codec;
@@ -14,7 +14,6 @@ mod hits;
 mod lines;
 mod manifest;
 mod merge;
-mod note;
 mod page;
 mod phrase;
 mod positions;
@@ -22,24 +21,21 @@ mod postings;
 mod segment;
 mod survey;
 mod update;
+mod upkeep;
 mod worker;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use sessile_index::Caches;
 use sessile_store::os::Os;
 
 pub use find::{Admits, Findings, Hit, Request};
-pub use note::{Recalled, Region, Seen};
 pub use survey::{Surveyed, survey};
-pub(crate) use update::LOCK;
 pub use update::{Progress, Updated, Updating};
 
-use crate::Caches;
 use manifest::{KIND, Manifest};
-pub(crate) use manifest::{KIND as TEXT, NAME as MANIFEST};
-pub(crate) use note::KIND as SURVEY;
 use segment::SegmentInfo;
 
 /// The index of all texts at the time it was opened.

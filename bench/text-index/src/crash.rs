@@ -52,7 +52,8 @@ pub fn crash(
             Ok(_) | Err(_) => crashes.unusable += 1,
         }
         let updated = worker::<Built>(engine, "build", &[&index, store]);
-        if updated.is_ok() && answers(engine, &index, store, queries).is_ok_and(|found| counts(&found) == counts(expected))
+        if updated.is_ok()
+            && answers(engine, &index, store, queries).is_ok_and(|found| counts(&found) == counts(expected))
         {
             crashes.right_later += 1;
         }

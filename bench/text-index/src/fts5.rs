@@ -164,7 +164,8 @@ impl Engine for Fts5 {
     }
 
     fn best(&mut self, query: &Query, limit: usize) -> Result<Vec<Hit>, Failure> {
-        let sql = "SELECT file, offset FROM (SELECT rowid FROM words WHERE words MATCH ? ORDER BY rank LIMIT ?) AS found
+        let sql =
+            "SELECT file, offset FROM (SELECT rowid FROM words WHERE words MATCH ? ORDER BY rank LIMIT ?) AS found
                    JOIN entries ON entries.id = found.rowid";
         self.hits(sql, query, limit)
     }

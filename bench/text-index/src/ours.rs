@@ -6,8 +6,8 @@ use std::sync::Arc;
 use sessile_core::search::filter::Filter;
 use sessile_core::search::query::Query as Parsed;
 use sessile_index::Caches;
-use sessile_index::text::{Findings, Request, Surveyed, TextIndex, Updated, Updating};
 use sessile_store::os::{Os, RealOs};
+use sessile_text::{Findings, Request, Surveyed, TextIndex, Updated, Updating};
 
 use crate::Failure;
 use crate::engine::{Engine, Hit, Query};
@@ -28,6 +28,14 @@ impl Ours {
         let surveyed = files.into_iter().filter_map(|path| Some(Surveyed { stat: os.stat(&path).ok()?, path }));
         let files = surveyed.collect();
         Self { index: TextIndex::open(Caches::new(os, index)), files, is_eager: false }
+    }
+
+    /// Lists and examines every session file, as the product does before each search.
+    pub fn survey(store: &Path) -> Result<usize, Failure> {
+        let root = store.join("sessions");
+        let folders: Vec<PathBuf> =
+            std::fs::read_dir(root)?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<_>>()?;
+        Ok(sessile_text::survey(&RealOs, &folders).len())
     }
 
     fn find(&mut self, query: &Query, limit: usize) -> Result<Findings, Failure> {

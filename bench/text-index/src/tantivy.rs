@@ -236,4 +236,3 @@ impl TokenStream for &mut OurStream {
         &mut self.token
     }
 }
-

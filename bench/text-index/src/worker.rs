@@ -6,12 +6,12 @@ use std::time::Instant;
 use nix::sys::resource::UsageWho;
 use serde::{Deserialize, Serialize};
 
+use crate::Failure;
 use crate::appended;
 use crate::corpus::sessions;
 use crate::engine::{Query, open};
 use crate::figures::{cpu_ms, peak_mb};
 use crate::queries::Queries;
-use crate::Failure;
 
 /// How many hits a search shows.
 pub const LIMIT: usize = 50;

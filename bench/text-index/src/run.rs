@@ -22,7 +22,7 @@ use crate::worker::{AllAsked, Answers, Built};
 const BUILDS: usize = 3;
 
 /// How many queries of each kind are asked after a crash or damage, when an engine may have to read the sessions.
-const FEW: usize = 2;
+const FEW: usize = 1;
 
 /// How often a whole process is measured.
 const PROCESSES: usize = 25;
@@ -94,34 +94,43 @@ impl<'c> Comparison<'c> {
         self.folder.join(engine)
     }
 
+    /// Measures part by part, and prints each part when it is done.
     fn run(&self) -> Result<(), Failure> {
         let (n_sessions, megabytes) = (self.files.len(), self.n_bytes as f64 / 1e6);
         println!("\n## {n_sessions} sessions, {megabytes:.0} MB\n");
-        let mut table = Table::new();
-        let built = self.build(&mut table)?;
-        self.agree(&built)?;
-        self.ask(&mut table)?;
-        self.processes(&mut table)?;
-        self.limits(&mut table)?;
+        let mut usual_ms = BTreeMap::new();
+        part(|table| {
+            usual_ms = self.build(table)?;
+            Ok(())
+        })?;
+        self.agree()?;
+        part(|table| self.ask(table))?;
+        part(|table| self.processes(table))?;
+        part(|table| self.limits(table))?;
         if self.n_bytes < SMALL {
-            for engine in ENGINES {
-                let expected = answers(engine, &self.index(engine), self.store, &self.few_path)?;
-                let crashes = crash(engine, &self.folder, self.store, &self.few_path, &expected, built[engine])?;
-                let told = format!(
-                    "{} right, {} incomplete, {} unusable; {} right after an update",
-                    crashes.right_at_once, crashes.incomplete, crashes.unusable, crashes.right_later
-                );
-                table.say(&format!("{KILLS} updates killed: answers"), engine, told);
-                let damages = damage(engine, &self.folder, &self.index(engine), self.store, &self.few_path, &expected)?;
-                let told = format!(
-                    "{} flips in {} files: {} right, {} reported, {} **wrong**, {} crashed",
-                    damages.n_flips, damages.n_files, damages.right, damages.reported, damages.wrong, damages.crashed
-                );
-                table.say("a flipped bit: answers", engine, told);
-            }
+            part(|table| self.harm(table, &usual_ms))?;
         }
-        self.append(&mut table)?;
-        table.print();
+        part(|table| self.append(table))
+    }
+
+    /// Kills updates, and damages files.
+    fn harm(&self, table: &mut Table, usual_ms: &BTreeMap<&str, f64>) -> Result<(), Failure> {
+        for engine in ENGINES {
+            let index = self.index(engine);
+            let expected = answers(engine, &index, self.store, &self.few_path)?;
+            let crashes = crash(engine, &self.folder, self.store, &self.few_path, &expected, usual_ms[engine])?;
+            let told = format!(
+                "{} right, {} incomplete, {} unusable; {} right after an update",
+                crashes.right_at_once, crashes.incomplete, crashes.unusable, crashes.right_later
+            );
+            table.say(&format!("{KILLS} updates killed: answers"), engine, told);
+            let damages = damage(engine, &self.folder, &index, self.store, &self.few_path, &expected)?;
+            let told = format!(
+                "{} flips in {} files: {} right, {} reported, {} wrong, {} crashed",
+                damages.n_flips, damages.n_files, damages.right, damages.reported, damages.wrong, damages.crashed
+            );
+            table.say("a flipped bit: answers", engine, told);
+        }
         Ok(())
     }
 
@@ -151,9 +160,9 @@ impl<'c> Comparison<'c> {
     }
 
     /// Checks that all engines find as many entries.
-    fn agree(&self, engines: &BTreeMap<&'static str, f64>) -> Result<(), Failure> {
+    fn agree(&self) -> Result<(), Failure> {
         let mut all = BTreeMap::new();
-        for engine in engines.keys() {
+        for engine in ENGINES {
             all.insert(*engine, answers(engine, &self.index(engine), self.store, &self.queries_path)?);
         }
         let asked: Vec<(&String, &Query)> =
@@ -262,6 +271,14 @@ impl<'c> Comparison<'c> {
     }
 }
 
+/// Measures one part of the comparison, and prints its table.
+fn part(measure: impl FnOnce(&mut Table) -> Result<(), Failure>) -> Result<(), Failure> {
+    let mut table = Table::new();
+    measure(&mut table)?;
+    table.print();
+    Ok(())
+}
+
 /// Rows of figures, with ratios to ours.
 struct Table {
     names: Vec<String>,
@@ -296,7 +313,7 @@ impl Table {
 
     fn print(&self) {
         let columns: Vec<&str> = ENGINES.iter().copied().chain(["limit"]).collect();
-        println!("| | {} |\n|---|{}", columns.join(" | "), "---|".repeat(columns.len()));
+        println!("\n| | {} |\n|---|{}", columns.join(" | "), "---|".repeat(columns.len()));
         for (row, name) in self.names.iter().enumerate() {
             let cell = |engine: &&str| self.cells.get(&(row, (*engine).to_owned()));
             let ours = cell(&"ours").and_then(|(_, value)| *value);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::command::{self, Task};
 use crate::steps::{Steps, announce};
-use crate::{Outcome, fuzz, oracle, tidy, tools};
+use crate::{Outcome, fuzz, oracle, text_index, tidy, tools};
 
 /// How long the advisory database may take to download. After that the step is skipped.
 const ADVISORY_LIMIT: Duration = Duration::from_mins(1);
@@ -27,7 +27,8 @@ fn check(root: &Path, steps: &mut Steps) -> Outcome {
     let fuzz_cargo = |args: &[&str]| fuzz::cargo(root).args(args);
     steps.step("format", || {
         announce(cargo(&["fmt", "--all", "--check"]))?;
-        announce(fuzz_cargo(&["fmt", "--check"]))
+        announce(fuzz_cargo(&["fmt", "--check"]))?;
+        announce(text_index::cargo(root).args(["fmt", "--check"]))
     })?;
     steps.step("tidy", || tidy::run(root))?;
     steps.step("clippy", || {

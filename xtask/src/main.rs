@@ -18,6 +18,7 @@ mod oracle;
 mod rust_source;
 mod steps;
 mod test;
+mod text_index;
 mod tidy;
 mod tools;
 
@@ -50,6 +51,8 @@ Usage: cargo xtask TASK
                         what earlier runs found, --input FILE to run one input
   bench [NAME]          measure Sessile, pi and the machine in one run: append-cost, group-commit; both without NAME
   bench compare [ARGS]  the whole comparison on made-up sessions (ARGS go to the program; --small takes seconds)
+  bench text-index      compare the text index with tantivy and SQLite FTS5; `bench text-index cost` compares what they
+                        cost to build
   help                  this text
 
 Tools and the oracle are kept in $SESSILE_TOOLS_DIR, or else in sessile-dev in the user's cache folder.";
@@ -115,6 +118,11 @@ const BENCHES: [&str; 2] = ["append-cost", "group-commit"];
 
 /// Runs measurements on the disk that holds the build, not in memory.
 fn bench(names: &[String]) -> Outcome {
+    if let Some((first, args)) = names.split_first()
+        && first == "text-index"
+    {
+        return text_index::run(&workspace_root(), args);
+    }
     let folder = oracle::install(&tools::cache_dir()?)?;
     let root = workspace_root();
     if let Some((first, args)) = names.split_first()

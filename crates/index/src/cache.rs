@@ -31,6 +31,8 @@ pub struct Kind {
     pub tag: [u8; 4],
     /// Incremented whenever the meaning of the body changes.
     pub version: u32,
+    /// The names of its files besides fingerprints: whole names, or endings that begin with a dot.
+    pub files: &'static [&'static str],
 }
 
 /// The directory of all caches.
@@ -112,14 +114,6 @@ impl Caches {
 /// The body of a cache file.
 #[derive(Debug, Default)]
 pub struct Cached(Vec<u8>);
-
-impl Cached {
-    /// Returns the checksum of the file; none if there is no file.
-    pub fn checksum(&self) -> Option<u32> {
-        let bytes = self.0.get(HEAD - 4..HEAD)?;
-        Some(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
-    }
-}
 
 impl Deref for Cached {
     type Target = [u8];
@@ -227,7 +221,7 @@ mod tests {
 
     use super::*;
 
-    const KIND: Kind = Kind { directory: "things", tag: *b"THNG", version: 3 };
+    const KIND: Kind = Kind { directory: "things", tag: *b"THNG", version: 3, files: &[] };
 
     #[test]
     fn only_a_whole_file_of_the_right_kind_is_believed() {

@@ -5,12 +5,11 @@ use std::path::{Path, PathBuf};
 use sessile_core::date::Utc;
 use sessile_core::outline::Outline;
 use sessile_core::version::StableIds;
-use sessile_store::{FileLog, Log, StoreError, WriteOptions};
+use sessile_store::{FileLog, Log, WriteOptions};
 
 use crate::cache::Caches;
 use crate::catalogue::{Catalogue, Gatherer};
 use crate::outlines::SavedOutline;
-use crate::text::TextIndex;
 
 /// A cache that was dropped.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,10 +23,10 @@ pub struct Dropped {
 }
 
 impl Caches {
-    /// Compares all caches with their sessions and drops the wrong ones. None if the text index is being updated.
+    /// Compares outlines and catalogues with their sessions, and drops the wrong ones.
     ///
     /// Cached data of sessions that are gone or were rewritten is never used, and stays untouched.
-    pub fn check(&self, is_cancelled: &dyn Fn() -> bool) -> Result<Option<Vec<Dropped>>, StoreError> {
+    pub fn check(&self, is_cancelled: &dyn Fn() -> bool) -> Vec<Dropped> {
         let mut dropped = Vec::new();
         for path in self.outlined().into_iter().take_while(|_| !is_cancelled()) {
             if !self.check_outline(&path) {
@@ -46,12 +45,7 @@ impl Caches {
             }
             dropped.extend(wrong.into_iter().map(|path| Dropped { cache: "catalogue", path, is_wrong: true }));
         }
-        let unproven = TextIndex::unproven(self);
-        if !unproven.is_empty() && !TextIndex::take_out(self, &unproven)? {
-            return Ok(None);
-        }
-        dropped.extend(unproven.into_iter().map(|path| Dropped { cache: "text", path, is_wrong: false }));
-        Ok(Some(dropped))
+        dropped
     }
 
     /// Compares the saved outline of a session, if it is in use, with the session. Drops a wrong one and returns false.

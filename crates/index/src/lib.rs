@@ -9,12 +9,11 @@ mod catalogue;
 mod check;
 mod mark;
 mod outlines;
-pub mod text;
 mod upkeep;
 
 pub use cache::{Cached, Caches, Kind};
 pub use catalogue::{CATALOGUE, Catalogue, Gathered, Gatherer, NewRow, Row};
 pub use check::Dropped;
 pub use mark::{Freshness, Mark};
-pub use outlines::SavedOutline;
+pub use outlines::{OUTLINES, SavedOutline};
 pub use upkeep::Usage;

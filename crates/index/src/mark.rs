@@ -177,7 +177,7 @@ fn read_log(log: &dyn Log, range: Range<u64>) -> Option<Vec<u8>> {
 }
 
 /// Whether a file is so new that it may change again without a change of its time.
-pub(crate) fn is_racy(changed_ns: i64, now_ms: i64) -> bool {
+fn is_racy(changed_ns: i64, now_ms: i64) -> bool {
     now_ms.saturating_mul(1_000_000).saturating_sub(changed_ns) < RACY_NS
 }
 

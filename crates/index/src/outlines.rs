@@ -11,7 +11,8 @@ use sessile_store::{Log, Revision, StoreError};
 use crate::cache::{Caches, Kind};
 use crate::mark::{Freshness, Mark};
 
-pub(crate) const OUTLINES: Kind = Kind { directory: "outlines", tag: *b"OUTL", version: SAVED_VERSION };
+/// The cache kind of saved outlines.
+pub const OUTLINES: Kind = Kind { directory: "outlines", tag: *b"OUTL", version: SAVED_VERSION, files: &[] };
 
 /// Longer than any path.
 const LONGEST_PATH: usize = 1 << 20;

@@ -2,16 +2,9 @@
 
 use std::path::PathBuf;
 
-use sessile_store::StoreError;
-use sessile_store::os::{FileKind, Lock, Mode};
+use sessile_store::os::FileKind;
 
 use crate::cache::{Caches, Kind};
-use crate::catalogue::CATALOGUE;
-use crate::outlines::OUTLINES;
-use crate::text;
-
-/// All kinds of cache files.
-const KINDS: [Kind; 4] = [CATALOGUE, OUTLINES, text::TEXT, text::SURVEY];
 
 /// The disk usage of one kind of file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,12 +20,8 @@ pub struct Usage {
 }
 
 impl Caches {
-    /// Returns the disk usage of each kind of cache.
-    pub fn usage(&self) -> Vec<Usage> {
-        KINDS.iter().map(|kind| self.usage_of(*kind)).collect()
-    }
-
-    fn usage_of(&self, kind: Kind) -> Usage {
+    /// Returns the disk usage of a kind of cache.
+    pub fn usage(&self, kind: Kind) -> Usage {
         let mut usage = Usage { directory: kind.directory, n_files: 0, n_bytes: 0, newest_ms: None };
         for path in self.files(kind) {
             if let Ok(stat) = self.os().link_stat(&path) {
@@ -44,23 +33,11 @@ impl Caches {
         usage
     }
 
-    /// Removes all caches and nothing else; false if another process is writing the text index now.
-    ///
-    /// Files that cannot be removed stay, and remain valid caches.
-    pub fn clear(&self) -> Result<bool, StoreError> {
-        // Held until everything is removed. Where it cannot be opened, no process can be updating either.
-        let path = self.path(text::TEXT, text::LOCK);
-        let lock = self.os().open(&path, Mode::Sidecar).ok();
-        if let Some(lock) = &lock
-            && !lock.try_lock(Lock::Exclusive).map_err(StoreError::io("lock", &path))?
-        {
-            return Ok(false);
-        }
-        for path in KINDS.iter().flat_map(|kind| self.files(*kind)) {
+    /// Removes all files of a kind and nothing else. Files that cannot be removed stay, and remain valid caches.
+    pub fn clear(&self, kind: Kind) {
+        for path in self.files(kind) {
             drop(self.os().remove(&path));
         }
-        drop(lock);
-        Ok(true)
     }
 
     /// Returns the files of a kind. Other files beside them are not ours to count or remove.
@@ -69,16 +46,17 @@ impl Caches {
         let is_own = |path: &PathBuf| {
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             let is_regular = || self.os().link_stat(path).is_ok_and(|stat| stat.kind == FileKind::Regular);
-            is_own_name(name) && is_regular()
+            is_own_name(kind, name) && is_regular()
         };
         there.into_iter().filter(is_own).collect()
     }
 }
 
-/// Whether a file is named like a cache: a fingerprint, a part of the text index, or a temporary file.
-fn is_own_name(name: &str) -> bool {
+/// Whether a file is named like a cache of this kind, or a temporary file.
+fn is_own_name(kind: Kind, name: &str) -> bool {
     let is_fingerprint = name.len() == 16 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
-    is_fingerprint || name == text::MANIFEST || name.ends_with(".segment") || name.contains(".sessile-tmp-")
+    let is_named = |own: &&str| if own.starts_with('.') { name.ends_with(*own) } else { name == *own };
+    is_fingerprint || kind.files.iter().any(|own| is_named(&own)) || name.contains(".sessile-tmp-")
 }
 
 #[cfg(test)]
@@ -86,30 +64,26 @@ fn is_own_name(name: &str) -> bool {
 mod tests {
     use std::sync::Arc;
 
-    use sessile_store::os::{Os, RealOs};
+    use sessile_store::os::RealOs;
 
     use super::*;
+
+    const KIND: Kind = Kind { directory: "things", tag: *b"THNG", version: 3, files: &["list", ".part"] };
 
     #[test]
     fn only_caches_are_counted_and_removed() {
         let directory = tempfile::tempdir().unwrap();
         let caches = Caches::new(Arc::new(RealOs), directory.path());
-        assert!(caches.clear().unwrap(), "where there is nothing");
-        caches.write(CATALOGUE, "0123456789abcdef", b"body").unwrap();
-        caches.write(text::TEXT, text::MANIFEST, b"body").unwrap();
-        let own = directory.path().join("text/thesis.tex");
+        caches.clear(KIND);
+        for name in ["0123456789abcdef", "list", "one.part"] {
+            caches.write(KIND, name, b"body").unwrap();
+        }
+        let own = caches.path(KIND, "thesis.tex");
         std::fs::write(&own, "mine").unwrap();
-        std::fs::create_dir(directory.path().join("outlines")).unwrap();
-        std::os::unix::fs::symlink(&own, directory.path().join("outlines/0123456789abcdef")).unwrap();
-        let counts: Vec<_> = caches.usage().iter().map(|usage| (usage.directory, usage.n_files)).collect();
-        assert_eq!(counts, [("catalogue", 1), ("outlines", 0), ("text", 1), ("survey", 0)]);
-        let lock = caches.path(text::TEXT, text::LOCK);
-        let held = RealOs.open(&lock, Mode::Sidecar).unwrap();
-        assert!(held.try_lock(Lock::Exclusive).unwrap());
-        assert!(!caches.clear().unwrap(), "while somebody updates");
-        drop(held);
-        assert!(caches.clear().unwrap());
-        assert!(caches.usage().iter().all(|usage| usage.n_files == 0));
+        std::os::unix::fs::symlink(&own, caches.path(KIND, "abcdef0123456789")).unwrap();
+        assert_eq!(caches.usage(KIND).n_files, 3);
+        caches.clear(KIND);
+        assert_eq!(caches.usage(KIND).n_files, 0);
         assert_eq!(std::fs::read(own).unwrap(), b"mine");
     }
 }

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use sessile_core::cancel::Cancel;
 use sessile_core::json::{Json, ObjectWriter};
-use sessile_index::text::{TextIndex, Updated, survey};
-use sessile_index::{Catalogue, Dropped, Usage};
+use sessile_index::{CATALOGUE, Catalogue, Dropped, OUTLINES, Usage};
 use sessile_store::{find_sessions, subdirectories};
+use sessile_text::{TextIndex, Updated, survey};
 
 use crate::directory::{given_dir, sessions_root};
 use crate::error::SessionError;
@@ -116,7 +116,7 @@ impl Sessions {
         let (n_searchable, n_uncovered) = index.coverage_of_files(&files);
         Ok(CacheStatus {
             root: Some(caches.root().to_path_buf()),
-            usages: caches.usage(),
+            usages: vec![caches.usage(CATALOGUE), caches.usage(OUTLINES), TextIndex::usage(&caches)],
             n_sessions: files.len(),
             n_listed,
             n_searchable,
@@ -129,7 +129,13 @@ impl Sessions {
     /// Removes all caches of all sessions; returns false if another process is writing one now. Does not change any
     /// results.
     pub fn clear_caches(&self) -> Result<bool, SessionError> {
-        Ok(self.world.caches().map_or(Ok(true), |caches| caches.clear())?)
+        let Some(caches) = self.world.caches() else { return Ok(true) };
+        if !TextIndex::clear(&caches)? {
+            return Ok(false);
+        }
+        caches.clear(CATALOGUE);
+        caches.clear(OUTLINES);
+        Ok(true)
     }
 
     /// Rebuilds the caches of the sessions in a directory, or of all.
@@ -165,8 +171,13 @@ impl Sessions {
     /// dropped.
     pub fn check_caches(&self, cancel: &Cancel) -> Result<Option<Vec<Dropped>>, SessionError> {
         let Some(caches) = self.world.caches() else { return Ok(Some(Vec::new())) };
-        let dropped = caches.check(&|| cancel.is_cancelled())?;
-        if cancel.is_cancelled() { Err(SessionError::Cancelled) } else { Ok(dropped) }
+        let mut dropped = caches.check(&|| cancel.is_cancelled());
+        if cancel.is_cancelled() {
+            return Err(SessionError::Cancelled);
+        }
+        let Some(unproven) = TextIndex::drop_unproven(&caches)? else { return Ok(None) };
+        dropped.extend(unproven.into_iter().map(|path| Dropped { cache: "text", path, is_wrong: false }));
+        Ok(Some(dropped))
     }
 
     fn cached_directories(&self, session_dir: Option<&Path>) -> Result<Vec<PathBuf>, SessionError> {

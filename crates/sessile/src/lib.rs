@@ -158,12 +158,12 @@ pub use sessile_core::{
     EntryId, acting, archive, bulk, cause, compaction, context, date, diagnostic, draft, entries, entry, head, header,
     incomplete, info, json, label, line, llm, location, message, migrate, nearest, outline, picture, tree, version,
 };
-pub use sessile_index::text::Updated;
 pub use sessile_index::{Dropped, Usage};
 pub use sessile_store::{
     Busy, Durability, Durable, Holder, LeftoverKind, Restart, StoreError, TrashPlace, WriteOptions,
 };
 pub use sessile_store::{os, threads};
+pub use sessile_text::Updated;
 pub use session::Acknowledgement;
 pub use stats::{Grouping, SessionStats, Stats, StatsGroup, StatsOptions};
 pub use users::{AgentSign, SessionUser};

@@ -3,15 +3,14 @@
 mod hit;
 mod options;
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use sessile_core::location::resolve;
 use sessile_core::search::query::Query;
-use sessile_index::text::{Hit, Progress, Recalled, Region, Request, Surveyed, TextIndex, Updated, Updating, survey};
 use sessile_store::os::FileKind;
 use sessile_store::{subdirectories, threads};
+use sessile_text::{Hit, Progress, Request, Surveyed, TextIndex, Updated, Updating, survey};
 
 pub use hit::SearchHit;
 pub use options::{IndexOptions, OnPath, SearchOptions, SearchScope, Upkeep};
@@ -144,34 +143,12 @@ impl Sessions {
             on_progress: options.on_progress.unwrap_or(&|_, _| {}),
         };
         let mut index = open(world);
-        let region = region(world, &options.scope);
-        if let Some(recalled) = region.as_ref().and_then(|region| recall(&index, region, options))
-            && let Some(findings) = index.find_recalled(&recalled, &request)
-        {
-            let findings = findings.ok_or(SessionError::Cancelled)?;
-            let path = |file| Cow::Owned(index.recalled_path(&recalled, file));
-            let shown = Shown { sessions: self, path: &path, query, options, doubted: &HashSet::new() };
-            // If anything has changed, survey every file.
-            if let Ok(hits) = shown.all(&findings.hits)? {
-                return Ok(SearchResult { hits, unindexed_bytes: findings.n_scanned });
-            }
-        }
-        let (files, seen) = match &region {
-            Some(region) => {
-                let (files, seen) = region.survey(world.os())?;
-                (files, Some((region, seen)))
-            }
-            None => (files(world, &options.scope)?, None),
-        };
+        let files = files(world, &options.scope)?;
         self.keep_up(&mut index, &files, query, options)?;
-        if let Some((region, seen)) = seen.filter(|_| !options.max_age.is_zero()) {
-            index.note(region, seen, &files);
-        }
         let mut doubted = HashSet::new();
         loop {
             let findings = index.find(&files, &request).ok_or(SessionError::Cancelled)?;
-            let path = |file: usize| Cow::Borrowed(files[file].path.as_path());
-            let shown = Shown { sessions: self, path: &path, query, options, doubted: &doubted };
+            let shown = Shown { sessions: self, files: &files, query, options, doubted: &doubted };
             match shown.all(&findings.hits)? {
                 Ok(hits) => return Ok(SearchResult { hits, unindexed_bytes: findings.n_scanned }),
                 Err(file) => {
@@ -270,7 +247,7 @@ impl Sessions {
 #[derive(Clone, Copy)]
 struct Shown<'s> {
     sessions: &'s Sessions,
-    path: &'s (dyn Fn(usize) -> Cow<'s, Path> + Sync),
+    files: &'s [Surveyed],
     query: &'s Query,
     options: &'s SearchOptions<'s>,
     /// Files that were read because the index was wrong. Hits that are still wrong are omitted.
@@ -299,12 +276,12 @@ impl Shown<'_> {
             if hits.len() == self.options.limit {
                 break;
             }
-            let path = (self.path)(hit.file);
+            let path = &self.files[hit.file].path;
             if !self.options.excerpts && self.options.on_path.is_none() {
-                hits.push(SearchHit::unseen(&path, hit));
+                hits.push(SearchHit::unseen(path, hit));
                 continue;
             }
-            match checker.check(&path, hit)? {
+            match checker.check(path, hit)? {
                 Checked::Right(hit) => hits.push(*hit),
                 Checked::Wrong if !self.doubted.contains(&hit.file) => return Ok(Err(hit.file)),
                 Checked::Elsewhere | Checked::Wrong => {}
@@ -321,35 +298,6 @@ fn open(world: &World) -> TextIndex {
     world.caches().map_or_else(|| TextIndex::none(std::sync::Arc::clone(&world.os)), TextIndex::open)
 }
 
-/// The files of a region without listing every directory, if that is possible and the index needs no update.
-fn recall(index: &TextIndex, region: &Region, options: &SearchOptions<'_>) -> Option<Recalled> {
-    let max_age_ms = i64::try_from(options.max_age.as_millis()).unwrap_or(i64::MAX);
-    let recalled = index.recall(region, max_age_ms)?;
-    let is_enough = match options.upkeep {
-        Upkeep::Never => true,
-        Upkeep::Always => false,
-        Upkeep::IfCheap => !(WORTHWHILE..=CHEAP).contains(&recalled.n_uncovered()),
-        Upkeep::IfWorthwhile => recalled.n_uncovered() < WORTHWHILE,
-    };
-    is_enough.then_some(recalled)
-}
-
-/// Where the sessions in scope are; `None` if the files are given individually.
-fn region(world: &World, scope: &SearchScope) -> Option<Region> {
-    let environment = world.environment();
-    match scope {
-        SearchScope::Files(_) => None,
-        SearchScope::All { dir } => Some(match given_dir(environment, dir.as_deref()) {
-            Some(directory) => Region::In(directory),
-            None => Region::Below(sessions_root(environment)),
-        }),
-        SearchScope::Cwd { cwd, dir } => {
-            let given = given_dir(environment, dir.as_deref());
-            Some(Region::In(given.unwrap_or_else(|| default_session_dir(environment, cwd))))
-        }
-    }
-}
-
 /// The files in scope with their metadata.
 fn files(world: &World, scope: &SearchScope) -> Result<Vec<Surveyed>, SessionError> {
     let SearchScope::Files(paths) = scope else { return Ok(survey(world.os(), &directories(world, scope)?)) };
@@ -362,10 +310,17 @@ fn files(world: &World, scope: &SearchScope) -> Result<Vec<Surveyed>, SessionErr
 
 /// The directories whose sessions are in scope.
 fn directories(world: &World, scope: &SearchScope) -> Result<Vec<PathBuf>, SessionError> {
-    match region(world, scope) {
-        None => Ok(Vec::new()),
-        Some(Region::In(directory)) => Ok(vec![directory]),
-        Some(Region::Below(root)) => Ok(subdirectories(world.os(), &root)?),
+    let environment = world.environment();
+    match scope {
+        SearchScope::Files(_) => Ok(Vec::new()),
+        SearchScope::All { dir } => match given_dir(environment, dir.as_deref()) {
+            Some(directory) => Ok(vec![directory]),
+            None => Ok(subdirectories(world.os(), &sessions_root(environment))?),
+        },
+        SearchScope::Cwd { cwd, dir } => {
+            let given = given_dir(environment, dir.as_deref());
+            Ok(vec![given.unwrap_or_else(|| default_session_dir(environment, cwd))])
+        }
     }
 }
 

@@ -159,23 +159,6 @@ pub trait Os: fmt::Debug + Send + Sync {
         Ok(found.into_iter().map(look).collect())
     }
 
-    /// Passes on the metadata of these names in a directory, one after the other, until `on_stat` returns false.
-    ///
-    /// Fails at the first name whose metadata cannot be read. An implementation may be faster than one `stat` per path.
-    fn stat_names(
-        &self,
-        directory: &Path,
-        names: &[&OsStr],
-        on_stat: &mut dyn FnMut(usize, Stat) -> bool,
-    ) -> io::Result<()> {
-        for (at, name) in names.iter().enumerate() {
-            if !on_stat(at, self.stat(&directory.join(name))?) {
-                break;
-            }
-        }
-        Ok(())
-    }
-
     /// Whether other machines or a translating layer may append to the same file, so that `O_APPEND` and locks cannot
     /// be relied on.
     fn is_shared(&self, path: &Path) -> io::Result<bool>;

@@ -1,7 +1,6 @@
 //! `sessile search`
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use clap::error::ErrorKind;
 use clap::{ArgAction, Args};
@@ -104,16 +103,9 @@ pub(crate) struct SearchArgs {
     #[arg(long, conflicts_with = "update")]
     no_update: bool,
 
-    /// Check every session file now; otherwise changes of the last second may be missed
-    #[arg(long)]
-    fresh: bool,
-
     #[command(flatten)]
     format: ListFormat,
 }
-
-/// How old the last look at the files may be, unless the user wants a fresh one.
-const MAX_AGE: Duration = Duration::from_secs(1);
 
 fn parse_role(word: &str) -> Result<DocumentKind, String> {
     let known = || DocumentKind::ALL.map(DocumentKind::word).join(", ");
@@ -164,7 +156,6 @@ pub(super) fn run(
         excerpts: !args.sessions,
         limit: if args.sessions { usize::MAX } else { args.limit() },
         upkeep: if args.no_update || args.update { Upkeep::Never } else { Upkeep::IfWorthwhile },
-        max_age: if args.fresh || args.update { Duration::ZERO } else { MAX_AGE },
         on_progress: Some(&note),
         cancel,
         ..SearchOptions::default()

@@ -92,7 +92,7 @@ fn searches_and_completions_leave_archived_sessions_out() {
     let (one, _) = two(&home);
     home.run(&["name", path(&one), "Tidal"]);
     home.run(&["archive", path(&one)]);
-    let found = home.run(&["search", "question", "--fresh"]);
+    let found = home.run(&["search", "question"]);
     assert_eq!((found.code, found.out.as_str()), (1, ""));
     assert!(found.err.contains("hint: 3 entries of archived sessions match: add --archived"), "{}", found.err);
     let found = home.run(&["search", "question", "--archived", "--json"]).json();

@@ -12,8 +12,8 @@ use sessile_core::search::filter::Filter;
 use sessile_core::search::matching::Matcher;
 use sessile_core::search::query::Query;
 use sessile_core::search::texts::{Texts, texts_of};
-use sessile_index::text::Hit;
 use sessile_store::os::{Mode, OsFile, read_upto};
+use sessile_text::Hit;
 
 use super::options::{OnPath, SearchOptions};
 use crate::error::SessionError;

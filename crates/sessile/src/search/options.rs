@@ -1,7 +1,6 @@
 //! Options for searching.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use sessile_core::EntryId;
 use sessile_core::search::filter::Filter;
@@ -87,10 +86,6 @@ pub struct SearchOptions<'o> {
     pub limit: usize,
     /// Whether to update the index first.
     pub upkeep: Upkeep,
-    /// The maximum age of the last survey of all files; zero to check each of them now.
-    ///
-    /// The search sees everything written before that. It may see later writes, and never shows removed entries.
-    pub max_age: Duration,
     /// Cancels the search from any thread.
     pub cancel: Option<Cancel>,
     /// Receives the number of bytes read of those that the index does not cover.
@@ -111,7 +106,6 @@ impl Default for SearchOptions<'_> {
             excerpts: true,
             limit: 50,
             upkeep: Upkeep::default(),
-            max_age: Duration::ZERO,
             cancel: None,
             on_progress: None,
         }

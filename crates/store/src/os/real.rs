@@ -131,23 +131,6 @@ impl Os for RealOs {
         Ok(fs::read_dir(path)?.filter_map(|entry| entry.ok().and_then(look)).collect())
     }
 
-    fn stat_names(
-        &self,
-        directory: &Path,
-        names: &[&OsStr],
-        on_stat: &mut dyn FnMut(usize, Stat) -> bool,
-    ) -> io::Result<()> {
-        let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
-        let directory = rustix::fs::open(directory, flags, rustix::fs::Mode::empty())?;
-        for (at, name) in names.iter().enumerate() {
-            let found = rustix::fs::statat(&directory, *name, rustix::fs::AtFlags::empty())?;
-            if !on_stat(at, stat_of_raw(&found)) {
-                break;
-            }
-        }
-        Ok(())
-    }
-
     fn is_shared(&self, path: &Path) -> io::Result<bool> {
         is_shared(path)
     }
@@ -350,30 +333,6 @@ fn stat_of(metadata: &Metadata) -> Stat {
         mode: metadata.mode() & 0o7777,
         is_own: metadata.uid() == own_user(),
         is_roots: metadata.uid() == 0,
-    }
-}
-
-/// Like [`stat_of`], from the raw system structure.
-#[allow(clippy::useless_conversion, clippy::unnecessary_fallible_conversions, reason = "the types differ by system")]
-fn stat_of_raw(found: &rustix::fs::Stat) -> Stat {
-    let kind = match rustix::fs::FileType::from_raw_mode(found.st_mode) {
-        rustix::fs::FileType::RegularFile => FileKind::Regular,
-        rustix::fs::FileType::Directory => FileKind::Directory,
-        _ => FileKind::Other,
-    };
-    let number = |number: i128| u64::try_from(number).unwrap_or_default();
-    let (modified, changed) = (i64::from(found.st_mtime), i64::from(found.st_ctime));
-    let nanoseconds = |part: i128| i64::try_from(part).unwrap_or_default();
-    Stat {
-        kind,
-        identity: Identity { device: number(found.st_dev.into()), inode: found.st_ino.into() },
-        length: number(found.st_size.into()),
-        modified_ms: modified * 1000 + nanoseconds(found.st_mtime_nsec.into()) / 1_000_000,
-        changed_ns: changed.saturating_mul(1_000_000_000).saturating_add(nanoseconds(found.st_ctime_nsec.into())),
-        n_links: found.st_nlink.into(),
-        mode: u32::from(found.st_mode) & 0o7777,
-        is_own: found.st_uid == own_user(),
-        is_roots: found.st_uid == 0,
     }
 }
 

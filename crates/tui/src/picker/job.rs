@@ -264,7 +264,6 @@ impl PickerBackend {
             per_session: true,
             limit: MAX_HITS,
             upkeep: Upkeep::IfCheap,
-            max_age: Duration::from_secs(2),
             cancel: Some(cancel.clone()),
             ..SearchOptions::default()
         };

@@ -2,15 +2,15 @@
 
 use sessile_core::search::query::{Phrase, Term};
 
-use super::dictionary::TermPlace;
-use super::evaluate::{Often, intersect};
-use super::page::Untrusted;
-use super::positions::Positions;
-use super::postings::Postings;
-use super::segment::Segment;
+use crate::dictionary::TermPlace;
+use crate::evaluate::{Frequencies, intersect};
+use crate::page::Corrupt;
+use crate::positions::Positions;
+use crate::postings::Postings;
+use crate::segment::Segment;
 
 /// An unchecked phrase: only the documents that have all of its terms are known.
-pub(super) struct UnseenPhrase<'s> {
+pub(crate) struct UnseenPhrase<'s> {
     /// The distance of each term from the first, and its positions; the rarest first.
     terms: Vec<(u32, Positions<'s>)>,
     starts: Vec<u32>,
@@ -19,11 +19,11 @@ pub(super) struct UnseenPhrase<'s> {
 
 impl<'s> UnseenPhrase<'s> {
     /// Returns the phrase, the documents it may occur in, and its maximum frequencies; none if it cannot occur.
-    pub(super) fn new(
+    pub(crate) fn new(
         segment: &'s Segment<'s>,
         phrase: &Phrase,
         candidates: Option<&[u32]>,
-    ) -> Result<Option<(Self, Often)>, Untrusted> {
+    ) -> Result<Option<(Self, Frequencies)>, Corrupt> {
         let mut lists = Vec::new();
         for (distance, term) in (0..).zip(&phrase.terms) {
             let Some(place) = segment.find(&term.text)? else { return Ok(None) };
@@ -47,11 +47,11 @@ impl<'s> UnseenPhrase<'s> {
         let terms =
             lists.into_iter().map(|(distance, place, postings)| (distance, Positions::new(segment, place, postings)));
         let phrase = Self { terms: terms.collect(), starts: Vec::new(), next: Vec::new() };
-        Ok(Some((phrase, Often { documents: common, frequencies: bounds })))
+        Ok(Some((phrase, Frequencies { documents: common, frequencies: bounds })))
     }
 
     /// Returns how often it occurs in a document.
-    pub(super) fn look(&mut self, document: u32) -> Result<u32, Untrusted> {
+    pub(crate) fn look(&mut self, document: u32) -> Result<u32, Corrupt> {
         self.starts.clear();
         for (place, (distance, positions)) in self.terms.iter_mut().enumerate() {
             if !positions.of(document, &mut self.next)? {
@@ -82,15 +82,15 @@ fn common(lists: &[(u32, TermPlace, Postings)], candidates: Option<&[u32]>) -> V
 }
 
 /// Returns the documents that contain a phrase whose last term is a prefix.
-pub(super) fn of_phrase_with_prefix(
+pub(crate) fn of_phrase_with_prefix(
     segment: &Segment<'_>,
     phrase: &Phrase,
     candidates: Option<&[u32]>,
-) -> Result<Often, Untrusted> {
-    let Some((last, before)) = phrase.terms.split_last() else { return Ok(Often::default()) };
+) -> Result<Frequencies, Corrupt> {
+    let Some((last, before)) = phrase.terms.split_last() else { return Ok(Frequencies::default()) };
     let mut lists = Vec::new();
     for (distance, term) in (0..).zip(before) {
-        let Some(place) = segment.find(&term.text)? else { return Ok(Often::default()) };
+        let Some(place) = segment.find(&term.text)? else { return Ok(Frequencies::default()) };
         lists.push((distance, place, segment.postings(place)?));
     }
     lists.sort_by_key(|(_, _, postings)| postings.documents.len());
@@ -100,7 +100,7 @@ pub(super) fn of_phrase_with_prefix(
     let terms =
         lists.into_iter().map(|(distance, place, postings)| (distance, Positions::new(segment, place, postings)));
     let mut start = UnseenPhrase { terms: terms.collect(), starts: Vec::new(), next: Vec::new() };
-    let mut found = Often::default();
+    let mut found = Frequencies::default();
     for here in ends.chunk_by(|one, other| one.0 == other.0) {
         let document = here[0].0;
         if start.look(document)? > 0 {
@@ -124,7 +124,7 @@ fn keep_common(list: &mut Vec<u32>, other: impl Iterator<Item = u32>) {
 }
 
 /// Returns the positions of words with this prefix in these documents, ascending.
-fn positions_of_prefix(segment: &Segment<'_>, term: &Term, documents: &[u32]) -> Result<Vec<(u32, u32)>, Untrusted> {
+fn positions_of_prefix(segment: &Segment<'_>, term: &Term, documents: &[u32]) -> Result<Vec<(u32, u32)>, Corrupt> {
     let mut found = Vec::new();
     let mut positions = Vec::new();
     for (_, place) in segment.find_all(&term.text)? {

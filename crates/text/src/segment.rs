@@ -9,29 +9,29 @@ use sessile_core::line::Span;
 use sessile_store::os::{Mode, Os};
 use sessile_store::{StoreError, create_file};
 
-use super::codec::{Bytes, put, put_bytes};
-use super::dictionary::{BlockReader, DictionaryIndex, DictionaryWriter, TermPlace};
-use super::page::{PageReader, PageWriter, Untrusted, file_length};
-use super::postings::{BLOCK, Entry, Postings, PostingsWriter, decode_table};
+use crate::codec::{Bytes, put, put_bytes};
+use crate::dictionary::{BlockReader, DictionaryIndex, DictionaryWriter, TermPlace};
+use crate::page::{PageReader, PageWriter, Corrupt, file_length};
+use crate::postings::{BLOCK, Entry, Postings, PostingsWriter, decode_table};
 
 /// The data of a document besides its terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct DocumentRecord {
+pub(crate) struct DocumentRecord {
     /// Where its line is in the session.
-    pub(super) span: Span,
+    pub(crate) span: Span,
     /// The scoring data.
-    pub(super) facts: Facts,
+    pub(crate) facts: Facts,
 }
 
 /// The scoring data of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Facts {
+pub(crate) struct Facts {
     /// When it was written, in seconds; 0 if unknown.
-    pub(super) time: u32,
+    pub(crate) time: u32,
     /// The number of its kind.
-    pub(super) kind: u8,
+    pub(crate) kind: u8,
     /// Its length, see [`length_code`](sessile_core::search::score::length_code).
-    pub(super) length: u8,
+    pub(crate) length: u8,
 }
 
 const FACTS: u64 = 6;
@@ -39,20 +39,20 @@ const SPAN: u64 = 12;
 
 /// Consecutive documents of one session in a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Run {
+pub(crate) struct Run {
     /// The number of the session.
-    pub(super) session: u32,
+    pub(crate) session: u32,
     /// The number of documents.
-    pub(super) n_documents: u32,
+    pub(crate) n_documents: u32,
 }
 
 /// The manifest's record of a segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct SegmentInfo {
+pub(crate) struct SegmentInfo {
     /// Its file name, which is never reused.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// Its documents in order, by session.
-    pub(super) runs: Vec<Run>,
+    pub(crate) runs: Vec<Run>,
     n_documents: u32,
     dictionary_at: u64,
     index_at: u64,
@@ -62,12 +62,12 @@ pub(super) struct SegmentInfo {
 
 impl SegmentInfo {
     /// Returns the size of its file.
-    pub(super) fn file_length(&self) -> u64 {
+    pub(crate) fn file_length(&self) -> u64 {
         file_length(self.length)
     }
 
     /// Returns the number of documents.
-    pub(super) fn n_documents(&self) -> u32 {
+    pub(crate) fn n_documents(&self) -> u32 {
         self.n_documents
     }
 
@@ -75,7 +75,7 @@ impl SegmentInfo {
         seed(&self.name)
     }
 
-    pub(super) fn encode(&self, out: &mut Vec<u8>) {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         put_bytes(out, self.name.as_bytes());
         put(out, self.runs.len() as u64);
         for run in &self.runs {
@@ -87,7 +87,7 @@ impl SegmentInfo {
         }
     }
 
-    pub(super) fn decode(bytes: &mut Bytes<'_>) -> Option<Self> {
+    pub(crate) fn decode(bytes: &mut Bytes<'_>) -> Option<Self> {
         let name = String::from_utf8(bytes.bytes()?.to_vec()).ok()?;
         let n_runs = bytes.place()?;
         let mut runs = Vec::new();
@@ -107,10 +107,10 @@ fn seed(name: &str) -> u32 {
 }
 
 /// Receives a term whose documents have been pushed.
-pub(super) type OnTerm<'t> = dyn FnMut(&[u8], &mut PostingsWriter<'_>) -> Result<(), StoreError> + 't;
+pub(crate) type OnTerm<'t> = dyn FnMut(&[u8], &mut PostingsWriter<'_>) -> Result<(), StoreError> + 't;
 
 /// A source of the terms of a segment, in order.
-pub(super) trait Terms {
+pub(crate) trait Terms {
     /// Calls `on_term` with every term once its documents have been pushed into the writer.
     fn write(&mut self, postings: &mut PostingsWriter<'_>, on_term: &mut OnTerm<'_>) -> Result<(), StoreError>;
 }
@@ -119,7 +119,7 @@ pub(super) trait Terms {
 const CHUNK: usize = 256 << 10;
 
 /// Writes a segment to a new file.
-pub(super) fn write_segment(
+pub(crate) fn write_segment(
     os: &dyn Os,
     path: &Path,
     name: String,
@@ -173,23 +173,23 @@ fn write_documents(pages: &mut PageWriter<'_>, documents: &[DocumentRecord]) -> 
 
 /// An open segment.
 #[derive(Debug)]
-pub(super) struct Segment<'i> {
-    pub(super) info: &'i SegmentInfo,
+pub(crate) struct Segment<'i> {
+    pub(crate) info: &'i SegmentInfo,
     pages: PageReader,
     index: DictionaryIndex,
 }
 
 impl<'i> Segment<'i> {
     /// Opens a segment and reads the index of its dictionary.
-    pub(super) fn open(os: &dyn Os, path: &Path, info: &'i SegmentInfo) -> Result<Self, Untrusted> {
-        let file = os.open(path, Mode::Read).map_err(Untrusted::because)?;
+    pub(crate) fn open(os: &dyn Os, path: &Path, info: &'i SegmentInfo) -> Result<Self, Corrupt> {
+        let file = os.open(path, Mode::Read).map_err(Corrupt::because)?;
         let pages = PageReader::new(file, info.seed(), info.length);
         let index = DictionaryIndex::new(pages.read(info.index_at..info.length)?)?;
         Ok(Self { info, pages, index })
     }
 
     /// Returns where a term's postings are, if it occurs.
-    pub(super) fn find(&self, term: &[u8]) -> Result<Option<TermPlace>, Untrusted> {
+    pub(crate) fn find(&self, term: &[u8]) -> Result<Option<TermPlace>, Corrupt> {
         let Some(block) = self.index.find(term) else { return Ok(None) };
         let bytes = self.block(block)?;
         let mut terms = BlockReader::new(&bytes)?;
@@ -202,7 +202,7 @@ impl<'i> Segment<'i> {
     }
 
     /// Returns the postings of all terms with this prefix, and the rest of each term.
-    pub(super) fn find_all(&self, prefix: &[u8]) -> Result<Vec<(Vec<u8>, TermPlace)>, Untrusted> {
+    pub(crate) fn find_all(&self, prefix: &[u8]) -> Result<Vec<(Vec<u8>, TermPlace)>, Corrupt> {
         let mut found = Vec::new();
         for block in self.index.find(prefix).unwrap_or(0)..self.index.n_blocks() {
             let bytes = self.block(block)?;
@@ -219,53 +219,53 @@ impl<'i> Segment<'i> {
     }
 
     /// Returns the number of dictionary blocks.
-    pub(super) fn n_blocks(&self) -> usize {
+    pub(crate) fn n_blocks(&self) -> usize {
         self.index.n_blocks()
     }
 
     /// Reads a dictionary block.
-    pub(super) fn block(&self, block: usize) -> Result<Vec<u8>, Untrusted> {
+    pub(crate) fn block(&self, block: usize) -> Result<Vec<u8>, Corrupt> {
         let range = self.index.range(block);
         self.pages.read(self.info.dictionary_at + range.start..self.info.dictionary_at + range.end)
     }
 
     /// Reads the documents in which a term occurs.
-    pub(super) fn postings(&self, place: TermPlace) -> Result<Postings, Untrusted> {
+    pub(crate) fn postings(&self, place: TermPlace) -> Result<Postings, Corrupt> {
         Postings::decode(&self.pages.read(place.at..place.at + place.lengths.documents)?, place.lengths)
     }
 
     /// Reads the table of a term that has several blocks.
-    pub(super) fn table(&self, place: TermPlace) -> Result<Vec<Entry>, Untrusted> {
+    pub(crate) fn table(&self, place: TermPlace) -> Result<Vec<Entry>, Corrupt> {
         Ok(decode_table(&self.pages.read(place.at..place.at + place.lengths.table())?))
     }
 
     /// Reads one block of a term, replacing the documents in `out`.
-    pub(super) fn read_block(
+    pub(crate) fn read_block(
         &self,
         place: TermPlace,
         table: &[Entry],
         block: usize,
         out: &mut Postings,
-    ) -> Result<(), Untrusted> {
+    ) -> Result<(), Corrupt> {
         let before = block.checked_sub(1).and_then(|before| table.get(before));
-        let here = table.get(block).ok_or(Untrusted)?;
+        let here = table.get(block).ok_or(Corrupt)?;
         let start = place.at + place.lengths.table();
         let (from, to) = (before.map_or(0, |before| before.documents_end), here.documents_end);
         let bytes = self.pages.read(start + u64::from(from)..start + u64::from(to))?;
         let n_documents = (place.lengths.n_documents as usize).saturating_sub(block * BLOCK).min(BLOCK);
         out.documents.clear();
         out.frequencies.clear();
-        out.append(&bytes, n_documents, before.map(|before| before.last)).ok_or(Untrusted)
+        out.append(&bytes, n_documents, before.map(|before| before.last)).ok_or(Corrupt)
     }
 
     /// Reads a byte range of a term's positions.
-    pub(super) fn positions(&self, place: TermPlace, range: std::ops::Range<u64>) -> Result<Vec<u8>, Untrusted> {
+    pub(crate) fn positions(&self, place: TermPlace, range: std::ops::Range<u64>) -> Result<Vec<u8>, Corrupt> {
         let start = place.at + place.lengths.documents;
         self.pages.read(start + range.start..start + range.end)
     }
 
     /// Reads the scoring data of consecutive documents.
-    pub(super) fn facts(&self, documents: std::ops::Range<u32>) -> Result<Vec<Facts>, Untrusted> {
+    pub(crate) fn facts(&self, documents: std::ops::Range<u32>) -> Result<Vec<Facts>, Corrupt> {
         let bytes = self.pages.read(u64::from(documents.start) * FACTS..u64::from(documents.end) * FACTS)?;
         let fact = |bytes: &[u8]| Facts {
             time: u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]),
@@ -276,7 +276,7 @@ impl<'i> Segment<'i> {
     }
 
     /// Reads the spans of consecutive documents.
-    pub(super) fn spans(&self, documents: std::ops::Range<u32>) -> Result<Vec<Span>, Untrusted> {
+    pub(crate) fn spans(&self, documents: std::ops::Range<u32>) -> Result<Vec<Span>, Corrupt> {
         let start = u64::from(self.info.n_documents) * FACTS;
         let range = start + u64::from(documents.start) * SPAN..start + u64::from(documents.end) * SPAN;
         let span = |bytes: &[u8]| {

@@ -7,19 +7,19 @@
 
 use sessile_core::search::score::Scale;
 
-use super::codec::{Bytes, put};
-use super::page::Untrusted;
-use super::segment::DocumentRecord;
+use crate::codec::{Bytes, put};
+use crate::page::Corrupt;
+use crate::segment::DocumentRecord;
 
 /// The number of documents in a block.
-pub(super) const BLOCK: usize = 128;
+pub(crate) const BLOCK: usize = 128;
 
 /// The size of a table entry in bytes.
-pub(super) const ENTRY: usize = 16;
+pub(crate) const ENTRY: usize = 16;
 
 /// Encodes the documents of one term after another.
 #[derive(Debug, Default)]
-pub(super) struct PostingsWriter<'d> {
+pub(crate) struct PostingsWriter<'d> {
     records: &'d [DocumentRecord],
     scale: Option<Scale>,
     documents: Vec<u8>,
@@ -35,12 +35,12 @@ pub(super) struct PostingsWriter<'d> {
 
 /// What the table says about a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(crate) struct Entry {
     /// Its last document.
-    pub(super) last: u32,
+    pub(crate) last: u32,
     /// Where its documents and its positions end.
-    pub(super) documents_end: u32,
-    pub(super) positions_end: u32,
+    pub(crate) documents_end: u32,
+    pub(crate) positions_end: u32,
     /// The greatest impact, rounded up.
     impact: u16,
     /// The latest time, rounded up.
@@ -52,12 +52,12 @@ const IMPACT: f32 = 16_384.0;
 
 impl Entry {
     /// Returns an upper bound for the impact of its documents.
-    pub(super) fn impact(self) -> f32 {
+    pub(crate) fn impact(self) -> f32 {
         f32::from(self.impact) / IMPACT
     }
 
     /// Returns an upper bound for the time of its documents.
-    pub(super) fn time(self) -> u32 {
+    pub(crate) fn time(self) -> u32 {
         u32::from(self.time) << 16 | 0xffff
     }
 
@@ -78,18 +78,18 @@ impl Entry {
 
 /// The size of an encoded term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Lengths {
+pub(crate) struct Lengths {
     /// The number of documents in which it occurs.
-    pub(super) n_documents: u32,
+    pub(crate) n_documents: u32,
     /// The number of bytes of its documents.
-    pub(super) documents: u64,
+    pub(crate) documents: u64,
     /// The number of bytes of its positions.
-    pub(super) positions: u64,
+    pub(crate) positions: u64,
 }
 
 impl Lengths {
     /// Returns the size of the table in bytes: 0 if there is only one block.
-    pub(super) fn table(self) -> u64 {
+    pub(crate) fn table(self) -> u64 {
         let n_blocks = u64::from(self.n_documents).div_ceil(BLOCK as u64);
         if n_blocks > 1 { n_blocks * ENTRY as u64 } else { 0 }
     }
@@ -97,13 +97,13 @@ impl Lengths {
 
 impl<'d> PostingsWriter<'d> {
     /// Creates a writer for terms of these documents.
-    pub(super) fn new(records: &'d [DocumentRecord]) -> Self {
+    pub(crate) fn new(records: &'d [DocumentRecord]) -> Self {
         // Impacts do not depend on the time.
         Self { records, scale: Some(Scale::new(0)), ..Self::default() }
     }
 
     /// Appends a document with the ascending positions of the term, of which there is at least one.
-    pub(super) fn push(&mut self, document: u32, positions: impl ExactSizeIterator<Item = u32>) {
+    pub(crate) fn push(&mut self, document: u32, positions: impl ExactSizeIterator<Item = u32>) {
         let distance = u64::from(document) + 1 - self.last.map_or(0, |last| u64::from(last) + 1);
         let frequency = positions.len();
         put(&mut self.documents, distance << 1 | u64::from(frequency == 1));
@@ -142,12 +142,12 @@ impl<'d> PostingsWriter<'d> {
     }
 
     /// Whether the term occurs nowhere.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.n_documents == 0
     }
 
     /// Ends the term: appends its documents and positions to `out`, and resets the writer.
-    pub(super) fn end_term(&mut self, out: &mut Vec<u8>) -> Lengths {
+    pub(crate) fn end_term(&mut self, out: &mut Vec<u8>) -> Lengths {
         let start = out.len();
         if self.n_documents as usize > BLOCK {
             if !(self.n_documents as usize).is_multiple_of(BLOCK) {
@@ -173,24 +173,24 @@ impl<'d> PostingsWriter<'d> {
 
 /// The decoded documents of a term.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Postings {
+pub(crate) struct Postings {
     /// The documents, ascending.
-    pub(super) documents: Vec<u32>,
+    pub(crate) documents: Vec<u32>,
     /// The frequency of the term in each.
-    pub(super) frequencies: Vec<u32>,
+    pub(crate) frequencies: Vec<u32>,
     /// The table; empty if there is only one block.
-    pub(super) blocks: Vec<Entry>,
+    pub(crate) blocks: Vec<Entry>,
 }
 
 /// Decodes the table of a term.
-pub(super) fn decode_table(bytes: &[u8]) -> Vec<Entry> {
+pub(crate) fn decode_table(bytes: &[u8]) -> Vec<Entry> {
     bytes.as_chunks().0.iter().map(Entry::decode).collect()
 }
 
 impl Postings {
     /// Decodes the documents of a term.
-    pub(super) fn decode(bytes: &[u8], lengths: Lengths) -> Result<Self, Untrusted> {
-        Self::try_decode(bytes, lengths).ok_or(Untrusted)
+    pub(crate) fn decode(bytes: &[u8], lengths: Lengths) -> Result<Self, Corrupt> {
+        Self::try_decode(bytes, lengths).ok_or(Corrupt)
     }
 
     fn try_decode(bytes: &[u8], lengths: Lengths) -> Option<Self> {
@@ -202,7 +202,7 @@ impl Postings {
     }
 
     /// Decodes documents that follow `before`. The bytes must hold exactly these.
-    pub(super) fn append(&mut self, bytes: &[u8], n_documents: usize, before: Option<u32>) -> Option<()> {
+    pub(crate) fn append(&mut self, bytes: &[u8], n_documents: usize, before: Option<u32>) -> Option<()> {
         self.documents.reserve_exact(n_documents.min(1 << 24));
         self.frequencies.reserve_exact(n_documents.min(1 << 24));
         let mut bytes = Bytes::new(bytes);
@@ -218,7 +218,7 @@ impl Postings {
     }
 
     /// Returns the byte range of a block among the positions.
-    pub(super) fn block(&self, block: usize, lengths: Lengths) -> std::ops::Range<u64> {
+    pub(crate) fn block(&self, block: usize, lengths: Lengths) -> std::ops::Range<u64> {
         let end = |entry: &Entry| u64::from(entry.positions_end);
         let start = block.checked_sub(1).and_then(|before| self.blocks.get(before)).map_or(0, end);
         start..self.blocks.get(block).map_or(lengths.positions, end)

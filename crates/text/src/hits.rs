@@ -9,18 +9,18 @@ use sessile_core::line::Span;
 
 /// A matching document. Greater is better.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Candidate {
-    pub(super) score: f32,
-    pub(super) time: u32,
+pub(crate) struct Candidate {
+    pub(crate) score: f32,
+    pub(crate) time: u32,
     /// The index of its session among those that are searched.
-    pub(super) rank: u32,
-    pub(super) place: Place,
-    pub(super) kind: u8,
+    pub(crate) rank: u32,
+    pub(crate) place: Place,
+    pub(crate) kind: u8,
 }
 
 /// Where a document was found. Ordered like the lines in a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Place {
+pub(crate) enum Place {
     /// In a segment.
     Indexed { segment: u32, document: u32 },
     /// By reading the session.
@@ -28,7 +28,7 @@ pub(super) enum Place {
 }
 
 impl Place {
-    pub(super) fn scanned(span: Span) -> Self {
+    pub(crate) fn scanned(span: Span) -> Self {
         Self::Scanned { offset: span.offset, length: span.len }
     }
 }
@@ -58,7 +58,7 @@ impl Eq for Candidate {}
 
 /// Keeps the best candidates.
 #[derive(Debug)]
-pub(super) enum Collector {
+pub(crate) enum Collector {
     /// The best of all documents: their number, a heap with the worst on top, and a score that enough have reached.
     Documents(usize, BinaryHeap<cmp::Reverse<Candidate>>, Arc<Floor>),
     /// The best of each session, by its rank.
@@ -67,7 +67,7 @@ pub(super) enum Collector {
 
 /// A score that enough documents have reached, on any thread. Scores are not negative.
 #[derive(Debug, Default)]
-pub(super) struct Floor(AtomicU32);
+pub(crate) struct Floor(AtomicU32);
 
 impl Floor {
     fn raise(&self, score: f32) {
@@ -85,7 +85,7 @@ const FEW: usize = 1000;
 
 impl Collector {
     /// Keeps the best `n_best` documents, or the best one of each session.
-    pub(super) fn new(n_best: usize, per_session: bool, n_sessions: usize, floor: &Arc<Floor>) -> Self {
+    pub(crate) fn new(n_best: usize, per_session: bool, n_sessions: usize, floor: &Arc<Floor>) -> Self {
         if per_session {
             Self::Sessions(vec![None; n_sessions])
         } else {
@@ -94,7 +94,7 @@ impl Collector {
     }
 
     #[inline]
-    pub(super) fn push(&mut self, candidate: Candidate) {
+    pub(crate) fn push(&mut self, candidate: Candidate) {
         match self {
             Self::Documents(n_best, heap, floor) => {
                 if heap.len() < *n_best {
@@ -121,7 +121,7 @@ impl Collector {
     }
 
     /// Returns a score below which no document is wanted, if it is independent of sessions and may save work.
-    pub(super) fn floor(&self) -> Option<f32> {
+    pub(crate) fn floor(&self) -> Option<f32> {
         match self {
             Self::Documents(n_best, _, floor) if *n_best <= FEW => Some(floor.get()),
             _ => None,
@@ -129,7 +129,7 @@ impl Collector {
     }
 
     /// Whether a document of this score and session could be among the best.
-    pub(super) fn wants(&self, score: f32, rank: u32) -> bool {
+    pub(crate) fn wants(&self, score: f32, rank: u32) -> bool {
         match self {
             Self::Documents(_, _, floor) => score >= floor.get(),
             Self::Sessions(best) => {
@@ -139,12 +139,12 @@ impl Collector {
     }
 
     /// Adds all candidates of another collector.
-    pub(super) fn merge(&mut self, other: Self) {
+    pub(crate) fn merge(&mut self, other: Self) {
         other.into_vec().into_iter().for_each(|candidate| self.push(candidate));
     }
 
     /// Returns the candidates, best first.
-    pub(super) fn finish(self) -> Vec<Candidate> {
+    pub(crate) fn finish(self) -> Vec<Candidate> {
         let mut all = self.into_vec();
         all.sort_unstable_by(|one, other| other.cmp(one));
         all

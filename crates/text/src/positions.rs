@@ -1,13 +1,13 @@
 //! Reads the positions of a term in its documents.
 
-use super::codec::Bytes;
-use super::dictionary::TermPlace;
-use super::page::Untrusted;
-use super::postings::{BLOCK, Postings};
-use super::segment::Segment;
+use crate::codec::Bytes;
+use crate::dictionary::TermPlace;
+use crate::page::Corrupt;
+use crate::postings::{BLOCK, Postings};
+use crate::segment::Segment;
 
 /// The positions of one term, read document by document, in any order.
-pub(super) struct Positions<'s> {
+pub(crate) struct Positions<'s> {
     segment: &'s Segment<'s>,
     place: TermPlace,
     postings: Postings,
@@ -27,24 +27,24 @@ pub(super) struct Positions<'s> {
 const PIECEMEAL: usize = 16;
 
 impl<'s> Positions<'s> {
-    pub(super) fn new(segment: &'s Segment<'s>, place: TermPlace, postings: Postings) -> Self {
+    pub(crate) fn new(segment: &'s Segment<'s>, place: TermPlace, postings: Postings) -> Self {
         Self { segment, place, postings, bytes: Vec::new(), has_all: false, n_loaded: 0, block: None, next: 0, at: 0 }
     }
 
     /// Reads the positions in a document. False if the term does not occur in it.
-    pub(super) fn of(&mut self, document: u32, out: &mut Vec<u32>) -> Result<bool, Untrusted> {
+    pub(crate) fn of(&mut self, document: u32, out: &mut Vec<u32>) -> Result<bool, Corrupt> {
         out.clear();
         let Some(index) = self.index_of(document) else { return Ok(false) };
         self.go_to(index / BLOCK)?;
         if index < self.next {
             self.rewind(index / BLOCK)?;
         }
-        let mut rest = Bytes::new(self.bytes.get(self.at..).ok_or(Untrusted)?);
+        let mut rest = Bytes::new(self.bytes.get(self.at..).ok_or(Corrupt)?);
         let n_skipped = self.postings.frequencies[self.next..index].iter().fold(0u32, |sum, n| sum.wrapping_add(*n));
-        rest.skip(n_skipped).ok_or(Untrusted)?;
+        rest.skip(n_skipped).ok_or(Corrupt)?;
         let mut position = 0u32;
         for _ in 0..self.postings.frequencies[index] {
-            position = position.wrapping_add(rest.small().ok_or(Untrusted)?);
+            position = position.wrapping_add(rest.small().ok_or(Corrupt)?);
             out.push(position);
         }
         self.at += rest.position();
@@ -69,7 +69,7 @@ impl<'s> Positions<'s> {
     }
 
     /// Makes a block the current one.
-    fn go_to(&mut self, block: usize) -> Result<(), Untrusted> {
+    fn go_to(&mut self, block: usize) -> Result<(), Corrupt> {
         if self.block == Some(block) {
             return Ok(());
         }
@@ -85,9 +85,9 @@ impl<'s> Positions<'s> {
     }
 
     /// Goes to the beginning of the current block.
-    fn rewind(&mut self, block: usize) -> Result<(), Untrusted> {
+    fn rewind(&mut self, block: usize) -> Result<(), Corrupt> {
         let start = if self.has_all { self.postings.block(block, self.place.lengths).start } else { 0 };
-        self.at = usize::try_from(start).map_err(Untrusted::because)?;
+        self.at = usize::try_from(start).map_err(Corrupt::because)?;
         self.next = block * BLOCK;
         Ok(())
     }

@@ -11,8 +11,8 @@ use sessile_core::search::filter::Filter;
 use sessile_core::search::query::Query;
 use sessile_core::search::texts::DocumentKind;
 use sessile_index::Caches;
-use sessile_index::text::{Findings, Hit, Request, Surveyed, TextIndex, Updated, Updating, survey};
 use sessile_store::os::RealOs;
+use sessile_text::{Findings, Hit, Request, Surveyed, TextIndex, Updated, Updating, survey};
 
 /// Few words, so that they coincide.
 const WORDS: [&str; 16] = [

@@ -6,23 +6,23 @@ use std::path::Path;
 use sessile_store::StoreError;
 use sessile_store::os::Os;
 
-use super::dictionary::{BlockReader, TermPlace};
-use super::page::Untrusted;
-use super::positions::Positions;
-use super::postings::PostingsWriter;
-use super::segment::{DocumentRecord, OnTerm, Run, Segment, SegmentInfo, Terms, write_segment};
+use crate::dictionary::{BlockReader, TermPlace};
+use crate::page::Corrupt;
+use crate::positions::Positions;
+use crate::postings::PostingsWriter;
+use crate::segment::{DocumentRecord, OnTerm, Run, Segment, SegmentInfo, Terms, write_segment};
 
 /// Why segments were not merged.
 #[derive(Debug)]
-pub(super) enum Unmerged {
+pub(crate) enum Unmerged {
     /// The segment at this place is not valid.
-    Untrusted(usize),
+    Corrupt(usize),
     /// The new segment could not be written.
     Store(StoreError),
 }
 
 /// Writes a segment with all documents of others whose sessions are alive, in order. None if no document is left.
-pub(super) fn merge(
+pub(crate) fn merge(
     os: &dyn Os,
     segments: &[Segment<'_>],
     is_alive: &dyn Fn(u32) -> bool,
@@ -34,7 +34,7 @@ pub(super) fn merge(
     let mut inputs = Vec::new();
     for (place, segment) in segments.iter().enumerate() {
         let numbers = take_documents(segment, is_alive, &mut documents, &mut runs);
-        let numbers = numbers.map_err(|Untrusted| Unmerged::Untrusted(place))?;
+        let numbers = numbers.map_err(|Corrupt| Unmerged::Corrupt(place))?;
         inputs.push(Input { terms: TermWalk::new(segment), numbers });
     }
     if documents.is_empty() {
@@ -43,7 +43,7 @@ pub(super) fn merge(
     let mut merging = Merging { inputs, untrusted: None };
     let written = write_segment(os, path, name, runs, &documents, &mut merging);
     match (merging.untrusted, written) {
-        (Some(place), _) => Err(Unmerged::Untrusted(place)),
+        (Some(place), _) => Err(Unmerged::Corrupt(place)),
         (None, written) => written.map(Some).map_err(Unmerged::Store),
     }
 }
@@ -54,7 +54,7 @@ fn take_documents(
     is_alive: &dyn Fn(u32) -> bool,
     documents: &mut Vec<DocumentRecord>,
     runs: &mut Vec<Run>,
-) -> Result<Vec<Option<u32>>, Untrusted> {
+) -> Result<Vec<Option<u32>>, Corrupt> {
     let n_documents = segment.info.n_documents();
     let records = segment.facts(0..n_documents)?.into_iter().zip(segment.spans(0..n_documents)?);
     let mut records = records.map(|(facts, span)| DocumentRecord { span, facts });
@@ -113,21 +113,21 @@ impl Terms for Merging<'_> {
 }
 
 impl Merging<'_> {
-    fn step(&mut self, place: usize) -> Result<(), Untrusted> {
+    fn step(&mut self, place: usize) -> Result<(), Corrupt> {
         self.inputs[place].terms.step().inspect_err(|_| self.untrusted = Some(place))
     }
 }
 
 impl Input<'_> {
     /// Adds the live documents of the current term.
-    fn copy(&self, out: &mut PostingsWriter<'_>) -> Result<(), Untrusted> {
+    fn copy(&self, out: &mut PostingsWriter<'_>) -> Result<(), Corrupt> {
         let Some((_, place)) = self.terms.current else { return Ok(()) };
         let postings = self.terms.segment.postings(place)?;
         let documents = postings.documents.clone();
         let mut reader = Positions::new(self.terms.segment, place, postings);
         let mut positions = Vec::new();
         for document in documents {
-            let number = self.numbers.get(document as usize).ok_or(Untrusted)?;
+            let number = self.numbers.get(document as usize).ok_or(Corrupt)?;
             if let Some(number) = number {
                 reader.of(document, &mut positions)?;
                 out.push(*number, positions.iter().copied());
@@ -151,7 +151,7 @@ impl<'s> TermWalk<'s> {
         Self { segment, next_block: 0, block: Vec::new(), current: None }
     }
 
-    fn step(&mut self) -> Result<(), Untrusted> {
+    fn step(&mut self) -> Result<(), Corrupt> {
         if self.block.is_empty() && self.next_block < self.segment.n_blocks() {
             let bytes = self.segment.block(self.next_block)?;
             let mut terms = BlockReader::new(&bytes)?;

@@ -2,7 +2,7 @@
 
 /// Appends a number, seven bits per byte, the lowest first.
 #[inline]
-pub(super) fn put(out: &mut Vec<u8>, mut number: u64) {
+pub(crate) fn put(out: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         out.push(number.to_le_bytes()[0] | 0x80);
         number >>= 7;
@@ -11,34 +11,34 @@ pub(super) fn put(out: &mut Vec<u8>, mut number: u64) {
 }
 
 /// Appends bytes with a length prefix.
-pub(super) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+pub(crate) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     put(out, bytes.len() as u64);
     out.extend_from_slice(bytes);
 }
 
 /// Decodes values. Every method returns none where the bytes do not fit.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Bytes<'b> {
+pub(crate) struct Bytes<'b> {
     bytes: &'b [u8],
     at: usize,
 }
 
 impl<'b> Bytes<'b> {
-    pub(super) fn new(bytes: &'b [u8]) -> Self {
+    pub(crate) fn new(bytes: &'b [u8]) -> Self {
         Self { bytes, at: 0 }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.at >= self.bytes.len()
     }
 
     /// Returns how many bytes have been read.
-    pub(super) fn position(&self) -> usize {
+    pub(crate) fn position(&self) -> usize {
         self.at
     }
 
     #[inline]
-    pub(super) fn number(&mut self) -> Option<u64> {
+    pub(crate) fn number(&mut self) -> Option<u64> {
         let first = *self.bytes.get(self.at)?;
         self.at += 1;
         if first < 0x80 { Some(u64::from(first)) } else { self.number_from(first) }
@@ -66,28 +66,22 @@ impl<'b> Bytes<'b> {
     }
 
     #[inline]
-    pub(super) fn small(&mut self) -> Option<u32> {
+    pub(crate) fn small(&mut self) -> Option<u32> {
         self.number().and_then(|number| u32::try_from(number).ok())
     }
 
-    pub(super) fn place(&mut self) -> Option<usize> {
+    pub(crate) fn place(&mut self) -> Option<usize> {
         self.number().and_then(|number| usize::try_from(number).ok())
     }
 
     /// Reads a number of four bytes.
-    pub(super) fn fixed(&mut self) -> Option<u32> {
+    pub(crate) fn fixed(&mut self) -> Option<u32> {
         self.take(4).map(|bytes| u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
-    }
-
-    /// Reads a number of eight bytes.
-    pub(super) fn fixed_long(&mut self) -> Option<u64> {
-        let (low, high) = (self.fixed()?, self.fixed()?);
-        Some(u64::from(low) | u64::from(high) << 32)
     }
 
     /// Skips this many numbers.
     #[inline]
-    pub(super) fn skip(&mut self, n_numbers: u32) -> Option<()> {
+    pub(crate) fn skip(&mut self, n_numbers: u32) -> Option<()> {
         let mut left = n_numbers;
         // Eight bytes at a time, as long as no more numbers can end in them than are left to skip.
         while left >= 8
@@ -103,13 +97,13 @@ impl<'b> Bytes<'b> {
         Some(())
     }
 
-    pub(super) fn take(&mut self, length: usize) -> Option<&'b [u8]> {
+    pub(crate) fn take(&mut self, length: usize) -> Option<&'b [u8]> {
         let taken = self.bytes.get(self.at..self.at.checked_add(length)?)?;
         self.at += length;
         Some(taken)
     }
 
-    pub(super) fn bytes(&mut self) -> Option<&'b [u8]> {
+    pub(crate) fn bytes(&mut self) -> Option<&'b [u8]> {
         let length = self.place()?;
         self.take(length)
     }

@@ -7,7 +7,7 @@ use sessile_core::location::is_session_file_name;
 use sessile_store::os::{FileKind, Os, Stat};
 use sessile_store::threads;
 
-use super::manifest::path_bytes;
+use crate::manifest::path_bytes;
 
 /// A file that may be a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,11 +25,6 @@ const MANY: usize = 8;
 ///
 /// Files that cannot be examined are skipped.
 pub fn survey(os: &dyn Os, directories: &[PathBuf]) -> Vec<Surveyed> {
-    survey_all(os, directories).0
-}
-
-/// Like [`survey`], and returns whether nothing was skipped.
-pub(super) fn survey_all(os: &dyn Os, directories: &[PathBuf]) -> (Vec<Surveyed>, bool) {
     let next = AtomicUsize::new(0);
     let look = || {
         let mut found = Vec::new();
@@ -49,19 +44,16 @@ pub(super) fn survey_all(os: &dyn Os, directories: &[PathBuf]) -> (Vec<Surveyed>
     found.sort_unstable_by(|(one, _), (other, _)| {
         path_bytes(one).iter().chain(b"/").cmp(path_bytes(other).iter().chain(b"/"))
     });
-    let is_all = found.iter().all(|(_, (_, is_all))| *is_all);
-    (found.into_iter().flat_map(|(_, (files, _))| files).collect(), is_all)
+    found.into_iter().flat_map(|(_, files)| files).collect()
 }
 
-fn look_into(os: &dyn Os, directory: &Path) -> (Vec<Surveyed>, bool) {
-    let Ok(listed) = os.list_stats(directory, &is_session_file_name) else { return (Vec::new(), false) };
-    let n_listed = listed.len();
+fn look_into(os: &dyn Os, directory: &Path) -> Vec<Surveyed> {
+    let Ok(listed) = os.list_stats(directory, &is_session_file_name) else { return Vec::new() };
     let regular = |(path, stat): (PathBuf, Option<Stat>)| {
         stat.filter(|stat| stat.kind == FileKind::Regular).map(|stat| Surveyed { path, stat })
     };
     let mut found: Vec<Surveyed> = listed.into_iter().filter_map(regular).collect();
     // Comparing bytes is much faster than comparing paths, and equivalent within one directory.
     found.sort_unstable_by(|one, other| path_bytes(&one.path).cmp(path_bytes(&other.path)));
-    let is_all = found.len() == n_listed;
-    (found, is_all)
+    found
 }

@@ -10,18 +10,17 @@ use sessile_core::search::matching::Matcher;
 use sessile_core::search::query::Query;
 use sessile_core::search::score::{Scale, length_code, seconds};
 use sessile_core::search::texts::{DocumentKind, read_texts};
+use sessile_index::{Freshness, Mark};
 use sessile_store::os::{Mode, Os};
 use sessile_store::threads;
 
-use super::TextIndex;
-use super::evaluate::{Matched, Matches, UNWANTED, Wanted, evaluate};
-use super::hits::{Candidate, Collector, Floor, Place};
-use super::lines::{Opening, read_lines};
-use super::note::Recalled;
-use super::page::Untrusted;
-use super::segment::Segment;
-use super::survey::Surveyed;
-use crate::{Freshness, Mark};
+use crate::TextIndex;
+use crate::evaluate::{Matched, Matches, UNWANTED, Wanted, evaluate};
+use crate::hits::{Candidate, Collector, Floor, Place};
+use crate::lines::{Opening, read_lines};
+use crate::page::Corrupt;
+use crate::segment::Segment;
+use crate::survey::Surveyed;
 
 /// Decides whether a session counts, by path, id and working directory.
 pub type Admits<'r> = dyn Fn(&Path, &str, &str) -> bool + Sync + 'r;
@@ -79,7 +78,7 @@ enum Job {
 
 /// How much of a file the index covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Coverage {
+pub(crate) enum Coverage {
     /// Covered up to `end`, as the session at this place in the manifest; `length` is that of the file.
     Known { place: usize, end: u64, length: u64 },
     /// Not covered.
@@ -101,13 +100,6 @@ impl TextIndex {
         }
     }
 
-    /// Searches files that were recalled.
-    ///
-    /// None if the index is not valid; the inner none if the search was cancelled.
-    pub fn find_recalled(&self, recalled: &Recalled, request: &Request<'_>) -> Option<Option<Findings>> {
-        self.attempt(&[], &recalled.coverage, request).ok()
-    }
-
     /// Makes one attempt. Fails with the place of an invalid segment.
     fn attempt(
         &self,
@@ -117,7 +109,7 @@ impl TextIndex {
     ) -> Result<Option<Findings>, usize> {
         let plan = Plan::new(self, files, coverage, request);
         let os = self.caches.os().as_ref();
-        let segments: Vec<OnceLock<Result<Segment<'_>, Untrusted>>> =
+        let segments: Vec<OnceLock<Result<Segment<'_>, Corrupt>>> =
             self.manifest.segments.iter().map(|_| OnceLock::new()).collect();
         let open = |place: usize| {
             let info = &self.manifest.segments[place];
@@ -139,15 +131,10 @@ impl TextIndex {
                         let asked = open(place).map_err(|untrusted| *untrusted).and_then(|segment| {
                             ask(segment, place, request, &scale, &plan.ranks[place], &mut collector)
                         });
-                        asked.map_err(|Untrusted| place)?;
+                        asked.map_err(|Corrupt| place)?;
                     }
                     Job::Scan { file, from, to } => {
-                        let known = match coverage[file] {
-                            Coverage::Known { place, .. } => Some(self.manifest.path_at(place)),
-                            Coverage::Unknown => None,
-                        };
-                        let path = known.as_deref().or_else(|| Some(files.get(file)?.path.as_path()));
-                        let path = path.unwrap_or(Path::new(""));
+                        let path = &files[file].path;
                         scan(os, path, (file, from, to), request, &scale, &mut matcher, &mut collector);
                         let done = n_done.fetch_add(to - from, Ordering::Relaxed) + to - from;
                         (request.on_progress)(done, plan.n_scanned);
@@ -193,14 +180,14 @@ impl TextIndex {
     }
 
     /// Returns the coverage of each file.
-    pub(super) fn coverage(&self, files: &[Surveyed]) -> Vec<Coverage> {
+    pub(crate) fn coverage(&self, files: &[Surveyed]) -> Vec<Coverage> {
         let os = self.caches.os().as_ref();
         let mut near = 0;
         let cover = |file: &Surveyed| {
             let Some(place) = self.manifest.find_near(&file.path, near) else { return Coverage::Unknown };
             near = place + 1;
             let known = &self.manifest.records[place];
-            if self.distrusted.contains(&known.number) {
+            if self.corrupt_files.contains(&known.number) {
                 return Coverage::Unknown;
             }
             coverage_of(os, file, place, &known.mark)
@@ -237,7 +224,7 @@ impl TextIndex {
     }
 }
 
-pub(super) fn coverage_of(os: &dyn Os, file: &Surveyed, place: usize, mark: &Mark) -> Coverage {
+fn coverage_of(os: &dyn Os, file: &Surveyed, place: usize, mark: &Mark) -> Coverage {
     if mark.is_same(&file.stat) {
         return Coverage::Known { place, end: mark.end(), length: file.stat.length };
     }
@@ -288,7 +275,7 @@ impl Plan {
             }
         }
         let rank = |session: u32| rank_of.get(session as usize).copied().unwrap_or(UNWANTED);
-        let ranks = |runs: &[super::segment::Run]| runs.iter().map(|run| rank(run.session)).collect::<Vec<u32>>();
+        let ranks = |runs: &[crate::segment::Run]| runs.iter().map(|run| rank(run.session)).collect::<Vec<u32>>();
         let ranks: Vec<Vec<u32>> = manifest.segments.iter().map(|segment| ranks(&segment.runs)).collect();
         let is_wanted = |place: &usize| ranks[*place].iter().any(|rank| *rank != UNWANTED);
         let mut places: Vec<usize> = (0..ranks.len()).filter(is_wanted).collect();
@@ -307,7 +294,7 @@ fn ask(
     scale: &Scale,
     ranks: &[u32],
     collector: &mut Collector,
-) -> Result<(), Untrusted> {
+) -> Result<(), Corrupt> {
     let Query::Clauses(clauses) = request.query else { return Ok(()) };
     let wanted = Wanted { clauses, filter: request.filter, scale };
     let number = u32::try_from(place).unwrap_or(u32::MAX);
@@ -348,7 +335,7 @@ fn scan(
 ) {
     let Ok(open) = os.open(path, Mode::Read) else { return };
     // If this is not the beginning of the file, it was already recognised as a session.
-    let mut opening = if from == 0 { Opening::Awaited } else { Opening::Session(super::lines::Heading::default()) };
+    let mut opening = if from == 0 { Opening::Awaited } else { Opening::Session(crate::lines::Heading::default()) };
     let mut is_admitted = from > 0;
     let rank = u32::try_from(file).unwrap_or(UNWANTED);
     drop(read_lines(open.as_ref(), from, to, &mut |line| {

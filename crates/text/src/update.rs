@@ -5,17 +5,17 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use sessile_store::os::{Lock, Mode};
+use sessile_index::Caches;
 use sessile_store::{StoreError, create_directory};
 
-use super::TextIndex;
-use super::find::Coverage;
-use super::manifest::{KIND, Manifest};
-use super::merge::{Unmerged, merge};
-use super::segment::{Segment, SegmentInfo};
-use super::survey::Surveyed;
-use super::worker::{State, Workers};
-use crate::{Caches, Freshness};
+use crate::TextIndex;
+use crate::find::Coverage;
+use crate::manifest::KIND;
+use crate::merge::{Unmerged, merge};
+use crate::segment::{Segment, SegmentInfo};
+use crate::survey::Surveyed;
+use crate::upkeep::{LOCK, lock};
+use crate::worker::{State, Workers};
 
 /// Options of an update.
 pub struct Updating<'u> {
@@ -32,7 +32,7 @@ pub struct Updating<'u> {
 }
 
 /// The default memory of an update, in bytes.
-pub(super) const MEMORY: usize = 192 << 20;
+pub(crate) const MEMORY: usize = 192 << 20;
 
 impl Default for Updating<'_> {
     fn default() -> Self {
@@ -67,11 +67,7 @@ impl TextIndex {
     /// for each other.
     pub fn update(&mut self, files: &[Surveyed], updating: &Updating<'_>) -> Result<Updated, StoreError> {
         create_directory(self.caches.os().as_ref(), &self.caches.root().join(KIND.directory), false)?;
-        let path = self.caches.path(KIND, LOCK);
-        let lock = self.caches.os().open(&path, Mode::Sidecar).map_err(StoreError::io("open", &path))?;
-        if !lock.try_lock(Lock::Exclusive).map_err(StoreError::io("lock", &path))? {
-            return Ok(Updated::Busy);
-        }
+        let Some(lock) = lock(&self.caches)? else { return Ok(Updated::Busy) };
         *self = Self::open(self.caches.clone());
         let is_changed = self.forget(files, updating);
         let jobs = self.jobs(files);
@@ -112,35 +108,6 @@ impl TextIndex {
         self.sweep();
         done?;
         Ok(if (updating.is_cancelled)() { Updated::Cancelled } else { Updated::Done })
-    }
-
-    /// Removes sessions from the index, so that they are read again; false while another process updates it.
-    pub(crate) fn take_out(caches: &Caches, sessions: &[PathBuf]) -> Result<bool, StoreError> {
-        let path = caches.path(KIND, LOCK);
-        let lock = caches.os().open(&path, Mode::Sidecar).map_err(StoreError::io("open", &path))?;
-        if !lock.try_lock(Lock::Exclusive).map_err(StoreError::io("lock", &path))? {
-            return Ok(false);
-        }
-        let mut manifest = Manifest::read(caches);
-        let mut is_kept = vec![true; manifest.records.len()];
-        sessions.iter().filter_map(|path| manifest.find(path)).for_each(|place| is_kept[place] = false);
-        manifest.retain(|place, _| is_kept[place]);
-        manifest.write(caches)?;
-        drop(lock);
-        Ok(true)
-    }
-
-    /// Returns the sessions whose index data cannot be verified: large ones that others have appended to.
-    pub(crate) fn unproven(caches: &Caches) -> Vec<PathBuf> {
-        let manifest = Manifest::read(caches);
-        let is_unproven = |place: &usize| {
-            let mark = &manifest.records[*place].mark;
-            let Ok(file) = caches.os().open(&manifest.path_at(*place), Mode::Read) else { return false };
-            let Ok(stat) = file.stat() else { return false };
-            let freshness = mark.freshness(file.as_ref(), &stat);
-            freshness != Freshness::Other && mark.is_doubtful(freshness)
-        };
-        (0..manifest.records.len()).filter(is_unproven).map(|place| manifest.path_at(place)).collect()
     }
 
     /// Drops damaged segments and deleted sessions. True if there were any.
@@ -236,7 +203,7 @@ impl TextIndex {
         for (place, info) in infos.iter().enumerate() {
             match Segment::open(os, &self.caches.path(KIND, &info.name), info) {
                 Ok(segment) => segments.push(segment),
-                Err(_) => merged = Err(Unmerged::Untrusted(place)),
+                Err(_) => merged = Err(Unmerged::Corrupt(place)),
             }
         }
         if merged.is_ok() {
@@ -245,7 +212,7 @@ impl TextIndex {
         }
         match merged {
             Ok(segment) => self.manifest.segments.extend(segment),
-            Err(Unmerged::Untrusted(place)) => {
+            Err(Unmerged::Corrupt(place)) => {
                 let lost = self.sessions_in(&infos[place..=place]);
                 self.manifest.retain(|place, manifest| !is_set(&lost, manifest.records[place].number));
                 let others = infos.into_iter().enumerate().filter(|(other, _)| *other != place);
@@ -262,7 +229,7 @@ impl TextIndex {
     /// Removes files that the manifest does not name: merged segments, and leftovers of interruptions.
     fn sweep(&self) {
         let named: HashSet<PathBuf> = (self.manifest.segments.iter().map(|segment| segment.name.as_str()))
-            .chain([LOCK, super::manifest::NAME])
+            .chain([LOCK, crate::manifest::NAME])
             .map(|name| self.caches.path(KIND, name))
             .collect();
         let os = self.caches.os();
@@ -277,9 +244,6 @@ fn is_set(flags: &[bool], number: u32) -> bool {
     flags.get(number as usize).copied().unwrap_or(false)
 }
 
-/// The file that an updating process locks.
-pub(crate) const LOCK: &str = "lock";
-
 /// If at least [`FAN`] segments at the end are smaller than one of these sizes, they are merged. Larger ones are merged
 /// on request only.
 const TIERS: [u64; 3] = [64 << 10, 512 << 10, 4 << 20];
@@ -289,16 +253,16 @@ const FAN: usize = 8;
 
 /// A file, or its end, that has to be read.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Job {
-    pub(super) file: usize,
+pub(crate) struct Job {
+    pub(crate) file: usize,
     /// Its place in the manifest, if it is known.
-    pub(super) known: Option<usize>,
-    pub(super) from: u64,
-    pub(super) to: u64,
+    pub(crate) known: Option<usize>,
+    pub(crate) from: u64,
+    pub(crate) to: u64,
 }
 
 /// Returns a name that no segment ever had.
-pub(super) fn new_name(caches: &Caches) -> String {
+pub(crate) fn new_name(caches: &Caches) -> String {
     static N_NAMED: AtomicU32 = AtomicU32::new(0);
     let (now, pid) = (caches.os().now_ms(), caches.os().whoami().0);
     format!("{now:x}-{pid:x}-{:x}.segment", N_NAMED.fetch_add(1, Ordering::Relaxed))

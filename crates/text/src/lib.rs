@@ -3,7 +3,7 @@
 //! The index consists of immutable segments and a manifest, which names them and records which prefix of which session
 //! they cover. Everything is derived, and everything is verified when it is read: a manifest as a whole, a segment page
 //! by page. Data that is not covered or not valid is read from the sessions themselves, so a result never depends on
-//! the index.
+//! the index. `docs/text-index.md` describes the files.
 
 mod builder;
 mod codec;
@@ -14,7 +14,6 @@ mod hits;
 mod lines;
 mod manifest;
 mod merge;
-mod note;
 mod page;
 mod phrase;
 mod positions;
@@ -22,24 +21,21 @@ mod postings;
 mod segment;
 mod survey;
 mod update;
+mod upkeep;
 mod worker;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use sessile_index::Caches;
 use sessile_store::os::Os;
 
 pub use find::{Admits, Findings, Hit, Request};
-pub use note::{Recalled, Region, Seen};
 pub use survey::{Surveyed, survey};
-pub(crate) use update::LOCK;
 pub use update::{Progress, Updated, Updating};
 
-use crate::Caches;
 use manifest::{KIND, Manifest};
-pub(crate) use manifest::{KIND as TEXT, NAME as MANIFEST};
-pub(crate) use note::KIND as SURVEY;
 use segment::SegmentInfo;
 
 /// The index of all texts at the time it was opened.
@@ -50,7 +46,7 @@ pub struct TextIndex {
     /// The names of invalid segments.
     damaged: HashSet<String>,
     /// The sessions that are in one of them.
-    distrusted: HashSet<u32>,
+    corrupt_files: HashSet<u32>,
     /// The coverage of the files of the last query.
     covered: Option<Vec<find::Coverage>>,
 }
@@ -59,7 +55,7 @@ impl TextIndex {
     /// Opens the index, or an empty one if there is no valid one.
     pub fn open(caches: Caches) -> Self {
         let manifest = Manifest::read(&caches);
-        Self { caches, manifest, damaged: HashSet::new(), distrusted: HashSet::new(), covered: None }
+        Self { caches, manifest, damaged: HashSet::new(), corrupt_files: HashSet::new(), covered: None }
     }
 
     /// Creates an empty index: everything is read.
@@ -73,7 +69,7 @@ impl TextIndex {
             caches,
             manifest: Manifest::default(),
             damaged: HashSet::new(),
-            distrusted: HashSet::new(),
+            corrupt_files: HashSet::new(),
             covered: None,
         }
     }
@@ -81,7 +77,7 @@ impl TextIndex {
     /// Stops using what the index holds for a session.
     pub fn doubt(&mut self, path: &Path) {
         let known = self.manifest.find(path).map(|place| self.manifest.records[place].number);
-        self.distrusted.extend(known);
+        self.corrupt_files.extend(known);
     }
 
     /// Returns the size of the index on disk in bytes, without its manifest.
@@ -115,6 +111,6 @@ impl TextIndex {
             std::mem::take(&mut self.manifest.segments).into_iter().partition(|it| self.damaged.contains(&it.name));
         let damaged: Vec<SegmentInfo> = damaged;
         self.manifest.segments = whole;
-        self.distrusted = damaged.iter().flat_map(|segment| &segment.runs).map(|run| run.session).collect();
+        self.corrupt_files = damaged.iter().flat_map(|segment| &segment.runs).map(|run| run.session).collect();
     }
 }

@@ -4,22 +4,22 @@ use sessile_core::search::filter::{Filter, tag};
 use sessile_core::search::query::{Clause, Phrase, Term};
 use sessile_core::search::score::Scale;
 
-use super::builder::{MODEL, TOOL};
-use super::dictionary::TermPlace;
-use super::page::Untrusted;
-use super::phrase::{UnseenPhrase, of_phrase_with_prefix};
-use super::postings::{BLOCK, Entry, Postings};
-use super::segment::{Facts, Segment};
+use crate::builder::{MODEL, TOOL};
+use crate::dictionary::TermPlace;
+use crate::page::Corrupt;
+use crate::phrase::{UnseenPhrase, of_phrase_with_prefix};
+use crate::postings::{BLOCK, Entry, Postings};
+use crate::segment::{Facts, Segment};
 
 /// The query.
-pub(super) struct Wanted<'w> {
-    pub(super) clauses: &'w [Clause],
-    pub(super) filter: &'w Filter,
-    pub(super) scale: &'w Scale,
+pub(crate) struct Wanted<'w> {
+    pub(crate) clauses: &'w [Clause],
+    pub(crate) filter: &'w Filter,
+    pub(crate) scale: &'w Scale,
 }
 
 /// Receives matching documents.
-pub(super) trait Matches {
+pub(crate) trait Matches {
     /// Whether a document of this rank would count with this score.
     fn wants(&self, score: f32, rank: u32) -> bool;
 
@@ -32,22 +32,22 @@ pub(super) trait Matches {
 
 /// A matching document.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Matched {
-    pub(super) document: u32,
+pub(crate) struct Matched {
+    pub(crate) document: u32,
     /// The rank of its run.
-    pub(super) rank: u32,
-    pub(super) score: f32,
-    pub(super) facts: Facts,
+    pub(crate) rank: u32,
+    pub(crate) score: f32,
+    pub(crate) facts: Facts,
 }
 
 /// Documents in ascending order, each with a frequency.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Often {
-    pub(super) documents: Vec<u32>,
-    pub(super) frequencies: Vec<u32>,
+pub(crate) struct Frequencies {
+    pub(crate) documents: Vec<u32>,
+    pub(crate) frequencies: Vec<u32>,
 }
 
-impl Often {
+impl Frequencies {
     fn of(postings: Postings) -> Self {
         let Postings { documents, frequencies, .. } = postings;
         Self { documents, frequencies }
@@ -87,23 +87,23 @@ impl Often {
 #[derive(Default)]
 struct Found<'s> {
     /// Its frequencies, or upper bounds for them as long as there are unchecked phrases.
-    at_most: Often,
+    at_most: Frequencies,
     /// The phrases that have not been checked.
     unseen: Vec<UnseenPhrase<'s>>,
     /// The frequencies of its other alternatives, if it has several.
-    seen: Vec<Often>,
+    seen: Vec<Frequencies>,
 }
 
 /// The rank of a run whose documents are not wanted.
-pub(super) const UNWANTED: u32 = u32::MAX;
+pub(crate) const UNWANTED: u32 = u32::MAX;
 
 /// Passes on matching documents, including all that are wanted.
-pub(super) fn evaluate<'s>(
+pub(crate) fn evaluate<'s>(
     segment: &'s Segment<'s>,
     wanted: &Wanted<'_>,
     ranks: &[u32],
     matches: &mut dyn Matches,
-) -> Result<(), Untrusted> {
+) -> Result<(), Corrupt> {
     if matches.floor().is_some()
         && let Some(place) = only_term(segment, wanted)?
     {
@@ -135,7 +135,7 @@ fn look_at_all(
     found: &mut [Found<'_>],
     mut promising: Vec<Matched>,
     matches: &mut dyn Matches,
-) -> Result<(), Untrusted> {
+) -> Result<(), Corrupt> {
     promising.sort_unstable_by_key(|matched| matched.document);
     for matched in promising {
         if matches.wants(matched.score, matched.rank) {
@@ -154,7 +154,7 @@ fn look_closely(
     found: &mut [Found<'_>],
     mut promising: Matched,
     matches: &mut dyn Matches,
-) -> Result<(), Untrusted> {
+) -> Result<(), Corrupt> {
     let mut sum = 0.0;
     for found in found {
         let frequency = found.look(promising.document)?;
@@ -169,7 +169,7 @@ fn look_closely(
 }
 
 /// Returns the postings of the only term of a query, if there are enough of them for skipping to pay off.
-fn only_term(segment: &Segment<'_>, wanted: &Wanted<'_>) -> Result<Option<TermPlace>, Untrusted> {
+fn only_term(segment: &Segment<'_>, wanted: &Wanted<'_>) -> Result<Option<TermPlace>, Corrupt> {
     let [Clause { phrases }] = wanted.clauses else { return Ok(None) };
     let [Phrase { terms }] = &phrases[..] else { return Ok(None) };
     let [Term { text, is_prefix: false, is_suffix: false }] = &terms[..] else { return Ok(None) };
@@ -189,7 +189,7 @@ fn best_blocks(
     place: TermPlace,
     ranks: &[u32],
     matches: &mut dyn Matches,
-) -> Result<(), Untrusted> {
+) -> Result<(), Corrupt> {
     let table = segment.table(place)?;
     let bound = |(block, entry): (usize, &Entry)| (wanted.scale.bound(entry.impact(), entry.time()), block);
     let mut blocks: Vec<(f32, usize)> = table.iter().enumerate().map(bound).collect();
@@ -219,7 +219,7 @@ fn best_blocks(
                 Some(all) => all.get((document - first) as usize).copied(),
                 None => segment.facts(*document..document + 1)?.first().copied(),
             };
-            let facts = facts.ok_or(Untrusted)?;
+            let facts = facts.ok_or(Corrupt)?;
             if !wanted.filter.admits_kind(facts.kind) || !times.contains(&facts.time) {
                 continue;
             }
@@ -237,7 +237,7 @@ fn best_blocks(
 type Candidates<'s> = (Vec<u32>, Vec<Found<'s>>);
 
 /// Returns the documents that match or may match, with the state of each clause; none if there are none.
-fn matching<'s>(segment: &'s Segment<'s>, wanted: &Wanted<'_>) -> Result<Option<Candidates<'s>>, Untrusted> {
+fn matching<'s>(segment: &'s Segment<'s>, wanted: &Wanted<'_>) -> Result<Option<Candidates<'s>>, Corrupt> {
     let mut found: Vec<Found<'s>> = Vec::new();
     let mut candidates: Option<Vec<u32>> = tagged(segment, wanted.filter)?;
     for clause in wanted.clauses {
@@ -254,7 +254,7 @@ fn matching<'s>(segment: &'s Segment<'s>, wanted: &Wanted<'_>) -> Result<Option<
 }
 
 /// Returns the documents that have the requested tool and model; none if neither is requested.
-fn tagged(segment: &Segment<'_>, filter: &Filter) -> Result<Option<Vec<u32>>, Untrusted> {
+fn tagged(segment: &Segment<'_>, filter: &Filter) -> Result<Option<Vec<u32>>, Corrupt> {
     let mut candidates = None;
     if let Some(tool) = &filter.tool {
         let place = segment.find(&[TOOL, tag(tool).as_bytes()].concat())?;
@@ -276,7 +276,7 @@ fn of_clause<'s>(
     segment: &'s Segment<'s>,
     clause: &Clause,
     candidates: Option<&[u32]>,
-) -> Result<Found<'s>, Untrusted> {
+) -> Result<Found<'s>, Corrupt> {
     let mut found = Found::default();
     for phrase in &clause.phrases {
         let often = match &phrase.terms[..] {
@@ -300,7 +300,7 @@ fn of_clause<'s>(
 
 impl Found<'_> {
     /// Returns the frequency of the clause in a document that it may occur in.
-    fn look(&mut self, document: u32) -> Result<u32, Untrusted> {
+    fn look(&mut self, document: u32) -> Result<u32, Corrupt> {
         if self.unseen.is_empty() {
             return Ok(self.at_most.at(document));
         }
@@ -312,7 +312,7 @@ impl Found<'_> {
     }
 }
 
-fn of_term(segment: &Segment<'_>, term: &Term) -> Result<Often, Untrusted> {
+fn of_term(segment: &Segment<'_>, term: &Term) -> Result<Frequencies, Corrupt> {
     if term.is_suffix {
         // Terms that begin with this byte are tools and models, not tokens.
         let is_token = |token: &[u8]| !token.starts_with(&TOOL[..1]) && term.fits(token);
@@ -325,28 +325,28 @@ fn of_term(segment: &Segment<'_>, term: &Term) -> Result<Often, Untrusted> {
         return union(segment, &places);
     }
     let place = segment.find(&term.text)?;
-    Ok(place.map(|place| segment.postings(place)).transpose()?.map(Often::of).unwrap_or_default())
+    Ok(place.map(|place| segment.postings(place)).transpose()?.map(Frequencies::of).unwrap_or_default())
 }
 
 /// Returns the documents of several terms, with the sum of their frequencies.
-fn union(segment: &Segment<'_>, places: &[TermPlace]) -> Result<Often, Untrusted> {
+fn union(segment: &Segment<'_>, places: &[TermPlace]) -> Result<Frequencies, Corrupt> {
     if let [place] = places {
-        return Ok(Often::of(segment.postings(*place)?));
+        return Ok(Frequencies::of(segment.postings(*place)?));
     }
     let mut sums = vec![0u32; segment.info.n_documents() as usize];
     for place in places {
         let postings = segment.postings(*place)?;
         for (document, frequency) in postings.documents.iter().zip(&postings.frequencies) {
-            let sum = sums.get_mut(*document as usize).ok_or(Untrusted)?;
+            let sum = sums.get_mut(*document as usize).ok_or(Corrupt)?;
             *sum = sum.saturating_add(*frequency);
         }
     }
     let (documents, frequencies) = (0..).zip(sums).filter(|(_, sum)| *sum > 0).unzip();
-    Ok(Often { documents, frequencies })
+    Ok(Frequencies { documents, frequencies })
 }
 
 /// Returns the common elements of two ascending lists.
-pub(super) fn intersect(one: &[u32], other: &[u32]) -> Vec<u32> {
+pub(crate) fn intersect(one: &[u32], other: &[u32]) -> Vec<u32> {
     let (few, mut many) = if one.len() <= other.len() { (one, other) } else { (other, one) };
     let mut both = Vec::with_capacity(few.len());
     if few.len().saturating_mul(16) < many.len() {
@@ -379,7 +379,7 @@ fn score(
     candidates: &[u32],
     found: &[Found<'_>],
     on_match: &mut dyn FnMut(Matched),
-) -> Result<(), Untrusted> {
+) -> Result<(), Corrupt> {
     let all_facts = if candidates.len() < FEW { None } else { Some(segment.facts(0..segment.info.n_documents())?) };
     let times = wanted.filter.seconds();
     let mut places = vec![0; found.len()];
@@ -387,7 +387,7 @@ fn score(
     for document in candidates.iter().copied() {
         while document >= run_end {
             run += 1;
-            run_end += segment.info.runs.get(run).ok_or(Untrusted)?.n_documents;
+            run_end += segment.info.runs.get(run).ok_or(Corrupt)?.n_documents;
         }
         let rank = ranks.get(run).copied().unwrap_or(UNWANTED);
         if rank == UNWANTED {
@@ -397,7 +397,7 @@ fn score(
             Some(facts) => facts.get(document as usize).copied(),
             None => segment.facts(document..document + 1)?.first().copied(),
         };
-        let facts = facts.ok_or(Untrusted)?;
+        let facts = facts.ok_or(Corrupt)?;
         if !wanted.filter.admits_kind(facts.kind) || !times.contains(&facts.time) {
             continue;
         }

@@ -9,44 +9,43 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use rustc_hash::FxHashMap;
+use sessile_index::{Cached, Caches, Kind, Mark};
 
-use super::codec::{Bytes, put};
-use super::segment::SegmentInfo;
-use crate::cache::Cached;
-use crate::{Caches, Kind, Mark};
+use crate::codec::{Bytes, put};
+use crate::segment::SegmentInfo;
 
 /// The cache kind of the index. A change of the tokenizer or of the texts taken from a line needs a new version, too.
-pub(crate) const KIND: Kind = Kind { directory: "text", tag: *b"TEXT", version: 3 };
+pub(crate) const KIND: Kind = Kind { directory: "text", tag: *b"TEXT", version: 3, files: &[NAME, ".segment"] };
 
 /// The file name of the manifest.
 pub(crate) const NAME: &str = "manifest";
 
 /// A session that is covered, at least in part.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Known {
+pub(crate) struct Known {
     /// Its number. A rewritten file gets a new one, and no number is reused.
-    pub(super) number: u32,
+    pub(crate) number: u32,
     /// Its path.
-    pub(super) path: PathBuf,
+    pub(crate) path: PathBuf,
     /// How far it is covered.
-    pub(super) mark: Mark,
+    pub(crate) mark: Mark,
     /// Whether it is a session. Other files are recorded so that they are not read again.
-    pub(super) is_session: bool,
+    pub(crate) is_session: bool,
     /// Its id.
-    pub(super) id: String,
+    pub(crate) id: String,
     /// Its working directory.
-    pub(super) cwd: String,
+    pub(crate) cwd: String,
 }
 
 /// The record of a session.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Record {
+pub(crate) struct Record {
     /// See [`Known::number`].
-    pub(super) number: u32,
+    pub(crate) number: u32,
     /// See [`Known::is_session`].
-    pub(super) is_session: bool,
+    pub(crate) is_session: bool,
     /// See [`Known::mark`].
-    pub(super) mark: Mark,
+    pub(crate) mark: Mark,
     /// The indices of its directory and of its working directory.
     directory: u32,
     cwd: u32,
@@ -67,19 +66,17 @@ const RECORD: usize = 7 * 4 + Mark::LEN;
 
 /// The manifest. Segments are in order of creation.
 #[derive(Debug, Default)]
-pub(super) struct Manifest {
-    pub(super) next_number: u32,
+pub(crate) struct Manifest {
+    pub(crate) next_number: u32,
     /// Sorted by directory and name, except for records that were added since.
-    pub(super) records: Vec<Record>,
+    pub(crate) records: Vec<Record>,
     /// How many records are sorted.
     n_ordered: usize,
     /// The directories of sessions, each with a trailing slash.
     directories: Vec<Text>,
     cwds: Vec<Text>,
     texts: Texts,
-    pub(super) segments: Vec<SegmentInfo>,
-    /// Whether it differs from the one that was read.
-    is_changed: bool,
+    pub(crate) segments: Vec<SegmentInfo>,
 }
 
 /// The names, ids and directories of sessions: the stored ones, followed by added ones.
@@ -109,46 +106,31 @@ impl Texts {
 }
 
 /// Splits a path into the directory, with a trailing slash, and the name.
-pub(super) fn split(path: &[u8]) -> (&[u8], &[u8]) {
+pub(crate) fn split(path: &[u8]) -> (&[u8], &[u8]) {
     path.split_at(memchr::memrchr(b'/', path).map_or(0, |slash| slash + 1))
 }
 
 impl Manifest {
     /// Reads the manifest; empty if there is no valid one.
-    pub(super) fn read(caches: &Caches) -> Self {
+    pub(crate) fn read(caches: &Caches) -> Self {
         caches.read(KIND, NAME).and_then(Self::decode).unwrap_or_default()
     }
 
-    pub(super) fn write(&mut self, caches: &Caches) -> Result<(), sessile_store::StoreError> {
-        self.is_changed = true;
+    pub(crate) fn write(&self, caches: &Caches) -> Result<(), sessile_store::StoreError> {
         caches.write(KIND, NAME, &self.encode())
     }
 
-    /// Identifies the manifest that was read; none if there was none or it has changed.
-    pub(super) fn checksum(&self) -> Option<u32> {
-        self.texts.stored.checksum().filter(|_| !self.is_changed)
-    }
-
     /// Returns the place of a session, unless it was added since the records were sorted.
-    pub(super) fn find(&self, path: &Path) -> Option<usize> {
+    pub(crate) fn find(&self, path: &Path) -> Option<usize> {
         let (directory, name) = split(path_bytes(path));
         self.records[..self.n_ordered].binary_search_by(|record| self.compare(record, directory, name)).ok()
     }
 
     /// Returns the place of a session that is probably at `near`.
-    pub(super) fn find_near(&self, path: &Path, near: usize) -> Option<usize> {
+    pub(crate) fn find_near(&self, path: &Path, near: usize) -> Option<usize> {
         let (directory, name) = split(path_bytes(path));
         let is_here = self.records.get(near).is_some_and(|record| self.is_at(record, directory, name));
         if is_here { Some(near) } else { self.find(path) }
-    }
-
-    /// Returns the sessions in a directory, given without a trailing slash. Requires that all records are sorted.
-    pub(super) fn in_directory(&self, directory: &Path) -> std::ops::Range<usize> {
-        let with_slash = [path_bytes(directory), if directory == Path::new("/") { b"" } else { b"/" }].concat();
-        let end = |is_before: &dyn Fn(Ordering) -> bool| {
-            self.records.partition_point(|record| is_before(self.directory(record).cmp(&with_slash)))
-        };
-        end(&Ordering::is_lt)..end(&Ordering::is_le)
     }
 
     fn is_at(&self, record: &Record, directory: &[u8], name: &[u8]) -> bool {
@@ -164,23 +146,23 @@ impl Manifest {
     }
 
     /// Returns the file name of a session.
-    pub(super) fn name(&self, record: &Record) -> &[u8] {
+    fn name(&self, record: &Record) -> &[u8] {
         self.texts.get(record.name)
     }
 
     /// Returns the id of a session.
-    pub(super) fn id(&self, record: &Record) -> &str {
+    pub(crate) fn id(&self, record: &Record) -> &str {
         std::str::from_utf8(self.texts.get(record.id)).unwrap_or_default()
     }
 
     /// Returns the working directory of a session.
-    pub(super) fn cwd(&self, record: &Record) -> &str {
+    pub(crate) fn cwd(&self, record: &Record) -> &str {
         let cwd = self.cwds.get(record.cwd as usize).copied().unwrap_or_default();
         std::str::from_utf8(self.texts.get(cwd)).unwrap_or_default()
     }
 
     /// Returns the path of a session, in a reusable buffer.
-    pub(super) fn path<'b>(&self, record: &Record, buffer: &'b mut Vec<u8>) -> &'b Path {
+    pub(crate) fn path<'b>(&self, record: &Record, buffer: &'b mut Vec<u8>) -> &'b Path {
         buffer.clear();
         buffer.extend_from_slice(self.directory(record));
         buffer.extend_from_slice(self.name(record));
@@ -188,13 +170,13 @@ impl Manifest {
     }
 
     /// Returns the path of the session at a place.
-    pub(super) fn path_at(&self, place: usize) -> PathBuf {
+    pub(crate) fn path_at(&self, place: usize) -> PathBuf {
         let record = self.records.get(place);
         record.map(|record| self.path(record, &mut Vec::new()).to_path_buf()).unwrap_or_default()
     }
 
     /// Keeps some of the sessions.
-    pub(super) fn retain(&mut self, is_kept: impl Fn(usize, &Self) -> bool) {
+    pub(crate) fn retain(&mut self, is_kept: impl Fn(usize, &Self) -> bool) {
         let kept: Vec<bool> = (0..self.records.len()).map(|place| is_kept(place, self)).collect();
         self.n_ordered = kept.iter().take(self.n_ordered).filter(|kept| **kept).count();
         let mut kept = kept.into_iter();
@@ -202,14 +184,14 @@ impl Manifest {
     }
 
     /// Builds lookup tables of the directories, so that adding sessions is fast.
-    pub(super) fn directory_numbers(&self) -> Interned {
+    pub(crate) fn directory_numbers(&self) -> Interned {
         let number =
             |texts: &[Text]| (0..).zip(texts).map(|(place, text)| (self.texts.get(*text).to_vec(), place)).collect();
         Interned { directories: number(&self.directories), cwds: number(&self.cwds) }
     }
 
     /// Replaces the session at a place, or appends it; returns its place.
-    pub(super) fn put(&mut self, place: Option<usize>, known: &Known, interned: &mut Interned) -> usize {
+    pub(crate) fn put(&mut self, place: Option<usize>, known: &Known, interned: &mut Interned) -> usize {
         let (directory, name) = split(path_bytes(&known.path));
         let directory = intern(&mut interned.directories, &mut self.directories, &mut self.texts, directory);
         let cwd = intern(&mut interned.cwds, &mut self.cwds, &mut self.texts, known.cwd.as_bytes());
@@ -234,7 +216,7 @@ impl Manifest {
     }
 
     /// Returns the session at a place, with all its data.
-    pub(super) fn known(&self, place: usize) -> Option<Known> {
+    pub(crate) fn known(&self, place: usize) -> Option<Known> {
         let record = self.records.get(place)?;
         Some(Known {
             number: record.number,
@@ -247,7 +229,7 @@ impl Manifest {
     }
 
     /// Sorts all sessions.
-    pub(super) fn arrange(&mut self) {
+    pub(crate) fn arrange(&mut self) {
         let mut records = std::mem::take(&mut self.records);
         records.sort_by(|one, other| self.order(one, other));
         self.n_ordered = records.len();
@@ -320,22 +302,13 @@ impl Manifest {
         }
         bytes.is_empty().then_some(())?;
         let texts = Texts { stored, start, length, added: Vec::new() };
-        Some(Self {
-            next_number,
-            n_ordered: records.len(),
-            records,
-            directories,
-            cwds,
-            texts,
-            segments,
-            is_changed: false,
-        })
+        Some(Self { next_number, n_ordered: records.len(), records, directories, cwds, texts, segments })
     }
 }
 
 /// The numbers of directories and working directories.
 #[derive(Debug, Default)]
-pub(super) struct Interned {
+pub(crate) struct Interned {
     directories: FxHashMap<Vec<u8>, u32>,
     cwds: FxHashMap<Vec<u8>, u32>,
 }
@@ -384,6 +357,6 @@ fn read_record(bytes: &[u8; RECORD]) -> Record {
     }
 }
 
-pub(super) fn path_bytes(path: &Path) -> &[u8] {
+pub(crate) fn path_bytes(path: &Path) -> &[u8] {
     path.as_os_str().as_bytes()
 }

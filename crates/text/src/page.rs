@@ -15,17 +15,17 @@ const PAYLOAD: usize = PAGE - 4;
 
 /// Data in a file is corrupt or cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Untrusted;
+pub(crate) struct Corrupt;
 
-impl Untrusted {
+impl Corrupt {
     /// For `map_err`: the cause of a read failure makes no difference.
-    pub(super) fn because<E>(_why: E) -> Self {
+    pub(crate) fn because<E>(_why: E) -> Self {
         Self
     }
 }
 
 /// Writes bytes as pages.
-pub(super) struct PageWriter<'w> {
+pub(crate) struct PageWriter<'w> {
     out: &'w mut dyn Write,
     path: &'w Path,
     seed: u32,
@@ -35,16 +35,16 @@ pub(super) struct PageWriter<'w> {
 
 impl<'w> PageWriter<'w> {
     /// Creates a writer. The seed distinguishes its pages from those of other files.
-    pub(super) fn new(out: &'w mut dyn Write, path: &'w Path, seed: u32) -> Self {
+    pub(crate) fn new(out: &'w mut dyn Write, path: &'w Path, seed: u32) -> Self {
         Self { out, path, seed, page: Vec::with_capacity(PAGE), n_pages: 0 }
     }
 
     /// Returns how many bytes have been written.
-    pub(super) fn position(&self) -> u64 {
+    pub(crate) fn position(&self) -> u64 {
         self.n_pages * PAYLOAD as u64 + self.page.len() as u64
     }
 
-    pub(super) fn write(&mut self, mut bytes: &[u8]) -> Result<(), StoreError> {
+    pub(crate) fn write(&mut self, mut bytes: &[u8]) -> Result<(), StoreError> {
         while !bytes.is_empty() {
             let (now, later) = bytes.split_at(bytes.len().min(PAYLOAD - self.page.len()));
             self.page.extend_from_slice(now);
@@ -57,7 +57,7 @@ impl<'w> PageWriter<'w> {
     }
 
     /// Writes the last page, which may be short.
-    pub(super) fn finish(mut self) -> Result<(), StoreError> {
+    pub(crate) fn finish(mut self) -> Result<(), StoreError> {
         if self.page.is_empty() { Ok(()) } else { self.end_page() }
     }
 
@@ -73,7 +73,7 @@ impl<'w> PageWriter<'w> {
 
 /// Reads bytes that were written as pages.
 #[derive(Debug)]
-pub(super) struct PageReader {
+pub(crate) struct PageReader {
     file: Box<dyn OsFile>,
     seed: u32,
     length: u64,
@@ -81,23 +81,23 @@ pub(super) struct PageReader {
 
 impl PageReader {
     /// Creates a reader for a file with this many bytes of payload.
-    pub(super) fn new(file: Box<dyn OsFile>, seed: u32, length: u64) -> Self {
+    pub(crate) fn new(file: Box<dyn OsFile>, seed: u32, length: u64) -> Self {
         Self { file, seed, length }
     }
 
     /// Reads a range of bytes. Fails if it is not entirely within the file.
-    pub(super) fn read(&self, range: Range<u64>) -> Result<Vec<u8>, Untrusted> {
+    pub(crate) fn read(&self, range: Range<u64>) -> Result<Vec<u8>, Corrupt> {
         if range.end > self.length || range.start > range.end {
-            return Err(Untrusted);
+            return Err(Corrupt);
         }
         let first = range.start / PAYLOAD as u64;
         let end = range.end.div_ceil(PAYLOAD as u64).max(first);
         let n_payload = self.length.min(end * PAYLOAD as u64) - first * PAYLOAD as u64;
-        let n_pages = usize::try_from(end - first).map_err(Untrusted::because)?;
-        let mut bytes = vec![0; usize::try_from(n_payload).map_err(Untrusted::because)? + 4 * n_pages];
-        let n_read = read_fully(self.file.as_ref(), &mut bytes, first * PAGE as u64).map_err(Untrusted::because)?;
+        let n_pages = usize::try_from(end - first).map_err(Corrupt::because)?;
+        let mut bytes = vec![0; usize::try_from(n_payload).map_err(Corrupt::because)? + 4 * n_pages];
+        let n_read = read_fully(self.file.as_ref(), &mut bytes, first * PAGE as u64).map_err(Corrupt::because)?;
         if n_read < bytes.len() {
-            return Err(Untrusted);
+            return Err(Corrupt);
         }
         // Each payload moves over the checksum before it, once its own checksum has been verified.
         let mut at = 0;
@@ -107,22 +107,22 @@ impl PageReader {
             let payload = start..end - 4;
             let expected = checksum(self.seed, first + place as u64, &bytes[payload.clone()]);
             if bytes[payload.end..end] != expected.to_le_bytes() {
-                return Err(Untrusted);
+                return Err(Corrupt);
             }
             let length = payload.len();
             bytes.copy_within(payload, at);
             at += length;
         }
         bytes.truncate(at);
-        let skipped = usize::try_from(range.start - first * PAYLOAD as u64).map_err(Untrusted::because)?;
+        let skipped = usize::try_from(range.start - first * PAYLOAD as u64).map_err(Corrupt::because)?;
         bytes.drain(..skipped);
-        bytes.truncate(usize::try_from(range.end - range.start).map_err(Untrusted::because)?);
+        bytes.truncate(usize::try_from(range.end - range.start).map_err(Corrupt::because)?);
         Ok(bytes)
     }
 }
 
 /// Returns the size of a file with this many bytes of payload.
-pub(super) fn file_length(length: u64) -> u64 {
+pub(crate) fn file_length(length: u64) -> u64 {
     length + 4 * length.div_ceil(PAYLOAD as u64)
 }
 

@@ -12,7 +12,7 @@ use sessile_store::os::{OsFile, read_fully};
 const CHUNK: u64 = 256 << 10;
 
 /// Passes on the lines between two offsets until `on_line` returns false. `from` must be the start of a line.
-pub(super) fn read_lines(
+pub(crate) fn read_lines(
     file: &dyn OsFile,
     from: u64,
     to: u64,
@@ -41,14 +41,14 @@ pub(super) fn read_lines(
 
 /// The content of a header.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Heading {
-    pub(super) id: String,
-    pub(super) cwd: String,
+pub(crate) struct Heading {
+    pub(crate) id: String,
+    pub(crate) cwd: String,
 }
 
 /// Determines whether lines belong to a session: the first value must be a header with an id.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Opening {
+pub(crate) enum Opening {
     /// Only blank and damaged lines so far.
     Awaited,
     /// Not a session.
@@ -59,7 +59,7 @@ pub(super) enum Opening {
 
 impl Opening {
     /// Examines a line if none has decided yet. True if the line follows the header of a session.
-    pub(super) fn take(&mut self, line: &[u8]) -> bool {
+    pub(crate) fn take(&mut self, line: &[u8]) -> bool {
         match self {
             Self::Session(_) => return true,
             Self::NoSession => return false,

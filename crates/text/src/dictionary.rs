@@ -1,24 +1,24 @@
 //! The sorted terms of a segment, in blocks with shared prefixes.
 
-use super::codec::{Bytes, put, put_bytes};
-use super::page::Untrusted;
-use super::postings::Lengths;
+use crate::codec::{Bytes, put, put_bytes};
+use crate::page::Corrupt;
+use crate::postings::Lengths;
 
 /// The approximate size of a block in bytes.
 const BLOCK: usize = 2048;
 
 /// Where the postings of a term are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct TermPlace {
+pub(crate) struct TermPlace {
     /// Where its documents begin; its positions follow.
-    pub(super) at: u64,
+    pub(crate) at: u64,
     /// The lengths of both.
-    pub(super) lengths: Lengths,
+    pub(crate) lengths: Lengths,
 }
 
 /// Collects the terms of a segment.
 #[derive(Debug, Default)]
-pub(super) struct DictionaryWriter {
+pub(crate) struct DictionaryWriter {
     /// All complete blocks, and the current one.
     blocks: Vec<u8>,
     /// The first term of each block and the length of the block.
@@ -29,7 +29,7 @@ pub(super) struct DictionaryWriter {
 
 impl DictionaryWriter {
     /// Appends a term, which must follow all others in order. Postings of terms are contiguous.
-    pub(super) fn push(&mut self, term: &[u8], place: TermPlace) {
+    pub(crate) fn push(&mut self, term: &[u8], place: TermPlace) {
         if self.blocks.len() - self.block_start >= BLOCK {
             self.end_block();
         }
@@ -54,7 +54,7 @@ impl DictionaryWriter {
     }
 
     /// Returns the blocks and their index.
-    pub(super) fn finish(mut self) -> (Vec<u8>, Vec<u8>) {
+    pub(crate) fn finish(mut self) -> (Vec<u8>, Vec<u8>) {
         if self.blocks.len() > self.block_start {
             self.end_block();
         }
@@ -64,15 +64,15 @@ impl DictionaryWriter {
 
 /// The index of a dictionary's blocks.
 #[derive(Debug)]
-pub(super) struct DictionaryIndex {
+pub(crate) struct DictionaryIndex {
     bytes: Vec<u8>,
     /// The first term of each block, as a range of the bytes, and where the block ends.
     blocks: Vec<(std::ops::Range<usize>, u64)>,
 }
 
 impl DictionaryIndex {
-    pub(super) fn new(bytes: Vec<u8>) -> Result<Self, Untrusted> {
-        let blocks = Self::blocks(&bytes).ok_or(Untrusted)?;
+    pub(crate) fn new(bytes: Vec<u8>) -> Result<Self, Corrupt> {
+        let blocks = Self::blocks(&bytes).ok_or(Corrupt)?;
         Ok(Self { bytes, blocks })
     }
 
@@ -90,17 +90,17 @@ impl DictionaryIndex {
     }
 
     /// Returns the number of blocks.
-    pub(super) fn n_blocks(&self) -> usize {
+    pub(crate) fn n_blocks(&self) -> usize {
         self.blocks.len()
     }
 
     /// Returns the last block whose first term is not after this one; only this block can hold the term.
-    pub(super) fn find(&self, term: &[u8]) -> Option<usize> {
+    pub(crate) fn find(&self, term: &[u8]) -> Option<usize> {
         self.blocks.partition_point(|(first, _)| self.bytes[first.clone()] <= *term).checked_sub(1)
     }
 
     /// Returns the byte range of a block in the dictionary.
-    pub(super) fn range(&self, block: usize) -> std::ops::Range<u64> {
+    pub(crate) fn range(&self, block: usize) -> std::ops::Range<u64> {
         let start = block.checked_sub(1).and_then(|before| self.blocks.get(before)).map_or(0, |(_, end)| *end);
         start..self.blocks.get(block).map_or(start, |(_, end)| *end)
     }
@@ -108,25 +108,25 @@ impl DictionaryIndex {
 
 /// Reads the terms of one block in order.
 #[derive(Debug)]
-pub(super) struct BlockReader<'b> {
+pub(crate) struct BlockReader<'b> {
     bytes: Bytes<'b>,
     at: u64,
     term: Vec<u8>,
 }
 
 impl<'b> BlockReader<'b> {
-    pub(super) fn new(block: &'b [u8]) -> Result<Self, Untrusted> {
+    pub(crate) fn new(block: &'b [u8]) -> Result<Self, Corrupt> {
         let mut bytes = Bytes::new(block);
-        let at = bytes.number().ok_or(Untrusted)?;
+        let at = bytes.number().ok_or(Corrupt)?;
         Ok(Self { bytes, at, term: Vec::new() })
     }
 
     /// Returns the next term; none at the end.
-    pub(super) fn next(&mut self) -> Result<Option<(&[u8], TermPlace)>, Untrusted> {
+    pub(crate) fn next(&mut self) -> Result<Option<(&[u8], TermPlace)>, Corrupt> {
         if self.bytes.is_empty() {
             return Ok(None);
         }
-        let place = self.step().ok_or(Untrusted)?;
+        let place = self.step().ok_or(Corrupt)?;
         Ok(Some((&self.term, place)))
     }
 

@@ -5,29 +5,29 @@ use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use rustc_hash::FxHashMap;
+use sessile_index::{Caches, Mark};
 use sessile_store::StoreError;
 use sessile_store::os::{Mode, OsFile, Stat};
 use sessile_store::threads;
 
-use super::builder::Builder;
-use super::lines::{Heading, Opening, read_lines};
-use super::manifest::{Interned, KIND, Known, Manifest};
-use super::segment::write_segment;
-use super::survey::Surveyed;
-use super::update::{Job, Progress, Updating, new_name};
-use crate::{Caches, Mark};
+use crate::builder::Builder;
+use crate::lines::{Heading, Opening, read_lines};
+use crate::manifest::{Interned, KIND, Known, Manifest};
+use crate::segment::write_segment;
+use crate::survey::Surveyed;
+use crate::update::{Job, Progress, Updating, new_name};
 
 /// The manifest while it is being changed.
-pub(super) struct State {
-    pub(super) manifest: Manifest,
+pub(crate) struct State {
+    pub(crate) manifest: Manifest,
     /// The places of newly added sessions.
     added: FxHashMap<PathBuf, usize>,
     interned: Interned,
-    pub(super) is_changed: bool,
+    pub(crate) is_changed: bool,
 }
 
 impl State {
-    pub(super) fn new(manifest: Manifest, is_changed: bool) -> Self {
+    pub(crate) fn new(manifest: Manifest, is_changed: bool) -> Self {
         let interned = manifest.directory_numbers();
         Self { manifest, added: FxHashMap::default(), interned, is_changed }
     }
@@ -46,16 +46,16 @@ impl State {
 }
 
 /// The shared state of all workers.
-pub(super) struct Workers<'w> {
-    pub(super) caches: &'w Caches,
-    pub(super) files: &'w [Surveyed],
-    pub(super) jobs: &'w [Job],
-    pub(super) updating: &'w Updating<'w>,
-    pub(super) next: AtomicUsize,
-    pub(super) next_number: AtomicU32,
-    pub(super) n_done: AtomicU64,
-    pub(super) n_bytes: u64,
-    pub(super) state: Mutex<State>,
+pub(crate) struct Workers<'w> {
+    pub(crate) caches: &'w Caches,
+    pub(crate) files: &'w [Surveyed],
+    pub(crate) jobs: &'w [Job],
+    pub(crate) updating: &'w Updating<'w>,
+    pub(crate) next: AtomicUsize,
+    pub(crate) next_number: AtomicU32,
+    pub(crate) n_done: AtomicU64,
+    pub(crate) n_bytes: u64,
+    pub(crate) state: Mutex<State>,
 }
 
 /// From this many bytes on, a second thread pays off.
@@ -63,7 +63,7 @@ const MANY: u64 = 4 << 20;
 
 impl Workers<'_> {
     /// Reads everything, with two threads if that pays off.
-    pub(super) fn run(&self) -> Result<(), StoreError> {
+    pub(crate) fn run(&self) -> Result<(), StoreError> {
         if self.n_bytes < MANY || self.jobs.len() < 2 || !self.caches.os().has_threads() {
             return Worker::new(self, self.updating.memory).run();
         }

@@ -11,24 +11,24 @@ use sessile_core::search::texts::{Document, Texts, read_texts};
 use sessile_core::search::token::{TokenKind, Tokenizer};
 use sessile_store::StoreError;
 
-use super::postings::PostingsWriter;
-use super::segment::{DocumentRecord, Facts, OnTerm, Run, Terms};
+use crate::postings::PostingsWriter;
+use crate::segment::{DocumentRecord, Facts, OnTerm, Run, Terms};
 
 /// Separates texts, so that no phrase spans two of them.
 const GAP: u32 = u32::MAX;
 
 /// Prefix of terms that name tools, so that they never equal a token.
-pub(super) const TOOL: &[u8] = b"\x01t";
+pub(crate) const TOOL: &[u8] = b"\x01t";
 
 /// Prefix of terms that name models.
-pub(super) const MODEL: &[u8] = b"\x01m";
+pub(crate) const MODEL: &[u8] = b"\x01m";
 
 /// Documents that are yet to be written.
 ///
 /// A document is a sequence of term numbers; a position is an index into it. Terms without neighbours follow all texts,
 /// separated by gaps.
 #[derive(Debug, Default)]
-pub(super) struct Builder {
+pub(crate) struct Builder {
     vocabulary: Vocabulary,
     tokenizer: Tokenizer,
     tokens: Vec<u32>,
@@ -44,7 +44,7 @@ pub(super) struct Builder {
 
 impl Builder {
     /// Adds a line of a session, if it contains any searchable text.
-    pub(super) fn push(&mut self, session: u32, line: &[u8], span: Span) {
+    pub(crate) fn push(&mut self, session: u32, line: &[u8], span: Span) {
         let start = self.tokens.len();
         self.apart.clear();
         (self.n_texts, self.n_tokens) = (0, 0);
@@ -69,25 +69,25 @@ impl Builder {
     }
 
     /// Returns the approximate number of bytes in use, now and while the segment is written.
-    pub(super) fn memory(&self) -> usize {
+    pub(crate) fn memory(&self) -> usize {
         self.tokens.len() * 8 + self.documents.len() * 40 + self.vocabulary.memory()
     }
 
     /// Whether there is nothing to write.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.documents.is_empty()
     }
 
-    pub(super) fn documents(&self) -> &[DocumentRecord] {
+    pub(crate) fn documents(&self) -> &[DocumentRecord] {
         &self.documents
     }
 
-    pub(super) fn runs(&self) -> &[Run] {
+    pub(crate) fn runs(&self) -> &[Run] {
         &self.runs
     }
 
     /// Clears everything but keeps the allocated memory.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.vocabulary.clear();
         self.tokens.clear();
         self.documents.clear();
@@ -96,7 +96,7 @@ impl Builder {
     }
 
     /// Returns the current state, for [`rewind`](Self::rewind).
-    pub(super) fn checkpoint(&self) -> Checkpoint {
+    pub(crate) fn checkpoint(&self) -> Checkpoint {
         Checkpoint {
             n_tokens: self.tokens.len(),
             n_documents: self.documents.len(),
@@ -106,7 +106,7 @@ impl Builder {
     }
 
     /// Discards what came after a checkpoint. Nothing may have been written since.
-    pub(super) fn rewind(&mut self, to: Checkpoint) {
+    pub(crate) fn rewind(&mut self, to: Checkpoint) {
         self.tokens.truncate(to.n_tokens);
         self.documents.truncate(to.n_documents);
         self.starts.truncate(to.n_documents);
@@ -141,7 +141,7 @@ impl Builder {
 
 /// The fill state of a builder.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Checkpoint {
+pub(crate) struct Checkpoint {
     n_tokens: usize,
     n_documents: usize,
     runs: usize,

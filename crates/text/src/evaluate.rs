@@ -272,11 +272,7 @@ fn tagged(segment: &Segment<'_>, filter: &Filter) -> Result<Option<Vec<u32>>, Co
     Ok(candidates)
 }
 
-fn of_clause<'s>(
-    segment: &'s Segment<'s>,
-    clause: &Clause,
-    candidates: Option<&[u32]>,
-) -> Result<Found<'s>, Corrupt> {
+fn of_clause<'s>(segment: &'s Segment<'s>, clause: &Clause, candidates: Option<&[u32]>) -> Result<Found<'s>, Corrupt> {
     let mut found = Found::default();
     for phrase in &clause.phrases {
         let often = match &phrase.terms[..] {

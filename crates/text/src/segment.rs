@@ -11,7 +11,7 @@ use sessile_store::{StoreError, create_file};
 
 use crate::codec::{Bytes, put, put_bytes};
 use crate::dictionary::{BlockReader, DictionaryIndex, DictionaryWriter, TermPlace};
-use crate::page::{PageReader, PageWriter, Corrupt, file_length};
+use crate::page::{Corrupt, PageReader, PageWriter, file_length};
 use crate::postings::{BLOCK, Entry, Postings, PostingsWriter, decode_table};
 
 /// The data of a document besides its terms.

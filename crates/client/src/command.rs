@@ -184,7 +184,7 @@ commands! {
     append_compaction = "append_compaction"(summary: &str = "summary", first_kept: OrNull<'_> = "firstKeptEntryId", tokens_before: f64 = "tokensBefore", details: Option<&Json> = "details", from_hook: Option<bool> = "fromHook", usage: Option<&Json> = "usage") -> Written;
     /// Stores a program's own data.
     append_custom_entry = "append_custom_entry"(custom_type: &str = "customType", data: Option<&Json> = "data") -> Written;
-    /// Adds a program's own message.
+    /// Adds a message of the client program, which the model sees.
     append_custom_message_entry = "append_custom_message_entry"(custom_type: &str = "customType", content: &Json = "content", display: bool = "display", details: Option<&Json> = "details") -> Written;
     /// Names the session.
     append_session_info = "append_session_info"(name: &str = "name") -> Written;

@@ -243,7 +243,8 @@ fn civil_from_days(days: i64) -> (i64, i64, i64) {
     let days = days + DAYS_BEFORE_EPOCH;
     let era = days.div_euclid(DAYS_PER_ERA);
     let day_of_era = days.rem_euclid(DAYS_PER_ERA);
-    // Removing or adding the last days of 4, 100 and 400 years makes all years equally long.
+    // Remove the leap days, so that every year has 365 days: subtract one every 4 years, add one back every 100 years,
+    // and subtract one every 400 years.
     let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let month_from_march = (5 * day_of_year + 2) / 153;

@@ -107,10 +107,10 @@ impl Catalogue {
         self.places.is_empty()
     }
 
-    /// Saves new rows in place of the old rows of their files, and drops the rows of files that are not `present`.
+    /// Replaces the rows of the files in `new`, and drops the rows of files that are not in `present`.
     ///
-    /// `present` must be sorted by name. Nothing is written if nothing changes. A failed write is not an error: the
-    /// next list collects again.
+    /// `present` must be sorted by name. Writes the cache only if something has changed. Ignores a failed write: the
+    /// next listing then reads the session files again.
     pub fn update(&self, caches: &Caches, directory: &Path, present: &[&OsStr], new: &HashMap<&OsStr, NewRow>) {
         let mut rows = Vec::with_capacity(present.len());
         let mut is_changed = false;

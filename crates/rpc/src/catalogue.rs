@@ -285,7 +285,7 @@ pub const COMMANDS: &[Command] = &[
         .writes(),
     command(
         "append_custom_message_entry",
-        "Appends a program's own message to the context",
+        "Appends a message of the client program, which the model sees",
         append::custom_message_entry,
     )
     .takes(&[

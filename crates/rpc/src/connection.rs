@@ -266,7 +266,8 @@ impl Connection {
             .try_for_each(|field| shape::check(std::slice::from_ref(&field), request.body.raw()));
         let outcome: Outcome = match checked {
             Ok(()) => match self.run_guarded(command, &call) {
-                // Nothing was done yet, and the stale data is read again.
+                // The command failed on stale data before it changed anything. Read the sessions again, then run it
+                // once more.
                 Err(failure) if failure.is_stale => {
                     self.engine.sessions().iter().for_each(|session| drop(session.lock_fresh()));
                     self.run_guarded(command, &call)

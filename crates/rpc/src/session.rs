@@ -88,8 +88,8 @@ impl OpenSession {
     pub(crate) fn lock(&self) -> HostGuard<'_> {
         let mut host = lock(&self.host);
         if self.host.is_poisoned() {
-            // The command that panicked had the session locked. Its turn ends, so that other programs can write, and
-            // the session is read again.
+            // A command panicked while it held this lock. Release its lock on the file, so that other programs can
+            // write, and read the session again.
             host.session_mut().abandon();
             self.host.clear_poison();
         }

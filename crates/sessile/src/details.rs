@@ -24,7 +24,7 @@ use crate::verify::Report;
 /// All details of one session.
 #[derive(Clone, Debug)]
 pub struct SessionDetails {
-    /// The session as a row of a list.
+    /// The data that a list of sessions shows for this session.
     pub info: SessionInfo,
     /// The version in its header; `None` for version 1, whose headers have none.
     pub version: Option<f64>,

@@ -72,7 +72,10 @@ pub enum SessionError {
     #[error("this session has not been saved yet, so there is nothing to fork from")]
     Unsaved,
     /// The session is in an older version of the format, and its log cannot be rewritten.
-    #[error("{log} has an older version of the format, and only files are upgraded")]
+    #[error(
+        "cannot write to {log}: it uses an older version of the format, and only sessions in local files can be \
+         upgraded"
+    )]
     OldVersion {
         /// The session's log.
         log: LogName,
@@ -176,7 +179,10 @@ pub enum SessionError {
         id: EntryId,
     },
     /// Leaf positions are not saved, so moving the leaf would have no effect.
-    #[error("the position in the tree is not saved here, so moving without a summary would have no effect")]
+    #[error(
+        "leaf positions are not saved (no state directory, or turned off in the settings), so moving without a summary \
+         would have no effect"
+    )]
     LeafForgotten,
     /// There is no trash for this file.
     #[error("cannot move {} to the trash; nothing was deleted", path.display())]

@@ -276,7 +276,7 @@ impl Reading {
     /// The value of a line in the current version's form. A line that is a row always has one.
     fn value(&self, row: Row, line: Line<'_>) -> Option<Json> {
         let value = Raw::parse(line.without_bom().bytes?).ok()?;
-        // Only later rows would be read, and there are none yet.
+        // `upgrade_value` calls the callback only to read a later row, and there is none yet.
         let Ok(upgraded) = upgrade_value(&self.outline, row, value, &mut |_| Ok::<_, Infallible>(Json::null()));
         Some(upgraded)
     }

@@ -91,7 +91,8 @@ impl HookFolder {
         Self { os, folder: folder.into(), time }
     }
 
-    /// The folder in the user's own settings; `None` if there is no directory for settings.
+    /// The hook folder from the user's settings, or the default one; `None` if there is neither a setting nor a
+    /// settings directory.
     pub fn of(settings: &Settings, environment: &dyn Environment, os: Arc<dyn Os>) -> Option<Self> {
         Some(Self::new(os, settings.hooks_dir(environment)?, settings.hooks_timeout()))
     }

@@ -64,10 +64,10 @@ impl Imported {
 }
 
 impl Sessions {
-    /// Copies session files from elsewhere to the sessions of their working directory.
+    /// Copies session files into the session directories of their working directories.
     ///
-    /// No byte changes, except for a new id. Everything is checked before anything is copied; a session whose id is
-    /// already in the store is refused.
+    /// No byte changes, except for a new id. Checks all files before it copies any, and refuses a session whose id is
+    /// already in the store.
     pub fn import(&self, files: &[PathBuf], importing: &Importing) -> Result<Vec<Imported>, SessionError> {
         let dry_run = importing.dry_run;
         // Two concurrent imports of the same file must not both find that its session is new.

@@ -157,7 +157,7 @@ impl Committer {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // No code panics while it holds a half-made change.
+        // Ignore poisoning: no code panics in the middle of a change, so the state is always consistent.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

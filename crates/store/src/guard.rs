@@ -280,10 +280,10 @@ impl Guard {
         Ok(decode(&self.read_from(HEAD)?).0)
     }
 
-    /// Forgets all records but these.
+    /// Drops all records except `kept`.
     ///
-    /// Rewrites the file if all or many records are forgotten, or if `must` is set. Otherwise the forgotten records
-    /// stay until later.
+    /// Rewrites the file if `must` is set, if no record is kept, or if many are dropped. Otherwise the dropped records
+    /// stay in the file until a later rewrite.
     pub(crate) fn keep(&mut self, kept: &[Record], must: bool) -> Result<(), StoreError> {
         let n_forgotten = self.len().saturating_sub(kept.iter().map(Record::len).sum());
         // The file is never truncated in place: others remember their end and would write past the new one.

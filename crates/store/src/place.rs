@@ -66,7 +66,7 @@ pub struct Memory {
 
 impl Memory {
     fn logs(&self) -> MutexGuard<'_, HashMap<PathBuf, MemoryLog>> {
-        // No code panics while it holds a half-made change.
+        // Ignore poisoning: no code panics in the middle of a change, so the map is always consistent.
         self.logs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

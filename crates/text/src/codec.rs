@@ -83,7 +83,8 @@ impl<'b> Bytes<'b> {
     #[inline]
     pub(crate) fn skip(&mut self, n_numbers: u32) -> Option<()> {
         let mut left = n_numbers;
-        // Eight bytes at a time, as long as no more numbers can end in them than are left to skip.
+        // A number ends with a byte below 0x80, so at most eight numbers end in eight bytes. While at least eight are
+        // left, skip eight bytes at a time.
         while left >= 8
             && let Some(eight) = self.bytes.get(self.at..).and_then(<[u8]>::first_chunk::<8>)
         {

@@ -54,7 +54,8 @@ pub(super) fn run(
     Ok(Exit::Done)
 }
 
-/// Returns the sessions among which to look for relatives: the store, and the sessions beside the file.
+/// Returns the sessions to search for relatives of a file: all sessions of the store and, if the file is not in the
+/// store, the sessions in its directory.
 pub(super) fn relatives(surroundings: &Surroundings, path: &std::path::Path) -> Result<Vec<SessionInfo>, Failure> {
     let options = &mut ListOptions::default();
     let mut others = surroundings.sessions.list_all(surroundings.session_dir().as_deref(), options)?;

@@ -139,7 +139,7 @@ pub(super) struct Listed {
     pub(super) sessions: Vec<SessionInfo>,
     /// How many others are left out because they are archived.
     pub(super) n_archived: usize,
-    /// Which files are copies of others, including others that were not requested.
+    /// Which of the files are copies. The original of a copy may be a session that the filters left out.
     copies: Copies,
     /// All sessions of the place; filled only if the sessions left out matter.
     everything: Vec<SessionInfo>,

@@ -40,7 +40,7 @@ pub(crate) struct PruneArgs {
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     larger_than: Option<u64>,
 
-    /// Keep the N most recently used of the families that have a session in scope
+    /// Keep the N most recently used families; only families with a session in scope count
     #[arg(long, value_name = "N")]
     keep: Option<usize>,
 

@@ -30,9 +30,10 @@ use crate::surroundings::Surroundings;
 /// word* for the beginning of a word and *word* for any part of one; re: makes the rest a regular expression.
 /// Identifiers match by their parts or as a whole. Words in Chinese, Japanese and Korean match from two characters on.
 ///
-/// Every branch is searched: names, labels, messages, tool calls, results and summaries. The best hits come first;
-/// newer ones rank higher. Sessions with hits get list positions, @1, @2 and so on, which later commands accept as
-/// SESSION. Archived sessions are left out, unless --archived is given or --session names one.
+/// Searches every branch, including names, labels, messages, tool calls, results and summaries. The best hits come
+/// first; among similar hits, newer ones rank higher. Each session with hits gets a list position (@1, @2 and so on),
+/// which later commands accept as SESSION. Archived sessions are left out, unless --archived is given or --session
+/// names one.
 ///
 /// An index makes searches fast. It is updated before each search, which takes a while the first time.
 #[derive(Debug, Args)]

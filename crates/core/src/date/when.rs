@@ -41,7 +41,9 @@ pub fn when(text: &str, now_ms: i64, zone: &dyn LocalZone) -> Option<When> {
     parse(text, zone).filter(|_| begins_as_date).map(moment)
 }
 
-/// Parses a number and a unit, in milliseconds. A month is 30 days, and a year is 365 days.
+/// Parses a duration such as `90d` (a number and a unit) and returns it in milliseconds.
+///
+/// A month is 30 days, and a year is 365 days.
 fn duration(text: &str) -> Option<i64> {
     let unit_at = text.find(|char: char| !char.is_ascii_digit())?;
     let (number, unit) = text.split_at_checked(unit_at)?;

@@ -111,7 +111,7 @@ pub(super) const STORED: &[(&str, Shape, &str)] = &[
             Field::new("display", Flag),
             DETAILS
         ),
-        "A program's own message to the model.",
+        "A message of the client program, which the model sees.",
     ),
     (
         "ContextEditEntry",
@@ -165,7 +165,7 @@ pub(super) const STORED: &[(&str, Shape, &str)] = &[
             Field::optional("errorMessage", Text),
             TIME,
         ]),
-        "An answer of a model, with its tool calls.",
+        "A model's answer, with its tool calls.",
     ),
     (
         "ToolResultMessage",

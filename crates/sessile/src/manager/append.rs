@@ -169,11 +169,11 @@ impl SessionManager {
         self.append(&|base| compose::label(base, &target, label))
     }
 
-    /// Archives the session, or an entry and everything below it; or restores it.
+    /// Archives or restores the session; with `entry`, only that entry and everything below it.
     ///
-    /// The mark is a `custom` entry at the leaf. pi keeps it and never shows it to a model, so the session continues
-    /// unchanged. Refuses to archive a branch that contains the leaf: that would fold away the conversation in
-    /// progress.
+    /// This appends a `custom` entry at the leaf as a mark. pi keeps the mark and never shows it to a model, so the
+    /// session continues unchanged. Refuses to archive an entry on the path to the leaf, because that would hide the
+    /// conversation in progress.
     pub fn set_archived(&mut self, entry: Option<&EntryId>, is_archived: bool) -> Result<EntryId, SessionError> {
         self.check_archivable(entry, is_archived)?;
         self.append_mark(entry, is_archived)

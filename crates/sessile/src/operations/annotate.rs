@@ -84,7 +84,7 @@ impl Sessions {
         })
     }
 
-    /// Archives a session, or the branch that begins at an entry; or restores it.
+    /// Archives or restores a session; with `entry`, only the branch that begins there.
     pub fn archive(
         &self,
         path: impl AsRef<Path>,

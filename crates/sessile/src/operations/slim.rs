@@ -210,7 +210,8 @@ impl Sessions {
             }
             Err(error) => {
                 if is_session(world, &original) {
-                    // We hold the new file's lock, and the original contains everything in it.
+                    // Removing the new file is safe: we hold its lock, and the original still contains everything that
+                    // is in the new file.
                     drop(world.os().remove(&place.path));
                 }
                 return Err(error);

@@ -30,7 +30,8 @@ use crate::manager::{SessionManager, Sessions};
 pub struct Undone {
     /// The undone operation.
     pub operation: Operation,
-    /// The id of the undo, by which it can be undone itself; `None` if nothing was done.
+    /// The id of this undo operation; `None` if nothing was done. Pass it to [`Sessions::undo`] to redo the original
+    /// operation.
     pub id: Option<String>,
     /// The inverse steps, in order: the one for the last step first.
     pub steps: Vec<Step>,

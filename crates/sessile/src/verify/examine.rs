@@ -83,7 +83,7 @@ pub(crate) fn examine(world: &World, path: &Path, text: &dyn Text) -> Result<Exa
     examined(path, &headed, outline, plan, Some(heading))
 }
 
-/// What to extract from damaged lines, and what to write.
+/// The damaged lines, the planned changes, and whether to remove the byte order mark.
 struct Settled {
     wrecks: Vec<Wreck>,
     plan: Plan,

@@ -1,4 +1,5 @@
 //! Three logs under the log kit: files, memory, and the example of a custom log.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ use sessile_testkit::log_kit::{LogSubject, check};
 use sessile_testkit::sim::{SimOs, Tear};
 
 #[path = "../../crates/sessile/examples/custom_log.rs"]
-#[expect(dead_code, unreachable_pub, clippy::disallowed_methods, reason = "an example with a program of its own")]
+#[expect(dead_code, unreachable_pub, reason = "an example with a program of its own")]
 mod custom_log;
 
 use custom_log::Parts;
@@ -26,7 +27,7 @@ impl LogSubject for SimulatedFiles {
     fn fresh(&self) -> [Arc<dyn Place>; 2] {
         let machine = SimOs::new();
         machine.make_directories("/kit");
-        [1, 2].map(|pid| Below::new("/kit", Arc::new(machine.process(pid))))
+        [1, 2].map(|pid| Below::place("/kit", Arc::new(machine.process(pid))))
     }
 
     fn crash(&self, n_step: u64, act: &mut dyn FnMut(&dyn Place)) -> Option<(bool, Arc<dyn Place>)> {
@@ -50,7 +51,7 @@ struct RealFiles(tempfile::TempDir);
 impl LogSubject for RealFiles {
     fn fresh(&self) -> [Arc<dyn Place>; 2] {
         let root = tempfile::tempdir_in(self.0.path()).unwrap().keep();
-        [(); 2].map(|()| Below::new(&root, Arc::new(RealOs)))
+        [(); 2].map(|()| Below::place(&root, Arc::new(RealOs)))
     }
 
     fn crash(&self, _: u64, _: &mut dyn FnMut(&dyn Place)) -> Option<(bool, Arc<dyn Place>)> {
@@ -66,7 +67,7 @@ struct Below {
 }
 
 impl Below {
-    fn new(root: impl Into<PathBuf>, os: Arc<dyn Os>) -> Arc<dyn Place> {
+    fn place(root: impl Into<PathBuf>, os: Arc<dyn Os>) -> Arc<dyn Place> {
         Arc::new(Self { root: root.into(), files: Files::new(os) })
     }
 

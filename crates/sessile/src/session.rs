@@ -142,7 +142,7 @@ pub(crate) struct Held {
     pub(crate) acknowledged: Option<Acknowledgement>,
     /// Set while appends leave waiting for the disk to the caller: the syncs to wait for.
     pub(crate) deferred: Option<Vec<Box<dyn Ticket>>>,
-    /// PendingEvents not yet reported.
+    /// Events that handlers have not been notified of yet.
     pub(crate) pending_events: Vec<PendingEvent>,
     /// The number of nested turns at the file. A handler may need a turn too, so nothing is reported during one.
     pub(crate) n_turns: usize,

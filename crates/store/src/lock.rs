@@ -244,7 +244,7 @@ impl TurnLock {
         };
         let file = file.map_err(|error| match error.raw_os_error() {
             Some(code) if NOT_FILES.contains(&code) => StoreError::NotRegular { path: path.clone() },
-            _ if error.kind() == io::ErrorKind::NotFound => StoreError::Gone { log: LogName::file(&path) },
+            _ if error.kind() == io::ErrorKind::NotFound => StoreError::Gone { log: LogName::file(path) },
             _ => StoreError::io("open", path)(error),
         })?;
         let stat = file.stat().map_err(StoreError::io("access", path))?;

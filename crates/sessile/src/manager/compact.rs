@@ -196,13 +196,11 @@ impl CompactionPlan {
         if self.options.cancel.is_cancelled() {
             return Err(SessionError::Cancelled);
         }
-        match reply.compaction {
-            Some(supplied) => Ok(self.supplied(supplied)),
-            None => {
-                let instructions = reply.custom_instructions.or(self.options.custom_instructions.take());
-                self.summarised(instructions.as_deref(), summarizer, progress)
-            }
+        if let Some(supplied) = reply.compaction {
+            return Ok(self.supplied(supplied));
         }
+        let instructions = reply.custom_instructions.or(self.options.custom_instructions.take());
+        self.summarised(instructions.as_deref(), summarizer, progress)
     }
 
     fn summarised(

@@ -98,7 +98,7 @@ export type CustomEntry = {
   data?: unknown;
 };
 
-/** A program's own message to the model. */
+/** A message of the client program, which the model sees. */
 export type CustomMessageEntry = {
   type: "custom_message";
   id: string;
@@ -151,7 +151,7 @@ export type UserMessage = {
   timestamp: number;
 };
 
-/** An answer of a model, with its tool calls. */
+/** A model's answer, with its tool calls. */
 export type AssistantMessage = {
   role: "assistant";
   content: (TextBlock | ThinkingBlock | ToolCallBlock)[];
@@ -459,7 +459,7 @@ export interface Commands {
   append_compaction: { parameters: { summary: string; firstKeptEntryId: string | null; tokensBefore: number; details?: unknown; fromHook?: boolean; usage?: unknown; sessionPath?: string; expectedLeaf?: string | null }; data: Written };
   /** Appends a program's own data, which the model never sees */
   append_custom_entry: { parameters: { customType: string; data?: unknown; sessionPath?: string; expectedLeaf?: string | null }; data: Written };
-  /** Appends a program's own message to the context */
+  /** Appends a message of the client program, which the model sees */
   append_custom_message_entry: { parameters: { customType: string; content: string | unknown[]; display: boolean; details?: unknown; sessionPath?: string; expectedLeaf?: string | null }; data: Written };
   /** Names the session; an empty name removes the name */
   append_session_info: { parameters: { name: string; sessionPath?: string; expectedLeaf?: string | null }; data: Written };
@@ -714,7 +714,7 @@ export declare class SessileClient {
   appendCompaction(parameters: Commands["append_compaction"]["parameters"]): Promise<Commands["append_compaction"]["data"]>;
   /** Appends a program's own data, which the model never sees */
   appendCustomEntry(parameters: Commands["append_custom_entry"]["parameters"]): Promise<Commands["append_custom_entry"]["data"]>;
-  /** Appends a program's own message to the context */
+  /** Appends a message of the client program, which the model sees */
   appendCustomMessageEntry(parameters: Commands["append_custom_message_entry"]["parameters"]): Promise<Commands["append_custom_message_entry"]["data"]>;
   /** Names the session; an empty name removes the name */
   appendSessionInfo(parameters: Commands["append_session_info"]["parameters"]): Promise<Commands["append_session_info"]["data"]>;

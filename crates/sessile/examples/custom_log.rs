@@ -1,4 +1,4 @@
-//! Keeps sessions in a log of one's own: a directory of numbered parts, as an object store would have them.
+//! Keeps sessions in a custom log: a directory of numbered parts, like objects in an object store.
 //!
 //! A part is written once and never changed. Creating part `n` fails if another writer was first; that is the whole
 //! concurrency control. Run it with `cargo run -p sessile --example custom_log [DIRECTORY]`.

@@ -20,7 +20,8 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Outcome {
         [] => {
             let corpus = target.join("corpus");
             for (name, scale) in STORES {
-                let generate = ["run", "--release", "--locked", "--package", "sessile-bench", "--bin", "generate", "--"];
+                let generate =
+                    ["run", "--release", "--locked", "--package", "sessile-bench", "--bin", "generate", "--"];
                 let wanted = [corpus.as_os_str(), name.as_ref(), "--scale".as_ref(), scale.as_ref()];
                 command::cargo(root).args(generate).args(wanted).run()?;
             }

@@ -56,7 +56,7 @@ impl Caches {
 fn is_own_name(kind: Kind, name: &str) -> bool {
     let is_fingerprint = name.len() == 16 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
     let is_named = |own: &&str| if own.starts_with('.') { name.ends_with(*own) } else { name == *own };
-    is_fingerprint || kind.files.iter().any(|own| is_named(&own)) || name.contains(".sessile-tmp-")
+    is_fingerprint || kind.files.iter().any(is_named) || name.contains(".sessile-tmp-")
 }
 
 #[cfg(test)]

@@ -93,7 +93,7 @@ fn rare<'b>(
 fn search_rare(bench: &Bench) -> Result<Row<'_>, Failure> {
     let row = rare(bench, "search-rare", "a rare word", WORD, WORD, |made| made.with_word.clone())?;
     // A search examines every file first, which takes most of the time.
-    Ok(row.demands([Demand::FasterThan(RIPGREP, 8.0)]))
+    Ok(row.demands([Demand::FasterThan(RIPGREP, 5.0)]))
 }
 
 /// Only the result is checked; no speed is demanded for a phrase of common words.
@@ -111,7 +111,7 @@ fn common<'b>(bench: &'b Bench, id: &'static str, what: &str, query: &str, raw: 
     let made = store(bench)?;
     let ours = search(bench, &made, query)?.args(["--json", "--limit", "50"]);
     let row = Row::new(id, title).ours(move || timed(&ours));
-    Ok(beside_ripgrep(bench, row, &made, raw, &timed).demands([Demand::FasterThan(RIPGREP, 3.0)]))
+    Ok(beside_ripgrep(bench, row, &made, raw, &timed).demands([Demand::FasterThan(RIPGREP, 2.0)]))
 }
 
 fn search_common(bench: &Bench) -> Result<Row<'_>, Failure> {

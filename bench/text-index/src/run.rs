@@ -222,26 +222,29 @@ impl<'c> Comparison<'c> {
 
     fn limits(&self, table: &mut Table) -> Result<(), Failure> {
         let word = self.word("rare word").unwrap_or_default();
-        let mut timed = |name: &str, engine: &str, work: &dyn Fn() -> Result<(), Failure>| -> Result<(), Failure> {
+        #[cfg(feature = "ours")]
+        {
+            let mut times: Vec<f64> = worker("ours", "survey", &[&self.index("ours"), self.store])?;
+            table.pair("list and examine every session file", "ours", &mut times);
+        }
+        let mut timed = |name: &str, work: &dyn Fn() -> Result<(), Failure>| -> Result<(), Failure> {
             let mut times = Vec::new();
             for _ in 0..7 {
                 let start = Instant::now();
                 work()?;
                 times.push(start.elapsed().as_secs_f64() * 1e3);
             }
-            table.pair(name, engine, &mut times);
+            table.pair(name, "limit", &mut times);
             Ok(())
         };
-        #[cfg(feature = "ours")]
-        timed("list and examine every session file", "ours", &|| crate::ours::Ours::survey(self.store).map(drop))?;
-        timed("without an index: read every byte, 2 threads", "limit", &|| scan(&self.files, None).map(drop))?;
-        timed("without an index: and look for a word", "limit", &|| scan(&self.files, Some(word)).map(drop))?;
+        timed("without an index: read every byte, 2 threads", &|| scan(&self.files, None).map(drop))?;
+        timed("without an index: and look for a word", &|| scan(&self.files, Some(word)).map(drop))?;
         let ripgrep = || {
             let found = Command::new("rg").args(["-lF", word]).arg(self.store).output()?;
             (found.status.code() < Some(2)).then_some(()).ok_or_else(|| "rg failed".into())
         };
         if Command::new("rg").arg("--version").output().is_ok() {
-            timed("without an index: `rg -lF`, whole process", "limit", &ripgrep)?;
+            timed("without an index: `rg -lF`, whole process", &ripgrep)?;
         }
         Ok(())
     }

@@ -19,6 +19,10 @@ pub const LIMIT: usize = 50;
 /// How often each query is measured.
 const ROUNDS: usize = 5;
 
+/// How often all session files are examined.
+#[cfg(feature = "ours")]
+const PASSES: usize = 50;
+
 /// What a build costs.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Built {
@@ -60,6 +64,15 @@ pub fn work(engine: &str, work: &str, args: &[&str]) -> Result<(), Failure> {
         ("one", [word]) => {
             let hits = open(engine, index, sessions(store)?)?.best(&Query::Word((*word).to_owned()), LIMIT)?;
             serde_json::to_string(&hits.len())?
+        }
+        #[cfg(feature = "ours")]
+        ("survey", []) => {
+            let time = || {
+                let start = Instant::now();
+                crate::ours::Ours::survey(store)?;
+                Ok::<_, Failure>(start.elapsed().as_secs_f64() * 1e3)
+            };
+            serde_json::to_string(&(0..PASSES).map(|_| time()).collect::<Result<Vec<f64>, _>>()?)?
         }
         ("append", [session, how]) => {
             let mut files = sessions(store)?;

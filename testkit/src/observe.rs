@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde_json::Value;
 use sessile::entry::Entry;
-use sessile::json::{JsText, Json, ObjectWriter, write_text};
+use sessile::json::{JsText, Json, ObjectWriter, print, write_text};
 use sessile::{EntryId, SessionError, SessionInfo, SessionManager};
 
 use crate::oracle::quoted;
@@ -100,8 +100,9 @@ fn children(manager: &SessionManager) -> Result<String, SessionError> {
 fn labels(manager: &SessionManager) -> Result<String, SessionError> {
     let mut pairs = Vec::new();
     for id in distinct_ids(manager) {
-        if let Some(label) = manager.label(&id)? {
-            pairs.push(format!("[{},{}]", id_text(Some(&id)), quoted(&label)));
+        if let Some(label) = manager.labels()?.get(&id) {
+            // As pi returns it: a label need not be a string.
+            pairs.push(format!("[{},{}]", id_text(Some(&id)), text(&print(label.value.raw()))));
         }
     }
     Ok(list(pairs))

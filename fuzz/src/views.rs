@@ -40,7 +40,7 @@ pub(crate) fn look_at(entry: &Entry) {
         Payload::ContextEdit(it) => ask!(it => target_id replacement),
         Payload::Label(it) => ask!(it => target_id label),
         Payload::SessionInfo(it) => ask!(it => name),
-        _ => message(Message::new(entry.raw())),
+        Payload::Unknown(_) => message(Message::new(entry.raw())),
     }
 }
 

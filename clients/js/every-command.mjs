@@ -92,7 +92,7 @@ try {
   assert.notEqual((await client.followLeaf()).leafId, null);
   const gone = await client.navigateTree({ entryId: second.entryId, summarize: true, label: "back" });
   assert.equal(gone.editorText, "constituents \u2028 of tides");
-  await client.branchWithSummary({ entryId: null, summary: "began anew" });
+  await client.branchWithSummary({ entryId: null, summary: "started again" });
   await client.appendCompaction({ summary: "all", firstKeptEntryId: null, tokensBefore: 1 });
   await client.abort();
 

@@ -90,7 +90,7 @@ fn served(bytes: &[u8]) -> Vec<u8> {
     struct Kept(Arc<Mutex<Vec<u8>>>);
     impl Write for Kept {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0.lock().expect("nobody panics here").extend_from_slice(bytes);
+            self.0.lock().expect("no code panics while it holds this lock").extend_from_slice(bytes);
             Ok(bytes.len())
         }
 
@@ -104,5 +104,5 @@ fn served(bytes: &[u8]) -> Vec<u8> {
     let engine = Engine::start(options.clone(), &Start::Memory, None).expect("a session in memory can be made");
     let kept = Kept::default();
     engine.serve(bytes, kept.clone());
-    kept.0.lock().expect("nobody panics here").clone()
+    kept.0.lock().expect("no code panics while it holds this lock").clone()
 }

@@ -2,6 +2,7 @@
 //!
 //! - [`Oracle`] runs pi 1.5.0 as a black box.
 //! - [`Replay`] is an environment whose clock and ids the test controls.
+//! - [`Notices`] records what other programs did to a session.
 //! - [`observe`] returns all views of a session manager in pi's format, so that the two can be compared as text.
 //! - [`differential`] does that for random sequences of operations, and a [`Stage`] for sequences written by hand.
 //! - [`compaction`] asks both what they would summarise of random branches.
@@ -16,6 +17,7 @@
 pub mod compaction;
 pub mod differential;
 pub mod log_kit;
+mod notices;
 pub mod observe;
 mod oracle;
 mod random;
@@ -26,6 +28,7 @@ mod stage;
 pub mod torment;
 pub mod torture;
 
+pub use notices::Notices;
 pub use oracle::{Answer, NO_ANSWER, Oracle, quoted};
 pub use random::SplitMix;
 pub use replay::Replay;

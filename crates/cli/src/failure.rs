@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_left_is_no_failure() {
+    fn a_reader_that_left_is_not_a_failure() {
         let failure = Failure::from(io::Error::from(io::ErrorKind::BrokenPipe));
         assert_eq!((told(&failure), failure.exit()), (String::new(), Exit::Done));
         assert_eq!(Failure::from(SessionError::Cancelled).exit(), Exit::Interrupted);

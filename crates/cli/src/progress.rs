@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_looks_gets_the_same_result() {
+    fn every_reader_gets_the_same_result() {
         for terminal_width in [None, Some(80)] {
             let mut bytes = Vec::new();
             let mut screen = Screen::new(

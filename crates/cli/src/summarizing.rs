@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn waiting_is_told_to_everybody() {
+    fn waiting_is_reported_to_all_clients() {
         let waiting = SummaryProgress::Waiting { attempt: 1, max_attempts: 3, delay_ms: 1500, reason: "status 429" };
         assert_eq!(told(None, Generator::Model, &[waiting]), "status 429; trying again in 2 s (1 of 3)\n");
         assert_eq!(told(Some(80), Generator::Extractive, &[]), "");

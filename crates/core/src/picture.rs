@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_picture_tells_nothing() {
+    fn what_is_not_a_picture_has_no_size() {
         for data in ["", "!!!!", "aGVsbG8", "/9j/", "/9j/wAAAAA", "iVBORw0KGgo"] {
             assert_eq!(looked_at("x", data).size, None, "{data}");
         }

@@ -22,7 +22,7 @@ fn check(name: &str, made: &str) {
         std::fs::write(file(name), made).unwrap();
     }
     let kept = std::fs::read_to_string(file(name)).unwrap_or_default();
-    assert!(kept == made, "{name} does not say what the server does; `cargo xtask docs` writes it anew");
+    assert!(kept == made, "{name} does not say what the server does; `cargo xtask docs` updates it");
 }
 
 #[test]

@@ -7,12 +7,11 @@ use std::path::PathBuf;
 
 use sessile_core::EntryId;
 use sessile_core::cancel::Cancel;
-use sessile_core::compaction::{Summarizer, SummaryProgress};
 
 use crate::begin::{Begin, StartedSession};
 use crate::error::SessionError;
-use crate::event::{Handlers, Outcome, SessionEvent, ShutdownReason, StartReason, Verdict};
-use crate::manager::{CompactOptions, Compacted, NavigateOptions, Navigated, SessionManager, Sessions, one_line};
+use crate::event::{Handlers, SessionEvent, ShutdownReason, StartReason, Verdict};
+use crate::manager::{SessionManager, Sessions, one_line};
 
 /// The session a program works in, like that of pi's hosts: handlers are called before and after it changes.
 ///
@@ -26,8 +25,8 @@ use crate::manager::{CompactOptions, Compacted, NavigateOptions, Navigated, Sess
 /// | [`start`](Self::start) | `session_start` |
 /// | [`new_session`](Self::new_session), [`switch_session`](Self::switch_session) | `session_before_switch`, `session_shutdown`, `session_start` |
 /// | [`fork`](Self::fork), [`clone_session`](Self::clone_session) | `session_before_fork`, `session_shutdown`, `session_start`, `session_fork` |
-/// | [`navigate`](Self::navigate) | `session_before_tree`, `entry_appended` for each written entry, `leaf_moved`, `session_tree` |
-/// | [`compact`](Self::compact) | `session_before_compact`, `entry_appended`, `session_compact`; or `session_compact_failed` |
+/// | [`SessionManager::navigate`] | `session_before_tree`, `entry_appended` for each written entry, `leaf_moved`, `session_tree` |
+/// | [`SessionManager::compact`] | `session_before_compact`, `entry_appended`, `session_compact`; or `session_compact_failed` |
 /// | [`set_session_name`](Self::set_session_name) | `entry_appended`, `session_info_changed` |
 /// | [`shutdown`](Self::shutdown) | `session_shutdown` |
 ///
@@ -158,27 +157,6 @@ impl SessionHost {
             return Ok(None);
         }
         self.session.append_thinking_level_change(level).map(Some)
-    }
-
-    /// Compacts the session: see [`SessionManager::compact`].
-    pub fn compact(
-        &mut self,
-        options: CompactOptions,
-        summarizer: &dyn Summarizer,
-        progress: &mut dyn FnMut(SummaryProgress<'_>),
-    ) -> Result<Compacted, SessionError> {
-        self.session.compact(options, summarizer, progress)
-    }
-
-    /// Moves to another entry of the tree: see [`SessionManager::navigate`].
-    pub fn navigate(
-        &mut self,
-        target: impl Into<EntryId>,
-        options: NavigateOptions,
-        summarizer: Option<&dyn Summarizer>,
-        progress: &mut dyn FnMut(SummaryProgress<'_>),
-    ) -> Result<Outcome<Navigated>, SessionError> {
-        self.session.navigate(target, options, summarizer, progress)
     }
 
     /// Calls the handlers before an action.

@@ -374,7 +374,7 @@ fn catalogues_are_for_their_owner_only_and_none_is_made_for_nothing() {
 }
 
 #[test]
-fn a_cache_that_cannot_be_written_is_no_failure() {
+fn a_cache_that_cannot_be_written_is_not_a_failure() {
     let place = Place::new(true);
     place.write(&place.file(0), format!("{HEADER}\n").as_bytes());
     fs::write(place.dir.path().join("cache"), "in the way").unwrap();

@@ -216,7 +216,7 @@ fn an_old_file_is_upgraded_only_once_there_is_a_summary() {
 }
 
 #[test]
-fn somebody_elses_entries_are_kept_behind_the_cut() {
+fn entries_of_others_are_kept_after_the_cut() {
     let dir = TempDir::new().unwrap();
     let (mut session, path) = three_turns(&sessions(), dir.path());
     let file = path.clone();
@@ -235,7 +235,7 @@ fn somebody_elses_entries_are_kept_behind_the_cut() {
 }
 
 #[test]
-fn somebody_elses_compaction_is_not_compacted_again() {
+fn a_compaction_of_another_program_is_not_compacted_again() {
     let dir = TempDir::new().unwrap();
     let (mut session, path) = three_turns(&sessions(), dir.path());
     let leaf = session.leaf_id();
@@ -255,7 +255,7 @@ fn somebody_elses_compaction_is_not_compacted_again() {
 }
 
 #[test]
-fn on_another_branch_somebody_elses_entries_stay_where_they_are() {
+fn entries_of_others_on_another_branch_stay_there() {
     let dir = TempDir::new().unwrap();
     let (mut session, path) = three_turns(&sessions(), dir.path());
     let fourth = session.outline().id(session.outline().entries().nth(3).unwrap()).unwrap();
@@ -424,7 +424,7 @@ fn attempts_that_did_not_fit_are_recovered_from() {
     assert_eq!(texts(&session).len(), n_shown);
     let report = done(session.compact(keeping(2), &Acting::saying("s"), &mut |_| {}).unwrap());
     let usage = session.context_usage(100_000).unwrap();
-    assert_eq!((usage.tokens, usage.percent()), (None, None), "nobody has answered since");
+    assert_eq!((usage.tokens, usage.percent()), (None, None), "there was no answer since");
     assert!(report.estimated_tokens_after > Some(0));
 }
 

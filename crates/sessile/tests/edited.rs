@@ -166,7 +166,7 @@ proptest! {
 }
 
 #[test]
-fn a_check_finds_what_nobody_has_asked_for_and_drops_it() {
+fn a_check_finds_and_drops_wrong_rows_before_a_user_sees_them() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("sessions/s.jsonl");
     fs::create_dir(directory.path().join("sessions")).unwrap();

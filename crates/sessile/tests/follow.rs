@@ -141,7 +141,7 @@ fn a_session_that_was_replaced_begins_again() {
 }
 
 #[test]
-fn what_is_no_session_is_refused_until_it_is_one() {
+fn what_is_not_a_session_is_refused_until_it_is_one() {
     let scene = Scene::new(&["{\"type\":\"message\"}"]);
     let refused = scene.try_follow(FollowFrom::Beginning).err().unwrap();
     assert!(matches!(refused, SessionError::NotASession { .. }), "{refused}");

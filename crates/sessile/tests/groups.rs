@@ -122,7 +122,7 @@ fn a_long_line_of_descent_needs_no_stack() {
 
 proptest! {
     #[test]
-    fn everybody_is_in_exactly_one_family(parents in proptest::collection::vec(proptest::option::of(0..12usize), 0..10)) {
+    fn every_session_is_in_exactly_one_family(parents in proptest::collection::vec(proptest::option::of(0..12usize), 0..10)) {
         let list: Vec<SessionInfo> = parents.iter().enumerate().map(|(place, parent)| {
             let parent = parent.map(|parent| format!("/s/2025_{parent}.jsonl"));
             session(&place.to_string(), "/", i64::try_from(place).unwrap(), parent.as_deref())

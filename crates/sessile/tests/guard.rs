@@ -2,15 +2,15 @@
 #![expect(clippy::unwrap_used, reason = "tests say what must hold")]
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use sessile::os::Os;
 use sessile::{
-    Code, Deletion, Durability, EntryId, EventKind, EventSet, Handlers, NewSession, RecoveryReason, RepairOptions,
-    SessionEvent, SessionManager, Sessions, WriteOptions, draft,
+    Code, Deletion, Durability, EntryId, NewSession, RecoveryReason, RepairOptions, SessionEvent, SessionManager,
+    Sessions, WriteOptions, draft,
 };
-use sessile_testkit::Replay;
 use sessile_testkit::sim::SimOs;
+use sessile_testkit::{Notices, Replay};
 
 const SECOND: i64 = 1000;
 const MINUTE: i64 = 60 * SECOND;
@@ -27,32 +27,6 @@ fn sessions(os: &SimOs, seed: u64) -> Sessions {
     environment.set_home("/home/u");
     environment.set_current_dir("/proj");
     Sessions::new(environment).on(Arc::new(os.clone())).caching(None)
-}
-
-type Heard = Arc<Mutex<Vec<SessionEvent>>>;
-
-/// The events that the owner of a session did not cause.
-fn notices() -> EventSet {
-    EventSet::from_iter([
-        EventKind::Divergence,
-        EventKind::Recovered,
-        EventKind::FileChanged,
-        EventKind::FileGone,
-        EventKind::WrittenUnlocked,
-        EventKind::WrittenUnguarded,
-    ])
-}
-
-fn listen(session: &mut SessionManager) -> Heard {
-    let heard = Heard::default();
-    let theirs = Arc::clone(&heard);
-    let handlers = Handlers::new();
-    handlers.on(notices(), "test", move |event, _| {
-        theirs.lock().unwrap().push(event.clone());
-        Ok(None)
-    });
-    session.use_handlers(handlers);
-    heard
 }
 
 /// A session with an acknowledged entry that other programs have not read.
@@ -94,9 +68,9 @@ impl Acknowledged {
     /// Another process writes to the session. Returns its events.
     fn write(&self, text: &str) -> Vec<SessionEvent> {
         let mut next = sessions(&self.os.process(2), 2).open(&self.path, None, None).unwrap();
-        let events = listen(&mut next);
+        let events = Notices::of(&mut next);
         next.append_message(user(text)).unwrap();
-        std::mem::take(&mut *events.lock().unwrap())
+        events.take()
     }
 
     fn recovered(&self) -> SessionEvent {
@@ -241,7 +215,7 @@ fn looking_at_a_session_puts_nothing_back() {
     let before = case.os.snapshot();
     let looking = sessions(&case.os.process(2), 2).recording_operations(None);
     let mut open = looking.open(&case.path, None, None).unwrap();
-    let events = listen(&mut open);
+    let events = Notices::of(&mut open);
     open.refresh().unwrap();
     // Another change while it is open for reading only.
     case.os.foreign_append(&case.path, "{\"type\":\"custom\",\"id\":\"x1\",\"parentId\":null}\n");
@@ -249,7 +223,7 @@ fn looking_at_a_session_puts_nothing_back() {
     case.rewrite();
     open.refresh().unwrap();
     assert_eq!(open.entry_count(), 1);
-    assert!(!events.lock().unwrap().iter().any(|event| matches!(event, SessionEvent::Recovered { .. })));
+    assert!(!events.take().iter().any(|event| matches!(event, SessionEvent::Recovered { .. })));
     drop(open);
     drop(looking.clone().read_only().open(&case.path, None, None).unwrap());
     looking.verify(&case.path).unwrap();

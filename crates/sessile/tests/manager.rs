@@ -67,7 +67,7 @@ fn read(path: &Path) -> String {
 }
 
 #[test]
-fn a_session_has_no_file_until_somebody_speaks() {
+fn a_session_has_no_file_until_the_first_message() {
     let place = Place::new();
     let mut session = place.create();
     let file = session.session_file().unwrap().to_path_buf();
@@ -155,7 +155,7 @@ fn a_summary_that_cannot_be_written_does_not_move_the_leaf() {
 }
 
 #[test]
-fn a_file_that_is_no_session_does_not_become_one() {
+fn a_file_that_is_not_a_session_does_not_become_one() {
     let place = Place::new();
     let path = place.file("f.jsonl", &[&entry("a", None)]);
     let notes = place.path("notes.txt");
@@ -375,7 +375,7 @@ fn a_list_can_be_watched_and_stopped() {
 }
 
 #[test]
-fn an_odd_name_is_no_name() {
+fn a_name_that_is_not_a_string_does_not_count() {
     let place = Place::new();
     let named = |name: &str| {
         format!(
@@ -544,9 +544,9 @@ fn a_header_that_was_half_written_does_not_block_an_empty_file() {
     let path = place.path("g.jsonl");
     fs::write(&path, "").unwrap();
     let mut session = place.open(&path);
-    fs::write(&path, "somebody's notes\n").unwrap();
+    fs::write(&path, "other notes\n").unwrap();
     assert!(matches!(session.append_message(user("x")), Err(SessionError::NotASession { .. })));
-    assert_eq!(read(&path), "somebody's notes\n");
+    assert_eq!(read(&path), "other notes\n");
 }
 
 #[test]

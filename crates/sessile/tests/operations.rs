@@ -240,7 +240,7 @@ fn sidecars_go_with_the_session() {
 }
 
 #[test]
-fn what_somebody_else_has_changed_is_not_undone() {
+fn what_another_program_has_changed_is_not_undone() {
     let os = machine();
     let sessions = sessions(&os, 7);
     sessions.rename(place(), Some("ours"), false).unwrap();

@@ -35,7 +35,7 @@ fn simulated(os: &SimOs, seed: u64) -> Sessions {
 }
 
 #[test]
-fn a_write_of_ours_is_nobody_and_one_of_others_is_somebody() {
+fn our_own_write_is_not_a_user_and_a_foreign_write_is() {
     let (os, sessions, path) = machine();
     let users = |own_length| sessions.users_of(&path, own_length).unwrap();
     assert_eq!(users(None), [], "the guard knows the last line");
@@ -66,7 +66,11 @@ fn another_process_of_ours_is_named() {
     let [SessionUser::Sessile { pid: 77, host, since_ms }] = &users[..] else { panic!("{users:?}") };
     assert_eq!((host.as_str(), *since_ms), ("sim", os.now_ms()));
     assert_eq!(users[0].to_string(), "Sessile has it open (process 77 on sim)");
-    assert_eq!(simulated(&other, 3).users_of(&path, None).unwrap(), [], "to itself it is nobody else");
+    assert_eq!(
+        simulated(&other, 3).users_of(&path, None).unwrap(),
+        [],
+        "a process is not another user of its own session"
+    );
     drop(writer);
     assert_eq!(sessions.users_of(&path, None).unwrap(), []);
 }

@@ -149,7 +149,7 @@ fn a_guard_that_is_too_long_is_ignored_and_kept() {
 }
 
 #[test]
-fn what_is_no_file_is_not_opened() {
+fn what_is_not_a_file_is_not_opened() {
     let dir = tempfile::tempdir().unwrap();
     let pipe = dir.path().join("pipe");
     rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();

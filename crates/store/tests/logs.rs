@@ -249,7 +249,7 @@ fn a_replacement_that_fails_changes_nothing() {
 }
 
 #[test]
-fn discovery_passes_over_what_is_no_session_file() {
+fn discovery_skips_files_that_are_not_sessions() {
     let dir = TempDir::new().unwrap();
     let path = |name: &str| dir.path().join(name);
     fs::write(path("b.jsonl"), "x").unwrap();

@@ -219,7 +219,7 @@ fn a_file_that_is_not_there_yet_is_waited_for() {
 }
 
 #[test]
-fn what_is_no_file_is_refused_for_as_long_as_it_is_there() {
+fn what_is_not_a_file_is_refused_as_long_as_it_is_there() {
     let scene = Scene::new("one\n");
     let refused = Tail::open(Arc::new(RealOs), scene.dir.path(), TailStart::End);
     assert!(matches!(refused, Err(StoreError::NotRegular { .. })));
@@ -322,7 +322,7 @@ impl Layer for OneNumber {
 
 /// C7: the new file has the inode of the old one.
 #[test]
-fn a_number_that_is_used_again_fools_nobody() {
+fn a_process_id_that_is_used_again_is_not_mistaken() {
     let scene = Scene::new("one\n");
     let mut tail =
         Tail::open(Arc::new(Layered::new(Arc::new(OneNumber::default()))), &scene.path, TailStart::Beginning).unwrap();
@@ -413,7 +413,7 @@ fn wait_until(watch: &mut Watch, tail: &mut Tail, expected: &[&str]) {
 
 /// C7, C16: the same scenario with system events and with polling.
 #[test]
-fn whoever_wakes_everything_is_seen() {
+fn everything_is_seen_however_the_watch_wakes() {
     for is_polling in [false, true] {
         let scene = Scene::new("one\n");
         let mut watch = if is_polling { Watch::polling() } else { Watch::new(&scene.path) };

@@ -341,7 +341,7 @@ fn what_was_damaged_is_mended_by_the_next_update() {
     std::fs::write(&segment, bytes).unwrap();
     assert_eq!(TextIndex::open(store.caches.clone()).n_uncovered(&files), 0);
     store.check("damaged");
-    assert!(!segment.exists(), "nobody needs to find out again");
+    assert!(!segment.exists(), "the damaged segment is removed");
     store.update(1 << 20, false);
     let mut index = TextIndex::open(store.caches.clone());
     assert_eq!(index.n_uncovered(&files), 0);

@@ -57,7 +57,7 @@ impl Schedule {
             return;
         }
         state.n_calls += 1;
-        assert!(state.n_calls < MAX_CALLS, "stuck: somebody waits for ever");
+        assert!(state.n_calls < MAX_CALLS, "stuck: a process waits for ever");
         let stride = state.stride;
         if has_waited || state.random.below(stride) == 0 {
             self.hand_on(&mut state, has_waited);

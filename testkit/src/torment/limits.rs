@@ -225,7 +225,7 @@ fn rights(bench: &Bench, report: &mut Report) -> Result<(), Skipped> {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     }
     tool("setpriv", &[&"--version"]).map_err(Skipped)?;
-    refused(bench, report, &path, "a file of somebody else", |command| {
+    refused(bench, report, &path, "a file of another user", |command| {
         let mut other = Command::new("setpriv");
         other.args(["--reuid", NOBODY, "--regid", NOBODY, "--clear-groups"]).arg(&program).args(command.get_args());
         other
@@ -241,7 +241,7 @@ fn directory_gone(bench: &Bench, report: &mut Report) -> Result<(), Skipped> {
     let appended = session.append_message(message(100));
     let is_reported = matches!(&appended, Err(SessionError::Store(error)) if error.is_not_found());
     report.check(is_reported, format!("a session without its directory: {appended:?}"));
-    report.check(!directory.exists(), "a directory that somebody removed was made again");
+    report.check(!directory.exists(), "a removed directory was created again");
     Ok(())
 }
 

@@ -13,6 +13,7 @@ use sessile_store::{Expect, FileLog, Log, StoreError};
 use super::scene::{FILE, LONG_MS, Ledger, Scene, foreign_line, foreign_session, id_of, lines};
 use super::sweep::{Case, Op};
 use super::{Effort, Outcome};
+use crate::notices::Notices;
 use crate::sim::SimOs;
 
 /// The action of another program.
@@ -135,7 +136,7 @@ fn remove(os: &SimOs, path: &str) {
 fn append_as_another(os: &SimOs, mut scene: Scene, theirs: &Mutex<Ledger>) {
     scene.os = os.process(4000);
     scene.ledger = Ledger::default();
-    scene.events = Arc::default();
+    scene.notices = Notices::default();
     scene.has_crashed = true;
     let Ok(mut manager) = scene.open(Path::new(FILE)) else { return };
     drop(scene.append(&mut manager));
@@ -165,8 +166,7 @@ fn check_divergence(scene: &Scene, op: Op, intruder: Intruder) -> Result<(), Str
     let own = scene.ledger.acknowledged.last().map(|entry| &entry.id);
     let (theirs, own) = (place(&foreign_line(77, None).0), own.and_then(place));
     let is_beside = theirs.zip(own).is_some_and(|(theirs, own)| theirs < own);
-    let events = scene.events.lock().unwrap();
-    let is_reported = events.iter().any(|event| matches!(event, SessionEvent::Divergence { .. }));
+    let is_reported = scene.notices.to_vec().iter().any(|event| matches!(event, SessionEvent::Divergence { .. }));
     if is_beside == is_reported { Ok(()) } else { Err(format!("divergence: {is_beside}, told: {is_reported}")) }
 }
 

@@ -2,18 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 
 use sessile::cause::chain;
 use sessile::head::{Parsed, read};
 use sessile::json::Json;
-use sessile::{
-    Durable, EntryId, Environment, EventKind, EventSet, Handlers, SessionError, SessionEvent, SessionManager, Sessions,
-    StoreError, WriteOptions,
-};
+use sessile::{Durable, EntryId, Environment, SessionError, SessionManager, Sessions, StoreError, WriteOptions};
 
 use crate::Replay;
+use crate::notices::Notices;
 use crate::sim::{Seen, SimOs};
 
 pub(super) const HOME: &str = "/d";
@@ -84,7 +82,7 @@ pub(super) struct Scene {
     pub(super) ledger: Ledger,
     /// The number of generated messages, shared by all writers on the machine.
     n_messages: Arc<AtomicU64>,
-    pub(super) events: Arc<Mutex<Vec<SessionEvent>>>,
+    pub(super) notices: Notices,
     /// Whether there is no other writer, so that a failed append leaves even the number of entries unchanged.
     pub(super) is_alone: bool,
     /// Whether a process has died, which may leave a directory behind that makes other programs wait.
@@ -116,7 +114,7 @@ impl Scene {
             writing,
             ledger: Ledger::default(),
             n_messages: Arc::default(),
-            events: Arc::default(),
+            notices: Notices::default(),
             is_alone: true,
             has_crashed: false,
         }
@@ -154,21 +152,7 @@ impl Scene {
     }
 
     pub(super) fn listen(&self, manager: &mut SessionManager) {
-        let events = Arc::clone(&self.events);
-        let notices = [
-            EventKind::Divergence,
-            EventKind::Recovered,
-            EventKind::FileChanged,
-            EventKind::FileGone,
-            EventKind::WrittenUnlocked,
-            EventKind::WrittenUnguarded,
-        ];
-        let handlers = Handlers::new();
-        handlers.on(EventSet::from_iter(notices), "torture", move |event, _| {
-            events.lock().unwrap().push(event.clone());
-            Ok(None)
-        });
-        manager.use_handlers(handlers);
+        self.notices.record(manager);
     }
 
     fn next_message(&self) -> String {

@@ -42,7 +42,7 @@ fn shown_by(explained: Explained) -> &'static str {
         Explained::OddTime => "row_58_siblings_without_a_time_come_last",
         Explained::NewlineLater => "row_11_pi_ends_the_last_line_on_opening",
         Explained::UpgradeLater => "row_67_old_compactions_count_their_first_kept_entry",
-        Explained::OddUpgrade => "row_67_pi_fails_on_a_version_1_file_with_a_value_that_is_no_object",
+        Explained::OddUpgrade => "row_67_pi_fails_on_a_version_1_file_with_a_value_that_is_not_an_object",
         Explained::HeaderLater => "row_14_an_empty_file_becomes_a_session",
         Explained::LinesKept | Explained::NewerVersion => "row_68_pi_appends_to_newer_versions_and_rewrites_odd_ones",
         Explained::SpellingKept => "row_39_pi_respells_what_it_copies",

@@ -97,7 +97,7 @@ fn take(host: &mut SessionHost, answers: &Answers, summarizer: &CountingSummariz
             let settings =
                 CompactionSettings { enabled: false, keep_recent_tokens: KEEP, ..CompactionSettings::default() };
             let wishes = CompactOptions { settings, custom_instructions: text(argument), ..CompactOptions::default() };
-            matches!(host.compact(wishes, summarizer, &mut |_| {}), Ok(sessile::Compacted::Done(_)))
+            matches!(host.session_mut().compact(wishes, summarizer, &mut |_| {}), Ok(sessile::Compacted::Done(_)))
         }
         "navigate" => {
             let options = &argument[1];
@@ -109,7 +109,7 @@ fn take(host: &mut SessionHost, answers: &Answers, summarizer: &CountingSummariz
             };
             let target = argument[0].as_str().unwrap();
             let wanted = (options["summarize"] == true).then_some(summarizer as &dyn sessile::compaction::Summarizer);
-            matches!(host.navigate(target, wishes, wanted, &mut |_| {}), Ok(Outcome::Done(_)))
+            matches!(host.session_mut().navigate(target, wishes, wanted, &mut |_| {}), Ok(Outcome::Done(_)))
         }
         "newSession" => host.new_session(sessile::NewSession::default()).is_ok_and(|outcome| !outcome.is_cancelled()),
         "switchSession" => host.switch_session(argument.as_str().unwrap()).is_ok_and(|it| !it.is_cancelled()),

@@ -239,7 +239,7 @@ fn extraction_at_a_label_without_path_is_an_empty_session() {
 }
 
 #[test]
-fn row_85_labels_are_set_anew_in_the_order_of_first_setting() {
+fn row_85_labels_keep_the_order_in_which_they_were_first_set() {
     let mut stage = Stage::new();
     stage.in_memory();
     for text in ["A", "B", "C"] {

@@ -103,7 +103,7 @@ fn row_71_continuing_goes_by_the_time_of_the_file() {
 }
 
 #[test]
-fn row_72_pi_starts_anew_because_of_a_link_that_leads_nowhere() {
+fn row_72_pi_starts_a_new_session_because_of_a_dangling_link() {
     let mut stage = Stage::new();
     stage.write("s/a.jsonl", file(&[&header("a")]));
     stage.on_each_side("s/z.jsonl", |path| symlink("/nope/x", path).unwrap());

@@ -47,7 +47,7 @@ fn row_67_old_compactions_count_their_first_kept_entry() {
 }
 
 #[test]
-fn row_67_pi_fails_on_a_version_1_file_with_a_value_that_is_no_object() {
+fn row_67_pi_fails_on_a_version_1_file_with_a_value_that_is_not_an_object() {
     for value in ["123", "\"text\"", "true"] {
         let mut stage = Stage::new();
         let content = file(&[HEADER_V1, &old_user("a"), value, &old_user("b")]);
@@ -69,7 +69,7 @@ fn lines_that_are_no_entries_do_not_count() {
 }
 
 #[test]
-fn ids_of_a_version_1_file_are_made_anew() {
+fn ids_of_a_version_1_file_are_generated_again() {
     let mut stage = Stage::new();
     stage.start(file(&[HEADER_V1, &user("X", "Q"), &label("L", "X", 2, "X", Some("lab"))]));
     stage.assert_differ_by(&[Explained::UpgradeLater]);

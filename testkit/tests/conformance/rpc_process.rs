@@ -212,7 +212,7 @@ fn two_clients_at_one_socket_see_each_other() {
 }
 
 #[test]
-fn a_client_that_never_reads_keeps_nobody_from_leaving() {
+fn a_client_that_never_reads_does_not_keep_others_from_leaving() {
     let mut listening = Listening::start();
     let mut stuck = UnixStream::connect(listening.path()).unwrap();
     let mut other = UnixStream::connect(listening.path()).unwrap();

@@ -81,7 +81,7 @@ pub(super) fn home_paths(workspace: &Workspace) -> Vec<Problem> {
         workspace.iter().flat_map(|(path, text)| text.lines().enumerate().map(move |(n, line)| (path, n, line)));
     lines
         .filter(|(_, _, line)| mentions_home(line))
-        .map(|(path, index, _)| Problem::new(path, "mentions a folder of somebody's machine").at(index + 1))
+        .map(|(path, index, _)| Problem::new(path, "mentions a folder of a developer's machine").at(index + 1))
         .collect()
 }
 
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_that_nobody_runs_are_found() {
+    fn forgotten_tests_are_found() {
         let problem = "a/tests/two.rs: is never run: a/tests/runner.rs has no `mod two;`";
         let files = [("a/tests/runner.rs", "mod one; // mod two;"), ("a/tests/one.rs", ""), ("a/tests/two.rs", "")];
         check(forgotten_tests, &files, &[problem]);
@@ -152,7 +152,7 @@ mod tests {
 {line}"
                     ),
                 )],
-                &["a.rs:2: mentions a folder of somebody's machine"],
+                &["a.rs:2: mentions a folder of a developer's machine"],
             );
         }
         for line in fine {

@@ -139,7 +139,7 @@ fn compact(
         cancel: cancel.clone(),
         ..CompactOptions::default()
     };
-    let compacted = host.compact(options, summarizer.as_ref(), &mut progress);
+    let compacted = host.session_mut().compact(options, summarizer.as_ref(), &mut progress);
     telling.end();
     match compacted {
         // The user did not press Ctrl-C, so a hook vetoed.

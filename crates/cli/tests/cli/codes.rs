@@ -51,7 +51,7 @@ fn files_that_are_not_there_are_3() {
 }
 
 #[test]
-fn what_is_no_session_is_3() {
+fn what_is_not_a_session_exits_with_3() {
     let home = Home::new();
     let file = home.project().join("x.jsonl");
     std::fs::write(&file, "{\"type\":\"message\"}\n").unwrap();

@@ -307,7 +307,7 @@ fn a_hook_that_does_not_want_it_is_heard() {
     let vetoed = home.run(&["compact", path(&file), "--keep", "5"]);
     vetoed.expect(3, "error: nothing was done: the hook session_before_compact vetoed it\n");
     assert_eq!(std::fs::read(&file).unwrap(), before);
-    assert_eq!(home.run(&["compact", path(&file), "--keep", "5", "--dry-run"]).code, 0, "a dry run asks nobody");
+    assert_eq!(home.run(&["compact", path(&file), "--keep", "5", "--dry-run"]).code, 0, "a dry run calls no model");
     std::fs::write(&hook, "#!/bin/sh\nexit 0\n").unwrap();
     home.run(&["compact", path(&file), "--keep", "5"]).expect(0, "");
 }

@@ -107,10 +107,7 @@ fn check(name: &str) {
         return;
     }
     let differs = kept.lines().zip(made.lines()).find(|(kept, made)| kept != made);
-    assert!(
-        kept == made,
-        "{name} does not show what the program prints: {differs:?}; `cargo xtask docs` writes it anew"
-    );
+    assert!(kept == made, "{name} does not show what the program prints: {differs:?}; `cargo xtask docs` updates it");
 }
 
 #[test]

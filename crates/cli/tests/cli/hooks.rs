@@ -226,7 +226,7 @@ fn an_example_keeps_sessions_whole_while_tests_are_red() {
     let mut host = SessionHost::new(sessions, session);
     let mut compact = || {
         let settings = CompactionSettings { keep_recent_tokens: 1, ..CompactionSettings::default() };
-        host.compact(CompactOptions { settings, ..CompactOptions::default() }, &Saying, &mut |_| {})
+        host.session_mut().compact(CompactOptions { settings, ..CompactOptions::default() }, &Saying, &mut |_| {})
     };
     std::fs::write(home.project().join("tests"), "echo one of them fails; exit 1").unwrap();
     assert!(matches!(compact(), Err(SessionError::Cancelled)));

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn what_is_kept_is_shown_made_anew_and_removed() {
+fn caches_are_shown_rebuilt_and_removed() {
     let home = Home::new();
     home.session("x.jsonl", &small());
     home.session("y.jsonl", &[user("a", None, "more")]);

@@ -4,7 +4,7 @@ use super::changes::{fed, last, lines, path};
 use super::*;
 
 #[test]
-fn an_empty_file_is_no_session() {
+fn an_empty_file_is_not_a_session() {
     let home = Home::new();
     let file = home.session_dir().join("empty.jsonl");
     std::fs::create_dir_all(home.session_dir()).unwrap();

@@ -21,7 +21,7 @@ fn hits_are_printed_for_people_and_as_data() {
 }
 
 #[test]
-fn nothing_found_is_no_success() {
+fn nothing_found_is_not_a_success() {
     let home = Home::new();
     home.session("a.jsonl", &small());
     assert_eq!(home.run(&["search", "--json", "nothing like it"]).code, 1);

@@ -49,7 +49,7 @@ fn sessions_go_to_the_trash_and_come_back() {
 }
 
 #[test]
-fn only_sessions_that_nobody_writes_to_are_deleted() {
+fn only_sessions_without_a_writer_are_deleted() {
     let home = Home::new();
     let file = home.session("x.jsonl", &small());
     let other = home.session("y.jsonl", &small());

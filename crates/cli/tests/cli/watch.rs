@@ -80,12 +80,12 @@ fn people_get_the_same_rows_as_from_entries() {
 }
 
 #[test]
-fn a_reader_that_leaves_is_no_failure() {
+fn a_reader_that_leaves_is_not_a_failure() {
     let home = Home::new();
     let file = home.session("x_s1.jsonl", &small());
     let (mut running, mut out) = Running::watch(&home, &file, &["--jsonl", "--from-start"]);
     assert!(!next(&mut out).is_empty());
     drop(out);
-    append(&file, &(user("f", Some("d"), "nobody sees this") + "\n"));
+    append(&file, &(user("f", Some("d"), "this is not seen") + "\n"));
     assert_eq!(running.0.wait().unwrap().code(), Some(0));
 }

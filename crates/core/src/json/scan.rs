@@ -416,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn depth_is_no_limit() {
+    fn depth_is_not_limited() {
         let depth = 1_000_000;
         let text = "[".repeat(depth) + &"]".repeat(depth);
         assert!(valid(&text));

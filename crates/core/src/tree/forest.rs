@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn loops_lose_nobody() {
+    fn loops_lose_no_session() {
         assert_eq!(drawn(&outline("r a<b b<a")), "0:r 0:a 1:b");
         assert_eq!(drawn(&outline("a<a b<a")), "0:a 1:b");
     }

@@ -45,7 +45,7 @@ fn a_veto_ends_the_matter_and_changes_nothing() {
     assert_eq!(host.switch_session("/nowhere").unwrap(), Outcome::Cancelled { by: by_no() });
     assert_eq!(host.fork("nobody", ForkPosition::At).unwrap(), Outcome::Cancelled { by: by_no() });
     assert_eq!(host.clone_session().unwrap(), Outcome::Cancelled { by: by_no() });
-    let navigated = host.navigate(&question, NavigateOptions::default(), None, &mut |_| {}).unwrap();
+    let navigated = host.session_mut().navigate(&question, NavigateOptions::default(), None, &mut |_| {}).unwrap();
     assert_eq!(navigated, Outcome::Cancelled { by: by_no() });
     assert!(matches!(compact(&mut host, Some("s")), Err(SessionError::Cancelled)));
 
@@ -92,7 +92,8 @@ fn the_last_answer_counts_as_a_whole() {
     let question = host.session().fork_messages().unwrap()[1].entry_id.clone();
     let wishes = NavigateOptions { label: Some("mine".to_owned()), ..NavigateOptions::default() };
     let summarizer = Saying(None);
-    let navigated = host.navigate(&question, wishes, Some(&summarizer), &mut |_| {}).unwrap().done().unwrap();
+    let navigated =
+        host.session_mut().navigate(&question, wishes, Some(&summarizer), &mut |_| {}).unwrap().done().unwrap();
     assert!(navigated.from_hook);
     assert_eq!(take(&seen), ["1", "2", "3", "4"]);
     let summary_id = navigated.summary_entry_id.unwrap();
@@ -115,7 +116,7 @@ fn a_summary_is_taken_only_if_one_is_wanted_and_a_label_always() {
     let mut host = host(dir.path(), &handlers);
     let question = host.session().fork_messages().unwrap()[1].entry_id.clone();
     let wishes = NavigateOptions { label: Some("mine".to_owned()), ..NavigateOptions::default() };
-    let navigated = host.navigate(&question, wishes, None, &mut |_| {}).unwrap().done().unwrap();
+    let navigated = host.session_mut().navigate(&question, wishes, None, &mut |_| {}).unwrap().done().unwrap();
     assert_eq!((navigated.summary_entry_id, navigated.from_hook), (None, false));
     assert_eq!(host.session().label(&question).unwrap().as_deref(), Some("theirs"));
 }
@@ -154,11 +155,11 @@ fn instructions_are_changed() {
     let asked = Asked(Mutex::default());
     let instructions = || Some("mine".to_owned());
     let wishes = NavigateOptions { custom_instructions: instructions(), ..NavigateOptions::default() };
-    host.navigate(&question, wishes, Some(&asked), &mut |_| {}).unwrap();
+    host.session_mut().navigate(&question, wishes, Some(&asked), &mut |_| {}).unwrap();
     let settings = sessile::compaction::CompactionSettings { keep_recent_tokens: 1, ..Default::default() };
     let wishes = sessile::CompactOptions { settings, custom_instructions: instructions(), ..Default::default() };
     host.session_mut().append_message(crate::user("more")).unwrap();
-    host.compact(wishes, &asked, &mut |_| {}).unwrap();
+    host.session_mut().compact(wishes, &asked, &mut |_| {}).unwrap();
     // A split turn is summarised separately, without instructions.
     let asked = take(&asked.0);
     assert_eq!((asked[0].as_str(), asked[1].as_str()), ("look here true", "look here false"), "{asked:?}");
@@ -228,7 +229,7 @@ fn a_handler_that_fails_or_panics_is_reported_and_has_said_nothing() {
 }
 
 #[test]
-fn failures_that_nobody_wants_to_know_do_not_pile_up() {
+fn unreported_failures_do_not_pile_up() {
     let dir = TempDir::new().unwrap();
     let handlers = Handlers::new();
     handlers.on(EventKind::EntryAppended, "fails", |_, _| Err("on purpose".into()));

@@ -106,5 +106,5 @@ fn file(host: &SessionHost) -> PathBuf {
 
 fn compact(host: &mut SessionHost, says: Option<&'static str>) -> Result<Compacted, SessionError> {
     let settings = CompactionSettings { keep_recent_tokens: 1, ..CompactionSettings::default() };
-    host.compact(CompactOptions { settings, ..CompactOptions::default() }, &Saying(says), &mut |_| {})
+    host.session_mut().compact(CompactOptions { settings, ..CompactOptions::default() }, &Saying(says), &mut |_| {})
 }

@@ -134,20 +134,20 @@ fn a_navigation_is_told_around_what_it_writes() {
     let mut host = host(dir.path(), &handlers);
     let questions: Vec<_> = host.session().fork_messages().unwrap().into_iter().map(|it| it.entry_id).collect();
     let wishes = || NavigateOptions { label: Some("here".to_owned()), ..NavigateOptions::default() };
-    host.navigate(&questions[1], wishes(), Some(&Saying(Some("s"))), &mut |_| {}).unwrap();
+    host.session_mut().navigate(&questions[1], wishes(), Some(&Saying(Some("s"))), &mut |_| {}).unwrap();
     let kinds =
         ["session_before_tree", "entry_appended", "entry_appended", "leaf_moved", "session_tree"].map(str::to_owned);
     assert_eq!(told.kinds(), kinds);
     // Without a summary and a label nothing is written.
-    host.navigate(&questions[2], NavigateOptions::default(), None, &mut |_| {}).unwrap();
+    host.session_mut().navigate(&questions[2], NavigateOptions::default(), None, &mut |_| {}).unwrap();
     assert_eq!(told.kinds(), ["session_before_tree", "leaf_moved", "session_tree"]);
     // To the current leaf, and to an entry that does not exist.
     let leaf = host.session().leaf_id().unwrap();
-    host.navigate(leaf, NavigateOptions::default(), None, &mut |_| {}).unwrap();
-    host.navigate("nope", NavigateOptions::default(), None, &mut |_| {}).unwrap_err();
+    host.session_mut().navigate(leaf, NavigateOptions::default(), None, &mut |_| {}).unwrap();
+    host.session_mut().navigate("nope", NavigateOptions::default(), None, &mut |_| {}).unwrap_err();
     assert!(told.kinds().is_empty());
     // The summary fails.
-    host.navigate(&questions[0], wishes(), Some(&Saying(None)), &mut |_| {}).unwrap_err();
+    host.session_mut().navigate(&questions[0], wishes(), Some(&Saying(None)), &mut |_| {}).unwrap_err();
     assert_eq!(told.kinds(), ["session_before_tree"]);
 }
 

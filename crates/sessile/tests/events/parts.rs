@@ -93,7 +93,10 @@ fn cancelling_ends_it_before_anything_is_written() {
         Ok(None)
     });
     let n_entries = host.session().entry_count();
-    assert!(matches!(host.compact(wishes, &Saying(Some("s")), &mut |_| {}), Err(SessionError::Cancelled)));
+    assert!(matches!(
+        host.session_mut().compact(wishes, &Saying(Some("s")), &mut |_| {}),
+        Err(SessionError::Cancelled)
+    ));
     assert_eq!(host.session().entry_count(), n_entries);
     assert!(handlers.take_failures().is_empty());
 }

@@ -76,7 +76,7 @@ fn everything(dir: &TempDir) -> Vec<Json> {
     let settings = sessile::compaction::CompactionSettings { keep_recent_tokens: 1, ..Default::default() };
     let wishes = sessile::CompactOptions { settings, custom_instructions: Some("i".to_owned()), ..Default::default() };
     wishes.cancel.cancel();
-    host.compact(wishes, &Saying(Some("s")), &mut |_| {}).unwrap_err();
+    host.session_mut().compact(wishes, &Saying(Some("s")), &mut |_| {}).unwrap_err();
     let questions = host.session().fork_messages().unwrap();
     let wishes = NavigateOptions {
         custom_instructions: Some("i".to_owned()),
@@ -84,8 +84,8 @@ fn everything(dir: &TempDir) -> Vec<Json> {
         label: Some("l".to_owned()),
         ..NavigateOptions::default()
     };
-    host.navigate(&questions[0].entry_id, wishes, Some(&Saying(Some("s"))), &mut |_| {}).unwrap();
-    host.navigate(&questions[1].entry_id, NavigateOptions::default(), None, &mut |_| {}).unwrap();
+    host.session_mut().navigate(&questions[0].entry_id, wishes, Some(&Saying(Some("s"))), &mut |_| {}).unwrap();
+    host.session_mut().navigate(&questions[1].entry_id, NavigateOptions::default(), None, &mut |_| {}).unwrap();
     // Another program appends, and destroys entries.
     let others = Sessions::new(Replay::new(1, 99));
     others.open(&first, None, None).unwrap().append_message(user("theirs")).unwrap();

@@ -145,7 +145,7 @@ fn a_hook_ends_when_what_it_is_about_is_called_off() {
         }
         cancel.cancel();
     });
-    let compacted = host.compact(wishes, &crate::Saying(Some("s")), &mut |_| {});
+    let compacted = host.session_mut().compact(wishes, &crate::Saying(Some("s")), &mut |_| {});
     assert!(matches!(compacted, Err(SessionError::Cancelled)));
     canceller.join().unwrap();
     assert!(failures(&handlers).is_empty(), "that is no failure of the hook");

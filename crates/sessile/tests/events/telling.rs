@@ -18,7 +18,7 @@ fn others() -> Sessions {
 }
 
 #[test]
-fn every_entry_is_told_once_in_the_order_of_the_log_whoever_wrote_it() {
+fn every_entry_is_reported_once_in_file_order() {
     let dir = TempDir::new().unwrap();
     let handlers = Handlers::new();
     let told = Told::by(&handlers);
@@ -225,7 +225,7 @@ fn deleted_sessions_are_told() {
 
 /// A handler may be a program that needs a turn at the file.
 #[test]
-fn nobody_is_told_in_the_middle_of_a_turn() {
+fn no_handler_is_notified_in_the_middle_of_a_turn() {
     let dir = TempDir::new().unwrap();
     let handlers = Handlers::new();
     let answers = Arc::new(Mutex::new(Vec::new()));

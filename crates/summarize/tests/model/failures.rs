@@ -24,7 +24,7 @@ fn beginning(model: &str) -> &'static str {
 }
 
 #[test]
-fn a_stream_that_breaks_off_is_begun_anew() {
+fn a_stream_that_breaks_off_is_started_again() {
     for (model, _) in MODELS {
         let server = Server::play(vec![Play::Say(stream(beginning(model))), Play::Say(good(model))]);
         let asked = ask(model, &server.url);
@@ -168,7 +168,7 @@ fn a_redirect_is_not_followed() {
 }
 
 #[test]
-fn what_is_no_json_is_no_answer() {
+fn what_is_not_json_is_not_an_answer() {
     for (model, _) in MODELS {
         let said = if model.starts_with("ollama") { "<html>\n" } else { "data: <html>\n\n" };
         let server = Server::play(vec![Play::Say(stream(said))]);
@@ -180,7 +180,7 @@ fn what_is_no_json_is_no_answer() {
 }
 
 #[test]
-fn nobody_there_is_told_as_such() {
+fn a_missing_server_is_reported_as_such() {
     let failure = ask("openai/x", "http://127.0.0.1:1/v1").failure();
     assert!(failure.starts_with("openai/x: the connection failed"), "{failure}");
 }

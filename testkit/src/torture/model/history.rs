@@ -177,7 +177,7 @@ fn judge(os: &SimOs, clock: &AtomicU64, mut events: Vec<Event>) -> Result<(), St
         }
         let event = next.run(&Planned { op, crash: None }, nth, clock);
         if let Some(refusal) = &event.refusal {
-            let problem = format!("nobody can go on with {op:?}: {refusal}");
+            let problem = format!("no process can go on with {op:?}: {refusal}");
             return Err(told(problem, &events));
         }
         events.push(event);

@@ -197,7 +197,7 @@ impl Model {
         extra.and_then(|(id, files)| {
             // A fork by a process that died may exist, if it is complete.
             let is_whole = id.starts_with("new-") && files.iter().all(|found| found.texts.len() >= 2);
-            (!is_whole).then(|| format!("{id} was made by nobody: {files:?}"))
+            (!is_whole).then(|| format!("{id} was not made by any operation: {files:?}"))
         })
     }
 }

@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn agreeing_is_no_request() {
+    fn agreeing_is_not_a_request() {
         assert!(["ok", "Yes, do it!", "はい", "да, хорошо", "jesus"].map(agrees) == [true, true, true, true, false]);
         assert!(!agrees("yes but in UTC") && !agrees("") && !agrees("?!"));
     }

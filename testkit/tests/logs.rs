@@ -3,7 +3,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use sessile::log::{
@@ -281,4 +281,81 @@ fn the_kit_notices_every_defect() {
     for defect in DEFECTS {
         assert!(catch_unwind(|| check(&defect)).is_err(), "{defect:?} was not noticed");
     }
+}
+
+/// A log to which another writer appends right before each of our appends.
+#[derive(Debug)]
+struct Contested {
+    memory: Memory,
+    is_contested: Arc<AtomicBool>,
+}
+
+struct ContestedLog {
+    below: Box<dyn Log>,
+    is_contested: Arc<AtomicBool>,
+    n_foreign: u32,
+}
+
+impl Place for Contested {
+    fn state(&self, path: &Path) -> Result<FileState, StoreError> {
+        self.memory.state(path)
+    }
+
+    fn open(&self, path: &Path, options: WriteOptions) -> Result<Box<dyn Log>, StoreError> {
+        let below = self.memory.open(path, options)?;
+        Ok(Box::new(ContestedLog { below, is_contested: Arc::clone(&self.is_contested), n_foreign: 0 }))
+    }
+
+    fn create(&self, path: &Path, bytes: &[u8], options: WriteOptions) -> Result<Box<dyn Log>, StoreError> {
+        self.memory.create(path, bytes, options)?;
+        self.open(path, options)
+    }
+}
+
+impl Log for ContestedLog {
+    fn name(&self) -> LogName {
+        LogName::other("contested")
+    }
+
+    fn length(&self) -> Result<u64, StoreError> {
+        self.below.length()
+    }
+
+    fn read(&self, span: Span) -> Result<Vec<u8>, StoreError> {
+        self.below.read(span)
+    }
+
+    fn scan(&self, from: u64, on_line: &mut dyn FnMut(Line<'_>)) -> Result<(), StoreError> {
+        self.below.scan(from, on_line)
+    }
+
+    fn append(&mut self, lines: &[u8], expect: Expect) -> Result<Appended, StoreError> {
+        assert_ne!(expect, Expect::Anything, "a blind append to a log that does not allow it");
+        if self.is_contested.load(Ordering::SeqCst) {
+            self.n_foreign += 1;
+            let foreign = format!("{{\"type\":\"custom\",\"id\":\"f{}\",\"parentId\":null}}\n", self.n_foreign);
+            self.below.append(foreign.as_bytes(), Expect::Anything)?;
+        }
+        self.below.append(lines, expect)
+    }
+}
+
+/// Files are written to at their end, whatever it is. Another log is busy.
+#[test]
+fn a_log_with_a_faster_writer_is_busy_and_nothing_is_lost() {
+    let is_contested = Arc::new(AtomicBool::new(false));
+    let place = Contested { memory: Memory::default(), is_contested: Arc::clone(&is_contested) };
+    let directory = tempfile::tempdir().unwrap();
+    let sessions = sessile::Sessions::new(sessile::System).caching(None).in_place(Arc::new(place));
+    let mut session = sessions.open(directory.path().join("s.jsonl"), None, None).unwrap();
+    let answer = |text: &str| sessile::draft::AssistantMessage::new("p", "m", text, 0);
+    let first = session.append_message(answer("first")).unwrap();
+    is_contested.store(true, Ordering::SeqCst);
+    let refused = session.append_message(answer("refused")).unwrap_err();
+    assert!(matches!(refused, sessile::SessionError::Store(StoreError::Busy { .. })), "{refused}");
+    assert_eq!(session.leaf_id(), Some(first.clone()));
+    is_contested.store(false, Ordering::SeqCst);
+    let second = session.append_message(answer("second")).unwrap();
+    assert_eq!(session.entry(&second).unwrap().unwrap().parent_id(), Some(first));
+    assert_eq!(session.entry_count(), 2 + 9, "nine foreign entries, and none of the refused one");
 }

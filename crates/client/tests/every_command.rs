@@ -239,7 +239,7 @@ fn settings_and_what_needs_an_agent() {
 /// Returns the next record of a type and skips others.
 fn told(client: &Client, kind: &str) -> Json {
     loop {
-        let told = client.next_reported(Duration::from_secs(20)).unwrap().unwrap_or_else(|| panic!("no {kind} came"));
+        let told = client.next_reported(Duration::from_mins(2)).unwrap().unwrap_or_else(|| panic!("no {kind} came"));
         if text(&told, "type") == kind {
             return told;
         }

@@ -3,7 +3,7 @@
 #![cfg(unix)]
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at files and fail by panicking")]
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use sessile_core::cancel::Cancel;
 use sessile_core::compaction::{FileLists, Purpose, Summarizer, Summary, SummaryFailure, SummaryRequest, serialize};
@@ -21,7 +21,7 @@ fn run(script: &str, time: Duration, cancel: &Cancel) -> Result<Summary, Summary
 }
 
 fn quickly(script: &str) -> Result<Summary, String> {
-    run(script, Duration::from_secs(20), &Cancel::default()).map_err(|failure| failure.to_string())
+    run(script, Duration::from_mins(10), &Cancel::default()).map_err(|failure| failure.to_string())
 }
 
 #[test]
@@ -75,31 +75,25 @@ fn failures_say_what_happened() {
 fn time_is_limited_and_nothing_is_left_behind() {
     let dir = tempfile::tempdir().unwrap();
     let sign = dir.path().join("sign");
-    let since = Instant::now();
     // The program's background process would create this file if it survived.
-    let script = format!("(sleep 2; touch {}) & sleep 30", sign.display());
+    let script = format!("(sleep 2; touch {}) & sleep 3600", sign.display());
     let failure = run(&script, Duration::from_millis(300), &Cancel::default()).unwrap_err();
     assert_eq!(failure.to_string(), "sh took longer than 0.3 s");
-    assert!(since.elapsed() < Duration::from_secs(10), "{:?}", since.elapsed());
     std::thread::sleep(Duration::from_millis(2500));
     assert!(!sign.exists());
 }
 
 #[test]
 fn what_holds_the_pipe_open_is_not_waited_for() {
-    let since = Instant::now();
-    assert_eq!(quickly(r#"echo '{"summary":"x"}'; sleep 30 &"#).unwrap().text, "x");
-    assert!(since.elapsed() < Duration::from_secs(10), "{:?}", since.elapsed());
+    assert_eq!(quickly(r#"echo '{"summary":"x"}'; sleep 3600 &"#).unwrap().text, "x");
 }
 
 #[test]
 fn it_stops_when_asked_to() {
     let cancel = Cancel::default();
     let other = cancel.clone();
-    let waiting = std::thread::spawn(move || run("sleep 30", Duration::from_mins(1), &other));
+    let waiting = std::thread::spawn(move || run("sleep 3600", Duration::from_hours(1), &other));
     std::thread::sleep(Duration::from_millis(100));
-    let since = Instant::now();
     cancel.cancel();
     assert!(matches!(waiting.join().unwrap(), Err(SummaryFailure::Cancelled)));
-    assert!(since.elapsed() < Duration::from_secs(5));
 }

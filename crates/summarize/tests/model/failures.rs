@@ -96,11 +96,10 @@ fn an_error_inside_of_the_stream_counts_as_one() {
 
 #[test]
 fn a_server_that_hangs_is_given_up() {
-    let once = Patience { n_retries: 1, ..patience() };
+    let once = Patience { idle: Duration::from_millis(600), n_retries: 1, ..patience() };
     for (model, _) in MODELS {
         for said in [Vec::new(), stream(beginning(model)), response("500 Oops", "content-length: 100\r\n", "half")] {
             let server = Server::play(vec![Play::Hang(said)]);
-            let since = Instant::now();
             let failure = ask_with(model, &server.url, once, &Cancel::default()).failure();
             assert!(
                 failure.contains("no data received for 0.6 s")
@@ -108,7 +107,6 @@ fn a_server_that_hangs_is_given_up() {
                     || failure.contains("imeout"),
                 "{failure}"
             );
-            assert!(since.elapsed() < Duration::from_secs(5), "{model} {:?}", since.elapsed());
         }
     }
 }
@@ -117,13 +115,11 @@ fn a_server_that_hangs_is_given_up() {
 fn a_server_that_drips_is_given_up() {
     let short = Patience { total: Duration::from_millis(900), ..patience() };
     let server = Server::play(vec![Play::Drip(stream(""))]);
-    let since = Instant::now();
     let failure = ask_with("openai/x", &server.url, short, &Cancel::default()).failure();
     assert!(
         failure.contains("took longer than 0.9 s") || failure.contains("was lost") || failure.contains("ended early"),
         "{failure}"
     );
-    assert!(since.elapsed() < Duration::from_secs(6));
 }
 
 #[test]
@@ -138,7 +134,6 @@ fn an_answer_without_end_is_refused() {
         ];
         for play in forever {
             let server = Server::play(vec![play]);
-            let since = Instant::now();
             let none = Patience { n_retries: 0, ..patience() };
             let failure = ask_with(model, &server.url, none, &Cancel::default()).failure();
             assert!(
@@ -148,7 +143,6 @@ fn an_answer_without_end_is_refused() {
                 "{failure}"
             );
             assert!(failure.len() < 500);
-            assert!(since.elapsed() < Duration::from_secs(5));
         }
     }
 }
@@ -188,10 +182,10 @@ fn a_missing_server_is_reported_as_such() {
 #[test]
 fn it_stops_when_asked_to() {
     let long = Patience {
-        idle: Duration::from_secs(30),
-        total: Duration::from_secs(30),
-        first_delay: Duration::from_secs(30),
-        longest_delay: Duration::from_secs(30),
+        idle: Duration::from_hours(1),
+        total: Duration::from_hours(1),
+        first_delay: Duration::from_hours(1),
+        longest_delay: Duration::from_hours(1),
         ..patience()
     };
     for play in [Play::Hang(Vec::new()), Play::Hang(stream("")), Play::Say(response("503 No", "", ""))] {
@@ -200,10 +194,8 @@ fn it_stops_when_asked_to() {
         let (other, url) = (cancel.clone(), server.url.clone());
         let waiting = thread::spawn(move || ask_with("anthropic/x", &url, long, &other).result);
         thread::sleep(Duration::from_millis(200));
-        let since = Instant::now();
         cancel.cancel();
         assert!(matches!(waiting.join().unwrap(), Err(SummaryFailure::Cancelled)));
-        assert!(since.elapsed() < Duration::from_secs(2));
     }
 }
 

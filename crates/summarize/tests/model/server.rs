@@ -61,7 +61,7 @@ fn act(play: &Play, mut stream: TcpStream) {
         Play::Hang(bytes) => {
             drop(stream.write_all(bytes));
             thread::spawn(move || {
-                thread::sleep(Duration::from_secs(20));
+                thread::sleep(Duration::from_hours(1));
                 drop(stream);
             });
         }

@@ -129,7 +129,7 @@ fn bench(names: &[String]) -> Outcome {
         && first == "compare"
     {
         tools::install_packages();
-        return compare(&root, &folder, &["--locked"], args);
+        return compare(&root, &folder, command::cargo(&root).args(COMPARED).args(["--locked"]), args);
     }
     if let Some(name) = names.iter().find(|name| !BENCHES.contains(&name.as_str())) {
         return Err(Failure(format!("no measurement `{name}`; there are {}", BENCHES.join(", "))));
@@ -143,10 +143,12 @@ fn bench(names: &[String]) -> Outcome {
     Ok(())
 }
 
+/// The arguments of cargo that build every program of the comparison.
+const COMPARED: [&str; 6] = ["build", "--release", "--package", "sessile-cli", "--package", "sessile-bench"];
+
 /// Builds every program that takes part, and runs the comparison.
-fn compare(root: &Path, oracle: &Path, cargo_args: &[&str], args: &[String]) -> Outcome {
-    let packages = ["build", "--release", "--package", "sessile-cli", "--package", "sessile-bench"];
-    command::cargo(root).args(packages).args(cargo_args).run()?;
+fn compare(root: &Path, oracle: &Path, build: command::Task, args: &[String]) -> Outcome {
+    build.run()?;
     // Not by `cargo run`, which would build everything again with the features of one package alone.
     let me = std::env::current_exe().map_err(|error| Failure(format!("cannot find the build: {error}")))?;
     let builds = me.ancestors().nth(2).unwrap_or(root);

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use sessile::json::{Json, print};
-use sessile::{ListOptions, SessionManager, Sessions, System};
+use sessile::{SessionManager, Sessions, System};
 use sessile_bench::generate::{Corpus, Made, PHRASE, Plan, WORD, Wanted, foreign_lines};
 
 fn corpus(dir: &Path, seed: u64) -> Corpus {
@@ -87,11 +87,11 @@ fn lines_are_as_long_and_roles_as_common_as_in_real_sessions() {
 fn a_tree_has_its_branch_points_and_nothing_wrong_with_it() {
     let dir = tempfile::tempdir().unwrap();
     let made = corpus(dir.path(), 5).make(&Wanted::tree("tree", 5_000)).unwrap();
-    let session = SessionManager::open(&made.path, None, None).unwrap();
+    let session = SessionManager::open(&made.path).unwrap();
     assert_eq!(session.branch_points().len(), 20);
     assert_eq!(session.compactions().unwrap().len(), 10);
     assert_eq!(session.diagnostics(), []);
-    assert!(session.path(None).len() > 4_000);
+    assert!(session.path().len() > 4_000);
 }
 
 fn contains(path: &Path, needle: &str) -> bool {
@@ -118,7 +118,7 @@ fn a_store_is_where_pi_looks_and_holds_what_was_planted() {
     assert_planted(&all, &made.with_word, WORD);
     assert_planted(&all, &made.with_phrase, PHRASE);
     let store = Sessions::new(System).caching(None);
-    let rows = store.list(&made.cwd, Some(&made.cwd_folder), &mut ListOptions::default()).unwrap();
+    let rows = store.clone().with_session_dir(&made.cwd_folder).list(&made.cwd).unwrap();
     assert_eq!(rows.len(), 30);
     assert!(rows.iter().all(|row| row.cwd == made.cwd));
 }

@@ -315,22 +315,22 @@ fn serving_sessions(subject: &dyn LogSubject) {
     let [ours, theirs] = places.map(|place| Sessions::new(System).caching(None).in_place(place));
     let user = |text: &str| UserMessage::new(text, 1_700_000_000_000);
     let answer = |text: &str| AssistantMessage::new("provider", "model", text, 1_700_000_000_000);
-    let mut one = ours.open(&address, None, None).unwrap();
+    let mut one = ours.open_or_create(&address).unwrap();
     let question = one.append_message(user("question")).unwrap();
     let first = one.append_message(answer("first")).unwrap();
-    let mut two = theirs.open(&address, None, None).unwrap();
+    let mut two = theirs.open(&address).unwrap();
     assert_eq!(two.leaf_id(), Some(first.clone()));
     // A writer that does not know of the other's entry catches up and composes again.
     let foreign = two.append_message(user("from elsewhere")).unwrap();
     one.branch(&question).unwrap();
     let second = one.append_message(answer("second")).unwrap();
-    let stale = two.append_if_leaf(Some(&foreign), |session| session.append_message(user("too late")));
+    let stale = two.append_to_last(Some(&foreign), |session| session.append_message(user("too late")));
     assert!(matches!(stale, Err(SessionError::LeafMoved { .. })), "{stale:?}");
-    let last = two.append_if_leaf(Some(&second), |session| session.append_message(user("in time"))).unwrap();
+    let last = two.append_to_last(Some(&second), |session| session.append_message(user("in time"))).unwrap();
     drop((one, two));
-    let session = ours.open(&address, None, None).unwrap();
+    let session = ours.open(&address).unwrap();
     let ids: Vec<_> = session.entries().map(|entry| entry.unwrap().id().unwrap()).collect();
     assert_eq!(ids, [question.clone(), first.clone(), foreign, second.clone(), last.clone()]);
-    let path: Vec<_> = session.path(None).into_iter().filter_map(|row| session.outline().id(row)).collect();
+    let path: Vec<_> = session.path().into_iter().filter_map(|row| session.outline().id(row)).collect();
     assert_eq!(path, [question, second, last]);
 }

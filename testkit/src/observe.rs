@@ -48,7 +48,7 @@ fn look(manager: &SessionManager, name: &str) -> Result<String, SessionError> {
         "count" => manager.entry_count().to_string(),
         "leaf" => id_text(manager.leaf_id().as_ref()),
         "treeFlat" => list(manager.tree()?.iter().map(tree_node)),
-        "branch" => row_ids(&manager.path(None)),
+        "branch" => row_ids(&manager.path()),
         "children" => children(manager)?,
         "labels" => labels(manager)?,
         "name" => manager.session_name()?.map_or_else(|| "null".to_owned(), |name| quoted(&name)),
@@ -90,9 +90,9 @@ fn distinct_ids(manager: &SessionManager) -> Vec<EntryId> {
 
 fn children(manager: &SessionManager) -> Result<String, SessionError> {
     let ids = |entries: Vec<Entry>| list(entries.iter().map(|entry| id_text(entry.id().as_ref())));
-    let mut pairs = vec![format!("[null,{}]", ids(manager.children(None)?))];
+    let mut pairs = vec![format!("[null,{}]", ids(manager.roots()?))];
     for id in distinct_ids(manager) {
-        pairs.push(format!("[{},{}]", id_text(Some(&id)), ids(manager.children(Some(&id))?)));
+        pairs.push(format!("[{},{}]", id_text(Some(&id)), ids(manager.children(&id)?)));
     }
     Ok(list(pairs))
 }

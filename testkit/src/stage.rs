@@ -268,7 +268,7 @@ impl Stage {
     pub fn try_open(&mut self, name: &str) -> Both {
         let request = statically("open", &[&self.pi_argument(name)]);
         let path = self.our_path(name);
-        self.both(&request, |sessions| sessions.open(path, None, None))
+        self.both(&request, |sessions| sessions.open(path))
     }
 
     /// Opens a file in both.
@@ -289,7 +289,7 @@ impl Stage {
     pub fn create(&mut self) {
         let request = statically("create", &["\"/proj/dir\"", &self.pi_argument("s")]);
         let dir = self.our_path("s");
-        self.both(&request, |sessions| sessions.create("/proj/dir", Some(&dir), NewSession::default())).done();
+        self.both(&request, |sessions| sessions.clone().with_session_dir(&dir).create("/proj/dir")).done();
     }
 
     /// Creates a session without a file in both.
@@ -305,7 +305,7 @@ impl Stage {
         let file: PathBuf = serde_json::from_str(&self.pi_sees("file").unwrap()).unwrap();
         let our_file = self.paths.ours_of(&file);
         let request = statically("open", &[&quoted(&our_file.to_string_lossy())]);
-        self.both(&request, |sessions| sessions.open(file, None, None)).done();
+        self.both(&request, |sessions| sessions.open_or_create(file)).done();
     }
 
     /// Returns what pi shows in a view, or what it throws.
@@ -381,8 +381,9 @@ impl Stage {
         let pi = self.ask(&statically("list", &args));
         let our_dir = dir.map(|dir| self.our_path(dir));
         let mut options = ListOptions { texts: true, ..ListOptions::default() };
-        let ours = self.sessions.list(cwd, our_dir.as_deref(), &mut options).unwrap();
-        self.assert_catalogue_agrees(cwd, our_dir.as_deref(), &ours);
+        let sessions = self.sessions.clone().with_session_dir(our_dir.unwrap_or_default());
+        let ours = sessions.list_with(cwd, &mut options).unwrap();
+        self.assert_catalogue_agrees(sessions, cwd, &ours);
         let ours = ours.iter().map(|info| self.as_pi(&listed(info).to_string()));
         let ours = ours.map(|row| serde_json::from_str(&row).unwrap()).collect();
         (pi.value().as_array().expect("a list").clone(), ours)
@@ -390,12 +391,12 @@ impl Stage {
 
     /// Asserts that a catalogue kept from list to list returns the same as the files themselves.
     #[track_caller]
-    fn assert_catalogue_agrees(&self, cwd: &str, dir: Option<&Path>, scanned: &[SessionInfo]) {
-        let cached = self.sessions.clone().caching(Some(self.directory.path().join("caches")));
+    fn assert_catalogue_agrees(&self, sessions: Sessions, cwd: &str, scanned: &[SessionInfo]) {
+        let cached = sessions.caching(Some(self.directory.path().join("caches")));
         let without_text = |info: &SessionInfo| SessionInfo { all_messages_text: "".into(), ..info.clone() };
         let scanned: Vec<SessionInfo> = scanned.iter().map(without_text).collect();
         for _ in ["collected", "kept"] {
-            assert_eq!(cached.list(cwd, dir, &mut ListOptions::default()).unwrap(), scanned, "the catalogue's list");
+            assert_eq!(cached.list(cwd).unwrap(), scanned, "the catalogue's list");
         }
     }
 

@@ -347,7 +347,7 @@ fn a_log_with_a_faster_writer_is_busy_and_nothing_is_lost() {
     let place = Contested { memory: Memory::default(), is_contested: Arc::clone(&is_contested) };
     let directory = tempfile::tempdir().unwrap();
     let sessions = sessile::Sessions::new(sessile::System).caching(None).in_place(Arc::new(place));
-    let mut session = sessions.open(directory.path().join("s.jsonl"), None, None).unwrap();
+    let mut session = sessions.open_or_create(directory.path().join("s.jsonl")).unwrap();
     let answer = |text: &str| sessile::draft::AssistantMessage::new("p", "m", text, 0);
     let first = session.append_message(answer("first")).unwrap();
     is_contested.store(true, Ordering::SeqCst);

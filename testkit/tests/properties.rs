@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use sessile::head::{Parsed, read};
 use sessile::json::Json;
-use sessile::{ListOptions, SessionManager, Sessions};
+use sessile::{SessionManager, Sessions};
 use sessile_testkit::Replay;
 use sessile_testkit::observe::observe;
 use tempfile::TempDir;
@@ -43,7 +43,7 @@ impl Place {
     }
 
     fn open(&self, path: &Path) -> SessionManager {
-        self.sessions.open(path, None, None).unwrap()
+        self.sessions.open(path).unwrap()
     }
 }
 
@@ -164,7 +164,7 @@ proptest! {
         }
         let source = place.put(&bytes);
         let target = place.directory.path().join("forks");
-        let fork = place.sessions.fork_from(&source, "/other", Some(&target), None).unwrap();
+        let fork = place.sessions.clone().with_session_dir(&target).fork_from(&source, "/other").unwrap();
         let copied = split(&fs::read(fork.session_file().unwrap()).unwrap());
         prop_assert_eq!(&copied[1..], &lines[1..]);
         prop_assert_eq!(fs::read(&source).unwrap(), bytes);
@@ -198,9 +198,9 @@ proptest! {
         fs::File::options().append(true).open(&path).unwrap().set_modified(time).unwrap();
         let session = place.open(&path);
         look_at_everything(&session);
-        place.sessions.list("/tmp", Some(place.directory.path()), &mut ListOptions::default()).unwrap();
-        place.sessions.find_by_id("/tmp", "s1", Some(place.directory.path()));
-        place.sessions.continue_recent("/tmp", Some(place.directory.path())).unwrap();
+        place.sessions.clone().with_session_dir(place.directory.path()).list("/tmp").unwrap();
+        place.sessions.clone().with_session_dir(place.directory.path()).find_by_id("/tmp", "s1");
+        place.sessions.clone().with_session_dir(place.directory.path()).continue_recent("/tmp").unwrap();
         prop_assert_eq!(fs::read(&path).unwrap(), bytes);
         prop_assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), time);
         prop_assert_eq!(fs::read_dir(place.directory.path()).unwrap().count(), 1);
@@ -222,7 +222,7 @@ proptest! {
         };
         let place = Place::new();
         let path = place.put(&damaged);
-        let Ok(mut session) = place.sessions.open(&path, None, None) else {
+        let Ok(mut session) = place.sessions.open(&path) else {
             // A file that is no longer a session is left alone.
             prop_assert_eq!(fs::read(&path).unwrap(), damaged);
             return Ok(());
@@ -298,7 +298,7 @@ fn huge_session(parent: impl Fn(usize) -> Option<usize>) -> Vec<u8> {
 fn a_chain_of_a_million_entries_is_walked() {
     let place = Place::new();
     let session = place.open(&place.put(&huge_session(|place| place.checked_sub(1))));
-    assert_eq!(session.path(None).len(), N_HUGE);
+    assert_eq!(session.path().len(), N_HUGE);
     let tree = session.tree().unwrap();
     assert_eq!((tree.len(), tree.last().unwrap().depth), (N_HUGE, N_HUGE - 1));
     assert_eq!(session.build_session_context().unwrap().messages.len(), N_HUGE);
@@ -309,11 +309,11 @@ fn a_chain_of_a_million_entries_is_walked() {
 fn a_million_siblings_are_walked() {
     let place = Place::new();
     let session = place.open(&place.put(&huge_session(|place| (place > 0).then_some(0))));
-    assert_eq!(session.path(None).len(), 2);
+    assert_eq!(session.path().len(), 2);
     let tree = session.tree().unwrap();
     assert_eq!((tree.len(), tree.last().unwrap().depth), (N_HUGE, 1));
     assert_eq!(session.build_session_context().unwrap().messages.len(), 2);
-    assert_eq!(session.children(Some(&"e0".into())).unwrap().len(), N_HUGE - 1);
+    assert_eq!(session.children(&"e0".into()).unwrap().len(), N_HUGE - 1);
     assert_eq!(session.branch_statistics().widest, N_HUGE - 1);
 }
 
@@ -322,7 +322,7 @@ fn a_loop_of_a_million_entries_is_cut() {
     let place = Place::new();
     let bytes = huge_session(|place| Some(place.checked_sub(1).unwrap_or(N_HUGE - 1)));
     let session = place.open(&place.put(&bytes));
-    assert_eq!(session.path(None).len(), N_HUGE);
+    assert_eq!(session.path().len(), N_HUGE);
     assert_eq!(session.tree().unwrap().len(), N_HUGE);
     assert_eq!(session.build_session_context().unwrap().messages.len(), N_HUGE);
 }

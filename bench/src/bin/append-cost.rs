@@ -10,7 +10,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use sessile::json::Json;
-use sessile::{NewSession, SessionManager, Sessions, System, WriteOptions, draft};
+use sessile::{SessionManager, Sessions, System, WriteOptions, draft};
 use sessile_bench::{Contestant, compete, ratio, table, time};
 
 const N_APPENDS: usize = 10_000;
@@ -107,7 +107,7 @@ fn calls_alone(place: &Path, bytes: &[u8]) -> Duration {
 fn session(place: &Path, options: WriteOptions) -> (tempfile::TempDir, SessionManager) {
     let directory = tempfile::tempdir_in(place).unwrap();
     let sessions = Sessions::new(System).writing(options);
-    let mut session = sessions.create("/proj", Some(directory.path()), NewSession::default()).unwrap();
+    let mut session = sessions.clone().with_session_dir(directory.path()).create("/proj").unwrap();
     for index in 0..500 {
         session.append_message(message(index)).unwrap();
     }
@@ -153,7 +153,7 @@ fn pi(place: &Path) -> Duration {
 /// Returns the bytes that one append writes to the guard besides the line itself: the head of a record.
 fn guard_bytes(place: &Path, message: &Json) -> u64 {
     let directory = tempfile::tempdir_in(place).unwrap();
-    let mut session = SessionManager::create("/proj", Some(directory.path()), NewSession::default()).unwrap();
+    let mut session = Sessions::default().with_session_dir(directory.path()).create("/proj").unwrap();
     session.append_message(message.clone()).unwrap();
     let file = session.session_file().unwrap().to_path_buf();
     let guard = file.with_file_name(format!(".{}.sessile-guard", file.file_name().unwrap().to_string_lossy()));

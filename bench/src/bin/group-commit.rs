@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use sessile::{Durability, NewSession, Sessions, SharedSession, System, WriteOptions, draft};
+use sessile::{Durability, Sessions, SharedSession, System, WriteOptions, draft};
 use sessile_bench::{Contestant, compete, ratio, slow_disk, table, time};
 
 /// Entries per contestant, few enough for a slow disk.
@@ -65,7 +65,7 @@ fn ours(place: &Path, sync: Duration, durability: Durability, n_producers: usize
     let directory = tempfile::tempdir_in(place).unwrap();
     let options = WriteOptions { durability, ..WriteOptions::default() };
     let sessions = Sessions::new(System).writing(options).on(slow_disk(sync));
-    let mut session = sessions.create("/proj", Some(directory.path()), NewSession::default()).unwrap();
+    let mut session = sessions.clone().with_session_dir(directory.path()).create("/proj").unwrap();
     session.append_message(message(0)).unwrap();
     let shared = SharedSession::new(session);
     let n_each = if durability == Durability::Sync { N_ENTRIES / 8 } else { N_ENTRIES * 4 } / n_producers;

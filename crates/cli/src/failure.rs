@@ -6,7 +6,7 @@ use std::io;
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
-use sessile::cause::causes;
+use sessile::cause::messages;
 use sessile::compaction::SummaryFailure;
 use sessile::settings::SettingsError;
 use sessile::{EntryId, ReferenceError, SessionError, StoreError};
@@ -267,9 +267,9 @@ impl Failure {
 
 /// Prints the error, all its causes, and a hint.
 pub(crate) fn report_chain(failure: &Failure, err: &mut Screen<'_>) -> io::Result<()> {
-    err.print_whole(&Line::new().styled(BAD, "error:").text(" ").text(&failure.to_string()))?;
-    for cause in causes(failure) {
-        err.print_whole(&Line::new().styled(BOLD, "caused by:").text(" ").text(&cause.to_string()))?;
+    for (place, words) in messages(failure).iter().enumerate() {
+        let (style, title) = if place == 0 { (BAD, "error:") } else { (BOLD, "caused by:") };
+        err.print_whole(&Line::new().styled(style, title).text(" ").text(words))?;
     }
     match failure {
         Failure::Reference(error) => reference::print_candidates(error, err)?,

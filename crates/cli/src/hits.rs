@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use sessile::{EntryId, ListOptions, SearchHit, SessionInfo};
+use sessile::{EntryId, SearchHit, SessionInfo};
 
 use crate::screen::{ACCENT, BOLD, DIM, Line, NAMED, Screen};
 use crate::surroundings::Surroundings;
@@ -58,7 +58,7 @@ const INDENT: usize = 4;
 /// Lists the directories of the sessions found. A directory that cannot be listed is left out.
 fn rows_of(surroundings: &Surroundings, hits: &[SearchHit]) -> Vec<SessionInfo> {
     let directories: BTreeSet<&Path> = hits.iter().filter_map(|hit| hit.session_path.parent()).collect();
-    let list = |dir: &Path| surroundings.sessions.list_all(Some(dir), &mut ListOptions::default()).unwrap_or_default();
+    let list = |dir: &Path| surroundings.sessions.clone().with_session_dir(dir).list_all().unwrap_or_default();
     directories.into_iter().flat_map(list).collect()
 }
 

@@ -22,13 +22,7 @@ mod with {
     /// Creates a UI for the sessions of these surroundings.
     pub(crate) fn ui(surroundings: &Surroundings, out: &Screen<'_>, err: &mut Screen<'_>) -> Ui {
         let sessions = surroundings.sessions.clone();
-        let ui = Ui::new(
-            sessions,
-            surroundings.shared_environment(),
-            surroundings.cwd(),
-            surroundings.session_dir(),
-            &surroundings.settings,
-        );
+        let ui = Ui::new(sessions, surroundings.shared_environment(), surroundings.cwd(), &surroundings.settings);
         for warning in ui.warnings() {
             // A warning that cannot be printed is not an error.
             drop(warn(err, warning));

@@ -8,8 +8,8 @@ use sessile::date::{self, LocalZone, When};
 use sessile::os::RealOs;
 use sessile::settings::{Origin, Settings};
 use sessile::{
-    Durability, Environment, EventKind, HOOK_VARIABLE, Handlers, HookFolder, ListOptions, ReferenceError, Sample,
-    SessionError, SessionEvent, SessionInfo, SessionManager, Sessions, WriteOptions,
+    Durability, Environment, EventKind, HOOK_VARIABLE, Handlers, HookFolder, ReferenceError, Sample, SessionError,
+    SessionEvent, SessionInfo, SessionManager, Sessions, WriteOptions,
 };
 use tempfile::TempDir;
 
@@ -57,7 +57,11 @@ impl Surroundings {
         };
         let writing = WriteOptions { durability: settings.durability(), ..WriteOptions::default() };
         let recovered = note_recovered(sessions.handlers());
-        Ok(Self { environment, sessions: sessions.writing(writing), sample, settings, recovered })
+        let mut new = Self { environment, sessions: sessions.writing(writing), sample, settings, recovered };
+        if let Some(dir) = new.session_dir() {
+            new.sessions = new.sessions.with_session_dir(dir);
+        }
+        Ok(new)
     }
 
     /// Runs the user's hooks for changes from now on.
@@ -185,7 +189,7 @@ impl Surroundings {
     pub(crate) fn open(&self, arg: &SessionArg, err: &mut Screen<'_>) -> Result<SessionManager, Failure> {
         let path = self.find(arg)?;
         // Commands that show something must not change anything.
-        let session = self.sessions.clone().read_only().open_existing(&path)?;
+        let session = self.sessions.clone().read_only().open(&path)?;
         // An empty file may become a session, as in pi, but is not one yet: its contents would be made up.
         if !session.is_stored() {
             return Err(SessionError::NotASession { path }.into());
@@ -256,13 +260,13 @@ impl Surroundings {
         } else {
             wanted.to_path_buf()
         };
-        Ok(self.sessions.find_session(wanted, self.cwd(), self.session_dir().as_deref())?)
+        Ok(self.sessions.find_session(wanted, self.cwd())?)
     }
 
     /// Returns the session at a position of the last list in this terminal.
     fn find_listed(&self, wanted: &Path, place: &str) -> Result<PathBuf, Failure> {
-        let own = Sessions::shared(self.shared_environment());
-        let listed = || own.find_session(wanted, self.environment.current_dir(), self.listed_dir().as_deref());
+        let own = self.own_sessions();
+        let listed = || own.find_session(wanted, self.environment.current_dir());
         let Some(sample) = self.sample() else { return Ok(listed()?) };
         match self.notes_places().then(listed) {
             // The sample is small and constant, so its positions work without a list.
@@ -275,8 +279,7 @@ impl Surroundings {
 
     /// Stores the list position of each session for later commands. A failure does not prevent listing.
     pub(crate) fn note_places<'p>(&self, paths: impl IntoIterator<Item = &'p Path>) {
-        let own = Sessions::shared(self.shared_environment());
-        drop(own.note_list(paths, self.listed_dir().as_deref()));
+        drop(self.own_sessions().note_list(paths));
     }
 
     /// Records that a command has appended to a session, which undo cannot reverse.
@@ -286,20 +289,21 @@ impl Surroundings {
         }
     }
 
-    /// Returns the directory of lists, from the view of the user's own environment.
-    fn listed_dir(&self) -> Option<PathBuf> {
-        self.session_dir().or_else(|| self.sample().map(|sample| sample.agent_dir.join("sessions")))
+    /// Returns the listed sessions, in the user's own environment, which has the positions of the last list.
+    fn own_sessions(&self) -> Sessions {
+        let dir = self.session_dir().or_else(|| self.sample().map(|sample| sample.agent_dir.join("sessions")));
+        Sessions::shared(self.shared_environment()).with_session_dir(dir.unwrap_or_default())
     }
 
     /// Whether the store has no sessions in any directory.
     #[cfg(feature = "tui")]
     pub(crate) fn is_store_empty(&self) -> Result<bool, Failure> {
-        Ok(!self.sessions.has_sessions(self.session_dir().as_deref())?)
+        Ok(!self.sessions.has_sessions()?)
     }
 
     /// Returns the session that pi would continue here.
     fn most_recent(&self) -> Result<PathBuf, Failure> {
-        let found = self.sessions.most_recent(self.cwd(), self.session_dir().as_deref())?;
+        let found = self.sessions.most_recent(self.cwd())?;
         found.ok_or_else(|| Failure::NothingToContinue { cwd: self.short(&self.cwd().to_string_lossy()) })
     }
 }
@@ -387,7 +391,7 @@ fn real(path: &Path) -> PathBuf {
 /// Returns the session at a position of the sample's whole list, and stores the list, so that the position keeps
 /// its meaning.
 fn nth_of_sample(surroundings: &Surroundings, sample: &Sample, place: &str) -> Result<PathBuf, Failure> {
-    let mut sessions: Vec<SessionInfo> = sample.sessions().list_all(None, &mut ListOptions::default())?;
+    let mut sessions: Vec<SessionInfo> = sample.sessions().list_all()?;
     // The list leaves archived sessions out.
     sessions.retain(|session| !session.is_archived);
     if surroundings.notes_places() {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
-use sessile::{ListOptions, SessionInfo, SessionPlace};
+use sessile::{SessionInfo, SessionPlace};
 
 use crate::measure::ShortIds;
 use crate::screen::{DIM, Line, NAMED, PLAIN};
@@ -37,7 +37,7 @@ impl Titles {
     fn read(surroundings: &Surroundings, files: Vec<(&Path, &Path)>, ids: &[&str]) -> Self {
         let directories: BTreeSet<&Path> = files.iter().filter_map(|(_, file)| file.parent()).collect();
         // A list uses its cache.
-        let list = |dir: &Path| surroundings.sessions.list_all(Some(dir), &mut ListOptions::default());
+        let list = |dir: &Path| surroundings.sessions.clone().with_session_dir(dir).list_all();
         let listed = directories.into_iter().filter_map(|dir| list(dir).ok()).flatten();
         let listed: HashMap<PathBuf, SessionInfo> = listed.map(|row| (row.path.clone(), row)).collect();
         let row = |(path, file): (&Path, &Path)| {

@@ -27,7 +27,7 @@ impl World {
         let sessions = Sessions::default().caching(None).recording_operations(Some(dir.path().join("state")));
         let mut options = Options::new(sessions);
         options.cwd = dir.path().to_path_buf();
-        options.session_dir = Some(dir.path().join("sessions"));
+        options.sessions = options.sessions.with_session_dir(dir.path().join("sessions"));
         options.compaction.keep_recent_tokens = 1;
         Self { engine: Engine::start(options, start, None).unwrap(), dir }
     }
@@ -324,7 +324,7 @@ fn a_whole_store_is_told() {
     // Another program creates a session.
     let sessions = Sessions::default().caching(None);
     let dir = world.dir.path().join("sessions");
-    let mut other = sessions.create(world.dir.path(), Some(&dir), NewSession::default()).unwrap();
+    let mut other = sessions.clone().with_session_dir(&dir).create(world.dir.path()).unwrap();
     other.append_message(draft::UserMessage::new("theirs 0", 1)).unwrap();
     let event = told(&client, "event");
     let told_of = |event: &Json| event.raw().get("event").unwrap().to_json();
@@ -354,7 +354,7 @@ fn who_was_too_late_learns_where_the_session_is() {
     let here = client.current();
     let first = here.append_message(&user("ours")).unwrap().entry_id;
     let path = here.get_state().unwrap().session_file.unwrap();
-    let mut other = SessionManager::open(Path::new(&path), None, None).unwrap();
+    let mut other = SessionManager::open(Path::new(&path)).unwrap();
     let theirs = other.append_message(draft::UserMessage::new("theirs", 1)).unwrap();
     let ClientError::Refused { code: refused, leaf_id, .. } =
         here.expecting(Some(&first.to_string())).append_message(&user("x")).unwrap_err()
@@ -552,7 +552,7 @@ fn a_cursor_knows_sessions_that_were_away() {
         .collect();
     std::fs::rename(&aside, &path).unwrap();
     thread::sleep(Duration::from_millis(300));
-    SessionManager::open(&path, None, None).unwrap().append_message(draft::UserMessage::new("two", 1)).unwrap();
+    SessionManager::open(&path).unwrap().append_message(draft::UserMessage::new("two", 1)).unwrap();
     for client in &late {
         assert!(told(client, "event").to_text().contains("two"));
         assert!(client.next_reported(Duration::from_millis(200)).unwrap().is_none());
@@ -627,7 +627,7 @@ fn what_another_program_writes_is_told_in_the_order_of_the_file() {
     here.append_message(&user("ours")).unwrap();
     let path = here.get_state().unwrap().session_file.unwrap();
     here.subscribe(None, None, None).unwrap();
-    let mut other = SessionManager::open(Path::new(&path), None, None).unwrap();
+    let mut other = SessionManager::open(Path::new(&path)).unwrap();
     for place in 0..20 {
         other.append_message(draft::UserMessage::new(format!("theirs {place}"), 1)).unwrap();
     }
@@ -736,7 +736,7 @@ fn many_clients_lose_nothing() {
     // The entries form one chain, without branches.
     assert_eq!(n(&first.current().get_branch(None).unwrap(), "entries"), 401);
     let path = first.current().get_state().unwrap().session_file.unwrap();
-    let session = SessionManager::open(Path::new(&path), None, None).unwrap();
+    let session = SessionManager::open(Path::new(&path)).unwrap();
     assert_eq!(session.entry_count(), 401);
 }
 
@@ -748,7 +748,9 @@ fn new_sessions_of_an_id_are_found_again() {
     assert_eq!(client.current().get_state().unwrap().session_id, "tide-1");
     let sessions = Sessions::default().caching(None);
     let dir = world.dir.path().join("sessions");
-    let error =
-        sessions.create(world.dir.path(), Some(&dir), NewSession { id: Some("../x".into()), parent_session: None });
+    let error = sessions
+        .clone()
+        .with_session_dir(&dir)
+        .create_with(world.dir.path(), &NewSession { id: Some("../x".into()), parent_session: None });
     assert!(error.is_err());
 }

@@ -16,4 +16,4 @@ pub use catalogue::{CATALOGUE, Catalogue, Gathered, Gatherer, NewRow, Row};
 pub use check::Dropped;
 pub use mark::{Freshness, Mark};
 pub use outlines::{OUTLINES, SavedOutline};
-pub use upkeep::Usage;
+pub use upkeep::CacheUsage;

@@ -8,7 +8,7 @@ use crate::cache::{Caches, Kind};
 
 /// The disk usage of one kind of file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Usage {
+pub struct CacheUsage {
     /// Their directory, below the root of all caches.
     pub directory: &'static str,
     /// The number of files.
@@ -21,8 +21,8 @@ pub struct Usage {
 
 impl Caches {
     /// Returns the disk usage of a kind of cache.
-    pub fn usage(&self, kind: Kind) -> Usage {
-        let mut usage = Usage { directory: kind.directory, n_files: 0, n_bytes: 0, newest_ms: None };
+    pub fn usage(&self, kind: Kind) -> CacheUsage {
+        let mut usage = CacheUsage { directory: kind.directory, n_files: 0, n_bytes: 0, newest_ms: None };
         for path in self.files(kind) {
             if let Ok(stat) = self.os().link_stat(&path) {
                 usage.n_files += 1;

@@ -96,7 +96,7 @@ impl Call<'_> {
         }
         let options = &self.engine().options;
         let cwd = self.connection.current().lock().cwd().to_path_buf();
-        Ok(Some(options.sessions.find_session(&given, cwd, options.session_dir.as_deref())?))
+        Ok(Some(options.sessions.find_session(&given, cwd)?))
     }
 
     /// Returns a parameter.

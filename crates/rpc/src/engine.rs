@@ -10,7 +10,9 @@ use std::time::Duration;
 use sessile::compaction::{BranchSummarySettings, CompactionSettings, Extractive, Summarizer};
 use sessile::json::{Json, ObjectWriter};
 use sessile::settings::SettingsError;
-use sessile::{EventKind, EventSet, Handlers, NewSession, OperationKind, SessionHost, SessionManager, Sessions};
+use sessile::{
+    EventKind, EventSet, Handlers, NewSession, OpenOptions, OperationKind, SessionHost, SessionManager, Sessions,
+};
 
 use crate::command::replace::in_pi_words;
 use crate::connection::Connection;
@@ -35,8 +37,6 @@ pub struct Options {
     pub sessions: Sessions,
     /// The working directory.
     pub cwd: PathBuf,
-    /// The directory of sessions, if it is not pi's.
-    pub session_dir: Option<PathBuf>,
     /// The context window of the model in tokens, if known.
     pub context_window: Option<u64>,
     /// When to compact, and how much to keep.
@@ -72,7 +72,6 @@ impl Options {
         Self {
             cwd: sessions.environment().current_dir(),
             sessions,
-            session_dir: None,
             context_window: None,
             compaction: CompactionSettings::default(),
             compaction_of: None,
@@ -146,17 +145,17 @@ impl Engine {
         // pi continues at the last entry of a file, whatever leaf was current before.
         options.sessions = options.sessions.forgetting_leaves().recording_new_files_as(OperationKind::Fork);
         let sessions = &options.sessions;
-        let (cwd, dir) = (&options.cwd, options.session_dir.as_deref());
+        let cwd = &options.cwd;
         let with_id = |id: Option<String>| NewSession { id, parent_session: None };
         let mut manager = match start {
-            Start::New => sessions.create(cwd, dir, NewSession::default())?,
-            Start::WithId(id) => match sessions.find_by_id(cwd, id, dir) {
-                Some(path) => sessions.open(path, dir, Some(cwd))?,
-                None => sessions.create(cwd, dir, with_id(Some(id.clone())))?,
+            Start::New => sessions.create(cwd)?,
+            Start::WithId(id) => match sessions.find_by_id(cwd, id) {
+                Some(path) => sessions.open_with(path, &OpenOptions::new().cwd(cwd))?,
+                None => sessions.create_with(cwd, &with_id(Some(id.clone())))?,
             },
             Start::Open(path) => open_at(&options, path, cwd)?,
-            Start::Continue => sessions.continue_recent(cwd, dir)?,
-            Start::Fork { source, id } => sessions.fork_from(source, cwd, dir, id.clone())?,
+            Start::Continue => sessions.continue_recent(cwd)?,
+            Start::Fork { source, id } => sessions.fork_from_with(source, cwd, &with_id(id.clone()))?,
             Start::Memory => sessions.in_memory(cwd, NewSession::default())?,
         };
         if let Some(name) = name {
@@ -261,7 +260,7 @@ impl Engine {
         if let Some(session) = self.opened(&path) {
             return Ok(session);
         }
-        let manager = self.options.sessions.open_existing(&path)?;
+        let manager = self.options.sessions.open(&path)?;
         if !manager.is_stored() {
             return Err(Failure::not_found(format!("no such session: {}", path.display())));
         }
@@ -357,10 +356,12 @@ impl Opened {
 }
 
 fn open_at(options: &Options, path: &Path, cwd: &Path) -> Result<SessionManager, Failure> {
-    let manager = options.sessions.open(path, options.session_dir.as_deref(), None).map_err(in_pi_words)?;
+    let sessions = &options.sessions;
+    let opening = OpenOptions::new().create(true).session_dir(sessions.session_dir().unwrap_or(Path::new("")));
+    let manager = sessions.open_with(path, &opening).map_err(in_pi_words)?;
     if !manager.is_stored() {
         // A session that is yet to be written uses the current directory.
-        return Ok(options.sessions.open(path, options.session_dir.as_deref(), Some(cwd))?);
+        return Ok(sessions.open_with(path, &opening.cwd(cwd))?);
     }
     let stored = manager.header().cwd().unwrap_or_default();
     if !stored.is_empty() && options.sessions.look_at(manager.cwd()).is_none() {

@@ -134,7 +134,7 @@ impl OpenSession {
                 }
                 manager.deferred(write)
             }
-            Expected::Leaf(expected) => manager.deferred(|manager| manager.append_if_leaf(expected.as_ref(), write)),
+            Expected::Leaf(expected) => manager.deferred(|manager| manager.append_to_last(expected.as_ref(), write)),
         }?;
         let leaf = manager.leaf_id();
         drop(manager);

@@ -112,7 +112,7 @@ fn with_answers(page: &str) -> String {
     let mut options = Options::new(Sessions::new(world));
     // A fixed path, because its length affects every offset.
     options.cwd = PathBuf::from("/home/u/tidepool");
-    options.session_dir = Some(home.join("sessions"));
+    options.sessions = options.sessions.with_session_dir(home.join("sessions"));
     let engine = Engine::start(options, &Start::New, None).unwrap();
     let (mut client, server) = UnixStream::pair().unwrap();
     thread::spawn(move || Arc::clone(&engine).serve(server.try_clone().unwrap(), server));

@@ -25,7 +25,7 @@ static ALONE: Mutex<()> = Mutex::new(());
 fn options(dir: &TempDir, sessions: Sessions) -> Options {
     let mut options = Options::new(sessions.caching(None).recording_operations(None));
     options.cwd = dir.path().to_path_buf();
-    options.session_dir = Some(dir.path().join("sessions"));
+    options.sessions = options.sessions.with_session_dir(dir.path().join("sessions"));
     options
 }
 
@@ -134,7 +134,7 @@ fn a_command_that_panics_lets_go_of_the_session() {
 /// Another process writes to the session, and waits only briefly for the lock.
 fn append_elsewhere(path: &Path) {
     let writing = WriteOptions { busy: Busy::Fail(Duration::from_millis(200)), ..WriteOptions::default() };
-    let mut session = Sessions::default().caching(None).writing(writing).open(path, None, None).unwrap();
+    let mut session = Sessions::default().caching(None).writing(writing).open(path).unwrap();
     session.append_message(draft::UserMessage::new("elsewhere", 1)).unwrap();
 }
 

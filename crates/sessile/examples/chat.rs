@@ -25,8 +25,8 @@ const WINDOW: u64 = 128_000;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut session = match std::env::args_os().nth(1) {
-        Some(path) => SessionManager::open(path, None, None)?,
-        None => SessionManager::continue_recent(System.current_dir(), None)?,
+        Some(path) => SessionManager::open_or_create(path)?,
+        None => SessionManager::continue_recent(System.current_dir())?,
     };
     let named = System.variable("CHAT_MODEL");
     let variable = |name: &str| System.variable(name);

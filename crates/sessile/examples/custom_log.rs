@@ -184,7 +184,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let root = std::env::args().nth(1).map_or_else(|| std::env::temp_dir().join("sessile-parts"), PathBuf::from);
     let place = Parts { root: root.clone(), hook: Arc::new(|_| ()) };
     let sessions = sessile::Sessions::new(sessile::System).in_place(Arc::new(place));
-    let mut session = sessions.open(root.join("notes.jsonl"), None, None)?;
+    let mut session = sessions.open_or_create(root.join("notes.jsonl"))?;
     session.append_message(UserMessage::new("Where do you live?", 0))?;
     // As in pi, a session is stored with its first answer.
     session.append_message(AssistantMessage::new("example", "none", "In a directory of parts.", 0))?;

@@ -3,16 +3,14 @@
 use std::path::PathBuf;
 
 use crate::error::SessionError;
-use crate::manager::{NewSession, SessionManager, Sessions, one_line};
+use crate::manager::{NewSession, OpenOptions, SessionManager, Sessions, one_line};
 
 /// Options for starting a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Begin {
     /// Its working directory; the current one if `None`.
     pub cwd: Option<PathBuf>,
-    /// The directory of its file; the default of the working directory if `None`.
-    pub session_dir: Option<PathBuf>,
-    /// Its id. If that directory has a session with this id, it is continued.
+    /// Its id. If the working directory has a session with this id, it is continued.
     pub id: Option<String>,
     /// A session to copy, with all its branches.
     pub fork: Option<PathBuf>,
@@ -44,15 +42,14 @@ impl Sessions {
             return Err(SessionError::BlankName);
         }
         let cwd = choice.cwd.clone().unwrap_or_else(|| self.environment().current_dir());
-        let dir = choice.session_dir.as_deref();
         let options = NewSession { id: choice.id.clone(), parent_session: None };
-        let there = || choice.id.as_ref().and_then(|id| self.find_by_id(&cwd, id, dir));
+        let there = || choice.id.as_ref().and_then(|id| self.find_by_id(&cwd, id));
         let (mut session, is_new) = if choice.dry_run {
             let there = there();
             if let (Some(_), Some(path), Some(id)) = (&choice.fork, &there, &choice.id) {
                 return Err(SessionError::SessionExists { id: id.clone(), path: path.clone() });
             }
-            let source = choice.fork.as_ref().map(|source| self.clone().read_only().open(source, None, None));
+            let source = choice.fork.as_ref().map(|source| self.clone().read_only().open(source));
             let parent_session = source.transpose()?.and_then(|source| source.file_text());
             (self.in_memory(&cwd, NewSession { parent_session, ..options })?, there.is_none())
         } else if choice.in_memory {
@@ -61,11 +58,11 @@ impl Sessions {
             if let (Some(path), Some(id)) = (there(), &choice.id) {
                 return Err(SessionError::SessionExists { id: id.clone(), path });
             }
-            (self.fork_from(source, &cwd, dir, choice.id.clone())?, true)
+            (self.fork_from_with(source, &cwd, &options)?, true)
         } else if let Some(path) = there() {
-            (self.open(path, dir, Some(&cwd))?, false)
+            (self.open_with(path, &OpenOptions::new().cwd(&cwd))?, false)
         } else {
-            (self.create(&cwd, dir, options)?, true)
+            (self.create_with(&cwd, &options)?, true)
         };
         if let Some(name) = name {
             session.append_session_info(&name)?;

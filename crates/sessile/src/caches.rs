@@ -1,14 +1,13 @@
 //! The status of the caches, and rebuilding and clearing them.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use sessile_core::cancel::Cancel;
 use sessile_core::json::{Json, ObjectWriter};
-use sessile_index::{CATALOGUE, Catalogue, Dropped, OUTLINES, Usage};
-use sessile_store::{find_sessions, subdirectories};
+use sessile_index::{CATALOGUE, CacheUsage, Catalogue, Dropped, OUTLINES};
+use sessile_store::find_sessions;
 use sessile_text::{TextIndex, Updated, survey};
 
-use crate::directory::{given_dir, sessions_root};
 use crate::error::SessionError;
 use crate::list::ListOptions;
 use crate::manager::Sessions;
@@ -20,7 +19,7 @@ pub struct CacheStatus {
     /// The directory of all caches; `None` if there are none.
     pub root: Option<PathBuf>,
     /// The disk usage of each kind.
-    pub usages: Vec<Usage>,
+    pub usages: Vec<CacheUsage>,
     /// The number of sessions.
     pub n_sessions: usize,
     /// The number of sessions that a list need not read.
@@ -56,7 +55,7 @@ impl CacheStatus {
     }
 }
 
-fn usage_json(usage: &Usage) -> Json {
+fn usage_json(usage: &CacheUsage) -> Json {
     let number = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
     let mut json = ObjectWriter::new();
     json.string("kind", usage.directory).integer("files", number(usage.n_files as u64));
@@ -87,9 +86,9 @@ pub enum Rebuilding {
 }
 
 impl Sessions {
-    /// The status of the caches for the sessions in a directory, or for all.
-    pub fn cache_status(&self, session_dir: Option<&Path>) -> Result<CacheStatus, SessionError> {
-        let directories = self.cached_directories(session_dir)?;
+    /// The status of the caches for all sessions.
+    pub fn cache_status(&self) -> Result<CacheStatus, SessionError> {
+        let directories = self.world.session_dirs()?;
         let Some(caches) = self.world.caches() else {
             return Ok(CacheStatus {
                 root: None,
@@ -138,12 +137,11 @@ impl Sessions {
         Ok(true)
     }
 
-    /// Rebuilds the caches of the sessions in a directory, or of all.
+    /// Rebuilds the caches of all sessions.
     ///
     /// If cancelled, keeps the caches rebuilt by then.
     pub fn rebuild_caches(
         &self,
-        session_dir: Option<&Path>,
         cancel: &Cancel,
         on_progress: &(dyn Fn(Rebuilding) + Sync),
     ) -> Result<Updated, SessionError> {
@@ -154,12 +152,11 @@ impl Sessions {
             on_progress(Rebuilding::Listing { n_done: progress.loaded, n_files: progress.total });
         };
         let mut options =
-            ListOptions { progress: Some(&mut listing), cancel: Some(cancel.clone()), ..ListOptions::default() };
-        self.list_all(session_dir, &mut options)?;
+            ListOptions { progress: Some(&mut listing), cancel: cancel.clone(), ..ListOptions::default() };
+        self.list_all_with(&mut options)?;
         let indexing = |n_done, n_bytes| on_progress(Rebuilding::Indexing { n_done, n_bytes });
-        let options = IndexOptions { cancel: Some(cancel.clone()), on_progress: Some(&indexing), merges_all: false };
-        let scope = SearchScope::All { dir: session_dir.map(Path::to_path_buf) };
-        match self.update_text_index(&scope, &options)? {
+        let options = IndexOptions { cancel: cancel.clone(), on_progress: Some(&indexing), merges_all: false };
+        match self.update_text_index(&SearchScope::All, &options)? {
             Updated::Cancelled => Err(SessionError::Cancelled),
             updated => Ok(updated),
         }
@@ -178,12 +175,5 @@ impl Sessions {
         let Some(unproven) = TextIndex::drop_unproven(&caches)? else { return Ok(None) };
         dropped.extend(unproven.into_iter().map(|path| Dropped { cache: "text", path, is_wrong: false }));
         Ok(Some(dropped))
-    }
-
-    fn cached_directories(&self, session_dir: Option<&Path>) -> Result<Vec<PathBuf>, SessionError> {
-        match given_dir(self.environment(), session_dir) {
-            Some(directory) => Ok(vec![directory]),
-            None => Ok(subdirectories(self.world.os(), &sessions_root(self.environment()))?),
-        }
     }
 }

@@ -7,7 +7,7 @@ use sessile_core::diagnostic::Severity;
 use sessile_core::json::{Json, ObjectWriter};
 use sessile_store::{Leftover, LeftoverKind, StoreError, find_leftovers, subdirectories};
 
-use crate::directory::{given_dir, sessions_root};
+use crate::directory::sessions_root;
 use crate::error::SessionError;
 use crate::manager::Sessions;
 
@@ -23,8 +23,6 @@ pub struct Cleaning {
     /// The minimum age of files in milliseconds; else [`KEPT_MS`] for originals and guards with lines, and
     /// [`TEMPORARY_MS`] for the rest.
     pub older_than: Option<i64>,
-    /// The directory of sessions; else the whole store.
-    pub session_dir: Option<PathBuf>,
 }
 
 /// Why a file is kept.
@@ -117,7 +115,7 @@ impl Sessions {
         let os = self.world.os();
         let now_ms = os.now_ms();
         let mut cleaned = Cleaned { applied: apply, files: Vec::new() };
-        for directory in self.littered_directories(cleaning)? {
+        for directory in self.littered_directories()? {
             for found in find_leftovers(os, &directory) {
                 let is_sidecar = matches!(found.kind, LeftoverKind::Lock | LeftoverKind::Guard);
                 if is_sidecar && found.is_in_use(os) {
@@ -162,11 +160,11 @@ impl Sessions {
         verified.is_ok_and(|report| report.findings.iter().all(|finding| finding.severity != Severity::Error))
     }
 
-    fn littered_directories(&self, cleaning: &Cleaning) -> Result<Vec<PathBuf>, SessionError> {
+    fn littered_directories(&self) -> Result<Vec<PathBuf>, SessionError> {
         let (os, environment) = (self.world.os(), self.environment());
         let mut directories = vec![environment.current_dir()];
-        if let Some(directory) = given_dir(environment, cleaning.session_dir.as_deref()) {
-            directories.push(directory);
+        if let Some(directory) = &self.world.session_dir {
+            directories.push(directory.clone());
         } else {
             let root = sessions_root(environment);
             directories.extend(subdirectories(os, &root)?);

@@ -71,7 +71,7 @@ impl Sessions {
     /// All details of a session. Its relatives are searched in `others`. Changes nothing.
     pub fn details(&self, path: impl AsRef<Path>, others: &[SessionInfo]) -> Result<SessionDetails, SessionError> {
         let path = absolute(self.environment(), path.as_ref());
-        let session = self.clone().read_only().open(&path, None, None)?;
+        let session = self.clone().read_only().open(&path)?;
         let info = self.row(&path)?;
         let Relatives { parent, children, family } = self.relatives(&path, others);
         let project = self.group_by_project(std::slice::from_ref(&info)).pop();

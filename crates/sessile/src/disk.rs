@@ -41,7 +41,7 @@ pub struct DiskUses {
 #[derive(Clone, Default)]
 pub struct DiskOptions<'o> {
     /// Checked before each line.
-    pub cancel: Option<Cancel>,
+    pub cancel: Cancel,
     /// Called with the number of bytes done and the total, from any thread.
     pub on_progress: Option<&'o (dyn Fn(u64, u64) + Sync)>,
 }
@@ -108,13 +108,13 @@ fn number(value: u64) -> i64 {
 impl Sessions {
     /// The disk usage of a session. Reads its file line by line.
     pub fn disk_use(&self, path: &Path, options: &DiskOptions<'_>) -> Result<DiskUse, SessionError> {
-        let session = self.clone().read_only().open_existing(path)?;
+        let session = self.clone().read_only().open(path)?;
         if !session.is_stored() {
             return Err(SessionError::NotASession { path: path.to_path_buf() });
         }
         let mut n_done = 0;
         let size = session.outline().end();
-        session.disk_use(options.cancel.as_ref(), &mut |n_bytes| {
+        session.disk_use(&options.cancel, &mut |n_bytes| {
             n_done += n_bytes;
             options.on_progress.iter().for_each(|note| note(n_done, size));
         })
@@ -131,8 +131,8 @@ impl Sessions {
         let looker = self.clone().read_only();
         let uses = each(self.world.os(), sessions.iter().enumerate().collect(), 1, |(place, info)| {
             let looked_through = looker
-                .open_existing(&info.path)
-                .and_then(|session| session.disk_use(options.cancel.as_ref(), &mut |n_bytes| note(n_bytes)));
+                .open(&info.path)
+                .and_then(|session| session.disk_use(&options.cancel, &mut |n_bytes| note(n_bytes)));
             (place, looked_through)
         });
         let mut all = DiskUses::default();
@@ -148,7 +148,7 @@ impl Sessions {
 }
 
 impl SessionManager {
-    fn disk_use(&self, cancel: Option<&Cancel>, note: &mut dyn FnMut(u64)) -> Result<DiskUse, SessionError> {
+    fn disk_use(&self, cancel: &Cancel, note: &mut dyn FnMut(u64)) -> Result<DiskUse, SessionError> {
         let live = Live::of(self)?;
         let mut weights = Weights::default();
         let mut outside_context = 0;
@@ -158,7 +158,7 @@ impl SessionManager {
             n_unnoted += length;
             n_lines += 1;
             if n_unnoted > NOTED || n_lines.is_multiple_of(1024) {
-                if cancel.is_some_and(Cancel::is_cancelled) {
+                if cancel.is_cancelled() {
                     return Err(SessionError::Cancelled);
                 }
                 note(std::mem::take(&mut n_unnoted));

@@ -11,6 +11,11 @@ use sessile_store::{LogName, StoreError};
 use crate::operations::{LastChange, Operation, Step};
 
 /// Why an operation on a session failed. The manager is unchanged.
+///
+/// `Display` says the whole reason on one line: the message, and its cause after a colon. [`source`] returns the cause as
+/// well, so use [`cause::chain`](crate::cause::chain) and not a loop of your own if you print causes separately.
+///
+/// [`source`]: std::error::Error::source
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SessionError {
@@ -53,7 +58,7 @@ pub enum SessionError {
     #[error("the replacement of a context edit must be null, or an object whose content is a string or an array")]
     BadReplacement,
     /// The id is not a valid session id.
-    #[error("{id:?} is not a valid session id")]
+    #[error("{id:?} is not a valid session id: {source}")]
     BadSessionId {
         /// The id.
         id: String,
@@ -61,7 +66,7 @@ pub enum SessionError {
         source: BadSessionId,
     },
     /// Only a session can be forked.
-    #[error("cannot fork {}", path.display())]
+    #[error("cannot fork {}: {source}", path.display())]
     CannotFork {
         /// The source.
         path: PathBuf,
@@ -89,7 +94,7 @@ pub enum SessionError {
         version: String,
     },
     /// A line of the file was valid when the file was opened and no longer is.
-    #[error("{log} was changed by another program: line {line} is no longer valid")]
+    #[error("{log} was changed by another program: line {line} is no longer valid: {source}")]
     Changed {
         /// The session's log.
         log: LogName,
@@ -185,7 +190,7 @@ pub enum SessionError {
     )]
     LeafForgotten,
     /// There is no trash for this file.
-    #[error("cannot move {} to the trash; nothing was deleted", path.display())]
+    #[error("cannot move {} to the trash; nothing was deleted: {source}", path.display())]
     NoTrash {
         /// The session.
         path: PathBuf,
@@ -282,7 +287,7 @@ pub enum SessionError {
         current: PathBuf,
     },
     /// The summary failed, so nothing was written.
-    #[error("no summary could be created; the session is unchanged")]
+    #[error("no summary could be created; the session is unchanged: {source}")]
     Summary {
         /// The reason.
         source: SummaryFailure,
@@ -293,6 +298,19 @@ pub enum SessionError {
 }
 
 impl SessionError {
+    /// Whether what the caller named does not exist: a file, a session, an entry, or an operation.
+    ///
+    /// All public errors use this word in this sense.
+    pub fn is_not_found(&self) -> bool {
+        match self {
+            Self::Store(error) | Self::NoTrash { source: error, .. } => error.is_not_found(),
+            Self::CannotFork { source, .. } => source.is_not_found(),
+            Self::EntryNotFound { .. } | Self::LeafGone { .. } => true,
+            Self::NotInTrash { .. } | Self::NoSuchOperation { .. } | Self::NoWorkingDirectory { .. } => true,
+            _ => false,
+        }
+    }
+
     pub(crate) fn not_found(id: &EntryId) -> Self {
         Self::EntryNotFound { id: id.clone() }
     }

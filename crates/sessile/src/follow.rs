@@ -39,8 +39,8 @@ pub enum FollowFrom {
 pub struct FollowOptions {
     /// Where to start.
     pub from: FollowFrom,
-    /// Cancels a wait from another thread, within a tenth of a second.
-    pub cancel: Option<Cancel>,
+    /// Ends following from another thread, within a tenth of a second; see [`Follower::next`].
+    pub cancel: Cancel,
     /// Whether to poll, without system notifications.
     pub polls: bool,
 }
@@ -83,7 +83,7 @@ pub struct Follower {
     environment: Arc<dyn Environment>,
     tail: Tail,
     watch: Watch,
-    cancel: Option<Cancel>,
+    cancel: Cancel,
     reading: Reading,
 }
 
@@ -112,7 +112,8 @@ const PATIENCE: Duration = Duration::from_millis(100);
 impl Follower {
     /// The next event, waiting for at most `timeout`; `None` if the time is up.
     ///
-    /// Can be called again after an error.
+    /// Once the options' [`Cancel`] has fired, this and every later call fail with [`SessionError::Cancelled`]: that is
+    /// how a thread ends a follower. After any other error, this can be called again.
     pub fn next(&mut self, timeout: Duration) -> Result<Option<FollowEvent>, SessionError> {
         // An overflow means no deadline.
         let deadline = Instant::now().checked_add(timeout);
@@ -187,10 +188,7 @@ impl Follower {
     }
 
     fn check_cancelled(&self) -> Result<(), SessionError> {
-        match &self.cancel {
-            Some(cancel) if cancel.is_cancelled() => Err(SessionError::Cancelled),
-            _ => Ok(()),
-        }
+        if self.cancel.is_cancelled() { Err(SessionError::Cancelled) } else { Ok(()) }
     }
 }
 

@@ -151,14 +151,18 @@ impl Sessions {
     /// none.
     ///
     /// Does not include those of a removed worktree: nothing says which repository it belonged to.
-    pub fn list_project(
+    pub fn list_project(&self, cwd: impl AsRef<Path>) -> Result<Vec<SessionInfo>, SessionError> {
+        self.list_project_with(cwd, &mut ListOptions::default())
+    }
+
+    /// Like [`list_project`](Self::list_project), with progress, cancellation and more.
+    pub fn list_project_with(
         &self,
         cwd: impl AsRef<Path>,
-        session_dir: Option<&Path>,
         options: &mut ListOptions<'_>,
     ) -> Result<Vec<SessionInfo>, SessionError> {
         let project = self.project_of(cwd);
-        let mut sessions = self.list_all(session_dir, options)?;
+        let mut sessions = self.list_all_with(options)?;
         sessions.retain(|session| project.holds(&session.cwd));
         Ok(sessions)
     }

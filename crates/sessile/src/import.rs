@@ -9,9 +9,9 @@ use sessile_core::location::{check_session_id, file_name, is_session_file_name};
 use sessile_store::os::{FileKind, Mode, OsFile, read_upto};
 use sessile_store::{StoreError, create_directory, prepare_copy};
 
-use crate::directory::{absolute, default_session_dir, given_dir};
+use crate::directory::absolute;
 use crate::error::SessionError;
-use crate::list::{ListOptions, read_header};
+use crate::list::read_header;
 use crate::manager::Sessions;
 use crate::operations::{OperationKind, Recording, SessionPlace, Step, header_of, turn_at_all};
 
@@ -23,8 +23,6 @@ const MAX_NAMES: usize = 1000;
 pub struct Importing {
     /// The working directory for the sessions; else the one in each header.
     pub cwd: Option<PathBuf>,
-    /// The target directory; else the default of their working directory.
-    pub session_dir: Option<PathBuf>,
     /// Whether to give each session a new id. Nothing else changes.
     pub new_ids: bool,
     /// Whether to name the copies by time and id, like new sessions, instead of keeping the file names. Implied by
@@ -72,10 +70,8 @@ impl Sessions {
         let dry_run = importing.dry_run;
         // Two concurrent imports of the same file must not both find that its session is new.
         let _turn = if dry_run { None } else { turn_at_all(&self.world, "import")? };
-        let session_dir = importing.session_dir.as_deref();
-        let mut known: Vec<(String, PathBuf)> = (self.list_all(session_dir, &mut ListOptions::default())?.into_iter())
-            .map(|session| (session.id, session.path))
-            .collect();
+        let mut known: Vec<(String, PathBuf)> =
+            self.list_all()?.into_iter().map(|session| (session.id, session.path)).collect();
         let mut imports: Vec<Imported> = Vec::new();
         for file in files {
             let import = self.planned(file, importing, &imports)?;
@@ -109,8 +105,7 @@ impl Sessions {
         };
         let id = if importing.new_ids { environment.session_uuid() } else { header.id() };
         let cwd = importing.cwd.as_ref().map_or_else(|| self.home_of(&header), |cwd| absolute(environment, cwd));
-        let given = given_dir(environment, importing.session_dir.as_deref());
-        let dir = given.unwrap_or_else(|| default_session_dir(environment, &cwd));
+        let dir = self.world.session_dir_of(&cwd);
         let is_free =
             |path: &PathBuf| self.world.os().link_stat(path).is_err() && others.iter().all(|other| other.path != *path);
         let name = if importing.new_names || importing.new_ids {

@@ -137,8 +137,8 @@ pub use list::{
 pub use manager::{
     BranchSummary, CompactOptions, Compacted, Compaction, CompactionPlan, CompactionRecord, CompactionReport,
     ContextUsage, ExportFormat, ExportOptions, FinishedCompaction, FinishedNavigation, ForkLinks, ForkMessage,
-    ForkPosition, Forked, LeftBranch, ModelLimits, NavigateOptions, Navigated, NavigationPlan, NewSession, Pending,
-    PlannedCompaction, SessionManager, Sessions, SharedSession, SuppliedCompaction, TreeNode, UsageNote,
+    ForkPosition, Forked, LeftBranch, ModelLimits, NavigateOptions, Navigated, NavigationPlan, NewSession, OpenOptions,
+    Pending, PlannedCompaction, SessionManager, Sessions, SharedSession, SuppliedCompaction, TreeNode, UsageNote,
 };
 pub use operations::{
     Annotated, Deleted, DeletedSession, Deletion, InTrash, Kept, LastChange, Moved, Moving, Operation, OperationKind,
@@ -158,7 +158,7 @@ pub use sessile_core::{
     EntryId, acting, archive, bulk, cause, compaction, context, date, diagnostic, draft, entries, entry, head, header,
     incomplete, info, json, label, line, llm, location, message, migrate, nearest, outline, picture, tree, version,
 };
-pub use sessile_index::{Dropped, Usage};
+pub use sessile_index::{CacheUsage, Dropped};
 pub use sessile_store::{
     Busy, Durability, Durable, Holder, LeftoverKind, Restart, StoreError, TrashPlace, WriteOptions,
 };

@@ -18,7 +18,7 @@ use sessile_core::json::{JsText, Json, ObjectWriter};
 use sessile_index::Caches;
 use sessile_store::subdirectories;
 
-use crate::directory::{CwdFilter, given_dir, sessions_root};
+use crate::directory::{CwdFilter, sessions_root};
 use crate::error::SessionError;
 use crate::world::World;
 pub(crate) use copies::Candidate;
@@ -122,21 +122,14 @@ pub struct ListOptions<'o> {
     /// Called once for all files that are already known, then after each file that had to be read.
     pub progress: Option<&'o mut dyn FnMut(Progress<'_>)>,
     /// Checked before each file.
-    pub cancel: Option<Cancel>,
+    pub cancel: Cancel,
     /// Receives the files that are named like sessions and cannot be read as such.
     pub skipped: Option<&'o mut Vec<PathBuf>>,
 }
 
-/// The sessions of a working directory in one directory.
-pub(crate) fn list(
-    world: &World,
-    cwd: &Path,
-    given: Option<&Path>,
-    dir: &Path,
-    options: &mut ListOptions<'_>,
-) -> Result<Vec<SessionInfo>, SessionError> {
-    let filter = CwdFilter::new(world.environment(), cwd, given_dir(world.environment(), given).as_deref());
-    of_one_directory(world, dir, &filter, options)
+/// The sessions of a working directory.
+pub(crate) fn list(world: &World, cwd: &Path, options: &mut ListOptions<'_>) -> Result<Vec<SessionInfo>, SessionError> {
+    of_one_directory(world, &world.session_dir_of(cwd), &world.filter_of(cwd), options)
 }
 
 /// All sessions: in one directory, or in every directory below the root.

@@ -25,7 +25,7 @@ pub use compact::{
 };
 pub use export::{ExportFormat, ExportOptions};
 pub use navigate::{FinishedNavigation, ForkMessage, NavigateOptions, Navigated, NavigationPlan};
-pub use open::{NewSession, Sessions};
+pub use open::{NewSession, OpenOptions, Sessions};
 pub(crate) use open::{compose_header, session_path};
 pub use view::{CompactionRecord, ForkLinks, LeftBranch, TreeNode};
 pub use window::{ContextUsage, ModelLimits};

@@ -16,11 +16,9 @@ use sessile_core::line::Span;
 use sessile_core::outline::Outline;
 use sessile_core::verify::{Code, Finding};
 use sessile_store::os::FileKind;
-use sessile_store::{
-    Busy, FileLog, Log, LogName, StoreError, Turn, WriteOptions, make_private, replace, subdirectories,
-};
+use sessile_store::{Busy, FileLog, Log, LogName, StoreError, Turn, WriteOptions, make_private, replace};
 
-use crate::directory::{CwdFilter, absolute, default_session_dir, given_dir, sessions_root};
+use crate::directory::{CwdFilter, absolute};
 use crate::error::SessionError;
 use crate::list::{identified, read_header};
 use crate::manager::Sessions;
@@ -183,17 +181,11 @@ impl Sessions {
     /// Changes nothing else.
     ///
     /// A failure for one file does not affect the others.
-    pub fn close_all(
-        &self,
-        cwd: Option<&Path>,
-        session_dir: Option<&Path>,
-        dry_run: bool,
-        cancel: &Cancel,
-    ) -> Result<Closed, SessionError> {
+    pub fn close_all(&self, cwd: Option<&Path>, dry_run: bool, cancel: &Cancel) -> Result<Closed, SessionError> {
         let mut closed = Closed::default();
         // Report a directory with the first of its files, as if the files were handled one by one.
         let mut told = HashSet::new();
-        for path in self.files_of(cwd, session_dir)? {
+        for path in self.files_of(cwd)? {
             if cancel.is_cancelled() {
                 return Err(SessionError::Cancelled);
             }
@@ -227,16 +219,11 @@ impl Sessions {
     }
 
     /// The files of a working directory's sessions, or of all.
-    fn files_of(&self, cwd: Option<&Path>, session_dir: Option<&Path>) -> Result<Vec<PathBuf>, SessionError> {
-        let environment = self.environment();
-        let given = given_dir(environment, session_dir);
-        let (directories, filter) = match (cwd, given) {
-            (Some(cwd), given) => {
-                let filter = CwdFilter::new(environment, cwd, given.as_deref());
-                (vec![given.unwrap_or_else(|| default_session_dir(environment, cwd))], filter)
-            }
-            (None, Some(given)) => (vec![given], CwdFilter::All),
-            (None, None) => (subdirectories(self.world.os(), &sessions_root(environment))?, CwdFilter::All),
+    fn files_of(&self, cwd: Option<&Path>) -> Result<Vec<PathBuf>, SessionError> {
+        let world = &self.world;
+        let (directories, filter) = match cwd {
+            Some(cwd) => (vec![world.session_dir_of(cwd)], world.filter_of(cwd)),
+            None => (world.session_dirs()?, CwdFilter::All),
         };
         let mut files = Vec::new();
         for directory in directories {

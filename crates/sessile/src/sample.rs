@@ -140,7 +140,7 @@ const KEPT: Duration = Duration::from_hours(7 * 24);
 /// ```
 /// let dir = tempfile::tempdir().unwrap();
 /// let sample = sessile::write_sample(dir.path())?;
-/// let sessions = sample.sessions().list_all(None, &mut sessile::ListOptions::default())?;
+/// let sessions = sample.sessions().list_all()?;
 /// assert_eq!(sessions.len(), 6);
 /// assert_eq!(sessions[0].path, sample.richest);
 /// # Ok::<(), sessile::SessionError>(())
@@ -177,11 +177,11 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::{ListOptions, SessionInfo};
+    use crate::SessionInfo;
 
     fn files(dir: &Path) -> BTreeMap<PathBuf, String> {
         let sample = write_sample(dir).unwrap();
-        let sessions = sample.sessions().list_all(None, &mut ListOptions::default()).unwrap();
+        let sessions = sample.sessions().list_all().unwrap();
         let text = |info: SessionInfo| {
             #[expect(clippy::disallowed_methods, reason = "the test looks at the very bytes")]
             let text = std::fs::read_to_string(&info.path).unwrap();
@@ -222,12 +222,12 @@ mod tests {
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
         for sample in found {
-            assert_eq!(sample.sessions().list_all(None, &mut ListOptions::default()).unwrap().len(), 6);
+            assert_eq!(sample.sessions().list_all().unwrap().len(), 6);
         }
         // If writing was interrupted, the sample is written again.
         std::fs::remove_file(dir.join(MARKER)).unwrap();
         let again = keep_sample(&dir).unwrap().unwrap();
-        assert_eq!(again.sessions().list_all(None, &mut ListOptions::default()).unwrap().len(), 6);
+        assert_eq!(again.sessions().list_all().unwrap().len(), 6);
         let full = parent.path().join("new");
         assert!(keep_sample(&full).unwrap().is_none(), "it holds something else");
     }

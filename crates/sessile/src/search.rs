@@ -9,19 +9,18 @@ use std::path::{Path, PathBuf};
 use sessile_core::location::resolve;
 use sessile_core::search::query::Query;
 use sessile_store::os::FileKind;
-use sessile_store::{subdirectories, threads};
+use sessile_store::threads;
 use sessile_text::{Hit, Progress, Request, Surveyed, TextIndex, Updated, Updating, survey};
 
 pub use hit::SearchHit;
 pub use options::{IndexOptions, OnPath, SearchOptions, SearchScope, Upkeep};
 
-use crate::directory::{CwdFilter, default_session_dir, given_dir, sessions_root};
+use crate::directory::{CwdFilter, sessions_root};
 use crate::error::SessionError;
-use crate::list::{Archived, ListOptions};
+use crate::list::{Archived, ListOptions, list_all};
 use crate::manager::Sessions;
 use crate::world::World;
 use hit::{Checked, Checker};
-use sessile_core::cancel::Cancel;
 
 /// From this many uncovered bytes on, updating the index is worthwhile; fewer are read on each search.
 const WORTHWHILE: u64 = 128 << 10;
@@ -58,11 +57,8 @@ impl Sessions {
             Archived::Shown => self.search_among(query, options, None),
             Archived::Only => {
                 let dir = match &options.scope {
-                    SearchScope::Cwd { cwd, dir } => {
-                        let dir = given_dir(self.environment(), dir.as_deref());
-                        Some(dir.unwrap_or_else(|| default_session_dir(self.environment(), cwd)))
-                    }
-                    SearchScope::All { dir } => dir.clone(),
+                    SearchScope::Cwd(cwd) => Some(self.world.session_dir_of(cwd)),
+                    SearchScope::All => self.world.session_dir.clone(),
                     SearchScope::Files(_) => None,
                 };
                 let archived = self.archived_in(dir.as_deref())?;
@@ -104,7 +100,7 @@ impl Sessions {
 
     /// The archived sessions of a directory, or of all directories.
     fn archived_in(&self, dir: Option<&Path>) -> Result<HashSet<PathBuf>, SessionError> {
-        let sessions = self.list_all(dir, &mut ListOptions::default())?;
+        let sessions = list_all(&self.world, dir, &mut ListOptions::default())?;
         Ok(sessions.into_iter().filter(|session| session.is_archived).map(|session| session.path).collect())
     }
 
@@ -116,7 +112,7 @@ impl Sessions {
         is_wanted: Option<&(dyn Fn(&Path) -> bool + Sync)>,
     ) -> Result<SearchResult, SessionError> {
         let world = &self.world;
-        let is_cancelled = || options.cancel.as_ref().is_some_and(Cancel::is_cancelled);
+        let is_cancelled = || options.cancel.is_cancelled();
         let filter = scope_filter(world, &options.scope);
         let admits = |path: &Path, id: &str, cwd: &str| {
             // If all working directories match, there is no need to resolve this one.
@@ -184,7 +180,7 @@ impl Sessions {
     ) -> Result<Updated, SessionError> {
         let directories = directories(&self.world, scope)?;
         let root = match scope {
-            SearchScope::All { dir: None } => Some(sessions_root(self.world.environment())),
+            SearchScope::All if self.world.session_dir.is_none() => Some(sessions_root(self.world.environment())),
             _ => None,
         };
         let is_gone = |path: &Path| {
@@ -195,7 +191,7 @@ impl Sessions {
             directories.iter().any(|directory| directory == parent)
                 || root.as_ref().is_some_and(|root| parent.parent() == Some(root))
         };
-        let is_cancelled = || options.cancel.as_ref().is_some_and(Cancel::is_cancelled);
+        let is_cancelled = || options.cancel.is_cancelled();
         let on_progress = |progress: Progress| {
             if let Some(on_progress) = options.on_progress {
                 on_progress(progress.n_done, progress.n_bytes);
@@ -310,26 +306,17 @@ fn files(world: &World, scope: &SearchScope) -> Result<Vec<Surveyed>, SessionErr
 
 /// The directories whose sessions are in scope.
 fn directories(world: &World, scope: &SearchScope) -> Result<Vec<PathBuf>, SessionError> {
-    let environment = world.environment();
     match scope {
         SearchScope::Files(_) => Ok(Vec::new()),
-        SearchScope::All { dir } => match given_dir(environment, dir.as_deref()) {
-            Some(directory) => Ok(vec![directory]),
-            None => Ok(subdirectories(world.os(), &sessions_root(environment))?),
-        },
-        SearchScope::Cwd { cwd, dir } => {
-            let given = given_dir(environment, dir.as_deref());
-            Ok(vec![given.unwrap_or_else(|| default_session_dir(environment, cwd))])
-        }
+        SearchScope::All => Ok(world.session_dirs()?),
+        SearchScope::Cwd(cwd) => Ok(vec![world.session_dir_of(cwd)]),
     }
 }
 
 fn scope_filter(world: &World, scope: &SearchScope) -> CwdFilter {
     match scope {
-        SearchScope::All { .. } | SearchScope::Files(_) => CwdFilter::All,
-        SearchScope::Cwd { cwd, dir } => {
-            CwdFilter::new(world.environment(), cwd, given_dir(world.environment(), dir.as_deref()).as_deref())
-        }
+        SearchScope::All | SearchScope::Files(_) => CwdFilter::All,
+        SearchScope::Cwd(cwd) => world.filter_of(cwd),
     }
 }
 

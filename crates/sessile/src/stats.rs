@@ -88,7 +88,7 @@ pub struct StatsOptions<'o> {
     /// Count entries up to this time, in milliseconds since 1970.
     pub until: Option<i64>,
     /// Checked before each family.
-    pub cancel: Option<Cancel>,
+    pub cancel: Cancel,
     /// Called with the number of sessions counted and the total, from any thread.
     pub on_progress: Option<&'o (dyn Fn(u64, u64) + Sync)>,
 }
@@ -191,7 +191,7 @@ impl Sessions {
     /// without relatives need no reading.
     pub fn stats(&self, sessions: &[SessionInfo], options: &StatsOptions<'_>) -> Result<Stats, SessionError> {
         let is_listed = !options.has_span() && options.by.iter().all(|grouping| grouping.is_of_session());
-        let cancel = options.cancel.clone().unwrap_or_default();
+        let cancel = options.cancel.clone();
         let families = self.related(sessions);
         let n_done = AtomicU64::new(0);
         let counted = each(self.world.os(), families, 1, |family| {

@@ -20,7 +20,7 @@ use sessile_core::location::encode_cwd;
 use sessile_core::verify::{Code, Finding, Remedy};
 use sessile_store::{FileLog, Found, find_sessions, missing_lines, permissions, subdirectories};
 
-use crate::directory::{absolute, default_session_dir, given_dir, sessions_root};
+use crate::directory::{absolute, default_session_dir};
 use crate::error::SessionError;
 use crate::list::{Candidate, Copies, read_header};
 use crate::manager::Sessions;
@@ -101,23 +101,12 @@ impl Sessions {
         self.verify_beside(path.as_ref(), &mut Neighbours::default())
     }
 
-    /// Verifies all sessions of a directory, or of every directory of the store, and passes on each report.
+    /// Verifies all sessions, and passes on each report.
     ///
     /// A file that cannot be read, or is not a session, does not affect the others. If several files hold the same
     /// session, all but one are reported as copies of that one.
-    pub fn verify_all(
-        &self,
-        session_dir: Option<&Path>,
-        cancel: &Cancel,
-        on_verified: &mut dyn FnMut(Verified<'_>),
-    ) -> Result<(), SessionError> {
-        let environment = self.environment();
-        let directories = match given_dir(environment, session_dir) {
-            Some(directory) => vec![directory],
-            None => subdirectories(self.world.os(), &sessions_root(environment))?,
-        };
-        let listed: Vec<_> = directories
-            .into_iter()
+    pub fn verify_all(&self, cancel: &Cancel, on_verified: &mut dyn FnMut(Verified<'_>)) -> Result<(), SessionError> {
+        let listed: Vec<_> = (self.world.session_dirs()?.into_iter())
             .map(|directory| {
                 let files = find_sessions(self.world.os(), &directory);
                 (directory, files)

@@ -9,7 +9,7 @@ use sessile_index::{Catalogue, Gatherer, NewRow};
 use sessile_store::os::Stat;
 use sessile_store::{Found, Watch, Woken, find_sessions, subdirectories};
 
-use crate::directory::{given_dir, sessions_root};
+use crate::directory::sessions_root;
 use crate::environment::Zone;
 use crate::error::SessionError;
 use crate::list::spread::each;
@@ -23,8 +23,8 @@ use sessile_core::cancel::Cancel;
 pub struct WatchOptions {
     /// Whether to report existing sessions as [`StoreEvent::Added`] first.
     pub tells_present: bool,
-    /// Cancels a wait from another thread, within a tenth of a second.
-    pub cancel: Option<Cancel>,
+    /// Ends watching from another thread, within a tenth of a second; see [`StoreWatcher::next`].
+    pub cancel: Cancel,
     /// Whether to poll, without system notifications.
     pub polls: bool,
 }
@@ -67,15 +67,14 @@ struct Known {
 }
 
 impl Sessions {
-    /// Watches all sessions, or those of one directory; see [`StoreWatcher`].
+    /// Watches all sessions; see [`StoreWatcher`].
     ///
     /// New, changed and deleted sessions are reported within a second. Neither the
     /// store nor the directory needs to exist yet.
-    pub fn watch_store(&self, session_dir: Option<&Path>, options: WatchOptions) -> Result<StoreWatcher, SessionError> {
-        let given = given_dir(self.environment(), session_dir);
+    pub fn watch_store(&self, options: WatchOptions) -> Result<StoreWatcher, SessionError> {
         let mut watcher = StoreWatcher {
             world: self.world.clone(),
-            given,
+            given: self.world.session_dir.clone(),
             options,
             watch: Watch::polling(),
             watched: Vec::new(),
@@ -100,7 +99,8 @@ const REST: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(40
 impl StoreWatcher {
     /// The next event, waiting for at most `timeout`; `None` if the time is up.
     ///
-    /// Can be called again after an error.
+    /// Once the options' [`Cancel`] has fired, this and every later call fail with [`SessionError::Cancelled`]. After any
+    /// other error, this can be called again.
     pub fn next(&mut self, timeout: Duration) -> Result<Option<StoreEvent>, SessionError> {
         // An overflow means no deadline.
         let deadline = Instant::now().checked_add(timeout);
@@ -236,10 +236,7 @@ impl StoreWatcher {
     }
 
     fn check_cancelled(&self) -> Result<(), SessionError> {
-        match &self.options.cancel {
-            Some(cancel) if cancel.is_cancelled() => Err(SessionError::Cancelled),
-            _ => Ok(()),
-        }
+        if self.options.cancel.is_cancelled() { Err(SessionError::Cancelled) } else { Ok(()) }
     }
 }
 

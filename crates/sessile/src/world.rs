@@ -1,12 +1,13 @@
 //! What the engine works with: environment, files, and options for writing.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sessile_index::Caches;
 use sessile_store::os::{Os, RealOs};
-use sessile_store::{Durability, Files, Place, WriteOptions};
+use sessile_store::{Durability, Files, Place, StoreError, WriteOptions, subdirectories};
 
+use crate::directory::{CwdFilter, default_session_dir, sessions_root};
 use crate::environment::Environment;
 use crate::event::Handlers;
 use crate::operations::OperationKind;
@@ -18,6 +19,8 @@ pub(crate) struct World {
     pub(crate) os: Arc<dyn Os>,
     /// Where sessions are opened and created.
     pub(crate) place: Arc<dyn Place>,
+    /// The caller's session directory; `None` for the default one of each working directory.
+    pub(crate) session_dir: Option<PathBuf>,
     pub(crate) writing: WriteOptions,
     /// Whether sessions are read-only: nothing is written, not even to restore entries after a crash.
     pub(crate) is_read_only: bool,
@@ -43,6 +46,7 @@ impl World {
             environment,
             os: Arc::new(RealOs),
             place: Arc::new(Files::new(Arc::new(RealOs))),
+            session_dir: None,
             writing: WriteOptions::default(),
             is_read_only: false,
             state_dir: None,
@@ -58,6 +62,24 @@ impl World {
 
     pub(crate) fn os(&self) -> &dyn Os {
         self.os.as_ref()
+    }
+
+    /// The directory for the sessions of a working directory.
+    pub(crate) fn session_dir_of(&self, cwd: &Path) -> PathBuf {
+        self.session_dir.clone().unwrap_or_else(|| default_session_dir(self.environment(), cwd))
+    }
+
+    /// Decides which sessions in that directory belong to the working directory.
+    pub(crate) fn filter_of(&self, cwd: &Path) -> CwdFilter {
+        CwdFilter::new(self.environment(), cwd, self.session_dir.as_deref())
+    }
+
+    /// Every directory that holds sessions: the caller's, or those of all working directories.
+    pub(crate) fn session_dirs(&self) -> Result<Vec<PathBuf>, StoreError> {
+        match &self.session_dir {
+            Some(dir) => Ok(vec![dir.clone()]),
+            None => subdirectories(self.os(), &sessions_root(self.environment())),
+        }
     }
 
     /// The caches, if enabled.

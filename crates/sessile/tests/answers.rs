@@ -30,8 +30,8 @@ fn quick_answers_are_right() {
     let directory = tempfile::tempdir().unwrap();
     let sample = write_sample(directory.path()).unwrap();
     let sessions = sample.sessions().read_only();
-    for row in sessions.list_all(None, &mut sessile::ListOptions::default()).unwrap() {
-        let mut session = sessions.open(&row.path, None, None).unwrap();
+    for row in sessions.list_all().unwrap() {
+        let mut session = sessions.open(&row.path).unwrap();
         check(&session);
         let ids: Vec<_> = session.outline().entries().filter_map(|row| session.outline().id(row)).collect();
         for id in ids {

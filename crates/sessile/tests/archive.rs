@@ -9,8 +9,8 @@ use sessile::json::Json;
 use sessile::os::{Mode, Os};
 use sessile::text::query::Query;
 use sessile::{
-    Archived, EntryId, ForkPosition, ListOptions, OperationKind, SearchOptions, SearchScope, Selection, SessionError,
-    Sessions, draft,
+    Archived, EntryId, ForkPosition, OperationKind, SearchOptions, SearchScope, Selection, SessionError, Sessions,
+    draft,
 };
 use sessile_testkit::Replay;
 use sessile_testkit::sim::{Errno, SimOs, Tear};
@@ -65,7 +65,7 @@ fn sessions(os: &SimOs, seed: u64) -> Sessions {
 }
 
 fn archived(sessions: &Sessions) -> Vec<String> {
-    let mut rows = sessions.list("/proj", None, &mut ListOptions::default()).unwrap();
+    let mut rows = sessions.list("/proj").unwrap();
     Selection { archived: Archived::Only, ..Selection::default() }.apply(&mut rows);
     rows.into_iter().map(|row| row.id).collect()
 }
@@ -74,8 +74,8 @@ fn archived(sessions: &Sessions) -> Vec<String> {
 fn a_session_is_archived_and_comes_back() {
     let os = machine();
     let sessions = sessions(&os, 1);
-    let before = sessions.list("/proj", None, &mut ListOptions::default()).unwrap();
-    let session = sessions.open(place("s1"), None, None).unwrap();
+    let before = sessions.list("/proj").unwrap();
+    let session = sessions.open(place("s1")).unwrap();
     let context = format!("{:?}", session.build_session_context().unwrap().messages);
     drop(session);
     assert!(sessions.archive(place("s1"), None, true, true).unwrap().entry_id.is_none(), "a dry run writes nothing");
@@ -86,11 +86,11 @@ fn a_session_is_archived_and_comes_back() {
     let again = sessions.archive(place("s1"), None, true, false).unwrap();
     assert_eq!((again.is_change, again.entry_id, again.operation), (false, None, None));
     // Nothing else has changed.
-    let after = sessions.list("/proj", None, &mut ListOptions::default()).unwrap();
+    let after = sessions.list("/proj").unwrap();
     let order =
         |rows: &[sessile::SessionInfo]| rows.iter().map(|row| (row.id.clone(), row.modified)).collect::<Vec<_>>();
     assert_eq!(order(&before), order(&after));
-    let session = sessions.open(place("s1"), None, None).unwrap();
+    let session = sessions.open(place("s1")).unwrap();
     assert_eq!(session.leaf_id(), done.entry_id);
     assert_eq!(session.find_shown_entry("@leaf").unwrap(), "c");
     assert_eq!(format!("{:?}", session.build_session_context().unwrap().messages), context);
@@ -121,7 +121,7 @@ fn a_branch_is_archived_unless_the_session_stands_in_it() {
     assert!(matches!(unknown, Err(SessionError::EntryNotFound { .. })), "{unknown:?}");
     sessions.archive(place("s1"), Some(&"b".into()), true, false).unwrap();
     assert_eq!(archived(&sessions), [""; 0], "only a branch");
-    let mut session = sessions.open(place("s1"), None, None).unwrap();
+    let mut session = sessions.open(place("s1")).unwrap();
     let roots = |session: &sessile::SessionManager| {
         let nodes = session.tree().unwrap();
         nodes.into_iter().filter(|node| node.is_archived).map(|node| node.id.unwrap()).collect::<Vec<_>>()
@@ -147,7 +147,7 @@ fn a_branch_is_archived_unless_the_session_stands_in_it() {
 fn what_is_known_is_what_is_in_the_file() {
     let os = machine();
     let (ours, theirs) = (sessions(&os, 9), sessions(&os.process(77), 10));
-    let mut session = ours.open(place("s1"), None, None).unwrap();
+    let mut session = ours.open(place("s1")).unwrap();
     let targets = [None, Some(EntryId::from("b")), Some(EntryId::from("b2"))];
     for step in 0..60_usize {
         let (target, is_archived) = (targets[step * 7 % 3].as_ref(), step * step % 5 < 3);
@@ -157,7 +157,7 @@ fn what_is_known_is_what_is_in_the_file() {
         } else {
             session.set_archived(target, is_archived).unwrap();
         }
-        let read = sessions(&os, 11).open(place("s1"), None, None).unwrap();
+        let read = sessions(&os, 11).open(place("s1")).unwrap();
         let (known, read) = (session.archive().unwrap(), read.archive().unwrap());
         assert_eq!((known.is_archived(), known.branches()), (read.is_archived(), read.branches()), "step {step}");
     }
@@ -201,7 +201,7 @@ fn a_fork_of_an_archived_session_is_not_archived() {
     let os = machine();
     let sessions = sessions(&os, 3);
     sessions.archive(place("s1"), None, true, false).unwrap();
-    let mut session = sessions.open(place("s1"), None, None).unwrap();
+    let mut session = sessions.open(place("s1")).unwrap();
     assert!(session.archive().unwrap().is_archived());
     let leaf = session.leaf_id().unwrap();
     let path = session.fork(leaf, ForkPosition::At).unwrap().session_file.unwrap();
@@ -225,14 +225,14 @@ fn searches_leave_archived_sessions_out() {
         found
     };
     let path = |id: &str| place(id).to_string_lossy().into_owned();
-    let all = || SearchScope::All { dir: None };
+    let all = || SearchScope::All;
     assert_eq!(found(Archived::Hidden, all()), [path("s1"), path("s2")]);
     assert_eq!(found(Archived::Only, all()), [""; 0]);
     sessions.archive(place("s1"), None, true, false).unwrap();
     assert_eq!(found(Archived::Hidden, all()), [path("s2")]);
     assert_eq!(found(Archived::Only, all()), [path("s1")]);
     assert_eq!(found(Archived::Shown, all()), [path("s1"), path("s2")]);
-    let here = || SearchScope::Cwd { cwd: "/proj".into(), dir: None };
+    let here = || SearchScope::Cwd("/proj".into());
     assert_eq!(found(Archived::Hidden, here()), [path("s2")]);
     assert_eq!(found(Archived::Only, here()), [path("s1")]);
     assert_eq!(found(Archived::Hidden, SearchScope::Files(vec![place("s1")])), [path("s1")]);
@@ -257,7 +257,7 @@ fn assert_works(os: &SimOs, what: &str) {
     assert!(text.starts_with(&content("s1")), "{what}: {text}");
     let sessions = sessions(os, 8);
     sessions.archive(place("s1"), Some(&"b".into()), true, false).unwrap();
-    let is_archived = || sessions.open(place("s1"), None, None).unwrap().archive().unwrap().has_branch(&"b".into());
+    let is_archived = || sessions.open(place("s1")).unwrap().archive().unwrap().has_branch(&"b".into());
     assert!(is_archived(), "{what}");
     sessions.undo(None, false).unwrap();
     assert!(!is_archived(), "{what}");

@@ -4,7 +4,7 @@
 use std::fs;
 use std::sync::Mutex;
 
-use sessile::{Cancel, ListOptions, Rebuilding, SessionError, Sessions, Updated};
+use sessile::{Cancel, Rebuilding, SessionError, Sessions, Updated};
 use sessile_testkit::Replay;
 use tempfile::TempDir;
 
@@ -30,7 +30,7 @@ fn store(n_sessions: usize) -> (TempDir, Sessions) {
 fn a_rebuild_covers_everything() {
     let (_dir, sessions) = store(5);
     let seen = Mutex::new((0, 0));
-    let updated = sessions.rebuild_caches(None, &Cancel::default(), &|done| {
+    let updated = sessions.rebuild_caches(&Cancel::default(), &|done| {
         let mut seen = seen.lock().unwrap();
         match done {
             Rebuilding::Listing { n_done, n_files } => {
@@ -46,14 +46,14 @@ fn a_rebuild_covers_everything() {
     assert_eq!(updated.unwrap(), Updated::Done);
     let seen = *seen.lock().unwrap();
     assert!(seen.0 > 0 && seen.1 > 0, "{seen:?}");
-    let status = sessions.cache_status(None).unwrap();
+    let status = sessions.cache_status().unwrap();
     assert_eq!((status.n_sessions, status.n_searchable, status.n_entries, status.n_segments), (5, 5, 5, 1));
     assert!(sessions.clear_caches().unwrap());
-    let status = sessions.cache_status(None).unwrap();
+    let status = sessions.cache_status().unwrap();
     assert_eq!((status.n_searchable, status.n_listed, status.n_entries), (0, 0, 0));
     assert!(status.n_uncovered > 0 && status.usages.iter().all(|usage| usage.n_files == 0));
     let nothing = sessions.clone().caching(None);
-    assert_eq!(nothing.cache_status(None).unwrap().n_sessions, 5);
+    assert_eq!(nothing.cache_status().unwrap().n_sessions, 5);
     assert!(nothing.clear_caches().unwrap());
 }
 
@@ -61,16 +61,16 @@ fn a_rebuild_covers_everything() {
 fn what_is_stopped_leaves_nothing_that_lies() {
     let (_dir, sessions) = store(5);
     let cancel = Cancel::default();
-    let stopped = sessions.rebuild_caches(None, &cancel, &|_| cancel.cancel());
+    let stopped = sessions.rebuild_caches(&cancel, &|_| cancel.cancel());
     assert!(matches!(stopped, Err(SessionError::Cancelled)));
     let mut n_verified = 0;
     let cancel = Cancel::default();
-    let stopped = sessions.verify_all(None, &cancel, &mut |verified| {
+    let stopped = sessions.verify_all(&cancel, &mut |verified| {
         n_verified += 1;
         assert!(verified.n_done <= verified.n_bytes);
         cancel.cancel();
     });
     assert!(matches!(stopped, Err(SessionError::Cancelled)));
     assert_eq!(n_verified, 1);
-    assert_eq!(sessions.list_all(None, &mut ListOptions::default()).unwrap().len(), 5);
+    assert_eq!(sessions.list_all().unwrap().len(), 5);
 }

@@ -98,20 +98,20 @@ impl Place {
 
     fn answers(&self, sessions: &Sessions) -> Answers {
         let some_dir = self.directory(CWDS[0]);
-        let listed = CWDS.map(|cwd| sessions.list(cwd, None, &mut ListOptions::default()).unwrap());
-        let given = sessions.list_all(Some(&some_dir), &mut ListOptions::default()).unwrap();
-        let recent = CWDS.map(|cwd| sessions.continue_recent(cwd, None).unwrap());
+        let listed = CWDS.map(|cwd| sessions.list(cwd).unwrap());
+        let given = sessions.clone().with_session_dir(&some_dir).list_all().unwrap();
+        let recent = CWDS.map(|cwd| sessions.continue_recent(cwd).unwrap());
         let recent = recent
             .map(|session| session.session_file().unwrap().to_path_buf())
             .map(|path| path.exists().then_some(path));
         let ids = ["s0", "s1", "nobody"];
-        let found = ids.into_iter().flat_map(|id| CWDS.map(|cwd| sessions.find_by_id(cwd, id, None))).collect();
+        let found = ids.into_iter().flat_map(|id| CWDS.map(|cwd| sessions.find_by_id(cwd, id))).collect();
         Answers { all: all(sessions), listed, given, recent, found }
     }
 }
 
 fn all(sessions: &Sessions) -> Vec<SessionInfo> {
-    sessions.list_all(None, &mut ListOptions::default()).unwrap()
+    sessions.list_all().unwrap()
 }
 
 /// The answers to all queries.
@@ -388,7 +388,7 @@ fn progress_tells_what_is_known_at_once_and_then_each_file() {
         let mut told = Vec::new();
         let mut progress = |at: Progress<'_>| told.push((at.loaded, at.total, at.partial.map(<[SessionInfo]>::len)));
         let mut options = ListOptions { progress: Some(&mut progress), ..ListOptions::default() };
-        sessions.list_all(None, &mut options).unwrap();
+        sessions.list_all_with(&mut options).unwrap();
         told
     };
     for slot in 0..3 {
@@ -410,8 +410,8 @@ fn a_list_that_is_stopped_keeps_what_it_has_read() {
     let cancel = sessile::Cancel::default();
     let stop = cancel.clone();
     let mut progress = move |_: Progress<'_>| stop.cancel();
-    let mut options = ListOptions { progress: Some(&mut progress), cancel: Some(cancel), ..ListOptions::default() };
-    assert!(matches!(place.cached.list_all(None, &mut options), Err(sessile::SessionError::Cancelled)));
+    let mut options = ListOptions { progress: Some(&mut progress), cancel, ..ListOptions::default() };
+    assert!(matches!(place.cached.list_all_with(&mut options), Err(sessile::SessionError::Cancelled)));
     assert_eq!(place.cache_files().len(), 1);
     assert_eq!(place.answers(&place.cached), place.answers(&place.scanning));
 }

@@ -40,11 +40,11 @@ fn a_chat_resumes_branches_labels_forks_and_compacts() {
     let long = "a long story ".repeat(9000);
     let told = chat(home.path(), &file, &format!("hello\n/label here\n{long}\n{long}\n/compact\n/quit\n"));
     assert!(told.contains("You said: hello") && told.contains("compacted by "), "{} letters", told.len());
-    let session = SessionManager::open(&file, None, None).unwrap();
+    let session = SessionManager::open(&file).unwrap();
     assert_eq!(session.compactions().unwrap().len(), 1);
     let told = chat(home.path(), &file, "/goto here\nanother way\n/tree\n/fork @leaf\nin the fork\n/goto nowhere\n");
     assert!(told.contains("You said: another way") && told.contains("now in ") && told.contains("error: "), "{told}");
-    let session = SessionManager::open(&file, None, None).unwrap();
+    let session = SessionManager::open(&file).unwrap();
     let outline = session.outline();
     let n_summaries = outline.entries().filter(|row| outline.kind(*row) == Kind::BranchSummary).count();
     assert_eq!((n_summaries, session.branch_points().len()), (1, 1));

@@ -13,8 +13,8 @@ use sessile::compaction::{
 use sessile::json::Json;
 use sessile::{
     BranchSummary, Cancel, CompactOptions, Compacted, CompactionReport, EntryId, EventKind, EventSet, Handlers,
-    ListOptions, ModelLimits, NavigateOptions, Navigated, NewSession, Outcome, Reply, SessionError, SessionEvent,
-    SessionManager, Sessions, SuppliedCompaction, draft,
+    ListOptions, ModelLimits, NavigateOptions, Navigated, Outcome, Reply, SessionError, SessionEvent, SessionManager,
+    Sessions, SuppliedCompaction, draft,
 };
 use sessile_testkit::Replay;
 use sessile_testkit::sim::{Errno, SimOs, Tear};
@@ -57,7 +57,7 @@ fn sessions() -> Sessions {
 
 /// A session with three turns in a file.
 fn three_turns(sessions: &Sessions, dir: &Path) -> (SessionManager, PathBuf) {
-    let mut session = sessions.create("/proj", Some(dir), NewSession::default()).unwrap();
+    let mut session = sessions.clone().with_session_dir(dir).create("/proj").unwrap();
     for turn in 1..=3 {
         session.append_message(draft::UserMessage::new(format!("question {turn}"), turn)).unwrap();
         session.append_message(draft::AssistantMessage::new("p", "m", format!("answer {turn}"), turn)).unwrap();
@@ -176,7 +176,7 @@ fn a_failure_leaves_the_file_byte_for_byte() {
     let handlers = Handlers::new();
     let cancels = EventSet::from(EventKind::SessionBeforeCompact).union(EventKind::SessionBeforeTree.into());
     handlers.on(cancels, "cancels", |_, _| Ok(Some(Reply::cancel())));
-    let mut session = sessions().with_handlers(handlers).open(&path, None, None).unwrap();
+    let mut session = sessions().with_handlers(handlers).open(&path).unwrap();
     let cancelled = session.compact(keeping(2), &Acting::saying("x"), &mut |_| {}).unwrap_err();
     assert!(matches!(cancelled, SessionError::Cancelled));
     let stayed = session.navigate(&first, NavigateOptions::default(), None, &mut |_| {}).unwrap();
@@ -201,7 +201,7 @@ fn an_old_file_is_upgraded_only_once_there_is_a_summary() {
         [header.to_owned(), message("user", "question"), message("assistant", "answer"), message("user", "more")];
     fs::write(&path, lines.join("\n") + "\n").unwrap();
     let before = fs::read(&path).unwrap();
-    let mut session = sessions().open(&path, None, None).unwrap();
+    let mut session = sessions().open(&path).unwrap();
     for summarizer in failures() {
         session.compact(keeping(1), &summarizer, &mut |_| {}).unwrap_err();
         assert_eq!(fs::read(&path).unwrap(), before);
@@ -210,7 +210,7 @@ fn an_old_file_is_upgraded_only_once_there_is_a_summary() {
     let last = texts(&session);
     assert_eq!(last.len(), 2);
     assert!(last[1].contains("more"));
-    let reopened = sessions().open(&path, None, None).unwrap();
+    let reopened = sessions().open(&path).unwrap();
     assert_eq!(texts(&reopened), last);
     assert!(reopened.entry(&report.first_kept_entry_id).unwrap().is_some());
 }
@@ -222,7 +222,7 @@ fn entries_of_others_are_kept_after_the_cut() {
     let file = path.clone();
     let summarizer = Acting::new(move |request| {
         if request.purpose == Purpose::TurnPrefix {
-            let mut other = Sessions::new(Replay::new(1_735_689_700_000, 99)).open(&file, None, None).unwrap();
+            let mut other = Sessions::new(Replay::new(1_735_689_700_000, 99)).open(&file).unwrap();
             other.append_message(draft::UserMessage::new("meanwhile", 9)).unwrap();
         }
         Ok(Summary::new("s"))
@@ -231,7 +231,7 @@ fn entries_of_others_are_kept_after_the_cut() {
     let shown = texts(&session);
     assert_eq!(shown.len(), 3, "{shown:?}");
     assert!(shown[2].contains("meanwhile"));
-    assert_eq!(sessions().open(&path, None, None).unwrap().leaf_id(), Some(report.entry_id));
+    assert_eq!(sessions().open(&path).unwrap().leaf_id(), Some(report.entry_id));
 }
 
 #[test]
@@ -242,7 +242,7 @@ fn a_compaction_of_another_program_is_not_compacted_again() {
     let file = path.clone();
     let summarizer = Acting::new(move |request| {
         if request.purpose == Purpose::TurnPrefix {
-            let mut other = Sessions::new(Replay::new(1_735_689_700_000, 99)).open(&file, None, None).unwrap();
+            let mut other = Sessions::new(Replay::new(1_735_689_700_000, 99)).open(&file).unwrap();
             done(other.compact(keeping(2), &Acting::saying("theirs"), &mut |_| {}).unwrap());
         }
         Ok(Summary::new("ours"))
@@ -262,7 +262,7 @@ fn entries_of_others_on_another_branch_stay_there() {
     session.branch(&fourth).unwrap();
     let file = path.clone();
     let summarizer = Acting::new(move |_| {
-        let mut other = Sessions::new(Replay::new(1_735_689_700_000, 99)).open(&file, None, None).unwrap();
+        let mut other = Sessions::new(Replay::new(1_735_689_700_000, 99)).open(&file).unwrap();
         other.append_message(draft::UserMessage::new("meanwhile", 9)).unwrap();
         Ok(Summary::new("s"))
     });
@@ -317,7 +317,7 @@ fn navigating_takes_back_questions_and_goes_to_answers() {
     assert_eq!(stayed.old_leaf, stayed.new_leaf);
     assert_eq!(fs::read(&path).unwrap(), before, "nothing is written without summary and label");
     drop(session);
-    let mut session = sessions.open(&path, None, None).unwrap();
+    let mut session = sessions.open(&path).unwrap();
     assert_eq!(session.leaf_id().as_ref(), Some(&ids[3]), "where one was is remembered");
 
     let summarizer = Acting::saying("left");
@@ -354,7 +354,7 @@ fn machine() -> (SimOs, PathBuf) {
 
 fn compact_on(os: &SimOs, seed: u64, path: &Path) -> Result<Compacted, SessionError> {
     let sessions = Sessions::new(Replay::new(1_735_689_800_000, seed)).on(Arc::new(os.clone()));
-    sessions.open(path, None, None)?.compact(keeping(2), &Acting::saying("s"), &mut |_| {})
+    sessions.open(path)?.compact(keeping(2), &Acting::saying("s"), &mut |_| {})
 }
 
 #[test]
@@ -378,7 +378,7 @@ fn a_crash_at_any_call_compacts_once_or_not_at_all() {
             let next = os.process(2000);
             let compacted = compact_on(&next, 2, &path).unwrap();
             let sessions = Sessions::new(Replay::new(0, 3)).on(Arc::new(next.clone()));
-            let session = sessions.open(&path, None, None).unwrap();
+            let session = sessions.open(&path).unwrap();
             let on_path = session.compactions().unwrap().into_iter().filter(|record| record.on_path).count();
             assert_eq!(on_path, 1, "call {call}, {tear:?}: {compacted:?}");
             assert_eq!(texts(&session).len(), 2, "call {call}, {tear:?}");
@@ -439,7 +439,7 @@ fn families_know_what_they_share() {
     let grandchild = session.create_branched_session(session.leaf_id().unwrap()).unwrap().unwrap();
     let list = || {
         let mut options = ListOptions::default();
-        sessions.list("/proj", Some(dir.path()), &mut options).unwrap()
+        sessions.clone().with_session_dir(dir.path()).list_with("/proj", &mut options).unwrap()
     };
     let listed = list();
     let tree = sessions.family_of(&listed, &child).unwrap();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 use sessile::text::query::Query;
-use sessile::{EntryId, SearchOptions, SearchScope, SessionError, SessionManager, Sessions};
+use sessile::{EntryId, SearchOptions, SessionError, SessionManager, Sessions};
 use sessile_testkit::Replay;
 
 /// Far more bytes than the part that is compared completely.
@@ -126,7 +126,7 @@ proptest! {
         let (text, places) = session_text();
         fs::write(&path, &text).unwrap();
         // Saves the outline, unless the file is so new that it is read again.
-        let known = sessions(Some(cache.clone())).open(&path, None, None).unwrap();
+        let known = sessions(Some(cache.clone())).open(&path).unwrap();
         let mut file = OpenOptions::new().write(true).open(&path).unwrap();
         for (edit, number) in &edits {
             let (at, bytes) = put(edit, *number);
@@ -137,14 +137,14 @@ proptest! {
         append(&path, &line(N_ENTRIES, Some(N_ENTRIES - 1), "appended"));
         // Either another process opens it, or the one that has it open reads it again.
         let mut cached = if reopens {
-            sessions(Some(cache.clone())).open(&path, None, None).unwrap()
+            sessions(Some(cache.clone())).open(&path).unwrap()
         } else {
             let mut known = known;
             known.refresh().unwrap();
             known.follow_leaf().unwrap();
             known
         };
-        let plain = sessions(None).open(&path, None, None).unwrap();
+        let plain = sessions(None).open(&path).unwrap();
         let edited = edits.iter().map(|(_, number)| *number);
         for number in asked.iter().copied().chain(edited) {
             let (shown, _) = look(&mut cached, |session| entry(session, &id(number)));
@@ -155,7 +155,7 @@ proptest! {
         let (shown, _) = look(&mut cached, context);
         prop_assert_eq!(shown, context(&plain).unwrap());
         // The next process does not find stale data again.
-        let again = sessions(Some(cache)).open(&path, None, None).unwrap();
+        let again = sessions(Some(cache)).open(&path).unwrap();
         for number in asked {
             match entry(&again, &id(number)) {
                 Err(SessionError::Stale { .. }) => {}
@@ -175,16 +175,13 @@ fn a_check_finds_and_drops_wrong_rows_before_a_user_sees_them() {
     fs::write(&path, &text).unwrap();
     let sessions = sessions(Some(cache));
     let cancel = sessile::Cancel::default();
-    drop(sessions.open(&path, None, None).unwrap());
-    let dir = path.parent().unwrap().to_path_buf();
-    let list = || sessions.list_all(Some(&dir), &mut sessile::ListOptions::default()).unwrap();
+    drop(sessions.open(&path).unwrap());
+    let dir = path.parent().unwrap();
+    let sessions = sessions.with_session_dir(dir);
+    let list = || sessions.list_all().unwrap();
     list();
     let search = |word: &str| {
-        let options = SearchOptions {
-            scope: SearchScope::All { dir: Some(dir.clone()) },
-            upkeep: sessile::Upkeep::Always,
-            ..SearchOptions::default()
-        };
+        let options = SearchOptions { upkeep: sessile::Upkeep::Always, ..SearchOptions::default() };
         sessions.search(&Query::parse(word).unwrap(), &options).unwrap().hits.len()
     };
     assert_eq!(search("entry1500"), 1);
@@ -208,6 +205,6 @@ fn a_check_finds_and_drops_wrong_rows_before_a_user_sees_them() {
     assert_eq!(found, [("outline", true), ("catalogue", true), ("text", false)]);
     assert_eq!(search("other1510"), 1);
     assert_eq!(list()[0].facts.entries, (N_ENTRIES + 1) as u64);
-    drop(sessions.open(&path, None, None).unwrap());
+    drop(sessions.open(&path).unwrap());
     assert!(is_right());
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use sessile::{
-    Cancel, FollowEvent, FollowFrom, FollowOptions, Follower, NewSession, SessionError, SessionManager, Sessions, draft,
+    Cancel, FollowEvent, FollowFrom, FollowOptions, Follower, SessionError, SessionManager, Sessions, draft,
 };
 use tempfile::TempDir;
 
@@ -89,7 +89,7 @@ fn entries_come_in_file_order_as_pi_sees_them() {
     assert!(event(&mut follower).ends_with("empty value"));
     assert!(event(&mut follower).ends_with("second session header"));
     expect(&mut follower, &["7: -<-", "8: b<a"]);
-    let manager = SessionManager::open(&scene.path, None, None).unwrap();
+    let manager = SessionManager::open(&scene.path).unwrap();
     assert_eq!(manager.entries().count(), 3, "the same as a manager sees");
 }
 
@@ -165,7 +165,7 @@ fn old_versions_are_told_in_the_current_form() {
     scene.append(r#"{"type":"compaction","firstKeptEntryIndex":1}"#);
     let told = follower.next(PATIENCE).unwrap().unwrap();
     let FollowEvent::Entry { entry, .. } = told else { panic!("{told:?}") };
-    let seen: Vec<_> = SessionManager::open(&scene.path, None, None).unwrap().entries().map(Result::unwrap).collect();
+    let seen: Vec<_> = SessionManager::open(&scene.path).unwrap().entries().map(Result::unwrap).collect();
     assert_eq!(&entry, seen[2].json());
 }
 
@@ -174,7 +174,7 @@ fn old_versions_are_told_in_the_current_form() {
 fn a_manager_is_followed_with_and_without_news() {
     for polls in [false, true] {
         let dir = TempDir::new().unwrap();
-        let mut manager = Sessions::default().create("/proj", Some(dir.path()), NewSession::default()).unwrap();
+        let mut manager = Sessions::default().with_session_dir(dir.path()).create("/proj").unwrap();
         let path = manager.session_file().unwrap().to_path_buf();
         let mut follower =
             Sessions::default().follow(&path, FollowOptions { polls, ..FollowOptions::default() }).unwrap();
@@ -202,9 +202,14 @@ fn a_manager_is_followed_with_and_without_news() {
 fn a_wait_can_be_cancelled() {
     let scene = Scene::new(&[HEADER]);
     let cancel = Cancel::default();
-    let options = FollowOptions { from: FollowFrom::Now, cancel: Some(cancel.clone()), ..FollowOptions::default() };
+    let options = FollowOptions { from: FollowFrom::Now, cancel: cancel.clone(), ..FollowOptions::default() };
     let mut follower = Sessions::default().follow(&scene.path, options).unwrap();
-    let waiting = std::thread::spawn(move || follower.next(Duration::MAX));
+    let waiting = std::thread::spawn(move || (follower.next(Duration::MAX), follower));
     cancel.cancel();
-    assert!(matches!(waiting.join().unwrap(), Err(SessionError::Cancelled)));
+    let (ended, mut follower) = waiting.join().unwrap();
+    assert!(matches!(ended, Err(SessionError::Cancelled)), "{ended:?}");
+    // It stays ended.
+    assert!(matches!(follower.next(Duration::ZERO), Err(SessionError::Cancelled)));
+    let begun = Sessions::default().follow(&scene.path, FollowOptions { cancel, ..FollowOptions::default() });
+    assert!(matches!(begun, Err(SessionError::Cancelled)));
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 use sessile::info::Facts;
-use sessile::{Family, ListOptions, ProjectPlace, SessionInfo, Sessions, Who, group_by_cwd};
+use sessile::{Family, ProjectPlace, SessionInfo, Sessions, Who, group_by_cwd};
 use sessile_testkit::Replay;
 use tempfile::TempDir;
 
@@ -240,10 +240,8 @@ fn the_list_of_a_project_is_that_of_all_its_worktrees() {
         disk.put(&format!(".pi/agent/sessions/--{id}--/{id}.jsonl"), &header);
     }
     let listed = |cwd: &Path| {
-        let mut ids: Vec<String> = (disk.sessions.list_project(cwd, None, &mut ListOptions::default()).unwrap())
-            .into_iter()
-            .map(|session| session.id)
-            .collect();
+        let mut ids: Vec<String> =
+            (disk.sessions.list_project(cwd).unwrap()).into_iter().map(|session| session.id).collect();
         ids.sort();
         ids
     };

@@ -1,13 +1,13 @@
 //! When the guard restores entries: whatever clocks do, but only for an hour, and only for writers.
 #![expect(clippy::unwrap_used, reason = "tests say what must hold")]
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use sessile::os::Os;
 use sessile::{
-    Code, Deletion, Durability, EntryId, NewSession, RecoveryReason, RepairOptions, SessionEvent, SessionManager,
-    Sessions, WriteOptions, draft,
+    Code, Deletion, Durability, EntryId, RecoveryReason, RepairOptions, SessionEvent, SessionManager, Sessions,
+    WriteOptions, draft,
 };
 use sessile_testkit::sim::SimOs;
 use sessile_testkit::{Notices, Replay};
@@ -48,7 +48,7 @@ impl Acknowledged {
     fn after(happens: impl FnOnce(&SimOs)) -> Self {
         let os = SimOs::new();
         os.make_directories("/s");
-        let mut ours = sessions(&os, 1).create("/proj", Some(Path::new("/s")), NewSession::default()).unwrap();
+        let mut ours = sessions(&os, 1).with_session_dir("/s").create("/proj").unwrap();
         ours.append_message(user("first")).unwrap();
         let path = ours.session_file().unwrap().to_path_buf();
         let stale = os.read_file(&path).unwrap();
@@ -67,7 +67,7 @@ impl Acknowledged {
 
     /// Another process writes to the session. Returns its events.
     fn write(&self, text: &str) -> Vec<SessionEvent> {
-        let mut next = sessions(&self.os.process(2), 2).open(&self.path, None, None).unwrap();
+        let mut next = sessions(&self.os.process(2), 2).open(&self.path).unwrap();
         let events = Notices::of(&mut next);
         next.append_message(user(text)).unwrap();
         events.take()
@@ -214,7 +214,7 @@ fn looking_at_a_session_puts_nothing_back() {
     case.rewrite();
     let before = case.os.snapshot();
     let looking = sessions(&case.os.process(2), 2).recording_operations(None);
-    let mut open = looking.open(&case.path, None, None).unwrap();
+    let mut open = looking.open(&case.path).unwrap();
     let events = Notices::of(&mut open);
     open.refresh().unwrap();
     // Another change while it is open for reading only.
@@ -225,7 +225,7 @@ fn looking_at_a_session_puts_nothing_back() {
     assert_eq!(open.entry_count(), 1);
     assert!(!events.take().iter().any(|event| matches!(event, SessionEvent::Recovered { .. })));
     drop(open);
-    drop(looking.clone().read_only().open(&case.path, None, None).unwrap());
+    drop(looking.clone().read_only().open(&case.path).unwrap());
     looking.verify(&case.path).unwrap();
     looking.details(&case.path, &[]).unwrap();
     looking.users_of(&case.path, None).unwrap();
@@ -234,7 +234,7 @@ fn looking_at_a_session_puts_nothing_back() {
     let repair = looking.repair(&case.path, RepairOptions { dry_run: true, ..RepairOptions::default() }).unwrap();
     assert!(repair.changes.iter().any(|change| change.code == Code::Vanished), "{:?}", repair.changes);
     let in_memory = WriteOptions { durability: Durability::Memory, ..WriteOptions::default() };
-    let mut dry = looking.clone().writing(in_memory).open(&case.path, None, None).unwrap();
+    let mut dry = looking.clone().writing(in_memory).open(&case.path).unwrap();
     dry.append_message(user("only here")).unwrap();
     drop(dry);
     assert_eq!(case.os.snapshot(), before);
@@ -246,7 +246,7 @@ fn looking_at_a_session_puts_nothing_back() {
 #[test]
 fn a_reader_of_a_rewritten_session_becomes_a_writer_with_its_first_entry() {
     let case = Acknowledged::new();
-    let mut reader = sessions(&case.os.process(2), 2).open(&case.path, None, None).unwrap();
+    let mut reader = sessions(&case.os.process(2), 2).open(&case.path).unwrap();
     assert_eq!(reader.leaf_id(), Some(case.lost.clone()));
     case.rewrite();
     assert!(reader.refresh().is_err(), "it stood at an entry that is gone");

@@ -39,7 +39,7 @@ fn what_cannot_be_read_is_named() {
         let sessions = Sessions::new(environment).on(Arc::new(os.clone())).caching(None);
         let mut skipped = Vec::new();
         let mut options = ListOptions { skipped: Some(&mut skipped), ..ListOptions::default() };
-        let listed = sessions.list_all(None, &mut options);
+        let listed = sessions.list_all_with(&mut options);
         if (os.calls().len() as u64) < n {
             assert_eq!(listed.unwrap().len(), 3);
             break;

@@ -36,7 +36,7 @@ impl Place {
     }
 
     fn create(&self) -> SessionManager {
-        self.sessions.create("/proj", Some(&self.path("sessions")), NewSession::default()).unwrap()
+        self.sessions.clone().with_session_dir(self.path("sessions")).create("/proj").unwrap()
     }
 
     /// A file with a header and these lines.
@@ -47,7 +47,7 @@ impl Place {
     }
 
     fn open(&self, path: &Path) -> SessionManager {
-        self.sessions.open(path, None, None).unwrap()
+        self.sessions.open(path).unwrap()
     }
 }
 
@@ -217,7 +217,7 @@ fn ids_of_an_old_file_are_the_same_each_time() {
     let dir = TempDir::new().unwrap();
     let path = dir.path().join("f.jsonl");
     fs::write(&path, "{\"type\":\"session\",\"id\":\"s\"}\n{\"type\":\"custom\"}\n{\"type\":\"custom\"}\n").unwrap();
-    let leaf = || SessionManager::open(&path, None, None).unwrap().leaf_id().unwrap();
+    let leaf = || SessionManager::open(&path).unwrap().leaf_id().unwrap();
     assert_eq!(leaf(), leaf());
 }
 
@@ -242,7 +242,7 @@ fn what_others_append_is_taken_in_and_the_leaf_stays() {
     let ours = one.append_message(user("ours")).unwrap();
     assert_eq!(one.entry_count(), 3);
     assert_eq!(one.entry(&ours).unwrap().unwrap().parent_id().unwrap(), "a");
-    assert_eq!(one.children(Some(&"a".into())).unwrap().len(), 2);
+    assert_eq!(one.children(&"a".into()).unwrap().len(), 2);
     other.refresh().unwrap();
     assert_eq!(other.leaf_id(), Some(theirs));
     other.follow_leaf().unwrap();
@@ -318,12 +318,22 @@ fn a_fork_of_an_old_file_is_of_the_current_version() {
     let path = place.path("old.jsonl");
     let old = "{\"type\":\"session\",\"id\":\"s\"}\n{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"one\"}}\n{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"two\"}}\n";
     fs::write(&path, old).unwrap();
-    let forked = place.sessions.fork_from(&path, "/other", Some(&place.path("forks")), None).unwrap();
+    let forked = place.sessions.clone().with_session_dir(place.path("forks")).fork_from(&path, "/other").unwrap();
     assert_eq!(forked.build_session_context().unwrap().messages.len(), 2);
     assert_eq!(read(&path), old);
-    let error = place.sessions.fork_from(place.path("none"), "/other", Some(&place.path("forks")), None).unwrap_err();
+    let error = place
+        .sessions
+        .clone()
+        .with_session_dir(place.path("forks"))
+        .fork_from(place.path("none"), "/other")
+        .unwrap_err();
     assert!(matches!(error, SessionError::CannotFork { .. }), "{error}");
-    let error = place.sessions.fork_from(&path, "/other", Some(&place.path("new")), Some("-bad".into())).unwrap_err();
+    let error = place
+        .sessions
+        .clone()
+        .with_session_dir(place.path("new"))
+        .fork_from_with(&path, "/other", &NewSession { id: Some("-bad".into()), ..NewSession::default() })
+        .unwrap_err();
     assert!(matches!(error, SessionError::BadSessionId { .. }), "{error}");
     assert!(!place.path("new").exists(), "nothing is made for a fork that is refused");
 }
@@ -365,13 +375,16 @@ fn a_list_can_be_watched_and_stopped() {
         partials.extend(progress.partial.map(|partial| (progress.loaded, partial.len())));
     };
     let mut options = ListOptions { progress: Some(&mut progress), ..ListOptions::default() };
-    let listed = place.sessions.list("/proj", Some(place.dir.path()), &mut options).unwrap();
+    let listed = place.sessions.clone().with_session_dir(place.dir.path()).list_with("/proj", &mut options).unwrap();
     assert_eq!(listed.len(), 26, "one odd entry hides nothing");
     assert_eq!(partials, [(1, 1), (10, 10), (20, 20), (26, 26)]);
     let cancel = Cancel::default();
     cancel.cancel();
-    let mut options = ListOptions { cancel: Some(cancel), ..ListOptions::default() };
-    assert!(matches!(place.sessions.list_all(Some(place.dir.path()), &mut options), Err(SessionError::Cancelled)));
+    let mut options = ListOptions { cancel, ..ListOptions::default() };
+    assert!(matches!(
+        place.sessions.clone().with_session_dir(place.dir.path()).list_all_with(&mut options),
+        Err(SessionError::Cancelled)
+    ));
 }
 
 #[test]
@@ -392,9 +405,9 @@ fn a_name_that_is_not_a_string_does_not_count() {
 fn looking_makes_no_directories() {
     let place = Place::new();
     place.environment.set_variable("PI_CODING_AGENT_DIR", &place.path("agent").to_string_lossy());
-    assert_eq!(place.sessions.list("/proj", None, &mut ListOptions::default()).unwrap(), []);
-    assert_eq!(place.sessions.list_all(None, &mut ListOptions::default()).unwrap(), []);
-    assert_eq!(place.sessions.find_by_id("/proj", "x", None), None);
+    assert_eq!(place.sessions.list("/proj").unwrap(), []);
+    assert_eq!(place.sessions.list_all().unwrap(), []);
+    assert_eq!(place.sessions.find_by_id("/proj", "x"), None);
     assert!(!place.path("agent").exists());
 }
 
@@ -413,16 +426,16 @@ fn a_conversation_that_is_cut_off_says_so() {
 fn namesakes_do_not_mix() {
     let place = Place::new();
     place.environment.set_variable("PI_CODING_AGENT_DIR", &place.path("agent").to_string_lossy());
-    let mut session = place.sessions.create("/a/b-c", None, NewSession::default()).unwrap();
+    let mut session = place.sessions.create("/a/b-c").unwrap();
     session.append_message(user("mine")).unwrap();
     assert!(session.uses_default_session_dir());
-    let list = |cwd: &str| place.sessions.list(cwd, None, &mut ListOptions::default()).unwrap().len();
+    let list = |cwd: &str| place.sessions.list(cwd).unwrap().len();
     assert_eq!((list("/a/b-c"), list("/a-b/c")), (1, 0));
-    assert_eq!(place.sessions.continue_recent("/a-b/c", None).unwrap().entry_count(), 0);
-    assert_eq!(place.sessions.continue_recent("/a/b-c", None).unwrap().entry_count(), 1);
+    assert_eq!(place.sessions.continue_recent("/a-b/c").unwrap().entry_count(), 0);
+    assert_eq!(place.sessions.continue_recent("/a/b-c").unwrap().entry_count(), 1);
     let id = session.session_id();
-    assert!(place.sessions.find_by_id("/a/b-c", &id, None).is_some());
-    assert_eq!(place.sessions.find_by_id("/a-b/c", &id, None), None);
+    assert!(place.sessions.find_by_id("/a/b-c", &id).is_some());
+    assert_eq!(place.sessions.find_by_id("/a-b/c", &id), None);
 }
 
 #[test]
@@ -510,7 +523,7 @@ fn writers_that_race_see_everything_in_the_end() {
         let writers: Vec<_> = (0..2)
             .map(|_| {
                 scope.spawn(|| {
-                    let mut session = SessionManager::open(&path, None, None).unwrap();
+                    let mut session = SessionManager::open(&path).unwrap();
                     for _ in 0..n_appends {
                         session.append_thinking_level_change("high").unwrap();
                     }
@@ -601,7 +614,7 @@ fn rows_of_another_session_are_refused() {
     let place = Place::new();
     let path = place.file("f.jsonl", &[&entry("a", None), &entry("b", Some("a"))]);
     let mut session = place.open(&path);
-    let rows = session.path(None);
+    let rows = session.path();
     session.new_session(NewSession::default()).unwrap();
     assert!(matches!(session.entry_at(rows[1]), Err(SessionError::StaleRow { .. })));
 }
@@ -627,7 +640,7 @@ fn a_line_that_would_not_be_read_again_is_not_written() {
     let limit = 2000;
     let sessions = place.sessions.clone().writing(WriteOptions { longest_line: limit, ..WriteOptions::default() });
     let path = place.file("s.jsonl", &[&entry("a", None)]);
-    let mut session = sessions.open(&path, None, None).unwrap();
+    let mut session = sessions.open(&path).unwrap();
     // Control characters take six bytes each in a line.
     for text in ["x".repeat(limit), "\u{1}".repeat(limit / 6)] {
         let before = (fs::read(&path).unwrap(), session.leaf_id(), session.outline().n_entries());

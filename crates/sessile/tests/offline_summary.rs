@@ -39,7 +39,7 @@ fn assert_whole(report: &CompactionReport) {
 fn the_sample_can_be_gone_on_with() {
     let dir = tempfile::tempdir().unwrap();
     let sample = write_sample(dir.path()).unwrap();
-    let mut session = sample.sessions().open(&sample.richest, None, None).unwrap();
+    let mut session = sample.sessions().open(&sample.richest).unwrap();
     let report = compacted(&mut session, 1);
     assert_whole(&report);
     println!("{}", report.summary);
@@ -67,7 +67,7 @@ fn the_recorded_session_can_be_gone_on_with() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("recorded.jsonl");
     std::fs::copy(recorded, &file).unwrap();
-    let mut session = SessionManager::open(&file, None, None).unwrap();
+    let mut session = SessionManager::open(&file).unwrap();
     let report = compacted(&mut session, 20_000);
     assert_whole(&report);
     println!("{}", report.summary);

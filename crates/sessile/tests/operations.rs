@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 
 use sessile::os::{Mode, Os};
 use sessile::{
-    Deletion, EntryId, EventKind, ListOptions, OperationKind, OperationState, PruneScope, Pruning, Reason,
-    SessionError, Sessions, StoreError,
+    Deletion, EntryId, EventKind, OperationKind, OperationState, PruneScope, Pruning, Reason, SessionError, Sessions,
+    StoreError,
 };
 use sessile_testkit::Replay;
 use sessile_testkit::sim::{Errno, SimOs, Tear};
@@ -82,7 +82,7 @@ fn assert_undoable(os: &SimOs, elsewhere: &Path) {
     }
     assert_eq!(os.read_file(place()), Some(content("/proj")), "back in its place");
     assert_eq!(in_directory(os, elsewhere), [""; 0].map(PathBuf::from), "and only there");
-    assert_eq!(sessions.list_all(None, &mut ListOptions::default()).unwrap().len(), 1);
+    assert_eq!(sessions.list_all().unwrap().len(), 1);
     assert!(matches!(sessions.undo(None, false), Err(SessionError::NothingToUndo)));
 }
 
@@ -170,7 +170,7 @@ fn a_move_changes_the_directory_and_nothing_else() {
     let sessions = sessions(&os, 7);
     let dry = sessions.move_session(place(), "/new/place", true).unwrap();
     assert_eq!((dry.operation, os.read_file(moved_place())), (None, None));
-    let moved = sessions.move_directory("/proj", "/new/place", None, false).unwrap();
+    let moved = sessions.move_directory("/proj", "/new/place", false).unwrap();
     assert_eq!(os.read_file(moved_place()), Some(content("/new/place")));
     assert_eq!(os.read_file(place()), None);
     let original = moved.sessions[0].original.clone().unwrap();
@@ -244,7 +244,7 @@ fn what_another_program_has_changed_is_not_undone() {
     let os = machine();
     let sessions = sessions(&os, 7);
     sessions.rename(place(), Some("ours"), false).unwrap();
-    sessions.open(place(), None, None).unwrap().append_session_info("theirs").unwrap();
+    sessions.open(place()).unwrap().append_session_info("theirs").unwrap();
     let refused = sessions.undo(None, false).unwrap_err();
     assert!(refused.to_string().ends_with("the name of the session is now \"theirs\""), "{refused}");
     let a = EntryId::from("a");
@@ -253,9 +253,9 @@ fn what_another_program_has_changed_is_not_undone() {
     assert!(!sessions.relabel(place(), &a, Some("l"), false).unwrap().is_change);
     let undone = sessions.undo(None, false).unwrap();
     assert_eq!(undone.operation.kind, OperationKind::Label);
-    assert_eq!(sessions.open(place(), None, None).unwrap().label("a").unwrap(), None);
+    assert_eq!(sessions.open(place()).unwrap().label("a").unwrap(), None);
     // The user has undone it by hand.
-    sessions.open(place(), None, None).unwrap().append_session_info("").unwrap();
+    sessions.open(place()).unwrap().append_session_info("").unwrap();
     assert!(sessions.undo(None, false).unwrap().steps.is_empty());
     assert!(matches!(sessions.undo(Some("zz"), false), Err(SessionError::NoSuchOperation { .. })));
     let id = undone.operation.id;
@@ -274,7 +274,7 @@ fn a_broken_log_tells_what_it_can() {
     assert_eq!(sessions.operations().unwrap().len(), 2);
     sessions.undo(None, false).unwrap();
     sessions.undo(None, false).unwrap();
-    assert_eq!(sessions.open(place(), None, None).unwrap().session_name().unwrap(), None);
+    assert_eq!(sessions.open(place()).unwrap().session_name().unwrap(), None);
     assert_eq!(os.stat(log).unwrap().mode & 0o777, 0o600);
 }
 
@@ -327,12 +327,12 @@ fn pruning_spares_what_is_used_named_or_labelled() {
     assert_eq!((of(PruneScope::Cwd("/elsewhere".into())), of(PruneScope::Project("/elsewhere".into()))), (0, 0));
     assert_eq!(of(PruneScope::Project("/proj".into())), 6);
     assert_eq!(ids(&old, true), ["s1", "plain"]);
-    assert_eq!(sessions.list_all(None, &mut ListOptions::default()).unwrap().len(), 4);
+    assert_eq!(sessions.list_all().unwrap().len(), 4);
     let audit = os.read_file("/home/u/state/prune.jsonl").unwrap();
     assert_eq!(String::from_utf8(audit).unwrap().lines().count(), 2);
     assert_eq!(sessions.in_trash().unwrap().len(), 2);
     sessions.undo(None, false).unwrap();
-    assert_eq!(sessions.list_all(None, &mut ListOptions::default()).unwrap().len(), 6);
+    assert_eq!(sessions.list_all().unwrap().len(), 6);
     assert_eq!(os.read_file(place()), Some(content("/proj")));
 }
 
@@ -343,13 +343,13 @@ fn moved_parents_are_found() {
     store(&os);
     let sessions = sessions(&os, 7);
     let families = || {
-        let list = sessions.list_all(None, &mut ListOptions::default()).unwrap();
+        let list = sessions.list_all().unwrap();
         sessions.families(&list).iter().map(|family| family.members.len()).max()
     };
     assert_eq!(families(), Some(2));
     sessions.move_session(Path::new(STORE).join("--proj--/parent.jsonl"), "/new/place", false).unwrap();
     sessions.move_session(Path::new(STORE).join("--new-place--/parent.jsonl"), "/third", false).unwrap();
-    let list = sessions.list_all(None, &mut ListOptions::default()).unwrap();
+    let list = sessions.list_all().unwrap();
     assert_eq!(list.len(), 6);
     assert_eq!(families(), Some(2));
     assert_eq!(sessions.families(&list).len(), 5);

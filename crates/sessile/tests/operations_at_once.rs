@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use sessile::draft::UserMessage;
 use sessile::os::{Mode, Os};
-use sessile::{Deletion, Importing, ListOptions, OperationKind, OperationState, SessionError, Sessions, StoreError};
+use sessile::{Deletion, Importing, OperationKind, OperationState, SessionError, Sessions, StoreError};
 use sessile_testkit::Replay;
 use sessile_testkit::sim::{Errno, SimOs, Tear};
 
@@ -73,7 +73,7 @@ const ACTS: [Act; 7] = [
 ];
 
 fn append(sessions: &Sessions, path: &Path) -> Result<Option<String>, SessionError> {
-    let mut session = sessions.open_existing(path)?;
+    let mut session = sessions.open(path)?;
     session.append_message(UserMessage::new("acknowledged", NOW)).map(|id| Some(id.to_string()))
 }
 
@@ -199,7 +199,7 @@ fn an_undo_that_failed_is_undone_by_the_next_one() {
             assert_eq!(undone.operation.id, deleted, "call {n}");
         }
         assert!(os.read_file(place()).is_some());
-        let name = sessions(&os, 4).open_existing(place()).unwrap().session_name().unwrap();
+        let name = sessions(&os, 4).open(place()).unwrap().session_name().unwrap();
         assert_eq!(name.as_deref(), Some("first"), "call {n}");
     }
 }
@@ -250,7 +250,7 @@ fn entries_that_went_to_the_old_place_come_home() {
         assert_eq!(found, [if how == "reunite" { moved_place() } else { place() }], "{how}");
         let text = String::from_utf8(os.read_file(&found[0]).unwrap()).unwrap();
         assert!(text.ends_with(&(line("b", "a") + &line("c", "b"))), "{how}: {text}");
-        let session = ours.open_existing(&found[0]).unwrap();
+        let session = ours.open(&found[0]).unwrap();
         assert_eq!(session.leaf_id().unwrap().to_string(), "c", "{how}");
         // Another file without a header is not changed.
         os.foreign_append(Path::new(STORE).join("--proj--/other.jsonl"), line("z", "unknown"));
@@ -292,7 +292,7 @@ fn new_sessions_have_their_names_only_once_they_are_whole() {
     let make: [Act; 2] = [
         ("import", |sessions| sessions.import(&[PathBuf::from("/in/x.jsonl")], &Importing::default()).map(|_| None)),
         ("fork", |sessions| {
-            let mut source = sessions.open_existing(place())?;
+            let mut source = sessions.open(place())?;
             source.create_branched_session("a").map(|_| None)
         }),
     ];
@@ -310,7 +310,7 @@ fn new_sessions_have_their_names_only_once_they_are_whole() {
                     break;
                 }
                 let next = sessions(&os.process(3000), 3);
-                let listed = next.list_all(None, &mut ListOptions::default()).unwrap();
+                let listed = next.list_all().unwrap();
                 for session in &listed {
                     assert_eq!(session.message_count, 1, "{name}, call {n}: {}", session.path.display());
                 }
@@ -330,11 +330,8 @@ fn new_sessions_have_their_names_only_once_they_are_whole() {
 #[test]
 fn a_new_session_is_not_taken_away_before_it_is_open() {
     let make: [(OperationKind, Act); 2] = [
-        (OperationKind::Clone, ("clone", |sessions| sessions.fork_from(place(), "/proj", None, None).map(|_| None))),
-        (
-            OperationKind::Fork,
-            ("fork", |sessions| sessions.open_existing(place())?.create_branched_session("a").map(|_| None)),
-        ),
+        (OperationKind::Clone, ("clone", |sessions| sessions.fork_from(place(), "/proj").map(|_| None))),
+        (OperationKind::Fork, ("fork", |sessions| sessions.open(place())?.create_branched_session("a").map(|_| None))),
     ];
     for (kind, (name, act)) in make {
         let mut n_taken = 0;
@@ -344,7 +341,7 @@ fn a_new_session_is_not_taken_away_before_it_is_open() {
             let (there, rival) = (Arc::clone(&theirs), os.process(2000));
             os.interleave(n, move |_| {
                 let theirs = sessions(&rival, 3);
-                let listed = theirs.list_all(None, &mut ListOptions::default()).unwrap();
+                let listed = theirs.list_all().unwrap();
                 let new: Vec<PathBuf> = listed.into_iter().map(|it| it.path).filter(|path| *path != place()).collect();
                 *there.lock().unwrap() = Some(new.len());
                 if !new.is_empty() {
@@ -481,7 +478,7 @@ fn a_turn_of_the_last_release_is_honoured() {
     assert!(matches!(refused, SessionError::Store(StoreError::Busy { .. })), "{refused}");
     old.unlock().unwrap();
     // And release 0.1 cannot move or delete a session that is open for writing here.
-    let mut session = sessions(&os, 2).open_existing(place()).unwrap();
+    let mut session = sessions(&os, 2).open(place()).unwrap();
     session.append_message(UserMessage::new("x", NOW)).unwrap();
     let sidecar = os.process(2000).open(&sidecar, Mode::Sidecar).unwrap();
     assert!(!sidecar.try_lock(sessile::os::Lock::Exclusive).unwrap());
@@ -515,7 +512,7 @@ fn the_log_is_shortened_and_sessions_are_still_found() {
 fn a_writer_follows_a_session_that_was_moved_and_brought_back() {
     for (before, take_away) in [BEFORE[2], BEFORE[3]] {
         let os = machine();
-        let mut writer = sessions(&os.process(2000), 1).open_existing(place()).unwrap();
+        let mut writer = sessions(&os.process(2000), 1).open(place()).unwrap();
         let mut acknowledged = vec![writer.append_message(UserMessage::new("first", NOW)).unwrap().to_string()];
         let ours = sessions(&os, 2).ignoring_users();
         take_away(&ours).unwrap();

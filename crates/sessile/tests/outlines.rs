@@ -135,8 +135,8 @@ proptest! {
         let (path, cache) = (directory.path().join("s.jsonl"), directory.path().join("cache"));
         fs::write(&path, session_text()).unwrap();
         for (step, change) in changes.iter().enumerate() {
-            let cached = sessions(Some(cache.clone())).open(&path, None, None);
-            let scanned = sessions(None).open(&path, None, None);
+            let cached = sessions(Some(cache.clone())).open(&path);
+            let scanned = sessions(None).open(&path);
             match (cached, scanned) {
                 (Ok(cached), Ok(scanned)) => prop_assert_eq!(shown(&cached), shown(&scanned)),
                 // An edit may have changed the header.
@@ -152,7 +152,7 @@ fn a_large_session_is_not_read_twice() {
     let directory = tempfile::tempdir().unwrap();
     let (path, cache) = (directory.path().join("s.jsonl"), directory.path().join("cache"));
     fs::write(&path, session_text()).unwrap();
-    let open = || sessions(Some(cache.clone())).open(&path, None, None).unwrap();
+    let open = || sessions(Some(cache.clone())).open(&path).unwrap();
     let first = shown(&open());
     assert_eq!(cache_files(&cache).len(), 1);
     // The second open shows the same, and does not save the outline again.
@@ -170,8 +170,8 @@ fn a_fork_of_a_large_session_is_what_reading_it_shows() {
     fs::write(&path, session_text()).unwrap();
     let world = || Sessions::new(Replay::new(1_763_164_800_000, 2));
     let forks = directory.path().join("forks");
-    let mut fork = world().caching(Some(cache)).fork_from(&path, "/proj", Some(&forks), None).unwrap();
-    let scanned = world().caching(None).open(fork.session_file().unwrap(), None, None).unwrap();
+    let mut fork = world().caching(Some(cache)).with_session_dir(&forks).fork_from(&path, "/proj").unwrap();
+    let scanned = world().caching(None).open(fork.session_file().unwrap()).unwrap();
     assert_eq!(shown(&fork), shown(&scanned));
     let body = |path: &Path| fs::read_to_string(path).unwrap().split_once('\n').unwrap().1.to_owned();
     assert_eq!(body(fork.session_file().unwrap()), body(&path));

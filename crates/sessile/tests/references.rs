@@ -41,7 +41,7 @@ impl Store {
     }
 
     fn find(&self, wanted: &str) -> Result<PathBuf, ReferenceError> {
-        self.sessions.find_session(wanted, "/here", None)
+        self.sessions.find_session(wanted, "/here")
     }
 }
 

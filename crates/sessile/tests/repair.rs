@@ -53,7 +53,7 @@ impl Place {
 
     /// The entries of a session, as `id<parent`.
     fn shown(&self, path: &Path) -> String {
-        let session = self.sessions.open(path, None, None).unwrap();
+        let session = self.sessions.open(path).unwrap();
         let outline = session.outline();
         let name = |id: Option<sessile::EntryId>| id.map_or_else(|| "-".to_owned(), |id| id.to_string());
         let shown = outline.entries().map(|row| format!("{}<{}", name(outline.id(row)), name(outline.parent_id(row))));
@@ -270,7 +270,7 @@ fn a_hole_over_two_records_does_not_make_a_third() {
     let path = place.file(&file);
     assert_eq!(codes(&place.verify(&path).findings), "nul-bytes missing-parent");
     place.repair(&path);
-    let session = place.sessions.open(&path, None, None).unwrap();
+    let session = place.sessions.open(&path).unwrap();
     let context = session.build_session_context().unwrap();
     let texts = format!("{:?}", context.messages);
     assert!(texts.contains("Hello.") && texts.contains("Thanks."), "{texts}");
@@ -441,7 +441,7 @@ fn namesakes_are_told() {
     let mut seen = Vec::new();
     place
         .sessions
-        .verify_all(None, &sessile::Cancel::default(), &mut |verified| {
+        .verify_all(&sessile::Cancel::default(), &mut |verified| {
             let told = verified.report.map_or_else(|error| error.to_string(), |report| codes(&report.findings));
             seen.push((verified.path.file_name().unwrap().to_str().unwrap().to_owned(), told));
         })
@@ -619,7 +619,7 @@ fn a_list_names_the_files_it_passes_over() {
     for _ in 0..2 {
         let mut skipped = Vec::new();
         let mut options = sessile::ListOptions { skipped: Some(&mut skipped), ..sessile::ListOptions::default() };
-        assert_eq!(place.sessions.list_all(None, &mut options).unwrap().len(), 1);
+        assert_eq!(place.sessions.list_all_with(&mut options).unwrap().len(), 1);
         skipped.sort();
         let explained: Vec<_> = skipped.iter().map(|path| place.sessions.explain_skipped(path)).collect();
         let told: Vec<_> = explained.iter().map(|file| (file.reason.as_str(), file.is_repairable)).collect();
@@ -635,7 +635,7 @@ fn a_list_names_the_files_it_passes_over() {
     }
     place.repair(&torn);
     let mut options = sessile::ListOptions::default();
-    assert_eq!(place.sessions.list_all(None, &mut options).unwrap().len(), 2);
+    assert_eq!(place.sessions.list_all_with(&mut options).unwrap().len(), 2);
 }
 
 /// Sessions in fragments.

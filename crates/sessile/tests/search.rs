@@ -26,9 +26,8 @@ fn session(lines: &[String]) -> String {
     format!("{HEADER}\n{}\n", lines.join("\n"))
 }
 
-fn options(dir: &Path) -> SearchOptions<'static> {
-    let scope = SearchScope::All { dir: Some(dir.to_path_buf()) };
-    SearchOptions { scope, upkeep: Upkeep::Always, ..SearchOptions::default() }
+fn options() -> SearchOptions<'static> {
+    SearchOptions { upkeep: Upkeep::Always, ..SearchOptions::default() }
 }
 
 fn search(sessions: &Sessions, query: &str, options: &SearchOptions<'_>) -> Vec<SearchHit> {
@@ -49,8 +48,9 @@ struct Scene {
 impl Scene {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let sessions = Sessions::new(System).caching(Some(dir.path().join("cache")));
-        std::fs::create_dir(dir.path().join("store")).unwrap();
+        let store = dir.path().join("store");
+        let sessions = Sessions::new(System).caching(Some(dir.path().join("cache"))).with_session_dir(&store);
+        std::fs::create_dir(store).unwrap();
         Self { dir, sessions }
     }
 
@@ -71,7 +71,7 @@ fn hits_name_session_entry_and_place() {
     scene.write("one.jsonl", &session(&lines));
     scene.write("two.jsonl", &session(&[user("d", "", "hay")]));
     scene.write("no.jsonl", &user("e", "", "needle without a header"));
-    let hits = search(&scene.sessions, "needle", &options(&scene.store()));
+    let hits = search(&scene.sessions, "needle", &options());
     assert_eq!(ids(&hits), ["a", "c"]);
     let hit = hits.iter().find(|hit| hit.offset == HEADER.len() as u64 + 1).unwrap();
     assert_eq!(hit.session_path, scene.store().join("one.jsonl"));
@@ -93,7 +93,7 @@ fn filters_scopes_and_paths_narrow_a_search() {
     scene.write("one.jsonl", &session(&lines));
     let elsewhere = session(&[user("z", "", "needle")]).replace("/proj", "/other/deep").replace("s1", "s2");
     scene.write("two.jsonl", &elsewhere);
-    let all = || options(&scene.store());
+    let all = || options();
     let found = |options: SearchOptions<'_>| ids(&search(&scene.sessions, "needle", &options));
     assert_eq!(found(all()), ["a", "b", "c", "l", "z"]);
     assert_eq!(found(SearchOptions { on_path: Some(OnPath::Leaf), ..all() }), ["a", "c", "l", "z"]);
@@ -105,7 +105,7 @@ fn filters_scopes_and_paths_narrow_a_search() {
     assert_eq!(found(SearchOptions { filter: labels, ..all() }), ["l"]);
     let late = Filter { since: Some(1_735_700_000_000), ..Filter::default() };
     assert_eq!(found(SearchOptions { filter: late, ..all() }), ["l"]);
-    let scope = SearchScope::Cwd { cwd: "/other/deep".into(), dir: Some(scene.store()) };
+    let scope = SearchScope::Cwd("/other/deep".into());
     assert_eq!(found(SearchOptions { scope, ..all() }), ["z"]);
     let scope = SearchScope::Files(vec![scene.store().join("two.jsonl"), scene.store().join("gone.jsonl")]);
     assert_eq!(found(SearchOptions { scope, ..all() }), ["z"]);
@@ -120,8 +120,8 @@ fn entries_of_old_files_have_the_ids_they_are_given() {
     let scene = Scene::new();
     let old = "{\"type\":\"session\",\"id\":\"s1\",\"timestamp\":\"2025-01-01T00:00:00.000Z\",\"cwd\":\"/proj\"}\n{\"type\":\"message\",\"timestamp\":\"2025-01-01T00:00:01.000Z\",\"message\":{\"role\":\"user\",\"content\":\"needle\"}}\n";
     scene.write("old.jsonl", old);
-    let hits = search(&scene.sessions, "needle", &options(&scene.store()));
-    let opened = scene.sessions.clone().read_only().open(scene.store().join("old.jsonl"), None, None).unwrap();
+    let hits = search(&scene.sessions, "needle", &options());
+    let opened = scene.sessions.clone().read_only().open(scene.store().join("old.jsonl")).unwrap();
     assert_eq!(hits[0].entry_id, opened.leaf_id());
     assert!(hits[0].entry_id.is_some());
 }
@@ -130,9 +130,9 @@ fn entries_of_old_files_have_the_ids_they_are_given() {
 fn without_caches_everything_is_read() {
     let scene = Scene::new();
     scene.write("one.jsonl", &session(&[user("a", "", "needle")]));
-    let sessions = Sessions::new(System).caching(None);
-    assert_eq!(ids(&search(&sessions, "needle", &options(&scene.store()))), ["a"]);
-    assert_eq!(search(&sessions, "hay", &options(&scene.store())), []);
+    let sessions = Sessions::new(System).caching(None).with_session_dir(scene.store());
+    assert_eq!(ids(&search(&sessions, "needle", &options())), ["a"]);
+    assert_eq!(search(&sessions, "hay", &options()), []);
 }
 
 /// A simulated machine with two sessions.
@@ -149,15 +149,15 @@ fn machine() -> SimOs {
 }
 
 fn on(os: &SimOs) -> Sessions {
-    Sessions::new(System).on(Arc::new(os.clone())).caching(Some("/cache".into()))
+    Sessions::new(System).on(Arc::new(os.clone())).caching(Some("/cache".into())).with_session_dir("/store")
 }
 
 fn update(os: &SimOs) -> Result<Updated, SessionError> {
-    on(os).update_text_index(&SearchScope::All { dir: Some("/store".into()) }, &IndexOptions::default())
+    on(os).update_text_index(&SearchScope::All, &IndexOptions::default())
 }
 
 fn answers(os: &SimOs) -> Vec<Vec<String>> {
-    let options = SearchOptions { upkeep: Upkeep::Never, limit: 100, ..options(Path::new("/store")) };
+    let options = SearchOptions { upkeep: Upkeep::Never, limit: 100, ..options() };
     ["needle", "\"word3 the\"", "word1*"].map(|query| ids(&search(&on(os), query, &options))).to_vec()
 }
 
@@ -221,11 +221,11 @@ fn every_change_is_seen_by_the_next_search() {
     let scene = Scene::new();
     scene.write("one.jsonl", &session(&[user("a", "", "needle")]));
     scene.write("two.jsonl", &session(&[user("b", "", "needle")]));
-    let look = SearchOptions { upkeep: Upkeep::Never, ..options(&scene.store()) };
+    let look = SearchOptions { upkeep: Upkeep::Never, ..options() };
     let found = |options: &SearchOptions<'_>| ids(&search(&scene.sessions, "needle", options));
     // Before that, the times of files prove nothing, and every file is read.
     std::thread::sleep(Duration::from_millis(2100));
-    assert_eq!(found(&options(&scene.store())), ["a", "b"]);
+    assert_eq!(found(&options()), ["a", "b"]);
     append(&scene.store().join("one.jsonl"), &user("c", "a", "needle"));
     assert_eq!(found(&look), ["a", "b", "c"], "an added entry");
     scene.write("three.jsonl", &session(&[user("d", "", "needle")]));

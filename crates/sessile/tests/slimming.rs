@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sessile::os::{Mode, Os};
-use sessile::{ListOptions, OperationState, SessionError, Sessions, Slimmed, Slimming};
+use sessile::{OperationState, SessionError, Sessions, Slimmed, Slimming};
 use sessile_testkit::Replay;
 use sessile_testkit::sim::{Errno, SimOs, Tear};
 
@@ -88,10 +88,10 @@ fn assert_undoable(os: &SimOs, trash_original: bool) {
         Err(error) => panic!("{error}"),
     }
     assert_eq!(os.read_file(place()), Some(content()), "back in its place");
-    assert_eq!(ours.list_all(None, &mut ListOptions::default()).unwrap().len(), 1, "and nothing beside it");
+    assert_eq!(ours.list_all().unwrap().len(), 1, "and nothing beside it");
     let slimmed = slim(os, 100, trash_original).unwrap();
     let n_live = if trash_original { 1 } else { 2 };
-    assert_eq!(ours.list_all(None, &mut ListOptions::default()).unwrap().len(), n_live);
+    assert_eq!(ours.list_all().unwrap().len(), n_live);
     assert_eq!(slimmed.trashed.is_some(), trash_original);
     assert_there(os);
     assert!(ours.operations().unwrap().iter().all(|it| it.state != OperationState::Unfinished));
@@ -157,7 +157,7 @@ fn nothing_goes_to_the_trash_that_was_not_copied() {
             *is_added.lock().unwrap() = true;
             let ours = sessions(&rival, 3);
             // The session may be gone by now.
-            if let Ok(mut session) = ours.open_existing(place()) {
+            if let Ok(mut session) = ours.open(place()) {
                 drop(session.append_message(sessile::draft::UserMessage::new("late", NOW)));
             }
         });

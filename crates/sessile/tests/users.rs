@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use sessile::os::{Os, Process};
-use sessile::{AgentSign, ListOptions, NewSession, SessionUser, Sessions, System, draft};
+use sessile::{AgentSign, SessionUser, Sessions, System, draft};
 use sessile_testkit::Replay;
 use sessile_testkit::rpc::Peer;
 use sessile_testkit::sim::SimOs;
@@ -21,7 +21,7 @@ fn machine() -> (SimOs, Sessions, PathBuf) {
     os.step_clock(NOW_MS - os.now_ms());
     os.make_directories("/s");
     let sessions = simulated(&os, 1);
-    let mut session = sessions.create("/proj", Some(Path::new("/s")), NewSession::default()).unwrap();
+    let mut session = sessions.clone().with_session_dir("/s").create("/proj").unwrap();
     session.append_message(draft::UserMessage::new("hi", 1)).unwrap();
     let path = session.session_file().unwrap().to_path_buf();
     (os, sessions, path)
@@ -59,7 +59,7 @@ fn our_own_write_is_not_a_user_and_a_foreign_write_is() {
 fn another_process_of_ours_is_named() {
     let (os, sessions, path) = machine();
     let other = os.process(77);
-    let mut writer = simulated(&other, 2).open(&path, None, None).unwrap();
+    let mut writer = simulated(&other, 2).open(&path).unwrap();
     assert_eq!(sessions.users_of(&path, None).unwrap(), [], "it only looks so far");
     writer.append_message(draft::UserMessage::new("theirs", 1)).unwrap();
     let users = sessions.users_of(&path, None).unwrap();
@@ -78,7 +78,7 @@ fn another_process_of_ours_is_named() {
 #[test]
 fn agents_are_found_for_all_sessions_at_once() {
     let (os, sessions, path) = machine();
-    let mut other = sessions.create("/other", Some(Path::new("/s")), NewSession::default()).unwrap();
+    let mut other = sessions.clone().with_session_dir("/s").create("/other").unwrap();
     other.append_message(draft::UserMessage::new("hi", 1)).unwrap();
     let other_id = other.session_id();
     os.advance(10 * MINUTE);
@@ -90,7 +90,7 @@ fn agents_are_found_for_all_sessions_at_once() {
         program: Some("/usr/bin/node".into()),
     };
     os.set_running(vec![pi(1, "/proj", &["pi"]), pi(2, "/", &["pi", "--session", &other_id]), pi(3, "/", &["pi"])]);
-    let list = sessions.list_all(Some(Path::new("/s")), &mut ListOptions::default()).unwrap();
+    let list = sessions.clone().with_session_dir("/s").list_all().unwrap();
     let all = sessions.users_of_all(&list);
     let agent = |pid, why| vec![SessionUser::Agent { pid, program: "pi".to_owned(), why }];
     for (info, users) in list.iter().zip(&all) {
@@ -130,7 +130,7 @@ fn the_genuine_pi_is_found_in_its_directory_while_it_runs() {
     let project = home.join("proj");
     std::fs::create_dir(&project).unwrap();
     let sessions = Sessions::new(System).caching(None);
-    let mut session = sessions.create(&project, Some(&home.join("s")), NewSession::default()).unwrap();
+    let mut session = sessions.clone().with_session_dir(home.join("s")).create(&project).unwrap();
     session.append_message(draft::UserMessage::new("hi", 1)).unwrap();
     let path = session.session_file().unwrap().to_path_buf();
     drop(session);

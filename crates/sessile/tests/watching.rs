@@ -40,7 +40,7 @@ impl Place {
     }
 
     fn watch(&self, options: WatchOptions) -> StoreWatcher {
-        self.sessions.watch_store(None, options).unwrap()
+        self.sessions.watch_store(options).unwrap()
     }
 }
 
@@ -136,7 +136,7 @@ fn one_directory_can_be_watched_alone() {
     let place = Place::new();
     let dir = place.path("mine");
     fs::create_dir_all(&dir).unwrap();
-    let mut watcher = place.sessions.watch_store(Some(&dir), WatchOptions::default()).unwrap();
+    let mut watcher = place.sessions.clone().with_session_dir(&dir).watch_store(WatchOptions::default()).unwrap();
     place.write("--p--/a.jsonl", &header("a"));
     place.write("mine/b.jsonl", &header("b"));
     assert!(matches!(next(&mut watcher), StoreEvent::Added(session) if session.id == "b"));
@@ -146,7 +146,7 @@ fn one_directory_can_be_watched_alone() {
 fn watching_can_be_stopped() {
     let place = Place::new();
     let cancel = Cancel::default();
-    let mut watcher = place.watch(WatchOptions { cancel: Some(cancel.clone()), ..WatchOptions::default() });
+    let mut watcher = place.watch(WatchOptions { cancel: cancel.clone(), ..WatchOptions::default() });
     let stopper = std::thread::spawn(move || cancel.cancel());
     assert!(matches!(watcher.next(EVER), Err(SessionError::Cancelled)));
     stopper.join().unwrap();

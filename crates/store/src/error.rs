@@ -7,11 +7,15 @@ use crate::lock::Holder;
 use crate::log::LogName;
 
 /// Why a file could not be read or written. Nothing was acknowledged.
+///
+/// `Display` says the whole reason on one line: the message, and its cause after a colon. So a program that prints only
+/// the error loses nothing. [`source`](std::error::Error::source) returns the cause as well;
+/// [`cause`](sessile_core::cause) prints such chains without repeating anything.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
     /// The operating system refused.
-    #[error("cannot {action} {}", path.display())]
+    #[error("cannot {action} {}: {source}", path.display())]
     Io {
         /// The operation that failed.
         action: &'static str,
@@ -89,7 +93,7 @@ pub enum StoreError {
         holder: Option<Holder>,
     },
     /// A sync failed, so it is unknown what is on disk. The log has to be opened again.
-    #[error("cannot sync {} to disk, so the last write may be lost", path.display())]
+    #[error("cannot sync {} to disk, so the last write may be lost: {source}", path.display())]
     SyncFailed {
         /// The file.
         path: PathBuf,
@@ -103,7 +107,7 @@ pub enum StoreError {
         log: LogName,
     },
     /// The file system may be shared with other machines, which requires a lock, and no lock is available.
-    #[error("{} is on a network file system without locks, so writing is not safe", path.display())]
+    #[error("{} is on a network file system without locks, so writing is not safe: {source}", path.display())]
     SharedFileSystem {
         /// The file.
         path: PathBuf,
@@ -112,7 +116,7 @@ pub enum StoreError {
     },
     /// Only a part could be written, usually because the disk is full. The written part is sealed as a line of its own
     /// and does not count.
-    #[error("wrote only {written} of {wanted} bytes to {}", path.display())]
+    #[error("wrote only {written} of {wanted} bytes to {}: {source}", path.display())]
     ShortWrite {
         /// The file.
         path: PathBuf,
@@ -124,7 +128,7 @@ pub enum StoreError {
         source: io::Error,
     },
     /// A log that is not a file failed.
-    #[error("cannot {action} {log}")]
+    #[error("cannot {action} {log}: {source}")]
     Log {
         /// The operation that failed.
         action: &'static str,
@@ -167,7 +171,7 @@ impl StoreError {
             || self.io_error().is_some_and(|error| forbidden.contains(&error.kind()))
     }
 
-    /// Whether the file does not exist.
+    /// Whether the file or log does not exist, or no longer exists.
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::Gone { .. })
             || self.io_error().is_some_and(|error| error.kind() == io::ErrorKind::NotFound)

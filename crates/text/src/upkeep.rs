@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use sessile_index::{Caches, Freshness, Usage};
+use sessile_index::{CacheUsage, Caches, Freshness};
 use sessile_store::StoreError;
 use sessile_store::os::{Lock, Mode, OsFile};
 
@@ -22,7 +22,7 @@ pub(crate) fn lock(caches: &Caches) -> Result<Option<Box<dyn OsFile>>, StoreErro
 
 impl TextIndex {
     /// Returns the disk usage of the index.
-    pub fn usage(caches: &Caches) -> Usage {
+    pub fn usage(caches: &Caches) -> CacheUsage {
         caches.usage(KIND)
     }
 

@@ -77,7 +77,7 @@ impl Job for ForkJob {
 
 impl ForkBackend {
     fn messages(&self) -> Result<ForkEvent, SessionError> {
-        let session = self.sessions.clone().read_only().open_existing(&self.path)?;
+        let session = self.sessions.clone().read_only().open(&self.path)?;
         session.fork_messages().map(ForkEvent::Loaded)
     }
 

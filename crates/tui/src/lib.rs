@@ -30,7 +30,7 @@ mod undo;
 mod workers;
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sessile::settings::{Settings, Value};
@@ -85,7 +85,6 @@ pub struct Ui {
     sessions: Sessions,
     user_environment: Arc<dyn Environment>,
     cwd: PathBuf,
-    session_dir: Option<PathBuf>,
     keymap: Arc<Keymap>,
     theme: Theme,
     has_mouse: bool,
@@ -100,13 +99,7 @@ impl Ui {
     /// Creates a UI for sessions, configured by the `[tui]` table of the settings.
     ///
     /// `user_environment` describes the terminal; it may differ from the environment of the sessions.
-    pub fn new(
-        sessions: Sessions,
-        user_environment: Arc<dyn Environment>,
-        cwd: PathBuf,
-        session_dir: Option<PathBuf>,
-        settings: &Settings,
-    ) -> Self {
+    pub fn new(sessions: Sessions, user_environment: Arc<dyn Environment>, cwd: PathBuf, settings: &Settings) -> Self {
         let (keymap, mut warnings) = Keymap::from_settings(settings.table("tui"));
         let value = |name: &str| settings.table("tui").find(|setting| setting.key == name)?.value.clone();
         let text = |name: &str| value(name).as_ref().map(Value::to_text);
@@ -134,7 +127,6 @@ impl Ui {
         Self {
             user_environment,
             cwd,
-            session_dir,
             keymap: Arc::new(keymap),
             theme,
             has_mouse: is_on("tui.mouse"),
@@ -251,7 +243,7 @@ impl Ui {
     fn picker(&self, purpose: Purpose) -> Picker {
         let picker = Picker::new(Arc::clone(&self.keymap), self.home(), self.current.clone(), self.shows_preview);
         let root = || sessile::sessions_root(self.sessions.environment());
-        picker.with_purpose(purpose).with_root(self.session_dir.clone().unwrap_or_else(root))
+        picker.with_purpose(purpose).with_root(self.sessions.session_dir().map_or_else(root, Path::to_path_buf))
     }
 
     /// Runs the picker until the user picks a session. Trees and readers opened from the picker are shown in between.
@@ -259,7 +251,6 @@ impl Ui {
         let backend = Arc::new(PickerBackend {
             sessions: self.sessions.clone(),
             cwd: self.cwd.clone(),
-            session_dir: self.session_dir.clone(),
             user_cwd: self.user_environment.current_dir(),
             user_home: self.user_environment.home(),
             history: picker.history(),

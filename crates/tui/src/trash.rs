@@ -419,7 +419,7 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             let sample = sessile::write_sample(dir.path()).unwrap();
             let sessions = sample.sessions();
-            let all = sessions.list_all(None, &mut sessile::ListOptions::default()).unwrap();
+            let all = sessions.list_all().unwrap();
             let paths: Vec<PathBuf> = all.into_iter().map(|session| session.path).take(3).collect();
             sessions.delete(&paths, sessile::Deletion::ToTrash, false).unwrap();
             Self { _dir: dir, sessions, paths }

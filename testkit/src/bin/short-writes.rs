@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use sessile::json::Json;
-use sessile::{NewSession, SessionManager};
+use sessile::{SessionManager, Sessions};
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -40,7 +40,7 @@ fn say(manager: &mut SessionManager, text: &str) -> &'static str {
 }
 
 fn first_flush(directory: &Path) {
-    let mut manager = SessionManager::create("/tmp", Some(directory), NewSession::default()).unwrap();
+    let mut manager = Sessions::default().with_session_dir(directory).create("/tmp").unwrap();
     let file = manager.session_file().unwrap().to_path_buf();
     limit_files(Some(1024));
     println!("a long message is {}", say(&mut manager, &"x".repeat(5000)));
@@ -50,7 +50,7 @@ fn first_flush(directory: &Path) {
 }
 
 fn append(file: &Path) {
-    let mut manager = SessionManager::open(file, None, None).unwrap();
+    let mut manager = SessionManager::open(file).unwrap();
     limit_files(Some(1024));
     println!("a long message is {}", say(&mut manager, &"z".repeat(3000)));
     println!("entries: {}, leaf: {}", manager.entry_count(), manager.leaf_id().unwrap());
@@ -62,7 +62,7 @@ fn append(file: &Path) {
 fn upgrade(file: &Path) {
     let before = fs::metadata(file).unwrap().len();
     limit_files(Some(1024));
-    let mut manager = SessionManager::open(file, None, None).unwrap();
+    let mut manager = SessionManager::open(file).unwrap();
     println!("opened with {} entries", manager.entry_count());
     println!("a message is {}", say(&mut manager, "y"));
     let n_files = n_files_beside(file);
@@ -72,12 +72,13 @@ fn upgrade(file: &Path) {
 }
 
 fn copy(file: &Path) {
-    let mut manager = SessionManager::open(file, None, None).unwrap();
+    let mut manager = SessionManager::open(file).unwrap();
     limit_files(Some(1024));
     let done = |is_done| if is_done { "made" } else { "refused" };
     let leaf = manager.leaf_id().unwrap();
     println!("a branch is {}", done(manager.create_branched_session(leaf).is_ok()));
-    println!("a fork is {}", done(SessionManager::fork_from(file, "/tmp", file.parent(), None).is_ok()));
+    let beside = Sessions::default().with_session_dir(file.parent().unwrap());
+    println!("a fork is {}", done(beside.fork_from(file, "/tmp").is_ok()));
     let n_files = n_files_beside(file);
     println!("the session is the same: {}, files: {n_files}", manager.session_file() == Some(file));
 }

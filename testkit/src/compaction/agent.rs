@@ -167,7 +167,7 @@ fn run_case(
     let environment = Replay::new(NOW_MS, seed);
     environment.set_draws(seed, answer["draws"].as_u64().unwrap());
     let sessions = Sessions::new(environment);
-    let mut session = sessions.open(&ours, None, None).map_err(|error| format!("ours: {error}"))?;
+    let mut session = sessions.open(&ours).map_err(|error| format!("ours: {error}"))?;
     let summarizer = CountingSummarizer::default();
     for (step, told) in steps.iter().zip(answer["steps"].as_array().unwrap()) {
         let outcome = take(&mut session, step, case.keeps[0], &summarizer);

@@ -159,7 +159,7 @@ impl<'o> Pair<'o> {
     fn perform_ours(&mut self, op: &Op) -> Result<(), SessionError> {
         let dir = PathBuf::from(format!("{}/sessions", self.paths.ours));
         match op {
-            Op::Create => self.ours = Some(self.sessions.create("/proj/dir", Some(&dir), NewSession::default())?),
+            Op::Create => self.ours = Some(self.sessions.clone().with_session_dir(&dir).create("/proj/dir")?),
             Op::InMemory => self.ours = Some(self.sessions.in_memory("/proj/dir", NewSession::default())?),
             _ => {
                 let ours = self.ours.as_mut().expect("a sequence starts with a session");
@@ -229,7 +229,7 @@ impl<'o> Pair<'o> {
         let answer = self.oracle.ask(open_request(file, "m"));
         self.follow_session_id();
         let our_file = self.our_path(file);
-        match self.sessions.open(&our_file, None, None) {
+        match self.sessions.open_or_create(&our_file) {
             Ok(manager) => {
                 let starts_with_bom = fs::read(&our_file).unwrap().starts_with(b"\xef\xbb\xbf");
                 let upgrade = manager.outline().upgrade();
@@ -267,7 +267,7 @@ impl<'o> Pair<'o> {
         ));
         self.follow_session_id();
         let our_dir = PathBuf::from(format!("{}/forks", self.paths.ours));
-        let forked = self.sessions.fork_from(self.our_path(&file), "/other/dir", Some(&our_dir), None);
+        let forked = self.sessions.clone().with_session_dir(&our_dir).fork_from(self.our_path(&file), "/other/dir");
         self.was_copied = true;
         agree(&answer, &forked.map(|forked| self.ours = Some(forked)), &Op::Fork)
     }
@@ -285,7 +285,7 @@ impl<'o> Pair<'o> {
         let call = format!(r#"{{"cmd":"call","handle":"f","method":"appendMessage","args":[{message}]}}"#);
         let answer = self.oracle.ask(call);
         let message = Json::parse(message).unwrap();
-        let appended = self.sessions.open(&file, None, None).and_then(|mut other| other.append_message(message));
+        let appended = self.sessions.open_or_create(&file).and_then(|mut other| other.append_message(message));
         agree(&answer, &appended.map(drop), &Op::Foreign(String::new()))?;
         self.reopen()
     }
@@ -309,7 +309,7 @@ impl<'o> Pair<'o> {
             format!(r#"{{"cmd":"call","handle":"{handle}","method":"appendMessage","args":[{message}]}}"#)
         };
         let answer = self.oracle.ask(call("f", theirs));
-        let appended = self.sessions.open(&file, None, None);
+        let appended = self.sessions.open_or_create(&file);
         let appended = appended.and_then(|mut other| other.append_message(json(theirs)));
         agree(&answer, &appended.map(drop), &Op::Meanwhile(String::new(), String::new()))?;
         let answer = self.oracle.ask(call("m", own));
@@ -326,7 +326,7 @@ impl<'o> Pair<'o> {
             && self.ours.as_ref().is_some_and(|ours| !ours.outline().upgrade().is_needed());
         // An upgrade draws new ids on every opening, so they would differ.
         let (true, Ok(ours_of_ours), Ok(ours_of_pi)) =
-            (is_comparable, self.sessions.open(&our_file, None, None), self.sessions.open(&file, None, None))
+            (is_comparable, self.sessions.open_or_create(&our_file), self.sessions.open_or_create(&file))
         else {
             return Ok(());
         };

@@ -28,7 +28,7 @@ pub(super) fn inspect(report: &mut Report, path: &Path, acknowledged: &[String],
         return 0;
     }
     let lines = Lines::read(path);
-    let session = match Sessions::default().read_only().open(path, None, None) {
+    let session = match Sessions::default().read_only().open(path) {
         Ok(session) => session,
         Err(error) => {
             for id in acknowledged {

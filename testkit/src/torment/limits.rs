@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use sessile::{NewSession, SessionError, SessionManager};
+use sessile::{NewSession, SessionError, SessionManager, Sessions};
 
 use super::crew::{Member, script, tool};
 use super::inspect::{Fused, inspect, inspect_with_pi};
@@ -70,7 +70,7 @@ fn full_disk(bench: &Bench, report: &mut Report) -> Result<(), Skipped> {
             let reserve = disk.root.join("reserve");
             fs::write(&reserve, vec![0; 16 << 10]).unwrap();
             let path = start_session(&disk.root);
-            let mut session = SessionManager::open(&path, None, None).unwrap();
+            let mut session = SessionManager::open(&path).unwrap();
             let mut acknowledged = fill(report, &mut session, len);
             fs::remove_file(&reserve).unwrap();
             match session.append_message(message(100)) {
@@ -99,7 +99,7 @@ fn copies_on_full_disk(bench: &Bench, report: &mut Report) -> Result<(), Skipped
     let path = start_session(&disk.root);
     let old = disk.root.join("old.jsonl");
     fs::write(&old, old_session().0).unwrap();
-    let mut session = SessionManager::open(&path, None, None).unwrap();
+    let mut session = SessionManager::open(&path).unwrap();
     for _ in 0..20 {
         session.append_message(message(1000)).unwrap();
     }
@@ -107,9 +107,11 @@ fn copies_on_full_disk(bench: &Bench, report: &mut Report) -> Result<(), Skipped
     let before = (names(&disk.root), fs::read(&path).unwrap(), fs::read(&old).unwrap());
     let leaf = session.leaf_id().unwrap();
     report.check(session.fork(leaf, sessile::ForkPosition::At).is_err(), "a fork fitted on a full disk");
-    report
-        .check(SessionManager::fork_from(&path, "/", Some(&disk.root), None).is_err(), "a copy fitted on a full disk");
-    let upgraded = SessionManager::open(&old, None, None).and_then(|mut session| session.append_message(message(1000)));
+    report.check(
+        Sessions::default().with_session_dir(&disk.root).fork_from(&path, "/").is_err(),
+        "a copy fitted on a full disk",
+    );
+    let upgraded = SessionManager::open(&old).and_then(|mut session| session.append_message(message(1000)));
     report.check(upgraded.is_err(), "an upgrade fitted on a full disk");
     let after = (names(&disk.root), fs::read(&path).unwrap(), fs::read(&old).unwrap());
     report.check(before == after, format!("a failed copy left something behind: {:?}, {:?}", before.0, after.0));
@@ -134,7 +136,7 @@ fn strangers_on_full_disk(bench: &Bench, report: &mut Report) -> Result<(), Skip
     let reserve = disk.root.join("reserve");
     fs::write(&reserve, vec![0; 64 << 10]).unwrap();
     let path = start_session(&disk.root);
-    let mut session = SessionManager::open(&path, None, None).unwrap();
+    let mut session = SessionManager::open(&path).unwrap();
     let mut acknowledged = fill(report, &mut session, 5000);
     let torn = Member::start(quiet(script(APPEND, &[&path, &"5", &"60000", &"60001", &"1"]))).finish();
     acknowledged.extend(torn.acknowledged);
@@ -171,14 +173,16 @@ fn file_size(bench: &Bench, report: &mut Report) -> Result<(), Skipped> {
 fn inodes(bench: &Bench, report: &mut Report) -> Result<(), Skipped> {
     let disk = Mount::image(&bench.path("inodes"), "ext4", 16, &["-N", "16"])?;
     let path = start_session(&disk.root);
-    let mut session = SessionManager::open(&path, None, None).unwrap();
+    let mut session = SessionManager::open(&path).unwrap();
     let mut acknowledged = vec![session.append_message(message(100)).unwrap().to_string()];
     let mut n_made = 0;
     while fs::File::create(disk.root.join(format!("{n_made}"))).is_ok() {
         n_made += 1;
     }
     let before = names(&disk.root);
-    let created = SessionManager::create("/", Some(&disk.root), NewSession::default())
+    let created = Sessions::default()
+        .with_session_dir(&disk.root)
+        .create("/")
         .and_then(|mut session| session.append_message(message(100)));
     report.check(created.is_err(), "a session was made without an inode");
     report.check(names(&disk.root) == before, "a failed session left something behind");
@@ -199,7 +203,7 @@ fn refused(bench: &Bench, report: &mut Report, path: &Path, what: &str, by: impl
 
 fn session_with_entry(directory: &Path) -> PathBuf {
     let path = start_session(directory);
-    SessionManager::open(&path, None, None).unwrap().append_message(message(100)).unwrap();
+    SessionManager::open(&path).unwrap().append_message(message(100)).unwrap();
     path
 }
 
@@ -236,7 +240,7 @@ fn rights(bench: &Bench, report: &mut Report) -> Result<(), Skipped> {
 fn directory_gone(bench: &Bench, report: &mut Report) -> Result<(), Skipped> {
     let directory = bench.path("gone");
     let path = session_with_entry(&directory);
-    let mut session = SessionManager::open(&path, None, None).unwrap();
+    let mut session = SessionManager::open(&path).unwrap();
     fs::remove_dir_all(&directory).unwrap();
     let appended = session.append_message(message(100));
     let is_reported = matches!(&appended, Err(SessionError::Store(error)) if error.is_not_found());
@@ -249,7 +253,7 @@ fn descriptors(bench: &Bench, report: &mut Report) -> Result<(), Skipped> {
     let directory = bench.path("descriptors");
     for n in 0..500 {
         let options = NewSession { id: Some(format!("s{n}")), parent_session: None };
-        let mut session = SessionManager::create("/", Some(&directory), options).unwrap();
+        let mut session = Sessions::default().with_session_dir(&directory).create_with("/", &options).unwrap();
         session.append_message(message(10)).unwrap();
     }
     let testimony = Member::start(bench.part("list", &[&directory])).finish();

@@ -13,8 +13,8 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit, umask};
 use sessile::cause::chain;
 use sessile::json::Json;
 use sessile::{
-    Busy, Durability, ListOptions, NewSession, SessionError, SessionManager, Sessions, SharedSession, StoreError,
-    System, WriteOptions,
+    Busy, Durability, NewSession, SessionError, SessionManager, Sessions, SharedSession, StoreError, System,
+    WriteOptions,
 };
 use sessile_cli::{Stream, run};
 use sessile_store::planted;
@@ -136,7 +136,7 @@ impl Sizes {
 }
 
 fn open(path: &Path, options: WriteOptions) -> Result<SessionManager, SessionError> {
-    Sessions::default().writing(options).open(path, None, None)
+    Sessions::default().writing(options).open(path)
 }
 
 /// Appends as fast as it can, `count` times or until killed. After an error it opens the file again.
@@ -234,7 +234,7 @@ fn create(directory: &Path, options: WriteOptions) {
     let mut acks = Acks::new();
     for n in 0u64.. {
         let directory = directory.join(format!("d{n}"));
-        let created = Sessions::default().writing(options).create("/", Some(&directory), NewSession::default());
+        let created = Sessions::default().writing(options).with_session_dir(&directory).create("/");
         let said = created.and_then(|mut session| {
             let id = session.append_message(message(100))?;
             Ok(format!("{}\t{id}", session.session_file().unwrap().display()))
@@ -299,7 +299,7 @@ fn hold(path: &Path) {
     let stop = path.with_extension("stop");
     let mut session = open(path, written("buffered")).unwrap();
     let leaf = session.leaf_id();
-    let id = session.append_if_leaf(leaf.as_ref(), |session| {
+    let id = session.append_to_last(leaf.as_ref(), |session| {
         let mut acks = Acks::new();
         let id = session.append_message(message(100))?;
         acks.say("holding");
@@ -317,7 +317,7 @@ fn try_once(path: &Path, busy: &str, ms: u64) {
     let busy = if busy == "fail" { Busy::Fail(patience) } else { Busy::Continue(patience) };
     let options = WriteOptions { busy, ..WriteOptions::default() };
     let mut acks = Acks::new();
-    match Sessions::default().writing(options).open(path, None, None) {
+    match Sessions::default().writing(options).open(path) {
         Err(error) => drop(acks.tell(Err::<String, _>(error))),
         Ok(mut session) => {
             acks.say(&format!("read {}", session.entry_count()));
@@ -354,7 +354,7 @@ fn outgrow(path: &Path) {
 /// Lists more sessions than it may open files.
 fn list(directory: &Path) {
     setrlimit(Resource::Nofile, Rlimit { current: Some(32), maximum: Some(32) }).unwrap();
-    let listed = SessionManager::list_all(Some(directory), &mut ListOptions::default());
+    let listed = Sessions::default().with_session_dir(directory).list_all();
     Acks::new().tell(listed.map(|sessions| sessions.len()));
 }
 
@@ -373,8 +373,10 @@ pub(super) fn program(directory: &Path) {
         let file = session.session_file().unwrap().display().to_string();
         acks.tell(outcome.map(|id| format!("{file}\t{id}")));
     };
-    if let Ok(mut session) =
-        sessions.create("/", Some(&new), NewSession { id: Some("one".to_owned()), parent_session: None })
+    if let Ok(mut session) = sessions
+        .clone()
+        .with_session_dir(&new)
+        .create_with("/", &NewSession { id: Some("one".to_owned()), parent_session: None })
     {
         for _ in 0..3 {
             let outcome = session.append_message(message(300));
@@ -389,7 +391,7 @@ pub(super) fn program(directory: &Path) {
             }
         }
     }
-    if let Ok(mut session) = sessions.open(&old, None, None) {
+    if let Ok(mut session) = sessions.open(&old) {
         let outcome = session.append_message(message(300));
         say(&session, outcome);
     }
@@ -398,7 +400,7 @@ pub(super) fn program(directory: &Path) {
 /// Creates a session file on disk, so that writers can open it.
 pub(super) fn start_session(directory: &Path) -> PathBuf {
     fs::create_dir_all(directory).unwrap();
-    let mut session = SessionManager::create("/", Some(directory), NewSession::default()).unwrap();
+    let mut session = Sessions::default().with_session_dir(directory).create("/").unwrap();
     session.persist_now().unwrap();
     session.session_file().unwrap().to_path_buf()
 }

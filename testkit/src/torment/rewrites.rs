@@ -59,7 +59,7 @@ fn stop(report: &mut Report, path: &Path, crew: Vec<Member>) -> Vec<String> {
         acknowledged.extend(testimony.acknowledged);
     }
     // Entries destroyed after the last append are recovered by the next process that opens the file.
-    if let Err(error) = Sessions::default().open(path, None, None) {
+    if let Err(error) = Sessions::default().open(path) {
         report.blame(format!("cannot open {}: {error}", path.display()));
     }
     acknowledged

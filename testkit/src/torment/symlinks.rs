@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use rustix::fs::{CWD, FileType, Mode, RenameFlags, makedev, mknodat, renameat_with};
-use sessile::{ListOptions, SessionManager, Sessions, WriteOptions};
+use sessile::{SessionManager, Sessions, WriteOptions};
 
 use super::crew::Member;
 use super::inspect::{Fused, inspect, inspect_with_pi};
@@ -120,7 +120,7 @@ fn append_while_swapped(path: &Path, guard: bool, n_rounds: u32) -> Vec<String> 
             session = None;
         }
         if session.is_none() {
-            session = sessions.open(path, None, None).ok();
+            session = sessions.open_or_create(path).ok();
         }
         match session.as_mut().map(|session| session.append_message(message(50))) {
             Some(Ok(id)) => acknowledged.push(id.to_string()),
@@ -137,13 +137,13 @@ fn links(bench: &Bench, report: &mut Report) {
     let before = fs::read(&target).unwrap();
     let link = bench.path("link.jsonl");
     symlink(&target, &link).unwrap();
-    let appended = SessionManager::open(&link, None, None).and_then(|mut session| session.append_message(message(10)));
+    let appended = SessionManager::open_or_create(&link).and_then(|mut session| session.append_message(message(10)));
     report.check(appended.is_err(), "a link was written through");
     report.check(fs::read(&target).unwrap() == before, "what a link leads to was changed");
     let dangling = bench.path("dangling.jsonl");
     symlink(bench.path("nowhere"), &dangling).unwrap();
     let appended =
-        SessionManager::open(&dangling, None, None).and_then(|mut session| session.append_message(message(10)));
+        SessionManager::open_or_create(&dangling).and_then(|mut session| session.append_message(message(10)));
     report.check(appended.is_err(), "a dangling link was written through");
     report.check(!bench.path("nowhere").exists(), "the target of a dangling link was made");
 }
@@ -187,14 +187,14 @@ fn odd_files(bench: &Bench, report: &mut Report) {
         report.skip(Skipped("a device among the sessions: needs root".to_owned()));
     }
     let began = Instant::now();
-    let listed = SessionManager::list_all(Some(&directory), &mut ListOptions::default());
+    let listed = Sessions::default().with_session_dir(&directory).list_all();
     report.check(listed.is_ok(), format!("odd files broke a listing: {listed:?}"));
     for name in ["pipe.jsonl", "socket.jsonl", "device.jsonl"] {
         if !odd(name).symlink_metadata().is_ok_and(|metadata| !metadata.file_type().is_block_device()) {
             continue;
         }
         let appended =
-            SessionManager::open(odd(name), None, None).and_then(|mut session| session.append_message(message(10)));
+            SessionManager::open_or_create(odd(name)).and_then(|mut session| session.append_message(message(10)));
         report.check(appended.is_err(), format!("{name} was written to"));
     }
     report.check(began.elapsed().as_secs() < 2, "odd files made us wait");

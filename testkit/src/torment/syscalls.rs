@@ -152,8 +152,7 @@ fn attempt(bench: &Bench, report: &mut Report, call: &str, fault: &str, when: u6
     }
     for (path, ids) in &mut acknowledged {
         // The next process must be able to continue.
-        let next =
-            Sessions::default().open(path, None, None).and_then(|mut session| session.append_message(message(10)));
+        let next = Sessions::default().open(path).and_then(|mut session| session.append_message(message(10)));
         match next {
             Ok(id) => ids.push(id.to_string()),
             Err(error) => report.blame(format!("after {inject}: {error}")),

@@ -176,7 +176,7 @@ impl Machine {
         let manager = self.processes[who].1.as_mut().unwrap();
         let Some(leaf) = manager.leaf_id() else { return Ok(()) };
         let from = manager.session_file().unwrap().to_path_buf();
-        let ids: Vec<EntryId> = manager.path(None).into_iter().filter_map(|row| manager.outline().id(row)).collect();
+        let ids: Vec<EntryId> = manager.path().into_iter().filter_map(|row| manager.outline().id(row)).collect();
         // A fork writes labels again, and others may have moved what we read; only copied entries count.
         let Ok(Some(to)) = manager.create_branched_session(leaf) else { return Ok(()) };
         let copied = self.scene.os.read_file(&to).unwrap_or_default();

@@ -139,7 +139,7 @@ impl Scene {
     }
 
     pub(super) fn open(&self, path: &Path) -> Result<SessionManager, SessionError> {
-        let mut manager = self.sessions().open(path, None, None)?;
+        let mut manager = self.sessions().open(path)?;
         self.listen(&mut manager);
         Ok(manager)
     }
@@ -306,7 +306,7 @@ impl Scene {
             self.go_on(&path).map_err(|failure| format!("a new process on {}: {failure}", path.display()))?;
         }
         self.os = own.process(2001);
-        let listed = self.sessions().list_all(Some(Path::new(HOME)), &mut sessile::ListOptions::default());
+        let listed = self.sessions().clone().with_session_dir(Path::new(HOME)).list_all();
         listed.map_err(|error| format!("listing: {}", chain(&error)))?;
         self.check_litter()
     }

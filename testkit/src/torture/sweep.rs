@@ -142,7 +142,7 @@ impl Case {
 
     fn create(&mut self) -> Result<(), SessionError> {
         let options = NewSession { id: Some("s1".to_owned()), parent_session: None };
-        let manager = self.scene.sessions().create(HOME, Some(Path::new("/d/new/dir")), options)?;
+        let manager = self.scene.sessions().clone().with_session_dir("/d/new/dir").create_with(HOME, &options)?;
         self.manager = Some(manager);
         Ok(())
     }
@@ -156,7 +156,7 @@ impl Case {
     }
 
     fn fork_from(&mut self) -> Result<(), SessionError> {
-        let manager = self.scene.sessions().fork_from(FILE, HOME, Some(Path::new("/d/other")), None)?;
+        let manager = self.scene.sessions().clone().with_session_dir("/d/other").fork_from(FILE, HOME)?;
         let new = manager.session_file().unwrap().to_path_buf();
         self.scene.note_copies(Path::new(FILE), &new, &path_ids(&manager));
         self.manager = Some(manager);
@@ -230,7 +230,7 @@ fn outcome(result: &Result<(), SessionError>) -> String {
 }
 
 fn path_ids(manager: &SessionManager) -> Vec<EntryId> {
-    manager.path(None).into_iter().filter_map(|row| manager.outline().id(row)).collect()
+    manager.path().into_iter().filter_map(|row| manager.outline().id(row)).collect()
 }
 
 fn is_write(call: &str) -> bool {

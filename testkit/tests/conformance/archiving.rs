@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use sessile::draft::{AssistantMessage, UserMessage};
-use sessile::{Begin, EntryId, ListOptions, SessionInfo};
+use sessile::{Begin, EntryId, SessionInfo};
 use sessile_testkit::Stage;
 
 use crate::lines::say;
@@ -32,7 +32,7 @@ fn hand_over(stage: &mut Stage, file: &Path) -> String {
 }
 
 fn row(stage: &Stage, file: &Path) -> SessionInfo {
-    let rows = stage.sessions().list_all(file.parent(), &mut ListOptions::default()).unwrap();
+    let rows = stage.sessions().clone().with_session_dir(file.parent().unwrap()).list_all().unwrap();
     rows.into_iter().find(|row| row.path == file).unwrap()
 }
 
@@ -63,7 +63,7 @@ fn pi_goes_on_in_what_was_archived_and_the_marks_hold() {
     let copy = stage.our_path("by-pi.jsonl");
     std::fs::write(&copy, text).unwrap();
     assert!(row(&stage, &copy).is_archived);
-    let session = stage.sessions().open(&copy, None, None).unwrap();
+    let session = stage.sessions().open(&copy).unwrap();
     assert!(session.archive().unwrap().is_archived() && session.archive().unwrap().has_branch(&branch));
     drop(session);
     // After undo, pi sees the same again.

@@ -50,7 +50,7 @@ fn pi_goes_on_in_forks() {
     let whole = Begin { fork: Some(source.clone()), id: Some("forked".to_owned()), ..Begin::default() };
     let file = stage.sessions().begin(&whole).unwrap().session.session_file().unwrap().to_path_buf();
     pi_goes_on(&mut stage, &file, &["user:why", "assistant:because"]);
-    let mut session = stage.sessions().open(&source, None, None).unwrap();
+    let mut session = stage.sessions().open(&source).unwrap();
     let file = session.fork(&question, ForkPosition::At).unwrap().session_file.unwrap();
     pi_goes_on(&mut stage, &file, &["user:why"]);
 }

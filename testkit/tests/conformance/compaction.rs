@@ -70,7 +70,7 @@ fn recorded(name: &str) -> Option<PathBuf> {
 fn copied(name: &str, directory: &Path) -> Option<SessionManager> {
     let copy = directory.join(name);
     std::fs::copy(recorded(name)?, &copy).unwrap();
-    Some(SessionManager::open(&copy, None, None).unwrap())
+    Some(SessionManager::open(&copy).unwrap())
 }
 
 fn prepared(session: &SessionManager, keep_recent_tokens: u64) -> Option<Box<Preparation>> {
@@ -128,7 +128,7 @@ fn the_recorded_figures_are_pis() {
 }
 
 fn check_cuts(session: &SessionManager, golden: &Value) {
-    let path = session.path(None);
+    let path = session.path();
     let mut read = |row| session.entry_at(row).map(sessile::entry::Entry::into_json);
     for (keep, expected) in golden.as_object().unwrap() {
         let keep = keep.parse().unwrap();
@@ -285,7 +285,7 @@ pub(super) fn seen_by_pi(oracle: &mut Oracle, path: &Path) -> (String, String) {
 
 /// Returns the context that we send to a model for a file.
 pub(super) fn seen_by_us(path: &Path) -> (String, String) {
-    let session = SessionManager::open(path, None, None).unwrap();
+    let session = SessionManager::open(path).unwrap();
     let llm: Vec<String> = session.llm_messages().unwrap().iter().map(|it| it.to_text().into_owned()).collect();
     let context = session.build_session_context().unwrap().to_json();
     (context.to_text().into_owned(), format!("[{}]", llm.join(",")))
@@ -301,7 +301,7 @@ fn what_one_has_compacted_the_other_reads_the_same() {
     let before = seen_by_us(&ours);
     assert_eq!(seen_by_pi(&mut oracle, &ours), before);
 
-    let mut session = SessionManager::open(&ours, None, None).unwrap();
+    let mut session = SessionManager::open(&ours).unwrap();
     let settings = CompactionSettings { keep_recent_tokens: 4, ..CompactionSettings::default() };
     let options = CompactOptions { settings, ..CompactOptions::default() };
     let compacted = session.compact(options, &CountingSummarizer::default(), &mut |_| {}).unwrap();

@@ -188,7 +188,7 @@ fn compare(steps: &[Value]) {
     let environment = Replay::new(NOW_MS, 5);
     environment.set_current_dir(&ours);
     let sessions = Sessions::new(environment).with_handlers(handlers);
-    let session = sessions.open(ours.join("first.jsonl"), None, None).unwrap();
+    let session = sessions.open(ours.join("first.jsonl")).unwrap();
     let mut host = SessionHost::new(sessions, session);
     let summarizer = CountingSummarizer::default();
     let mut their_names = Names { dir: theirs.to_str().unwrap().to_owned(), known: BTreeMap::new() };

@@ -16,7 +16,13 @@ fn fork(stage: &mut Stage, id: Option<&str>) -> Both {
     let request = statically("forkFrom", &[&source, "\"/var/../opt\"", &target, &options]);
     let (source, target) = (stage.our_path("src/f.jsonl"), stage.our_path("dst"));
     let id = id.map(str::to_owned);
-    stage.both(&request, |sessions| sessions.fork_from(source, "/var/../opt", Some(&target), id))
+    stage.both(&request, |sessions| {
+        sessions.clone().with_session_dir(&target).fork_from_with(
+            source,
+            "/var/../opt",
+            &sessile::NewSession { id, ..Default::default() },
+        )
+    })
 }
 
 /// Returns the entries of our session as `id<-parent`, labels as `target=label`.

@@ -122,7 +122,7 @@ fn ids_of_old_golden_files_are_those_of_the_formula() {
     let path = directory.path().join("f.jsonl");
     for golden in Golden::all().into_iter().filter(Golden::is_version_1) {
         fs::write(&path, golden.bytes()).unwrap();
-        let seen = observe(&SessionManager::open(&path, None, None).unwrap());
+        let seen = observe(&SessionManager::open(&path).unwrap());
         for (member, view) in VIEWS {
             let shown = parse(seen[view].as_deref().unwrap());
             assert_eq!(shown, golden.expected[member], "{}: {member}", golden.name());
@@ -187,7 +187,9 @@ fn pi_and_we_write_the_golden_files() {
     let request = statically("create", &["\"/proj/tide/\"", &stage.pi_argument("s"), r#"{"id":"tide-1"}"#]);
     let dir = stage.our_path("s");
     let options = NewSession { id: Some("tide-1".to_owned()), ..NewSession::default() };
-    stage.both(&request, |sessions| sessions.create("/proj/tide/", Some(&dir), options)).done();
+    stage
+        .both(&request, |sessions| sessions.clone().with_session_dir(&dir).create_with("/proj/tide/", &options))
+        .done();
     for step in writing.raw().get("calls").unwrap().items() {
         let method = step.get("method").and_then(Raw::as_string).unwrap();
         if method == "createBranchedSession" {

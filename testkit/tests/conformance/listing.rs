@@ -43,7 +43,11 @@ fn continue_recent(stage: &mut Stage, cwd: &str, dir: Option<&str>) {
     let args = [Some(sessile_testkit::quoted(cwd)), dir.map(|dir| stage.pi_argument(dir))];
     let args: Vec<&str> = args.iter().flatten().map(String::as_str).collect();
     let dir = dir.map(|dir| stage.our_path(dir));
-    stage.both(&statically("continueRecent", &args), |sessions| sessions.continue_recent(cwd, dir.as_deref())).done();
+    stage
+        .both(&statically("continueRecent", &args), |sessions| {
+            sessions.clone().with_session_dir(dir.unwrap_or_default()).continue_recent(cwd)
+        })
+        .done();
 }
 
 #[test]
@@ -58,13 +62,13 @@ fn row_69_a_chosen_directory_is_filtered_by_working_directory() {
     // Without a working directory there is nothing to filter by.
     let pi = stage.pi(&statically("listAll", &[&stage.pi_argument("s")]));
     let dir = stage.our_path("s");
-    let ours = stage.sessions().list_all(Some(&dir), &mut ListOptions::default()).unwrap();
+    let ours = stage.sessions().clone().with_session_dir(&dir).list_all().unwrap();
     assert_eq!(ids(pi.value().as_array().unwrap()), ours.iter().map(|row| row.id.as_str()).collect::<Vec<_>>());
     assert_eq!(ours.len(), 5);
     for (id, is_found) in [("a", true), ("b", false), ("c", false), ("d", true)] {
         let request = statically("findById", &["\"/tmp\"", &format!("\"{id}\""), &stage.pi_argument("s")]);
         let pi = stage.pi(&request);
-        let ours = stage.sessions().find_by_id("/tmp", id, Some(&dir));
+        let ours = stage.sessions().clone().with_session_dir(&dir).find_by_id("/tmp", id);
         assert_eq!((pi.text().is_some(), ours.is_some()), (is_found, is_found), "{id}");
     }
     continue_recent(&mut stage, "/var", Some("s"));
@@ -218,7 +222,7 @@ fn row_76_progress_brings_parts_of_the_list() {
     };
     let dir = stage.our_path("s");
     let mut options = ListOptions { progress: Some(&mut progress), ..ListOptions::default() };
-    let ours = stage.sessions().list("/tmp", Some(&dir), &mut options).unwrap();
+    let ours = stage.sessions().clone().with_session_dir(&dir).list_with("/tmp", &mut options).unwrap();
     assert_eq!(pi_parts, [1, 10, 20, 25]);
     assert_eq!(our_parts, [1, 10, 20, 25]);
     assert_eq!(ids(pi.value().as_array().unwrap()), ours.iter().map(|row| row.id.as_str()).collect::<Vec<_>>());
@@ -265,7 +269,10 @@ fn of_equal_session_ids_the_first_name_is_found() {
     for (id, found) in [("dup", Some("s/a.jsonl")), ("du", None)] {
         let pi = stage.pi(&statically("findById", &["\"/tmp\"", &format!("\"{id}\""), &stage.pi_argument("s")]));
         assert_eq!(pi.text().map(str::to_owned), found.map(|name| stage.pi_argument(name)));
-        assert_eq!(stage.sessions().find_by_id("/tmp", id, Some(&dir)), found.map(|name| stage.our_path(name)));
+        assert_eq!(
+            stage.sessions().clone().with_session_dir(&dir).find_by_id("/tmp", id),
+            found.map(|name| stage.our_path(name))
+        );
     }
 }
 
@@ -296,7 +303,7 @@ fn all_sessions_are_those_one_level_below_the_root() {
     let pi = stage.pi(&statically("listAll", &[]));
     let mut pi: Vec<_> = ids(pi.value().as_array().unwrap()).into_iter().map(str::to_owned).collect();
     pi.sort();
-    let ours = stage.sessions().list_all(None, &mut ListOptions::default()).unwrap();
+    let ours = stage.sessions().list_all().unwrap();
     let mut ours: Vec<_> = ours.into_iter().map(|row| row.id).collect();
     ours.sort();
     assert_eq!(pi, ["a", "c"]);
@@ -312,9 +319,9 @@ fn a_list_can_be_stopped() {
     assert!(pi.error().unwrap().starts_with("AbortError"), "{pi:?}");
     let cancel = Cancel::default();
     cancel.cancel();
-    let mut options = ListOptions { cancel: Some(cancel), ..ListOptions::default() };
+    let mut options = ListOptions { cancel, ..ListOptions::default() };
     let dir = stage.our_path("s");
-    let ours = stage.sessions().list("/tmp", Some(&dir), &mut options).unwrap_err();
+    let ours = stage.sessions().clone().with_session_dir(&dir).list_with("/tmp", &mut options).unwrap_err();
     assert!(matches!(ours, SessionError::Cancelled), "{ours}");
 }
 

@@ -188,7 +188,7 @@ fn row_22_pi_refuses_a_byte_order_mark() {
     let id = stage.ours().append_thinking_level_change("high").unwrap();
     assert!(stage.our_session().starts_with(content.as_bytes()));
     let path = stage.our_path("s/f.jsonl");
-    assert_eq!(stage.sessions().open(path, None, None).unwrap().leaf_id(), Some(id));
+    assert_eq!(stage.sessions().open(path).unwrap().leaf_id(), Some(id));
 }
 
 #[test]
@@ -379,10 +379,13 @@ fn row_35_pi_does_not_find_a_header_of_more_than_a_mebibyte() {
     let dir = stage.our_path("s");
     let found = stage.pi(&statically("findById", &["\"/tmp\"", "\"s1\"", &stage.pi_argument("s")]));
     assert_eq!(found.text(), None, "pi finds nothing");
-    assert_eq!(stage.sessions().find_by_id("/tmp", "s1", Some(&dir)), Some(stage.our_path("s/f.jsonl")));
+    assert_eq!(
+        stage.sessions().clone().with_session_dir(&dir).find_by_id("/tmp", "s1"),
+        Some(stage.our_path("s/f.jsonl"))
+    );
     assert_eq!(stage.same_list("/tmp", Some("s")).len(), 1);
     let request = statically("continueRecent", &["\"/tmp\"", &stage.pi_argument("s")]);
-    stage.both(&request, |sessions| sessions.continue_recent("/tmp", Some(&dir))).done();
+    stage.both(&request, |sessions| sessions.clone().with_session_dir(&dir).continue_recent("/tmp")).done();
     assert_ne!(stage.pi_sees("sessionId").as_deref(), Ok("\"s1\""));
     assert_eq!(stage.we_see("sessionId"), "\"s1\"");
 }
@@ -482,7 +485,11 @@ fn row_88_an_empty_working_directory_is_that_of_the_process() {
     for (given, effective) in [("", String::new()), ("~/z", "/z".to_owned()), ("/b/..", String::new())] {
         let request = statically("open", &[&stage.pi_argument("f.jsonl"), r#"{"$undefined":true}"#, &quoted(given)]);
         let path = stage.our_path("f.jsonl");
-        stage.both(&request, |sessions| sessions.open(path, None, Some(Path::new(given)))).done();
+        stage
+            .both(&request, |sessions| {
+                sessions.open_with(path, &sessile::OpenOptions::new().create(true).cwd(Path::new(given)))
+            })
+            .done();
         let side = stage.pi_path("").to_string_lossy().trim_end_matches('/').to_owned();
         let expected = if given == "/b/.." { "/".to_owned() } else { side + &effective };
         stage.both_see("cwd", &quoted(&expected));

@@ -13,7 +13,9 @@ fn create(stage: &mut Stage, cwd: &str, dir: Option<&str>) -> Both {
     let args = [Some(quoted(cwd)), dir_argument];
     let args: Vec<&str> = args.iter().flatten().map(String::as_str).collect();
     let dir = dir.map(Path::new);
-    stage.both(&statically("create", &args), |sessions| sessions.create(cwd, dir, NewSession::default()))
+    stage.both(&statically("create", &args), |sessions| {
+        sessions.clone().with_session_dir(dir.unwrap_or(Path::new(""))).create(cwd)
+    })
 }
 
 /// Creates a session with a given id in both.
@@ -22,7 +24,7 @@ fn create_as(stage: &mut Stage, id: &str) -> Both {
     let request = statically("create", &["\"/w\"", &stage.pi_argument("s"), &options]);
     let dir = stage.our_path("s");
     let options = NewSession { id: Some(id.to_owned()), ..NewSession::default() };
-    stage.both(&request, |sessions| sessions.create("/w", Some(&dir), options))
+    stage.both(&request, |sessions| sessions.clone().with_session_dir(&dir).create_with("/w", &options))
 }
 
 fn pi_dir(stage: &mut Stage) -> String {

@@ -69,7 +69,7 @@ fn go_through(bytes: &[u8]) {
 
     let request = statically("forkFrom", &[&stage.pi_argument("s/f.jsonl"), "\"/other\"", &stage.pi_argument("forks")]);
     let (source, target) = (stage.our_path("s/f.jsonl"), stage.our_path("forks"));
-    stage.both(&request, |sessions| sessions.fork_from(source, "/other", Some(&target), None)).done();
+    stage.both(&request, |sessions| sessions.clone().with_session_dir(&target).fork_from(source, "/other")).done();
     assert_same_but_for_spelling(&mut stage);
     stage.same_list("/other", Some("forks"));
 }

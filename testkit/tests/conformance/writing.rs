@@ -148,7 +148,7 @@ fn row_43_pi_cannot_save_under_a_name_that_is_taken() {
     assert_eq!(stage.same_bytes(&name).unwrap(), b"PRE\n");
     let saved = stage.ours().session_file().unwrap().to_path_buf();
     assert_ne!(saved, taken);
-    assert_eq!(stage.sessions().open(saved, None, None).unwrap().entry_count(), 2);
+    assert_eq!(stage.sessions().open(saved).unwrap().entry_count(), 2);
 }
 
 /// Makes our side write while files cannot grow, and returns its output.
@@ -315,7 +315,7 @@ fn row_49_two_writers_make_two_branches() {
     let path = stage.pi_argument("s/f.jsonl");
     let request = format!(r#"{{"cmd":"static","method":"open","into":"other","args":[{path}]}}"#);
     assert_eq!(stage.pi(&request).error(), None);
-    let mut other = stage.sessions().open(stage.our_path("s/f.jsonl"), None, None).unwrap();
+    let mut other = stage.sessions().open(stage.our_path("s/f.jsonl")).unwrap();
     stage.act(&say("m1-x"));
     let message = HI.replace("hi", "m2-x");
     stage.wait(1000);

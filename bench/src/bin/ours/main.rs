@@ -31,11 +31,11 @@ fn main() {
         ["context-warm", file, times] => context_warm(&open(file), times.parse().unwrap()),
         ["list-all"] => list_all(),
         ["list", cwd, dir] => timed(
-            || Sessions::default().list(cwd, Some(Path::new(dir)), &mut ListOptions::default()).unwrap(),
+            || Sessions::default().with_session_dir(Path::new(dir)).list(cwd).unwrap(),
             |rows, digest| look_at_rows(rows, digest),
         ),
         ["fork", file, cwd, dir] => timed(
-            || Sessions::default().fork_from(file, cwd, Some(Path::new(dir)), None).unwrap(),
+            || Sessions::default().with_session_dir(Path::new(dir)).fork_from(file, cwd).unwrap(),
             |session, _| json!({ "file": session.session_file().unwrap() }),
         ),
         ["migrate", file] => timed(|| migrate(file), |session, _| json!({ "file": session.session_file().unwrap() })),
@@ -70,7 +70,7 @@ fn peak_kb() -> u64 {
 }
 
 fn open(file: &str) -> SessionManager {
-    Sessions::default().open(file, None, None).unwrap()
+    Sessions::default().open(file).unwrap()
 }
 
 fn look_at_entries(session: &SessionManager, digest: &mut Digest) -> Value {
@@ -143,7 +143,7 @@ fn list_all() -> Value {
     };
     let mut options = ListOptions { progress: Some(&mut note), ..ListOptions::default() };
     let mut told =
-        timed(|| Sessions::default().list_all(None, &mut options).unwrap(), |rows, digest| look_at_rows(rows, digest));
+        timed(|| Sessions::default().list_all_with(&mut options).unwrap(), |rows, digest| look_at_rows(rows, digest));
     told["first_ms"] = first_ms.into();
     told
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use sessile::{IndexOptions, NewSession, SearchScope, Sessions};
+use sessile::{IndexOptions, SearchScope, Sessions};
 
 use super::{message, timed};
 
@@ -23,8 +23,8 @@ fn update(scope: &SearchScope) {
 pub(super) fn append() -> Value {
     update(&SearchScope::default());
     // As an agent does, which knows where it has written.
-    let own = SearchScope::Cwd { cwd: PathBuf::from(CWD), dir: None };
-    let mut session = Sessions::default().create(CWD, None, NewSession::default()).unwrap();
+    let own = SearchScope::Cwd(PathBuf::from(CWD));
+    let mut session = Sessions::default().create(CWD).unwrap();
     let (mut updates, mut appends): (Vec<f64>, Vec<f64>) = (Vec::new(), Vec::new());
     for index in 0..N_ENTRIES {
         let start = Instant::now();

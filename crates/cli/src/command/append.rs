@@ -122,7 +122,7 @@ pub(super) fn run(
     if args.durable && !args.dry_run {
         sessions = sessions.writing(WriteOptions { durability: Durability::Sync, ..WriteOptions::default() });
     }
-    let mut session = sessions.open_existing(path)?;
+    let mut session = sessions.open(path)?;
     session.recover()?;
     let now_ms = surroundings.now_ms();
     let write = |session: &mut SessionManager| {
@@ -133,7 +133,7 @@ pub(super) fn run(
         put(session, &what, args, now_ms).map(|id| (id, parent))
     };
     let (id, parent) = match &expected {
-        Some(expected) => session.append_if_leaf(expected.as_ref(), write)?,
+        Some(expected) => session.append_to_last(expected.as_ref(), write)?,
         None => write(&mut session)?,
     };
     if !args.dry_run {

@@ -48,7 +48,7 @@ pub(super) fn run(
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    let cleaning = Cleaning { older_than: args.older_than, session_dir: surroundings.session_dir() };
+    let cleaning = Cleaning { older_than: args.older_than };
     let cleaned = surroundings.sessions.clean(&cleaning, args.apply)?;
     if args.json {
         write_value(out.data(), &cleaned.to_json())?;

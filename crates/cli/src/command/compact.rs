@@ -119,7 +119,7 @@ fn settings(
 
 /// Creates a host for a session, so that hooks run.
 fn host(sessions: Sessions, path: &Path) -> Result<SessionHost, Failure> {
-    let session = sessions.open_existing(path)?;
+    let session = sessions.open(path)?;
     Ok(SessionHost::new(sessions, session))
 }
 

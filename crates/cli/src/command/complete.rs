@@ -118,7 +118,6 @@ fn surroundings(environment: Arc<dyn Environment>, said: &Said) -> Result<Surrou
 /// Returns names and ids of sessions, those of this directory first.
 fn sessions(environment: Arc<dyn Environment>, said: &Said, beginning: &str) -> Result<Vec<(String, String)>, Failure> {
     let surroundings = surroundings(environment, said)?;
-    let dir = surroundings.session_dir();
     let cancel = Cancel::default();
     let stop = cancel.clone();
     // The thread is not joined: the process ends first. If it cannot start, the list has no time limit.
@@ -126,15 +125,15 @@ fn sessions(environment: Arc<dyn Environment>, said: &Said, beginning: &str) -> 
         std::thread::sleep(PATIENCE);
         stop.cancel();
     }));
-    let mut options = ListOptions { cancel: Some(cancel), ..ListOptions::default() };
-    let here = surroundings.sessions.list(surroundings.cwd(), dir.as_deref(), &mut options);
+    let mut options = ListOptions { cancel, ..ListOptions::default() };
+    let here = surroundings.sessions.list_with(surroundings.cwd(), &mut options);
     let mut found = vec![("@latest".to_owned(), "the newest session".to_owned())];
     let mut here = here.or_else(forgive)?;
     here.retain(|session| !session.is_archived);
     found.extend(named(&here, beginning));
     let is_found = |found: &[(String, String)]| found.iter().any(|(word, _)| word.starts_with(beginning));
     if !is_found(&found) || said.is_sample {
-        let all = surroundings.sessions.list_all(dir.as_deref(), &mut options).or_else(forgive)?;
+        let all = surroundings.sessions.list_all_with(&mut options).or_else(forgive)?;
         let (archived, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|session| session.is_archived);
         found.extend(named(&others, beginning));
         // Archived sessions are offered only if nothing else matches.
@@ -179,7 +178,7 @@ fn entries(environment: Arc<dyn Environment>, said: &Said, beginning: &str) -> R
     let surroundings = surroundings(environment, said)?;
     let session = said.session.as_ref().map(|session| Path::new(session).to_path_buf());
     let path = surroundings.find(&SessionArg { session, chosen: None, newest: said.is_newest })?;
-    let session = surroundings.sessions.clone().read_only().open_existing(path)?;
+    let session = surroundings.sessions.clone().read_only().open(path)?;
     let mut found =
         vec![("@leaf".to_owned(), "the current leaf".to_owned()), ("@root".to_owned(), "the first entry".to_owned())];
     let about = |label: &Label, id: &str| (label.text(), id.to_owned());

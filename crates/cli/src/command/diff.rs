@@ -96,8 +96,10 @@ struct Given {
 impl Given {
     /// Returns the path to its entry, or to the leaf.
     fn path_in(&self, session: &SessionManager) -> Result<Vec<Row>, Failure> {
-        let entry = self.entry.as_deref().map(|entry| session.find_entry(entry)).transpose()?;
-        Ok(session.path(entry.as_ref()))
+        match &self.entry {
+            Some(entry) => Ok(session.path_to(&session.find_entry(entry)?)?),
+            None => Ok(session.path()),
+        }
     }
 }
 

@@ -114,7 +114,7 @@ pub(super) fn run(
     }
     let meter = Meter::default();
     let note = |n_done: u64, n_all: u64| meter.note(n_done, n_all);
-    let options = DiskOptions { cancel: Some(on_interrupt()?), on_progress: Some(&note) };
+    let options = DiskOptions { cancel: on_interrupt()?, on_progress: Some(&note) };
     if is_one {
         let path = surroundings.find(&args.session)?;
         let disk_use = meter.watch(Unit::Bytes, err, || surroundings.sessions.disk_use(&path, &options))?;

@@ -74,7 +74,7 @@ pub(super) fn run(
     let leaf = look.leaf_id();
     drop(look);
     let sessions = if args.dry_run { surroundings.dry_sessions() } else { surroundings.sessions.clone() };
-    let mut session = sessions.open_existing(path)?;
+    let mut session = sessions.open(path)?;
     if let Some(leaf) = leaf.filter(|_| args.dry_run) {
         session.branch(leaf)?;
     }

@@ -85,7 +85,11 @@ pub(super) fn run(
         FormatArg::Json => ExportFormat::Json,
     };
     let leaf = args.branch.as_deref().map(|leaf| session.find_entry(leaf)).transpose()?;
-    let n_entries = if args.all { session.outline().n_entries() } else { session.path(leaf.as_ref()).len() };
+    let n_entries = match &leaf {
+        _ if args.all => session.outline().n_entries(),
+        Some(leaf) => session.path_to(leaf)?.len(),
+        None => session.path().len(),
+    };
     let options = ExportOptions { format, all_branches: args.all, leaf };
     let Some(output) = args.output.as_ref().filter(|output| output.as_os_str() != "-") else {
         if args.format == FormatArg::Jsonl && out.is_terminal() {

@@ -176,7 +176,7 @@ fn is_question(session: &SessionManager, id: &EntryId) -> Result<bool, Failure> 
 
 /// Returns the last user message on the path to the leaf.
 fn last_question(session: &SessionManager) -> Result<Option<EntryId>, Failure> {
-    for row in session.path(None).into_iter().rev() {
+    for row in session.path().into_iter().rev() {
         if let Some(id) = session.outline().id(row)
             && is_question(session, &id)?
         {

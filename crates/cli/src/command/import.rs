@@ -63,7 +63,6 @@ pub(super) fn run(
     };
     let importing = Importing {
         cwd: args.cwd.as_ref().map(|cwd| surroundings.directory(Some(cwd))),
-        session_dir: surroundings.session_dir(),
         new_ids: args.new_id,
         new_names: stream.is_some(),
         dry_run: args.dry_run,

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 use sessile::json::{Json, ObjectWriter};
-use sessile::{CacheStatus, Dropped, Rebuilding, Updated, Usage};
+use sessile::{CacheStatus, CacheUsage, Dropped, Rebuilding, Updated};
 
 use crate::Exit;
 use crate::data::write_value;
@@ -74,8 +74,7 @@ pub(super) fn run(
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    let dir = surroundings.session_dir();
-    let before = surroundings.sessions.cache_status(dir.as_deref())?;
+    let before = surroundings.sessions.cache_status()?;
     match *args.action.as_ref().unwrap_or(&Action::Status { json: args.json }) {
         Action::Status { json } => print_status(surroundings, &before, json, out),
         Action::Check { json } => check(surroundings, json, out, err),
@@ -96,7 +95,7 @@ pub(super) fn run(
             if rebuild(surroundings, err)? == Updated::Busy {
                 return Ok(say_busy(err));
             }
-            let after = surroundings.sessions.cache_status(dir.as_deref())?;
+            let after = surroundings.sessions.cache_status()?;
             if json {
                 return print_status(surroundings, &after, true, out);
             }
@@ -153,8 +152,7 @@ fn rebuild(surroundings: &Surroundings, err: &mut Screen<'_>) -> Result<Updated,
         Rebuilding::Listing { .. } => {}
         Rebuilding::Indexing { n_done, n_bytes } => meter.note(n_done, n_bytes),
     };
-    let dir = surroundings.session_dir();
-    Ok(meter.watch(Unit::Bytes, err, || surroundings.sessions.rebuild_caches(dir.as_deref(), &cancel, &note))?)
+    Ok(meter.watch(Unit::Bytes, err, || surroundings.sessions.rebuild_caches(&cancel, &note))?)
 }
 
 fn say_busy(err: &mut Screen<'_>) -> Exit {
@@ -217,7 +215,7 @@ fn print_status(
 /// The width of the first column.
 const NAME: usize = 14;
 
-fn usage_line(surroundings: &Surroundings, usage: &Usage) -> Line {
+fn usage_line(surroundings: &Surroundings, usage: &CacheUsage) -> Line {
     let what = match usage.directory {
         "catalogue" => "lists",
         "outlines" => "outlines",

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use sessile::head::Role;
-use sessile::{ListOptions, ProjectPlace, SessionDetails, SessionInfo};
+use sessile::{ProjectPlace, SessionDetails, SessionInfo};
 
 use super::stats::figures;
 use crate::Exit;
@@ -57,10 +57,10 @@ pub(super) fn run(
 /// Returns the sessions to search for relatives of a file: all sessions of the store and, if the file is not in the
 /// store, the sessions in its directory.
 pub(super) fn relatives(surroundings: &Surroundings, path: &std::path::Path) -> Result<Vec<SessionInfo>, Failure> {
-    let options = &mut ListOptions::default();
-    let mut others = surroundings.sessions.list_all(surroundings.session_dir().as_deref(), options)?;
+    let mut others = surroundings.sessions.list_all()?;
     if !others.iter().any(|other| other.path == path) {
-        others.extend(surroundings.sessions.list_all(path.parent(), options)?);
+        let beside = surroundings.sessions.clone().with_session_dir(path.parent().unwrap_or(path));
+        others.extend(beside.list_all()?);
     }
     Ok(others)
 }

@@ -401,8 +401,7 @@ fn drawn<'r>(
     let is_missing = |member: &Relative| matches!(member.who, Who::Missing(_));
     if !args.all && families.iter().flat_map(|family| &family.members).any(is_missing) {
         // A parent that is not in this directory may be in another one.
-        let dir = surroundings.session_dir();
-        all = Cow::Owned(surroundings.sessions.list_all(dir.as_deref(), &mut ListOptions::default())?);
+        all = Cow::Owned(surroundings.sessions.list_all()?);
         families = families_of(&all);
     }
     // Families are ordered like the list, by their first member in it.
@@ -482,18 +481,17 @@ fn find_and_report(
     err: &mut Screen<'_>,
 ) -> Result<Listed, Failure> {
     let selection = args.selection(surroundings)?;
-    let dir = surroundings.session_dir();
     let mut bar = Bar::new(Unit::Sessions);
     let mut show = |progress: Progress<'_>| bar.show(progress.loaded as u64, progress.total as u64, err);
-    let cancel = Some(on_interrupt()?);
+    let cancel = on_interrupt()?;
     let mut options = ListOptions { texts: args.text, progress: Some(&mut show), cancel, skipped: Some(skipped) };
     let everything = args.all || (surroundings.sample().is_some() && !surroundings.has_given_dir());
     let found = if args.repo {
-        surroundings.sessions.list_project(surroundings.cwd(), dir.as_deref(), &mut options)
+        surroundings.sessions.list_project_with(surroundings.cwd(), &mut options)
     } else if everything {
-        surroundings.sessions.list_all(dir.as_deref(), &mut options)
+        surroundings.sessions.list_all_with(&mut options)
     } else {
-        surroundings.sessions.list(surroundings.cwd(), dir.as_deref(), &mut options)
+        surroundings.sessions.list_with(surroundings.cwd(), &mut options)
     };
     bar.clear(err);
     let mut sessions = found?;

@@ -53,9 +53,8 @@ pub(super) fn run(
 ) -> Result<Exit, Failure> {
     let cancel = if args.all { on_interrupt()? } else { Cancel::default() };
     let paths = if args.all {
-        let dir = surroundings.session_dir();
-        let mut options = ListOptions { cancel: Some(cancel.clone()), ..ListOptions::default() };
-        let sessions = surroundings.sessions.list_all(dir.as_deref(), &mut options)?;
+        let mut options = ListOptions { cancel: cancel.clone(), ..ListOptions::default() };
+        let sessions = surroundings.sessions.list_all_with(&mut options)?;
         sessions.into_iter().map(|session| session.path).collect()
     } else {
         vec![surroundings.find(&args.session)?]
@@ -87,7 +86,7 @@ pub(super) fn run(
 }
 
 fn migrate(surroundings: &Surroundings, path: &Path, dry_run: bool) -> Result<Option<Migrated>, SessionError> {
-    let mut session = surroundings.sessions.clone().read_only().open_existing(path)?;
+    let mut session = surroundings.sessions.clone().read_only().open(path)?;
     if !session.is_stored() {
         return Err(SessionError::NotASession { path: path.to_path_buf() });
     }
@@ -98,7 +97,7 @@ fn migrate(surroundings: &Surroundings, path: &Path, dry_run: bool) -> Result<Op
     let original = if dry_run {
         None
     } else {
-        session = surroundings.sessions.clone().recording_new_files_as(OperationKind::Migrate).open_existing(path)?;
+        session = surroundings.sessions.clone().recording_new_files_as(OperationKind::Migrate).open(path)?;
         match session.upgrade()? {
             // Another process has migrated it in the meantime.
             None => return Ok(None),

@@ -58,10 +58,7 @@ pub(super) fn run(
     let sessions = surroundings.sessions_to_take(args.force);
     let moved = match &args.from {
         None => sessions.move_session(surroundings.find(&args.session)?, &to, args.dry_run)?,
-        Some(from) => {
-            let (from, dir) = (surroundings.directory(Some(from)), surroundings.session_dir());
-            sessions.move_directory(from, &to, dir.as_deref(), args.dry_run)?
-        }
+        Some(from) => sessions.move_directory(surroundings.directory(Some(from)), &to, args.dry_run)?,
     };
     if args.json {
         write_value(out.data(), &moved.to_json())?;

@@ -59,7 +59,6 @@ pub(super) fn run(
 ) -> Result<Exit, Failure> {
     let choice = Begin {
         cwd: Some(surroundings.directory(args.cwd.as_deref())),
-        session_dir: surroundings.session_dir(),
         id: args.session_id.clone(),
         fork: args.fork.as_ref().map(|source| surroundings.find_session(source)).transpose()?,
         name: args.name.clone(),
@@ -110,10 +109,9 @@ fn preview(
     out: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
     let (session, cwd) = (&begun.session, begun.session.cwd());
-    let there =
-        choice.id.as_ref().and_then(|id| surroundings.sessions.find_by_id(cwd, id, choice.session_dir.as_deref()));
+    let there = choice.id.as_ref().and_then(|id| surroundings.sessions.find_by_id(cwd, id));
     let default = || sessile::default_session_dir(surroundings.sessions.environment(), cwd);
-    let directory = choice.session_dir.clone().unwrap_or_else(default);
+    let directory = surroundings.session_dir().unwrap_or_else(default);
     let name = session.session_name()?;
     if args.json {
         let mut json = ObjectWriter::new();

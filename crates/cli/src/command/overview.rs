@@ -38,7 +38,7 @@ fn demonstrate(sample: &Surroundings, out: &mut Screen<'_>, err: &mut Screen<'_>
     out.blank()?;
     let place = listed.sessions.iter().position(|session| session.path == store.richest).unwrap_or_default() + 1;
     heading(out, &format!("the tree of @{place}; • marks the path to its leaf; a [label] precedes its entry"))?;
-    let session = sample.sessions.open_existing(&store.richest)?;
+    let session = sample.sessions.open(&store.richest)?;
     tree::draw(&session, &Choice::usual(), &Clock::new(sample), out)?;
     out.blank()?;
     for (command, what) in SUGGESTIONS {

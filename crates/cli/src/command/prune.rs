@@ -90,7 +90,6 @@ pub(super) fn run(
         named: args.named,
         labelled: args.labelled,
         scope: args.scope(surroundings),
-        session_dir: surroundings.session_dir(),
     };
     let pruned = surroundings.sessions.prune(&pruning, args.apply)?;
     if args.json {

@@ -92,7 +92,7 @@ pub(super) fn run(
 /// Runs the command that resumes a session, and waits for it to end.
 fn go_on(surroundings: &Surroundings, path: &Path, err: &mut Screen<'_>) -> Result<Exit, Failure> {
     let line = surroundings.settings.resume_command();
-    let cwd = surroundings.sessions.clone().read_only().open_existing(path)?.header().cwd().map(PathBuf::from);
+    let cwd = surroundings.sessions.clone().read_only().open(path)?.header().cwd().map(PathBuf::from);
     let mut command = Command::new("sh");
     // The path is a separate argument, so the shell cannot interpret anything in it.
     command.args(["-c", &with_path(line), "sh"]).arg(path);

@@ -147,7 +147,6 @@ fn listen(_engine: &Arc<Engine>, _path: &Path, _ended: &Receiver<Ended>) -> Resu
 fn options(surroundings: &Surroundings, args: &RpcArgs) -> Result<Options, Failure> {
     let mut options = Options::new(surroundings.sessions.clone());
     options.cwd = surroundings.cwd();
-    options.session_dir = surroundings.session_dir();
     options.context_window = args.context_window;
     options.branch_summary = surroundings.settings.branch_summary(surroundings.own_environment(), &RealOs)?;
     let compaction = compaction(surroundings, args.keep);

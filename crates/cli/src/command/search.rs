@@ -123,7 +123,7 @@ pub(super) fn run(
     let meter = Meter::default();
     let note = |n_done: u64, n_bytes: u64| meter.note(n_done, n_bytes);
     let sessions = &surroundings.sessions;
-    let cancel = Some(on_interrupt()?);
+    let cancel = on_interrupt()?;
     if args.update {
         let options = IndexOptions { cancel: cancel.clone(), on_progress: Some(&note), ..IndexOptions::default() };
         let before = sessions.text_index_backlog(&scope)?;
@@ -310,10 +310,8 @@ fn scope(surroundings: &Surroundings, args: &SearchArgs) -> Result<SearchScope, 
     if let Some(session) = &args.session {
         return Ok(SearchScope::Files(vec![surroundings.find_session(session)?]));
     }
-    let dir = surroundings.session_dir();
     let everything = args.is_wide() || args.repo || (surroundings.sample().is_some() && !surroundings.has_given_dir());
-    let cwd = surroundings.cwd();
-    Ok(if everything { SearchScope::All { dir } } else { SearchScope::Cwd { cwd, dir } })
+    Ok(if everything { SearchScope::All } else { SearchScope::Cwd(surroundings.cwd()) })
 }
 
 fn filter(surroundings: &Surroundings, args: &SearchArgs) -> Result<Filter, Failure> {
@@ -331,7 +329,7 @@ fn on_path(surroundings: &Surroundings, args: &SearchArgs) -> Result<Option<OnPa
         return Ok(args.active.then_some(OnPath::Leaf));
     };
     let path = surroundings.find_session(session)?;
-    let session = surroundings.sessions.clone().read_only().open_existing(path)?;
+    let session = surroundings.sessions.clone().read_only().open(path)?;
     Ok(Some(OnPath::Entry(session.find_entry(entry)?)))
 }
 

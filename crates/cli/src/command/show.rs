@@ -94,10 +94,13 @@ pub(super) fn run(
     if let Some(entry) = entry {
         return show_entry(surroundings, args, &session, &session.find_entry(&entry)?, out);
     }
-    let leaf = args.branch.as_deref().map(|leaf| session.find_entry(leaf)).transpose()?;
+    let path = match &args.branch {
+        Some(leaf) => session.path_to(&session.find_entry(leaf)?)?,
+        None => session.path(),
+    };
     if let Some(layout) = args.format.layout() {
         let mut list = ListWriter::new(out.data(), layout);
-        for entry in session.branch_entries(leaf.as_ref()) {
+        for (_, entry) in session.entries_of(path) {
             list.push(entry?.raw())?;
         }
         list.finish()?;
@@ -108,7 +111,7 @@ pub(super) fn run(
     let clock = Clock::new(surroundings);
     let mut times = Times { clock: &clock, is_wanted: args.times, day: String::new() };
     let mut transcript = Transcript::new(out, detail(surroundings, args, false));
-    for entry in session.branch_entries(leaf.as_ref()) {
+    for (_, entry) in session.entries_of(path) {
         let entry = entry?;
         transcript.entry(&entry, &told(&session, &entry, &mut times)?)?;
     }

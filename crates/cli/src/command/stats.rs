@@ -181,7 +181,7 @@ impl StatsArgs {
             return Err(Failure::misuse(ErrorKind::ValueValidation, what));
         }
         let (since, until) = (self.span.since(surroundings)?, self.span.until(surroundings)?);
-        Ok(StatsOptions { by, since, until, cancel: Some(on_interrupt()?), on_progress: None })
+        Ok(StatsOptions { by, since, until, cancel: on_interrupt()?, on_progress: None })
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use clap::Args;
+use sessile::cause::messages;
 use sessile::diagnostic::Severity;
 use sessile::json::{Json, ObjectWriter};
 use sessile::{Code, Finding, Remedy, Report, SessionError, Verified};
@@ -82,7 +83,7 @@ pub(super) fn run(
             let hint = "use a directory that holds sessions".to_owned();
             return Err(Failure::NoSuchFile { path: path.to_path_buf(), hint });
         }
-        let verified = surroundings.sessions.verify_all(dir.as_deref(), &cancel, &mut take);
+        let verified = surroundings.sessions.verify_all(&cancel, &mut take);
         bar.clear(err);
         failed?;
         verified?;
@@ -179,7 +180,10 @@ pub(super) fn print_finding(finding: &Finding, out: &mut Screen<'_>) -> std::io:
 
 fn unreadable_json(path: &Path, error: &SessionError) -> Json {
     let mut report = ObjectWriter::new();
-    report.string("path", &path.to_string_lossy()).array("findings", []).string("error", &error.to_string());
+    report
+        .string("path", &path.to_string_lossy())
+        .array("findings", [])
+        .string("error", &messages(error).swap_remove(0));
     report.finish()
 }
 

@@ -47,7 +47,7 @@ pub(super) fn run(
 ) -> Result<Exit, Failure> {
     let path = surroundings.find(&args.session)?;
     let from = if args.from_start { FollowFrom::Beginning } else { FollowFrom::Now };
-    let options = FollowOptions { from, cancel: Some(on_interrupt()?), ..FollowOptions::default() };
+    let options = FollowOptions { from, cancel: on_interrupt()?, ..FollowOptions::default() };
     let mut follower = surroundings.sessions.follow(path, options)?;
     let idle = args.until_idle.map_or(Duration::MAX, Duration::from_secs);
     let Some(layout) = args.format.layout() else {

@@ -222,7 +222,7 @@ fn an_example_keeps_sessions_whole_while_tests_are_red() {
     let handlers = Handlers::new();
     HookFolder::new(Arc::new(RealOs), hooks_dir(&home), Duration::from_mins(10)).register(&handlers);
     let sessions = Sessions::default().caching(None).with_handlers(handlers.clone());
-    let session = sessions.open(&file, None, None).unwrap();
+    let session = sessions.open(&file).unwrap();
     let mut host = SessionHost::new(sessions, session);
     let mut compact = || {
         let settings = CompactionSettings { keep_recent_tokens: 1, ..CompactionSettings::default() };

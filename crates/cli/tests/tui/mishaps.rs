@@ -220,7 +220,7 @@ fn a_worker_thread_panics() {
     let sample = sessile::write_sample(dir.path()).unwrap();
     let environment: Arc<dyn sessile::Environment> = Arc::new(sessile::System);
     let settings = sessile::settings::Settings::load(environment.as_ref(), &sessile::os::RealOs).unwrap();
-    let ui = sessile_tui::Ui::new(sample.sessions(), environment, dir.path().to_path_buf(), None, &settings);
+    let ui = sessile_tui::Ui::new(sample.sessions(), environment, dir.path().to_path_buf(), &settings);
     let ended = ui.with_summarizer(Arc::new(|| panic!("this was planned"))).tree(Some(sample.richest.clone()));
     assert!(matches!(ended, Err(sessile_tui::TuiError::Panicked)), "{ended:?}");
     println!("and it was noticed");

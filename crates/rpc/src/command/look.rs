@@ -15,16 +15,24 @@ fn entries(entries: &[Entry]) -> Outcome {
 
 pub(crate) fn get_branch(call: &Call<'_>) -> Outcome {
     let session = call.session()?;
-    let from = call.entry("entryId");
-    let path = session.lock_fresh().branch_path(from.as_ref())?;
+    let session = session.lock_fresh();
+    let path = match call.entry("entryId") {
+        None => session.branch_path()?,
+        // An unknown entry has an empty path, as in pi.
+        Some(id) if session.outline().find(&id).is_none() => Vec::new(),
+        Some(id) => session.branch_path_to(&id)?,
+    };
     entries(&path)
 }
 
 pub(crate) fn get_children(call: &Call<'_>) -> Outcome {
     let session = call.session()?;
     let parent = call.entry("parentId");
-    let children = session.lock_fresh().children(parent.as_ref())?;
-    entries(&children)
+    let session = session.lock_fresh();
+    // Entries may name a parent that does not exist, and are its children, as in pi.
+    let rows = session.outline().children(parent.as_ref());
+    let children: Result<Vec<Entry>, SessionError> = session.entries_of(rows).map(|(_, entry)| entry).collect();
+    entries(&children?)
 }
 
 pub(crate) fn get_entry(call: &Call<'_>) -> Outcome {

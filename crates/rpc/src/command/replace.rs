@@ -71,7 +71,7 @@ fn new_elsewhere(call: &Call<'_>, cwd: &Path, options: NewSession) -> Result<Ses
     }
     let sessions = engine.options.sessions.clone();
     let session = if call.connection.current().lock().is_persisted() {
-        sessions.create(&cwd, engine.options.session_dir.as_deref(), options)?
+        sessions.create_with(&cwd, &options)?
     } else {
         sessions.in_memory(&cwd, options)?
     };

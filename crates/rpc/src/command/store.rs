@@ -8,7 +8,7 @@ use sessile::text::filter::Filter;
 use sessile::text::query::Query;
 use sessile::text::texts::DocumentKind;
 use sessile::{
-    Archived, Children, Copies, Deletion, ListOptions, SearchHit, SearchOptions, SearchScope, Selection, SessionInfo,
+    Archived, Children, Copies, Deletion, SearchHit, SearchOptions, SearchScope, Selection, SessionInfo,
     SessionManager, TrashedTo, Who,
 };
 
@@ -26,12 +26,11 @@ fn cwd(call: &Call<'_>) -> PathBuf {
 
 /// Returns the sessions in a scope, newest first.
 fn in_scope(call: &Call<'_>, scope: &str) -> Result<Vec<SessionInfo>, Failure> {
-    let options = &call.engine().options;
-    let (sessions, dir) = (&options.sessions, options.session_dir.as_deref());
+    let sessions = &call.engine().options.sessions;
     Ok(match scope {
-        "all" => sessions.list_all(dir, &mut ListOptions::default())?,
-        "repo" => sessions.list_project(cwd(call), dir, &mut ListOptions::default())?,
-        _ => sessions.list(cwd(call), dir, &mut ListOptions::default())?,
+        "all" => sessions.list_all()?,
+        "repo" => sessions.list_project(cwd(call))?,
+        _ => sessions.list(cwd(call))?,
     })
 }
 
@@ -64,8 +63,7 @@ pub(crate) fn list_sessions(call: &Call<'_>) -> Outcome {
 
 pub(crate) fn search(call: &Call<'_>) -> Outcome {
     let query = Query::parse(&call.required("query")?).map_err(|error| Failure::invalid(error.to_string()))?;
-    let options = &call.engine().options;
-    let (sessions, dir) = (&options.sessions, options.session_dir.clone());
+    let sessions = &call.engine().options.sessions;
     let scope = call.text("scope");
     let current = || call.connection.current().path().map(Path::to_path_buf);
     let one_file = call.session_path()?;
@@ -73,12 +71,12 @@ pub(crate) fn search(call: &Call<'_>) -> Outcome {
     let search_scope = match (one_file, scope.as_deref()) {
         (Some(file), _) => SearchScope::Files(vec![file]),
         (None, Some("session")) => SearchScope::Files(Vec::new()),
-        (None, Some("all" | "repo")) => SearchScope::All { dir },
+        (None, Some("all" | "repo")) => SearchScope::All,
         (None, _) => {
             let filtered = call.get("filters").and_then(|filters| filters.get("cwd")).and_then(Raw::as_string);
             // A filter by directory refers to that directory, not to the current one.
             let cwd = filtered.filter(|_| scope.is_none()).map_or_else(|| cwd(call), PathBuf::from);
-            SearchScope::Cwd { cwd, dir }
+            SearchScope::Cwd(cwd)
         }
     };
     let project = (scope.as_deref() == Some("repo")).then(|| sessions.project_of(cwd(call)));

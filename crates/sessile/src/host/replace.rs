@@ -38,7 +38,7 @@ impl SessionHost {
         if let Outcome::Cancelled { by } = asked.into_outcome() {
             return Ok(Outcome::Cancelled { by });
         }
-        let session = self.sessions.open(&path, None, None)?;
+        let session = self.sessions.open_or_create(&path)?;
         self.check_cwd(&session, &path)?;
         let previous = self.file();
         self.end(ShutdownReason::Resume, Some(path));

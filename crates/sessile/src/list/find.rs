@@ -9,30 +9,25 @@ use sessile_core::json::Json;
 use sessile_index::Catalogue;
 use sessile_store::{Found, find_sessions, read_head};
 
-use crate::directory::{CwdFilter, given_dir};
+use crate::directory::CwdFilter;
 use crate::error::SessionError;
 use crate::world::World;
 
 /// The most recently written file with a valid header and a matching working directory.
-pub(crate) fn most_recent(
-    world: &World,
-    cwd: &Path,
-    given: Option<&Path>,
-    dir: &Path,
-) -> Result<Option<PathBuf>, SessionError> {
-    let filter = CwdFilter::new(world.environment(), cwd, given_dir(world.environment(), given).as_deref());
-    let mut files = find_sessions(world.os(), dir)?;
+pub(crate) fn most_recent(world: &World, cwd: &Path) -> Result<Option<PathBuf>, SessionError> {
+    let (dir, filter) = (world.session_dir_of(cwd), world.filter_of(cwd));
+    let mut files = find_sessions(world.os(), &dir)?;
     files.sort_by_key(|file| Reverse(file.stat.modified_ms));
-    let headers = Headers::of(world, dir);
+    let headers = Headers::of(world, &dir);
     let fits = |file: &Found| headers.get(file).is_some_and(|(_, cwd)| filter.admits(world.environment(), &cwd));
     Ok(files.into_iter().find(fits).map(|file| file.path))
 }
 
 /// The first file by name whose header has exactly this id and a matching working directory.
-pub(crate) fn find_by_id(world: &World, cwd: &Path, id: &str, given: Option<&Path>, dir: &Path) -> Option<PathBuf> {
-    let filter = CwdFilter::new(world.environment(), cwd, given_dir(world.environment(), given).as_deref());
-    let files = find_sessions(world.os(), dir).ok()?;
-    let headers = Headers::of(world, dir);
+pub(crate) fn find_by_id(world: &World, cwd: &Path, id: &str) -> Option<PathBuf> {
+    let (dir, filter) = (world.session_dir_of(cwd), world.filter_of(cwd));
+    let files = find_sessions(world.os(), &dir).ok()?;
+    let headers = Headers::of(world, &dir);
     let fits = |file: &Found| {
         headers.get(file).is_some_and(|(found, cwd)| found == id && filter.admits(world.environment(), &cwd))
     };

@@ -99,7 +99,7 @@ impl<'w> Survey<'w> {
         partial_every: usize,
         options: &mut ListOptions<'_>,
     ) -> Result<Vec<SessionInfo>, SessionError> {
-        let cancel = options.cancel.clone().unwrap_or_default();
+        let cancel = options.cancel.clone();
         let total = self.files.len();
         let (orders, sessions) = (Vec::with_capacity(total), Vec::with_capacity(total));
         let mut listing = Listing { world: self.world, filter, orders, sessions, skipped: Vec::new() };

@@ -195,7 +195,7 @@ impl SessionManager {
             }
         }
         match entry.zip(row) {
-            Some((id, row)) if is_archived && self.path(None).contains(&row) => {
+            Some((id, row)) if is_archived && self.path().contains(&row) => {
                 Err(SessionError::ArchivesLeaf { id: id.clone() })
             }
             _ => Ok(()),

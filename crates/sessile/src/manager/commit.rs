@@ -46,29 +46,67 @@ impl SessionManager {
         acted
     }
 
-    /// Runs `write` only if the file's last entry is still the expected one, and appends to that entry.
+    /// Runs `write` at the current leaf, but only if the file's last entry is still `last`.
     ///
-    /// `None` expects a session without entries. Among programs that take
-    /// Sessile's lock this is exact: nothing comes between the comparison and
-    /// the write. A program that takes no lock may still append in between; then
-    /// both entries exist and [`SessionEvent::Divergence`](crate::SessionEvent) reports it.
-    /// On failure the leaf does not move.
-    pub fn append_if_leaf<T>(
+    /// Get `last` from [`last_id`](Self::last_id) when you read the session; `None` means a session without entries.
+    /// The leaf may be elsewhere, such as after a [`branch`](Self::branch): this does not move it. If another writer
+    /// has appended meanwhile, this fails with [`SessionError::LeafMoved`] and nothing changes.
+    ///
+    /// Among programs that take Sessile's lock the comparison is exact: nothing comes between it and the write. A
+    /// program that takes no lock may still append in between; then both entries exist and
+    /// [`SessionEvent::Divergence`](crate::SessionEvent) reports it.
+    ///
+    /// ```
+    /// use sessile::{SessionManager, draft::UserMessage};
+    /// let mut session = SessionManager::in_memory("/proj");
+    /// let first = session.append_message(UserMessage::new("one", 0))?;
+    /// session.append_message(UserMessage::new("two", 1))?;
+    ///
+    /// // Try something else after the first message, unless another program writes in the meantime.
+    /// let seen = session.last_id();
+    /// session.branch(&first)?;
+    /// let third = session.append_if_last(seen.as_ref(), |session| {
+    ///     session.append_message(UserMessage::new("three", 2))
+    /// })?;
+    /// assert_eq!(session.entry(&third)?.unwrap().parent_id(), Some(first));
+    /// # Ok::<(), sessile::SessionError>(())
+    /// ```
+    pub fn append_if_last<T>(
         &mut self,
-        expected: Option<&EntryId>,
+        last: Option<&EntryId>,
+        write: impl FnOnce(&mut Self) -> Result<T, SessionError>,
+    ) -> Result<T, SessionError> {
+        self.write_if_last(last, false, write)
+    }
+
+    /// Like [`append_if_last`](Self::append_if_last), but first moves the leaf to that last entry.
+    ///
+    /// For requests that name the entry to continue from, such as `ifLeaf` in RPC. On failure the leaf does not move.
+    pub fn append_to_last<T>(
+        &mut self,
+        last: Option<&EntryId>,
+        write: impl FnOnce(&mut Self) -> Result<T, SessionError>,
+    ) -> Result<T, SessionError> {
+        self.write_if_last(last, true, write)
+    }
+
+    fn write_if_last<T>(
+        &mut self,
+        last: Option<&EntryId>,
+        moves_leaf: bool,
         write: impl FnOnce(&mut Self) -> Result<T, SessionError>,
     ) -> Result<T, SessionError> {
         self.recover()?;
         let old_leaf = self.leaf_id();
         let session_id = self.session_id();
         let scope = Expecting::begin(self)?;
-        let written = scope.manager.compare_and_write(expected, write);
+        let written = scope.manager.compare_and_write(last, moves_leaf, write);
         drop(scope);
         // If `write` switched to another session, there is no leaf to restore.
         let is_same = self.session_id() == session_id;
         if written.is_err() && is_same {
             self.session.leaf = old_leaf.and_then(|leaf| self.session.outline.find(&leaf));
-        } else if is_same && old_leaf.as_ref() != expected {
+        } else if moves_leaf && is_same && old_leaf.as_ref() != last {
             self.leaf_moved(old_leaf, LeafMove::Expect);
         }
         self.notify_handlers();
@@ -77,12 +115,15 @@ impl SessionManager {
 
     fn compare_and_write<T>(
         &mut self,
-        expected: Option<&EntryId>,
+        last: Option<&EntryId>,
+        moves_leaf: bool,
         write: impl FnOnce(&mut Self) -> Result<T, SessionError>,
     ) -> Result<T, SessionError> {
         self.session.catch_up(&self.world)?;
-        self.session.expect_leaf(expected)?;
-        self.session.leaf = self.session.outline.leaf();
+        self.session.expect_leaf(last)?;
+        if moves_leaf {
+            self.session.leaf = self.session.outline.leaf();
+        }
         write(self)
     }
 

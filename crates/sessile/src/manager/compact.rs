@@ -516,7 +516,7 @@ fn before_compact(
     options: &CompactOptions,
 ) -> Result<SessionEvent, SessionError> {
     let branch_entries: Result<Vec<Json>, SessionError> =
-        session.branch_entries(None).map(|entry| entry.map(|entry| entry.json().clone())).collect();
+        session.branch_entries().map(|entry| entry.map(|entry| entry.json().clone())).collect();
     Ok(SessionEvent::BeforeCompact(Box::new(BeforeCompact {
         first_kept_entry_id: preparation.first_kept_entry_id.clone(),
         messages_to_summarize: session.messages_of(&preparation.history)?,

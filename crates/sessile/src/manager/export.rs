@@ -70,11 +70,11 @@ impl SessionManager {
     /// With all branches it is the session itself under its own header, every entry
     /// in its place, without lines that are not entries.
     pub fn export<E: From<SessionError>>(&self, options: &ExportOptions, sink: Sink<'_, E>) -> Result<(), E> {
-        let rows = self.exported_rows(options);
+        let rows = self.exported_rows(options)?;
         match options.format {
             ExportFormat::Jsonl => self.export_lines(options, &rows, sink),
             ExportFormat::Json => self.export_object(options, &rows, sink),
-            ExportFormat::Markdown => self.export_document(options, sink),
+            ExportFormat::Markdown => self.export_document(options, &rows, sink),
         }
     }
 
@@ -103,11 +103,12 @@ impl SessionManager {
         is_self || path.starts_with(absolute(self.world.environment(), &root)) || path.parent() == self.session_dir()
     }
 
-    fn exported_rows(&self, options: &ExportOptions) -> Vec<Row> {
-        if options.all_branches {
-            return self.session.outline.entries().collect();
+    fn exported_rows(&self, options: &ExportOptions) -> Result<Vec<Row>, SessionError> {
+        match &options.leaf {
+            _ if options.all_branches => Ok(self.session.outline.entries().collect()),
+            Some(leaf) => self.path_to(leaf),
+            None => Ok(self.path()),
         }
-        self.path(options.leaf.as_ref())
     }
 
     fn export_lines<E: From<SessionError>>(
@@ -170,14 +171,22 @@ impl SessionManager {
         sink(b"}\n")
     }
 
-    fn export_document<E: From<SessionError>>(&self, options: &ExportOptions, sink: Sink<'_, E>) -> Result<(), E> {
+    fn export_document<E: From<SessionError>>(
+        &self,
+        options: &ExportOptions,
+        rows: &[Row],
+        sink: Sink<'_, E>,
+    ) -> Result<(), E> {
         let name = match self.session_name()? {
             Some(name) => Some(name),
-            None => self.first_words(options)?,
+            None => {
+                let one_branch = ExportOptions { all_branches: false, ..options.clone() };
+                self.first_words(&self.exported_rows(&one_branch)?)?
+            }
         };
         sink(markdown::head(self.header(), name.as_deref()).as_bytes())?;
         if !options.all_branches {
-            return self.path(options.leaf.as_ref()).into_iter().try_for_each(|row| self.export_entry(row, sink));
+            return rows.iter().try_for_each(|row| self.export_entry(*row, sink));
         }
         let mut last = None;
         for node in self.tree()?.iter().filter(|node| !node.repeated) {
@@ -193,13 +202,10 @@ impl SessionManager {
     }
 
     /// The beginning of the first question, as the title of an unnamed session.
-    fn first_words(&self, options: &ExportOptions) -> Result<Option<String>, SessionError> {
+    fn first_words(&self, path: &[Row]) -> Result<Option<String>, SessionError> {
         let outline = &self.session.outline;
-        let Some(first) = self.path(options.leaf.as_ref()).into_iter().find(|row| outline.role(*row) == Role::User)
-        else {
-            return Ok(None);
-        };
-        let entry = self.entry_at(first)?;
+        let Some(first) = path.iter().find(|row| outline.role(**row) == Role::User) else { return Ok(None) };
+        let entry = self.entry_at(*first)?;
         let Payload::Message(message) = entry.payload() else { return Ok(None) };
         let text = message.message().map(|message| message.content().text()).unwrap_or_default();
         let words = text.trim().lines().next().unwrap_or_default();

@@ -16,7 +16,7 @@ use sessile_store::planted::{self, Bug};
 use sessile_store::{FileState, Files, HeldTurn, Place, WriteOptions, create_directory};
 
 use super::SessionManager;
-use crate::directory::{absolute, default_session_dir, given_dir};
+use crate::directory::{absolute, given_dir};
 use crate::environment::{Environment, Migrated, System};
 use crate::error::SessionError;
 use crate::event::{Handlers, LeafMove};
@@ -38,9 +38,61 @@ pub struct NewSession {
     pub parent_session: Option<String>,
 }
 
-/// Gives access to sessions in an environment of your choice.
+/// How to open a session: see [`Sessions::open_with`].
 ///
-/// [`SessionManager::create`] and its siblings do the same in the system's environment.
+/// ```no_run
+/// use sessile::{OpenOptions, SessionManager};
+/// // As pi's `--session FILE` does: the file need not exist, and forks of the session go to another directory.
+/// let options = OpenOptions::new().create(true).session_dir("/sessions");
+/// let session = SessionManager::open_with("notes.jsonl", &options)?;
+/// # Ok::<(), sessile::SessionError>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OpenOptions {
+    /// The directory for new sessions made from this one; the file's own directory if `None`.
+    pub session_dir: Option<PathBuf>,
+    /// The working directory; if `None`, the one in the header, or the current one for a new session.
+    pub cwd: Option<PathBuf>,
+    /// Whether a missing file becomes a new session. Nothing is written before the first message.
+    pub create: bool,
+}
+
+impl OpenOptions {
+    /// The options of [`Sessions::open`]: the file must exist.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the directory for new sessions made from this one. An empty path means the file's own directory.
+    #[must_use]
+    pub fn session_dir(mut self, dir: impl Into<PathBuf>) -> Self {
+        self.session_dir = Some(dir.into()).filter(|dir| !dir.as_os_str().is_empty());
+        self
+    }
+
+    /// Sets the working directory.
+    #[must_use]
+    pub fn cwd(mut self, cwd: impl Into<PathBuf>) -> Self {
+        self.cwd = Some(cwd.into());
+        self
+    }
+
+    /// Sets whether a missing file becomes a new session.
+    #[must_use]
+    pub fn create(mut self, create: bool) -> Self {
+        self.create = create;
+        self
+    }
+}
+
+/// A store of sessions: creates, opens, lists and changes them.
+///
+/// The builder methods choose the environment, the session directory, and how to write. [`SessionManager::create`] and
+/// its siblings use the default store.
+///
+/// Without [`with_session_dir`](Self::with_session_dir), sessions are in pi's store: each working directory has a
+/// session directory of its own, and [`list_all`](Self::list_all) and searches cover all of them.
 #[derive(Clone)]
 pub struct Sessions {
     pub(crate) world: World,
@@ -152,6 +204,21 @@ impl Sessions {
         self
     }
 
+    /// Creates, finds and lists sessions in this directory, for all working directories.
+    ///
+    /// By default, each working directory has its own directory in pi's store; an empty path selects that again. A
+    /// session that is opened by its path stays where it is: sessions made from it are created next to it.
+    #[must_use]
+    pub fn with_session_dir(mut self, dir: impl AsRef<Path>) -> Self {
+        self.world.session_dir = given_dir(self.environment(), Some(dir.as_ref()));
+        self
+    }
+
+    /// The directory that [`with_session_dir`](Self::with_session_dir) has set.
+    pub fn session_dir(&self) -> Option<&Path> {
+        self.world.session_dir.as_deref()
+    }
+
     /// Opens and creates sessions in another place than files.
     ///
     /// Lists, searches and operations such as a move still work on the files of the session directories.
@@ -172,58 +239,62 @@ impl Sessions {
     }
 
     /// See [`SessionManager::create`].
-    pub fn create(
-        &self,
-        cwd: impl AsRef<Path>,
-        session_dir: Option<&Path>,
-        options: NewSession,
-    ) -> Result<SessionManager, SessionError> {
-        let environment = self.environment();
-        let cwd = absolute(environment, cwd.as_ref());
-        let dir = self.session_dir(&cwd, session_dir);
-        let session = new_session(&self.world, &cwd, Some(&dir), options)?;
+    pub fn create(&self, cwd: impl AsRef<Path>) -> Result<SessionManager, SessionError> {
+        self.create_with(cwd, &NewSession::default())
+    }
+
+    /// See [`SessionManager::create_with`].
+    pub fn create_with(&self, cwd: impl AsRef<Path>, options: &NewSession) -> Result<SessionManager, SessionError> {
+        let cwd = absolute(self.environment(), cwd.as_ref());
+        let dir = self.session_dir_of(&cwd);
+        let session = new_session(&self.world, &cwd, Some(&dir), options.clone())?;
         self.make_directory(&dir)?;
         Ok(self.manager(cwd, Some(dir), session))
     }
 
     /// See [`SessionManager::open`].
-    pub fn open(
-        &self,
-        path: impl AsRef<Path>,
-        session_dir: Option<&Path>,
-        cwd: Option<&Path>,
-    ) -> Result<SessionManager, SessionError> {
+    pub fn open(&self, path: impl AsRef<Path>) -> Result<SessionManager, SessionError> {
+        self.open_with(path, &OpenOptions::new())
+    }
+
+    /// See [`SessionManager::open_or_create`].
+    pub fn open_or_create(&self, path: impl AsRef<Path>) -> Result<SessionManager, SessionError> {
+        self.open_with(path, &OpenOptions::new().create(true))
+    }
+
+    /// See [`SessionManager::open_with`].
+    pub fn open_with(&self, path: impl AsRef<Path>, options: &OpenOptions) -> Result<SessionManager, SessionError> {
         let environment = self.environment();
         let path = absolute(environment, path.as_ref());
-        let cwd = cwd.map(|cwd| absolute(environment, cwd));
-        let session = load(&self.world, &path, cwd.as_deref())?;
-        self.opened(&path, session_dir, cwd, session)
+        let cwd = options.cwd.as_deref().map(|cwd| absolute(environment, cwd));
+        let is_seen = || planted::has(Bug::ExistenceApart) && self.world.os().stat(&path).is_ok();
+        let session = load(&self.world, &path, cwd.as_deref(), options.create || is_seen())?;
+        self.opened(&path, options.session_dir.as_deref(), cwd, session)
     }
 
-    /// Opens a session whose file must exist.
-    ///
-    /// If another process removes the file at this moment, this returns an error and never a new session of that name.
-    pub fn open_existing(&self, path: impl AsRef<Path>) -> Result<SessionManager, SessionError> {
-        let path = absolute(self.environment(), path.as_ref());
-        if planted::has(Bug::ExistenceApart) && self.world.os().stat(&path).is_ok() {
-            return self.open(path, None, None);
-        }
-        let session = match self.world.place.state(&path)? {
-            // An empty file becomes a session.
-            FileState::Empty => load(&self.world, &path, None)?,
-            _ => Session::open_file(&self.world, &path)?,
-        };
-        self.opened(&path, None, None, session)
-    }
-
-    /// Like [`open_existing`](Self::open_existing), after other processes have finished operations on the session.
+    /// Like [`open`](Self::open), after other processes have finished operations on the session.
     ///
     /// While a session is being moved, its header names the new directory before the file is there. So this waits for
     /// the session's lock, at most two seconds. If it cannot get the lock, it opens the session anyway.
     pub fn open_at_rest(&self, path: impl AsRef<Path>) -> Result<SessionManager, SessionError> {
         let path = absolute(self.environment(), path.as_ref());
         let _turn = HeldTurn::take(&self.world.os, &path, REST).ok();
-        self.open_existing(path)
+        self.open(path)
+    }
+
+    /// Opens a session that one of our operations has just found or made.
+    fn open_found(&self, path: PathBuf, dir: PathBuf, cwd: PathBuf) -> Result<SessionManager, SessionError> {
+        self.open_with(path, &OpenOptions::new().session_dir(dir).cwd(cwd))
+    }
+
+    /// See [`SessionManager::open_in_memory`].
+    pub fn open_in_memory(&self, jsonl: impl Into<Vec<u8>>) -> Result<SessionManager, SessionError> {
+        let session = Session::from_bytes(&self.world, jsonl.into(), Backing::memory)?;
+        // The log of a session in memory cannot be upgraded later.
+        let is_old = session.outline.upgrade().is_needed();
+        let session = if is_old { session.into_memory(&self.world)? } else { session };
+        let cwd = header_cwd(self.environment(), &session.header);
+        Ok(self.manager(cwd, None, session))
     }
 
     fn opened(
@@ -248,17 +319,13 @@ impl Sessions {
     }
 
     /// See [`SessionManager::continue_recent`].
-    pub fn continue_recent(
-        &self,
-        cwd: impl AsRef<Path>,
-        session_dir: Option<&Path>,
-    ) -> Result<SessionManager, SessionError> {
+    pub fn continue_recent(&self, cwd: impl AsRef<Path>) -> Result<SessionManager, SessionError> {
         let cwd = absolute(self.environment(), cwd.as_ref());
-        let dir = self.session_dir(&cwd, session_dir);
+        let dir = self.session_dir_of(&cwd);
         self.make_directory(&dir)?;
-        match list::most_recent(&self.world, &cwd, session_dir, &dir)? {
-            Some(path) => self.open(path, Some(&dir), Some(&cwd)),
-            None => self.create(cwd, session_dir, NewSession::default()),
+        match list::most_recent(&self.world, &cwd)? {
+            Some(path) => self.open_found(path, dir, cwd),
+            None => self.create(cwd),
         }
     }
 
@@ -300,61 +367,66 @@ impl Sessions {
     }
 
     /// See [`SessionManager::fork_from`].
-    pub fn fork_from(
+    pub fn fork_from(&self, source: impl AsRef<Path>, cwd: impl AsRef<Path>) -> Result<SessionManager, SessionError> {
+        self.fork_from_with(source, cwd, &NewSession::default())
+    }
+
+    /// See [`SessionManager::fork_from_with`].
+    pub fn fork_from_with(
         &self,
         source: impl AsRef<Path>,
-        target_cwd: impl AsRef<Path>,
-        session_dir: Option<&Path>,
-        id: Option<String>,
+        cwd: impl AsRef<Path>,
+        options: &NewSession,
     ) -> Result<SessionManager, SessionError> {
         let environment = self.environment();
         let source = absolute(environment, source.as_ref());
-        let cwd = absolute(environment, target_cwd.as_ref());
-        let dir = self.session_dir(&cwd, session_dir);
+        let cwd = absolute(environment, cwd.as_ref());
+        let dir = self.session_dir_of(&cwd);
         let refused = |error| SessionError::CannotFork { path: source.clone(), source: Box::new(error) };
         let original = Session::open_file(&self.looking(), &source).map_err(refused)?;
-        let parent_session = Some(source.to_string_lossy().into_owned());
-        let header = compose_header(environment, &cwd, NewSession { id, parent_session })?;
+        let mut options = options.clone();
+        options.parent_session.get_or_insert_with(|| source.to_string_lossy().into_owned());
+        let header = compose_header(environment, &cwd, options)?;
         self.make_directory(&dir)?;
         let path = session_path(&dir, &header);
         let prepared = original.copy_after_header(&self.world, &line_of(header.json().raw()), &path)?;
         let _turn = publish(&self.world, prepared, SessionPlace { path: path.clone(), id: header.id() }, Some(source))?;
         original.save_copied_outline(&self.world, &line_of(header.json().raw()), &path);
-        self.open(path, Some(&dir), Some(&cwd))
+        self.open_found(path, dir, cwd)
     }
 
     /// See [`SessionManager::find_by_id`].
-    pub fn find_by_id(&self, cwd: impl AsRef<Path>, id: &str, session_dir: Option<&Path>) -> Option<PathBuf> {
-        let cwd = absolute(self.environment(), cwd.as_ref());
-        let dir = self.session_dir(&cwd, session_dir);
-        list::find_by_id(&self.world, &cwd, id, session_dir, &dir)
+    pub fn find_by_id(&self, cwd: impl AsRef<Path>, id: &str) -> Option<PathBuf> {
+        list::find_by_id(&self.world, &absolute(self.environment(), cwd.as_ref()), id)
     }
 
     /// See [`SessionManager::list`].
-    pub fn list(
+    pub fn list(&self, cwd: impl AsRef<Path>) -> Result<Vec<SessionInfo>, SessionError> {
+        self.list_with(cwd, &mut ListOptions::default())
+    }
+
+    /// Like [`list`](Self::list), with progress, cancellation and more.
+    pub fn list_with(
         &self,
         cwd: impl AsRef<Path>,
-        session_dir: Option<&Path>,
         options: &mut ListOptions<'_>,
     ) -> Result<Vec<SessionInfo>, SessionError> {
-        let cwd = absolute(self.environment(), cwd.as_ref());
-        let dir = self.session_dir(&cwd, session_dir);
-        list::list(&self.world, &cwd, session_dir, &dir, options)
+        list::list(&self.world, &absolute(self.environment(), cwd.as_ref()), options)
     }
 
     /// See [`SessionManager::list_all`].
-    pub fn list_all(
-        &self,
-        session_dir: Option<&Path>,
-        options: &mut ListOptions<'_>,
-    ) -> Result<Vec<SessionInfo>, SessionError> {
-        let dir = given_dir(self.environment(), session_dir);
-        list::list_all(&self.world, dir.as_deref(), options)
+    pub fn list_all(&self) -> Result<Vec<SessionInfo>, SessionError> {
+        self.list_all_with(&mut ListOptions::default())
     }
 
-    /// The directory to use: the caller's, or the default of the working directory.
-    fn session_dir(&self, cwd: &Path, given: Option<&Path>) -> PathBuf {
-        given_dir(self.environment(), given).unwrap_or_else(|| default_session_dir(self.environment(), cwd))
+    /// Like [`list_all`](Self::list_all), with progress, cancellation and more.
+    pub fn list_all_with(&self, options: &mut ListOptions<'_>) -> Result<Vec<SessionInfo>, SessionError> {
+        list::list_all(&self.world, self.session_dir(), options)
+    }
+
+    /// The directory for the sessions of a working directory.
+    fn session_dir_of(&self, cwd: &Path) -> PathBuf {
+        self.world.session_dir_of(cwd)
     }
 
     /// The same world, read-only, for sources.
@@ -384,37 +456,77 @@ impl Sessions {
 impl SessionManager {
     /// Starts a new session for a working directory.
     ///
-    /// The session directory (the default of the working directory, unless one is
-    /// given) is created at once. The file is created with the first message of
-    /// user or assistant, so an abandoned start leaves nothing behind.
+    /// The session directory of the working directory is created at once. The file is created with the first message
+    /// of user or assistant, so an abandoned start leaves nothing behind.
     ///
     /// ```no_run
-    /// use sessile::{NewSession, SessionManager, draft};
-    /// let mut session = SessionManager::create("/proj/project", None, NewSession::default())?;
+    /// use sessile::{SessionManager, draft};
+    /// let mut session = SessionManager::create("/proj/project")?;
     /// session.append_message(draft::UserMessage::new("hello", 1_763_164_800_000))?;
     /// println!("saved as {}", session.session_file().unwrap().display());
     /// # Ok::<(), sessile::SessionError>(())
     /// ```
-    pub fn create(
-        cwd: impl AsRef<Path>,
-        session_dir: Option<&Path>,
-        options: NewSession,
-    ) -> Result<Self, SessionError> {
-        Sessions::default().create(cwd, session_dir, options)
+    ///
+    /// To use another directory, ask a store: `Sessions::default().with_session_dir("/sessions").create("/proj")`.
+    pub fn create(cwd: impl AsRef<Path>) -> Result<Self, SessionError> {
+        Sessions::default().create(cwd)
     }
 
-    /// Opens a session file, or prepares a session of that name if the file does not exist.
+    /// Like [`create`](Self::create), with an id or a parent of your choice.
+    pub fn create_with(cwd: impl AsRef<Path>, options: &NewSession) -> Result<Self, SessionError> {
+        Sessions::default().create_with(cwd, options)
+    }
+
+    /// Opens a session file, which must exist. Nothing is written.
     ///
-    /// Nothing is written. New sessions made from this one go to
-    /// `session_dir`, by default the file's own directory. The
-    /// working directory is the header's unless given.
-    pub fn open(path: impl AsRef<Path>, session_dir: Option<&Path>, cwd: Option<&Path>) -> Result<Self, SessionError> {
-        Sessions::default().open(path, session_dir, cwd)
+    /// The working directory is the one in the header. New sessions made from this one are created next to it. An
+    /// empty file becomes a session with the first append.
+    ///
+    /// A missing file is an error for which [`SessionError::is_not_found`] holds. If another process removes the file
+    /// at this moment, this returns an error and never a new session of that name.
+    ///
+    /// ```
+    /// let missing = sessile::SessionManager::open("/no/such/session.jsonl");
+    /// assert!(missing.unwrap_err().is_not_found());
+    /// ```
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, SessionError> {
+        Sessions::default().open(path)
+    }
+
+    /// Opens a session file, or prepares a new session of that name for the current directory.
+    ///
+    /// Nothing is written: the file is created with the first message.
+    pub fn open_or_create(path: impl AsRef<Path>) -> Result<Self, SessionError> {
+        Sessions::default().open_or_create(path)
+    }
+
+    /// Opens a session file with other options than those of [`open`](Self::open).
+    pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self, SessionError> {
+        Sessions::default().open_with(path, options)
+    }
+
+    /// Reads the content of a session file into a session without a file.
+    ///
+    /// Fails like [`open`](Self::open) if the bytes are not a session; empty bytes are not one. The session is upgraded
+    /// to the current version if it is older.
+    ///
+    /// ```
+    /// use sessile::SessionManager;
+    /// let jsonl = concat!(
+    ///     r#"{"type":"session","version":3,"id":"s","timestamp":"2025-11-15T00:00:00.000Z","cwd":"/proj"}"#, "\n",
+    ///     r#"{"type":"session_info","id":"a","parentId":null,"timestamp":"2025-11-15T00:00:01.000Z","name":"Tides"}"#,
+    /// );
+    /// let session = SessionManager::open_in_memory(jsonl)?;
+    /// assert_eq!(session.session_name()?.as_deref(), Some("Tides"));
+    /// # Ok::<(), sessile::SessionError>(())
+    /// ```
+    pub fn open_in_memory(jsonl: impl Into<Vec<u8>>) -> Result<Self, SessionError> {
+        Sessions::default().open_in_memory(jsonl)
     }
 
     /// Opens the most recently written session of a working directory, or starts a new one.
-    pub fn continue_recent(cwd: impl AsRef<Path>, session_dir: Option<&Path>) -> Result<Self, SessionError> {
-        Sessions::default().continue_recent(cwd, session_dir)
+    pub fn continue_recent(cwd: impl AsRef<Path>) -> Result<Self, SessionError> {
+        Sessions::default().continue_recent(cwd)
     }
 
     /// Starts a session without a file.
@@ -439,35 +551,32 @@ impl SessionManager {
     ///
     /// Every line is copied byte for byte, even invalid JSON;
     /// entries of older versions are upgraded. The source is only read.
-    pub fn fork_from(
+    pub fn fork_from(source: impl AsRef<Path>, cwd: impl AsRef<Path>) -> Result<Self, SessionError> {
+        Sessions::default().fork_from(source, cwd)
+    }
+
+    /// Like [`fork_from`](Self::fork_from), with an id of your choice. The parent is the source unless given.
+    pub fn fork_from_with(
         source: impl AsRef<Path>,
-        target_cwd: impl AsRef<Path>,
-        session_dir: Option<&Path>,
-        id: Option<String>,
+        cwd: impl AsRef<Path>,
+        options: &NewSession,
     ) -> Result<Self, SessionError> {
-        Sessions::default().fork_from(source, target_cwd, session_dir, id)
+        Sessions::default().fork_from_with(source, cwd, options)
     }
 
     /// The file of the working directory's session with exactly this id.
-    pub fn find_by_id(cwd: impl AsRef<Path>, id: &str, session_dir: Option<&Path>) -> Option<PathBuf> {
-        Sessions::default().find_by_id(cwd, id, session_dir)
+    pub fn find_by_id(cwd: impl AsRef<Path>, id: &str) -> Option<PathBuf> {
+        Sessions::default().find_by_id(cwd, id)
     }
 
     /// The sessions of a working directory, most recently active first.
-    pub fn list(
-        cwd: impl AsRef<Path>,
-        session_dir: Option<&Path>,
-        options: &mut ListOptions<'_>,
-    ) -> Result<Vec<SessionInfo>, SessionError> {
-        Sessions::default().list(cwd, session_dir, options)
+    pub fn list(cwd: impl AsRef<Path>) -> Result<Vec<SessionInfo>, SessionError> {
+        Sessions::default().list(cwd)
     }
 
-    /// The sessions of all working directories, or all sessions of one directory, most recently active first.
-    pub fn list_all(
-        session_dir: Option<&Path>,
-        options: &mut ListOptions<'_>,
-    ) -> Result<Vec<SessionInfo>, SessionError> {
-        Sessions::default().list_all(session_dir, options)
+    /// The sessions of all working directories, most recently active first.
+    pub fn list_all() -> Result<Vec<SessionInfo>, SessionError> {
+        Sessions::default().list_all()
     }
 
     /// Leaves the current session and starts a new one in the same place.
@@ -490,7 +599,7 @@ impl SessionManager {
     /// stays open. The working directory and the session directory never change.
     pub fn set_session_file(&mut self, path: impl AsRef<Path>) -> Result<(), SessionError> {
         let path = absolute(self.world.environment(), path.as_ref());
-        let session = load(&self.world, &path, Some(&self.cwd))?;
+        let session = load(&self.world, &path, Some(&self.cwd), true)?;
         if self.is_persisted() {
             self.enter(session);
         } else {
@@ -626,16 +735,18 @@ pub(crate) fn session_path(dir: &Path, header: &Header) -> PathBuf {
     dir.join(file_name(&header.timestamp().unwrap_or_default(), &header.id()))
 }
 
-/// Opens a path: a session, an empty file that becomes one, or an unused name for a new one.
-fn load(world: &World, path: &Path, cwd: Option<&Path>) -> Result<Session, SessionError> {
+/// Opens a path: a session, an empty file that becomes one, or, with `create`, an unused name for a new one.
+///
+/// Looks at the file once, so that a file that is removed meanwhile is an error and not a new session.
+fn load(world: &World, path: &Path, cwd: Option<&Path>, create: bool) -> Result<Session, SessionError> {
     let environment = world.environment();
-    let state = world.place.state(path)?;
-    if !matches!(state, FileState::Missing | FileState::Empty) {
-        return Session::open_file(world, path);
-    }
+    let origin = match world.place.state(path)? {
+        FileState::Missing if create => NameOrigin::Given,
+        FileState::Empty => NameOrigin::EmptyFile,
+        _ => return Session::open_file(world, path),
+    };
     let cwd = cwd.map_or_else(|| environment.current_dir(), Path::to_path_buf);
     let header = compose_header(environment, &cwd, NewSession::default())?;
-    let origin = if state == FileState::Empty { NameOrigin::EmptyFile } else { NameOrigin::Given };
     awaited(world, &header, Some(path.to_path_buf()), origin)
 }
 

@@ -2,6 +2,7 @@
 
 use sessile_core::EntryId;
 use sessile_core::archive::Archive;
+use sessile_core::compaction::collect_left;
 use sessile_core::context::{self, Projected, ReadContext, SessionContext};
 use sessile_core::diagnostic::Diagnostic;
 use sessile_core::entry::{Entry, js_time};
@@ -114,6 +115,14 @@ impl SessionManager {
         self.session.leaf_id()
     }
 
+    /// The id of the file's last entry, as far as it has been read; `None` in a session without entries.
+    ///
+    /// This is the leaf of a session that was just opened. The leaf moves with [`branch`](Self::branch); this does
+    /// not. [`append_if_last`](Self::append_if_last) compares it.
+    pub fn last_id(&self) -> Option<EntryId> {
+        self.session.outline.leaf().and_then(|row| self.session.outline.id(row))
+    }
+
     /// The row of the leaf.
     pub(crate) fn leaf_row(&self) -> Option<Row> {
         self.session.leaf
@@ -170,31 +179,70 @@ impl SessionManager {
         self.session.outline.n_ids()
     }
 
-    /// The rows from the root to an entry, or to the leaf if `None`; empty if the entry does not exist.
-    pub fn path(&self, from: Option<&EntryId>) -> Vec<Row> {
-        match from {
-            None => self.session.leaf_path(),
-            Some(id) => self.session.outline.find(id).map(|row| self.session.outline.path(row)).unwrap_or_default(),
-        }
+    /// The rows from the root to the leaf; empty if the leaf is before all entries.
+    pub fn path(&self) -> Vec<Row> {
+        self.session.leaf_path()
     }
 
-    /// The entries from the root to an entry, or to the leaf: pi's `getBranch`.
-    pub fn branch_path(&self, from: Option<&EntryId>) -> Result<Vec<Entry>, SessionError> {
-        let mut rows = self.session.reading();
-        self.path(from).into_iter().map(|row| rows.value(row).map(Entry::new)).collect()
+    /// The rows from the root to an entry. Fails if the entry does not exist.
+    pub fn path_to(&self, id: &EntryId) -> Result<Vec<Row>, SessionError> {
+        Ok(self.session.outline.path(self.require(id)?))
+    }
+
+    /// The entries from the root to the leaf: pi's `getBranch`.
+    pub fn branch_path(&self) -> Result<Vec<Entry>, SessionError> {
+        self.branch_entries().collect()
+    }
+
+    /// The entries from the root to an entry. Fails if the entry does not exist.
+    pub fn branch_path_to(&self, id: &EntryId) -> Result<Vec<Entry>, SessionError> {
+        self.branch_entries_to(id)?.collect()
     }
 
     /// Like [`branch_path`](Self::branch_path), read one at a time so that a path of any length takes little memory.
-    pub fn branch_entries(
-        &self,
-        from: Option<&EntryId>,
-    ) -> impl Iterator<Item = Result<Entry, SessionError>> + use<'_> {
-        let mut rows = self.session.reading();
-        self.path(from).into_iter().map(move |row| rows.value(row).map(Entry::new))
+    pub fn branch_entries(&self) -> impl Iterator<Item = Result<Entry, SessionError>> + use<'_> {
+        self.entries_on(self.path())
     }
 
-    /// The entries with this parent; with `None`, those whose parent is null.
-    pub fn children(&self, parent: Option<&EntryId>) -> Result<Vec<Entry>, SessionError> {
+    /// Like [`branch_path_to`](Self::branch_path_to), read one at a time.
+    pub fn branch_entries_to(
+        &self,
+        id: &EntryId,
+    ) -> Result<impl Iterator<Item = Result<Entry, SessionError>> + use<'_>, SessionError> {
+        Ok(self.entries_on(self.path_to(id)?))
+    }
+
+    fn entries_on(&self, rows: Vec<Row>) -> impl Iterator<Item = Result<Entry, SessionError>> + use<'_> {
+        let mut reading = self.session.reading();
+        rows.into_iter().map(move |row| reading.value(row).map(Entry::new))
+    }
+
+    /// The last entry that the paths to two entries share; `None` if they have different roots.
+    ///
+    /// This is one of the two if the other is below it. Fails if an entry does not exist.
+    ///
+    /// ```text
+    ///   a ─ b ─ c     merge_base(c, d) is b
+    ///       └─ d      merge_base(b, d) is b
+    /// ```
+    pub fn merge_base(&self, one: &EntryId, other: &EntryId) -> Result<Option<EntryId>, SessionError> {
+        let (one, other) = (self.require(one)?, self.require(other)?);
+        let left = collect_left(&self.session.outline, Some(one), other);
+        Ok(left.common_ancestor.and_then(|row| self.session.outline.id(row)))
+    }
+
+    /// The entries whose parent is `null`. An entry whose parent is missing is not among them.
+    pub fn roots(&self) -> Result<Vec<Entry>, SessionError> {
+        self.children_of(None)
+    }
+
+    /// The entries with this parent: pi's `getChildren`. Fails if the parent does not exist.
+    pub fn children(&self, parent: &EntryId) -> Result<Vec<Entry>, SessionError> {
+        self.require(parent)?;
+        self.children_of(Some(parent))
+    }
+
+    fn children_of(&self, parent: Option<&EntryId>) -> Result<Vec<Entry>, SessionError> {
         self.session.outline.children(parent).into_iter().map(|row| self.entry_at(row)).collect()
     }
 

@@ -125,7 +125,7 @@ impl Sessions {
         settle_dead(&self.world);
         let recording = Recording::begin(&self.world, OperationKind::Archive, changed.len(), None)?;
         for path in &changed {
-            let mut manager = self.open_existing(path)?;
+            let mut manager = self.open(path)?;
             manager.check_writable()?;
             manager.recover()?;
             manager.upgrade()?;
@@ -175,7 +175,7 @@ impl Sessions {
         if !dry_run {
             settle_dead(&self.world);
         }
-        let mut manager = self.open_existing(path)?;
+        let mut manager = self.open(path)?;
         if !dry_run {
             // First restore destroyed entries, so that they are taken into account.
             manager.recover()?;

@@ -17,7 +17,7 @@ use super::log::{OperationKind, Recording, settle_dead};
 use super::step::{SessionPlace, TrashedTo};
 use crate::error::SessionError;
 use crate::group::Who;
-use crate::list::{ListOptions, SessionInfo};
+use crate::list::SessionInfo;
 use crate::manager::Sessions;
 use crate::world::World;
 
@@ -41,8 +41,6 @@ pub struct Pruning {
     pub labelled: bool,
     /// The sessions to consider. Families are always considered as a whole, wherever their sessions are.
     pub scope: PruneScope,
-    /// The sessions' directory, if not the usual one.
-    pub session_dir: Option<PathBuf>,
 }
 
 /// Which sessions may be pruned.
@@ -212,7 +210,7 @@ impl Sessions {
         if pruning.older_than.is_none() && pruning.larger_than.is_none() && pruning.keep.is_none() {
             return Ok(pruned);
         }
-        let all = self.list_all(pruning.session_dir.as_deref(), &mut ListOptions::default())?;
+        let all = self.list_all()?;
         let in_scope = self.in_scope(&all, pruning)?;
         let last_used = self.last_used(&all, &in_scope, pruning.keep);
         let used_until = self.environment().now_ms().saturating_sub(pruning.older_than.unwrap_or(RECENT));
@@ -251,11 +249,10 @@ impl Sessions {
 
     /// For each session of a store, whether it may be pruned.
     fn in_scope(&self, sessions: &[SessionInfo], pruning: &Pruning) -> Result<Vec<bool>, SessionError> {
-        let dir = pruning.session_dir.as_deref();
         Ok(match &pruning.scope {
             PruneScope::All => vec![true; sessions.len()],
             PruneScope::Cwd(cwd) => {
-                let here = self.list(cwd, dir, &mut ListOptions::default())?;
+                let here = self.list(cwd)?;
                 let here: HashSet<PathBuf> = here.into_iter().map(|session| session.path).collect();
                 sessions.iter().map(|session| here.contains(&session.path)).collect()
             }
@@ -295,11 +292,8 @@ impl Sessions {
         if pruning.labelled {
             return None;
         }
-        let labels = self
-            .clone()
-            .read_only()
-            .open(&session.path, None, None)
-            .and_then(|manager| Ok(!manager.labelled()?.is_empty()));
+        let labels =
+            self.clone().read_only().open(&session.path).and_then(|manager| Ok(!manager.labelled()?.is_empty()));
         match labels {
             Ok(false) => None,
             Ok(true) => Some(Reason::Labelled),

@@ -18,7 +18,6 @@ use super::log::{OperationKind, Recording, settle_dead};
 use super::step::{SessionPlace, Step};
 use crate::directory::{absolute, default_session_dir, sessions_root};
 use crate::error::SessionError;
-use crate::list::ListOptions;
 use crate::manager::Sessions;
 use crate::remember;
 use crate::splice::{Splice, Spliced, Stored, Text, write};
@@ -102,7 +101,6 @@ impl Sessions {
         &self,
         from: impl AsRef<Path>,
         to: impl AsRef<Path>,
-        session_dir: Option<&Path>,
         dry_run: bool,
     ) -> Result<Moved, SessionError> {
         let environment = self.environment();
@@ -111,7 +109,7 @@ impl Sessions {
             settle_dead(&self.world);
         }
         let mut moves = Vec::new();
-        for session in self.list_all(session_dir, &mut ListOptions::default())? {
+        for session in self.list_all()? {
             let cwd = (!session.cwd.is_empty()).then(|| absolute(environment, Path::new(&session.cwd)));
             let Some(rest) = cwd.as_ref().and_then(|cwd| cwd.strip_prefix(&from).ok()) else { continue };
             // Joining an empty path would add a trailing separator.

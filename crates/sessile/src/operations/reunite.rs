@@ -233,7 +233,7 @@ fn look(world: &World, path: &Path) -> Result<Option<Look>, SessionError> {
 }
 
 fn holds(sessions: &Sessions, path: &Path, id: &EntryId) -> bool {
-    let session = sessions.clone().read_only().open_existing(path);
+    let session = sessions.clone().read_only().open(path);
     session.is_ok_and(|session| session.outline().find(id).is_some())
 }
 

@@ -125,7 +125,7 @@ pub(super) fn is_session(world: &World, session: &SessionPlace) -> bool {
 
 /// Opens a session read-only.
 fn looked_at(world: &World, session: &SessionPlace) -> Result<SessionManager, SessionError> {
-    let manager = Sessions { world: world.clone() }.read_only().open_existing(&session.path)?;
+    let manager = Sessions { world: world.clone() }.read_only().open(&session.path)?;
     if manager.session_id() == session.id {
         return Ok(manager);
     }

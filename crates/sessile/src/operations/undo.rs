@@ -286,7 +286,7 @@ impl Sessions {
         if !is_there(self.world.os(), &session.path) {
             return Err(changed(format!("{} no longer exists", session.path.display())));
         }
-        let manager = self.clone().read_only().open_existing(&session.path)?;
+        let manager = self.clone().read_only().open(&session.path)?;
         if manager.session_id() != session.id {
             return Err(changed(format!("{} is a different session now", session.path.display())));
         }
@@ -307,7 +307,7 @@ impl Sessions {
             | Step::Label { session, .. }
             | Step::Archive { session, .. }
             | Step::Leaf { session, .. } => {
-                let mut manager = self.open_existing(&session.path)?;
+                let mut manager = self.open(&session.path)?;
                 manager.upgrade()?;
                 manager.in_turn(|manager| {
                     // Skip the step if the session is already as the undo would leave it.

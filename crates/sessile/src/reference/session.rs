@@ -10,7 +10,7 @@ use sessile_core::nearest::nearest;
 use sessile_store::{MAX_NOTES, create_directory, find_sessions, read_whole, subdirectories, swap_in};
 
 use super::{ReferenceError, only};
-use crate::directory::{CwdFilter, absolute, default_session_dir, given_dir, sessions_root};
+use crate::directory::{CwdFilter, absolute, sessions_root};
 use crate::error::SessionError;
 use crate::list::{self, ListOptions, SessionCandidate, SessionInfo};
 use crate::manager::Sessions;
@@ -34,14 +34,9 @@ impl Sessions {
     /// name over a prefix of an id. Case is ignored if there is no exact match.
     ///
     /// Ids are found by reading headers; names are those of a [list](Self::list).
-    pub fn find_session(
-        &self,
-        wanted: impl AsRef<Path>,
-        cwd: impl AsRef<Path>,
-        session_dir: Option<&Path>,
-    ) -> Result<PathBuf, ReferenceError> {
+    pub fn find_session(&self, wanted: impl AsRef<Path>, cwd: impl AsRef<Path>) -> Result<PathBuf, ReferenceError> {
         let wanted = wanted.as_ref();
-        let search = Search { sessions: self, cwd: absolute(self.environment(), cwd.as_ref()), given: session_dir };
+        let search = Search { sessions: self, cwd: absolute(self.environment(), cwd.as_ref()) };
         if is_path(wanted) {
             return search.path(wanted).or_else(|error| self.named_like_a_path(&search, wanted, error));
         }
@@ -50,7 +45,7 @@ impl Sessions {
             return search.latest();
         }
         if let Some(place) = word.strip_prefix('@').and_then(|digits| digits.parse::<usize>().ok()) {
-            return self.listed(place, session_dir);
+            return self.listed(place);
         }
         search.word(word).map_err(|error| self.with_titles(error))
     }
@@ -76,7 +71,9 @@ impl Sessions {
         let directories: BTreeSet<PathBuf> =
             candidates.iter().filter_map(|session| session.path.parent().map(Path::to_path_buf)).collect();
         // Candidates in a directory that cannot be listed get no title.
-        let rows = directories.iter().filter_map(|dir| self.list_all(Some(dir), &mut ListOptions::default()).ok());
+        let rows = directories
+            .iter()
+            .filter_map(|dir| list::list_all(&self.world, Some(dir), &mut ListOptions::default()).ok());
         for row in rows.flatten() {
             if let Some(candidate) = candidates.iter_mut().find(|candidate| candidate.path == row.path) {
                 candidate.title = Some(row.name.unwrap_or(row.first_message).to_str().into_owned());
@@ -86,30 +83,19 @@ impl Sessions {
     }
 
     /// The most recently written session of a working directory, as pi continues it; `None` if there is none.
-    pub fn most_recent(
-        &self,
-        cwd: impl AsRef<Path>,
-        session_dir: Option<&Path>,
-    ) -> Result<Option<PathBuf>, SessionError> {
-        let cwd = absolute(self.environment(), cwd.as_ref());
-        let given = given_dir(self.environment(), session_dir);
-        let dir = given.clone().unwrap_or_else(|| default_session_dir(self.environment(), &cwd));
-        list::most_recent(&self.world, &cwd, given.as_deref(), &dir)
+    pub fn most_recent(&self, cwd: impl AsRef<Path>) -> Result<Option<PathBuf>, SessionError> {
+        list::most_recent(&self.world, &absolute(self.environment(), cwd.as_ref()))
     }
 
     /// Saves the list that was shown to the user, so that its sessions can be referred to as `@1`, `@2` and so on.
     ///
     /// The list is valid in the same terminal (without one, in the same working directory) and for the same store,
     /// until the next list is saved there. Saves nothing in an environment without a state directory.
-    pub fn note_list<'p>(
-        &self,
-        paths: impl IntoIterator<Item = &'p Path>,
-        session_dir: Option<&Path>,
-    ) -> Result<(), SessionError> {
+    pub fn note_list<'p>(&self, paths: impl IntoIterator<Item = &'p Path>) -> Result<(), SessionError> {
         let Some(note) = self.list_note() else { return Ok(()) };
         let paths: Vec<Json> = paths.into_iter().map(|path| Json::string(&path.to_string_lossy())).collect();
         let mut text = ObjectWriter::new();
-        text.string("store", &self.store(session_dir).to_string_lossy());
+        text.string("store", &self.store().to_string_lossy());
         text.array("sessions", paths.iter().map(Json::raw));
         let mut line = text.finish().into_bytes();
         line.push(b'\n');
@@ -124,28 +110,24 @@ impl Sessions {
     }
 
     /// Whether there is any file that could be a session. Stops at the first one.
-    pub fn has_sessions(&self, session_dir: Option<&Path>) -> Result<bool, SessionError> {
+    pub fn has_sessions(&self) -> Result<bool, SessionError> {
         let os = self.world.os();
-        let directories = match given_dir(self.environment(), session_dir) {
-            Some(dir) => vec![dir],
-            None => subdirectories(os, &sessions_root(self.environment()))?,
-        };
-        Ok(directories.iter().any(|dir| find_sessions(os, dir).is_ok_and(|found| !found.is_empty())))
+        Ok(self.world.session_dirs()?.iter().any(|dir| find_sessions(os, dir).is_ok_and(|found| !found.is_empty())))
     }
 
     /// The directory that contains all sessions, directly or below it.
-    fn store(&self, session_dir: Option<&Path>) -> PathBuf {
-        given_dir(self.environment(), session_dir).unwrap_or_else(|| sessions_root(self.environment()))
+    fn store(&self) -> PathBuf {
+        self.world.session_dir.clone().unwrap_or_else(|| sessions_root(self.environment()))
     }
 
     /// The session at a position of the last list, counted from 1.
-    fn listed(&self, place: usize, session_dir: Option<&Path>) -> Result<PathBuf, ReferenceError> {
+    fn listed(&self, place: usize) -> Result<PathBuf, ReferenceError> {
         let note = self.list_note().and_then(|note| read_whole(self.world.os(), &note, MAX_NOTES).ok());
         let note = note.and_then(|bytes| Json::parse(&bytes).ok());
         let sessions = note.as_ref().and_then(|note| note.raw().get("sessions"));
         let sessions: Vec<Raw<'_>> = sessions.ok_or(ReferenceError::NoList { place })?.items().collect();
         let listed = note.as_ref().and_then(|note| note.raw().get("store")?.as_string()).map(PathBuf::from);
-        let here = self.store(session_dir);
+        let here = self.store();
         if let Some(listed) = listed.filter(|listed| *listed.to_string_lossy() != *here.to_string_lossy()) {
             return Err(ReferenceError::OtherStore { place, listed, here });
         }
@@ -175,7 +157,6 @@ impl Sessions {
 struct Search<'s> {
     sessions: &'s Sessions,
     cwd: PathBuf,
-    given: Option<&'s Path>,
 }
 
 impl Search<'_> {
@@ -206,34 +187,31 @@ impl Search<'_> {
     }
 
     fn latest(&self) -> Result<PathBuf, ReferenceError> {
-        let mut options = ListOptions::default();
-        let here = self.sessions.list(&self.cwd, self.given, &mut options)?;
+        let here = self.sessions.list(&self.cwd)?;
         let newest = match here.into_iter().next() {
             Some(newest) => Some(newest),
-            None => self.sessions.list_all(self.given, &mut options)?.into_iter().next(),
+            None => self.sessions.list_all()?.into_iter().next(),
         };
         newest.map(|session| session.path).ok_or(ReferenceError::NoSessions)
     }
 
     /// Finds the session with this name, whatever its id is.
     fn name(&self, word: &str) -> Result<Option<PathBuf>, ReferenceError> {
-        let mut options = ListOptions::default();
-        let here = candidates(self.sessions.list(&self.cwd, self.given, &mut options)?);
+        let here = candidates(self.sessions.list(&self.cwd)?);
         if let Some(path) = one(word, true, &here, |session| is_named(session, word))? {
             return Ok(Some(path));
         }
-        let all = candidates(self.sessions.list_all(self.given, &mut options)?);
+        let all = candidates(self.sessions.list_all()?);
         one(word, false, &all, |session| is_named(session, word))
     }
 
     /// The session with this id, this name, or an id with this prefix.
     fn word(&self, word: &str) -> Result<PathBuf, ReferenceError> {
         let here = self.here()?;
-        let mut options = ListOptions::default();
         if let Some(path) = one(word, true, &here, |session| session.id == word)? {
             return Ok(path);
         }
-        let named_here = candidates(self.sessions.list(&self.cwd, self.given, &mut options)?);
+        let named_here = candidates(self.sessions.list(&self.cwd)?);
         if let Some(path) = one(word, true, &named_here, |session| is_named(session, word))? {
             return Ok(path);
         }
@@ -254,7 +232,7 @@ impl Search<'_> {
         if let Some(path) = one(word, false, &all, begins)? {
             return Ok(path);
         }
-        let named = candidates(self.sessions.list_all(self.given, &mut options)?);
+        let named = candidates(self.sessions.list_all()?);
         for is_meant in [&(|session: &SessionCandidate| is_named(session, word)) as &dyn Fn(&_) -> bool, &is_alike] {
             if let Some(path) = one(word, false, &named, is_meant)? {
                 return Ok(path);
@@ -270,19 +248,16 @@ impl Search<'_> {
 
     /// The sessions of the working directory.
     fn here(&self) -> Result<Vec<SessionCandidate>, SessionError> {
-        let environment = self.sessions.environment();
-        let given = given_dir(environment, self.given);
-        let filter = CwdFilter::new(environment, &self.cwd, given.as_deref());
-        let dir = given.unwrap_or_else(|| default_session_dir(environment, &self.cwd));
-        list::identified(&self.sessions.world, &dir, &filter)
+        let world = &self.sessions.world;
+        list::identified(world, &world.session_dir_of(&self.cwd), &world.filter_of(&self.cwd))
     }
 
     /// All sessions. A directory that cannot be listed does not affect the others.
     fn everywhere(&self) -> Result<Vec<SessionCandidate>, SessionError> {
         let environment = self.sessions.environment();
         let world = &self.sessions.world;
-        if let Some(dir) = given_dir(environment, self.given) {
-            return list::identified(world, &dir, &CwdFilter::All);
+        if let Some(dir) = &world.session_dir {
+            return list::identified(world, dir, &CwdFilter::All);
         }
         let directories = subdirectories(world.os(), &sessions_root(environment))?;
         let found = list::spread::each(world.os(), directories, 1, |dir| {

@@ -12,7 +12,7 @@ use sessile_core::json::Json;
 use super::world::World;
 use crate::SessionError;
 use crate::environment::Environment;
-use crate::manager::{NewSession, SessionManager, Sessions};
+use crate::manager::{SessionManager, Sessions};
 
 /// A session being played, with the model that answers in it.
 pub(super) struct Stage {
@@ -44,16 +44,16 @@ pub(super) fn call<'c>(tool: &'c str, arguments: &'c str, output: &'c str) -> Ca
 
 impl Stage {
     pub(super) fn new(world: &Arc<World>, cwd: &str) -> Played<Self> {
-        let session = sessions(world).create(cwd, None, NewSession::default())?;
+        let session = sessions(world).create(cwd)?;
         Ok(Self::with(world, session, 1200))
     }
 
     pub(super) fn open(world: &Arc<World>, file: &Path) -> Played<Self> {
-        Ok(Self::with(world, sessions(world).open(file, None, None)?, 5200))
+        Ok(Self::with(world, sessions(world).open(file)?, 5200))
     }
 
     pub(super) fn forked(world: &Arc<World>, file: &Path, cwd: &str) -> Played<Self> {
-        Ok(Self::with(world, sessions(world).fork_from(file, cwd, None, None)?, 5200))
+        Ok(Self::with(world, sessions(world).fork_from(file, cwd)?, 5200))
     }
 
     fn with(world: &Arc<World>, session: SessionManager, context_tokens: u64) -> Self {

@@ -191,7 +191,7 @@ impl<'c> Checker<'c> {
     /// The facts from a session's outline; `None` if it cannot be opened.
     fn outline(&mut self, path: &Path, on_path: Option<&OnPath>) -> Result<Option<&mut OutlineFacts>, SessionError> {
         if !self.outlines.contains_key(path) {
-            let facts = match self.sessions.clone().read_only().open(path, None, None) {
+            let facts = match self.sessions.clone().read_only().open(path) {
                 Ok(session) => Some(OutlineFacts::new(session.outline(), on_path.or(self.on_path))),
                 // Deleted since the search, or no longer a session: it hides only itself.
                 Err(SessionError::Store(_) | SessionError::NotASession { .. }) => None,

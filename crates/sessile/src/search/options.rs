@@ -9,28 +9,15 @@ use crate::list::Archived;
 use sessile_core::cancel::Cancel;
 
 /// The sessions to search.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum SearchScope {
-    /// Those of a working directory, in a given directory or in pi's default one.
-    Cwd {
-        /// The working directory.
-        cwd: PathBuf,
-        /// The directory of its sessions, if not pi's default.
-        dir: Option<PathBuf>,
-    },
-    /// All sessions: in one directory, or in every directory of pi's store.
-    All {
-        /// The single directory.
-        dir: Option<PathBuf>,
-    },
+    /// All sessions.
+    #[default]
+    All,
+    /// Those of a working directory.
+    Cwd(PathBuf),
     /// Only these files. Useful after writing to one session, to avoid surveying all of them.
     Files(Vec<PathBuf>),
-}
-
-impl Default for SearchScope {
-    fn default() -> Self {
-        Self::All { dir: None }
-    }
 }
 
 /// Whether to update the index before a search.
@@ -87,7 +74,7 @@ pub struct SearchOptions<'o> {
     /// Whether to update the index first.
     pub upkeep: Upkeep,
     /// Cancels the search from any thread.
-    pub cancel: Option<Cancel>,
+    pub cancel: Cancel,
     /// Receives the number of bytes read of those that the index does not cover.
     pub on_progress: Option<&'o OnProgress<'o>>,
 }
@@ -106,7 +93,7 @@ impl Default for SearchOptions<'_> {
             excerpts: true,
             limit: 50,
             upkeep: Upkeep::default(),
-            cancel: None,
+            cancel: Cancel::default(),
             on_progress: None,
         }
     }
@@ -116,7 +103,7 @@ impl Default for SearchOptions<'_> {
 #[derive(Default)]
 pub struct IndexOptions<'o> {
     /// Cancels the update from any thread; the work done by then is kept.
-    pub cancel: Option<Cancel>,
+    pub cancel: Cancel,
     /// Receives the number of bytes indexed and the total.
     pub on_progress: Option<&'o OnProgress<'o>>,
     /// Whether to merge everything into one segment, which makes later searches a little faster.

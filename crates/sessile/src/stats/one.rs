@@ -44,7 +44,7 @@ pub struct SessionStats {
 impl Sessions {
     /// The usage of one session. Its relatives are searched in `others`.
     pub fn session_stats(&self, path: &Path, others: &[SessionInfo]) -> Result<SessionStats, SessionError> {
-        let session = self.clone().read_only().open(path, None, None)?;
+        let session = self.clone().read_only().open(path)?;
         if !session.is_stored() {
             return Err(SessionError::NotASession { path: path.to_path_buf() });
         }

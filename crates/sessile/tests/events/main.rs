@@ -16,8 +16,7 @@ use sessile::compaction::{
 };
 use sessile::json::Json;
 use sessile::{
-    Cancel, CompactOptions, Compacted, EventSet, Handlers, NewSession, SessionError, SessionHost, SessionManager,
-    Sessions, draft,
+    Cancel, CompactOptions, Compacted, EventSet, Handlers, SessionError, SessionHost, SessionManager, Sessions, draft,
 };
 use sessile_testkit::Replay;
 
@@ -95,7 +94,7 @@ fn turns(session: &mut SessionManager, n_turns: usize) {
 /// A host that works in a session with three turns in a file.
 fn host(dir: &Path, handlers: &Handlers) -> SessionHost {
     // Creating the session is not reported.
-    let mut session = sessions(dir, &Handlers::new()).create(dir, Some(dir), NewSession::default()).unwrap();
+    let mut session = sessions(dir, &Handlers::new()).with_session_dir(dir).create(dir).unwrap();
     turns(&mut session, 3);
     SessionHost::new(sessions(dir, handlers), session)
 }

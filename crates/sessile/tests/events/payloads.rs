@@ -88,7 +88,7 @@ fn everything(dir: &TempDir) -> Vec<Json> {
     host.session_mut().navigate(&questions[1].entry_id, NavigateOptions::default(), None, &mut |_| {}).unwrap();
     // Another program appends, and destroys entries.
     let others = Sessions::new(Replay::new(1, 99));
-    others.open(&first, None, None).unwrap().append_message(user("theirs")).unwrap();
+    others.open(&first).unwrap().append_message(user("theirs")).unwrap();
     let stale = std::fs::read(&first).unwrap();
     host.session_mut().append_message(user("ours")).unwrap();
     std::fs::write(&first, stale).unwrap();

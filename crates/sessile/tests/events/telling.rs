@@ -22,12 +22,11 @@ fn every_entry_is_reported_once_in_file_order() {
     let dir = TempDir::new().unwrap();
     let handlers = Handlers::new();
     let told = Told::by(&handlers);
-    let mut session =
-        sessions(dir.path(), &handlers).create(dir.path(), Some(dir.path()), NewSession::default()).unwrap();
+    let mut session = sessions(dir.path(), &handlers).with_session_dir(dir.path()).create(dir.path()).unwrap();
     turns(&mut session, 1);
     session.append_messages([user("a"), user("b")]).unwrap();
     let path = session.session_file().unwrap().to_path_buf();
-    let mut other = others().open(&path, None, None).unwrap();
+    let mut other = others().open(&path).unwrap();
     let foreign = [other.append_message(user("theirs 1")).unwrap(), other.append_message(user("theirs 2")).unwrap()];
     session.refresh().unwrap();
     session.refresh().unwrap();
@@ -64,8 +63,8 @@ fn every_entry_is_told_once_whatever_the_order_of_writes() {
         let handlers = Handlers::new();
         let told = Told::by(&handlers);
         let path = crate::file(&host(dir.path(), &Handlers::new()));
-        let mut ours = sessions(dir.path(), &handlers).open(&path, None, None).unwrap();
-        let mut theirs = others().open(&path, None, None).unwrap();
+        let mut ours = sessions(dir.path(), &handlers).open(&path).unwrap();
+        let mut theirs = others().open(&path).unwrap();
         let n_known = ours.outline().n_entries();
         let mut own = Vec::new();
         for _ in 0..30 {
@@ -105,7 +104,7 @@ fn a_session_that_is_opened_tells_nothing_of_what_was_there() {
     let path = crate::file(&host(dir.path(), &Handlers::new()));
     let handlers = Handlers::new();
     let told = Told::by(&handlers);
-    let mut session = sessions(dir.path(), &handlers).open(&path, None, None).unwrap();
+    let mut session = sessions(dir.path(), &handlers).open(&path).unwrap();
     session.refresh().unwrap();
     assert!(told.kinds().is_empty());
 }
@@ -141,9 +140,9 @@ fn leaves_that_are_moved_are_told_with_what_moved_them() {
     assert_eq!(moves(), [format!("{more} {summary} branch")]);
     session.branch(&ids[3]).unwrap();
     moves();
-    let expected = session.append_if_leaf(Some(&summary), |session| session.append_message(user("x"))).unwrap();
+    let expected = session.append_to_last(Some(&summary), |session| session.append_message(user("x"))).unwrap();
     assert_eq!(moves(), [format!("{} {expected} expect", ids[3])]);
-    session.append_if_leaf(Some(&ids[0]), |session| session.append_message(user("x"))).unwrap_err();
+    session.append_to_last(Some(&ids[0]), |session| session.append_message(user("x"))).unwrap_err();
     assert!(moves().is_empty());
 }
 
@@ -155,7 +154,7 @@ fn divergence_and_recovery_are_told() {
     let mut host = host(dir.path(), &handlers);
     let path = crate::file(&host);
     let common = host.session().leaf_id().unwrap();
-    let foreign = others().open(&path, None, None).unwrap().append_message(user("theirs")).unwrap();
+    let foreign = others().open(&path).unwrap().append_message(user("theirs")).unwrap();
     let ours = host.session_mut().append_message(user("ours")).unwrap();
     let events = told.take();
     assert_eq!(
@@ -234,13 +233,13 @@ fn no_handler_is_notified_in_the_middle_of_a_turn() {
     let path = crate::file(&host);
     handlers.on([EventKind::EntryAppended, EventKind::SessionCompact], "writes", move |event, _| {
         if !matches!(event, SessionEvent::EntryAppended { own: false, .. }) {
-            let written = others().open(&path, None, None)?.append_custom_entry("note", None);
+            let written = others().open(&path)?.append_custom_entry("note", None);
             theirs.lock().unwrap().push(written.is_ok());
         }
         Ok(None)
     });
     let leaf = host.session().leaf_id();
-    host.session_mut().append_if_leaf(leaf.as_ref(), |session| session.append_message(user("x"))).unwrap();
+    host.session_mut().append_to_last(leaf.as_ref(), |session| session.append_message(user("x"))).unwrap();
     crate::compact(&mut host, Some("s")).unwrap();
     assert_eq!(*answers.lock().unwrap(), [true; 3]);
 }

@@ -11,7 +11,7 @@ fn a_network_file_system_has_one_writer() {
     let (mut ours, path) = started(&simulated(&os, 1), Path::new("/s"));
     ours.append_message(user("ours")).unwrap();
     let other = os.process(2);
-    let mut theirs = simulated(&other, 2).open(&path, None, None).unwrap();
+    let mut theirs = simulated(&other, 2).open(&path).unwrap();
     let refused = theirs.append_message(user("theirs")).unwrap_err();
     assert!(matches!(refused, SessionError::Store(StoreError::Busy { .. })), "{refused}");
     drop(ours);
@@ -19,7 +19,7 @@ fn a_network_file_system_has_one_writer() {
     drop(theirs);
 
     os.set_lock_error(Some(Errno::NOLCK));
-    let mut third = simulated(&os.process(3), 3).open(&path, None, None).unwrap();
+    let mut third = simulated(&os.process(3), 3).open(&path).unwrap();
     let refused = third.append_message(user("x")).unwrap_err();
     assert!(matches!(refused, SessionError::Store(StoreError::SharedFileSystem { .. })), "{refused}");
 }
@@ -31,7 +31,7 @@ fn sidecars_go_with_the_last_user() {
     os.make_directories("/s");
     let (mut ours, path) = started(&simulated(&os, 1), Path::new("/s"));
     let n_files = || os.snapshot().keys().filter(|path| path.parent() == Some(Path::new("/s"))).count();
-    let mut theirs = simulated(&os.process(2), 2).open(&path, None, None).unwrap();
+    let mut theirs = simulated(&os.process(2), 2).open(&path).unwrap();
     theirs.append_message(user("theirs")).unwrap();
     assert_eq!(n_files(), 3);
     os.advance(10_000);
@@ -41,10 +41,10 @@ fn sidecars_go_with_the_last_user() {
     drop(ours);
     assert_eq!(n_files(), 3, "the last entry is not safe yet");
     os.advance(10_000);
-    let mut last = simulated(&os.process(3), 3).open(&path, None, None).unwrap();
+    let mut last = simulated(&os.process(3), 3).open(&path).unwrap();
     last.refresh().unwrap();
     drop(last);
-    let mut last = simulated(&os.process(4), 4).open(&path, None, None).unwrap();
+    let mut last = simulated(&os.process(4), 4).open(&path).unwrap();
     last.append_message(user("last")).unwrap();
     os.advance(10_000);
     drop(last);
@@ -73,8 +73,8 @@ fn a_failed_sync_is_never_taken_for_a_good_one() {
     // Whatever happened to the uncertain entry, the acknowledged one has a parent that is on disk.
     for seed in 0..50 {
         let after = os.power_loss(seed);
-        let seen = simulated(&after, 9).open(&path, None, None).unwrap();
-        let rows = seen.branch_path(Some(&good)).unwrap();
+        let seen = simulated(&after, 9).open(&path).unwrap();
+        let rows = seen.branch_path_to(&good).unwrap();
         assert_eq!(rows.len(), 2, "seed {seed}");
     }
 }
@@ -135,7 +135,7 @@ fn a_lock_directory_of_others_is_honoured_while_it_is_fresh() {
     let os = SimOs::new();
     os.foreign_append("/old.jsonl", OLD);
     os.make_directories("/old.jsonl.lock");
-    let mut session = simulated(&os, 1).open("/old.jsonl", None, None).unwrap();
+    let mut session = simulated(&os, 1).open("/old.jsonl").unwrap();
     let refused = session.append_message(user("x")).unwrap_err();
     assert!(matches!(refused, SessionError::Store(StoreError::Busy { holder: None, .. })), "{refused}");
     assert_eq!(os.read_file("/old.jsonl").unwrap(), OLD.as_bytes());
@@ -175,7 +175,7 @@ fn an_old_file_is_not_upgraded_while_another_process_has_its_lock() {
     os.foreign_append(lock, "");
     assert!(os.change(|world| world.foreign_lock(lock, Lock::Exclusive)));
     let options = WriteOptions { busy: Busy::Continue(Duration::ZERO), ..WriteOptions::default() };
-    let mut session = simulated(&os, 1).writing(options).open("/old.jsonl", None, None).unwrap();
+    let mut session = simulated(&os, 1).writing(options).open("/old.jsonl").unwrap();
     let refused = session.append_message(user("x")).unwrap_err();
     assert!(matches!(refused, SessionError::Store(StoreError::Busy { .. })), "{refused}");
     assert_eq!(os.read_file("/old.jsonl").unwrap(), OLD.as_bytes());
@@ -194,11 +194,11 @@ fn a_second_name_of_another_users_file_is_refused() {
     let (session, path) = started(&simulated(&os, 1), Path::new("/s"));
     drop(session);
     os.link(&path, Path::new("/s/trap.jsonl")).unwrap();
-    let mut own = simulated(&os, 2).open("/s/trap.jsonl", None, None).unwrap();
+    let mut own = simulated(&os, 2).open("/s/trap.jsonl").unwrap();
     own.append_message(user("own files may have two names")).unwrap();
     os.set_mode(&path, 0o666).unwrap();
     os.set_own(&path, false);
-    let mut trapped = simulated(&os, 3).open("/s/trap.jsonl", None, None).unwrap();
+    let mut trapped = simulated(&os, 3).open("/s/trap.jsonl").unwrap();
     let refused = trapped.append_message(user("x")).unwrap_err();
     assert!(matches!(refused, SessionError::Store(StoreError::NotRegular { .. })), "{refused}");
 }
@@ -210,7 +210,7 @@ fn a_temporary_file_of_another_user_is_not_written_to() {
     os.foreign_append("/old.jsonl", OLD);
     os.foreign_append("/precious", "precious\n");
     os.make_link("/.old.jsonl.sessile-tmp-2025-01-01T00-00-00-000Z", "/precious");
-    let mut session = simulated(&os, 1).open("/old.jsonl", None, None).unwrap();
+    let mut session = simulated(&os, 1).open("/old.jsonl").unwrap();
     session.append_message(user("x")).unwrap();
     assert_eq!(os.read_file("/precious").unwrap(), b"precious\n");
     assert_eq!(session.entry_count(), 2);

@@ -32,7 +32,7 @@ fn sessions(seed: u64) -> Sessions {
 }
 
 fn started(sessions: &Sessions, dir: &Path) -> (SessionManager, PathBuf) {
-    let mut session = sessions.create("/proj", Some(dir), NewSession::default()).unwrap();
+    let mut session = sessions.clone().with_session_dir(dir).create("/proj").unwrap();
     session.append_message(user("first")).unwrap();
     let path = session.session_file().unwrap().to_path_buf();
     (session, path)
@@ -53,7 +53,7 @@ fn entries_beside_each_other_are_told() {
     let (mut ours, path) = started(&sessions(1), dir.path());
     let events = Notices::of(&mut ours);
     let first = ours.leaf_id().unwrap();
-    let mut theirs = sessions(2).open(&path, None, None).unwrap();
+    let mut theirs = sessions(2).open(&path).unwrap();
     let other = theirs.append_message(user("theirs")).unwrap();
     let own = ours.append_message(user("ours")).unwrap();
     let divergence = SessionEvent::Divergence {
@@ -70,7 +70,7 @@ fn entries_beside_each_other_are_told() {
     theirs.follow_leaf().unwrap();
     assert_eq!(theirs.leaf_id(), ours.leaf_id());
     let after = theirs.append_message(user("behind")).unwrap();
-    assert_eq!(sessions(3).open(&path, None, None).unwrap().leaf_id(), Some(after));
+    assert_eq!(sessions(3).open(&path).unwrap().leaf_id(), Some(after));
 }
 
 #[test]
@@ -78,24 +78,24 @@ fn an_expected_leaf_is_compared_and_set() {
     let dir = TempDir::new().unwrap();
     let (mut ours, path) = started(&sessions(1), dir.path());
     let first = ours.leaf_id().unwrap();
-    let mut theirs = sessions(2).open(&path, None, None).unwrap();
+    let mut theirs = sessions(2).open(&path).unwrap();
     let other = theirs.append_message(user("theirs")).unwrap();
 
-    let refused = ours.append_if_leaf(Some(&first), |session| session.append_message(user("late"))).unwrap_err();
+    let refused = ours.append_to_last(Some(&first), |session| session.append_message(user("late"))).unwrap_err();
     let SessionError::LeafMoved { expected, actual } = refused else { panic!("{refused}") };
     assert_eq!((expected, actual), (Some(first.clone()), Some(other.clone())));
     assert_eq!(ours.leaf_id(), Some(first));
     assert!(matches!(
-        ours.append_if_leaf(None, |session| session.append_message(user("late"))),
+        ours.append_to_last(None, |session| session.append_message(user("late"))),
         Err(SessionError::LeafMoved { expected: None, .. })
     ));
     // On top of the expected entry, wherever our own leaf was.
-    let own = ours.append_if_leaf(Some(&other), |session| session.append_message(user("now"))).unwrap();
+    let own = ours.append_to_last(Some(&other), |session| session.append_message(user("now"))).unwrap();
     assert_eq!(ours.entry(&own).unwrap().unwrap().parent_id(), Some(other));
 
     let mut empty = SessionManager::in_memory("/proj");
-    empty.append_if_leaf(None, |session| session.append_message(user("first"))).unwrap();
-    assert!(empty.append_if_leaf(None, |session| session.append_message(user("second"))).is_err());
+    empty.append_to_last(None, |session| session.append_message(user("first"))).unwrap();
+    assert!(empty.append_to_last(None, |session| session.append_message(user("second"))).is_err());
 }
 
 /// C5: the caller's options while another process holds the lock.
@@ -109,7 +109,7 @@ fn a_busy_session_is_waited_for_refused_or_written_to() {
     fs::write(sidecar(&path, "lock"), "4711 1735689600000 elsewhere\n").unwrap();
     let with = |busy| sessions(2).writing(WriteOptions { busy, ..WriteOptions::default() });
 
-    let mut refused = with(Busy::Fail(Duration::ZERO)).open(&path, None, None).unwrap();
+    let mut refused = with(Busy::Fail(Duration::ZERO)).open(&path).unwrap();
     let before = fs::read(&path).unwrap();
     let error = refused.append_message(user("x")).unwrap_err();
     let SessionError::Store(StoreError::Busy { holder: Some(holder), .. }) = &error else { panic!("{error}") };
@@ -117,14 +117,14 @@ fn a_busy_session_is_waited_for_refused_or_written_to() {
     assert!(error.to_string().ends_with("is in use by process 4711 on elsewhere"), "{error}");
     assert_eq!(fs::read(&path).unwrap(), before);
 
-    let mut goes_on = with(Busy::Continue(Duration::ZERO)).open(&path, None, None).unwrap();
+    let mut goes_on = with(Busy::Continue(Duration::ZERO)).open(&path).unwrap();
     let events = Notices::of(&mut goes_on);
     let id = goes_on.append_message(user("y")).unwrap();
     assert!(
         matches!(&events.take()[..], [SessionEvent::WrittenUnlocked { holder: Some(holder) }] if holder.pid == 4711)
     );
 
-    let mut waits = with(Busy::Wait).open(&path, None, None).unwrap();
+    let mut waits = with(Busy::Wait).open(&path).unwrap();
     let waiter = std::thread::spawn(move || waits.append_message(user("z")).map(|id| (id, waits)));
     assert!(!waiter.is_finished());
     drop(lock);
@@ -153,7 +153,7 @@ fn what_a_rewrite_destroys_is_put_back() {
     );
     assert!(told.iter().any(|event| matches!(event, SessionEvent::FileChanged { change: FileChange::Truncated })));
     assert!(fs::read(&path).unwrap().starts_with(&whole), "the same lines in the same order");
-    let reopened = sessions(2).open(&path, None, None).unwrap();
+    let reopened = sessions(2).open(&path).unwrap();
     assert_eq!(reopened.leaf_id(), Some(next));
     assert_eq!(reopened.entry_count(), 5);
 }
@@ -171,13 +171,13 @@ fn what_a_rewrite_destroyed_after_our_death_is_put_back_by_the_next() {
     assert!(sidecar(&path, "guard").exists());
     fs::write(&path, &stale).unwrap();
 
-    let looking = sessions(2).read_only().open(&path, None, None).unwrap();
+    let looking = sessions(2).read_only().open(&path).unwrap();
     assert_eq!(looking.entry_count(), 1, "looking changes nothing");
     assert_eq!(fs::read(&path).unwrap(), stale);
     let report = sessions(2).verify(&path).unwrap();
     assert!(report.findings.iter().any(|finding| finding.code == sessile::Code::Vanished), "{:?}", report.findings);
 
-    let mut next = sessions(2).open(&path, None, None).unwrap();
+    let mut next = sessions(2).open(&path).unwrap();
     let events = Notices::of(&mut next);
     next.refresh().unwrap();
     assert_eq!((next.entry_count(), events.take()), (1, Vec::new()), "neither does opening");
@@ -252,7 +252,7 @@ fn each_acknowledgement_says_what_it_means() {
     ] {
         let options = WriteOptions { durability, ..WriteOptions::default() };
         let sessions = sessions(1).writing(options);
-        let mut session = sessions.create("/proj", Some(&dir.path().join("new")), NewSession::default()).unwrap();
+        let mut session = sessions.clone().with_session_dir(dir.path().join("new")).create("/proj").unwrap();
         for text in ["made", "appended"] {
             let id = session.append_message(user(text)).unwrap();
             let acknowledged = session.last_acknowledgement().unwrap();
@@ -302,7 +302,7 @@ fn in_memory_mode_a_file_is_only_read() {
     append_raw(&path, "torn");
     let before = fs::read(&path).unwrap();
     let options = WriteOptions { durability: Durability::Memory, ..WriteOptions::default() };
-    let mut trial = sessions(2).writing(options).open(&path, None, None).unwrap();
+    let mut trial = sessions(2).writing(options).open(&path).unwrap();
     let first = trial.leaf_id();
     let id = trial.append_message(user("what if")).unwrap();
     assert_eq!(trial.entry(&id).unwrap().unwrap().parent_id(), first);
@@ -318,7 +318,10 @@ fn looking_makes_nothing_and_writes_nothing() {
     drop(ours);
     fs::remove_file(sidecar(&path, "guard")).unwrap();
     fs::remove_file(sidecar(&path, "lock")).unwrap();
-    let mut looking = sessions(2).read_only().open(&path, Some(&dir.path().join("none")), None).unwrap();
+    let mut looking = sessions(2)
+        .read_only()
+        .open_with(&path, &sessile::OpenOptions::new().session_dir(dir.path().join("none")))
+        .unwrap();
     assert!(matches!(looking.append_message(user("x")), Err(SessionError::ReadOnly)));
     assert!(matches!(looking.persist_now(), Err(SessionError::ReadOnly)));
     append_raw(&path, &fs::read_to_string(&path).unwrap().lines().nth(1).unwrap().replace("first", "more"));
@@ -345,7 +348,7 @@ fn threads_share_a_session_and_its_syncs() {
         writers.into_iter().flat_map(|writer| writer.join().unwrap()).collect()
     });
     assert!(ids.iter().all(|(_, durable)| *durable == Durable::Disk));
-    let reopened = sessions(2).open(&path, None, None).unwrap();
+    let reopened = sessions(2).open(&path).unwrap();
     assert_eq!(reopened.entry_count(), 161);
     assert!(ids.iter().all(|(id, _)| reopened.entry(id).unwrap().is_some()));
 }
@@ -358,7 +361,7 @@ fn several_messages_are_written_as_one() {
     let ids = ours.append_messages(["a", "b", "c"].map(user)).unwrap();
     let parents: Vec<_> = ids.iter().map(|id| ours.entry(id).unwrap().unwrap().parent_id()).collect();
     assert_eq!(parents, [first, Some(ids[0].clone()), Some(ids[1].clone())]);
-    assert_eq!(sessions(2).open(&path, None, None).unwrap().leaf_id(), ids.last().cloned());
+    assert_eq!(sessions(2).open(&path).unwrap().leaf_id(), ids.last().cloned());
     assert!(ours.append_messages(Vec::<draft::UserMessage>::new()).unwrap().is_empty());
 }
 
@@ -371,21 +374,21 @@ fn the_leaf_is_remembered_until_the_next_append() {
     let second = ours.append_message(user("second")).unwrap();
     ours.branch(&first).unwrap();
     drop(ours);
-    assert_eq!(remembering(2).open(&path, None, None).unwrap().leaf_id(), Some(first.clone()));
-    assert_eq!(sessions(2).open(&path, None, None).unwrap().leaf_id(), Some(second), "off unless asked for");
+    assert_eq!(remembering(2).open(&path).unwrap().leaf_id(), Some(first.clone()));
+    assert_eq!(sessions(2).open(&path).unwrap().leaf_id(), Some(second), "off unless asked for");
 
     // Another program appends: sessions now open at its entry.
-    let other = sessions(3).open(&path, None, None).unwrap().append_message(user("other")).unwrap();
-    let mut ours = remembering(4).open(&path, None, None).unwrap();
+    let other = sessions(3).open(&path).unwrap().append_message(user("other")).unwrap();
+    let mut ours = remembering(4).open(&path).unwrap();
     assert_eq!(ours.leaf_id(), Some(other));
     // Our own append and following also reset the saved position.
     ours.reset_leaf();
-    assert_eq!(remembering(5).open(&path, None, None).unwrap().leaf_id(), None);
+    assert_eq!(remembering(5).open(&path).unwrap().leaf_id(), None);
     let root = ours.append_message(user("root")).unwrap();
-    assert_eq!(remembering(5).open(&path, None, None).unwrap().leaf_id(), Some(root.clone()));
+    assert_eq!(remembering(5).open(&path).unwrap().leaf_id(), Some(root.clone()));
     ours.branch(&first).unwrap();
     ours.follow_leaf().unwrap();
-    assert_eq!(remembering(5).open(&path, None, None).unwrap().leaf_id(), Some(root));
+    assert_eq!(remembering(5).open(&path).unwrap().leaf_id(), Some(root));
     assert_eq!(fs::read_dir(dir.path().join("state/leaves")).unwrap().count(), 0);
 }
 
@@ -397,11 +400,9 @@ fn simulated(os: &SimOs, seed: u64) -> Sessions {
 /// Another session, as text.
 fn other_session() -> String {
     let dir = TempDir::new().unwrap();
-    let mut other = sessions(77).create(
-        "/proj",
-        Some(dir.path()),
-        NewSession { id: Some("other".to_owned()), parent_session: None },
-    );
+    let mut other = sessions(77)
+        .with_session_dir(dir.path())
+        .create_with("/proj", &NewSession { id: Some("other".to_owned()), parent_session: None });
     let other = other.as_mut().unwrap();
     for index in 0..20 {
         other.append_message(user(&format!("theirs {index}"))).unwrap();
@@ -451,7 +452,7 @@ fn a_leaf_that_is_gone_stays_gone_however_often_one_asks() {
     ours.append_message(user("another")).unwrap();
     os.advance(20_000);
     drop(ours);
-    let mut ours = simulated(&os.process(2), 2).open(&path, None, None).unwrap();
+    let mut ours = simulated(&os.process(2), 2).open(&path).unwrap();
     ours.branch(&other).unwrap();
     let mut longer = stale.clone();
     for line in other_session().lines().skip(1) {
@@ -481,7 +482,7 @@ fn entries_written_without_the_lock_are_guarded_as_well() {
     os.change(|world| world.foreign_unlock(&lock));
     os.foreign_rewrite(&path, &stale);
     ours.append_message(user("next")).unwrap();
-    let seen = simulated(&os.process(2), 2).open(&path, None, None).unwrap();
+    let seen = simulated(&os.process(2), 2).open(&path).unwrap();
     assert!(seen.entry(&unlocked).unwrap().is_some());
 
     // Also if we close before the next write.
@@ -491,7 +492,7 @@ fn entries_written_without_the_lock_are_guarded_as_well() {
     os.change(|world| world.foreign_unlock(&lock));
     drop(ours);
     os.foreign_rewrite(&path, &stale);
-    let mut seen = simulated(&os.process(3), 3).open(&path, None, None).unwrap();
+    let mut seen = simulated(&os.process(3), 3).open(&path).unwrap();
     assert!(seen.entry(&unlocked).unwrap().is_none(), "opening puts nothing back");
     seen.recover().unwrap();
     assert!(seen.entry(&unlocked).unwrap().is_some());
@@ -503,12 +504,12 @@ fn several_entries_may_follow_an_expected_leaf() {
     let (mut ours, _) = started(&sessions(1), dir.path());
     let first = ours.leaf_id().unwrap();
     let ids = ours
-        .append_if_leaf(Some(&first), |session| {
+        .append_to_last(Some(&first), |session| {
             Ok([session.append_message(user("a"))?, session.append_message(user("b"))?])
         })
         .unwrap();
     assert_eq!(ours.leaf_id().as_ref(), Some(&ids[1]));
-    assert!(ours.append_if_leaf(Some(&first), |session| session.append_message(user("late"))).is_err());
+    assert!(ours.append_to_last(Some(&first), |session| session.append_message(user("late"))).is_err());
     assert_eq!(ours.leaf_id().as_ref(), Some(&ids[1]));
 }
 
@@ -521,11 +522,11 @@ fn a_panic_while_a_leaf_is_expected_leaves_nothing_behind() {
     let shared = SharedSession::new(ours);
     let theirs = shared.clone();
     let panicked = std::thread::spawn(move || {
-        theirs.write(|session| session.append_if_leaf(first.as_ref(), |_| -> Result<(), SessionError> { panic!("oh") }))
+        theirs.write(|session| session.append_to_last(first.as_ref(), |_| -> Result<(), SessionError> { panic!("oh") }))
     });
     assert!(panicked.join().is_err());
     let other = WriteOptions { busy: Busy::Fail(Duration::ZERO), ..WriteOptions::default() };
-    sessions(2).writing(other).open(&path, None, None).unwrap().append_message(user("free")).unwrap();
+    sessions(2).writing(other).open(&path).unwrap().append_message(user("free")).unwrap();
     let (_, durable) = shared.write(|session| session.append_message(user("on"))).unwrap();
     assert_eq!(durable, Durable::Disk);
 }
@@ -538,7 +539,7 @@ fn a_missing_last_newline_is_not_a_missing_entry() {
     drop(ours);
     let whole = fs::read(&path).unwrap();
     fs::write(&path, &whole[..whole.len() - 1]).unwrap();
-    let mut ours = sessions(2).open(&path, None, None).unwrap();
+    let mut ours = sessions(2).open(&path).unwrap();
     ours.recover().unwrap();
     assert_eq!(fs::read(&path).unwrap(), whole, "its newline is back");
     ours.append_message(user("next")).unwrap();
@@ -551,7 +552,7 @@ fn a_rewrite_that_brings_entries_of_others_is_told_as_a_divergence() {
     let (mut ours, path) = started(&sessions(1), dir.path());
     let events = Notices::of(&mut ours);
     let first = ours.leaf_id().unwrap();
-    let mut theirs = sessions(2).open(&path, None, None).unwrap();
+    let mut theirs = sessions(2).open(&path).unwrap();
     let other = theirs.append_message(user("theirs")).unwrap();
     let whole = fs::read(&path).unwrap();
     fs::write(dir.path().join("copy"), whole).unwrap();
@@ -572,12 +573,12 @@ fn entries_written_while_a_rewriter_had_the_file_empty_come_back() {
     let whole = other_session();
     // The state for a moment during a rewrite.
     os.foreign_append(path, "");
-    let mut ours = simulated(&os, 3).open(path, None, None).unwrap();
+    let mut ours = simulated(&os, 3).open(path).unwrap();
     let ids: Vec<_> = (0..3).map(|index| ours.append_message(user(&format!("{index}"))).unwrap()).collect();
     os.foreign_rewrite(path, &whole);
     assert!(ours.append_message(user("late")).is_err(), "it is another session now");
     drop(ours);
-    let seen = simulated(&os.process(4), 4).open(path, None, None).unwrap();
+    let seen = simulated(&os.process(4), 4).open(path).unwrap();
     assert!(os.read_file(path).unwrap().starts_with(whole.as_bytes()));
     assert!(ids.iter().all(|id| seen.entry(id).unwrap().is_some()));
 }

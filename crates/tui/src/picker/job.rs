@@ -27,8 +27,6 @@ use crate::undo::{History, Undo, quoted};
 pub(crate) struct PickerBackend {
     pub(crate) sessions: Sessions,
     pub(crate) cwd: PathBuf,
-    /// Where sessions are stored, if not in pi's default directory.
-    pub(crate) session_dir: Option<PathBuf>,
     /// The user's directory, which differs from the working directory of a made-up store.
     pub(crate) user_cwd: PathBuf,
     pub(crate) user_home: PathBuf,
@@ -230,12 +228,12 @@ impl PickerBackend {
             let mut options = ListOptions {
                 texts,
                 progress: if texts { None } else { Some(&mut progress) },
-                cancel: Some(cancel.clone()),
+                cancel: cancel.clone(),
                 skipped: None,
             };
             match scope {
-                Scope::Here => self.sessions.list(&self.cwd, self.session_dir.as_deref(), &mut options)?,
-                Scope::All => self.sessions.list_all(self.session_dir.as_deref(), &mut options)?,
+                Scope::Here => self.sessions.list_with(&self.cwd, &mut options)?,
+                Scope::All => self.sessions.list_all_with(&mut options)?,
             }
         };
         send(PickerEvent::Loaded { scope, list, with_texts: texts });
@@ -254,17 +252,16 @@ impl PickerBackend {
             send(PickerEvent::Found { query, hits: Vec::new() });
             return Ok(());
         };
-        let dir = self.session_dir.clone();
         let options = SearchOptions {
             scope: match scope {
-                Scope::Here => SearchScope::Cwd { cwd: self.cwd.clone(), dir },
-                Scope::All => SearchScope::All { dir },
+                Scope::Here => SearchScope::Cwd(self.cwd.clone()),
+                Scope::All => SearchScope::All,
             },
             archived: if shows_archived { Archived::Only } else { Archived::Hidden },
             per_session: true,
             limit: MAX_HITS,
             upkeep: Upkeep::IfCheap,
-            cancel: Some(cancel.clone()),
+            cancel: cancel.clone(),
             ..SearchOptions::default()
         };
         let found = self.sessions.search(&parsed, &options)?;
@@ -274,8 +271,8 @@ impl PickerBackend {
     }
 
     fn watch(&self, cancel: &Cancel, send: &mut dyn FnMut(PickerEvent)) -> Result<(), SessionError> {
-        let options = WatchOptions { cancel: Some(cancel.clone()), ..WatchOptions::default() };
-        let mut watcher = self.sessions.watch_store(self.session_dir.as_deref(), options)?;
+        let options = WatchOptions { cancel: cancel.clone(), ..WatchOptions::default() };
+        let mut watcher = self.sessions.watch_store(options)?;
         loop {
             if let Some(event) = watcher.next(Duration::from_mins(1))? {
                 send(PickerEvent::Store(event));
@@ -344,7 +341,7 @@ impl PickerBackend {
         let to: PathBuf = to.components().collect();
         let options = ExportOptions { format: ExportFormat::Markdown, ..ExportOptions::default() };
         let write = |path: &PathBuf| {
-            let session = self.sessions.clone().read_only().open_existing(path)?;
+            let session = self.sessions.clone().read_only().open(path)?;
             let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
             session.export_to(&options, &to.join(format!("{stem}.md")), false)
         };

@@ -44,7 +44,7 @@ pub(super) fn preview(sessions: &Sessions, path: &Path, list: &[SessionInfo], wi
     if n_forks > 0 {
         lines.push(Line::new().ink(Ink::DIM, &counted(n_forks, "fork", "forks")));
     }
-    match sessions.clone().read_only().open_existing(path) {
+    match sessions.clone().read_only().open(path) {
         Ok(session) => content_lines(&session, width, &mut lines).unwrap_or_else(|error| {
             lines.push(Line::new().ink(Ink::BAD, &chain(&error)));
         }),
@@ -117,7 +117,7 @@ fn content_lines(session: &SessionManager, width: usize, lines: &mut Vec<Line>) 
 /// Returns the last entry on the path to the leaf that is not an archive mark.
 fn last_entry(session: &SessionManager) -> Result<Option<Entry>, sessile::SessionError> {
     let id = session.session_id();
-    for row in session.path(None).into_iter().rev().take(MAX_SEARCHED_ENTRIES) {
+    for row in session.path().into_iter().rev().take(MAX_SEARCHED_ENTRIES) {
         let entry = session.entry_at(row)?;
         if Mark::of(entry.raw(), &id).is_none() {
             return Ok(Some(entry));
@@ -129,7 +129,7 @@ fn last_entry(session: &SessionManager) -> Result<Option<Entry>, sessile::Sessio
 /// Returns the last message with this role on the path to the leaf.
 fn last_message(session: &SessionManager, role: Role) -> Result<Option<String>, sessile::SessionError> {
     let outline = session.outline();
-    let path = session.path(None);
+    let path = session.path();
     for row in path.into_iter().rev().take(MAX_SEARCHED_ENTRIES).filter(|row| outline.role(*row) == role) {
         let entry = session.entry_at(row)?;
         let Payload::Message(message) = entry.payload() else { continue };

@@ -31,7 +31,7 @@ impl Store {
         let picker = Picker::new(Arc::new(Keymap::default()), home, None, true);
         let (user_cwd, user_home) = (self.dir.path().join("own"), self.dir.path().join("own/home"));
         let (sessions, history) = (self.sessions.clone(), picker.history());
-        let backend = PickerBackend { sessions, cwd, session_dir: None, user_cwd, user_home, history };
+        let backend = PickerBackend { sessions, cwd, user_cwd, user_home, history };
         let mut driver = Driver::new(picker, backend, |job| matches!(job, PickerJob::Watch));
         driver.send(Event::Clock(environment.now_ms()));
         driver
@@ -68,7 +68,7 @@ fn picker_with(here: Vec<SessionInfo>, all: Vec<SessionInfo>, current: Option<&s
     let own = PathBuf::from("/w/own");
     let picker = Picker::new(Arc::new(Keymap::default()), "/home/u".to_owned(), current.map(PathBuf::from), false);
     let (cwd, history) = (PathBuf::from("/w/proj"), picker.history());
-    let backend = PickerBackend { sessions, cwd, session_dir: None, user_cwd: own.clone(), user_home: own, history };
+    let backend = PickerBackend { sessions, cwd, user_cwd: own.clone(), user_home: own, history };
     let is_reading = |job: &PickerJob| {
         matches!(job, PickerJob::Load(_) | PickerJob::Watch | PickerJob::Search { .. } | PickerJob::Texts(_))
     };
@@ -457,7 +457,7 @@ fn changes_by_other_programs_are_shown() {
     let mut driver = store.picker();
     let n_rows = driver.screen.rows.len();
     let cwd = store.sessions.environment().current_dir();
-    let mut session = store.sessions.create(&cwd, None, sessile::NewSession::default()).unwrap();
+    let mut session = store.sessions.create(&cwd).unwrap();
     session.append_message(sessile::draft::UserMessage::new("written by another program", 1_763_000_000_000)).unwrap();
     let new = changed_row(session.session_file().unwrap());
     driver.send(Event::Job(PickerEvent::Store(sessile::StoreEvent::Added(Box::new(new)))));

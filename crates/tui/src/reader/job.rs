@@ -153,12 +153,12 @@ impl ReaderBackend {
     }
 
     fn load(&self) -> Result<ReaderEvent, SessionError> {
-        let session = self.sessions.clone().read_only().open_existing(&self.path)?;
+        let session = self.sessions.clone().read_only().open(&self.path)?;
         if !session.is_stored() {
             return Err(SessionError::NotASession { path: self.path.clone() });
         }
         let outline = session.outline();
-        let rows = session.path(None);
+        let rows = session.path();
         let is_prompt = |(_, row): &(usize, &Row)| outline.role(**row) == Role::User;
         let prompts = rows.iter().enumerate().filter(is_prompt).map(|(item, _)| item).collect();
         let name = match session.session_name()? {
@@ -246,7 +246,7 @@ impl ReaderBackend {
     }
 
     fn follow(&self, cancel: &Cancel, send: &mut dyn FnMut(ReaderEvent)) -> Result<ReaderEvent, SessionError> {
-        let options = FollowOptions { from: FollowFrom::Now, cancel: Some(cancel.clone()), polls: false };
+        let options = FollowOptions { from: FollowFrom::Now, cancel: cancel.clone(), polls: false };
         let mut follower = self.sessions.follow(&self.path, options)?;
         loop {
             if follower.next(Duration::from_mins(1))?.is_some() {

@@ -76,7 +76,7 @@ fn new_entries_are_followed() {
     let (dir, mut driver) = reader();
     let sample = sessile::open_sample(dir.path()).unwrap().unwrap();
     driver.press("f");
-    let mut session = sample.sessions().open(&sample.richest, None, None).unwrap();
+    let mut session = sample.sessions().open(&sample.richest).unwrap();
     session.append_message(sessile::draft::UserMessage::new("and one more thing", 1_763_000_000_000)).unwrap();
     driver.send(Event::Job(ReaderEvent::Grown));
     assert!(driver.lines().join("\n").contains("and one more thing"), "{:#?}", driver.lines());
@@ -100,7 +100,7 @@ fn matches_are_counted() {
     assert!(foot(&driver).contains(&format!("  {n_hits} matches  ")), "{}", foot(&driver));
     // Entries written in the meantime are counted.
     let sample = sessile::open_sample(dir.path()).unwrap().unwrap();
-    let mut session = sample.sessions().open(&sample.richest, None, None).unwrap();
+    let mut session = sample.sessions().open(&sample.richest).unwrap();
     session.append_message(sessile::draft::UserMessage::new("the changelog again", 1_763_000_000_000)).unwrap();
     driver.send(Event::Job(ReaderEvent::Grown));
     assert!(foot(&driver).contains(&format!("  {} matches  ", n_hits + 1)), "{}", foot(&driver));

@@ -66,7 +66,7 @@ impl TreeBackend {
 
     /// Opens the session, even if it is already open.
     fn open(&self) -> Result<(), SessionError> {
-        let session = self.sessions.clone().read_only().open_existing(&self.path)?;
+        let session = self.sessions.clone().read_only().open(&self.path)?;
         if !session.is_stored() {
             return Err(SessionError::NotASession { path: self.path.clone() });
         }

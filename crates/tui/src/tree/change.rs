@@ -100,7 +100,7 @@ impl TreeBackend {
             ..NavigateOptions::default()
         };
         let summarizer = branch_summarizer.as_ref().map(|it| it.summarizer.as_ref() as &dyn Summarizer);
-        let mut session = self.sessions.open_existing(&self.path)?;
+        let mut session = self.sessions.open(&self.path)?;
         let Some(plan) = session.plan_navigation(self.id(row)?, options, summarizer)? else {
             send(self.changed("The session already continues from here", None, None));
             return Ok(());

@@ -59,7 +59,7 @@ impl Model {
             name: session.session_name()?.unwrap_or_default(),
             ..Self::default()
         };
-        let leaf_path = session.path(None);
+        let leaf_path = session.path();
         model.leaf = session.leaf_id().and_then(|_| leaf_path.last().copied());
         let mut on_path = vec![false; outline.rows().len()];
         for row in leaf_path {

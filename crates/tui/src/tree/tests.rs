@@ -93,7 +93,7 @@ fn rows_equal_those_of_pi() {
 #[test]
 fn several_roots_are_drawn_as_in_pi() {
     let Some((_dir, sessions, path)) = handmade() else { return };
-    let mut session = sessions.open(&path, None, None).unwrap();
+    let mut session = sessions.open(&path).unwrap();
     session.reset_leaf();
     session.append_message(draft::UserMessage::new("second root", 1_773_050_400_000)).unwrap();
     drop(session);
@@ -182,7 +182,7 @@ fn a_branch_is_archived_shown_and_unarchived() {
     assert!(!seen(&driver).contains("archived"), "{}", seen(&driver));
     driver.press("ctrl+u alt+end alt+z alt+z");
     assert_eq!(seen(&driver), whole);
-    let archive = store.sessions.open(&store.path, None, None).unwrap();
+    let archive = store.sessions.open(&store.path).unwrap();
     assert!(archive.archive().unwrap().branches().is_empty());
 }
 
@@ -215,11 +215,11 @@ fn the_leaf_moves_and_undo_moves_it_back() {
 #[test]
 fn the_branch_that_is_left_can_be_summarised() {
     let store = Store::new();
-    let n_entries = store.sessions.open(&store.path, None, None).unwrap().outline().n_entries();
+    let n_entries = store.sessions.open(&store.path).unwrap().outline().n_entries();
     let mut driver = store.tree();
     driver.press("alt+end enter down down enter look_at_the_tests enter");
     assert!(matches!(driver.screen.mode, Mode::Tree));
-    let session = store.sessions.open(&store.path, None, None).unwrap();
+    let session = store.sessions.open(&store.path).unwrap();
     assert_eq!(session.outline().n_entries(), n_entries + 1, "{:#?}", driver.lines());
     let text = session.leaf_entry().unwrap().unwrap().json().to_text().into_owned();
     assert!(text.contains("branch_summary"), "{text}");
@@ -241,7 +241,7 @@ fn sessions_are_forked_from_here() {
 #[test]
 fn undo_is_limited_to_the_changes_of_this_tree() {
     let store = Store::new();
-    let leaf = store.sessions.open(&store.path, None, None).unwrap().leaf_id().unwrap();
+    let leaf = store.sessions.open(&store.path).unwrap().leaf_id().unwrap();
     let cloning = store.sessions.clone().recording_new_files_as(sessile::OperationKind::Clone);
     let session = cloning.open_at_rest(&store.path).unwrap();
     let mut host = sessile::SessionHost::new(cloning, session);
@@ -418,7 +418,7 @@ fn keys_refer_to_the_visible_rows_while_the_tree_is_redrawn() {
     let chosen = driver.screen.selected_entry().unwrap();
     let text = selected_row(&driver);
     // A second child of the first message moves every row after it.
-    let mut session = store.sessions.open(&store.path, None, None).unwrap();
+    let mut session = store.sessions.open(&store.path).unwrap();
     let first = session.entries().nth(1).unwrap().unwrap().id().unwrap();
     session.branch(&first).unwrap();
     session.append_message(draft::UserMessage::new("another way", 1_773_050_400_000)).unwrap();
@@ -526,7 +526,7 @@ fn a_session_edited_after_its_outline_was_saved_is_read_again() {
     file.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_700_000_000)).unwrap();
     let sessions =
         Sessions::new(FixedEnvironment { home: dir.path().to_path_buf() }).caching(Some(dir.path().join("cache")));
-    drop(sessions.clone().read_only().open_existing(&path).unwrap());
+    drop(sessions.clone().read_only().open(&path).unwrap());
     let offset = text.find("\"0000015e\",\"parentId\"").unwrap();
     file.write_all_at(b"\"9999915e", offset as u64).unwrap();
     let added = "{\"type\":\"message\",\"id\":\"a0000000\",\"parentId\":\"9999915e\",\"message\":{\"role\":\"user\",\"content\":\"added\"}}\n";

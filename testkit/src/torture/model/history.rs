@@ -295,7 +295,7 @@ impl Process {
         let id = |session: usize| SESSIONS[session].to_owned();
         Ok(match op {
             Op::Append(session) => {
-                let mut manager = sessions.open_existing(path(session))?;
+                let mut manager = sessions.open(path(session))?;
                 let message = format!(r#"{{"role":"user","content":"{words}","timestamp":1}}"#);
                 manager.append_message(Json::parse(message).unwrap())?;
                 (meant(op, words), None)
@@ -317,7 +317,7 @@ impl Process {
                 (Effect::Undo(undone.operation.id, undone.steps), undone.id)
             }
             Op::Fork(session) => {
-                let mut manager = sessions.open_existing(path(session))?;
+                let mut manager = sessions.open(path(session))?;
                 manager.clone_session()?;
                 (Effect::Fork(manager.session_id(), id(session)), None)
             }

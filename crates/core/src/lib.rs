@@ -83,6 +83,8 @@ pub mod outline;
 pub mod picture;
 pub mod salvage;
 pub mod search;
+#[cfg(feature = "serde")]
+mod serialize;
 pub mod slim;
 pub mod stats;
 pub mod tree;

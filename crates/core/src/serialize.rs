@@ -30,8 +30,9 @@ impl Raw<'_> {
     /// Reads the value as a type of your own. Needs the feature `serde`.
     ///
     /// ```
+    /// # use sessile_core as sessile;
     /// use serde::Deserialize;
-    /// use sessile_core::json::Raw;
+    /// use sessile::json::Raw;
     ///
     /// #[derive(Deserialize)]
     /// struct Arguments {
@@ -82,8 +83,9 @@ impl<'de> Deserialize<'de> for Json {
 /// Prints the value as JavaScript does.
 ///
 /// ```
+/// # use sessile_core as sessile;
 /// use serde_json::json;
-/// use sessile_core::json::Json;
+/// use sessile::json::Json;
 ///
 /// let message = Json::from(json!({"role": "user", "content": "Hello"}));
 /// assert_eq!(message.raw().get("content").unwrap().as_text().unwrap(), "Hello");
@@ -122,8 +124,9 @@ impl Json {
     /// The JSON of any serialisable value, printed as JavaScript prints it. Needs the feature `serde`.
     ///
     /// ```
+    /// # use sessile_core as sessile;
     /// use serde::Serialize;
-    /// use sessile_core::json::Json;
+    /// use sessile::json::Json;
     ///
     /// #[derive(Serialize)]
     /// struct Message {
@@ -251,7 +254,8 @@ mod tests {
 
     #[test]
     fn values_go_in_and_out() {
-        let value = json!({"role": "user", "content": [{"type": "text", "text": "é\n"}], "n": [1.0, -0.0, 1e300, null]});
+        let value =
+            json!({"role": "user", "content": [{"type": "text", "text": "é\n"}], "n": [1.0, -0.0, 1e300, null]});
         let json = Json::from(value.clone());
         assert_eq!(
             json.to_text(),

@@ -40,7 +40,8 @@ pub enum Shape {
 /// decides: the last of duplicate keys counts.
 ///
 /// ```
-/// use sessile_core::json::Raw;
+/// # use sessile_core as sessile;
+/// use sessile::json::Raw;
 /// let value = Raw::parse(br#"{"role":"user","n":1.0,"n":2}"#).unwrap();
 /// assert_eq!(value.get("role").unwrap().as_text().unwrap(), "user");
 /// assert_eq!(value.get("n").unwrap().as_bytes(), b"2");
@@ -149,7 +150,8 @@ impl<'a> Raw<'a> {
     /// value. Keys that look like array indices come before all others. Empty for other values.
     ///
     /// ```
-    /// use sessile_core::json::Raw;
+    /// # use sessile_core as sessile;
+    /// use sessile::json::Raw;
     /// let value = Raw::parse(br#"{"a":null,"b":1,"7":2,"a":3}"#).unwrap();
     /// let keys: Vec<String> = value.properties().iter().map(|(key, _)| key.to_str().into_owned()).collect();
     /// assert_eq!(keys, ["7", "a", "b"]);

@@ -10,6 +10,7 @@ use std::path::Path;
 use crate::{Failure, Outcome};
 
 mod dependencies;
+mod examples;
 mod files;
 mod purity;
 mod scenarios;
@@ -94,6 +95,7 @@ const CHECKS: &[Check] = &[
     ("dependency direction", dependencies::direction),
     ("shared lints", dependencies::shared_lints),
     ("purity of core", purity::check),
+    ("imports of examples", examples::imports),
     ("file names", files::names),
     ("forgotten tests", files::forgotten_tests),
     ("home paths", files::home_paths),

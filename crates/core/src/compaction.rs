@@ -15,7 +15,6 @@ mod auto;
 mod branch;
 mod conversation;
 mod cut;
-mod extractive;
 mod files;
 mod prepare;
 mod settings;
@@ -29,12 +28,12 @@ pub use auto::{AutoCompaction, LastAnswer, is_overflow_error};
 pub use branch::{BranchPreparation, LeftEntries, branch_messages, collect_left, prepare_branch};
 pub use conversation::{Conversation, Part, Serializer, Speaker, serialize};
 pub use cut::{Cut, find_cut_point};
-pub use extractive::Extractive;
 pub use files::{FileLists, FileOperations};
 pub use prepare::{NothingToCompact, Preparation, Prepared, Section, prepare, section_messages};
 pub use settings::{BadSetting, BranchSummarySettings, CompactionSettings};
 pub use summarizer::{
-    DEFAULT_CONTEXT_WINDOW, Generator, Purpose, Summarizer, Summary, SummaryFailure, SummaryProgress, SummaryRequest,
+    DEFAULT_CONTEXT_WINDOW, Generator, Purpose, Summarizer, SummarizerFn, Summary, SummaryFailure, SummaryProgress,
+    SummaryRequest, summarizer_fn,
 };
 pub use summary::{FinishedSummary, SummaryOptions, summarize_branch, summarize_compaction};
 pub use tokens::{

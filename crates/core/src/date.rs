@@ -30,7 +30,7 @@ const MAX_MS: i64 = 8_640_000_000_000_000;
 
 const MS_PER_DAY: i64 = 86_400_000;
 
-/// The time zone of texts that do not name one.
+/// The time zone of texts that do not name one. `sessile::System` is the one of this computer.
 ///
 /// A local time that occurs twice, or that is skipped when the clock goes forward, takes the offset in force before the
 /// change, as in JavaScript. The implementor must ensure this: the module queries the zone once per text and trusts the
@@ -58,7 +58,8 @@ impl LocalZone for Utc {
 /// ISO dates without a time are in UTC. All other texts are in `zone` unless they name a zone.
 ///
 /// ```
-/// use sessile_core::date::{Utc, parse};
+/// # use sessile_core as sessile;
+/// use sessile::date::{Utc, parse};
 ///
 /// assert_eq!(parse("2025-01-01T00:00:00.000Z", &Utc), Some(1_735_689_600_000));
 /// assert_eq!(parse("Wed, 1 January 2025 (New Year) 01:00 +0100", &Utc), Some(1_735_689_600_000));
@@ -81,7 +82,8 @@ pub fn parse(text: &str, zone: &dyn LocalZone) -> Option<i64> {
 /// shape: `24:00:00.000` and days that the month does not have are left to [`parse`].
 ///
 /// ```
-/// use sessile_core::date::parse_utc_iso;
+/// # use sessile_core as sessile;
+/// use sessile::date::parse_utc_iso;
 ///
 /// assert_eq!(parse_utc_iso(b"2025-01-01T00:00:00.000Z"), Some(1_735_689_600_000));
 /// assert_eq!(parse_utc_iso(b"2025-01-01T00:00:00Z"), None);
@@ -114,7 +116,8 @@ pub fn parse_utc_iso(bytes: &[u8]) -> Option<i64> {
 /// function uses the nearest valid one.
 ///
 /// ```
-/// use sessile_core::date::to_iso;
+/// # use sessile_core as sessile;
+/// use sessile::date::to_iso;
 ///
 /// assert_eq!(to_iso(1_735_689_600_000), "2025-01-01T00:00:00.000Z");
 /// assert_eq!(to_iso(i64::MAX), "+275760-09-13T00:00:00.000Z");
@@ -147,7 +150,8 @@ pub fn to_iso(ms: i64) -> String {
 /// The ISO week of an instant, such as `2026-W01`. Weeks begin on Monday and belong to the year of their Thursday.
 ///
 /// ```
-/// use sessile_core::date::to_iso_week;
+/// # use sessile_core as sessile;
+/// use sessile::date::to_iso_week;
 ///
 /// assert_eq!(to_iso_week(1_735_689_600_000), "2025-W01");
 /// ```
@@ -176,7 +180,8 @@ fn put_digits(text: &mut String, number: u64, width: usize) {
 /// The instant of `new Date(number)`: truncated to whole milliseconds, `None` if invalid.
 ///
 /// ```
-/// use sessile_core::date::time_clip;
+/// # use sessile_core as sessile;
+/// use sessile::date::time_clip;
 ///
 /// assert_eq!(time_clip(-1.9), Some(-1));
 /// assert_eq!(time_clip(8.64e15), Some(8_640_000_000_000_000));

@@ -8,8 +8,9 @@
 //! Messages with other fields are equally valid in a session: [`Json`] holds any of them.
 //!
 //! ```
-//! use sessile_core::draft::{AssistantMessage, Block, UserMessage};
-//! use sessile_core::json::Json;
+//! # use sessile_core as sessile;
+//! use sessile::draft::{AssistantMessage, Block, UserMessage};
+//! use sessile::json::Json;
 //!
 //! let question = Json::from(UserMessage::new("What is in a.rs?", 1_735_689_600_000));
 //! assert_eq!(question.to_text(), r#"{"role":"user","content":"What is in a.rs?","timestamp":1735689600000}"#);
@@ -19,7 +20,7 @@
 //! let mut answer = AssistantMessage::new("anthropic", "claude", content, 1_735_689_601_000);
 //! answer.usage.input = 12;
 //! assert!(Json::from(answer).to_text().contains(r#""stopReason":"toolUse""#));
-//! # Ok::<(), sessile_core::json::NotJson>(())
+//! # Ok::<(), sessile::json::NotJson>(())
 //! ```
 
 mod content;

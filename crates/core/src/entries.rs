@@ -1,8 +1,9 @@
 //! pi's exported functions over arrays of entries that are not in a file.
 //!
 //! ```
-//! use sessile_core::date::Utc;
-//! use sessile_core::entries::{Leaf, build_session_context, parse_session_entries};
+//! # use sessile_core as sessile;
+//! use sessile::date::Utc;
+//! use sessile::entries::{Leaf, build_session_context, parse_session_entries};
 //!
 //! let entries = parse_session_entries(br#"
 //!     {"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"hi"}}

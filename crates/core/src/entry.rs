@@ -14,8 +14,9 @@ use crate::message::{Content, Message, SystemMessage, Usage};
 /// One entry of a session. It can be any JSON value, because files may contain any.
 ///
 /// ```
-/// use sessile_core::entry::{Entry, Payload};
-/// use sessile_core::json::Json;
+/// # use sessile_core as sessile;
+/// use sessile::entry::{Entry, Payload};
+/// use sessile::json::Json;
 ///
 /// let line = r#"{"type":"label","id":"b2","parentId":"a1","timestamp":"2025-01-01T00:00:00.000Z","targetId":"a1","label":"start"}"#;
 /// let entry = Entry::new(Json::parse(line)?);
@@ -25,7 +26,7 @@ use crate::message::{Content, Message, SystemMessage, Usage};
 /// let Payload::Label(label) = entry.payload() else { panic!("another type") };
 /// assert_eq!(label.target_id().unwrap(), "a1");
 /// assert_eq!(label.label().as_deref(), Some("start"));
-/// # Ok::<(), sessile_core::json::NotJson>(())
+/// # Ok::<(), sessile::json::NotJson>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Entry {
@@ -84,6 +85,43 @@ impl Entry {
         js_time(self.raw().get("timestamp"), zone)
     }
 
+    /// The message of a `message` entry, if it is an object. `None` for entries of other types.
+    ///
+    /// ```
+    /// # use sessile_core as sessile;
+    /// use sessile::entry::Entry;
+    /// use sessile::head::Role;
+    /// use sessile::json::Json;
+    ///
+    /// let entry = Entry::new(Json::parse(
+    ///     r#"{"type":"message","id":"b2","parentId":"a1","message":{"role":"assistant","model":"acme-1",
+    ///         "content":[{"type":"text","text":"Done."}],"usage":{"input":900,"output":12,"totalTokens":912}}}"#,
+    /// )?);
+    /// let message = entry.message().unwrap();
+    /// assert_eq!(message.role(), Role::Assistant);
+    /// assert_eq!(message.role().to_string(), "assistant");
+    /// assert_eq!(message.text(), "Done.");
+    /// assert_eq!(message.model().as_deref(), Some("acme-1"));
+    /// assert_eq!(message.usage().unwrap().output(), Some(12.0));
+    /// # Ok::<(), sessile::json::NotJson>(())
+    /// ```
+    pub fn message(&self) -> Option<Message<'_>> {
+        match self.payload() {
+            Payload::Message(entry) => entry.message(),
+            Payload::ThinkingLevelChange(_)
+            | Payload::ModelChange(_)
+            | Payload::Usage(_)
+            | Payload::Compaction(_)
+            | Payload::BranchSummary(_)
+            | Payload::Custom(_)
+            | Payload::CustomMessage(_)
+            | Payload::ContextEdit(_)
+            | Payload::Label(_)
+            | Payload::SessionInfo(_)
+            | Payload::Unknown(_) => None,
+        }
+    }
+
     /// A typed view of the entry's fields.
     pub fn payload(&self) -> Payload<'_> {
         let raw = self.raw();
@@ -130,14 +168,15 @@ impl From<Entry> for Json {
 /// does.
 ///
 /// ```
-/// use sessile_core::date::Utc;
-/// use sessile_core::entry::js_time;
-/// use sessile_core::json::Raw;
+/// # use sessile_core as sessile;
+/// use sessile::date::Utc;
+/// use sessile::entry::js_time;
+/// use sessile::json::Raw;
 ///
 /// let date = Raw::parse(br#""2025-01-01""#)?;
 /// assert_eq!(js_time(Some(date), &Utc), Some(1_735_689_600_000));
 /// assert_eq!(js_time(None, &Utc), None);
-/// # Ok::<(), sessile_core::json::NotJson>(())
+/// # Ok::<(), sessile::json::NotJson>(())
 /// ```
 pub fn js_time(value: Option<Raw<'_>>, zone: &dyn LocalZone) -> Option<i64> {
     let value = value?;
@@ -417,8 +456,12 @@ mod tests {
     fn messages_are_reached() {
         let said = entry(r#"{"type":"message","message":{"role":"user","content":"hi","timestamp":1}}"#);
         let Payload::Message(message) = said.payload() else { panic!() };
+        assert_eq!(message.message(), said.message());
         let Some(Message::User(message)) = message.message() else { panic!() };
         assert_eq!(message.content(), Content::Text("hi".into()));
+        let other = entry(r#"{"type":"custom","message":{"role":"user"}}"#);
+        assert_eq!(other.message(), None);
+        assert_eq!(entry(r#"{"type":"message","message":[]}"#).message(), None);
         for odd in
             ["{}", r#"{"message":null}"#, r#"{"message":"hi"}"#, r#"{"message":[]}"#, r#"{"message":{},"message":1}"#]
         {

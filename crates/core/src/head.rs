@@ -3,6 +3,7 @@
 //! A single pass checks that the line is valid JSON and records the positions of the few values that the outline needs.
 //! So opening a session never reads a line twice and never decodes a payload.
 
+use std::fmt;
 use std::ops::Range;
 
 use crate::date;
@@ -171,6 +172,13 @@ impl Role {
     /// Whether a message of this role makes a session worth writing to a file.
     pub fn is_conversation(self) -> bool {
         matches!(self, Self::User | Self::Assistant)
+    }
+}
+
+/// The name in files. A role without a known name is `unknown`.
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.word().unwrap_or("unknown"))
     }
 }
 
@@ -383,6 +391,12 @@ mod tests {
             Parsed::Kept(head) => head,
             other => panic!("{line}: {other:?}"),
         }
+    }
+
+    #[test]
+    fn roles_show_their_name_in_files() {
+        assert_eq!(Role::ToolResult.to_string(), "toolResult");
+        assert_eq!(format!("{:>9}|{}", Role::User, Role::Other), "     user|unknown");
     }
 
     #[test]

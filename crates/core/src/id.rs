@@ -11,7 +11,8 @@ use crate::json::{JsText, Json, write_text};
 /// pi writes eight hexadecimal digits but reads anything, so no format is assumed.
 ///
 /// ```
-/// use sessile_core::EntryId;
+/// # use sessile_core as sessile;
+/// use sessile::EntryId;
 /// let id = EntryId::from("a1b2c3d4");
 /// assert_eq!(id, "a1b2c3d4");
 /// ```

@@ -22,9 +22,10 @@
 //!    keeps every byte of both.
 //!
 //! ```
-//! use sessile_core::line::split;
-//! use sessile_core::version::StableIds;
-//! use sessile_core::outline::Outline;
+//! # use sessile_core as sessile;
+//! use sessile::line::split;
+//! use sessile::version::StableIds;
+//! use sessile::outline::Outline;
 //!
 //! let file = br#"{"type":"session","version":3,"id":"s","cwd":"/"}
 //! {"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"one"}}
@@ -83,10 +84,13 @@ pub mod outline;
 pub mod picture;
 pub mod salvage;
 pub mod search;
+#[cfg(feature = "serde")]
+mod serialize;
 pub mod slim;
 pub mod stats;
 pub mod tree;
 pub mod verify;
 pub mod version;
 
+pub use cancel::Cancel;
 pub use id::EntryId;

@@ -59,7 +59,8 @@ pub const LINE_CAP: usize = 256 << 20;
 /// Splits a stream of chunks into lines, with memory bounded by the longest line.
 ///
 /// ```
-/// use sessile_core::line::LineSplitter;
+/// # use sessile_core as sessile;
+/// use sessile::line::LineSplitter;
 /// let mut lines = Vec::new();
 /// let mut splitter = LineSplitter::starting_at(0);
 /// splitter.feed(b"one\ntw", &mut |line| lines.push(line.span.len));

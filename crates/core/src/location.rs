@@ -8,8 +8,9 @@ use std::path::{Component, Path, PathBuf};
 /// Expands `~`, `~/…` and `file://…`. Other paths are unchanged.
 ///
 /// ```
+/// # use sessile_core as sessile;
 /// use std::path::Path;
-/// use sessile_core::location::normalise;
+/// use sessile::location::normalise;
 /// let home = Path::new("/home/me");
 /// assert_eq!(normalise(Path::new("~/x"), home), Path::new("/home/me/x"));
 /// assert_eq!(normalise(Path::new("file:///a%20b"), home), Path::new("/a b"));
@@ -52,8 +53,9 @@ fn file_url_path(url: &str) -> Option<PathBuf> {
 /// Makes a path absolute relative to `base` and removes `.`, `..` and repeated separators from its text.
 ///
 /// ```
+/// # use sessile_core as sessile;
 /// use std::path::Path;
-/// use sessile_core::location::resolve;
+/// use sessile::location::resolve;
 /// let (base, home) = (Path::new("/proj"), Path::new("/home/me"));
 /// assert_eq!(resolve(Path::new("a/../b/./c/"), base, home), Path::new("/proj/b/c"));
 /// ```
@@ -77,8 +79,9 @@ pub fn resolve(path: &Path, base: &Path, home: &Path) -> PathBuf {
 /// `cwd` must be resolved. Different directories can share a name: `/a/b-c` and `/a-b/c` do.
 ///
 /// ```
+/// # use sessile_core as sessile;
 /// use std::path::Path;
-/// use sessile_core::location::encode_cwd;
+/// use sessile::location::encode_cwd;
 /// assert_eq!(encode_cwd(Path::new("/home/u/proj")), "--home-u-proj--");
 /// ```
 pub fn encode_cwd(cwd: &Path) -> String {
@@ -90,7 +93,8 @@ pub fn encode_cwd(cwd: &Path) -> String {
 /// The file name of a session: its creation time and its id.
 ///
 /// ```
-/// use sessile_core::location::file_name;
+/// # use sessile_core as sessile;
+/// use sessile::location::file_name;
 /// assert_eq!(file_name("2026-11-15T00:19:04.054Z", "x"), "2026-11-15T00-19-04-054Z_x.jsonl");
 /// ```
 pub fn file_name(timestamp: &str, session_id: &str) -> String {

@@ -25,8 +25,9 @@ use view::{Field, FromRaw};
 /// A message, by its role.
 ///
 /// ```
-/// use sessile_core::json::Raw;
-/// use sessile_core::message::{Block, Message};
+/// # use sessile_core as sessile;
+/// use sessile::json::Raw;
+/// use sessile::message::{Block, Message};
 ///
 /// let raw = Raw::parse(br#"{
 ///     "role": "assistant",
@@ -44,7 +45,7 @@ use view::{Field, FromRaw};
 ///         assert_eq!(call.name().as_deref(), Some("read"));
 ///     }
 /// }
-/// # Ok::<(), sessile_core::json::NotJson>(())
+/// # Ok::<(), sessile::json::NotJson>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -119,6 +120,39 @@ impl<'a> Message<'a> {
     pub fn text(self) -> String {
         text_of(self.raw()).to_str().into_owned()
     }
+
+    /// The tokens used: by the model for an answer, and by models that a tool called for its result.
+    pub fn usage(self) -> Option<Usage<'a>> {
+        Field::read(self.raw().get("usage"))
+    }
+
+    /// The requested model of an answer. The provider may name another in
+    /// [`response_model`](AssistantMessage::response_model).
+    pub fn model(self) -> Option<String> {
+        Field::read(self.raw().get("model"))
+    }
+
+    /// The tool calls in its content, in order.
+    ///
+    /// ```
+    /// # use sessile_core as sessile;
+    /// use sessile::json::Raw;
+    /// use sessile::message::Message;
+    ///
+    /// let message = Message::new(Raw::parse(
+    ///     br#"{"role":"assistant","content":[{"type":"toolCall","id":"c1","name":"read","arguments":{"path":"a.rs"}}]}"#,
+    /// )?);
+    /// let [call] = message.tool_calls()[..] else { panic!("one call") };
+    /// assert_eq!(call.name().as_deref(), Some("read"));
+    /// # Ok::<(), sessile::json::NotJson>(())
+    /// ```
+    pub fn tool_calls(self) -> Vec<ToolCall<'a>> {
+        let call = |block: &Block<'a>| match block {
+            Block::ToolCall(call) => Some(*call),
+            Block::Text(_) | Block::Image(_) | Block::Thinking(_) | Block::Unknown(_) => None,
+        };
+        self.content().blocks().iter().filter_map(call).collect()
+    }
 }
 
 impl<'a> FromRaw<'a> for Message<'a> {
@@ -132,12 +166,13 @@ impl<'a> FromRaw<'a> for Message<'a> {
 /// Anything that is not text is skipped.
 ///
 /// ```
-/// use sessile_core::json::Raw;
-/// use sessile_core::message::text_of;
+/// # use sessile_core as sessile;
+/// use sessile::json::Raw;
+/// use sessile::message::text_of;
 ///
 /// let message = Raw::parse(br#"{"content":[{"type":"text","text":"Hello"},null,{"type":"text","text":"you"}]}"#)?;
 /// assert_eq!(text_of(message), "Hello you");
-/// # Ok::<(), sessile_core::json::NotJson>(())
+/// # Ok::<(), sessile::json::NotJson>(())
 /// ```
 pub fn text_of(message: Raw<'_>) -> JsText<'static> {
     message.get("content").map_or_else(|| JsText::from(""), content_text)
@@ -191,6 +226,16 @@ mod tests {
     }
 
     #[test]
+    fn tool_calls_are_found_among_anything() {
+        let calls = |text| Message::new(raw(text)).tool_calls().len();
+        assert_eq!(calls(r#"{"content":[{"type":"toolCall"},7,{"type":"text"},{"type":"toolCall","name":1}]}"#), 2);
+        for odd in ["null", "[]", r#"{"content":"x"}"#, r#"{"content":{"type":"toolCall"}}"#] {
+            assert_eq!(calls(odd), 0, "{odd}");
+            assert_eq!((Message::new(raw(odd)).usage(), Message::new(raw(odd)).model()), (None, None));
+        }
+    }
+
+    #[test]
     fn texts_of_odd_messages_are_empty() {
         for text in ["null", "7", r#""hi""#, "[]", r#"{"content":{"text":"a"}}"#, r#"{"content":"a","content":null}"#] {
             assert_eq!(text_of(raw(text)), "", "{text}");
@@ -222,6 +267,9 @@ mod tests {
             assert_eq!(found.as_deref(), Some(expected));
         }
         assert_eq!(answer.content(), Content::Text("x".into()));
+        let message = Message::new(raw(text));
+        assert_eq!((message.usage(), message.model()), (answer.usage(), answer.model()));
+        assert_eq!(message.tool_calls(), []);
         assert_eq!(answer.usage().unwrap().input(), Some(1.0));
         assert_eq!(answer.end_turn(), Some(false));
         assert_eq!((answer.timestamp(), answer.duration_ms()), (Some(5.0), Some(7.5)));

@@ -9,7 +9,8 @@ const MAX_LENGTH: usize = 64;
 /// equally similar words, the first is returned.
 ///
 /// ```
-/// use sessile_core::nearest::nearest;
+/// # use sessile_core as sessile;
+/// use sessile::nearest::nearest;
 /// assert_eq!(nearest("sesion_dir", ["color", "session_dir"]), Some("session_dir"));
 /// assert_eq!(nearest("xyz", ["color", "session_dir"]), None);
 /// ```

@@ -104,7 +104,7 @@ impl Damaged {
 /// Readable and blank lines are skipped.
 ///
 /// ```
-/// use sessile_core::salvage::take_apart;
+/// # use sessile_core::salvage::take_apart;
 /// let glued = br#"{"type":"message","id":"a","mes{"type":"custom","id":"b","parentId":"a"}"#;
 /// let damaged = take_apart(glued);
 /// assert_eq!(damaged[0].records[0].range, 31..glued.len());

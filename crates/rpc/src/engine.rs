@@ -7,12 +7,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use sessile::compaction::{BranchSummarySettings, CompactionSettings, Extractive, Summarizer};
+use sessile::compaction::{BranchSummarySettings, CompactionSettings, Summarizer};
 use sessile::json::{Json, ObjectWriter};
 use sessile::settings::SettingsError;
 use sessile::{
     EventKind, EventSet, Handlers, NewSession, OpenOptions, OperationKind, SessionHost, SessionManager, Sessions,
 };
+use sessile_summarize::Extractive;
 
 use crate::command::replace::in_pi_words;
 use crate::connection::Connection;
@@ -45,7 +46,7 @@ pub struct Options {
     pub compaction_of: Option<CompactionOf>,
     /// Settings for branch summaries.
     pub branch_summary: BranchSummarySettings,
-    /// The summarizer.
+    /// The summarizer. By default rules that work offline.
     pub summarizer: AnySummarizer,
     /// The model of sessions that name none, as provider and id.
     pub model: Option<(String, String)>,

@@ -13,12 +13,12 @@
 use std::error::Error;
 use std::io::{self, BufRead, Write};
 
-use sessile::compaction::{CompactionSettings, Extractive, Summarizer, Summary, serialize};
+use sessile::compaction::{CompactionSettings, Summarizer, Summary, serialize};
 use sessile::json::Json;
 use sessile::{
     Cancel, CompactOptions, Compacted, Environment, ForkPosition, NavigateOptions, SessionManager, System, draft,
 };
-use sessile_summarize::{Model, Prompt, Settings};
+use sessile_summarize::{Extractive, Model, Prompt, Settings};
 
 /// The context window of the model, as far as this chat knows.
 const WINDOW: u64 = 128_000;

@@ -72,9 +72,30 @@ pub trait Environment: Send + Sync {
     }
 }
 
-/// The real system.
+/// The real system. Also the time zone of this computer, for functions that take a [`LocalZone`].
+///
+/// ```
+/// use sessile::{System, date, now_ms};
+///
+/// let now = now_ms();
+/// println!("It is {} here.", date::to_iso(date::to_local(now, &System)));
+/// # assert_eq!(date::parse(&date::to_iso(now), &System), Some(now));
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct System;
+
+/// The current time in milliseconds since 1970, as drafts take it.
+///
+/// Code that has an [`Environment`] asks that instead, so that its tests control the time.
+pub fn now_ms() -> i64 {
+    System.now_ms()
+}
+
+impl LocalZone for System {
+    fn offset_ms_at_local(&self, local_ms: i64) -> i64 {
+        self.local_offset_ms(local_ms)
+    }
+}
 
 #[expect(clippy::disallowed_methods, reason = "this is the place that asks the real world")]
 impl Environment for System {

@@ -116,7 +116,7 @@ pub use clean::{Cleaned, Cleaning, KEPT_MS, LeftOver, Stays, TEMPORARY_MS};
 pub use details::SessionDetails;
 pub use directory::{agent_dir, default_session_dir, sessions_root};
 pub use disk::{DiskOptions, DiskUse, DiskUses};
-pub use environment::{Environment, System, local_time, time_of};
+pub use environment::{Environment, System, local_time, now_ms, time_of};
 pub use error::SessionError;
 pub use event::{
     BadReply, BeforeCompact, CompactReason, EventContext, EventKind, EventSet, FileChange, HandlerError,

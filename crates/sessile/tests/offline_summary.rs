@@ -3,8 +3,9 @@
 
 use std::path::Path;
 
-use sessile::compaction::{CompactionSettings, Extractive};
+use sessile::compaction::CompactionSettings;
 use sessile::{CompactOptions, Compacted, CompactionReport, SessionManager, write_sample};
+use sessile_summarize::Extractive;
 
 const HEADINGS: [&str; 8] = [
     "## Goal\n",

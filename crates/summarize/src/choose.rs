@@ -1,8 +1,9 @@
 //! Chooses a summarizer from the settings.
 
-use sessile_core::compaction::{Extractive, Summarizer, SummaryFailure};
+use sessile_core::compaction::{Summarizer, SummaryFailure};
 
 use crate::command::Command;
+use crate::extractive::Extractive;
 use crate::settings::{Settings, Using};
 
 /// Any kind of summarizer; can be used on another thread.

@@ -1,8 +1,9 @@
-//! Summarizers: the user's own command, a language model, or the offline rule of `sessile-core`.
+//! Summarizers: rules that work offline, the user's own command, or a language model.
 //!
-//! Everything here implements [`Summarizer`](sessile_core::compaction::Summarizer)
-//! and blocks until it is done or cancelled. Nothing here touches a session.
+//! Everything here implements [`Summarizer`](sessile_core::compaction::Summarizer), which the crate `sessile` calls
+//! `sessile::compaction::Summarizer`, and blocks until it is done or cancelled. Nothing here touches a session.
 //!
+//! - [`Extractive`] extracts a summary by rules, without a model.
 //! - [`Command`] runs a program: JSON in, JSON out.
 //! - `Model` (feature `models`) asks Anthropic, `OpenAI` and compatible servers, Gemini or Ollama over HTTP.
 //! - [`Settings`] is the `summarizer` table of the user's `config.toml`, and [`choose()`] creates a summarizer from it.
@@ -11,17 +12,19 @@
 //! message contains one.
 //!
 //! ```
-//! use sessile_core::compaction::{Generator, Summarizer};
+//! # use sessile_core as sessile;
+//! use sessile::compaction::{Generator, Summarizer};
 //! use sessile_summarize::{Settings, choose};
 //!
 //! let settings = Settings::default();
 //! let offline = choose(&settings, None, &|_| None)?;
 //! assert_eq!(offline.generator(), Generator::Extractive);
-//! # Ok::<(), sessile_core::compaction::SummaryFailure>(())
+//! # Ok::<(), sessile::compaction::SummaryFailure>(())
 //! ```
 
 mod choose;
 mod command;
+mod extractive;
 #[cfg(feature = "models")]
 mod model;
 mod prompt;
@@ -29,6 +32,7 @@ mod settings;
 
 pub use choose::{AnySummarizer, choose};
 pub use command::Command;
+pub use extractive::Extractive;
 #[cfg(feature = "models")]
 pub use model::{Model, Provider};
 pub use prompt::Prompt;

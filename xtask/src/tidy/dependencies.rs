@@ -14,8 +14,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("sessile", &["sessile-core", "sessile-program", "sessile-store", "sessile-index", "sessile-text"]),
     ("sessile-summarize", &["sessile-core", "sessile-program"]),
     ("sessile-display", &["sessile-core"]),
-    ("sessile-rpc", &["sessile"]),
-    ("sessile-tui", &["sessile", "sessile-display"]),
+    ("sessile-rpc", &["sessile", "sessile-summarize"]),
+    ("sessile-tui", &["sessile", "sessile-display", "sessile-summarize"]),
     ("sessile-client", &["sessile", "sessile-rpc"]),
     (
         "sessile-cli",
@@ -33,6 +33,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("sessile-bench", &["sessile"]),
     ("xtask", &[]),
 ];
+
+/// What a crate may use in its tests and examples besides. [`TESTKIT`] is always allowed there.
+const TESTS_MAY_USE: &[(&str, &[&str])] = &[("sessile", &["sessile-summarize"]), ("sessile-rpc", &["sessile-store"])];
 
 /// The relevant parts of a crate's manifest.
 struct Manifest<'a> {
@@ -59,8 +62,10 @@ fn crate_direction(manifest: &Manifest<'_>) -> Vec<Problem> {
         return vec![Problem::new(&manifest.path, what)];
     };
     let is_ours = |name: &str| MAY_USE.iter().any(|(known, _)| *known == name);
+    let tests_may_use = TESTS_MAY_USE.iter().filter(|(name, _)| *name == manifest.name).flat_map(|(_, used)| *used);
+    let tests_may_use: Vec<&str> = tests_may_use.copied().chain([TESTKIT]).collect();
     let allowed = |dependency: &Dependency<'_>| {
-        may_use.contains(&dependency.name) || (dependency.for_tests && dependency.name == TESTKIT)
+        may_use.contains(&dependency.name) || (dependency.for_tests && tests_may_use.contains(&dependency.name))
     };
     let wrong = manifest.dependencies.iter().filter(|dependency| is_ours(dependency.name) && !allowed(dependency));
     wrong
@@ -84,8 +89,19 @@ pub(super) fn shared_lints(workspace: &Workspace) -> Vec<Problem> {
 
 fn manifests(workspace: &Workspace) -> Vec<Manifest<'_>> {
     let root = workspace.get("Cargo.toml").unwrap_or_default();
-    let paths = members(root).into_iter().map(|member| format!("{member}/Cargo.toml"));
-    paths.filter_map(|path| workspace.get(&path).map(|text| manifest(path, text))).collect()
+    let members = members(root);
+    let is_member = |path: &str| members.iter().any(|member| is_manifest_of(path, member));
+    let manifests = workspace.iter().filter(|(path, _)| is_member(path));
+    manifests.map(|(path, text)| manifest(path.to_owned(), text)).collect()
+}
+
+/// Whether this is the manifest of a member. A member that ends in `/*` means every folder there.
+fn is_manifest_of(path: &str, member: &str) -> bool {
+    let Some(folder) = path.strip_suffix("/Cargo.toml") else { return false };
+    match member.strip_suffix("/*") {
+        Some(parent) => folder.rsplit_once('/').is_some_and(|(found, _)| found == parent),
+        None => folder == member,
+    }
 }
 
 /// Returns the strings of the `members` list, which may span lines.
@@ -185,6 +201,31 @@ mod tests {
         let problem =
             "crates/new/Cargo.toml: new has no place in the dependency table of xtask/src/tidy/dependencies.rs";
         check(direction, &files, &[problem]);
+    }
+
+    #[test]
+    fn a_folder_of_members_is_looked_through() {
+        let root = "[workspace]\nmembers = [\"crates/*\", \"xtask\"]\n";
+        let core = "[package]\nname = \"sessile-core\"\n[dependencies]\nsessile.workspace = true\n";
+        let other = "[package]\nname = \"other\"\n";
+        let files = [
+            ("Cargo.toml", root),
+            ("crates/core/Cargo.toml", core),
+            ("crates/core/fuzz/Cargo.toml", other),
+            ("xtask/Cargo.toml", "[package]\nname = \"xtask\"\n"),
+        ];
+        check(direction, &files, &["crates/core/Cargo.toml:4: sessile-core must not depend on sessile"]);
+    }
+
+    #[test]
+    fn tests_may_use_more() {
+        let rpc = |section: &str| format!("[package]\nname = \"sessile-rpc\"\n[{section}]\nsessile-store = \"1\"\n");
+        let check_rpc = |section: &str, expected: &[&str]| {
+            let files = [("Cargo.toml", "\nmembers = [\"crates/rpc\"]"), ("crates/rpc/Cargo.toml", &rpc(section))];
+            check(direction, &files, expected);
+        };
+        check_rpc("dev-dependencies", &[]);
+        check_rpc("dependencies", &["crates/rpc/Cargo.toml:4: sessile-rpc must not depend on sessile-store"]);
     }
 
     #[test]

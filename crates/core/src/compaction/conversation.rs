@@ -39,8 +39,9 @@ impl Conversation {
     /// The arguments of a tool call: names and JSON values, in order.
     ///
     /// ```
-    /// use sessile_core::compaction::serialize;
-    /// use sessile_core::json::Raw;
+    /// # use sessile_core as sessile;
+    /// use sessile::compaction::serialize;
+    /// use sessile::json::Raw;
     ///
     /// let message = Raw::parse(
     ///     br#"{"role":"assistant","content":[{"type":"toolCall","name":"bash","arguments":{"command":"ls, a=b"}}]}"#,
@@ -50,7 +51,7 @@ impl Conversation {
     /// assert_eq!(call.tool.as_deref(), Some("bash"));
     /// let (name, value) = &conversation.arguments_of(call)[0];
     /// assert_eq!((*name, value.as_string()), ("command", Some("ls, a=b".to_owned())));
-    /// # Ok::<(), sessile_core::json::NotJson>(())
+    /// # Ok::<(), sessile::json::NotJson>(())
     /// ```
     pub fn arguments_of(&self, part: &Part) -> Vec<(&str, Raw<'_>)> {
         let mut rest = if part.speaker == Speaker::ToolCall { self.text_of(part) } else { "" };

@@ -12,12 +12,15 @@ pub const DEFAULT_CONTEXT_WINDOW: u64 = 128_000;
 
 /// Summarises a conversation: text in, text out.
 ///
+/// [`summarizer_fn`] makes one from a closure.
+///
 /// A summarizer does nothing else. It blocks until it is done, checks `cancel` often enough to stop promptly, and never
 /// touches the session: the caller decides what is written.
 ///
 /// ```
-/// use sessile_core::cancel::Cancel;
-/// use sessile_core::compaction::{
+/// # use sessile_core as sessile;
+/// use sessile::Cancel;
+/// use sessile::compaction::{
 ///     Conversation, Generator, Summarizer, Summary, SummaryFailure, SummaryProgress, SummaryRequest,
 /// };
 ///
@@ -58,6 +61,75 @@ pub trait Summarizer {
         progress: &mut dyn FnMut(SummaryProgress<'_>),
         cancel: &Cancel,
     ) -> Result<Summary, SummaryFailure>;
+}
+
+/// Makes a summarizer from a closure.
+///
+/// The summary counts as written by a language model, unless [`generated_by`](SummarizerFn::generated_by) says
+/// otherwise. Implement [`Summarizer`] to report progress or to stop early on cancellation.
+///
+/// ```
+/// # use sessile_core as sessile;
+/// use sessile::compaction::{Summary, summarizer_fn};
+///
+/// let first_lines = summarizer_fn(|request| {
+///     let lines: Vec<&str> = request.conversation.text().lines().take(10).collect();
+///     Ok(Summary::new(lines.join("\n")))
+/// });
+/// # fn summarizes(_: &dyn sessile::compaction::Summarizer) {}
+/// # summarizes(&first_lines);
+/// ```
+pub fn summarizer_fn<F>(summarize: F) -> SummarizerFn<F>
+where
+    F: Fn(&SummaryRequest<'_>) -> Result<Summary, SummaryFailure>,
+{
+    SummarizerFn { summarize, generator: Generator::Model, context_window: DEFAULT_CONTEXT_WINDOW }
+}
+
+/// A closure as a summarizer, see [`summarizer_fn`].
+#[derive(Clone, Copy, Debug)]
+pub struct SummarizerFn<F> {
+    summarize: F,
+    generator: Generator,
+    context_window: u64,
+}
+
+impl<F> SummarizerFn<F> {
+    /// Sets the type of summarizer that a summary's `details` name.
+    #[must_use]
+    pub fn generated_by(mut self, generator: Generator) -> Self {
+        self.generator = generator;
+        self
+    }
+
+    /// Sets the number of tokens that it accepts at once, see [`Summarizer::context_window`].
+    #[must_use]
+    pub fn with_context_window(mut self, tokens: u64) -> Self {
+        self.context_window = tokens;
+        self
+    }
+}
+
+impl<F> Summarizer for SummarizerFn<F>
+where
+    F: Fn(&SummaryRequest<'_>) -> Result<Summary, SummaryFailure>,
+{
+    fn generator(&self) -> Generator {
+        self.generator
+    }
+
+    fn context_window(&self) -> u64 {
+        self.context_window
+    }
+
+    fn summarize(
+        &self,
+        request: &SummaryRequest<'_>,
+        _progress: &mut dyn FnMut(SummaryProgress<'_>),
+        _cancel: &Cancel,
+    ) -> Result<Summary, SummaryFailure> {
+        (self.summarize)(request)
+    }
 }
 
 /// The type of summarizer that made a summary.

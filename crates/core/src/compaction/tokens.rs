@@ -16,12 +16,13 @@ const IMAGE_UNITS: u64 = 4800;
 /// The tokens of a message, estimated from the length of its text: pi's `estimateTokens`.
 ///
 /// ```
-/// use sessile_core::compaction::estimate_tokens;
-/// use sessile_core::json::Raw;
+/// # use sessile_core as sessile;
+/// use sessile::compaction::estimate_tokens;
+/// use sessile::json::Raw;
 ///
 /// let message = Raw::parse(br#"{"role":"user","content":[{"type":"text","text":"Hello"},{"type":"image"}]}"#)?;
 /// assert_eq!(estimate_tokens(message), 1202);
-/// # Ok::<(), sessile_core::json::NotJson>(())
+/// # Ok::<(), sessile::json::NotJson>(())
 /// ```
 pub fn estimate_tokens(message: Raw<'_>) -> u64 {
     let units = match Role::of(message.get("role")) {

@@ -15,7 +15,8 @@ pub struct When {
 /// (`2026-11-01`, a whole day on the local clock), or a date with a time (`2026-11-01T12:00`, local, or with its zone).
 ///
 /// ```
-/// use sessile_core::date::{Utc, when};
+/// # use sessile_core as sessile;
+/// use sessile::date::{Utc, when};
 /// let noon = 12 * 3_600_000;
 /// assert_eq!(when("2h", noon, &Utc).unwrap().from, noon - 2 * 3_600_000);
 /// assert_eq!(when("1970-01-02", noon, &Utc).unwrap().from, 24 * 3_600_000);

@@ -9,7 +9,8 @@ impl<'a> Raw<'a> {
     /// Returns the text of `String(value)`.
     ///
     /// ```
-    /// use sessile_core::json::Raw;
+    /// # use sessile_core as sessile;
+    /// use sessile::json::Raw;
     /// let value = Raw::parse(br#"[1.0, [2, [null, "x"]], true, {}]"#).unwrap();
     /// assert_eq!(value.to_js_string(), "1,2,,x,true,[object Object]");
     /// ```

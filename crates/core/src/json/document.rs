@@ -16,7 +16,8 @@ use super::write::write_text;
 /// ascending order.
 ///
 /// ```
-/// use sessile_core::json::{Raw, print};
+/// # use sessile_core as sessile;
+/// use sessile::json::{Raw, print};
 /// let text = br#"{ "b": 1.0, "2": 1e21, "1": "\u00e9\/", "b": 2 }"#;
 /// let printed = print(Raw::parse(text).unwrap());
 /// assert_eq!(printed.to_text(), r#"{"1":"é/","2":1e+21,"b":2}"#);

@@ -9,7 +9,8 @@ use crate::acting::acts;
 /// string. Between values, only spaces, tabs and line feeds remain as white space.
 ///
 /// ```
-/// use sessile_core::json::harmless;
+/// # use sessile_core as sessile;
+/// use sessile::json::harmless;
 /// assert_eq!(harmless("[\"a\u{9b}2J\u{202e}é\"]"), r#"["a\u009b2J\u202eé"]"#);
 /// ```
 pub fn harmless(text: &str) -> Cow<'_, str> {

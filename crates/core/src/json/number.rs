@@ -3,7 +3,8 @@
 /// Returns the text of `String(number)`; `null` for NaN and the infinities, as in `JSON.stringify`.
 ///
 /// ```
-/// use sessile_core::json::number_text;
+/// # use sessile_core as sessile;
+/// use sessile::json::number_text;
 /// assert_eq!(number_text(1e21), "1e+21");
 /// assert_eq!(number_text(-0.0), "0");
 /// assert_eq!(number_text(0.1 + 0.2), "0.30000000000000004");

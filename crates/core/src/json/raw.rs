@@ -40,7 +40,8 @@ pub enum Shape {
 /// decides: the last of duplicate keys counts.
 ///
 /// ```
-/// use sessile_core::json::Raw;
+/// # use sessile_core as sessile;
+/// use sessile::json::Raw;
 /// let value = Raw::parse(br#"{"role":"user","n":1.0,"n":2}"#).unwrap();
 /// assert_eq!(value.get("role").unwrap().as_text().unwrap(), "user");
 /// assert_eq!(value.get("n").unwrap().as_bytes(), b"2");
@@ -149,7 +150,8 @@ impl<'a> Raw<'a> {
     /// value. Keys that look like array indices come before all others. Empty for other values.
     ///
     /// ```
-    /// use sessile_core::json::Raw;
+    /// # use sessile_core as sessile;
+    /// use sessile::json::Raw;
     /// let value = Raw::parse(br#"{"a":null,"b":1,"7":2,"a":3}"#).unwrap();
     /// let keys: Vec<String> = value.properties().iter().map(|(key, _)| key.to_str().into_owned()).collect();
     /// assert_eq!(keys, ["7", "a", "b"]);
@@ -282,8 +284,8 @@ fn scalar_end(bytes: &[u8], at: usize) -> usize {
 
 /// A valid JSON value, owned.
 ///
-/// Made from a copy of a value in a file ([`Raw::to_json`]), from text ([`Json::parse`]) or from any serialisable value
-/// ([`Json::from_serialize`]).
+/// Made from a copy of a value in a file ([`Raw::to_json`]) or from text ([`Json::parse`]). With the feature `serde`, a
+/// `serde_json::Value` converts into it, and `Json::from_serialize` takes any serialisable value.
 #[derive(Clone)]
 pub struct Json {
     text: Vec<u8>,
@@ -309,14 +311,6 @@ impl Json {
     /// Validates JSON text and keeps its spelling.
     pub fn parse(text: impl AsRef<[u8]>) -> Result<Self, NotJson> {
         Raw::parse(text.as_ref()).map(Raw::to_json)
-    }
-
-    /// The JSON of any serialisable value, printed as JavaScript prints it.
-    ///
-    /// Fails where the value's own serialisation fails, such as a map whose keys are not strings.
-    pub fn from_serialize<T: serde::Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
-        let text = serde_json::to_vec(value)?;
-        Ok(super::print(Raw::trusted(&text)))
     }
 
     pub(crate) fn trusted(bytes: Vec<u8>) -> Self {

@@ -78,7 +78,8 @@ impl Escape {
 /// Writes an object member by member, in the order of the calls.
 ///
 /// ```
-/// use sessile_core::json::ObjectWriter;
+/// # use sessile_core as sessile;
+/// use sessile::json::ObjectWriter;
 /// let mut object = ObjectWriter::new();
 /// object.string("role", "user").number("timestamp", 1.0);
 /// assert_eq!(object.finish().to_text(), r#"{"role":"user","timestamp":1}"#);

@@ -6,14 +6,15 @@ use crate::json::{Raw, Shape};
 /// The `content` of a message.
 ///
 /// ```
-/// use sessile_core::json::Raw;
-/// use sessile_core::message::{Block, Content};
+/// # use sessile_core as sessile;
+/// use sessile::json::Raw;
+/// use sessile::message::{Block, Content};
 ///
 /// let blocks = Raw::parse(br#"[{"type":"text","text":"Look:"},{"type":"image","mimeType":"image/png"}]"#)?;
 /// let content = Content::new(Some(blocks));
 /// assert_eq!(content.text(), "Look:");
 /// assert!(matches!(content.blocks(), [Block::Text(_), Block::Image(_)]));
-/// # Ok::<(), sessile_core::json::NotJson>(())
+/// # Ok::<(), sessile::json::NotJson>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content<'a> {

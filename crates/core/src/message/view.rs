@@ -54,6 +54,13 @@ macro_rules! views {
             )*
         }
 
+        #[cfg(feature = "serde")]
+        impl serde::Serialize for $view<'_> {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                self.0.serialize(serializer)
+            }
+        }
+
         impl<$life> $crate::message::view::FromRaw<$life> for $view<$life> {
             fn from_raw(raw: Raw<$life>) -> Option<Self> {
                 (raw.shape() == $crate::json::Shape::Object).then_some(Self(raw))

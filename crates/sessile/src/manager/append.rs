@@ -5,6 +5,7 @@ use sessile_core::archive::{CUSTOM_TYPE, MAX_ID, Mark, Target};
 use sessile_core::checkpoint::checkpoint;
 use sessile_core::context::{Projection, text_block};
 use sessile_core::date::to_iso;
+use sessile_core::draft::{AssistantMessage, Content, UserMessage};
 use sessile_core::head::{Kind, Role};
 use sessile_core::json::{Json, ObjectWriter, Raw, Shape, print, print_owned};
 use sessile_core::line::js_trim;
@@ -66,9 +67,54 @@ impl SessionManager {
     ///
     /// Takes the drafts of [`draft`](crate::draft) and any [`Json`]. Values are
     /// serialised as JavaScript would.
+    ///
+    /// With the feature `serde`, which is on by default, it also takes values of `serde_json`; use
+    /// `Json::from_serialize` for types of your own.
+    ///
+    #[cfg_attr(feature = "serde", doc = "```")]
+    #[cfg_attr(not(feature = "serde"), doc = "```ignore")]
+    /// use serde_json::json;
+    /// use sessile::{SessionManager, now_ms};
+    ///
+    /// let mut session = SessionManager::in_memory("/project");
+    /// let id = session.append_message(json!({"role": "user", "content": "Hello", "timestamp": now_ms()}))?;
+    /// let entry = session.entry(&id)?.unwrap();
+    /// assert_eq!(entry.message().unwrap().text(), "Hello");
+    /// assert_eq!(serde_json::to_value(&entry)?["message"]["role"], "user");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn append_message(&mut self, message: impl Into<Json>) -> Result<EntryId, SessionError> {
         let message = print_owned(message.into());
         self.append(&|base| compose::message(base, message.raw()))
+    }
+
+    /// Adds a message from the user, sent now, and returns its id.
+    ///
+    /// ```
+    /// use sessile::SessionManager;
+    ///
+    /// let mut session = SessionManager::in_memory("/project");
+    /// session.append_user_message("Why does the build fail?")?;
+    /// session.append_assistant_message("acme", "acme-1", "A missing feature.")?;
+    /// assert_eq!(session.build_session_context()?.messages.len(), 2);
+    /// # Ok::<(), sessile::SessionError>(())
+    /// ```
+    pub fn append_user_message(&mut self, content: impl Into<Content>) -> Result<EntryId, SessionError> {
+        let now = self.world.environment().now_ms();
+        self.append_message(UserMessage::new(content, now))
+    }
+
+    /// Adds a model's answer, given now, and returns its id. See [`AssistantMessage::new`].
+    ///
+    /// An answer with known usage is a [draft](crate::draft) for [`append_message`](Self::append_message).
+    pub fn append_assistant_message(
+        &mut self,
+        provider: &str,
+        model: &str,
+        content: impl Into<Content>,
+    ) -> Result<EntryId, SessionError> {
+        let now = self.world.environment().now_ms();
+        self.append_message(AssistantMessage::new(provider, model, content, now))
     }
 
     /// Records that the thinking level changed.

@@ -270,6 +270,29 @@ impl SessionManager {
     ///
     /// Handlers are asked before the summary is made, and notified of the result. Returns
     /// [`SessionError::Cancelled`] if a handler cancels.
+    ///
+    /// The crate `sessile-summarize` has summarizers that ask a model or apply rules, and
+    /// [`summarizer_fn`](compaction::summarizer_fn) makes one from a closure:
+    ///
+    /// ```
+    /// use sessile::compaction::{CompactionSettings, Summary, summarizer_fn};
+    /// use sessile::{CompactOptions, Compacted, SessionManager};
+    ///
+    /// # fn ask_your_model(text: &str) -> String {
+    /// #     text.chars().take(100).collect()
+    /// # }
+    /// let mut session = SessionManager::in_memory("/project");
+    /// session.append_user_message("Why does the build fail?")?;
+    /// session.append_assistant_message("acme", "acme-1", "A missing feature.")?;
+    /// session.append_user_message("Add it.")?;
+    ///
+    /// let settings = CompactionSettings { keep_recent_tokens: 1, ..CompactionSettings::default() };
+    /// let options = CompactOptions { settings, ..CompactOptions::default() };
+    /// let summarizer = summarizer_fn(|request| Ok(Summary::new(ask_your_model(request.conversation.text()))));
+    /// let compacted = session.compact(options, &summarizer, &mut |_| {})?;
+    /// assert!(matches!(compacted, Compacted::Done(_)));
+    /// # Ok::<(), sessile::SessionError>(())
+    /// ```
     pub fn compact(
         &mut self,
         options: CompactOptions,

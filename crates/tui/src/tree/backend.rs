@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sessile::archive::fold_away;
-use sessile::compaction::{BranchSummarySettings, Extractive, Summarizer};
+use sessile::compaction::{BranchSummarySettings, Summarizer};
 use sessile::compare::{Comparison, Piece, Side};
 use sessile::entry::{Entry, Payload};
 use sessile::message::Message;
@@ -15,6 +15,7 @@ use sessile::{Cancel, SessionError, SessionManager, Sessions};
 use sessile_display::drawing::Drawing;
 use sessile_display::measure::{counted, number_words};
 use sessile_display::text::{Calls, Headline, headline};
+use sessile_summarize::Extractive;
 
 use super::job::TreeEvent;
 use super::model::{Model, Survey, id_of};

@@ -475,7 +475,7 @@ fn skip_prompt_skips_the_summary_question() {
     let store = Store::new();
     let how = || {
         Ok(BranchSummarizer {
-            summarizer: Box::new(sessile::compaction::Extractive::default()),
+            summarizer: Box::new(sessile_summarize::Extractive::default()),
             settings: BranchSummarySettings { skip_prompt: true, ..BranchSummarySettings::default() },
         })
     };

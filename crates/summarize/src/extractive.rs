@@ -20,8 +20,11 @@ mod prefix;
 mod turns;
 mod wording;
 
-use super::summarizer::{Generator, Purpose, Summarizer, Summary, SummaryFailure, SummaryProgress, SummaryRequest};
-use crate::cancel::Cancel;
+use sessile_core::Cancel;
+use sessile_core::compaction::{
+    Generator, Purpose, Summarizer, Summary, SummaryFailure, SummaryProgress, SummaryRequest,
+};
+
 use checkpoint::{Checkpoint, Section};
 use paths::Paths;
 use turns::Turn;
@@ -33,9 +36,11 @@ const DEFAULT_ROOM: usize = 12_000;
 /// Extracts the summary from the conversation, without a model.
 ///
 /// ```
-/// use sessile_core::cancel::Cancel;
-/// use sessile_core::compaction::{Extractive, FileLists, Purpose, Summarizer, SummaryRequest, serialize};
-/// use sessile_core::json::Raw;
+/// # use sessile_core as sessile;
+/// use sessile::Cancel;
+/// use sessile::compaction::{FileLists, Purpose, Summarizer, SummaryRequest, serialize};
+/// use sessile::json::Raw;
+/// use sessile_summarize::Extractive;
 ///
 /// let question = Raw::parse(br#"{"role":"user","content":"High water comes an hour early. Never change `predict`."}"#)?;
 /// let answer = Raw::parse(br#"{"role":"assistant","content":[{"type":"text","text":"The cause is the summer offset."}]}"#)?;
@@ -45,7 +50,7 @@ const DEFAULT_ROOM: usize = 12_000;
 /// let summary = Extractive::default().summarize(&request, &mut |_| {}, &Cancel::default()).unwrap();
 /// assert!(summary.text.contains("## Constraints & Preferences\n- Never change `predict`."));
 /// assert!(summary.text.contains("## Key Decisions\n- The cause is the summer offset."));
-/// # Ok::<(), sessile_core::json::NotJson>(())
+/// # Ok::<(), sessile::json::NotJson>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extractive {

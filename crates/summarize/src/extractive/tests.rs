@@ -1,10 +1,10 @@
 //! Tests of whole summaries.
 
 use proptest::prelude::*;
+use sessile_core::compaction::{Conversation, FileLists, serialize};
+use sessile_core::json::{Json, Raw};
 
 use super::*;
-use crate::compaction::{Conversation, FileLists, serialize};
-use crate::json::{Json, Raw};
 
 fn conversation(messages: &[String]) -> Conversation {
     serialize(messages.iter().map(|message| Raw::parse(message.as_bytes()).unwrap())).finish()

@@ -2,8 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
+use sessile_core::compaction::{Conversation, Part, Speaker};
+
 use super::commands::looks_failed;
-use crate::compaction::conversation::{Conversation, Part, Speaker};
 
 /// The prefix of a message that stands for a command in the user's shell.
 const SHELL_OPENING: &str = "Ran `";
@@ -212,10 +213,11 @@ fn unwrapped(text: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use sessile_core::compaction::serialize;
+    use sessile_core::json::Raw;
+
     use super::Outcome::{Failed, Fine};
     use super::*;
-    use crate::compaction::serialize;
-    use crate::json::Raw;
 
     #[test]
     fn results_find_their_calls() {

@@ -36,7 +36,11 @@ fn message(text: &str) -> Request {
 }
 
 fn text_at(value: &Json, key: &str) -> String {
-    value.raw().get(key).and_then(|value| value.as_string()).unwrap_or_else(|| panic!("no {key}: {}", value.to_text()))
+    value
+        .raw()
+        .get(key)
+        .and_then(sessile::json::Raw::as_string)
+        .unwrap_or_else(|| panic!("no {key}: {}", value.to_text()))
 }
 
 #[test]

@@ -59,117 +59,121 @@ use crate::interactive;
 use crate::screen::Screen;
 use crate::surroundings::Surroundings;
 
-#[derive(Debug, Subcommand)]
-pub(crate) enum Command {
-    #[cfg(feature = "tui")]
-    Resume(resume::ResumeArgs),
-    List(list::ListArgs),
-    Search(Box<search::SearchArgs>),
-    Show(show::ShowArgs),
-    Tree(tree::TreeArgs),
-    Info(info::InfoArgs),
-    Stats(stats::StatsArgs),
-    Diff(diff::DiffArgs),
-    Du(du::DuArgs),
-    Family(family::FamilyArgs),
-    Context(context::ContextArgs),
-    Llm(llm::LlmArgs),
-    Entries(entries::EntriesArgs),
-    Watch(watch::WatchArgs),
-    New(new::NewArgs),
-    Append(Box<append::AppendArgs>),
-    Name(name::NameArgs),
-    Label(label::LabelArgs),
-    Archive(archive::ArchiveArgs),
-    Branch(branch::BranchArgs),
-    Fork(fork::ForkArgs),
-    Clone(clone::CloneArgs),
-    Compact(compact::CompactArgs),
-    EditContext(edit_context::EditContextArgs),
-    Import(import::ImportArgs),
-    Migrate(migrate::MigrateArgs),
-    Move(move_session::MoveArgs),
-    Delete(delete::DeleteArgs),
-    Restore(restore::RestoreArgs),
-    Prune(prune::PruneArgs),
-    Slim(slim::SlimArgs),
-    Clean(clean::CleanArgs),
-    Undo(undo::UndoArgs),
-    Export(export::ExportArgs),
-    Verify(verify::VerifyArgs),
-    Repair(repair::RepairArgs),
-    Index(index::IndexArgs),
-    Config(config::ConfigArgs),
-    Rpc(Box<rpc::RpcArgs>),
-    Completions(completions::CompletionsArgs),
-    Man(man::ManArgs),
-    Help(help::HelpArgs),
-    #[command(name = "__complete")]
-    Complete(complete::CompleteArgs),
+/// Expands to the first expression if there is one, else to the other.
+macro_rules! first {
+    (; $other:expr) => {
+        $other
+    };
+    ($first:expr; $other:expr) => {
+        $first
+    };
 }
 
-impl Command {
-    /// Whether the command writes, moves or removes sessions.
-    fn writes_sessions(&self) -> bool {
-        #[cfg(feature = "tui")]
-        if matches!(self, Self::Resume(_))
-            || matches!(self, Self::Tree(args) if args.interactive)
-            // The picker that may open before the reader can rename and delete.
-            || matches!(self, Self::Show(args) if args.interactive)
-        {
-            return true;
+/// Generates the commands from one line each: the arguments, the function that runs them, whether it writes, moves or
+/// removes sessions, and whether it prints text to read, all at once.
+///
+/// A command without a function runs before settings and sessions are known; see [`run`].
+macro_rules! commands {
+    ($(
+        $(#[cfg($enabled:meta)])? $(#[command($clap:meta)])?
+        $name:ident($arguments:ty) $(=> $run:path, writes: $writes:path, pages: $pages:path)?;
+    )*) => {
+        #[derive(Debug, Subcommand)]
+        pub(crate) enum Command {
+            $($(#[cfg($enabled)])? $(#[command($clap)])? $name($arguments),)*
         }
-        matches!(
-            self,
-            Self::New(_)
-                | Self::Append(_)
-                | Self::Name(_)
-                | Self::Label(_)
-                | Self::Archive(_)
-                | Self::Branch(_)
-                | Self::Fork(_)
-                | Self::Clone(_)
-                | Self::Compact(_)
-                | Self::EditContext(_)
-                | Self::Import(_)
-                | Self::Migrate(_)
-                | Self::Move(_)
-                | Self::Delete(_)
-                | Self::Restore(_)
-                | Self::Prune(_)
-                | Self::Slim(_)
-                | Self::Undo(_)
-                | Self::Repair(_)
-                | Self::Rpc(_)
-        )
-    }
 
-    /// Whether the command prints text to read, all at once.
-    fn is_paged(&self) -> bool {
-        // A pager does not pass pictures on to the terminal.
-        #[cfg(feature = "tui")]
-        if matches!(self, Self::Tree(args) if args.interactive) || matches!(self, Self::Show(args) if args.interactive)
-        {
-            return false;
+        impl Command {
+            /// Whether the command writes, moves or removes sessions.
+            fn writes_sessions(&self) -> bool {
+                match self {
+                    $($(#[cfg($enabled)])? Self::$name(args) => first!($($writes(args))?; never(args)),)*
+                }
+            }
+
+            /// Whether the command prints text to read, all at once.
+            fn is_paged(&self) -> bool {
+                match self {
+                    $($(#[cfg($enabled)])? Self::$name(args) => first!($($pages(args))?; never(args)),)*
+                }
+            }
+
+            fn run(
+                &self,
+                surroundings: &Surroundings,
+                out: &mut Screen<'_>,
+                err: &mut Screen<'_>,
+            ) -> Result<Exit, Failure> {
+                match self {
+                    $($(#[cfg($enabled)])? Self::$name(args) => {
+                        first!($($run(surroundings, args, out, err))?; has_run(args))
+                    })*
+                }
+            }
         }
-        let is_text = matches!(self, Self::Show(args) if !args.has_pictures());
-        is_text
-            || matches!(
-                self,
-                Self::List(_)
-                    | Self::Search(_)
-                    | Self::Tree(_)
-                    | Self::Info(_)
-                    | Self::Diff(_)
-                    | Self::Du(_)
-                    | Self::Family(_)
-                    | Self::Stats(_)
-                    | Self::Context(_)
-                    | Self::Llm(_)
-                    | Self::Entries(_)
-            )
-            || matches!(self, Self::Verify(args) if args.is_of_many())
-    }
+    };
+}
+
+commands! {
+    #[cfg(feature = "tui")]
+    Resume(resume::ResumeArgs) => resume::run, writes: always, pages: never;
+    List(list::ListArgs) => list::run, writes: never, pages: always;
+    Search(Box<search::SearchArgs>) => search::run, writes: never, pages: always;
+    Show(show::ShowArgs) => show::run, writes: show::ShowArgs::opens_screen, pages: show::ShowArgs::is_paged;
+    Tree(tree::TreeArgs) => tree::run, writes: tree::TreeArgs::opens_screen, pages: tree::TreeArgs::is_paged;
+    Info(info::InfoArgs) => info::run, writes: never, pages: always;
+    Stats(stats::StatsArgs) => stats::run, writes: never, pages: always;
+    Diff(diff::DiffArgs) => diff::run, writes: never, pages: always;
+    Du(du::DuArgs) => du::run, writes: never, pages: always;
+    Family(family::FamilyArgs) => family::run, writes: never, pages: always;
+    Context(context::ContextArgs) => context::run, writes: never, pages: always;
+    Llm(llm::LlmArgs) => llm::run, writes: never, pages: always;
+    Entries(entries::EntriesArgs) => entries::run, writes: never, pages: always;
+    Watch(watch::WatchArgs) => watch::run, writes: never, pages: never;
+    New(new::NewArgs) => new::run, writes: always, pages: never;
+    Append(Box<append::AppendArgs>) => append::run, writes: always, pages: never;
+    Name(name::NameArgs) => name::run, writes: always, pages: never;
+    Label(label::LabelArgs) => label::run, writes: always, pages: never;
+    Archive(archive::ArchiveArgs) => archive::run, writes: always, pages: never;
+    Branch(branch::BranchArgs) => branch::run, writes: always, pages: never;
+    Fork(fork::ForkArgs) => fork::run, writes: always, pages: never;
+    Clone(clone::CloneArgs) => clone::run, writes: always, pages: never;
+    Compact(compact::CompactArgs) => compact::run, writes: always, pages: never;
+    EditContext(edit_context::EditContextArgs) => edit_context::run, writes: always, pages: never;
+    Import(import::ImportArgs) => import::run, writes: always, pages: never;
+    Migrate(migrate::MigrateArgs) => migrate::run, writes: always, pages: never;
+    Move(move_session::MoveArgs) => move_session::run, writes: always, pages: never;
+    Delete(delete::DeleteArgs) => delete::run, writes: always, pages: never;
+    Restore(restore::RestoreArgs) => restore::run, writes: always, pages: never;
+    Prune(prune::PruneArgs) => prune::run, writes: always, pages: never;
+    Slim(slim::SlimArgs) => slim::run, writes: always, pages: never;
+    Clean(clean::CleanArgs) => clean::run, writes: never, pages: never;
+    Undo(undo::UndoArgs) => undo::run, writes: always, pages: never;
+    Export(export::ExportArgs) => export::run, writes: never, pages: never;
+    Verify(verify::VerifyArgs) => verify::run, writes: never, pages: verify::VerifyArgs::is_of_many;
+    Repair(repair::RepairArgs) => repair::run, writes: always, pages: never;
+    Index(index::IndexArgs) => index::run, writes: never, pages: never;
+    Config(config::ConfigArgs);
+    Rpc(Box<rpc::RpcArgs>) => rpc::run, writes: always, pages: never;
+    Completions(completions::CompletionsArgs);
+    Man(man::ManArgs) => man::run, writes: never, pages: never;
+    Help(help::HelpArgs);
+    #[command(name = "__complete")]
+    Complete(complete::CompleteArgs);
+}
+
+fn always<T>(_args: &T) -> bool {
+    true
+}
+
+fn never<T>(_args: &T) -> bool {
+    false
+}
+
+/// The result of a command that [`run`] has already run.
+#[expect(clippy::unnecessary_wraps, reason = "the other commands may fail")]
+fn has_run<T>(_args: &T) -> Result<Exit, Failure> {
+    Ok(Exit::Done)
 }
 
 /// Runs the command that the arguments select.
@@ -228,47 +232,6 @@ fn run_in(surroundings: &Surroundings, cli: &Cli, out: &mut Screen<'_>, err: &mu
         #[cfg(feature = "tui")]
         None if is_picker(cli, out) => resume::run(surroundings, &resume::ResumeArgs::usual(), out, err),
         None => overview::run(surroundings, out, err),
-        #[cfg(feature = "tui")]
-        Some(Command::Resume(args)) => resume::run(surroundings, args, out, err),
-        Some(Command::List(args)) => list::run(surroundings, args, out, err),
-        Some(Command::Search(args)) => search::run(surroundings, args, out, err),
-        Some(Command::Show(args)) => show::run(surroundings, args, out, err),
-        Some(Command::Tree(args)) => tree::run(surroundings, args, out, err),
-        Some(Command::Info(args)) => info::run(surroundings, args, out, err),
-        Some(Command::Stats(args)) => stats::run(surroundings, args, out, err),
-        Some(Command::Export(args)) => export::run(surroundings, args, out, err),
-        Some(Command::Context(args)) => context::run(surroundings, args, out, err),
-        Some(Command::Llm(args)) => llm::run(surroundings, args, out, err),
-        Some(Command::Entries(args)) => entries::run(surroundings, args, out, err),
-        Some(Command::Watch(args)) => watch::run(surroundings, args, out, err),
-        Some(Command::New(args)) => new::run(surroundings, args, out, err),
-        Some(Command::Append(args)) => append::run(surroundings, args, out, err),
-        Some(Command::Name(args)) => name::run(surroundings, args, out, err),
-        Some(Command::Label(args)) => label::run(surroundings, args, out, err),
-        Some(Command::Archive(args)) => archive::run(surroundings, args, out, err),
-        Some(Command::Branch(args)) => branch::run(surroundings, args, out, err),
-        Some(Command::Fork(args)) => fork::run(surroundings, args, out, err),
-        Some(Command::Clone(args)) => clone::run(surroundings, args, out, err),
-        Some(Command::Compact(args)) => compact::run(surroundings, args, out, err),
-        Some(Command::Du(args)) => du::run(surroundings, args, out, err),
-        Some(Command::Slim(args)) => slim::run(surroundings, args, out, err),
-        Some(Command::Diff(args)) => diff::run(surroundings, args, out, err),
-        Some(Command::Family(args)) => family::run(surroundings, args, out, err),
-        Some(Command::EditContext(args)) => edit_context::run(surroundings, args, out, err),
-        Some(Command::Import(args)) => import::run(surroundings, args, out, err),
-        Some(Command::Migrate(args)) => migrate::run(surroundings, args, out, err),
-        Some(Command::Move(args)) => move_session::run(surroundings, args, out, err),
-        Some(Command::Delete(args)) => delete::run(surroundings, args, out, err),
-        Some(Command::Restore(args)) => restore::run(surroundings, args, out, err),
-        Some(Command::Prune(args)) => prune::run(surroundings, args, out, err),
-        Some(Command::Clean(args)) => clean::run(surroundings, args, out, err),
-        Some(Command::Undo(args)) => undo::run(surroundings, args, out, err),
-        Some(Command::Verify(args)) => verify::run(surroundings, args, out, err),
-        Some(Command::Repair(args)) => repair::run(surroundings, args, out, err),
-        Some(Command::Index(args)) => index::run(surroundings, args, out, err),
-        Some(Command::Rpc(args)) => rpc::run(surroundings, args),
-        Some(Command::Man(args)) => man::run(surroundings, args, out),
-        // These were run above, since they need no surroundings.
-        Some(Command::Config(_) | Command::Completions(_) | Command::Complete(_) | Command::Help(_)) => Ok(Exit::Done),
+        Some(command) => command.run(surroundings, out, err),
     }
 }

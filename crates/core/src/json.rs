@@ -15,6 +15,7 @@
 mod coerce;
 mod document;
 mod edit;
+mod from;
 mod harmless;
 mod number;
 mod printed;

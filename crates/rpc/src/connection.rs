@@ -1,7 +1,8 @@
 //! One client: reads its requests, sends answers and events.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
-use std::io::{Read, Write};
+use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
@@ -70,10 +71,10 @@ struct Later {
 }
 
 impl Connection {
-    pub(crate) fn new(engine: Arc<Engine>, session: Arc<OpenSession>, output: Box<dyn Write + Send>) -> Arc<Self> {
+    pub(crate) fn new(engine: Arc<Engine>, session: Arc<OpenSession>, outbox: Outbox) -> Arc<Self> {
         Arc::new_cyclic(|me| Self {
             engine,
-            outbox: Outbox::new(output),
+            outbox,
             current: Mutex::new(session),
             waiting: Mutex::default(),
             waiting_changed: Condvar::new(),
@@ -122,6 +123,16 @@ impl Connection {
         self.hooks.end(self.engine.handlers());
         self.engine.sessions().iter().for_each(|session| session.note_news());
         self.later_changed.notify_all();
+        self.outbox.end();
+    }
+
+    /// Ends what a single call may have started. No hook is notified, because no client has left.
+    pub(crate) fn end_call(&self) {
+        self.is_leaving.store(true, Ordering::Relaxed);
+        self.has_ended.store(true, Ordering::Relaxed);
+        let subscriptions = lock(&self.subscriptions).drain().map(|(_, subscription)| subscription).collect();
+        subscribe::finish(subscriptions, self, Some(Duration::ZERO));
+        self.hooks.end(self.engine.handlers());
     }
 
     /// Whether nothing more is to be sent.
@@ -259,30 +270,40 @@ impl Connection {
     }
 
     fn run_command(&self, command: &'static Command, request: &Request) {
-        let call = Call { connection: self, request };
-        let checked = command
-            .all_parameters()
-            .copied()
-            .try_for_each(|field| shape::check(std::slice::from_ref(&field), request.body.raw()));
-        let outcome: Outcome = match checked {
-            Ok(()) => match self.run_guarded(command, &call) {
-                // The command failed on stale data before it changed anything. Read the sessions again, then run it
-                // once more.
-                Err(failure) if failure.is_stale => {
-                    self.engine.sessions().iter().for_each(|session| drop(session.lock_fresh()));
-                    self.run_guarded(command, &call)
-                }
-                outcome => outcome,
-            },
-            Err(wrong) => Err(Failure::invalid(format!("{}: {wrong}", command.name))),
-        };
-        match outcome {
+        match self.perform(command, request) {
             Ok(reply) => {
                 self.answer(request, reply.data.as_deref());
                 // Releases the stopped command, which waits for this answer.
                 drop(reply.held);
             }
             Err(failure) => self.refuse(request, &failure),
+        }
+    }
+
+    /// Runs the command of a request, on this thread, and returns its reply.
+    pub(crate) fn call(&self, request: &Request) -> Outcome {
+        match request.command.as_deref().and_then(Command::of) {
+            Some(command) => self.perform(command, request),
+            None => Err(request.unknown()),
+        }
+    }
+
+    /// Checks the parameters and runs the command.
+    fn perform(&self, command: &'static Command, request: &Request) -> Outcome {
+        let call = Call { connection: self, request };
+        let checked = command
+            .all_parameters()
+            .copied()
+            .try_for_each(|field| shape::check(std::slice::from_ref(&field), request.body.raw()));
+        checked.map_err(|wrong| Failure::invalid(format!("{}: {wrong}", command.name)))?;
+        match self.run_guarded(command, &call) {
+            // The command failed on stale data before it changed anything. Read the sessions again, then run it once
+            // more.
+            Err(failure) if failure.is_stale => {
+                self.engine.sessions().iter().for_each(|session| drop(session.lock_fresh()));
+                self.run_guarded(command, &call)
+            }
+            outcome => outcome,
         }
     }
 
@@ -295,10 +316,8 @@ impl Connection {
     }
 
     fn answer(&self, request: &Request, data: Option<&[u8]>) {
-        // Files may contain bytes that are not UTF-8; records must not.
-        let lossy_utf8 = data.filter(|data| std::str::from_utf8(data).is_err()).map(String::from_utf8_lossy);
-        let data = lossy_utf8.as_ref().map(|lossy_utf8| lossy_utf8.as_bytes()).or(data);
-        let (beginning, data, end) = request.answer(data);
+        let data = data.map(in_utf8);
+        let (beginning, data, end) = request.answer(data.as_deref());
         self.outbox.send(&[&beginning, data, end]);
     }
 
@@ -350,6 +369,14 @@ impl Connection {
             drop(later);
             self.outbox.send_now(&[event.to_text().as_bytes()]);
         }
+    }
+}
+
+/// Returns data in UTF-8. Files may contain other bytes; records must not.
+pub(crate) fn in_utf8(data: &[u8]) -> Cow<'_, [u8]> {
+    match String::from_utf8_lossy(data) {
+        Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
+        Cow::Owned(text) => Cow::Owned(text.into_bytes()),
     }
 }
 

@@ -17,16 +17,19 @@ use sessile_summarize::Extractive;
 
 use crate::command::replace::in_pi_words;
 use crate::connection::Connection;
+use crate::envelope::Request;
 use crate::failure::Failure;
 use crate::frame::MAX_RECORD;
+use crate::local::{self, Events, LocalClient};
 use crate::news::Happened;
+use crate::outbox::{Outbox, RecordQueue};
 use crate::session::OpenSession;
 
 /// How many sessions that are not current for any client stay open, so that later requests are fast.
 const MAX_KEPT: usize = 16;
 
 /// How long to wait for a client at shutdown.
-const SHUTDOWN_GRACE: Duration = Duration::from_millis(500);
+pub(crate) const SHUTDOWN_GRACE: Duration = Duration::from_millis(500);
 
 /// A summarizer that several threads may use.
 pub type AnySummarizer = Arc<dyn Summarizer + Send + Sync>;
@@ -193,7 +196,53 @@ impl Engine {
 
     /// Serves one client until it has closed its input and everything is answered.
     pub fn serve(self: &Arc<Self>, input: impl Read, output: impl Write + Send + 'static) {
-        let connection = Connection::new(Arc::clone(self), Arc::clone(&self.first), Box::new(output));
+        self.add_client(Outbox::stream(Box::new(output))).run(input);
+    }
+
+    /// Connects a client in this process: it calls commands and reads events without a stream of bytes.
+    ///
+    /// Like a client on a stream it has a current session of its own, subscriptions and hooks. Drop [`Events`] if you
+    /// do not read them.
+    ///
+    /// ```
+    /// use sessile_rpc::{Engine, Options, Request, Start};
+    ///
+    /// let engine = Engine::start(Options::new(sessile::Sessions::default()), &Start::Memory, None)?;
+    /// let (client, mut events) = engine.connect();
+    /// client.call(&Request::new("set_session_name").with("name", "Tides"))?;
+    /// assert_eq!(events.next().unwrap().to_text(), r#"{"type":"session_info_changed","name":"Tides"}"#);
+    /// # Ok::<(), sessile_rpc::Failure>(())
+    /// ```
+    pub fn connect(self: &Arc<Self>) -> (LocalClient, Events) {
+        let queue = Arc::new(RecordQueue::default());
+        let connection = self.add_client(Outbox::queue(Arc::clone(&queue)));
+        (LocalClient::new(connection), Events::new(queue))
+    }
+
+    /// Runs one command and returns its data, if it has any.
+    ///
+    /// The command refers to the session in its `sessionPath`, else to the one that the engine was started with. No
+    /// events are delivered, and what belongs to a client ends with the call: a subscription, a hook, or a change of
+    /// the current session. Use [`connect`](Self::connect) for those.
+    ///
+    /// ```
+    /// use sessile_rpc::{Engine, Options, Request, Start};
+    ///
+    /// let engine = Engine::start(Options::new(sessile::Sessions::default()), &Start::Memory, Some("Tides"))?;
+    /// let state = engine.call(&Request::new("get_state"))?.unwrap();
+    /// assert_eq!(state.raw().get("sessionName").unwrap().as_string().unwrap(), "Tides");
+    /// # Ok::<(), sessile_rpc::Failure>(())
+    /// ```
+    pub fn call(self: &Arc<Self>, request: &Request) -> Result<Option<Json>, Failure> {
+        self.first.lock().host().start();
+        let connection = Connection::new(Arc::clone(self), Arc::clone(&self.first), Outbox::nothing());
+        let answered = local::call(&connection, request);
+        connection.end_call();
+        answered
+    }
+
+    fn add_client(self: &Arc<Self>, outbox: Outbox) -> Arc<Connection> {
+        let connection = Connection::new(Arc::clone(self), Arc::clone(&self.first), outbox);
         {
             // Drops the entries of clients that are gone.
             let mut clients = lock(&self.clients);
@@ -201,7 +250,7 @@ impl Engine {
             clients.push(Arc::downgrade(&connection));
         }
         self.first.lock().host().start();
-        connection.run(input);
+        connection
     }
 
     /// Stops work in progress, and notifies clients that the program ends.

@@ -1,6 +1,6 @@
 //! The envelopes of requests and responses.
 
-use sessile::json::{JsText, Json, ObjectWriter, Raw, Shape};
+use sessile::json::{Edit, JsText, Json, ObjectWriter, Raw, Shape};
 
 use crate::failure::Failure;
 use crate::frame::Record;
@@ -20,6 +20,22 @@ pub struct Request {
 pub struct NotARequest(pub Json);
 
 impl Request {
+    /// Creates a request for a command, without parameters.
+    pub fn new(command: &str) -> Self {
+        let mut body = ObjectWriter::new();
+        body.string("type", command);
+        Self { body: body.finish(), command: Some(command.to_owned()) }
+    }
+
+    /// Adds a parameter.
+    #[must_use]
+    pub fn with(self, name: &str, value: impl Into<Json>) -> Self {
+        let value = value.into();
+        let body = self.body.raw().edited(&[Edit::Set(name, value.raw())]);
+        let command = body.raw().get("type").and_then(Raw::as_string);
+        Self { body, command }
+    }
+
     /// Parses a record.
     pub fn read(record: Record, max_record: usize) -> Result<Self, NotARequest> {
         let bytes = match record {

@@ -4,6 +4,9 @@
 //! ([`Engine::serve`]). Requests, answers and events are one JSON value per line. Commands of pi's RPC mode answer like
 //! pi; all others are Sessile's own. [`catalogue`] lists all of them, with their parameters and answers.
 //!
+//! Front ends in the same process need no stream: [`Engine::call`] runs one command, and [`Engine::connect`] gives a
+//! client that also has a current session, subscriptions and hooks, with an iterator over its events.
+//!
 //! ```
 //! use sessile_rpc::{Engine, Options, Start};
 //!
@@ -23,6 +26,7 @@ mod engine;
 mod envelope;
 mod failure;
 mod frame;
+mod local;
 mod news;
 mod outbox;
 mod session;
@@ -35,5 +39,6 @@ pub use engine::{AnySummarizer, CompactionOf, Engine, Options, Start};
 pub use envelope::{NotARequest, Request};
 pub use failure::{Code, Failure};
 pub use frame::{MAX_RECORD, Record, Records};
+pub use local::{Events, LocalClient};
 #[cfg(unix)]
 pub use socket::Socket;

@@ -7,12 +7,15 @@ use sessile_core::date::{LocalZone, to_local};
 use sessile_core::entry::js_time;
 use sessile_core::json::Raw;
 use sessile_core::version::{FreshIds, StableIds};
+use sessile_store::os::{Os, RealOs};
 
 /// Everything that a session engine needs from the system besides files.
 ///
 /// [`System`] is the real one. Tests supply their own and can replay any run.
 pub trait Environment: Send + Sync {
-    /// The time in milliseconds since 1970.
+    /// The time in milliseconds since 1970, for what is written into sessions and shown to users.
+    ///
+    /// The age of a file is measured by [`Os::now_ms`], which goes with the times that the file system sets.
     fn now_ms(&self) -> i64;
 
     /// A random UUID. Its first eight digits are the id of an entry.
@@ -100,8 +103,7 @@ impl LocalZone for System {
 #[expect(clippy::disallowed_methods, reason = "this is the place that asks the real world")]
 impl Environment for System {
     fn now_ms(&self) -> i64 {
-        let since_epoch = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-        i64::try_from(since_epoch.as_millis()).unwrap_or(i64::MAX)
+        RealOs.now_ms()
     }
 
     fn entry_uuid(&self) -> String {

@@ -32,7 +32,12 @@ Examples:
   $ sessile man
   $ sessile man --dir man1";
 
-pub(super) fn run(surroundings: &Surroundings, args: &ManArgs, out: &mut Screen<'_>) -> Result<Exit, Failure> {
+pub(super) fn run(
+    surroundings: &Surroundings,
+    args: &ManArgs,
+    out: &mut Screen<'_>,
+    _err: &mut Screen<'_>,
+) -> Result<Exit, Failure> {
     let Some(dir) = &args.dir else {
         out.data().write_all(&page(definition::command())?)?;
         return Ok(Exit::Done);

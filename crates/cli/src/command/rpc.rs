@@ -17,6 +17,7 @@ use signal_hook::iterator::Signals;
 
 use crate::Exit;
 use crate::failure::Failure;
+use crate::screen::Screen;
 use crate::surroundings::Surroundings;
 
 /// Serve sessions to another program as JSON lines on standard input and output
@@ -85,7 +86,12 @@ enum Ended {
     Signal(i32),
 }
 
-pub(super) fn run(surroundings: &Surroundings, args: &RpcArgs) -> Result<Exit, Failure> {
+pub(super) fn run(
+    surroundings: &Surroundings,
+    args: &RpcArgs,
+    _out: &mut Screen<'_>,
+    _err: &mut Screen<'_>,
+) -> Result<Exit, Failure> {
     let engine = Engine::start(options(surroundings, args)?, &start(surroundings, args)?, args.name.as_deref())?;
     let (told, ended) = channel();
     watch_signals(told.clone())?;

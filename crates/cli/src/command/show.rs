@@ -62,9 +62,17 @@ pub(crate) struct ShowArgs {
 }
 
 impl ShowArgs {
-    /// Whether the output may contain pictures.
-    pub(super) fn has_pictures(&self) -> bool {
-        self.images
+    /// Whether it opens a screen. The picker that may open first can rename and delete.
+    pub(super) fn opens_screen(&self) -> bool {
+        #[cfg(feature = "tui")]
+        return self.interactive;
+        #[cfg(not(feature = "tui"))]
+        false
+    }
+
+    /// Whether the output may go through a pager, which does not pass pictures on to the terminal.
+    pub(super) fn is_paged(&self) -> bool {
+        !self.opens_screen() && !self.images
     }
 }
 

@@ -119,6 +119,18 @@ impl Choice {
 }
 
 impl TreeArgs {
+    /// Whether it opens a screen, which can label, fork and move the leaf.
+    pub(super) fn opens_screen(&self) -> bool {
+        #[cfg(feature = "tui")]
+        return self.interactive;
+        #[cfg(not(feature = "tui"))]
+        false
+    }
+
+    pub(super) fn is_paged(&self) -> bool {
+        !self.opens_screen()
+    }
+
     fn choice(&self) -> Choice {
         let filter = match self.filter {
             FilterArg::Default => Filter::Default,

@@ -71,12 +71,15 @@ fn ask(
     }
     request.raw("event", event.to_json().raw());
     lock(&connection.hooks.answers).insert(number.clone(), None);
-    connection.outbox.send_now(&[request.finish().to_text().as_bytes()]);
+    // Does not wait for the client to read: the timeout below covers that.
+    connection.outbox.send(&[request.finish().to_text().as_bytes()]);
+    connection.outbox.flush();
     let answer = wait(&connection, &number, patience, context);
     let Some(answer) = answer else {
         let mut notice = ObjectWriter::new();
         notice.string("type", "hook_cancel").string("requestId", &number);
-        connection.outbox.send_now(&[notice.finish().raw().as_bytes()]);
+        connection.outbox.send(&[notice.finish().raw().as_bytes()]);
+        connection.outbox.flush();
         if context.cancel.is_cancelled() || connection.has_ended() {
             return Ok(None);
         }

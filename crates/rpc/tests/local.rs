@@ -1,0 +1,167 @@
+//! Clients in the same process: commands without a stream of bytes, and an iterator over events.
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use sessile::Sessions;
+use sessile::json::Json;
+use sessile_rpc::{Code, Engine, Options, Request, Start};
+use tempfile::TempDir;
+
+/// An engine on a directory of its own.
+struct World {
+    _dir: TempDir,
+    engine: Arc<Engine>,
+}
+
+impl World {
+    fn new() -> Self {
+        let dir = TempDir::new().unwrap();
+        let mut options = Options::new(Sessions::default().caching(None).recording_operations(None));
+        options.cwd = dir.path().to_path_buf();
+        options.session_dir = Some(dir.path().join("sessions"));
+        Self { _dir: dir, engine: Engine::start(options, &Start::New, None).unwrap() }
+    }
+}
+
+fn json(text: &str) -> Json {
+    Json::parse(text).unwrap()
+}
+
+fn message(text: &str) -> Request {
+    let message = json(&format!(r#"{{"role":"user","content":"{text}","timestamp":1}}"#));
+    Request::new("append_message").with("message", message)
+}
+
+fn text_at(value: &Json, key: &str) -> String {
+    value
+        .raw()
+        .get(key)
+        .and_then(sessile::json::Raw::as_string)
+        .unwrap_or_else(|| panic!("no {key}: {}", value.to_text()))
+}
+
+#[test]
+fn a_single_call_answers_like_a_stream() {
+    let world = World::new();
+    let appended = world.engine.call(&message("one")).unwrap().unwrap();
+    let entry = Request::new("get_entry").with("entryId", text_at(&appended, "entryId"));
+    let fetched = world.engine.call(&entry).unwrap().unwrap();
+    // The same request over a stream.
+    let mut stream = entry.body.into_bytes();
+    stream.push(b'\n');
+    let (mut reader, writer) = std::io::pipe().unwrap();
+    world.engine.serve(&stream[..], writer);
+    let mut answer = String::new();
+    std::io::Read::read_to_string(&mut reader, &mut answer).unwrap();
+    let expected =
+        format!(r#"{{"type":"response","command":"get_entry","success":true,"data":{}}}"#, fetched.to_text());
+    assert_eq!(answer.trim_end(), expected);
+}
+
+#[test]
+fn a_call_fails_with_the_code_of_the_command() {
+    let world = World::new();
+    let code = |request: Request| world.engine.call(&request).unwrap_err().code;
+    assert_eq!(code(Request::new("no_such_command")), Code::InvalidArgument);
+    assert_eq!(code(Request::new("append_message").with("message", 7_i64)), Code::InvalidArgument);
+    assert_eq!(code(Request::new("get_state").with("sessionPath", "/no/such/session.jsonl")), Code::NotFound);
+    assert_eq!(code(message("x").with("expectedLeaf", "deadbeef")), Code::LeafMoved);
+}
+
+#[test]
+fn what_a_single_call_starts_ends_with_it() {
+    let world = World::new();
+    world.engine.call(&Request::new("subscribe")).unwrap();
+    world.engine.call(&Request::new("hook_register").with("events", json(r#"["session_before_switch"]"#))).unwrap();
+    let first = text_at(&world.engine.call(&Request::new("get_state")).unwrap().unwrap(), "sessionId");
+    // A hook that still existed would make this wait for an answer.
+    world.engine.call(&Request::new("new_session")).unwrap();
+    let state = world.engine.call(&Request::new("get_state")).unwrap().unwrap();
+    assert_eq!(text_at(&state, "sessionId"), first, "each call begins at the session of the engine");
+}
+
+#[test]
+fn a_client_has_a_current_session_and_reads_its_events_in_order() {
+    let world = World::new();
+    let (client, mut events) = world.engine.connect();
+    let first = text_at(&client.call(&Request::new("get_state")).unwrap().unwrap(), "sessionId");
+    client.call(&Request::new("new_session")).unwrap();
+    let second = text_at(&client.call(&Request::new("get_state")).unwrap().unwrap(), "sessionId");
+    assert_ne!(first, second);
+    client.call(&Request::new("set_session_name").with("name", "Tides")).unwrap();
+    let renamed = events.find(|event| text_at(event, "type") == "session_info_changed").unwrap();
+    assert_eq!(text_at(&renamed, "name"), "Tides");
+    client.call(&Request::new("subscribe")).unwrap();
+    for word in ["a", "b", "c"] {
+        client.call(&message(word)).unwrap();
+    }
+    let appended: Vec<String> = events
+        .by_ref()
+        .filter(|event| text_at(event, "type") == "event" && event.to_text().contains("entry_appended"))
+        .take(3)
+        .map(|event| event.to_text().into_owned())
+        .collect();
+    for (event, word) in appended.iter().zip(["a", "b", "c"]) {
+        assert!(event.contains(&format!(r#""content":"{word}""#)), "{event}");
+    }
+    drop(client);
+    let last = events.last().unwrap();
+    assert!(last.to_text().contains("session_shutdown"), "the events end with the client: {}", last.to_text());
+}
+
+#[test]
+fn a_hook_is_answered_from_the_thread_that_reads_events() {
+    let world = World::new();
+    let (client, events) = world.engine.connect();
+    client.call(&Request::new("hook_register").with("events", json(r#"["session_before_switch"]"#))).unwrap();
+    let client = Arc::new(client);
+    let answering = {
+        let client = Arc::clone(&client);
+        thread::spawn(move || {
+            let mut n_asked = 0;
+            for event in events {
+                if text_at(&event, "type") == "hook_request" {
+                    n_asked += 1;
+                    let refusal = Request::new("hook_response").with("requestId", text_at(&event, "requestId"));
+                    client.call(&refusal.with("result", json(r#"{"cancel":true}"#))).unwrap();
+                    return n_asked;
+                }
+            }
+            n_asked
+        })
+    };
+    let answer = client.call(&Request::new("new_session")).unwrap().unwrap();
+    assert_eq!(answer.to_text(), r#"{"cancelled":true}"#);
+    assert_eq!(answering.join().unwrap(), 1);
+}
+
+#[test]
+fn a_client_that_never_reads_blocks_neither_itself_nor_the_others() {
+    let world = World::new();
+    let (silent, _events) = world.engine.connect();
+    silent.call(&Request::new("subscribe")).unwrap();
+    let (other, mut events) = world.engine.connect();
+    other.call(&Request::new("subscribe")).unwrap();
+    for nth in 0..600_i64 {
+        silent.call(&Request::new("set_session_name").with("name", format!("name {nth}"))).unwrap();
+    }
+    let last = events.find(|event| event.to_text().contains("name 599")).unwrap();
+    assert!(!last.to_text().is_empty());
+    drop(silent);
+}
+
+#[test]
+fn the_end_of_the_engine_ends_the_events() {
+    let world = World::new();
+    let (client, mut events) = world.engine.connect();
+    assert!(events.next_within(Duration::from_millis(10)).is_none(), "nothing has happened yet");
+    world.engine.stop();
+    assert!(events.next().is_none());
+    drop(client);
+    let (client, events) = world.engine.connect();
+    drop(events);
+    client.call(&Request::new("set_session_name").with("name", "unread")).unwrap();
+}

@@ -15,7 +15,12 @@ pub(crate) fn write_value(out: &mut dyn Write, value: &Json) -> io::Result<()> {
 
 /// Prints a value without ending the line.
 pub(crate) fn write_raw(out: &mut dyn Write, value: Raw<'_>) -> io::Result<()> {
-    out.write_all(harmless(&value.to_text()).as_bytes())
+    write_text(out, value.as_bytes())
+}
+
+/// Prints a piece of JSON text, which may end anywhere between two tokens.
+pub(crate) fn write_text(out: &mut dyn Write, text: &[u8]) -> io::Result<()> {
+    out.write_all(harmless(&String::from_utf8_lossy(text)).as_bytes())
 }
 
 /// The layout of a list of values.

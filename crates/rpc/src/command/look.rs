@@ -2,55 +2,42 @@
 
 use sessile::SessionError;
 use sessile::entry::Entry;
-use sessile::json::{Json, ObjectWriter, Raw};
+use sessile::json::{Json, Raw};
 
-use super::{Call, Outcome, object};
+use super::{Call, Outcome};
+use crate::answer;
 use crate::failure::Failure;
-
-fn entries(entries: &[Entry]) -> Outcome {
-    object(|data| {
-        data.array("entries", entries.iter().map(Entry::raw));
-    })
-}
 
 pub(crate) fn get_branch(call: &Call<'_>) -> Outcome {
     let session = call.session()?;
     let from = call.entry("entryId");
     let path = session.lock_fresh().branch_path(from.as_ref())?;
-    entries(&path)
+    Ok(answer::entries(&path).into())
 }
 
 pub(crate) fn get_children(call: &Call<'_>) -> Outcome {
     let session = call.session()?;
     let parent = call.entry("parentId");
     let children = session.lock_fresh().children(parent.as_ref())?;
-    entries(&children)
+    Ok(answer::entries(&children).into())
 }
 
 pub(crate) fn get_entry(call: &Call<'_>) -> Outcome {
     let session = call.session()?;
     let entry = session.lock_fresh().entry(call.required_entry("entryId")?)?;
-    object(|data| {
-        data.optional("entry", entry.as_ref().map(Entry::raw));
-    })
+    Ok(answer::entry(entry.as_ref()).into())
 }
 
 pub(crate) fn get_label(call: &Call<'_>) -> Outcome {
     let session = call.session()?;
     let label = session.lock_fresh().label(call.required_entry("entryId")?)?;
-    object(|data| {
-        if let Some(label) = label {
-            data.string("label", &label);
-        }
-    })
+    Ok(answer::label(label.as_deref()).into())
 }
 
 pub(crate) fn get_header(call: &Call<'_>) -> Outcome {
     let session = call.session()?;
     let manager = session.lock_fresh();
-    object(|data| {
-        data.raw("header", manager.header().json().raw());
-    })
+    Ok(answer::header(manager.header()).into())
 }
 
 /// Whether the requested leaf is before all entries.
@@ -60,9 +47,7 @@ fn is_before_all(call: &Call<'_>) -> bool {
 
 pub(crate) fn build_session_context(call: &Call<'_>) -> Outcome {
     if is_before_all(call) {
-        let mut context = ObjectWriter::new();
-        context.array("messages", []).string("thinkingLevel", "off").null("model");
-        return Ok(context.finish().into());
+        return Ok(answer::no_context().into());
     }
     let session = call.session()?;
     let manager = session.lock_fresh();
@@ -76,7 +61,7 @@ pub(crate) fn build_session_context(call: &Call<'_>) -> Outcome {
 
 pub(crate) fn build_context_entries(call: &Call<'_>) -> Outcome {
     if is_before_all(call) {
-        return entries(&[]);
+        return Ok(answer::entries(&[]).into());
     }
     let session = call.session()?;
     let manager = session.lock_fresh();
@@ -85,11 +70,11 @@ pub(crate) fn build_context_entries(call: &Call<'_>) -> Outcome {
         None => manager.build_context_entries()?,
     };
     drop(manager);
-    entries(&built)
+    Ok(answer::entries(&built).into())
 }
 
 /// Returns the JSON of an entry that must exist.
-pub(super) fn entry_json(entry: Option<Entry>, id: &sessile::EntryId) -> Result<Json, Failure> {
+pub(super) fn existing(entry: Option<Entry>, id: &sessile::EntryId) -> Result<Json, Failure> {
     match entry {
         Some(entry) => Ok(entry.raw().to_json()),
         None => Err(SessionError::EntryNotFound { id: id.clone() }.into()),

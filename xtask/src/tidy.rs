@@ -13,6 +13,7 @@ mod dependencies;
 mod files;
 mod purity;
 mod scenarios;
+mod shapes;
 
 /// An upper bound that makes growth a decision: raise it in the change that needs it.
 const MAX_LOCKED_PACKAGES: usize = 250;
@@ -94,6 +95,7 @@ const CHECKS: &[Check] = &[
     ("dependency direction", dependencies::direction),
     ("shared lints", dependencies::shared_lints),
     ("purity of core", purity::check),
+    ("JSON shapes of answers", shapes::check),
     ("file names", files::names),
     ("forgotten tests", files::forgotten_tests),
     ("home paths", files::home_paths),

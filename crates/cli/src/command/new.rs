@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use sessile::{Begin, Handlers, OperationKind, SessionHost, SessionManager, StartedSession};
+use sessile::{Begin, Handlers, OperationKind, SessionHost, StartedSession};
 use sessile_rpc::answer;
 
 use crate::Exit;

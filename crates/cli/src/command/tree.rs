@@ -10,7 +10,7 @@ use sessile::entry::{Entry, Payload};
 use sessile::head::{Kind, Role};
 use sessile::message::Message;
 use sessile::tree::{Filter, Wanted, is_silent};
-use sessile::{EntryId, SessionManager, TreeNode};
+use sessile::{SessionManager, TreeNode};
 use sessile_rpc::answer;
 
 use crate::Exit;

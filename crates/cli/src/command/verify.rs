@@ -1,7 +1,6 @@
 //! `sessile verify`
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use clap::Args;
 use sessile::diagnostic::Severity;

@@ -17,7 +17,7 @@ pub(crate) struct Glance {
 }
 
 impl Glance {
-    /// Reads the parts from a session. `model_of` returns the model that the session names, or a default one.
+    /// Reads the parts from a session.
     pub(crate) fn of(
         session: &SessionManager,
         model: Option<&Json>,
@@ -92,4 +92,33 @@ pub fn no_commands() -> Json {
     object(|out| {
         out.array("commands", []);
     })
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+    use sessile::{NewSession, Sessions, draft};
+
+    use super::*;
+    use crate::catalogue::Command;
+
+    #[test]
+    fn the_state_has_pi_s_order() {
+        let sessions = Sessions::default().caching(None);
+        let new = NewSession { id: Some("s".to_owned()), parent_session: None };
+        let mut session = sessions.in_memory("/proj/x", new).unwrap();
+        session.append_message(draft::UserMessage::new("one", 1)).unwrap();
+        let text = |model: Option<&Json>| {
+            let glance = Glance::of(&session, model, "off").unwrap();
+            let text = state(&glance, false, ("all", "one-at-a-time"), true);
+            let data = Command::of("get_state").unwrap().data.unwrap();
+            assert!(data.admits(Json::parse(&text).unwrap().raw()));
+            String::from_utf8(text).unwrap()
+        };
+        let rest = r#""thinkingLevel":"off","isStreaming":false,"isCompacting":false,"steeringMode":"all","followUpMode":"one-at-a-time","sessionId":"s","autoCompactionEnabled":true,"messageCount":1,"pendingMessageCount":0}"#;
+        assert_eq!(text(None), format!("{{{rest}"));
+        let named = model("p", "m", Some(9));
+        assert_eq!(text(Some(&named)), format!(r#"{{"model":{{"provider":"p","id":"m","contextWindow":9}},{rest}"#));
+    }
 }

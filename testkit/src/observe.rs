@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, HashSet};
 use serde_json::Value;
 use sessile::entry::Entry;
 use sessile::json::{JsText, Json, ObjectWriter, print, write_text};
-use sessile::{EntryId, SessionError, SessionInfo, SessionManager};
+use sessile::{Copies, EntryId, SessionError, SessionInfo, SessionManager};
+use sessile_rpc::answer;
 
 use crate::oracle::quoted;
 
@@ -110,7 +111,7 @@ fn labels(manager: &SessionManager) -> Result<String, SessionError> {
 
 /// Returns a row of a list as pi's JSON.
 pub fn listed(info: &SessionInfo) -> Value {
-    serde_json::from_str(&text(&info.to_json(true))).unwrap()
+    serde_json::from_str(&text(&answer::session_info(info, true, &Copies::default()))).unwrap()
 }
 
 fn text(json: &Json) -> String {

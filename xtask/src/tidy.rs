@@ -14,6 +14,7 @@ mod examples;
 mod files;
 mod purity;
 mod scenarios;
+mod shapes;
 
 /// An upper bound that makes growth a decision: raise it in the change that needs it.
 const MAX_LOCKED_PACKAGES: usize = 250;
@@ -96,6 +97,7 @@ const CHECKS: &[Check] = &[
     ("shared lints", dependencies::shared_lints),
     ("purity of core", purity::check),
     ("imports of examples", examples::imports),
+    ("JSON shapes of answers", shapes::check),
     ("file names", files::names),
     ("forgotten tests", files::forgotten_tests),
     ("home paths", files::home_paths),

@@ -1,5 +1,6 @@
 //! JSON output for programs, as the library provides it.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use sessile::json::{Json, Raw, harmless};
@@ -15,7 +16,14 @@ pub(crate) fn write_value(out: &mut dyn Write, value: &Json) -> io::Result<()> {
 
 /// Prints a value without ending the line.
 pub(crate) fn write_raw(out: &mut dyn Write, value: Raw<'_>) -> io::Result<()> {
-    out.write_all(harmless(&value.to_text()).as_bytes())
+    write_text(out, value.as_bytes())
+}
+
+/// Prints a piece of JSON text, which may end anywhere between two tokens.
+pub(crate) fn write_text(out: &mut dyn Write, text: &[u8]) -> io::Result<()> {
+    // Checked first because validating is several times faster than the lossy conversion.
+    let text = str::from_utf8(text).map_or_else(|_| String::from_utf8_lossy(text), Cow::Borrowed);
+    out.write_all(harmless(&text).as_bytes())
 }
 
 /// The layout of a list of values.

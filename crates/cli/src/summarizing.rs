@@ -3,6 +3,7 @@
 use sessile::Environment;
 use sessile::compaction::{Generator, SummaryProgress};
 use sessile::settings::{Origin, Settings, SettingsError, Value};
+use sessile_rpc::answer;
 use sessile_summarize::{AnySummarizer, choose};
 
 use crate::failure::Failure;
@@ -40,8 +41,9 @@ fn bad_setting(settings: &Settings, error: &sessile_summarize::SettingsError) ->
         Some(Origin::File { path, line }) => (path.clone(), line.unwrap_or(1)),
         _ => Default::default(),
     };
-    let found =
-        setting.and_then(|setting| setting.value.as_ref()).map(|value| value.to_json().raw().to_text().into_owned());
+    let found = setting
+        .and_then(|setting| setting.value.as_ref())
+        .map(|value| answer::setting_value(value).to_text().into_owned());
     let (key, expected) = (error.key.clone(), error.expected.to_owned());
     SettingsError::BadValue { path, line, key, expected, found: found.unwrap_or_default() }.into()
 }

@@ -1,5 +1,8 @@
 //! Every command with its parameters and answers, and every event. All descriptions of the protocol are generated from
 //! this.
+//!
+//! The module [`answer`](crate::answer) writes what is described here: the function that writes the data of a command, or
+//! a named shape, is there under the subject of the command.
 
 mod event;
 mod named;

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use sessile::EntryId;
-use sessile::json::{Json, ObjectWriter, Raw};
+use sessile::json::{Json, Raw};
 
 use crate::connection::Connection;
 use crate::engine::Engine;
@@ -54,14 +54,6 @@ impl From<Json> for Reply {
 #[expect(clippy::unnecessary_wraps, reason = "it is how commands end, which may fail")]
 pub(crate) fn done() -> Outcome {
     Ok(Reply::default())
-}
-
-/// Answers with an object.
-#[expect(clippy::unnecessary_wraps, reason = "it is how commands end, which may fail")]
-pub(crate) fn object(write: impl FnOnce(&mut ObjectWriter)) -> Outcome {
-    let mut data = ObjectWriter::new();
-    write(&mut data);
-    Ok(data.finish().into())
 }
 
 /// A request and the connection it came from.

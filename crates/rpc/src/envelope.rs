@@ -2,9 +2,9 @@
 
 use sessile::json::{Edit, JsText, Json, ObjectWriter, Raw, Shape};
 
+use crate::answer::put_id_or_null;
 use crate::failure::Failure;
 use crate::frame::Record;
-use crate::session::id_or_null;
 
 /// A received request.
 #[derive(Clone, Debug)]
@@ -92,7 +92,7 @@ impl Request {
         let mut answer = self.beginning();
         answer.bool("success", false).string("error", &failure.message).string("code", failure.code.word());
         if let Some(leaf) = &failure.leaf {
-            answer.raw("leafId", id_or_null(leaf.as_ref()).raw());
+            put_id_or_null(&mut answer, "leafId", leaf.as_ref());
         }
         answer.finish()
     }

@@ -18,6 +18,7 @@
 //! # Ok::<(), sessile_rpc::Failure>(())
 //! ```
 
+pub mod answer;
 pub mod catalogue;
 mod command;
 mod connection;

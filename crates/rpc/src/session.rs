@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use sessile::json::{Json, ObjectWriter};
 use sessile::{Cancel, Durable, EntryId, SessionError, SessionHost, SessionManager};
 
+use crate::answer::Glance;
 use crate::engine::lock;
 use crate::failure::{Code, Failure};
 use crate::news::Happened;
@@ -29,7 +29,7 @@ pub(crate) struct OpenSession {
     /// Events besides entries.
     pub(crate) happened: Mutex<Happened>,
     /// The cached part of `get_state`, and the key it was made for.
-    pub(crate) glance: Mutex<Option<(GlanceKey, Vec<u8>)>>,
+    pub(crate) glance: Mutex<Option<(GlanceKey, Glance)>>,
 }
 
 /// The state that the cached part of `get_state` depends on.
@@ -282,23 +282,6 @@ impl Drop for Stopping {
         lock(&self.0.work).n_stopping -= 1;
         self.0.work_ended.notify_all();
     }
-}
-
-impl Written<EntryId> {
-    /// Returns the answer to a write.
-    pub(crate) fn to_json(&self) -> Json {
-        let mut written = ObjectWriter::new();
-        written
-            .text("entryId", self.value.as_text())
-            .raw("leafId", id_or_null(self.leaf.as_ref()).raw())
-            .string("durable", self.durable.as_str());
-        written.finish()
-    }
-}
-
-/// Returns an id, or null for none.
-pub(crate) fn id_or_null(id: Option<&EntryId>) -> Json {
-    id.map_or_else(Json::null, EntryId::to_json)
 }
 
 /// Returns the failure for a session on which work is already in progress.

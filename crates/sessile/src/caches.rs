@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use sessile_core::cancel::Cancel;
-use sessile_core::json::{Json, ObjectWriter};
 use sessile_index::{CATALOGUE, CacheUsage, Catalogue, Dropped, OUTLINES};
 use sessile_store::find_sessions;
 use sessile_text::{TextIndex, Updated, survey};
@@ -32,38 +31,6 @@ pub struct CacheStatus {
     pub n_segments: usize,
     /// The number of entries in the text index.
     pub n_entries: u64,
-}
-
-impl CacheStatus {
-    /// The status as JSON.
-    pub fn to_json(&self) -> Json {
-        let number = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
-        let count = |value: usize| number(value as u64);
-        let usages: Vec<Json> = self.usages.iter().map(usage_json).collect();
-        let mut json = ObjectWriter::new();
-        if let Some(root) = &self.root {
-            json.string("root", &root.to_string_lossy());
-        }
-        json.array("kinds", usages.iter().map(Json::raw));
-        json.integer("sessions", count(self.n_sessions))
-            .integer("listed", count(self.n_listed))
-            .integer("searchable", count(self.n_searchable))
-            .integer("unsearchableBytes", number(self.n_uncovered))
-            .integer("segments", count(self.n_segments))
-            .integer("entries", number(self.n_entries));
-        json.finish()
-    }
-}
-
-fn usage_json(usage: &CacheUsage) -> Json {
-    let number = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
-    let mut json = ObjectWriter::new();
-    json.string("kind", usage.directory).integer("files", number(usage.n_files as u64));
-    json.integer("bytes", number(usage.n_bytes));
-    if let Some(newest) = usage.newest_ms {
-        json.string("updated", &sessile_core::date::to_iso(newest));
-    }
-    json.finish()
 }
 
 /// The progress of rebuilding caches.

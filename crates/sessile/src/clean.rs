@@ -2,9 +2,7 @@
 
 use std::path::PathBuf;
 
-use sessile_core::date::to_iso;
 use sessile_core::diagnostic::Severity;
-use sessile_core::json::{Json, ObjectWriter};
 use sessile_store::{Leftover, LeftoverKind, StoreError, find_leftovers, subdirectories};
 
 use crate::directory::sessions_root;
@@ -80,29 +78,6 @@ impl Cleaned {
     /// The files that are or would be removed.
     pub fn removed(&self) -> impl Iterator<Item = &LeftOver> {
         self.files.iter().filter(|file| file.stays.is_none())
-    }
-
-    /// The result as JSON: `{applied, bytes, files: [{path, kind, of, size, modified, stays?}]}`; bytes counts
-    /// removed files.
-    pub fn to_json(&self) -> Json {
-        let number = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
-        let files: Vec<Json> = (self.files.iter())
-            .map(|file| {
-                let mut json = ObjectWriter::new();
-                json.string("path", &file.path.to_string_lossy())
-                    .string("kind", file.kind.word())
-                    .string("of", &file.of.to_string_lossy())
-                    .integer("size", number(file.size))
-                    .string("modified", &to_iso(file.modified_ms));
-                if let Some(stays) = file.stays {
-                    json.string("stays", stays.word());
-                }
-                json.finish()
-            })
-            .collect();
-        let mut json = ObjectWriter::new();
-        json.bool("applied", self.applied).integer("bytes", number(self.removed().map(|file| file.size).sum()));
-        json.array("files", files.iter().map(Json::raw)).finish()
     }
 }
 

@@ -14,7 +14,6 @@ use sessile_core::compare::differing_fields;
 pub use sessile_core::compare::said;
 use sessile_core::entry::Entry;
 use sessile_core::head::{Kind, Role};
-use sessile_core::json::{Json, ObjectWriter};
 use sessile_core::outline::Row;
 use similar::{Algorithm, ChangeTag, DiffOp, TextDiff, capture_diff_slices};
 
@@ -336,22 +335,6 @@ impl EntryChange {
         let hunks = diff.grouped_ops(CONTEXT_LINES).iter().map(|ops| hunk(&diff, ops)).collect();
         Self { hunks, fields }
     }
-
-    /// Writes the change as JSON members: `hunks: [{leftLine, rightLine, lines}]` and `fields`.
-    fn write(&self, out: &mut ObjectWriter) {
-        let number = |value: usize| i64::try_from(value).unwrap_or(i64::MAX);
-        let hunks: Vec<Json> = (self.hunks.iter())
-            .map(|hunk| {
-                let lines: Vec<Json> =
-                    hunk.lines.iter().map(|(change, line)| Json::string(&format!("{}{line}", change.sign()))).collect();
-                let mut json = ObjectWriter::new();
-                json.integer("leftLine", number(hunk.left.0)).integer("rightLine", number(hunk.right.0));
-                json.array("lines", lines.iter().map(Json::raw)).finish()
-            })
-            .collect();
-        let fields: Vec<Json> = self.fields.iter().map(|field| Json::string(field)).collect();
-        out.array("hunks", hunks.iter().map(Json::raw)).array("fields", fields.iter().map(Json::raw));
-    }
 }
 
 fn hunk(diff: &TextDiff<'_, '_, str>, ops: &[DiffOp]) -> Hunk {
@@ -379,91 +362,4 @@ fn hunk(diff: &TextDiff<'_, '_, str>, ops: &[DiffOp]) -> Hunk {
         right: span(&mut ops.iter().map(DiffOp::new_range)),
         lines,
     }
-}
-
-impl Comparison {
-    /// The comparison as JSON: `{left, right, common, equal, changes}`.
-    ///
-    /// A side is `{path?, id, leafId?, entries}`, the common beginning `{entries, lastId?}`. A change is
-    /// `{change, …}`: `same` with `entries`, the number of consecutive equal entries; `left` and `right` with `id`,
-    /// `type`, `role?` and `text`; `changed` with `leftId`, `rightId`, `type`, `role?`, `hunks` and `fields`.
-    pub fn to_json(&self, left: Side<'_>, right: Side<'_>) -> Result<Json, SessionError> {
-        let number = |value: usize| i64::try_from(value).unwrap_or(i64::MAX);
-        let mut changes = Vec::new();
-        let mut n_same = 0;
-        for piece in &self.pieces {
-            if matches!(piece, Piece::Same { .. }) {
-                n_same += 1;
-                continue;
-            }
-            push_same(&mut changes, std::mem::take(&mut n_same));
-            changes.push(change_json(piece, left, right)?);
-        }
-        push_same(&mut changes, n_same);
-        let mut common = ObjectWriter::new();
-        common.integer("entries", number(self.n_common));
-        let last = self.n_common.checked_sub(1).and_then(|last| left.session.outline().id(left.path[last]));
-        if let Some(id) = last {
-            common.text("lastId", id.as_text());
-        }
-        let (one, other, common) = (side_json(left), side_json(right), common.finish());
-        let mut json = ObjectWriter::new();
-        json.raw("left", one.raw()).raw("right", other.raw()).raw("common", common.raw());
-        json.bool("equal", self.is_equal()).array("changes", changes.iter().map(Json::raw));
-        Ok(json.finish())
-    }
-}
-
-fn push_same(changes: &mut Vec<Json>, n_same: usize) {
-    if n_same > 0 {
-        let mut json = ObjectWriter::new();
-        json.string("change", "same").integer("entries", i64::try_from(n_same).unwrap_or(i64::MAX));
-        changes.push(json.finish());
-    }
-}
-
-fn side_json(side: Side<'_>) -> Json {
-    let mut json = ObjectWriter::new();
-    if let Some(path) = side.session.session_file() {
-        json.string("path", &path.to_string_lossy());
-    }
-    json.string("id", &side.session.session_id());
-    if let Some(id) = side.path.last().and_then(|row| side.session.outline().id(*row)) {
-        json.text("leafId", id.as_text());
-    }
-    json.integer("entries", i64::try_from(side.path.len()).unwrap_or(i64::MAX)).finish()
-}
-
-fn change_json(piece: &Piece, left: Side<'_>, right: Side<'_>) -> Result<Json, SessionError> {
-    let mut json = ObjectWriter::new();
-    let put_id = |json: &mut ObjectWriter, key: &str, side: Side<'_>, row: Row| {
-        if let Some(id) = side.session.outline().id(row) {
-            json.text(key, id.as_text());
-        }
-    };
-    let put_kind = |json: &mut ObjectWriter, side: Side<'_>, row: Row, entry: &Entry| {
-        json.optional("type", entry.raw().get("type"));
-        if side.session.outline().kind(row) == Kind::Message {
-            json.optional("role", entry.raw().get("message").and_then(|message| message.get("role")));
-        }
-    };
-    match *piece {
-        Piece::Left(row) | Piece::Right(row) => {
-            let (word, side) = if matches!(piece, Piece::Left(_)) { ("left", left) } else { ("right", right) };
-            let entry = side.session.entry_at(row)?;
-            json.string("change", word);
-            put_id(&mut json, "id", side, row);
-            put_kind(&mut json, side, row, &entry);
-            json.string("text", &said(&entry));
-        }
-        Piece::Changed { left: one, right: other } | Piece::Same { left: one, right: other } => {
-            let entries = (left.session.entry_at(one)?, right.session.entry_at(other)?);
-            json.string("change", "changed");
-            put_id(&mut json, "leftId", left, one);
-            put_id(&mut json, "rightId", right, other);
-            put_kind(&mut json, left, one, &entries.0);
-            EntryChange::between(&entries.0, &entries.1).write(&mut json);
-        }
-    }
-    Ok(json.finish())
 }

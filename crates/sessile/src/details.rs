@@ -4,8 +4,6 @@ use std::path::Path;
 
 use sessile_core::EntryId;
 use sessile_core::compaction::ProjectedEstimate;
-use sessile_core::date::to_iso;
-use sessile_core::json::{Json, ObjectWriter};
 use sessile_core::label::Label;
 use sessile_core::tree::BranchStatistics;
 use sessile_index::Gatherer;
@@ -17,7 +15,6 @@ use crate::error::SessionError;
 use crate::group::{ProjectPlace, Who};
 use crate::list::{Copies, SessionInfo, row_of};
 use crate::manager::Sessions;
-use crate::stats::tally_json;
 use crate::users::SessionUser;
 use crate::verify::Report;
 
@@ -128,61 +125,4 @@ impl SessionDetails {
     pub fn cwd_exists(&self) -> bool {
         matches!(self.project, ProjectPlace::Repository(_) | ProjectPlace::Directory(_))
     }
-
-    /// The details as JSON: a row of `list --json` and more.
-    pub fn to_json(&self) -> Json {
-        let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
-        let row = self.info.to_json_beside(false, &self.copies);
-        let mut out = ObjectWriter::new();
-        for member in row.raw().members() {
-            let Some(key) = member.key.as_text() else { continue };
-            out.member(&key, member.value);
-        }
-        out.integer("size", i64::try_from(self.info.size).unwrap_or(i64::MAX));
-        out.number("version", self.version.unwrap_or(1.0)).bool("cwdExists", self.cwd_exists());
-        if let ProjectPlace::Repository(common) = &self.project {
-            out.string("repository", &common.to_string_lossy());
-        }
-        if let Some(branch) = &self.git_branch {
-            out.string("gitBranch", branch);
-        }
-        out.bool("parentFound", self.parent.is_some());
-        let children: Vec<Json> =
-            self.children.iter().map(|child| Json::string(&child.path.to_string_lossy())).collect();
-        out.array("children", children.iter().map(Json::raw)).integer("family", number(self.family));
-        let copies: Vec<Json> =
-            self.copies.of(&self.info.path).iter().map(|copy| Json::string(&copy.to_string_lossy())).collect();
-        out.array("copies", copies.iter().map(Json::raw));
-        out.raw("leafId", self.leaf.as_ref().map_or_else(Json::null, EntryId::to_json).raw());
-        let labels: Vec<Json> = self.labels.iter().map(label_json).collect();
-        out.array("labels", labels.iter().map(Json::raw));
-        let archived: Vec<Json> = self.archived_branches.iter().map(EntryId::to_json).collect();
-        out.array("archivedBranches", archived.iter().map(Json::raw));
-        out.integer("branches", number(self.shape.leaves)).integer("branchPoints", number(self.shape.branch_points));
-        out.integer("activePath", number(self.shape.active_path));
-        let models = self.info.facts.models.iter().map(|model| {
-            let mut object = ObjectWriter::new();
-            object.text("provider", &model.provider).text("model", &model.model).finish()
-        });
-        let models: Vec<Json> = models.collect();
-        out.array("models", models.iter().map(Json::raw));
-        tally_json(&mut out, &(&self.info.facts).into(), false);
-        out.number("contextTokens", self.context.tokens);
-        if let Some(writer) = &self.writer {
-            let mut object = ObjectWriter::new();
-            object.integer("pid", i64::from(writer.pid)).string("host", &writer.host);
-            object.string("since", &to_iso(writer.since_ms));
-            out.raw("writer", object.finish().raw());
-        }
-        let users: Vec<Json> = self.users.iter().map(SessionUser::to_json).collect();
-        out.array("inUse", users.iter().map(Json::raw)).bool("guarded", self.is_guarded);
-        out.bool("sound", self.report.is_sound()).integer("findings", number(self.report.findings.len()));
-        out.finish()
-    }
-}
-
-fn label_json((id, label): &(EntryId, Label)) -> Json {
-    let mut out = ObjectWriter::new();
-    out.raw("id", id.to_json().raw()).raw("label", label.value.raw());
-    out.optional("timestamp", label.timestamp.as_ref().map(Json::raw)).finish()
 }

@@ -8,7 +8,6 @@ use sessile_core::bulk::{Bulk, Weights, weigh};
 use sessile_core::cancel::Cancel;
 use sessile_core::context;
 use sessile_core::head::Kind;
-use sessile_core::json::{Json, ObjectWriter};
 use sessile_core::outline::Row;
 
 use crate::error::SessionError;
@@ -51,21 +50,6 @@ impl DiskUse {
     pub fn size(&self) -> u64 {
         self.weights.total()
     }
-
-    /// The usage as JSON: `{path, id, name?, cwd?, size, types, outsideContext}`; types are sizes by name.
-    pub fn to_json(&self, info: Option<&SessionInfo>) -> Json {
-        let mut json = ObjectWriter::new();
-        json.string("path", &self.session.path.to_string_lossy()).string("id", &self.session.id);
-        if let Some(name) = info.and_then(|info| info.name.as_ref()) {
-            json.text("name", name);
-        }
-        if let Some(info) = info {
-            json.string("cwd", &info.cwd);
-        }
-        json.integer("size", number(self.size()));
-        write_types(&mut json, &self.weights);
-        json.integer("outsideContext", number(self.outside_context)).finish()
-    }
 }
 
 impl DiskUses {
@@ -80,29 +64,6 @@ impl DiskUses {
     pub fn outside_context(&self) -> u64 {
         self.sessions.iter().map(|(_, disk_use)| disk_use.outside_context).sum()
     }
-
-    /// The usage as JSON: `{size, sessions, types, outsideContext, groups}`, with a group for each of these sessions.
-    pub fn to_json(&self, shown: &[(&SessionInfo, &DiskUse)]) -> Json {
-        let weights = self.weights();
-        let mut json = ObjectWriter::new();
-        json.integer("size", number(weights.total())).integer("sessions", number(self.sessions.len() as u64));
-        write_types(&mut json, &weights);
-        json.integer("outsideContext", number(self.outside_context()));
-        let groups: Vec<Json> = shown.iter().map(|(info, disk_use)| disk_use.to_json(Some(info))).collect();
-        json.array("groups", groups.iter().map(Json::raw)).finish()
-    }
-}
-
-fn write_types(json: &mut ObjectWriter, weights: &Weights) {
-    let mut types = ObjectWriter::new();
-    for bulk in Bulk::ALL {
-        types.integer(bulk.key(), number(weights[bulk]));
-    }
-    json.raw("types", types.finish().raw());
-}
-
-fn number(value: u64) -> i64 {
-    i64::try_from(value).unwrap_or(i64::MAX)
 }
 
 impl Sessions {

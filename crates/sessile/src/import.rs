@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use sessile_core::date::to_iso;
 use sessile_core::header::Header;
-use sessile_core::json::{Edit, Json, ObjectWriter};
+use sessile_core::json::{Edit, Json};
 use sessile_core::location::{check_session_id, file_name, is_session_file_name};
 use sessile_store::os::{FileKind, Mode, OsFile, read_upto};
 use sessile_store::{StoreError, create_directory, prepare_copy};
@@ -45,20 +45,6 @@ pub struct Imported {
     pub old_id: Option<String>,
     /// The length of the file.
     pub size: u64,
-}
-
-impl Imported {
-    /// The import as JSON: `{from, path, id, oldId?, size}`.
-    pub fn to_json(&self) -> Json {
-        let mut json = ObjectWriter::new();
-        json.string("from", &self.from.to_string_lossy())
-            .string("path", &self.path.to_string_lossy())
-            .string("id", &self.id);
-        if let Some(old_id) = &self.old_id {
-            json.string("oldId", old_id);
-        }
-        json.integer("size", i64::try_from(self.size).unwrap_or(i64::MAX)).finish()
-    }
 }
 
 impl Sessions {

@@ -11,7 +11,6 @@ use std::time::Duration;
 
 use sessile_core::cancel::Cancel;
 use sessile_core::date::to_iso;
-use sessile_core::json::{Json, ObjectWriter};
 use sessile_core::line::Span;
 use sessile_core::outline::Outline;
 use sessile_core::verify::{Code, Finding};
@@ -24,7 +23,7 @@ use crate::list::{identified, read_header};
 use crate::manager::Sessions;
 use crate::operations::{OperationKind, SessionPlace, Stray, rewriting};
 use crate::splice::{Spliced, Stored, Text, write};
-use crate::verify::{Examined, Fate, StandsFor, examine, exposure, finding_json, vanished, write_place};
+use crate::verify::{Examined, Fate, StandsFor, examine, exposure, vanished};
 use crate::world::World;
 
 /// How to repair.
@@ -73,34 +72,6 @@ pub struct Change {
     pub offset: u64,
     /// What was done.
     pub message: String,
-}
-
-impl Change {
-    fn to_json(&self) -> Json {
-        let mut change = ObjectWriter::new();
-        change.string("code", self.code.word());
-        write_place(&mut change, self.line, self.offset);
-        change.string("message", &self.message);
-        change.finish()
-    }
-}
-
-impl Repair {
-    /// The repair as JSON: `{path, dryRun, changes, left, original?}`.
-    pub fn to_json(&self) -> Json {
-        let changes: Vec<Json> = self.changes.iter().map(Change::to_json).collect();
-        let left: Vec<Json> = self.left.iter().map(finding_json).collect();
-        let mut repair = ObjectWriter::new();
-        repair
-            .string("path", &self.path.to_string_lossy())
-            .bool("dryRun", self.dry_run)
-            .array("changes", changes.iter().map(Json::raw))
-            .array("left", left.iter().map(Json::raw));
-        if let Some(original) = &self.original {
-            repair.string("original", &original.to_string_lossy());
-        }
-        repair.finish()
-    }
 }
 
 impl Sessions {

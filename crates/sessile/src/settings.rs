@@ -15,7 +15,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use sessile_core::compaction::BadSetting;
-use sessile_core::json::{Json, ObjectWriter};
 use sessile_store::os::Os;
 use sessile_store::{Durability, StoreError};
 
@@ -42,23 +41,6 @@ pub enum Origin {
     Default,
 }
 
-impl Origin {
-    /// The origin as JSON.
-    pub fn to_json(&self) -> Json {
-        let mut json = ObjectWriter::new();
-        match self {
-            Self::Flag(name) => json.string("kind", "flag").string("name", name),
-            Self::Variable(name) => json.string("kind", "variable").string("name", name),
-            Self::File { path, .. } => json.string("kind", "file").string("path", &path.to_string_lossy()),
-            Self::Default => json.string("kind", "default"),
-        };
-        if let Self::File { line: Some(line), .. } = self {
-            json.integer("line", i64::try_from(*line).unwrap_or(i64::MAX));
-        }
-        json.finish()
-    }
-}
-
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -80,19 +62,6 @@ pub struct Setting {
     pub value: Option<Value>,
     /// The origin of the value.
     pub origin: Origin,
-}
-
-impl Setting {
-    /// The setting as JSON: an object of key, value and origin; an unset value is omitted.
-    pub fn to_json(&self) -> Json {
-        let mut json = ObjectWriter::new();
-        json.string("key", &self.key);
-        if let Some(value) = &self.value {
-            json.raw("value", value.to_json().raw());
-        }
-        json.raw("origin", self.origin.to_json().raw());
-        json.finish()
-    }
 }
 
 /// Why settings cannot be read or changed.

@@ -17,7 +17,6 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use sessile_core::cancel::Cancel;
 use sessile_core::date::{to_iso, to_iso_week, to_local};
-use sessile_core::json::{Json, ObjectWriter};
 use sessile_core::location::fingerprint;
 use sessile_core::stats::{Share, SplitBy, Tally, likeness};
 use sessile_store::os::Mode;
@@ -30,7 +29,6 @@ use crate::list::SessionInfo;
 use crate::list::spread::each;
 use crate::manager::Sessions;
 pub use one::SessionStats;
-pub(crate) use one::tally_json;
 
 /// What to group by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,47 +126,6 @@ pub struct StatsGroup {
     pub sessions: Option<usize>,
     /// Its usage.
     pub tally: Tally,
-}
-
-impl Stats {
-    /// The statistics as JSON, documented with the command `stats`.
-    pub fn to_json(&self) -> Json {
-        let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
-        let mut out = ObjectWriter::new();
-        out.integer("sessions", number(self.sessions))
-            .integer("forks", number(self.forks))
-            .integer("branchedSessions", number(self.branched))
-            .integer("copiedEntries", i64::try_from(self.copied).unwrap_or(i64::MAX));
-        tally_json(&mut out, &self.total, self.knows_tools);
-        let by: Vec<Json> = self.by.iter().map(|grouping| Json::string(grouping.word())).collect();
-        out.array("by", by.iter().map(Json::raw));
-        let groups: Vec<Json> = self.groups.iter().map(|group| group.to_json(self.knows_tools)).collect();
-        out.array("groups", groups.iter().map(Json::raw));
-        out.finish()
-    }
-}
-
-impl StatsGroup {
-    fn to_json(&self, knows_tools: bool) -> Json {
-        let mut out = ObjectWriter::new();
-        match self.keys.as_slice() {
-            [key] => {
-                out.string("key", key);
-            }
-            keys => {
-                let keys: Vec<Json> = keys.iter().map(|key| Json::string(key)).collect();
-                out.array("keys", keys.iter().map(Json::raw));
-            }
-        }
-        if let Some((path, id)) = &self.session {
-            out.string("path", &path.to_string_lossy()).string("id", id);
-        }
-        if let Some(sessions) = self.sessions {
-            out.integer("sessions", i64::try_from(sessions).unwrap_or(i64::MAX));
-        }
-        tally_json(&mut out, &self.tally, knows_tools);
-        out.finish()
-    }
 }
 
 /// The counts of one session.

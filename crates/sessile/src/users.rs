@@ -4,8 +4,6 @@ use std::collections::HashMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use sessile_core::date::to_iso;
-use sessile_core::json::{Json, ObjectWriter};
 use sessile_store::os::{Os, Process};
 use sessile_store::{StoreError, ends_with_ours, open_elsewhere};
 
@@ -78,29 +76,11 @@ impl SessionUser {
             Self::Agent { why: AgentSign::SameDirectory, .. } => "pi runs there",
         }
     }
-
-    /// The user as JSON: `{kind, …}` with the kinds `sessile`, `agent` and `recentWrite`.
-    pub fn to_json(&self) -> Json {
-        let mut json = ObjectWriter::new();
-        match self {
-            Self::Sessile { pid, host, since_ms } => {
-                json.string("kind", "sessile").integer("pid", i64::from(*pid)).string("host", host);
-                json.string("since", &to_iso(*since_ms));
-            }
-            Self::Agent { pid, program, why } => {
-                json.string("kind", "agent").integer("pid", i64::from(*pid)).string("program", program);
-                json.string("why", why.word());
-            }
-            Self::RecentWrite { age_ms } => {
-                json.string("kind", "recentWrite").integer("ageMs", *age_ms);
-            }
-        }
-        json.string("message", &self.to_string()).finish()
-    }
 }
 
 impl AgentSign {
-    fn word(self) -> &'static str {
+    /// Its name in JSON.
+    pub fn word(self) -> &'static str {
         match self {
             Self::SameDirectory => "sameDirectory",
             Self::NamesSession => "namesSession",
@@ -366,8 +346,5 @@ mod tests {
         assert_eq!(harmless(&"x".repeat(1000)).len(), 40);
         let agent = SessionUser::Agent { pid: 7, program: harmless("pi"), why: AgentSign::SameDirectory };
         assert_eq!(agent.to_string(), "pi is running in its directory (process 7)");
-        let json = agent.to_json();
-        let expected = r#"{"kind":"agent","pid":7,"program":"pi","why":"sameDirectory","message":"pi is running in its directory (process 7)"}"#;
-        assert_eq!(json.raw().as_bytes(), expected.as_bytes());
     }
 }

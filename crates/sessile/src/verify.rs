@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use sessile_core::cancel::Cancel;
 use sessile_core::diagnostic::Severity;
 use sessile_core::headerless::Headerless;
-use sessile_core::json::{Json, ObjectWriter};
+use sessile_core::json::Json;
 use sessile_core::location::encode_cwd;
 use sessile_core::verify::{Code, Finding, Remedy};
 use sessile_store::{FileLog, Found, find_sessions, missing_lines, permissions, subdirectories};
@@ -45,31 +45,6 @@ impl Report {
     pub fn is_sound(&self) -> bool {
         !self.findings.iter().any(Finding::counts)
     }
-
-    /// The report as JSON: `{path, findings}`.
-    pub fn to_json(&self) -> Json {
-        let findings: Vec<Json> = self.findings.iter().map(finding_json).collect();
-        let mut report = ObjectWriter::new();
-        report.string("path", &self.path.to_string_lossy()).array("findings", findings.iter().map(Json::raw));
-        report.finish()
-    }
-}
-
-/// A finding as JSON: `{code, severity, line, offset, message, consequence, repair}`.
-pub(crate) fn finding_json(finding: &Finding) -> Json {
-    let mut object = ObjectWriter::new();
-    object.string("code", finding.code.word()).string("severity", finding.severity.word());
-    write_place(&mut object, finding.line, finding.offset);
-    object
-        .string("message", &finding.message)
-        .string("consequence", finding.consequence())
-        .string("repair", finding.remedy.text());
-    object.finish()
-}
-
-pub(crate) fn write_place(object: &mut ObjectWriter, line: u64, offset: u64) {
-    let number = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
-    object.integer("line", number(line)).integer("offset", number(offset));
 }
 
 /// A complete record in a damaged line. It is not an entry until repair gives it its own line.

@@ -2,27 +2,21 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use sessile::entry::Entry;
-use sessile::json::{Json, Raw};
+use sessile::json::Json;
 use sessile::{NewSession, SessionManager, Sessions, draft, write_sample};
 
 /// Compares every answer that reads little with one that reads everything.
 fn check(session: &SessionManager) {
     let context = session.build_session_context().unwrap();
     assert_eq!(session.message_count().unwrap(), context.messages.len());
-    let mut written = Vec::new();
-    session.write_messages(&mut written).unwrap();
-    let written = Json::parse(&written).unwrap();
-    let messages: Vec<&[u8]> = context.messages.iter().map(|message| message.raw().as_bytes()).collect();
-    assert_eq!(written.raw().items().map(Raw::as_bytes).collect::<Vec<_>>(), messages);
+    let mut messages = Vec::new();
+    session.each_message(&session.context_rows().unwrap(), &mut |message| messages.push(message.to_json())).unwrap();
+    assert_eq!(messages, context.messages);
     let all: Vec<_> = session.entries().map(Result::unwrap).map(Entry::into_json).collect();
     for n_skipped in 0..=all.len() {
         let rest: Vec<_> = session.entries_from(n_skipped).map(Result::unwrap).map(Entry::into_json).collect();
         assert_eq!(rest, all[n_skipped..]);
     }
-    let mut tree = Vec::new();
-    session.write_tree(&mut tree).unwrap();
-    let n_nodes = String::from_utf8(tree).unwrap().matches("\"children\":[").count();
-    assert_eq!(n_nodes, session.tree().unwrap().len());
 }
 
 #[test]

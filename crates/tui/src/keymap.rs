@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 
-use sessile::json::{Raw, Shape};
-use sessile::settings::Setting;
+use sessile::settings::{Setting, Value};
 
 use crate::key::Key;
 
@@ -178,8 +177,7 @@ impl Keymap {
                 problems.push(format!("{}: unknown action {id}", setting.origin));
                 continue;
             };
-            let value = setting.value.as_ref().map(sessile::settings::Value::to_json);
-            match value.as_ref().and_then(|value| keys_of(value.raw())) {
+            match setting.value.as_ref().and_then(Value::texts).and_then(|names| keys_of(&names)) {
                 Some(keys) => drop(given.insert(action.id, keys)),
                 None => problems.push(format!(
                     "{}: {} must be a key such as \"ctrl+s\", or a list of keys",
@@ -260,13 +258,8 @@ impl Keymap {
     }
 }
 
-fn keys_of(value: Raw<'_>) -> Option<Vec<Key>> {
-    let named = |value: Raw<'_>| value.as_string().and_then(|name| Key::named(&name));
-    match value.shape() {
-        Shape::String => named(value).map(|key| vec![key]),
-        Shape::Array => value.items().map(named).collect(),
-        _ => None,
-    }
+fn keys_of(names: &[String]) -> Option<Vec<Key>> {
+    names.iter().map(|name| Key::named(name)).collect()
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use sessile::compaction::{
 use sessile::draft::{Cost, Usage};
 use sessile::json::{Json, ObjectWriter, Raw};
 use sessile::{Cancel, CompactOptions, Compacted, NavigateOptions, SessionError, SessionManager, Sessions};
+use sessile_rpc::answer;
 
 use super::generate::Case;
 use crate::oracle::{Oracle, quoted};
@@ -230,7 +231,7 @@ fn take(
             let settings = CompactionSettings { keep_recent_tokens, ..CompactionSettings::default() };
             let options = CompactOptions { settings, ..CompactOptions::default() };
             match session.compact(options, summarizer, &mut |_| {}).map_err(failed)? {
-                Compacted::Done(report) => Ok(report.to_json().to_text().into_owned()),
+                Compacted::Done(report) => Ok(answer::compaction_report(&report).to_text().into_owned()),
                 Compacted::Nothing(NothingToCompact::AlreadyCompacted) => Err("Already compacted".to_owned()),
                 Compacted::Nothing(NothingToCompact::TooSmall) => Err("Nothing to compact".to_owned()),
             }
@@ -255,7 +256,10 @@ fn take(
             summarizer.is_failing.set(*failing);
             Ok(String::new())
         }
-        Step::Usage => Ok(session.context_usage(200_000).map_err(failed)?.to_json().to_text().into_owned()),
+        Step::Usage => {
+            let usage = session.context_usage(200_000).map_err(failed)?;
+            Ok(answer::context_usage(&usage).to_text().into_owned())
+        }
         Step::ForkMessages => {
             let messages: Vec<Json> = (session.fork_messages().map_err(failed)?.iter())
                 .map(|message| {

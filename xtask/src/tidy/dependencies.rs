@@ -29,8 +29,11 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "sessile-tui",
         ],
     ),
-    (TESTKIT, &["sessile-core", "sessile-store", "sessile-index", "sessile", "sessile-cli", "sessile-client"]),
-    ("sessile-bench", &["sessile"]),
+    (
+        TESTKIT,
+        &["sessile-core", "sessile-store", "sessile-index", "sessile", "sessile-rpc", "sessile-cli", "sessile-client"],
+    ),
+    ("sessile-bench", &["sessile", "sessile-rpc"]),
     ("xtask", &[]),
 ];
 

@@ -14,8 +14,9 @@ use std::time::Instant;
 use serde_json::{Value, json};
 use sessile::context::SessionContext;
 use sessile::json::Json;
-use sessile::{ListOptions, Progress, SessionInfo, SessionManager, Sessions, TreeNode, draft};
+use sessile::{Copies, ListOptions, Progress, SessionInfo, SessionManager, Sessions, TreeNode, draft};
 use sessile_bench::digest::Digest;
+use sessile_rpc::answer;
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -110,7 +111,8 @@ fn look_at_context(context: &SessionContext, digest: &mut Digest) -> Value {
 }
 
 fn look_at_rows(rows: &[SessionInfo], digest: &mut Digest) -> Value {
-    let rows: Vec<String> = rows.iter().map(|row| row.to_json(false).to_text().into_owned()).collect();
+    let text = |row| answer::session_info(row, false, &Copies::default()).to_text().into_owned();
+    let rows: Vec<String> = rows.iter().map(text).collect();
     digest.field(format!("[{}]", rows.join(",")));
     json!({ "rows": rows.len() })
 }

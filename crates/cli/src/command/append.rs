@@ -5,8 +5,9 @@ mod message;
 use clap::{Args, ValueEnum};
 use sessile::context::ModelChoice;
 use sessile::draft::{AssistantMessage, SystemMessage, UserMessage};
-use sessile::json::{Json, ObjectWriter};
+use sessile::json::Json;
 use sessile::{Durability, EntryId, ReferenceError, SessionError, SessionManager, WriteOptions};
+use sessile_rpc::answer;
 
 use crate::Exit;
 use crate::args::SessionArg;
@@ -211,23 +212,7 @@ fn report(
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
     if args.json {
-        let mut json = ObjectWriter::new();
-        if args.dry_run {
-            json.bool("dryRun", true);
-        } else {
-            json.text("entryId", id.as_text()).text("leafId", session.leaf_id().as_ref().unwrap_or(id).as_text());
-        }
-        match parent {
-            Some(parent) => json.text("parentId", parent.as_text()),
-            None => json.null("parentId"),
-        };
-        let path = session.session_file().map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
-        let durable = session.last_acknowledgement().map_or("memory", |acknowledged| acknowledged.durable.as_str());
-        json.string("sessionPath", &path);
-        if !args.dry_run {
-            json.string("durable", durable);
-        }
-        write_value(out.data(), &json.finish())?;
+        write_value(out.data(), &answer::appended(session, (!args.dry_run).then_some(id), parent))?;
         return Ok(Exit::Done);
     }
     if args.dry_run {

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use sessile::{Annotated, Step};
+use sessile_rpc::answer;
 
 use crate::Exit;
 use crate::args::SessionArg;
@@ -63,7 +64,7 @@ pub(super) fn run(
     let done = surroundings.sessions.archive(path, entry.as_ref(), !args.clear, args.dry_run)?;
     surroundings.report_upgrade(done.original.as_deref(), err)?;
     if args.json {
-        write_value(out.data(), &done.to_json(args.dry_run))?;
+        write_value(out.data(), &answer::annotated(&done, args.dry_run))?;
     } else {
         out.print_whole(&Line::new().text(&words(&done, args.dry_run)))?;
     }

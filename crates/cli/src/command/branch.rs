@@ -4,6 +4,7 @@ use clap::Args;
 use sessile::compaction::{Generator, SummaryProgress};
 use sessile::os::RealOs;
 use sessile::{BranchSummary, EntryId, NavigateOptions, SessionManager, Step};
+use sessile_rpc::answer;
 
 use crate::Exit;
 use crate::args::{SessionArg, required};
@@ -89,7 +90,7 @@ pub(super) fn run(
     let done = surroundings.sessions.move_leaf(path, entry.as_ref(), summary.as_ref(), args.dry_run)?;
     surroundings.report_upgrade(done.original.as_deref(), err)?;
     if args.json {
-        write_value(out.data(), &done.to_json(args.dry_run))?;
+        write_value(out.data(), &answer::annotated(&done, args.dry_run))?;
         return Ok(Exit::Done);
     }
     let Step::Leaf { before, after, .. } = &done.step else { return Ok(Exit::Done) };

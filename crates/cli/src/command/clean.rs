@@ -2,6 +2,7 @@
 
 use clap::Args;
 use sessile::{Cleaned, Cleaning};
+use sessile_rpc::answer;
 
 use crate::Exit;
 use crate::data::write_value;
@@ -51,7 +52,7 @@ pub(super) fn run(
     let cleaning = Cleaning { older_than: args.older_than };
     let cleaned = surroundings.sessions.clean(&cleaning, args.apply)?;
     if args.json {
-        write_value(out.data(), &cleaned.to_json())?;
+        write_value(out.data(), &answer::cleaned(&cleaned))?;
     } else {
         print(surroundings, &cleaned, out, err)?;
     }

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use clap::Args;
 use sessile::compaction::{CompactionSettings, Generator, NothingToCompact, Preparation, Prepared};
-use sessile::json::{Json, ObjectWriter};
 use sessile::os::RealOs;
 use sessile::{CompactOptions, Compacted, CompactionReport, SessionError, SessionHost, SessionManager, Sessions};
+use sessile_rpc::answer;
 use sessile_summarize::AnySummarizer;
 use sha2::{Digest, Sha256};
 
@@ -80,7 +80,8 @@ pub(super) fn run(
         return match prepared {
             Prepared::Nothing(reason) => report_nothing(reason, args.json, out),
             Prepared::Ready(preparation) if args.json => {
-                write_value(out.data(), &preparation_json(&session, &preparation))?;
+                let digest = sha256(preparation.history.conversation.text());
+                write_value(out.data(), &answer::planned_compaction(&session, &preparation, &digest))?;
                 Ok(Exit::Done)
             }
             Prepared::Ready(preparation) => {
@@ -154,7 +155,7 @@ fn report_nothing(reason: NothingToCompact, json: bool, out: &mut Screen<'_>) ->
         NothingToCompact::TooSmall => "nothing to compact: everything is recent enough to keep",
     };
     if json {
-        write_value(out.data(), &ObjectWriter::new().string("nothing", words).finish())?;
+        write_value(out.data(), &answer::nothing_to_compact(words))?;
     } else {
         out.print_whole(&Line::new().text(words))?;
     }
@@ -163,13 +164,7 @@ fn report_nothing(reason: NothingToCompact, json: bool, out: &mut Screen<'_>) ->
 
 fn report_done(report: &CompactionReport, json: bool, out: &mut Screen<'_>) -> Result<Exit, Failure> {
     if json {
-        let mut value = ObjectWriter::new();
-        value.text("entryId", report.entry_id.as_text());
-        let told = report.to_json();
-        for member in told.raw().members() {
-            value.raw(&member.key.as_string().unwrap_or_default(), member.value);
-        }
-        write_value(out.data(), &value.finish())?;
+        write_value(out.data(), &answer::compacted(report))?;
         return Ok(Exit::Done);
     }
     let after = report.estimated_tokens_after.map(|tokens| format!(", about {} now", grouped(tokens)));
@@ -187,30 +182,6 @@ fn report_done(report: &CompactionReport, json: bool, out: &mut Screen<'_>) -> R
 #[expect(clippy::cast_precision_loss, reason = "shown to people")]
 fn grouped(tokens: u64) -> String {
     number(tokens as f64)
-}
-
-/// Returns the JSON for a planned compaction.
-fn preparation_json(session: &SessionManager, preparation: &Preparation) -> Json {
-    let place = session.outline().entries().position(|row| row == preparation.first_kept);
-    let files = preparation.files.lists().details(None);
-    let conversation = &preparation.history.conversation;
-    let count = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
-    let mut value = ObjectWriter::new();
-    value
-        .number("tokensBefore", preparation.tokens_before)
-        .text("firstKeptEntryId", preparation.first_kept_entry_id.as_text())
-        .integer("firstKeptIndex", place.map_or(-1, count))
-        .bool("isSplitTurn", preparation.is_split_turn)
-        .integer("messagesToSummarize", count(preparation.history.n_messages))
-        .integer("turnPrefixMessages", count(preparation.turn_prefix.n_messages))
-        .integer("serializedLength", count(conversation.utf16_len()))
-        .string("serializedSha256", &sha256(conversation.text()))
-        .optional("readFiles", files.raw().get("readFiles"))
-        .optional("modifiedFiles", files.raw().get("modifiedFiles"));
-    if let Some(summary) = &preparation.previous_summary {
-        value.text("previousSummary", summary);
-    }
-    value.finish()
 }
 
 fn sha256(text: &str) -> String {

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use clap::{Args, Subcommand};
 use sessile::Environment;
-use sessile::json::ObjectWriter;
 use sessile::os::RealOs;
 use sessile::settings::{Edited, Setting, Settings, SettingsError, Value, edit_settings};
+use sessile_rpc::answer;
 
 use super::Command;
 use crate::Exit;
@@ -137,7 +137,7 @@ pub(super) fn run(
                 Some(layout) => {
                     let mut list = ListWriter::new(out.data(), layout);
                     let effective = |setting| settings.effective(setting, environment);
-                    settings.iter().try_for_each(|setting| list.push(effective(setting).to_json().raw()))?;
+                    settings.iter().try_for_each(|setting| list.push(answer::setting(&effective(setting)).raw()))?;
                     list.finish()?;
                 }
             }
@@ -167,7 +167,7 @@ pub(super) fn run(
 
 fn get(setting: &Setting, json: bool, out: &mut Screen<'_>) -> Result<Exit, Failure> {
     if json {
-        write_value(out.data(), &setting.to_json())?;
+        write_value(out.data(), &answer::setting(setting))?;
     } else if let Some(value) = &setting.value {
         out.print_whole(&Line::new().text(&value.to_text()))?;
     }
@@ -183,15 +183,7 @@ fn change(
 ) -> Result<Exit, Failure> {
     let edited = edit_settings(environment, &RealOs, key, value, how.dry_run)?;
     if how.json {
-        let Edited { path, before_json, after_json, .. } = &edited;
-        let mut json = ObjectWriter::new();
-        json.string("path", &path.to_string_lossy()).string("key", key);
-        for (name, value) in [("before", before_json), ("after", after_json)] {
-            if let Some(value) = value {
-                json.raw(name, value.raw());
-            }
-        }
-        write_value(out.data(), &json.finish())?;
+        write_value(out.data(), &answer::edited_setting(key, &edited))?;
     } else {
         out.print_whole(&told(key, &edited, how.dry_run))?;
     }

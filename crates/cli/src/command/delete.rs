@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use sessile::{Deleted, Deletion};
+use sessile_rpc::answer;
 
 use crate::Exit;
 use crate::data::write_value;
@@ -82,7 +83,7 @@ pub(super) fn run(
     let titles = Titles::of(surroundings, &paths);
     let deleted = sessions.delete(&paths, how, args.dry_run)?;
     if args.json {
-        write_value(out.data(), &deleted.to_json())?;
+        write_value(out.data(), &answer::deleted(&deleted))?;
         return Ok(Exit::Done);
     }
     if args.dry_run || args.yes {

@@ -11,6 +11,7 @@ use sessile::outline::Row;
 use sessile::{Cancel, SessionManager};
 use sessile_display::measure::counted;
 use sessile_display::text::{Calls, headline};
+use sessile_rpc::answer;
 
 use crate::Exit;
 use crate::args::SessionArg;
@@ -80,7 +81,7 @@ pub(super) fn run(
     let cancel = on_interrupt()?;
     let comparison = Comparison::new(left, right, &cancel)?;
     if args.json {
-        write_value(out.data(), &comparison.to_json(left, right)?)?;
+        write_value(out.data(), &answer::comparison(&comparison, left, right)?)?;
     } else {
         Printer { left, right, is_full: args.full, calls: Calls::default(), out }.print(&comparison, &cancel)?;
     }

@@ -5,6 +5,7 @@ use clap::{Args, ValueEnum};
 use sessile::bulk::{Bulk, Weights};
 use sessile::{DiskOptions, DiskUse, DiskUses, SessionInfo};
 use sessile_display::measure::counted;
+use sessile_rpc::answer;
 
 use super::list::{self, ListArgs};
 use crate::Exit;
@@ -119,7 +120,7 @@ pub(super) fn run(
         let path = surroundings.find(&args.session)?;
         let disk_use = meter.watch(Unit::Bytes, err, || surroundings.sessions.disk_use(&path, &options))?;
         if args.json {
-            write_value(out.data(), &disk_use.to_json(None))?;
+            write_value(out.data(), &answer::disk_use(&disk_use, None))?;
         } else {
             print_types(&disk_use.weights, "total", out)?;
             print_outside(disk_use.outside_context, out)?;
@@ -134,7 +135,7 @@ pub(super) fn run(
     }
     let shown = args.shown(&sessions, &uses);
     if args.json {
-        write_value(out.data(), &uses.to_json(&shown))?;
+        write_value(out.data(), &answer::disk_uses(&uses, &shown))?;
     } else if !uses.sessions.is_empty() {
         let total = format!("total of {}", counted(uses.sessions.len(), "session", "sessions"));
         print_types(&uses.weights(), &total, out)?;

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use sessile::json::{Json, ObjectWriter, Shape};
+use sessile_rpc::answer;
 
 use super::label::annotated;
 use crate::Exit;
@@ -88,13 +89,7 @@ pub(super) fn run(
     }
     surroundings.report_upgrade(session.take_original().as_deref(), err)?;
     if args.json {
-        let mut json = ObjectWriter::new();
-        if args.dry_run {
-            json.bool("dryRun", true);
-        } else {
-            json.text("entryId", id.as_text());
-        }
-        write_value(out.data(), &json.text("targetId", target.as_text()).finish())?;
+        write_value(out.data(), &answer::context_edited((!args.dry_run).then_some(&id), &target))?;
         return Ok(Exit::Done);
     }
     let sees = match (args.drop, args.restore) {

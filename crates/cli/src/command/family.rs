@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use clap::Args;
 use sessile::{FamilyMember, FamilyTree, SessionInfo, Who};
+use sessile_rpc::answer;
 
 use super::info::relatives;
 use crate::Exit;
@@ -47,7 +48,7 @@ pub(super) fn run(
         return Err(sessile::SessionError::NotASession { path }.into());
     };
     if args.json {
-        write_value(out.data(), &family.to_json(&sessions))?;
+        write_value(out.data(), &answer::family(&family, &sessions))?;
         return Ok(Exit::Done);
     }
     let n_letters = telling_length(&family, &sessions);

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use clap::Args;
 use sessile::entry::Payload;
-use sessile::json::ObjectWriter;
 use sessile::message::Message;
 use sessile::{EntryId, ForkPosition, Forked, OperationKind, Outcome, SessionHost, SessionManager, Sessions};
+use sessile_rpc::answer;
 
 use crate::Exit;
 use crate::args::SessionArg;
@@ -139,18 +139,7 @@ pub(super) fn report(
     let entries = format!("{n_entries} {}", noun(n_entries, "entry", "entries"));
     let path = forked.session_file.as_ref().map(|path| path.to_string_lossy().into_owned());
     if json {
-        let mut value = ObjectWriter::new();
-        if let Some(path) = &path {
-            value.string("path", path);
-        }
-        value.string("id", &session.session_id());
-        if let Some(parent) = session.header().parent_session() {
-            value.string("parentSession", &parent);
-        }
-        if let Some(text) = &forked.text {
-            value.string("text", text);
-        }
-        write_value(out.data(), &value.finish())?;
+        write_value(out.data(), &answer::fork_written(session, forked))?;
         return Ok(Exit::Done);
     }
     let Some(path) = path.filter(|_| !dry_run) else {

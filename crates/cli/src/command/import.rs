@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use clap::error::ErrorKind;
 use sessile::{Importing, SessionError};
+use sessile_rpc::answer;
 use tempfile::NamedTempFile;
 
 use crate::Exit;
@@ -82,7 +83,7 @@ pub(super) fn run(
     }
     if let Some(layout) = args.format.layout() {
         let mut list = ListWriter::new(out.data(), layout);
-        imports.iter().try_for_each(|import| list.push(import.to_json().raw()))?;
+        imports.iter().try_for_each(|import| list.push(answer::imported(import).raw()))?;
         list.finish()?;
         return Ok(Exit::Done);
     }

@@ -1,8 +1,8 @@
 //! `sessile index`
 
 use clap::{Args, Subcommand};
-use sessile::json::{Json, ObjectWriter};
 use sessile::{CacheStatus, CacheUsage, Dropped, Rebuilding, Updated};
+use sessile_rpc::answer;
 
 use crate::Exit;
 use crate::data::write_value;
@@ -118,10 +118,7 @@ fn check(surroundings: &Surroundings, json: bool, out: &mut Screen<'_>, err: &mu
     let Some(dropped) = surroundings.sessions.check_caches(&cancel)? else { return Ok(say_busy(err)) };
     let exit = if dropped.iter().any(|dropped| dropped.is_wrong) { Exit::Nothing } else { Exit::Done };
     if json {
-        let rows: Vec<Json> = dropped.iter().map(dropped_json).collect();
-        let mut object = ObjectWriter::new();
-        object.array("dropped", rows.iter().map(Json::raw));
-        write_value(out.data(), &object.finish())?;
+        write_value(out.data(), &answer::checked_caches(&dropped))?;
         return Ok(exit);
     }
     for Dropped { cache, path, is_wrong } in &dropped {
@@ -135,13 +132,6 @@ fn check(surroundings: &Surroundings, json: bool, out: &mut Screen<'_>, err: &mu
     };
     out.print_whole(&Line::new().styled(NAMED, &words))?;
     Ok(exit)
-}
-
-fn dropped_json(dropped: &Dropped) -> Json {
-    let mut object = ObjectWriter::new();
-    object.string("cache", dropped.cache).string("path", &dropped.path.to_string_lossy());
-    object.string("reason", if dropped.is_wrong { "wrong" } else { "unproven" });
-    object.finish()
 }
 
 fn rebuild(surroundings: &Surroundings, err: &mut Screen<'_>) -> Result<Updated, Failure> {
@@ -162,14 +152,11 @@ fn say_busy(err: &mut Screen<'_>) -> Exit {
 }
 
 fn print_cleared(before: &CacheStatus, dry_run: bool, json: bool, out: &mut Screen<'_>) -> std::io::Result<Exit> {
-    let n_files: usize = before.usages.iter().map(|usage| usage.n_files).sum();
-    let n_bytes: u64 = before.usages.iter().map(|usage| usage.n_bytes).sum();
     if json {
-        let number = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
-        let mut object = ObjectWriter::new();
-        object.integer("files", number(n_files as u64)).integer("bytes", number(n_bytes));
-        write_value(out.data(), &object.finish())?;
+        write_value(out.data(), &answer::cleared_caches(before))?;
     } else {
+        let n_files: usize = before.usages.iter().map(|usage| usage.n_files).sum();
+        let n_bytes: u64 = before.usages.iter().map(|usage| usage.n_bytes).sum();
         let freed = if dry_run { "would be freed; nothing was changed" } else { "freed" };
         let words = format!("{} in {n_files} {} {freed}", size_words(n_bytes), noun(n_files, "file", "files"));
         out.print_whole(&Line::new().styled(NAMED, &words))?;
@@ -184,7 +171,7 @@ fn print_status(
     out: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
     if json {
-        write_value(out.data(), &status.to_json())?;
+        write_value(out.data(), &answer::cache_status(status))?;
         return Ok(Exit::Done);
     }
     let root = status.root.as_ref().map(|root| surroundings.short(&root.to_string_lossy()));

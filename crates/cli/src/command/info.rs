@@ -3,6 +3,7 @@
 use clap::Args;
 use sessile::head::Role;
 use sessile::{ProjectPlace, SessionDetails, SessionInfo};
+use sessile_rpc::answer;
 
 use super::stats::figures;
 use crate::Exit;
@@ -47,7 +48,7 @@ pub(super) fn run(
     let others = relatives(surroundings, &path)?;
     let details = surroundings.sessions.details(&path, &others)?;
     if args.json {
-        data::write_value(out.data(), &details.to_json())?;
+        data::write_value(out.data(), &answer::session_details(&details))?;
     } else {
         print(surroundings, &details, out)?;
     }

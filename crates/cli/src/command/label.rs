@@ -2,8 +2,8 @@
 
 use clap::Args;
 use sessile::entry::Payload;
-use sessile::json::ObjectWriter;
 use sessile::{Annotated, EntryId, SessionManager, Step};
+use sessile_rpc::answer;
 
 use crate::Exit;
 use crate::args::{ListFormat, SessionArg, required};
@@ -75,7 +75,7 @@ pub(super) fn run(
     let done = surroundings.sessions.relabel(path, &entry, label.as_deref(), args.dry_run)?;
     surroundings.report_upgrade(done.original.as_deref(), err)?;
     if args.format.json || args.format.jsonl {
-        write_value(out.data(), &done.to_json(args.dry_run))?;
+        write_value(out.data(), &answer::annotated(&done, args.dry_run))?;
     } else {
         out.print_whole(&Line::new().text(&words(&done, args.dry_run)))?;
         if let Some(hint) = hint.filter(|_| !done.is_change && label.is_none()) {
@@ -95,12 +95,7 @@ fn show(
 ) -> Result<Exit, Failure> {
     let label = session.label(entry)?;
     if args.format.json || args.format.jsonl {
-        let mut json = ObjectWriter::new();
-        json.text("entryId", entry.as_text());
-        if let Some(label) = &label {
-            json.string("label", label);
-        }
-        write_value(out.data(), &json.finish())?;
+        write_value(out.data(), &answer::entry_label(entry, label.as_deref()))?;
     } else if let Some(label) = &label {
         out.print_whole(&Line::new().text(label))?;
     } else {
@@ -144,10 +139,7 @@ fn list(session: &SessionManager, args: &LabelArgs, out: &mut Screen<'_>) -> Res
     if let Some(layout) = args.format.layout() {
         let mut list = ListWriter::new(out.data(), layout);
         for (id, label) in &labels {
-            let mut json = ObjectWriter::new();
-            json.text("entryId", id.as_text()).raw("label", label.value.raw());
-            json.optional("timestamp", label.timestamp.as_ref().map(sessile::json::Json::raw));
-            list.push(json.finish().raw())?;
+            list.push(answer::labelled_entry(id, label).raw())?;
         }
         list.finish()?;
     } else {

@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 use sessile::{
     Archived, Children, Copies, Family, ListOptions, Progress, Relative, Selection, SessionInfo, SortBy, Who,
 };
+use sessile_rpc::answer;
 
 use crate::Exit;
 use crate::args::{ListFormat, SpanArgs};
@@ -320,7 +321,7 @@ fn list_damaged(
     if let Some(layout) = args.format.layout() {
         let mut list = ListWriter::new(out.data(), layout);
         for file in files {
-            list.push(file.to_json().raw())?;
+            list.push(answer::damaged_file(&file).raw())?;
         }
         list.finish()?;
     } else {
@@ -582,7 +583,7 @@ fn root_hint(surroundings: &Surroundings, command: &str, dir: &Path) -> String {
 fn print_data(listed: &Listed, texts: bool, layout: Layout, out: &mut Screen<'_>) -> Result<(), Failure> {
     let mut list = ListWriter::new(out.data(), layout);
     for session in &listed.sessions {
-        list.push(session.to_json_beside(texts, &listed.copies).raw())?;
+        list.push(answer::session_info(session, texts, &listed.copies).raw())?;
     }
     Ok(list.finish()?)
 }

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use sessile::json::{Json, ObjectWriter};
 use sessile::{Cancel, ListOptions, OperationKind, SessionError};
+use sessile_rpc::answer;
 
 use crate::Exit;
 use crate::args::{ListFormat, SessionArg};
@@ -115,7 +115,9 @@ fn print(
 ) -> Result<(), Failure> {
     if let Some(layout) = args.format.layout() {
         let mut list = ListWriter::new(out.data(), layout);
-        done.iter().try_for_each(|migrated| list.push(to_json(migrated).raw()))?;
+        done.iter().try_for_each(|migrated| {
+            list.push(answer::migrated(&migrated.path, &migrated.from, migrated.original.as_deref()).raw())
+        })?;
         return Ok(list.finish()?);
     }
     let verb = if args.dry_run { "would be migrated" } else { "migrated" };
@@ -127,13 +129,4 @@ fn print(
         out.print_whole(&Line::new().text(&words))?;
     }
     Ok(())
-}
-
-fn to_json(migrated: &Migrated) -> Json {
-    let mut json = ObjectWriter::new();
-    json.string("path", &migrated.path.to_string_lossy()).string("from", &migrated.from).integer("to", 3);
-    if let Some(original) = &migrated.original {
-        json.string("original", &original.to_string_lossy());
-    }
-    json.finish()
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use sessile::Moved;
+use sessile_rpc::answer;
 
 use crate::Exit;
 use crate::args::SessionArg;
@@ -61,7 +62,7 @@ pub(super) fn run(
         Some(from) => sessions.move_directory(surroundings.directory(Some(from)), &to, args.dry_run)?,
     };
     if args.json {
-        write_value(out.data(), &moved.to_json())?;
+        write_value(out.data(), &answer::moved(&moved))?;
     } else {
         print(surroundings, &moved, out, err)?;
         if !moved.sessions.is_empty() && !to.is_dir() {

@@ -1,8 +1,8 @@
 //! `sessile name`
 
 use clap::Args;
-use sessile::json::ObjectWriter;
 use sessile::{Annotated, SessionManager, Step};
+use sessile_rpc::answer;
 
 use crate::Exit;
 use crate::args::SessionArg;
@@ -56,7 +56,7 @@ pub(super) fn run(
     let done = surroundings.sessions.rename(surroundings.find(&session)?, name.as_deref(), args.dry_run)?;
     surroundings.report_upgrade(done.original.as_deref(), err)?;
     if args.json {
-        write_value(out.data(), &done.to_json(args.dry_run))?;
+        write_value(out.data(), &answer::annotated(&done, args.dry_run))?;
         return Ok(Exit::Done);
     }
     out.print_whole(&Line::new().text(&words(&done, args.dry_run)))?;
@@ -71,13 +71,7 @@ fn show(
 ) -> Result<Exit, Failure> {
     let name = session.session_name()?;
     if args.json {
-        let mut json = ObjectWriter::new();
-        let path = session.session_file().map(|path| path.to_string_lossy().into_owned());
-        json.string("path", &path.unwrap_or_default()).string("id", &session.session_id());
-        if let Some(name) = &name {
-            json.string("name", name);
-        }
-        write_value(out.data(), &json.finish())?;
+        write_value(out.data(), &answer::name(session, name.as_deref()))?;
     } else if let Some(name) = &name {
         out.print_whole(&Line::new().text(name))?;
     } else {

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use sessile::json::ObjectWriter;
-use sessile::{Begin, Handlers, OperationKind, SessionHost, SessionManager, StartedSession};
+use sessile::{Begin, Handlers, OperationKind, SessionHost, StartedSession};
+use sessile_rpc::answer;
 
 use crate::Exit;
 use crate::data::write_value;
@@ -81,7 +81,7 @@ pub(super) fn run(
     }
     let path = begun.session.session_file().filter(|_| !args.no_session);
     if args.json {
-        write_value(out.data(), &to_json(&begun.session, begun.is_new, args.no_session)?)?;
+        write_value(out.data(), &answer::started(&begun.session, begun.is_new, args.no_session)?)?;
         return Ok(Exit::Done);
     }
     let shown = path.map_or_else(|| begun.session.session_id(), |path| path.to_string_lossy().into_owned());
@@ -114,23 +114,8 @@ fn preview(
     let directory = surroundings.session_dir().unwrap_or_else(default);
     let name = session.session_name()?;
     if args.json {
-        let mut json = ObjectWriter::new();
-        json.bool("dryRun", true);
-        match &there {
-            Some(path) => json.string("path", &path.to_string_lossy()),
-            None => json.string("directory", &directory.to_string_lossy()),
-        };
-        if let Some(id) = &choice.id {
-            json.string("id", id);
-        }
-        json.string("cwd", &cwd.to_string_lossy());
-        if let Some(name) = &name {
-            json.string("name", name);
-        }
-        if let Some(parent) = session.header().parent_session() {
-            json.string("parentSession", &parent);
-        }
-        write_value(out.data(), &json.bool("created", begun.is_new).finish())?;
+        let places = (there.as_deref(), directory.as_path());
+        write_value(out.data(), &answer::new_preview(session, places, choice.id.as_deref(), begun.is_new)?)?;
         return Ok(Exit::Done);
     }
     let name = name.map(|name| format!(", named {name:?}")).unwrap_or_default();
@@ -143,19 +128,4 @@ fn preview(
     };
     out.print_whole(&Line::new().text(&words).text("; nothing was written"))?;
     Ok(Exit::Done)
-}
-
-fn to_json(session: &SessionManager, created: bool, in_memory: bool) -> Result<sessile::json::Json, Failure> {
-    let mut json = ObjectWriter::new();
-    if let Some(path) = session.session_file().filter(|_| !in_memory) {
-        json.string("path", &path.to_string_lossy());
-    }
-    json.string("id", &session.session_id()).string("cwd", &session.cwd().to_string_lossy());
-    if let Some(name) = session.session_name()? {
-        json.string("name", &name);
-    }
-    if let Some(parent) = session.header().parent_session() {
-        json.string("parentSession", &parent);
-    }
-    Ok(json.bool("created", created).finish())
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
 use sessile::{PruneScope, Pruned, Pruning, Reason};
+use sessile_rpc::answer;
 
 use crate::Exit;
 use crate::data::write_value;
@@ -93,7 +94,7 @@ pub(super) fn run(
     };
     let pruned = surroundings.sessions.prune(&pruning, args.apply)?;
     if args.json {
-        write_value(out.data(), &pruned.to_json())?;
+        write_value(out.data(), &answer::pruned(&pruned))?;
     } else {
         print(surroundings, args, &pruned, out, err)?;
     }

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use sessile::{Repair, RepairOptions};
+use sessile_rpc::answer;
 
 use crate::Exit;
 use crate::args::SessionArg;
@@ -60,7 +61,7 @@ pub(super) fn run(
     let options = RepairOptions { dry_run: args.dry_run, permissions: args.permissions };
     let repair = surroundings.sessions.repair(path, options)?;
     if args.json {
-        write_value(out.data(), &repair.to_json())?;
+        write_value(out.data(), &answer::repair(&repair))?;
     } else {
         print(surroundings, &repair, out)?;
     }
@@ -83,7 +84,7 @@ fn close_many(
     }
     if args.json {
         let mut list = ListWriter::new(out.data(), Layout::Array);
-        closed.repairs.iter().try_for_each(|repair| list.push(repair.to_json().raw()))?;
+        closed.repairs.iter().try_for_each(|repair| list.push(answer::repair(repair).raw()))?;
         list.finish()?;
     } else {
         let sessions = |number: usize| format!("{number} {}", if number == 1 { "session" } else { "sessions" });

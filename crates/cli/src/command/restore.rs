@@ -1,7 +1,7 @@
 //! `sessile restore`
 
 use clap::Args;
-use sessile::json::ObjectWriter;
+use sessile_rpc::answer;
 
 use crate::Exit;
 use crate::args::ListFormat;
@@ -49,12 +49,7 @@ pub(super) fn run(
     let Some(wanted) = &args.session else { return list(surroundings, args, out, err) };
     let (restored, operation) = surroundings.sessions.restore(wanted, args.dry_run)?;
     if args.format.layout().is_some() {
-        let mut json = ObjectWriter::new();
-        json.string("path", &restored.session.path.to_string_lossy()).string("id", &restored.session.id);
-        if let Some(operation) = &operation {
-            json.string("operation", operation);
-        }
-        write_value(out.data(), &json.finish())?;
+        write_value(out.data(), &answer::restored(&restored, operation.as_deref()))?;
         return Ok(Exit::Done);
     }
     let path = surroundings.short(&restored.session.path.to_string_lossy());
@@ -75,7 +70,7 @@ fn list(
     let found = surroundings.sessions.in_trash()?;
     if let Some(layout) = args.format.layout() {
         let mut list = ListWriter::new(out.data(), layout);
-        found.iter().try_for_each(|it| list.push(it.to_json().raw()))?;
+        found.iter().try_for_each(|it| list.push(answer::in_trash(it).raw()))?;
         list.finish()?;
     } else {
         let now = surroundings.now_ms();

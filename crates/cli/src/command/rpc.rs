@@ -7,11 +7,10 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use clap::Args;
 use sessile::compaction::CompactionSettings;
-use sessile::json::ObjectWriter;
 use sessile::os::RealOs;
 use sessile::settings::SettingsError;
 use sessile::threads;
-use sessile_rpc::{Engine, Options, Start};
+use sessile_rpc::{Engine, Options, Start, answer};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -134,10 +133,9 @@ fn listen(engine: &Arc<Engine>, path: &Path, ended: &Receiver<Ended>) -> Result<
     let socket =
         sessile_rpc::Socket::bind(path).map_err(|source| Failure::NoSocket { path: path.to_path_buf(), source })?;
     // The parent process need not poll for the socket.
-    let mut ready = ObjectWriter::new();
-    ready.string("type", "listening").string("socket", &path.to_string_lossy());
+    let ready = answer::listening(path);
     let mut out = crate::plain_stdout();
-    writeln!(out, "{}", ready.finish()).and_then(|()| out.flush())?;
+    writeln!(out, "{ready}").and_then(|()| out.flush())?;
     socket.serve(engine).map_err(Failure::NoThread)?;
     let exit = finish(engine, ended);
     socket.close();

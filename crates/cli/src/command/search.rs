@@ -11,6 +11,7 @@ use sessile::{
     Archived, Backlog, IndexOptions, OnPath, SearchHit, SearchOptions, SearchResult, SearchScope, SessionError,
     Sessions, Updated, Upkeep,
 };
+use sessile_rpc::answer;
 
 use super::list::{ListArgs, say_no_sessions};
 use crate::Exit;
@@ -357,7 +358,7 @@ fn print(
         Some(layout) if args.sessions => Ok(print_paths(result, layout, out)?),
         Some(layout) => {
             let mut list = ListWriter::new(out.data(), layout);
-            result.hits.iter().try_for_each(|hit| list.push(hit.to_json().raw()))?;
+            result.hits.iter().try_for_each(|hit| list.push(answer::search_hit(hit).raw()))?;
             Ok(list.finish()?)
         }
         None if args.sessions => {

@@ -3,6 +3,7 @@
 use clap::Args;
 use sessile::{Slimmed, Slimming};
 use sessile_display::measure::number_words;
+use sessile_rpc::answer;
 
 use crate::Exit;
 use crate::args::{SessionArg, time};
@@ -96,7 +97,7 @@ pub(super) fn run(
     };
     let slimmed = surroundings.sessions_to_take(args.force).slim(&path, &slimming, args.apply)?;
     if args.json {
-        write_value(out.data(), &slimmed.to_json())?;
+        write_value(out.data(), &answer::slimmed(&slimmed))?;
     } else {
         print(args, &slimmed, out, err)?;
     }

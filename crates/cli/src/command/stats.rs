@@ -6,6 +6,7 @@ use clap::error::ErrorKind;
 use clap::{Args, ValueEnum};
 use sessile::head::Role;
 use sessile::{Grouping, SessionStats, Stats, StatsGroup, StatsOptions, Tally};
+use sessile_rpc::answer;
 
 use super::info::relatives;
 use super::list::{self, ListArgs};
@@ -140,7 +141,7 @@ pub(super) fn run(
         drop(surroundings.open(&args.session, err)?);
         let stats = surroundings.sessions.session_stats(&path, &relatives(surroundings, &path)?)?;
         if args.json {
-            data::write_value(out.data(), &stats.to_json())?;
+            data::write_value(out.data(), &answer::session_stats(&stats))?;
         } else if args.csv {
             let total = StatsGroup { sessions: Some(1), tally: stats.total.clone(), ..StatsGroup::default() };
             groups::write_csv(&[], &[total], true, out.data())?;
@@ -159,7 +160,7 @@ pub(super) fn run(
         drop(warn(err, &format!("{} could not be read", path.display())));
     }
     if args.json {
-        data::write_value(out.data(), &stats.to_json())?;
+        data::write_value(out.data(), &answer::stats(&stats))?;
     } else if args.csv {
         print_csv(&stats, out)?;
     } else {

@@ -1,22 +1,22 @@
 //! `sessile tree`
 
 use std::collections::HashMap;
-use std::io::{self, Write};
+use std::io::Write;
 
 use clap::error::ErrorKind;
 use clap::{Args, ValueEnum};
 use sessile::archive::fold_away;
 use sessile::entry::{Entry, Payload};
 use sessile::head::{Kind, Role};
-use sessile::json::{Json, ObjectWriter, Raw};
 use sessile::message::Message;
 use sessile::tree::{Filter, Wanted, is_silent};
-use sessile::{EntryId, SessionManager, TreeNode};
+use sessile::{SessionManager, TreeNode};
+use sessile_rpc::answer;
 
 use crate::Exit;
 use crate::args::SessionArg;
 use crate::clock::Clock;
-use crate::data::{Layout, ListWriter, write_raw};
+use crate::data::{Layout, ListWriter, write_text};
 use crate::failure::Failure;
 use crate::measure::noun;
 use crate::screen::{ACCENT, DIM, Line, NAMED, Screen, style_of};
@@ -215,72 +215,18 @@ fn print_flat(session: &SessionManager, choice: Option<Choice>, out: &mut dyn Wr
     let most = choice.and_then(|choice| choice.limit).unwrap_or(usize::MAX);
     let mut n_printed = 0;
     for (_, node) in nodes.iter().enumerate().filter(|(place, _)| is_shown(*place)).take(most) {
-        list.push(flat_row(session, node)?.raw())?;
+        list.push(answer::tree_row(session, node)?.raw())?;
         n_printed += 1;
     }
     list.finish()?;
     Ok(n_printed)
 }
 
-fn flat_row(session: &SessionManager, node: &TreeNode) -> Result<Json, Failure> {
-    let outline = session.outline();
-    let id = |id: Option<&EntryId>| id.map_or_else(Json::null, EntryId::to_json);
-    let kind = match outline.kind(node.row).word() {
-        Some(word) => Json::string(word),
-        None => session.entry_at(node.row)?.raw().get("type").map_or_else(Json::null, Raw::to_json),
-    };
-    let mut row = ObjectWriter::new();
-    row.raw("id", id(node.id.as_ref()).raw())
-        .raw("parentId", id(outline.parent_id(node.row).as_ref()).raw())
-        .integer("depth", i64::try_from(node.depth).unwrap_or(i64::MAX))
-        .raw("type", kind.raw());
-    if let Some(label) = &node.label {
-        row.raw("label", label.value.raw()).optional("labelTimestamp", label.timestamp.as_ref().map(Json::raw));
-    }
-    if node.is_archived {
-        row.bool("archived", true);
-    }
-    row.bool("onPath", node.on_path);
-    Ok(row.finish())
-}
-
-/// Writes the tree as nested objects. Keeps a list of the open nodes instead of recursing.
+/// Prints the tree as nested objects.
 fn print_nested(session: &SessionManager, out: &mut dyn Write) -> Result<usize, Failure> {
-    let nodes = session.tree()?;
-    let mut open: Vec<&TreeNode> = Vec::new();
-    out.write_all(b"[")?;
-    for (n_before, node) in nodes.iter().enumerate() {
-        let is_first_child = open.len() == node.depth;
-        while open.len() > node.depth {
-            open.pop().map_or(Ok(()), |done| end_node(done, out))?;
-        }
-        if n_before > 0 && !is_first_child {
-            out.write_all(b",")?;
-        }
-        out.write_all(br#"{"entry":"#)?;
-        write_raw(out, session.entry_at(node.row)?.raw())?;
-        out.write_all(br#","children":["#)?;
-        open.push(node);
-    }
-    open.into_iter().rev().try_for_each(|done| end_node(done, out))?;
-    out.write_all(b"]\n")?;
-    Ok(nodes.len())
-}
-
-fn end_node(node: &TreeNode, out: &mut dyn Write) -> io::Result<()> {
-    out.write_all(b"]")?;
-    if let Some(label) = &node.label {
-        out.write_all(br#","label":"#)?;
-        write_raw(out, label.value.raw())?;
-        if let Some(timestamp) = &label.timestamp {
-            out.write_all(br#","labelTimestamp":"#)?;
-            write_raw(out, timestamp.raw())?;
-        }
-    }
-    if node.is_archived {
-        out.write_all(br#","archived":true"#)?;
-    }
-    out.write_all(b"}")
+    let n_nodes = answer::write_tree(session, true, &mut |text| Ok::<_, Failure>(write_text(out, text)?))?;
+    out.write_all(b"\n")?;
+    Ok(n_nodes)
 }
 
 /// Draws a session for people, and returns how many entries were drawn.

@@ -6,6 +6,7 @@ use std::path::Path;
 use clap::Args;
 use sessile::json::Json;
 use sessile::{EntryId, Operation, OperationState, SessionError, Step, TrashedTo};
+use sessile_rpc::answer;
 
 use crate::Exit;
 use crate::args::ListFormat;
@@ -73,7 +74,7 @@ pub(super) fn run(
         error => error.into(),
     })?;
     if args.format.layout().is_some() {
-        write_value(out.data(), &undone.to_json())?;
+        write_value(out.data(), &answer::undone(&undone))?;
         return Ok(Exit::Done);
     }
     let words = Words::of(surroundings, &undone.steps);
@@ -100,7 +101,7 @@ fn list(
     operations.reverse();
     if let Some(layout) = args.format.layout() {
         let mut list = ListWriter::new(out.data(), layout);
-        operations.iter().try_for_each(|operation| list.push(operation.to_json().raw()))?;
+        operations.iter().try_for_each(|operation| list.push(answer::operation(operation).raw()))?;
         list.finish()?;
     } else {
         let now = surroundings.now_ms();

@@ -1,14 +1,14 @@
 //! `sessile verify`
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use clap::Args;
 use sessile::cause::messages;
 use sessile::diagnostic::Severity;
-use sessile::json::{Json, ObjectWriter};
+use sessile::json::Json;
 use sessile::{Code, Finding, Remedy, Report, SessionError, Verified};
 use sessile_display::measure::counted;
+use sessile_rpc::answer;
 
 use crate::Exit;
 use crate::args::SessionArg;
@@ -62,7 +62,8 @@ pub(super) fn run(
         if failed.is_ok() {
             tally.count(report.as_ref());
             if args.json {
-                reports.push(report.as_ref().map_or_else(|error| unreadable_json(path, error), Report::to_json));
+                reports
+                    .push(report.as_ref().map_or_else(|error| answer::unreadable_report(path, error), answer::report));
             }
             match report {
                 Err(error) => failed = failure::report_chain(&error.into(), err).map_err(Failure::from),
@@ -176,15 +177,6 @@ pub(super) fn print_finding(finding: &Finding, out: &mut Screen<'_>) -> std::io:
         remedy => Line::new().pad(INDENT).styled(PERSON, "repair ").text(remedy.text()),
     };
     out.print_whole(&remedy)
-}
-
-fn unreadable_json(path: &Path, error: &SessionError) -> Json {
-    let mut report = ObjectWriter::new();
-    report
-        .string("path", &path.to_string_lossy())
-        .array("findings", [])
-        .string("error", &messages(error).swap_remove(0));
-    report.finish()
 }
 
 /// The totals.

@@ -2,7 +2,8 @@
 
 use sessile::json::ObjectWriter;
 
-use super::{Call, Outcome, done, object};
+use super::{Call, Outcome, done};
+use crate::answer;
 use crate::engine::lock;
 use crate::failure::Failure;
 
@@ -34,13 +35,9 @@ pub(crate) fn clear_queue(call: &Call<'_>) -> Outcome {
     let mut event = ObjectWriter::new();
     event.string("type", "queue_update").array("steering", []).array("followUp", []);
     call.connection.report_if_current(&call.connection.current(), &event.finish());
-    object(|data| {
-        data.array("steering", []).array("followUp", []);
-    })
+    Ok(answer::no_queues().into())
 }
 
 pub(crate) fn get_commands(_call: &Call<'_>) -> Outcome {
-    object(|data| {
-        data.array("commands", []);
-    })
+    Ok(answer::no_commands().into())
 }

@@ -5,13 +5,14 @@ use sessile::{BranchSummary, Compaction, EntryId, SessionError, SessionManager, 
 
 use super::state::report_name;
 use super::{Call, Outcome};
+use crate::answer;
 use crate::failure::Failure;
 
 /// Adds an entry to the session of the call, and answers with what was written.
 fn write(call: &Call<'_>, write: impl FnOnce(&mut SessionManager) -> Result<EntryId, SessionError>) -> Outcome {
     let expected = call.expected_leaf();
     let written = call.session()?.write(&expected, write)?;
-    Ok(written.to_json().into())
+    Ok(answer::written(&written.value, written.leaf.as_ref(), written.durable).into())
 }
 
 /// Returns a required parameter.

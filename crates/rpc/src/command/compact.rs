@@ -6,7 +6,8 @@ use sessile::compaction::{CompactionSettings, NothingToCompact, SummaryProgress}
 use sessile::json::{Json, ObjectWriter};
 use sessile::{CompactOptions, Compacted, PlannedCompaction, SessionError, compaction::Prepared};
 
-use super::{Call, Outcome, Reply, object};
+use super::{Call, Outcome, Reply};
+use crate::answer;
 use crate::failure::{Code, Failure};
 use crate::session::{OpenSession, Working, busy};
 
@@ -56,7 +57,7 @@ fn compacted(call: &Call<'_>, session: &Arc<OpenSession>, working: &Working) -> 
     let written = session.lock().write_compaction(finished);
     session.note_news();
     match written {
-        Ok(Compacted::Done(report)) => Ok(report.to_json()),
+        Ok(Compacted::Done(report)) => Ok(answer::compaction_report(&report)),
         Ok(Compacted::Nothing(nothing)) => Err(nothing_to_compact(nothing)),
         Err(error) => Err(summary_failure(error)),
     }
@@ -143,37 +144,11 @@ pub(crate) fn prepare_compaction(call: &Call<'_>) -> Outcome {
     let keep_recent_tokens = call.count("keepRecentTokens").unwrap_or(defaults.keep_recent_tokens);
     let settings = CompactionSettings { keep_recent_tokens, ..defaults };
     let prepared = match manager.prepare_compaction(&settings)? {
-        Prepared::Nothing(_) => return object(|_| {}),
+        Prepared::Nothing(_) => return Ok(answer::nothing().into()),
         Prepared::Ready(prepared) => prepared,
     };
     let history = manager.messages_of(&prepared.history)?;
     let prefix = manager.messages_of(&prepared.turn_prefix)?;
     drop(manager);
-    let mut preparation = ObjectWriter::new();
-    preparation
-        .text("firstKeptEntryId", prepared.first_kept_entry_id.as_text())
-        .array("messagesToSummarize", history.iter().map(Json::raw))
-        .array("turnPrefixMessages", prefix.iter().map(Json::raw))
-        .bool("isSplitTurn", prepared.is_split_turn)
-        .number("tokensBefore", prepared.tokens_before);
-    if let Some(summary) = &prepared.previous_summary {
-        preparation.text("previousSummary", summary);
-    }
-    let mut files = ObjectWriter::new();
-    for (key, paths) in
-        [("read", &prepared.files.read), ("written", &prepared.files.written), ("edited", &prepared.files.edited)]
-    {
-        let paths: Vec<Json> = paths.iter().map(|path| sessile::EntryId::from(path.clone()).to_json()).collect();
-        files.array(key, paths.iter().map(Json::raw));
-    }
-    preparation.raw("fileOps", files.finish().raw());
-    let number = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
-    let mut used = ObjectWriter::new();
-    used.bool("enabled", settings.enabled)
-        .integer("reserveTokens", number(settings.reserve_tokens))
-        .integer("keepRecentTokens", number(settings.keep_recent_tokens));
-    preparation.raw("settings", used.finish().raw());
-    object(|data| {
-        data.raw("preparation", preparation.finish().raw());
-    })
+    Ok(answer::preparation(&prepared, (&history, &prefix), &settings).into())
 }

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use sessile::json::{Json, ObjectWriter, Raw};
 use sessile::{EventContext, EventKind, EventSet, HandlerError, HandlerId, Handlers, Reply as HookReply, SessionEvent};
 
-use super::{Call, Outcome, object};
+use super::{Call, Outcome};
+use crate::answer;
 use crate::connection::Connection;
 use crate::engine::lock;
 use crate::failure::Failure;
@@ -52,7 +53,7 @@ pub(crate) fn hook_register(call: &Call<'_>) -> Outcome {
     for id in before {
         call.engine().handlers().remove(id);
     }
-    object(|_| {})
+    Ok(answer::nothing().into())
 }
 
 /// Asks a client and waits for its answer.
@@ -122,5 +123,5 @@ pub(crate) fn hook_response(call: &Call<'_>) -> Outcome {
     *place = Some(answer);
     drop(answers);
     call.connection.hooks.has_answer.notify_all();
-    object(|_| {})
+    Ok(answer::nothing().into())
 }

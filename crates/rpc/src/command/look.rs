@@ -2,16 +2,11 @@
 
 use sessile::SessionError;
 use sessile::entry::Entry;
-use sessile::json::{Json, ObjectWriter, Raw};
+use sessile::json::{Json, Raw};
 
-use super::{Call, Outcome, object};
+use super::{Call, Outcome};
+use crate::answer;
 use crate::failure::Failure;
-
-fn entries(entries: &[Entry]) -> Outcome {
-    object(|data| {
-        data.array("entries", entries.iter().map(Entry::raw));
-    })
-}
 
 pub(crate) fn get_branch(call: &Call<'_>) -> Outcome {
     let session = call.session()?;
@@ -22,7 +17,7 @@ pub(crate) fn get_branch(call: &Call<'_>) -> Outcome {
         Some(id) if session.outline().find(&id).is_none() => Vec::new(),
         Some(id) => session.branch_path_to(&id)?,
     };
-    entries(&path)
+    Ok(answer::entries(&path).into())
 }
 
 pub(crate) fn get_children(call: &Call<'_>) -> Outcome {
@@ -32,33 +27,25 @@ pub(crate) fn get_children(call: &Call<'_>) -> Outcome {
     // Entries may name a parent that does not exist, and are its children, as in pi.
     let rows = session.outline().children(parent.as_ref());
     let children: Result<Vec<Entry>, SessionError> = session.entries_of(rows).map(|(_, entry)| entry).collect();
-    entries(&children?)
+    Ok(answer::entries(&children?).into())
 }
 
 pub(crate) fn get_entry(call: &Call<'_>) -> Outcome {
     let session = call.session()?;
     let entry = session.lock_fresh().entry(call.required_entry("entryId")?)?;
-    object(|data| {
-        data.optional("entry", entry.as_ref().map(Entry::raw));
-    })
+    Ok(answer::entry(entry.as_ref()).into())
 }
 
 pub(crate) fn get_label(call: &Call<'_>) -> Outcome {
     let session = call.session()?;
     let label = session.lock_fresh().label(call.required_entry("entryId")?)?;
-    object(|data| {
-        if let Some(label) = label {
-            data.string("label", &label);
-        }
-    })
+    Ok(answer::label(label.as_deref()).into())
 }
 
 pub(crate) fn get_header(call: &Call<'_>) -> Outcome {
     let session = call.session()?;
     let manager = session.lock_fresh();
-    object(|data| {
-        data.raw("header", manager.header().json().raw());
-    })
+    Ok(answer::header(manager.header()).into())
 }
 
 /// Whether the requested leaf is before all entries.
@@ -68,9 +55,7 @@ fn is_before_all(call: &Call<'_>) -> bool {
 
 pub(crate) fn build_session_context(call: &Call<'_>) -> Outcome {
     if is_before_all(call) {
-        let mut context = ObjectWriter::new();
-        context.array("messages", []).string("thinkingLevel", "off").null("model");
-        return Ok(context.finish().into());
+        return Ok(answer::no_context().into());
     }
     let session = call.session()?;
     let manager = session.lock_fresh();
@@ -84,7 +69,7 @@ pub(crate) fn build_session_context(call: &Call<'_>) -> Outcome {
 
 pub(crate) fn build_context_entries(call: &Call<'_>) -> Outcome {
     if is_before_all(call) {
-        return entries(&[]);
+        return Ok(answer::entries(&[]).into());
     }
     let session = call.session()?;
     let manager = session.lock_fresh();
@@ -93,11 +78,11 @@ pub(crate) fn build_context_entries(call: &Call<'_>) -> Outcome {
         None => manager.build_context_entries()?,
     };
     drop(manager);
-    entries(&built)
+    Ok(answer::entries(&built).into())
 }
 
 /// Returns the JSON of an entry that must exist.
-pub(super) fn entry_json(entry: Option<Entry>, id: &sessile::EntryId) -> Result<Json, Failure> {
+pub(super) fn existing(entry: Option<Entry>, id: &sessile::EntryId) -> Result<Json, Failure> {
     match entry {
         Some(entry) => Ok(entry.raw().to_json()),
         None => Err(SessionError::EntryNotFound { id: id.clone() }.into()),

@@ -4,16 +4,15 @@ use sessile::compaction::Summarizer;
 use sessile::{NavigateOptions, Navigated, SessionError};
 
 use super::compact::Retries;
-use super::look::entry_json;
-use super::{Call, Outcome, object};
+use super::look::existing;
+use super::{Call, Outcome};
+use crate::answer;
 use crate::failure::Failure;
-use crate::session::{OpenSession, busy, id_or_null};
+use crate::session::{OpenSession, busy};
 
 fn leaf(session: &OpenSession) -> Outcome {
     let leaf = session.lock().leaf_id();
-    object(|data| {
-        data.raw("leafId", id_or_null(leaf.as_ref()).raw());
-    })
+    Ok(answer::leaf(leaf.as_ref()).into())
 }
 
 pub(crate) fn branch(call: &Call<'_>) -> Outcome {
@@ -54,12 +53,12 @@ pub(crate) fn navigate_tree(call: &Call<'_>) -> Outcome {
     };
     let outcome = (|| {
         let planned = session.lock_fresh().plan_navigation(target, wanted, summarizer)?;
-        let Some(plan) = planned else { return answer(&session, false, None) };
+        let Some(plan) = planned else { return navigated(&session, false, None) };
         let mut retries = Retries::new(call, &session, "branchSummary");
         let finished = match plan.run(summarizer, &mut |progress| retries.tell(progress)) {
             Ok(sessile::Outcome::Done(finished)) => finished,
             Ok(sessile::Outcome::Cancelled { .. }) | Err(SessionError::Cancelled) => {
-                return answer(&session, true, None);
+                return navigated(&session, true, None);
             }
             Err(error) => {
                 let failure = Failure::from(error);
@@ -67,29 +66,23 @@ pub(crate) fn navigate_tree(call: &Call<'_>) -> Outcome {
                 return Err(failure.in_words(words));
             }
         };
-        let navigated = session.lock().write_navigation(&finished)?;
-        let is_written = navigated.summary_entry_id.is_some();
+        let done = session.lock().write_navigation(&finished)?;
+        let is_written = done.summary_entry_id.is_some();
         session.set_elsewhere(!is_written);
-        answer(&session, false, Some(&navigated))
+        navigated(&session, false, Some(&done))
     })();
     working.end();
     outcome
 }
 
-fn answer(session: &OpenSession, cancelled: bool, navigated: Option<&Navigated>) -> Outcome {
+/// Answers with where the session is after a move.
+fn navigated(session: &OpenSession, cancelled: bool, done: Option<&Navigated>) -> Outcome {
     let manager = session.lock();
-    let summary = match navigated.and_then(|navigated| navigated.summary_entry_id.as_ref()) {
-        Some(id) => Some(entry_json(manager.entry(id)?, id)?),
+    let summary = match done.and_then(|done| done.summary_entry_id.as_ref()) {
+        Some(id) => Some(existing(manager.entry(id)?, id)?),
         None => None,
     };
     let leaf = manager.leaf_id();
     drop(manager);
-    object(|data| {
-        data.bool("cancelled", cancelled);
-        if let Some(text) = navigated.and_then(|navigated| navigated.editor_text.as_ref()) {
-            data.string("editorText", text);
-        }
-        data.optional("summaryEntry", summary.as_ref().map(sessile::json::Json::raw));
-        data.raw("leafId", id_or_null(leaf.as_ref()).raw());
-    })
+    Ok(answer::navigated(cancelled, done, summary.as_ref(), leaf.as_ref()).into())
 }

@@ -3,16 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sessile::json::ObjectWriter;
 use sessile::os::FileKind;
 use sessile::{
     Cancel, EntryId, ForkPosition, NewSession, SessionError, SessionEvent, SessionHost, ShutdownReason, StartReason,
     SwitchReason,
 };
 
-use super::{Call, Outcome, object};
+use super::{Call, Outcome};
+use crate::answer;
 use crate::failure::{Code, Failure};
-use crate::session::{OpenSession, id_or_null};
+use crate::session::OpenSession;
 
 /// Whether a handler cancels the event.
 fn is_vetoed(call: &Call<'_>, session: &OpenSession, event: &SessionEvent) -> bool {
@@ -26,10 +26,9 @@ fn is_vetoed(call: &Call<'_>, session: &OpenSession, event: &SessionEvent) -> bo
     handlers.notify(event, &context).reply.cancel
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "it is how commands end, which may fail")]
 fn cancelled(cancelled: bool) -> Outcome {
-    object(|data| {
-        data.bool("cancelled", cancelled);
-    })
+    Ok(answer::cancelled(cancelled).into())
 }
 
 /// Moves the client to another session and sends the events.
@@ -102,10 +101,7 @@ pub(crate) fn fork(call: &Call<'_>) -> Outcome {
     let not_a_question = |failure: Failure| failure.in_words("Invalid entry ID for forking");
     match forked(call, &call.session()?, &entry, ForkPosition::Before) {
         Ok(None) => cancelled(true),
-        Ok(Some(forked)) => object(|data| {
-            data.string("text", &forked.text).bool("cancelled", false);
-            forked.report_location(data);
-        }),
+        Ok(Some(forked)) => Ok(answer::forked(&forked.text, forked.path.as_deref()).into()),
         Err(error @ (SessionError::EntryNotFound { .. } | SessionError::NotForkable { .. })) => {
             Err(not_a_question(error.into()))
         }
@@ -126,10 +122,7 @@ pub(crate) fn clone(call: &Call<'_>) -> Outcome {
     };
     match forked(call, &session, &leaf, ForkPosition::At) {
         Ok(None) => cancelled(true),
-        Ok(Some(forked)) => object(|data| {
-            data.bool("cancelled", false);
-            forked.report_location(data);
-        }),
+        Ok(Some(forked)) => Ok(answer::cloned(forked.path.as_deref()).into()),
         Err(error) => Err(in_pi_words(error)),
     }
 }
@@ -140,14 +133,6 @@ struct Forked {
     text: String,
     /// Its path, if the client has not moved there.
     path: Option<PathBuf>,
-}
-
-impl Forked {
-    fn report_location(&self, data: &mut ObjectWriter) {
-        if let Some(path) = &self.path {
-            data.string("newSessionPath", &path.to_string_lossy());
-        }
-    }
 }
 
 /// Forks a session and moves the client there, unless the call named a session; none if a handler cancelled.
@@ -199,10 +184,5 @@ pub(crate) fn create_branched_session(call: &Call<'_>) -> Outcome {
         go(call, &old, &new, StartReason::Fork);
     }
     let manager = new.lock();
-    object(|data| {
-        if let Some(path) = new.path() {
-            data.string("sessionPath", &path.to_string_lossy());
-        }
-        data.string("sessionId", new.id()).raw("leafId", id_or_null(manager.leaf_id().as_ref()).raw());
-    })
+    Ok(answer::branched(new.path(), new.id(), manager.leaf_id().as_ref()).into())
 }

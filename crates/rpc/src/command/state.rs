@@ -3,13 +3,12 @@
 use std::sync::atomic::Ordering;
 
 use sessile::SessionManager;
-use sessile::context::ModelChoice;
 use sessile::json::{Json, ObjectWriter, Raw};
 
-use super::{Call, Outcome, done, object};
+use super::{Call, Outcome, done};
+use crate::answer::{self, Glance};
 use crate::engine::lock;
 use crate::failure::Failure;
-use crate::session::id_or_null;
 
 pub(crate) fn get_state(call: &Call<'_>) -> Outcome {
     let session = call.session()?;
@@ -20,92 +19,28 @@ pub(crate) fn get_state(call: &Call<'_>) -> Outcome {
         Some((known, glance)) if *known == key => glance,
         other => &mut other.insert((key, at_a_glance(call, &manager)?)).1,
     };
-    // Values that change without the session are inserted between the cached parts; the order is pi's.
-    let [head, files, count] = split_glance(glance);
     let engine = call.engine();
     let modes = *lock(&engine.modes);
-    let mut state = Vec::with_capacity(glance.len() + 200);
-    state.push(b'{');
-    state.extend_from_slice(head);
-    let mut middle = ObjectWriter::new();
-    middle
-        .bool("isStreaming", false)
-        .bool("isCompacting", session.is_working())
-        .string("steeringMode", modes.steering)
-        .string("followUpMode", modes.follow_up);
-    push_members(&mut state, &middle.finish());
-    state.extend_from_slice(files);
-    let mut end = ObjectWriter::new();
-    end.bool("autoCompactionEnabled", engine.auto_compacts.load(Ordering::Relaxed));
-    push_members(&mut state, &end.finish());
-    state.extend_from_slice(count);
-    state.push(b'}');
-    Ok(state.into())
+    let auto_compacts = engine.auto_compacts.load(Ordering::Relaxed);
+    Ok(answer::state(glance, session.is_working(), (modes.steering, modes.follow_up), auto_compacts).into())
 }
 
-/// Adds the members of an object to one that is being written, followed by a comma.
-fn push_members(out: &mut Vec<u8>, object: &Json) {
-    let text = object.raw().as_bytes();
-    out.extend_from_slice(&text[1..text.len() - 1]);
-    out.push(b',');
-}
-
-/// Separates the parts of a glance. JSON text never contains this byte.
-const BETWEEN: u8 = 0;
-
-/// Builds the part of the state that is read from the session: what comes before, between and after the rest.
-fn at_a_glance(call: &Call<'_>, manager: &SessionManager) -> Result<Vec<u8>, Failure> {
-    let mut glance = Vec::new();
-    let settings = manager.context_settings()?;
-    let mut head = ObjectWriter::new();
-    let model = model_json(call, settings.model.as_ref());
-    head.optional("model", model.as_ref().map(Json::raw));
-    let level = settings.thinking_level.as_ref().and_then(|level| level.raw().as_string());
-    head.string("thinkingLevel", level.as_deref().unwrap_or("off"));
-    push_members(&mut glance, &head.finish());
-    glance.push(BETWEEN);
-    let mut files = ObjectWriter::new();
-    if let Some(file) = manager.session_file() {
-        files.string("sessionFile", &file.to_string_lossy());
-    }
-    files.string("sessionId", &manager.session_id());
-    if let Some(name) = manager.session_name()? {
-        files.string("sessionName", &name);
-    }
-    push_members(&mut glance, &files.finish());
-    glance.push(BETWEEN);
-    let n_messages = i64::try_from(manager.message_count()?).unwrap_or(i64::MAX);
-    let mut count = ObjectWriter::new();
-    count.integer("messageCount", n_messages).integer("pendingMessageCount", 0);
-    push_members(&mut glance, &count.finish());
-    glance.pop();
-    Ok(glance)
-}
-
-fn split_glance(glance: &[u8]) -> [&[u8]; 3] {
-    let mut parts = glance.split(|byte| *byte == BETWEEN);
-    std::array::from_fn(|_| parts.next().unwrap_or_default())
-}
-
-/// Returns the model that a session names, or that the server was started with.
-fn model_json(call: &Call<'_>, named: Option<&ModelChoice>) -> Option<Json> {
+/// Reads the part of the state that depends on the session only.
+fn at_a_glance(call: &Call<'_>, manager: &SessionManager) -> Result<Glance, Failure> {
     let options = &call.engine().options;
-    let named = named.and_then(|model| model.provider_name().zip(model.model_name()));
-    let (provider, id) = named.or_else(|| options.model.clone())?;
-    let mut model = ObjectWriter::new();
-    model.string("provider", &provider).string("id", &id);
-    if let Some(window) = options.context_window {
-        model.integer("contextWindow", i64::try_from(window).unwrap_or(i64::MAX));
-    }
-    Some(model.finish())
+    let settings = manager.context_settings()?;
+    let named = settings.model.as_ref().and_then(|model| model.provider_name().zip(model.model_name()));
+    // A session that names no model uses the one that the server was started with.
+    let model = named.or_else(|| options.model.clone());
+    let model = model.map(|(provider, id)| answer::model(&provider, &id, options.context_window));
+    let level = settings.thinking_level.as_ref().and_then(|level| level.raw().as_string());
+    Ok(Glance::of(manager, model.as_ref(), level.as_deref().unwrap_or("off"))?)
 }
 
 pub(crate) fn get_messages(call: &Call<'_>) -> Outcome {
     let session = call.session()?;
-    let mut data = b"{\"messages\":".to_vec();
-    session.lock_fresh().write_messages(&mut data)?;
-    data.push(b'}');
-    Ok(data.into())
+    let messages = answer::messages(&session.lock_fresh())?;
+    Ok(messages.into())
 }
 
 pub(crate) fn get_entries(call: &Call<'_>) -> Outcome {
@@ -121,59 +56,34 @@ pub(crate) fn get_entries(call: &Call<'_>) -> Outcome {
             place.ok_or_else(missing)? + 1
         }
     };
-    let mut data = b"{\"entries\":[".to_vec();
-    for (place, entry) in manager.entries_from(n_skipped).enumerate() {
-        if place > 0 {
-            data.push(b',');
-        }
-        data.extend_from_slice(entry?.raw().as_bytes());
-    }
-    data.extend_from_slice(b"],\"leafId\":");
-    data.extend_from_slice(id_or_null(manager.leaf_id().as_ref()).raw().as_bytes());
-    data.push(b'}');
-    Ok(data.into())
+    Ok(answer::entries_and_leaf(&manager, n_skipped)?.into())
 }
 
 pub(crate) fn get_tree(call: &Call<'_>) -> Outcome {
     let session = call.session()?;
-    let manager = session.lock_fresh();
-    let mut data = b"{\"tree\":".to_vec();
-    manager.write_tree(&mut data)?;
-    data.extend_from_slice(b",\"leafId\":");
-    data.extend_from_slice(id_or_null(manager.leaf_id().as_ref()).raw().as_bytes());
-    data.push(b'}');
-    Ok(data.into())
+    let tree = answer::tree_and_leaf(&session.lock_fresh())?;
+    Ok(tree.into())
 }
 
 pub(crate) fn get_session_stats(call: &Call<'_>) -> Outcome {
     let session = call.session()?;
-    let stats = session.lock_fresh().stats_json(call.engine().options.context_window)?;
-    Ok(stats.into())
+    let manager = session.lock_fresh();
+    let tally = manager.tally()?;
+    let window = call.engine().options.context_window;
+    let usage = window.map(|window| manager.context_usage(window)).transpose()?;
+    Ok(answer::session_totals(&manager, &tally, usage.as_ref()).into())
 }
 
 pub(crate) fn get_fork_messages(call: &Call<'_>) -> Outcome {
     let session = call.session()?;
     let messages = session.lock_fresh().fork_messages()?;
-    let messages: Vec<Json> = messages
-        .iter()
-        .map(|message| {
-            let mut row = ObjectWriter::new();
-            row.text("entryId", message.entry_id.as_text()).string("text", &message.text).finish()
-        })
-        .collect();
-    object(|data| {
-        data.array("messages", messages.iter().map(Json::raw));
-    })
+    Ok(answer::fork_messages(&messages).into())
 }
 
 pub(crate) fn get_last_assistant_text(call: &Call<'_>) -> Outcome {
     let session = call.session()?;
     let text = session.lock_fresh().last_assistant_text()?;
-    object(|data| {
-        if let Some(text) = text {
-            data.text("text", text);
-        }
-    })
+    Ok(answer::last_answer(text.as_ref()).into())
 }
 
 pub(crate) fn set_session_name(call: &Call<'_>) -> Outcome {
@@ -215,9 +125,7 @@ pub(crate) fn set_model(call: &Call<'_>) -> Outcome {
     } else {
         session.write(&call.expected_leaf(), |manager| manager.append_model_change(&provider, &id))?;
     }
-    object(|data| {
-        data.string("provider", &provider).string("id", &id);
-    })
+    Ok(answer::model(&provider, &id, None).into())
 }
 
 pub(crate) fn set_thinking_level(call: &Call<'_>) -> Outcome {

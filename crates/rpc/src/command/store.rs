@@ -3,16 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use sessile::date;
-use sessile::json::{Json, ObjectWriter, Raw};
+use sessile::json::Raw;
 use sessile::text::filter::Filter;
 use sessile::text::query::Query;
 use sessile::text::texts::DocumentKind;
-use sessile::{
-    Archived, Children, Copies, Deletion, SearchHit, SearchOptions, SearchScope, Selection, SessionInfo,
-    SessionManager, TrashedTo, Who,
-};
+use sessile::{Archived, Children, Copies, Deletion, SearchOptions, SearchScope, Selection, SessionInfo};
 
-use super::{Call, Outcome, object};
+use super::{Call, Outcome};
+use crate::answer;
 use crate::engine::lock;
 use crate::failure::Failure;
 
@@ -55,10 +53,7 @@ pub(crate) fn list_sessions(call: &Call<'_>) -> Outcome {
     let copies = Copies::among(&sessions);
     let archived = archived(call);
     Selection { named, children, archived, limit, ..Selection::default() }.apply(&mut sessions);
-    let rows: Vec<Json> = sessions.iter().map(|session| session.to_json_beside(false, &copies)).collect();
-    object(|data| {
-        data.array("sessions", rows.iter().map(Json::raw));
-    })
+    Ok(answer::sessions(&sessions, &copies).into())
 }
 
 pub(crate) fn search(call: &Call<'_>) -> Outcome {
@@ -94,10 +89,7 @@ pub(crate) fn search(call: &Call<'_>) -> Outcome {
             ..SearchOptions::default()
         },
     )?;
-    let hits: Vec<Json> = found.hits.iter().map(SearchHit::to_json).collect();
-    object(|data| {
-        data.array("hits", hits.iter().map(Json::raw));
-    })
+    Ok(answer::search_hits(&found.hits).into())
 }
 
 fn filter(filters: Raw<'_>) -> Result<Filter, Failure> {
@@ -134,67 +126,17 @@ fn time(value: Raw<'_>) -> Result<i64, Failure> {
 
 pub(crate) fn family(call: &Call<'_>) -> Outcome {
     let session = call.session()?;
-    let (path, id) = {
-        let manager = session.lock_fresh();
-        (manager.session_file().map(Path::to_path_buf), manager.session_id())
-    };
+    let path = session.lock_fresh().session_file().map(Path::to_path_buf);
     let listed = in_scope(call, "all")?;
     let sessions = &call.engine().options.sessions;
     let family = path.as_ref().and_then(|path| sessions.family_of(&listed, path));
-    let Some(family) = family else { return alone(call, &session.lock(), path.as_deref(), &id) };
-    let shown = |who: &Who| match who {
-        Who::Listed(place) => listed[*place].path.to_string_lossy().into_owned(),
-        Who::Missing(path) => path.to_string_lossy().into_owned(),
-    };
-    let node = |member: &sessile::FamilyMember| {
-        let mut node = ObjectWriter::new();
-        node.string("sessionPath", &shown(&member.relative.who));
-        if let Who::Listed(place) = &member.relative.who {
-            node.string("id", &listed[*place].id);
-        }
-        if let Some(parent) = member.relative.parent {
-            node.string("parent", &shown(&family.members[parent].relative.who));
-        }
-        node.integer("depth", i64::try_from(member.relative.depth).unwrap_or(i64::MAX));
-        if matches!(member.relative.who, Who::Missing(_)) {
-            node.bool("missing", true);
-        }
-        if let Some(shared) = member.shared_entries {
-            node.integer("sharedEntries", i64::try_from(shared).unwrap_or(i64::MAX));
-        }
-        node.finish()
-    };
-    let nodes: Vec<Json> = family.members.iter().map(node).collect();
-    let root = family.members.first().map(|member| shown(&member.relative.who)).unwrap_or_default();
-    object(|data| {
-        data.string("root", &root).array("nodes", nodes.iter().map(Json::raw));
-    })
-}
-
-/// Answers for a session that is in no list: it is not written yet, or is stored elsewhere.
-fn alone(call: &Call<'_>, manager: &SessionManager, path: Option<&Path>, id: &str) -> Outcome {
-    let path = path.map(|path| path.to_string_lossy().into_owned());
-    let mut nodes = Vec::new();
+    if let Some(family) = family {
+        return Ok(answer::family(&family, &listed).into());
+    }
+    let manager = session.lock();
     let parent = manager.header().parent_session();
-    if let Some(parent) = &parent {
-        let mut node = ObjectWriter::new();
-        let is_missing = call.engine().options.sessions.look_at(Path::new(parent)).is_none();
-        node.string("sessionPath", parent).integer("depth", 0).bool("missing", is_missing);
-        nodes.push(node.finish());
-    }
-    let mut node = ObjectWriter::new();
-    if let Some(path) = &path {
-        node.string("sessionPath", path);
-    }
-    node.string("id", id);
-    if let Some(parent) = &parent {
-        node.string("parent", parent);
-    }
-    nodes.push(node.integer("depth", i64::from(parent.is_some())).finish());
-    let root = parent.or(path).unwrap_or_else(|| id.to_owned());
-    object(|data| {
-        data.string("root", &root).array("nodes", nodes.iter().map(Json::raw));
-    })
+    let is_parent_missing = parent.is_some_and(|parent| sessions.look_at(Path::new(&parent)).is_none());
+    Ok(answer::lone_family(&manager, is_parent_missing).into())
 }
 
 pub(crate) fn delete_session(call: &Call<'_>) -> Outcome {
@@ -204,13 +146,7 @@ pub(crate) fn delete_session(call: &Call<'_>) -> Outcome {
     let deleted = sessions.delete(std::slice::from_ref(&path), Deletion::ToTrash, false)?;
     call.engine().forget(&path);
     let to = deleted.sessions.first().and_then(|session| session.to.as_ref());
-    object(|data| {
-        match to {
-            Some(TrashedTo::Trash(place)) => data.string("trashed", &place.file.to_string_lossy()),
-            Some(TrashedTo::Program) => data.bool("trashed", true),
-            Some(TrashedTo::Nowhere) | None => data.bool("trashed", false),
-        };
-    })
+    Ok(answer::trashed(to).into())
 }
 
 pub(crate) fn restore_session(call: &Call<'_>) -> Outcome {
@@ -222,9 +158,7 @@ pub(crate) fn restore_session(call: &Call<'_>) -> Outcome {
         known.insert(restored.0.session.path.clone());
         restored
     };
-    object(|data| {
-        data.string("sessionPath", &restored.session.path.to_string_lossy());
-    })
+    Ok(answer::restored_path(&restored.session.path).into())
 }
 
 pub(crate) fn verify(call: &Call<'_>) -> Outcome {
@@ -234,15 +168,10 @@ pub(crate) fn verify(call: &Call<'_>) -> Outcome {
         let session = call.connection.current();
         let stored = session.lock().is_stored();
         let Some(path) = session.path().filter(|_| stored) else {
-            return object(|data| {
-                data.array("findings", []);
-            });
+            return Ok(answer::findings(&[]).into());
         };
         path.to_path_buf()
     };
-    let report = call.engine().options.sessions.verify(&path)?.to_json();
-    let findings = report.raw().get("findings");
-    object(|data| {
-        data.array("findings", findings.into_iter().flat_map(Raw::items));
-    })
+    let report = call.engine().options.sessions.verify(&path)?;
+    Ok(answer::findings(&report.findings).into())
 }

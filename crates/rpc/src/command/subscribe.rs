@@ -12,7 +12,8 @@ use sessile::json::{Json, ObjectWriter, Raw};
 use sessile::outline::Row;
 use sessile::{EntryId, EventKind, EventSet, SessionManager, threads};
 
-use super::{Call, Outcome, object};
+use super::{Call, Outcome};
+use crate::answer;
 use crate::connection::Connection;
 use crate::engine::lock;
 use crate::failure::Failure;
@@ -138,9 +139,7 @@ fn begin(
     let telling = threads::spawn(subscription, run).map_err(|error| Failure::no_thread(&error))?;
     subscriptions.insert(subscription.to_owned(), Subscription { phase, telling });
     drop(subscriptions);
-    object(|data| {
-        data.string("subscription", subscription).string("cursor", cursor);
-    })
+    Ok(answer::subscribed(subscription, cursor).into())
 }
 
 pub(crate) fn unsubscribe(call: &Call<'_>) -> Outcome {
@@ -150,7 +149,7 @@ pub(crate) fn unsubscribe(call: &Call<'_>) -> Outcome {
     };
     known.phase.end();
     call.engine().sessions().iter().for_each(|session| session.note_news());
-    object(|_| {})
+    Ok(answer::nothing().into())
 }
 
 /// The position of a subscription: what was sent, in file order.

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use sessile_core::json::{Json, ObjectWriter};
 use sessile_core::outline::{Outline, Row};
 
 use super::family::{Family, Relative, Who};
@@ -31,43 +30,6 @@ pub struct FamilyMember {
     /// `None` for the first member, for missing ones and their forks, and if
     /// one of the two files cannot be read.
     pub shared_entries: Option<usize>,
-}
-
-impl FamilyTree {
-    /// The tree as JSON: the first session's path, and all members with the indexes of their parents.
-    pub fn to_json(&self, sessions: &[SessionInfo]) -> Json {
-        let count = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
-        let path_of = |who: &Who| match who {
-            Who::Listed(at) => sessions[*at].path.to_string_lossy().into_owned(),
-            Who::Missing(path) => path.to_string_lossy().into_owned(),
-        };
-        let node = |member: &FamilyMember| {
-            let Relative { who, parent, depth } = &member.relative;
-            let mut node = ObjectWriter::new();
-            node.string("sessionPath", &path_of(who));
-            if let Who::Listed(at) = who {
-                node.string("id", &sessions[*at].id);
-            }
-            if let Some(parent) = parent {
-                node.string("parent", &path_of(&self.members[*parent].relative.who));
-            }
-            node.integer("depth", count(*depth));
-            if let Who::Missing(_) = who {
-                node.bool("missing", true);
-            }
-            if let Some(shared) = member.shared_entries {
-                node.integer("sharedEntries", count(shared));
-            }
-            node.finish()
-        };
-        let mut tree = ObjectWriter::new();
-        if let Some(first) = self.members.first() {
-            tree.string("root", &path_of(&first.relative.who));
-        }
-        let nodes: Vec<Json> = self.members.iter().map(node).collect();
-        tree.array("nodes", nodes.iter().map(Json::raw));
-        tree.finish()
-    }
 }
 
 impl Sessions {

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use sessile_core::cause::chain;
-use sessile_core::json::{Json, ObjectWriter};
 use sessile_core::verify::Code;
 use sessile_store::FileLog;
 
@@ -26,19 +25,6 @@ pub struct DamagedFile {
     pub repair: String,
     /// Whether repair would turn it into a session.
     pub is_repairable: bool,
-}
-
-impl DamagedFile {
-    /// The file as JSON: `{path, size?, reason, repair, repairable}`.
-    pub fn to_json(&self) -> Json {
-        let mut file = ObjectWriter::new();
-        file.string("path", &self.path.to_string_lossy());
-        if let Some(size) = self.size {
-            file.integer("size", i64::try_from(size).unwrap_or(i64::MAX));
-        }
-        file.string("reason", &self.reason).string("repair", &self.repair).bool("repairable", self.is_repairable);
-        file.finish()
-    }
 }
 
 impl Sessions {

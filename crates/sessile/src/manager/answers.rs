@@ -2,11 +2,11 @@
 
 use sessile_core::context::{Projection, Settings};
 use sessile_core::head::Role;
-use sessile_core::json::{JsText, Json, ObjectWriter, Raw};
+use sessile_core::json::{JsText, Raw};
+use sessile_core::outline::Row;
 use sessile_core::stats::{Share, Tally};
 
 use super::SessionManager;
-use super::view::TreeNode;
 use crate::environment::Zone;
 use crate::error::SessionError;
 
@@ -22,34 +22,6 @@ impl SessionManager {
             }
         }
         Ok(tally)
-    }
-
-    /// The answer to pi's `get_session_stats`; includes the context usage only if the window size is known.
-    pub fn stats_json(&self, window: Option<u64>) -> Result<Json, SessionError> {
-        let tally = self.tally()?;
-        let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
-        let mut stats = ObjectWriter::new();
-        if let Some(file) = self.session_file() {
-            stats.string("sessionFile", &file.to_string_lossy());
-        }
-        stats
-            .string("sessionId", &self.session_id())
-            .integer("userMessages", number(tally.messages.of(Role::User)))
-            .integer("assistantMessages", number(tally.messages.of(Role::Assistant)))
-            .integer("toolCalls", number(tally.tool_calls))
-            .integer("toolResults", number(tally.messages.of(Role::ToolResult)))
-            .integer("totalMessages", number(tally.messages.total()));
-        let mut tokens = ObjectWriter::new();
-        tokens
-            .number("input", tally.tokens.input)
-            .number("output", tally.tokens.output)
-            .number("cacheRead", tally.tokens.cache_read)
-            .number("cacheWrite", tally.tokens.cache_write)
-            .number("total", tally.tokens.total());
-        stats.raw("tokens", tokens.finish().raw()).number("cost", tally.cost);
-        let usage = window.map(|window| self.context_usage(window)).transpose()?;
-        stats.optional("contextUsage", usage.map(|usage| usage.to_json()).as_ref().map(Json::raw));
-        Ok(stats.finish())
     }
 
     /// The settings in force at the leaf: model and thinking level.
@@ -70,28 +42,17 @@ impl SessionManager {
         Ok(n_messages)
     }
 
-    /// Appends the messages of the context at the leaf to `out` as a JSON array. They are the messages of
-    /// [`build_session_context`](Self::build_session_context), written one at a time so that memory holds only one
-    /// copy.
-    pub fn write_messages(&self, out: &mut Vec<u8>) -> Result<(), SessionError> {
-        let rows = self.context_rows()?;
+    /// Calls `visit` with each message of the context, oldest first. `rows` are the [`context_rows`](Self::context_rows).
+    ///
+    /// They are the messages of [`build_session_context`](Self::build_session_context), read one row at a time, so that
+    /// memory need not hold all of them.
+    pub fn each_message(&self, rows: &[Row], visit: &mut dyn FnMut(Raw<'_>)) -> Result<(), SessionError> {
         let zone = Zone(self.world.environment());
         let mut reading = self.session.reading();
-        let projection = Projection::new(&self.session.outline, &rows, &zone, &mut reading)?;
-        let mut is_first = true;
-        let n_bytes: u64 = rows.iter().map(|row| self.session.outline.span(*row).len).sum();
-        // A message is no longer than its line, except for text that edits and summaries add.
-        out.reserve(usize::try_from(n_bytes).unwrap_or_default());
-        out.push(b'[');
+        let projection = Projection::new(&self.session.outline, rows, &zone, &mut reading)?;
         for place in 0..rows.len() {
-            for message in projection.messages(place, &mut reading)? {
-                if !std::mem::take(&mut is_first) {
-                    out.push(b',');
-                }
-                out.extend_from_slice(message.raw().as_bytes());
-            }
+            projection.messages(place, &mut reading)?.iter().for_each(|message| visit(message.raw()));
         }
-        out.push(b']');
         Ok(())
     }
 
@@ -116,44 +77,6 @@ impl SessionManager {
         }
         Ok(None)
     }
-
-    /// Appends the whole tree to `out`, nested as in pi's `get_tree`: `[{entry, children, label?, labelTimestamp?}]`.
-    ///
-    /// Keeps a list of open nodes instead of recursing, so depth costs memory and not stack.
-    pub fn write_tree(&self, out: &mut Vec<u8>) -> Result<(), SessionError> {
-        let nodes = self.tree()?;
-        let mut open: Vec<&TreeNode> = Vec::new();
-        out.push(b'[');
-        for (n_before, node) in nodes.iter().enumerate() {
-            let is_first_child = open.len() == node.depth;
-            while open.len() > node.depth {
-                open.pop().into_iter().for_each(|done| end_node(done, out));
-            }
-            if n_before > 0 && !is_first_child {
-                out.push(b',');
-            }
-            out.extend_from_slice(br#"{"entry":"#);
-            out.extend_from_slice(self.entry_at(node.row)?.raw().as_bytes());
-            out.extend_from_slice(br#","children":["#);
-            open.push(node);
-        }
-        open.into_iter().rev().for_each(|done| end_node(done, out));
-        out.push(b']');
-        Ok(())
-    }
-}
-
-fn end_node(node: &TreeNode, out: &mut Vec<u8>) {
-    out.push(b']');
-    if let Some(label) = &node.label {
-        out.extend_from_slice(br#","label":"#);
-        out.extend_from_slice(label.value.raw().as_bytes());
-        if let Some(timestamp) = &label.timestamp {
-            out.extend_from_slice(br#","labelTimestamp":"#);
-            out.extend_from_slice(timestamp.raw().as_bytes());
-        }
-    }
-    out.push(b'}');
 }
 
 /// Whether an answer was aborted before it had any content.

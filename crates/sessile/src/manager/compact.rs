@@ -12,7 +12,7 @@ use sessile_core::compaction::{
 };
 use sessile_core::context::{Projection, Settings};
 use sessile_core::head::Kind;
-use sessile_core::json::{Json, ObjectWriter};
+use sessile_core::json::Json;
 use sessile_core::outline::Row;
 
 use super::SessionManager;
@@ -100,26 +100,6 @@ pub struct CompactionReport {
     pub details: Option<Json>,
     /// Whether the summary was supplied by a hook.
     pub from_hook: bool,
-}
-
-impl CompactionReport {
-    /// The report in the format of pi's `compact`.
-    pub fn to_json(&self) -> Json {
-        let mut report = ObjectWriter::new();
-        report.string("summary", &self.summary);
-        // A compaction that keeps nothing refers to itself; pi omits the field in that case.
-        if self.first_kept_entry_id != self.entry_id {
-            report.text("firstKeptEntryId", self.first_kept_entry_id.as_text());
-        }
-        report.number("tokensBefore", self.tokens_before);
-        if let Some(tokens) = self.estimated_tokens_after {
-            report.integer("estimatedTokensAfter", i64::try_from(tokens).unwrap_or(i64::MAX));
-        }
-        report
-            .optional("usage", self.usage.as_ref().map(Json::raw))
-            .optional("details", self.details.as_ref().map(Json::raw));
-        report.finish()
-    }
 }
 
 /// A compaction that only lacks its summary. It does not need the session again until it is written.

@@ -7,7 +7,7 @@ use sessile_core::compaction::{
 use sessile_core::context::Projection;
 use sessile_core::entry::js_time;
 use sessile_core::head::{Kind, Role};
-use sessile_core::json::{Json, ObjectWriter};
+use sessile_core::json::Json;
 use sessile_core::outline::Row;
 
 use super::SessionManager;
@@ -30,21 +30,6 @@ impl ContextUsage {
     pub fn percent(&self) -> Option<f64> {
         #[expect(clippy::cast_precision_loss, reason = "no window is beyond 2^53")]
         self.tokens.map(|tokens| tokens / self.window as f64 * 100.0)
-    }
-
-    /// The JSON of pi's `contextUsage`: `{tokens, contextWindow, percent}`.
-    pub fn to_json(&self) -> Json {
-        let mut usage = ObjectWriter::new();
-        let number = |usage: &mut ObjectWriter, key: &str, value: Option<f64>| {
-            match value {
-                Some(value) => usage.number(key, value),
-                None => usage.null(key),
-            };
-        };
-        number(&mut usage, "tokens", self.tokens);
-        usage.integer("contextWindow", i64::try_from(self.window).unwrap_or(i64::MAX));
-        number(&mut usage, "percent", self.percent());
-        usage.finish()
     }
 }
 

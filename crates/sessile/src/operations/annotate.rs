@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use sessile_core::EntryId;
-use sessile_core::json::{Json, ObjectWriter};
 
 use super::log::{OperationKind, Recording, settle_dead};
 use super::step::{SessionPlace, Step};
@@ -23,30 +22,6 @@ pub struct Annotated {
     pub entry_id: Option<EntryId>,
     /// Where the original is kept, if an older file had to be upgraded for the change.
     pub original: Option<PathBuf>,
-}
-
-impl Annotated {
-    /// The change as JSON: `{dryRun?, changed, change, entryId?, operation?, original?}`.
-    ///
-    /// In a dry run `changed` says whether there is something to change.
-    pub fn to_json(&self, dry_run: bool) -> Json {
-        let step = self.step.to_json();
-        let mut json = ObjectWriter::new();
-        if dry_run {
-            json.bool("dryRun", true);
-        }
-        json.bool("changed", self.is_change).raw("change", step.raw());
-        if let Some(id) = &self.entry_id {
-            json.text("entryId", id.as_text());
-        }
-        if let Some(operation) = &self.operation {
-            json.string("operation", operation);
-        }
-        if let Some(original) = &self.original {
-            json.string("original", &original.to_string_lossy());
-        }
-        json.finish()
-    }
 }
 
 /// Determines the step for a session, and whether it would change anything.

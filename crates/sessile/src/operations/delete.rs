@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use sessile_core::cancel::Cancel;
 use sessile_core::date::to_iso;
-use sessile_core::json::{Json, ObjectWriter};
 use sessile_store::os::FileKind;
 use sessile_store::planted::{self, Bug};
 use sessile_store::{Busy, FileLog, Log, Notice, StoreError, ToolLock, Trash, TrashKind, WriteOptions};
@@ -52,38 +51,6 @@ pub struct DeletedSession {
     pub size: u64,
     /// Where it went; `None` if nothing was done.
     pub to: Option<TrashedTo>,
-}
-
-impl DeletedSession {
-    /// The session as JSON: `{path, id, size, trashed?, permanent}`.
-    pub fn to_json(&self) -> Json {
-        let mut json = ObjectWriter::new();
-        json.string("path", &self.session.path.to_string_lossy())
-            .string("id", &self.session.id)
-            .integer("size", i64::try_from(self.size).unwrap_or(i64::MAX));
-        match &self.to {
-            Some(TrashedTo::Trash(place)) => {
-                json.string("trashed", &place.file.to_string_lossy());
-            }
-            Some(TrashedTo::Nowhere) => {
-                json.bool("permanent", true);
-            }
-            Some(TrashedTo::Program) | None => {}
-        }
-        json.finish()
-    }
-}
-
-impl Deleted {
-    /// The deletion as JSON: `{operation?, sessions}`.
-    pub fn to_json(&self) -> Json {
-        let sessions: Vec<Json> = self.sessions.iter().map(DeletedSession::to_json).collect();
-        let mut json = ObjectWriter::new();
-        if let Some(operation) = &self.operation {
-            json.string("operation", operation);
-        }
-        json.array("sessions", sessions.iter().map(Json::raw)).finish()
-    }
 }
 
 impl Sessions {

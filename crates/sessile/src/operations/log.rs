@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use sessile_core::date::{parse_utc_iso, to_iso};
-use sessile_core::json::{Json, ObjectWriter, Raw};
+use sessile_core::json::{ObjectWriter, Raw};
 use sessile_store::os::{Lock, Mode, OsFile, append_fully, read_upto};
 use sessile_store::planted::{self, Bug};
 use sessile_store::{NewTurn, Prepared, StoreError, append_notes, create_directory, read_head, replace_file};
@@ -120,7 +120,8 @@ pub enum OperationState {
 }
 
 impl OperationState {
-    fn word(self) -> &'static str {
+    /// Its name in the log and in JSON.
+    pub fn word(self) -> &'static str {
         match self {
             Self::Unfinished => "unfinished",
             Self::Done => "done",
@@ -148,25 +149,6 @@ pub struct Operation {
     pub steps: Vec<Step>,
     /// The planned number of steps, if known.
     pub(super) n_planned: Option<u64>,
-}
-
-impl Operation {
-    /// The operation as JSON: `{id, time, kind, state, undoes?, undoneBy?, steps}`.
-    pub fn to_json(&self) -> Json {
-        let steps: Vec<Json> = self.steps.iter().map(Step::to_json).collect();
-        let mut operation = ObjectWriter::new();
-        operation
-            .string("id", &self.id)
-            .string("time", &to_iso(self.time))
-            .string("kind", self.kind.word())
-            .string("state", self.state.word());
-        for (key, id) in [("undoes", &self.undoes), ("undoneBy", &self.undone_by)] {
-            if let Some(id) = id {
-                operation.string(key, id);
-            }
-        }
-        operation.array("steps", steps.iter().map(Json::raw)).finish()
-    }
 }
 
 impl Sessions {
@@ -318,7 +300,7 @@ impl<'w> Recording<'w> {
         step: &Step,
         act: impl FnOnce() -> Result<T, SessionError>,
     ) -> Result<T, SessionError> {
-        let json = step.to_json();
+        let json = step.stored();
         let write = || {
             self.write(&mut |line| {
                 line.raw("does", json.raw());

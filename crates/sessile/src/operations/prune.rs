@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 use sessile_core::date::to_iso;
-use sessile_core::json::{Json, ObjectWriter};
+use sessile_core::json::ObjectWriter;
 use sessile_store::planted::{self, Bug};
 use sessile_store::{StoreError, append_notes};
 
@@ -104,37 +104,6 @@ impl Pruned {
     /// The total size of the sessions in bytes.
     pub fn size(&self) -> u64 {
         self.sessions.iter().map(|(session, _)| session.size).sum()
-    }
-
-    /// The pruning as JSON: `{operation?, bytes, sessions: [{path, id, size, modified, familyModified}], kept: [{path, id, reason}]}`.
-    pub fn to_json(&self) -> Json {
-        let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
-        let row = |(session, last_used): &(SessionInfo, i64)| {
-            let mut row = ObjectWriter::new();
-            row.string("path", &session.path.to_string_lossy())
-                .string("id", &session.id)
-                .integer("size", number(session.size))
-                .string("modified", &to_iso(session.modified))
-                .string("familyModified", &to_iso(*last_used));
-            row.finish()
-        };
-        let kept = |kept: &Kept| {
-            let mut row = ObjectWriter::new();
-            row.string("path", &kept.session.path.to_string_lossy())
-                .string("id", &kept.session.id)
-                .string("reason", kept.reason.word());
-            row.finish()
-        };
-        let sessions: Vec<Json> = self.sessions.iter().map(row).collect();
-        let kept: Vec<Json> = self.kept.iter().map(kept).collect();
-        let mut json = ObjectWriter::new();
-        if let Some(operation) = &self.operation {
-            json.string("operation", operation);
-        }
-        json.integer("bytes", number(self.size()))
-            .array("sessions", sessions.iter().map(Json::raw))
-            .array("kept", kept.iter().map(Json::raw))
-            .finish()
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use sessile_core::date::to_iso;
 use sessile_core::head::{Parsed, read};
 use sessile_core::header::Header;
-use sessile_core::json::{Edit, Json, ObjectWriter, Raw};
+use sessile_core::json::{Edit, Json, Raw};
 use sessile_core::line::Span;
 use sessile_core::version::CURRENT_VERSION;
 use sessile_store::os::FileKind;
@@ -45,34 +45,6 @@ pub struct Moving {
     pub cwd_after: PathBuf,
     /// Where its original is kept, once it is moved.
     pub original: Option<PathBuf>,
-}
-
-impl Moving {
-    /// The move as JSON: `{path, to, id, cwdBefore, cwdAfter, original?}`.
-    pub fn to_json(&self) -> Json {
-        let mut json = ObjectWriter::new();
-        json.string("path", &self.session.path.to_string_lossy())
-            .string("to", &self.to.to_string_lossy())
-            .string("id", &self.session.id)
-            .string("cwdBefore", &self.cwd_before)
-            .string("cwdAfter", &self.cwd_after.to_string_lossy());
-        if let Some(original) = &self.original {
-            json.string("original", &original.to_string_lossy());
-        }
-        json.finish()
-    }
-}
-
-impl Moved {
-    /// The moves as JSON: `{operation?, sessions}`.
-    pub fn to_json(&self) -> Json {
-        let sessions: Vec<Json> = self.sessions.iter().map(Moving::to_json).collect();
-        let mut json = ObjectWriter::new();
-        if let Some(operation) = &self.operation {
-            json.string("operation", operation);
-        }
-        json.array("sessions", sessions.iter().map(Json::raw)).finish()
-    }
 }
 
 impl Sessions {

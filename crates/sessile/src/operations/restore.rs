@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-use sessile_core::date::to_iso;
-use sessile_core::json::{Json, ObjectWriter};
 use sessile_store::{HeldTurn, TrashPlace};
 
 use super::delete::PATIENCE;
@@ -25,19 +23,6 @@ pub struct InTrash {
     pub session: SessionPlace,
     /// Its place in the trash.
     pub place: TrashPlace,
-}
-
-impl InTrash {
-    /// The session as JSON: `{path, id, deleted, trashed, operation}`.
-    pub fn to_json(&self) -> Json {
-        let mut json = ObjectWriter::new();
-        json.string("path", &self.session.path.to_string_lossy())
-            .string("id", &self.session.id)
-            .string("deleted", &to_iso(self.time))
-            .string("trashed", &self.place.file.to_string_lossy())
-            .string("operation", &self.operation);
-        json.finish()
-    }
 }
 
 impl Sessions {

@@ -11,7 +11,6 @@ use std::path::{Path, PathBuf};
 use sessile_core::EntryId;
 use sessile_core::date::to_iso;
 use sessile_core::head::{Kind, ParentRef, Parsed, read};
-use sessile_core::json::{Json, ObjectWriter};
 use sessile_core::location::is_session_file_name;
 use sessile_store::os::{Mode, OsFile, read_upto};
 use sessile_store::{
@@ -51,17 +50,6 @@ impl Stray {
         let place = if self.in_trash { "in the trash as" } else { "at" };
         let SessionPlace { path, id } = &self.session;
         format!("it contains {entries} of the session {id}, which is {place} {}", path.display())
-    }
-
-    /// The file as JSON: `{path, sessionPath, sessionId, inTrash, entries}`.
-    pub fn to_json(&self) -> Json {
-        let mut json = ObjectWriter::new();
-        json.string("path", &self.path.to_string_lossy())
-            .string("sessionPath", &self.session.path.to_string_lossy())
-            .string("sessionId", &self.session.id)
-            .bool("inTrash", self.in_trash)
-            .integer("entries", i64::try_from(self.n_entries).unwrap_or(i64::MAX));
-        json.finish()
     }
 }
 

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use sessile_core::context::{self, Projection, ReadContext};
 use sessile_core::head::{Kind, Role};
 use sessile_core::header::Header;
-use sessile_core::json::{JsText, Json, ObjectWriter, Raw};
+use sessile_core::json::{JsText, Raw};
 use sessile_core::outline::Row;
 use sessile_core::slim::{Taken, Wanted, is_slimmed_of, slimmed};
 use sessile_store::os::{Mode, read_upto};
@@ -86,37 +86,6 @@ impl Slimmed {
     /// The number of bytes saved.
     pub fn saved(&self) -> u64 {
         self.size.saturating_sub(self.new_size)
-    }
-
-    /// The result as JSON:
-    /// `{original: {path, id, size}, path?, id?, size, saved, images, outputs, custom, operation?, trashed?}`; images,
-    /// outputs and custom are `{count, bytes}`.
-    pub fn to_json(&self) -> Json {
-        let number = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
-        let mut original = ObjectWriter::new();
-        original
-            .string("path", &self.original.path.to_string_lossy())
-            .string("id", &self.original.id)
-            .integer("size", number(self.size));
-        let mut json = ObjectWriter::new();
-        json.raw("original", original.finish().raw());
-        if let Some(SessionPlace { path, id }) = &self.session {
-            json.string("path", &path.to_string_lossy()).string("id", id);
-        }
-        json.integer("size", number(self.new_size)).integer("saved", number(self.saved()));
-        let Taken { images, outputs, custom } = self.taken;
-        for (key, (count, bytes)) in [("images", images), ("outputs", outputs), ("custom", custom)] {
-            let mut some = ObjectWriter::new();
-            some.integer("count", number(count)).integer("bytes", number(bytes));
-            json.raw(key, some.finish().raw());
-        }
-        if let Some(operation) = &self.operation {
-            json.string("operation", operation);
-        }
-        if let Some(TrashedTo::Trash(place)) = &self.trashed {
-            json.string("trashed", &place.file.to_string_lossy());
-        }
-        json.finish()
     }
 }
 

@@ -146,8 +146,8 @@ impl Step {
         }
     }
 
-    /// The step as JSON: its kind, its session, and everything needed to undo it.
-    pub fn to_json(&self) -> Json {
+    /// The step as it is stored in the log: its kind, its session, and everything needed to undo it.
+    pub(super) fn stored(&self) -> Json {
         let mut step = ObjectWriter::new();
         step.string("step", self.word());
         let SessionPlace { path, id } = self.session();
@@ -210,7 +210,8 @@ impl Step {
         step.finish()
     }
 
-    fn word(&self) -> &'static str {
+    /// The name of its kind, in the log and in JSON.
+    pub fn word(&self) -> &'static str {
         match self {
             Self::Name { .. } => "name",
             Self::Label { .. } => "label",
@@ -336,7 +337,7 @@ mod tests {
             Step::Rewrite { session: session(), original: "/o".into() },
             Step::Reunite { session: session(), stray: "/s/b".into(), kept: "/s/c".into() },
         ] {
-            assert_eq!(Step::read(step.to_json().raw()), Some(step));
+            assert_eq!(Step::read(step.stored().raw()), Some(step));
         }
         assert_eq!(Step::read(Json::parse(r#"{"step":"future","path":"/","sessionId":"a"}"#).unwrap().raw()), None);
     }

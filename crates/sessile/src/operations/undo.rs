@@ -10,7 +10,7 @@ use std::path::Path;
 use sessile_core::EntryId;
 use sessile_core::archive::Mark;
 use sessile_core::head::Kind;
-use sessile_core::json::{Json, ObjectWriter, Raw};
+use sessile_core::json::{Json, Raw};
 use sessile_store::os::{FileKind, Os};
 use sessile_store::planted::{self, Bug};
 use sessile_store::{StoreError, TrashPlace, are_one, begins_with};
@@ -35,20 +35,6 @@ pub struct Undone {
     pub id: Option<String>,
     /// The inverse steps, in order: the one for the last step first.
     pub steps: Vec<Step>,
-}
-
-impl Undone {
-    /// The undo as JSON: `{undone, operation?, steps}`.
-    pub fn to_json(&self) -> Json {
-        let steps: Vec<Json> = self.steps.iter().map(Step::to_json).collect();
-        let undone = self.operation.to_json();
-        let mut json = ObjectWriter::new();
-        json.raw("undone", undone.raw());
-        if let Some(id) = &self.id {
-            json.string("operation", id);
-        }
-        json.array("steps", steps.iter().map(Json::raw)).finish()
-    }
 }
 
 impl Sessions {

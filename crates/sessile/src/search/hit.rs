@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use sessile_core::EntryId;
 use sessile_core::head::{self, Kind, Parsed, Role};
-use sessile_core::json::{Json, ObjectWriter, Raw};
+use sessile_core::json::Raw;
 use sessile_core::outline::Outline;
 use sessile_core::search::excerpt::Excerpt;
 use sessile_core::search::filter::Filter;
@@ -53,31 +53,6 @@ impl SearchHit {
             score: hit.score,
             excerpt: Excerpt::default(),
         }
-    }
-
-    /// The hit as JSON. Ranges are pairs of start and end in UTF-16 units of the excerpt.
-    pub fn to_json(&self) -> Json {
-        let mut hit = ObjectWriter::new();
-        hit.string("sessionPath", &self.session_path.to_string_lossy());
-        if let Some(id) = &self.entry_id {
-            hit.text("entryId", id.as_text());
-        }
-        if let Some(role) = self.role.word() {
-            hit.string("role", role);
-        }
-        hit.number("score", (f64::from(self.score) * 1e4).round() / 1e4).string("excerpt", &self.excerpt.text);
-        let ranges: Vec<Json> = (self.excerpt.utf16_ranges().iter())
-            .filter_map(|range| Json::parse(format!("[{},{}]", range.start, range.end)).ok())
-            .collect();
-        hit.array("ranges", ranges.iter().map(Json::raw));
-        if let Some(kind) = self.kind.word() {
-            hit.string("type", kind);
-        }
-        if let Some(time) = self.time {
-            hit.string("timestamp", &sessile_core::date::to_iso(time));
-        }
-        hit.integer("offset", i64::try_from(self.offset).unwrap_or(i64::MAX));
-        hit.finish()
     }
 }
 

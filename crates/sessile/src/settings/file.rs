@@ -7,7 +7,7 @@ use sessile_core::location::normalise;
 use sessile_store::os::Os;
 use toml_edit::{Document, Item, TableLike, TomlError, Value as Toml};
 
-use super::key::{Key, Kind, Value, array, is_anchored, is_reserved, nearest_key};
+use super::key::{Key, Kind, Value, is_anchored, is_reserved, nearest_key};
 use super::{Origin, Setting, SettingsError, line_of, read_if_there};
 
 /// The content of a file.
@@ -122,6 +122,12 @@ pub(super) fn json_of_value(value: &Toml) -> Json {
         Toml::Array(values) => array(&values.iter().map(json_of_value).collect::<Vec<_>>()),
         Toml::InlineTable(table) => json_of_table(table),
     }
+}
+
+/// A JSON array of values.
+fn array(values: &[Json]) -> Json {
+    let texts: Vec<_> = values.iter().map(Json::to_text).collect();
+    Json::parse(format!("[{}]", texts.join(","))).unwrap_or_else(|_| Json::null())
 }
 
 fn json_of_table(table: &dyn TableLike) -> Json {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use sessile_core::json::Json;
+use sessile_core::json::{Json, Raw, Shape};
 use sessile_core::nearest::nearest;
 
 use super::SettingsError;
@@ -152,14 +152,14 @@ impl Kind {
 }
 
 impl Value {
-    /// The value as JSON.
-    pub fn to_json(&self) -> Json {
+    /// The value as a list of texts: those of an array, or one text. `None` if it is neither.
+    pub fn texts(&self) -> Option<Vec<String>> {
         match self {
-            Self::Text(text) => Json::string(text),
-            Self::Flag(flag) => Json::parse(flag.to_string()).unwrap_or_else(|_| Json::null()),
-            Self::Number(number) => Json::parse(number.to_string()).unwrap_or_else(|_| Json::null()),
-            Self::Words(words) => array(&words.iter().map(|word| Json::string(word)).collect::<Vec<_>>()),
-            Self::Other(json) => json.clone(),
+            Self::Text(text) => Some(vec![text.clone()]),
+            Self::Words(words) => Some(words.clone()),
+            Self::Other(json) if json.raw().shape() == Shape::Array => json.raw().items().map(Raw::as_string).collect(),
+            Self::Other(json) => json.raw().as_string().map(|text| vec![text]),
+            Self::Flag(_) | Self::Number(_) => None,
         }
     }
 
@@ -173,12 +173,6 @@ impl Value {
             Self::Other(json) => json.raw().as_string().unwrap_or_else(|| json.to_text().into_owned()),
         }
     }
-}
-
-/// A JSON array of values.
-pub(super) fn array(values: &[Json]) -> Json {
-    let texts: Vec<_> = values.iter().map(Json::to_text).collect();
-    Json::parse(format!("[{}]", texts.join(","))).unwrap_or_else(|_| Json::null())
 }
 
 /// Whether a path does not depend on the working directory.
@@ -226,5 +220,18 @@ mod tests {
         assert_eq!(Kind::Path.parse("~/sessions").map(|value| value.to_text()), Some("~/sessions".to_owned()));
         assert_eq!(nearest_key("sesion_dir"), Some("session_dir"));
         assert_eq!(nearest_key("columns"), None);
+    }
+
+    #[test]
+    fn texts_are_one_or_many() {
+        let other = |json: &str| Value::Other(Json::parse(json).unwrap()).texts();
+        assert_eq!(Value::Text("a".to_owned()).texts(), Some(vec!["a".to_owned()]));
+        assert_eq!(Value::Words(vec!["a".to_owned(), "b".to_owned()]).texts(), other(r#"["a","b"]"#));
+        assert_eq!(other(r#""a""#), Some(vec!["a".to_owned()]));
+        assert_eq!(other("[]"), Some(Vec::new()));
+        for wrong in ["1", "null", r#"{"a":"b"}"#, r#"["a",1]"#, "[[]]"] {
+            assert_eq!(other(wrong), None, "{wrong}");
+        }
+        assert_eq!((Value::Flag(true).texts(), Value::Number(1).texts()), (None, None));
     }
 }

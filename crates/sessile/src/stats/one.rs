@@ -3,8 +3,6 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use sessile_core::head::Role;
-use sessile_core::json::{Json, ObjectWriter};
 use sessile_core::stats::Tally;
 use sessile_core::tree::{BranchKind, BranchStatistics};
 use sessile_store::LineReader;
@@ -93,83 +91,4 @@ fn sorted(groups: HashMap<Vec<String>, Tally>, weight: fn(&Tally) -> (f64, f64))
         by_weight(weight(&one.tally), weight(&other.tally)).then_with(|| one.keys.cmp(&other.keys))
     });
     groups
-}
-
-impl SessionStats {
-    /// The statistics as JSON: the members of pi's `get_session_stats` and more.
-    pub fn to_json(&self) -> Json {
-        let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
-        let mut out = ObjectWriter::new();
-        out.string("sessionFile", &self.path.to_string_lossy()).string("sessionId", &self.id);
-        tally_json(&mut out, &self.total, true);
-        if let Some(copied) = &self.copied {
-            let mut object = ObjectWriter::new();
-            tally_json(&mut object, copied, true);
-            out.raw("copied", object.finish().raw());
-        }
-        let groups = |groups: &[StatsGroup]| groups.iter().map(|group| group.to_json(true)).collect::<Vec<_>>();
-        out.array("models", groups(&self.models).iter().map(Json::raw));
-        out.array("tools", groups(&self.tools).iter().map(Json::raw));
-        let mut shape = ObjectWriter::new();
-        shape
-            .integer("entries", number(self.shape.entries))
-            .integer("roots", number(self.shape.roots))
-            .integer("branches", number(self.shape.leaves))
-            .integer("branchPoints", number(self.shape.branch_points))
-            .integer("widest", number(self.shape.widest))
-            .integer("deepest", number(self.shape.deepest))
-            .integer("activePath", number(self.shape.active_path));
-        let mut kinds = ObjectWriter::new();
-        for (kind, count) in &self.branch_kinds {
-            kinds.integer(kind.word(), number(*count));
-        }
-        shape.raw("kinds", kinds.finish().raw());
-        out.raw("tree", shape.finish().raw());
-        let compactions: Vec<Json> = self.compactions.iter().map(compaction_json).collect();
-        out.array("compactions", compactions.iter().map(Json::raw));
-        if let Some(parent) = &self.parent {
-            out.string("parentSession", parent);
-        }
-        let forks: Vec<Json> = self.forks.iter().map(|fork| Json::string(&fork.to_string_lossy())).collect();
-        out.array("forks", forks.iter().map(Json::raw));
-        out.finish()
-    }
-}
-
-fn compaction_json(compaction: &CompactionRecord) -> Json {
-    let mut out = ObjectWriter::new();
-    out.raw("id", compaction.id.to_json().raw()).bool("onPath", compaction.on_path);
-    if let Some(tokens) = compaction.tokens_before {
-        out.number("tokensBefore", tokens);
-    }
-    if let Some(time) = compaction.time {
-        out.string("timestamp", &sessile_core::date::to_iso(time));
-    }
-    out.finish()
-}
-
-/// Adds the figures of a tally to an object, with pi's names where pi has them.
-pub(crate) fn tally_json(out: &mut ObjectWriter, tally: &Tally, knows_tools: bool) {
-    let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
-    out.integer("userMessages", number(tally.messages.of(Role::User)))
-        .integer("assistantMessages", number(tally.messages.of(Role::Assistant)));
-    if knows_tools {
-        out.integer("toolCalls", number(tally.tool_calls)).integer("toolErrors", number(tally.tool_errors));
-    }
-    out.integer("toolResults", number(tally.messages.of(Role::ToolResult)))
-        .integer("totalMessages", number(tally.messages.total()))
-        .integer("entries", number(tally.entries))
-        .integer("compactionCount", number(tally.compactions));
-    let mut tokens = ObjectWriter::new();
-    tokens
-        .number("input", tally.tokens.input)
-        .number("output", tally.tokens.output)
-        .number("cacheRead", tally.tokens.cache_read)
-        .number("cacheWrite", tally.tokens.cache_write)
-        .number("total", tally.tokens.total());
-    out.raw("tokens", tokens.finish().raw());
-    if let Some(rate) = tally.cache_hit_rate() {
-        out.number("cacheHitRate", rate);
-    }
-    out.number("cost", tally.cost);
 }

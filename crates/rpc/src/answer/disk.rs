@@ -1,0 +1,44 @@
+//! Disk usage.
+
+use sessile::bulk::{Bulk, Weights};
+use sessile::json::{Json, ObjectWriter};
+use sessile::{DiskUse, DiskUses, SessionInfo};
+
+use super::{count, object, put_list, whole};
+
+/// The disk usage of a session: `{path, id, name?, cwd?, size, types, outsideContext}`; types are sizes by name.
+pub fn disk_use(used: &DiskUse, info: Option<&SessionInfo>) -> Json {
+    object(|out| {
+        out.string("path", &used.session.path.to_string_lossy()).string("id", &used.session.id);
+        if let Some(name) = info.and_then(|info| info.name.as_ref()) {
+            out.text("name", name);
+        }
+        if let Some(info) = info {
+            out.string("cwd", &info.cwd);
+        }
+        out.integer("size", whole(used.size()));
+        put_types(out, &used.weights);
+        out.integer("outsideContext", whole(used.outside_context));
+    })
+}
+
+/// The disk usage of several sessions: `{size, sessions, types, outsideContext, groups}`, with a group for each of the
+/// `shown` sessions.
+pub fn disk_uses(uses: &DiskUses, shown: &[(&SessionInfo, &DiskUse)]) -> Json {
+    let weights = uses.weights();
+    object(|out| {
+        out.integer("size", whole(weights.total())).integer("sessions", count(uses.sessions.len()));
+        put_types(out, &weights);
+        out.integer("outsideContext", whole(uses.outside_context()));
+        put_list(out, "groups", shown.iter().map(|(info, used)| disk_use(used, Some(info))));
+    })
+}
+
+fn put_types(out: &mut ObjectWriter, weights: &Weights) {
+    let types = object(|types| {
+        for bulk in Bulk::ALL {
+            types.integer(bulk.key(), whole(weights[bulk]));
+        }
+    });
+    out.raw("types", types.raw());
+}

@@ -1,0 +1,265 @@
+//! Operations on sessions, and the log of them.
+
+use std::path::Path;
+
+use sessile::date::to_iso;
+use sessile::json::{Json, ObjectWriter};
+use sessile::{
+    Annotated, Deleted, DeletedSession, Imported, InTrash, Kept, Moved, Moving, Operation, Pruned, SessionInfo,
+    SessionPlace, Slimmed, Step, TrashPlace, TrashedTo, Undone,
+};
+
+use super::{object, put_id, put_list, put_path, put_string, whole};
+
+/// A logged operation: `{id, time, kind, state, undoes?, undoneBy?, steps}`.
+pub fn operation(operation: &Operation) -> Json {
+    object(|out| {
+        out.string("id", &operation.id)
+            .string("time", &to_iso(operation.time))
+            .string("kind", operation.kind.word())
+            .string("state", operation.state.word());
+        put_string(out, "undoes", operation.undoes.as_deref());
+        put_string(out, "undoneBy", operation.undone_by.as_deref());
+        put_list(out, "steps", operation.steps.iter().map(step));
+    })
+}
+
+/// One step of an operation: `{step, path, sessionId, …}` with what it changed.
+pub fn step(step: &Step) -> Json {
+    let SessionPlace { path, id } = step.session();
+    object(|out| {
+        out.string("step", step.word()).string("path", &path.to_string_lossy()).string("sessionId", id);
+        match step {
+            Step::Name { before, after, .. } => {
+                put_string(out, "before", before.as_deref());
+                put_string(out, "after", after.as_deref());
+            }
+            Step::Label { entry, before, after, .. } => {
+                out.text("entryId", entry.as_text());
+                put_string(out, "before", before.as_deref());
+                put_string(out, "after", after.as_deref());
+            }
+            Step::Archive { entry, before, after, .. } => {
+                put_id(out, "entryId", entry.as_ref());
+                out.bool("before", *before).bool("after", *after);
+            }
+            Step::Leaf { before, after, summary, .. } => {
+                put_id(out, "before", before.as_ref());
+                put_id(out, "after", after.as_ref());
+                if *summary {
+                    out.bool("summary", true);
+                }
+            }
+            Step::Move { to, cwd_before, cwd_after, original, length, .. } => {
+                out.string("to", &to.to_string_lossy());
+                out.optional("cwdBefore", cwd_before.as_ref().map(Json::raw));
+                out.optional("cwdAfter", cwd_after.as_ref().map(Json::raw));
+                put_path(out, "original", original.as_deref());
+                put_length(out, *length);
+            }
+            Step::Delete { to, .. } => match to {
+                TrashedTo::Trash(place) => put_place(out, place),
+                TrashedTo::Program => {
+                    out.bool("program", true);
+                }
+                TrashedTo::Nowhere => {
+                    out.bool("permanent", true);
+                }
+            },
+            Step::Restore { from, length, .. } => {
+                put_place(out, from);
+                put_length(out, *length);
+            }
+            Step::Create { length, source, .. } => {
+                put_length(out, Some(*length));
+                put_path(out, "source", source.as_deref());
+            }
+            Step::Rewrite { original, .. } => put_path(out, "original", Some(original)),
+            Step::Reunite { stray, kept, .. } => {
+                put_path(out, "stray", Some(stray));
+                put_path(out, "kept", Some(kept));
+            }
+        }
+    })
+}
+
+fn put_place(out: &mut ObjectWriter, place: &TrashPlace) {
+    put_path(out, "trashed", Some(&place.file));
+    put_path(out, "info", place.info.as_deref());
+}
+
+fn put_length(out: &mut ObjectWriter, length: Option<u64>) {
+    if let Some(length) = length {
+        out.integer("length", whole(length));
+    }
+}
+
+/// A change of a name, label, archive mark or leaf: `{dryRun?, changed, change, entryId?, operation?, original?}`.
+///
+/// In a dry run `changed` says whether there is something to change.
+pub fn annotated(annotated: &Annotated, dry_run: bool) -> Json {
+    object(|out| {
+        if dry_run {
+            out.bool("dryRun", true);
+        }
+        out.bool("changed", annotated.is_change).raw("change", step(&annotated.step).raw());
+        put_id(out, "entryId", annotated.entry_id.as_ref());
+        put_string(out, "operation", annotated.operation.as_deref());
+        put_path(out, "original", annotated.original.as_deref());
+    })
+}
+
+/// An undone operation: `{undone, operation?, steps}`.
+pub fn undone(undone: &Undone) -> Json {
+    object(|out| {
+        out.raw("undone", operation(&undone.operation).raw());
+        put_string(out, "operation", undone.id.as_deref());
+        put_list(out, "steps", undone.steps.iter().map(step));
+    })
+}
+
+/// A pruning:
+/// `{operation?, bytes, sessions: [{path, id, size, modified, familyModified}], kept: [{path, id, reason}]}`.
+pub fn pruned(pruned: &Pruned) -> Json {
+    let row = |(session, last_used): &(SessionInfo, i64)| {
+        object(|out| {
+            out.string("path", &session.path.to_string_lossy())
+                .string("id", &session.id)
+                .integer("size", whole(session.size))
+                .string("modified", &to_iso(session.modified))
+                .string("familyModified", &to_iso(*last_used));
+        })
+    };
+    let kept = |Kept { session, reason }: &Kept| {
+        object(|out| {
+            out.string("path", &session.path.to_string_lossy())
+                .string("id", &session.id)
+                .string("reason", reason.word());
+        })
+    };
+    object(|out| {
+        put_string(out, "operation", pruned.operation.as_deref());
+        out.integer("bytes", whole(pruned.size()));
+        put_list(out, "sessions", pruned.sessions.iter().map(row));
+        put_list(out, "kept", pruned.kept.iter().map(kept));
+    })
+}
+
+/// A session in the trash: `{path, id, deleted, trashed, operation}`.
+pub fn in_trash(found: &InTrash) -> Json {
+    object(|out| {
+        out.string("path", &found.session.path.to_string_lossy())
+            .string("id", &found.session.id)
+            .string("deleted", &to_iso(found.time))
+            .string("trashed", &found.place.file.to_string_lossy())
+            .string("operation", &found.operation);
+    })
+}
+
+/// A restored session: `{path, id, operation?}`.
+pub fn restored(restored: &InTrash, operation: Option<&str>) -> Json {
+    object(|out| {
+        out.string("path", &restored.session.path.to_string_lossy()).string("id", &restored.session.id);
+        put_string(out, "operation", operation);
+    })
+}
+
+/// Moved sessions: `{operation?, sessions: [{path, to, id, cwdBefore, cwdAfter, original?}]}`.
+pub fn moved(moved: &Moved) -> Json {
+    let row = |moving: &Moving| {
+        object(|out| {
+            out.string("path", &moving.session.path.to_string_lossy())
+                .string("to", &moving.to.to_string_lossy())
+                .string("id", &moving.session.id)
+                .string("cwdBefore", &moving.cwd_before)
+                .string("cwdAfter", &moving.cwd_after.to_string_lossy());
+            put_path(out, "original", moving.original.as_deref());
+        })
+    };
+    object(|out| {
+        put_string(out, "operation", moved.operation.as_deref());
+        put_list(out, "sessions", moved.sessions.iter().map(row));
+    })
+}
+
+/// Deleted sessions: `{operation?, sessions: [{path, id, size, trashed?, permanent?}]}`.
+pub fn deleted(deleted: &Deleted) -> Json {
+    let row = |DeletedSession { session, size, to }: &DeletedSession| {
+        object(|out| {
+            out.string("path", &session.path.to_string_lossy()).string("id", &session.id);
+            out.integer("size", whole(*size));
+            match to {
+                Some(TrashedTo::Trash(place)) => {
+                    out.string("trashed", &place.file.to_string_lossy());
+                }
+                Some(TrashedTo::Nowhere) => {
+                    out.bool("permanent", true);
+                }
+                Some(TrashedTo::Program) | None => {}
+            }
+        })
+    };
+    object(|out| {
+        put_string(out, "operation", deleted.operation.as_deref());
+        put_list(out, "sessions", deleted.sessions.iter().map(row));
+    })
+}
+
+/// The answer of `delete_session`: `{trashed}`, the path in the trash, or whether it is in the trash of another program.
+pub fn trashed(to: Option<&TrashedTo>) -> Json {
+    object(|out| {
+        match to {
+            Some(TrashedTo::Trash(place)) => out.string("trashed", &place.file.to_string_lossy()),
+            Some(TrashedTo::Program) => out.bool("trashed", true),
+            Some(TrashedTo::Nowhere) | None => out.bool("trashed", false),
+        };
+    })
+}
+
+/// A slimmed session:
+/// `{original: {path, id, size}, path?, id?, size, saved, images, outputs, custom, operation?, trashed?}`; images,
+/// outputs and custom are `{count, bytes}`.
+pub fn slimmed(slimmed: &Slimmed) -> Json {
+    let original = object(|out| {
+        out.string("path", &slimmed.original.path.to_string_lossy())
+            .string("id", &slimmed.original.id)
+            .integer("size", whole(slimmed.size));
+    });
+    object(|out| {
+        out.raw("original", original.raw());
+        if let Some(SessionPlace { path, id }) = &slimmed.session {
+            out.string("path", &path.to_string_lossy()).string("id", id);
+        }
+        out.integer("size", whole(slimmed.new_size)).integer("saved", whole(slimmed.saved()));
+        let taken = slimmed.taken;
+        for (key, (number, bytes)) in [("images", taken.images), ("outputs", taken.outputs), ("custom", taken.custom)] {
+            let part = object(|out| {
+                out.integer("count", whole(number)).integer("bytes", whole(bytes));
+            });
+            out.raw(key, part.raw());
+        }
+        put_string(out, "operation", slimmed.operation.as_deref());
+        if let Some(TrashedTo::Trash(place)) = &slimmed.trashed {
+            out.string("trashed", &place.file.to_string_lossy());
+        }
+    })
+}
+
+/// An imported session file: `{from, path, id, oldId?, size}`.
+pub fn imported(imported: &Imported) -> Json {
+    object(|out| {
+        out.string("from", &imported.from.to_string_lossy())
+            .string("path", &imported.path.to_string_lossy())
+            .string("id", &imported.id);
+        put_string(out, "oldId", imported.old_id.as_deref());
+        out.integer("size", whole(imported.size));
+    })
+}
+
+/// A file that was upgraded to the current version: `{path, from, to, original?}`. `from` is its former version.
+pub fn migrated(path: &Path, from: &str, original: Option<&Path>) -> Json {
+    object(|out| {
+        out.string("path", &path.to_string_lossy()).string("from", from).integer("to", 3);
+        put_path(out, "original", original);
+    })
+}

@@ -1,0 +1,34 @@
+//! Search hits.
+
+use sessile::SearchHit;
+use sessile::date::to_iso;
+use sessile::json::Json;
+
+use super::{object, put_id, put_list, whole};
+
+/// A search hit. Ranges are pairs of start and end in UTF-16 units of the excerpt.
+pub fn search_hit(hit: &SearchHit) -> Json {
+    let ranges = hit.excerpt.utf16_ranges();
+    let ranges = ranges.iter().filter_map(|range| Json::parse(format!("[{},{}]", range.start, range.end)).ok());
+    object(|out| {
+        out.string("sessionPath", &hit.session_path.to_string_lossy());
+        put_id(out, "entryId", hit.entry_id.as_ref());
+        if let Some(role) = hit.role.word() {
+            out.string("role", role);
+        }
+        out.number("score", (f64::from(hit.score) * 1e4).round() / 1e4).string("excerpt", &hit.excerpt.text);
+        put_list(out, "ranges", ranges);
+        if let Some(kind) = hit.kind.word() {
+            out.string("type", kind);
+        }
+        if let Some(time) = hit.time {
+            out.string("timestamp", &to_iso(time));
+        }
+        out.integer("offset", whole(hit.offset));
+    })
+}
+
+/// The answer of `search`: `{hits}`.
+pub fn search_hits(hits: &[SearchHit]) -> Json {
+    object(|out| put_list(out, "hits", hits.iter().map(search_hit)))
+}

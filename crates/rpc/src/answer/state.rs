@@ -1,0 +1,124 @@
+//! The overview of a session, and answers about an agent that is not there.
+
+use sessile::json::{Json, ObjectWriter};
+use sessile::{SessionError, SessionManager};
+
+use super::{count, object, put_path, put_string, whole};
+
+/// The parts of [`state`] that are read from the session, each as members with a comma at the end. They are kept until
+/// the session changes.
+pub(crate) struct Glance {
+    /// Model and thinking level.
+    head: Vec<u8>,
+    /// File, id and name.
+    files: Vec<u8>,
+    /// Numbers of messages, without a comma.
+    counts: Vec<u8>,
+}
+
+impl Glance {
+    /// Reads the parts from a session.
+    pub(crate) fn of(
+        session: &SessionManager,
+        model: Option<&Json>,
+        thinking_level: &str,
+    ) -> Result<Self, SessionError> {
+        let name = session.session_name()?;
+        let n_messages = session.message_count()?;
+        let head = members(|out| {
+            out.optional("model", model.map(Json::raw)).string("thinkingLevel", thinking_level);
+        });
+        let files = members(|out| {
+            put_path(out, "sessionFile", session.session_file());
+            out.string("sessionId", &session.session_id());
+            put_string(out, "sessionName", name.as_deref());
+        });
+        let mut counts = members(|out| {
+            out.integer("messageCount", count(n_messages)).integer("pendingMessageCount", 0);
+        });
+        counts.pop();
+        Ok(Self { head, files, counts })
+    }
+}
+
+/// Returns the members of an object, followed by a comma.
+fn members(write: impl FnOnce(&mut ObjectWriter)) -> Vec<u8> {
+    let mut text = object(write).into_bytes();
+    text.remove(0);
+    text.pop();
+    text.push(b',');
+    text
+}
+
+/// The answer of pi's `get_state`, as JSON text. Values that change without the session are inserted between the kept
+/// parts; the order is pi's.
+pub(crate) fn state(
+    glance: &Glance,
+    is_compacting: bool,
+    (steering, follow_up): (&str, &str),
+    auto_compacts: bool,
+) -> Vec<u8> {
+    let middle = members(|out| {
+        out.bool("isStreaming", false)
+            .bool("isCompacting", is_compacting)
+            .string("steeringMode", steering)
+            .string("followUpMode", follow_up);
+    });
+    let end = members(|out| {
+        out.bool("autoCompactionEnabled", auto_compacts);
+    });
+    [b"{", glance.head.as_slice(), &middle, &glance.files, &end, &glance.counts, b"}"].concat()
+}
+
+/// A model: `{provider, id, contextWindow?}`.
+pub fn model(provider: &str, id: &str, context_window: Option<u64>) -> Json {
+    object(|out| {
+        out.string("provider", provider).string("id", id);
+        if let Some(window) = context_window {
+            out.integer("contextWindow", whole(window));
+        }
+    })
+}
+
+/// The answer of pi's `clear_queue`; without an agent, the queues are empty: `{steering, followUp}`.
+pub fn no_queues() -> Json {
+    object(|out| {
+        out.array("steering", []).array("followUp", []);
+    })
+}
+
+/// The answer of pi's `get_commands`; without an agent, there are none: `{commands}`.
+pub fn no_commands() -> Json {
+    object(|out| {
+        out.array("commands", []);
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+    use sessile::{NewSession, Sessions, draft};
+
+    use super::*;
+    use crate::catalogue::Command;
+
+    #[test]
+    fn the_state_has_pi_s_order() {
+        let sessions = Sessions::default().caching(None);
+        let new = NewSession { id: Some("s".to_owned()), parent_session: None };
+        let mut session = sessions.in_memory("/proj/x", new).unwrap();
+        session.append_message(draft::UserMessage::new("one", 1)).unwrap();
+        let text = |model: Option<&Json>| {
+            let glance = Glance::of(&session, model, "off").unwrap();
+            let text = state(&glance, false, ("all", "one-at-a-time"), true);
+            let data = Command::of("get_state").unwrap().data.unwrap();
+            assert!(data.admits(Json::parse(&text).unwrap().raw()));
+            String::from_utf8(text).unwrap()
+        };
+        let rest = r#""thinkingLevel":"off","isStreaming":false,"isCompacting":false,"steeringMode":"all","followUpMode":"one-at-a-time","sessionId":"s","autoCompactionEnabled":true,"messageCount":1,"pendingMessageCount":0}"#;
+        assert_eq!(text(None), format!("{{{rest}"));
+        let named = model("p", "m", Some(9));
+        assert_eq!(text(Some(&named)), format!(r#"{{"model":{{"provider":"p","id":"m","contextWindow":9}},{rest}"#));
+    }
+}

@@ -42,7 +42,7 @@ mod trash;
 mod users;
 mod watch;
 
-pub use discover::{Found, find_sessions, read_head, subdirectories};
+pub use discover::{FoundFile, find_sessions, read_head, subdirectories};
 pub use error::StoreError;
 pub use file::{FileLog, FileState, file_state};
 pub use guard::has_guard;
@@ -63,6 +63,6 @@ pub use recovery::{MissingLines, missing_lines};
 pub use relocate::{are_one, begins_with, is_finished_copy, relocate};
 pub use rewrite::{NewTurn, Rewritten, ToolLock, replace};
 pub use tail::{Polled, Restart, Tail, TailEvent, TailStart};
-pub use trash::{Trash, TrashKind, TrashPlace};
+pub use trash::{Trash, TrashKind, TrashSlot};
 pub use users::{ends_with_ours, open_elsewhere};
 pub use watch::{Watch, Woken};

@@ -206,7 +206,7 @@ pub trait Os: fmt::Debug + Send + Sync {
     }
 
     /// Passes a file to the program `trash`, if there is one.
-    fn hand_to_trash(&self, _path: &Path) -> io::Result<()> {
+    fn move_to_trash(&self, _path: &Path) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
 

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::append::{Seen, append_lines};
+use crate::append::{ObservedEnd, append_lines};
 use crate::error::StoreError;
 use crate::guard::Guard;
 use crate::log::LogName;
@@ -147,7 +147,7 @@ fn carry_over(old: &dyn OsFile, known: u64, new: &dyn OsFile, path: &Path) -> Re
     }
     let late = read_upto(old, known, length - known).map_err(StoreError::io("read", path))?;
     // The new version ends with a newline; the carried lines may lack theirs, which the next append adds.
-    append_lines(new, path, &late, Seen { length: None, is_sealed: true })?;
+    append_lines(new, path, &late, ObservedEnd { length: None, is_sealed: true })?;
     Ok(known + late.len() as u64)
 }
 
@@ -161,7 +161,7 @@ fn raise_generation(os: &Arc<dyn Os>, path: &Path, new: &dyn OsFile) {
         let mut records = guard.records()?;
         for record in &mut records {
             // The process that looks for the lines determines their new place.
-            (record.place.identity, record.place.offset) = (identity, u64::MAX);
+            (record.written_at.identity, record.written_at.offset) = (identity, u64::MAX);
         }
         guard.replace(guard.generation() + 1, &records)
     };

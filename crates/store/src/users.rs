@@ -20,7 +20,7 @@ pub fn open_elsewhere(os: &dyn Os, session: &Path) -> Option<Holder> {
 pub fn ends_with_ours(os: &dyn Os, session: &Path, stat: &Stat) -> bool {
     let records = peek(os, session).unwrap_or_default();
     records.iter().any(|record| {
-        let end = record.place.offset.saturating_add(record.lines.len() as u64);
-        record.place.identity == stat.identity && end == stat.length
+        let end = record.written_at.offset.saturating_add(record.lines.len() as u64);
+        record.written_at.identity == stat.identity && end == stat.length
     })
 }

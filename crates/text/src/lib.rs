@@ -32,8 +32,8 @@ use sessile_index::Caches;
 use sessile_store::os::Os;
 
 pub use find::{Admits, Findings, Hit, Request};
-pub use survey::{Surveyed, survey};
-pub use update::{Progress, Updated, Updating};
+pub use survey::{SurveyedFile, survey};
+pub use update::{Progress, UpdateOptions, Updated};
 
 use manifest::{KIND, Manifest};
 use segment::SegmentInfo;
@@ -75,8 +75,8 @@ impl TextIndex {
     }
 
     /// Stops using what the index holds for a session.
-    pub fn doubt(&mut self, path: &Path) {
-        let known = self.manifest.find(path).map(|place| self.manifest.records[place].number);
+    pub fn ignore_session(&mut self, path: &Path) {
+        let known = self.manifest.find(path).map(|index| self.manifest.records[index].number);
         self.corrupt_files.extend(known);
     }
 
@@ -100,8 +100,8 @@ impl TextIndex {
     }
 
     /// Gives up an invalid segment and its coverage.
-    fn distrust(&mut self, place: usize) {
-        let name = self.manifest.segments[place].name.clone();
+    fn drop_segment(&mut self, index: usize) {
+        let name = self.manifest.segments[index].name.clone();
         // The next update finds it missing and continues without it.
         self.caches.remove(KIND, &name);
         self.damaged.insert(name);

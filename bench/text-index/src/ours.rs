@@ -7,7 +7,7 @@ use sessile_core::search::filter::Filter;
 use sessile_core::search::query::Query as Parsed;
 use sessile_index::Caches;
 use sessile_store::os::{Os, RealOs};
-use sessile_text::{Findings, Request, SurveyedFile, TextIndex, Updated, UpdateOptions};
+use sessile_text::{Findings, Request, SurveyedFile, TextIndex, UpdateOptions, Updated};
 
 use crate::Failure;
 use crate::engine::{Engine, Hit, Query};
@@ -67,7 +67,7 @@ impl Engine for Ours {
         }
     }
 
-    fn take_up(&mut self) -> Result<(), Failure> {
+    fn index_appended(&mut self) -> Result<(), Failure> {
         let Some(last) = self.files.last_mut() else { return Ok(()) };
         last.stat = RealOs.stat(&last.path)?;
         if self.is_eager || self.index.n_uncovered(&self.files) >= WORTHWHILE { self.update() } else { Ok(()) }

@@ -4,7 +4,8 @@ use std::io;
 use std::path::Path;
 
 use crate::error::StoreError;
-use crate::log::{Appended, LogName};
+use crate::log::Appended;
+use crate::log_name::LogName;
 use crate::os::OsFile;
 use crate::planted::{self, Bug};
 

@@ -9,7 +9,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::error::StoreError;
-use crate::log::{LogName, Ticket};
+use crate::log::Ticket;
+use crate::log_name::LogName;
 use crate::options::Durable;
 use crate::os::OsFile;
 use crate::planted::{self, Bug};

@@ -16,7 +16,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::StoreError;
-use crate::log::LogName;
+use crate::holder::Holder;
+use crate::log_name::LogName;
 use crate::options::Busy;
 use crate::os::{FileKind, Identity, Lock, Mode, Os, OsFile};
 use crate::planted::{self, Bug};
@@ -27,17 +28,6 @@ const RETRY_DELAYS: (Duration, Duration) = (Duration::from_micros(50), Duration:
 
 /// Each signature is one byte longer than the last, up to this length; then they start over.
 const MAX_SIGNATURE: usize = 512;
-
-/// The current or last holder of a lock. For display, never for decisions.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Holder {
-    /// The process.
-    pub pid: u32,
-    /// The machine.
-    pub host: String,
-    /// When it began to write to the session, in milliseconds since 1970.
-    pub since_ms: i64,
-}
 
 /// A handle on the lock of one session.
 #[derive(Debug)]

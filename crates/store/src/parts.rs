@@ -15,7 +15,7 @@ use sessile_core::outline::Part;
 
 use crate::error::StoreError;
 use crate::lines::{CHUNK, after_hole};
-use crate::log::LogName;
+use crate::log_name::LogName;
 use crate::os::{OsFile, read_some};
 use crate::threads;
 

@@ -11,7 +11,7 @@ use crate::append::{ObservedEnd, append_lines};
 use crate::error::StoreError;
 use crate::guard::{self, Guard, Moment, RESTORED_WITHIN_MS, Record, peek};
 use crate::lines::scan_file;
-use crate::log::LogName;
+use crate::log_name::LogName;
 use crate::os::{Identity, Mode, Os, OsFile, Stat};
 use crate::planted::{self, Bug};
 

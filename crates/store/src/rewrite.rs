@@ -7,10 +7,10 @@ use std::sync::Arc;
 use crate::append::{ObservedEnd, append_lines};
 use crate::error::StoreError;
 use crate::guard::Guard;
-use crate::log::LogName;
+use crate::log_name::LogName;
 use crate::os::{FileKind, Identity, Lock, Mode, Os, OsFile, append_fully, read_fully, read_upto};
 use crate::planted::{self, Bug};
-use crate::publish::{TEMPORARY, beside, create_exclusively, create_temporary, sync_parent, write_buffered};
+use crate::publish::{NewTurn, TEMPORARY, beside, create_exclusively, create_temporary, sync_parent, write_buffered};
 
 /// How many originals with the same stamp are kept before giving up.
 const MAX_ORIGINALS: usize = 1000;
@@ -24,19 +24,6 @@ pub struct Rewritten {
     pub original: PathBuf,
     /// The turn at the new file, to be kept until the operation is over.
     pub turn: Option<NewTurn>,
-}
-
-/// The turn at a file that has just taken a session's name. Dropping it ends the turn.
-#[derive(Debug)]
-pub struct NewTurn {
-    _file: Box<dyn OsFile>,
-}
-
-impl NewTurn {
-    /// Wraps a locked file.
-    pub(crate) fn of(file: Box<dyn OsFile>) -> Self {
-        Self { _file: file }
-    }
 }
 
 /// Swaps in a new version of a file and keeps the original beside it.

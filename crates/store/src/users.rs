@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use crate::guard::peek;
-use crate::lock::{Holder, open_for_writing};
+use crate::holder::Holder;
+use crate::lock::open_for_writing;
 use crate::os::{Os, Stat};
 
 /// Returns another process of ours that has a session open for writing, if there is one. Leaves no trace.

@@ -11,8 +11,9 @@ use sessile_core::search::texts::{Document, Texts, read_texts};
 use sessile_core::search::token::{TokenKind, Tokenizer};
 use sessile_store::StoreError;
 
+use crate::document::{DocumentRecord, Facts};
 use crate::postings::PostingsWriter;
-use crate::segment::{DocumentRecord, Facts, OnTerm, Run, Terms};
+use crate::segment::{OnTerm, Run, Terms};
 
 /// Separates texts, so that no phrase spans two of them.
 const GAP: u32 = u32::MAX;

@@ -8,12 +8,15 @@
 mod builder;
 mod codec;
 mod dictionary;
+mod document;
 mod evaluate;
 mod find;
+mod frequencies;
 mod hits;
 mod lines;
 mod manifest;
 mod merge;
+mod options;
 mod page;
 mod phrase;
 mod positions;
@@ -32,8 +35,9 @@ use sessile_index::Caches;
 use sessile_store::os::Os;
 
 pub use find::{Admits, Findings, Hit, Request};
+pub use options::{Progress, UpdateOptions};
 pub use survey::{SurveyedFile, survey};
-pub use update::{Progress, UpdateOptions, Updated};
+pub use update::Updated;
 
 use manifest::{KIND, Manifest};
 use segment::SegmentInfo;

@@ -7,10 +7,11 @@ use sessile_store::StoreError;
 use sessile_store::os::Os;
 
 use crate::dictionary::{BlockReader, TermLocation};
+use crate::document::DocumentRecord;
 use crate::page::Corrupt;
 use crate::positions::Positions;
 use crate::postings::PostingsWriter;
-use crate::segment::{DocumentRecord, OnTerm, Run, Segment, SegmentInfo, Terms, write_segment};
+use crate::segment::{OnTerm, Run, Segment, SegmentInfo, Terms, write_segment};
 
 /// Why segments were not merged.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use sessile_core::search::query::{Phrase, Term};
 
 use crate::dictionary::TermLocation;
-use crate::evaluate::{Frequencies, intersect};
+use crate::frequencies::{Frequencies, intersect};
 use crate::page::Corrupt;
 use crate::positions::Positions;
 use crate::postings::Postings;

@@ -8,8 +8,8 @@
 use sessile_core::search::score::Scale;
 
 use crate::codec::{Bytes, put};
+use crate::document::DocumentRecord;
 use crate::page::Corrupt;
-use crate::segment::DocumentRecord;
 
 /// The number of documents in a block.
 pub(crate) const BLOCK: usize = 128;

@@ -11,28 +11,9 @@ use sessile_store::{StoreError, create_file};
 
 use crate::codec::{Bytes, put, put_bytes};
 use crate::dictionary::{BlockReader, DictionaryIndex, DictionaryWriter, TermLocation};
+use crate::document::{DocumentRecord, Facts};
 use crate::page::{Corrupt, PageReader, PageWriter, file_length};
 use crate::postings::{BLOCK, Entry, Postings, PostingsWriter, decode_table};
-
-/// The data of a document besides its terms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct DocumentRecord {
-    /// Where its line is in the session.
-    pub(crate) span: Span,
-    /// The scoring data.
-    pub(crate) facts: Facts,
-}
-
-/// The scoring data of a document.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Facts {
-    /// When it was written, in seconds; 0 if unknown.
-    pub(crate) time: u32,
-    /// The number of its kind.
-    pub(crate) kind: u8,
-    /// Its length, see [`length_code`](sessile_core::search::score::length_code).
-    pub(crate) length: u8,
-}
 
 const FACTS: u64 = 6;
 const SPAN: u64 = 12;

@@ -1,53 +1,21 @@
 //! Updates the index: reads what it does not cover, and keeps the number of segments small.
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
 use std::sync::{Mutex, PoisonError};
 
-use sessile_index::Caches;
 use sessile_store::{StoreError, create_directory};
 
 use crate::TextIndex;
 use crate::find::Coverage;
 use crate::manifest::KIND;
 use crate::merge::{Unmerged, merge};
+use crate::options::UpdateOptions;
 use crate::segment::{Segment, SegmentInfo};
 use crate::survey::SurveyedFile;
 use crate::upkeep::{LOCK, lock};
-use crate::worker::{State, Workers};
-
-/// Options of an update.
-pub struct UpdateOptions<'u> {
-    /// Whether a session that is not among the files was deleted, rather than not requested.
-    pub is_gone: &'u (dyn Fn(&Path) -> bool + Sync),
-    /// Called regularly; returns true to stop. Work done by then is kept.
-    pub is_cancelled: &'u (dyn Fn() -> bool + Sync),
-    /// Called regularly.
-    pub on_progress: &'u (dyn Fn(Progress) + Sync),
-    /// The approximate memory to use, in bytes.
-    pub memory: usize,
-    /// Whether to merge segments of any size.
-    pub merges_all: bool,
-}
-
-/// The default memory of an update, in bytes.
-pub(crate) const MEMORY: usize = 192 << 20;
-
-impl Default for UpdateOptions<'_> {
-    fn default() -> Self {
-        Self { is_gone: &|_| false, is_cancelled: &|| false, on_progress: &|_| {}, memory: MEMORY, merges_all: false }
-    }
-}
-
-/// The progress of an update.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
-    /// Bytes of sessions read so far.
-    pub n_done: u64,
-    /// Bytes of sessions to read in total.
-    pub n_bytes: u64,
-}
+use crate::worker::{Job, State, Workers, new_name};
 
 /// The result of an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -250,20 +218,3 @@ const TIERS: [u64; 3] = [64 << 10, 512 << 10, 4 << 20];
 
 /// How many segments of a size trigger a merge.
 const FAN: usize = 8;
-
-/// A file, or its end, that has to be read.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Job {
-    pub(crate) file: usize,
-    /// Its place in the manifest, if it is known.
-    pub(crate) known: Option<usize>,
-    pub(crate) from: u64,
-    pub(crate) to: u64,
-}
-
-/// Returns a name that no segment ever had.
-pub(crate) fn new_name(caches: &Caches) -> String {
-    static N_NAMED: AtomicU32 = AtomicU32::new(0);
-    let (now, pid) = (caches.os().now_ms(), caches.os().whoami().0);
-    format!("{now:x}-{pid:x}-{:x}.segment", N_NAMED.fetch_add(1, Ordering::Relaxed))
-}

@@ -13,14 +13,24 @@ use sessile_store::threads;
 use crate::builder::Builder;
 use crate::lines::{Heading, Opening, read_lines};
 use crate::manifest::{Interned, KIND, KnownSession, Manifest};
+use crate::options::{Progress, UpdateOptions};
 use crate::segment::write_segment;
 use crate::survey::SurveyedFile;
-use crate::update::{Job, Progress, UpdateOptions, new_name};
+
+/// A file, or its end, that has to be read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Job {
+    pub(crate) file: usize,
+    /// Its index in the manifest, if it is known.
+    pub(crate) known: Option<usize>,
+    pub(crate) from: u64,
+    pub(crate) to: u64,
+}
 
 /// The manifest while it is being changed.
 pub(crate) struct State {
     pub(crate) manifest: Manifest,
-    /// The places of newly added sessions.
+    /// The indices of newly added sessions.
     added: FxHashMap<PathBuf, usize>,
     interned: Interned,
     pub(crate) is_changed: bool,
@@ -212,4 +222,11 @@ impl<'w> Worker<'w> {
         // A long update must not lose its progress; a small one is written once, at its end.
         if self.workers.n_bytes >= MIN_FOR_THREADS { state.manifest.write(caches) } else { Ok(()) }
     }
+}
+
+/// Returns a name that no segment ever had.
+pub(crate) fn new_name(caches: &Caches) -> String {
+    static N_NAMED: AtomicU32 = AtomicU32::new(0);
+    let (now, pid) = (caches.os().now_ms(), caches.os().whoami().0);
+    format!("{now:x}-{pid:x}-{:x}.segment", N_NAMED.fetch_add(1, Ordering::Relaxed))
 }

@@ -6,7 +6,8 @@ use sessile_core::line::Span;
 
 use super::FileLog;
 use crate::error::StoreError;
-use crate::log::{Log, LogName};
+use crate::log::Log;
+use crate::log_name::LogName;
 use crate::os::read_fully;
 use crate::planted::{self, Bug};
 

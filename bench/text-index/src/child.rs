@@ -24,11 +24,11 @@ pub fn command(engine: &str, work: &str, args: &[&Path]) -> Command {
 /// Does work in a process of its own, and returns its figures.
 pub fn worker<T: DeserializeOwned>(engine: &str, work: &str, args: &[&Path]) -> Result<T, Failure> {
     let output = command(engine, work, args).output()?;
-    let told = String::from_utf8_lossy(&output.stderr);
+    let errors = String::from_utf8_lossy(&output.stderr);
     match output.status.code() {
         Some(0) => Ok(serde_json::from_slice(&output.stdout)?),
-        Some(1) => Err(format!("{engine} {work}: {}", told.trim()).into()),
-        _ => Err(format!("{CRASHED}: {engine} {work}: {}", told.trim()).into()),
+        Some(1) => Err(format!("{engine} {work}: {}", errors.trim()).into()),
+        _ => Err(format!("{CRASHED}: {engine} {work}: {}", errors.trim()).into()),
     }
 }
 

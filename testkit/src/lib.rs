@@ -4,13 +4,12 @@
 //! - [`Replay`] is an environment whose clock and ids the test controls.
 //! - [`Notices`] records what other programs did to a session.
 //! - [`observe`] returns all views of a session manager in pi's format, so that the two can be compared as text.
-//! - [`differential`] does that for random sequences of operations, and a [`Stage`] for sequences written by hand.
+//! - [`differential`] does that for random sequences of operations, and a [`SideBySide`] for sequences written by hand.
 //! - [`compaction`] asks both what they would summarise of random branches.
 //! - [`log_kit`] states what every log must do.
 //! - [`rpc`] talks to pi's RPC mode and to ours.
-//! - [`sim`] is an operating system whose calls fail and crash as the test demands, and [`torture`] tries everything
-//!   that can go wrong.
-//! - [`torment`] stresses real processes on a real kernel.
+//! - [`sim`] is an operating system whose calls fail and crash as the test demands.
+//! - [`torture`] tries everything that can go wrong, on that system and with real processes on a real kernel.
 #![expect(clippy::disallowed_methods, reason = "tests make their own files, and look for pi in the environment")]
 #![expect(clippy::missing_panics_doc, clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -23,13 +22,12 @@ mod oracle;
 mod random;
 mod replay;
 pub mod rpc;
+mod side_by_side;
 pub mod sim;
-mod stage;
-pub mod torment;
 pub mod torture;
 
 pub use notices::Notices;
 pub use oracle::{Answer, NO_ANSWER, Oracle, quoted};
 pub use random::SplitMix;
 pub use replay::Replay;
-pub use stage::{Both, Stage, call, statically};
+pub use side_by_side::{Both, SideBySide, call, static_call};

@@ -11,10 +11,10 @@ use sessile_rpc::answer;
 use crate::oracle::quoted;
 
 /// What one view shows: JSON text, or the error.
-pub type Seen = Result<String, String>;
+pub type ViewResult = Result<String, String>;
 
 /// The names of all views that both engines offer.
-pub const WINDOWS: [&str; 16] = [
+pub const VIEW_NAMES: [&str; 16] = [
     "header",
     "entries",
     "count",
@@ -34,11 +34,11 @@ pub const WINDOWS: [&str; 16] = [
 ];
 
 /// Returns every view.
-pub fn observe(manager: &SessionManager) -> BTreeMap<&'static str, Seen> {
-    WINDOWS.into_iter().map(|name| (name, look(manager, name).map_err(|error| error.to_string()))).collect()
+pub fn observe(manager: &SessionManager) -> BTreeMap<&'static str, ViewResult> {
+    VIEW_NAMES.into_iter().map(|name| (name, view(manager, name).map_err(|error| error.to_string()))).collect()
 }
 
-fn look(manager: &SessionManager, name: &str) -> Result<String, SessionError> {
+fn view(manager: &SessionManager, name: &str) -> Result<String, SessionError> {
     let outline = manager.outline();
     let row_ids = |rows: &[sessile::outline::Row]| list(rows.iter().map(|row| id_text(outline.id(*row).as_ref())));
     Ok(match name {

@@ -22,7 +22,7 @@ pub struct Peer {
 
 /// The result of a request.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Answered {
+pub struct Exchange {
     /// The events before the response.
     pub events: Vec<Value>,
     /// The response.
@@ -95,31 +95,31 @@ impl Peer {
     }
 
     /// Sends a request and waits for its answer.
-    pub fn ask(&mut self, request: &Value) -> Answered {
+    pub fn ask(&mut self, request: &Value) -> Exchange {
         let mut text = request.to_string();
         text.push('\n');
         self.ask_raw(text.as_bytes())
     }
 
     /// Sends a raw record and waits for the next answer.
-    pub fn ask_raw(&mut self, record: &[u8]) -> Answered {
+    pub fn ask_raw(&mut self, record: &[u8]) -> Exchange {
         self.send(record);
         self.answer().unwrap_or_else(|| panic!("ended at {}", String::from_utf8_lossy(record)))
     }
 
     /// Sends a request and waits for its answer; `None` if the program has ended.
-    pub fn try_ask(&mut self, request: &Value) -> Option<Answered> {
+    pub fn try_ask(&mut self, request: &Value) -> Option<Exchange> {
         self.try_send(format!("{request}\n").as_bytes()).ok()?;
         self.answer()
     }
 
     /// Returns the next answer; `None` at the end.
-    fn answer(&mut self) -> Option<Answered> {
+    fn answer(&mut self) -> Option<Exchange> {
         let mut events = Vec::new();
         loop {
             let told = self.record()?;
             if told["type"] == "response" {
-                return Some(Answered { events, response: told });
+                return Some(Exchange { events, response: told });
             }
             events.push(told);
         }
@@ -257,8 +257,8 @@ impl Peers {
     }
 
     #[track_caller]
-    fn compare(&self, request: &str, pi: &Answered, ours: &Answered) {
-        let of = |answered: &Answered| {
+    fn compare(&self, request: &str, pi: &Exchange, ours: &Exchange) {
+        let of = |answered: &Exchange| {
             let events: Vec<Value> = answered.events.iter().map(|event| self.normal.of(event)).collect();
             json!({ "events": events, "response": self.normal.of(&answered.response) })
         };
@@ -271,7 +271,7 @@ impl Normal {
     /// Keeps all texts of a session file unchanged.
     pub fn add_file(&mut self, text: &str) {
         let lines = text.lines().filter_map(|line| serde_json::from_str(line).ok());
-        lines.for_each(|line: Value| note(&line, &mut self.known));
+        lines.for_each(|line: Value| collect_texts(&line, &mut self.known));
     }
 
     /// Gives a home the same placeholder as all others.
@@ -396,10 +396,10 @@ fn last(items: &[Value]) -> Option<&Value> {
 }
 
 /// Collects every text and number of a value.
-fn note(value: &Value, known: &mut HashSet<String>) {
+fn collect_texts(value: &Value, known: &mut HashSet<String>) {
     match value {
-        Value::Array(items) => items.iter().for_each(|item| note(item, known)),
-        Value::Object(members) => members.values().for_each(|member| note(member, known)),
+        Value::Array(items) => items.iter().for_each(|item| collect_texts(item, known)),
+        Value::Object(members) => members.values().for_each(|member| collect_texts(member, known)),
         Value::String(text) => drop(known.insert(text.clone())),
         Value::Number(number) => drop(known.insert(number.to_string())),
         _ => {}

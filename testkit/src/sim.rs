@@ -39,7 +39,7 @@ use sessile_store::os::{Lock, Mode, Os, OsFile, Process as Running, Stat};
 pub use self::process::{CallKind, Gate, Tear, is_death};
 use self::process::{Process, Verdict, death};
 pub use self::schedule::Schedule;
-pub use self::world::{Seen, Snapshot, World};
+pub use self::world::{Snapshot, SnapshotEntry, World};
 use crate::SplitMix;
 
 /// A process on a simulated machine.

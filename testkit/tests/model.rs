@@ -1,7 +1,7 @@
 //! Random operations of three processes, checked against a model of a store.
 #![expect(clippy::disallowed_methods, reason = "how much to run is said from outside")]
 
-use sessile_testkit::torture::{Effort, model};
+use sessile_testkit::torture::simulated::{Effort, model};
 
 /// H14. `SESSILE_HISTORIES` sets the number of histories, and `SESSILE_SEED` the first seed.
 #[test]
@@ -9,7 +9,7 @@ fn whatever_three_processes_do_there_is_an_order_that_explains_it() {
     let number = |name: &str, usual: u64| std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual);
     let effort =
         Effort { seed: number("SESSILE_SEED", 1), n_cases: number("SESSILE_HISTORIES", 20_000), ..Effort::default() };
-    let outcome = model::histories(&effort);
-    println!("{outcome}");
-    assert!(outcome.failures.is_empty(), "{} of {} histories failed", outcome.failures.len(), outcome.cases);
+    let result = model::histories(&effort);
+    println!("{result}");
+    assert!(result.failures.is_empty(), "{} of {} histories failed", result.failures.len(), result.cases);
 }

@@ -1,6 +1,6 @@
 //! The torture bench notices every planted bug. Alone in its process, because a bug is planted in the whole process.
 
-use sessile_testkit::torture::planted::{every_bug_of_operations, every_bug_of_writing};
+use sessile_testkit::torture::simulated::planted::{every_bug_of_operations, every_bug_of_writing};
 
 /// G20.
 #[test]

@@ -21,12 +21,12 @@ const HEADER: &[u8] =
     br#"{"type":"session","version":3,"id":"s1","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/tmp"}"#;
 
 /// A directory and sessions in a deterministic environment.
-struct Place {
+struct TestStore {
     directory: TempDir,
     sessions: Sessions,
 }
 
-impl Place {
+impl TestStore {
     fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let world = Replay::new(1_735_689_600_000, 7);
@@ -66,10 +66,10 @@ fn odd_payload() -> impl Strategy<Value = Vec<u8>> {
 }
 
 /// Returns an entry that follows the one before it, with odd bytes in it. Entries are numbered from 0.
-fn entry(place: usize, payload: &[u8], with_cr: bool) -> Vec<u8> {
-    let parent = place.checked_sub(1).map_or_else(|| "null".to_owned(), |before| format!("\"e{before}\""));
+fn entry(store: usize, payload: &[u8], with_cr: bool) -> Vec<u8> {
+    let parent = store.checked_sub(1).map_or_else(|| "null".to_owned(), |before| format!("\"e{before}\""));
     let head = format!(
-        r#"{{"type":"message","id":"e{place}","parentId":{parent},"timestamp":"2025-01-01T00:00:01.000Z","message":{{"role":"user","content":"text {place}","timestamp":1,"odd":"#
+        r#"{{"type":"message","id":"e{store}","parentId":{parent},"timestamp":"2025-01-01T00:00:01.000Z","message":{{"role":"user","content":"text {store}","timestamp":1,"odd":"#
     );
     let end: &[u8] = if with_cr { b"}}\r" } else { b"}}" };
     [head.as_bytes(), payload, end].concat()
@@ -93,7 +93,7 @@ fn odd_entries() -> impl Strategy<Value = Vec<(Vec<u8>, Option<Vec<u8>>)>> {
     let piece = (odd_payload(), any::<bool>(), proptest::option::weighted(0.3, junk()));
     vec(piece, 1..8).prop_map(|pieces| {
         let entries = pieces.into_iter().enumerate();
-        entries.map(|(place, (payload, with_cr, junk))| (entry(place, &payload, with_cr), junk)).collect()
+        entries.map(|(store, (payload, with_cr, junk))| (entry(store, &payload, with_cr), junk)).collect()
     })
 }
 
@@ -119,8 +119,8 @@ fn split(bytes: &[u8]) -> Vec<Vec<u8>> {
 
 /// Creates a realistic session, with branches, labels and compactions.
 fn ordinary_session() -> Vec<u8> {
-    let place = Place::new();
-    let mut session = place.open(&place.put(&joined(&[HEADER.to_vec()])));
+    let store = TestStore::new();
+    let mut session = store.open(&store.put(&joined(&[HEADER.to_vec()])));
     let message = |role: &str, text: &str| Json::parse(format!(r#"{{"role":"{role}","content":"{text}"}}"#)).unwrap();
     let first = session.append_message(message("user", "first é 日本")).unwrap();
     session.append_message(message("assistant", "answer")).unwrap();
@@ -155,16 +155,16 @@ proptest! {
 
     #[test]
     fn a_fork_copies_every_line_byte_for_byte(entries in odd_entries(), is_ended in any::<bool>()) {
-        let place = Place::new();
+        let store = TestStore::new();
         let lines = lines_of(&entries);
         let mut bytes = joined(&lines);
         // Without a newline an empty line is not a line at all.
         if !is_ended && lines.last().is_some_and(|line| !line.is_empty()) {
             bytes.pop();
         }
-        let source = place.put(&bytes);
-        let target = place.directory.path().join("forks");
-        let fork = place.sessions.clone().with_session_dir(&target).fork_from(&source, "/other").unwrap();
+        let source = store.put(&bytes);
+        let target = store.directory.path().join("forks");
+        let fork = store.sessions.clone().with_session_dir(&target).fork_from(&source, "/other").unwrap();
         let copied = split(&fs::read(fork.session_file().unwrap()).unwrap());
         prop_assert_eq!(&copied[1..], &lines[1..]);
         prop_assert_eq!(fs::read(&source).unwrap(), bytes);
@@ -172,10 +172,10 @@ proptest! {
 
     #[test]
     fn a_branch_copies_every_entry_byte_for_byte(entries in odd_entries(), at in any::<Index>()) {
-        let place = Place::new();
+        let store = TestStore::new();
         let bytes = joined(&lines_of(&entries));
-        let source = place.put(&bytes);
-        let mut session = place.open(&source);
+        let source = store.put(&bytes);
+        let mut session = store.open(&source);
         let last = at.index(entries.len());
         session.create_branched_session(format!("e{last}")).unwrap();
         let copied = split(&fs::read(session.session_file().unwrap()).unwrap());
@@ -186,24 +186,24 @@ proptest! {
 
     #[test]
     fn opening_and_looking_write_nothing(entries in odd_entries(), is_ended in any::<bool>(), version in 1..=4) {
-        let place = Place::new();
+        let store = TestStore::new();
         let mut bytes = joined(&lines_of(&entries));
         if !is_ended {
             bytes.pop();
         }
         let at = bytes.windows(11).position(|window| window == b"\"version\":3").unwrap() + 10;
         bytes[at] = b'0' + u8::try_from(version).unwrap();
-        let path = place.put(&bytes);
+        let path = store.put(&bytes);
         let time = UNIX_EPOCH + Duration::from_secs(1_000_000_000);
         fs::File::options().append(true).open(&path).unwrap().set_modified(time).unwrap();
-        let session = place.open(&path);
+        let session = store.open(&path);
         look_at_everything(&session);
-        place.sessions.clone().with_session_dir(place.directory.path()).list("/tmp").unwrap();
-        place.sessions.clone().with_session_dir(place.directory.path()).find_by_id("/tmp", "s1");
-        place.sessions.clone().with_session_dir(place.directory.path()).continue_recent("/tmp").unwrap();
+        store.sessions.clone().with_session_dir(store.directory.path()).list("/tmp").unwrap();
+        store.sessions.clone().with_session_dir(store.directory.path()).find_by_id("/tmp", "s1");
+        store.sessions.clone().with_session_dir(store.directory.path()).continue_recent("/tmp").unwrap();
         prop_assert_eq!(fs::read(&path).unwrap(), bytes);
         prop_assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), time);
-        prop_assert_eq!(fs::read_dir(place.directory.path()).unwrap().count(), 1);
+        prop_assert_eq!(fs::read_dir(store.directory.path()).unwrap().count(), 1);
     }
 
     #[test]
@@ -220,9 +220,9 @@ proptest! {
             }
             None => bytes[..length.index(bytes.len() + 1)].to_vec(),
         };
-        let place = Place::new();
-        let path = place.put(&damaged);
-        let Ok(mut session) = place.sessions.open(&path) else {
+        let store = TestStore::new();
+        let path = store.put(&damaged);
+        let Ok(mut session) = store.sessions.open(&path) else {
             // A file that is no longer a session is left alone.
             prop_assert_eq!(fs::read(&path).unwrap(), damaged);
             return Ok(());
@@ -238,7 +238,7 @@ proptest! {
         look_at_everything(&session);
         let after = fs::read(&path).unwrap();
         prop_assert!(after.starts_with(&damaged));
-        let reopened = place.open(&path);
+        let reopened = store.open(&path);
         prop_assert_eq!(reopened.leaf_id(), Some(id.unwrap()));
     }
 
@@ -249,13 +249,13 @@ proptest! {
         let bytes = if is_ordinary { ordinary_session() } else { joined(&lines_of(&entries)) };
         let header_end = HEADER.len() + 1;
         let cut = header_end + cut.index(bytes.len() - header_end + 1);
-        let place = Place::new();
-        let path = place.put(&bytes[..cut]);
-        let mut session = place.open(&path);
+        let store = TestStore::new();
+        let path = store.put(&bytes[..cut]);
+        let mut session = store.open(&path);
         fs::write(&path, &bytes).unwrap();
         session.refresh().unwrap();
         session.follow_leaf().unwrap();
-        let at_once = place.open(&path);
+        let at_once = store.open(&path);
         prop_assert_eq!(observe(&session), observe(&at_once));
         prop_assert_eq!(session.diagnostics(), at_once.diagnostics());
         prop_assert_eq!(session.outline().n_lines(), at_once.outline().n_lines());
@@ -264,13 +264,13 @@ proptest! {
 
     #[test]
     fn what_is_appended_is_read_back(texts in vec(any::<String>(), 1..6)) {
-        let place = Place::new();
-        let path = place.put(&joined(&[HEADER.to_vec()]));
-        let mut session = place.open(&path);
+        let store = TestStore::new();
+        let path = store.put(&joined(&[HEADER.to_vec()]));
+        let mut session = store.open(&path);
         for text in &texts {
             session.append_custom_entry(text, Some(&Json::string(text))).unwrap();
         }
-        prop_assert_eq!(observe(&session), observe(&place.open(&path)));
+        prop_assert_eq!(observe(&session), observe(&store.open(&path)));
         for line in split(&fs::read(&path).unwrap()) {
             prop_assert!(matches!(read(&line), Parsed::Kept(_)));
         }
@@ -283,11 +283,11 @@ const N_HUGE: usize = if cfg!(debug_assertions) { 100_000 } else { 1_000_000 };
 /// Returns a session of `N_HUGE` messages; `parent` gives the index of each parent.
 fn huge_session(parent: impl Fn(usize) -> Option<usize>) -> Vec<u8> {
     let mut text = String::from_utf8(HEADER.to_vec()).unwrap() + "\n";
-    for place in 0..N_HUGE {
-        let parent = parent(place).map_or_else(|| "null".to_owned(), |parent| format!("\"e{parent}\""));
+    for store in 0..N_HUGE {
+        let parent = parent(store).map_or_else(|| "null".to_owned(), |parent| format!("\"e{parent}\""));
         writeln!(
             text,
-            r#"{{"type":"message","id":"e{place}","parentId":{parent},"timestamp":"2025-01-01T00:00:01.000Z","message":{{"role":"user","content":"x","timestamp":1}}}}"#
+            r#"{{"type":"message","id":"e{store}","parentId":{parent},"timestamp":"2025-01-01T00:00:01.000Z","message":{{"role":"user","content":"x","timestamp":1}}}}"#
         )
         .unwrap();
     }
@@ -296,8 +296,8 @@ fn huge_session(parent: impl Fn(usize) -> Option<usize>) -> Vec<u8> {
 
 #[test]
 fn a_chain_of_a_million_entries_is_walked() {
-    let place = Place::new();
-    let session = place.open(&place.put(&huge_session(|place| place.checked_sub(1))));
+    let store = TestStore::new();
+    let session = store.open(&store.put(&huge_session(|store| store.checked_sub(1))));
     assert_eq!(session.path().len(), N_HUGE);
     let tree = session.tree().unwrap();
     assert_eq!((tree.len(), tree.last().unwrap().depth), (N_HUGE, N_HUGE - 1));
@@ -307,8 +307,8 @@ fn a_chain_of_a_million_entries_is_walked() {
 
 #[test]
 fn a_million_siblings_are_walked() {
-    let place = Place::new();
-    let session = place.open(&place.put(&huge_session(|place| (place > 0).then_some(0))));
+    let store = TestStore::new();
+    let session = store.open(&store.put(&huge_session(|store| (store > 0).then_some(0))));
     assert_eq!(session.path().len(), 2);
     let tree = session.tree().unwrap();
     assert_eq!((tree.len(), tree.last().unwrap().depth), (N_HUGE, 1));
@@ -319,9 +319,9 @@ fn a_million_siblings_are_walked() {
 
 #[test]
 fn a_loop_of_a_million_entries_is_cut() {
-    let place = Place::new();
-    let bytes = huge_session(|place| Some(place.checked_sub(1).unwrap_or(N_HUGE - 1)));
-    let session = place.open(&place.put(&bytes));
+    let store = TestStore::new();
+    let bytes = huge_session(|store| Some(store.checked_sub(1).unwrap_or(N_HUGE - 1)));
+    let session = store.open(&store.put(&bytes));
     assert_eq!(session.path().len(), N_HUGE);
     assert_eq!(session.tree().unwrap().len(), N_HUGE);
     assert_eq!(session.build_session_context().unwrap().messages.len(), N_HUGE);

@@ -4,7 +4,7 @@
 use serde_json::Value;
 use sessile::RepairOptions;
 use sessile_testkit::differential::Explained;
-use sessile_testkit::{Stage, statically};
+use sessile_testkit::{SideBySide, static_call};
 
 const HEADER: &str = r#"{"type":"session","version":3,"id":"s1","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/tmp"}"#;
 
@@ -17,33 +17,33 @@ fn user(id: &str, parent: &str) -> String {
 }
 
 /// Returns the entries that pi sees in its current session.
-fn pi_entries(stage: &mut Stage) -> Vec<Value> {
-    let entries: Value = serde_json::from_str(&stage.pi_sees("entries").unwrap()).unwrap();
+fn pi_entries(sides: &mut SideBySide) -> Vec<Value> {
+    let entries: Value = serde_json::from_str(&sides.pi_view("entries").unwrap()).unwrap();
     entries.as_array().unwrap().clone()
 }
 
 /// Opens a file in pi before and after the repair, and checks the recovered entries and the context.
 #[track_caller]
-fn pi_sees_all(content: &str, back: &[&str], said: &[&str]) {
-    let mut stage = Stage::new();
-    stage.write("s/f.jsonl", content);
-    let opened = stage.pi(&statically("open", &[&stage.pi_argument("s/f.jsonl")]));
+fn pi_sees_all(content: &str, back: &[&str], texts: &[&str]) {
+    let mut sides = SideBySide::new();
+    sides.write("s/f.jsonl", content);
+    let opened = sides.pi(&static_call("open", &[&sides.pi_argument("s/f.jsonl")]));
     // pi cannot open every file that can be repaired.
-    let before = if opened.error().is_none() { pi_entries(&mut stage) } else { Vec::new() };
-    stage.sessions().repair(stage.our_path("s/f.jsonl"), RepairOptions::default()).unwrap();
-    let repaired = stage.our_bytes("s/f.jsonl").unwrap();
-    stage.write("s/g.jsonl", repaired);
-    stage.open("s/g.jsonl");
-    let after = pi_entries(&mut stage);
+    let before = if opened.error().is_none() { pi_entries(&mut sides) } else { Vec::new() };
+    sides.sessions().repair(sides.our_path("s/f.jsonl"), RepairOptions::default()).unwrap();
+    let repaired = sides.our_bytes("s/f.jsonl").unwrap();
+    sides.write("s/g.jsonl", repaired);
+    sides.open("s/g.jsonl");
+    let after = pi_entries(&mut sides);
     let is_there = |entry: &Value| after.contains(entry);
     assert!(before.iter().all(is_there), "{before:?} in {after:?}");
     for id in back {
         assert!(!before.iter().any(|entry| entry["id"] == **id), "{id} was there before");
         assert!(after.iter().any(|entry| entry["id"] == **id), "{id} is there");
     }
-    let expected: Vec<String> = said.iter().map(|text| format!("user:{text}")).collect();
-    assert_eq!(stage.pi_says(), expected);
-    let differences = stage.differences();
+    let expected: Vec<String> = texts.iter().map(|text| format!("user:{text}")).collect();
+    assert_eq!(sides.pi_context(), expected);
+    let differences = sides.differences();
     assert!(differences.iter().all(|it| *it == Explained::NewlineLater), "{differences:?}");
 }
 

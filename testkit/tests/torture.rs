@@ -1,11 +1,11 @@
 //! The deterministic torture bench, in a size that suits every test run.
 #![expect(clippy::print_stdout, reason = "counts and seeds are what one wants to know")]
 
-use sessile_testkit::torture::{Effort, Outcome, clock, damage, machine, names, power, race, sweep};
+use sessile_testkit::torture::simulated::{Effort, RowResult, clock, damage, machine, names, power, race, sweep};
 
-fn check(outcome: &Outcome) {
-    println!("{outcome}");
-    assert!(outcome.failures.is_empty(), "{outcome}");
+fn check(result: &RowResult) {
+    println!("{result}");
+    assert!(result.failures.is_empty(), "{result}");
 }
 
 /// D6, D7, E1, E2, E5.

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use crate::Failure;
-use crate::engine::{Engine, Query, open};
+use crate::engine::{Engine, Query};
+use crate::engines::open;
 
 /// How many entries are added.
 const N_ENTRIES: usize = 2_000;
@@ -37,7 +38,7 @@ pub fn append(engine: &str, index: &Path, files: Vec<PathBuf>, is_eager: bool) -
             number, word, text
         )?;
         let start = Instant::now();
-        opened.take_up()?;
+        opened.index_appended()?;
         let n_found = opened.count(&Query::Word(word.clone()))?;
         times.push(start.elapsed().as_secs_f64() * 1e3);
         if n_found != 1 {

@@ -13,7 +13,7 @@ use crate::Failure;
 /// An entry with text.
 #[derive(Debug, Default)]
 pub struct Document {
-    /// The place of its session among the files.
+    /// The index of its session among the files.
     pub file: u32,
     /// Where its line begins and how long it is.
     pub offset: u64,

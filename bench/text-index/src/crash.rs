@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::Failure;
+use crate::child::{answers, command, worker};
 use crate::figures::Random;
-use crate::run::{answers, command, worker};
 use crate::worker::{Answers, Built};
 
 /// How often an update is killed.

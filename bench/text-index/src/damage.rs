@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use crate::Failure;
+use crate::child::{CRASHED, answers};
 use crate::figures::{Random, copy, files_of};
-use crate::run::answers;
 use crate::worker::Answers;
 
 /// How many bytes are flipped in all, one at a time; in each file at least one.
@@ -44,8 +44,8 @@ pub fn damage(
             copy(index, &damaged)?;
             let path = damaged.join(file.strip_prefix(index)?);
             let mut bytes = std::fs::read(&path)?;
-            let place = usize::try_from(random.below(bytes.len() as u64))?;
-            bytes[place] ^= 1 << random.below(8);
+            let offset = usize::try_from(random.below(bytes.len() as u64))?;
+            bytes[offset] ^= 1 << random.below(8);
             std::fs::write(&path, &bytes)?;
             damages.n_flips += 1;
             match answers(engine, &damaged, store, queries) {
@@ -63,6 +63,3 @@ pub fn damage(
     std::fs::remove_dir_all(&damaged)?;
     Ok(damages)
 }
-
-/// How the error of a process that did not end by itself begins.
-pub const CRASHED: &str = "crashed";

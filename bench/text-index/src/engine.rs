@@ -1,7 +1,5 @@
 //! What is asked of an engine.
 
-use std::path::{Path, PathBuf};
-
 use serde::{Deserialize, Serialize};
 
 use crate::Failure;
@@ -15,7 +13,7 @@ pub enum Query {
     Prefix(String),
 }
 
-/// Where a hit is: the place of its session among the files, and the offset of its line.
+/// Where a hit is: the index of its session among the files, and the offset of its line.
 pub type Hit = (u32, u64);
 
 /// A text index over the sessions of a store.
@@ -24,7 +22,7 @@ pub trait Engine {
     fn update(&mut self) -> Result<(), Failure>;
 
     /// Indexes what was added to the last of the files, if a search needs that to find it.
-    fn take_up(&mut self) -> Result<(), Failure> {
+    fn index_appended(&mut self) -> Result<(), Failure> {
         self.update()
     }
 
@@ -37,30 +35,6 @@ pub trait Engine {
     /// Like [`best`](Self::best), but newest first, if the engine has a faster way to do that.
     fn newest(&mut self, query: &Query, limit: usize) -> Result<Vec<Hit>, Failure> {
         self.best(query, limit)
-    }
-}
-
-/// The names of the engines of this build.
-pub const ENGINES: &[&str] = &[
-    #[cfg(feature = "ours")]
-    "ours",
-    #[cfg(feature = "tantivy")]
-    "tantivy",
-    #[cfg(feature = "fts5")]
-    "fts5",
-];
-
-/// Opens an engine whose index is in a folder.
-pub fn open(name: &str, index: &Path, files: Vec<PathBuf>) -> Result<Box<dyn Engine>, Failure> {
-    std::fs::create_dir_all(index)?;
-    match name {
-        #[cfg(feature = "ours")]
-        "ours" => Ok(Box::new(crate::ours::Ours::open(index, files))),
-        #[cfg(feature = "tantivy")]
-        "tantivy" => Ok(Box::new(crate::tantivy::Tantivy::open(index, files)?)),
-        #[cfg(feature = "fts5")]
-        "fts5" => Ok(Box::new(crate::fts5::Fts5::open(index, files)?)),
-        _ => Err(format!("no engine `{name}` for {} files in {}", files.len(), index.display()).into()),
     }
 }
 

@@ -19,14 +19,14 @@ pub struct Fts5 {
 }
 
 /// An entry as it goes into the table.
-struct Row {
+struct IndexedEntry {
     document: Document,
     words: String,
     wholes: String,
 }
 
 enum Step {
-    Row(Box<Row>),
+    Entry(Box<IndexedEntry>),
     /// A file is complete up to this offset; this many bytes were new.
     End(usize, u64, u64),
 }
@@ -45,7 +45,7 @@ impl Fts5 {
         Ok(Self { connection, files })
     }
 
-    fn take(&mut self, places: std::ops::Range<usize>) -> Result<(), Failure> {
+    fn index(&mut self, indices: std::ops::Range<usize>) -> Result<(), Failure> {
         let mut ends = vec![0u64; self.files.len()];
         {
             let mut covered = self.connection.prepare_cached("SELECT file, end FROM covered")?;
@@ -56,10 +56,10 @@ impl Fts5 {
         }
         let files = &self.files;
         let connection = &self.connection;
-        if places.len() == 1 {
+        if indices.len() == 1 {
             // A thread would cost more than it saves.
             connection.execute_batch("BEGIN IMMEDIATE")?;
-            let file = places.start;
+            let file = indices.start;
             let mut tokenizer = Tokenizer::default();
             let end = read_documents(&files[file], u32::try_from(file)?, ends[file], &mut |document| {
                 put(connection, &row(&mut tokenizer, document))
@@ -73,9 +73,9 @@ impl Fts5 {
         std::thread::scope(|scope| {
             let reader = scope.spawn(move || -> Result<(), Failure> {
                 let mut tokenizer = Tokenizer::default();
-                for file in places {
+                for file in indices {
                     let end = read_documents(&files[file], u32::try_from(file)?, ends[file], &mut |document| {
-                        Ok(send.send(Step::Row(Box::new(row(&mut tokenizer, document))))?)
+                        Ok(send.send(Step::Entry(Box::new(row(&mut tokenizer, document))))?)
                     })?;
                     if end > ends[file] {
                         send.send(Step::End(file, end, end - ends[file]))?;
@@ -87,7 +87,7 @@ impl Fts5 {
             let mut n_since = 0;
             for step in receive {
                 match step {
-                    Step::Row(row) => put(connection, &row)?,
+                    Step::Entry(row) => put(connection, &row)?,
                     Step::End(file, end, n_bytes) => {
                         cover(connection, file, end)?;
                         n_since += n_bytes;
@@ -110,7 +110,7 @@ impl Fts5 {
     }
 }
 
-fn row(tokenizer: &mut Tokenizer, document: Document) -> Row {
+fn row(tokenizer: &mut Tokenizer, document: Document) -> IndexedEntry {
     let (mut words, mut wholes) = (String::new(), String::new());
     for text in &document.texts {
         tokenizer.run(text, |token| {
@@ -121,10 +121,10 @@ fn row(tokenizer: &mut Tokenizer, document: Document) -> Row {
         });
         words.push_str(GAP);
     }
-    Row { document, words, wholes }
+    IndexedEntry { document, words, wholes }
 }
 
-fn put(connection: &Connection, Row { document, words, wholes }: &Row) -> Result<(), Failure> {
+fn put(connection: &Connection, IndexedEntry { document, words, wholes }: &IndexedEntry) -> Result<(), Failure> {
     let Document { file, offset, length, time, kind, .. } = document;
     connection
         .prepare_cached("INSERT INTO entries(file, offset, length, time, kind) VALUES (?, ?, ?, ?, ?)")?
@@ -151,11 +151,11 @@ fn matching(query: &Query) -> String {
 
 impl Engine for Fts5 {
     fn update(&mut self) -> Result<(), Failure> {
-        self.take(0..self.files.len())
+        self.index(0..self.files.len())
     }
 
-    fn take_up(&mut self) -> Result<(), Failure> {
-        self.take(self.files.len() - 1..self.files.len())
+    fn index_appended(&mut self) -> Result<(), Failure> {
+        self.index(self.files.len() - 1..self.files.len())
     }
 
     fn count(&mut self, query: &Query) -> Result<usize, Failure> {

@@ -5,10 +5,12 @@
 //! processes of their own, one engine in each.
 
 mod appended;
+mod child;
 mod corpus;
 mod crash;
 mod damage;
 mod engine;
+mod engines;
 mod figures;
 mod limit;
 mod queries;

@@ -7,14 +7,14 @@ use sessile_core::search::filter::Filter;
 use sessile_core::search::query::Query as Parsed;
 use sessile_index::Caches;
 use sessile_store::os::{Os, RealOs};
-use sessile_text::{Findings, Request, Surveyed, TextIndex, Updated, Updating};
+use sessile_text::{Findings, Request, SurveyedFile, TextIndex, UpdateOptions, Updated};
 
 use crate::Failure;
 use crate::engine::{Engine, Hit, Query};
 
 pub struct Ours {
     index: TextIndex,
-    files: Vec<Surveyed>,
+    files: Vec<SurveyedFile>,
     /// Whether to index an added entry at once, which the product leaves until it is worthwhile.
     pub is_eager: bool,
 }
@@ -25,7 +25,7 @@ const WORTHWHILE: u64 = 128 << 10;
 impl Ours {
     pub fn open(index: &Path, files: Vec<PathBuf>) -> Self {
         let os: Arc<dyn Os> = Arc::new(RealOs);
-        let surveyed = files.into_iter().filter_map(|path| Some(Surveyed { stat: os.stat(&path).ok()?, path }));
+        let surveyed = files.into_iter().filter_map(|path| Some(SurveyedFile { stat: os.stat(&path).ok()?, path }));
         let files = surveyed.collect();
         Self { index: TextIndex::open(Caches::new(os, index)), files, is_eager: false }
     }
@@ -61,13 +61,13 @@ impl Ours {
 
 impl Engine for Ours {
     fn update(&mut self) -> Result<(), Failure> {
-        match self.index.update(&self.files, &Updating::default())? {
+        match self.index.update(&self.files, &UpdateOptions::default())? {
             Updated::Done => Ok(()),
             other => Err(format!("{other:?}").into()),
         }
     }
 
-    fn take_up(&mut self) -> Result<(), Failure> {
+    fn index_appended(&mut self) -> Result<(), Failure> {
         let Some(last) = self.files.last_mut() else { return Ok(()) };
         last.stat = RealOs.stat(&last.path)?;
         if self.is_eager || self.index.n_uncovered(&self.files) >= WORTHWHILE { self.update() } else { Ok(()) }

@@ -1,59 +1,33 @@
 //! The whole comparison.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Instant;
 
-use serde::de::DeserializeOwned;
-
 use crate::Failure;
+use crate::child::{answers, worker};
 use crate::corpus::sessions;
 use crate::crash::{KILLS, crash};
-use crate::damage::{CRASHED, damage};
-use crate::engine::{ENGINES, Query};
+use crate::damage::damage;
+use crate::engine::Query;
+use crate::engines::ENGINES;
 use crate::figures::{percentile, short, size_of};
 use crate::limit::scan;
 use crate::queries::{Queries, choose};
-use crate::worker::{AllAsked, Answers, Built};
+use crate::worker::{AllQueryTimes, Built};
 
 /// How often an index is built; the fastest build counts.
 const BUILDS: usize = 3;
 
 /// How many queries of each kind are asked after a crash or damage, when an engine may have to read the sessions.
-const FEW: usize = 1;
+const QUERIES_PER_KIND: usize = 1;
 
 /// How often a whole process is measured.
 const PROCESSES: usize = 25;
 
 /// Crashes and damage are tried with stores up to this size.
 const SMALL: u64 = 200 << 20;
-
-/// A command that does work in a process of its own.
-pub fn command(engine: &str, work: &str, args: &[&Path]) -> Command {
-    let me = std::env::current_exe().unwrap_or_default();
-    let mut command = Command::new(me);
-    command.args([OsStr::new("worker"), engine.as_ref(), work.as_ref()]).args(args);
-    command.stdin(Stdio::null());
-    command
-}
-
-/// Does work in a process of its own, and returns its figures.
-pub fn worker<T: DeserializeOwned>(engine: &str, work: &str, args: &[&Path]) -> Result<T, Failure> {
-    let output = command(engine, work, args).output()?;
-    let told = String::from_utf8_lossy(&output.stderr);
-    match output.status.code() {
-        Some(0) => Ok(serde_json::from_slice(&output.stdout)?),
-        Some(1) => Err(format!("{engine} {work}: {}", told.trim()).into()),
-        _ => Err(format!("{CRASHED}: {engine} {work}: {}", told.trim()).into()),
-    }
-}
-
-/// The answers of an engine to all queries.
-pub fn answers(engine: &str, index: &Path, store: &Path, queries: &Path) -> Result<Answers, Failure> {
-    worker(engine, "answer", &[index, store, queries])
-}
 
 /// Compares the engines on each store, and prints tables.
 pub fn run(folder: &Path, stores: &[&str]) -> Result<(), Failure> {
@@ -84,7 +58,9 @@ impl<'c> Comparison<'c> {
         std::fs::create_dir_all(&folder)?;
         let queries_path = folder.join("queries.json");
         std::fs::write(&queries_path, serde_json::to_vec(&queries)?)?;
-        let few = queries.iter().map(|(kind, queries)| (kind.clone(), queries[..FEW.min(queries.len())].to_vec()));
+        let few = queries
+            .iter()
+            .map(|(kind, queries)| (kind.clone(), queries[..QUERIES_PER_KIND.min(queries.len())].to_vec()));
         let few_path = folder.join("few.json");
         std::fs::write(&few_path, serde_json::to_vec(&few.collect::<Queries>())?)?;
         Ok(Self { folder, store, files, n_bytes, queries, queries_path, few_path })
@@ -119,17 +95,17 @@ impl<'c> Comparison<'c> {
             let index = self.index(engine);
             let expected = answers(engine, &index, self.store, &self.few_path)?;
             let crashes = crash(engine, &self.folder, self.store, &self.few_path, &expected, usual_ms[engine])?;
-            let told = format!(
+            let text = format!(
                 "{} right, {} incomplete, {} unusable; {} right after an update",
                 crashes.right_at_once, crashes.incomplete, crashes.unusable, crashes.right_later
             );
-            table.say(&format!("{KILLS} updates killed: answers"), engine, told);
+            table.put_text(&format!("{KILLS} updates killed: answers"), engine, text);
             let damages = damage(engine, &self.folder, &index, self.store, &self.few_path, &expected)?;
-            let told = format!(
+            let text = format!(
                 "{} flips in {} files: {} right, {} reported, {} wrong, {} crashed",
                 damages.n_flips, damages.n_files, damages.right, damages.reported, damages.wrong, damages.crashed
             );
-            table.say("a flipped bit: answers", engine, told);
+            table.put_text("a flipped bit: answers", engine, text);
         }
         Ok(())
     }
@@ -165,25 +141,25 @@ impl<'c> Comparison<'c> {
         for engine in ENGINES {
             all.insert(*engine, answers(engine, &self.index(engine), self.store, &self.queries_path)?);
         }
-        let asked: Vec<(&String, &Query)> =
+        let queries: Vec<(&String, &Query)> =
             self.queries.iter().flat_map(|(kind, queries)| queries.iter().map(move |query| (kind, query))).collect();
         let mut differing: BTreeMap<&String, usize> = BTreeMap::new();
-        for (place, (kind, query)) in asked.iter().enumerate() {
+        for (index, (kind, query)) in queries.iter().enumerate() {
             let counts: Vec<_> =
-                all.iter().map(|(engine, all)| (engine, all[place].as_ref().map(|(count, _)| *count))).collect();
+                all.iter().map(|(engine, all)| (engine, all[index].as_ref().map(|(count, _)| *count))).collect();
             if counts.iter().any(|(_, count)| *count != counts[0].1) {
                 *differing.entry(*kind).or_default() += 1;
                 println!("{query:?}: {counts:?}");
             }
         }
-        println!("{} queries, numbers of hits differ for {differing:?}\n", asked.len());
+        println!("{} queries, numbers of hits differ for {differing:?}\n", queries.len());
         Ok(())
     }
 
     fn ask(&self, table: &mut Table) -> Result<(), Failure> {
         for engine in ENGINES {
-            let asked: AllAsked = worker(engine, "ask", &[&self.index(engine), self.store, &self.queries_path])?;
-            for mut kind in asked.kinds {
+            let queries: AllQueryTimes = worker(engine, "ask", &[&self.index(engine), self.store, &self.queries_path])?;
+            for mut kind in queries.kinds {
                 let name = &kind.kind;
                 table.pair(&format!("open, best 50: {name}"), engine, &mut kind.opened);
                 table.pair(&format!("best 50: {name}"), engine, &mut kind.best);
@@ -191,7 +167,7 @@ impl<'c> Comparison<'c> {
                     table.pair(&format!("newest 50: {name}"), engine, &mut kind.newest);
                 }
             }
-            table.add("queries, peak memory in MB", engine, asked.peak_mb);
+            table.add("queries, peak memory in MB", engine, queries.peak_mb);
         }
         Ok(())
     }
@@ -267,7 +243,7 @@ impl<'c> Comparison<'c> {
                     "one added entry until found"
                 };
                 let values = [0.5, 0.99, 1.0].map(|part| short(percentile(&mut times, part)));
-                table.say(&format!("{name}, ms p50 / p99 / worst"), engine, values.join(" / "));
+                table.put_text(&format!("{name}, ms p50 / p99 / worst"), engine, values.join(" / "));
             }
         }
         Ok(())
@@ -305,7 +281,7 @@ impl Table {
         self.put(name, engine, short(value), Some(value));
     }
 
-    fn say(&mut self, name: &str, engine: &str, cell: String) {
+    fn put_text(&mut self, name: &str, engine: &str, cell: String) {
         self.put(name, engine, cell, None);
     }
 

@@ -68,7 +68,7 @@ impl Tantivy {
         Ok(())
     }
 
-    fn take(&mut self, files: std::ops::Range<usize>) -> Result<(), Failure> {
+    fn index(&mut self, files: std::ops::Range<usize>) -> Result<(), Failure> {
         if self.writer.is_none() {
             self.writer = Some(self.index.writer_with_num_threads(2, MEMORY)?);
         }
@@ -122,7 +122,7 @@ impl Tantivy {
 
 impl Engine for Tantivy {
     fn update(&mut self) -> Result<(), Failure> {
-        self.take(0..self.files.len())?;
+        self.index(0..self.files.len())?;
         // A process that ends before its merges are done leaves many segments.
         if let Some(writer) = self.writer.take() {
             writer.wait_merging_threads()?;
@@ -131,8 +131,8 @@ impl Engine for Tantivy {
         Ok(())
     }
 
-    fn take_up(&mut self) -> Result<(), Failure> {
-        self.take(self.files.len() - 1..self.files.len())
+    fn index_appended(&mut self) -> Result<(), Failure> {
+        self.index(self.files.len() - 1..self.files.len())
     }
 
     fn count(&mut self, query: &Query) -> Result<usize, Failure> {

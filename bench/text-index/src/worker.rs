@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use crate::Failure;
 use crate::appended;
 use crate::corpus::sessions;
-use crate::engine::{Query, open};
+use crate::engine::Query;
+use crate::engines::open;
 use crate::figures::{cpu_ms, peak_mb};
 use crate::queries::Queries;
 
@@ -33,7 +34,7 @@ pub struct Built {
 
 /// The times of one kind of query, in milliseconds.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub struct Asked {
+pub struct QueryTimes {
     pub kind: String,
     /// Opening the index and finding the best hits.
     pub opened: Vec<f64>,
@@ -45,8 +46,8 @@ pub struct Asked {
 
 /// All queries, and the most memory that they took.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct AllAsked {
-    pub kinds: Vec<Asked>,
+pub struct AllQueryTimes {
+    pub kinds: Vec<QueryTimes>,
     pub peak_mb: f64,
 }
 
@@ -57,7 +58,7 @@ pub type Answers = Vec<Result<(usize, Vec<(u32, u64)>), String>>;
 pub fn work(engine: &str, work: &str, args: &[&str]) -> Result<(), Failure> {
     let [index, store, rest @ ..] = args else { return Err("a worker needs an index and a store".into()) };
     let (index, store) = (Path::new(index), Path::new(store));
-    let told = match (work, rest) {
+    let output = match (work, rest) {
         ("build", []) => serde_json::to_string(&build(engine, index, store)?)?,
         ("ask", [queries]) => serde_json::to_string(&ask(engine, index, store, &read(queries)?)?)?,
         ("answer", [queries]) => serde_json::to_string(&answer(engine, index, store, &read(queries)?)?)?,
@@ -81,7 +82,7 @@ pub fn work(engine: &str, work: &str, args: &[&str]) -> Result<(), Failure> {
         }
         _ => return Err(format!("no such work: {work}").into()),
     };
-    println!("{told}");
+    println!("{output}");
     Ok(())
 }
 
@@ -97,29 +98,29 @@ fn build(engine: &str, index: &Path, store: &Path) -> Result<Built, Failure> {
     Ok(Built { ms, cpu_ms: cpu_ms(UsageWho::RUSAGE_SELF)?, peak_mb: peak_mb()? })
 }
 
-fn ask(engine: &str, index: &Path, store: &Path, queries: &Queries) -> Result<AllAsked, Failure> {
+fn ask(engine: &str, index: &Path, store: &Path, queries: &Queries) -> Result<AllQueryTimes, Failure> {
     let files = sessions(store)?;
     let mut kinds = Vec::new();
     let mut kept = open(engine, index, files.clone())?;
     for (kind, queries) in queries {
-        let mut asked = Asked { kind: kind.clone(), ..Asked::default() };
+        let mut times = QueryTimes { kind: kind.clone(), ..QueryTimes::default() };
         for _ in 0..ROUNDS {
             for query in queries {
                 let files = files.clone();
                 let start = Instant::now();
                 open(engine, index, files)?.best(query, LIMIT)?;
-                asked.opened.push(start.elapsed().as_secs_f64() * 1e3);
+                times.opened.push(start.elapsed().as_secs_f64() * 1e3);
                 let start = Instant::now();
                 kept.best(query, LIMIT)?;
-                asked.best.push(start.elapsed().as_secs_f64() * 1e3);
+                times.best.push(start.elapsed().as_secs_f64() * 1e3);
                 let start = Instant::now();
                 kept.newest(query, LIMIT)?;
-                asked.newest.push(start.elapsed().as_secs_f64() * 1e3);
+                times.newest.push(start.elapsed().as_secs_f64() * 1e3);
             }
         }
-        kinds.push(asked);
+        kinds.push(times);
     }
-    Ok(AllAsked { kinds, peak_mb: peak_mb()? })
+    Ok(AllQueryTimes { kinds, peak_mb: peak_mb()? })
 }
 
 fn answer(engine: &str, index: &Path, store: &Path, queries: &Queries) -> Result<Answers, Failure> {

@@ -15,7 +15,7 @@ const MAGIC: [u8; 8] = *b"sessile\x1a";
 const BYTE_ORDER: u32 = 0x0a0b_0c0d;
 
 /// Upper bound for a cache that is read as a whole, in bytes. A longer one is ignored and rebuilt.
-const MOST: u64 = 1 << 30;
+const MAX_LENGTH: u64 = 1 << 30;
 
 /// Magic, kind, version, byte order, length of the body, checksum.
 const HEAD: usize = 8 + 4 + 4 + 4 + 8 + 4;
@@ -65,7 +65,7 @@ impl Caches {
 
     /// Reads a cache file; none if it is missing or invalid.
     pub fn read(&self, kind: Kind, name: &str) -> Option<Cached> {
-        let bytes = read_whole(self.os.as_ref(), &self.path(kind, name), MOST).ok()?;
+        let bytes = read_whole(self.os.as_ref(), &self.path(kind, name), MAX_LENGTH).ok()?;
         check(kind, &bytes)?;
         Some(Cached(bytes))
     }
@@ -76,7 +76,7 @@ impl Caches {
         let length = file.stat().ok()?.length;
         let mut reader = BodyReader {
             file,
-            place: 0,
+            offset: 0,
             end: length,
             buffer: Vec::new(),
             n_taken: 0,
@@ -132,7 +132,7 @@ const BUFFER: u64 = 64 << 10;
 pub(crate) struct BodyReader {
     file: Box<dyn OsFile>,
     /// Up to where the file was read, and where it ends.
-    place: u64,
+    offset: u64,
     end: u64,
     buffer: Vec<u8>,
     n_taken: usize,
@@ -148,23 +148,23 @@ impl BodyReader {
 
     fn refill(&mut self) -> Option<()> {
         self.n_taken = 0;
-        let wanted = usize::try_from((self.end - self.place).min(BUFFER)).ok()?;
+        let wanted = usize::try_from((self.end - self.offset).min(BUFFER)).ok()?;
         self.buffer.resize(wanted, 0);
         let mut n_read = 0;
         while n_read < wanted {
-            match self.file.read_at(&mut self.buffer[n_read..], self.place + n_read as u64).ok()? {
+            match self.file.read_at(&mut self.buffer[n_read..], self.offset + n_read as u64).ok()? {
                 0 => return None,
                 count => n_read += count,
             }
         }
-        self.place += wanted as u64;
+        self.offset += wanted as u64;
         (wanted > 0).then_some(())
     }
 }
 
 impl SavedBytes for BodyReader {
     fn remaining(&self) -> u64 {
-        self.end - self.place + (self.buffer.len() - self.n_taken) as u64
+        self.end - self.offset + (self.buffer.len() - self.n_taken) as u64
     }
 
     fn read(&mut self, mut buffer: &mut [u8]) -> Option<()> {
@@ -224,7 +224,7 @@ mod tests {
     const KIND: Kind = Kind { directory: "things", tag: *b"THNG", version: 3, files: &[] };
 
     #[test]
-    fn only_a_whole_file_of_the_right_kind_is_believed() {
+    fn only_a_complete_file_of_the_right_kind_is_accepted() {
         let directory = tempfile::tempdir().unwrap();
         let caches = Caches::new(Arc::new(RealOs), directory.path().join("new"));
         let in_pieces = |kind| {

@@ -34,12 +34,12 @@ pub const CATALOGUE: Kind = Kind { directory: "catalogue", tag: *b"CTLG", versio
 pub struct Catalogue {
     body: Cached,
     /// Sorted by name.
-    places: Vec<Place>,
+    row_positions: Vec<RowPosition>,
 }
 
 /// The position of a row in the body.
 #[derive(Debug)]
-struct Place {
+struct RowPosition {
     name: Range<usize>,
     mark: Mark,
     state: Range<usize>,
@@ -54,7 +54,7 @@ pub struct NewRow {
 
 /// A saved row, of one file.
 #[derive(Clone, Copy, Debug)]
-pub struct Row<'c> {
+pub struct SavedRow<'c> {
     mark: Mark,
     state: &'c [u8],
 }
@@ -63,18 +63,19 @@ impl Catalogue {
     /// Loads the rows of a directory; empty if there are none or they are invalid.
     pub fn load(caches: &Caches, directory: &Path) -> Self {
         let body = caches.read(CATALOGUE, &file_name(directory)).unwrap_or_default();
-        let places = places(&body, directory).unwrap_or_default();
-        Self { body, places }
+        let row_positions = row_positions(&body, directory).unwrap_or_default();
+        Self { body, row_positions }
     }
 
     /// Returns the row of a file in the directory.
-    pub fn row(&self, name: &OsStr) -> Option<Row<'_>> {
-        let found = self.places.binary_search_by(|place| self.body[place.name.clone()].cmp(name.as_bytes()));
-        found.ok().map(|index| self.row_at(&self.places[index]))
+    pub fn row(&self, name: &OsStr) -> Option<SavedRow<'_>> {
+        let found =
+            self.row_positions.binary_search_by(|position| self.body[position.name.clone()].cmp(name.as_bytes()));
+        found.ok().map(|index| self.row_at(&self.row_positions[index]))
     }
 
-    fn row_at(&self, place: &Place) -> Row<'_> {
-        Row { mark: place.mark, state: &self.body[place.state.clone()] }
+    fn row_at(&self, position: &RowPosition) -> SavedRow<'_> {
+        SavedRow { mark: position.mark, state: &self.body[position.state.clone()] }
     }
 
     /// Returns the directories that have saved rows.
@@ -92,19 +93,19 @@ impl Catalogue {
     }
 
     /// Returns the files that have rows, with their rows.
-    pub(crate) fn rows(&self) -> impl Iterator<Item = (&OsStr, Row<'_>)> {
-        let name = |place: &Place| OsStr::from_bytes(&self.body[place.name.clone()]);
-        self.places.iter().map(move |place| (name(place), self.row_at(place)))
+    pub(crate) fn rows(&self) -> impl Iterator<Item = (&OsStr, SavedRow<'_>)> {
+        let name = |position: &RowPosition| OsStr::from_bytes(&self.body[position.name.clone()]);
+        self.row_positions.iter().map(move |position| (name(position), self.row_at(position)))
     }
 
     /// Returns the number of files that have rows.
     pub fn len(&self) -> usize {
-        self.places.len()
+        self.row_positions.len()
     }
 
     /// Whether no file has a row.
     pub fn is_empty(&self) -> bool {
-        self.places.is_empty()
+        self.row_positions.is_empty()
     }
 
     /// Replaces the rows of the files in `new`, and drops the rows of files that are not in `present`.
@@ -120,14 +121,14 @@ impl Catalogue {
             is_changed |= renewed.is_some_and(|row| old.is_none_or(|old| !old.is_alike(row)));
             rows.extend(renewed.or(old).map(|row| (*name, row)));
         }
-        if is_changed || rows.len() != self.places.len() {
+        if is_changed || rows.len() != self.row_positions.len() {
             // If the cache cannot be written, the next list works without it.
             drop(caches.write(CATALOGUE, &file_name(directory), &body(directory, &rows)));
         }
     }
 }
 
-impl Row<'_> {
+impl SavedRow<'_> {
     /// Whether the row is complete for a file with this metadata, so that it need not be opened.
     pub fn is_current(&self, stat: &Stat) -> bool {
         let is_hopeless = self.state.first() == Some(&state::NO_HEADER);
@@ -158,7 +159,7 @@ impl Row<'_> {
         NewRow { mark: self.mark, state: self.state.to_vec() }
     }
 
-    fn is_alike(&self, other: Row<'_>) -> bool {
+    fn is_alike(&self, other: SavedRow<'_>) -> bool {
         (self.mark, self.state) == (other.mark, other.state)
     }
 }
@@ -169,8 +170,8 @@ impl NewRow {
     }
 
     /// Borrows the row, as a catalogue would return it.
-    pub fn borrow(&self) -> Row<'_> {
-        Row { mark: self.mark, state: &self.state }
+    pub fn borrow(&self) -> SavedRow<'_> {
+        SavedRow { mark: self.mark, state: &self.state }
     }
 }
 
@@ -179,7 +180,7 @@ fn file_name(directory: &Path) -> String {
     format!("{:016x}", fingerprint(directory.as_os_str().as_bytes()))
 }
 
-fn body(directory: &Path, rows: &[(&OsStr, Row<'_>)]) -> Vec<u8> {
+fn body(directory: &Path, rows: &[(&OsStr, SavedRow<'_>)]) -> Vec<u8> {
     let mut out = Writer::default();
     out.bytes(directory.as_os_str().as_bytes());
     out.number(rows.len() as u64);
@@ -192,20 +193,20 @@ fn body(directory: &Path, rows: &[(&OsStr, Row<'_>)]) -> Vec<u8> {
 }
 
 /// Returns the positions of the rows in a body; none if it belongs to another directory or is invalid.
-fn places(body: &[u8], directory: &Path) -> Option<Vec<Place>> {
+fn row_positions(body: &[u8], directory: &Path) -> Option<Vec<RowPosition>> {
     let mut from = Reader::new(body);
     if from.bytes()? != directory.as_os_str().as_bytes() {
         return None;
     }
-    let mut places = Vec::new();
+    let mut row_positions = Vec::new();
     for _ in 0..from.number()? {
         let name = span(&mut from)?;
         let mark = Mark::from_bytes(from.array()?);
         let state = span(&mut from)?;
-        places.push(Place { name, mark, state });
+        row_positions.push(RowPosition { name, mark, state });
     }
-    let is_ordered = places.is_sorted_by(|one, other| body[one.name.clone()] < body[other.name.clone()]);
-    (from.is_at_end() && is_ordered).then_some(places)
+    let is_ordered = row_positions.is_sorted_by(|one, other| body[one.name.clone()] < body[other.name.clone()]);
+    (from.is_at_end() && is_ordered).then_some(row_positions)
 }
 
 /// Returns the range of the bytes that come next.

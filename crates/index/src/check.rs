@@ -37,7 +37,7 @@ impl Caches {
         for directory in Catalogue::directories(self).into_iter().take_while(|_| !is_cancelled()) {
             let catalogue = Catalogue::load(self, &directory);
             // Sessions that cannot be read now are not shown either.
-            let mut is_wrong = |path: &Path, row| !gatherer.is_right(path, row).unwrap_or(true);
+            let mut is_wrong = |path: &Path, row| !gatherer.is_correct(path, row).unwrap_or(true);
             let wrong = catalogue.rows().map(|(name, row)| (directory.join(name), row));
             let wrong: Vec<PathBuf> = wrong.filter(|(path, row)| is_wrong(path, *row)).map(|(path, _)| path).collect();
             if !wrong.is_empty() {
@@ -59,13 +59,13 @@ impl Caches {
                 read.push(line, &mut StableIds);
             }
         });
-        let is_right = scanned.is_err() || read.save() == outline.save();
-        if !is_right {
+        let is_correct = scanned.is_err() || read.save() == outline.save();
+        if !is_correct {
             self.drop_outline(path);
         } else if is_doubtful && scanned.is_ok() && read.end() == revision.length {
             // It has now been verified, so it is saved again without doubt.
             drop(self.save_outline(path, &log, revision, &read, false));
         }
-        is_right
+        is_correct
     }
 }

@@ -12,7 +12,7 @@ mod outlines;
 mod upkeep;
 
 pub use cache::{Cached, Caches, Kind};
-pub use catalogue::{CATALOGUE, Catalogue, Gathered, Gatherer, NewRow, Row};
+pub use catalogue::{CATALOGUE, Catalogue, Gathered, Gatherer, NewRow, SavedRow};
 pub use check::Dropped;
 pub use mark::{Freshness, Mark};
 pub use outlines::{OUTLINES, SavedOutline};

@@ -68,7 +68,7 @@ impl Mark {
 
     /// Marks the prefix as partly assumed: some of it was known before and not read again.
     #[must_use]
-    pub fn doubted_if(self, is_doubted: bool) -> Self {
+    pub fn with_doubt(self, is_doubted: bool) -> Self {
         Self { is_doubted: is_doubted && self.end > SMALL, ..self }
     }
 
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_the_same_has_grown_or_is_another() {
+    fn a_file_is_unchanged_grown_or_replaced() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a");
         for length in [0, 10, 100_000, 3_000_000, 6_000_000] {
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_file_that_was_edited_without_growing_is_not_believed() {
+    fn a_large_file_edited_without_growing_is_not_trusted() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a");
         std::fs::write(&path, vec![b'x'; 10 << 20]).unwrap();
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn another_file_of_the_same_name_and_content_is_another() {
+    fn a_file_with_the_same_name_and_content_is_still_another() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a");
         std::fs::write(&path, "some").unwrap();

@@ -90,7 +90,7 @@ impl Caches {
         }
         let mark = Mark::of_log(log, revision, outline.end(), self.os().now_ms());
         let Some((mark, saved)) = mark.zip(outline.save()) else { return Ok(()) };
-        let mark = mark.doubted_if(is_doubtful);
+        let mark = mark.with_doubt(is_doubtful);
         let body = [&mark.to_bytes(), of_path(path).as_slice(), &saved].concat();
         self.write(OUTLINES, &name(path), &body)
     }

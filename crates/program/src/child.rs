@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use sessile_core::cancel::Cancel;
 
 /// The interval for checking the deadline and cancellation.
-const LOOK: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// How long to wait for output after the program exits.
 const GRACE: Duration = Duration::from_millis(500);
@@ -28,9 +28,9 @@ pub struct Limits {
 
 /// The result of running a program.
 #[derive(Debug)]
-pub struct Ran {
+pub struct ProgramResult {
     /// How it ended.
-    pub ended: Ended,
+    pub ended: ProgramEnd,
     /// Its standard output; empty if it had to be killed.
     pub output: Vec<u8>,
     /// The end of its standard error, on one line.
@@ -39,15 +39,15 @@ pub struct Ran {
 
 /// How a program ended.
 #[derive(Debug)]
-pub enum Ended {
+pub enum ProgramEnd {
     /// It exited successfully.
-    Well,
+    Success,
     /// It exited with a failure status.
-    Badly(ExitStatus),
+    Failure(ExitStatus),
     /// It exceeded the time limit.
-    TooSlow,
+    TimedOut,
     /// It exceeded the output limit.
-    TooMuch,
+    TooMuchOutput,
     /// The caller cancelled it.
     Cancelled,
 }
@@ -55,7 +55,7 @@ pub enum Ended {
 /// Runs a program until it exits, or until a limit or the caller stops it.
 ///
 /// Fails only if the program or the threads for its pipes cannot be started.
-pub fn run(mut command: Command, input: Vec<u8>, limits: Limits, cancel: &Cancel) -> io::Result<Ran> {
+pub fn run(mut command: Command, input: Vec<u8>, limits: Limits, cancel: &Cancel) -> io::Result<ProgramResult> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // A separate process group, so that its descendants can be killed with it.
     #[cfg(unix)]
@@ -63,9 +63,9 @@ pub fn run(mut command: Command, input: Vec<u8>, limits: Limits, cancel: &Cancel
     let mut child = command.spawn()?;
     let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let (_, output) = channel();
-    let mut waiting = Waiting { child, output, limits, since: Instant::now() };
-    let listened = listen(pipes, input, limits);
-    let errors = match listened {
+    let mut waiting = RunningChild { child, output, limits, since: Instant::now() };
+    let pipes_connected = connect_pipes(pipes, input, limits);
+    let errors = match pipes_connected {
         Ok((output, errors)) => {
             waiting.output = output;
             errors
@@ -76,41 +76,41 @@ pub fn run(mut command: Command, input: Vec<u8>, limits: Limits, cancel: &Cancel
             return Err(error);
         }
     };
-    let (ended, output) = waiting.until_end(cancel);
+    let (ended, output) = waiting.wait(cancel);
     waiting.end_group();
     let errors = errors.recv_timeout(GRACE).unwrap_or_default();
     let errors = String::from_utf8_lossy(&errors).split_whitespace().collect::<Vec<_>>().join(" ");
-    Ok(Ran { ended, output, errors: ending(&errors, 800) })
+    Ok(ProgramResult { ended, output, errors: last_bytes(&errors, 800) })
 }
 
-struct Waiting {
+struct RunningChild {
     child: Child,
     output: Receiver<Vec<u8>>,
     limits: Limits,
     since: Instant,
 }
 
-impl Waiting {
+impl RunningChild {
     /// Waits until the program has exited and all its output has arrived, or until it must be stopped.
-    fn until_end(&mut self, cancel: &Cancel) -> (Ended, Vec<u8>) {
+    fn wait(&mut self, cancel: &Cancel) -> (ProgramEnd, Vec<u8>) {
         let mut output = None;
         let mut exited: Option<(ExitStatus, Instant)> = None;
         loop {
             if cancel.is_cancelled() {
-                return (Ended::Cancelled, Vec::new());
+                return (ProgramEnd::Cancelled, Vec::new());
             }
             if self.since.elapsed() > self.limits.time {
-                return (Ended::TooSlow, Vec::new());
+                return (ProgramEnd::TimedOut, Vec::new());
             }
             if output.is_none() {
-                match self.output.recv_timeout(LOOK) {
-                    Ok(bytes) if bytes.len() > self.limits.output => return (Ended::TooMuch, Vec::new()),
+                match self.output.recv_timeout(POLL_INTERVAL) {
+                    Ok(bytes) if bytes.len() > self.limits.output => return (ProgramEnd::TooMuchOutput, Vec::new()),
                     Ok(bytes) => output = Some(bytes),
                     Err(RecvTimeoutError::Timeout) => {}
                     Err(RecvTimeoutError::Disconnected) => output = Some(Vec::new()),
                 }
             } else {
-                thread::sleep(LOOK / 5);
+                thread::sleep(POLL_INTERVAL / 5);
             }
             if exited.is_none() {
                 exited = self.child.try_wait().ok().flatten().map(|status| (status, Instant::now()));
@@ -122,7 +122,7 @@ impl Waiting {
                 output = Some(self.output.recv_timeout(GRACE).unwrap_or_default());
             }
             if let Some(output) = output {
-                return (if status.success() { Ended::Well } else { Ended::Badly(status) }, output);
+                return (if status.success() { ProgramEnd::Success } else { ProgramEnd::Failure(status) }, output);
             }
         }
     }
@@ -140,14 +140,14 @@ impl Waiting {
 }
 
 /// Delivers the output of one stream once it is complete.
-type Printed = Receiver<Vec<u8>>;
+type PipeOutput = Receiver<Vec<u8>>;
 
 /// Starts the threads that write a program's input and read its output.
-fn listen(
+fn connect_pipes(
     (stdin, stdout, stderr): (Option<ChildStdin>, Option<ChildStdout>, Option<ChildStderr>),
     input: Vec<u8>,
     limits: Limits,
-) -> io::Result<(Printed, Printed)> {
+) -> io::Result<(PipeOutput, PipeOutput)> {
     let output = reader(stdout, limits.output.saturating_add(1), false)?;
     let errors = reader(stderr, MAX_ERRORS, true)?;
     if let Some(mut stdin) = stdin {
@@ -157,8 +157,12 @@ fn listen(
     Ok((output, errors))
 }
 
-/// Reads a pipe on a separate thread. Keeps the first `most` bytes and then stops, or keeps the last ones.
-fn reader(pipe: Option<impl Read + Send + 'static>, most: usize, keeps_last: bool) -> io::Result<Receiver<Vec<u8>>> {
+/// Reads a pipe on a separate thread. Keeps the first `max_bytes` bytes and then stops, or keeps the last ones.
+fn reader(
+    pipe: Option<impl Read + Send + 'static>,
+    max_bytes: usize,
+    keeps_last: bool,
+) -> io::Result<Receiver<Vec<u8>>> {
     let (sender, receiver) = channel();
     thread::Builder::new().spawn(move || {
         let mut kept = Vec::new();
@@ -166,12 +170,12 @@ fn reader(pipe: Option<impl Read + Send + 'static>, most: usize, keeps_last: boo
         let Some(mut pipe) = pipe else { return };
         while let Ok(n_read @ 1..) = pipe.read(&mut chunk) {
             kept.extend_from_slice(&chunk[..n_read]);
-            if kept.len() > most {
+            if kept.len() > max_bytes {
                 if !keeps_last {
-                    kept.truncate(most);
+                    kept.truncate(max_bytes);
                     break;
                 }
-                kept.drain(..kept.len() - most);
+                kept.drain(..kept.len() - max_bytes);
             }
         }
         // The receiver may already be gone.
@@ -181,7 +185,7 @@ fn reader(pipe: Option<impl Read + Send + 'static>, most: usize, keeps_last: boo
 }
 
 /// The end of a text.
-fn ending(text: &str, most: usize) -> String {
-    let start = text.ceil_char_boundary(text.len().saturating_sub(most));
+fn last_bytes(text: &str, max_bytes: usize) -> String {
+    let start = text.ceil_char_boundary(text.len().saturating_sub(max_bytes));
     text.get(start..).unwrap_or_default().to_owned()
 }

@@ -6,4 +6,4 @@
 
 mod child;
 
-pub use child::{Ended, Limits, Ran, run};
+pub use child::{Limits, ProgramEnd, ProgramResult, run};

@@ -8,18 +8,18 @@ use std::process::Command;
 use std::time::Duration;
 
 use sessile_core::cancel::Cancel;
-use sessile_program::{Ended, Limits, Ran, run};
+use sessile_program::{Limits, ProgramEnd, ProgramResult, run};
 
 /// More time than any of these programs needs, unless it is meant to be killed.
 const LONG: Duration = Duration::from_mins(1);
 
-fn shell(script: &str, input: &[u8], limits: Limits, cancel: &Cancel) -> Ran {
+fn shell(script: &str, input: &[u8], limits: Limits, cancel: &Cancel) -> ProgramResult {
     let mut command = Command::new("sh");
     command.args(["-c", script]);
     run(command, input.to_vec(), limits, cancel).unwrap()
 }
 
-fn within(script: &str, input: &[u8], time: Duration, output: usize) -> Ran {
+fn within(script: &str, input: &[u8], time: Duration, output: usize) -> ProgramResult {
     shell(script, input, Limits { time, output }, &Cancel::default())
 }
 
@@ -32,80 +32,80 @@ fn is_gone(file: &Path) -> bool {
 }
 
 #[test]
-fn what_goes_in_comes_out() {
+fn input_is_piped_to_the_program_and_output_back() {
     let input = "é\n".repeat(100_000);
-    let ran = within("cat", input.as_bytes(), LONG, input.len());
-    assert!(matches!(ran.ended, Ended::Well), "{ran:?}");
-    assert_eq!((ran.output.len(), ran.errors.as_str()), (input.len(), ""));
+    let result = within("cat", input.as_bytes(), LONG, input.len());
+    assert!(matches!(result.ended, ProgramEnd::Success), "{result:?}");
+    assert_eq!((result.output.len(), result.errors.as_str()), (input.len(), ""));
 }
 
 #[test]
-fn who_does_not_read_is_judged_by_what_it_prints() {
-    let ran = within("exec <&-; echo done", &vec![b'x'; 1 << 20], LONG, 100);
-    assert!(matches!(ran.ended, Ended::Well), "{ran:?}");
-    assert_eq!(ran.output, b"done\n");
+fn a_program_may_ignore_its_input() {
+    let result = within("exec <&-; echo done", &vec![b'x'; 1 << 20], LONG, 100);
+    assert!(matches!(result.ended, ProgramEnd::Success), "{result:?}");
+    assert_eq!(result.output, b"done\n");
 }
 
 #[test]
-fn a_failure_comes_with_the_end_of_what_was_said() {
-    let ran = within(
+fn a_failure_includes_the_end_of_standard_error() {
+    let result = within(
         "i=0; while [ $i -lt 3000 ]; do echo noise >&2; i=$((i+1)); done; echo 'no  such\nthing' >&2; exit 7",
         b"",
         LONG,
         100,
     );
-    let Ended::Badly(status) = ran.ended else { panic!("{ran:?}") };
+    let ProgramEnd::Failure(status) = result.ended else { panic!("{result:?}") };
     assert_eq!(status.code(), Some(7));
-    assert!(ran.errors.ends_with("noise no such thing") && ran.errors.len() <= 800, "{}", ran.errors);
+    assert!(result.errors.ends_with("noise no such thing") && result.errors.len() <= 800, "{}", result.errors);
 }
 
 #[test]
-fn too_much_ends_it() {
-    let ran = within("yes", b"", LONG, 1000);
-    assert!(matches!(ran.ended, Ended::TooMuch) && ran.output.is_empty(), "{ran:?}");
+fn too_much_output_ends_the_program() {
+    let result = within("yes", b"", LONG, 1000);
+    assert!(matches!(result.ended, ProgramEnd::TooMuchOutput) && result.output.is_empty(), "{result:?}");
     let exact = within("printf 12345", b"", LONG, 5);
-    assert!(matches!(exact.ended, Ended::Well) && exact.output == b"12345", "{exact:?}");
+    assert!(matches!(exact.ended, ProgramEnd::Success) && exact.output == b"12345", "{exact:?}");
 }
 
 #[test]
-fn too_long_ends_it_and_what_it_started() {
+fn a_timeout_kills_the_program_and_its_children() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("id");
     let script = format!("sleep 600 & echo $! > {}; echo half; wait", file.display());
-    let ran = within(&script, b"", Duration::from_millis(300), 100);
-    assert!(matches!(ran.ended, Ended::TooSlow) && ran.output.is_empty(), "{ran:?}");
+    let result = within(&script, b"", Duration::from_millis(300), 100);
+    assert!(matches!(result.ended, ProgramEnd::TimedOut) && result.output.is_empty(), "{result:?}");
     while !is_gone(&file) {
         std::thread::yield_now();
     }
 }
 
 #[test]
-fn what_it_left_behind_does_not_hold_us_up() {
+fn a_leftover_background_process_does_not_delay_the_result() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("id");
-    let ran = within(&format!("sleep 600 & echo $! > {}; echo answer", file.display()), b"", LONG, 100);
-    assert!(matches!(ran.ended, Ended::Well), "{ran:?}");
-    assert_eq!(ran.output, b"answer\n");
+    let result = within(&format!("sleep 600 & echo $! > {}; echo answer", file.display()), b"", LONG, 100);
+    assert!(matches!(result.ended, ProgramEnd::Success), "{result:?}");
+    assert_eq!(result.output, b"answer\n");
     while !is_gone(&file) {
         std::thread::yield_now();
     }
 }
 
 #[test]
-fn it_ends_when_it_is_not_wanted_any_more() {
+fn cancelling_ends_the_program() {
     let cancel = Cancel::default();
     let stopper = cancel.clone();
     let stopping = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(50));
         stopper.cancel();
     });
-    let ran = shell("sleep 600", b"", Limits { time: LONG, output: 10 }, &cancel);
-    assert!(matches!(ran.ended, Ended::Cancelled), "{ran:?}");
+    let result = shell("sleep 600", b"", Limits { time: LONG, output: 10 }, &cancel);
+    assert!(matches!(result.ended, ProgramEnd::Cancelled), "{result:?}");
     stopping.join().unwrap();
 }
 
 #[test]
-fn what_is_not_there_cannot_be_started() {
+fn a_missing_program_is_an_error() {
     let limits = Limits { time: LONG, output: 10 };
     assert!(run(Command::new("/no/such/program"), Vec::new(), limits, &Cancel::default()).is_err());
 }

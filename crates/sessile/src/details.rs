@@ -7,7 +7,7 @@ use sessile_core::compaction::ProjectedEstimate;
 use sessile_core::label::Label;
 use sessile_core::tree::BranchStatistics;
 use sessile_index::Gatherer;
-use sessile_store::{Found, Holder, StoreError, current_writer, has_guard};
+use sessile_store::{FoundFile, Holder, StoreError, current_writer, has_guard};
 
 use crate::directory::absolute;
 use crate::environment::Zone;
@@ -99,7 +99,7 @@ impl Sessions {
         let stat = self.world.os().stat(path).map_err(|error| StoreError::io_at("access", path, error))?;
         let mut files = Gatherer::new(self.world.os(), Zone(self.environment()));
         let info = files.scan(path, false)?.ok_or_else(|| SessionError::NotASession { path: path.to_path_buf() })?;
-        Ok(row_of(&Found { path: path.to_path_buf(), stat }, info))
+        Ok(row_of(&FoundFile { path: path.to_path_buf(), stat }, info))
     }
 
     /// The session's parent and its forks.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sessile_core::json::{ObjectWriter, Raw};
-use sessile_program::{Ended, Limits, Ran};
+use sessile_program::{Limits, ProgramEnd, ProgramResult};
 use sessile_store::os::{FileKind, Os, Stat};
 
 use crate::environment::Environment;
@@ -162,17 +162,17 @@ impl HookFolder {
     }
 
     /// The reply of a hook that was run.
-    fn answer(&self, path: &Path, ran: Ran) -> Result<Option<Reply>, HookError> {
+    fn answer(&self, path: &Path, ran: ProgramResult) -> Result<Option<Reply>, HookError> {
         let what = match ran.ended {
-            Ended::Well => {
+            ProgramEnd::Success => {
                 let refused = |source| HookError::Answer { path: path.to_path_buf(), source };
                 return answered(&ran.output).map_err(refused);
             }
             // The caller that cancelled needs no report.
-            Ended::Cancelled => return Ok(None),
-            Ended::Badly(status) => format!("failed ({status})"),
-            Ended::TooSlow => format!("took longer than {} s", self.time.as_secs_f64()),
-            Ended::TooMuch => format!("printed more than {MAX_OUTPUT} bytes"),
+            ProgramEnd::Cancelled => return Ok(None),
+            ProgramEnd::Failure(status) => format!("failed ({status})"),
+            ProgramEnd::TimedOut => format!("took longer than {} s", self.time.as_secs_f64()),
+            ProgramEnd::TooMuchOutput => format!("printed more than {MAX_OUTPUT} bytes"),
         };
         Err(HookError::Ended { path: path.to_path_buf(), what, errors: ran.errors })
     }

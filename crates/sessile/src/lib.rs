@@ -160,7 +160,7 @@ pub use sessile_core::{
 };
 pub use sessile_index::{CacheUsage, Dropped};
 pub use sessile_store::{
-    Busy, Durability, Durable, Holder, LeftoverKind, Restart, StoreError, TrashPlace, WriteOptions,
+    Busy, Durability, Durable, Holder, LeftoverKind, Restart, StoreError, TrashSlot, WriteOptions,
 };
 pub use sessile_store::{os, threads};
 pub use sessile_text::Updated;

@@ -10,7 +10,7 @@ use sessile_core::location::resolve;
 use sessile_core::search::query::Query;
 use sessile_store::os::FileKind;
 use sessile_store::threads;
-use sessile_text::{Hit, Progress, Request, Surveyed, TextIndex, Updated, Updating, survey};
+use sessile_text::{Hit, Progress, Request, SurveyedFile, TextIndex, UpdateOptions, Updated, survey};
 
 pub use hit::SearchHit;
 pub use options::{IndexOptions, OnPath, SearchOptions, SearchScope, Upkeep};
@@ -149,7 +149,7 @@ impl Sessions {
                 Ok(hits) => return Ok(SearchResult { hits, unindexed_bytes: findings.n_scanned }),
                 Err(file) => {
                     // The file differs from the index, so read it; only once, because it may be changing constantly.
-                    index.doubt(&files[file].path);
+                    index.ignore_session(&files[file].path);
                     doubted.insert(file);
                 }
             }
@@ -174,7 +174,7 @@ impl Sessions {
     fn update(
         &self,
         index: &mut TextIndex,
-        files: &[Surveyed],
+        files: &[SurveyedFile],
         scope: &SearchScope,
         options: &IndexOptions<'_>,
     ) -> Result<Updated, SessionError> {
@@ -197,12 +197,12 @@ impl Sessions {
                 on_progress(progress.n_done, progress.n_bytes);
             }
         };
-        let updating = Updating {
+        let updating = UpdateOptions {
             is_gone: &is_gone,
             is_cancelled: &is_cancelled,
             on_progress: &on_progress,
             merges_all: options.merges_all,
-            ..Updating::default()
+            ..UpdateOptions::default()
         };
         Ok(index.update(files, &updating)?)
     }
@@ -211,7 +211,7 @@ impl Sessions {
     fn keep_up(
         &self,
         index: &mut TextIndex,
-        files: &[Surveyed],
+        files: &[SurveyedFile],
         query: &Query,
         options: &SearchOptions<'_>,
     ) -> Result<(), SessionError> {
@@ -243,7 +243,7 @@ impl Sessions {
 #[derive(Clone, Copy)]
 struct Shown<'s> {
     sessions: &'s Sessions,
-    files: &'s [Surveyed],
+    files: &'s [SurveyedFile],
     query: &'s Query,
     options: &'s SearchOptions<'s>,
     /// Files that were read because the index was wrong. Hits that are still wrong are omitted.
@@ -295,11 +295,11 @@ fn open(world: &World) -> TextIndex {
 }
 
 /// The files in scope with their metadata.
-fn files(world: &World, scope: &SearchScope) -> Result<Vec<Surveyed>, SessionError> {
+fn files(world: &World, scope: &SearchScope) -> Result<Vec<SurveyedFile>, SessionError> {
     let SearchScope::Files(paths) = scope else { return Ok(survey(world.os(), &directories(world, scope)?)) };
     let look = |path: &PathBuf| {
         let stat = world.os().stat(path).ok().filter(|stat| stat.kind == FileKind::Regular)?;
-        Some(Surveyed { path: path.clone(), stat })
+        Some(SurveyedFile { path: path.clone(), stat })
     };
     Ok(paths.iter().filter_map(look).collect())
 }

@@ -18,7 +18,7 @@ use sessile_core::headerless::Headerless;
 use sessile_core::json::Json;
 use sessile_core::location::encode_cwd;
 use sessile_core::verify::{Code, Finding, Remedy};
-use sessile_store::{FileLog, Found, find_sessions, missing_lines, permissions, subdirectories};
+use sessile_store::{FileLog, FoundFile, find_sessions, missing_lines, permissions, subdirectories};
 
 use crate::directory::{absolute, default_session_dir};
 use crate::error::SessionError;
@@ -165,12 +165,12 @@ impl Sessions {
 }
 
 /// Finds files that hold the same session.
-fn copies<'f>(world: &World, files: impl Iterator<Item = &'f Found>) -> Copies {
-    let known = |file: &'f Found| {
+fn copies<'f>(world: &World, files: impl Iterator<Item = &'f FoundFile>) -> Copies {
+    let known = |file: &'f FoundFile| {
         let header = read_header(world, &file.path)?;
         Some((file, header.id(), header.cwd().unwrap_or_default()))
     };
-    let known: Vec<(&Found, String, String)> = files.filter_map(known).collect();
+    let known: Vec<(&FoundFile, String, String)> = files.filter_map(known).collect();
     Copies::among_files(known.iter().map(|(file, id, cwd)| Candidate {
         path: &file.path,
         id,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use sessile_core::info::Info;
 use sessile_index::{Catalogue, Gatherer, NewRow};
 use sessile_store::os::Stat;
-use sessile_store::{Found, Watch, Woken, find_sessions, subdirectories};
+use sessile_store::{FoundFile, Watch, Woken, find_sessions, subdirectories};
 
 use crate::directory::sessions_root;
 use crate::environment::Zone;
@@ -154,7 +154,7 @@ impl StoreWatcher {
             let was_session = self.known.remove(&path).is_some_and(|known| known.session.is_some());
             self.events.extend(was_session.then_some(StoreEvent::Removed(path)));
         }
-        let mut stale: Vec<Found> = found.into_values().filter(|found| !self.is_current(found)).collect();
+        let mut stale: Vec<FoundFile> = found.into_values().filter(|found| !self.is_current(found)).collect();
         stale.sort_by(|one, other| one.path.cmp(&other.path));
         for (path, known) in self.read(stale) {
             self.take(path, known);
@@ -189,7 +189,7 @@ impl StoreWatcher {
     }
 
     /// Whether a file is unchanged since it was read.
-    fn is_current(&self, found: &Found) -> bool {
+    fn is_current(&self, found: &FoundFile) -> bool {
         let Some(known) = self.known.get(&found.path) else { return false };
         match (&known.row, known.stat) {
             (Some(row), _) => row.borrow().is_current(&found.stat),
@@ -199,7 +199,7 @@ impl StoreWatcher {
     }
 
     /// Reads the new parts of files.
-    fn read(&self, stale: Vec<Found>) -> Vec<(PathBuf, Known)> {
+    fn read(&self, stale: Vec<FoundFile>) -> Vec<(PathBuf, Known)> {
         let catalogues = self.catalogues(&stale);
         let (world, known) = (&self.world, &self.known);
         each(world.os(), stale, RUN, |found| {
@@ -214,7 +214,7 @@ impl StoreWatcher {
     }
 
     /// The cached rows for files that were not read yet.
-    fn catalogues(&self, stale: &[Found]) -> HashMap<PathBuf, Catalogue> {
+    fn catalogues(&self, stale: &[FoundFile]) -> HashMap<PathBuf, Catalogue> {
         let Some(caches) = self.world.caches() else { return HashMap::new() };
         let new = stale.iter().filter(|found| !self.known.contains_key(&found.path));
         let mut directories: Vec<&Path> = new.filter_map(|found| found.path.parent()).collect();
@@ -244,14 +244,14 @@ impl StoreWatcher {
 const RUN: usize = 16;
 
 /// All files of some directories that may be sessions. A directory that cannot be listed counts as empty.
-fn find(world: &World, directories: Vec<PathBuf>) -> HashMap<PathBuf, Found> {
+fn find(world: &World, directories: Vec<PathBuf>) -> HashMap<PathBuf, FoundFile> {
     let listed =
         each(world.os(), directories, 1, |directory| find_sessions(world.os(), &directory).unwrap_or_default());
     listed.into_iter().flatten().map(|found| (found.path.clone(), found)).collect()
 }
 
 /// Reads the part of a file that a row does not cover yet.
-fn read(files: &mut Gatherer<'_, Zone<'_>>, found: &Found, row: Option<&NewRow>) -> Known {
+fn read(files: &mut Gatherer<'_, Zone<'_>>, found: &FoundFile, row: Option<&NewRow>) -> Known {
     let listed = |info: Option<Info>| info.map(|info| Box::new(row_of(found, info)));
     if let Some(row) = row.filter(|row| row.borrow().is_current(&found.stat))
         && let Some(collected) = row.borrow().collected()

@@ -29,7 +29,7 @@ impl Layer for Logical {
         *self.n_reads.lock().unwrap() += 1;
     }
 
-    fn seen(&self, stat: Stat) -> Stat {
+    fn map_stat(&self, stat: Stat) -> Stat {
         let n_changes = self.changes.lock().unwrap().get(&stat.identity).copied().unwrap_or_default();
         Stat { changed_ns: 1_000_000_000_000_000_000 + n_changes, ..stat }
     }

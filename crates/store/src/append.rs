@@ -4,7 +4,8 @@ use std::io;
 use std::path::Path;
 
 use crate::error::StoreError;
-use crate::log::{Appended, LogName};
+use crate::log::Appended;
+use crate::log_name::LogName;
 use crate::os::OsFile;
 use crate::planted::{self, Bug};
 
@@ -13,7 +14,7 @@ const MAX_ATTEMPTS: usize = 16;
 
 /// The end of a file as it was seen before a write.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Seen {
+pub(crate) struct ObservedEnd {
     /// The length at that time, if the last byte was read.
     pub(crate) length: Option<u64>,
     /// Whether that byte ended a line.
@@ -22,13 +23,18 @@ pub(crate) struct Seen {
 
 /// Appends lines and makes sure that they were not glued to a torn line.
 ///
-/// `seen` says whether the file ended with a newline. If another program dies in the middle of a line between that
+/// `observed` says whether the file ended with a newline. If another program dies in the middle of a line between that
 /// check and this write, its torn line and our first line become one broken line. So this function reads the byte
 /// before our lines and writes them again if it is not a newline. This also protects against programs that take no
 /// lock. Lines written exactly at the length that was seen follow the newline that was seen there, so they need no
 /// check.
-pub(crate) fn append_lines(file: &dyn OsFile, path: &Path, lines: &[u8], seen: Seen) -> Result<Appended, StoreError> {
-    let mut is_sealed = seen.is_sealed;
+pub(crate) fn append_lines(
+    file: &dyn OsFile,
+    path: &Path,
+    lines: &[u8],
+    observed: ObservedEnd,
+) -> Result<Appended, StoreError> {
+    let mut is_sealed = observed.is_sealed;
     for _ in 0..MAX_ATTEMPTS {
         if is_sealed {
             write_once(file, lines, path)?;
@@ -38,9 +44,9 @@ pub(crate) fn append_lines(file: &dyn OsFile, path: &Path, lines: &[u8], seen: S
         // After an append, the file position shows where the bytes really went.
         let end = file.position().map_err(StoreError::io("access", path))?;
         let offset = end.saturating_sub(lines.len() as u64);
-        let is_checked = !is_sealed || seen.length == Some(offset);
-        let looks = !planted::has(Bug::NoPostCheck) && !planted::has(Bug::NoSeal);
-        if is_checked || !looks || !is_glued(file, path, offset)? {
+        let is_checked = !is_sealed || observed.length == Some(offset);
+        let is_verifying = !planted::has(Bug::NoPostCheck) && !planted::has(Bug::NoSeal);
+        if is_checked || !is_verifying || !is_glued(file, path, offset)? {
             return Ok(Appended { offset, end });
         }
         is_sealed = false;

@@ -9,7 +9,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::error::StoreError;
-use crate::log::{LogName, Ticket};
+use crate::log::Ticket;
+use crate::log_name::LogName;
 use crate::options::Durable;
 use crate::os::OsFile;
 use crate::planted::{self, Bug};
@@ -136,13 +137,13 @@ impl Committer {
 
     /// Lets others join, as long as they keep coming and the wait is short compared with the sync itself.
     fn gather<'s>(&'s self, mut state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
-        let patience = (state.last_sync / 8).min(MAX_GATHERING);
-        if patience < MIN_GATHERING || state.last_group < 2 {
+        let timeout = (state.last_sync / 8).min(MAX_GATHERING);
+        if timeout < MIN_GATHERING || state.last_group < 2 {
             return state;
         }
         let began = Instant::now();
         while state.n_written - state.n_synced < FULL_GROUP {
-            let Some(left) = patience.checked_sub(began.elapsed()).filter(|left| !left.is_zero()) else { break };
+            let Some(left) = timeout.checked_sub(began.elapsed()).filter(|left| !left.is_zero()) else { break };
             let (woken, timeout) = self.written.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner);
             state = woken;
             if timeout.timed_out() {

@@ -12,7 +12,7 @@ use crate::os::{FileKind, Mode, Os, Stat};
 
 /// A file that may be a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundFile {
     /// The path.
     pub path: PathBuf,
     /// The file's metadata.
@@ -23,7 +23,7 @@ pub struct Found {
 ///
 /// Symbolic links to files count. Broken links, directories, pipes and files that cannot be examined are skipped. A
 /// missing directory yields an empty list.
-pub fn find_sessions(os: &dyn Os, directory: &Path) -> Result<Vec<Found>, StoreError> {
+pub fn find_sessions(os: &dyn Os, directory: &Path) -> Result<Vec<FoundFile>, StoreError> {
     let listed = match os.list_stats(directory, &is_session_file_name) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
         listed => listed.map_err(StoreError::io("list", directory))?,
@@ -39,7 +39,7 @@ pub fn find_sessions(os: &dyn Os, directory: &Path) -> Result<Vec<Found>, StoreE
             Err(_) => continue,
         };
         if stat.kind == FileKind::Regular {
-            found.push(Found { path, stat });
+            found.push(FoundFile { path, stat });
         }
     }
     // The paths differ only in their last component, so comparing whole paths orders them by name.

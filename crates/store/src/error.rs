@@ -3,8 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::lock::Holder;
-use crate::log::LogName;
+use crate::holder::Holder;
+use crate::log_name::LogName;
 
 /// Why a file could not be read or written. Nothing was acknowledged.
 ///

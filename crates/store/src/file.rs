@@ -14,13 +14,14 @@ use sessile_core::outline::Part;
 
 use self::guarding::Guarding;
 use self::known::{KnownPath, Tail};
-use crate::append::{Seen, append_lines};
+use crate::append::{ObservedEnd, append_lines};
 use crate::commit::{Committer, SyncTicket};
 use crate::error::StoreError;
 use crate::guard::Guard;
 use crate::lines::{after_hole, scan_file};
 use crate::lock::TurnLock;
-use crate::log::{Appended, Expect, Log, LogName, Notice, Revision, Ticket, Turn, scan_as_one};
+use crate::log::{Appended, Expect, Log, Notice, Revision, Ticket, Turn, scan_as_one};
+use crate::log_name::LogName;
 use crate::options::{Busy, Durability, Durable, WriteOptions};
 use crate::os::{FileKind, Identity, Mode, Os, OsFile, Stat, append_fully, read_upto};
 use crate::parts;
@@ -115,7 +116,7 @@ impl FileLog {
         })?;
         let file = prepared.publish()?;
         let mut log = Self::new(os, path, file, true, options)?;
-        log.know_tail(bytes.len() as u64, bytes);
+        log.remember_tail(bytes.len() as u64, bytes);
         log.guard_created(bytes);
         Ok(log)
     }
@@ -213,14 +214,15 @@ impl FileLog {
         if !is_sealed && planted::has(Bug::CutTornLine) {
             cut_torn_line(self.file.as_ref(), length);
         }
-        self.space.make_sure(boot_ms, self.file.as_ref(), length, lines.len() as u64 + 1, &self.path)?;
-        let appended = append_lines(self.file.as_ref(), &self.path, lines, Seen { length: Some(length), is_sealed })?;
+        self.space.ensure_free(boot_ms, self.file.as_ref(), length, lines.len() as u64 + 1, &self.path)?;
+        let appended =
+            append_lines(self.file.as_ref(), &self.path, lines, ObservedEnd { length: Some(length), is_sealed })?;
         self.must_reseal = false;
         if self.turn.current == Some(Turn::Unlocked) {
             // The lock holder may have swapped the file meanwhile; then our lines went to the old one.
             self.check_path()?;
         }
-        self.know_tail(appended.end, lines);
+        self.remember_tail(appended.end, lines);
         self.remember(boot_ms, appended.offset, lines);
         if planted::has(Bug::WrongOffset) && !is_sealed {
             return Ok(Appended { offset: appended.offset - 1, ..appended });
@@ -241,17 +243,17 @@ impl FileLog {
         let is_kept = *self.turn.is_kept.get_or_insert_with(|| self.os.is_shared(&self.path).unwrap_or(false));
         let busy = match self.options.busy {
             // Where several machines write, only the lock keeps their bytes apart.
-            Busy::Continue(patience) if is_kept => Busy::Fail(patience),
+            Busy::Continue(timeout) if is_kept => Busy::Fail(timeout),
             busy => busy,
         };
         let lock = self.turn.lock.get_or_insert_with(|| TurnLock::new(Arc::clone(&self.os), &self.path));
-        if lock.is_right_one(self.identity)? {
+        if lock.is_valid_for(self.identity)? {
             return Ok(Turn::Ours);
         }
         lock.release();
         match lock.take(busy, Some(self.identity)) {
             Ok(true) => {
-                if !lock.stayed_here() || lock.identity() != Some(self.identity) {
+                if !lock.was_held_only_here() || lock.identity() != Some(self.identity) {
                     // Another process of ours may have moved, deleted or replaced the file.
                     self.known_path.set(None);
                 }
@@ -326,7 +328,7 @@ impl Log for FileLog {
             on_line(line);
             true
         })?;
-        self.look_at_tail(end)
+        self.read_tail(end)
     }
 
     fn local_path(&self) -> Option<&Path> {
@@ -347,7 +349,7 @@ impl Log for FileLog {
             && parts::is_worth_it(length.saturating_sub(from))
             && let Some(end) = parts::scan_parts(self.file.as_ref(), &self.path, from, length, on_part)?
         {
-            return self.look_at_tail(end);
+            return self.read_tail(end);
         }
         scan_as_one(self, from, on_part)
     }
@@ -422,7 +424,7 @@ impl Log for FileLog {
     }
 
     fn resume(&mut self) -> Result<bool, StoreError> {
-        self.resume_left()
+        self.restore_leftover_guard()
     }
 
     fn reread(&mut self) -> Result<(), StoreError> {

@@ -92,10 +92,10 @@ impl Moment {
 
 /// When and where lines were written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct WrittenAt {
     /// When they were written there.
     pub(crate) moment: Moment,
-    /// How long before that they were acknowledged, in milliseconds. Restored lines are older than their place.
+    /// How long before that they were acknowledged, in milliseconds. Restored lines are older than this time.
     pub(crate) known_for_ms: u32,
     /// The offset of their first byte.
     pub(crate) offset: u64,
@@ -104,13 +104,13 @@ pub(crate) struct Place {
 }
 
 /// Upper bound for the size of a guard: far more than is appended in five seconds.
-const MOST: u64 = 1 << 30;
+const MAX_LENGTH: u64 = 1 << 30;
 
 /// The smallest and the largest step by which the file grows.
-const PIECES: (u64, u64) = (32 << 10, 1 << 20);
+const GROWTH_STEPS: (u64, u64) = (32 << 10, 1 << 20);
 
 /// How much is read at first when looking for records that others have added.
-const FIRST_LOOK: u64 = 16 << 10;
+const FIRST_READ: u64 = 16 << 10;
 
 /// The content of a growth step.
 static ZEROS: [u8; 1 << 20] = [0; 1 << 20];
@@ -119,7 +119,7 @@ static ZEROS: [u8; 1 << 20] = [0; 1 << 20];
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Record {
     /// Where they were written.
-    pub(crate) place: Place,
+    pub(crate) written_at: WrittenAt,
     /// Whole lines.
     pub(crate) lines: Vec<u8>,
 }
@@ -127,12 +127,12 @@ pub(crate) struct Record {
 impl Record {
     /// Whether its lines have been in place long enough to be confirmed.
     pub(crate) fn is_due(&self, now: Moment) -> bool {
-        self.place.moment.age(now) >= CONFIRMED_AFTER_MS || planted::has(Bug::GuardForgets)
+        self.written_at.moment.age(now) >= CONFIRMED_AFTER_MS || planted::has(Bug::GuardForgets)
     }
 
     /// Returns how long ago its lines were acknowledged, in milliseconds.
     pub(crate) fn acknowledged_ms_ago(&self, now: Moment) -> i64 {
-        self.place.moment.age(now).saturating_add(i64::from(self.place.known_for_ms))
+        self.written_at.moment.age(now).saturating_add(i64::from(self.written_at.known_for_ms))
     }
 
     /// Whether its lines are too old to be restored.
@@ -142,13 +142,13 @@ impl Record {
 
     /// Whether its lines are where they were written.
     pub(crate) fn is_in_place(&self, session: &dyn OsFile, identity: Identity) -> bool {
-        let there = || read_upto(session, self.place.offset, self.lines.len() as u64);
-        self.place.identity == identity && there().is_ok_and(|bytes| bytes == self.lines)
+        let there = || read_upto(session, self.written_at.offset, self.lines.len() as u64);
+        self.written_at.identity == identity && there().is_ok_and(|bytes| bytes == self.lines)
     }
 
     /// Returns its size in the file, including its note.
     fn len(&self) -> u64 {
-        let note = if self.place.moment.boot.is_some() { RECORD_HEAD } else { 0 };
+        let note = if self.written_at.moment.boot.is_some() { RECORD_HEAD } else { 0 };
         (note + RECORD_HEAD + self.lines.len()) as u64
     }
 }
@@ -230,17 +230,17 @@ impl Guard {
         let n_read = read_fully(self.file.as_ref(), &mut next, self.end).map_err(StoreError::io("read", &self.path))?;
         self.allocated = stat.length;
         if next[..n_read].iter().any(|byte| *byte != 0) {
-            self.take_in_new()?;
+            self.advance_past_new_records()?;
         }
         Ok(false)
     }
 
     /// Adds lines that were just written. If that fails, they are written with the next ones.
-    pub(crate) fn remember(&mut self, place: Place, lines: &[u8]) -> Result<(), StoreError> {
+    pub(crate) fn remember(&mut self, written_at: WrittenAt, lines: &[u8]) -> Result<(), StoreError> {
         if planted::has(Bug::GuardOff) {
             return Ok(());
         }
-        encode(place, lines, &mut self.buffer);
+        encode(written_at, lines, &mut self.buffer);
         self.flush()
     }
 
@@ -267,7 +267,7 @@ impl Guard {
         if self.end + wanted <= self.allocated {
             return;
         }
-        let piece = self.allocated.clamp(PIECES.0, PIECES.1);
+        let piece = self.allocated.clamp(GROWTH_STEPS.0, GROWTH_STEPS.1);
         let zeros = &ZEROS[..usize::try_from(piece).unwrap_or(usize::MAX).min(ZEROS.len())];
         // If this fails, writing the record grows the file, or reports that there is no space.
         if let Ok(n_written) = self.file.write_at(zeros, self.allocated) {
@@ -305,7 +305,7 @@ impl Guard {
         let failed = |error| StoreError::io_at("write", &temporary, error);
         let mut bytes = head(generation, self.owner);
         for record in records {
-            encode(record.place, &record.lines, &mut bytes);
+            encode(record.written_at, &record.lines, &mut bytes);
         }
         // A file left by a crash is ours to remove, since we hold the lock.
         drop(self.os.remove(&temporary));
@@ -341,7 +341,7 @@ impl Guard {
         let (generation, owner) = (number(&bytes, 8), number(&bytes, 16));
         if n_read == bytes.len() && bytes == head(generation, owner)[..] {
             (self.generation, self.owner) = (generation, owner);
-            return self.take_in();
+            return self.advance_past_records();
         }
         let failed = StoreError::io("write", &self.path);
         self.file.set_length(0).map_err(&failed)?;
@@ -350,8 +350,8 @@ impl Guard {
     }
 
     /// Moves our end past the records that others have added, reading little more than those.
-    fn take_in_new(&mut self) -> Result<(), StoreError> {
-        let mut wanted = FIRST_LOOK;
+    fn advance_past_new_records(&mut self) -> Result<(), StoreError> {
+        let mut wanted = FIRST_READ;
         loop {
             let bytes = read_upto(self.file.as_ref(), self.end, wanted).map_err(StoreError::io("read", &self.path))?;
             let whole = decode(&bytes).1;
@@ -361,8 +361,8 @@ impl Guard {
                 return Ok(());
             }
             if whole == 0 && (bytes.len() as u64) < wanted {
-                // A torn record: `take_in` handles it.
-                return self.take_in();
+                // A torn record: `advance_past_records` handles it.
+                return self.advance_past_records();
             }
             if whole == 0 {
                 wanted *= 2;
@@ -371,7 +371,7 @@ impl Guard {
     }
 
     /// Moves our end past the following records, and cuts off anything else.
-    fn take_in(&mut self) -> Result<(), StoreError> {
+    fn advance_past_records(&mut self) -> Result<(), StoreError> {
         let bytes = self.read_from(self.end)?;
         let whole = decode(&bytes).1;
         self.allocated = self.end + bytes.len() as u64;
@@ -385,7 +385,7 @@ impl Guard {
     }
 
     fn read_from(&self, offset: u64) -> Result<Vec<u8>, StoreError> {
-        read_limited(self.file.as_ref(), &self.path, offset, MOST)
+        read_limited(self.file.as_ref(), &self.path, offset, MAX_LENGTH)
     }
 }
 
@@ -397,7 +397,7 @@ pub(crate) fn peek(os: &dyn Os, session: &Path) -> Result<Vec<Record>, StoreErro
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(StoreError::io_at("open", &path, error)),
     };
-    Ok(decode(&read_limited(file.as_ref(), &path, HEAD, MOST)?).0)
+    Ok(decode(&read_limited(file.as_ref(), &path, HEAD, MAX_LENGTH)?).0)
 }
 
 /// Whether a session's guard holds entries.
@@ -424,8 +424,8 @@ pub(crate) fn owner_of(session_id: &[u8]) -> u64 {
 }
 
 /// Encodes a record and, before it, the note with its time by the boot clock.
-fn encode(place: Place, lines: &[u8], out: &mut Vec<u8>) {
-    let Place { moment, known_for_ms, offset, identity } = place;
+fn encode(written_at: WrittenAt, lines: &[u8], out: &mut Vec<u8>) {
+    let WrittenAt { moment, known_for_ms, offset, identity } = written_at;
     if let Some(boot) = moment.boot {
         let time = (u64::from(boot.id) << 32 | u64::from(known_for_ms)).cast_signed();
         encode_one(time, boot.ms.cast_unsigned(), identity, b"", out);
@@ -458,14 +458,14 @@ fn decode(bytes: &[u8]) -> (Vec<Record>, usize) {
     while let Some((mut record, length)) = decode_one(rest) {
         rest = &rest[length..];
         if record.lines.is_empty() {
-            note = Some(record.place);
+            note = Some(record.written_at);
             continue;
         }
         if let Some(noted) = note.take() {
             let time = noted.moment.wall_ms.cast_unsigned();
             let [id, known_for_ms] = [time >> 32, time & u64::from(u32::MAX)].map(half);
-            record.place.moment.boot = Some(Boot { id, ms: noted.offset.cast_signed() });
-            record.place.known_for_ms = known_for_ms;
+            record.written_at.moment.boot = Some(Boot { id, ms: noted.offset.cast_signed() });
+            record.written_at.known_for_ms = known_for_ms;
         }
         records.push(record);
     }
@@ -493,8 +493,8 @@ fn decode_one(bytes: &[u8]) -> Option<(Record, usize)> {
     }
     let identity = Identity { device: number(fixed, 24), inode: number(fixed, 32) };
     let moment = Moment { wall_ms: number(fixed, 8).cast_signed(), boot: None };
-    let place = Place { moment, known_for_ms: 0, offset: number(fixed, 16), identity };
-    Some((Record { place, lines: lines.to_vec() }, RECORD_HEAD + lines.len()))
+    let written_at = WrittenAt { moment, known_for_ms: 0, offset: number(fixed, 16), identity };
+    Some((Record { written_at, lines: lines.to_vec() }, RECORD_HEAD + lines.len()))
 }
 
 fn number(bytes: &[u8], at: usize) -> u64 {
@@ -513,17 +513,17 @@ mod tests {
 
     fn record(lines: &[u8]) -> Record {
         let identity = Identity { device: 1, inode: 2 };
-        let place = Place { moment: moment(7, 3, 11), known_for_ms: u32::MAX - 1, offset: 9, identity };
-        Record { place, lines: lines.to_vec() }
+        let written_at = WrittenAt { moment: moment(7, 3, 11), known_for_ms: u32::MAX - 1, offset: 9, identity };
+        Record { written_at, lines: lines.to_vec() }
     }
 
     #[test]
-    fn records_come_back_and_a_torn_one_is_left_out() {
+    fn records_round_trip_and_a_torn_one_is_skipped() {
         let (one, two) = (record(b"{\"a\":1}\n"), record(b"{\"b\":2}\n{\"c\":3}\n"));
         let mut bytes = Vec::new();
-        encode(one.place, &one.lines, &mut bytes);
+        encode(one.written_at, &one.lines, &mut bytes);
         let first = bytes.len();
-        encode(two.place, &two.lines, &mut bytes);
+        encode(two.written_at, &two.lines, &mut bytes);
         assert_eq!(decode(&bytes), (vec![one.clone(), two], bytes.len()));
         // The second note is whole before its record is.
         let whole = |at| if at < first + RECORD_HEAD { first } else { first + RECORD_HEAD };
@@ -548,11 +548,12 @@ mod tests {
         let checksum = crc32fast::hash(&[&bytes[..], b"x\n"].concat());
         bytes.extend(checksum.to_le_bytes());
         bytes.extend(b"x\n");
-        let place = Place { moment: Moment { wall_ms: 7, boot: None }, known_for_ms: 0, ..record(b"").place };
-        let old = Record { place, lines: b"x\n".to_vec() };
+        let written_at =
+            WrittenAt { moment: Moment { wall_ms: 7, boot: None }, known_for_ms: 0, ..record(b"").written_at };
+        let old = Record { written_at, lines: b"x\n".to_vec() };
         assert_eq!(decode(&bytes), (vec![old.clone()], bytes.len()));
         let mut again = Vec::new();
-        encode(old.place, &old.lines, &mut again);
+        encode(old.written_at, &old.lines, &mut again);
         assert_eq!(again, bytes, "and stays as it is");
         let now = moment(7 + 6000, 3, 0);
         assert!(old.is_due(now) && !old.is_expired(now), "by the wall clock");
@@ -562,16 +563,16 @@ mod tests {
     #[test]
     fn a_note_is_a_record_without_lines_in_the_same_file() {
         let mut bytes = Vec::new();
-        encode(record(b"x\n").place, b"x\n", &mut bytes);
+        encode(record(b"x\n").written_at, b"x\n", &mut bytes);
         let (note, length) = decode_one(&bytes).unwrap();
-        assert_eq!((note.lines, note.place.identity), (Vec::new(), record(b"").place.identity));
+        assert_eq!((note.lines, note.written_at.identity), (Vec::new(), record(b"").written_at.identity));
         assert_eq!((length, record(b"x\n").len()), (RECORD_HEAD, bytes.len() as u64));
     }
 
     const YEAR_MS: i64 = 365 * 24 * 60 * 60 * 1000;
 
     #[test]
-    fn within_a_boot_its_clock_decides_whatever_the_wall_clock_says() {
+    fn within_a_boot_the_boot_clock_decides() {
         let then = moment(YEAR_MS, 3, 1000);
         for wall_ms in [0, YEAR_MS - 10_000, YEAR_MS, YEAR_MS + 10_000, 2 * YEAR_MS] {
             assert_eq!(then.age(moment(wall_ms, 3, 5999)), 4999);
@@ -579,7 +580,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_reboot_the_wall_clock_decides_unless_it_is_absurd() {
+    fn after_a_reboot_a_plausible_wall_clock_decides() {
         let then = moment(YEAR_MS, 3, 1000);
         for (wall_ms, age) in [
             (YEAR_MS + 7000, 7000),
@@ -594,9 +595,9 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_were_put_back_stay_as_old_as_they_are() {
-        let place = Place { known_for_ms: 1000, ..record(b"").place };
-        let record = Record { place, ..record(b"x\n") };
+    fn restored_lines_keep_their_age() {
+        let written_at = WrittenAt { known_for_ms: 1000, ..record(b"").written_at };
+        let record = Record { written_at, ..record(b"x\n") };
         let hour = 11 + RESTORED_WITHIN_MS;
         assert!(!record.is_expired(moment(0, 3, hour - 1000)) && record.is_expired(moment(0, 3, hour - 999)));
         assert!(!record.is_due(moment(0, 3, 11 + 4999)), "but they have to stay where they are as long as others");

@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_say_what_files_are() {
+    fn leftovers_are_recognised_by_name() {
         let read =
             |name: &str| read_name(OsStr::new(name)).map(|(kind, of, stamp)| (kind, of.into_string().unwrap(), stamp));
         let some = |kind, of: &str, stamp: &str| Some((kind, of.to_owned(), stamp.to_owned()));

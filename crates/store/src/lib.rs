@@ -18,10 +18,12 @@ mod discover;
 mod error;
 mod file;
 mod guard;
+mod holder;
 mod leftover;
 mod lines;
 mod lock;
 mod log;
+mod log_name;
 mod memory;
 mod notes;
 mod options;
@@ -42,27 +44,29 @@ mod trash;
 mod users;
 mod watch;
 
-pub use discover::{Found, find_sessions, read_head, subdirectories};
+pub use discover::{FoundFile, find_sessions, read_head, subdirectories};
 pub use error::StoreError;
 pub use file::{FileLog, FileState, file_state};
 pub use guard::has_guard;
+pub use holder::Holder;
 pub use leftover::{Leftover, LeftoverKind, find_leftovers};
 pub use lines::{LineReader, after_hole};
-pub use lock::{HeldTurn, Holder, current_writer};
-pub use log::{Appended, Expect, Log, LogName, Notice, Revision, Ticket, Turn};
+pub use lock::{HeldTurn, current_writer};
+pub use log::{Appended, Expect, Log, Notice, Revision, Ticket, Turn};
+pub use log_name::LogName;
 pub use memory::{MemoryLog, Overlay};
 pub use notes::append_notes;
 pub use options::{Busy, Durability, Durable, WriteOptions};
 pub use permissions::{Permissions, make_private, permissions};
 pub use place::{Files, Memory, Place};
 pub use publish::{
-    MAX_NOTES, MAX_SETTINGS, Prepared, create_copy, create_directory, create_file, prepare_copy, prepare_file,
+    MAX_NOTES, MAX_SETTINGS, NewTurn, Prepared, create_copy, create_directory, create_file, prepare_copy, prepare_file,
     read_whole, replace_file, swap_in,
 };
 pub use recovery::{MissingLines, missing_lines};
 pub use relocate::{are_one, begins_with, is_finished_copy, relocate};
-pub use rewrite::{NewTurn, Rewritten, ToolLock, replace};
+pub use rewrite::{Rewritten, ToolLock, replace};
 pub use tail::{Polled, Restart, Tail, TailEvent, TailStart};
-pub use trash::{Trash, TrashKind, TrashPlace};
+pub use trash::{Trash, TrashKind, TrashSlot};
 pub use users::{ends_with_ours, open_elsewhere};
 pub use watch::{Watch, Woken};

@@ -16,28 +16,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::StoreError;
-use crate::log::LogName;
+use crate::holder::Holder;
+use crate::log_name::LogName;
 use crate::options::Busy;
 use crate::os::{FileKind, Identity, Lock, Mode, Os, OsFile};
 use crate::planted::{self, Bug};
 use crate::publish::beside;
 
 /// The first and the longest pause between two attempts to take a lock.
-const PAUSES: (Duration, Duration) = (Duration::from_micros(50), Duration::from_millis(5));
+const RETRY_DELAYS: (Duration, Duration) = (Duration::from_micros(50), Duration::from_millis(5));
 
 /// Each signature is one byte longer than the last, up to this length; then they start over.
 const MAX_SIGNATURE: usize = 512;
-
-/// The current or last holder of a lock. For display, never for decisions.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Holder {
-    /// The process.
-    pub pid: u32,
-    /// The machine.
-    pub host: String,
-    /// When it began to write to the session, in milliseconds since 1970.
-    pub since_ms: i64,
-}
 
 /// A handle on the lock of one session.
 #[derive(Debug)]
@@ -49,7 +39,7 @@ pub(crate) struct TurnLock {
     is_held: bool,
     sidecar: Sidecar,
     /// Whether another process of ours has had the lock since this one last caught up.
-    was_elsewhere: bool,
+    was_held_elsewhere: bool,
 }
 
 /// A session's file, opened to be locked.
@@ -79,17 +69,17 @@ pub struct HeldTurn(#[expect(dead_code, reason = "held for its lock")] TurnLock)
 
 impl HeldTurn {
     /// Takes the turn at a file, without a sidecar.
-    pub fn take(os: &Arc<dyn Os>, path: &Path, patience: Duration) -> Result<Self, StoreError> {
+    pub fn take(os: &Arc<dyn Os>, path: &Path, timeout: Duration) -> Result<Self, StoreError> {
         let mut lock = TurnLock::new(Arc::clone(os), path);
         lock.sidecar.is_unwanted = true;
-        lock.take(Busy::Fail(patience), None)?;
+        lock.take(Busy::Fail(timeout), None)?;
         Ok(Self(lock))
     }
 }
 
 /// The result of checking a held lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Look {
+enum LockCheck {
     /// It is the lock of the file that has the name.
     Right,
     /// Another file has the name.
@@ -108,7 +98,7 @@ impl TurnLock {
             refusal: None,
             is_unwanted: false,
         };
-        Self { os, session: session.to_path_buf(), file: None, is_held: false, sidecar, was_elsewhere: true }
+        Self { os, session: session.to_path_buf(), file: None, is_held: false, sidecar, was_held_elsewhere: true }
     }
 
     pub(crate) fn is_held(&self) -> bool {
@@ -126,12 +116,12 @@ impl TurnLock {
     /// locked.
     pub(crate) fn take(&mut self, busy: Busy, known: Option<Identity>) -> Result<bool, StoreError> {
         let mut waited = Duration::ZERO;
-        let mut pause = PAUSES.0;
+        let mut pause = RETRY_DELAYS.0;
         loop {
             if self.try_take(known)? {
                 return Ok(true);
             }
-            if busy.patience().is_some_and(|patience| waited >= patience) {
+            if busy.timeout().is_some_and(|timeout| waited >= timeout) {
                 return match busy {
                     Busy::Continue(_) => Ok(false),
                     _ => Err(StoreError::Busy { log: LogName::file(&self.session), holder: self.holder() }),
@@ -139,7 +129,7 @@ impl TurnLock {
             }
             self.os.wait(pause);
             waited += pause;
-            pause = (pause * 2).min(PAUSES.1);
+            pause = (pause * 2).min(RETRY_DELAYS.1);
         }
     }
 
@@ -151,13 +141,13 @@ impl TurnLock {
                 return Ok(false);
             }
             self.is_held = true;
-            match self.look(known) {
-                Ok(Look::Right) => return Ok(true),
-                Ok(Look::OtherFile) => {
+            match self.check(known) {
+                Ok(LockCheck::Right) => return Ok(true),
+                Ok(LockCheck::OtherFile) => {
                     self.release();
                     self.file = None;
                 }
-                Ok(Look::OldRelease) => {
+                Ok(LockCheck::OldRelease) => {
                     self.release();
                     return Ok(false);
                 }
@@ -170,32 +160,34 @@ impl TurnLock {
     }
 
     /// Whether the held lock still is the lock of the file that has the session's name.
-    pub(crate) fn is_right_one(&mut self, known: Identity) -> Result<bool, StoreError> {
-        Ok(self.is_held && self.look(Some(known))? == Look::Right)
+    pub(crate) fn is_valid_for(&mut self, known: Identity) -> Result<bool, StoreError> {
+        Ok(self.is_held && self.check(Some(known))? == LockCheck::Right)
     }
 
     /// Checks whether the held lock is the right one, and signs it if the last signature is from another process.
     ///
     /// Our processes change names only while they hold the lock. So the name is looked up only if another process has
     /// held the lock since, or if the caller knows a different file.
-    fn look(&mut self, known: Option<Identity>) -> Result<Look, StoreError> {
-        let stayed = self.sidecar.is_as_signed(self.was_elsewhere)?;
+    fn check(&mut self, known: Option<Identity>) -> Result<LockCheck, StoreError> {
+        let is_still_signed = self.sidecar.is_signed_by_us(self.was_held_elsewhere)?;
         let identity = self.identity();
-        if (!stayed || known.is_some_and(|known| Some(known) != identity)) && !planted::has(Bug::LockOnWrongFile) {
+        if (!is_still_signed || known.is_some_and(|known| Some(known) != identity))
+            && !planted::has(Bug::LockOnWrongFile)
+        {
             match self.os.stat(&self.session) {
                 Ok(there) if Some(there.identity) == identity => {}
-                Ok(_) => return Ok(Look::OtherFile),
+                Ok(_) => return Ok(LockCheck::OtherFile),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     return Err(StoreError::Gone { log: LogName::file(&self.session) });
                 }
                 Err(error) => return Err(StoreError::io("access", &self.session)(error)),
             }
         }
-        if stayed {
-            return Ok(Look::Right);
+        if is_still_signed {
+            return Ok(LockCheck::Right);
         }
-        self.was_elsewhere = true;
-        Ok(if self.sidecar.sign(self.os.as_ref())? { Look::Right } else { Look::OldRelease })
+        self.was_held_elsewhere = true;
+        Ok(if self.sidecar.sign(self.os.as_ref())? { LockCheck::Right } else { LockCheck::OldRelease })
     }
 
     pub(crate) fn release(&mut self) {
@@ -255,13 +247,13 @@ impl TurnLock {
     }
 
     /// Whether no other process of ours has had the lock since [`caught_up`](Self::caught_up).
-    pub(crate) fn stayed_here(&self) -> bool {
-        !self.was_elsewhere
+    pub(crate) fn was_held_only_here(&self) -> bool {
+        !self.was_held_elsewhere
     }
 
     /// Records that this process has caught up with everything others did while they had the lock.
     pub(crate) fn caught_up(&mut self) {
-        self.was_elsewhere = false;
+        self.was_held_elsewhere = false;
     }
 
     /// Returns why there cannot be sidecars beside the session.
@@ -280,7 +272,7 @@ impl TurnLock {
 
 impl Sidecar {
     /// Whether the last signature is from this process.
-    fn is_as_signed(&mut self, was_elsewhere: bool) -> Result<bool, StoreError> {
+    fn is_signed_by_us(&mut self, was_held_elsewhere: bool) -> Result<bool, StoreError> {
         let Some(file) = &self.file else { return Ok(false) };
         let stat = file.stat().map_err(StoreError::io("access", &self.path))?;
         if stat.n_links == 0 {
@@ -288,7 +280,7 @@ impl Sidecar {
             (self.file, self.signed) = (None, None);
             return Ok(false);
         }
-        Ok(self.signed == Some((stat.length, stat.modified_ms)) && !was_elsewhere)
+        Ok(self.signed == Some((stat.length, stat.modified_ms)) && !was_held_elsewhere)
     }
 
     /// Opens the file if necessary and signs it. Returns false while a writer of release 0.1 has its turn.

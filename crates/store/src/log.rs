@@ -4,43 +4,16 @@
 
 use std::cmp::Ordering;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use sessile_core::line::{Line, Span};
 use sessile_core::outline::Part;
 
 use crate::error::StoreError;
+use crate::holder::Holder;
+use crate::log_name::LogName;
 use crate::options::Durable;
-
-/// The name of a log in messages: the path of its file, or another description.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LogName {
-    /// A file.
-    File(PathBuf),
-    /// Anything else.
-    Other(String),
-}
-
-impl LogName {
-    /// Names a file.
-    pub fn file(path: impl AsRef<Path>) -> Self {
-        Self::File(path.as_ref().to_path_buf())
-    }
-
-    /// Names a log that is not a file.
-    pub fn other(name: impl Into<String>) -> Self {
-        Self::Other(name.into())
-    }
-}
-
-impl fmt::Display for LogName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::File(path) => path.display().fmt(f),
-            Self::Other(name) => f.write_str(name),
-        }
-    }
-}
+use crate::os::{Identity, Stat};
 
 /// The state of a log's bytes, by which a cache detects later whether they have changed.
 ///
@@ -53,6 +26,14 @@ pub struct Revision {
     pub length: u64,
     /// When the log last changed, in nanoseconds since 1970.
     pub changed_ns: i64,
+}
+
+impl Stat {
+    /// Returns what caches compare.
+    pub fn revision(&self) -> Revision {
+        let Identity { device, inode } = self.identity;
+        Revision { id: [device, inode], length: self.length, changed_ns: self.changed_ns }
+    }
 }
 
 /// A written append whose acknowledgement can be waited for.
@@ -120,7 +101,7 @@ pub enum Notice {
     /// Another process did not end its turn, so this one writes without the lock.
     WithoutLock {
         /// The lock holder, if known.
-        holder: Option<crate::lock::Holder>,
+        holder: Option<Holder>,
     },
 }
 

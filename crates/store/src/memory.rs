@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use sessile_core::line::{Line, LineSplitter, Span};
 
 use crate::error::StoreError;
-use crate::log::{Appended, Expect, Log, LogName};
+use crate::log::{Appended, Expect, Log};
+use crate::log_name::LogName;
 
 /// A log in memory. Clones are handles to the same bytes.
 #[derive(Clone, Debug, Default)]

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use crate::append::{Seen, append_lines};
+use crate::append::{ObservedEnd, append_lines};
 use crate::error::StoreError;
 use crate::os::{FileKind, Mode, Os, OsFile};
 use crate::publish::{create_directory, sync_parent};
@@ -22,8 +22,8 @@ pub fn append_notes(os: &dyn Os, path: &Path, lines: &[u8]) -> Result<(), StoreE
     if stat.kind != FileKind::Regular {
         return Err(StoreError::NotRegular { path: path.to_path_buf() });
     }
-    let seen = Seen { length: Some(stat.length), is_sealed: ends_line(file.as_ref(), path, stat.length)? };
-    append_lines(file.as_ref(), path, lines, seen)?;
+    let observed = ObservedEnd { length: Some(stat.length), is_sealed: ends_line(file.as_ref(), path, stat.length)? };
+    append_lines(file.as_ref(), path, lines, observed)?;
     file.sync_data().map_err(StoreError::io("sync", path))
 }
 

@@ -68,10 +68,10 @@ impl Default for Busy {
 }
 
 impl Busy {
-    pub(crate) fn patience(self) -> Option<Duration> {
+    pub(crate) fn timeout(self) -> Option<Duration> {
         match self {
             Self::Wait => None,
-            Self::Fail(patience) | Self::Continue(patience) => Some(patience),
+            Self::Fail(timeout) | Self::Continue(timeout) => Some(timeout),
         }
     }
 }

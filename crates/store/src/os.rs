@@ -18,8 +18,6 @@ use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::log::Revision;
-
 pub use layered::{Layer, Layered};
 pub use processes::{Process, terminal};
 pub use real::{RealOs, outlive_file_size_limit};
@@ -47,14 +45,6 @@ pub struct Stat {
     pub is_own: bool,
     /// Whether it belongs to root.
     pub is_roots: bool,
-}
-
-impl Stat {
-    /// Returns what caches compare.
-    pub fn revision(&self) -> Revision {
-        let Identity { device, inode } = self.identity;
-        Revision { id: [device, inode], length: self.length, changed_ns: self.changed_ns }
-    }
 }
 
 /// Identifies an existing file.
@@ -206,7 +196,7 @@ pub trait Os: fmt::Debug + Send + Sync {
     }
 
     /// Passes a file to the program `trash`, if there is one.
-    fn hand_to_trash(&self, _path: &Path) -> io::Result<()> {
+    fn move_to_trash(&self, _path: &Path) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
 

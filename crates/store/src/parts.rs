@@ -15,7 +15,7 @@ use sessile_core::outline::Part;
 
 use crate::error::StoreError;
 use crate::lines::{CHUNK, after_hole};
-use crate::log::LogName;
+use crate::log_name::LogName;
 use crate::os::{OsFile, read_some};
 use crate::threads;
 
@@ -105,13 +105,13 @@ struct Hole(Mutex<Range<u64>>);
 
 impl Hole {
     /// Returns where to continue reading instead of at an offset inside the hole.
-    fn behind(&self, offset: u64) -> u64 {
+    fn skip(&self, offset: u64) -> u64 {
         let hole = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if hole.contains(&offset) { hole.end } else { offset }
     }
 
     /// Returns where to continue after bytes that begin at an offset: see [`after_hole`].
-    fn look(&self, file: &dyn OsFile, read: &[u8], start: u64) -> io::Result<u64> {
+    fn after_read(&self, file: &dyn OsFile, read: &[u8], start: u64) -> io::Result<u64> {
         let offset = start + read.len() as u64;
         let next = after_hole(file, read, offset)?;
         if next > offset {
@@ -159,14 +159,14 @@ fn read_part(file: &dyn OsFile, from: u64, range: Range<u64>, buffer: &mut [u8],
         // The last line may extend beyond the end.
         let is_beyond = offset >= end;
         let left = usize::try_from(end.saturating_sub(offset)).unwrap_or(usize::MAX);
-        let wanted = if is_beyond { buffer.len() } else { left.min(buffer.len()) };
-        let n_read = read_some(file, &mut buffer[..wanted], offset)?;
+        let n_wanted = if is_beyond { buffer.len() } else { left.min(buffer.len()) };
+        let n_read = read_some(file, &mut buffer[..n_wanted], offset)?;
         if n_read == 0 {
             splitter.finish(&mut |line| part.push(line));
             return Ok(part);
         }
         let bytes = &buffer[..n_read];
-        let next = hole.look(file, bytes, offset)?;
+        let next = hole.after_read(file, bytes, offset)?;
         let n_skipped = next - offset - n_read as u64;
         offset = next;
         if is_beyond {
@@ -200,17 +200,17 @@ fn line_start(
         return Ok(Some(start));
     }
     // A line begins after a newline, which may be the last byte of the part before.
-    let mut offset = hole.behind(start - 1);
+    let mut offset = hole.skip(start - 1);
     while offset + 1 < end {
-        let wanted = usize::try_from(end - 1 - offset).unwrap_or(usize::MAX).min(buffer.len());
-        let n_read = read_some(file, &mut buffer[..wanted], offset)?;
+        let n_wanted = usize::try_from(end - 1 - offset).unwrap_or(usize::MAX).min(buffer.len());
+        let n_read = read_some(file, &mut buffer[..n_wanted], offset)?;
         if n_read == 0 {
             return Ok(None);
         }
         if let Some(newline) = memchr(b'\n', &buffer[..n_read]) {
             return Ok(Some(offset + newline as u64 + 1));
         }
-        offset = hole.look(file, &buffer[..n_read], offset)?;
+        offset = hole.after_read(file, &buffer[..n_read], offset)?;
     }
     Ok(None)
 }
@@ -227,7 +227,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn parts_fit_together_wherever_they_are_cut(
+        fn parts_join_wherever_they_are_cut(
             lines in proptest::collection::vec("[a-z{}]{0,30}|\\{\"id\":\"[0-9a-f]{8}\"\\}", 0..40),
             part_size in 1u64..60,
             buffer_size in 1usize..50,

@@ -6,7 +6,7 @@ use crate::error::StoreError;
 use crate::os::{FileKind, Os};
 
 /// The permission bits of group and others.
-const OTHERS: u32 = 0o077;
+const GROUP_AND_OTHERS: u32 = 0o077;
 
 /// The modes of a session file and of the directory that belongs to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,12 +20,12 @@ pub struct Permissions {
 impl Permissions {
     /// Whether only the owner can read the file.
     pub fn is_file_private(self) -> bool {
-        self.file & OTHERS == 0
+        self.file & GROUP_AND_OTHERS == 0
     }
 
     /// Whether only the owner can read the file or see its name.
     pub fn are_private(self) -> bool {
-        self.file & OTHERS == 0 && self.directory.is_none_or(|mode| mode & OTHERS == 0)
+        self.file & GROUP_AND_OTHERS == 0 && self.directory.is_none_or(|mode| mode & GROUP_AND_OTHERS == 0)
     }
 }
 
@@ -43,7 +43,7 @@ pub fn permissions(os: &dyn Os, path: &Path) -> Result<Permissions, StoreError> 
 /// Makes a session file readable by its owner only (0600), and likewise the directory that belongs to it (0700).
 pub fn make_private(os: &dyn Os, path: &Path) -> Result<(), StoreError> {
     let found = permissions(os, path)?;
-    if found.file & OTHERS != 0 {
+    if found.file & GROUP_AND_OTHERS != 0 {
         let stat = os.link_stat(path).map_err(StoreError::io("access", path))?;
         // A link may lead to an unrelated file.
         if stat.kind != FileKind::Regular {
@@ -52,7 +52,7 @@ pub fn make_private(os: &dyn Os, path: &Path) -> Result<(), StoreError> {
         os.set_mode(path, 0o600).map_err(StoreError::io("set the permissions of", path))?;
     }
     if let (Some(mode), Some(directory)) = (found.directory, path.parent())
-        && mode & OTHERS != 0
+        && mode & GROUP_AND_OTHERS != 0
     {
         os.set_mode(directory, 0o700).map_err(StoreError::io("set the permissions of", directory))?;
     }

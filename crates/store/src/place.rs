@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::error::StoreError;
 use crate::file::{FileLog, FileState, file_state};
-use crate::log::{Log, LogName};
+use crate::log::Log;
+use crate::log_name::LogName;
 use crate::memory::MemoryLog;
 use crate::options::WriteOptions;
 use crate::os::Os;

@@ -7,10 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::StoreError;
-use crate::log::LogName;
+use crate::log_name::LogName;
 use crate::os::{FileKind, Lock, Mode, Os, OsFile, append_fully, is_zero, read_fully, read_upto};
 use crate::planted::{self, Bug};
-use crate::rewrite::NewTurn;
 
 /// Creates a directory and its missing parents with mode 0700. Existing directories stay unchanged.
 ///
@@ -118,6 +117,19 @@ impl Prepared<'_> {
             drop(file.try_lock(Lock::Exclusive));
         }
         self.publish().map(NewTurn::of)
+    }
+}
+
+/// The turn at a file that has just taken a session's name. Dropping it ends the turn.
+#[derive(Debug)]
+pub struct NewTurn {
+    _file: Box<dyn OsFile>,
+}
+
+impl NewTurn {
+    /// Wraps a locked file.
+    pub(crate) fn of(file: Box<dyn OsFile>) -> Self {
+        Self { _file: file }
     }
 }
 

@@ -7,22 +7,22 @@ use std::time::Duration;
 use sessile_core::head::{Kind, Parsed, read};
 use sessile_core::line::Line;
 
-use crate::append::{Seen, append_lines};
+use crate::append::{ObservedEnd, append_lines};
 use crate::error::StoreError;
 use crate::guard::{self, Guard, Moment, RESTORED_WITHIN_MS, Record, peek};
 use crate::lines::scan_file;
-use crate::log::LogName;
+use crate::log_name::LogName;
 use crate::os::{Identity, Mode, Os, OsFile, Stat};
 use crate::planted::{self, Bug};
 
 /// A file that has not changed for this long is no longer being rewritten.
-const STILL: Duration = Duration::from_millis(250);
+const QUIET_PERIOD: Duration = Duration::from_millis(250);
 /// The interval between checks meanwhile.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// A header is searched for up to this offset only.
 const MAX_HEADER_OFFSET: u64 = 64 << 10;
 /// After this many checks, a file that keeps changing is recovered anyway.
-const MAX_LOOKS: u32 = 30;
+const MAX_POLLS: u32 = 30;
 
 /// Drops guarded lines that are safe or too old to be restored. True if other lines have vanished.
 pub(crate) fn settle(guard: &mut Guard, session: &dyn OsFile, identity: Identity) -> Result<bool, StoreError> {
@@ -52,17 +52,18 @@ pub(crate) fn claim(guard: &mut Guard, file: &dyn OsFile, path: &Path) -> Result
 }
 
 /// Waits until the program that rewrites a file seems to have finished.
-pub(crate) fn wait_until_still(os: &dyn Os, path: &Path) {
-    let look = || os.stat(path).ok().map(|Stat { identity, length, modified_ms, .. }| (identity, length, modified_ms));
-    let mut seen = look();
+pub(crate) fn wait_until_quiet(os: &dyn Os, path: &Path) {
+    let observe =
+        || os.stat(path).ok().map(|Stat { identity, length, modified_ms, .. }| (identity, length, modified_ms));
+    let mut seen = observe();
     let mut still = Duration::ZERO;
-    for _ in 0..MAX_LOOKS {
-        if still >= STILL {
+    for _ in 0..MAX_POLLS {
+        if still >= QUIET_PERIOD {
             return;
         }
-        os.wait(LOOK);
-        let now = look();
-        still = if now == seen { still + LOOK } else { Duration::ZERO };
+        os.wait(POLL_INTERVAL);
+        let now = observe();
+        still = if now == seen { still + POLL_INTERVAL } else { Duration::ZERO };
         seen = now;
     }
 }
@@ -85,8 +86,8 @@ pub fn missing_lines(os: &dyn Os, path: &Path) -> Result<MissingLines, StoreErro
     }
     let file = os.open(path, Mode::Read).map_err(StoreError::io("open", path))?;
     let guarded = Guarded::new(&records, Moment::now(os));
-    let found = Found::look(file.as_ref(), path, &guarded.lines)?;
-    for index in found.missing(&guarded.lines, false) {
+    let scan = FileScan::of_file(file.as_ref(), path, &guarded.lines)?;
+    for index in scan.missing(&guarded.lines, false) {
         let is_expired = guarded.known_for_ms[index] > RESTORED_WITHIN_MS;
         let lines = if is_expired { &mut missing.expired } else { &mut missing.restorable };
         lines.push(guarded.lines[index].to_vec());
@@ -124,9 +125,9 @@ pub(crate) fn put_back(os: &dyn Os, path: &Path, guard: &mut Guard) -> Result<Ve
     let file = os.open(path, Mode::Append).map_err(StoreError::io("open for writing", path))?;
     let stat = file.stat().map_err(StoreError::io("access", path))?;
     let Guarded { lines: guarded, known_for_ms } = Guarded::new(&records, now);
-    let mut found = Found::look(file.as_ref(), path, &guarded)?;
-    let missing = found.missing(&guarded, stat.length == 0);
-    if !missing.is_empty() && !is_the_session(guard, &found, &guarded, &missing) {
+    let mut scan = FileScan::of_file(file.as_ref(), path, &guarded)?;
+    let missing = scan.missing(&guarded, stat.length == 0);
+    if !missing.is_empty() && !is_the_session(guard, &scan, &guarded, &missing) {
         return Err(StoreError::Replaced { log: LogName::file(path) });
     }
     let mut batch: Vec<usize> = missing.clone();
@@ -137,49 +138,49 @@ pub(crate) fn put_back(os: &dyn Os, path: &Path, guard: &mut Guard) -> Result<Ve
     if let Some(last) = last.filter(|last| !missing.is_empty() && !missing.contains(last)) {
         batch.push(last);
     }
-    if batch.is_empty() && !found.ends_line && stat.length > 0 {
+    if batch.is_empty() && !scan.ends_line && stat.length > 0 {
         // Only the last newline is missing.
-        append_lines(file.as_ref(), path, b"", Seen { length: None, is_sealed: false })?;
+        append_lines(file.as_ref(), path, b"", ObservedEnd { length: None, is_sealed: false })?;
     }
     if !batch.is_empty() {
         let text: Vec<u8> = batch.iter().flat_map(|index| [guarded[*index], b"\n"].concat()).collect();
-        let mut offset = append_durably(file.as_ref(), path, &text, found.ends_line)?;
+        let mut offset = append_durably(file.as_ref(), path, &text, scan.ends_line)?;
         for index in batch {
-            found.places[index] = Some(Place { offset, line: guarded[index].to_vec() });
+            scan.found_lines[index] = Some(FoundLine { offset, line: guarded[index].to_vec() });
             offset += guarded[index].len() as u64 + 1;
         }
     }
-    let kept = found.records(&guarded, &known_for_ms, guard.now(), stat.identity);
+    let kept = scan.records(&guarded, &known_for_ms, guard.now(), stat.identity);
     let lines = missing.iter().map(|index| guarded[*index].to_vec()).collect();
     guard.replace(guard.generation(), &kept)?;
     Ok(lines)
 }
 
 /// Whether a file is the session that the guarded lines belong to, or will be once its header is restored.
-fn is_the_session(guard: &Guard, found: &Found<'_>, guarded: &[&[u8]], missing: &[usize]) -> bool {
-    match found.session {
+fn is_the_session(guard: &Guard, scan: &FileScan<'_>, guarded: &[&[u8]], missing: &[usize]) -> bool {
+    match scan.session {
         Some(session) => guard.owner().is_none_or(|owner| owner == session),
-        None => found.is_empty && missing.first().is_some_and(|first| is_header(guarded[*first])),
+        None => scan.is_empty && missing.first().is_some_and(|first| is_header(guarded[*first])),
     }
 }
 
 /// Appends lines that may have been acknowledged as on disk. Returns their offset.
 fn append_durably(file: &dyn OsFile, path: &Path, text: &[u8], is_sealed: bool) -> Result<u64, StoreError> {
-    let offset = append_lines(file, path, text, Seen { length: None, is_sealed })?.offset;
+    let offset = append_lines(file, path, text, ObservedEnd { length: None, is_sealed })?.offset;
     if file.sync_data().is_ok() {
         return Ok(offset);
     }
     // Data covered by a failed sync may never reach the disk, so it is written again, not just synced again.
-    let offset = append_lines(file, path, text, Seen { length: None, is_sealed: false })?.offset;
+    let offset = append_lines(file, path, text, ObservedEnd { length: None, is_sealed: false })?.offset;
     file.sync_data().map_err(StoreError::io("sync", path))?;
     Ok(offset)
 }
 
 /// The guarded lines found in the file, and their offsets.
-struct Found<'g> {
+struct FileScan<'g> {
     by_bytes: HashMap<&'g [u8], usize>,
     by_id: HashMap<Vec<u8>, usize>,
-    places: Vec<Option<Place>>,
+    found_lines: Vec<Option<FoundLine>>,
     /// The owner of the first header in the file: see [`guard::owner_of`].
     session: Option<u64>,
     is_empty: bool,
@@ -187,12 +188,12 @@ struct Found<'g> {
 }
 
 /// Where a guarded line is, and its exact bytes there.
-struct Place {
+struct FoundLine {
     offset: u64,
     line: Vec<u8>,
 }
 
-impl<'g> Found<'g> {
+impl<'g> FileScan<'g> {
     fn new(guarded: &[&'g [u8]]) -> Self {
         let by_bytes = guarded.iter().enumerate().map(|(index, line)| (*line, index)).collect();
         let with_id = |(index, line): (usize, &&[u8])| id_of(line).map(|id| (id, index));
@@ -200,7 +201,7 @@ impl<'g> Found<'g> {
         Self {
             by_bytes,
             by_id,
-            places: guarded.iter().map(|_| None).collect(),
+            found_lines: guarded.iter().map(|_| None).collect(),
             session: None,
             is_empty: true,
             ends_line: true,
@@ -208,16 +209,16 @@ impl<'g> Found<'g> {
     }
 
     /// Scans a whole file.
-    fn look(file: &dyn OsFile, path: &Path, guarded: &[&'g [u8]]) -> Result<Self, StoreError> {
-        let mut found = Self::new(guarded);
+    fn of_file(file: &dyn OsFile, path: &Path, guarded: &[&'g [u8]]) -> Result<Self, StoreError> {
+        let mut scan = Self::new(guarded);
         scan_file(file, path, 0, &mut |line| {
-            found.see(line);
+            scan.add(line);
             true
         })?;
-        Ok(found)
+        Ok(scan)
     }
 
-    fn see(&mut self, line: Line<'_>) {
+    fn add(&mut self, line: Line<'_>) {
         self.ends_line = line.terminated;
         let line = line.without_bom();
         let Some(bytes) = line.bytes else { return };
@@ -228,13 +229,13 @@ impl<'g> Found<'g> {
         // A program that rewrote the file may have formatted the line differently; the id still identifies it.
         let index = (self.by_bytes.get(bytes).copied()).or_else(|| self.by_id.get(&id_of(bytes)?).copied());
         if let Some(index) = index {
-            self.places[index] = Some(Place { offset: line.span.offset, line: bytes.to_vec() });
+            self.found_lines[index] = Some(FoundLine { offset: line.span.offset, line: bytes.to_vec() });
         }
     }
 
     /// Returns the guarded lines that are missing. A header counts only if the file is empty.
     fn missing(&self, guarded: &[&[u8]], is_empty: bool) -> Vec<usize> {
-        let is_wanted = |index: &usize| self.places[*index].is_none() && (is_empty || !is_header(guarded[*index]));
+        let is_wanted = |index: &usize| self.found_lines[*index].is_none() && (is_empty || !is_header(guarded[*index]));
         // A line that was guarded twice is restored once: the map holds its last index.
         let is_last = |index: &usize| self.by_bytes.get(guarded[*index]) == Some(index);
         (0..guarded.len()).filter(|index| is_wanted(index) && is_last(index)).collect()
@@ -244,10 +245,10 @@ impl<'g> Found<'g> {
     fn records(&self, guarded: &[&[u8]], known_for_ms: &[i64], moment: Moment, identity: Identity) -> Vec<Record> {
         let is_last = |index: &usize| self.by_bytes.get(guarded[*index]) == Some(index);
         let record = |index: usize| {
-            let Place { offset, line } = self.places[index].as_ref()?;
+            let FoundLine { offset, line } = self.found_lines[index].as_ref()?;
             let known_for_ms = u32::try_from(known_for_ms[index]).unwrap_or(u32::MAX);
-            let place = guard::Place { moment, known_for_ms, offset: *offset, identity };
-            Some(Record { place, lines: [&line[..], b"\n"].concat() })
+            let written_at = guard::WrittenAt { moment, known_for_ms, offset: *offset, identity };
+            Some(Record { written_at, lines: [&line[..], b"\n"].concat() })
         };
         (0..guarded.len()).filter(is_last).filter_map(record).collect()
     }

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use crate::append::{Seen, append_lines};
+use crate::append::{ObservedEnd, append_lines};
 use crate::error::StoreError;
 use crate::lines::after_hole;
 use crate::os::{FileKind, Mode, Os, OsFile, read_fully, read_upto};
@@ -27,8 +27,8 @@ pub fn relocate(os: &dyn Os, from: &Path, to: &Path) -> Result<(), StoreError> {
             Ok(())
         }
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => finish(os, from, to),
-        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => copy_over(os, from, to),
-        Err(error) if error.kind() == io::ErrorKind::Unsupported => link_over(os, from, to),
+        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => relocate_by_copy(os, from, to),
+        Err(error) if error.kind() == io::ErrorKind::Unsupported => relocate_by_link(os, from, to),
         Err(error) => Err(StoreError::io("move", from)(error)),
     }
 }
@@ -49,7 +49,7 @@ fn finish(os: &dyn Os, from: &Path, to: &Path) -> Result<(), StoreError> {
 }
 
 /// Like [`relocate`], with both names for a moment.
-fn link_over(os: &dyn Os, from: &Path, to: &Path) -> Result<(), StoreError> {
+fn relocate_by_link(os: &dyn Os, from: &Path, to: &Path) -> Result<(), StoreError> {
     match os.link(from, to) {
         Ok(()) => finish(os, from, to),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => finish(os, from, to),
@@ -109,27 +109,27 @@ fn rename(os: &dyn Os, from: &Path, to: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn copy_over(os: &dyn Os, from: &Path, to: &Path) -> Result<(), StoreError> {
+fn relocate_by_copy(os: &dyn Os, from: &Path, to: &Path) -> Result<(), StoreError> {
     let source = os.open(from, Mode::Read).map_err(StoreError::io("open", from))?;
     let stat = source.stat().map_err(StoreError::io("access", from))?;
     let prepared = prepare_copy(os, to, true, b"", source.as_ref(), 0..stat.length)?;
     // Moving is not a use: the session keeps its modification time.
     let target = prepared.modified_at(stat.modified_ms).publish()?;
-    let copied = carry_over(source.as_ref(), stat.length, target.as_ref(), to)?;
+    let copied = copy_late_lines(source.as_ref(), stat.length, target.as_ref(), to)?;
     // If this fails, the session has two files. The next process finds both and finishes the move.
     os.remove(from).map_err(StoreError::io("move", from))?;
     drop(sync_parent(os, from));
-    carry_over(source.as_ref(), copied, target.as_ref(), to).map(drop)
+    copy_late_lines(source.as_ref(), copied, target.as_ref(), to).map(drop)
 }
 
 /// Copies what others appended while the file was copied. Returns the offset reached.
-fn carry_over(source: &dyn OsFile, known: u64, target: &dyn OsFile, to: &Path) -> Result<u64, StoreError> {
+fn copy_late_lines(source: &dyn OsFile, known: u64, target: &dyn OsFile, to: &Path) -> Result<u64, StoreError> {
     let length = source.stat().map_err(StoreError::io("access", to))?.length;
     if length <= known {
         return Ok(known);
     }
     let late = read_upto(source, known, length - known).map_err(StoreError::io("read", to))?;
-    append_lines(target, to, &late, Seen { length: Some(known), is_sealed: true })?;
+    append_lines(target, to, &late, ObservedEnd { length: Some(known), is_sealed: true })?;
     target.sync_all().map_err(StoreError::io("sync", to))?;
     Ok(length)
 }

@@ -4,13 +4,13 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::append::{Seen, append_lines};
+use crate::append::{ObservedEnd, append_lines};
 use crate::error::StoreError;
 use crate::guard::Guard;
-use crate::log::LogName;
+use crate::log_name::LogName;
 use crate::os::{FileKind, Identity, Lock, Mode, Os, OsFile, append_fully, read_fully, read_upto};
 use crate::planted::{self, Bug};
-use crate::publish::{TEMPORARY, beside, create_exclusively, create_temporary, sync_parent, write_buffered};
+use crate::publish::{NewTurn, TEMPORARY, beside, create_exclusively, create_temporary, sync_parent, write_buffered};
 
 /// How many originals with the same stamp are kept before giving up.
 const MAX_ORIGINALS: usize = 1000;
@@ -24,19 +24,6 @@ pub struct Rewritten {
     pub original: PathBuf,
     /// The turn at the new file, to be kept until the operation is over.
     pub turn: Option<NewTurn>,
-}
-
-/// The turn at a file that has just taken a session's name. Dropping it ends the turn.
-#[derive(Debug)]
-pub struct NewTurn {
-    _file: Box<dyn OsFile>,
-}
-
-impl NewTurn {
-    /// Wraps a locked file.
-    pub(crate) fn of(file: Box<dyn OsFile>) -> Self {
-        Self { _file: file }
-    }
 }
 
 /// Swaps in a new version of a file and keeps the original beside it.
@@ -147,7 +134,7 @@ fn carry_over(old: &dyn OsFile, known: u64, new: &dyn OsFile, path: &Path) -> Re
     }
     let late = read_upto(old, known, length - known).map_err(StoreError::io("read", path))?;
     // The new version ends with a newline; the carried lines may lack theirs, which the next append adds.
-    append_lines(new, path, &late, Seen { length: None, is_sealed: true })?;
+    append_lines(new, path, &late, ObservedEnd { length: None, is_sealed: true })?;
     Ok(known + late.len() as u64)
 }
 
@@ -161,7 +148,7 @@ fn raise_generation(os: &Arc<dyn Os>, path: &Path, new: &dyn OsFile) {
         let mut records = guard.records()?;
         for record in &mut records {
             // The process that looks for the lines determines their new place.
-            (record.place.identity, record.place.offset) = (identity, u64::MAX);
+            (record.written_at.identity, record.written_at.offset) = (identity, u64::MAX);
         }
         guard.replace(guard.generation() + 1, &records)
     };

@@ -11,7 +11,7 @@ use crate::guard::{Guard, guard_path};
 use crate::lock::TurnLock;
 use crate::log::Notice;
 use crate::os::{Mode, Os};
-use crate::recovery::{put_back, settle, wait_until_still};
+use crate::recovery::{put_back, settle, wait_until_quiet};
 use crate::threads;
 
 /// The interval between two rounds.
@@ -41,7 +41,7 @@ impl Sentinel {
             n_failed: 0,
             n_resting: 0,
         };
-        Worker::start("sessile-guard", ROUND, move || watched.round_with_patience()).map(Self)
+        Worker::start("sessile-guard", ROUND, move || watched.round_with_backoff()).map(Self)
     }
 
     pub(crate) fn has_finished(&self) -> bool {
@@ -63,7 +63,7 @@ struct Watched {
 
 impl Watched {
     /// Runs one round. After each failure it rests longer: the lock is needed by writers.
-    fn round_with_patience(&mut self) -> Round {
+    fn round_with_backoff(&mut self) -> Round {
         if self.n_resting > 0 {
             self.n_resting -= 1;
             return Round::Again;
@@ -89,7 +89,7 @@ impl Watched {
         let session = self.os.open(&self.path, Mode::Read).map_err(StoreError::io("open", &self.path))?;
         let identity = session.stat().map_err(StoreError::io("access", &self.path))?.identity;
         if settle(&mut guard, session.as_ref(), identity)? {
-            wait_until_still(self.os.as_ref(), &self.path);
+            wait_until_quiet(self.os.as_ref(), &self.path);
             let lines = put_back(self.os.as_ref(), &self.path, &mut guard)?;
             if !lines.is_empty() {
                 let notice = Notice::Recovered { lines };
@@ -138,15 +138,15 @@ struct Worker {
 
 #[derive(Debug, Default)]
 struct Stop {
-    is_wanted: Mutex<bool>,
+    is_requested: Mutex<bool>,
     changed: Condvar,
 }
 
 impl Worker {
     fn start(name: &str, pause: Duration, mut round: impl FnMut() -> Round + Send + 'static) -> Option<Self> {
         let stop = Arc::new(Stop::default());
-        let theirs = Arc::clone(&stop);
-        let work = move || while !theirs.is_wanted_within(pause) && round() == Round::Again {};
+        let thread_stop = Arc::clone(&stop);
+        let work = move || while !thread_stop.is_requested_within(pause) && round() == Round::Again {};
         let thread = threads::spawn(name, work).ok()?;
         Some(Self { stop, thread: Some(thread) })
     }
@@ -158,7 +158,7 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        *self.stop.is_wanted.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        *self.stop.is_requested.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.stop.changed.notify_all();
         if let Some(thread) = self.thread.take() {
             // It reports nothing, and a panic in it has already been printed.
@@ -168,9 +168,9 @@ impl Drop for Worker {
 }
 
 impl Stop {
-    fn is_wanted_within(&self, pause: Duration) -> bool {
-        let is_wanted = self.is_wanted.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.changed.wait_timeout_while(is_wanted, pause, |is_wanted| !*is_wanted);
+    fn is_requested_within(&self, pause: Duration) -> bool {
+        let is_requested = self.is_requested.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.changed.wait_timeout_while(is_requested, pause, |is_requested| !*is_requested);
         *waited.unwrap_or_else(PoisonError::into_inner).0
     }
 }
@@ -184,30 +184,30 @@ mod tests {
 
     /// Counts metadata reads. While active, it shows a directory instead of the lock, which therefore cannot be taken.
     #[derive(Debug, Default)]
-    struct Trouble {
-        is_there: AtomicBool,
-        n_looks: AtomicUsize,
+    struct FailingLock {
+        is_active: AtomicBool,
+        n_stats: AtomicUsize,
     }
 
-    impl Layer for Trouble {
+    impl Layer for FailingLock {
         fn before_stat(&self) {
-            self.n_looks.fetch_add(1, Ordering::Relaxed);
+            self.n_stats.fetch_add(1, Ordering::Relaxed);
         }
 
-        fn seen(&self, stat: Stat) -> Stat {
-            let is_there = self.is_there.load(Ordering::Relaxed);
-            Stat { kind: if is_there { FileKind::Directory } else { stat.kind }, ..stat }
+        fn map_stat(&self, stat: Stat) -> Stat {
+            let is_active = self.is_active.load(Ordering::Relaxed);
+            Stat { kind: if is_active { FileKind::Directory } else { stat.kind }, ..stat }
         }
     }
 
     #[test]
-    fn after_each_round_in_vain_comes_a_longer_rest() {
+    fn each_failed_round_lengthens_the_rest() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("s.jsonl");
         drop(RealOs.open(&path, Mode::New).unwrap());
-        let trouble = Arc::new(Trouble::default());
+        let failing = Arc::new(FailingLock::default());
         let mut watched = Watched {
-            os: Arc::new(Layered::new(Arc::clone(&trouble))),
+            os: Arc::new(Layered::new(Arc::clone(&failing))),
             path,
             notices: Arc::default(),
             last_length: 0,
@@ -216,12 +216,12 @@ mod tests {
             n_resting: 0,
         };
         // Counts the rounds that are skipped, and returns the result of the first one that is not.
-        let mut rest = |is_there| {
-            trouble.is_there.store(is_there, Ordering::Relaxed);
-            let n_before = trouble.n_looks.load(Ordering::Relaxed);
+        let mut rest = |is_active| {
+            failing.is_active.store(is_active, Ordering::Relaxed);
+            let n_before = failing.n_stats.load(Ordering::Relaxed);
             for n_resting in 0.. {
-                let round = watched.round_with_patience();
-                if trouble.n_looks.load(Ordering::Relaxed) > n_before {
+                let round = watched.round_with_backoff();
+                if failing.n_stats.load(Ordering::Relaxed) > n_before {
                     return (n_resting, round);
                 }
             }

@@ -221,7 +221,7 @@ struct Followed {
     searched: u64,
     fingerprint: Fingerprint,
     /// A mismatch that `begin` found, reported at the first poll.
-    misfit: Option<Restart>,
+    mismatch: Option<Restart>,
 }
 
 impl Followed {
@@ -235,7 +235,7 @@ impl Followed {
             next: 0,
             searched: 0,
             fingerprint: Fingerprint::default(),
-            misfit: None,
+            mismatch: None,
         }
     }
 
@@ -246,13 +246,13 @@ impl Followed {
             TailStart::Beginning => return Ok(()),
             TailStart::End => self.last_line_end(length)?,
             TailStart::Offset(offset) if offset > length => {
-                self.misfit = Some(Restart::Truncated);
+                self.mismatch = Some(Restart::Truncated);
                 return Ok(());
             }
             TailStart::Offset(offset) => offset,
         };
         if offset > 0 && read_upto(self.file.as_ref(), offset - 1, 1)? != b"\n" {
-            self.misfit = Some(Restart::Rewritten);
+            self.mismatch = Some(Restart::Rewritten);
             return Ok(());
         }
         self.fingerprint = Fingerprint::starting_at(self.file.as_ref(), offset)?;
@@ -278,11 +278,11 @@ impl Followed {
     fn reset(&mut self) {
         (self.next, self.searched) = (0, 0);
         (self.seen, self.is_settled, self.is_doubted) = (None, false, false);
-        (self.fingerprint, self.misfit) = (Fingerprint::default(), None);
+        (self.fingerprint, self.mismatch) = (Fingerprint::default(), None);
     }
 
     fn step(&mut self, stat: &Stat, now_ms: i64, cap: usize, on: &mut dyn FnMut(TailEvent<'_>)) -> io::Result<Step> {
-        if let Some(reason) = self.misfit.take() {
+        if let Some(reason) = self.mismatch.take() {
             return Ok(Step::Restart(reason));
         }
         let look = (stat.length, stat.modified_ms);
@@ -299,23 +299,23 @@ impl Followed {
         let polled = if is_quiet {
             self.settle(stat, now_ms, cap, on)?
         } else {
-            self.take_note(stat);
+            self.note_change(stat);
             self.read(stat.length, cap, on)?
         };
         match polled {
-            None => self.blame(),
+            None => self.how_changed(),
             Some(Polled::More) => Ok(Step::Polled(Polled::More)),
             Some(Polled::CaughtUp) => {
                 // A file that ended before its reported length is read again at the next poll.
                 self.seen = (self.searched == stat.length).then_some(look);
                 let is_same = self.fingerprint.has_same_turn(self.file.as_ref())?;
-                if is_same { Ok(Step::Polled(Polled::CaughtUp)) } else { self.blame() }
+                if is_same { Ok(Step::Polled(Polled::CaughtUp)) } else { self.how_changed() }
             }
         }
     }
 
     /// Records the state of a changed file.
-    fn take_note(&mut self, stat: &Stat) {
+    fn note_change(&mut self, stat: &Stat) {
         // An append changes the time first and the length a moment later, so this is only a suspicion.
         self.is_doubted = self.seen.is_some_and(|(length, _)| length == stat.length);
         self.is_settled = false;
@@ -350,7 +350,7 @@ impl Followed {
     }
 
     /// Determines how a changed file was changed.
-    fn blame(&self) -> io::Result<Step> {
+    fn how_changed(&self) -> io::Result<Step> {
         let is_cut = self.file.stat()?.length < self.next;
         Ok(Step::Restart(if is_cut { Restart::Truncated } else { Restart::Rewritten }))
     }
@@ -375,7 +375,7 @@ impl Followed {
                 return Ok(None);
             }
             at += n_bytes as u64;
-            splitter.feed(&buffer[..n_bytes], &mut |line| self.hand_on(line, on));
+            splitter.feed(&buffer[..n_bytes], &mut |line| self.pass_on(line, on));
             let next = after_hole(self.file.as_ref(), &buffer[..n_bytes], at)?.min(length);
             splitter.feed_zeros(next.saturating_sub(at));
             at = next.max(at);
@@ -408,7 +408,7 @@ impl Followed {
         Ok(false)
     }
 
-    fn hand_on(&mut self, line: Line<'_>, on: &mut dyn FnMut(TailEvent<'_>)) {
+    fn pass_on(&mut self, line: Line<'_>, on: &mut dyn FnMut(TailEvent<'_>)) {
         self.next = line.span.end() + 1;
         match line.bytes {
             Some(bytes) => {

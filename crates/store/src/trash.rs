@@ -38,7 +38,7 @@ pub struct Trash {
 
 /// A reserved place in the trash.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TrashPlace {
+pub struct TrashSlot {
     /// The file's path in the trash.
     pub file: PathBuf,
     /// The note with its original path.
@@ -48,14 +48,14 @@ pub struct TrashPlace {
 impl Trash {
     /// Reserves a place for a file and records its origin. `deleted` is the local time, such as `2026-11-15T09:30:00`.
     ///
-    /// The file itself stays in place until [`TrashPlace::take`].
-    pub fn reserve(&self, os: &dyn Os, path: &Path, deleted: &str) -> Result<TrashPlace, StoreError> {
+    /// The file itself stays in place until [`TrashSlot::move_in`].
+    pub fn reserve(&self, os: &dyn Os, path: &Path, deleted: &str) -> Result<TrashSlot, StoreError> {
         let stat = os.link_stat(path).map_err(StoreError::io("access", path))?;
         let directory = self.directory_for(os, path, stat)?;
         let name = path.file_name().unwrap_or(OsStr::new("session"));
         match self.kind {
-            TrashKind::Plain => plain_place(os, &directory.path, name),
-            TrashKind::Freedesktop => noted_place(os, &directory, name, deleted),
+            TrashKind::Plain => plain_slot(os, &directory.path, name),
+            TrashKind::Freedesktop => freedesktop_slot(os, &directory, name, deleted),
         }
     }
 
@@ -67,9 +67,9 @@ impl Trash {
             return Ok(Directory { path: self.home.clone(), from: path.to_path_buf() });
         }
         let real = os.real_path(path).map_err(StoreError::io("access", path))?;
-        let is_on_it =
+        let is_on_same_device =
             |directory: &&Path| os.stat(directory).is_ok_and(|above| above.identity.device == stat.identity.device);
-        let top = real.ancestors().skip(1).take_while(is_on_it).last().unwrap_or(Path::new("/"));
+        let top = real.ancestors().skip(1).take_while(is_on_same_device).last().unwrap_or(Path::new("/"));
         let user = os.user_id();
         let shared = top.join(".Trash");
         let path = match os.link_stat(&shared) {
@@ -95,14 +95,14 @@ struct Directory {
     from: PathBuf,
 }
 
-impl TrashPlace {
+impl TrashSlot {
     /// Moves the file in. If that fails, the file stays in place and the reservation is released.
-    pub fn take(&self, os: &dyn Os, path: &Path) -> Result<(), StoreError> {
-        relocate(os, path, &self.file).inspect_err(|_| self.give_back(os))
+    pub fn move_in(&self, os: &dyn Os, path: &Path) -> Result<(), StoreError> {
+        relocate(os, path, &self.file).inspect_err(|_| self.release(os))
     }
 
     /// Releases the reservation without moving a file in.
-    pub fn give_back(&self, os: &dyn Os) {
+    pub fn release(&self, os: &dyn Os) {
         if let Some(info) = &self.info {
             // If this fails, other programs ignore the note without a file.
             drop(os.remove(info));
@@ -110,12 +110,12 @@ impl TrashPlace {
     }
 
     /// Moves the file back to its old path or to another one. Fails if the name is taken.
-    pub fn bring_back(&self, os: &dyn Os, path: &Path) -> Result<(), StoreError> {
+    pub fn restore(&self, os: &dyn Os, path: &Path) -> Result<(), StoreError> {
         if let Some(directory) = path.parent() {
             create_directory(os, directory, true)?;
         }
         relocate(os, &self.file, path)?;
-        self.give_back(os);
+        self.release(os);
         Ok(())
     }
 }
@@ -125,17 +125,17 @@ fn existing_ancestor(os: &dyn Os, path: &Path) -> Option<Stat> {
     path.ancestors().find_map(|ancestor| os.stat(ancestor).ok())
 }
 
-fn plain_place(os: &dyn Os, directory: &Path, name: &OsStr) -> Result<TrashPlace, StoreError> {
+fn plain_slot(os: &dyn Os, directory: &Path, name: &OsStr) -> Result<TrashSlot, StoreError> {
     for n_taken in 1..MAX_NAMES {
         let file = directory.join(numbered(name, n_taken));
         if is_free(os, &file) {
-            return Ok(TrashPlace { file, info: None });
+            return Ok(TrashSlot { file, info: None });
         }
     }
     Err(StoreError::Exists { path: directory.join(name) })
 }
 
-fn noted_place(os: &dyn Os, directory: &Directory, name: &OsStr, deleted: &str) -> Result<TrashPlace, StoreError> {
+fn freedesktop_slot(os: &dyn Os, directory: &Directory, name: &OsStr, deleted: &str) -> Result<TrashSlot, StoreError> {
     let (files, notes) = (directory.path.join("files"), directory.path.join("info"));
     create_directory(os, &files, true)?;
     create_directory(os, &notes, true)?;
@@ -152,7 +152,7 @@ fn noted_place(os: &dyn Os, directory: &Directory, name: &OsStr, deleted: &str) 
         // Creating the note claims the name.
         let write = |out: &mut dyn io::Write| out.write_all(note.as_bytes()).map_err(StoreError::io("write", &info));
         match create_file(os, &info, true, &mut { write }) {
-            Ok(()) => return Ok(TrashPlace { file, info: Some(info) }),
+            Ok(()) => return Ok(TrashSlot { file, info: Some(info) }),
             Err(StoreError::Exists { .. }) => {}
             Err(error) => return Err(error),
         }
@@ -193,51 +193,51 @@ mod tests {
     }
 
     #[test]
-    fn files_of_one_name_are_kept_apart_and_come_back() {
+    fn files_with_the_same_name_are_kept_apart_and_restored() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a b%.jsonl");
-        let mut places = Vec::new();
+        let mut slots = Vec::new();
         for text in ["one", "two"] {
             fs::write(&path, text).unwrap();
-            let place = trash(dir.path()).reserve(&RealOs, &path, "2026-11-15T09:30:00").unwrap();
+            let slot = trash(dir.path()).reserve(&RealOs, &path, "2026-11-15T09:30:00").unwrap();
             assert_eq!(fs::read(&path).unwrap(), text.as_bytes(), "still there");
-            place.take(&RealOs, &path).unwrap();
+            slot.move_in(&RealOs, &path).unwrap();
             assert!(!path.exists());
-            places.push(place);
+            slots.push(slot);
         }
-        assert_eq!(places[1].file, dir.path().join("data/Trash/files/a b%.jsonl.2"));
-        let note = fs::read_to_string(places[0].info.as_ref().unwrap()).unwrap();
+        assert_eq!(slots[1].file, dir.path().join("data/Trash/files/a b%.jsonl.2"));
+        let note = fs::read_to_string(slots[0].info.as_ref().unwrap()).unwrap();
         let from = path.to_str().unwrap().replace('%', "%25").replace(' ', "%20");
         assert_eq!(note, format!("[Trash Info]\nPath={from}\nDeletionDate=2026-11-15T09:30:00\n"));
-        places[0].bring_back(&RealOs, &path).unwrap();
+        slots[0].restore(&RealOs, &path).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"one");
-        assert!(!places[0].info.as_ref().unwrap().exists());
-        let refused = places[1].bring_back(&RealOs, &path).unwrap_err();
+        assert!(!slots[0].info.as_ref().unwrap().exists());
+        let refused = slots[1].restore(&RealOs, &path).unwrap_err();
         assert!(matches!(refused, StoreError::Exists { .. }), "{refused}");
-        assert!(places[1].file.exists() && places[1].info.as_ref().unwrap().exists());
+        assert!(slots[1].file.exists() && slots[1].info.as_ref().unwrap().exists());
     }
 
     #[test]
-    fn a_file_without_a_note_is_not_written_over() {
+    fn a_trashed_file_without_a_note_is_not_overwritten() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("x.jsonl");
         fs::write(&path, "mine").unwrap();
         fs::create_dir_all(dir.path().join("data/Trash/files")).unwrap();
         fs::write(dir.path().join("data/Trash/files/x.jsonl"), "other").unwrap();
-        let place = trash(dir.path()).reserve(&RealOs, &path, "").unwrap();
-        place.take(&RealOs, &path).unwrap();
+        let slot = trash(dir.path()).reserve(&RealOs, &path, "").unwrap();
+        slot.move_in(&RealOs, &path).unwrap();
         assert_eq!(fs::read(dir.path().join("data/Trash/files/x.jsonl")).unwrap(), b"other");
-        assert_eq!(fs::read(&place.file).unwrap(), b"mine");
+        assert_eq!(fs::read(&slot.file).unwrap(), b"mine");
     }
 
     #[test]
-    fn links_are_not_taken() {
+    fn links_are_not_moved_to_the_trash() {
         let dir = tempfile::tempdir().unwrap();
         let (file, link) = (dir.path().join("file"), dir.path().join("link"));
         fs::write(&file, "x").unwrap();
         std::os::unix::fs::symlink(&file, &link).unwrap();
-        let place = trash(dir.path()).reserve(&RealOs, &link, "").unwrap();
-        assert!(matches!(place.take(&RealOs, &link), Err(StoreError::NotRegular { .. })));
-        assert!(link.exists() && !place.info.unwrap().exists());
+        let slot = trash(dir.path()).reserve(&RealOs, &link, "").unwrap();
+        assert!(matches!(slot.move_in(&RealOs, &link), Err(StoreError::NotRegular { .. })));
+        assert!(link.exists() && !slot.info.unwrap().exists());
     }
 }

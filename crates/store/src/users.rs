@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use crate::guard::peek;
-use crate::lock::{Holder, open_for_writing};
+use crate::holder::Holder;
+use crate::lock::open_for_writing;
 use crate::os::{Os, Stat};
 
 /// Returns another process of ours that has a session open for writing, if there is one. Leaves no trace.
@@ -20,7 +21,7 @@ pub fn open_elsewhere(os: &dyn Os, session: &Path) -> Option<Holder> {
 pub fn ends_with_ours(os: &dyn Os, session: &Path, stat: &Stat) -> bool {
     let records = peek(os, session).unwrap_or_default();
     records.iter().any(|record| {
-        let end = record.place.offset.saturating_add(record.lines.len() as u64);
-        record.place.identity == stat.identity && end == stat.length
+        let end = record.written_at.offset.saturating_add(record.lines.len() as u64);
+        record.written_at.identity == stat.identity && end == stat.length
     })
 }

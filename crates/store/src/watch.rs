@@ -37,7 +37,7 @@ pub enum Woken {
 pub struct Watch {
     /// Kept alive, because dropping it ends the events. None if the system reports no events.
     watcher: Option<RecommendedWatcher>,
-    news: Receiver<()>,
+    events: Receiver<()>,
     /// Keeps the channel open if there is no watcher.
     sender: SyncSender<()>,
     /// Set when the directory itself was removed, after which there are no more events.
@@ -68,9 +68,9 @@ impl Watch {
     /// Creates a watch that only polls.
     pub fn polling() -> Self {
         // One message says as much as many, so the channel holds one and cannot fill memory.
-        let (sender, news) = sync_channel(1);
+        let (sender, events) = sync_channel(1);
         let due = Instant::now() + POLLING;
-        Self { watcher: None, news, sender, is_lost: Arc::default(), due }
+        Self { watcher: None, events, sender, is_lost: Arc::default(), due }
     }
 
     /// Whether the watch only polls.
@@ -85,7 +85,7 @@ impl Watch {
         let now = Instant::now();
         let due = self.due.min(now + self.interval());
         let until_due = due.saturating_duration_since(now);
-        let is_reported = self.news.recv_timeout(timeout.min(until_due)).is_ok();
+        let is_reported = self.events.recv_timeout(timeout.min(until_due)).is_ok();
         if !is_reported && timeout < until_due {
             return Woken::Timeout;
         }
@@ -100,25 +100,25 @@ impl Watch {
 
 /// Asks the system for events of a file and, if it is a link, of its target.
 fn watcher(path: &Path, watch: &Watch) -> notify::Result<RecommendedWatcher> {
-    let mut places = vec![path.to_path_buf()];
-    places.extend(fs::canonicalize(path).ok().filter(|real| real != path));
-    let names = places.iter().filter_map(|place| place.file_name()).map(OsString::from).collect();
-    let directories: Vec<PathBuf> = places.iter().map(|place| directory_of(place)).collect();
-    start(Filter { wanted: Wanted::Named(names), directories }, watch)
+    let mut paths = vec![path.to_path_buf()];
+    paths.extend(fs::canonicalize(path).ok().filter(|real| real != path));
+    let names = paths.iter().filter_map(|path| path.file_name()).map(OsString::from).collect();
+    let directories: Vec<PathBuf> = paths.iter().map(|path| directory_of(path)).collect();
+    start(Filter { files: RelevantFiles::Named(names), directories }, watch)
 }
 
 /// Asks the system for events of sessions in directories.
 fn directories_watcher(directories: &[PathBuf], watch: &Watch) -> notify::Result<RecommendedWatcher> {
-    start(Filter { wanted: Wanted::Sessions, directories: directories.to_vec() }, watch)
+    start(Filter { files: RelevantFiles::Sessions, directories: directories.to_vec() }, watch)
 }
 
 fn start(filter: Filter, watch: &Watch) -> notify::Result<RecommendedWatcher> {
     let directories = filter.directories.clone();
     let (sender, is_lost) = (watch.sender.clone(), Arc::clone(&watch.is_lost));
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
-        is_lost.fetch_or(event.as_ref().is_ok_and(|event| filter.loses(event)), Ordering::Relaxed);
+        is_lost.fetch_or(event.as_ref().is_ok_and(|event| filter.removes_directory(event)), Ordering::Relaxed);
         // An error may hide any event, so it is a reason to look.
-        if event.map_or(true, |event| filter.concerns(&event)) {
+        if event.map_or(true, |event| filter.is_relevant(&event)) {
             // If a message is already waiting, the reader will look anyway.
             let _: Result<(), _> = sender.try_send(());
         }
@@ -138,19 +138,19 @@ fn directory_of(path: &Path) -> PathBuf {
 
 /// Selects relevant events: a directory has many files, and others may be busy, too.
 struct Filter {
-    wanted: Wanted,
+    files: RelevantFiles,
     directories: Vec<PathBuf>,
 }
 
 /// The files whose events are relevant.
-enum Wanted {
+enum RelevantFiles {
     /// Files with these names.
     Named(Vec<OsString>),
     /// Sessions, and everything in the first directory, where directories of sessions appear and disappear.
     Sessions,
 }
 
-impl Wanted {
+impl RelevantFiles {
     fn includes(&self, path: &Path, directories: &[PathBuf]) -> bool {
         let Some(name) = path.file_name() else { return false };
         match self {
@@ -164,17 +164,20 @@ impl Wanted {
 }
 
 impl Filter {
-    fn concerns(&self, event: &Event) -> bool {
+    fn is_relevant(&self, event: &Event) -> bool {
         // Reading changes nothing, and we read ourselves.
         if matches!(event.kind, EventKind::Access(_)) {
             return false;
         }
-        let is_ours = |path: &PathBuf| self.wanted.includes(path, &self.directories);
-        event.need_rescan() || event.paths.is_empty() || event.paths.iter().any(is_ours) || self.loses(event)
+        let is_ours = |path: &PathBuf| self.files.includes(path, &self.directories);
+        event.need_rescan()
+            || event.paths.is_empty()
+            || event.paths.iter().any(is_ours)
+            || self.removes_directory(event)
     }
 
     /// Whether the directory itself was removed or moved away.
-    fn loses(&self, event: &Event) -> bool {
+    fn removes_directory(&self, event: &Event) -> bool {
         let is_move = matches!(event.kind, EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_)));
         is_move && event.paths.iter().any(|path| self.directories.contains(path))
     }
@@ -187,7 +190,7 @@ mod tests {
     use super::*;
 
     fn filter() -> Filter {
-        Filter { wanted: Wanted::Named(vec!["s.jsonl".into()]), directories: vec!["/d".into()] }
+        Filter { files: RelevantFiles::Named(vec!["s.jsonl".into()]), directories: vec!["/d".into()] }
     }
 
     fn event(kind: EventKind, path: &str) -> Event {
@@ -195,38 +198,38 @@ mod tests {
     }
 
     #[test]
-    fn only_news_of_the_file_wakes() {
+    fn only_events_of_the_file_are_relevant() {
         let data = EventKind::Modify(ModifyKind::Data(DataChange::Any));
-        assert!(filter().concerns(&event(data, "/d/s.jsonl")));
-        assert!(!filter().concerns(&event(data, "/d/other.jsonl")));
-        assert!(!filter().concerns(&event(EventKind::Access(AccessKind::Any), "/d/s.jsonl")));
+        assert!(filter().is_relevant(&event(data, "/d/s.jsonl")));
+        assert!(!filter().is_relevant(&event(data, "/d/other.jsonl")));
+        assert!(!filter().is_relevant(&event(EventKind::Access(AccessKind::Any), "/d/s.jsonl")));
     }
 
     #[test]
-    fn of_a_store_only_sessions_and_directories_wake() {
+    fn only_sessions_and_directories_of_a_store_are_relevant() {
         let data = EventKind::Modify(ModifyKind::Data(DataChange::Any));
-        let filter = Filter { wanted: Wanted::Sessions, directories: vec!["/r".into(), "/r/d".into()] };
-        assert!(filter.concerns(&event(data, "/r/d/s.jsonl")));
-        assert!(!filter.concerns(&event(data, "/r/d/.s.jsonl.sessile-lock")));
-        assert!(filter.concerns(&event(EventKind::Create(CreateKind::Folder), "/r/new")));
+        let filter = Filter { files: RelevantFiles::Sessions, directories: vec!["/r".into(), "/r/d".into()] };
+        assert!(filter.is_relevant(&event(data, "/r/d/s.jsonl")));
+        assert!(!filter.is_relevant(&event(data, "/r/d/.s.jsonl.sessile-lock")));
+        assert!(filter.is_relevant(&event(EventKind::Create(CreateKind::Folder), "/r/new")));
     }
 
     /// C16: when the queue overflows, its content is unknown.
     #[test]
-    fn news_that_was_lost_wakes() {
-        assert!(filter().concerns(&Event::new(EventKind::Other).set_flag(Flag::Rescan)));
+    fn a_lost_event_wakes_the_reader() {
+        assert!(filter().is_relevant(&Event::new(EventKind::Other).set_flag(Flag::Rescan)));
     }
 
     #[test]
-    fn a_directory_that_went_away_tells_nothing_more() {
+    fn a_removed_directory_ends_the_events() {
         let removed = event(EventKind::Remove(RemoveKind::Folder), "/d");
-        assert!(filter().loses(&removed) && filter().concerns(&removed));
-        assert!(!filter().loses(&event(EventKind::Remove(RemoveKind::File), "/d/s.jsonl")));
+        assert!(filter().removes_directory(&removed) && filter().is_relevant(&removed));
+        assert!(!filter().removes_directory(&event(EventKind::Remove(RemoveKind::File), "/d/s.jsonl")));
     }
 
     /// C16: without a system watch, polling wakes the reader.
     #[test]
-    fn a_directory_that_is_not_there_is_looked_at_by_the_clock() {
+    fn a_missing_directory_is_polled() {
         let mut watch = Watch::new(Path::new("/no/such/directory/s.jsonl"));
         assert!(watch.is_polling());
         assert_eq!(watch.wait(Duration::from_hours(1)), Woken::Changed);

@@ -26,7 +26,7 @@ fn sparse(path: &Path, length: u64, parts: &[(u64, &[u8])]) {
 }
 
 #[test]
-fn a_hole_is_passed_over_and_the_lines_around_it_are_read() {
+fn a_hole_is_skipped_and_the_lines_around_it_are_read() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("s.jsonl");
     let (first, second) = (b"{\"id\":\"00000001\"}\n{\"id\":\"00000002\"", b"}\n{\"id\":\"00000003\"}\n");
@@ -82,7 +82,7 @@ fn files_with_holes_are_compared_without_reading_the_holes() {
 }
 
 #[test]
-fn a_hole_within_the_cap_is_as_zeros_that_were_written() {
+fn a_hole_within_the_cap_reads_like_written_zeros() {
     let dir = tempfile::tempdir().unwrap();
     let (holed, written) = (dir.path().join("holed"), dir.path().join("written"));
     let end = (3 << 20) + 5;
@@ -104,7 +104,7 @@ fn a_hole_within_the_cap_is_as_zeros_that_were_written() {
 }
 
 #[test]
-fn asking_for_holes_does_not_move_the_place_of_appends() {
+fn finding_holes_does_not_move_the_append_position() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("s");
     fs::write(&path, "one\n").unwrap();
@@ -149,7 +149,7 @@ fn a_guard_that_is_too_long_is_ignored_and_kept() {
 }
 
 #[test]
-fn what_is_not_a_file_is_not_opened() {
+fn only_regular_files_are_opened() {
     let dir = tempfile::tempdir().unwrap();
     let pipe = dir.path().join("pipe");
     rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use sessile_core::line::Span;
 use sessile_store::os::{Os, RealOs};
 use sessile_store::{
-    Expect, FileLog, FileState, Found, Log, LogName, MemoryLog, Notice, Overlay, Rewritten, StoreError, WriteOptions,
-    create_directory, create_file, file_state, find_sessions, replace, subdirectories,
+    Expect, FileLog, FileState, FoundFile, Log, LogName, MemoryLog, Notice, Overlay, Rewritten, StoreError,
+    WriteOptions, create_directory, create_file, file_state, find_sessions, replace, subdirectories,
 };
 use tempfile::TempDir;
 
@@ -45,7 +45,7 @@ fn swap(
     replace(&os(), path, known, stamp, write)
 }
 
-fn find(path: &Path) -> Result<Vec<Found>, StoreError> {
+fn find(path: &Path) -> Result<Vec<FoundFile>, StoreError> {
     find_sessions(&RealOs, path)
 }
 
@@ -72,7 +72,7 @@ fn lines(log: &dyn Log, from: u64) -> Vec<String> {
 }
 
 /// A scenario that runs for every kind of log.
-fn story(log: &mut dyn Log) {
+fn check_log(log: &mut dyn Log) {
     assert_eq!(lines(log, 0), ["one", "torn"]);
     let appended = log.append(b"two\nthree\n", Expect::Length(8)).unwrap();
     // The torn line was sealed first.
@@ -88,12 +88,12 @@ fn story(log: &mut dyn Log) {
 }
 
 #[test]
-fn logs_of_every_kind_tell_the_same_story() {
-    story(&mut MemoryLog::new(b"one\ntorn".to_vec()));
+fn all_kinds_of_logs_behave_alike() {
+    check_log(&mut MemoryLog::new(b"one\ntorn".to_vec()));
     let (_dir, mut log) = file_log(b"one\ntorn");
-    story(&mut log);
+    check_log(&mut log);
     let (_dir, log) = file_log(b"one\ntorn");
-    story(&mut Overlay::new(Box::new(log)).unwrap());
+    check_log(&mut Overlay::new(Box::new(log)).unwrap());
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn a_deleted_file_does_not_come_back_without_its_header() {
 }
 
 #[test]
-fn a_shorter_file_is_noticed() {
+fn a_truncated_file_is_detected() {
     let (dir, mut log) = file_log(b"one\ntwo\n");
     fs::write(dir.path().join("s.jsonl"), "one\n").unwrap();
     let error = log.append(b"x\n", Expect::Length(8)).unwrap_err();
@@ -141,7 +141,7 @@ fn mode(path: &Path) -> u32 {
 }
 
 #[test]
-fn new_things_are_for_their_owner_only() {
+fn new_files_and_directories_are_private() {
     let dir = TempDir::new().unwrap();
     let deep = dir.path().join("a/b");
     make_directory(&deep).unwrap();
@@ -167,7 +167,7 @@ fn a_file_whose_first_write_fails_leaves_its_name_free() {
 }
 
 #[test]
-fn a_replacement_keeps_the_original_and_what_came_late() {
+fn a_replacement_keeps_the_original_and_late_lines() {
     let dir = TempDir::new().unwrap();
     let path = dir.path().join("s.jsonl");
     fs::write(&path, "old\n").unwrap();
@@ -196,7 +196,7 @@ fn a_replacement_keeps_the_original_and_what_came_late() {
 }
 
 #[test]
-fn a_hole_stays_one_in_a_replacement_which_is_as_old_as_the_original() {
+fn a_replacement_keeps_holes_and_the_modification_time() {
     let dir = TempDir::new().unwrap();
     let path = dir.path().join("s.jsonl");
     fs::write(&path, b"old\n").unwrap();
@@ -221,7 +221,7 @@ fn a_hole_stays_one_in_a_replacement_which_is_as_old_as_the_original() {
 }
 
 #[test]
-fn a_kept_original_is_for_its_owner_only() {
+fn a_kept_original_is_private() {
     let dir = TempDir::new().unwrap();
     let path = dir.path().join("s.jsonl");
     fs::write(&path, "old\n").unwrap();

@@ -11,7 +11,7 @@ use sessile_core::json::{JsText, Json, ObjectWriter, Raw, write_text};
 
 use crate::choose::not_configured;
 use crate::prompt::Prompt;
-use sessile_program::{Ended, Limits};
+use sessile_program::{Limits, ProgramEnd};
 
 /// Upper bound for a program's output, in bytes.
 const MAX_OUTPUT: usize = 4 << 20;
@@ -72,13 +72,15 @@ impl Summarizer for Command {
             source: Some(Box::new(error)),
         })?;
         match ran.ended {
-            Ended::Cancelled => Err(SummaryFailure::Cancelled),
-            Ended::TooSlow => {
+            ProgramEnd::Cancelled => Err(SummaryFailure::Cancelled),
+            ProgramEnd::TimedOut => {
                 Err(self.failed(&format!("took longer than {} s", self.limits.time.as_secs_f64()), &ran.errors))
             }
-            Ended::TooMuch => Err(self.failed(&format!("printed more than {MAX_OUTPUT} bytes"), &ran.errors)),
-            Ended::Badly(status) => Err(self.failed(&format!("failed ({status})"), &ran.errors)),
-            Ended::Well => answer(&ran.output).map_err(|what| self.failed(&what, &ran.errors)),
+            ProgramEnd::TooMuchOutput => {
+                Err(self.failed(&format!("printed more than {MAX_OUTPUT} bytes"), &ran.errors))
+            }
+            ProgramEnd::Failure(status) => Err(self.failed(&format!("failed ({status})"), &ran.errors)),
+            ProgramEnd::Success => answer(&ran.output).map_err(|what| self.failed(&what, &ran.errors)),
         }
     }
 }

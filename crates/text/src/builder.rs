@@ -11,8 +11,9 @@ use sessile_core::search::texts::{Document, Texts, read_texts};
 use sessile_core::search::token::{TokenKind, Tokenizer};
 use sessile_store::StoreError;
 
+use crate::document::{DocumentRecord, Facts};
 use crate::postings::PostingsWriter;
-use crate::segment::{DocumentRecord, Facts, OnTerm, Run, Terms};
+use crate::segment::{OnTerm, Run, Terms};
 
 /// Separates texts, so that no phrase spans two of them.
 const GAP: u32 = u32::MAX;
@@ -127,15 +128,15 @@ impl Builder {
             // For now the start of the term's positions; filling them in moves this to the end.
             total += std::mem::replace(end, total);
         }
-        let mut places = vec![0u32; total as usize];
-        for (place, token) in self.tokens.iter().enumerate().filter(|(_, token)| **token != GAP) {
+        let mut positions = vec![0u32; total as usize];
+        for (position, token) in self.tokens.iter().enumerate().filter(|(_, token)| **token != GAP) {
             let next = &mut ends[*token as usize];
             #[expect(clippy::cast_possible_truncation, reason = "a segment is written long before it has 2^32 tokens")]
-            let place = place as u32;
-            places[*next as usize] = place;
+            let position = position as u32;
+            positions[*next as usize] = position;
             *next += 1;
         }
-        (places, ends)
+        (positions, ends)
     }
 }
 
@@ -153,11 +154,11 @@ const STRIDE: u32 = 128;
 
 impl Terms for Builder {
     fn write(&mut self, postings: &mut PostingsWriter<'_>, on_term: &mut OnTerm<'_>) -> Result<(), StoreError> {
-        let (places, ends) = self.sorted();
+        let (positions, ends) = self.sorted();
         let nearby = nearby(&self.starts, self.tokens.len());
         for term in self.vocabulary.in_order() {
             let term_start = if term == 0 { 0 } else { ends[term as usize - 1] };
-            let mut rest = &places[term_start as usize..ends[term as usize] as usize];
+            let mut rest = &positions[term_start as usize..ends[term as usize] as usize];
             let mut document = 0;
             while let Some(first) = rest.first() {
                 document = document.max(nearby[(first / STRIDE) as usize]);
@@ -166,8 +167,8 @@ impl Terms for Builder {
                 }
                 let start = self.starts[document as usize];
                 let end = self.starts.get(document as usize + 1).copied().unwrap_or(u32::MAX);
-                let n_here = rest.iter().take_while(|place| **place < end).count();
-                postings.push(document, rest[..n_here].iter().map(|place| place - start));
+                let n_here = rest.iter().take_while(|position| **position < end).count();
+                postings.push(document, rest[..n_here].iter().map(|position| position - start));
                 rest = &rest[n_here..];
             }
             // A term may be left over from a document that was discarded.

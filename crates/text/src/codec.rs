@@ -70,7 +70,7 @@ impl<'b> Bytes<'b> {
         self.number().and_then(|number| u32::try_from(number).ok())
     }
 
-    pub(crate) fn place(&mut self) -> Option<usize> {
+    pub(crate) fn count(&mut self) -> Option<usize> {
         self.number().and_then(|number| usize::try_from(number).ok())
     }
 
@@ -105,7 +105,7 @@ impl<'b> Bytes<'b> {
     }
 
     pub(crate) fn bytes(&mut self) -> Option<&'b [u8]> {
-        let length = self.place()?;
+        let length = self.count()?;
         self.take(length)
     }
 }

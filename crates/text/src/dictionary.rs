@@ -9,7 +9,7 @@ const BLOCK: usize = 2048;
 
 /// Where the postings of a term are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TermPlace {
+pub(crate) struct TermLocation {
     /// Where its documents begin; its positions follow.
     pub(crate) at: u64,
     /// The lengths of both.
@@ -29,21 +29,21 @@ pub(crate) struct DictionaryWriter {
 
 impl DictionaryWriter {
     /// Appends a term, which must follow all others in order. Postings of terms are contiguous.
-    pub(crate) fn push(&mut self, term: &[u8], place: TermPlace) {
+    pub(crate) fn push(&mut self, term: &[u8], location: TermLocation) {
         if self.blocks.len() - self.block_start >= BLOCK {
             self.end_block();
         }
         if self.blocks.len() == self.block_start {
             put_bytes(&mut self.index, term);
-            put(&mut self.blocks, place.at);
+            put(&mut self.blocks, location.at);
             self.last.clear();
         }
         let shared = term.iter().zip(&self.last).take_while(|(one, other)| one == other).count();
         put(&mut self.blocks, shared as u64);
         put_bytes(&mut self.blocks, &term[shared..]);
-        put(&mut self.blocks, u64::from(place.lengths.n_documents));
-        put(&mut self.blocks, place.lengths.documents);
-        put(&mut self.blocks, place.lengths.positions);
+        put(&mut self.blocks, u64::from(location.lengths.n_documents));
+        put(&mut self.blocks, location.lengths.documents);
+        put(&mut self.blocks, location.lengths.positions);
         self.last.truncate(shared);
         self.last.extend_from_slice(&term[shared..]);
     }
@@ -122,16 +122,16 @@ impl<'b> BlockReader<'b> {
     }
 
     /// Returns the next term; none at the end.
-    pub(crate) fn next(&mut self) -> Result<Option<(&[u8], TermPlace)>, Corrupt> {
+    pub(crate) fn next(&mut self) -> Result<Option<(&[u8], TermLocation)>, Corrupt> {
         if self.bytes.is_empty() {
             return Ok(None);
         }
-        let place = self.step().ok_or(Corrupt)?;
-        Ok(Some((&self.term, place)))
+        let location = self.step().ok_or(Corrupt)?;
+        Ok(Some((&self.term, location)))
     }
 
-    fn step(&mut self) -> Option<TermPlace> {
-        let shared = self.bytes.place().filter(|shared| *shared <= self.term.len())?;
+    fn step(&mut self) -> Option<TermLocation> {
+        let shared = self.bytes.count().filter(|shared| *shared <= self.term.len())?;
         let rest = self.bytes.bytes()?;
         self.term.truncate(shared);
         self.term.extend_from_slice(rest);
@@ -140,8 +140,8 @@ impl<'b> BlockReader<'b> {
             documents: self.bytes.number()?,
             positions: self.bytes.number()?,
         };
-        let place = TermPlace { at: self.at, lengths };
+        let location = TermLocation { at: self.at, lengths };
         self.at = self.at.checked_add(lengths.documents)?.checked_add(lengths.positions)?;
-        Some(place)
+        Some(location)
     }
 }

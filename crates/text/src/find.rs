@@ -15,12 +15,12 @@ use sessile_store::os::{Mode, Os};
 use sessile_store::threads;
 
 use crate::TextIndex;
-use crate::evaluate::{Matched, Matches, UNWANTED, Wanted, evaluate};
-use crate::hits::{Candidate, Collector, Floor, Place};
+use crate::evaluate::{Matched, Matches, SegmentQuery, UNWANTED, evaluate};
+use crate::hits::{Candidate, Collector, Floor, HitLocation};
 use crate::lines::{Opening, read_lines};
 use crate::page::Corrupt;
 use crate::segment::Segment;
-use crate::survey::Surveyed;
+use crate::survey::SurveyedFile;
 
 /// Decides whether a session counts, by path, id and working directory.
 pub type Admits<'r> = dyn Fn(&Path, &str, &str) -> bool + Sync + 'r;
@@ -79,8 +79,8 @@ enum Job {
 /// How much of a file the index covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Coverage {
-    /// Covered up to `end`, as the session at this place in the manifest; `length` is that of the file.
-    Known { place: usize, end: u64, length: u64 },
+    /// Covered up to `end`, as the session at this index of the manifest; `length` is that of the file.
+    Known { index: usize, end: u64, length: u64 },
     /// Not covered.
     Unknown,
 }
@@ -89,21 +89,21 @@ impl TextIndex {
     /// Searches these files, whatever state the index is in.
     ///
     /// None if it was cancelled.
-    pub fn find(&mut self, files: &[Surveyed], request: &Request<'_>) -> Option<Findings> {
+    pub fn find(&mut self, files: &[SurveyedFile], request: &Request<'_>) -> Option<Findings> {
         let mut covered = self.covered.take().filter(|covered| covered.len() == files.len());
         loop {
             let coverage = covered.take().unwrap_or_else(|| self.coverage(files));
             match self.attempt(files, &coverage, request) {
                 Ok(findings) => return findings,
-                Err(segment) => self.distrust(segment),
+                Err(segment) => self.drop_segment(segment),
             }
         }
     }
 
-    /// Makes one attempt. Fails with the place of an invalid segment.
+    /// Makes one attempt. Fails with the index of an invalid segment.
     fn attempt(
         &self,
-        files: &[Surveyed],
+        files: &[SurveyedFile],
         coverage: &[Coverage],
         request: &Request<'_>,
     ) -> Result<Option<Findings>, usize> {
@@ -111,9 +111,9 @@ impl TextIndex {
         let os = self.caches.os().as_ref();
         let segments: Vec<OnceLock<Result<Segment<'_>, Corrupt>>> =
             self.manifest.segments.iter().map(|_| OnceLock::new()).collect();
-        let open = |place: usize| {
-            let info = &self.manifest.segments[place];
-            segments[place].get_or_init(|| Segment::open(os, &self.segment_path(&info.name), info)).as_ref()
+        let open = |index: usize| {
+            let info = &self.manifest.segments[index];
+            segments[index].get_or_init(|| Segment::open(os, &self.segment_path(&info.name), info)).as_ref()
         };
         let scale = Scale::new(request.now_ms);
         let next = AtomicUsize::new(0);
@@ -127,11 +127,11 @@ impl TextIndex {
                     break;
                 }
                 match *job {
-                    Job::Segment(place) => {
-                        let asked = open(place).map_err(|untrusted| *untrusted).and_then(|segment| {
-                            ask(segment, place, request, &scale, &plan.ranks[place], &mut collector)
+                    Job::Segment(index) => {
+                        let result = open(index).map_err(|untrusted| *untrusted).and_then(|segment| {
+                            query_segment(segment, index, request, &scale, &plan.ranks[index], &mut collector)
                         });
-                        asked.map_err(|Corrupt| place)?;
+                        result.map_err(|Corrupt| index)?;
                     }
                     Job::Scan { file, from, to } => {
                         let path = &files[file].path;
@@ -164,13 +164,13 @@ impl TextIndex {
         };
         let mut hits = Vec::new();
         for candidate in collector.finish() {
-            let span = match candidate.place {
-                Place::Scanned { offset, length } => Span { offset, len: length },
-                Place::Indexed { segment, document } => {
-                    let place = segment as usize;
-                    let spans = open(place).map_err(|untrusted| *untrusted);
+            let span = match candidate.location {
+                HitLocation::Scanned { offset, length } => Span { offset, len: length },
+                HitLocation::Indexed { segment, document } => {
+                    let index = segment as usize;
+                    let spans = open(index).map_err(|untrusted| *untrusted);
                     let spans = spans.and_then(|segment| segment.spans(document..document + 1));
-                    spans.ok().and_then(|spans| spans.first().copied()).ok_or(place)?
+                    spans.ok().and_then(|spans| spans.first().copied()).ok_or(index)?
                 }
             };
             let kind = DocumentKind::of_code(candidate.kind).unwrap_or(DocumentKind::Custom);
@@ -180,23 +180,23 @@ impl TextIndex {
     }
 
     /// Returns the coverage of each file.
-    pub(crate) fn coverage(&self, files: &[Surveyed]) -> Vec<Coverage> {
+    pub(crate) fn coverage(&self, files: &[SurveyedFile]) -> Vec<Coverage> {
         let os = self.caches.os().as_ref();
         let mut near = 0;
-        let cover = |file: &Surveyed| {
-            let Some(place) = self.manifest.find_near(&file.path, near) else { return Coverage::Unknown };
-            near = place + 1;
-            let known = &self.manifest.records[place];
+        let cover = |file: &SurveyedFile| {
+            let Some(index) = self.manifest.find_near(&file.path, near) else { return Coverage::Unknown };
+            near = index + 1;
+            let known = &self.manifest.records[index];
             if self.corrupt_files.contains(&known.number) {
                 return Coverage::Unknown;
             }
-            coverage_of(os, file, place, &known.mark)
+            coverage_of(os, file, index, &known.mark)
         };
         files.iter().map(cover).collect()
     }
 
     /// Returns how many of these files are fully covered, and how many bytes of all files are not covered.
-    pub fn coverage_of_files(&self, files: &[Surveyed]) -> (usize, u64) {
+    pub fn coverage_of_files(&self, files: &[SurveyedFile]) -> (usize, u64) {
         let (mut n_covered, mut n_uncovered) = (0, 0);
         for (file, coverage) in files.iter().zip(self.coverage(files)) {
             let n_missing = match coverage {
@@ -212,9 +212,9 @@ impl TextIndex {
     /// Returns how many bytes of these files the index does not cover.
     ///
     /// The coverage is kept for a search of the same files right afterwards.
-    pub fn n_uncovered(&mut self, files: &[Surveyed]) -> u64 {
+    pub fn n_uncovered(&mut self, files: &[SurveyedFile]) -> u64 {
         let coverage = self.coverage(files);
-        let uncovered = |(file, coverage): (&Surveyed, &Coverage)| match coverage {
+        let uncovered = |(file, coverage): (&SurveyedFile, &Coverage)| match coverage {
             Coverage::Unknown => file.stat.length,
             Coverage::Known { end, length, .. } => length.saturating_sub(*end),
         };
@@ -224,17 +224,17 @@ impl TextIndex {
     }
 }
 
-fn coverage_of(os: &dyn Os, file: &Surveyed, place: usize, mark: &Mark) -> Coverage {
+fn coverage_of(os: &dyn Os, file: &SurveyedFile, index: usize, mark: &Mark) -> Coverage {
     if mark.is_same(&file.stat) {
-        return Coverage::Known { place, end: mark.end(), length: file.stat.length };
+        return Coverage::Known { index, end: mark.end(), length: file.stat.length };
     }
-    let look = || {
+    let examine = || {
         let open = os.open(&file.path, Mode::Read).ok()?;
         let stat = open.stat().ok()?;
         let is_known = mark.freshness(open.as_ref(), &stat) != Freshness::Other;
-        is_known.then_some(Coverage::Known { place, end: mark.end(), length: stat.length })
+        is_known.then_some(Coverage::Known { index, end: mark.end(), length: stat.length })
     };
-    look().unwrap_or(Coverage::Unknown)
+    examine().unwrap_or(Coverage::Unknown)
 }
 
 /// The work needed to answer a request.
@@ -246,8 +246,8 @@ struct Plan {
 }
 
 impl Plan {
-    fn new(index: &TextIndex, files: &[Surveyed], coverage: &[Coverage], request: &Request<'_>) -> Self {
-        let manifest = &index.manifest;
+    fn new(text_index: &TextIndex, files: &[SurveyedFile], coverage: &[Coverage], request: &Request<'_>) -> Self {
+        let manifest = &text_index.manifest;
         let mut rank_of = vec![UNWANTED; manifest.next_number as usize];
         let mut scans = Vec::new();
         let mut buffer = Vec::new();
@@ -255,8 +255,8 @@ impl Plan {
         for (file, coverage) in coverage.iter().enumerate() {
             let (from, to) = match *coverage {
                 Coverage::Unknown => (0, files[file].stat.length),
-                Coverage::Known { place, end, length } => {
-                    let known = &manifest.records[place];
+                Coverage::Known { index, end, length } => {
+                    let known = &manifest.records[index];
                     let mut is_admitted = |admits: &Admits<'_>| {
                         admits(manifest.path(known, &mut buffer), manifest.id(known), manifest.cwd(known))
                     };
@@ -277,37 +277,37 @@ impl Plan {
         let rank = |session: u32| rank_of.get(session as usize).copied().unwrap_or(UNWANTED);
         let ranks = |runs: &[crate::segment::Run]| runs.iter().map(|run| rank(run.session)).collect::<Vec<u32>>();
         let ranks: Vec<Vec<u32>> = manifest.segments.iter().map(|segment| ranks(&segment.runs)).collect();
-        let is_wanted = |place: &usize| ranks[*place].iter().any(|rank| *rank != UNWANTED);
-        let mut places: Vec<usize> = (0..ranks.len()).filter(is_wanted).collect();
+        let is_wanted = |index: &usize| ranks[*index].iter().any(|rank| *rank != UNWANTED);
+        let mut segments: Vec<usize> = (0..ranks.len()).filter(is_wanted).collect();
         // Newest segments first: recent entries score higher, and entries that cannot compete need no close check.
-        places.reverse();
+        segments.reverse();
         let n_scanned = scans.iter().map(|job| if let Job::Scan { from, to, .. } = job { to - from } else { 0 }).sum();
-        let jobs = places.into_iter().map(Job::Segment).chain(scans).collect();
+        let jobs = segments.into_iter().map(Job::Segment).chain(scans).collect();
         Self { jobs, ranks, n_scanned }
     }
 }
 
-fn ask(
+fn query_segment(
     segment: &Segment<'_>,
-    place: usize,
+    index: usize,
     request: &Request<'_>,
     scale: &Scale,
     ranks: &[u32],
     collector: &mut Collector,
 ) -> Result<(), Corrupt> {
     let Query::Clauses(clauses) = request.query else { return Ok(()) };
-    let wanted = Wanted { clauses, filter: request.filter, scale };
-    let number = u32::try_from(place).unwrap_or(u32::MAX);
-    evaluate(segment, &wanted, ranks, &mut Asked { collector, number })
+    let query = SegmentQuery { clauses, filter: request.filter, scale };
+    let number = u32::try_from(index).unwrap_or(u32::MAX);
+    evaluate(segment, &query, ranks, &mut SegmentMatches { collector, number })
 }
 
 /// Collects the matches of a segment.
-struct Asked<'a> {
+struct SegmentMatches<'a> {
     collector: &'a mut Collector,
     number: u32,
 }
 
-impl Matches for Asked<'_> {
+impl Matches for SegmentMatches<'_> {
     fn wants(&self, score: f32, rank: u32) -> bool {
         self.collector.wants(score, rank)
     }
@@ -316,10 +316,10 @@ impl Matches for Asked<'_> {
         self.collector.floor()
     }
 
-    fn push(&mut self, found: Matched) {
-        let Matched { document, rank, score, facts } = found;
-        let place = Place::Indexed { segment: self.number, document };
-        self.collector.push(Candidate { score, time: facts.time, rank, place, kind: facts.kind });
+    fn push(&mut self, matched: Matched) {
+        let Matched { document, rank, score, facts } = matched;
+        let location = HitLocation::Indexed { segment: self.number, document };
+        self.collector.push(Candidate { score, time: facts.time, rank, location, kind: facts.kind });
     }
 }
 
@@ -355,7 +355,7 @@ fn scan(
             sum += scale.clause(frequency, length);
         }
         let score = scale.document(sum, kind, time);
-        collector.push(Candidate { score, time, rank, place: Place::scanned(line.span), kind });
+        collector.push(Candidate { score, time, rank, location: HitLocation::scanned(line.span), kind });
         !(request.is_cancelled)()
     }));
 }

@@ -14,20 +14,20 @@ pub(crate) struct Candidate {
     pub(crate) time: u32,
     /// The index of its session among those that are searched.
     pub(crate) rank: u32,
-    pub(crate) place: Place,
+    pub(crate) location: HitLocation,
     pub(crate) kind: u8,
 }
 
 /// Where a document was found. Ordered like the lines in a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Place {
+pub(crate) enum HitLocation {
     /// In a segment.
     Indexed { segment: u32, document: u32 },
     /// By reading the session.
     Scanned { offset: u64, length: u64 },
 }
 
-impl Place {
+impl HitLocation {
     pub(crate) fn scanned(span: Span) -> Self {
         Self::Scanned { offset: span.offset, length: span.len }
     }
@@ -38,7 +38,7 @@ impl Ord for Candidate {
         (self.score.total_cmp(&other.score))
             .then(self.time.cmp(&other.time))
             .then(other.rank.cmp(&self.rank))
-            .then(other.place.cmp(&self.place))
+            .then(other.location.cmp(&self.location))
     }
 }
 
@@ -81,7 +81,7 @@ impl Floor {
 }
 
 /// Up to this limit, searching for the best first pays off.
-const FEW: usize = 1000;
+const MAX_BEST_FIRST: usize = 1000;
 
 impl Collector {
     /// Keeps the best `n_best` documents, or the best one of each session.
@@ -113,8 +113,8 @@ impl Collector {
                 }
             }
             Self::Sessions(best) => {
-                if let Some(place) = best.get_mut(candidate.rank as usize) {
-                    *place = Some(place.map_or(candidate, |before| before.max(candidate)));
+                if let Some(slot) = best.get_mut(candidate.rank as usize) {
+                    *slot = Some(slot.map_or(candidate, |before| before.max(candidate)));
                 }
             }
         }
@@ -123,7 +123,7 @@ impl Collector {
     /// Returns a score below which no document is wanted, if it is independent of sessions and may save work.
     pub(crate) fn floor(&self) -> Option<f32> {
         match self {
-            Self::Documents(n_best, _, floor) if *n_best <= FEW => Some(floor.get()),
+            Self::Documents(n_best, _, floor) if *n_best <= MAX_BEST_FIRST => Some(floor.get()),
             _ => None,
         }
     }

@@ -8,12 +8,15 @@
 mod builder;
 mod codec;
 mod dictionary;
+mod document;
 mod evaluate;
 mod find;
+mod frequencies;
 mod hits;
 mod lines;
 mod manifest;
 mod merge;
+mod options;
 mod page;
 mod phrase;
 mod positions;
@@ -32,8 +35,9 @@ use sessile_index::Caches;
 use sessile_store::os::Os;
 
 pub use find::{Admits, Findings, Hit, Request};
-pub use survey::{Surveyed, survey};
-pub use update::{Progress, Updated, Updating};
+pub use options::{Progress, UpdateOptions};
+pub use survey::{SurveyedFile, survey};
+pub use update::Updated;
 
 use manifest::{KIND, Manifest};
 use segment::SegmentInfo;
@@ -75,8 +79,8 @@ impl TextIndex {
     }
 
     /// Stops using what the index holds for a session.
-    pub fn doubt(&mut self, path: &Path) {
-        let known = self.manifest.find(path).map(|place| self.manifest.records[place].number);
+    pub fn ignore_session(&mut self, path: &Path) {
+        let known = self.manifest.find(path).map(|index| self.manifest.records[index].number);
         self.corrupt_files.extend(known);
     }
 
@@ -100,8 +104,8 @@ impl TextIndex {
     }
 
     /// Gives up an invalid segment and its coverage.
-    fn distrust(&mut self, place: usize) {
-        let name = self.manifest.segments[place].name.clone();
+    fn drop_segment(&mut self, index: usize) {
+        let name = self.manifest.segments[index].name.clone();
         // The next update finds it missing and continues without it.
         self.caches.remove(KIND, &name);
         self.damaged.insert(name);

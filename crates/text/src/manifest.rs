@@ -22,7 +22,7 @@ pub(crate) const NAME: &str = "manifest";
 
 /// A session that is covered, at least in part.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Known {
+pub(crate) struct KnownSession {
     /// Its number. A rewritten file gets a new one, and no number is reused.
     pub(crate) number: u32,
     /// Its path.
@@ -40,11 +40,11 @@ pub(crate) struct Known {
 /// The record of a session.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Record {
-    /// See [`Known::number`].
+    /// See [`KnownSession::number`].
     pub(crate) number: u32,
-    /// See [`Known::is_session`].
+    /// See [`KnownSession::is_session`].
     pub(crate) is_session: bool,
-    /// See [`Known::mark`].
+    /// See [`KnownSession::mark`].
     pub(crate) mark: Mark,
     /// The indices of its directory and of its working directory.
     directory: u32,
@@ -170,14 +170,14 @@ impl Manifest {
     }
 
     /// Returns the path of the session at a place.
-    pub(crate) fn path_at(&self, place: usize) -> PathBuf {
-        let record = self.records.get(place);
+    pub(crate) fn path_at(&self, index: usize) -> PathBuf {
+        let record = self.records.get(index);
         record.map(|record| self.path(record, &mut Vec::new()).to_path_buf()).unwrap_or_default()
     }
 
     /// Keeps some of the sessions.
     pub(crate) fn retain(&mut self, is_kept: impl Fn(usize, &Self) -> bool) {
-        let kept: Vec<bool> = (0..self.records.len()).map(|place| is_kept(place, self)).collect();
+        let kept: Vec<bool> = (0..self.records.len()).map(|index| is_kept(index, self)).collect();
         self.n_ordered = kept.iter().take(self.n_ordered).filter(|kept| **kept).count();
         let mut kept = kept.into_iter();
         self.records.retain(|_| kept.next().unwrap_or(false));
@@ -186,16 +186,16 @@ impl Manifest {
     /// Builds lookup tables of the directories, so that adding sessions is fast.
     pub(crate) fn directory_numbers(&self) -> Interned {
         let number =
-            |texts: &[Text]| (0..).zip(texts).map(|(place, text)| (self.texts.get(*text).to_vec(), place)).collect();
+            |texts: &[Text]| (0..).zip(texts).map(|(index, text)| (self.texts.get(*text).to_vec(), index)).collect();
         Interned { directories: number(&self.directories), cwds: number(&self.cwds) }
     }
 
     /// Replaces the session at a place, or appends it; returns its place.
-    pub(crate) fn put(&mut self, place: Option<usize>, known: &Known, interned: &mut Interned) -> usize {
+    pub(crate) fn put(&mut self, index: Option<usize>, known: &KnownSession, interned: &mut Interned) -> usize {
         let (directory, name) = split(path_bytes(&known.path));
         let directory = intern(&mut interned.directories, &mut self.directories, &mut self.texts, directory);
         let cwd = intern(&mut interned.cwds, &mut self.cwds, &mut self.texts, known.cwd.as_bytes());
-        let before = place.and_then(|place| self.records.get(place)).map(|record| record.name);
+        let before = index.and_then(|index| self.records.get(index)).map(|record| record.name);
         let same = before.filter(|before| self.texts.get(*before) == name);
         let name_at = same.unwrap_or_else(|| self.texts.add(name));
         let id = match memchr::memmem::find(name, known.id.as_bytes()) {
@@ -205,22 +205,22 @@ impl Manifest {
             },
             None => self.texts.add(known.id.as_bytes()),
         };
-        let Known { number, is_session, mark, .. } = *known;
+        let KnownSession { number, is_session, mark, .. } = *known;
         let record = Record { number, is_session, mark, directory, cwd, name: name_at, id };
-        if let Some(place) = place {
-            self.records[place] = record;
-            return place;
+        if let Some(index) = index {
+            self.records[index] = record;
+            return index;
         }
         self.records.push(record);
         self.records.len() - 1
     }
 
     /// Returns the session at a place, with all its data.
-    pub(crate) fn known(&self, place: usize) -> Option<Known> {
-        let record = self.records.get(place)?;
-        Some(Known {
+    pub(crate) fn known(&self, index: usize) -> Option<KnownSession> {
+        let record = self.records.get(index)?;
+        Some(KnownSession {
             number: record.number,
-            path: self.path_at(place),
+            path: self.path_at(index),
             mark: record.mark,
             is_session: record.is_session,
             id: self.id(record).to_owned(),
@@ -229,7 +229,7 @@ impl Manifest {
     }
 
     /// Sorts all sessions.
-    pub(crate) fn arrange(&mut self) {
+    pub(crate) fn sort(&mut self) {
         let mut records = std::mem::take(&mut self.records);
         records.sort_by(|one, other| self.order(one, other));
         self.n_ordered = records.len();
@@ -297,7 +297,7 @@ impl Manifest {
         let start = bytes.position();
         bytes.take(length)?;
         let mut segments = Vec::new();
-        for _ in 0..bytes.place()? {
+        for _ in 0..bytes.count()? {
             segments.push(SegmentInfo::decode(&mut bytes)?);
         }
         bytes.is_empty().then_some(())?;

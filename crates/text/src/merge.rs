@@ -6,16 +6,17 @@ use std::path::Path;
 use sessile_store::StoreError;
 use sessile_store::os::Os;
 
-use crate::dictionary::{BlockReader, TermPlace};
+use crate::dictionary::{BlockReader, TermLocation};
+use crate::document::DocumentRecord;
 use crate::page::Corrupt;
 use crate::positions::Positions;
 use crate::postings::PostingsWriter;
-use crate::segment::{DocumentRecord, OnTerm, Run, Segment, SegmentInfo, Terms, write_segment};
+use crate::segment::{OnTerm, Run, Segment, SegmentInfo, Terms, write_segment};
 
 /// Why segments were not merged.
 #[derive(Debug)]
 pub(crate) enum Unmerged {
-    /// The segment at this place is not valid.
+    /// The segment at this index is not valid.
     Corrupt(usize),
     /// The new segment could not be written.
     Store(StoreError),
@@ -32,9 +33,9 @@ pub(crate) fn merge(
     let mut documents = Vec::new();
     let mut runs: Vec<Run> = Vec::new();
     let mut inputs = Vec::new();
-    for (place, segment) in segments.iter().enumerate() {
+    for (index, segment) in segments.iter().enumerate() {
         let numbers = take_documents(segment, is_alive, &mut documents, &mut runs);
-        let numbers = numbers.map_err(|Corrupt| Unmerged::Corrupt(place))?;
+        let numbers = numbers.map_err(|Corrupt| Unmerged::Corrupt(index))?;
         inputs.push(Input { terms: TermWalk::new(segment), numbers });
     }
     if documents.is_empty() {
@@ -43,7 +44,7 @@ pub(crate) fn merge(
     let mut merging = Merging { inputs, untrusted: None };
     let written = write_segment(os, path, name, runs, &documents, &mut merging);
     match (merging.untrusted, written) {
-        (Some(place), _) => Err(Unmerged::Corrupt(place)),
+        (Some(index), _) => Err(Unmerged::Corrupt(index)),
         (None, written) => written.map(Some).map_err(Unmerged::Store),
     }
 }
@@ -90,19 +91,19 @@ struct Merging<'s> {
 impl Terms for Merging<'_> {
     fn write(&mut self, postings: &mut PostingsWriter<'_>, on_term: &mut OnTerm<'_>) -> Result<(), StoreError> {
         let stop = |_| StoreError::io("read", Path::new("a segment"))(io::ErrorKind::InvalidData.into());
-        for place in 0..self.inputs.len() {
-            self.step(place).map_err(stop)?;
+        for index in 0..self.inputs.len() {
+            self.step(index).map_err(stop)?;
         }
         let mut term = Vec::new();
         loop {
             let current = self.inputs.iter().filter_map(|input| input.terms.current.as_ref());
             let Some((least, _)) = current.min_by(|one, other| one.0.cmp(&other.0)) else { return Ok(()) };
             term.clone_from(least);
-            for place in 0..self.inputs.len() {
-                if self.inputs[place].terms.current.as_ref().is_some_and(|(current, _)| *current == term) {
-                    let copied = self.inputs[place].copy(postings);
-                    copied.inspect_err(|_| self.untrusted = Some(place)).map_err(stop)?;
-                    self.step(place).map_err(stop)?;
+            for index in 0..self.inputs.len() {
+                if self.inputs[index].terms.current.as_ref().is_some_and(|(current, _)| *current == term) {
+                    let copied = self.inputs[index].copy(postings);
+                    copied.inspect_err(|_| self.untrusted = Some(index)).map_err(stop)?;
+                    self.step(index).map_err(stop)?;
                 }
             }
             if !postings.is_empty() {
@@ -113,18 +114,18 @@ impl Terms for Merging<'_> {
 }
 
 impl Merging<'_> {
-    fn step(&mut self, place: usize) -> Result<(), Corrupt> {
-        self.inputs[place].terms.step().inspect_err(|_| self.untrusted = Some(place))
+    fn step(&mut self, index: usize) -> Result<(), Corrupt> {
+        self.inputs[index].terms.step().inspect_err(|_| self.untrusted = Some(index))
     }
 }
 
 impl Input<'_> {
     /// Adds the live documents of the current term.
     fn copy(&self, out: &mut PostingsWriter<'_>) -> Result<(), Corrupt> {
-        let Some((_, place)) = self.terms.current else { return Ok(()) };
-        let postings = self.terms.segment.postings(place)?;
+        let Some((_, location)) = self.terms.current else { return Ok(()) };
+        let postings = self.terms.segment.postings(location)?;
         let documents = postings.documents.clone();
-        let mut reader = Positions::new(self.terms.segment, place, postings);
+        let mut reader = Positions::new(self.terms.segment, location, postings);
         let mut positions = Vec::new();
         for document in documents {
             let number = self.numbers.get(document as usize).ok_or(Corrupt)?;
@@ -142,8 +143,8 @@ struct TermWalk<'s> {
     segment: &'s Segment<'s>,
     next_block: usize,
     /// The terms of the current block, the next one last.
-    block: Vec<(Vec<u8>, TermPlace)>,
-    current: Option<(Vec<u8>, TermPlace)>,
+    block: Vec<(Vec<u8>, TermLocation)>,
+    current: Option<(Vec<u8>, TermLocation)>,
 }
 
 impl<'s> TermWalk<'s> {
@@ -155,8 +156,8 @@ impl<'s> TermWalk<'s> {
         if self.block.is_empty() && self.next_block < self.segment.n_blocks() {
             let bytes = self.segment.block(self.next_block)?;
             let mut terms = BlockReader::new(&bytes)?;
-            while let Some((term, place)) = terms.next()? {
-                self.block.push((term.to_vec(), place));
+            while let Some((term, location)) = terms.next()? {
+                self.block.push((term.to_vec(), location));
             }
             self.block.reverse();
             self.next_block += 1;

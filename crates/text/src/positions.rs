@@ -1,7 +1,7 @@
 //! Reads the positions of a term in its documents.
 
 use crate::codec::Bytes;
-use crate::dictionary::TermPlace;
+use crate::dictionary::TermLocation;
 use crate::page::Corrupt;
 use crate::postings::{BLOCK, Postings};
 use crate::segment::Segment;
@@ -9,7 +9,7 @@ use crate::segment::Segment;
 /// The positions of one term, read document by document, in any order.
 pub(crate) struct Positions<'s> {
     segment: &'s Segment<'s>,
-    place: TermPlace,
+    location: TermLocation,
     postings: Postings,
     /// The positions of one block, or of all.
     bytes: Vec<u8>,
@@ -27,8 +27,18 @@ pub(crate) struct Positions<'s> {
 const PIECEMEAL: usize = 16;
 
 impl<'s> Positions<'s> {
-    pub(crate) fn new(segment: &'s Segment<'s>, place: TermPlace, postings: Postings) -> Self {
-        Self { segment, place, postings, bytes: Vec::new(), has_all: false, n_loaded: 0, block: None, next: 0, at: 0 }
+    pub(crate) fn new(segment: &'s Segment<'s>, location: TermLocation, postings: Postings) -> Self {
+        Self {
+            segment,
+            location,
+            postings,
+            bytes: Vec::new(),
+            has_all: false,
+            n_loaded: 0,
+            block: None,
+            next: 0,
+            at: 0,
+        }
     }
 
     /// Reads the positions in a document. False if the term does not occur in it.
@@ -65,7 +75,7 @@ impl<'s> Positions<'s> {
             step *= 2;
         }
         let within = &near[step / 2..near.len().min(step)];
-        within.binary_search(&document).ok().map(|place| self.next + step / 2 + place)
+        within.binary_search(&document).ok().map(|index| self.next + step / 2 + index)
     }
 
     /// Makes a block the current one.
@@ -76,9 +86,9 @@ impl<'s> Positions<'s> {
         if !self.has_all {
             self.n_loaded += 1;
             self.has_all = self.n_loaded > PIECEMEAL || self.postings.blocks.is_empty();
-            let all = 0..self.place.lengths.positions;
-            let range = if self.has_all { all } else { self.postings.block(block, self.place.lengths) };
-            self.bytes = self.segment.positions(self.place, range)?;
+            let all = 0..self.location.lengths.positions;
+            let range = if self.has_all { all } else { self.postings.block(block, self.location.lengths) };
+            self.bytes = self.segment.positions(self.location, range)?;
         }
         self.block = Some(block);
         self.rewind(block)
@@ -86,7 +96,7 @@ impl<'s> Positions<'s> {
 
     /// Goes to the beginning of the current block.
     fn rewind(&mut self, block: usize) -> Result<(), Corrupt> {
-        let start = if self.has_all { self.postings.block(block, self.place.lengths).start } else { 0 };
+        let start = if self.has_all { self.postings.block(block, self.location.lengths).start } else { 0 };
         self.at = usize::try_from(start).map_err(Corrupt::because)?;
         self.next = block * BLOCK;
         Ok(())

@@ -8,8 +8,8 @@
 use sessile_core::search::score::Scale;
 
 use crate::codec::{Bytes, put};
+use crate::document::DocumentRecord;
 use crate::page::Corrupt;
-use crate::segment::DocumentRecord;
 
 /// The number of documents in a block.
 pub(crate) const BLOCK: usize = 128;
@@ -234,10 +234,10 @@ mod tests {
         for n_documents in [1usize, 2, 127, 128, 129, 256, 300] {
             let mut writer = PostingsWriter::default();
             let mut out = b"before".to_vec();
-            let document = |place: usize| u32::try_from(place * place).unwrap();
-            let frequency = |place: usize| u32::try_from(place % 3 + 1).unwrap();
-            for place in 0..n_documents {
-                writer.push(document(place), (0..frequency(place)).map(|at| at * 200));
+            let document = |index: usize| u32::try_from(index * index).unwrap();
+            let frequency = |index: usize| u32::try_from(index % 3 + 1).unwrap();
+            for index in 0..n_documents {
+                writer.push(document(index), (0..frequency(index)).map(|at| at * 200));
             }
             let lengths = writer.end_term(&mut out);
             assert!(writer.is_empty());

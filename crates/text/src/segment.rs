@@ -10,29 +10,10 @@ use sessile_store::os::{Mode, Os};
 use sessile_store::{StoreError, create_file};
 
 use crate::codec::{Bytes, put, put_bytes};
-use crate::dictionary::{BlockReader, DictionaryIndex, DictionaryWriter, TermPlace};
+use crate::dictionary::{BlockReader, DictionaryIndex, DictionaryWriter, TermLocation};
+use crate::document::{DocumentRecord, Facts};
 use crate::page::{Corrupt, PageReader, PageWriter, file_length};
 use crate::postings::{BLOCK, Entry, Postings, PostingsWriter, decode_table};
-
-/// The data of a document besides its terms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct DocumentRecord {
-    /// Where its line is in the session.
-    pub(crate) span: Span,
-    /// The scoring data.
-    pub(crate) facts: Facts,
-}
-
-/// The scoring data of a document.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Facts {
-    /// When it was written, in seconds; 0 if unknown.
-    pub(crate) time: u32,
-    /// The number of its kind.
-    pub(crate) kind: u8,
-    /// Its length, see [`length_code`](sessile_core::search::score::length_code).
-    pub(crate) length: u8,
-}
 
 const FACTS: u64 = 6;
 const SPAN: u64 = 12;
@@ -89,7 +70,7 @@ impl SegmentInfo {
 
     pub(crate) fn decode(bytes: &mut Bytes<'_>) -> Option<Self> {
         let name = String::from_utf8(bytes.bytes()?.to_vec()).ok()?;
-        let n_runs = bytes.place()?;
+        let n_runs = bytes.count()?;
         let mut runs = Vec::new();
         let mut n_documents = 0u32;
         for _ in 0..n_runs {
@@ -138,7 +119,7 @@ pub(crate) fn write_segment(
         terms.write(&mut PostingsWriter::new(documents), &mut |term, postings| {
             let at = chunk_at + chunk.len() as u64;
             let lengths = postings.end_term(&mut chunk);
-            dictionary.push(term, TermPlace { at, lengths });
+            dictionary.push(term, TermLocation { at, lengths });
             if chunk.len() >= CHUNK {
                 pages.write(&chunk)?;
                 chunk_at += chunk.len() as u64;
@@ -189,27 +170,27 @@ impl<'i> Segment<'i> {
     }
 
     /// Returns where a term's postings are, if it occurs.
-    pub(crate) fn find(&self, term: &[u8]) -> Result<Option<TermPlace>, Corrupt> {
+    pub(crate) fn find(&self, term: &[u8]) -> Result<Option<TermLocation>, Corrupt> {
         let Some(block) = self.index.find(term) else { return Ok(None) };
         let bytes = self.block(block)?;
         let mut terms = BlockReader::new(&bytes)?;
-        while let Some((found, place)) = terms.next()? {
+        while let Some((found, location)) = terms.next()? {
             if found >= term {
-                return Ok((found == term).then_some(place));
+                return Ok((found == term).then_some(location));
             }
         }
         Ok(None)
     }
 
     /// Returns the postings of all terms with this prefix, and the rest of each term.
-    pub(crate) fn find_all(&self, prefix: &[u8]) -> Result<Vec<(Vec<u8>, TermPlace)>, Corrupt> {
+    pub(crate) fn find_all(&self, prefix: &[u8]) -> Result<Vec<(Vec<u8>, TermLocation)>, Corrupt> {
         let mut found = Vec::new();
         for block in self.index.find(prefix).unwrap_or(0)..self.index.n_blocks() {
             let bytes = self.block(block)?;
             let mut terms = BlockReader::new(&bytes)?;
-            while let Some((term, place)) = terms.next()? {
+            while let Some((term, location)) = terms.next()? {
                 if let Some(rest) = term.strip_prefix(prefix) {
-                    found.push((rest.to_vec(), place));
+                    found.push((rest.to_vec(), location));
                 } else if term > prefix {
                     return Ok(found);
                 }
@@ -230,37 +211,37 @@ impl<'i> Segment<'i> {
     }
 
     /// Reads the documents in which a term occurs.
-    pub(crate) fn postings(&self, place: TermPlace) -> Result<Postings, Corrupt> {
-        Postings::decode(&self.pages.read(place.at..place.at + place.lengths.documents)?, place.lengths)
+    pub(crate) fn postings(&self, location: TermLocation) -> Result<Postings, Corrupt> {
+        Postings::decode(&self.pages.read(location.at..location.at + location.lengths.documents)?, location.lengths)
     }
 
     /// Reads the table of a term that has several blocks.
-    pub(crate) fn table(&self, place: TermPlace) -> Result<Vec<Entry>, Corrupt> {
-        Ok(decode_table(&self.pages.read(place.at..place.at + place.lengths.table())?))
+    pub(crate) fn table(&self, location: TermLocation) -> Result<Vec<Entry>, Corrupt> {
+        Ok(decode_table(&self.pages.read(location.at..location.at + location.lengths.table())?))
     }
 
     /// Reads one block of a term, replacing the documents in `out`.
     pub(crate) fn read_block(
         &self,
-        place: TermPlace,
+        location: TermLocation,
         table: &[Entry],
         block: usize,
         out: &mut Postings,
     ) -> Result<(), Corrupt> {
         let before = block.checked_sub(1).and_then(|before| table.get(before));
         let here = table.get(block).ok_or(Corrupt)?;
-        let start = place.at + place.lengths.table();
+        let start = location.at + location.lengths.table();
         let (from, to) = (before.map_or(0, |before| before.documents_end), here.documents_end);
         let bytes = self.pages.read(start + u64::from(from)..start + u64::from(to))?;
-        let n_documents = (place.lengths.n_documents as usize).saturating_sub(block * BLOCK).min(BLOCK);
+        let n_documents = (location.lengths.n_documents as usize).saturating_sub(block * BLOCK).min(BLOCK);
         out.documents.clear();
         out.frequencies.clear();
         out.append(&bytes, n_documents, before.map(|before| before.last)).ok_or(Corrupt)
     }
 
     /// Reads a byte range of a term's positions.
-    pub(crate) fn positions(&self, place: TermPlace, range: std::ops::Range<u64>) -> Result<Vec<u8>, Corrupt> {
-        let start = place.at + place.lengths.documents;
+    pub(crate) fn positions(&self, location: TermLocation, range: std::ops::Range<u64>) -> Result<Vec<u8>, Corrupt> {
+        let start = location.at + location.lengths.documents;
         self.pages.read(start + range.start..start + range.end)
     }
 

@@ -1,53 +1,21 @@
 //! Updates the index: reads what it does not cover, and keeps the number of segments small.
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
 use std::sync::{Mutex, PoisonError};
 
-use sessile_index::Caches;
 use sessile_store::{StoreError, create_directory};
 
 use crate::TextIndex;
 use crate::find::Coverage;
 use crate::manifest::KIND;
 use crate::merge::{Unmerged, merge};
+use crate::options::UpdateOptions;
 use crate::segment::{Segment, SegmentInfo};
-use crate::survey::Surveyed;
+use crate::survey::SurveyedFile;
 use crate::upkeep::{LOCK, lock};
-use crate::worker::{State, Workers};
-
-/// Options of an update.
-pub struct Updating<'u> {
-    /// Whether a session that is not among the files was deleted, rather than not requested.
-    pub is_gone: &'u (dyn Fn(&Path) -> bool + Sync),
-    /// Called regularly; returns true to stop. Work done by then is kept.
-    pub is_cancelled: &'u (dyn Fn() -> bool + Sync),
-    /// Called regularly.
-    pub on_progress: &'u (dyn Fn(Progress) + Sync),
-    /// The approximate memory to use, in bytes.
-    pub memory: usize,
-    /// Whether to merge segments of any size.
-    pub merges_all: bool,
-}
-
-/// The default memory of an update, in bytes.
-pub(crate) const MEMORY: usize = 192 << 20;
-
-impl Default for Updating<'_> {
-    fn default() -> Self {
-        Self { is_gone: &|_| false, is_cancelled: &|| false, on_progress: &|_| {}, memory: MEMORY, merges_all: false }
-    }
-}
-
-/// The progress of an update.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
-    /// Bytes of sessions read so far.
-    pub n_done: u64,
-    /// Bytes of sessions to read in total.
-    pub n_bytes: u64,
-}
+use crate::worker::{Job, State, Workers, new_name};
 
 /// The result of an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,23 +33,23 @@ impl TextIndex {
     ///
     /// Only one update runs at a time: if another process is updating, nothing happens. Updates and readers never wait
     /// for each other.
-    pub fn update(&mut self, files: &[Surveyed], updating: &Updating<'_>) -> Result<Updated, StoreError> {
+    pub fn update(&mut self, files: &[SurveyedFile], options: &UpdateOptions<'_>) -> Result<Updated, StoreError> {
         create_directory(self.caches.os().as_ref(), &self.caches.root().join(KIND.directory), false)?;
         let Some(lock) = lock(&self.caches)? else { return Ok(Updated::Busy) };
         *self = Self::open(self.caches.clone());
-        let is_changed = self.forget(files, updating);
+        let is_changed = self.forget(files, options);
         let jobs = self.jobs(files);
-        let updated = self.index(files, &jobs, is_changed, updating);
+        let updated = self.index(files, &jobs, is_changed, options);
         drop(lock);
         updated
     }
 
     fn index(
         &mut self,
-        files: &[Surveyed],
+        files: &[SurveyedFile],
         jobs: &[Job],
         is_changed: bool,
-        updating: &Updating<'_>,
+        options: &UpdateOptions<'_>,
     ) -> Result<Updated, StoreError> {
         let manifest = std::mem::take(&mut self.manifest);
         let state = State::new(manifest, is_changed);
@@ -89,7 +57,7 @@ impl TextIndex {
             caches: &self.caches,
             files,
             jobs,
-            updating,
+            options,
             next: AtomicUsize::new(0),
             next_number: AtomicU32::new(state.manifest.next_number),
             n_done: AtomicU64::new(0),
@@ -100,18 +68,18 @@ impl TextIndex {
         let mut state = workers.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         state.manifest.next_number = workers.next_number.into_inner();
         self.manifest = state.manifest;
-        let is_changed = state.is_changed | self.merge_some(updating)?;
+        let is_changed = state.is_changed | self.merge_some(options)?;
         if is_changed {
-            self.manifest.arrange();
+            self.manifest.sort();
             self.manifest.write(&self.caches)?;
         }
         self.sweep();
         done?;
-        Ok(if (updating.is_cancelled)() { Updated::Cancelled } else { Updated::Done })
+        Ok(if (options.is_cancelled)() { Updated::Cancelled } else { Updated::Done })
     }
 
     /// Drops damaged segments and deleted sessions. True if there were any.
-    fn forget(&mut self, files: &[Surveyed], updating: &Updating<'_>) -> bool {
+    fn forget(&mut self, files: &[SurveyedFile], options: &UpdateOptions<'_>) -> bool {
         let os = self.caches.os();
         let is_whole = |segment: &SegmentInfo| {
             let stat = os.stat(&self.caches.path(KIND, &segment.name));
@@ -125,18 +93,18 @@ impl TextIndex {
         let mut is_kept = vec![false; n_before];
         let mut near = 0;
         for file in files {
-            if let Some(place) = self.manifest.find_near(&file.path, near) {
-                is_kept[place] = true;
-                near = place + 1;
+            if let Some(index) = self.manifest.find_near(&file.path, near) {
+                is_kept[index] = true;
+                near = index + 1;
             }
         }
         let mut buffer = Vec::new();
-        for (place, record) in self.manifest.records.iter().enumerate() {
-            let is_there = is_kept[place] || !(updating.is_gone)(self.manifest.path(record, &mut buffer));
-            is_kept[place] = is_there && !is_set(&lost, record.number);
+        for (index, record) in self.manifest.records.iter().enumerate() {
+            let is_there = is_kept[index] || !(options.is_gone)(self.manifest.path(record, &mut buffer));
+            is_kept[index] = is_there && !is_set(&lost, record.number);
         }
         if is_kept.iter().any(|kept| !kept) {
-            self.manifest.retain(|place, _| is_kept[place]);
+            self.manifest.retain(|index, _| is_kept[index]);
         }
         !damaged.is_empty() || n_before > self.manifest.records.len()
     }
@@ -153,14 +121,14 @@ impl TextIndex {
     }
 
     /// Returns what has to be read, oldest modification first.
-    fn jobs(&self, files: &[Surveyed]) -> Vec<Job> {
+    fn jobs(&self, files: &[SurveyedFile]) -> Vec<Job> {
         let mut jobs = Vec::new();
         for (file, coverage) in self.coverage(files).into_iter().enumerate() {
             let (known, from, to) = match coverage {
                 Coverage::Unknown => (None, 0, files[file].stat.length),
-                Coverage::Known { place, end, length } => (Some(place), end, length),
+                Coverage::Known { index, end, length } => (Some(index), end, length),
             };
-            let is_same = known.is_some_and(|place| self.manifest.records[place].mark.is_same(&files[file].stat));
+            let is_same = known.is_some_and(|index| self.manifest.records[index].mark.is_same(&files[file].stat));
             if !is_same && (from < to || known.is_some()) {
                 jobs.push(Job { file, known, from, to });
             }
@@ -170,7 +138,7 @@ impl TextIndex {
     }
 
     /// Merges segments while there are many small ones. True if any were merged.
-    fn merge_some(&mut self, updating: &Updating<'_>) -> Result<bool, StoreError> {
+    fn merge_some(&mut self, options: &UpdateOptions<'_>) -> Result<bool, StoreError> {
         let mut alive = vec![false; self.manifest.next_number as usize];
         for record in &self.manifest.records {
             if let Some(alive) = alive.get_mut(record.number as usize) {
@@ -180,11 +148,11 @@ impl TextIndex {
         let n_before = self.manifest.segments.len();
         self.manifest.segments.retain(|segment| segment.runs.iter().any(|run| is_set(&alive, run.session)));
         let mut is_changed = self.manifest.segments.len() < n_before;
-        for limit in TIERS.into_iter().chain(updating.merges_all.then_some(u64::MAX)) {
+        for limit in TIERS.into_iter().chain(options.merges_all.then_some(u64::MAX)) {
             let small = |segment: &&SegmentInfo| segment.file_length() < limit;
             let n_small = self.manifest.segments.iter().rev().take_while(small).count();
             let is_due = n_small >= FAN || (limit == u64::MAX && n_small > 1);
-            if is_due && !(updating.is_cancelled)() {
+            if is_due && !(options.is_cancelled)() {
                 let start = self.manifest.segments.len() - n_small;
                 self.merge_from(start, &alive)?;
                 is_changed = true;
@@ -200,10 +168,10 @@ impl TextIndex {
         let name = new_name(&self.caches);
         let mut segments = Vec::new();
         let mut merged = Ok(None);
-        for (place, info) in infos.iter().enumerate() {
+        for (index, info) in infos.iter().enumerate() {
             match Segment::open(os, &self.caches.path(KIND, &info.name), info) {
                 Ok(segment) => segments.push(segment),
-                Err(_) => merged = Err(Unmerged::Corrupt(place)),
+                Err(_) => merged = Err(Unmerged::Corrupt(index)),
             }
         }
         if merged.is_ok() {
@@ -212,10 +180,10 @@ impl TextIndex {
         }
         match merged {
             Ok(segment) => self.manifest.segments.extend(segment),
-            Err(Unmerged::Corrupt(place)) => {
-                let lost = self.sessions_in(&infos[place..=place]);
-                self.manifest.retain(|place, manifest| !is_set(&lost, manifest.records[place].number));
-                let others = infos.into_iter().enumerate().filter(|(other, _)| *other != place);
+            Err(Unmerged::Corrupt(index)) => {
+                let lost = self.sessions_in(&infos[index..=index]);
+                self.manifest.retain(|index, manifest| !is_set(&lost, manifest.records[index].number));
+                let others = infos.into_iter().enumerate().filter(|(other, _)| *other != index);
                 self.manifest.segments.extend(others.map(|(_, info)| info));
             }
             Err(Unmerged::Store(error)) => {
@@ -250,20 +218,3 @@ const TIERS: [u64; 3] = [64 << 10, 512 << 10, 4 << 20];
 
 /// How many segments of a size trigger a merge.
 const FAN: usize = 8;
-
-/// A file, or its end, that has to be read.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Job {
-    pub(crate) file: usize,
-    /// Its place in the manifest, if it is known.
-    pub(crate) known: Option<usize>,
-    pub(crate) from: u64,
-    pub(crate) to: u64,
-}
-
-/// Returns a name that no segment ever had.
-pub(crate) fn new_name(caches: &Caches) -> String {
-    static N_NAMED: AtomicU32 = AtomicU32::new(0);
-    let (now, pid) = (caches.os().now_ms(), caches.os().whoami().0);
-    format!("{now:x}-{pid:x}-{:x}.segment", N_NAMED.fetch_add(1, Ordering::Relaxed))
-}

@@ -53,9 +53,9 @@ impl TextIndex {
         let Some(lock) = lock(caches)? else { return Ok(None) };
         // Another process may have updated the index before it was locked.
         let mut manifest = Manifest::read(caches);
-        let places = unproven(caches, &manifest);
-        let paths = places.iter().map(|place| manifest.path_at(*place)).collect();
-        manifest.retain(|place, _| places.binary_search(&place).is_err());
+        let indices = unproven(caches, &manifest);
+        let paths = indices.iter().map(|index| manifest.path_at(*index)).collect();
+        manifest.retain(|index, _| indices.binary_search(&index).is_err());
         manifest.write(caches)?;
         drop(lock);
         Ok(Some(paths))
@@ -64,9 +64,9 @@ impl TextIndex {
 
 /// Returns the places of the sessions whose index data cannot be verified, in order.
 fn unproven(caches: &Caches, manifest: &Manifest) -> Vec<usize> {
-    let is_unproven = |place: &usize| {
-        let mark = &manifest.records[*place].mark;
-        let Ok(file) = caches.os().open(&manifest.path_at(*place), Mode::Read) else { return false };
+    let is_unproven = |index: &usize| {
+        let mark = &manifest.records[*index].mark;
+        let Ok(file) = caches.os().open(&manifest.path_at(*index), Mode::Read) else { return false };
         let Ok(stat) = file.stat() else { return false };
         let freshness = mark.freshness(file.as_ref(), &stat);
         freshness != Freshness::Other && mark.is_doubtful(freshness)
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_index_is_counted_and_removed_and_never_while_it_is_updated() {
+    fn only_the_idle_index_is_counted_and_removed() {
         let directory = tempfile::tempdir().unwrap();
         let caches = Caches::new(Arc::new(RealOs), directory.path());
         assert!(TextIndex::clear(&caches).unwrap(), "where there is nothing");

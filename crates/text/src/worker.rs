@@ -12,15 +12,25 @@ use sessile_store::threads;
 
 use crate::builder::Builder;
 use crate::lines::{Heading, Opening, read_lines};
-use crate::manifest::{Interned, KIND, Known, Manifest};
+use crate::manifest::{Interned, KIND, KnownSession, Manifest};
+use crate::options::{Progress, UpdateOptions};
 use crate::segment::write_segment;
-use crate::survey::Surveyed;
-use crate::update::{Job, Progress, Updating, new_name};
+use crate::survey::SurveyedFile;
+
+/// A file, or its end, that has to be read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Job {
+    pub(crate) file: usize,
+    /// Its index in the manifest, if it is known.
+    pub(crate) known: Option<usize>,
+    pub(crate) from: u64,
+    pub(crate) to: u64,
+}
 
 /// The manifest while it is being changed.
 pub(crate) struct State {
     pub(crate) manifest: Manifest,
-    /// The places of newly added sessions.
+    /// The indices of newly added sessions.
     added: FxHashMap<PathBuf, usize>,
     interned: Interned,
     pub(crate) is_changed: bool,
@@ -33,13 +43,13 @@ impl State {
     }
 
     /// Records how far sessions are covered.
-    fn cover(&mut self, covered: Vec<Known>) {
+    fn cover(&mut self, covered: Vec<KnownSession>) {
         for known in covered {
             self.is_changed = true;
             let before = self.added.get(&known.path).copied().or_else(|| self.manifest.find(&known.path));
-            let place = self.manifest.put(before, &known, &mut self.interned);
+            let index = self.manifest.put(before, &known, &mut self.interned);
             if before.is_none() {
-                self.added.insert(known.path, place);
+                self.added.insert(known.path, index);
             }
         }
     }
@@ -48,9 +58,9 @@ impl State {
 /// The shared state of all workers.
 pub(crate) struct Workers<'w> {
     pub(crate) caches: &'w Caches,
-    pub(crate) files: &'w [Surveyed],
+    pub(crate) files: &'w [SurveyedFile],
     pub(crate) jobs: &'w [Job],
-    pub(crate) updating: &'w Updating<'w>,
+    pub(crate) options: &'w UpdateOptions<'w>,
     pub(crate) next: AtomicUsize,
     pub(crate) next_number: AtomicU32,
     pub(crate) n_done: AtomicU64,
@@ -59,15 +69,15 @@ pub(crate) struct Workers<'w> {
 }
 
 /// From this many bytes on, a second thread pays off.
-const MANY: u64 = 4 << 20;
+const MIN_FOR_THREADS: u64 = 4 << 20;
 
 impl Workers<'_> {
     /// Reads everything, with two threads if that pays off.
     pub(crate) fn run(&self) -> Result<(), StoreError> {
-        if self.n_bytes < MANY || self.jobs.len() < 2 || !self.caches.os().has_threads() {
-            return Worker::new(self, self.updating.memory).run();
+        if self.n_bytes < MIN_FOR_THREADS || self.jobs.len() < 2 || !self.caches.os().has_threads() {
+            return Worker::new(self, self.options.memory).run();
         }
-        let work = || Worker::new(self, self.updating.memory / 2).run();
+        let work = || Worker::new(self, self.options.memory / 2).run();
         let (mine, other) = threads::both(work, work);
         other.and(mine)
     }
@@ -79,7 +89,7 @@ struct Worker<'w> {
     memory: usize,
     builder: Builder,
     /// The sessions whose lines are in the builder, with their coverage.
-    covered: Vec<Known>,
+    covered: Vec<KnownSession>,
 }
 
 /// A session that is being read.
@@ -100,12 +110,12 @@ impl<'w> Worker<'w> {
 
     fn run(mut self) -> Result<(), StoreError> {
         while let Some(job) = self.workers.jobs.get(self.workers.next.fetch_add(1, Ordering::Relaxed)) {
-            if (self.workers.updating.is_cancelled)() {
+            if (self.workers.options.is_cancelled)() {
                 break;
             }
             self.read(*job)?;
             let n_done = self.workers.n_done.fetch_add(job.to - job.from, Ordering::Relaxed) + job.to - job.from;
-            (self.workers.updating.on_progress)(Progress { n_done, n_bytes: self.workers.n_bytes });
+            (self.workers.options.on_progress)(Progress { n_done, n_bytes: self.workers.n_bytes });
         }
         self.flush()
     }
@@ -115,10 +125,10 @@ impl<'w> Worker<'w> {
         let path = &self.workers.files[job.file].path;
         let Ok(file) = self.workers.caches.os().open(path, Mode::Read) else { return Ok(()) };
         let Ok(stat) = file.stat() else { return Ok(()) };
-        let known = job.known.map(|place| {
+        let known = job.known.map(|index| {
             let state = self.workers.state.lock().unwrap_or_else(PoisonError::into_inner);
             // Places stay valid while files are read: sessions are only replaced or added.
-            state.manifest.known(place)
+            state.manifest.known(index)
         });
         let known = known.flatten();
         let is_doubtful = known
@@ -160,7 +170,7 @@ impl<'w> Worker<'w> {
                 checkpoint = self.builder.checkpoint();
             }
             let is_over = opening == Opening::NoSession || failed.is_err();
-            !is_over && !(self.workers.updating.is_cancelled)()
+            !is_over && !(self.workers.options.is_cancelled)()
         });
         failed?;
         let is_covered = match opening {
@@ -185,8 +195,8 @@ impl<'w> Worker<'w> {
         let Some(mark) = Mark::of(reading.file, &reading.stat, end, now_ms) else { return false };
         let Heading { id, cwd } = reading.heading.clone();
         let path = reading.path.to_path_buf();
-        let mark = mark.doubted_if(reading.is_doubtful);
-        self.covered.push(Known { number: reading.number, path, mark, is_session, id, cwd });
+        let mark = mark.with_doubt(reading.is_doubtful);
+        self.covered.push(KnownSession { number: reading.number, path, mark, is_session, id, cwd });
         true
     }
 
@@ -210,6 +220,13 @@ impl<'w> Worker<'w> {
         state.manifest.next_number = self.workers.next_number.load(Ordering::Relaxed);
         state.cover(covered);
         // A long update must not lose its progress; a small one is written once, at its end.
-        if self.workers.n_bytes >= MANY { state.manifest.write(caches) } else { Ok(()) }
+        if self.workers.n_bytes >= MIN_FOR_THREADS { state.manifest.write(caches) } else { Ok(()) }
     }
+}
+
+/// Returns a name that no segment ever had.
+pub(crate) fn new_name(caches: &Caches) -> String {
+    static N_NAMED: AtomicU32 = AtomicU32::new(0);
+    let (now, pid) = (caches.os().now_ms(), caches.os().whoami().0);
+    format!("{now:x}-{pid:x}-{:x}.segment", N_NAMED.fetch_add(1, Ordering::Relaxed))
 }

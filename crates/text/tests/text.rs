@@ -12,7 +12,7 @@ use sessile_core::search::query::Query;
 use sessile_core::search::texts::DocumentKind;
 use sessile_index::Caches;
 use sessile_store::os::RealOs;
-use sessile_text::{Findings, Hit, Request, Surveyed, TextIndex, Updated, Updating, survey};
+use sessile_text::{Findings, Hit, Request, SurveyedFile, TextIndex, UpdateOptions, Updated, survey};
 
 /// Few words, so that they coincide.
 const WORDS: [&str; 16] = [
@@ -83,13 +83,13 @@ impl Store {
         self.sessions.join(format!("{number}.jsonl"))
     }
 
-    fn files(&self) -> Vec<Surveyed> {
+    fn files(&self) -> Vec<SurveyedFile> {
         survey(&RealOs, std::slice::from_ref(&self.sessions))
     }
 
     fn update(&self, memory: usize, merges_all: bool) {
-        let updating = Updating { is_gone: &|_| true, memory, merges_all, ..Updating::default() };
-        assert_eq!(TextIndex::open(self.caches.clone()).update(&self.files(), &updating).unwrap(), Updated::Done);
+        let options = UpdateOptions { is_gone: &|_| true, memory, merges_all, ..UpdateOptions::default() };
+        assert_eq!(TextIndex::open(self.caches.clone()).update(&self.files(), &options).unwrap(), Updated::Done);
     }
 
     fn cache_files(&self) -> Vec<PathBuf> {
@@ -128,7 +128,7 @@ fn filters() -> Vec<Filter> {
 
 fn find(
     index: &mut TextIndex,
-    files: &[Surveyed],
+    files: &[SurveyedFile],
     query: &str,
     filter: &Filter,
     limit: usize,
@@ -272,7 +272,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_index_answers_what_the_files_say(acts in proptest::collection::vec(act(), 1..14)) {
+    fn the_index_agrees_with_the_files(acts in proptest::collection::vec(act(), 1..14)) {
         let store = Store::new();
         for act in &acts {
             perform(&store, act);
@@ -307,7 +307,7 @@ fn filled() -> Store {
 }
 
 #[test]
-fn no_flipped_bit_changes_an_answer() {
+fn a_flipped_bit_never_changes_a_result() {
     let store = filled();
     let files = store.files();
     let mut none = TextIndex::none(Arc::new(RealOs));
@@ -331,7 +331,7 @@ fn no_flipped_bit_changes_an_answer() {
 }
 
 #[test]
-fn what_was_damaged_is_mended_by_the_next_update() {
+fn the_next_update_repairs_damage() {
     let store = filled();
     let files = store.files();
     let segment = store.cache_files().into_iter().find(|path| path.extension().is_some()).unwrap();
@@ -349,7 +349,7 @@ fn what_was_damaged_is_mended_by_the_next_update() {
 }
 
 #[test]
-fn needles_are_found_wherever_they_are() {
+fn a_match_is_found_wherever_it_is() {
     let store = Store::new();
     for number in 0..50 {
         let needle = if number % 7 == 3 { "quixoticNeedle42" } else { "quixotic needle 42" };
@@ -396,13 +396,13 @@ fn many_small_updates_make_few_segments() {
 }
 
 #[test]
-fn only_one_updates_at_a_time() {
+fn only_one_process_updates_at_a_time() {
     let store = filled();
     std::fs::remove_file(store.file(0)).unwrap();
     let files = store.files();
     let (mut one, mut other) = (TextIndex::open(store.caches.clone()), TextIndex::open(store.caches.clone()));
     let meanwhile = std::sync::Mutex::new(None);
-    let updating = Updating {
+    let options = UpdateOptions {
         is_gone: &|_| {
             let mut meanwhile = meanwhile.lock().unwrap();
             if meanwhile.is_none() {
@@ -410,32 +410,32 @@ fn only_one_updates_at_a_time() {
             }
             true
         },
-        ..Updating::default()
+        ..UpdateOptions::default()
     };
-    assert_eq!(one.update(&files, &updating).unwrap(), Updated::Done);
+    assert_eq!(one.update(&files, &options).unwrap(), Updated::Done);
     assert_eq!(*meanwhile.lock().unwrap(), Some(Updated::Busy));
-    assert_eq!(other.update(&files, &Updating::default()).unwrap(), Updated::Done);
+    assert_eq!(other.update(&files, &UpdateOptions::default()).unwrap(), Updated::Done);
     store.check("after both");
 }
 
 fn other_update(store: &Store) -> Updated {
-    TextIndex::open(store.caches.clone()).update(&store.files(), &Updating::default()).unwrap()
+    TextIndex::open(store.caches.clone()).update(&store.files(), &UpdateOptions::default()).unwrap()
 }
 
 #[test]
-fn a_cancelled_update_keeps_what_was_done() {
+fn a_cancelled_update_keeps_its_progress() {
     let store = filled();
     for path in store.cache_files() {
         std::fs::remove_file(path).unwrap();
     }
     let n_asked = std::sync::atomic::AtomicUsize::new(0);
-    let updating = Updating {
+    let options = UpdateOptions {
         is_cancelled: &|| n_asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed) > 90,
         memory: 4000,
-        ..Updating::default()
+        ..UpdateOptions::default()
     };
     let files = store.files();
-    assert_eq!(TextIndex::open(store.caches.clone()).update(&files, &updating).unwrap(), Updated::Cancelled);
+    assert_eq!(TextIndex::open(store.caches.clone()).update(&files, &options).unwrap(), Updated::Cancelled);
     let total: u64 = files.iter().map(|file| file.stat.length).sum();
     let left = TextIndex::open(store.caches.clone()).n_uncovered(&files);
     assert!(0 < left && left < total, "{left} of {total}");

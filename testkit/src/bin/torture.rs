@@ -6,7 +6,7 @@
 use std::process::ExitCode;
 
 use sessile::os::outlive_file_size_limit;
-use sessile_testkit::torment::{self, Plan, bug_named, part, row_of, shown_bugs};
+use sessile_testkit::torture::processes::{self, Plan, bug_named, detectable_bugs, role, row_that_detects};
 
 const USAGE: &str = "usage: torture [--long] [--only ROW] [--seed N] [--scale F] [--plant BUG|all] [--sessile PROGRAM]";
 
@@ -16,17 +16,17 @@ fn main() -> ExitCode {
     }
     let args: Vec<String> = std::env::args().skip(1).collect();
     if let Some(("part", rest)) = args.split_first().map(|(first, rest)| (first.as_str(), rest)) {
-        return part::play(rest).unwrap_or_else(usage);
+        return role::run_role(rest).unwrap_or_else(usage);
     }
     let Some((plan, plants)) = parse(&args) else { return usage() };
     let Ok(program) = std::env::current_exe() else { return usage() };
     if plants.is_empty() {
-        return if torment::run(&plan, &program) { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+        return if processes::run(&plan, &program) { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
     let mut all_noticed = true;
     for bug in plants {
-        let only = plan.only.clone().or_else(|| row_of(bug));
-        let noticed = !torment::run(&Plan { plant: Some(bug), only, ..plan.clone() }, &program);
+        let only = plan.only.clone().or_else(|| row_that_detects(bug));
+        let noticed = !processes::run(&Plan { plant: Some(bug), only, ..plan.clone() }, &program);
         println!("planted {bug:?}: {}", if noticed { "noticed" } else { "NOT NOTICED" });
         all_noticed &= noticed;
     }
@@ -51,7 +51,7 @@ fn parse(args: &[String]) -> Option<(Plan, Vec<sessile_store::planted::Bug>)> {
             "--scale" => plan.scale = args.next()?.parse().ok().filter(|scale| *scale > 0.0)?,
             "--sessile" => plan.sessile = Some(std::path::absolute(args.next()?).ok()?),
             "--plant" => match args.next()?.as_str() {
-                "all" => plants.extend(shown_bugs()),
+                "all" => plants.extend(detectable_bugs()),
                 bug => plants.push(bug_named(bug)?),
             },
             _ => return None,

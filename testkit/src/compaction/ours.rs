@@ -99,7 +99,7 @@ pub(super) fn answers(case: &Case) -> Vec<(String, String)> {
         let printed: Vec<Json> = messages.iter().map(|message| print(message.raw())).collect();
         text.array("messages", printed.iter().map(Json::raw));
         text.text("text", compaction::serialize(messages.iter().map(Json::raw)).text()).number("tokens", branch.tokens);
-        assert_eq!(branch.conversation.text(), said(&messages).to_str());
+        assert_eq!(branch.conversation.text(), answer_text(&messages).to_str());
         write_files(&mut text, &branch.files);
         answer(format!("branch {budget}"), text.finish().to_text().into_owned());
     }
@@ -112,7 +112,7 @@ fn estimate_text(tokens: [f64; 3], index: Option<usize>) -> String {
     format!(r#"{{"tokens":{tokens},"usageTokens":{usage},"trailingTokens":{trailing},"lastUsageIndex":{index}}}"#)
 }
 
-fn said(messages: &[Json]) -> JsText<'static> {
+fn answer_text(messages: &[Json]) -> JsText<'static> {
     compaction::serialize(messages.iter().map(Json::raw)).text().clone()
 }
 
@@ -123,8 +123,8 @@ fn preparation_text(list: &List, path: &[Row], preparation: &Preparation) -> Str
     };
     let (history, prefix) = (messages(&preparation.history), messages(&preparation.turn_prefix));
     assert_eq!((history.len(), prefix.len()), (preparation.history.n_messages, preparation.turn_prefix.n_messages));
-    assert_eq!(preparation.history.conversation.text(), said(&history).to_str());
-    assert_eq!(preparation.turn_prefix.conversation.text(), said(&prefix).to_str());
+    assert_eq!(preparation.history.conversation.text(), answer_text(&history).to_str());
+    assert_eq!(preparation.turn_prefix.conversation.text(), answer_text(&prefix).to_str());
     let mut text = ObjectWriter::new();
     text.text("firstKeptEntryId", preparation.first_kept_entry_id.as_text())
         .bool("isSplitTurn", preparation.is_split_turn)
@@ -135,8 +135,8 @@ fn preparation_text(list: &List, path: &[Row], preparation: &Preparation) -> Str
     let printed = |messages: &[Json]| -> Vec<Json> { messages.iter().map(|message| print(message.raw())).collect() };
     text.array("history", printed(&history).iter().map(Json::raw))
         .array("turnPrefix", printed(&prefix).iter().map(Json::raw))
-        .text("historyText", said(&history))
-        .text("turnPrefixText", said(&prefix));
+        .text("historyText", answer_text(&history))
+        .text("turnPrefixText", answer_text(&prefix));
     write_files(&mut text, &preparation.files);
     text.finish().to_text().into_owned()
 }

@@ -8,7 +8,7 @@ use sessile::SessionManager;
 use sessile::diagnostic::Oddity;
 use sessile::head::{Kind, Parsed, read};
 
-use crate::observe::{WINDOWS, observe};
+use crate::observe::{VIEW_NAMES, observe};
 use crate::oracle::{Answer, Oracle};
 
 /// An intentional difference from pi. docs/compatibility.md has the reasons.
@@ -122,7 +122,7 @@ pub(crate) fn compare_views(
     let has_odd_edit = has_odd_edit(ours);
     let seen = observe(ours);
     let mut explained = Vec::new();
-    for name in WINDOWS {
+    for name in VIEW_NAMES {
         let their = pi.observation(name);
         let our = seen[name].as_deref();
         let (Ok(their), Ok(our)) = (their, our) else {

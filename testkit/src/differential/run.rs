@@ -12,7 +12,7 @@ use sessile::{
 use super::compare::{Explained, Paths, compare_sessions};
 use super::op::{Op, Step, Target};
 use super::{Failure, Tally};
-use crate::observe::{WINDOWS, observe};
+use crate::observe::{VIEW_NAMES, observe};
 use crate::oracle::{Answer, Oracle, quoted};
 use crate::replay::Replay;
 
@@ -37,8 +37,8 @@ pub(super) fn run(
             return Ok(index + 1);
         }
         match outcome {
-            Ok(Goes::On) => {}
-            Ok(Goes::NoFurther) => return Ok(index + 1),
+            Ok(NextStep::On) => {}
+            Ok(NextStep::NoFurther) => return Ok(index + 1),
             Err(what) => return Err(Failure { step: index, what }),
         }
     }
@@ -53,7 +53,7 @@ pub(super) fn run(
 }
 
 /// Whether a sequence can continue: after some explained differences the two are no longer comparable.
-enum Goes {
+enum NextStep {
     On,
     NoFurther,
 }
@@ -96,7 +96,7 @@ impl<'o> Pair<'o> {
         Self { oracle, environment, sessions, ours: None, paths, seed, now_ms: START_MS, was_copied: false }
     }
 
-    fn step(&mut self, step: &Step, is_last: bool, tally: &mut Tally) -> Result<Goes, String> {
+    fn step(&mut self, step: &Step, is_last: bool, tally: &mut Tally) -> Result<NextStep, String> {
         self.now_ms += step.tick;
         let now_ms = self.now_ms;
         self.environment.set_now(now_ms);
@@ -106,10 +106,10 @@ impl<'o> Pair<'o> {
         let mut note = |explained: Explained| *tally.entry(explained).or_default() += 1;
         match self.perform(&step.op) {
             Ok(()) => {}
-            Err(Stop::BothRefuse) => return Ok(Goes::NoFurther),
+            Err(Stop::BothRefuse) => return Ok(NextStep::NoFurther),
             Err(Stop::Explained(explained)) => {
                 note(explained);
-                return Ok(Goes::NoFurther);
+                return Ok(NextStep::NoFurther);
             }
             Err(Stop::Failed(what)) => return Err(what),
         }
@@ -121,7 +121,7 @@ impl<'o> Pair<'o> {
         let explained = if checks_all { self.compare_all()? } else { self.compare_leaf()? };
         let ends = explained.iter().any(|it| matches!(it, Explained::NoIdLeaf));
         explained.into_iter().for_each(&mut note);
-        Ok(if ends { Goes::NoFurther } else { Goes::On })
+        Ok(if ends { NextStep::NoFurther } else { NextStep::On })
     }
 
     /// Performs an operation in both engines, and checks that both succeed or both fail.
@@ -335,7 +335,7 @@ impl<'o> Pair<'o> {
         self.oracle.ask(open_request(&our_file, "other"));
         let pi_of_pi = self.oracle.ask(r#"{"cmd":"observe","handle":"own"}"#);
         let pi_of_ours = self.oracle.ask(r#"{"cmd":"observe","handle":"other"}"#);
-        for name in WINDOWS {
+        for name in VIEW_NAMES {
             let shown = |answer: &Answer| format!("{:?}", answer.observation(name));
             let (one, two) = (shown(&pi_of_pi), self.paths.as_pi(&shown(&pi_of_ours)));
             if one != two {

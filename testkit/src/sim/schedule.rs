@@ -47,7 +47,7 @@ impl Schedule {
     pub fn end(&self, thread: usize) {
         let mut state = self.lock();
         state.is_over[thread] = true;
-        self.hand_on(&mut state, true);
+        self.pass_turn(&mut state, true);
     }
 
     fn pass(&self, thread: usize, has_waited: bool) {
@@ -60,13 +60,13 @@ impl Schedule {
         assert!(state.n_calls < MAX_CALLS, "stuck: a process waits for ever");
         let stride = state.stride;
         if has_waited || state.random.below(stride) == 0 {
-            self.hand_on(&mut state, has_waited);
+            self.pass_turn(&mut state, has_waited);
             drop(self.wait_for_turn(state, thread));
         }
     }
 
     /// Picks the next thread to run; a different one if required and possible.
-    fn hand_on(&self, state: &mut State, to_another: bool) {
+    fn pass_turn(&self, state: &mut State, to_another: bool) {
         let running = state.running;
         let candidates: Vec<usize> =
             (0..self.turns.len()).filter(|next| !(state.is_over[*next] || to_another && *next == running)).collect();

@@ -491,10 +491,10 @@ fn snapshots_see_everything() {
     os.make_special("/d/pipe");
     let seen = os.snapshot().into_iter().map(|(path, seen)| (path.to_str().unwrap().to_owned(), seen));
     let expected = [
-        ("/d".to_owned(), Seen::Directory),
-        ("/d/link".to_owned(), Seen::Link("s.jsonl".into())),
-        ("/d/pipe".to_owned(), Seen::Special),
-        (FILE.to_owned(), Seen::File(b"abc".to_vec())),
+        ("/d".to_owned(), SnapshotEntry::Directory),
+        ("/d/link".to_owned(), SnapshotEntry::Link("s.jsonl".into())),
+        ("/d/pipe".to_owned(), SnapshotEntry::Special),
+        (FILE.to_owned(), SnapshotEntry::File(b"abc".to_vec())),
     ];
     assert_eq!(seen.collect::<Vec<_>>(), expected);
 }

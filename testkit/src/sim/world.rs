@@ -74,7 +74,7 @@ struct Handle {
 }
 
 /// The result of resolving a path: a name in a directory, and the inode with that name.
-struct Place {
+struct ResolvedPath {
     directory: u64,
     name: OsString,
     inode: Option<u64>,
@@ -82,7 +82,7 @@ struct Place {
 
 /// The entry of a [`Snapshot`] for one path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Seen {
+pub enum SnapshotEntry {
     /// A regular file with its content.
     File(Vec<u8>),
     /// A directory.
@@ -94,7 +94,7 @@ pub enum Seen {
 }
 
 /// Everything that has a path, as the running machine sees it.
-pub type Snapshot = BTreeMap<PathBuf, Seen>;
+pub type Snapshot = BTreeMap<PathBuf, SnapshotEntry>;
 
 type Result<T> = std::result::Result<T, Errno>;
 
@@ -121,9 +121,9 @@ impl World {
     /// Creates a directory and its missing parents, mode 0755.
     pub fn make_directories(&mut self, path: &Path) {
         for directory in path.ancestors().collect::<Vec<_>>().into_iter().rev() {
-            let place = self.place(directory, true).unwrap();
-            if place.inode.is_none() {
-                self.create(place, Kind::Directory, 0o755);
+            let resolve = self.resolve(directory, true).unwrap();
+            if resolve.inode.is_none() {
+                self.create(resolve, Kind::Directory, 0o755);
             }
         }
     }
@@ -138,14 +138,14 @@ impl World {
 
     /// Creates a symbolic link.
     pub fn make_link(&mut self, path: &Path, target: &Path) {
-        let place = self.free_place(path).unwrap();
-        self.create(place, Kind::Link(target.to_owned()), 0o777);
+        let resolve = self.resolve_free(path).unwrap();
+        self.create(resolve, Kind::Link(target.to_owned()), 0o777);
     }
 
     /// Creates a pipe: neither a file nor a directory. Writes to it vanish.
     pub fn make_special(&mut self, path: &Path) {
-        let place = self.free_place(path).unwrap();
-        self.create(place, Kind::Special, 0o644);
+        let resolve = self.resolve_free(path).unwrap();
+        self.create(resolve, Kind::Special, 0o644);
     }
 
     /// Sets whether a file or directory belongs to the user of all processes.
@@ -253,7 +253,7 @@ impl World {
 
     /// Returns everything that has a path.
     pub fn snapshot(&self) -> Snapshot {
-        let mut seen = Snapshot::new();
+        let mut snapshot_entry = Snapshot::new();
         let mut directories = vec![(PathBuf::from("/"), ROOT)];
         while let Some((path, directory)) = directories.pop() {
             for (name, inode) in self.names.in_directory(directory) {
@@ -261,15 +261,15 @@ impl World {
                 if self.inode(inode).kind == Kind::Directory {
                     directories.push((path.clone(), inode));
                 }
-                seen.insert(path, self.inode(inode).seen());
+                snapshot_entry.insert(path, self.inode(inode).snapshot_entry());
             }
         }
-        seen
+        snapshot_entry
     }
 
     fn foreign_open(&mut self, path: &Path) -> u64 {
-        let place = self.place(path, true).unwrap();
-        place.inode.unwrap_or_else(|| self.create(place, Kind::Regular, 0o644))
+        let resolve = self.resolve(path, true).unwrap();
+        resolve.inode.unwrap_or_else(|| self.create(resolve, Kind::Regular, 0o644))
     }
 
     // System calls.
@@ -296,14 +296,14 @@ impl World {
     }
 
     pub(super) fn open(&mut self, owner: u64, path: &Path, mode: Mode) -> Result<u64> {
-        let place = self.place(path, mode == Mode::Read)?;
-        let inode = match (place.inode, mode) {
+        let resolve = self.resolve(path, mode == Mode::Read)?;
+        let inode = match (resolve.inode, mode) {
             (Some(_), Mode::New) => return Err(Errno::EXIST),
             (Some(inode), _) => self.may_open(inode, mode).map(|()| inode)?,
             (None, Mode::Read | Mode::Append) => return Err(Errno::NOENT),
             (None, Mode::New | Mode::Sidecar) => {
-                self.may(place.directory, MAY_WRITE | MAY_SEARCH)?;
-                self.create(place, Kind::Regular, 0o600)
+                self.may(resolve.directory, MAY_WRITE | MAY_SEARCH)?;
+                self.create(resolve, Kind::Regular, 0o600)
             }
         };
         Ok(self.new_handle(owner, inode, mode))
@@ -326,8 +326,8 @@ impl World {
     }
 
     pub(super) fn rename(&mut self, from: &Path, to: &Path) -> Result<()> {
-        let from = self.place(from, false)?;
-        let to = self.place(to, false)?;
+        let from = self.resolve(from, false)?;
+        let to = self.resolve(to, false)?;
         let inode = from.inode.ok_or(Errno::NOENT)?;
         self.may(from.directory, MAY_WRITE | MAY_SEARCH)?;
         self.may(to.directory, MAY_WRITE | MAY_SEARCH)?;
@@ -349,7 +349,7 @@ impl World {
 
     pub(super) fn rename_new(&mut self, from: &Path, to: &Path) -> Result<()> {
         self.existing(from, false)?;
-        self.free_place(to)?;
+        self.resolve_free(to)?;
         self.rename(from, to)
     }
 
@@ -369,7 +369,7 @@ impl World {
 
     pub(super) fn link(&mut self, from: &Path, to: &Path) -> Result<()> {
         let inode = self.existing(from, false)?;
-        let Place { directory, name, .. } = self.free_place(to)?;
+        let ResolvedPath { directory, name, .. } = self.resolve_free(to)?;
         self.may(directory, MAY_WRITE | MAY_SEARCH)?;
         if self.inode(inode).kind == Kind::Directory {
             return Err(Errno::PERM);
@@ -392,7 +392,7 @@ impl World {
     }
 
     fn remove_if(&mut self, path: &Path, may: impl FnOnce(bool, &Inode) -> Result<()>) -> Result<()> {
-        let Place { directory, name, inode } = self.place(path, false)?;
+        let ResolvedPath { directory, name, inode } = self.resolve(path, false)?;
         let inode = inode.ok_or(Errno::NOENT)?;
         self.may(directory, MAY_WRITE | MAY_SEARCH)?;
         may(self.is_empty(inode), self.inode(inode))?;
@@ -401,9 +401,9 @@ impl World {
     }
 
     pub(super) fn make_directory(&mut self, path: &Path) -> Result<()> {
-        let place = self.free_place(path)?;
-        self.may(place.directory, MAY_WRITE | MAY_SEARCH)?;
-        self.create(place, Kind::Directory, 0o700);
+        let resolve = self.resolve_free(path)?;
+        self.may(resolve.directory, MAY_WRITE | MAY_SEARCH)?;
+        self.create(resolve, Kind::Directory, 0o700);
         Ok(())
     }
 
@@ -620,7 +620,7 @@ impl World {
     // Building blocks of the above.
 
     /// Resolves a path, following links, the last one only if `follow`. Relative paths start at the root.
-    fn place(&self, path: &Path, follow: bool) -> Result<Place> {
+    fn resolve(&self, path: &Path, follow: bool) -> Result<ResolvedPath> {
         let mut steps: VecDeque<Component<'_>> = path.components().collect();
         let mut trail = vec![ROOT];
         let mut n_links = 0;
@@ -654,31 +654,31 @@ impl World {
                         steps.push_front(step);
                     }
                 }
-                _ if is_last => return Ok(Place { directory, name: name.to_owned(), inode: found }),
+                _ if is_last => return Ok(ResolvedPath { directory, name: name.to_owned(), inode: found }),
                 Some((inode, _)) => trail.push(inode),
                 None => return Err(Errno::NOENT),
             }
         }
         // The path ended in the root or in dots.
         let directory = *trail.last().unwrap();
-        Ok(Place { directory, name: ".".into(), inode: Some(directory) })
+        Ok(ResolvedPath { directory, name: ".".into(), inode: Some(directory) })
     }
 
     fn existing(&self, path: &Path, follow: bool) -> Result<u64> {
-        self.place(path, follow)?.inode.ok_or(Errno::NOENT)
+        self.resolve(path, follow)?.inode.ok_or(Errno::NOENT)
     }
 
-    fn free_place(&self, path: &Path) -> Result<Place> {
-        let place = self.place(path, false)?;
-        if place.inode.is_some() { Err(Errno::EXIST) } else { Ok(place) }
+    fn resolve_free(&self, path: &Path) -> Result<ResolvedPath> {
+        let resolve = self.resolve(path, false)?;
+        if resolve.inode.is_some() { Err(Errno::EXIST) } else { Ok(resolve) }
     }
 
-    fn create(&mut self, place: Place, kind: Kind, mode: u32) -> u64 {
+    fn create(&mut self, resolve: ResolvedPath, kind: Kind, mode: u32) -> u64 {
         // While a machine runs, no inode number is reused.
         let inode = self.inodes.last_key_value().map_or(ROOT, |(last, _)| last + 1);
-        let device = self.inode(place.directory).device;
+        let device = self.inode(resolve.directory).device;
         self.inodes.insert(inode, Inode { device, ..Inode::new(kind, mode, self.now_ms) });
-        self.change_names(NameChange::Add { name: (place.directory, place.name), inode });
+        self.change_names(NameChange::Add { name: (resolve.directory, resolve.name), inode });
         inode
     }
 
@@ -780,12 +780,12 @@ impl Inode {
         self.content.length().max(self.reserved_end)
     }
 
-    fn seen(&self) -> Seen {
+    fn snapshot_entry(&self) -> SnapshotEntry {
         match &self.kind {
-            Kind::Regular => Seen::File(self.content.bytes().to_vec()),
-            Kind::Directory => Seen::Directory,
-            Kind::Link(target) => Seen::Link(target.clone()),
-            Kind::Special => Seen::Special,
+            Kind::Regular => SnapshotEntry::File(self.content.bytes().to_vec()),
+            Kind::Directory => SnapshotEntry::Directory,
+            Kind::Link(target) => SnapshotEntry::Link(target.clone()),
+            Kind::Special => SnapshotEntry::Special,
         }
     }
 }

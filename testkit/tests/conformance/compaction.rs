@@ -11,7 +11,7 @@ use sessile::date::Utc;
 use sessile::json::Json;
 use sessile::{CompactOptions, Compacted, Compaction, SessionManager, draft};
 use sessile_testkit::compaction::{CountingSummarizer, Report, run_agents, run_seeds};
-use sessile_testkit::{Oracle, quoted, statically};
+use sessile_testkit::{Oracle, quoted, static_call};
 
 /// The number of cases.
 const N_CASES: u64 = 2500;
@@ -277,7 +277,7 @@ fn talked(path: &Path) {
 
 /// Returns the context that pi sends to its model for a file.
 pub(super) fn seen_by_pi(oracle: &mut Oracle, path: &Path) -> (String, String) {
-    let opened = oracle.ask(statically("open", &[&quoted(path.to_str().unwrap())]));
+    let opened = oracle.ask(static_call("open", &[&quoted(path.to_str().unwrap())]));
     assert_eq!(opened.error(), None);
     let seen = oracle.ask(r#"{"cmd":"observe","what":["context","llm"]}"#);
     (seen.observation("context").unwrap().to_owned(), seen.observation("llm").unwrap().to_owned())

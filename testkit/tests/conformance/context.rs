@@ -2,7 +2,7 @@
 
 use sessile::json::Json;
 use sessile::{NewSession, SessionError};
-use sessile_testkit::Stage;
+use sessile_testkit::SideBySide;
 use sessile_testkit::differential::Explained;
 
 use crate::lines::{HEADER, assistant, compaction, context_edit, entry, file, message, user};
@@ -14,12 +14,12 @@ fn system(id: &str, parent: Option<&str>, text: &str) -> String {
 
 #[test]
 fn row_77_without_a_known_leaf_pi_takes_the_last_entry() {
-    let mut stage = Stage::new();
+    let mut sides = SideBySide::new();
     let entries = [user("a", None), assistant("b", "a"), user("c", "a")];
     let list = format!("[{}]", entries.join(","));
     let mut pi = |leaf: &str| {
         let request = format!(r#"{{"cmd":"pure","name":"buildSessionContext","args":[{list},{leaf}]}}"#);
-        stage.pi(&request).text().unwrap().to_owned()
+        sides.pi(&request).text().unwrap().to_owned()
     };
     let at_last = pi(r#"{"$undefined":true}"#);
     for leaf in ["\"zz\"", "\"\"", "\"c\""] {
@@ -29,7 +29,7 @@ fn row_77_without_a_known_leaf_pi_takes_the_last_entry() {
     assert_eq!(at_nothing, r#"{"messages":[],"thinkingLevel":"off","model":null}"#);
 
     let entries: Vec<_> = entries.iter().map(|entry| Json::parse(entry).unwrap()).collect();
-    let mut ours = stage.sessions().in_memory_with("/tmp", NewSession::default(), &entries).unwrap();
+    let mut ours = sides.sessions().in_memory_with("/tmp", NewSession::default(), &entries).unwrap();
     assert_eq!(ours.build_session_context().unwrap().to_json().to_text(), at_last);
     assert_eq!(ours.build_session_context_at("b").unwrap().to_json().to_text(), at_b);
     // We do not guess: an unknown leaf is an error.
@@ -40,8 +40,8 @@ fn row_77_without_a_known_leaf_pi_takes_the_last_entry() {
 
 #[test]
 fn row_78_an_older_compaction_says_nothing() {
-    let mut stage = Stage::new();
-    stage.start(file(&[
+    let mut sides = SideBySide::new();
+    sides.start(file(&[
         HEADER,
         &user("a", None),
         &assistant("b", "a"),
@@ -51,15 +51,15 @@ fn row_78_an_older_compaction_says_nothing() {
         &compaction("k2", "d", "b", "S2"),
         &user("e", "k2"),
     ]));
-    stage.both_see("contextEntries", r#"["k2","b","k1","c","d","e"]"#);
-    stage.both_say(&["compactionSummary:S2", "assistant:b", "user:c", "assistant:d", "user:e"]);
-    assert!(stage.we_see("projection").contains(r#"["k1",[]]"#));
-    stage.assert_same();
+    sides.assert_view("contextEntries", r#"["k2","b","k1","c","d","e"]"#);
+    sides.assert_context(&["compactionSummary:S2", "assistant:b", "user:c", "assistant:d", "user:e"]);
+    assert!(sides.our_view("projection").contains(r#"["k1",[]]"#));
+    sides.assert_same();
 }
 
 #[test]
 fn row_79_retained_system_messages_are_dropped() {
-    let mut stage = Stage::new();
+    let mut sides = SideBySide::new();
     let lines = |compaction: &str| {
         file(&[
             HEADER,
@@ -73,13 +73,13 @@ fn row_79_retained_system_messages_are_dropped() {
         ])
     };
     let without = compaction("k", "b", "a", "sum");
-    stage.start(lines(&without));
-    stage.both_say(&["compactionSummary:sum", "user:a", "assistant:b", "system:post", "user:c"]);
-    stage.assert_same();
+    sides.start(lines(&without));
+    sides.assert_context(&["compactionSummary:sum", "user:a", "assistant:b", "system:post", "user:c"]);
+    sides.assert_same();
     let checkpoint = r#","systemMessage":{"role":"system","content":"CHK","timestamp":9}}"#;
-    stage.start(lines(&(without.strip_suffix('}').unwrap().to_owned() + checkpoint)));
-    stage.both_say(&["system:CHK", "compactionSummary:sum", "user:a", "assistant:b", "system:post", "user:c"]);
-    stage.assert_same();
+    sides.start(lines(&(without.strip_suffix('}').unwrap().to_owned() + checkpoint)));
+    sides.assert_context(&["system:CHK", "compactionSummary:sum", "user:a", "assistant:b", "system:post", "user:c"]);
+    sides.assert_same();
 }
 
 /// Returns a user message, an answer, a tool result and an extension's message, followed by edits.
@@ -99,15 +99,15 @@ fn edited(edits: &[(&str, &str)]) -> String {
 
 #[test]
 fn row_80_the_last_edit_wins() {
-    let mut stage = Stage::new();
+    let mut sides = SideBySide::new();
     let everything = ["user:a", "assistant:b", "toolResult:out", "custom:CM"];
     let (omit, new) = (",\"replacement\":null", ",\"replacement\":{\"content\":\"N\"}");
     let with = |place: usize, text: &'static str| {
-        let mut said = everything;
-        said[place] = text;
-        said.to_vec()
+        let mut context = everything;
+        context[place] = text;
+        context.to_vec()
     };
-    for (edits, said) in [
+    for (edits, context) in [
         (vec![("a", omit), ("a", new)], with(0, "user:N")),
         (vec![("a", new), ("a", omit)], everything[1..].to_vec()),
         (vec![("a", new)], with(0, "user:N")),
@@ -117,28 +117,28 @@ fn row_80_the_last_edit_wins() {
         (vec![("zz", omit)], everything.to_vec()),
         (vec![("e0", omit)], everything.to_vec()),
     ] {
-        stage.start(edited(&edits));
-        stage.both_say(&said);
-        stage.assert_same();
+        sides.start(edited(&edits));
+        sides.assert_context(&context);
+        sides.assert_same();
     }
 }
 
 #[test]
 fn row_81_pi_fails_over_an_edit_without_replacement() {
-    let mut stage = Stage::new();
-    stage.start(edited(&[("a", "")]));
-    let error = stage.pi_sees("context").unwrap_err();
+    let mut sides = SideBySide::new();
+    sides.start(edited(&[("a", "")]));
+    let error = sides.pi_view("context").unwrap_err();
     assert!(error.starts_with("TypeError"), "{error}");
-    assert_eq!(stage.we_say(), ["user:a", "assistant:b", "toolResult:out", "custom:CM"]);
-    stage.assert_differ_by(&[Explained::OddEntry]);
+    assert_eq!(sides.our_context(), ["user:a", "assistant:b", "toolResult:out", "custom:CM"]);
+    sides.assert_differ_by(&[Explained::OddEntry]);
 }
 
 #[test]
 fn row_81_pi_takes_the_content_away_where_an_edit_has_none() {
-    let mut stage = Stage::new();
-    stage.start(edited(&[("a", ",\"replacement\":{}")]));
-    stage.assert_differ_by(&[Explained::OddEdit]);
-    assert_eq!(stage.we_say(), ["user:a", "assistant:b", "toolResult:out", "custom:CM"]);
+    let mut sides = SideBySide::new();
+    sides.start(edited(&[("a", ",\"replacement\":{}")]));
+    sides.assert_differ_by(&[Explained::OddEdit]);
+    assert_eq!(sides.our_context(), ["user:a", "assistant:b", "toolResult:out", "custom:CM"]);
 }
 
 #[test]
@@ -148,8 +148,8 @@ fn edits_of_compactions_and_of_what_was_compacted() {
     let kept = compaction("k", "b", "b", "S");
     let with_checkpoint = kept.strip_suffix('}').unwrap().to_owned() + checkpoint;
     let talk = [HEADER.to_owned(), user("a", None), assistant("b", "a")];
-    let mut stage = Stage::new();
-    for (rest, said) in [
+    let mut sides = SideBySide::new();
+    for (rest, context) in [
         (vec![with_checkpoint, context_edit("e", "k", "k", omit)], vec!["assistant:b"]),
         (
             vec![kept, context_edit("e", "k", "k", ",\"replacement\":{\"content\":\"X\"}")],
@@ -164,9 +164,9 @@ fn edits_of_compactions_and_of_what_was_compacted() {
         ),
         (vec![context_edit("e", "b", "c", omit), user("c", "e")], vec!["user:a", "assistant:b"]),
     ] {
-        stage.start(file(&[&talk[..], &rest].concat()));
-        stage.both_say(&said);
-        stage.assert_same();
+        sides.start(file(&[&talk[..], &rest].concat()));
+        sides.assert_context(&context);
+        sides.assert_same();
     }
 }
 
@@ -176,7 +176,7 @@ fn row_82_a_command_tells_how_it_ended_and_where_its_output_is() {
     let bash = |fields: &str| {
         message("x", None, 5, &format!(r#"{{"role":"bashExecution","command":"ls -l",{fields},"timestamp":5}}"#))
     };
-    let mut stage = Stage::new();
+    let mut sides = SideBySide::new();
     for (fields, text) in [
         (
             r#""output":"out","exitCode":-1,"cancelled":false,"truncated":true,"fullOutputPath":"/f""#,
@@ -190,24 +190,24 @@ fn row_82_a_command_tells_how_it_ended_and_where_its_output_is() {
         (r#""output":"","truncated":true"#, "Ran `ls -l`\n(no output)".to_owned()),
         (r#""output":"","fullOutputPath":"/f""#, "Ran `ls -l`\n(no output)".to_owned()),
     ] {
-        stage.start(file(&[HEADER, &bash(fields)]));
-        let llm: serde_json::Value = serde_json::from_str(&stage.we_see("llm")).unwrap();
+        sides.start(file(&[HEADER, &bash(fields)]));
+        let llm: serde_json::Value = serde_json::from_str(&sides.our_view("llm")).unwrap();
         assert_eq!(llm[0]["content"][0]["text"], text);
         assert_eq!(llm[0]["role"], "user");
-        stage.assert_same();
+        sides.assert_same();
     }
-    stage.start(file(&[HEADER, &bash(r#""output":"","excludeFromContext":true"#)]));
-    stage.both_see("llm", "[]");
-    stage.assert_same();
+    sides.start(file(&[HEADER, &bash(r#""output":"","excludeFromContext":true"#)]));
+    sides.assert_view("llm", "[]");
+    sides.assert_same();
 }
 
 #[test]
 fn settings_are_those_of_the_whole_path() {
-    let mut stage = Stage::new();
+    let mut sides = SideBySide::new();
     let model = |id: &str, parent, name: &str| {
         entry("model_change", id, parent, 5, &format!(r#""provider":"p{name}","modelId":"m{name}""#))
     };
-    stage.start(file(&[
+    sides.start(file(&[
         HEADER,
         &model("m", None, "1"),
         &entry("thinking_level_change", "t", "m", 5, "\"thinkingLevel\":\"high\""),
@@ -217,16 +217,16 @@ fn settings_are_those_of_the_whole_path() {
         &model("m2", Some("k"), "2"),
     ]));
     for place in 0..6 {
-        stage.act(&sessile_testkit::differential::Op::Branch(sessile_testkit::differential::Target::At(place)));
-        stage.assert_same();
+        sides.act(&sessile_testkit::differential::Op::Branch(sessile_testkit::differential::Target::At(place)));
+        sides.assert_same();
     }
 }
 
 #[test]
 fn entries_of_every_type_say_what_they_say_in_pi() {
-    let mut stage = Stage::new();
+    let mut sides = SideBySide::new();
     let custom = |id: &str, parent: &str, fields: &str| entry("custom_message", id, parent, 5, fields);
-    stage.start(file(&[
+    sides.start(file(&[
         HEADER,
         &user("a", None),
         &entry("custom", "cu", "a", 5, r#""customType":"x","data":{}"#),
@@ -241,5 +241,5 @@ fn entries_of_every_type_say_what_they_say_in_pi() {
         &message("we", "to", 5, r#"{"role":"weird","content":null,"timestamp":1}"#),
         &assistant("b", "we"),
     ]));
-    stage.assert_same();
+    sides.assert_same();
 }

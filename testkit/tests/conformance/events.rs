@@ -34,7 +34,7 @@ const OURS: &[EventKind] = &[
 type Answers = Arc<Mutex<BTreeMap<(String, String), Value>>>;
 
 /// The events since the last step.
-type Seen = Arc<Mutex<Vec<(String, String)>>>;
+type RecordedEvents = Arc<Mutex<Vec<(String, String)>>>;
 
 fn session_file(dir: &Path, name: &str) -> PathBuf {
     let cwd = quoted(dir.to_str().unwrap());
@@ -72,7 +72,7 @@ fn session_file(dir: &Path, name: &str) -> PathBuf {
 }
 
 /// Registers a handler that records events and returns the answers of the test.
-fn register(handlers: &Handlers, name: &str, answers: &Answers, seen: &Seen) {
+fn register(handlers: &Handlers, name: &str, answers: &Answers, seen: &RecordedEvents) {
     let (name, answers, seen) = (name.to_owned(), Arc::clone(answers), Arc::clone(seen));
     handlers.on(EventSet::ALL, name.clone(), move |event, _| {
         if OURS.contains(&event.kind()) {
@@ -96,12 +96,13 @@ fn take(host: &mut SessionHost, answers: &Answers, summarizer: &CountingSummariz
         "compact" => {
             let settings =
                 CompactionSettings { enabled: false, keep_recent_tokens: KEEP, ..CompactionSettings::default() };
-            let wishes = CompactOptions { settings, custom_instructions: text(argument), ..CompactOptions::default() };
-            matches!(host.session_mut().compact(wishes, summarizer, &mut |_| {}), Ok(sessile::Compacted::Done(_)))
+            let requested =
+                CompactOptions { settings, custom_instructions: text(argument), ..CompactOptions::default() };
+            matches!(host.session_mut().compact(requested, summarizer, &mut |_| {}), Ok(sessile::Compacted::Done(_)))
         }
         "navigate" => {
             let options = &argument[1];
-            let wishes = NavigateOptions {
+            let requested = NavigateOptions {
                 custom_instructions: text(&options["customInstructions"]),
                 replace_instructions: options["replaceInstructions"] == true,
                 label: text(&options["label"]),
@@ -109,7 +110,7 @@ fn take(host: &mut SessionHost, answers: &Answers, summarizer: &CountingSummariz
             };
             let target = argument[0].as_str().unwrap();
             let wanted = (options["summarize"] == true).then_some(summarizer as &dyn sessile::compaction::Summarizer);
-            matches!(host.session_mut().navigate(target, wishes, wanted, &mut |_| {}), Ok(Outcome::Done(_)))
+            matches!(host.session_mut().navigate(target, requested, wanted, &mut |_| {}), Ok(Outcome::Done(_)))
         }
         "newSession" => host.new_session(sessile::NewSession::default()).is_ok_and(|outcome| !outcome.is_cancelled()),
         "switchSession" => host.switch_session(argument.as_str().unwrap()).is_ok_and(|it| !it.is_cancelled()),
@@ -180,9 +181,9 @@ fn compare(steps: &[Value]) {
     });
     let answer = oracle.ask(request.to_string());
     assert_eq!(answer.error(), None);
-    let told = answer.value().as_array().unwrap();
+    let reported = answer.value().as_array().unwrap();
 
-    let (handlers, answers, seen) = (Handlers::new(), Answers::default(), Seen::default());
+    let (handlers, answers, seen) = (Handlers::new(), Answers::default(), RecordedEvents::default());
     register(&handlers, "one", &answers, &seen);
     register(&handlers, "two", &answers, &seen);
     let environment = Replay::new(NOW_MS, 5);
@@ -193,8 +194,8 @@ fn compare(steps: &[Value]) {
     let summarizer = CountingSummarizer::default();
     let mut their_names = Names { dir: theirs.to_str().unwrap().to_owned(), known: BTreeMap::new() };
     let mut our_names = Names { dir: ours.to_str().unwrap().to_owned(), known: BTreeMap::new() };
-    let mut check = |what: &str, told: &Value| {
-        let theirs: Vec<(String, String)> = (told["seen"].as_array().unwrap().iter())
+    let mut check = |what: &str, reported: &Value| {
+        let theirs: Vec<(String, String)> = (reported["seen"].as_array().unwrap().iter())
             .map(|seen| (seen["by"].as_str().unwrap().to_owned(), their_names.of(seen["event"].as_str().unwrap())))
             .collect();
         let ours: Vec<(String, String)> = std::mem::take(&mut *seen.lock().unwrap())
@@ -204,15 +205,15 @@ fn compare(steps: &[Value]) {
         assert_eq!(theirs, ours, "{what}");
     };
     host.start();
-    check("at the start", &told[0]);
-    for (step, told) in placed(&ours).iter().zip(&told[1..]) {
+    check("at the start", &reported[0]);
+    for (step, reported) in placed(&ours).iter().zip(&reported[1..]) {
         let was_done = take(&mut host, &answers, &summarizer, step);
-        let value = told["value"].as_str().unwrap_or(r#"{"cancelled":true}"#);
-        assert_eq!(was_done, !value.contains(r#""cancelled":true"#), "{step}: {told}");
-        check(&step.to_string(), told);
+        let value = reported["value"].as_str().unwrap_or(r#"{"cancelled":true}"#);
+        assert_eq!(was_done, !value.contains(r#""cancelled":true"#), "{step}: {reported}");
+        check(&step.to_string(), reported);
     }
     host.shutdown();
-    check("at the end", told.last().unwrap());
+    check("at the end", reported.last().unwrap());
 }
 
 #[test]

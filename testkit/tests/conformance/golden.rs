@@ -7,7 +7,7 @@ use serde_json::Value;
 use sessile::json::{Json, Raw, print};
 use sessile::{BranchSummary, Compaction, EntryId, NewSession, SessionError, SessionManager, UsageNote};
 use sessile_testkit::observe::observe;
-use sessile_testkit::{Stage, call, statically};
+use sessile_testkit::{SideBySide, call, static_call};
 
 use crate::lines::n_lines;
 
@@ -84,9 +84,9 @@ fn parse(text: &str) -> Value {
 fn pi_and_we_show_what_the_golden_files_say() {
     for golden in Golden::all() {
         let (name, expected) = (golden.name(), &golden.expected);
-        let mut stage = Stage::new();
-        stage.write("s/f.jsonl", golden.bytes());
-        let opened = stage.try_open("s/f.jsonl");
+        let mut sides = SideBySide::new();
+        sides.write("s/f.jsonl", golden.bytes());
+        let opened = sides.try_open("s/f.jsonl");
         if expected.get("error").is_some() {
             opened.refused();
             continue;
@@ -97,18 +97,18 @@ fn pi_and_we_show_what_the_golden_files_say() {
         } else {
             opened.done();
         }
-        let our_entries = stage.we_see("entries");
+        let our_entries = sides.our_view("entries");
         for (member, view) in VIEWS {
-            let ours = golden.with_own_ids(&stage.we_see(view), &our_entries);
+            let ours = golden.with_own_ids(&sides.our_view(view), &our_entries);
             assert_eq!(ours, expected[member], "{name}: what we show as {member}");
         }
         if pi_refuses {
             continue;
         }
-        let pi_entries = stage.pi_sees("entries").unwrap();
+        let pi_entries = sides.pi_view("entries").unwrap();
         for (member, view) in VIEWS {
             let expected = expected["pi"].get(member).unwrap_or(&expected[member]);
-            match stage.pi_sees(view) {
+            match sides.pi_view(view) {
                 Ok(pi) => assert_eq!(golden.with_own_ids(&pi, &pi_entries), *expected, "{name}: pi's {member}"),
                 Err(error) => assert_eq!(error.split(':').next(), expected["throws"].as_str(), "{name}: pi's {member}"),
             }
@@ -183,30 +183,30 @@ fn body(bytes: &[u8]) -> String {
 fn pi_and_we_write_the_golden_files() {
     let golden = |name: &str| fs::read(folder().join(name)).unwrap();
     let writing = Json::parse(String::from_utf8(golden("writing.json")).unwrap()).unwrap();
-    let mut stage = Stage::new();
-    let request = statically("create", &["\"/proj/tide/\"", &stage.pi_argument("s"), r#"{"id":"tide-1"}"#]);
-    let dir = stage.our_path("s");
+    let mut sides = SideBySide::new();
+    let request = static_call("create", &["\"/proj/tide/\"", &sides.pi_argument("s"), r#"{"id":"tide-1"}"#]);
+    let dir = sides.our_path("s");
     let options = NewSession { id: Some("tide-1".to_owned()), ..NewSession::default() };
-    stage
+    sides
         .both(&request, |sessions| sessions.clone().with_session_dir(&dir).create_with("/proj/tide/", &options))
         .done();
     for step in writing.raw().get("calls").unwrap().items() {
         let method = step.get("method").and_then(Raw::as_string).unwrap();
         if method == "createBranchedSession" {
             let expected = String::from_utf8(golden("77-written.jsonl")).unwrap();
-            assert_eq!(String::from_utf8(stage.pi_session()).unwrap(), expected, "pi's file");
-            assert_eq!(String::from_utf8(stage.our_session()).unwrap(), expected, "our file");
+            assert_eq!(String::from_utf8(sides.pi_session()).unwrap(), expected, "pi's file");
+            assert_eq!(String::from_utf8(sides.our_session()).unwrap(), expected, "our file");
         }
         let args: Vec<Raw<'_>> = step.get("args").unwrap().items().collect();
         let texts: Vec<String> = args.iter().map(|arg| print(*arg).to_text().into_owned()).collect();
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        stage.wait(1000);
-        stage.change(&call(&method, &texts), |ours| call_ours(ours, &method, &args)).done();
+        sides.wait(1000);
+        sides.change(&call(&method, &texts), |ours| call_ours(ours, &method, &args)).done();
         let expected = step.get("lines").unwrap().to_text().into_owned();
-        assert_eq!(n_lines(&stage.pi_session()).to_string(), expected, "lines of pi after {method}");
-        assert_eq!(n_lines(&stage.our_session()).to_string(), expected, "our lines after {method}");
+        assert_eq!(n_lines(&sides.pi_session()).to_string(), expected, "lines of pi after {method}");
+        assert_eq!(n_lines(&sides.our_session()).to_string(), expected, "our lines after {method}");
     }
     let expected = body(&golden("78-copied-branch.jsonl"));
-    assert_eq!(body(&stage.pi_session()), expected, "pi's branch");
-    assert_eq!(body(&stage.our_session()), expected, "our branch");
+    assert_eq!(body(&sides.pi_session()), expected, "pi's branch");
+    assert_eq!(body(&sides.our_session()), expected, "our branch");
 }

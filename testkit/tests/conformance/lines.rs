@@ -112,7 +112,7 @@ pub(crate) fn old_user(text: &str) -> String {
 }
 
 /// Returns the operation that appends a user message.
-pub(crate) fn say(text: &str) -> Op {
+pub(crate) fn user_op(text: &str) -> Op {
     Op::Message(HI.replace("\"hi\"", &quoted(text)))
 }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 use sessile::{Cancel, ListOptions, Progress, SessionError};
-use sessile_testkit::{SplitMix, Stage, statically};
+use sessile_testkit::{SideBySide, SplitMix, static_call};
 
 use crate::lines::{HEADER, assistant, entry, file, header_with, message, user, user_saying};
 
@@ -22,7 +22,7 @@ fn user_at(id: &str, time: &str) -> String {
 }
 
 /// Sets the modification time of a file, in seconds.
-fn touch(stage: &Stage, name: &str, seconds: u64) {
+fn touch(sides: &SideBySide, name: &str, seconds: u64) {
     let set = |path: &Path| {
         File::options()
             .append(true)
@@ -31,7 +31,7 @@ fn touch(stage: &Stage, name: &str, seconds: u64) {
             .set_modified(UNIX_EPOCH + Duration::from_secs(seconds))
             .unwrap();
     };
-    stage.on_each_side(name, set);
+    sides.on_each_side(name, set);
 }
 
 fn ids(list: &[Value]) -> Vec<&str> {
@@ -39,12 +39,12 @@ fn ids(list: &[Value]) -> Vec<&str> {
 }
 
 /// Continues the most recent session of a directory in both; `None` means the default one.
-fn continue_recent(stage: &mut Stage, cwd: &str, dir: Option<&str>) {
-    let args = [Some(sessile_testkit::quoted(cwd)), dir.map(|dir| stage.pi_argument(dir))];
+fn continue_recent(sides: &mut SideBySide, cwd: &str, dir: Option<&str>) {
+    let args = [Some(sessile_testkit::quoted(cwd)), dir.map(|dir| sides.pi_argument(dir))];
     let args: Vec<&str> = args.iter().flatten().map(String::as_str).collect();
-    let dir = dir.map(|dir| stage.our_path(dir));
-    stage
-        .both(&statically("continueRecent", &args), |sessions| {
+    let dir = dir.map(|dir| sides.our_path(dir));
+    sides
+        .both(&static_call("continueRecent", &args), |sessions| {
             sessions.clone().with_session_dir(dir.unwrap_or_default()).continue_recent(cwd)
         })
         .done();
@@ -52,86 +52,86 @@ fn continue_recent(stage: &mut Stage, cwd: &str, dir: Option<&str>) {
 
 #[test]
 fn row_69_a_chosen_directory_is_filtered_by_working_directory() {
-    let mut stage = Stage::new();
+    let mut sides = SideBySide::new();
     for (name, cwd) in [("a", "\"/tmp\""), ("b", "\"/var\""), ("c", "\"\""), ("d", "\"/tmp/../tmp/\""), ("e", "5")] {
         let header = header_with("\"/tmp\"", cwd).replace("s1", name);
-        stage.write(&format!("s/{name}.jsonl"), file(&[header]));
+        sides.write(&format!("s/{name}.jsonl"), file(&[header]));
     }
-    let list = stage.same_list("/tmp", Some("s"));
+    let list = sides.same_list("/tmp", Some("s"));
     assert_eq!(ids(&list), ["d", "a"]);
     // Without a working directory there is nothing to filter by.
-    let pi = stage.pi(&statically("listAll", &[&stage.pi_argument("s")]));
-    let dir = stage.our_path("s");
-    let ours = stage.sessions().clone().with_session_dir(&dir).list_all().unwrap();
+    let pi = sides.pi(&static_call("listAll", &[&sides.pi_argument("s")]));
+    let dir = sides.our_path("s");
+    let ours = sides.sessions().clone().with_session_dir(&dir).list_all().unwrap();
     assert_eq!(ids(pi.value().as_array().unwrap()), ours.iter().map(|row| row.id.as_str()).collect::<Vec<_>>());
     assert_eq!(ours.len(), 5);
     for (id, is_found) in [("a", true), ("b", false), ("c", false), ("d", true)] {
-        let request = statically("findById", &["\"/tmp\"", &format!("\"{id}\""), &stage.pi_argument("s")]);
-        let pi = stage.pi(&request);
-        let ours = stage.sessions().clone().with_session_dir(&dir).find_by_id("/tmp", id);
+        let request = static_call("findById", &["\"/tmp\"", &format!("\"{id}\""), &sides.pi_argument("s")]);
+        let pi = sides.pi(&request);
+        let ours = sides.sessions().clone().with_session_dir(&dir).find_by_id("/tmp", id);
         assert_eq!((pi.text().is_some(), ours.is_some()), (is_found, is_found), "{id}");
     }
-    continue_recent(&mut stage, "/var", Some("s"));
-    stage.both_see("sessionId", "\"b\"");
+    continue_recent(&mut sides, "/var", Some("s"));
+    sides.assert_view("sessionId", "\"b\"");
 }
 
 #[test]
 fn row_70_pi_mixes_projects_whose_directories_share_a_name() {
-    let mut stage = Stage::new();
+    let mut sides = SideBySide::new();
     let content = file(&[&header_with("\"/tmp\"", "\"/a/b-c\""), &user("q", None)]);
-    stage.write(".pi/agent/sessions/--a-b-c--/x.jsonl", content);
-    let (pi, ours) = stage.lists("/a-b/c", None);
+    sides.write(".pi/agent/sessions/--a-b-c--/x.jsonl", content);
+    let (pi, ours) = sides.lists("/a-b/c", None);
     assert_eq!((pi.len(), ours.len()), (1, 0));
-    continue_recent(&mut stage, "/a-b/c", None);
-    assert_eq!((stage.pi_sees("branch").as_deref(), stage.we_see("branch").as_str()), (Ok("[\"q\"]"), "[]"));
-    stage.both_see("cwd", "\"/a-b/c\"");
+    continue_recent(&mut sides, "/a-b/c", None);
+    assert_eq!((sides.pi_view("branch").as_deref(), sides.our_view("branch").as_str()), (Ok("[\"q\"]"), "[]"));
+    sides.assert_view("cwd", "\"/a-b/c\"");
     // For its own project the session is there in both.
-    assert_eq!(ids(&stage.same_list("/a/b-c", None)), ["s1"]);
-    continue_recent(&mut stage, "/a/b-c", None);
-    stage.both_see("sessionId", "\"s1\"");
-    stage.assert_same();
+    assert_eq!(ids(&sides.same_list("/a/b-c", None)), ["s1"]);
+    continue_recent(&mut sides, "/a/b-c", None);
+    sides.assert_view("sessionId", "\"s1\"");
+    sides.assert_same();
 }
 
 #[test]
 fn row_71_continuing_goes_by_the_time_of_the_file() {
-    let mut stage = Stage::new();
-    stage.write("s/a.jsonl", file(&[&header("a"), &user_at("x", "9000000000000")]));
-    stage.write("s/b.jsonl", file(&[&header("b")]));
-    touch(&stage, "s/a.jsonl", 1000);
-    touch(&stage, "s/b.jsonl", 2000);
-    continue_recent(&mut stage, "/tmp", Some("s"));
-    stage.both_see("sessionId", "\"b\"");
-    stage.assert_same();
+    let mut sides = SideBySide::new();
+    sides.write("s/a.jsonl", file(&[&header("a"), &user_at("x", "9000000000000")]));
+    sides.write("s/b.jsonl", file(&[&header("b")]));
+    touch(&sides, "s/a.jsonl", 1000);
+    touch(&sides, "s/b.jsonl", 2000);
+    continue_recent(&mut sides, "/tmp", Some("s"));
+    sides.assert_view("sessionId", "\"b\"");
+    sides.assert_same();
     // Lists are ordered by the messages.
-    assert_eq!(ids(&stage.same_list("/tmp", Some("s"))), ["a", "b"]);
+    assert_eq!(ids(&sides.same_list("/tmp", Some("s"))), ["a", "b"]);
 }
 
 #[test]
 fn row_72_pi_starts_a_new_session_because_of_a_dangling_link() {
-    let mut stage = Stage::new();
-    stage.write("s/a.jsonl", file(&[&header("a")]));
-    stage.on_each_side("s/z.jsonl", |path| symlink("/nope/x", path).unwrap());
-    continue_recent(&mut stage, "/tmp", Some("s"));
-    assert_ne!(stage.pi_sees("sessionId").as_deref(), Ok("\"a\""));
-    assert_eq!(stage.we_see("sessionId"), "\"a\"");
+    let mut sides = SideBySide::new();
+    sides.write("s/a.jsonl", file(&[&header("a")]));
+    sides.on_each_side("s/z.jsonl", |path| symlink("/nope/x", path).unwrap());
+    continue_recent(&mut sides, "/tmp", Some("s"));
+    assert_ne!(sides.pi_view("sessionId").as_deref(), Ok("\"a\""));
+    assert_eq!(sides.our_view("sessionId"), "\"a\"");
 }
 
 #[test]
 fn row_73_pi_lists_a_header_without_id() {
-    let mut stage = Stage::new();
-    stage.write("s/a.jsonl", file(&[header("a")]));
-    stage.write("s/b.jsonl", "junk\n");
-    stage.write("s/c.jsonl", "");
-    stage.on_each_side("s/d.jsonl", |path| std::fs::create_dir(path).unwrap());
-    stage.write("s/g.jsonl", file(&[HEADER.replace("\"id\":\"s1\",", "")]));
-    stage.write("s/h.JSONL", file(&[HEADER]));
-    stage.write("s/sub/i.jsonl", file(&[HEADER]));
-    let (mut pi, ours) = stage.lists("/tmp", Some("s"));
+    let mut sides = SideBySide::new();
+    sides.write("s/a.jsonl", file(&[header("a")]));
+    sides.write("s/b.jsonl", "junk\n");
+    sides.write("s/c.jsonl", "");
+    sides.on_each_side("s/d.jsonl", |path| std::fs::create_dir(path).unwrap());
+    sides.write("s/g.jsonl", file(&[HEADER.replace("\"id\":\"s1\",", "")]));
+    sides.write("s/h.JSONL", file(&[HEADER]));
+    sides.write("s/sub/i.jsonl", file(&[HEADER]));
+    let (mut pi, ours) = sides.lists("/tmp", Some("s"));
     assert_eq!(ids(&ours), ["a"]);
     let without_id = pi.remove(0);
     assert_eq!((&without_id["id"], pi), (&Value::Null, ours));
-    continue_recent(&mut stage, "/tmp", Some("s"));
-    stage.both_see("sessionId", "\"a\"");
+    continue_recent(&mut sides, "/tmp", Some("s"));
+    sides.assert_view("sessionId", "\"a\"");
 }
 
 #[test]
@@ -157,21 +157,21 @@ fn row_74_a_message_without_a_sensible_time_leaves_that_of_the_header() {
         ("number", header_with("\"2025-01-01T00:00:00.000Z\"", "1735689600000"), vec![], FILE_TIME),
         ("absent", header_with("\"timestamp\":\"2025-01-01T00:00:00.000Z\",", ""), vec![], FILE_TIME),
     ] {
-        let mut stage = Stage::new();
-        stage.write("s/f.jsonl", file(&[vec![header], entries].concat()));
-        touch(&stage, "s/f.jsonl", 1_700_000_000);
-        let list = stage.same_list("/tmp", Some("s"));
+        let mut sides = SideBySide::new();
+        sides.write("s/f.jsonl", file(&[vec![header], entries].concat()));
+        touch(&sides, "s/f.jsonl", 1_700_000_000);
+        let list = sides.same_list("/tmp", Some("s"));
         assert_eq!(list[0]["modified"], modified, "{name}");
     }
 }
 
 #[test]
 fn row_75_tool_results_do_not_make_a_session_recent() {
-    let mut stage = Stage::new();
+    let mut sides = SideBySide::new();
     let header = HEADER.replace('}', ",\"parentSession\":\"/par.jsonl\"}");
     let blocks = r#"{"role":"user","content":[{"type":"text","text":"t1"},{"type":"image","data":"","mimeType":"image/png"},{"type":"text","text":"t2"}],"timestamp":1735689700000}"#;
     let tool = r#"{"role":"toolResult","toolCallId":"c","toolName":"t","content":[{"type":"text","text":"toolout"}],"isError":false,"timestamp":1999999999999}"#;
-    stage.write(
+    sides.write(
         "s/f.jsonl",
         file(&[
             &header,
@@ -182,9 +182,9 @@ fn row_75_tool_results_do_not_make_a_session_recent() {
             &entry("session_info", "i", "b", 4, "\"name\":\" Nm \""),
         ]),
     );
-    let list = stage.same_list("/tmp", Some("s"));
+    let list = sides.same_list("/tmp", Some("s"));
     let expected = json!({
-        "path": stage.pi_path("s/f.jsonl").to_string_lossy(),
+        "path": sides.pi_path("s/f.jsonl").to_string_lossy(),
         "id": "s1",
         "cwd": "/tmp",
         "name": "Nm",
@@ -200,14 +200,14 @@ fn row_75_tool_results_do_not_make_a_session_recent() {
 
 #[test]
 fn row_76_progress_brings_parts_of_the_list() {
-    let mut stage = Stage::new();
+    let mut sides = SideBySide::new();
     for place in 0..25 {
         let cwd = if place % 2 == 1 { "\"/tmp\"" } else { "\"/var\"" };
         let header = header_with("\"/tmp\"", cwd).replace("s1", &format!("x{place}"));
-        stage.write(&format!("s/f{place:02}.jsonl"), file(&[header]));
+        sides.write(&format!("s/f{place:02}.jsonl"), file(&[header]));
     }
-    let request = statically("list", &["\"/tmp\"", &stage.pi_argument("s"), r#"{"$progress":true}"#]);
-    let pi = stage.pi(&request);
+    let request = static_call("list", &["\"/tmp\"", &sides.pi_argument("s"), r#"{"$progress":true}"#]);
+    let pi = sides.pi(&request);
     let calls = pi.0["calls"].as_array().unwrap().clone();
     assert_eq!(calls.len(), 25);
     let pi_parts: Vec<_> = calls.iter().filter(|it| !it[2].is_null()).map(|it| it[0].as_u64().unwrap()).collect();
@@ -220,90 +220,90 @@ fn row_76_progress_brings_parts_of_the_list() {
             our_parts.push(progress.loaded as u64);
         }
     };
-    let dir = stage.our_path("s");
+    let dir = sides.our_path("s");
     let mut options = ListOptions { progress: Some(&mut progress), ..ListOptions::default() };
-    let ours = stage.sessions().clone().with_session_dir(&dir).list_with("/tmp", &mut options).unwrap();
+    let ours = sides.sessions().clone().with_session_dir(&dir).list_with("/tmp", &mut options).unwrap();
     assert_eq!(pi_parts, [1, 10, 20, 25]);
     assert_eq!(our_parts, [1, 10, 20, 25]);
     assert_eq!(ids(pi.value().as_array().unwrap()), ours.iter().map(|row| row.id.as_str()).collect::<Vec<_>>());
-    stage.same_list("/tmp", Some("s"));
+    sides.same_list("/tmp", Some("s"));
 }
 
 #[test]
 fn row_83_pi_lists_no_message_with_a_raw_cr_inside() {
-    let mut stage = Stage::new();
-    stage.start(file(&[HEADER, &user("a", None).replace("\"id\"", "\r\"id\"")]));
-    stage.both_see("count", "1");
-    stage.assert_same();
-    let (pi, ours) = stage.lists("/tmp", Some("s"));
+    let mut sides = SideBySide::new();
+    sides.start(file(&[HEADER, &user("a", None).replace("\"id\"", "\r\"id\"")]));
+    sides.assert_view("count", "1");
+    sides.assert_same();
+    let (pi, ours) = sides.lists("/tmp", Some("s"));
     assert_eq!((&pi[0]["messageCount"], &ours[0]["messageCount"]), (&json!(0), &json!(1)));
 }
 
 #[test]
 fn row_84_pi_lists_two_objects_of_one_malformed_line() {
-    let mut stage = Stage::new();
-    stage.start(file(&[HEADER, &format!("{}\r{}", user("a", None), assistant("b", "a"))]));
-    stage.both_see("count", "0");
-    stage.assert_same();
-    let (pi, ours) = stage.lists("/tmp", Some("s"));
+    let mut sides = SideBySide::new();
+    sides.start(file(&[HEADER, &format!("{}\r{}", user("a", None), assistant("b", "a"))]));
+    sides.assert_view("count", "0");
+    sides.assert_same();
+    let (pi, ours) = sides.lists("/tmp", Some("s"));
     assert_eq!((&pi[0]["messageCount"], &ours[0]["messageCount"]), (&json!(2), &json!(0)));
 }
 
 #[test]
 fn equal_times_are_listed_by_descending_name() {
-    let mut stage = Stage::new();
+    let mut sides = SideBySide::new();
     for (name, time) in [("a", 3), ("b", 1), ("c", 2), ("d", 2)] {
         let content = file(&[&header(name), &user_at("x", &format!("{time}000000000000"))]);
-        stage.write(&format!("s/{name}.jsonl"), content);
+        sides.write(&format!("s/{name}.jsonl"), content);
     }
-    assert_eq!(ids(&stage.same_list("/tmp", Some("s"))), ["a", "d", "c", "b"]);
+    assert_eq!(ids(&sides.same_list("/tmp", Some("s"))), ["a", "d", "c", "b"]);
 }
 
 #[test]
 fn of_equal_session_ids_the_first_name_is_found() {
-    let mut stage = Stage::new();
+    let mut sides = SideBySide::new();
     for name in ["b", "a"] {
-        stage.write(&format!("s/{name}.jsonl"), file(&[header("dup")]));
+        sides.write(&format!("s/{name}.jsonl"), file(&[header("dup")]));
     }
-    let dir = stage.our_path("s");
+    let dir = sides.our_path("s");
     for (id, found) in [("dup", Some("s/a.jsonl")), ("du", None)] {
-        let pi = stage.pi(&statically("findById", &["\"/tmp\"", &format!("\"{id}\""), &stage.pi_argument("s")]));
-        assert_eq!(pi.text().map(str::to_owned), found.map(|name| stage.pi_argument(name)));
+        let pi = sides.pi(&static_call("findById", &["\"/tmp\"", &format!("\"{id}\""), &sides.pi_argument("s")]));
+        assert_eq!(pi.text().map(str::to_owned), found.map(|name| sides.pi_argument(name)));
         assert_eq!(
-            stage.sessions().clone().with_session_dir(&dir).find_by_id("/tmp", id),
-            found.map(|name| stage.our_path(name))
+            sides.sessions().clone().with_session_dir(&dir).find_by_id("/tmp", id),
+            found.map(|name| sides.our_path(name))
         );
     }
 }
 
 #[test]
 fn a_missing_directory_has_no_sessions_and_is_not_made() {
-    let mut stage = Stage::new();
-    assert_eq!(stage.same_list("/tmp", Some("nope")), [Value::Null; 0]);
-    assert!(!stage.pi_path("nope").exists() && !stage.our_path("nope").exists());
-    continue_recent(&mut stage, "/tmp", Some("c"));
-    stage.assert_same();
-    assert!(stage.pi_path("c").exists() && stage.our_path("c").exists());
+    let mut sides = SideBySide::new();
+    assert_eq!(sides.same_list("/tmp", Some("nope")), [Value::Null; 0]);
+    assert!(!sides.pi_path("nope").exists() && !sides.our_path("nope").exists());
+    continue_recent(&mut sides, "/tmp", Some("c"));
+    sides.assert_same();
+    assert!(sides.pi_path("c").exists() && sides.our_path("c").exists());
 }
 
 #[test]
 fn all_sessions_are_those_one_level_below_the_root() {
-    let mut stage = Stage::new();
+    let mut sides = SideBySide::new();
     for (name, id) in [
         (".pi/agent/sessions/d1/a.jsonl", "a"),
         (".pi/agent/sessions/d2/deep/b.jsonl", "b"),
         (".pi/agent/sessions/root.jsonl", "r"),
         ("other/c.jsonl", "c"),
     ] {
-        stage.write(name, file(&[header(id)]));
+        sides.write(name, file(&[header(id)]));
     }
-    for other in [stage.pi_path(""), stage.our_path("")] {
+    for other in [sides.pi_path(""), sides.our_path("")] {
         symlink(other.join("other"), other.join(".pi/agent/sessions/link")).unwrap();
     }
-    let pi = stage.pi(&statically("listAll", &[]));
+    let pi = sides.pi(&static_call("listAll", &[]));
     let mut pi: Vec<_> = ids(pi.value().as_array().unwrap()).into_iter().map(str::to_owned).collect();
     pi.sort();
-    let ours = stage.sessions().list_all().unwrap();
+    let ours = sides.sessions().list_all().unwrap();
     let mut ours: Vec<_> = ours.into_iter().map(|row| row.id).collect();
     ours.sort();
     assert_eq!(pi, ["a", "c"]);
@@ -312,16 +312,16 @@ fn all_sessions_are_those_one_level_below_the_root() {
 
 #[test]
 fn a_list_can_be_stopped() {
-    let mut stage = Stage::new();
-    stage.write("s/a.jsonl", file(&[HEADER]));
-    let args = ["\"/tmp\"", &stage.pi_argument("s"), r#"{"$undefined":true}"#, r#"{"$aborted":true}"#];
-    let pi = stage.pi(&statically("list", &args));
+    let mut sides = SideBySide::new();
+    sides.write("s/a.jsonl", file(&[HEADER]));
+    let args = ["\"/tmp\"", &sides.pi_argument("s"), r#"{"$undefined":true}"#, r#"{"$aborted":true}"#];
+    let pi = sides.pi(&static_call("list", &args));
     assert!(pi.error().unwrap().starts_with("AbortError"), "{pi:?}");
     let cancel = Cancel::default();
     cancel.cancel();
     let mut options = ListOptions { cancel, ..ListOptions::default() };
-    let dir = stage.our_path("s");
-    let ours = stage.sessions().clone().with_session_dir(&dir).list_with("/tmp", &mut options).unwrap_err();
+    let dir = sides.our_path("s");
+    let ours = sides.sessions().clone().with_session_dir(&dir).list_with("/tmp", &mut options).unwrap_err();
     assert!(matches!(ours, SessionError::Cancelled), "{ours}");
 }
 
@@ -332,18 +332,18 @@ fn pi_hides_a_session_because_of_one_odd_entry() {
         message("a", None, 1, r#"{"role":"user","content":[null,{"type":"text","text":"t"}]}"#),
         entry("session_info", "i", None, 4, "\"name\":5"),
     ] {
-        let mut stage = Stage::new();
-        stage.write("s/f.jsonl", file(&[HEADER, &odd, &user("b", None)]));
-        let (pi, ours) = stage.lists("/tmp", Some("s"));
+        let mut sides = SideBySide::new();
+        sides.write("s/f.jsonl", file(&[HEADER, &odd, &user("b", None)]));
+        let (pi, ours) = sides.lists("/tmp", Some("s"));
         assert_eq!((pi.len(), ours.len()), (0, 1), "{odd}");
     }
 }
 
 #[test]
 fn texts_of_a_list_are_those_of_pi() {
-    let mut stage = Stage::new();
+    let mut sides = SideBySide::new();
     let without_text = message("d", "c", 1, r#"{"role":"user","content":[{"type":"text"}],"timestamp":1}"#);
-    stage.write(
+    sides.write(
         "s/f.jsonl",
         file(&[
             HEADER,
@@ -356,7 +356,7 @@ fn texts_of_a_list_are_those_of_pi() {
             &entry("session_info", "j", "i", 4, "\"name\":\"  \""),
         ]),
     );
-    let list = stage.same_list("/tmp", Some("s"));
+    let list = sides.same_list("/tmp", Some("s"));
     assert_eq!(list[0]["firstMessage"], "  first real ");
 }
 
@@ -364,7 +364,7 @@ fn texts_of_a_list_are_those_of_pi() {
 #[test]
 fn a_catalogue_that_is_kept_says_what_pi_says() {
     let mut random = SplitMix::new(11);
-    let mut stage = Stage::new();
+    let mut sides = SideBySide::new();
     for step in 0..60 {
         let name = format!("s/{}.jsonl", random.below(5));
         let cwd = random.pick(&["\"/tmp\"", "\"/var\""]);
@@ -375,14 +375,14 @@ fn a_catalogue_that_is_kept_says_what_pi_says() {
             2 => assistant("b", "u"),
             _ => user_saying("c", "u", &format!("said at {step}")),
         };
-        let old = stage.our_bytes(&name).map(|bytes| String::from_utf8(bytes).unwrap());
+        let old = sides.our_bytes(&name).map(|bytes| String::from_utf8(bytes).unwrap());
         match (random.below(8), old) {
-            (0, Some(_)) => stage.on_each_side(&name, |path| std::fs::remove_file(path).unwrap()),
-            (1, _) | (_, None) => stage.write(&name, file(&[&header, &line])),
-            (_, Some(old)) => stage.write(&name, old + &file(&[line])),
+            (0, Some(_)) => sides.on_each_side(&name, |path| std::fs::remove_file(path).unwrap()),
+            (1, _) | (_, None) => sides.write(&name, file(&[&header, &line])),
+            (_, Some(old)) => sides.write(&name, old + &file(&[line])),
         }
         for cwd in ["/tmp", "/var"] {
-            stage.same_list(cwd, Some("s"));
+            sides.same_list(cwd, Some("s"));
         }
     }
 }

@@ -3,49 +3,49 @@
 use std::path::{Path, PathBuf};
 
 use sessile::{NewSession, SessionError, default_session_dir};
-use sessile_testkit::{Both, Stage, quoted, statically};
+use sessile_testkit::{Both, SideBySide, quoted, static_call};
 
-use crate::lines::say;
+use crate::lines::user_op;
 
 /// Creates a session in a directory in both; `None` and `""` mean the default one.
-fn create(stage: &mut Stage, cwd: &str, dir: Option<&str>) -> Both {
+fn create(sides: &mut SideBySide, cwd: &str, dir: Option<&str>) -> Both {
     let dir_argument = dir.map(quoted);
     let args = [Some(quoted(cwd)), dir_argument];
     let args: Vec<&str> = args.iter().flatten().map(String::as_str).collect();
     let dir = dir.map(Path::new);
-    stage.both(&statically("create", &args), |sessions| {
+    sides.both(&static_call("create", &args), |sessions| {
         sessions.clone().with_session_dir(dir.unwrap_or(Path::new(""))).create(cwd)
     })
 }
 
 /// Creates a session with a given id in both.
-fn create_as(stage: &mut Stage, id: &str) -> Both {
+fn create_as(sides: &mut SideBySide, id: &str) -> Both {
     let options = format!(r#"{{"id":{}}}"#, quoted(id));
-    let request = statically("create", &["\"/w\"", &stage.pi_argument("s"), &options]);
-    let dir = stage.our_path("s");
+    let request = static_call("create", &["\"/w\"", &sides.pi_argument("s"), &options]);
+    let dir = sides.our_path("s");
     let options = NewSession { id: Some(id.to_owned()), ..NewSession::default() };
-    stage.both(&request, |sessions| sessions.clone().with_session_dir(&dir).create_with("/w", &options))
+    sides.both(&request, |sessions| sessions.clone().with_session_dir(&dir).create_with("/w", &options))
 }
 
-fn pi_dir(stage: &mut Stage) -> String {
-    serde_json::from_str(&stage.pi_sees("dir").unwrap()).unwrap()
+fn pi_dir(sides: &mut SideBySide) -> String {
+    serde_json::from_str(&sides.pi_view("dir").unwrap()).unwrap()
 }
 
-fn our_dir(stage: &mut Stage) -> PathBuf {
-    stage.ours().session_dir().unwrap().to_path_buf()
+fn our_dir(sides: &mut SideBySide) -> PathBuf {
+    sides.ours().session_dir().unwrap().to_path_buf()
 }
 
 /// Asserts that both use the same session directory, and returns the last part of its name.
-fn same_dir_name(stage: &mut Stage) -> String {
-    let pi = pi_dir(stage);
-    let ours = our_dir(stage).to_string_lossy().into_owned();
-    assert_eq!(pi, stage.as_pi(&ours));
+fn same_dir_name(sides: &mut SideBySide) -> String {
+    let pi = pi_dir(sides);
+    let ours = our_dir(sides).to_string_lossy().into_owned();
+    assert_eq!(pi, sides.as_pi(&ours));
     Path::new(&pi).file_name().unwrap().to_string_lossy().into_owned()
 }
 
 #[test]
 fn row_01_the_root_directory_is_four_dashes() {
-    let mut stage = Stage::new();
+    let mut sides = SideBySide::new();
     for (cwd, name) in [
         ("/", "----"),
         ("/home/u/proj", "--home-u-proj--"),
@@ -56,57 +56,57 @@ fn row_01_the_root_directory_is_four_dashes() {
         ("/日本/é", "--日本-é--"),
         ("file:///tmp/q%20r", "--tmp-q r--"),
     ] {
-        create(&mut stage, cwd, None).done();
-        assert_eq!(same_dir_name(&mut stage), name, "{cwd}");
-        stage.assert_same();
+        create(&mut sides, cwd, None).done();
+        assert_eq!(same_dir_name(&mut sides), name, "{cwd}");
+        sides.assert_same();
     }
     // These depend on the home and the working directory, so only the two results are compared.
     for cwd in ["~", "~/x", "~u/x", ".", " /lead"] {
-        create(&mut stage, cwd, None).done();
-        let ours = our_dir(&mut stage);
-        assert_eq!(ours, default_session_dir(stage.sessions().environment(), Path::new(cwd)), "{cwd}");
-        let side = stage.our_path("").to_string_lossy().replace('/', "-");
-        let pi_side = stage.pi_path("").to_string_lossy().replace('/', "-");
+        create(&mut sides, cwd, None).done();
+        let ours = our_dir(&mut sides);
+        assert_eq!(ours, default_session_dir(sides.sessions().environment(), Path::new(cwd)), "{cwd}");
+        let side = sides.our_path("").to_string_lossy().replace('/', "-");
+        let pi_side = sides.pi_path("").to_string_lossy().replace('/', "-");
         let as_pi =
-            stage.as_pi(&ours.to_string_lossy()).replace(side.trim_end_matches('-'), pi_side.trim_end_matches('-'));
-        assert_eq!(pi_dir(&mut stage), as_pi, "{cwd}");
+            sides.as_pi(&ours.to_string_lossy()).replace(side.trim_end_matches('-'), pi_side.trim_end_matches('-'));
+        assert_eq!(pi_dir(&mut sides), as_pi, "{cwd}");
     }
 }
 
 #[test]
 fn row_02_two_directories_may_share_a_name() {
-    let mut stage = Stage::new();
+    let mut sides = SideBySide::new();
     for cwd in ["/a/b-c", "/a-b/c"] {
-        create(&mut stage, cwd, None).done();
+        create(&mut sides, cwd, None).done();
         // The name must equal pi's. Row 70 covers that the two projects do not mix.
-        assert_eq!(same_dir_name(&mut stage), "--a-b-c--");
+        assert_eq!(same_dir_name(&mut sides), "--a-b-c--");
     }
 }
 
 #[test]
 fn row_03_creating_makes_the_directory_and_no_file() {
-    let mut stage = Stage::new();
-    create(&mut stage, "/w/x", None).done();
-    stage.assert_same();
-    assert!(Path::new(&pi_dir(&mut stage)).is_dir());
-    assert!(our_dir(&mut stage).is_dir());
-    let file: PathBuf = serde_json::from_str(&stage.pi_sees("file").unwrap()).unwrap();
+    let mut sides = SideBySide::new();
+    create(&mut sides, "/w/x", None).done();
+    sides.assert_same();
+    assert!(Path::new(&pi_dir(&mut sides)).is_dir());
+    assert!(our_dir(&mut sides).is_dir());
+    let file: PathBuf = serde_json::from_str(&sides.pi_view("file").unwrap()).unwrap();
     assert!(!file.exists());
-    assert!(!stage.ours().session_file().unwrap().exists());
-    assert_eq!(stage.pi_sees("usesDefault").as_deref(), Ok("true"));
-    assert!(stage.ours().uses_default_session_dir());
+    assert!(!sides.ours().session_file().unwrap().exists());
+    assert_eq!(sides.pi_view("usesDefault").as_deref(), Ok("true"));
+    assert!(sides.ours().uses_default_session_dir());
 }
 
 #[test]
 fn row_04_ids_of_callers_have_a_form() {
-    let mut stage = Stage::new();
+    let mut sides = SideBySide::new();
     for id in ["a..b", "a", "ab", "a-b_c.d", "A1"] {
-        create_as(&mut stage, id).done();
-        stage.both_see("sessionId", &quoted(id));
-        stage.assert_same();
+        create_as(&mut sides, id).done();
+        sides.assert_view("sessionId", &quoted(id));
+        sides.assert_same();
     }
     for id in ["a\n", "", "-a", "a-", ".a", "a.", "a b", "a/b", "é"] {
-        let (pi, ours) = create_as(&mut stage, id).refused();
+        let (pi, ours) = create_as(&mut sides, id).refused();
         assert!(pi.contains("Session id must be non-empty"), "{pi}");
         assert!(matches!(ours, SessionError::BadSessionId { .. }), "{ours}");
     }
@@ -114,28 +114,28 @@ fn row_04_ids_of_callers_have_a_form() {
 
 #[test]
 fn row_05_pi_accepts_ids_that_no_file_can_have() {
-    let mut stage = Stage::new();
-    let ours = create_as(&mut stage, &"x".repeat(300)).only_we_refused();
+    let mut sides = SideBySide::new();
+    let ours = create_as(&mut sides, &"x".repeat(300)).only_we_refused();
     assert!(matches!(ours, SessionError::BadSessionId { .. }), "{ours}");
     // pi only notices when there is something to lose.
-    let late = stage.pi(&sessile_testkit::call("appendMessage", &[crate::lines::HI]));
+    let late = sides.pi(&sessile_testkit::call("appendMessage", &[crate::lines::HI]));
     assert!(late.error().unwrap().contains("ENAMETOOLONG"), "{late:?}");
     // Both can save the longest id that we accept.
-    create_as(&mut stage, &"x".repeat(128)).done();
-    stage.act(&say("hi"));
-    stage.assert_same();
+    create_as(&mut sides, &"x".repeat(128)).done();
+    sides.act(&user_op("hi"));
+    sides.assert_same();
 }
 
 #[test]
 fn row_06_pi_leaves_a_relative_session_directory_relative() {
-    let mut stage = Stage::new();
-    create(&mut stage, "proj", Some("sess")).done();
-    stage.both_see("cwd", &stage.pi_argument("proj"));
-    assert_eq!(pi_dir(&mut stage), "sess");
-    let resolved = stage.our_path("sess");
-    assert_eq!(our_dir(&mut stage), resolved);
-    stage.act(&say("hi"));
-    for dir in [stage.pi_path("sess"), resolved] {
+    let mut sides = SideBySide::new();
+    create(&mut sides, "proj", Some("sess")).done();
+    sides.assert_view("cwd", &sides.pi_argument("proj"));
+    assert_eq!(pi_dir(&mut sides), "sess");
+    let resolved = sides.our_path("sess");
+    assert_eq!(our_dir(&mut sides), resolved);
+    sides.act(&user_op("hi"));
+    for dir in [sides.pi_path("sess"), resolved] {
         let names = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
         // Our lock is beside the session while it is open.
         assert_eq!(names.filter(|name| !name.starts_with('.')).count(), 1);
@@ -144,8 +144,8 @@ fn row_06_pi_leaves_a_relative_session_directory_relative() {
 
 #[test]
 fn row_07_an_empty_session_directory_is_the_default_one() {
-    let mut stage = Stage::new();
-    create(&mut stage, "/w", Some("")).done();
-    assert_eq!(same_dir_name(&mut stage), "--w--");
-    stage.assert_same();
+    let mut sides = SideBySide::new();
+    create(&mut sides, "/w", Some("")).done();
+    assert_eq!(same_dir_name(&mut sides), "--w--");
+    sides.assert_same();
 }

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use sessile_testkit::differential::{Explained, Op, Target};
-use sessile_testkit::{SplitMix, Stage, statically};
+use sessile_testkit::{SideBySide, SplitMix, static_call};
 
-use crate::lines::{answer, say};
+use crate::lines::{answer, user_op};
 
 /// Returns the recorded sessions, if they are beside the workspace. They are not part of it.
 fn recorded() -> Vec<PathBuf> {
@@ -16,10 +16,10 @@ fn recorded() -> Vec<PathBuf> {
 
 /// Creates a session of some hundred entries of every kind on several branches, with our library.
 fn generated() -> Vec<u8> {
-    let mut stage = Stage::new();
-    stage.create();
+    let mut sides = SideBySide::new();
+    sides.create();
     let mut random = SplitMix::new(11);
-    stage.act(&say("first"));
+    sides.act(&user_op("first"));
     for turn in 0..120 {
         let at = |random: &mut SplitMix| Target::At(random.below(2 * turn + 1));
         let op = match turn % 12 {
@@ -32,46 +32,46 @@ fn generated() -> Vec<u8> {
             6 => Op::Message(format!(
                 r#"{{"role":"system","content":"part {turn}","sections":{{"s{turn}":"text"}},"timestamp":5}}"#
             )),
-            _ => say(&format!("question {turn} — é 日本 😀 \u{2028}")),
+            _ => user_op(&format!("question {turn} — é 日本 😀 \u{2028}")),
         };
-        stage.act(&op);
-        stage.act(&answer(&format!("answer {turn}\n```rust\nfn f() {{}}\n```")));
+        sides.act(&op);
+        sides.act(&answer(&format!("answer {turn}\n```rust\nfn f() {{}}\n```")));
     }
-    stage.assert_same();
-    stage.our_session()
+    sides.assert_same();
+    sides.our_session()
 }
 
 /// Asserts that the only differences come from our copies keeping the spelling.
-fn assert_same_but_for_spelling(stage: &mut Stage) {
-    let differences = stage.differences();
+fn assert_same_but_for_spelling(sides: &mut SideBySide) {
+    let differences = sides.differences();
     assert!(differences.iter().all(|it| *it == Explained::SpellingKept), "{differences:?}");
 }
 
 /// Opens, appends, extracts and forks, and compares everything after each.
 fn go_through(bytes: &[u8]) {
-    let mut stage = Stage::new();
-    stage.start(bytes);
-    let opening = stage.differences();
+    let mut sides = SideBySide::new();
+    sides.start(bytes);
+    let opening = sides.differences();
     assert!(opening.iter().all(|it| matches!(it, Explained::NewlineLater | Explained::UpgradeLater)), "{opening:?}");
-    assert_eq!(stage.our_session(), bytes, "opening writes nothing");
-    stage.act(&say("one more question"));
-    stage.act(&answer("one more answer"));
-    assert_same_but_for_spelling(&mut stage);
+    assert_eq!(sides.our_session(), bytes, "opening writes nothing");
+    sides.act(&user_op("one more question"));
+    sides.act(&answer("one more answer"));
+    assert_same_but_for_spelling(&mut sides);
 
-    let n_entries = stage.ours().outline().n_entries();
+    let n_entries = sides.ours().outline().n_entries();
     for place in [0, 1, n_entries / 3, n_entries / 2, n_entries - 1] {
-        stage.open("s/f.jsonl");
-        stage.act(&Op::Extract(Target::At(place)));
-        assert_same_but_for_spelling(&mut stage);
-        stage.act(&say("and on"));
-        assert_same_but_for_spelling(&mut stage);
+        sides.open("s/f.jsonl");
+        sides.act(&Op::Extract(Target::At(place)));
+        assert_same_but_for_spelling(&mut sides);
+        sides.act(&user_op("and on"));
+        assert_same_but_for_spelling(&mut sides);
     }
 
-    let request = statically("forkFrom", &[&stage.pi_argument("s/f.jsonl"), "\"/other\"", &stage.pi_argument("forks")]);
-    let (source, target) = (stage.our_path("s/f.jsonl"), stage.our_path("forks"));
-    stage.both(&request, |sessions| sessions.clone().with_session_dir(&target).fork_from(source, "/other")).done();
-    assert_same_but_for_spelling(&mut stage);
-    stage.same_list("/other", Some("forks"));
+    let request = static_call("forkFrom", &[&sides.pi_argument("s/f.jsonl"), "\"/other\"", &sides.pi_argument("forks")]);
+    let (source, target) = (sides.our_path("s/f.jsonl"), sides.our_path("forks"));
+    sides.both(&request, |sessions| sessions.clone().with_session_dir(&target).fork_from(source, "/other")).done();
+    assert_same_but_for_spelling(&mut sides);
+    sides.same_list("/other", Some("forks"));
 }
 
 #[test]

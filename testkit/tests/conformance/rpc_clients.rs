@@ -35,7 +35,7 @@ fn script(path: &Path, args: &[&str], home: &Path) -> String {
         .spawn()
         .unwrap();
     let mut stdout = child.stdout.take().unwrap();
-    let said = std::thread::spawn(move || std::io::read_to_string(&mut stdout).unwrap());
+    let output = std::thread::spawn(move || std::io::read_to_string(&mut stdout).unwrap());
     let began = Instant::now();
     let status = loop {
         match child.try_wait().unwrap() {
@@ -48,14 +48,14 @@ fn script(path: &Path, args: &[&str], home: &Path) -> String {
         }
     };
     assert!(status.success(), "{} failed", path.display());
-    said.join().unwrap()
+    output.join().unwrap()
 }
 
 #[test]
 fn every_command_works_through_our_client() {
     let home = tempfile::tempdir().unwrap();
-    let said = script(&repository("clients/js/every-command.mjs"), &[PROGRAM], home.path());
-    assert_eq!(said.trim(), "every command works");
+    let output = script(&repository("clients/js/every-command.mjs"), &[PROGRAM], home.path());
+    assert_eq!(output.trim(), "every command works");
 }
 
 const SESSION: &str = r#"{"type":"session","version":3,"id":"01900000-0000-7000-8000-000000000001","timestamp":"2026-01-02T03:04:05.000Z","cwd":"HOME"}
@@ -74,10 +74,10 @@ fn driven_by_pi(cli: &Path) -> Value {
     let session = home.join("session.jsonl");
     std::fs::write(&session, SESSION.replace("HOME", home.to_str().unwrap())).unwrap();
     let args = [cli.to_str().unwrap(), home.to_str().unwrap(), session.to_str().unwrap()];
-    let said = script(&repository("testkit/oracle/rpc-client.mjs"), &args, &home);
-    let mut said: Value = serde_json::from_str(&said.replace(home.to_str().unwrap(), "<home>")).unwrap();
+    let output = script(&repository("testkit/oracle/rpc-client.mjs"), &args, &home);
+    let mut output: Value = serde_json::from_str(&output.replace(home.to_str().unwrap(), "<home>")).unwrap();
     for state in ["getState", "stateAfterwards"] {
-        let state = &mut said["given"][state];
+        let state = &mut output["given"][state];
         let model = state["model"].as_object_mut().unwrap();
         model.retain(|key, _| key == "provider" || key == "id");
         for fresh in ["sessionFile", "sessionId"] {
@@ -87,12 +87,12 @@ fn driven_by_pi(cli: &Path) -> Value {
             }
         }
     }
-    said["given"]["setModel"].as_object_mut().unwrap().retain(|key, _| key == "provider" || key == "id");
+    output["given"]["setModel"].as_object_mut().unwrap().retain(|key, _| key == "provider" || key == "id");
     // Only pi knows the size of the window.
-    if let Some(stats) = said["given"]["getSessionStats"].as_object_mut() {
+    if let Some(stats) = output["given"]["getSessionStats"].as_object_mut() {
         stats.remove("contextUsage");
     }
-    said
+    output
 }
 
 #[test]

@@ -139,10 +139,10 @@ impl Listening {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut said = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut said).unwrap();
-        let said: Value = serde_json::from_str(&said).unwrap();
-        assert_eq!(said, json!({"type":"listening","socket":home.join("s.sock")}));
+        let mut output = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut output).unwrap();
+        let output: Value = serde_json::from_str(&output).unwrap();
+        assert_eq!(output, json!({"type":"listening","socket":home.join("s.sock")}));
         child
     }
 

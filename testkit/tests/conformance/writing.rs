@@ -7,10 +7,10 @@ use std::process::Command;
 use sessile::json::Json;
 use sessile::{SessionError, StoreError};
 use sessile_testkit::differential::{Op, Target};
-use sessile_testkit::{Oracle, Stage, call, quoted, statically};
+use sessile_testkit::{Oracle, SideBySide, call, quoted, static_call};
 
 use crate::lines::{
-    HEADER, HEADER_V1, HI, answer, assistant, file, label, last_line, n_lines, old_user, say, user, user_saying,
+    HEADER, HEADER_V1, HI, answer, assistant, file, label, last_line, n_lines, old_user, user, user_op, user_saying,
 };
 
 const USAGE: &str = r#"{"input":1,"output":2,"cacheRead":3,"cacheWrite":4,"totalTokens":10,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}}"#;
@@ -29,7 +29,7 @@ fn every_kind() -> Vec<Op> {
         )
     };
     vec![
-        say("hi"),
+        user_op("hi"),
         answer("yo"),
         Op::Message(r#"{"role":"system","content":"base","sections":{"a":"A"},"timestamp":5}"#.to_owned()),
         Op::Message(r#"{"role":"toolResult","toolCallId":"c","toolName":"t","content":[],"isError":false,"timestamp":1}"#.to_owned()),
@@ -64,91 +64,91 @@ fn every_kind() -> Vec<Op> {
 
 #[test]
 fn every_kind_of_entry_is_written_as_pi_writes_it() {
-    let mut stage = Stage::new();
-    stage.create();
+    let mut sides = SideBySide::new();
+    sides.create();
     for op in every_kind() {
-        stage.act(&op);
-        let file = stage.ours().session_file().unwrap().file_name().unwrap().to_string_lossy().into_owned();
-        stage.same_bytes(&format!("s/{file}"));
+        sides.act(&op);
+        let file = sides.ours().session_file().unwrap().file_name().unwrap().to_string_lossy().into_owned();
+        sides.same_bytes(&format!("s/{file}"));
     }
-    stage.assert_same();
-    assert_eq!(n_lines(&stage.our_session()), 1 + every_kind().len());
+    sides.assert_same();
+    assert_eq!(n_lines(&sides.our_session()), 1 + every_kind().len());
 }
 
 #[test]
 fn each_reads_what_the_other_wrote() {
-    let mut stage = Stage::new();
-    stage.create();
+    let mut sides = SideBySide::new();
+    sides.create();
     for op in every_kind() {
-        stage.act(&op);
+        sides.act(&op);
     }
-    stage.exchange();
+    sides.exchange();
     // Paths are now those of the other side, so the views are compared one by one.
     for window in ["header", "entries", "treeFlat", "branch", "labels", "name", "context", "projection", "llm"] {
-        let pi = stage.pi_sees(window).unwrap();
-        assert_eq!(stage.we_see(window), pi, "{window}");
+        let pi = sides.pi_view(window).unwrap();
+        assert_eq!(sides.our_view(window), pi, "{window}");
     }
     // Each continues in the other's file.
-    stage.act(&Op::Branch(Target::At(1)));
+    sides.act(&Op::Branch(Target::At(1)));
     for op in every_kind() {
-        stage.act(&op);
-        let pi = stage.pi_sees("context").unwrap();
-        assert_eq!(stage.we_see("context"), pi);
+        sides.act(&op);
+        let pi = sides.pi_view("context").unwrap();
+        assert_eq!(sides.our_view("context"), pi);
     }
-    assert_eq!(stage.pi_session(), stage.our_session());
-    assert_eq!(n_lines(&stage.our_session()), 1 + 2 * every_kind().len());
+    assert_eq!(sides.pi_session(), sides.our_session());
+    assert_eq!(n_lines(&sides.our_session()), 1 + 2 * every_kind().len());
 }
 
 #[test]
 fn row_41_only_user_and_assistant_create_the_file() {
     for op in every_kind() {
-        let mut stage = Stage::new();
-        stage.create();
+        let mut sides = SideBySide::new();
+        sides.create();
         // Operations that need an entry to refer to are not tried alone.
         if matches!(op, Op::Label(..) | Op::ContextEdit(..) | Op::BranchSummary(Some(_), ..)) {
             continue;
         }
-        stage.act(&op);
-        stage.assert_same();
+        sides.act(&op);
+        sides.assert_same();
         let is_conversation =
             matches!(&op, Op::Message(message) if message.contains("\"user\"") || message.contains("\"assistant\""));
-        assert_eq!(!stage.pi_session().is_empty(), is_conversation, "pi after {op:?}");
-        assert_eq!(!stage.our_session().is_empty(), is_conversation, "ours after {op:?}");
+        assert_eq!(!sides.pi_session().is_empty(), is_conversation, "pi after {op:?}");
+        assert_eq!(!sides.our_session().is_empty(), is_conversation, "ours after {op:?}");
     }
 }
 
 #[test]
 fn row_42_the_first_message_brings_everything_before_it() {
-    let mut stage = Stage::new();
-    stage.create();
-    stage.act(&Op::Model("p".to_owned(), "x".to_owned()));
-    stage.act(&Op::Thinking("off".to_owned()));
-    stage.act(&say("hi"));
-    stage.assert_same();
-    let text = String::from_utf8(stage.our_session()).unwrap();
+    let mut sides = SideBySide::new();
+    sides.create();
+    sides.act(&Op::Model("p".to_owned(), "x".to_owned()));
+    sides.act(&Op::Thinking("off".to_owned()));
+    sides.act(&user_op("hi"));
+    sides.assert_same();
+    let text = String::from_utf8(sides.our_session()).unwrap();
     let types: Vec<_> = text.lines().map(|line| line.split('"').nth(3).unwrap()).collect();
     assert_eq!(types, ["session", "model_change", "thinking_level_change", "message"]);
 }
 
 #[test]
 fn row_43_pi_cannot_save_under_a_name_that_is_taken() {
-    let mut stage = Stage::new();
-    stage.create();
-    stage.act(&Op::Model("p".to_owned(), "x".to_owned()));
-    let taken = stage.ours().session_file().unwrap().to_path_buf();
+    let mut sides = SideBySide::new();
+    sides.create();
+    sides.act(&Op::Model("p".to_owned(), "x".to_owned()));
+    let taken = sides.ours().session_file().unwrap().to_path_buf();
     let name = format!("s/{}", taken.file_name().unwrap().to_string_lossy());
-    stage.write(&name, "PRE\n");
+    sides.write(&name, "PRE\n");
     let call = format!(r#"{{"cmd":"call","method":"appendMessage","args":[{HI}]}}"#);
     for _ in 0..2 {
-        let answer = stage.pi(&call);
+        let answer = sides.pi(&call);
         assert!(answer.error().is_some_and(|error| error.contains("EEXIST")), "{answer:?}");
     }
     // The existing file stays untouched, and we use another name.
-    stage.ours().append_message(Json::parse(HI).unwrap()).unwrap();
-    assert_eq!(stage.same_bytes(&name).unwrap(), b"PRE\n");
-    let saved = stage.ours().session_file().unwrap().to_path_buf();
+    sides.ours().append_message(Json::parse(HI).unwrap()).unwrap();
+    assert_eq!(sides.same_bytes(&name).unwrap(), b"PRE\n");
+    let saved = sides.ours().session_file().unwrap().to_path_buf();
     assert_ne!(saved, taken);
-    assert_eq!(stage.sessions().open(saved).unwrap().entry_count(), 2);
+    assert_eq!(sides.sessions().open(saved).unwrap().entry_count(), 2);
 }
 
 /// Makes our side write while files cannot grow, and returns its output.
@@ -168,7 +168,7 @@ fn row_44_pi_can_never_save_after_a_short_first_write() {
     let directory = tempfile::tempdir().unwrap();
     let mut pi = Oracle::start_short_of_space(directory.path());
     let dir = directory.path().join("pi");
-    assert_eq!(pi.ask(statically("create", &["\"/tmp\"", &quoted(&dir.to_string_lossy())])).error(), None);
+    assert_eq!(pi.ask(static_call("create", &["\"/tmp\"", &quoted(&dir.to_string_lossy())])).error(), None);
     let long = HI.replace("hi", &"x".repeat(5000));
     let error = pi.ask(call("appendMessage", &[&long])).error().unwrap().to_owned();
     assert!(error.contains("EFBIG"), "{error}");
@@ -198,7 +198,7 @@ fn row_45_pi_leaves_a_torn_line_for_the_next_one_to_be_glued_to() {
         fs::write(file, &content).unwrap();
     }
     let mut pi = Oracle::start_short_of_space(directory.path());
-    assert_eq!(pi.ask(statically("open", &[&quoted(&pi_file.to_string_lossy())])).error(), None);
+    assert_eq!(pi.ask(static_call("open", &[&quoted(&pi_file.to_string_lossy())])).error(), None);
     let error = pi.ask(call("appendMessage", &[&HI.replace("hi", &"z".repeat(3000))]));
     assert!(error.error().unwrap().contains("EFBIG"), "{error:?}");
     let seen = pi.ask(r#"{"cmd":"observe","what":["leaf","count"]}"#);
@@ -210,11 +210,11 @@ fn row_45_pi_leaves_a_torn_line_for_the_next_one_to_be_glued_to() {
     let ours = short_of_space("append", &our_file);
     assert_eq!(ours, ["a long message is refused", "entries: 2, leaf: b", "a short message is written", "entries: 3"]);
     // The torn line stays a separate line, and the entry after it is complete, for pi too.
-    let mut stage = Stage::new();
-    stage.start(fs::read(&our_file).unwrap());
-    stage.both_say(&["user:a", "assistant:b", "user:y"]);
-    stage.assert_same();
-    assert_eq!(n_lines(&stage.our_session()), 5);
+    let mut sides = SideBySide::new();
+    sides.start(fs::read(&our_file).unwrap());
+    sides.assert_context(&["user:a", "assistant:b", "user:y"]);
+    sides.assert_same();
+    assert_eq!(n_lines(&sides.our_session()), 5);
 }
 
 #[test]
@@ -228,7 +228,7 @@ fn row_46_pi_cuts_an_old_file_that_it_cannot_upgrade() {
     }
     assert!(content.len() < 1024, "the original fits, its upgrade does not");
     let mut pi = Oracle::start_short_of_space(directory.path());
-    let opened = pi.ask(statically("open", &[&quoted(&pi_file.to_string_lossy())]));
+    let opened = pi.ask(static_call("open", &[&quoted(&pi_file.to_string_lossy())]));
     assert!(opened.error().unwrap().contains("EFBIG"), "{opened:?}");
     let left = fs::read(&pi_file).unwrap();
     assert!(left.len() == 1024 && !left.ends_with(b"\n"), "{}", left.len());
@@ -260,8 +260,8 @@ fn a_copy_that_does_not_fit_leaves_nothing_behind() {
     let mut pi = Oracle::start_short_of_space(directory.path());
     let path = quoted(&pi_file.to_string_lossy());
     let dir = quoted(&directory.path().join("pi").to_string_lossy());
-    assert_eq!(pi.ask(statically("open", &[&path])).error(), None);
-    for request in [call("createBranchedSession", &["\"b\""]), statically("forkFrom", &[&path, "\"/tmp\"", &dir])] {
+    assert_eq!(pi.ask(static_call("open", &[&path])).error(), None);
+    for request in [call("createBranchedSession", &["\"b\""]), static_call("forkFrom", &[&path, "\"/tmp\"", &dir])] {
         let answer = pi.ask(request);
         assert!(answer.error().unwrap().contains("EFBIG"), "{answer:?}");
     }
@@ -275,81 +275,81 @@ fn a_copy_that_does_not_fit_leaves_nothing_behind() {
 
 #[test]
 fn row_47_pi_goes_on_in_a_deleted_file_without_header() {
-    let mut stage = Stage::new();
-    stage.start(file(&[HEADER, &user("a", None), &assistant("b", "a")]));
-    stage.on_each_side("s/f.jsonl", |path| fs::remove_file(path).unwrap());
-    let ours = stage.try_to(&say("after")).only_we_refused();
+    let mut sides = SideBySide::new();
+    sides.start(file(&[HEADER, &user("a", None), &assistant("b", "a")]));
+    sides.on_each_side("s/f.jsonl", |path| fs::remove_file(path).unwrap());
+    let ours = sides.try_op(&user_op("after")).only_we_refused();
     assert!(matches!(ours, SessionError::Store(StoreError::Gone { .. })), "{ours}");
-    assert_eq!(stage.our_bytes("s/f.jsonl"), None);
-    assert_eq!(stage.we_see("leaf"), "\"b\"");
-    assert_eq!(n_lines(&stage.pi_bytes("s/f.jsonl").unwrap()), 1);
-    let reopened = stage.pi(&statically("open", &[&stage.pi_argument("s/f.jsonl")]));
+    assert_eq!(sides.our_bytes("s/f.jsonl"), None);
+    assert_eq!(sides.our_view("leaf"), "\"b\"");
+    assert_eq!(n_lines(&sides.pi_bytes("s/f.jsonl").unwrap()), 1);
+    let reopened = sides.pi(&static_call("open", &[&sides.pi_argument("s/f.jsonl")]));
     assert!(reopened.error().unwrap().contains("not a valid pi session"), "{reopened:?}");
 }
 
 #[test]
 fn row_48_pi_forgets_where_it_was_when_a_branch_summary_fails() {
-    let mut stage = Stage::new();
-    stage.start(file(&[HEADER, &user("a", None), &assistant("b", "a")]));
-    stage.on_each_side("s/f.jsonl", |path| {
+    let mut sides = SideBySide::new();
+    sides.start(file(&[HEADER, &user("a", None), &assistant("b", "a")]));
+    sides.on_each_side("s/f.jsonl", |path| {
         fs::remove_file(path).unwrap();
         fs::create_dir(path).unwrap();
     });
-    let (pi, _) = stage.try_to(&Op::BranchSummary(Some(Target::At(0)), "s".to_owned(), None, None, None)).refused();
+    let (pi, _) = sides.try_op(&Op::BranchSummary(Some(Target::At(0)), "s".to_owned(), None, None, None)).refused();
     assert!(pi.contains("EISDIR"), "{pi}");
-    assert_eq!(stage.pi_sees("leaf").as_deref(), Ok("\"a\""));
-    assert_eq!(stage.we_see("leaf"), "\"b\"");
+    assert_eq!(sides.pi_view("leaf").as_deref(), Ok("\"a\""));
+    assert_eq!(sides.our_view("leaf"), "\"b\"");
     // Other appends change nothing in both.
-    stage.act(&Op::Branch(Target::At(1)));
-    let (_, ours) = stage.try_to(&Op::Label(Target::At(0), Some("L".to_owned()))).refused();
+    sides.act(&Op::Branch(Target::At(1)));
+    let (_, ours) = sides.try_op(&Op::Label(Target::At(0), Some("L".to_owned()))).refused();
     assert!(matches!(ours, SessionError::Store(_)), "{ours}");
-    stage.both_see("leaf", "\"b\"");
-    stage.both_see("labels", "[]");
-    stage.both_see("count", "2");
+    sides.assert_view("leaf", "\"b\"");
+    sides.assert_view("labels", "[]");
+    sides.assert_view("count", "2");
 }
 
 #[test]
 fn row_49_two_writers_make_two_branches() {
-    let mut stage = Stage::new();
-    stage.start(file(&[HEADER, &user("a", None), &assistant("b", "a")]));
-    let path = stage.pi_argument("s/f.jsonl");
+    let mut sides = SideBySide::new();
+    sides.start(file(&[HEADER, &user("a", None), &assistant("b", "a")]));
+    let path = sides.pi_argument("s/f.jsonl");
     let request = format!(r#"{{"cmd":"static","method":"open","into":"other","args":[{path}]}}"#);
-    assert_eq!(stage.pi(&request).error(), None);
-    let mut other = stage.sessions().open(stage.our_path("s/f.jsonl")).unwrap();
-    stage.act(&say("m1-x"));
+    assert_eq!(sides.pi(&request).error(), None);
+    let mut other = sides.sessions().open(sides.our_path("s/f.jsonl")).unwrap();
+    sides.act(&user_op("m1-x"));
     let message = HI.replace("hi", "m2-x");
-    stage.wait(1000);
+    sides.wait(1000);
     let request = format!(r#"{{"cmd":"call","handle":"other","method":"appendMessage","args":[{message}]}}"#);
-    assert_eq!(stage.pi(&request).error(), None);
+    assert_eq!(sides.pi(&request).error(), None);
     other.append_message(Json::parse(message).unwrap()).unwrap();
-    stage.act(&say("m1-y"));
+    sides.act(&user_op("m1-y"));
     let n_children_of_b = |bytes: &[u8]| String::from_utf8_lossy(bytes).matches(r#""parentId":"b""#).count();
-    for bytes in [stage.pi_session(), stage.our_session()] {
+    for bytes in [sides.pi_session(), sides.our_session()] {
         assert_eq!((n_lines(&bytes), n_children_of_b(&bytes)), (6, 2));
     }
-    stage.open("s/f.jsonl");
-    stage.both_see("count", "5");
-    stage.both_say(&["user:a", "assistant:b", "user:m1-x", "user:m1-y"]);
-    stage.assert_same();
+    sides.open("s/f.jsonl");
+    sides.assert_view("count", "5");
+    sides.assert_context(&["user:a", "assistant:b", "user:m1-x", "user:m1-y"]);
+    sides.assert_same();
 }
 
 #[test]
 fn row_50_a_moved_leaf_is_forgotten() {
-    let mut stage = Stage::new();
+    let mut sides = SideBySide::new();
     let content = file(&[HEADER, &user("a", None), &assistant("b", "a"), &user("c", "b")]);
-    stage.start(&content);
-    stage.act(&Op::Branch(Target::At(0)));
-    stage.both_see("leaf", "\"a\"");
-    assert_eq!(stage.same_bytes("s/f.jsonl").unwrap(), content.as_bytes());
-    stage.open("s/f.jsonl");
-    stage.both_see("leaf", "\"c\"");
-    stage.assert_same();
+    sides.start(&content);
+    sides.act(&Op::Branch(Target::At(0)));
+    sides.assert_view("leaf", "\"a\"");
+    assert_eq!(sides.same_bytes("s/f.jsonl").unwrap(), content.as_bytes());
+    sides.open("s/f.jsonl");
+    sides.assert_view("leaf", "\"c\"");
+    sides.assert_same();
 }
 
 #[test]
 fn row_51_names_are_one_line() {
-    let mut stage = Stage::new();
-    stage.in_memory();
+    let mut sides = SideBySide::new();
+    sides.in_memory();
     for (given, name) in [
         ("  a\r\n\r\nb  ", "\"a b\""),
         ("   ", "null"),
@@ -359,49 +359,49 @@ fn row_51_names_are_one_line() {
         ("\n\n", "null"),
         ("\na \n b\n", "\"a   b\""),
     ] {
-        stage.act(&Op::Name(given.to_owned()));
-        stage.both_see("name", name);
-        stage.assert_same();
+        sides.act(&Op::Name(given.to_owned()));
+        sides.assert_view("name", name);
+        sides.assert_same();
     }
 }
 
 #[test]
 fn row_52_an_empty_label_clears_and_is_stored() {
-    let mut stage = Stage::new();
-    stage.create();
-    stage.act(&say("hi"));
-    stage.act(&Op::Label(Target::At(0), Some("L1".to_owned())));
-    assert!(stage.we_see("labels").contains("\"L1\""));
-    stage.assert_same();
-    stage.act(&Op::Label(Target::At(0), Some(String::new())));
-    stage.both_see("labels", "[]");
-    assert!(last_line(&stage.our_session()).ends_with(",\"label\":\"\"}"));
-    stage.assert_same();
+    let mut sides = SideBySide::new();
+    sides.create();
+    sides.act(&user_op("hi"));
+    sides.act(&Op::Label(Target::At(0), Some("L1".to_owned())));
+    assert!(sides.our_view("labels").contains("\"L1\""));
+    sides.assert_same();
+    sides.act(&Op::Label(Target::At(0), Some(String::new())));
+    sides.assert_view("labels", "[]");
+    assert!(last_line(&sides.our_session()).ends_with(",\"label\":\"\"}"));
+    sides.assert_same();
     // A label can be the target of a label, and is not trimmed.
-    stage.act(&Op::Label(Target::At(1), Some("  sp ".to_owned())));
-    assert!(stage.we_see("labels").contains("\"  sp \""));
-    stage.assert_same();
-    let (pi, ours) = stage.try_to(&Op::Label(Target::Missing, Some("x".to_owned()))).refused();
+    sides.act(&Op::Label(Target::At(1), Some("  sp ".to_owned())));
+    assert!(sides.our_view("labels").contains("\"  sp \""));
+    sides.assert_same();
+    let (pi, ours) = sides.try_op(&Op::Label(Target::Missing, Some("x".to_owned()))).refused();
     assert_eq!(pi, "Error: Entry missing0 not found");
     assert!(matches!(ours, SessionError::EntryNotFound { .. }), "{ours}");
 }
 
 #[test]
 fn row_53_a_null_label_clears() {
-    let mut stage = Stage::new();
+    let mut sides = SideBySide::new();
     let cleared = label("l2", "l1", 4, "a", Some("X")).replace("\"X\"", "null");
-    stage.start(file(&[HEADER, &user("a", None), &label("l1", "a", 3, "a", Some("X")), &cleared]));
-    stage.both_see("labels", "[]");
-    assert!(!stage.we_see("treeFlat").contains("label\""));
-    stage.assert_same();
+    sides.start(file(&[HEADER, &user("a", None), &label("l1", "a", 3, "a", Some("X")), &cleared]));
+    sides.assert_view("labels", "[]");
+    assert!(!sides.our_view("treeFlat").contains("label\""));
+    sides.assert_same();
 }
 
 #[test]
 fn row_54_only_model_content_can_be_edited() {
-    let mut stage = Stage::new();
-    stage.in_memory();
+    let mut sides = SideBySide::new();
+    sides.in_memory();
     for op in [
-        say("hi"),
+        user_op("hi"),
         Op::Message(r#"{"role":"system","content":"s","timestamp":1}"#.to_owned()),
         Op::Message(r#"{"role":"bashExecution","command":"ls","output":"","timestamp":1}"#.to_owned()),
         Op::Message(r#"{"role":"custom","customType":"c","content":"z","display":true,"timestamp":1}"#.to_owned()),
@@ -410,66 +410,66 @@ fn row_54_only_model_content_can_be_edited() {
         answer("yo"),
         Op::CustomMessage("t".to_owned(), "\"c\"".to_owned(), true, None),
     ] {
-        stage.act(&op);
+        sides.act(&op);
     }
     for place in 1..=5 {
-        let (pi, ours) = stage.try_to(&Op::ContextEdit(Target::At(place), "null".to_owned())).refused();
+        let (pi, ours) = sides.try_op(&Op::ContextEdit(Target::At(place), "null".to_owned())).refused();
         assert!(pi.ends_with("does not contribute editable model content"), "{pi}");
         assert!(matches!(ours, SessionError::NotEditable { .. }), "{ours}");
     }
     for place in [0, 6, 7] {
         for replacement in ["null", r#"{"content":"S","extra":1}"#, r#"{"content":[],"extra":2}"#] {
-            stage.act(&Op::ContextEdit(Target::At(place), replacement.to_owned()));
-            stage.assert_same();
+            sides.act(&Op::ContextEdit(Target::At(place), replacement.to_owned()));
+            sides.assert_same();
         }
     }
-    stage.act(&Op::Branch(Target::At(0)));
-    let (pi, ours) = stage.try_to(&Op::ContextEdit(Target::At(6), "null".to_owned())).refused();
+    sides.act(&Op::Branch(Target::At(0)));
+    let (pi, ours) = sides.try_op(&Op::ContextEdit(Target::At(6), "null".to_owned())).refused();
     assert!(pi.ends_with("is not on the active branch"), "{pi}");
     assert!(matches!(ours, SessionError::NotOnBranch { .. }), "{ours}");
-    stage.act(&Op::Reset);
-    let (pi, ours) = stage.try_to(&Op::ContextEdit(Target::At(0), "null".to_owned())).refused();
+    sides.act(&Op::Reset);
+    let (pi, ours) = sides.try_op(&Op::ContextEdit(Target::At(0), "null".to_owned())).refused();
     assert!(pi.ends_with("is not on the active branch"), "{pi}");
     assert!(matches!(ours, SessionError::NotOnBranch { .. }), "{ours}");
 }
 
 #[test]
 fn row_55_the_replacement_is_checked_before_the_target() {
-    let mut stage = Stage::new();
-    stage.in_memory();
-    stage.act(&say("hi"));
+    let mut sides = SideBySide::new();
+    sides.in_memory();
+    sides.act(&user_op("hi"));
     for target in [Target::Missing, Target::At(0)] {
         for replacement in ["5", "\"s\"", "{}", r#"{"content":{}}"#, r#"{"content":null}"#] {
-            let (pi, ours) = stage.try_to(&Op::ContextEdit(target, replacement.to_owned())).refused();
+            let (pi, ours) = sides.try_op(&Op::ContextEdit(target, replacement.to_owned())).refused();
             assert!(pi.contains("replacement must be null or contain"), "{pi}");
             assert!(matches!(ours, SessionError::BadReplacement), "{ours}");
         }
     }
-    let (pi, ours) = stage.try_to(&Op::ContextEdit(Target::Missing, "null".to_owned())).refused();
+    let (pi, ours) = sides.try_op(&Op::ContextEdit(Target::Missing, "null".to_owned())).refused();
     assert!(pi.ends_with("not found"), "{pi}");
     assert!(matches!(ours, SessionError::EntryNotFound { .. }), "{ours}");
 }
 
 #[test]
 fn row_56_a_compaction_sums_up_the_system_messages() {
-    let mut stage = Stage::new();
-    stage.create();
+    let mut sides = SideBySide::new();
+    sides.create();
     let tool = |name: &str| format!(r#"{{"name":"{name}","description":"d","parameters":{{}}}}"#);
-    stage.act(&Op::Message(format!(
+    sides.act(&Op::Message(format!(
         r#"{{"role":"system","content":"base","sections":{{"a":"A","b":"B"}},"toolsAdded":[{},{}],"timestamp":5}}"#,
         tool("t1"),
         tool("t2")
     )));
-    stage.act(&say("hi"));
-    stage.act(&Op::Message(r#"{"role":"system","content":[{"type":"text","text":"more"},{"type":"text","text":"lines"}],"sections":{"a":null,"c":"C"},"toolsRemoved":[{"name":"t1"}],"timestamp":9}"#.to_owned()));
-    stage.act(&Op::Compaction("sum".to_owned(), Some(Target::At(1)), "10".to_owned(), None, None, None));
-    stage.assert_same();
+    sides.act(&user_op("hi"));
+    sides.act(&Op::Message(r#"{"role":"system","content":[{"type":"text","text":"more"},{"type":"text","text":"lines"}],"sections":{"a":null,"c":"C"},"toolsRemoved":[{"name":"t1"}],"timestamp":9}"#.to_owned()));
+    sides.act(&Op::Compaction("sum".to_owned(), Some(Target::At(1)), "10".to_owned(), None, None, None));
+    sides.assert_same();
     let checkpoint = format!(
         r#""systemMessage":{{"role":"system","content":"base\n\nmore\nlines","sections":{{"b":"B","c":"C"}},"toolsAdded":[{}],"timestamp":"#,
         tool("t2")
     );
-    assert!(last_line(&stage.our_session()).contains(&checkpoint));
-    stage.both_say(&["system:base\n\nmore\nlines", "compactionSummary:sum", "user:hi"]);
+    assert!(last_line(&sides.our_session()).contains(&checkpoint));
+    sides.assert_context(&["system:base\n\nmore\nlines", "compactionSummary:sum", "user:hi"]);
 }
 
 #[test]
@@ -480,9 +480,9 @@ fn of_duplicate_keys_the_last_value_stays_at_the_first_place() {
         r#"{{"type":"message","id":"b","parentId":"a","timestamp":"2025-01-01T00:00:02.000Z","message":{{"role":"user","content":"no","role":"system","sections":{{"z":"no"}},"content":"base","sections":{sections},"toolsAdded":[{tool}],"timestamp":5}}}}"#
     );
     let call = r#"{"type":"message","id":"c","parentId":"b","timestamp":"2025-01-01T00:00:03.000Z","message":{"role":"assistant","content":[{"type":"toolCall","id":"x","name":"read","arguments":{"p":1,"q":2,"p":[{"k":1,"l":2,"k":3}]}}],"api":"a","provider":"p","model":"m","stopReason":"toolUse","timestamp":6,"provider":"q"}}"#;
-    let mut stage = Stage::new();
-    stage.start(file(&[HEADER, &user("a", None), &system, call]));
-    stage.act(&Op::Compaction(
+    let mut sides = SideBySide::new();
+    sides.start(file(&[HEADER, &user("a", None), &system, call]));
+    sides.act(&Op::Compaction(
         "sum".to_owned(),
         Some(Target::At(2)),
         "10".to_owned(),
@@ -490,37 +490,37 @@ fn of_duplicate_keys_the_last_value_stays_at_the_first_place() {
         None,
         Some(r#"{"input":1,"output":2,"input":3}"#.to_owned()),
     ));
-    stage.act(&Op::ContextEdit(Target::At(0), r#"{"content":"old","extra":1,"content":"new"}"#.to_owned()));
-    stage.assert_same();
-    let text = String::from_utf8(stage.our_session()).unwrap();
+    sides.act(&Op::ContextEdit(Target::At(0), r#"{"content":"old","extra":1,"content":"new"}"#.to_owned()));
+    sides.assert_same();
+    let text = String::from_utf8(sides.our_session()).unwrap();
     let kept = r#""sections":{"7":"m","12":"n","a":"A","é":"y""#;
     assert!(text.contains(kept), "{text}");
 }
 
 #[test]
 fn row_57_a_compaction_may_keep_nothing() {
-    let mut stage = Stage::new();
-    stage.create();
-    stage.act(&say("hi"));
-    stage.act(&answer("yo"));
-    stage.act(&Op::Compaction("sum".to_owned(), None, "10".to_owned(), None, None, None));
-    let own = stage.ours().leaf_id().unwrap();
-    assert!(last_line(&stage.our_session()).contains(&format!("\"firstKeptEntryId\":\"{own}\"")));
-    stage.act(&say("after"));
-    stage.both_say(&["compactionSummary:sum", "user:after"]);
-    stage.assert_same();
+    let mut sides = SideBySide::new();
+    sides.create();
+    sides.act(&user_op("hi"));
+    sides.act(&answer("yo"));
+    sides.act(&Op::Compaction("sum".to_owned(), None, "10".to_owned(), None, None, None));
+    let own = sides.ours().leaf_id().unwrap();
+    assert!(last_line(&sides.our_session()).contains(&format!("\"firstKeptEntryId\":\"{own}\"")));
+    sides.act(&user_op("after"));
+    sides.assert_context(&["compactionSummary:sum", "user:after"]);
+    sides.assert_same();
 }
 
 #[test]
 fn an_append_behind_a_line_torn_by_another_program() {
     // The tail is torn after both have opened the file: pi glues its line to it and loses it.
-    let mut stage = Stage::new();
+    let mut sides = SideBySide::new();
     let content = file(&[HEADER, &user("a", None), &assistant("b", "a")]);
-    stage.start(&content);
+    sides.start(&content);
     let torn = r#"{"type":"message","id":"torn""#;
-    stage.write("s/f.jsonl", format!("{content}{torn}"));
-    stage.act(&say("lost?"));
-    stage.open("s/f.jsonl");
-    assert_eq!(stage.pi_says(), ["user:a", "assistant:b"]);
-    assert_eq!(stage.we_say(), ["user:a", "assistant:b", "user:lost?"]);
+    sides.write("s/f.jsonl", format!("{content}{torn}"));
+    sides.act(&user_op("lost?"));
+    sides.open("s/f.jsonl");
+    assert_eq!(sides.pi_context(), ["user:a", "assistant:b"]);
+    assert_eq!(sides.our_context(), ["user:a", "assistant:b", "user:lost?"]);
 }

@@ -9,7 +9,7 @@ use sessile_core::line::Line;
 use sessile_store::os::{Mode, Os, OsFile};
 use sessile_store::{LineReader, StoreError};
 
-use super::{NewRow, Row};
+use super::{NewRow, SavedRow};
 use crate::mark::{Freshness, Mark};
 
 /// What was collected from a file.
@@ -46,39 +46,39 @@ impl<'g, Z: LocalZone> Gatherer<'g, Z> {
     }
 
     /// Reads what a row does not cover yet, which is everything if it belongs to another file.
-    pub fn gather(&mut self, path: &Path, row: Option<Row<'_>>) -> Result<Gathered, StoreError> {
+    pub fn gather(&mut self, path: &Path, row: Option<SavedRow<'_>>) -> Result<Gathered, StoreError> {
         let file = self.open(path)?;
         // The metadata is read before the content: what is written meanwhile is left for the next list.
         let stat = file.stat().map_err(|error| StoreError::io_at("access", path, error))?;
-        let believed = row.and_then(|row| {
+        let trusted = row.and_then(|row| {
             let freshness = row.mark.freshness(file.as_ref(), &stat);
             (freshness != Freshness::Other).then_some((row, row.mark.is_doubtful(freshness)))
         });
-        let known = believed.and_then(|(row, doubt)| Some((row.collected()?, row.mark.end(), doubt)));
+        let known = trusted.and_then(|(row, doubt)| Some((row.collected()?, row.mark.end(), doubt)));
         let (collected, from, is_doubtful) = known.unwrap_or_default();
-        let zone = NotedZone::new(&self.zone);
-        let mut covering = Covering { scan: InfoScan::from(collected), end: from, kept: None };
-        if !covering.scan.is_hopeless() {
-            self.lines.read(file.as_ref(), path, from, &mut |line| covering.take(line, &zone))?;
+        let zone = RecordingZone::new(&self.zone);
+        let mut covered = CoveredScan { scan: InfoScan::from(collected), end: from, before_last_line: None };
+        if !covered.scan.is_hopeless() {
+            self.lines.read(file.as_ref(), path, from, &mut |line| covered.take(line, &zone))?;
         }
-        let mark = Mark::of(file.as_ref(), &stat, covering.end, self.os.now_ms());
-        let row = mark.filter(|_| !zone.was_asked.get()).map(|mark| covering.row(mark.doubted_if(is_doubtful)));
-        Ok(Gathered { info: covering.scan.finish(), row })
+        let mark = Mark::of(file.as_ref(), &stat, covered.end, self.os.now_ms());
+        let row = mark.filter(|_| !zone.was_used.get()).map(|mark| covered.row(mark.with_doubt(is_doubtful)));
+        Ok(Gathered { info: covered.scan.finish(), row })
     }
 
     /// Whether a row matches the prefix that it covers, all of which is read. True if the row is stale anyway.
-    pub(crate) fn is_right(&mut self, path: &Path, row: Row<'_>) -> Result<bool, StoreError> {
+    pub(crate) fn is_correct(&mut self, path: &Path, row: SavedRow<'_>) -> Result<bool, StoreError> {
         let file = self.open(path)?;
         let stat = file.stat().map_err(|error| StoreError::io_at("access", path, error))?;
         if row.mark.freshness(file.as_ref(), &stat) == Freshness::Other {
             return Ok(true);
         }
-        let mut covering = Covering { scan: InfoScan::default(), end: 0, kept: None };
+        let mut covered = CoveredScan { scan: InfoScan::default(), end: 0, before_last_line: None };
         self.lines.read(file.as_ref(), path, 0, &mut |line| {
             let is_covered = line.terminated && line.span.end() < row.mark.end();
-            is_covered && covering.take(line, &self.zone)
+            is_covered && covered.take(line, &self.zone)
         })?;
-        Ok(covering.row(row.mark).borrow().state == row.state)
+        Ok(covered.row(row.mark).borrow().state == row.state)
     }
 
     fn open(&self, path: &Path) -> Result<Box<dyn OsFile>, StoreError> {
@@ -87,45 +87,45 @@ impl<'g, Z: LocalZone> Gatherer<'g, Z> {
 }
 
 /// A scan, and which part of it may be saved: whole lines, because another program may still be writing the last one.
-struct Covering {
+struct CoveredScan {
     scan: InfoScan,
     /// The offset after the last line that has a newline.
     end: u64,
     /// What had been collected before a last line without newline; none if there was no such line.
-    kept: Option<Collected>,
+    before_last_line: Option<Collected>,
 }
 
-impl Covering {
+impl CoveredScan {
     fn take(&mut self, line: Line<'_>, zone: &dyn LocalZone) -> bool {
         if line.terminated {
             self.end = line.span.end() + 1;
         } else {
-            self.kept = Some(self.scan.collected().clone());
+            self.before_last_line = Some(self.scan.collected().clone());
         }
         self.scan.push(line, zone);
         !self.scan.is_hopeless()
     }
 
     fn row(&self, mark: Mark) -> NewRow {
-        NewRow::new(mark, self.kept.as_ref().unwrap_or(self.scan.collected()))
+        NewRow::new(mark, self.before_last_line.as_ref().unwrap_or(self.scan.collected()))
     }
 }
 
 /// A time zone that records whether it was used: results that depend on it are valid only here, and are not saved.
-struct NotedZone<'z> {
+struct RecordingZone<'z> {
     zone: &'z dyn LocalZone,
-    was_asked: Cell<bool>,
+    was_used: Cell<bool>,
 }
 
-impl<'z> NotedZone<'z> {
+impl<'z> RecordingZone<'z> {
     fn new(zone: &'z dyn LocalZone) -> Self {
-        Self { zone, was_asked: Cell::new(false) }
+        Self { zone, was_used: Cell::new(false) }
     }
 }
 
-impl LocalZone for NotedZone<'_> {
+impl LocalZone for RecordingZone<'_> {
     fn offset_ms_at_local(&self, local_ms: i64) -> i64 {
-        self.was_asked.set(true);
+        self.was_used.set(true);
         self.zone.offset_ms_at_local(local_ms)
     }
 }

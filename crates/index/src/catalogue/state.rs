@@ -186,7 +186,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_state_comes_back_whole_or_not_at_all(collected in collected(), cut in any::<prop::sample::Index>()) {
+        fn a_state_is_decoded_whole_or_not_at_all(collected in collected(), cut in any::<prop::sample::Index>()) {
             let bytes = encode(&collected);
             // Compared as text, because NaN does not equal itself.
             prop_assert_eq!(format!("{:?}", decode(&bytes)), format!("{:?}", Some(&collected)));

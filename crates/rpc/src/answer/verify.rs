@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use sessile::cause::messages;
 use sessile::json::{Json, ObjectWriter};
 use sessile::{Change, Finding, Repair, Report, SessionError};
 

@@ -7,7 +7,7 @@ use sessile_core::head::{Parsed, read};
 use sessile_core::header::Header;
 use sessile_core::json::Json;
 use sessile_index::Catalogue;
-use sessile_store::{Found, find_sessions, read_head};
+use sessile_store::{FoundFile, find_sessions, read_head};
 
 use crate::directory::CwdFilter;
 use crate::error::SessionError;
@@ -19,7 +19,7 @@ pub(crate) fn most_recent(world: &World, cwd: &Path) -> Result<Option<PathBuf>, 
     let mut files = find_sessions(world.os(), &dir)?;
     files.sort_by_key(|file| Reverse(file.stat.modified_ms));
     let headers = Headers::of(world, &dir);
-    let fits = |file: &Found| headers.get(file).is_some_and(|(_, cwd)| filter.admits(world.environment(), &cwd));
+    let fits = |file: &FoundFile| headers.get(file).is_some_and(|(_, cwd)| filter.admits(world.environment(), &cwd));
     Ok(files.into_iter().find(fits).map(|file| file.path))
 }
 
@@ -28,7 +28,7 @@ pub(crate) fn find_by_id(world: &World, cwd: &Path, id: &str) -> Option<PathBuf>
     let (dir, filter) = (world.session_dir_of(cwd), world.filter_of(cwd));
     let files = find_sessions(world.os(), &dir).ok()?;
     let headers = Headers::of(world, &dir);
-    let fits = |file: &Found| {
+    let fits = |file: &FoundFile| {
         headers.get(file).is_some_and(|(found, cwd)| found == id && filter.admits(world.environment(), &cwd))
     };
     files.into_iter().find(fits).map(|file| file.path)
@@ -50,7 +50,7 @@ pub struct SessionCandidate {
 /// The sessions of a directory that a filter admits, by file name. Reads only the headers.
 pub(crate) fn identified(world: &World, dir: &Path, filter: &CwdFilter) -> Result<Vec<SessionCandidate>, SessionError> {
     let headers = Headers::of(world, dir);
-    let candidate = |file: Found| {
+    let candidate = |file: FoundFile| {
         let (id, cwd) = headers.get(&file)?;
         filter.admits(world.environment(), &cwd).then_some(SessionCandidate { path: file.path, id, cwd, title: None })
     };
@@ -72,7 +72,7 @@ impl<'w> Headers<'w> {
     }
 
     /// The id and the working directory in a file's header; `None` if the file is not a session.
-    fn get(&self, file: &Found) -> Option<(String, String)> {
+    fn get(&self, file: &FoundFile) -> Option<(String, String)> {
         let row = file.path.file_name().and_then(|name| self.catalogue.row(name));
         match row.and_then(|row| row.header(&file.stat)) {
             Some(None) => None,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use sessile_core::info::Info;
 use sessile_index::{Caches, Catalogue, Gathered, Gatherer, NewRow};
-use sessile_store::{Found, StoreError, find_sessions};
+use sessile_store::{FoundFile, StoreError, find_sessions};
 
 use super::spread::{each, stream};
 use super::{ListOptions, Progress, SessionInfo};
@@ -36,14 +36,14 @@ struct Directory {
     path: PathBuf,
     catalogue: Catalogue,
     /// The files in it that may be sessions, until they are taken.
-    found: Vec<Found>,
+    found: Vec<FoundFile>,
 }
 
 /// A file that may be a session.
 pub(super) struct File {
     /// The index of its directory.
     directory: usize,
-    pub(super) found: Found,
+    pub(super) found: FoundFile,
     known: Known,
 }
 
@@ -208,7 +208,7 @@ impl Directory {
     }
 
     /// What the catalogue knows about a file.
-    fn known(&self, found: &Found) -> Known {
+    fn known(&self, found: &FoundFile) -> Known {
         let row = found.path.file_name().and_then(|name| self.catalogue.row(name));
         let collected = row.filter(|row| row.is_current(&found.stat)).and_then(|row| row.collected());
         match collected {
@@ -271,7 +271,7 @@ impl Listing<'_> {
 }
 
 /// The row of a list for a file.
-pub(crate) fn row_of(file: &Found, info: Info) -> SessionInfo {
+pub(crate) fn row_of(file: &FoundFile, info: Info) -> SessionInfo {
     SessionInfo {
         path: file.path.clone(),
         id: info.id,

@@ -214,12 +214,12 @@ fn take_away(
     match trash(world).reserve(os, path, &local_time(world)) {
         Ok(place) => {
             let to = TrashedTo::Trash(place.clone());
-            recording.step(&does(&to), || Ok(place.take(os, path)?)).map(|()| to)
+            recording.step(&does(&to), || Ok(place.move_in(os, path)?)).map(|()| to)
         }
         // We have no trash here; the program `trash` may know another one.
         Err(error) => {
             let to = TrashedTo::Program;
-            let hand_over = || match os.hand_to_trash(path) {
+            let hand_over = || match os.move_to_trash(path) {
                 Err(_) if os.link_stat(path).is_ok() => {
                     Err(SessionError::NoTrash { path: path.clone(), source: error })
                 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use sessile_store::{HeldTurn, TrashPlace};
+use sessile_store::{HeldTurn, TrashSlot};
 
 use super::delete::PATIENCE;
 use super::log::{OperationKind, Recording, settle_dead};
@@ -22,7 +22,7 @@ pub struct InTrash {
     /// The session with its former path.
     pub session: SessionPlace,
     /// Its place in the trash.
-    pub place: TrashPlace,
+    pub place: TrashSlot,
 }
 
 impl Sessions {
@@ -74,7 +74,7 @@ impl Sessions {
         &self,
         recording: &Recording<'_>,
         session: &SessionPlace,
-        place: &TrashPlace,
+        place: &TrashSlot,
     ) -> Result<(), SessionError> {
         clear_place(
             self,
@@ -86,7 +86,7 @@ impl Sessions {
         let _turn = HeldTurn::take(&self.world.os, &place.file, PATIENCE)?;
         let length = self.world.os().link_stat(&place.file).ok().map(|stat| stat.length);
         let step = Step::Restore { session: session.clone(), from: place.clone(), length };
-        recording.step(&step, || Ok(place.bring_back(self.world.os(), &session.path)?))
+        recording.step(&step, || Ok(place.restore(self.world.os(), &session.path)?))
     }
 
     fn find_in_trash(&self, wanted: &str) -> Result<InTrash, SessionError> {

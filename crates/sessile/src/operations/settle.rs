@@ -9,7 +9,7 @@ use std::path::Path;
 
 use sessile_core::json::{Json, Raw};
 use sessile_store::os::FileKind;
-use sessile_store::{HeldTurn, TrashPlace, are_one, create_directory, is_finished_copy, relocate};
+use sessile_store::{HeldTurn, TrashSlot, are_one, create_directory, is_finished_copy, relocate};
 
 use super::annotate::is_archived_in;
 use super::delete::{PATIENCE, turn_at};
@@ -76,12 +76,12 @@ fn settle_move(
     Ok(true)
 }
 
-fn settle_deletion(world: &World, session: &SessionPlace, place: &TrashPlace) -> Result<bool, SessionError> {
+fn settle_deletion(world: &World, session: &SessionPlace, place: &TrashSlot) -> Result<bool, SessionError> {
     let path = &session.path;
     if !is_there(world, &place.file) {
         let is_back = is_session(world, session);
         if is_back {
-            place.give_back(world.os());
+            place.release(world.os());
         }
         return Ok(!is_back);
     }
@@ -93,7 +93,7 @@ fn settle_deletion(world: &World, session: &SessionPlace, place: &TrashPlace) ->
     Ok(true)
 }
 
-fn settle_restoration(world: &World, session: &SessionPlace, place: &TrashPlace) -> Result<bool, SessionError> {
+fn settle_restoration(world: &World, session: &SessionPlace, place: &TrashSlot) -> Result<bool, SessionError> {
     let path = &session.path;
     if !is_session(world, session) {
         return Ok(false);
@@ -105,7 +105,7 @@ fn settle_restoration(world: &World, session: &SessionPlace, place: &TrashPlace)
         let _turn = HeldTurn::take(&world.os, &place.file, PATIENCE)?;
         relocate(world.os(), &place.file, path)?;
     }
-    place.give_back(world.os());
+    place.release(world.os());
     Ok(true)
 }
 

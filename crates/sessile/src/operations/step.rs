@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use sessile_core::EntryId;
 use sessile_core::json::{Json, ObjectWriter, Raw};
-use sessile_store::TrashPlace;
+use sessile_store::TrashSlot;
 
 /// A session's file and id.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct SessionPlace {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TrashedTo {
     /// To the trash, at this place.
-    Trash(TrashPlace),
+    Trash(TrashSlot),
     /// To the program `trash`, which has its own place for it.
     Program,
     /// Nowhere: it was deleted permanently.
@@ -98,7 +98,7 @@ pub enum Step {
         /// The session with its restored path.
         session: SessionPlace,
         /// Its former place in the trash.
-        from: TrashPlace,
+        from: TrashSlot,
         /// The length of its file, if known.
         length: Option<u64>,
     },
@@ -234,7 +234,7 @@ impl Step {
         let value = |key| step.get(key).map(Raw::to_json);
         let whole = |key| step.get(key).and_then(Raw::as_number).and_then(whole_number);
         let session = SessionPlace { path: path("path")?, id: text("sessionId")? };
-        let place = || Some(TrashPlace { file: path("trashed")?, info: path("info") });
+        let place = || Some(TrashSlot { file: path("trashed")?, info: path("info") });
         let is_set = |key| step.get(key).and_then(Raw::as_bool) == Some(true);
         Some(match text("step")?.as_str() {
             "name" => Self::Name { session, before: text("before"), after: text("after") },
@@ -290,7 +290,7 @@ fn put_path(step: &mut ObjectWriter, key: &str, path: Option<&Path>) {
     put_text(step, key, path.map(Path::to_string_lossy).as_deref());
 }
 
-fn put_place(step: &mut ObjectWriter, place: &TrashPlace) {
+fn put_place(step: &mut ObjectWriter, place: &TrashSlot) {
     put_path(step, "trashed", Some(&place.file));
     put_path(step, "info", place.info.as_deref());
 }
@@ -302,7 +302,7 @@ mod tests {
     #[test]
     fn every_step_is_read_as_it_was_written() {
         let session = || SessionPlace { path: "/s/a.jsonl".into(), id: "a\u{1b}".to_owned() };
-        let place = TrashPlace { file: "/t/files/a".into(), info: Some("/t/info/a".into()) };
+        let place = TrashSlot { file: "/t/files/a".into(), info: Some("/t/info/a".into()) };
         let cwd = |text: &str| Some(Json::parse(text).unwrap());
         for step in [
             Step::Name { session: session(), before: None, after: Some("x\n".to_owned()) },

@@ -13,7 +13,7 @@ use sessile_core::head::Kind;
 use sessile_core::json::{Json, Raw};
 use sessile_store::os::{FileKind, Os};
 use sessile_store::planted::{self, Bug};
-use sessile_store::{StoreError, TrashPlace, are_one, begins_with};
+use sessile_store::{StoreError, TrashSlot, are_one, begins_with};
 
 use super::annotate::{apply, is_archived_in};
 use super::delete::{Deletion, delete_one, trash};
@@ -178,7 +178,7 @@ impl Sessions {
                     return Err(changed(format!("{} has changed since it was created", path.display())));
                 }
                 let file = trash(&self.world).home.join(path.file_name().unwrap_or_default());
-                let to = TrashedTo::Trash(TrashPlace { file, info: None });
+                let to = TrashedTo::Trash(TrashSlot { file, info: None });
                 Ok(Some(Step::Delete { session: session.clone(), to }))
             }
             Step::Rewrite { session, original } => Err(changed(format!(

@@ -7,11 +7,11 @@ use sessile_core::cause::chain;
 
 use super::{FileLog, TurnState};
 use crate::error::StoreError;
-use crate::guard::{CONFIRMED_AFTER_MS, Guard, Moment, Place, guard_path, peek};
+use crate::guard::{CONFIRMED_AFTER_MS, Guard, Moment, WrittenAt, guard_path, peek};
 use crate::lock::TurnLock;
 use crate::log::{Log, Notice, Turn};
 use crate::os::Mode;
-use crate::recovery::{claim, put_back, settle, wait_until_still};
+use crate::recovery::{claim, put_back, settle, wait_until_quiet};
 use crate::sentinel::Sentinel;
 
 /// The state of the guard's upkeep.
@@ -20,7 +20,7 @@ pub(super) struct Guarding {
     /// Whether the known state of the guard is valid for this turn.
     pub(super) is_ready: bool,
     /// Lines that were written without the lock and are therefore not in the guard yet.
-    pub(super) waiting: Vec<(Place, Vec<u8>)>,
+    pub(super) waiting: Vec<(WrittenAt, Vec<u8>)>,
     /// Whether the caller was notified that there can be no lock file and no guard.
     pub(super) has_reported: bool,
     /// When a thread was last asked to look after the guard, by the boot clock.
@@ -31,7 +31,7 @@ pub(super) struct Guarding {
 
 impl FileLog {
     /// Restores lines from a guard that an earlier process left, unless another process is at work.
-    pub(super) fn resume_left(&mut self) -> Result<bool, StoreError> {
+    pub(super) fn restore_leftover_guard(&mut self) -> Result<bool, StoreError> {
         if !self.options.guard || self.turn.depth > 0 || self.os.stat(&guard_path(&self.path)).is_err() {
             return Ok(false);
         }
@@ -58,12 +58,12 @@ impl FileLog {
         }
         self.guarding.written_ms = Some(boot_ms);
         let moment = Moment::at(self.os.as_ref(), boot_ms);
-        let place = Place { moment, known_for_ms: 0, offset, identity: self.identity };
+        let written_at = WrittenAt { moment, known_for_ms: 0, offset, identity: self.identity };
         let remembered = match &mut self.guard {
-            Some(guard) if self.turn.current == Some(Turn::Ours) => guard.remember(place, lines),
+            Some(guard) if self.turn.current == Some(Turn::Ours) => guard.remember(written_at, lines),
             // The lock holder may be writing to the guard, so these lines wait until we hold the lock.
             _ if self.turn.current == Some(Turn::Unlocked) => {
-                self.guarding.waiting.push((place, lines.to_vec()));
+                self.guarding.waiting.push((written_at, lines.to_vec()));
                 return;
             }
             _ => return,
@@ -73,12 +73,12 @@ impl FileLog {
         }
         if !is_recent(self.guarding.settled_ms, boot_ms) {
             self.guarding.settled_ms = Some(boot_ms);
-            self.watch_over();
+            self.start_sentinel();
         }
     }
 
     /// Has a thread look after the guard, or does it here if there are no threads.
-    pub(super) fn watch_over(&mut self) {
+    pub(super) fn start_sentinel(&mut self) {
         if !self.os.has_threads() || self.turn.is_kept == Some(true) {
             // A thread could not get the lock that we keep. The next append checks the end of the file and notices
             // lines that have vanished.
@@ -106,8 +106,8 @@ impl FileLog {
             return false;
         }
         self.guarding.is_ready = true;
-        let stayed_here = self.turn.lock.as_ref().is_some_and(TurnLock::stayed_here);
-        if stayed_here && self.guard.is_some() && self.guarding.waiting.is_empty() {
+        let was_held_only_here = self.turn.lock.as_ref().is_some_and(TurnLock::was_held_only_here);
+        if was_held_only_here && self.guard.is_some() && self.guarding.waiting.is_empty() {
             // A process changes the guard only while it holds the lock.
             return false;
         }
@@ -120,8 +120,8 @@ impl FileLog {
                 claim(&mut guard, self.file.as_ref(), &self.path)?;
             }
             guard.flush()?;
-            for (place, lines) in std::mem::take(&mut self.guarding.waiting) {
-                guard.remember(place, &lines)?;
+            for (written_at, lines) in std::mem::take(&mut self.guarding.waiting) {
+                guard.remember(written_at, &lines)?;
             }
             Ok((guard, is_another))
         });
@@ -151,7 +151,7 @@ impl FileLog {
 
     pub(super) fn recover_in_turn(&mut self) -> Result<(), StoreError> {
         if self.options.guard {
-            wait_until_still(self.os.as_ref(), &self.path);
+            wait_until_quiet(self.os.as_ref(), &self.path);
         }
         self.reopen()?;
         self.follow_file()?;
@@ -177,7 +177,7 @@ impl FileLog {
     }
 
     /// Returns the guard that another process has left, if there is one.
-    pub(super) fn left_guard(&self) -> Result<Option<Guard>, StoreError> {
+    pub(super) fn leftover_guard(&self) -> Result<Option<Guard>, StoreError> {
         match self.os.stat(&guard_path(&self.path)) {
             Ok(_) => Guard::open(&self.os, &self.path).map(Some),
             Err(_) => Ok(None),
@@ -187,7 +187,7 @@ impl FileLog {
     /// Removes a guard unless it holds lines that are not safe. True if it was removed.
     ///
     /// Lines are safe only in the file that has the session's name now, not in a file that has been replaced.
-    pub(super) fn is_unneeded(&self, mut guard: Guard) -> bool {
+    pub(super) fn remove_if_unneeded(&self, mut guard: Guard) -> bool {
         let Ok(session) = self.os.open(&self.path, Mode::Read) else { return false };
         let Ok(stat) = session.stat() else { return false };
         guard.catch_up(&self.path).is_ok()
@@ -197,17 +197,17 @@ impl FileLog {
     }
 
     /// Ends the turn of a session that has been removed or moved. Removes its lock file. Removes its guard, too, or
-    /// moves it to the new place.
+    /// moves it to the new path.
     ///
     /// Call this during a turn. Without one, there are no sidecars of ours to remove.
-    pub fn retire(mut self, new_place: Option<&Path>) {
+    pub fn retire(mut self, new_path: Option<&Path>) {
         (self.sentinel, self.guard) = (None, None);
         let Some(lock) = self.turn.lock.take().filter(TurnLock::is_held) else { return };
         let guard = guard_path(&self.path);
-        match (new_place, peek(self.os.as_ref(), &self.path)) {
-            // A guard that is already at the new place belongs to the same file, and is newer.
-            (Some(place), Ok(records)) if !records.is_empty() && self.os.stat(&guard_path(place)).is_err() => {
-                drop(self.os.rename(&guard, &guard_path(place)));
+        match (new_path, peek(self.os.as_ref(), &self.path)) {
+            // A guard that is already at the new path belongs to the same file, and is newer.
+            (Some(path), Ok(records)) if !records.is_empty() && self.os.stat(&guard_path(path)).is_err() => {
+                drop(self.os.rename(&guard, &guard_path(path)));
             }
             _ => drop(self.os.remove(&guard)),
         }
@@ -229,9 +229,9 @@ impl FileLog {
             (self.turn.current, self.guarding.is_ready) = (Some(Turn::Ours), false);
             self.ready_guard();
         }
-        let is_tidy = match self.guard.take().map_or_else(|| self.left_guard(), |guard| Ok(Some(guard))) {
+        let is_tidy = match self.guard.take().map_or_else(|| self.leftover_guard(), |guard| Ok(Some(guard))) {
             Ok(None) => true,
-            Ok(Some(guard)) => self.is_unneeded(guard),
+            Ok(Some(guard)) => self.remove_if_unneeded(guard),
             Err(_) => false,
         };
         if is_tidy {

@@ -6,7 +6,8 @@ use sessile_core::line::Span;
 
 use super::FileLog;
 use crate::error::StoreError;
-use crate::log::{Log, LogName};
+use crate::log::Log;
+use crate::log_name::LogName;
 use crate::os::read_fully;
 use crate::planted::{self, Bug};
 
@@ -83,15 +84,15 @@ impl FileLog {
     }
 
     /// Reads and remembers the last bytes before an offset.
-    pub(super) fn look_at_tail(&self, end: u64) -> Result<(), StoreError> {
+    pub(super) fn read_tail(&self, end: u64) -> Result<(), StoreError> {
         let start = end.saturating_sub(TAIL as u64);
         let bytes = self.read(Span { offset: start, len: end - start })?;
-        self.know_tail(end, &bytes);
+        self.remember_tail(end, &bytes);
         Ok(())
     }
 
     /// Remembers the last bytes before an offset.
-    pub(super) fn know_tail(&self, end: u64, bytes: &[u8]) {
+    pub(super) fn remember_tail(&self, end: u64, bytes: &[u8]) {
         let mut tail = self.tail.borrow_mut();
         tail.end = end;
         tail.bytes.clear();

@@ -20,7 +20,7 @@ pub trait Layer: Debug + Send + Sync {
     fn before_sync(&self) {}
 
     /// Changes the metadata that the store sees.
-    fn seen(&self, stat: Stat) -> Stat {
+    fn map_stat(&self, stat: Stat) -> Stat {
         stat
     }
 }
@@ -37,7 +37,7 @@ impl<L: Layer> Layered<L> {
 
     fn stat(&self, stat: impl FnOnce() -> io::Result<Stat>) -> io::Result<Stat> {
         self.0.before_stat();
-        stat().map(|stat| self.0.seen(stat))
+        stat().map(|stat| self.0.map_stat(stat))
     }
 }
 
@@ -139,8 +139,8 @@ impl<L: Layer + 'static> Os for Layered<L> {
         RealOs.real_path(path)
     }
 
-    fn hand_to_trash(&self, path: &Path) -> io::Result<()> {
-        RealOs.hand_to_trash(path)
+    fn move_to_trash(&self, path: &Path) -> io::Result<()> {
+        RealOs.move_to_trash(path)
     }
 }
 
@@ -154,7 +154,7 @@ struct LayeredFile<L> {
 impl<L: Layer> OsFile for LayeredFile<L> {
     fn stat(&self) -> io::Result<Stat> {
         self.layer.before_stat();
-        self.file.stat().map(|stat| self.layer.seen(stat))
+        self.file.stat().map(|stat| self.layer.map_stat(stat))
     }
 
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {

@@ -24,7 +24,7 @@ pub struct Process {
 pub(super) fn all() -> Vec<Process> {
     let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
     let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-    pids.filter(|pid| *pid != std::process::id()).filter_map(look).collect()
+    pids.filter(|pid| *pid != std::process::id()).filter_map(read_process).collect()
 }
 
 /// Other systems show this only to the process itself, or through libraries that we do not link.
@@ -40,22 +40,22 @@ const MAX_ARGUMENTS: u64 = 64 << 10;
 /// Reads one process; none if it has ended meanwhile or is a kernel thread.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 #[expect(clippy::disallowed_methods, reason = "this is what the system is asked through")]
-fn look(pid: u32) -> Option<Process> {
+fn read_process(pid: u32) -> Option<Process> {
     use std::io::Read;
-    let place = PathBuf::from(format!("/proc/{pid}"));
+    let directory = PathBuf::from(format!("/proc/{pid}"));
     let mut arguments = Vec::new();
-    std::fs::File::open(place.join("cmdline")).ok()?.take(MAX_ARGUMENTS).read_to_end(&mut arguments).ok()?;
+    std::fs::File::open(directory.join("cmdline")).ok()?.take(MAX_ARGUMENTS).read_to_end(&mut arguments).ok()?;
     if arguments.is_empty() {
         return None;
     }
-    let name = std::fs::read(place.join("comm")).ok()?;
+    let name = std::fs::read(directory.join("comm")).ok()?;
     let words = arguments.split(|byte| *byte == 0).filter(|word| !word.is_empty());
     Some(Process {
         pid,
         name: String::from_utf8_lossy(&name).trim_end().to_owned(),
         arguments: words.map(|word| String::from_utf8_lossy(word).into_owned()).collect(),
-        directory: std::fs::read_link(place.join("cwd")).ok(),
-        program: std::fs::read_link(place.join("exe")).ok(),
+        directory: std::fs::read_link(directory.join("cwd")).ok(),
+        program: std::fs::read_link(directory.join("exe")).ok(),
     })
 }
 

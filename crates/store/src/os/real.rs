@@ -177,7 +177,7 @@ impl Os for RealOs {
         fs::canonicalize(path)
     }
 
-    fn hand_to_trash(&self, path: &Path) -> io::Result<()> {
+    fn move_to_trash(&self, path: &Path) -> io::Result<()> {
         let mut trash = std::process::Command::new("trash");
         // An absolute path cannot be mistaken for an option.
         trash.arg(std::path::absolute(path)?).stdin(std::process::Stdio::null());

@@ -47,15 +47,15 @@ pub fn read_upto(file: &dyn OsFile, offset: u64, length: u64) -> io::Result<Vec<
 
 /// Writes all bytes at an offset.
 pub(crate) fn write_fully(file: &dyn OsFile, bytes: &[u8], offset: u64) -> io::Result<()> {
-    fully(bytes, |rest, n_written| file.write_at(rest, offset + n_written as u64))
+    until_written(bytes, |rest, n_written| file.write_at(rest, offset + n_written as u64))
 }
 
 /// Appends all bytes to a file that no other process writes to.
 pub fn append_fully(file: &dyn OsFile, bytes: &[u8]) -> io::Result<()> {
-    fully(bytes, |rest, _| file.append(rest))
+    until_written(bytes, |rest, _| file.append(rest))
 }
 
-fn fully(bytes: &[u8], mut write: impl FnMut(&[u8], usize) -> io::Result<usize>) -> io::Result<()> {
+fn until_written(bytes: &[u8], mut write: impl FnMut(&[u8], usize) -> io::Result<usize>) -> io::Result<()> {
     let mut n_written = 0;
     while n_written < bytes.len() {
         match write(&bytes[n_written..], n_written) {

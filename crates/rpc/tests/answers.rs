@@ -1,17 +1,18 @@
 //! Answers have the shapes that the catalogue describes, and the bytes that clients know.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test reads files, and stops if it cannot go on")]
 
-use sessile::compaction::{CompactionSettings, Extractive, Prepared};
+use sessile::compaction::{CompactionSettings, Prepared};
 use sessile::info::Facts;
 use sessile::json::{JsText, Json, Raw};
 use sessile::text::query::Query;
 use sessile::{
-    AgentSign, CompactOptions, Compacted, Copies, Deletion, EntryId, ListOptions, NewSession, SearchOptions,
-    SearchScope, SessionInfo, SessionManager, SessionUser, Sessions, TrashedTo, draft, write_sample,
+    AgentSign, CompactOptions, Compacted, Copies, Deletion, EntryId, NewSession, SearchOptions, SearchScope,
+    SessionInfo, SessionManager, SessionUser, Sessions, TrashedTo, draft, write_sample,
 };
 use sessile_rpc::answer;
 use sessile_rpc::catalogue::{Command, named_shapes};
 use sessile_rpc::shape::Shape;
+use sessile_summarize::Extractive;
 
 /// Shapes of session files, which may have further members.
 const STORED: [&str; 3] = ["Entry", "Message", "Header"];
@@ -87,7 +88,7 @@ fn check_session(session: &SessionManager) {
     }
     check("get_fork_messages", &answer::fork_messages(&session.fork_messages().unwrap()));
     check("get_last_assistant_text", &answer::last_answer(session.last_assistant_text().unwrap().as_ref()));
-    check("get_branch", &answer::entries(&session.branch_path(None).unwrap()));
+    check("get_branch", &answer::entries(&session.branch_path().unwrap()));
     check("get_header", &answer::header(session.header()));
     let settings = CompactionSettings { keep_recent_tokens: 1, ..CompactionSettings::default() };
     if let Prepared::Ready(prepared) = session.prepare_compaction(&settings).unwrap() {
@@ -103,15 +104,15 @@ fn answers_about_sessions_have_their_shapes() {
     let directory = tempfile::tempdir().unwrap();
     let sample = write_sample(directory.path()).unwrap();
     let sessions = sample.sessions().read_only();
-    let rows = sessions.list_all(None, &mut ListOptions::default()).unwrap();
+    let rows = sessions.list_all().unwrap();
     check("list_sessions", &answer::sessions(&rows, &Copies::among(&rows)));
     for row in &rows {
-        check_session(&sessions.open_existing(&row.path).unwrap());
+        check_session(&sessions.open(&row.path).unwrap());
         let family = sessions.family_of(&rows, &row.path).unwrap();
         check("family", &answer::family(&family, &rows));
         check("verify", &answer::findings(&sessions.verify(&row.path).unwrap().findings));
     }
-    let options = SearchOptions { scope: SearchScope::All { dir: None }, limit: 20, ..SearchOptions::default() };
+    let options = SearchOptions { scope: SearchScope::All, limit: 20, ..SearchOptions::default() };
     let found = sessions.search(&Query::parse("the").unwrap(), &options).unwrap();
     assert!(!found.hits.is_empty());
     check("search", &answer::search_hits(&found.hits));
@@ -239,7 +240,7 @@ fn steps_are_answered_as_they_are_logged() {
     let directory = tempfile::tempdir().unwrap();
     let (state, store) = (directory.path().join("state"), directory.path().join("sessions"));
     let sessions = Sessions::default().caching(None).recording_operations(Some(state.clone())).ignoring_users();
-    let mut session = sessions.create(directory.path(), Some(&store), NewSession::default()).unwrap();
+    let mut session = sessions.clone().with_session_dir(&store).create(directory.path()).unwrap();
     let entry: EntryId = session.append_message(draft::UserMessage::new("one", 1)).unwrap();
     session.append_message(draft::AssistantMessage::new("p", "m", "two", 2)).unwrap();
     let path = session.session_file().unwrap().to_path_buf();

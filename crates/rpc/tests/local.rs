@@ -19,9 +19,9 @@ struct World {
 impl World {
     fn new() -> Self {
         let dir = TempDir::new().unwrap();
-        let mut options = Options::new(Sessions::default().caching(None).recording_operations(None));
+        let sessions = Sessions::default().caching(None).recording_operations(None);
+        let mut options = Options::new(sessions.with_session_dir(dir.path().join("sessions")));
         options.cwd = dir.path().to_path_buf();
-        options.session_dir = Some(dir.path().join("sessions"));
         Self { _dir: dir, engine: Engine::start(options, &Start::New, None).unwrap() }
     }
 }

@@ -67,7 +67,8 @@ fn go_through(bytes: &[u8]) {
         assert_same_but_for_spelling(&mut sides);
     }
 
-    let request = static_call("forkFrom", &[&sides.pi_argument("s/f.jsonl"), "\"/other\"", &sides.pi_argument("forks")]);
+    let request =
+        static_call("forkFrom", &[&sides.pi_argument("s/f.jsonl"), "\"/other\"", &sides.pi_argument("forks")]);
     let (source, target) = (sides.our_path("s/f.jsonl"), sides.our_path("forks"));
     sides.both(&request, |sessions| sessions.clone().with_session_dir(&target).fork_from(source, "/other")).done();
     assert_same_but_for_spelling(&mut sides);

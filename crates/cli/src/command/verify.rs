@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use clap::Args;
-use sessile::cause::messages;
 use sessile::diagnostic::Severity;
 use sessile::json::Json;
 use sessile::{Code, Finding, Remedy, Report, SessionError, Verified};

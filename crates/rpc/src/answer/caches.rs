@@ -2,7 +2,7 @@
 
 use sessile::date::to_iso;
 use sessile::json::Json;
-use sessile::{CacheStatus, Cleaned, Dropped, LeftOver, Usage};
+use sessile::{CacheStatus, CacheUsage, Cleaned, Dropped, LeftOver};
 
 use super::{count, object, put_list, put_path, whole};
 
@@ -22,7 +22,7 @@ pub fn cache_status(status: &CacheStatus) -> Json {
     })
 }
 
-fn usage(usage: &Usage) -> Json {
+fn usage(usage: &CacheUsage) -> Json {
     object(|out| {
         out.string("kind", usage.directory).integer("files", count(usage.n_files));
         out.integer("bytes", whole(usage.n_bytes));

@@ -6,7 +6,7 @@ use sessile::date::to_iso;
 use sessile::json::{Json, ObjectWriter};
 use sessile::{
     Annotated, Deleted, DeletedSession, Imported, InTrash, Kept, Moved, Moving, Operation, Pruned, SessionInfo,
-    SessionPlace, Slimmed, Step, TrashPlace, TrashedTo, Undone,
+    SessionPlace, Slimmed, Step, TrashSlot, TrashedTo, Undone,
 };
 
 use super::{object, put_id, put_list, put_path, put_string, whole};
@@ -83,7 +83,7 @@ pub fn step(step: &Step) -> Json {
     })
 }
 
-fn put_place(out: &mut ObjectWriter, place: &TrashPlace) {
+fn put_place(out: &mut ObjectWriter, place: &TrashSlot) {
     put_path(out, "trashed", Some(&place.file));
     put_path(out, "info", place.info.as_deref());
 }

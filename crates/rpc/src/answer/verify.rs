@@ -19,7 +19,9 @@ pub fn report(report: &Report) -> Json {
 /// The report for a file that cannot be read: `{path, findings: [], error}`.
 pub fn unreadable_report(path: &Path, error: &SessionError) -> Json {
     object(|out| {
-        out.string("path", &path.to_string_lossy()).array("findings", []).string("error", &messages(error).swap_remove(0));
+        out.string("path", &path.to_string_lossy())
+            .array("findings", [])
+            .string("error", &messages(error).swap_remove(0));
     })
 }
 

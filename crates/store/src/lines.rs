@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::io;
+use std::ops::Range;
 use std::path::Path;
 
 use sessile_core::line::{Line, LineSplitter};
@@ -29,20 +30,34 @@ impl LineReader {
         from: u64,
         on_line: &mut dyn FnMut(Line<'_>) -> bool,
     ) -> Result<u64, StoreError> {
-        self.buffer.resize(CHUNK, 0);
-        let mut splitter = LineSplitter::starting_at(from);
-        let mut offset = from;
+        self.read_range(file, from..u64::MAX, on_line).map_err(StoreError::io("read", path))
+    }
+
+    /// Like [`read`](Self::read), up to an offset: a line that is cut there is passed on without its end.
+    pub fn read_range(
+        &mut self,
+        file: &dyn OsFile,
+        range: Range<u64>,
+        on_line: &mut dyn FnMut(Line<'_>) -> bool,
+    ) -> io::Result<u64> {
+        let Range { start, end } = range;
+        let size = |left: u64| usize::try_from(left).map_or(CHUNK, |left| left.min(CHUNK));
+        let buffer_size = size(end.saturating_sub(start)).max(self.buffer.len());
+        self.buffer.resize(buffer_size, 0);
+        let mut splitter = LineSplitter::starting_at(start);
+        let mut offset = start;
         let goes_on = Cell::new(true);
         let mut relay = |line: Line<'_>| goes_on.set(goes_on.get() && on_line(line));
         while goes_on.get() {
-            let n_read = read_some(file, &mut self.buffer, offset).map_err(StoreError::io("read", path))?;
+            let wanted = size(end.saturating_sub(offset));
+            let n_read = read_some(file, &mut self.buffer[..wanted], offset)?;
             if n_read == 0 {
                 splitter.finish(&mut relay);
                 break;
             }
             offset += n_read as u64;
             splitter.feed(&self.buffer[..n_read], &mut relay);
-            let next = after_hole(file, &self.buffer[..n_read], offset).map_err(StoreError::io("read", path))?;
+            let next = after_hole(file, &self.buffer[..n_read], offset)?.min(end.max(offset));
             splitter.feed_zeros(next - offset);
             offset = next;
         }

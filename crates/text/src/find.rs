@@ -12,12 +12,12 @@ use sessile_core::search::score::{Scale, length_code, seconds};
 use sessile_core::search::texts::{DocumentKind, read_texts};
 use sessile_index::{Freshness, Mark};
 use sessile_store::os::{Mode, Os};
-use sessile_store::threads;
+use sessile_store::{LineReader, threads};
 
 use crate::TextIndex;
 use crate::evaluate::{Matched, Matches, SegmentQuery, UNWANTED, evaluate};
 use crate::hits::{Candidate, Collector, Floor, HitLocation};
-use crate::lines::{Opening, read_lines};
+use crate::opening::Opening;
 use crate::page::Corrupt;
 use crate::segment::Segment;
 use crate::survey::SurveyedFile;
@@ -335,10 +335,11 @@ fn scan(
 ) {
     let Ok(open) = os.open(path, Mode::Read) else { return };
     // If this is not the beginning of the file, it was already recognised as a session.
-    let mut opening = if from == 0 { Opening::Awaited } else { Opening::Session(crate::lines::Heading::default()) };
+    let mut opening = if from == 0 { Opening::Awaited } else { Opening::Session(crate::opening::Heading::default()) };
     let mut is_admitted = from > 0;
     let rank = u32::try_from(file).unwrap_or(UNWANTED);
-    drop(read_lines(open.as_ref(), from, to, &mut |line| {
+    drop(LineReader::default().read_range(open.as_ref(), from..to, &mut |line| {
+        let line = line.without_bom();
         let Some(bytes) = line.bytes else { return true };
         if !opening.take(bytes) {
             if let Opening::Session(heading) = &opening {

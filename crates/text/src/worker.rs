@@ -6,13 +6,12 @@ use std::sync::{Mutex, PoisonError};
 
 use rustc_hash::FxHashMap;
 use sessile_index::{Caches, Mark};
-use sessile_store::StoreError;
 use sessile_store::os::{Mode, OsFile, Stat};
-use sessile_store::threads;
+use sessile_store::{LineReader, StoreError, threads};
 
 use crate::builder::Builder;
-use crate::lines::{Heading, Opening, read_lines};
 use crate::manifest::{Interned, KIND, KnownSession, Manifest};
+use crate::opening::{Heading, Opening};
 use crate::options::{Progress, UpdateOptions};
 use crate::segment::write_segment;
 use crate::survey::SurveyedFile;
@@ -147,7 +146,8 @@ impl<'w> Worker<'w> {
         let mut failed = Ok(());
         let mut is_lost = false;
         let mut checkpoint = self.builder.checkpoint();
-        let read = read_lines(file.as_ref(), job.from, stat.length, &mut |line| {
+        let read = LineReader::default().read_range(file.as_ref(), job.from..stat.length, &mut |line| {
+            let line = line.without_bom();
             if !line.terminated {
                 // It may be incomplete, so it is read again each time.
                 return true;

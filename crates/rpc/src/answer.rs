@@ -1,9 +1,9 @@
 //! The JSON of answers: the data that RPC commands return, and what the command line prints with `--json`.
 //!
-//! The library returns typed values. Each function here writes the shape of one of them, and every front end that speaks
-//! JSON calls it, so each shape is in one place. The [`catalogue`](crate::catalogue) describes the shapes of RPC; a test
-//! compares the two. JSON that is stored (session entries, the log of operations, settings) and the events that hooks
-//! receive belong to the library.
+//! The library returns typed values. Each function here writes the shape of one of them, and every front end calls it,
+//! so each shape is in one place. The [`catalogue`](crate::catalogue) describes the shapes of RPC, and a test compares
+//! the two. JSON that is stored (session entries, the log of operations, settings) and the events that hooks receive
+//! belong to the library.
 //!
 //! Absent values are omitted unless a function says otherwise. Times are ISO 8601 strings in UTC.
 

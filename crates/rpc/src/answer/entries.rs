@@ -17,8 +17,9 @@ pub fn written(entry: &EntryId, leaf: Option<&EntryId>, durable: Durable) -> Jso
     })
 }
 
-/// An entry that the command line has appended: `{entryId, leafId, parentId, sessionPath, durable}`. `entry` is `None` in
-/// a dry run, which has `dryRun` instead, and is not durable.
+/// An entry that the command line has appended: `{entryId, leafId, parentId, sessionPath, durable}`.
+///
+/// In a dry run `entry` is `None`, and the answer is `{dryRun, parentId, sessionPath}`.
 pub fn appended(session: &SessionManager, entry: Option<&EntryId>, parent: Option<&EntryId>) -> Json {
     object(|out| {
         match entry {
@@ -40,7 +41,9 @@ pub fn appended(session: &SessionManager, entry: Option<&EntryId>, parent: Optio
     })
 }
 
-/// A context edit of the command line: `{entryId, targetId}`. `entry` is `None` in a dry run, which has `dryRun` instead.
+/// A context edit of the command line: `{entryId, targetId}`.
+///
+/// In a dry run `entry` is `None`, and the answer is `{dryRun, targetId}`.
 pub fn context_edited(entry: Option<&EntryId>, target: &EntryId) -> Json {
     object(|out| {
         match entry {

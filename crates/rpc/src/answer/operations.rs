@@ -205,7 +205,8 @@ pub fn deleted(deleted: &Deleted) -> Json {
     })
 }
 
-/// The answer of `delete_session`: `{trashed}`, the path in the trash, or whether it is in the trash of another program.
+/// The answer of `delete_session`: `{trashed}`, the path in the trash; true if the trash program took it, false if it
+/// was deleted permanently.
 pub fn trashed(to: Option<&TrashedTo>) -> Json {
     object(|out| {
         match to {

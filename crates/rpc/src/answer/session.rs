@@ -55,8 +55,8 @@ pub fn name(session: &SessionManager, name: Option<&str>) -> Json {
     })
 }
 
-/// A fork that the command line has written: `{path?, id, parentSession?, text?}`. The text is that of the message it was
-/// forked at.
+/// A fork that the command line has written: `{path?, id, parentSession?, text?}`. The text is that of the message at
+/// which it was forked.
 pub fn fork_written(session: &SessionManager, forked: &Forked) -> Json {
     object(|out| {
         put_path(out, "path", forked.session_file.as_deref());

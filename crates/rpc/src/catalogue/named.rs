@@ -1,4 +1,4 @@
-//! Named shapes of parameters and answers.
+//! Named shapes of parameters and answers. The functions of [`answer`](crate::answer) write the answers.
 
 use super::{DETAILS, ENTRY_OR_NULL, USAGE};
 use crate::shape::Field;

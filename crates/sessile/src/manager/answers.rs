@@ -42,7 +42,8 @@ impl SessionManager {
         Ok(n_messages)
     }
 
-    /// Calls `visit` with each message of the context, oldest first. `rows` are the [`context_rows`](Self::context_rows).
+    /// Calls `visit` with each message of the context, oldest first. `rows` are its
+    /// [`context_rows`](Self::context_rows).
     ///
     /// They are the messages of [`build_session_context`](Self::build_session_context), read one row at a time, so that
     /// memory need not hold all of them.

@@ -5,6 +5,7 @@
 //! and the file.
 
 mod layered;
+mod memory;
 mod processes;
 mod real;
 mod whole;
@@ -21,6 +22,7 @@ use std::time::Duration;
 use crate::log::Revision;
 
 pub use layered::{Layer, Layered};
+pub use memory::MemoryOs;
 pub use processes::{Process, terminal};
 pub use real::{RealOs, outlive_file_size_limit};
 pub use whole::{append_fully, read_fully, read_upto};

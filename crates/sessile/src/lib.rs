@@ -105,6 +105,7 @@ mod session;
 pub mod settings;
 mod splice;
 mod stats;
+pub mod testing;
 mod users;
 mod verify;
 mod watch;

@@ -124,7 +124,7 @@ fn a_name_that_is_taken_is_left_alone() {
 
     // A name given by the caller must be used.
     let given = place.path("given.jsonl");
-    let mut session = place.open(&given);
+    let mut session = place.sessions.open_or_create(&given).unwrap();
     fs::write(&given, "precious\n").unwrap();
     assert!(matches!(session.append_message(user("x")), Err(SessionError::Store(StoreError::Exists { .. }))));
     assert_eq!(read(&given), "precious\n");

@@ -5,6 +5,7 @@
 //! and the file.
 
 mod layered;
+mod memory;
 mod processes;
 mod real;
 mod whole;
@@ -19,6 +20,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use layered::{Layer, Layered};
+pub use memory::MemoryOs;
 pub use processes::{Process, terminal};
 pub use real::{RealOs, outlive_file_size_limit};
 pub use whole::{append_fully, read_fully, read_upto};

@@ -1,0 +1,76 @@
+//! For tests of programs that embed Sessile: a system in memory.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use sessile_store::os::{MemoryOs, Os};
+
+use crate::environment::{Environment, System};
+use crate::manager::Sessions;
+
+/// The home and working directory in a [`MemorySystem`].
+pub const HOME: &str = "/home/user";
+
+/// An environment whose paths are in a [`MemoryOs`]: it has no variables, and its time zone is UTC.
+///
+/// Time and ids are real. See [`Sessions::in_memory_system`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MemorySystem;
+
+impl Environment for MemorySystem {
+    fn now_ms(&self) -> i64 {
+        System.now_ms()
+    }
+
+    fn entry_uuid(&self) -> String {
+        System.entry_uuid()
+    }
+
+    fn session_uuid(&self) -> String {
+        System.session_uuid()
+    }
+
+    fn variable(&self, _name: &str) -> Option<String> {
+        None
+    }
+
+    fn home(&self) -> PathBuf {
+        PathBuf::from(HOME)
+    }
+
+    fn current_dir(&self) -> PathBuf {
+        self.home()
+    }
+
+    fn cache_dir(&self) -> Option<PathBuf> {
+        Some(self.home().join(".cache/sessile"))
+    }
+
+    fn state_dir(&self) -> Option<PathBuf> {
+        Some(self.home().join(".local/state/sessile"))
+    }
+
+    fn local_offset_ms(&self, _local_ms: i64) -> i64 {
+        0
+    }
+}
+
+impl Sessions {
+    /// A new store in memory, for tests: everything works as on a disk, and nothing is written to one.
+    ///
+    /// The store is gone when the last clone of it is dropped. Followers and watchers must poll
+    /// ([`FollowOptions::polls`](crate::FollowOptions::polls)), because the system sends no notifications.
+    ///
+    /// ```
+    /// use sessile::{Sessions, draft::UserMessage};
+    /// let sessions = Sessions::in_memory_system();
+    /// sessions.create("/proj")?.append_message(UserMessage::new("hello", 0))?;
+    /// assert_eq!(sessions.list("/proj")?.len(), 1);
+    /// assert_eq!(sessions.continue_recent("/proj")?.entry_count(), 1);
+    /// # Ok::<(), sessile::SessionError>(())
+    /// ```
+    pub fn in_memory_system() -> Self {
+        let os: Arc<dyn Os> = Arc::new(MemoryOs::new());
+        Self::new(MemorySystem).on(os)
+    }
+}

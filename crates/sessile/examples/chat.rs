@@ -17,6 +17,7 @@ use sessile::compaction::{CompactionSettings, Summarizer, Summary, serialize};
 use sessile::json::Json;
 use sessile::{
     Cancel, CompactOptions, Compacted, Environment, ForkPosition, NavigateOptions, SessionManager, System, draft,
+    now_ms,
 };
 use sessile_summarize::{Extractive, Model, Prompt, Settings};
 
@@ -93,10 +94,10 @@ impl Chat {
 
     /// Appends a message and its answer, and compacts if the window is nearly full.
     fn say(&mut self, session: &mut SessionManager, text: &str) -> Result<String, Box<dyn Error>> {
-        session.append_message(draft::UserMessage::new(text, System.now_ms()))?;
+        session.append_user_message(text)?;
         let answer = self.answer(session, text)?;
         let (provider, model) = self.model_name.split_once('/').ok_or("a model is provider/model")?;
-        let mut message = draft::AssistantMessage::new(provider, model, answer.text.as_str(), System.now_ms());
+        let mut message = draft::AssistantMessage::new(provider, model, answer.text.as_str(), now_ms());
         message.usage = answer.usage.unwrap_or_default();
         session.append_message(message)?;
         let used = session.context_usage(WINDOW)?.tokens.unwrap_or_default();

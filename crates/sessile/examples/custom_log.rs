@@ -9,7 +9,6 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use sessile::draft::{AssistantMessage, UserMessage};
 use sessile::log::{
     Appended, Durable, Expect, FileState, Line, LineSplitter, Log, LogName, Place, Span, StoreError, WriteOptions,
 };
@@ -185,9 +184,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let place = Parts { root: root.clone(), hook: Arc::new(|_| ()) };
     let sessions = sessile::Sessions::new(sessile::System).in_place(Arc::new(place));
     let mut session = sessions.open_or_create(root.join("notes.jsonl"))?;
-    session.append_message(UserMessage::new("Where do you live?", 0))?;
+    session.append_user_message("Where do you live?")?;
     // As in pi, a session is stored with its first answer.
-    session.append_message(AssistantMessage::new("example", "none", "In a directory of parts.", 0))?;
+    session.append_assistant_message("example", "none", "In a directory of parts.")?;
     println!("{} has {} entries now", root.display(), session.entries().count());
     Ok(())
 }

@@ -6,11 +6,11 @@
 //! reading and writing:
 //!
 //! ```
-//! use sessile::{SessionManager, draft};
+//! use sessile::SessionManager;
 //!
 //! let mut session = SessionManager::in_memory("/proj/project");
-//! session.append_message(draft::UserMessage::new("Why does the build fail?", 1_763_164_800_000))?;
-//! session.append_message(draft::AssistantMessage::new("acme", "acme-1", "A missing feature.", 1_763_164_801_000))?;
+//! session.append_user_message("Why does the build fail?")?;
+//! session.append_assistant_message("acme", "acme-1", "A missing feature.")?;
 //! session.append_session_info("Broken build")?;
 //!
 //! let context = session.build_session_context()?;
@@ -24,12 +24,12 @@
 //! | to… | use |
 //! |---|---|
 //! | start, open or continue a session | [`SessionManager::create`], [`open`](SessionManager::open), [`continue_recent`](SessionManager::continue_recent) |
-//! | append to it | the `append_…` methods with [`draft`] messages or any [`json::Json`] |
+//! | append to it | the `append_…` methods with [`draft`] messages, any [`json::Json`] or `serde_json::json!({…})` |
 //! | go back and try something else | [`SessionManager::branch`], [`navigate`](SessionManager::navigate), [`branch_with_summary`](SessionManager::branch_with_summary) |
 //! | turn a branch into a session | [`SessionManager::fork`], [`create_branched_session`](SessionManager::create_branched_session), [`fork_from`](SessionManager::fork_from) |
 //! | view it | [`SessionManager::tree`], [`branch_path`](SessionManager::branch_path), [`entries`](SessionManager::entries) |
 //! | build the prompt for a model | [`SessionManager::build_session_context`], [`llm_messages`](SessionManager::llm_messages) |
-//! | make room in the context | [`SessionManager::compact`] with a [`Summarizer`](compaction::Summarizer), [`context_usage`](SessionManager::context_usage), [`auto_compaction`](SessionManager::auto_compaction) |
+//! | make room in the context | [`SessionManager::compact`] with a [`Summarizer`](compaction::Summarizer) of the crate `sessile-summarize` or of your own ([`summarizer_fn`](compaction::summarizer_fn)), [`context_usage`](SessionManager::context_usage), [`auto_compaction`](SessionManager::auto_compaction) |
 //! | list sessions | [`SessionManager::list`], [`list_all`](SessionManager::list_all) |
 //! | resolve a reference to a session or an entry | [`Sessions::find_session`], [`SessionManager::find_entry`] |
 //! | pin sessions | [`Sessions::pin`], [`pins`](Sessions::pins) |
@@ -42,11 +42,13 @@
 //! | compare two branches or sessions | [`compare::Comparison`] |
 //! | see what takes up disk space, and reduce it | [`Sessions::disk_use`], [`disk_uses`](Sessions::disk_uses), [`slim`](Sessions::slim) |
 //! | export a session | [`SessionManager::export`] |
-//! | read typed values | [`entry::Entry`], [`message::Message`] |
+//! | read typed values | [`entry::Entry`], [`message::Message`], [`json::Raw`] |
+//! | use types of your own | with the feature `serde`: `Message::deserialize`, `Json::from_serialize` |
 //! | work on arrays of entries | [`entries`] |
 //! | find out what is wrong with a file, and repair it | [`Sessions::verify`], [`Sessions::repair`] |
 //! | name, label, archive, move, delete, prune, and undo | [`Sessions::rename`], [`relabel`](Sessions::relabel), [`archive`](Sessions::archive), [`move_session`](Sessions::move_session), [`delete`](Sessions::delete), [`prune`](Sessions::prune), [`undo`](Sessions::undo) |
 //! | be a host: one current session, handlers that are called before and after changes | [`SessionHost`], [`Handlers`], [`SessionEvent`] |
+//! | get the current time and the local time zone | [`now_ms`], [`System`] |
 //! | control time, ids and environment yourself | [`Environment`], [`Sessions`] |
 //!
 //! # What you can rely on

@@ -681,3 +681,39 @@ fn a_line_that_would_not_be_read_again_is_not_written() {
 fn error_words(size: usize, limit: usize) -> String {
     SessionError::EntryTooLarge { size, limit }.to_string()
 }
+
+#[test]
+fn messages_of_now_take_the_time_of_the_environment() {
+    let place = Place::new();
+    let mut session = place.create();
+    let question = session.append_user_message("Why?").unwrap();
+    let answer = session.append_assistant_message("acme", "acme-1", "Because.").unwrap();
+    let said = |id: &EntryId| session.entry(id).unwrap().unwrap();
+    let (question, answer) = (said(&question), said(&answer));
+    let (question, answer) = (question.message().unwrap(), answer.message().unwrap());
+    assert_eq!((question.role().to_string(), question.text()), ("user".to_owned(), "Why?".to_owned()));
+    assert_eq!((answer.model().as_deref(), answer.text()), (Some("acme-1"), "Because.".to_owned()));
+    for message in [question, answer] {
+        let hour = 1_735_689_600_000.0..1_735_693_200_000.0;
+        assert!(message.timestamp().is_some_and(|time| hour.contains(&time)), "{message:?}");
+    }
+}
+
+#[cfg(feature = "serde")]
+#[test]
+fn values_of_serde_json_go_in_and_come_out() {
+    let place = Place::new();
+    let mut session = place.create();
+    session.append_message(serde_json::json!({"role": "user", "content": "Hello\nyou", "timestamp": 1.0})).unwrap();
+    let id = session.append_message(Json::parse(r#"{"role":"user","content":"\ud800"}"#).unwrap()).unwrap();
+    let written = read(session.session_file().unwrap());
+    let (_, first) = written.lines().nth(1).unwrap().split_once(r#""message":"#).unwrap();
+    assert_eq!(first, r#"{"content":"Hello\nyou","role":"user","timestamp":1}}"#);
+    // The line is copied, with values that `serde_json` itself could not represent.
+    let entry = session.entry(&id).unwrap().unwrap();
+    assert_eq!(Some(serde_json::to_string(&entry).unwrap().as_str()), written.lines().last());
+    assert!(serde_json::to_value(&entry).is_err());
+    let ids: Vec<EntryId> = session.entries().map(|entry| entry.unwrap().id().unwrap()).collect();
+    let text = serde_json::to_string(&ids).unwrap();
+    assert_eq!(serde_json::from_str::<Vec<EntryId>>(&text).unwrap(), ids);
+}

@@ -117,11 +117,11 @@ impl Peer {
     fn answer(&mut self) -> Option<Exchange> {
         let mut events = Vec::new();
         loop {
-            let told = self.record()?;
-            if told["type"] == "response" {
-                return Some(Exchange { events, response: told });
+            let record = self.record()?;
+            if record["type"] == "response" {
+                return Some(Exchange { events, response: record });
             }
-            events.push(told);
+            events.push(record);
         }
     }
 

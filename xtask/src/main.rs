@@ -1,6 +1,6 @@
 //! The project's tasks. CI runs `cargo xtask test` and `cargo xtask check`; `cargo xtask help` lists the rest.
 //!
-//! Everything here is plain `std`. A task is a function that returns [`Outcome`]; its output is for people.
+//! Everything here is plain `std`. A task is a function that returns [`TaskResult`]; its output is for people.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a task runner talks to the terminal")]
 #![expect(
@@ -23,7 +23,7 @@ mod tidy;
 mod tools;
 
 /// The result of a task.
-type Outcome<T = ()> = Result<T, Failure>;
+type TaskResult<T = ()> = Result<T, Failure>;
 
 /// Why a task stopped, as the sentence to print.
 #[derive(Debug)]
@@ -70,7 +70,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(task: &str, args: &[String]) -> Outcome {
+fn run(task: &str, args: &[String]) -> TaskResult {
     if !["bench", "differential", "fuzz", "test", "torture"].contains(&task) && !args.is_empty() {
         return Err(Failure(format!("takes no arguments, got `{}`", args.join(" "))));
     }
@@ -96,7 +96,7 @@ fn run(task: &str, args: &[String]) -> Outcome {
 }
 
 /// Writes the documents that are generated from the sources: the tests that check them can also write them.
-fn docs(root: &Path) -> Outcome {
+fn docs(root: &Path) -> TaskResult {
     let command = ["test", "--package", "sessile-cli", "--test", "cli", "the_reference_is_up_to_date"];
     command::cargo(root).args(command).env("SESSILE_UPDATE_DOCS", "1").run()?;
     let protocol = ["test", "--package", "sessile-rpc", "--test", "documents"];
@@ -104,20 +104,20 @@ fn docs(root: &Path) -> Outcome {
 }
 
 /// Runs a program of the testkit with the oracle installed.
-fn run_testkit(program: &str, args: &[String]) -> Outcome {
+fn run_testkit(program: &str, args: &[String]) -> TaskResult {
     let folder = oracle::install(&tools::cache_dir()?)?;
     command::cargo(&workspace_root())
         .args(["run", "--release", "--package", "sessile-testkit", "--bin", program, "--"])
         .args(args)
         .env(oracle::VARIABLE, folder)
-        .become_it()
+        .exec()
 }
 
 /// The available measurements.
 const BENCHES: [&str; 2] = ["append-cost", "group-commit"];
 
 /// Runs measurements on the disk that holds the build, not in memory.
-fn bench(names: &[String]) -> Outcome {
+fn bench(names: &[String]) -> TaskResult {
     if let Some((first, args)) = names.split_first()
         && first == "text-index"
     {
@@ -144,7 +144,7 @@ fn bench(names: &[String]) -> Outcome {
 }
 
 /// Builds every program that takes part, and runs the comparison.
-fn compare(root: &Path, oracle: &Path, cargo_args: &[&str], args: &[String]) -> Outcome {
+fn compare(root: &Path, oracle: &Path, cargo_args: &[&str], args: &[String]) -> TaskResult {
     let packages = ["build", "--release", "--package", "sessile-cli", "--package", "sessile-bench"];
     command::cargo(root).args(packages).args(cargo_args).run()?;
     // Not by `cargo run`, which would build everything again with the features of one package alone.

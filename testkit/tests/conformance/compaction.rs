@@ -89,7 +89,7 @@ fn sha(text: &str) -> String {
 }
 
 #[test]
-fn the_recorded_figures_are_pis() {
+fn the_recorded_figures_equal_pis() {
     let directory = tempfile::tempdir().unwrap();
     let Some(session) = copied("before-compaction.jsonl", directory.path()) else { return };
     let golden = std::fs::read(recorded("compaction-golden.json").unwrap()).unwrap();
@@ -172,7 +172,7 @@ fn check_preparations(session: &SessionManager, golden: &Value) {
 }
 
 #[test]
-fn the_second_round_on_the_recorded_session_is_pis() {
+fn a_second_compaction_of_the_recorded_session_equals_pis() {
     let directory = tempfile::tempdir().unwrap();
     let Some(mut session) = copied("before-compaction.jsonl", directory.path()) else { return };
     let first = prepared(&session, 20_000).unwrap();
@@ -292,7 +292,7 @@ pub(super) fn seen_by_us(path: &Path) -> (String, String) {
 }
 
 #[test]
-fn what_one_has_compacted_the_other_reads_the_same() {
+fn each_reads_the_compactions_of_the_other_alike() {
     let directory = tempfile::tempdir().unwrap();
     let mut oracle = Oracle::start(directory.path());
     let (ours, theirs) = (directory.path().join("ours.jsonl"), directory.path().join("theirs.jsonl"));

@@ -217,7 +217,7 @@ fn compare(steps: &[Value]) {
 }
 
 #[test]
-fn both_tell_extensions_the_same_in_the_same_order() {
+fn both_send_extensions_the_same_events_in_the_same_order() {
     compare(&[
         json!({"name": " a\nb "}),
         json!({"navigate": ["00000021", {}]}),
@@ -241,7 +241,7 @@ fn both_tell_extensions_the_same_in_the_same_order() {
 }
 
 #[test]
-fn both_take_the_same_answers() {
+fn both_accept_the_same_replies() {
     compare(&[
         json!({"answers": ["one", {"session_before_fork": {"cancel": true}, "session_before_switch": {"cancel": true},
             "session_before_tree": {"cancel": true}, "session_before_compact": {"cancel": true}}]}),

@@ -73,9 +73,9 @@ pub fn races(effort: &Effort) -> RowResult {
             }
         }
     }
-    result.case(|| "a lock that was removed while others waited".to_owned(), a_removed_lock_counts_for_nothing);
+    result.case(|| "a lock that was removed while others waited".to_owned(), a_removed_lock_is_not_trusted);
     result.case(|| "leaf after a rewrite".to_owned(), the_last_entry_is_last_again);
-    result.case(|| "offset behind a torn line".to_owned(), an_append_says_where_its_line_is);
+    result.case(|| "offset behind a torn line".to_owned(), an_append_reports_the_offset_of_its_line);
     result
 }
 
@@ -171,7 +171,7 @@ fn check_divergence(scenario: &Scenario, op: Op, intruder: Intruder) -> Result<(
 }
 
 /// A lock on a removed file excludes no other process, so it is not a lock (C5).
-fn a_removed_lock_counts_for_nothing() -> Result<(), String> {
+fn a_removed_lock_is_not_trusted() -> Result<(), String> {
     let scenario = Scenario::new(WriteOptions::default());
     let options = WriteOptions { busy: Busy::Fail(Duration::ZERO), ..WriteOptions::default() };
     let log = |pid| {
@@ -192,7 +192,7 @@ fn a_removed_lock_counts_for_nothing() -> Result<(), String> {
 }
 
 /// The offset that an append reports is that of its line, not of the newline that ends a torn one.
-fn an_append_says_where_its_line_is() -> Result<(), String> {
+fn an_append_reports_the_offset_of_its_line() -> Result<(), String> {
     let scenario = Scenario::new(WriteOptions::default());
     scenario.os.foreign_append(FILE, "{\"torn");
     let os: Arc<dyn Os> = Arc::new(scenario.os.clone());

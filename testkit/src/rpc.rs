@@ -423,7 +423,7 @@ fn shortened(value: &Value, other: &Value) -> String {
         }
         (Value::Array(items), Value::Array(others)) if items.len() == others.len() => {
             let differing = items.iter().zip(others).enumerate().filter(|(_, (item, other))| item != other);
-            let parts = differing.take(3).map(|(place, (item, other))| format!("{place}: {}", shortened(item, other)));
+            let parts = differing.take(3).map(|(index, (item, other))| format!("{index}: {}", shortened(item, other)));
             format!("[{}]", parts.collect::<Vec<_>>().join(", "))
         }
         (Value::Array(items), Value::Array(_)) => format!("{} items: {value:.600}", items.len()),

@@ -46,7 +46,7 @@ Usage: cargo xtask TASK
   oracle                install the genuine pi as the reference for tests and print its folder
   differential [ARGS]   compare Sessile with the oracle on random sessions (ARGS go to the program: --sequences N, or
                         --compaction --cases N; --seed FIRST, --threads N)
-  torture [ARGS]        torment real writers and look for lost entries (--long, --only ROW, --seed N, --plant BUG)
+  torture [ARGS]        stress real writers and look for lost entries (--long, --only ROW, --seed N, --plant BUG)
   fuzz [OPTIONS]        run the fuzz targets: --seconds N each (20), --seed N, --target NAME, --keep to go on from
                         what earlier runs found, --input FILE to run one input
   bench [NAME]          measure Sessile, pi and the machine in one run: append-cost, group-commit; both without NAME

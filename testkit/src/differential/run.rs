@@ -400,12 +400,12 @@ fn json(text: &str) -> Json {
 
 fn target_id(manager: &SessionManager, target: Target) -> EntryId {
     let outline = manager.outline();
-    let Target::At(place) = target else { return EntryId::from("missing0") };
+    let Target::At(index) = target else { return EntryId::from("missing0") };
     let n_entries = outline.n_entries();
     if n_entries == 0 {
         return EntryId::from("missing0");
     }
-    let row = outline.entries().nth(place % n_entries).unwrap();
+    let row = outline.entries().nth(index % n_entries).unwrap();
     outline.id(row).unwrap_or_else(|| EntryId::from("undefined"))
 }
 

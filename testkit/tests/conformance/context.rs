@@ -89,8 +89,8 @@ fn edited(edits: &[(&str, &str)]) -> String {
     let mut lines =
         vec![HEADER.to_owned(), user("a", None), assistant("b", "a"), message("t", "b", 5, tool), custom.to_owned()];
     let mut parent = "m".to_owned();
-    for (place, (target, replacement)) in edits.iter().enumerate() {
-        let id = format!("e{place}");
+    for (index, (target, replacement)) in edits.iter().enumerate() {
+        let id = format!("e{index}");
         lines.push(context_edit(&id, parent.as_str(), target, replacement));
         parent = id;
     }
@@ -102,9 +102,9 @@ fn row_80_the_last_edit_wins() {
     let mut sides = SideBySide::new();
     let everything = ["user:a", "assistant:b", "toolResult:out", "custom:CM"];
     let (omit, new) = (",\"replacement\":null", ",\"replacement\":{\"content\":\"N\"}");
-    let with = |place: usize, text: &'static str| {
+    let with = |index: usize, text: &'static str| {
         let mut context = everything;
-        context[place] = text;
+        context[index] = text;
         context.to_vec()
     };
     for (edits, context) in [
@@ -216,8 +216,8 @@ fn settings_come_from_the_whole_path() {
         &compaction("k", "b", "b", "S"),
         &model("m2", Some("k"), "2"),
     ]));
-    for place in 0..6 {
-        sides.act(&sessile_testkit::differential::Op::Branch(sessile_testkit::differential::Target::At(place)));
+    for index in 0..6 {
+        sides.act(&sessile_testkit::differential::Op::Branch(sessile_testkit::differential::Target::At(index)));
         sides.assert_same();
     }
 }

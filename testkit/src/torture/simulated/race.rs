@@ -162,9 +162,9 @@ fn check_divergence(scenario: &Scenario, op: Op, intruder: Intruder) -> Result<(
         return Ok(());
     }
     let bytes = scenario.os.read_file(FILE).unwrap_or_default();
-    let place = |id: &EntryId| lines(&bytes).position(|line| id_of(line).as_ref() == Some(id));
+    let line_index = |id: &EntryId| lines(&bytes).position(|line| id_of(line).as_ref() == Some(id));
     let own = scenario.ledger.acknowledged.last().map(|entry| &entry.id);
-    let (theirs, own) = (place(&foreign_line(77, None).0), own.and_then(place));
+    let (theirs, own) = (line_index(&foreign_line(77, None).0), own.and_then(line_index));
     let is_beside = theirs.zip(own).is_some_and(|(theirs, own)| theirs < own);
     let is_reported = scenario.notices.to_vec().iter().any(|event| matches!(event, SessionEvent::Divergence { .. }));
     if is_beside == is_reported { Ok(()) } else { Err(format!("divergence: {is_beside}, told: {is_reported}")) }

@@ -5,7 +5,6 @@
 //! beside the demands.
 
 mod answer;
-mod asking;
 mod caches;
 mod docs;
 mod growth;
@@ -15,6 +14,7 @@ mod plot;
 mod process;
 mod report;
 mod row;
+mod rpc;
 mod searching;
 mod sessions;
 mod starting;
@@ -28,7 +28,7 @@ use crate::generate::{Corpus, CorpusError, Plan};
 pub use options::{Options, USAGE};
 use process::Tools;
 use report::Report;
-use row::{Judged, Row, measure};
+use row::{Row, RowResult, measure};
 
 /// Why a comparison could not be finished.
 #[derive(Debug)]
@@ -104,12 +104,11 @@ type MakeRow = (&'static str, for<'b> fn(&'b Bench) -> Result<Row<'b>, Failure>)
 pub fn run(options: Options, show: &mut dyn FnMut(&str)) -> Result<Verdict, Failure> {
     let bench = Bench::new(options)?;
     let mut report = Report::new(machine::describe(), bench.options.is_small);
-    let all =
-        starting::ROWS.iter().chain(sessions::ROWS).chain(stores::ROWS).chain(searching::ROWS).chain(asking::ROWS);
+    let all = starting::ROWS.iter().chain(sessions::ROWS).chain(stores::ROWS).chain(searching::ROWS).chain(rpc::ROWS);
     show(&report.heading());
     for (id, make) in all.filter(|(id, _)| bench.is_wanted(id)) {
         let judged = match make(&bench)? {
-            Row { missing: Some(why), title, .. } => Judged::skipped(id, &title, &why),
+            Row { missing: Some(why), title, .. } => RowResult::skipped(id, &title, &why),
             row => measure(row, bench.options.rounds())?,
         };
         show(&report.add(judged));

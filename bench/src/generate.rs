@@ -17,6 +17,6 @@ mod talk;
 mod tree;
 mod vocabulary;
 
-pub use corpus::{Corpus, CorpusError, Made, NAMES, Plan, Wanted};
+pub use corpus::{Corpus, CorpusError, CorpusSpec, Made, NAMES, Plan};
 pub use line::foreign_lines;
 pub use needle::{COMMON_PHRASE, COMMON_WORD, PHRASE, WORD};

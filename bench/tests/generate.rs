@@ -41,7 +41,7 @@ fn the_same_arguments_give_the_same_bytes() {
 }
 
 #[test]
-fn every_line_is_spelled_as_javascript_spells_it() {
+fn every_line_is_printed_as_javascript_prints_it() {
     let dir = tempfile::tempdir().unwrap();
     let corpus = corpus(dir.path(), 3);
     for name in ["small", "tree", "v1", "giant-128"] {
@@ -61,7 +61,7 @@ fn every_line_is_spelled_as_javascript_spells_it() {
 #[test]
 fn lines_are_as_long_and_roles_as_common_as_in_real_sessions() {
     let dir = tempfile::tempdir().unwrap();
-    let made = corpus(dir.path(), 4).make(&Wanted::session("talk", 12_000_000)).unwrap();
+    let made = corpus(dir.path(), 4).make(&CorpusSpec::session("talk", 12_000_000)).unwrap();
     let bytes = std::fs::read(&made.path).unwrap();
     let mut lengths = Vec::new();
     let mut roles: HashMap<String, usize> = HashMap::new();
@@ -84,9 +84,9 @@ fn lines_are_as_long_and_roles_as_common_as_in_real_sessions() {
 }
 
 #[test]
-fn a_tree_has_its_branch_points_and_nothing_wrong_with_it() {
+fn a_tree_is_valid_and_has_its_branch_points() {
     let dir = tempfile::tempdir().unwrap();
-    let made = corpus(dir.path(), 5).make(&Wanted::tree("tree", 5_000)).unwrap();
+    let made = corpus(dir.path(), 5).make(&CorpusSpec::tree("tree", 5_000)).unwrap();
     let session = SessionManager::open(&made.path).unwrap();
     assert_eq!(session.branch_points().len(), 20);
     assert_eq!(session.compactions().unwrap().len(), 10);
@@ -109,9 +109,9 @@ fn assert_planted(all: &[PathBuf], planted: &[PathBuf], needle: &str) {
 }
 
 #[test]
-fn a_store_is_where_pi_looks_and_holds_what_was_planted() {
+fn a_store_is_where_pi_looks_and_contains_the_needles() {
     let dir = tempfile::tempdir().unwrap();
-    let made: Made = corpus(dir.path(), 6).make(&Wanted::store("store", 60, 1_500_000)).unwrap();
+    let made: Made = corpus(dir.path(), 6).make(&CorpusSpec::store("store", 60, 1_500_000)).unwrap();
     let sessions = made.path.join("sessions");
     let all = files_below(&sessions);
     assert_eq!(all.len(), 60);
@@ -124,7 +124,7 @@ fn a_store_is_where_pi_looks_and_holds_what_was_planted() {
 }
 
 #[test]
-fn what_is_there_already_is_not_made_again() {
+fn existing_files_are_not_generated_again() {
     let dir = tempfile::tempdir().unwrap();
     let made = corpus(dir.path(), 7).make_named("small").unwrap();
     std::fs::write(&made.path, "touched").unwrap();
@@ -135,7 +135,7 @@ fn what_is_there_already_is_not_made_again() {
 }
 
 #[test]
-fn foreign_lines_hang_on_each_other() {
+fn foreign_lines_form_a_chain() {
     let lines = String::from_utf8(foreign_lines("00000001", 3, 9)).unwrap();
     let mut parent = "00000001".to_owned();
     for line in lines.lines() {

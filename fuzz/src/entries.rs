@@ -167,7 +167,7 @@ fn typed(raw: Raw<'_>, parsed: &Parsed<'_>) {
     } else {
         assert_eq!(entry.kind(), Kind::NotObject);
     }
-    views::look_at(&entry);
+    views::read_all_fields(&entry);
     let messages = context::entry_messages(entry.kind(), entry.raw(), &Utc);
     let n_messages = messages.len();
     assert!(n_messages <= 2);

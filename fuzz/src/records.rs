@@ -87,8 +87,8 @@ fn cut(bytes: &[u8], step: usize) -> Vec<Record> {
 /// Returns everything that a server sends to a client for these bytes.
 fn served(bytes: &[u8]) -> Vec<u8> {
     #[derive(Clone, Default)]
-    struct Kept(Arc<Mutex<Vec<u8>>>);
-    impl Write for Kept {
+    struct CapturedOutput(Arc<Mutex<Vec<u8>>>);
+    impl Write for CapturedOutput {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
             self.0.lock().expect("no code panics while it holds this lock").extend_from_slice(bytes);
             Ok(bytes.len())
@@ -102,7 +102,7 @@ fn served(bytes: &[u8]) -> Vec<u8> {
     let options =
         OPTIONS.get_or_init(|| Options::new(sessile::Sessions::default().caching(None).recording_operations(None)));
     let engine = Engine::start(options.clone(), &Start::Memory, None).expect("a session in memory can be made");
-    let kept = Kept::default();
-    engine.serve(bytes, kept.clone());
-    kept.0.lock().expect("no code panics while it holds this lock").clone()
+    let captured = CapturedOutput::default();
+    engine.serve(bytes, captured.clone());
+    captured.0.lock().expect("no code panics while it holds this lock").clone()
 }

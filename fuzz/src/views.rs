@@ -13,7 +13,7 @@ macro_rules! ask {
 }
 
 /// Reads every field of the entry with its type, and every field of every role of its message.
-pub(crate) fn look_at(entry: &Entry) {
+pub(crate) fn read_all_fields(entry: &Entry) {
     ask!(entry => id parent_id timestamp json);
     match entry.payload() {
         Payload::Message(it) => it.message().into_iter().for_each(message),

@@ -117,11 +117,11 @@ impl Peer {
     fn answer(&mut self) -> Option<Exchange> {
         let mut events = Vec::new();
         loop {
-            let told = self.record()?;
-            if told["type"] == "response" {
-                return Some(Exchange { events, response: told });
+            let record = self.record()?;
+            if record["type"] == "response" {
+                return Some(Exchange { events, response: record });
             }
-            events.push(told);
+            events.push(record);
         }
     }
 
@@ -423,7 +423,7 @@ fn shortened(value: &Value, other: &Value) -> String {
         }
         (Value::Array(items), Value::Array(others)) if items.len() == others.len() => {
             let differing = items.iter().zip(others).enumerate().filter(|(_, (item, other))| item != other);
-            let parts = differing.take(3).map(|(place, (item, other))| format!("{place}: {}", shortened(item, other)));
+            let parts = differing.take(3).map(|(index, (item, other))| format!("{index}: {}", shortened(item, other)));
             format!("[{}]", parts.collect::<Vec<_>>().join(", "))
         }
         (Value::Array(items), Value::Array(_)) => format!("{} items: {value:.600}", items.len()),

@@ -1,4 +1,4 @@
-//! A stage for two engines: the same files, the same time, the same ids.
+//! Two engines side by side: the same files, the same time, the same ids.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::replay::Replay;
 /// The seed of all entry ids.
 const SEED: u64 = 7;
 
-/// Oracles that no stage currently uses. Starting one takes half a second, so they are reused.
+/// Oracles that are currently unused. Starting one takes half a second, so they are reused.
 static IDLE: Mutex<Vec<Oracle>> = Mutex::new(Vec::new());
 
 /// Runs the same operations in pi and in our library, each in its own directory.
@@ -82,7 +82,7 @@ impl Default for SideBySide {
 }
 
 impl SideBySide {
-    /// Creates an empty stage.
+    /// Starts with empty directories.
     pub fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let idle = IDLE.lock().unwrap().pop();

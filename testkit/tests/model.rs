@@ -5,7 +5,7 @@ use sessile_testkit::torture::simulated::{Effort, model};
 
 /// H14. `SESSILE_HISTORIES` sets the number of histories, and `SESSILE_SEED` the first seed.
 #[test]
-fn whatever_three_processes_do_there_is_an_order_that_explains_it() {
+fn every_history_of_three_processes_is_equivalent_to_a_serial_order() {
     let number = |name: &str, usual: u64| std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual);
     let effort =
         Effort { seed: number("SESSILE_SEED", 1), n_cases: number("SESSILE_HISTORIES", 20_000), ..Effort::default() };

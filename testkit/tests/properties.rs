@@ -138,7 +138,7 @@ fn ordinary_session() -> Vec<u8> {
 }
 
 /// Calls everything that a session shows.
-fn look_at_everything(manager: &SessionManager) {
+fn compute_all_views(manager: &SessionManager) {
     drop(observe(manager));
     drop(manager.diagnostics());
     drop(manager.branch_points());
@@ -197,7 +197,7 @@ proptest! {
         let time = UNIX_EPOCH + Duration::from_secs(1_000_000_000);
         fs::File::options().append(true).open(&path).unwrap().set_modified(time).unwrap();
         let session = store.open(&path);
-        look_at_everything(&session);
+        compute_all_views(&session);
         store.sessions.clone().with_session_dir(store.directory.path()).list("/tmp").unwrap();
         store.sessions.clone().with_session_dir(store.directory.path()).find_by_id("/tmp", "s1");
         store.sessions.clone().with_session_dir(store.directory.path()).continue_recent("/tmp").unwrap();
@@ -227,7 +227,7 @@ proptest! {
             prop_assert_eq!(fs::read(&path).unwrap(), damaged);
             return Ok(());
         };
-        look_at_everything(&session);
+        compute_all_views(&session);
         let is_old = session.outline().upgrade().is_needed();
         let id = session.append_thinking_level_change("high");
         if is_old || id.is_err() {
@@ -235,7 +235,7 @@ proptest! {
             prop_assert!(is_old || session.outline().upgrade().is_newer());
             return Ok(());
         }
-        look_at_everything(&session);
+        compute_all_views(&session);
         let after = fs::read(&path).unwrap();
         prop_assert!(after.starts_with(&damaged));
         let reopened = store.open(&path);
@@ -263,7 +263,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_appended_is_read_back(texts in vec(any::<String>(), 1..6)) {
+    fn appended_entries_are_read_back(texts in vec(any::<String>(), 1..6)) {
         let store = TestStore::new();
         let path = store.put(&joined(&[HEADER.to_vec()]));
         let mut session = store.open(&path);

@@ -10,7 +10,7 @@ fn check(result: &RowResult) {
 
 /// D6, D7, E1, E2, E5.
 #[test]
-fn an_error_at_any_system_call_loses_nothing_and_can_be_gone_on_from() {
+fn an_error_at_any_system_call_loses_nothing_and_can_be_recovered_from() {
     check(&sweep::errors(&Effort::default()));
 }
 
@@ -28,7 +28,7 @@ fn a_crash_at_any_system_call_of_the_recovery_from_a_crash_loses_nothing() {
 
 /// D8, D9.
 #[test]
-fn what_was_acknowledged_as_being_on_disk_survives_power_loss() {
+fn entries_acknowledged_as_on_disk_survive_power_loss() {
     check(&power::power_loss(&Effort::default()));
 }
 
@@ -40,13 +40,13 @@ fn a_failed_sync_acknowledges_nothing() {
 
 /// C2, C5, C7, C11.
 #[test]
-fn whatever_others_do_between_two_system_calls_nothing_acknowledged_is_lost() {
+fn actions_of_others_between_two_system_calls_lose_nothing_acknowledged() {
     check(&race::races(&Effort::default()));
 }
 
 /// G7, G12.
 #[test]
-fn random_sequences_of_everything_lose_nothing() {
+fn random_sequences_of_all_operations_and_faults_lose_nothing() {
     check(&machine::state_machine(&Effort::default()));
 }
 
@@ -74,11 +74,11 @@ fn a_file_with_any_bit_flipped_can_be_written_to() {
 
 /// C12.
 #[test]
-fn whenever_the_clock_is_set_nothing_acknowledged_is_lost() {
+fn setting_the_clock_at_any_time_loses_nothing_acknowledged() {
     check(&clock::clocks(&Effort { n_cases: 20_000, ..Effort::default() }));
 }
 
 #[test]
-fn a_file_of_another_program_that_takes_a_name_stays() {
+fn a_file_of_another_program_is_never_overwritten() {
     check(&names::taken_names(&Effort::default()));
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::command::{self, Task};
 use crate::steps::{Steps, announce};
-use crate::{Outcome, fuzz, oracle, text_index, tidy, tools};
+use crate::{TaskResult, fuzz, oracle, text_index, tidy, tools};
 
 /// How long the advisory database may take to download. After that the step is skipped.
 const ADVISORY_LIMIT: Duration = Duration::from_mins(1);
@@ -14,12 +14,12 @@ const ADVISORY_LIMIT: Duration = Duration::from_mins(1);
 const QUICK_RELEASE: [(&str, &str); 2] =
     [("CARGO_PROFILE_RELEASE_LTO", "off"), ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16")];
 
-pub(crate) fn run(root: &Path) -> Outcome {
+pub(crate) fn run(root: &Path) -> TaskResult {
     Steps::run(|steps| check(root, steps))
 }
 
 /// Only the set-up may use the network; every later tool that could is told not to.
-fn check(root: &Path, steps: &mut Steps) -> Outcome {
+fn check(root: &Path, steps: &mut Steps) -> TaskResult {
     let (oracle, deny) = steps.step("set-up", || {
         announce(command::cargo(root).args(["fetch", "--locked"]))?;
         announce(fuzz::cargo(root).args(["fetch", "--locked"]))?;
@@ -68,7 +68,7 @@ fn check(root: &Path, steps: &mut Steps) -> Outcome {
 }
 
 /// The one step that may be skipped: it needs a download that not every machine can reach.
-fn advisories(deny: &Path, root: &Path) -> Outcome {
+fn advisories(deny: &Path, root: &Path) -> TaskResult {
     if !deny_task(deny, root).args(["fetch", "db"]).succeeds_within(ADVISORY_LIMIT) {
         println!("advisories: skipped, the advisory database could not be reached");
         return Ok(());

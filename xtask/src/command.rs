@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::{Failure, Outcome};
+use crate::{Failure, TaskResult};
 
 /// A command to run to its end.
 #[derive(Debug)]
@@ -48,14 +48,14 @@ impl Task {
     }
 
     /// Runs it with our own standard streams, so that its output is visible at once.
-    pub(crate) fn run(mut self) -> Outcome {
+    pub(crate) fn run(mut self) -> TaskResult {
         let status = self.0.status().map_err(|error| self.cannot_start(&error))?;
         self.check(status)
     }
 
     /// Replaces this process with it where the system supports that, so that killing us kills it. Elsewhere like
     /// [`run`](Self::run).
-    pub(crate) fn become_it(mut self) -> Outcome {
+    pub(crate) fn exec(mut self) -> TaskResult {
         #[cfg(unix)]
         {
             let error = std::os::unix::process::CommandExt::exec(&mut self.0);
@@ -66,20 +66,20 @@ impl Task {
     }
 
     /// Runs it and returns its trimmed standard output; its errors go to ours.
-    pub(crate) fn output(mut self) -> Outcome<String> {
+    pub(crate) fn output(mut self) -> TaskResult<String> {
         let output = self.0.stderr(Stdio::inherit()).output().map_err(|error| self.cannot_start(&error))?;
         self.check(output.status)?;
         Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
     }
 
     /// Runs it and returns whether it succeeded, and its standard error as text.
-    pub(crate) fn capture_errors(mut self) -> Outcome<(bool, String)> {
+    pub(crate) fn capture_errors(mut self) -> TaskResult<(bool, String)> {
         let output = self.0.stdout(Stdio::null()).output().map_err(|error| self.cannot_start(&error))?;
         Ok((output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned()))
     }
 
     /// Runs it and returns whether it succeeded, and all its output, standard output first.
-    pub(crate) fn capture(mut self) -> Outcome<(bool, String)> {
+    pub(crate) fn capture(mut self) -> TaskResult<(bool, String)> {
         let output = self.0.stdin(Stdio::null()).output().map_err(|error| self.cannot_start(&error))?;
         let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
         Ok((output.status.success(), text))
@@ -109,7 +109,7 @@ impl Task {
         false
     }
 
-    fn check(&self, status: ExitStatus) -> Outcome {
+    fn check(&self, status: ExitStatus) -> TaskResult {
         if status.success() {
             return Ok(());
         }
@@ -141,7 +141,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_failing_program_says_how() {
+    fn a_failing_program_reports_its_status() {
         let Failure(message) = program("sh").args(["-c", "exit 3"]).run().unwrap_err();
         assert_eq!(message, "`sh -c exit 3` failed (exit status: 3)");
         assert_eq!(program("sh").args(["-c", "echo yes"]).output().unwrap(), "yes");
@@ -150,7 +150,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_slow_program_is_given_up() {
+    fn a_slow_program_times_out() {
         assert!(program("sleep").args(["0"]).succeeds_within(Duration::from_secs(30)));
         assert!(!program("sleep").args(["30"]).succeeds_within(Duration::from_millis(50)));
     }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::command::{self, Task};
-use crate::{Failure, Outcome};
+use crate::{Failure, TaskResult};
 
 /// The targets with their dictionaries. `fuzz/src/lib.rs` says what else a new one needs.
 const TARGETS: &[(&str, &str)] = &[
@@ -55,7 +55,7 @@ impl Options {
         Self { seconds: 6, offline: true, ..Self::default() }
     }
 
-    pub(crate) fn read(args: &[String]) -> Outcome<Self> {
+    pub(crate) fn read(args: &[String]) -> TaskResult<Self> {
         let mut options = Self::default();
         let mut args = args.iter();
         while let Some(name) = args.next() {
@@ -80,7 +80,7 @@ impl Options {
         Ok(options)
     }
 
-    fn targets(&self) -> Outcome<Vec<(&'static str, &'static str)>> {
+    fn targets(&self) -> TaskResult<Vec<(&'static str, &'static str)>> {
         let wanted = |name: &str| self.target.as_deref().is_none_or(|target| target == name);
         let targets: Vec<_> = TARGETS.iter().copied().filter(|(name, _)| wanted(name)).collect();
         if targets.is_empty() {
@@ -92,7 +92,7 @@ impl Options {
 }
 
 /// Builds the targets once and runs each for a while, one after the other, even if one fails.
-pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
+pub(crate) fn run(root: &Path, options: &Options) -> TaskResult {
     let targets = options.targets()?;
     let fuzzer = Fuzzer::build(root, options.offline)?;
     if let Some(input) = &options.input {
@@ -139,7 +139,7 @@ struct Fuzzer {
 }
 
 impl Fuzzer {
-    fn build(root: &Path, offline: bool) -> Outcome<Self> {
+    fn build(root: &Path, offline: bool) -> TaskResult<Self> {
         cargo(root).args(["build", "--release", "--locked"]).args(offline.then_some("--offline")).run()?;
         let version = command::program("rustc").dir(root).args(["-vV"]).output()?;
         let host = version.lines().find_map(|line| line.strip_prefix("host: "));
@@ -157,7 +157,7 @@ impl Fuzzer {
     }
 
     /// Fuzzes one target. New inputs go to the first folder of inputs, which is ours; the kept ones are the second.
-    fn run(&self, name: &str, dictionary: &str, options: &Options) -> Outcome<Report> {
+    fn run(&self, name: &str, dictionary: &str, options: &Options) -> TaskResult<Report> {
         let work = self.work_dir(name);
         let (found, failing) = (work.join("found"), work.join("failing"));
         prepare(&found, options.keep)
@@ -226,10 +226,10 @@ impl Report {
 
     /// Prints the output of the failing target, and how to reproduce it.
     fn explain(&self, name: &str) {
-        let said: Vec<&str> = self.log.lines().filter(|line| !line.starts_with('#')).collect();
-        let begins = |word: &str| said.iter().position(|line| line.contains(word));
+        let lines: Vec<&str> = self.log.lines().filter(|line| !line.starts_with('#')).collect();
+        let begins = |word: &str| lines.iter().position(|line| line.contains(word));
         let start = begins(" panicked at ").or_else(|| begins("ERROR: libFuzzer")).unwrap_or_default();
-        said.iter().skip(start).take(MAX_SHOWN_LINES).for_each(|line| println!("  | {line}"));
+        lines.iter().skip(start).take(MAX_SHOWN_LINES).for_each(|line| println!("  | {line}"));
         match &self.failing {
             Some(input) => {
                 println!("  the input is {}", input.display());
@@ -244,7 +244,7 @@ impl Report {
 mod tests {
     use super::*;
 
-    fn read(args: &[&str]) -> Outcome<Options> {
+    fn read(args: &[&str]) -> TaskResult<Options> {
         Options::read(&args.iter().map(|arg| (*arg).to_owned()).collect::<Vec<_>>())
     }
 
@@ -261,8 +261,8 @@ mod tests {
             (&["--input", "x"], "--input needs the --target"),
             (&["tree"], "no such option as `tree`"),
         ] {
-            let Failure(said) = read(args).unwrap_err();
-            assert!(said.starts_with(message), "{said}");
+            let Failure(lines) = read(args).unwrap_err();
+            assert!(lines.starts_with(message), "{lines}");
         }
         assert!(read(&["--target", "none"]).unwrap().targets().is_err());
     }

@@ -1,6 +1,6 @@
 //! The project's tasks. CI runs `cargo xtask test` and `cargo xtask check`; `cargo xtask help` lists the rest.
 //!
-//! Everything here is plain `std`. A task is a function that returns [`Outcome`]; its output is for people.
+//! Everything here is plain `std`. A task is a function that returns [`TaskResult`]; its output is for people.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a task runner talks to the terminal")]
 #![expect(
@@ -23,7 +23,7 @@ mod tidy;
 mod tools;
 
 /// The result of a task.
-type Outcome<T = ()> = Result<T, Failure>;
+type TaskResult<T = ()> = Result<T, Failure>;
 
 /// Why a task stopped, as the sentence to print.
 #[derive(Debug)]
@@ -46,7 +46,7 @@ Usage: cargo xtask TASK
   oracle                install the genuine pi as the reference for tests and print its folder
   differential [ARGS]   compare Sessile with the oracle on random sessions (ARGS go to the program: --sequences N, or
                         --compaction --cases N; --seed FIRST, --threads N)
-  torture [ARGS]        torment real writers and look for lost entries (--long, --only ROW, --seed N, --plant BUG)
+  torture [ARGS]        stress real writers and look for lost entries (--long, --only ROW, --seed N, --plant BUG)
   fuzz [OPTIONS]        run the fuzz targets: --seconds N each (20), --seed N, --target NAME, --keep to go on from
                         what earlier runs found, --input FILE to run one input
   bench [NAME]          measure Sessile, pi and the machine in one run: append-cost, group-commit; both without NAME
@@ -70,7 +70,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(task: &str, args: &[String]) -> Outcome {
+fn run(task: &str, args: &[String]) -> TaskResult {
     if !["bench", "differential", "fuzz", "test", "torture"].contains(&task) && !args.is_empty() {
         return Err(Failure(format!("takes no arguments, got `{}`", args.join(" "))));
     }
@@ -96,7 +96,7 @@ fn run(task: &str, args: &[String]) -> Outcome {
 }
 
 /// Writes the documents that are generated from the sources: the tests that check them can also write them.
-fn docs(root: &Path) -> Outcome {
+fn docs(root: &Path) -> TaskResult {
     let command = ["test", "--package", "sessile-cli", "--test", "cli", "the_reference_is_up_to_date"];
     command::cargo(root).args(command).env("SESSILE_UPDATE_DOCS", "1").run()?;
     let protocol = ["test", "--package", "sessile-rpc", "--test", "documents"];
@@ -104,20 +104,20 @@ fn docs(root: &Path) -> Outcome {
 }
 
 /// Runs a program of the testkit with the oracle installed.
-fn run_testkit(program: &str, args: &[String]) -> Outcome {
+fn run_testkit(program: &str, args: &[String]) -> TaskResult {
     let folder = oracle::install(&tools::cache_dir()?)?;
     command::cargo(&workspace_root())
         .args(["run", "--release", "--package", "sessile-testkit", "--bin", program, "--"])
         .args(args)
         .env(oracle::VARIABLE, folder)
-        .become_it()
+        .exec()
 }
 
 /// The available measurements.
 const BENCHES: [&str; 2] = ["append-cost", "group-commit"];
 
 /// Runs measurements on the disk that holds the build, not in memory.
-fn bench(names: &[String]) -> Outcome {
+fn bench(names: &[String]) -> TaskResult {
     if let Some((first, args)) = names.split_first()
         && first == "text-index"
     {
@@ -147,7 +147,7 @@ fn bench(names: &[String]) -> Outcome {
 const COMPARED: [&str; 6] = ["build", "--release", "--package", "sessile-cli", "--package", "sessile-bench"];
 
 /// Builds every program that takes part, and runs the comparison.
-fn compare(root: &Path, oracle: &Path, build: command::Task, args: &[String]) -> Outcome {
+fn compare(root: &Path, oracle: &Path, build: command::Task, args: &[String]) -> TaskResult {
     build.run()?;
     // Not by `cargo run`, which would build everything again with the features of one package alone.
     let me = std::env::current_exe().map_err(|error| Failure(format!("cannot find the build: {error}")))?;

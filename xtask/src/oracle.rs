@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::command;
 use crate::tools;
-use crate::{Failure, Outcome};
+use crate::{Failure, TaskResult};
 
 /// The environment variable with the oracle's folder, for tests and the driver.
 pub(crate) const VARIABLE: &str = "SESSILE_ORACLE_DIR";
@@ -40,7 +40,7 @@ const HASH_SCRIPT: &str = "const data = require('fs').readFileSync(process.argv[
     console.log('sha512-' + require('crypto').createHash('sha512').update(data).digest('base64'))";
 
 /// Returns the oracle's folder, after installing it if necessary.
-pub(crate) fn install(cache: &Path) -> Outcome<PathBuf> {
+pub(crate) fn install(cache: &Path) -> TaskResult<PathBuf> {
     let folder = cache.join(FOLDER);
     let _lock = tools::lock(cache, "oracle")?;
     if !is_installed(&folder) {
@@ -50,7 +50,7 @@ pub(crate) fn install(cache: &Path) -> Outcome<PathBuf> {
     Ok(folder)
 }
 
-fn reinstall(cache: &Path, folder: &Path) -> Outcome {
+fn reinstall(cache: &Path, folder: &Path) -> TaskResult {
     let partial = cache.join(format!("{FOLDER}.partial"));
     remove(&partial)?;
     remove(folder)?;
@@ -72,7 +72,7 @@ fn is_installed(folder: &Path) -> bool {
 }
 
 /// Downloads the archive of a package into `dir`, and returns it only if its hash is the pinned one.
-fn fetch(package: &Package, dir: &Path) -> Outcome<PathBuf> {
+fn fetch(package: &Package, dir: &Path) -> TaskResult<PathBuf> {
     let spec = package.spec;
     if command::program("npm").args(["--version"]).probe().is_none() {
         return Err(Failure("npm is needed to install the oracle, and there is none on PATH".to_owned()));
@@ -88,13 +88,13 @@ fn fetch(package: &Package, dir: &Path) -> Outcome<PathBuf> {
     Err(Failure(format!("{spec} is not what it was: expected {}, got {hash}", package.integrity)))
 }
 
-fn unpack(archive: &Path, into: &Path, extra: &[&str]) -> Outcome {
+fn unpack(archive: &Path, into: &Path, extra: &[&str]) -> TaskResult {
     command::program("tar").args(["-xzf"]).args([archive]).args(["-C"]).args([into]).args(extra).run()?;
     fs::remove_file(archive).map_err(|error| failed("remove", archive, &error))
 }
 
 /// Installs a Node in `dir`: the pinned one where it exists, else the one on PATH.
-fn install_node(dir: &Path) -> Outcome {
+fn install_node(dir: &Path) -> TaskResult {
     let node = dir.join("node");
     if cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         unpack(&fetch(&NODE, dir)?, dir, &["--strip-components=2", "package/bin/node"])?;
@@ -107,7 +107,7 @@ fn install_node(dir: &Path) -> Outcome {
     link(&node_on_path()?, &node).map_err(|error| failed("link Node at", &node, &error))
 }
 
-fn node_on_path() -> Outcome<PathBuf> {
+fn node_on_path() -> TaskResult<PathBuf> {
     let found = command::program("node").args(["-p", "process.version + ' ' + process.execPath"]).probe();
     let usable = found.as_deref().and_then(|found| found.split_once(' ')).filter(|(version, _)| is_new_enough(version));
     match (usable, &found) {
@@ -133,12 +133,12 @@ fn link(target: &Path, name: &Path) -> std::io::Result<()> {
     fs::copy(target, name).map(drop)
 }
 
-fn create_dir(dir: &Path) -> Outcome {
+fn create_dir(dir: &Path) -> TaskResult {
     fs::create_dir_all(dir).map_err(|error| failed("create", dir, &error))
 }
 
 /// Removes a file or folder; a missing one is fine.
-fn remove(path: &Path) -> Outcome {
+fn remove(path: &Path) -> TaskResult {
     let removed = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
     match removed {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(failed("remove", path, &error)),

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::Outcome;
+use crate::TaskResult;
 use crate::command::Task;
 
 /// The steps of one task that have run.
@@ -18,7 +18,7 @@ struct Timing {
 
 impl Steps {
     /// Runs a list of steps and prints the table, even when one fails.
-    pub(crate) fn run(steps: impl FnOnce(&mut Self) -> Outcome) -> Outcome {
+    pub(crate) fn run(steps: impl FnOnce(&mut Self) -> TaskResult) -> TaskResult {
         let mut taken = Self::default();
         let outcome = steps(&mut taken);
         println!("\n{}", taken.table());
@@ -26,7 +26,7 @@ impl Steps {
     }
 
     /// Runs one step.
-    pub(crate) fn step<T>(&mut self, name: &'static str, task: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
+    pub(crate) fn step<T>(&mut self, name: &'static str, task: impl FnOnce() -> TaskResult<T>) -> TaskResult<T> {
         println!("\n==> {name}");
         let start = Instant::now();
         let outcome = task();
@@ -43,7 +43,7 @@ impl Steps {
 }
 
 /// Prints a command and runs it.
-pub(crate) fn announce(task: Task) -> Outcome {
+pub(crate) fn announce(task: Task) -> TaskResult {
     println!("$ {}", task.line());
     task.run()
 }
@@ -57,7 +57,7 @@ mod tests {
     fn the_table_shows_the_failing_step() {
         let mut steps = Steps::default();
         steps.step("good", || Ok(())).unwrap();
-        steps.step("bad", || Outcome::<()>::Err(Failure("no".to_owned()))).unwrap_err();
+        steps.step("bad", || TaskResult::<()>::Err(Failure("no".to_owned()))).unwrap_err();
         for timing in &mut steps.0 {
             timing.took = Duration::from_millis(1500);
         }

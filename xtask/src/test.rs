@@ -10,13 +10,13 @@ use std::time::Instant;
 
 use crate::command::{self, Task};
 use crate::steps::{Steps, announce};
-use crate::{Failure, Outcome, oracle, tools};
+use crate::{Failure, TaskResult, oracle, tools};
 
 /// The slowest programs. They start first, so that none of them runs alone at the end.
 const SLOWEST: [&str; 6] = ["torture", "conformance", "model", "cli", "text", "tui"];
 
 /// Builds and runs all tests; `args` go to every test program, so a name selects the tests that contain it.
-pub(crate) fn run(root: &Path, args: &[String]) -> Outcome {
+pub(crate) fn run(root: &Path, args: &[String]) -> TaskResult {
     Steps::run(|steps| {
         let oracle = steps.step("set-up", || {
             announce(command::cargo(root).args(["fetch", "--locked"]))?;
@@ -65,7 +65,7 @@ impl Program {
 }
 
 /// Builds the test programs and returns them, the slowest first.
-fn build(root: &Path) -> Outcome<Vec<Program>> {
+fn build(root: &Path) -> TaskResult<Vec<Program>> {
     let args = ["test", "--workspace", "--no-run", "--locked", "--offline", "--message-format=json-render-diagnostics"];
     let task = command::cargo(root).args(args);
     println!("$ {}", task.line());
@@ -100,7 +100,7 @@ struct Job {
 }
 
 /// Runs all jobs, as many at once as there are cores. The whole output of failing ones is printed.
-fn run_all(jobs: Vec<Job>) -> Outcome {
+fn run_all(jobs: Vec<Job>) -> TaskResult {
     let n_programs = jobs.len();
     let queue = Mutex::new(VecDeque::from(jobs));
     let tally = Mutex::new(Tally::default());

@@ -6,14 +6,14 @@
 use std::path::{Path, PathBuf};
 
 use crate::command::{self, Task};
-use crate::{Failure, Outcome};
+use crate::{Failure, TaskResult};
 
 /// The stores: their names for the generator, and their scale.
 const STORES: [(&str, &str); 2] = [("store-s", "1"), ("store-l", "0.5")];
 
 const USAGE: &str = "usage: cargo xtask bench text-index [cost]";
 
-pub(crate) fn run(root: &Path, args: &[String]) -> Outcome {
+pub(crate) fn run(root: &Path, args: &[String]) -> TaskResult {
     let target = target_dir(root);
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match args.as_slice() {

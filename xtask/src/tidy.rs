@@ -7,7 +7,7 @@ use std::fmt;
 use std::fs;
 use std::path::Path;
 
-use crate::{Failure, Outcome};
+use crate::{Failure, TaskResult};
 
 mod dependencies;
 mod examples;
@@ -25,7 +25,7 @@ struct Workspace(Vec<(String, String)>);
 
 impl Workspace {
     /// Reads every text file below `root`, except build output and foreign files.
-    fn load(root: &Path) -> Outcome<Self> {
+    fn load(root: &Path) -> TaskResult<Self> {
         let mut files = Self::default();
         files.load_dir(root, "").map_err(|error| Failure(format!("cannot read the workspace: {error}")))?;
         files.0.sort();
@@ -106,7 +106,7 @@ const CHECKS: &[Check] = &[
 ];
 
 /// Runs every check, prints all problems, and fails if there are any.
-pub(crate) fn run(root: &Path) -> Outcome {
+pub(crate) fn run(root: &Path) -> TaskResult {
     let workspace = Workspace::load(root)?;
     let mut count = 0;
     for (name, check) in CHECKS {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::command::{self, Task};
-use crate::{Failure, Outcome};
+use crate::{Failure, TaskResult};
 
 const DENY_VERSION: &str = "0.20.2";
 
@@ -24,7 +24,7 @@ const PACKAGES: &[(&str, &str)] = &[
 const PACKAGES_LIMIT: Duration = Duration::from_mins(3);
 
 /// Returns the folder for tools and the oracle: outside the checkout, so that a fresh clone finds them again.
-pub(crate) fn cache_dir() -> Outcome<PathBuf> {
+pub(crate) fn cache_dir() -> TaskResult<PathBuf> {
     let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     if let Some(dir) = absolute("SESSILE_TOOLS_DIR") {
         return Ok(dir);
@@ -37,7 +37,7 @@ pub(crate) fn cache_dir() -> Outcome<PathBuf> {
 }
 
 /// Holds `<cache>/<name>.lock` until dropped, so that two installations wait for each other.
-pub(crate) fn lock(cache: &Path, name: &str) -> Outcome<File> {
+pub(crate) fn lock(cache: &Path, name: &str) -> TaskResult<File> {
     let path = cache.join(format!("{name}.lock"));
     let lock = fs::create_dir_all(cache).and_then(|()| File::create(&path)).and_then(|file| file.lock().map(|()| file));
     lock.map_err(|error| Failure(format!("cannot lock {}: {error}", path.display())))
@@ -70,7 +70,7 @@ fn is_on_path(program: &str) -> bool {
 }
 
 /// Returns the pinned cargo-deny, built into the cache if necessary.
-pub(crate) fn install_deny(cache: &Path) -> Outcome<PathBuf> {
+pub(crate) fn install_deny(cache: &Path) -> TaskResult<PathBuf> {
     let tools = cache.join("tools");
     let binary = tools.join("bin").join(format!("cargo-deny{}", std::env::consts::EXE_SUFFIX));
     let _lock = lock(cache, "tools")?;

@@ -117,9 +117,9 @@ fn session(place: &Path, options: WriteOptions) -> (tempfile::TempDir, SessionMa
 fn ours(place: &Path, messages: &[Json], options: WriteOptions) -> Duration {
     let (_directory, mut session) = session(place, options);
     // The caller hands over each message, as in pi's loop.
-    let given = messages.to_vec();
+    let messages = messages.to_vec();
     time(messages.len(), || {
-        for message in given {
+        for message in messages {
             session.append_message(message).unwrap();
         }
     })
@@ -127,9 +127,9 @@ fn ours(place: &Path, messages: &[Json], options: WriteOptions) -> Duration {
 
 fn ours_in_batches(place: &Path, messages: &[Json]) -> Duration {
     let (_directory, mut session) = session(place, WriteOptions::default());
-    let given: Vec<Vec<Json>> = messages.chunks(BATCH).map(<[Json]>::to_vec).collect();
+    let messages: Vec<Vec<Json>> = messages.chunks(BATCH).map(<[Json]>::to_vec).collect();
     time(messages.len(), || {
-        for batch in given {
+        for batch in messages {
             session.append_messages(batch).unwrap();
         }
     })

@@ -23,10 +23,10 @@ fn main() {
     compare("a disk whose sync takes 4 ms", directory.path(), SLOW_SYNC);
 }
 
-fn compare(what: &str, place: &Path, sync: Duration) {
-    let ours = |durability, n_producers| ours(place, sync, durability, n_producers);
+fn compare(what: &str, directory: &Path, sync: Duration) {
+    let ours = |durability, n_producers| ours(directory, sync, durability, n_producers);
     let mut contestants = [
-        Contestant::new("bare write and fdatasync", || bare(place, sync)),
+        Contestant::new("bare write and fdatasync", || bare(directory, sync)),
         Contestant::new("sync, 1 producer", || ours(Durability::Sync, 1)),
         Contestant::new("sync, 16 producers", || ours(Durability::Sync, 16)),
         Contestant::new("group, 1 producer", || ours(Durability::Group, 1)),
@@ -45,8 +45,8 @@ fn message(index: usize) -> draft::UserMessage {
     draft::UserMessage::new(format!("{index} {}", "x".repeat(700)).as_str(), 1_763_164_800_000)
 }
 
-fn bare(place: &Path, sync: Duration) -> Duration {
-    let path = place.join("bare");
+fn bare(directory: &Path, sync: Duration) -> Duration {
+    let path = directory.join("bare");
     let mut file = OpenOptions::new().create(true).append(true).open(&path).unwrap();
     let line = vec![b'x'; 850];
     let took = time(N_ENTRIES / 8, || {
@@ -61,8 +61,8 @@ fn bare(place: &Path, sync: Duration) -> Duration {
 }
 
 /// Each producer has one entry in flight: it waits for the disk before it writes the next one.
-fn ours(place: &Path, sync: Duration, durability: Durability, n_producers: usize) -> Duration {
-    let directory = tempfile::tempdir_in(place).unwrap();
+fn ours(directory: &Path, sync: Duration, durability: Durability, n_producers: usize) -> Duration {
+    let directory = tempfile::tempdir_in(directory).unwrap();
     let options = WriteOptions { durability, ..WriteOptions::default() };
     let sessions = Sessions::new(System).writing(options).on(slow_disk(sync));
     let mut session = sessions.clone().with_session_dir(directory.path()).create("/proj").unwrap();

@@ -37,8 +37,8 @@ fn main() -> ExitCode {
         }
     };
     let peak_kb = usage.max_rss();
-    let told = format!("{{\"ms\":{ms},\"peak_kb\":{peak_kb},\"status\":{status}}}\n");
-    if let Err(error) = std::fs::write(&report, told) {
+    let text = format!("{{\"ms\":{ms},\"peak_kb\":{peak_kb},\"status\":{status}}}\n");
+    if let Err(error) = std::fs::write(&report, text) {
         eprintln!("cannot write {}: {error}", report.display());
         return ExitCode::FAILURE;
     }

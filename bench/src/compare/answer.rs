@@ -32,22 +32,22 @@ pub(super) fn below_the_header(path: &Path) -> Result<String, Failure> {
 const PIECE: usize = 1 << 20;
 
 /// Returns the digest of an upgraded session, with ids replaced by entry numbers, because ids are random.
-pub(super) fn with_places_for_ids(path: &Path, n_last_left_out: usize) -> Result<String, Failure> {
+pub(super) fn with_indices_for_ids(path: &Path, n_last_left_out: usize) -> Result<String, Failure> {
     let cannot = || format!("read {}", path.display());
     let file = BufReader::new(File::open(path).map_err(failed(cannot()))?);
-    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut indices: HashMap<String, usize> = HashMap::new();
     let mut entries = Vec::new();
-    for (place, line) in file.lines().enumerate() {
+    for (index, line) in file.lines().enumerate() {
         let line = line.map_err(failed(cannot()))?;
         let mut entry: Value =
             serde_json::from_str(&line).map_err(|error| Failure(format!("{}: {error}", cannot())))?;
-        if place > 0
+        if index > 0
             && let Some(id) = entry["id"].as_str()
         {
-            places.insert(id.to_owned(), place);
+            indices.insert(id.to_owned(), index);
         }
         for key in ["id", "parentId", "firstKeptEntryId"] {
-            if let Some(known) = entry[key].as_str().and_then(|id| places.get(id)) {
+            if let Some(known) = entry[key].as_str().and_then(|id| indices.get(id)) {
                 entry[key] = (*known).into();
             }
         }
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn headers_do_not_count_and_ids_are_places() {
+    fn headers_do_not_count_and_ids_are_indices() {
         let dir = tempfile::tempdir().unwrap();
         let file = |name: &str, text: &str| {
             let path = dir.path().join(name);
@@ -100,8 +100,8 @@ mod tests {
             "two",
             "{\"id\":\"h\"}\n{\"id\":\"x\",\"parentId\":null}\n{\"id\":\"y\",\"parentId\":\"x\"}\n{\"id\":\"z\"}\n",
         );
-        assert_eq!(with_places_for_ids(&one, 0).unwrap(), with_places_for_ids(&two, 1).unwrap());
-        assert_ne!(with_places_for_ids(&one, 0).unwrap(), with_places_for_ids(&two, 0).unwrap());
+        assert_eq!(with_indices_for_ids(&one, 0).unwrap(), with_indices_for_ids(&two, 1).unwrap());
+        assert_ne!(with_indices_for_ids(&one, 0).unwrap(), with_indices_for_ids(&two, 0).unwrap());
         let three =
             file("three", "another header\n{\"id\":\"a\",\"parentId\":null}\n{\"id\":\"b\",\"parentId\":\"a\"}\n");
         assert_eq!(below_the_header(&one).unwrap(), below_the_header(&three).unwrap());

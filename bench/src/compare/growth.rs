@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use super::process::Sample;
-use super::row::{Row, Who, measure};
+use super::row::{Competitor, Row, measure};
 use super::{Bench, Failure, failed};
-use crate::generate::{Made, WORD, Wanted};
+use crate::generate::{CorpusSpec, Made, WORD};
 
 /// One cost at three sizes.
 #[derive(Clone, Debug)]
@@ -48,10 +48,10 @@ pub(super) fn measure_all(bench: &Bench, show: &mut dyn FnMut(&str)) -> Result<V
         let mut points = Vec::new();
         for factor in FACTORS {
             let Some((row, size)) = cost(bench, factor)? else { break };
-            let judged = measure(row, N_ROUNDS)?;
-            let ms = |who: &Who| judged.result(who).map_or(f64::NAN, super::row::Turns::median_ms);
-            let who = if other == Who::Pi.name() { Who::Pi } else { Who::Other(other) };
-            points.push(Point { factor, size, ours_ms: ms(&Who::Ours), other_ms: ms(&who) });
+            let result = measure(row, N_ROUNDS)?;
+            let ms = |competitor: &Competitor| result.result(competitor).map_or(f64::NAN, super::row::Turns::median_ms);
+            let competitor = if other == Competitor::Pi.name() { Competitor::Pi } else { Competitor::Other(other) };
+            points.push(Point { factor, size, ours_ms: ms(&Competitor::Ours), other_ms: ms(&competitor) });
         }
         if points.is_empty() {
             show(&format!("growth: {name}: SKIPPED, not built yet"));
@@ -63,12 +63,12 @@ pub(super) fn measure_all(bench: &Bench, show: &mut dyn FnMut(&str)) -> Result<V
 }
 
 fn session(bench: &Bench, factor: u64) -> Result<Made, Failure> {
-    Ok(bench.corpus.make(&Wanted::session(&format!("grow-{factor}"), factor * 8_000_000))?)
+    Ok(bench.corpus.make(&CorpusSpec::session(&format!("grow-{factor}"), factor * 8_000_000))?)
 }
 
 fn store(bench: &Bench, factor: u64) -> Result<Made, Failure> {
     let n_sessions = usize::try_from(factor * 50).unwrap_or(usize::MAX);
-    Ok(bench.corpus.make(&Wanted::store(&format!("grow-store-{factor}"), n_sessions, factor * 10_000_000))?)
+    Ok(bench.corpus.make(&CorpusSpec::store(&format!("grow-store-{factor}"), n_sessions, factor * 10_000_000))?)
 }
 
 fn megabytes(made: &Made) -> String {
@@ -101,7 +101,7 @@ fn reopen(bench: &Bench, factor: u64) -> Result<Option<(Row<'_>, String)>, Failu
 }
 
 fn context(bench: &Bench, factor: u64) -> Result<Option<(Row<'_>, String)>, Failure> {
-    let made = bench.corpus.make(&Wanted::tree(&format!("grow-tree-{factor}"), factor * 3_000))?;
+    let made = bench.corpus.make(&CorpusSpec::tree(&format!("grow-tree-{factor}"), factor * 3_000))?;
     let (ours, pi) = (made.path.clone(), made.path.clone());
     let cache = bench.cache("grow-context");
     let row = Row::new("growth", "context")

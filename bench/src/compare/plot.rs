@@ -87,11 +87,11 @@ fn amount_of_power(power: f64) -> String {
     if power < 0.0 { format!("{}", 10_f64.powf(power)) } else { amount(10_f64.powf(power)) }
 }
 
-fn line(points: &[Point], color: &str, place: &dyn Fn(&Point) -> (f64, f64), is_round: bool, out: &mut String) {
-    let places: Vec<(f64, f64)> = points.iter().map(place).filter(|(_, y)| y.is_finite()).collect();
-    let path: Vec<String> = places.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+fn line(points: &[Point], color: &str, position: &dyn Fn(&Point) -> (f64, f64), is_round: bool, out: &mut String) {
+    let positions: Vec<(f64, f64)> = points.iter().map(position).filter(|(_, y)| y.is_finite()).collect();
+    let path: Vec<String> = positions.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
     writeln!(out, "<polyline points=\"{}\" fill=\"none\" stroke=\"{color}\" stroke-width=\"2\"/>", path.join(" ")).ok();
-    for (x, y) in places {
+    for (x, y) in positions {
         if is_round {
             writeln!(out, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.5\" fill=\"{color}\"/>").ok();
         } else {

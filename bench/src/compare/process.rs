@@ -17,7 +17,7 @@ pub(super) struct Sample {
     /// A digest of the answer, if there is one to compare.
     pub(super) answer: Option<String>,
     /// All other reported values.
-    pub(super) told: Value,
+    pub(super) figures: Value,
 }
 
 impl Sample {
@@ -28,7 +28,7 @@ impl Sample {
 
     /// Returns the file that was created.
     pub(super) fn file(&self) -> Result<PathBuf, Failure> {
-        let file = self.told["file"].as_str().ok_or_else(|| Failure("a contestant told of no file".to_owned()))?;
+        let file = self.figures["file"].as_str().ok_or_else(|| Failure("a contestant told of no file".to_owned()))?;
         Ok(file.into())
     }
 }
@@ -157,11 +157,12 @@ impl Job<'_> {
         let output = self.command(&self.program).args(&self.args).output().map_err(failed(self.name()))?;
         let text = self.successful(&output, output.status.code())?;
         let line = text.lines().last().unwrap_or_default();
-        let told: Value = serde_json::from_str(line).map_err(|error| Failure(format!("{}: {error}", self.name())))?;
-        let ms = told["ms"].as_f64().ok_or_else(|| Failure(format!("{} told no time", self.name())))?;
-        let peak_kb = told["peak_kb"].as_u64().unwrap_or_default();
-        let answer = told["digest"].as_str().map(str::to_owned);
-        Ok(Sample { ms, peak_kb, answer, told })
+        let figures: Value =
+            serde_json::from_str(line).map_err(|error| Failure(format!("{}: {error}", self.name())))?;
+        let ms = figures["ms"].as_f64().ok_or_else(|| Failure(format!("{} told no time", self.name())))?;
+        let peak_kb = figures["peak_kb"].as_u64().unwrap_or_default();
+        let answer = figures["digest"].as_str().map(str::to_owned);
+        Ok(Sample { ms, peak_kb, answer, figures })
     }
 
     /// Runs an ordinary program, measured from its start to its exit; the answer is its output.
@@ -171,13 +172,13 @@ impl Job<'_> {
         let mut command = self.command(&measured);
         command.arg(&report).arg(&self.program).args(&self.args);
         let output = command.output().map_err(failed(self.name()))?;
-        let told = std::fs::File::open(&report).map_err(failed("read a report"))?;
-        let told: Value = serde_json::from_reader(told).map_err(|error| Failure(format!("a report: {error}")))?;
-        let status = told["status"].as_i64().and_then(|status| i32::try_from(status).ok());
+        let figures = std::fs::File::open(&report).map_err(failed("read a report"))?;
+        let figures: Value = serde_json::from_reader(figures).map_err(|error| Failure(format!("a report: {error}")))?;
+        let status = figures["status"].as_i64().and_then(|status| i32::try_from(status).ok());
         let text = self.successful(&output, status)?;
-        let ms = told["ms"].as_f64().unwrap_or_default();
-        let peak_kb = told["peak_kb"].as_u64().unwrap_or_default();
-        Ok((Sample { ms, peak_kb, answer: None, told }, text))
+        let ms = figures["ms"].as_f64().unwrap_or_default();
+        let peak_kb = figures["peak_kb"].as_u64().unwrap_or_default();
+        Ok((Sample { ms, peak_kb, answer: None, figures }, text))
     }
 
     /// Runs an ordinary program, with a digest of its output as the answer.

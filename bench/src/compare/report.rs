@@ -7,14 +7,14 @@ use serde_json::{Value, json};
 use super::Verdict;
 use super::caches::Harmed;
 use super::growth::Curve;
-use super::row::{Judged, Turns, Who, amount};
+use super::row::{Competitor, RowResult, Turns, amount};
 
 /// All results so far.
 #[derive(Debug)]
 pub(super) struct Report {
     machine: String,
     is_small: bool,
-    rows: Vec<Judged>,
+    rows: Vec<RowResult>,
     caches: Option<Harmed>,
     pub(super) growth: Vec<Curve>,
 }
@@ -29,12 +29,12 @@ impl Report {
     }
 
     pub(super) fn heading(&self) -> String {
-        let judged = if self.is_small { "; small: only answers are judged, not times" } else { "" };
-        format!("{}\nmedian of fresh processes, page cache warm{judged}\n", self.machine)
+        let note = if self.is_small { "; small: only answers are judged, not times" } else { "" };
+        format!("{}\nmedian of fresh processes, page cache warm{note}\n", self.machine)
     }
 
     /// Adds a row and returns its text.
-    pub(super) fn add(&mut self, row: Judged) -> String {
+    pub(super) fn add(&mut self, row: RowResult) -> String {
         let mut text = format!("{}: {}\n", row.id, row.title);
         // Writing to a string cannot fail.
         if let Some(why) = &row.skipped {
@@ -42,7 +42,7 @@ impl Report {
         }
         for turns in row.results.iter().filter(|turns| turns.median_ms().is_finite()) {
             let peak = if turns.peak_mb() > 0.0 { format!("{:>9.1} MB", turns.peak_mb()) } else { String::new() };
-            let (name, n) = (turns.who.name(), turns.samples.len());
+            let (name, n) = (turns.competitor.name(), turns.samples.len());
             writeln!(
                 text,
                 "  {name:<22}{:>10} ms  min {:>8}  n {n:<3}{peak}",
@@ -89,12 +89,12 @@ impl Report {
     pub(super) fn verdict(&self) -> Verdict {
         let answers = self.rows.iter().all(|row| row.agrees != Some(false))
             && self.caches.is_none_or(|harmed| harmed.answers_agree);
-        let is_met = |row: &Judged| row.skipped.is_none() && row.reached.iter().all(|one| one.is_met);
+        let is_met = |row: &RowResult| row.skipped.is_none() && row.reached.iter().all(|one| one.is_met);
         Verdict { answers_agree: answers, demands_met: self.is_small || self.rows.iter().all(is_met) }
     }
 
     pub(super) fn summary(&self) -> String {
-        let count = |test: &dyn Fn(&Judged) -> bool| self.rows.iter().filter(|row| test(row)).count();
+        let count = |test: &dyn Fn(&RowResult) -> bool| self.rows.iter().filter(|row| test(row)).count();
         let n_skipped = count(&|row| row.skipped.is_some());
         let n_missed = count(&|row| row.skipped.is_none() && row.reached.iter().any(|one| !one.is_met));
         let n_different = count(&|row| row.agrees == Some(false));
@@ -104,20 +104,20 @@ impl Report {
 
     pub(super) fn to_json(&self) -> String {
         let turns = |turns: &Turns| {
-            let told: Vec<&Value> = turns.samples.iter().map(|sample| &sample.told).collect();
+            let figures: Vec<&Value> = turns.samples.iter().map(|sample| &sample.figures).collect();
             json!({
-                "who": turns.who.name(), "median_ms": turns.median_ms(), "min_ms": turns.min_ms(),
+                "who": turns.competitor.name(), "median_ms": turns.median_ms(), "min_ms": turns.min_ms(),
                 "n": turns.samples.len(), "peak_mb": turns.peak_mb(),
                 "all_ms": turns.samples.iter().map(|sample| sample.ms).collect::<Vec<_>>(),
-                "first_ms": told.iter().filter_map(|told| told["first_ms"].as_f64()).collect::<Vec<_>>(),
+                "first_ms": figures.iter().filter_map(|figures| figures["first_ms"].as_f64()).collect::<Vec<_>>(),
                 "answer": turns.samples.first().and_then(|sample| sample.answer.clone()),
             })
         };
-        let reached = |row: &Judged| -> Vec<Value> {
+        let reached = |row: &RowResult| -> Vec<Value> {
             let one = row.reached.iter();
             one.map(|one| json!({ "demand": one.demand, "reached": one.what, "met": one.is_met })).collect()
         };
-        let row = |row: &Judged| {
+        let row = |row: &RowResult| {
             json!({
                 "id": row.id, "title": row.title, "contestants": row.results.iter().map(turns).collect::<Vec<_>>(),
                 "demands": reached(row), "answersAgree": row.agrees, "skipped": row.skipped,
@@ -142,10 +142,10 @@ impl Report {
         let mut text = "| work | Sessile | pi 1.5.0 | beside | demanded: reached |\n|---|---|---|---|---|\n".to_owned();
         for row in &self.rows {
             let cell = |turns: Option<&Turns>| turns.map_or_else(|| "–".to_owned(), cell);
-            let others = row.results.iter().filter(|turns| matches!(turns.who, Who::Other(_)));
+            let others = row.results.iter().filter(|turns| matches!(turns.competitor, Competitor::Other(_)));
             let others: Vec<String> = others
                 .filter(|turns| turns.median_ms().is_finite())
-                .map(|turns| format!("{} {} ms", turns.who.name(), amount(turns.median_ms())))
+                .map(|turns| format!("{} {} ms", turns.competitor.name(), amount(turns.median_ms())))
                 .collect();
             let mut reached: Vec<String> = row
                 .reached
@@ -160,8 +160,8 @@ impl Report {
                 text,
                 "| {} | {} | {} | {} | {} |",
                 row.title,
-                cell(row.result(&Who::Ours)),
-                cell(row.result(&Who::Pi)),
+                cell(row.result(&Competitor::Ours)),
+                cell(row.result(&Competitor::Pi)),
                 others.join(", "),
                 reached.join("; ")
             )

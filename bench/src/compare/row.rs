@@ -5,14 +5,14 @@ use super::process::Sample;
 
 /// The contestant that does the work.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Who {
+pub(super) enum Competitor {
     Ours,
     Pi,
     /// The limit of the machine, or another program to compare with.
     Other(&'static str),
 }
 
-impl Who {
+impl Competitor {
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Ours => "Sessile",
@@ -54,7 +54,7 @@ pub(super) struct Row<'r> {
     pub(super) id: &'static str,
     pub(super) title: String,
     pub(super) demands: Vec<Demand>,
-    contestants: Vec<(Who, Turn<'r>)>,
+    contestants: Vec<(Competitor, Turn<'r>)>,
     /// Why it cannot be measured, if so.
     pub(super) missing: Option<String>,
 }
@@ -64,21 +64,21 @@ impl<'r> Row<'r> {
         Self { id, title: title.into(), demands: Vec::new(), contestants: Vec::new(), missing: None }
     }
 
-    pub(super) fn with(mut self, who: Who, turn: impl FnMut() -> Result<Sample, Failure> + 'r) -> Self {
-        self.contestants.push((who, Box::new(turn)));
+    pub(super) fn with(mut self, competitor: Competitor, turn: impl FnMut() -> Result<Sample, Failure> + 'r) -> Self {
+        self.contestants.push((competitor, Box::new(turn)));
         self
     }
 
     pub(super) fn ours(self, turn: impl FnMut() -> Result<Sample, Failure> + 'r) -> Self {
-        self.with(Who::Ours, turn)
+        self.with(Competitor::Ours, turn)
     }
 
     pub(super) fn pi(self, turn: impl FnMut() -> Result<Sample, Failure> + 'r) -> Self {
-        self.with(Who::Pi, turn)
+        self.with(Competitor::Pi, turn)
     }
 
     pub(super) fn other(self, name: &'static str, turn: impl FnMut() -> Result<Sample, Failure> + 'r) -> Self {
-        self.with(Who::Other(name), turn)
+        self.with(Competitor::Other(name), turn)
     }
 
     pub(super) fn demands(mut self, demands: impl IntoIterator<Item = Demand>) -> Self {
@@ -95,7 +95,7 @@ impl<'r> Row<'r> {
 /// The turns of one contestant.
 #[derive(Clone, Debug)]
 pub(super) struct Turns {
-    pub(super) who: Who,
+    pub(super) competitor: Competitor,
     pub(super) samples: Vec<Sample>,
 }
 
@@ -114,8 +114,8 @@ impl Turns {
     }
 
     /// Returns the median of a figure that was reported beside the time.
-    pub(super) fn told(&self, figure: &str) -> Option<f64> {
-        let all: Vec<f64> = self.samples.iter().filter_map(|sample| sample.told[figure].as_f64()).collect();
+    pub(super) fn figures(&self, figure: &str) -> Option<f64> {
+        let all: Vec<f64> = self.samples.iter().filter_map(|sample| sample.figures[figure].as_f64()).collect();
         (!all.is_empty()).then(|| median(all.into_iter()))
     }
 }
@@ -129,7 +129,7 @@ pub(super) fn median(values: impl Iterator<Item = f64>) -> f64 {
 
 /// A demand and the measured value.
 #[derive(Clone, Debug)]
-pub(super) struct Reached {
+pub(super) struct DemandResult {
     pub(super) demand: String,
     pub(super) what: String,
     pub(super) is_met: bool,
@@ -137,24 +137,24 @@ pub(super) struct Reached {
 
 /// A row with its results.
 #[derive(Clone, Debug)]
-pub(super) struct Judged {
+pub(super) struct RowResult {
     pub(super) id: &'static str,
     pub(super) title: String,
     pub(super) results: Vec<Turns>,
-    pub(super) reached: Vec<Reached>,
+    pub(super) reached: Vec<DemandResult>,
     /// Whether all answers were equal; `None` if there is nothing to compare.
     pub(super) agrees: Option<bool>,
     pub(super) skipped: Option<String>,
 }
 
-impl Judged {
+impl RowResult {
     pub(super) fn skipped(id: &'static str, title: &str, why: &str) -> Self {
         let title = title.to_owned();
         Self { id, title, results: Vec::new(), reached: Vec::new(), agrees: None, skipped: Some(why.to_owned()) }
     }
 
-    pub(super) fn result(&self, who: &Who) -> Option<&Turns> {
-        self.results.iter().find(|result| result.who == *who)
+    pub(super) fn result(&self, competitor: &Competitor) -> Option<&Turns> {
+        self.results.iter().find(|result| result.competitor == *competitor)
     }
 }
 
@@ -168,9 +168,12 @@ const SLOW_ROUNDS: usize = 3;
 const SHORT_MS: f64 = 1_000.0;
 
 /// Lets the contestants take turns, and compares the results.
-pub(super) fn measure(mut row: Row<'_>, n_rounds: usize) -> Result<Judged, Failure> {
-    let mut results: Vec<Turns> =
-        row.contestants.iter().map(|(who, _)| Turns { who: who.clone(), samples: Vec::new() }).collect();
+pub(super) fn measure(mut row: Row<'_>, n_rounds: usize) -> Result<RowResult, Failure> {
+    let mut results: Vec<Turns> = row
+        .contestants
+        .iter()
+        .map(|(competitor, _)| Turns { competitor: competitor.clone(), samples: Vec::new() })
+        .collect();
     for round in 0..n_rounds {
         for (result, (_, turn)) in results.iter_mut().zip(&mut row.contestants) {
             let is_slow = result.samples.first().is_some_and(|sample| sample.ms > SLOW_MS);
@@ -184,9 +187,9 @@ pub(super) fn measure(mut row: Row<'_>, n_rounds: usize) -> Result<Judged, Failu
         }
     }
     let agrees = agreement(&results);
-    let mut judged = Judged { id: row.id, title: row.title, results, reached: Vec::new(), agrees, skipped: None };
-    judged.reached = row.demands.iter().filter_map(|demand| judge(&judged, *demand)).collect();
-    Ok(judged)
+    let mut result = RowResult { id: row.id, title: row.title, results, reached: Vec::new(), agrees, skipped: None };
+    result.reached = row.demands.iter().filter_map(|demand| judge(&result, *demand)).collect();
+    Ok(result)
 }
 
 /// Returns whether all answers are equal; `None` if fewer than two contestants answered.
@@ -203,13 +206,13 @@ fn agreement(results: &[Turns]) -> Option<bool> {
     })
 }
 
-fn judge(judged: &Judged, demand: Demand) -> Option<Reached> {
-    let ours = judged.result(&Who::Ours)?;
-    let times = |name: &'static str| Some(judged.result(&Who::Other(name))?.median_ms() / ours.median_ms());
-    let reached = |demand: String, what: String, is_met| Some(Reached { demand, what, is_met });
+fn judge(result: &RowResult, demand: Demand) -> Option<DemandResult> {
+    let ours = result.result(&Competitor::Ours)?;
+    let times = |name: &'static str| Some(result.result(&Competitor::Other(name))?.median_ms() / ours.median_ms());
+    let reached = |demand: String, what: String, is_met| Some(DemandResult { demand, what, is_met });
     match demand {
         Demand::FasterThanPi(least) => {
-            let ratio = judged.result(&Who::Pi)?.median_ms() / ours.median_ms();
+            let ratio = result.result(&Competitor::Pi)?.median_ms() / ours.median_ms();
             reached(format!("≥ {} × faster than pi", amount(least)), format!("{} ×", amount(ratio)), ratio >= least)
         }
         Demand::FasterThan(name, least) => {
@@ -225,7 +228,7 @@ fn judge(judged: &Judged, demand: Demand) -> Option<Reached> {
             reached(format!("≤ {most} MB"), format!("{peak:.1} MB"), peak <= most)
         }
         Demand::FirstRows(least) => {
-            let ratio = judged.result(&Who::Pi)?.median_ms() / ours.told("first_ms")?;
+            let ratio = result.result(&Competitor::Pi)?.median_ms() / ours.figures("first_ms")?;
             reached(
                 format!("first rows in < 1/{} of pi's time", amount(least)),
                 format!("1/{}", amount(ratio)),
@@ -233,20 +236,20 @@ fn judge(judged: &Judged, demand: Demand) -> Option<Reached> {
             )
         }
         Demand::FigureAtMostTimes(figure, name, most) => {
-            let ratio = ours.told(figure)? / judged.result(&Who::Other(name))?.median_ms();
+            let ratio = ours.figures(figure)? / result.result(&Competitor::Other(name))?.median_ms();
             reached(format!("{figure} ≤ {most} × {name}"), format!("{ratio:.2} ×"), ratio <= most)
         }
         Demand::AtLeast(figure, least) => {
-            let told = ours.told(figure)?;
-            reached(format!("{figure} ≥ {least}"), amount(told), told >= least)
+            let figures = ours.figures(figure)?;
+            reached(format!("{figure} ≥ {least}"), amount(figures), figures >= least)
         }
         Demand::AtMost(figure, most) => {
-            let told = ours.told(figure)?;
-            reached(format!("{figure} ≤ {most}"), amount(told), told <= most)
+            let figures = ours.figures(figure)?;
+            reached(format!("{figure} ≤ {most}"), amount(figures), figures <= most)
         }
-        Demand::Stated(figure) => reached(figure.to_owned(), amount(ours.told(figure)?), true),
+        Demand::Stated(figure) => reached(figure.to_owned(), amount(ours.figures(figure)?), true),
         Demand::PartOfPi(most) => {
-            let part = ours.median_ms() / judged.result(&Who::Pi)?.median_ms();
+            let part = ours.median_ms() / result.result(&Competitor::Pi)?.median_ms();
             let (demand, what) = (format!("≤ 1/{} of pi's", amount(1.0 / most)), format!("1/{}", amount(1.0 / part)));
             reached(demand, what, part <= most)
         }
@@ -282,7 +285,7 @@ mod tests {
     use super::*;
 
     fn sample(ms: f64, answer: &str) -> Sample {
-        Sample { ms, peak_kb: 2_000, answer: Some(answer.to_owned()), told: json!({ "first_ms": 1.0 }) }
+        Sample { ms, peak_kb: 2_000, answer: Some(answer.to_owned()), figures: json!({ "first_ms": 1.0 }) }
     }
 
     #[test]
@@ -309,16 +312,16 @@ mod tests {
                     Demand::FirstRows(20.0),
                 ])
         };
-        let judged = measure(row("same"), 3).unwrap();
-        assert_eq!(judged.agrees, Some(true));
-        assert_eq!(judged.reached.iter().map(|one| one.is_met).collect::<Vec<_>>(), [true, false, true, true]);
+        let result = measure(row("same"), 3).unwrap();
+        assert_eq!(result.agrees, Some(true));
+        assert_eq!(result.reached.iter().map(|one| one.is_met).collect::<Vec<_>>(), [true, false, true, true]);
         assert_eq!(measure(row("other"), 3).unwrap().agrees, Some(false));
     }
 
     #[test]
     fn slow_contestants_get_fewer_turns() {
         let row = Row::new("x", "work").ours(|| Ok(sample(1.0, "a"))).pi(|| Ok(sample(20_000.0, "a")));
-        let judged = measure(row, 9).unwrap();
-        assert_eq!(judged.results.iter().map(|one| one.samples.len()).collect::<Vec<_>>(), [9, 3]);
+        let result = measure(row, 9).unwrap();
+        assert_eq!(result.results.iter().map(|one| one.samples.len()).collect::<Vec<_>>(), [9, 3]);
     }
 }

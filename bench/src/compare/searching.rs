@@ -85,7 +85,7 @@ fn rare<'b>(
     let expected = answer::of_paths(planted(&made));
     let row = Row::new(id, title).ours(move || searched(&ours)).other("planted", move || {
         // Not a contestant: the generator knows the correct answer.
-        Ok(Sample { ms: f64::NAN, peak_kb: 0, answer: Some(expected.clone()), told: serde_json::Value::Null })
+        Ok(Sample { ms: f64::NAN, peak_kb: 0, answer: Some(expected.clone()), figures: serde_json::Value::Null })
     });
     Ok(beside_ripgrep(bench, row, &made, raw, &searched))
 }
@@ -130,7 +130,7 @@ fn text_index(bench: &Bench) -> Result<Row<'_>, Failure> {
     }
     let made = store(bench)?;
     let sizes = bench.tools.ours(&bench.cache("probe")).arg("text-size").arg(made.path.join("sessions")).inner()?;
-    let text_mb = sizes.told["text_bytes"].as_f64().unwrap_or_default() / 1e6;
+    let text_mb = sizes.figures["text_bytes"].as_f64().unwrap_or_default() / 1e6;
     let cache = bench.cache("text-index");
     let job = update(bench, &made, &cache);
     let title =
@@ -140,8 +140,8 @@ fn text_index(bench: &Bench) -> Result<Row<'_>, Failure> {
             // A missing folder need not be removed.
             std::fs::remove_dir_all(&cache).ok();
             let (mut sample, _) = job.whole()?;
-            sample.told["mb_of_text_per_s"] = (text_mb / sample.ms * 1e3).into();
-            sample.told["index_per_text"] = (bytes_below(&cache) as f64 / 1e6 / text_mb).into();
+            sample.figures["mb_of_text_per_s"] = (text_mb / sample.ms * 1e3).into();
+            sample.figures["index_per_text"] = (bytes_below(&cache) as f64 / 1e6 / text_mb).into();
             Ok(sample)
         })
         .demands([

@@ -194,8 +194,8 @@ fn forked(sample: Sample) -> Result<Sample, Failure> {
 /// Returns a folder where syncs cost nothing, so that only the work is measured.
 fn unsynced_folder(bench: &Bench) -> Result<tempfile::TempDir, Failure> {
     let memory = Path::new("/dev/shm");
-    let place = if memory.is_dir() { memory } else { bench.scratch.path() };
-    tempfile::tempdir_in(place).map_err(failed("make a folder"))
+    let parent = if memory.is_dir() { memory } else { bench.scratch.path() };
+    tempfile::tempdir_in(parent).map_err(failed("make a folder"))
 }
 
 fn migrate(bench: &Bench) -> Result<Row<'_>, Failure> {
@@ -236,7 +236,7 @@ fn migrated(
     let copy = folder.join("old.jsonl");
     std::fs::copy(from, &copy).map_err(failed("copy a session"))?;
     let sample = upgrade(&copy)?;
-    let answer = answer::with_places_for_ids(&copy, n_added)?;
+    let answer = answer::with_indices_for_ids(&copy, n_added)?;
     std::fs::remove_dir_all(folder).map_err(failed("remove a copy"))?;
     Ok(sample.answering(answer))
 }

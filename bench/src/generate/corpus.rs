@@ -60,7 +60,7 @@ impl std::error::Error for CorpusError {}
 
 /// A file or store to generate.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct CorpusSpec {
     name: String,
     kind: Kind,
 }
@@ -72,7 +72,7 @@ enum Kind {
     Store(Size),
 }
 
-impl Wanted {
+impl CorpusSpec {
     /// Returns what a name stands for, at a scale.
     #[expect(
         clippy::cast_precision_loss,
@@ -156,16 +156,16 @@ impl Corpus {
 
     /// Generates what a name stands for, unless it already exists.
     pub fn make_named(&self, name: &str) -> Result<Made, CorpusError> {
-        let wanted = Wanted::named(name, self.plan.scale).ok_or_else(|| CorpusError::Unknown(name.to_owned()))?;
-        self.make(&wanted)
+        let spec = CorpusSpec::named(name, self.plan.scale).ok_or_else(|| CorpusError::Unknown(name.to_owned()))?;
+        self.make(&spec)
     }
 
     /// Generates a file or store, unless it already exists.
-    pub fn make(&self, wanted: &Wanted) -> Result<Made, CorpusError> {
-        let manifest = self.dir.join(format!("{}.manifest.json", wanted.name));
+    pub fn make(&self, spec: &CorpusSpec) -> Result<Made, CorpusError> {
+        let manifest = self.dir.join(format!("{}.manifest.json", spec.name));
         let stamp = json!({
             "revision": REVISION, "seed": self.plan.seed, "projects": self.plan.projects,
-            "what": format!("{:?}", wanted.kind),
+            "what": format!("{:?}", spec.kind),
         });
         if let Some(made) = self.find(&manifest, &stamp) {
             return Ok(made);
@@ -176,51 +176,51 @@ impl Corpus {
         };
         fs::create_dir_all(&self.dir).map_err(failed(&self.dir))?;
         let pools = self.pools.get_or_init(|| Pools::new(self.plan.seed));
-        let mut told = if let Kind::Store(size) = wanted.kind {
-            let path = self.dir.join(&wanted.name);
+        let mut manifest_json = if let Kind::Store(size) = spec.kind {
+            let path = self.dir.join(&spec.name);
             if path.exists() {
                 fs::remove_dir_all(&path).map_err(failed(&path))?;
             }
-            self.store(&wanted.name, &path, size, pools).map_err(failed(&path))?
+            self.store(&spec.name, &path, size, pools).map_err(failed(&path))?
         } else {
-            let path = self.dir.join(format!("{}.jsonl", wanted.name));
-            self.session(wanted, &path, pools).map_err(failed(&path))?
+            let path = self.dir.join(format!("{}.jsonl", spec.name));
+            self.session(spec, &path, pools).map_err(failed(&path))?
         };
-        told["stamp"] = stamp.clone();
-        let text = format!("{told:#}\n");
+        manifest_json["stamp"] = stamp.clone();
+        let text = format!("{manifest_json:#}\n");
         File::create(&manifest).and_then(|mut file| file.write_all(text.as_bytes())).map_err(failed(&manifest))?;
         self.find(&manifest, &stamp).ok_or_else(|| failed(&manifest)(io::ErrorKind::InvalidData.into()))
     }
 
     /// Returns the result of an earlier run, if it matches.
     fn find(&self, manifest: &Path, stamp: &Value) -> Option<Made> {
-        let told: Value = serde_json::from_reader(File::open(manifest).ok()?).ok()?;
+        let manifest_json: Value = serde_json::from_reader(File::open(manifest).ok()?).ok()?;
         let path = |value: &Value| value.as_str().map(|path| self.dir.join(path));
         let paths = |value: &Value| value.as_array().map(|list| list.iter().filter_map(path).collect());
-        (told["stamp"] == *stamp).then_some(())?;
+        (manifest_json["stamp"] == *stamp).then_some(())?;
         Some(Made {
-            path: path(&told["path"])?,
-            bytes: told["bytes"].as_u64()?,
-            lines: told["lines"].as_u64()?,
-            sessions: told["sessions"].as_u64()?,
-            cwd: told["cwd"].as_str()?.to_owned(),
-            cwd_folder: path(&told["cwdFolder"])?,
-            with_word: paths(&told["withWord"])?,
-            with_phrase: paths(&told["withPhrase"])?,
+            path: path(&manifest_json["path"])?,
+            bytes: manifest_json["bytes"].as_u64()?,
+            lines: manifest_json["lines"].as_u64()?,
+            sessions: manifest_json["sessions"].as_u64()?,
+            cwd: manifest_json["cwd"].as_str()?.to_owned(),
+            cwd_folder: path(&manifest_json["cwdFolder"])?,
+            with_word: paths(&manifest_json["withWord"])?,
+            with_phrase: paths(&manifest_json["withPhrase"])?,
         })
     }
 
-    fn session(&self, wanted: &Wanted, path: &Path, pools: &Pools) -> io::Result<Value> {
-        let (version, profile) = match wanted.kind {
+    fn session(&self, spec: &CorpusSpec, path: &Path, pools: &Pools) -> io::Result<Value> {
+        let (version, profile) = match spec.kind {
             Kind::Session { version, profile, .. } => (version, profile),
             Kind::Tree { .. } | Kind::Store(_) => (3, LIGHT),
         };
-        let cwd = format!("/proj/{}", wanted.name);
+        let cwd = format!("/proj/{}", spec.name);
         let subject = Subject { cwd: &cwd, start_ms: EPOCH_MS, version, profile, has_system: version > 1 };
         let mut file = BufWriter::with_capacity(1 << 20, File::create(path)?);
-        let random = Random::new(self.plan.seed, &wanted.name, 0);
+        let random = Random::new(self.plan.seed, &spec.name, 0);
         let mut session = Session::begin(&mut file, random, pools, subject)?;
-        match wanted.kind {
+        match spec.kind {
             Kind::Tree { entries, branches } => tree::grow(&mut session, entries, branches, 10)?,
             Kind::Session { bytes, .. } => session.fill(bytes, Some(Needle::Word))?,
             Kind::Store(_) => {}
@@ -228,7 +228,7 @@ impl Corpus {
         let written = session.written.clone();
         file.flush()?;
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        Ok(told(&name, 1, &written, &cwd, ""))
+        Ok(manifest_json(&name, 1, &written, &cwd, ""))
     }
 
     fn store(&self, name: &str, path: &Path, size: Size, pools: &Pools) -> io::Result<Value> {
@@ -244,14 +244,14 @@ impl Corpus {
         let with = |needle| filed.iter().filter(move |one| one.needle == Some(needle));
         let cwd = filed.first().map(|one| one.cwd.as_str()).unwrap_or_default();
         let folder = format!("{name}/sessions/{}", store::folder(cwd));
-        let mut told = told(name, filed.len(), &total, cwd, &folder);
-        told["withWord"] = with(Needle::Word).map(|one| relative(&one.path)).collect();
-        told["withPhrase"] = with(Needle::Phrase).map(|one| relative(&one.path)).collect();
-        Ok(told)
+        let mut manifest_json = manifest_json(name, filed.len(), &total, cwd, &folder);
+        manifest_json["withWord"] = with(Needle::Word).map(|one| relative(&one.path)).collect();
+        manifest_json["withPhrase"] = with(Needle::Phrase).map(|one| relative(&one.path)).collect();
+        Ok(manifest_json)
     }
 }
 
-fn told(path: &str, sessions: usize, written: &Written, cwd: &str, cwd_folder: &str) -> Value {
+fn manifest_json(path: &str, sessions: usize, written: &Written, cwd: &str, cwd_folder: &str) -> Value {
     json!({
         "path": path, "sessions": sessions, "bytes": written.bytes, "lines": written.lines,
         "messages": written.messages, "compactions": written.compactions,

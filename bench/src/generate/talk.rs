@@ -63,15 +63,15 @@ impl Session<'_> {
     pub(super) fn turn(&mut self, needle: Option<Needle>, most_bytes: u64) -> io::Result<()> {
         self.interlude()?;
         // Half of the needles are in a user message, the other half in a tool result.
-        let said = needle.filter(|_| self.random.chance(0.5));
-        let found = needle.filter(|_| said.is_none());
-        self.user_message(said)?;
-        let n_steps = shape::STEPS.draw(&mut self.random).max(usize::from(found.is_some()) * 2);
+        let in_question = needle.filter(|_| self.random.chance(0.5));
+        let in_result = needle.filter(|_| in_question.is_none());
+        self.user_message(in_question)?;
+        let n_steps = shape::STEPS.draw(&mut self.random).max(usize::from(in_result.is_some()) * 2);
         for step in 1..=n_steps {
-            if step == n_steps || (self.written.bytes > most_bytes && found.is_none()) {
+            if step == n_steps || (self.written.bytes > most_bytes && in_result.is_none()) {
                 return self.answer();
             }
-            self.step(found.filter(|_| step == 1))?;
+            self.step(in_result.filter(|_| step == 1))?;
         }
         Ok(())
     }
@@ -157,14 +157,14 @@ impl Session<'_> {
 
     /// Writes a step of the assistant, with the results of its calls.
     fn step(&mut self, needle: Option<Needle>) -> io::Result<()> {
-        let mut place = self.random.below(1_000);
+        let mut draw = self.random.below(1_000);
         let (thinks, speaks, n_calls) = STEPS
             .iter()
             .find_map(|(weight, thinks, speaks, n_calls)| {
-                if place < *weight {
+                if draw < *weight {
                     return Some((*thinks, *speaks, *n_calls));
                 }
-                place -= weight;
+                draw -= weight;
                 None
             })
             .unwrap_or((false, false, 1));

@@ -62,8 +62,8 @@ impl Vocabulary {
     /// Returns a word; the tenth is about a tenth as common as the first.
     #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small")]
     pub(super) fn word(&self, random: &mut Random) -> &str {
-        let place = (self.0.len() as f64).powf(random.unit()) as usize;
-        &self.0[place.clamp(1, self.0.len()) - 1]
+        let rank = (self.0.len() as f64).powf(random.unit()) as usize;
+        &self.0[rank.clamp(1, self.0.len()) - 1]
     }
 
     /// Returns a name as in code: `parseGlio`, `glio_token_set`.

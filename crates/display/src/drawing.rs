@@ -20,13 +20,13 @@ pub struct Node {
 /// A tree layout. Iterative throughout: depth costs memory, never stack.
 #[derive(Clone, Debug, Default)]
 pub struct Drawing {
-    rows: Vec<Row>,
+    rows: Vec<LayoutRow>,
     has_many_roots: bool,
 }
 
 /// One row of a drawing, stored compactly because there may be millions.
 #[derive(Clone, Debug)]
-struct Row {
+struct LayoutRow {
     /// Its index among the nodes passed in.
     node: u32,
     parent: u32,
@@ -65,7 +65,7 @@ pub enum Fold {
 impl Drawing {
     /// Lays out a tree.
     pub fn new(nodes: &[Node]) -> Self {
-        let mut rows = shown_rows(nodes);
+        let mut rows = visible_rows(nodes);
         link(&mut rows);
         let has_many_roots = rows.iter().filter(|row| row.parent == NONE).count() > 1;
         for at in 0..rows.len() {
@@ -180,15 +180,15 @@ fn narrow(row: usize) -> u32 {
 }
 
 /// The visible rows. Among siblings, those on the way to the leaf come first.
-fn shown_rows(nodes: &[Node]) -> Vec<Row> {
+fn visible_rows(nodes: &[Node]) -> Vec<LayoutRow> {
     let children = Children::new(nodes);
-    let mut rows: Vec<Row> = Vec::new();
+    let mut rows: Vec<LayoutRow> = Vec::new();
     let mut todo: Vec<(u32, u32)> = children.roots().rev().map(|root| (root, NONE)).collect();
     while let Some((node, above)) = todo.pop() {
         let mut nearest = above;
         if nodes[node as usize].is_shown {
             nearest = narrow(rows.len());
-            let row = Row {
+            let row = LayoutRow {
                 node,
                 parent: above,
                 indent: 0,
@@ -206,7 +206,7 @@ fn shown_rows(nodes: &[Node]) -> Vec<Row> {
 }
 
 /// Counts children, and finds the last of them.
-fn link(rows: &mut [Row]) {
+fn link(rows: &mut [LayoutRow]) {
     // The last child so far of each row. The last slot is for roots.
     let mut last_child: Vec<u32> = vec![NONE; rows.len() + 1];
     for at in 0..rows.len() {
@@ -221,7 +221,7 @@ fn link(rows: &mut [Row]) {
     }
 }
 
-fn indent(rows: &mut [Row], at: usize, has_many_roots: bool) {
+fn indent(rows: &mut [LayoutRow], at: usize, has_many_roots: bool) {
     let Some(parent) = index(rows[at].parent).map(|parent| &rows[parent]) else {
         rows[at].indent = u32::from(has_many_roots);
         rows[at].is_branch = has_many_roots;
@@ -238,7 +238,7 @@ fn indent(rows: &mut [Row], at: usize, has_many_roots: bool) {
 
 /// Finds the end of each row's descendants. Rows come in pre-order, so a backward pass sees every child before its
 /// parent.
-fn measure(rows: &mut [Row]) {
+fn measure(rows: &mut [LayoutRow]) {
     for at in (0..rows.len()).rev() {
         let end = rows[at].end.max(narrow(at + 1));
         rows[at].end = end;

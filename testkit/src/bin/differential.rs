@@ -67,11 +67,11 @@ fn main() -> ExitCode {
 fn compactions(options: &Options) -> ExitCode {
     let started = Instant::now();
     let reports = options.spread(|worker, seeds, directory| {
-        let mut told = 0;
+        let mut n_reported = 0;
         compaction::run_seeds(seeds, directory, &mut |report| {
-            if report.cases >= told + 2000 {
-                told = report.cases;
-                eprintln!("worker {worker}: {told} cases after {:.0?}", started.elapsed());
+            if report.cases >= n_reported + 2000 {
+                n_reported = report.cases;
+                eprintln!("worker {worker}: {n_reported} cases after {:.0?}", started.elapsed());
             }
         })
     });

@@ -34,7 +34,7 @@ fn limit_files(bytes: Option<u64>) {
     setrlimit(Resource::Fsize, Rlimit { current: bytes.or(maximum), maximum }).unwrap();
 }
 
-fn say(manager: &mut SessionManager, text: &str) -> &'static str {
+fn print_line(manager: &mut SessionManager, text: &str) -> &'static str {
     let message = format!(r#"{{"role":"user","content":"{text}","timestamp":1}}"#);
     if manager.append_message(Json::parse(message).unwrap()).is_ok() { "written" } else { "refused" }
 }
@@ -43,19 +43,19 @@ fn first_flush(directory: &Path) {
     let mut manager = Sessions::default().with_session_dir(directory).create("/tmp").unwrap();
     let file = manager.session_file().unwrap().to_path_buf();
     limit_files(Some(1024));
-    println!("a long message is {}", say(&mut manager, &"x".repeat(5000)));
+    println!("a long message is {}", print_line(&mut manager, &"x".repeat(5000)));
     println!("entries: {}, file exists: {}", manager.entry_count(), file.exists());
-    println!("a short message is {}", say(&mut manager, "y"));
+    println!("a short message is {}", print_line(&mut manager, "y"));
     println!("entries: {}, file exists: {}", manager.entry_count(), file.exists());
 }
 
 fn append(file: &Path) {
     let mut manager = SessionManager::open(file).unwrap();
     limit_files(Some(1024));
-    println!("a long message is {}", say(&mut manager, &"z".repeat(3000)));
+    println!("a long message is {}", print_line(&mut manager, &"z".repeat(3000)));
     println!("entries: {}, leaf: {}", manager.entry_count(), manager.leaf_id().unwrap());
     limit_files(None);
-    println!("a short message is {}", say(&mut manager, "y"));
+    println!("a short message is {}", print_line(&mut manager, "y"));
     println!("entries: {}", manager.entry_count());
 }
 
@@ -64,11 +64,11 @@ fn upgrade(file: &Path) {
     limit_files(Some(1024));
     let mut manager = SessionManager::open(file).unwrap();
     println!("opened with {} entries", manager.entry_count());
-    println!("a message is {}", say(&mut manager, "y"));
+    println!("a message is {}", print_line(&mut manager, "y"));
     let n_files = n_files_beside(file);
     println!("the file is unchanged: {}, files: {n_files}", fs::metadata(file).unwrap().len() == before);
     limit_files(None);
-    println!("a message is {}", say(&mut manager, "y"));
+    println!("a message is {}", print_line(&mut manager, "y"));
 }
 
 fn copy(file: &Path) {

@@ -170,12 +170,12 @@ fn run_case(
     let sessions = Sessions::new(environment);
     let mut session = sessions.open(&ours).map_err(|error| format!("ours: {error}"))?;
     let summarizer = CountingSummarizer::default();
-    for (step, told) in steps.iter().zip(answer["steps"].as_array().unwrap()) {
+    for (step, pi_step) in steps.iter().zip(answer["steps"].as_array().unwrap()) {
         let outcome = take(&mut session, step, case.keeps[0], &summarizer);
-        compare_step(step, told, &outcome, report)?;
+        compare_step(step, pi_step, &outcome, report)?;
         let leaf = session.leaf_id().map_or(Value::Null, |id| Value::from(id.to_string()));
-        if told["leaf"] != leaf {
-            return Err(format!("after {step:?} pi is at {}, we are at {leaf}", told["leaf"]));
+        if pi_step["leaf"] != leaf {
+            return Err(format!("after {step:?} pi is at {}, we are at {leaf}", pi_step["leaf"]));
         }
     }
     let (theirs, ours) = (std::fs::read(theirs).unwrap(), std::fs::read(ours).unwrap());
@@ -277,11 +277,11 @@ fn take(
 
 fn compare_step(
     step: &Step,
-    told: &Value,
+    pi_step: &Value,
     ours: &Result<String, String>,
     report: &mut AgentReport,
 ) -> Result<(), String> {
-    let is_same = match (told["throws"].as_str(), ours) {
+    let is_same = match (pi_step["throws"].as_str(), ours) {
         (Some(theirs), Err(ours)) => {
             report.failures += 1;
             ["Already compacted", "Nothing to compact"]
@@ -291,11 +291,11 @@ fn compare_step(
         (None, Ok(ours)) => {
             report.compactions += usize::from(matches!(step, Step::Compact));
             report.summaries += usize::from(ours.contains("summaryEntry"));
-            told["value"].as_str().unwrap_or_default() == without_generator(ours)
+            pi_step["value"].as_str().unwrap_or_default() == without_generator(ours)
         }
         // pi fails on an answer without usage.
         (Some(theirs), Ok(_)) => matches!(step, Step::Usage) && theirs.starts_with("TypeError"),
         (None, Err(_)) => false,
     };
-    if is_same { Ok(()) } else { Err(format!("{step:?}\n  pi:   {told}\n  ours: {ours:?}")) }
+    if is_same { Ok(()) } else { Err(format!("{step:?}\n  pi:   {pi_step}\n  ours: {ours:?}")) }
 }

@@ -53,8 +53,8 @@ impl Case {
         let mut entries: Vec<Entry> = Vec::with_capacity(n_entries);
         let is_branchy = random.one_in(3);
         let mut tool_results_due = 0;
-        for place in 0..n_entries {
-            let parent = if is_branchy && random.one_in(6) { random.below(place + 1) } else { place };
+        for index in 0..n_entries {
+            let parent = if is_branchy && random.one_in(6) { random.below(index + 1) } else { index };
             let parent = parent.checked_sub(1).map(|parent| entries[parent].id.clone());
             let body = if tool_results_due > 0 && !random.one_in(8) {
                 tool_results_due -= 1;
@@ -64,17 +64,17 @@ impl Case {
                 tool_results_due = body.matches("\"toolCall\"").count();
                 body
             };
-            entries.push(Entry::new(format!("{place:08x}"), parent, body));
+            entries.push(Entry::new(format!("{index:08x}"), parent, body));
         }
         if random.one_in(5) {
             add_failed_attempt(random, &mut entries);
         }
         let n_entries = entries.len();
-        let place = |random: &mut SplitMix| {
-            let place = if random.one_in(3) { random.below(n_entries) } else { n_entries - 1 };
-            entries[place].id.clone()
+        let index = |random: &mut SplitMix| {
+            let index = if random.one_in(3) { random.below(n_entries) } else { n_entries - 1 };
+            entries[index].id.clone()
         };
-        let (leaf, target) = (place(random), entries[random.below(n_entries)].id.clone());
+        let (leaf, target) = (index(random), entries[random.below(n_entries)].id.clone());
         let amount = |random: &mut SplitMix| random.pick(&[0u64, 1, 3, 10, 40, 150, 600, 1300, 2500, 6000, 20_000]);
         let near = |random: &mut SplitMix| amount(random) + random.below(9) as u64;
         let keeps = vec![amount(random), near(random), near(random), near(random)];
@@ -84,8 +84,8 @@ impl Case {
     }
 
     /// Returns the case without one of its entries, whose children move to its parent.
-    pub(super) fn without(&self, place: usize) -> Self {
-        let gone = &self.entries[place];
+    pub(super) fn without(&self, index: usize) -> Self {
+        let gone = &self.entries[index];
         let adopted = |id: &String| if *id == gone.id { gone.parent.clone() } else { Some(id.clone()) };
         let others = self.entries.iter().filter(|entry| entry.id != gone.id);
         let entries: Vec<Entry> = others
@@ -132,8 +132,8 @@ fn add_failed_attempt(random: &mut SplitMix, entries: &mut Vec<Entry>) {
         entries.push(Entry::new(format!("{:08x}", entries.len()), parent, body));
     };
     let start = entries.len();
-    for place in 0..=random.below(3) {
-        let message = if place == 0 { answer(random) } else { tool_result(random) };
+    for index in 0..=random.below(3) {
+        let message = if index == 0 { answer(random) } else { tool_result(random) };
         add(entries, format!(r#""type":"message","message":{message}"#));
     }
     let attempt: Vec<String> = entries[start..].iter().map(|entry| quoted(&entry.id)).collect();

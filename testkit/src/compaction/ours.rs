@@ -75,7 +75,7 @@ pub(super) fn answers(case: &Case) -> Vec<(String, String)> {
     for keep in &case.keeps {
         let n_rows = path.len();
         let Ok(cut) = compaction::find_cut_point(outline, &path, 0..n_rows, *keep, &Utc, &mut list.reader());
-        let turn_start = cut.turn_start.map_or_else(|| "-1".to_owned(), |place| place.to_string());
+        let turn_start = cut.turn_start.map_or_else(|| "-1".to_owned(), |index| index.to_string());
         answer(
             format!("cut {keep}"),
             format!(

@@ -35,7 +35,7 @@ pub enum Target {
 impl Target {
     fn request(self) -> String {
         match self {
-            Self::At(place) => format!(r#"{{"$entry":{place}}}"#),
+            Self::At(index) => format!(r#"{{"$entry":{index}}}"#),
             Self::Missing => r#""missing0""#.to_owned(),
         }
     }
@@ -125,18 +125,18 @@ impl Damage {
         let n_lines = lines.len();
         match self {
             Self::CutEnd(n_bytes) => return bytes[..bytes.len() - n_bytes % bytes.len()].to_vec(),
-            Self::Insert(place, line) => lines.insert(place % (n_lines + 1), [&line.0, &b"\n"[..]].concat()),
-            Self::Duplicate(place) => lines.insert(place % n_lines, lines[place % n_lines].clone()),
-            Self::Remove(place) => drop(lines.remove(place % n_lines)),
+            Self::Insert(index, line) => lines.insert(index % (n_lines + 1), [&line.0, &b"\n"[..]].concat()),
+            Self::Duplicate(index) => lines.insert(index % n_lines, lines[index % n_lines].clone()),
+            Self::Remove(index) => drop(lines.remove(index % n_lines)),
             Self::TornTail(tail) => lines.push(tail.0.clone()),
             Self::CrLf => {
                 for line in lines.iter_mut().filter(|line| line.ends_with(b"\n")) {
                     line.insert(line.len() - 1, b'\r');
                 }
             }
-            Self::FlipBit(place, bit) => {
+            Self::FlipBit(index, bit) => {
                 let mut flipped = bytes.to_vec();
-                flipped[place % bytes.len()] ^= 1 << (bit % 8);
+                flipped[index % bytes.len()] ^= 1 << (bit % 8);
                 return flipped;
             }
             Self::Swap(one, other) => lines.swap(one % n_lines, other % n_lines),

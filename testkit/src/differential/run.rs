@@ -37,8 +37,8 @@ pub(super) fn run(
             return Ok(index + 1);
         }
         match outcome {
-            Ok(NextStep::On) => {}
-            Ok(NextStep::NoFurther) => return Ok(index + 1),
+            Ok(NextStep::Continue) => {}
+            Ok(NextStep::End) => return Ok(index + 1),
             Err(what) => return Err(Failure { step: index, what }),
         }
     }
@@ -54,8 +54,8 @@ pub(super) fn run(
 
 /// Whether a sequence can continue: after some explained differences the two are no longer comparable.
 enum NextStep {
-    On,
-    NoFurther,
+    Continue,
+    End,
 }
 
 struct Pair<'o> {
@@ -106,10 +106,10 @@ impl<'o> Pair<'o> {
         let mut note = |explained: Explained| *tally.entry(explained).or_default() += 1;
         match self.perform(&step.op) {
             Ok(()) => {}
-            Err(Stop::BothRefuse) => return Ok(NextStep::NoFurther),
+            Err(Stop::BothRefuse) => return Ok(NextStep::End),
             Err(Stop::Explained(explained)) => {
                 note(explained);
-                return Ok(NextStep::NoFurther);
+                return Ok(NextStep::End);
             }
             Err(Stop::Failed(what)) => return Err(what),
         }
@@ -121,7 +121,7 @@ impl<'o> Pair<'o> {
         let explained = if checks_all { self.compare_all()? } else { self.compare_leaf()? };
         let ends = explained.iter().any(|it| matches!(it, Explained::NoIdLeaf));
         explained.into_iter().for_each(&mut note);
-        Ok(if ends { NextStep::NoFurther } else { NextStep::On })
+        Ok(if ends { NextStep::End } else { NextStep::Continue })
     }
 
     /// Performs an operation in both engines, and checks that both succeed or both fail.
@@ -400,12 +400,12 @@ fn json(text: &str) -> Json {
 
 fn target_id(manager: &SessionManager, target: Target) -> EntryId {
     let outline = manager.outline();
-    let Target::At(place) = target else { return EntryId::from("missing0") };
+    let Target::At(index) = target else { return EntryId::from("missing0") };
     let n_entries = outline.n_entries();
     if n_entries == 0 {
         return EntryId::from("missing0");
     }
-    let row = outline.entries().nth(place % n_entries).unwrap();
+    let row = outline.entries().nth(index % n_entries).unwrap();
     outline.id(row).unwrap_or_else(|| EntryId::from("undefined"))
 }
 

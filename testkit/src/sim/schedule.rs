@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_seed_gives_the_same_order_and_another_one_another() {
+    fn the_seed_determines_the_order() {
         assert_eq!(order(1), order(1));
         assert_eq!(order(1).len(), 60);
         assert_ne!(order(1), order(2));

@@ -106,7 +106,7 @@ fn pipes_are_neither_files_nor_directories() {
 }
 
 #[test]
-fn names_change_as_on_unix() {
+fn names_behave_as_on_unix() {
     let os = machine_with("abc");
     let [file, second, other] = [FILE, "/d/second", "/d/other"].map(Path::new);
     let handle = open(&os, FILE, Mode::Append);
@@ -156,7 +156,7 @@ fn permissions_are_checked() {
 }
 
 #[test]
-fn time_passes_when_told() {
+fn time_passes_when_advanced() {
     let os = machine_with("abc");
     let (start, boot) = (os.now_ms(), os.boot_ms());
     os.wait(Duration::from_millis(20));
@@ -193,7 +193,7 @@ fn unsynced_appends_survive_in_every_way() {
 }
 
 #[test]
-fn a_cut_file_may_come_back() {
+fn an_unsynced_truncation_may_be_lost() {
     let os = machine_with("abc");
     os.foreign_truncate(FILE, 1);
     assert_eq!(after_power_loss(&os, FILE), some(&["a", "abc"]));
@@ -222,7 +222,7 @@ fn a_new_directory_needs_its_own_name_synced() {
 }
 
 #[test]
-fn a_rename_is_there_wholly_or_not_at_all() {
+fn a_rename_is_atomic() {
     let os = machine_with("old");
     os.foreign_append("/d/new", "new");
     os.make_directories("/e");
@@ -255,7 +255,7 @@ fn nothing_is_lost_with_the_directory_it_is_moved_into_or_out_of() {
 }
 
 #[test]
-fn removed_files_may_come_back() {
+fn an_unsynced_removal_may_be_lost() {
     let os = machine_with("abc");
     os.remove(Path::new(FILE)).unwrap();
     assert_eq!(after_power_loss(&os, FILE), [None, Some("abc".to_owned())]);
@@ -287,7 +287,7 @@ fn locks_belong_to_handles() {
 }
 
 #[test]
-fn the_killed_leave_their_writes_but_not_their_locks() {
+fn a_killed_process_leaves_its_writes_but_not_its_locks() {
     let os = machine_with("");
     let other = os.process(2000);
     assert_eq!((os.whoami().0, other.whoami().0), (1000, 2000));
@@ -305,7 +305,7 @@ fn the_killed_leave_their_writes_but_not_their_locks() {
 }
 
 #[test]
-fn calls_are_written_down_and_fail_when_planned() {
+fn calls_are_recorded_and_fail_when_planned() {
     let os = machine_with("abc");
     os.process(7).fail_call(1, Errno::IO);
     os.fail_call(3, Errno::INTR);
@@ -346,7 +346,7 @@ fn lasting_failures_last_until_healed() {
 }
 
 #[test]
-fn a_failed_sync_loses_what_was_written_until_then() {
+fn a_failed_sync_loses_unsynced_writes() {
     let os = machine_with("a");
     let file = open(&os, FILE, Mode::Append);
     file.append(b"bc").unwrap();
@@ -361,7 +361,7 @@ fn a_failed_sync_loses_what_was_written_until_then() {
 }
 
 #[test]
-fn a_sync_failing_otherwise_loses_nothing() {
+fn a_sync_failing_with_another_error_loses_nothing() {
     let os = machine_with("a");
     let file = open(&os, FILE, Mode::Append);
     file.append(b"b").unwrap();
@@ -373,7 +373,7 @@ fn a_sync_failing_otherwise_loses_nothing() {
 }
 
 #[test]
-fn a_full_disk_writes_short_and_then_not_at_all() {
+fn a_full_disk_writes_short_and_then_fails() {
     let os = machine_with("abc");
     os.set_capacity(Some(8));
     let file = open(&os, FILE, Mode::Append);
@@ -392,7 +392,7 @@ fn a_full_disk_writes_short_and_then_not_at_all() {
 }
 
 #[test]
-fn reserved_space_is_there_when_needed() {
+fn reserved_space_stays_available() {
     let os = machine_with("abc");
     os.set_capacity(Some(8));
     let file = open(&os, FILE, Mode::Append);
@@ -423,7 +423,7 @@ fn a_crash_tears_the_write_it_hits() {
 }
 
 #[test]
-fn a_crash_does_other_calls_wholly_or_not_at_all() {
+fn a_crash_does_other_calls_completely_or_not_at_all() {
     for tear in Tear::EVERY {
         let os = machine_with("abc");
         os.crash_at(1, tear);
@@ -452,7 +452,7 @@ fn foreign_programs_rewrite_and_replace() {
 }
 
 #[test]
-fn races_are_placed_exactly() {
+fn races_happen_at_the_planned_call() {
     let os = machine_with("");
     let file = open(&os, FILE, Mode::Append);
     os.on_call(2, |world| world.foreign_append(Path::new(FILE), b"F"));
@@ -469,7 +469,7 @@ fn races_are_placed_exactly() {
 }
 
 #[test]
-fn forks_go_their_own_way() {
+fn forked_machines_are_independent() {
     let os = machine_with("abc");
     let file = open(&os, FILE, Mode::Append);
     file.append(b"d").unwrap();
@@ -485,7 +485,7 @@ fn forks_go_their_own_way() {
 }
 
 #[test]
-fn snapshots_see_everything() {
+fn snapshots_contain_every_file() {
     let os = machine_with("abc");
     os.make_link("/d/link", "s.jsonl");
     os.make_special("/d/pipe");
@@ -500,7 +500,7 @@ fn snapshots_see_everything() {
 }
 
 #[test]
-fn the_disk_is_shared_if_told() {
+fn the_disk_is_shared_if_configured() {
     let os = machine();
     assert!(!os.is_shared(Path::new("/d")).unwrap());
     os.set_shared(true);
@@ -513,33 +513,36 @@ fn the_disk_is_shared_if_told() {
 fn acts_of(os: &dyn Os, root: &Path) -> Vec<String> {
     let mut acts = Vec::new();
     let mut note = |what: String| acts.push(what);
-    let told = |result: io::Result<String>| result.unwrap_or_else(|error| format!("{:?}", error.raw_os_error()));
+    let result_text = |result: io::Result<String>| result.unwrap_or_else(|error| format!("{:?}", error.raw_os_error()));
     let [file, second, inner, link, pipe] = ["file", "second", "inner", "link", "pipe"].map(|name| root.join(name));
     for mode in [Mode::Read, Mode::Append, Mode::Sidecar, Mode::New] {
         for path in [&link, &pipe, &root.to_owned(), &root.join("none/x"), &file.join("x"), &file] {
             let kind = os.open(path, mode).and_then(|file| file.stat()).map(|stat| format!("{:?}", stat.kind));
-            note(format!("open {} {mode:?}: {}", name_of(path), told(kind)));
+            note(format!("open {} {mode:?}: {}", name_of(path), result_text(kind)));
         }
     }
     let [append, sidecar, read] = [Mode::Append, Mode::Sidecar, Mode::Read].map(|mode| os.open(&file, mode).unwrap());
     for (name, handle) in [("append", &append), ("sidecar", &sidecar), ("read", &read)] {
         let mut bytes = [0; 40];
-        note(format!("{name} append: {}", told(handle.append(b"abc").map(|n| n.to_string()))));
-        note(format!("{name} position: {}", told(handle.position().map(|n| n.to_string()))));
-        note(format!("{name} write_at: {}", told(handle.write_at(b"XY", 1).map(|n| n.to_string()))));
-        note(format!("{name} append: {}", told(handle.append(b"de").map(|n| n.to_string()))));
-        note(format!("{name} set_length: {}", told(handle.set_length(9).map(|()| String::new()))));
-        note(format!("{name} reserve nothing: {}", told(handle.reserve(0, 0).map(|()| String::new()))));
-        note(format!("{name} read: {}", told(handle.read_at(&mut bytes, 0).map(|n| format!("{n} {bytes:?}")))));
+        note(format!("{name} append: {}", result_text(handle.append(b"abc").map(|n| n.to_string()))));
+        note(format!("{name} position: {}", result_text(handle.position().map(|n| n.to_string()))));
+        note(format!("{name} write_at: {}", result_text(handle.write_at(b"XY", 1).map(|n| n.to_string()))));
+        note(format!("{name} append: {}", result_text(handle.append(b"de").map(|n| n.to_string()))));
+        note(format!("{name} set_length: {}", result_text(handle.set_length(9).map(|()| String::new()))));
+        note(format!("{name} reserve nothing: {}", result_text(handle.reserve(0, 0).map(|()| String::new()))));
+        note(format!("{name} read: {}", result_text(handle.read_at(&mut bytes, 0).map(|n| format!("{n} {bytes:?}")))));
     }
     let (exclusive, shared) = (Lock::Exclusive, Lock::Shared);
     let tries = [(&append, exclusive), (&sidecar, shared), (&append, shared), (&sidecar, shared), (&append, exclusive)];
     for (handle, lock) in tries {
-        note(format!("lock {lock:?}: {}", told(handle.try_lock(lock).map(|taken| taken.to_string()))));
+        note(format!("lock {lock:?}: {}", result_text(handle.try_lock(lock).map(|taken| taken.to_string()))));
     }
-    note(format!("lock after giving up: {}", told(sidecar.try_lock(Lock::Exclusive).map(|taken| taken.to_string()))));
+    note(format!(
+        "lock after giving up: {}",
+        result_text(sidecar.try_lock(Lock::Exclusive).map(|taken| taken.to_string()))
+    ));
     let mut unit =
-        |what: &str, result: io::Result<()>| note(format!("{what}: {}", told(result.map(|()| String::new()))));
+        |what: &str, result: io::Result<()>| note(format!("{what}: {}", result_text(result.map(|()| String::new()))));
     unit("link", os.link(&file, &second));
     unit("link again", os.link(&file, &second));
     unit("link directory", os.link(root, &root.join("x")));
@@ -561,10 +564,14 @@ fn acts_of(os: &dyn Os, root: &Path) -> Vec<String> {
     unit("touch missing", os.touch(&file));
     note(format!("links: {}", append.stat().unwrap().n_links));
     note(format!("mode: {:o}", os.stat(&inner).unwrap().mode));
-    note(format!("link: {:?} {:?}", told(os.stat(&link).map(|_| String::new())), os.link_stat(&link).unwrap().kind));
+    note(format!(
+        "link: {:?} {:?}",
+        result_text(os.stat(&link).map(|_| String::new())),
+        os.link_stat(&link).unwrap().kind
+    ));
     let mut listed: Vec<_> = os.list(root).unwrap().iter().map(|path| name_of(path)).collect();
     listed.sort();
-    note(format!("list: {listed:?} {}", told(os.list(&link).map(|_| String::new()))));
+    note(format!("list: {listed:?} {}", result_text(os.list(&link).map(|_| String::new()))));
     acts
 }
 

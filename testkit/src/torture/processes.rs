@@ -97,7 +97,7 @@ struct Skipped(String);
 /// The resources of a row.
 struct Bench {
     plan: Plan,
-    /// This program, which also plays every part.
+    /// This program, which also runs every role.
     program: PathBuf,
     /// A directory that is removed with the row.
     directory: PathBuf,

@@ -37,7 +37,7 @@ fn row(sides: &SideBySide, file: &Path) -> SessionInfo {
 }
 
 #[test]
-fn pi_goes_on_in_what_was_archived_and_the_marks_hold() {
+fn pi_continues_an_archived_session_and_the_marks_stay() {
     let mut sides = SideBySide::new();
     let (file, branch) = branched(&sides);
     let context = ["user:why", "assistant:for another reason"];

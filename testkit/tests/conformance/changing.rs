@@ -10,7 +10,7 @@ use crate::lines::user_op;
 
 /// Opens one of our files in pi, expects these messages in its context, and continues in it in both.
 #[track_caller]
-fn pi_goes_on(sides: &mut SideBySide, file: &Path, expected: &[&str]) {
+fn pi_continues(sides: &mut SideBySide, file: &Path, expected: &[&str]) {
     let text = String::from_utf8(std::fs::read(file).unwrap()).unwrap();
     let name = format!("s/{}", file.file_name().unwrap().to_str().unwrap());
     sides.write(&name, &text);
@@ -32,46 +32,46 @@ fn conversation(sides: &SideBySide) -> (PathBuf, EntryId) {
 }
 
 #[test]
-fn pi_goes_on_in_what_was_begun() {
+fn pi_continues_a_session_that_we_began() {
     let mut sides = SideBySide::new();
     let begun = sides.sessions().begin(&Begin { name: Some("Named".to_owned()), ..Begin::default() }).unwrap();
     let file = begun.session.session_file().unwrap().to_path_buf();
     drop(begun);
-    pi_goes_on(&mut sides, &file, &[]);
+    pi_continues(&mut sides, &file, &[]);
     assert_eq!(sides.pi_view("name").unwrap(), "\"Named\"");
     let (file, _) = conversation(&sides);
-    pi_goes_on(&mut sides, &file, &["user:why", "assistant:because"]);
+    pi_continues(&mut sides, &file, &["user:why", "assistant:because"]);
 }
 
 #[test]
-fn pi_goes_on_in_forks() {
+fn pi_continues_our_forks() {
     let mut sides = SideBySide::new();
     let (source, question) = conversation(&sides);
     let whole = Begin { fork: Some(source.clone()), id: Some("forked".to_owned()), ..Begin::default() };
     let file = sides.sessions().begin(&whole).unwrap().session.session_file().unwrap().to_path_buf();
-    pi_goes_on(&mut sides, &file, &["user:why", "assistant:because"]);
+    pi_continues(&mut sides, &file, &["user:why", "assistant:because"]);
     let mut session = sides.sessions().open(&source).unwrap();
     let file = session.fork(&question, ForkPosition::At).unwrap().session_file.unwrap();
-    pi_goes_on(&mut sides, &file, &["user:why"]);
+    pi_continues(&mut sides, &file, &["user:why"]);
 }
 
 #[test]
-fn pi_goes_on_in_what_was_moved_imported_or_brought_back() {
+fn pi_continues_moved_imported_and_restored_sessions() {
     let mut sides = SideBySide::new();
     let (source, question) = conversation(&sides);
     let sessions = sides.sessions().clone().recording_operations(Some(sides.our_path("state"))).ignoring_users();
     sessions.relabel(&source, &question, Some("start"), false).unwrap();
     let moved = sessions.move_session(&source, sides.our_path("elsewhere"), false).unwrap().sessions.remove(0);
     let context = ["user:why", "assistant:because"];
-    pi_goes_on(&mut sides, &moved.to, &context);
+    pi_continues(&mut sides, &moved.to, &context);
     assert!(sides.pi_view("header").unwrap().contains("elsewhere"));
     sessions.delete(std::slice::from_ref(&moved.to), Deletion::ToTrash, false).unwrap();
     sessions.undo(None, false).unwrap();
     sessions.undo(None, false).unwrap();
-    pi_goes_on(&mut sides, &source, &context);
+    pi_continues(&mut sides, &source, &context);
     assert!(!sides.pi_view("header").unwrap().contains("elsewhere"));
     let away = sides.our_path("away.jsonl");
     std::fs::rename(&source, &away).unwrap();
     let imported = sessions.import(&[away], &Importing::default()).unwrap().remove(0);
-    pi_goes_on(&mut sides, &imported.path, &context);
+    pi_continues(&mut sides, &imported.path, &context);
 }

@@ -89,7 +89,7 @@ fn sha(text: &str) -> String {
 }
 
 #[test]
-fn the_recorded_figures_are_pis() {
+fn the_recorded_figures_equal_pis() {
     let directory = tempfile::tempdir().unwrap();
     let Some(session) = copied("before-compaction.jsonl", directory.path()) else { return };
     let golden = std::fs::read(recorded("compaction-golden.json").unwrap()).unwrap();
@@ -172,11 +172,11 @@ fn check_preparations(session: &SessionManager, golden: &Value) {
 }
 
 #[test]
-fn the_second_round_on_the_recorded_session_is_pis() {
+fn a_second_compaction_of_the_recorded_session_equals_pis() {
     let directory = tempfile::tempdir().unwrap();
     let Some(mut session) = copied("before-compaction.jsonl", directory.path()) else { return };
     let first = prepared(&session, 20_000).unwrap();
-    let place = first.first_kept;
+    let index = first.first_kept;
     let lists = first.files.lists();
     // The first write gives the entries of this old file their ids.
     session.append_label_change(session.leaf_id().unwrap(), None).unwrap();
@@ -187,7 +187,7 @@ fn the_second_round_on_the_recorded_session_is_pis() {
     session
         .append_compaction(&Compaction {
             summary,
-            first_kept_entry_id: session.outline().id(place),
+            first_kept_entry_id: session.outline().id(index),
             tokens_before: first.tokens_before,
             details: Some(lists.details(None)),
             ..Compaction::default()
@@ -264,11 +264,11 @@ fn talked(path: &Path) {
         r#"{"role":"user","content":"and now?","timestamp":5}"#,
         r#"{"role":"assistant","content":[{"type":"text","text":"Now it is late."}],"provider":"mock","model":"mock-1","usage":{"input":9,"output":1,"cacheRead":0,"cacheWrite":0,"totalTokens":10},"stopReason":"stop","timestamp":6}"#,
     ];
-    for (place, message) in messages.iter().enumerate() {
-        let parent = if place == 0 { "null".to_owned() } else { format!("\"{place:08x}\"") };
+    for (index, message) in messages.iter().enumerate() {
+        let parent = if index == 0 { "null".to_owned() } else { format!("\"{index:08x}\"") };
         lines.push(format!(
             r#"{{"type":"message","id":"{:08x}","parentId":{parent},"timestamp":"2026-01-02T03:04:05.000Z","message":{message}}}"#,
-            place + 1
+            index + 1
         ));
     }
     lines.push(r#"{"type":"thinking_level_change","id":"00000010","parentId":"00000006","timestamp":"2026-01-02T03:04:05.000Z","thinkingLevel":"off"}"#.to_owned());
@@ -292,7 +292,7 @@ pub(super) fn seen_by_us(path: &Path) -> (String, String) {
 }
 
 #[test]
-fn what_one_has_compacted_the_other_reads_the_same() {
+fn each_reads_the_compactions_of_the_other_alike() {
     let directory = tempfile::tempdir().unwrap();
     let mut oracle = Oracle::start(directory.path());
     let (ours, theirs) = (directory.path().join("ours.jsonl"), directory.path().join("theirs.jsonl"));

@@ -39,7 +39,7 @@ fn row_77_without_a_known_leaf_pi_takes_the_last_entry() {
 }
 
 #[test]
-fn row_78_an_older_compaction_says_nothing() {
+fn row_78_an_older_compaction_is_ignored() {
     let mut sides = SideBySide::new();
     sides.start(file(&[
         HEADER,
@@ -89,8 +89,8 @@ fn edited(edits: &[(&str, &str)]) -> String {
     let mut lines =
         vec![HEADER.to_owned(), user("a", None), assistant("b", "a"), message("t", "b", 5, tool), custom.to_owned()];
     let mut parent = "m".to_owned();
-    for (place, (target, replacement)) in edits.iter().enumerate() {
-        let id = format!("e{place}");
+    for (index, (target, replacement)) in edits.iter().enumerate() {
+        let id = format!("e{index}");
         lines.push(context_edit(&id, parent.as_str(), target, replacement));
         parent = id;
     }
@@ -102,9 +102,9 @@ fn row_80_the_last_edit_wins() {
     let mut sides = SideBySide::new();
     let everything = ["user:a", "assistant:b", "toolResult:out", "custom:CM"];
     let (omit, new) = (",\"replacement\":null", ",\"replacement\":{\"content\":\"N\"}");
-    let with = |place: usize, text: &'static str| {
+    let with = |index: usize, text: &'static str| {
         let mut context = everything;
-        context[place] = text;
+        context[index] = text;
         context.to_vec()
     };
     for (edits, context) in [
@@ -124,7 +124,7 @@ fn row_80_the_last_edit_wins() {
 }
 
 #[test]
-fn row_81_pi_fails_over_an_edit_without_replacement() {
+fn row_81_pi_fails_on_an_edit_without_replacement() {
     let mut sides = SideBySide::new();
     sides.start(edited(&[("a", "")]));
     let error = sides.pi_view("context").unwrap_err();
@@ -134,7 +134,7 @@ fn row_81_pi_fails_over_an_edit_without_replacement() {
 }
 
 #[test]
-fn row_81_pi_takes_the_content_away_where_an_edit_has_none() {
+fn row_81_pi_removes_the_content_if_an_edit_has_none() {
     let mut sides = SideBySide::new();
     sides.start(edited(&[("a", ",\"replacement\":{}")]));
     sides.assert_differ_by(&[Explained::OddEdit]);
@@ -142,7 +142,7 @@ fn row_81_pi_takes_the_content_away_where_an_edit_has_none() {
 }
 
 #[test]
-fn edits_of_compactions_and_of_what_was_compacted() {
+fn edits_of_compactions_and_of_compacted_entries() {
     let omit = ",\"replacement\":null";
     let checkpoint = r#","systemMessage":{"role":"system","content":"CHK","timestamp":1}}"#;
     let kept = compaction("k", "b", "b", "S");
@@ -171,7 +171,7 @@ fn edits_of_compactions_and_of_what_was_compacted() {
 }
 
 #[test]
-fn row_82_a_command_tells_how_it_ended_and_where_its_output_is() {
+fn row_82_a_command_reports_its_exit_code_and_output_path() {
     let fence = "```";
     let bash = |fields: &str| {
         message("x", None, 5, &format!(r#"{{"role":"bashExecution","command":"ls -l",{fields},"timestamp":5}}"#))
@@ -202,7 +202,7 @@ fn row_82_a_command_tells_how_it_ended_and_where_its_output_is() {
 }
 
 #[test]
-fn settings_are_those_of_the_whole_path() {
+fn settings_come_from_the_whole_path() {
     let mut sides = SideBySide::new();
     let model = |id: &str, parent, name: &str| {
         entry("model_change", id, parent, 5, &format!(r#""provider":"p{name}","modelId":"m{name}""#))
@@ -216,14 +216,14 @@ fn settings_are_those_of_the_whole_path() {
         &compaction("k", "b", "b", "S"),
         &model("m2", Some("k"), "2"),
     ]));
-    for place in 0..6 {
-        sides.act(&sessile_testkit::differential::Op::Branch(sessile_testkit::differential::Target::At(place)));
+    for index in 0..6 {
+        sides.act(&sessile_testkit::differential::Op::Branch(sessile_testkit::differential::Target::At(index)));
         sides.assert_same();
     }
 }
 
 #[test]
-fn entries_of_every_type_say_what_they_say_in_pi() {
+fn entries_of_every_type_give_the_same_messages_as_in_pi() {
     let mut sides = SideBySide::new();
     let custom = |id: &str, parent: &str, fields: &str| entry("custom_message", id, parent, 5, fields);
     sides.start(file(&[

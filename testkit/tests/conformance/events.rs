@@ -169,7 +169,7 @@ fn compare(steps: &[Value]) {
         session_file(dir, "second");
         std::fs::write(dir.join("list"), "a shopping list\n").unwrap();
     }
-    let placed = |dir: &Path| -> Vec<Value> {
+    let with_directory = |dir: &Path| -> Vec<Value> {
         let text = Value::from(steps.to_vec()).to_string().replace("DIR", dir.to_str().unwrap());
         serde_json::from_str(&text).unwrap()
     };
@@ -177,7 +177,7 @@ fn compare(steps: &[Value]) {
     oracle.ask(format!(r#"{{"cmd":"reset","clock":{NOW_MS},"idSeed":1}}"#));
     let request = json!({
         "cmd": "host", "file": theirs.join("first.jsonl"), "dir": theirs, "keepRecentTokens": KEEP,
-        "extensions": ["one", "two"], "steps": placed(&theirs),
+        "extensions": ["one", "two"], "steps": with_directory(&theirs),
     });
     let answer = oracle.ask(request.to_string());
     assert_eq!(answer.error(), None);
@@ -206,7 +206,7 @@ fn compare(steps: &[Value]) {
     };
     host.start();
     check("at the start", &reported[0]);
-    for (step, reported) in placed(&ours).iter().zip(&reported[1..]) {
+    for (step, reported) in with_directory(&ours).iter().zip(&reported[1..]) {
         let was_done = take(&mut host, &answers, &summarizer, step);
         let value = reported["value"].as_str().unwrap_or(r#"{"cancelled":true}"#);
         assert_eq!(was_done, !value.contains(r#""cancelled":true"#), "{step}: {reported}");
@@ -217,7 +217,7 @@ fn compare(steps: &[Value]) {
 }
 
 #[test]
-fn both_tell_extensions_the_same_in_the_same_order() {
+fn both_send_extensions_the_same_events_in_the_same_order() {
     compare(&[
         json!({"name": " a\nb "}),
         json!({"navigate": ["00000021", {}]}),
@@ -241,7 +241,7 @@ fn both_tell_extensions_the_same_in_the_same_order() {
 }
 
 #[test]
-fn both_take_the_same_answers() {
+fn both_accept_the_same_replies() {
     compare(&[
         json!({"answers": ["one", {"session_before_fork": {"cancel": true}, "session_before_switch": {"cancel": true},
             "session_before_tree": {"cancel": true}, "session_before_compact": {"cancel": true}}]}),

@@ -40,7 +40,7 @@ fn shape(sides: &mut SideBySide) -> Vec<String> {
 }
 
 #[test]
-fn row_61_labels_are_taken_out_of_the_path_and_set_behind_it() {
+fn row_61_labels_are_removed_from_the_path_and_appended_after_it() {
     let mut sides = SideBySide::new();
     let content = file(&[
         HEADER,
@@ -68,7 +68,7 @@ fn row_61_labels_are_taken_out_of_the_path_and_set_behind_it() {
 }
 
 #[test]
-fn row_62_a_kept_label_gives_way_to_the_next_entry() {
+fn row_62_a_kept_label_is_replaced_by_the_next_entry() {
     let mut sides = SideBySide::new();
     sides.start(file(&[
         HEADER,
@@ -103,7 +103,7 @@ fn row_63_a_label_before_its_compaction_keeps_nothing() {
 }
 
 #[test]
-fn row_64_a_branch_without_conversation_waits_for_some() {
+fn row_64_a_branch_without_messages_has_no_file_until_the_first_message() {
     let mut sides = SideBySide::new();
     let model = entry("model_change", "m", None, 0, r#""provider":"p","modelId":"x""#);
     sides.start(file(&[HEADER, &model, &user("a", "m"), &assistant("b", "a")]));
@@ -116,7 +116,7 @@ fn row_64_a_branch_without_conversation_waits_for_some() {
 }
 
 #[test]
-fn row_65_pi_forks_a_version_1_file_into_ruins() {
+fn row_65_pi_breaks_a_version_1_file_when_it_forks_it() {
     let mut sides = SideBySide::new();
     sides.write("src/f.jsonl", file(&[HEADER_V1, &old_user("a"), &old_user("b"), &old_user("c")]));
     fork(&mut sides, None).done();
@@ -221,7 +221,7 @@ fn a_value_of_any_depth_is_copied() {
 }
 
 #[test]
-fn extraction_leaves_the_name_and_what_is_off_the_path_behind() {
+fn extraction_drops_the_name_and_entries_off_the_path() {
     let mut sides = SideBySide::new();
     sides.in_memory();
     sides.act(&user_op("1"));

@@ -81,7 +81,7 @@ fn parse(text: &str) -> Value {
 }
 
 #[test]
-fn pi_and_we_show_what_the_golden_files_say() {
+fn pi_and_we_agree_with_the_golden_files() {
     for golden in Golden::all() {
         let (name, expected) = (golden.name(), &golden.expected);
         let mut sides = SideBySide::new();
@@ -117,7 +117,7 @@ fn pi_and_we_show_what_the_golden_files_say() {
 }
 
 #[test]
-fn ids_of_old_golden_files_are_those_of_the_formula() {
+fn ids_of_old_golden_files_follow_the_formula() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("f.jsonl");
     for golden in Golden::all().into_iter().filter(Golden::is_version_1) {

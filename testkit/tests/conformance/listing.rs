@@ -93,7 +93,7 @@ fn row_70_pi_mixes_projects_whose_directories_share_a_name() {
 }
 
 #[test]
-fn row_71_continuing_goes_by_the_time_of_the_file() {
+fn row_71_the_most_recent_session_is_chosen_by_file_time() {
     let mut sides = SideBySide::new();
     sides.write("s/a.jsonl", file(&[&header("a"), &user_at("x", "9000000000000")]));
     sides.write("s/b.jsonl", file(&[&header("b")]));
@@ -135,7 +135,7 @@ fn row_73_pi_lists_a_header_without_id() {
 }
 
 #[test]
-fn row_74_a_message_without_a_sensible_time_leaves_that_of_the_header() {
+fn row_74_without_a_valid_message_time_the_header_time_counts() {
     const HEADER_TIME: &str = "2025-01-01T00:00:00.000Z";
     const FILE_TIME: &str = "2023-11-14T22:13:20.000Z";
     let bare = |time: &str| message("a", None, 1, &format!(r#"{{"role":"user","content":"x"{time}}}"#));
@@ -199,7 +199,7 @@ fn row_75_tool_results_do_not_make_a_session_recent() {
 }
 
 #[test]
-fn row_76_progress_brings_parts_of_the_list() {
+fn row_76_progress_reports_partial_lists() {
     let mut sides = SideBySide::new();
     for place in 0..25 {
         let cwd = if place % 2 == 1 { "\"/tmp\"" } else { "\"/var\"" };
@@ -260,7 +260,7 @@ fn equal_times_are_listed_by_descending_name() {
 }
 
 #[test]
-fn of_equal_session_ids_the_first_name_is_found() {
+fn among_equal_session_ids_the_first_file_name_is_found() {
     let mut sides = SideBySide::new();
     for name in ["b", "a"] {
         sides.write(&format!("s/{name}.jsonl"), file(&[header("dup")]));
@@ -277,7 +277,7 @@ fn of_equal_session_ids_the_first_name_is_found() {
 }
 
 #[test]
-fn a_missing_directory_has_no_sessions_and_is_not_made() {
+fn a_missing_directory_has_no_sessions_and_is_not_created() {
     let mut sides = SideBySide::new();
     assert_eq!(sides.same_list("/tmp", Some("nope")), [Value::Null; 0]);
     assert!(!sides.pi_path("nope").exists() && !sides.our_path("nope").exists());
@@ -287,7 +287,7 @@ fn a_missing_directory_has_no_sessions_and_is_not_made() {
 }
 
 #[test]
-fn all_sessions_are_those_one_level_below_the_root() {
+fn all_sessions_are_one_level_below_the_root() {
     let mut sides = SideBySide::new();
     for (name, id) in [
         (".pi/agent/sessions/d1/a.jsonl", "a"),
@@ -340,7 +340,7 @@ fn pi_hides_a_session_because_of_one_odd_entry() {
 }
 
 #[test]
-fn texts_of_a_list_are_those_of_pi() {
+fn texts_of_a_list_equal_pis() {
     let mut sides = SideBySide::new();
     let without_text = message("d", "c", 1, r#"{"role":"user","content":[{"type":"text"}],"timestamp":1}"#);
     sides.write(
@@ -362,7 +362,7 @@ fn texts_of_a_list_are_those_of_pi() {
 
 /// Makes random changes to a store as pi leaves it: the lists from the catalogue, from a scan and from pi are equal.
 #[test]
-fn a_catalogue_that_is_kept_says_what_pi_says() {
+fn a_kept_catalogue_agrees_with_pi() {
     let mut random = SplitMix::new(11);
     let mut sides = SideBySide::new();
     for step in 0..60 {

@@ -28,7 +28,7 @@ fn both_refuse(sides: &mut SideBySide, content: &str) {
 }
 
 #[test]
-fn row_08_blank_lines_are_passed_over() {
+fn row_08_blank_lines_are_skipped() {
     let mut sides = SideBySide::new();
     let content = format!("\n  \n{HEADER}\n\n\t\n{}\n\n", user("a", None));
     sides.start(&content);
@@ -39,7 +39,7 @@ fn row_08_blank_lines_are_passed_over() {
 }
 
 #[test]
-fn row_09_junk_before_the_header_is_passed_over() {
+fn row_09_junk_before_the_header_is_skipped() {
     let mut sides = SideBySide::new();
     sides.start(file(&["garbage", HEADER, &user("a", None)]));
     sides.assert_context(&["user:a"]);
@@ -118,12 +118,12 @@ fn row_14_an_empty_file_becomes_a_session() {
 }
 
 #[test]
-fn row_15_blank_lines_alone_are_no_session() {
+fn row_15_blank_lines_alone_are_not_a_session() {
     both_refuse(&mut SideBySide::new(), "\n\n");
 }
 
 #[test]
-fn row_16_other_files_are_no_sessions() {
+fn row_16_other_files_are_not_sessions() {
     let mut sides = SideBySide::new();
     both_refuse(&mut sides, "{\"foo\":1}\n{\"bar\":2}\n");
     both_refuse(&mut sides, "hello world no newline");
@@ -171,7 +171,7 @@ fn row_20_lines_may_end_in_cr_lf() {
 }
 
 #[test]
-fn row_21_cr_alone_ends_no_line() {
+fn row_21_cr_alone_does_not_end_a_line() {
     both_refuse(&mut SideBySide::new(), &file(&[HEADER, &user("a", None)]).replace('\n', "\r"));
 }
 
@@ -201,7 +201,7 @@ fn row_23_a_byte_order_mark_alone_is_a_blank_line() {
 }
 
 #[test]
-fn row_24_line_separators_are_no_line_ends() {
+fn row_24_line_separators_do_not_end_a_line() {
     let mut sides = SideBySide::new();
     sides.create();
     sides.act(&user_op("x\u{2028}y"));
@@ -216,7 +216,7 @@ fn row_24_line_separators_are_no_line_ends() {
 }
 
 #[test]
-fn row_25_of_equal_ids_the_last_counts() {
+fn row_25_among_equal_ids_the_last_counts() {
     let mut sides = SideBySide::new();
     sides.start(file(&[
         HEADER,
@@ -291,7 +291,7 @@ fn row_29_a_child_may_come_before_its_parent() {
 }
 
 #[test]
-fn row_30_falsy_values_are_no_entries() {
+fn row_30_falsy_values_are_not_entries() {
     let mut sides = SideBySide::new();
     sides.start(file(&[HEADER, &user("a", None), "null", "0", "false", "\"\""]));
     sides.assert_view("leaf", "\"a\"");
@@ -409,7 +409,7 @@ fn row_36_pi_writes_into_the_file_it_has_refused() {
 }
 
 #[test]
-fn row_37_pi_fails_over_a_message_entry_without_message() {
+fn row_37_pi_fails_on_a_message_entry_without_message() {
     let mut sides = SideBySide::new();
     let empty = r#"{"type":"message","id":"x","parentId":"a","timestamp":"2025-01-01T00:00:02.000Z"}"#;
     sides.start(file(&[HEADER, &user("a", None), empty]));
@@ -437,7 +437,7 @@ fn row_38_pi_does_not_list_a_session_with_null_content() {
 }
 
 #[test]
-fn row_39_pi_respells_what_it_copies() {
+fn row_39_pi_reserialises_copied_entries() {
     let mut sides = SideBySide::new();
     let data = r#"{"big":12345678901234567890,"inf":1e999,"neg0":-0,"f":1.0,"e":1E2,"2":"two","1":"one","dup":1,"dup":2,"u":"\u00e9\/","__proto__":{"z":1}}"#;
     let odd = format!(
@@ -480,7 +480,7 @@ fn row_87_a_character_may_lie_across_the_boundary_of_a_chunk() {
 }
 
 #[test]
-fn row_88_an_empty_working_directory_is_that_of_the_process() {
+fn row_88_an_empty_working_directory_means_that_of_the_process() {
     let mut sides = SideBySide::new();
     sides.write("f.jsonl", file(&[header_with("\"/tmp\"", "\"/var\""), user("a", None)]));
     for (given, effective) in [("", String::new()), ("~/z", "/z".to_owned()), ("/b/..", String::new())] {

@@ -98,7 +98,7 @@ fn row_03_creating_makes_the_directory_and_no_file() {
 }
 
 #[test]
-fn row_04_ids_of_callers_have_a_form() {
+fn row_04_ids_given_by_callers_are_validated() {
     let mut sides = SideBySide::new();
     for id in ["a..b", "a", "ab", "a-b_c.d", "A1"] {
         create_as(&mut sides, id).done();
@@ -113,7 +113,7 @@ fn row_04_ids_of_callers_have_a_form() {
 }
 
 #[test]
-fn row_05_pi_accepts_ids_that_no_file_can_have() {
+fn row_05_pi_accepts_ids_that_are_not_valid_file_names() {
     let mut sides = SideBySide::new();
     let ours = create_as(&mut sides, &"x".repeat(300)).only_we_refused();
     assert!(matches!(ours, SessionError::BadSessionId { .. }), "{ours}");

@@ -17,7 +17,7 @@ fn old_compaction(index: &str) -> String {
 }
 
 #[test]
-fn row_67_old_compactions_count_their_first_kept_entry() {
+fn row_67_old_compactions_give_their_first_kept_entry_as_an_index() {
     for (index, kept) in [
         ("0", &[][..]),
         ("1", &["user:a", "user:b"]),
@@ -60,7 +60,7 @@ fn row_67_pi_fails_on_a_version_1_file_with_a_value_that_is_not_an_object() {
 }
 
 #[test]
-fn lines_that_are_no_entries_do_not_count() {
+fn lines_that_are_not_entries_do_not_count() {
     let mut sides = SideBySide::new();
     sides.start(file(&[HEADER_V1, "{junk", &old_user("a"), &old_user("b"), &old_compaction("3"), &old_user("c")]));
     sides.assert_context(&["compactionSummary:sum", "user:c"]);

@@ -48,7 +48,7 @@ fn assert_same_but_for_spelling(sides: &mut SideBySide) {
 }
 
 /// Opens, appends, extracts and forks, and compares everything after each.
-fn go_through(bytes: &[u8]) {
+fn compare_all_entries(bytes: &[u8]) {
     let mut sides = SideBySide::new();
     sides.start(bytes);
     let opening = sides.differences();
@@ -78,11 +78,11 @@ fn go_through(bytes: &[u8]) {
 #[test]
 fn recorded_sessions_read_the_same() {
     for path in recorded() {
-        go_through(&std::fs::read(path).unwrap());
+        compare_all_entries(&std::fs::read(path).unwrap());
     }
 }
 
 #[test]
 fn a_generated_session_reads_the_same() {
-    go_through(&generated());
+    compare_all_entries(&generated());
 }

@@ -114,7 +114,7 @@ fn look(peers: &mut Peers) {
 }
 
 #[test]
-fn what_is_asked_of_random_sessions_is_answered_alike() {
+fn requests_on_random_sessions_are_answered_alike() {
     let names: Vec<String> = (0..12).map(|seed| format!("s{seed}.jsonl")).collect();
     let files: Vec<(&str, String)> = names
         .iter()

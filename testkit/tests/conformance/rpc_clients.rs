@@ -96,7 +96,7 @@ fn driven_by_pi(cli: &Path) -> Value {
 }
 
 #[test]
-fn the_client_of_pi_gets_from_us_what_it_gets_from_pi() {
+fn pis_client_gets_the_same_answers_from_us() {
     let directory = tempfile::tempdir().unwrap();
     let start = directory.path().join("cli.mjs");
     let text = "import { spawn } from 'node:child_process'; spawn(process.env.SESSILE_UNDER_TEST, process.argv.slice(2), { stdio: 'inherit' }).on('exit', (code) => process.exit(code ?? 1));";

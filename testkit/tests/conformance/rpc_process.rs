@@ -27,7 +27,7 @@ fn peak_memory(id: u32) -> u64 {
 }
 
 #[test]
-fn nothing_that_is_sent_ends_the_server() {
+fn no_input_ends_the_server() {
     let (_home, mut peer) = peer(&["--no-session"]);
     let deep = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
     let mut records: Vec<Vec<u8>> = vec![
@@ -62,7 +62,7 @@ fn nothing_that_is_sent_ends_the_server() {
 }
 
 #[test]
-fn a_rest_without_line_feed_is_a_record() {
+fn a_last_line_without_line_feed_is_a_record() {
     let home = tempfile::tempdir().unwrap();
     let mut child = Command::new(PROGRAM)
         .args(["rpc", "--no-session"])
@@ -212,7 +212,7 @@ fn two_clients_at_one_socket_see_each_other() {
 }
 
 #[test]
-fn a_client_that_never_reads_does_not_keep_others_from_leaving() {
+fn a_client_that_never_reads_does_not_block_other_disconnects() {
     let mut listening = Listening::start();
     let mut stuck = UnixStream::connect(listening.path()).unwrap();
     let mut other = UnixStream::connect(listening.path()).unwrap();
@@ -230,7 +230,7 @@ fn a_client_that_never_reads_does_not_keep_others_from_leaving() {
 }
 
 #[test]
-fn a_socket_that_was_left_behind_is_replaced() {
+fn a_stale_socket_is_replaced() {
     let mut listening = Listening::start();
     listening.child.kill().unwrap();
     listening.child.wait().unwrap();

@@ -208,7 +208,7 @@ fn with_hook(peer: &mut Peer, request: &Value, result: &Value) -> Vec<Value> {
 }
 
 #[test]
-fn what_extensions_decide_clients_decide_here() {
+fn clients_decide_what_extensions_decide_in_pi() {
     let Some(recording) = Recording::new() else { return };
     let mut peer = recording.peer(&["--session", "/home/u/sess/handmade.jsonl", "--keep", "20"]);
     let events = ["session_before_switch", "session_before_fork", "session_before_compact"];
@@ -233,7 +233,7 @@ fn what_extensions_decide_clients_decide_here() {
 }
 
 #[test]
-fn nothing_is_kept_if_nothing_is_named() {
+fn without_a_named_session_nothing_is_saved() {
     let Some(recording) = Recording::new() else { return };
     let mut peer = recording.peer(&["--session", "/home/u/sess/handmade.jsonl", "--keep", "20"]);
     peer.data(&json!({"type":"hook_register","events":["session_before_compact"]}));

@@ -118,7 +118,7 @@ fn row_41_only_user_and_assistant_create_the_file() {
 }
 
 #[test]
-fn row_42_the_first_message_brings_everything_before_it() {
+fn row_42_the_first_message_also_writes_all_earlier_entries() {
     let mut sides = SideBySide::new();
     sides.create();
     sides.act(&Op::Model("p".to_owned(), "x".to_owned()));
@@ -249,7 +249,7 @@ fn row_46_pi_cuts_an_old_file_that_it_cannot_upgrade() {
 }
 
 #[test]
-fn a_copy_that_does_not_fit_leaves_nothing_behind() {
+fn a_copy_that_does_not_fit_leaves_no_files() {
     let directory = tempfile::tempdir().unwrap();
     let content = file(&[HEADER, &user("a", None), &user_saying("b", "a", &"x".repeat(2000))]);
     let (pi_file, our_file) = (directory.path().join("pi/f.jsonl"), directory.path().join("ours/f.jsonl"));
@@ -274,7 +274,7 @@ fn a_copy_that_does_not_fit_leaves_nothing_behind() {
 }
 
 #[test]
-fn row_47_pi_goes_on_in_a_deleted_file_without_header() {
+fn row_47_pi_recreates_a_deleted_file_without_header() {
     let mut sides = SideBySide::new();
     sides.start(file(&[HEADER, &user("a", None), &assistant("b", "a")]));
     sides.on_each_side("s/f.jsonl", |path| fs::remove_file(path).unwrap());
@@ -288,7 +288,7 @@ fn row_47_pi_goes_on_in_a_deleted_file_without_header() {
 }
 
 #[test]
-fn row_48_pi_forgets_where_it_was_when_a_branch_summary_fails() {
+fn row_48_pi_loses_its_leaf_when_a_branch_summary_fails() {
     let mut sides = SideBySide::new();
     sides.start(file(&[HEADER, &user("a", None), &assistant("b", "a")]));
     sides.on_each_side("s/f.jsonl", |path| {
@@ -451,7 +451,7 @@ fn row_55_the_replacement_is_checked_before_the_target() {
 }
 
 #[test]
-fn row_56_a_compaction_sums_up_the_system_messages() {
+fn row_56_a_compaction_merges_the_system_messages() {
     let mut sides = SideBySide::new();
     sides.create();
     let tool = |name: &str| format!(r#"{{"name":"{name}","description":"d","parameters":{{}}}}"#);
@@ -473,7 +473,7 @@ fn row_56_a_compaction_sums_up_the_system_messages() {
 }
 
 #[test]
-fn of_duplicate_keys_the_last_value_stays_at_the_first_place() {
+fn the_last_value_of_a_duplicate_key_stays_at_the_first_position() {
     let sections = r#"{"a":null,"é":"x","__proto__":"p","12":"n","a":"A","b":"B","\u0062":null,"é":"y","7":"m","c":5}"#;
     let tool = r#"{"name":"t0","description":"d","b":{"x":1,"y":2,"x":3},"name":"t","2":0}"#;
     let system = format!(
@@ -512,7 +512,7 @@ fn row_57_a_compaction_may_keep_nothing() {
 }
 
 #[test]
-fn an_append_behind_a_line_torn_by_another_program() {
+fn an_append_after_a_line_torn_by_another_program() {
     // The tail is torn after both have opened the file: pi glues its line to it and loses it.
     let mut sides = SideBySide::new();
     let content = file(&[HEADER, &user("a", None), &assistant("b", "a")]);

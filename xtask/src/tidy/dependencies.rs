@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_crate_must_find_its_place() {
+    fn a_new_crate_must_be_listed() {
         let files =
             [("Cargo.toml", "\nmembers = [\"crates/new\"]"), ("crates/new/Cargo.toml", "[package]\nname = \"new\"")];
         let problem =

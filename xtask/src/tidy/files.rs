@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_told_by_its_name() {
+    fn text_files_are_recognised_by_extension() {
         for (path, expected) in [("a/b.rs", true), (".ci/run", true), ("data/x.jsonl", false), ("LICENSE-MIT", false)] {
             assert_eq!(is_text(path), expected, "{path}");
         }

@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_named_must_be_there() {
+    fn named_tests_must_exist() {
         let scenarios = "| D1 | x | `row kill`, `a_test_that_is_there`, `Buffered`, `fuzz lines` |\n| D2 | y | `a_test_that_is_not` |\n| D3 | z | `row none`, `fuzz none` |\n";
         let files = [
             (PATH, scenarios),

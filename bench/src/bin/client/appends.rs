@@ -14,7 +14,7 @@ use super::server::Server;
 use super::wrong;
 
 /// How long a server may take until it listens.
-const PATIENCE: Duration = Duration::from_secs(30);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Runs clients that append, each waiting for one answer before it sends the next, and checks the acknowledged entries.
 pub(super) fn measure(
@@ -51,7 +51,7 @@ fn connect(socket: &Path) -> io::Result<UnixStream> {
     let start = Instant::now();
     loop {
         match UnixStream::connect(socket) {
-            Err(_) if start.elapsed() < PATIENCE => thread::sleep(Duration::from_millis(2)),
+            Err(_) if start.elapsed() < CONNECT_TIMEOUT => thread::sleep(Duration::from_millis(2)),
             connected => return connected,
         }
     }
@@ -72,9 +72,9 @@ fn append(client: usize, n_each: usize, mut stream: UnixStream) -> io::Result<Ve
             if answers.read_until(b'\n', &mut line)? == 0 {
                 return Err(wrong("the server hung up"));
             }
-            let told: Value = serde_json::from_slice(&line).map_err(io::Error::from)?;
-            if told["type"] == "response" {
-                let id = told["data"]["entryId"].as_str().ok_or_else(|| wrong(format!("refused: {told}")))?;
+            let record: Value = serde_json::from_slice(&line).map_err(io::Error::from)?;
+            if record["type"] == "response" {
+                let id = record["data"]["entryId"].as_str().ok_or_else(|| wrong(format!("refused: {record}")))?;
                 acknowledged.push((id.to_owned(), text));
                 break;
             }

@@ -25,7 +25,7 @@ const USAGE: &str = "usage: client messages PROGRAMâ€¦, client states N PROGRAMâ
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
-    let told = match words.as_slice() {
+    let report = match words.as_slice() {
         ["messages", program @ ..] => messages(program),
         ["states", n, program @ ..] => number(n).and_then(|n| states(n, program)),
         ["appends", clients, each, socket, file, program @ ..] => number(clients)
@@ -33,9 +33,9 @@ fn main() -> ExitCode {
             .and_then(|counts| appends::measure(counts, socket.as_ref(), file.as_ref(), program)),
         _ => Err(wrong(USAGE)),
     };
-    match told {
-        Ok(told) => {
-            println!("{told}");
+    match report {
+        Ok(report) => {
+            println!("{report}");
             ExitCode::SUCCESS
         }
         Err(error) => {
@@ -93,10 +93,10 @@ fn states(n: usize, program: &[&str]) -> io::Result<Value> {
         let answer: Value = serde_json::from_slice(answer).map_err(io::Error::from)?;
         // Agent state and models differ between the programs; the session and its content do not.
         let state = &answer["data"];
-        for told in
+        for value in
             [&answer["id"], &answer["success"], &state["sessionFile"], &state["sessionId"], &state["messageCount"]]
         {
-            digest.field(told.to_string());
+            digest.field(value.to_string());
         }
     }
     Ok(json!({ "ms": ms, "wall_ms": wall_ms, "peak_kb": peak_kb, "digest": digest.finish() }))

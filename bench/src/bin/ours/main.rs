@@ -21,19 +21,19 @@ use sessile_rpc::answer;
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
-    let told = match words.as_slice() {
-        ["entries", file] => timed(|| open(file), look_at_every_entry),
-        ["open", file] => timed(|| open(file), look_at_entries),
-        ["context", file] => timed(|| open(file).build_session_context().unwrap(), look_at_context),
+    let figures = match words.as_slice() {
+        ["entries", file] => timed(|| open(file), digest_every_entry),
+        ["open", file] => timed(|| open(file), digest_entries),
+        ["context", file] => timed(|| open(file).build_session_context().unwrap(), digest_context),
         ["tree", file] => {
             let session = open(file);
-            timed(|| session.tree().unwrap(), |nodes, digest| look_at_tree(nodes, digest))
+            timed(|| session.tree().unwrap(), |nodes, digest| digest_tree(nodes, digest))
         }
         ["context-warm", file, times] => context_warm(&open(file), times.parse().unwrap()),
         ["list-all"] => list_all(),
         ["list", cwd, dir] => timed(
             || Sessions::default().with_session_dir(Path::new(dir)).list(cwd).unwrap(),
-            |rows, digest| look_at_rows(rows, digest),
+            |rows, digest| digest_rows(rows, digest),
         ),
         ["fork", file, cwd, dir] => timed(
             || Sessions::default().with_session_dir(Path::new(dir)).fork_from(file, cwd).unwrap(),
@@ -46,21 +46,21 @@ fn main() {
         ["text-append"] => text::append(),
         _ => panic!("no such operation: {}", words.join(" ")),
     };
-    println!("{told}");
+    println!("{figures}");
 }
 
-/// Runs the work once, and returns its duration and what `look` reports about its result.
-fn timed<T>(work: impl FnOnce() -> T, look: impl FnOnce(&T, &mut Digest) -> Value) -> Value {
+/// Runs the work once, and returns its duration and what `digest_result` reports about its result.
+fn timed<T>(work: impl FnOnce() -> T, digest_result: impl FnOnce(&T, &mut Digest) -> Value) -> Value {
     let start = Instant::now();
     let result = work();
     let ms = start.elapsed().as_secs_f64() * 1e3;
     let peak_kb = peak_kb();
     let mut digest = Digest::default();
-    let mut told = look(&result, &mut digest);
-    told["ms"] = ms.into();
-    told["peak_kb"] = peak_kb.into();
-    told["digest"] = digest.finish().into();
-    told
+    let mut figures = digest_result(&result, &mut digest);
+    figures["ms"] = ms.into();
+    figures["peak_kb"] = peak_kb.into();
+    figures["digest"] = digest.finish().into();
+    figures
 }
 
 /// Returns the peak memory of this process, as the kernel counts it.
@@ -74,7 +74,7 @@ fn open(file: &str) -> SessionManager {
     Sessions::default().open(file).unwrap()
 }
 
-fn look_at_entries(session: &SessionManager, digest: &mut Digest) -> Value {
+fn digest_entries(session: &SessionManager, digest: &mut Digest) -> Value {
     let text = |id: Option<sessile::EntryId>| id.map(|id| id.to_string());
     digest.field(session.session_id()).optional(text(session.leaf_id()));
     let outline = session.outline();
@@ -87,14 +87,14 @@ fn look_at_entries(session: &SessionManager, digest: &mut Digest) -> Value {
 }
 
 /// Reads every entry in full, as a check: nothing is measured.
-fn look_at_every_entry(session: &SessionManager, digest: &mut Digest) -> Value {
+fn digest_every_entry(session: &SessionManager, digest: &mut Digest) -> Value {
     for entry in session.entries() {
         digest.field(entry.unwrap().raw().to_text().as_bytes());
     }
     json!({})
 }
 
-fn look_at_tree(nodes: &[TreeNode], digest: &mut Digest) -> Value {
+fn digest_tree(nodes: &[TreeNode], digest: &mut Digest) -> Value {
     for node in nodes {
         let id = node.id.as_ref().map(ToString::to_string).unwrap_or_default();
         digest.field(id).field(node.depth.to_string());
@@ -105,12 +105,12 @@ fn look_at_tree(nodes: &[TreeNode], digest: &mut Digest) -> Value {
     json!({})
 }
 
-fn look_at_context(context: &SessionContext, digest: &mut Digest) -> Value {
+fn digest_context(context: &SessionContext, digest: &mut Digest) -> Value {
     digest.field(context.to_json().to_text().as_bytes());
     json!({})
 }
 
-fn look_at_rows(rows: &[SessionInfo], digest: &mut Digest) -> Value {
+fn digest_rows(rows: &[SessionInfo], digest: &mut Digest) -> Value {
     let text = |row| answer::session_info(row, false, &Copies::default()).to_text().into_owned();
     let rows: Vec<String> = rows.iter().map(text).collect();
     digest.field(format!("[{}]", rows.join(",")));
@@ -130,9 +130,9 @@ fn context_warm(session: &SessionManager, times: usize) -> Value {
         context = Some(built);
     }
     all.sort_by(f64::total_cmp);
-    let mut told = timed(|| context.unwrap(), look_at_context);
-    told["ms"] = all[all.len() / 2].into();
-    told
+    let mut figures = timed(|| context.unwrap(), digest_context);
+    figures["ms"] = all[all.len() / 2].into();
+    figures
 }
 
 fn list_all() -> Value {
@@ -144,10 +144,10 @@ fn list_all() -> Value {
         }
     };
     let mut options = ListOptions { progress: Some(&mut note), ..ListOptions::default() };
-    let mut told =
-        timed(|| Sessions::default().list_all_with(&mut options).unwrap(), |rows, digest| look_at_rows(rows, digest));
-    told["first_ms"] = first_ms.into();
-    told
+    let mut figures =
+        timed(|| Sessions::default().list_all_with(&mut options).unwrap(), |rows, digest| digest_rows(rows, digest));
+    figures["first_ms"] = first_ms.into();
+    figures
 }
 
 /// pi upgrades a file when it opens it; we do so on the first write.

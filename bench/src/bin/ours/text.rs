@@ -40,7 +40,7 @@ pub(super) fn append() -> Value {
     updates.sort_by(f64::total_cmp);
     appends.sort_by(f64::total_cmp);
     let figures = json!({ "worst_ms": updates[N_ENTRIES - 1], "append_ms": appends[N_ENTRIES / 2] });
-    let mut told = timed(|| (), |(), _| figures);
-    told["ms"] = updates[N_ENTRIES / 2].into();
-    told
+    let mut report = timed(|| (), |(), _| figures);
+    report["ms"] = updates[N_ENTRIES / 2].into();
+    report
 }

@@ -114,7 +114,7 @@ impl Drop for ChildProcess {
 }
 
 impl Bench {
-    /// Returns the command for a part that this program plays, with the planted bug if there is one.
+    /// Returns the command for a role that this program runs, with the planted bug if there is one.
     pub(super) fn role(&self, name: &str, args: &[&dyn AsRef<OsStr>]) -> Command {
         let mut command = Command::new(&self.program);
         let plant = self.plan.plant.map_or_else(|| "-".to_owned(), |bug| format!("{bug:?}"));

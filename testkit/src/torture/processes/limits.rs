@@ -76,7 +76,7 @@ fn full_disk(bench: &Bench, report: &mut Report) -> Result<(), Skipped> {
             match session.append_message(message(100)) {
                 Ok(id) => acknowledged.push(id.to_string()),
                 Err(error) => {
-                    report.add_problem(format!("{size}, {len}: refused though there is space again: {error}"))
+                    report.add_problem(format!("{size}, {len}: refused though there is space again: {error}"));
                 }
             }
             drop(session);

@@ -143,10 +143,10 @@ fn allow_each(allowed: &mut Vec<(bool, bool, String)>) {
     let known = allowed.clone();
     for (one, other, digest) in &known {
         for (_, _, another) in &known {
-            for (relative_path, line) in digest.lines().enumerate() {
+            for (index, line) in digest.lines().enumerate() {
                 let Some(theirs) = another.lines().find(|theirs| session(theirs) == session(line)) else { continue };
                 let mut lines: Vec<&str> = digest.lines().collect();
-                lines[relative_path] = theirs;
+                lines[index] = theirs;
                 allowed.push((*one, *other, lines.join("\n")));
             }
         }

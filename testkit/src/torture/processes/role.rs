@@ -1,4 +1,4 @@
-//! The parts that child processes play.
+//! The roles that child processes run.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -25,7 +25,7 @@ use crate::SplitMix;
 /// A writer with more errors than this gives up.
 const MAX_ERRORS: usize = 1000;
 
-/// Plays a part: a planted bug or `-`, the part's name, its arguments. Returns `None` if there is no such part.
+/// Runs a role: a planted bug or `-`, the name of the role, its arguments. Returns `None` if there is no such role.
 pub fn run_role(args: &[String]) -> Option<ExitCode> {
     let [plant, name, args @ ..] = args else { return None };
     planted::plant(bug_named(plant));

@@ -81,7 +81,7 @@ fn short(word: &str) -> &str {
 }
 
 impl TestStore {
-    /// Creates a home with the sessions that every stage has.
+    /// Creates a home with the sessions that every test store has.
     pub(super) fn new(bench: &Bench, name: &str) -> Self {
         let home = bench.path(name);
         drop(fs::remove_dir_all(&home));
@@ -450,8 +450,8 @@ impl StoreSnapshot {
                 return Err(format!("{} has an entry twice: {:?}", session.relative_path, session.texts));
             }
             if self.of(&session.id).count() > 1 {
-                let places: Vec<_> = self.of(&session.id).map(|session| session.path.display().to_string()).collect();
-                return Err(format!("session {} is in {} places: {places:?}", first(&session.id, 4), places.len()));
+                let paths: Vec<_> = self.of(&session.id).map(|session| session.path.display().to_string()).collect();
+                return Err(format!("session {} is in {} places: {paths:?}", first(&session.id, 4), paths.len()));
             }
         }
         if let Some(stray) = self.strays.first() {

@@ -31,33 +31,33 @@ pub(super) fn run(bench: &Bench) -> Result<Report, Skipped> {
 
 /// A file, and a link to an identical file outside.
 struct Pair {
-    place: PathBuf,
+    path: PathBuf,
     link: PathBuf,
     outside: PathBuf,
     before: Vec<u8>,
 }
 
 impl Pair {
-    fn new(place: PathBuf, outside: &Path, link: PathBuf) -> Self {
-        if !place.exists() {
-            fs::write(&place, "").unwrap();
+    fn new(path: PathBuf, outside: &Path, link: PathBuf) -> Self {
+        if !path.exists() {
+            fs::write(&path, "").unwrap();
         }
         fs::create_dir_all(outside).unwrap();
-        let outside = outside.join(place.file_name().unwrap());
-        let before = fs::read(&place).unwrap();
+        let outside = outside.join(path.file_name().unwrap());
+        let before = fs::read(&path).unwrap();
         fs::write(&outside, &before).unwrap();
         symlink(&outside, &link).unwrap();
-        Self { place, link, outside, before }
+        Self { path, link, outside, before }
     }
 
     /// Exchanges the two atomically.
     fn swap(&self) {
-        renameat_with(CWD, &self.place, CWD, &self.link, RenameFlags::EXCHANGE).ok();
+        renameat_with(CWD, &self.path, CWD, &self.link, RenameFlags::EXCHANGE).ok();
     }
 
     /// Returns the current path of the real file.
     fn real(&self) -> &Path {
-        if self.link.symlink_metadata().is_ok_and(|metadata| metadata.is_file()) { &self.link } else { &self.place }
+        if self.link.symlink_metadata().is_ok_and(|metadata| metadata.is_file()) { &self.link } else { &self.path }
     }
 }
 
@@ -75,7 +75,7 @@ fn swap_race(bench: &Bench, report: &mut Report, swapped: Swapped, n_rounds: u32
     let folder = bench.path(&format!("{swapped:?}"));
     let path = start_session(&folder);
     let name = path.file_name().unwrap().to_string_lossy().into_owned();
-    let places = match swapped {
+    let paths = match swapped {
         Swapped::Session => vec![path.clone()],
         Swapped::Sidecars => {
             let sidecar = |kind: &str| path.with_file_name(format!(".{name}.sessile-{kind}"));
@@ -84,8 +84,7 @@ fn swap_race(bench: &Bench, report: &mut Report, swapped: Swapped, n_rounds: u32
     };
     let outside = bench.path(&format!("outside-{swapped:?}"));
     let link = |n: usize| folder.join(format!("link-{n}"));
-    let pairs: Vec<Pair> =
-        places.into_iter().enumerate().map(|(n, place)| Pair::new(place, &outside, link(n))).collect();
+    let pairs: Vec<Pair> = paths.into_iter().enumerate().map(|(n, path)| Pair::new(path, &outside, link(n))).collect();
     let is_done = AtomicBool::new(false);
     let acknowledged = std::thread::scope(|scope| {
         scope.spawn(|| {

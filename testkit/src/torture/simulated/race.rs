@@ -73,9 +73,9 @@ pub fn races(effort: &Effort) -> RowResult {
             }
         }
     }
-    result.case(|| "a lock that was removed while others waited".to_owned(), a_removed_lock_counts_for_nothing);
+    result.case(|| "a lock that was removed while others waited".to_owned(), a_removed_lock_is_not_trusted);
     result.case(|| "leaf after a rewrite".to_owned(), the_last_entry_is_last_again);
-    result.case(|| "offset behind a torn line".to_owned(), an_append_says_where_its_line_is);
+    result.case(|| "offset behind a torn line".to_owned(), an_append_reports_the_offset_of_its_line);
     result
 }
 
@@ -162,16 +162,16 @@ fn check_divergence(scenario: &Scenario, op: Op, intruder: Intruder) -> Result<(
         return Ok(());
     }
     let bytes = scenario.os.read_file(FILE).unwrap_or_default();
-    let place = |id: &EntryId| lines(&bytes).position(|line| id_of(line).as_ref() == Some(id));
+    let line_index = |id: &EntryId| lines(&bytes).position(|line| id_of(line).as_ref() == Some(id));
     let own = scenario.ledger.acknowledged.last().map(|entry| &entry.id);
-    let (theirs, own) = (place(&foreign_line(77, None).0), own.and_then(place));
+    let (theirs, own) = (line_index(&foreign_line(77, None).0), own.and_then(line_index));
     let is_beside = theirs.zip(own).is_some_and(|(theirs, own)| theirs < own);
     let is_reported = scenario.notices.to_vec().iter().any(|event| matches!(event, SessionEvent::Divergence { .. }));
     if is_beside == is_reported { Ok(()) } else { Err(format!("divergence: {is_beside}, told: {is_reported}")) }
 }
 
 /// A lock on a removed file excludes no other process, so it is not a lock (C5).
-fn a_removed_lock_counts_for_nothing() -> Result<(), String> {
+fn a_removed_lock_is_not_trusted() -> Result<(), String> {
     let scenario = Scenario::new(WriteOptions::default());
     let options = WriteOptions { busy: Busy::Fail(Duration::ZERO), ..WriteOptions::default() };
     let log = |pid| {
@@ -192,7 +192,7 @@ fn a_removed_lock_counts_for_nothing() -> Result<(), String> {
 }
 
 /// The offset that an append reports is that of its line, not of the newline that ends a torn one.
-fn an_append_says_where_its_line_is() -> Result<(), String> {
+fn an_append_reports_the_offset_of_its_line() -> Result<(), String> {
     let scenario = Scenario::new(WriteOptions::default());
     scenario.os.foreign_append(FILE, "{\"torn");
     let os: Arc<dyn Os> = Arc::new(scenario.os.clone());

@@ -241,17 +241,17 @@ impl Planned {
 struct Process {
     os: SimOs,
     environment: TestEnvironment,
-    process_index: usize,
+    number: usize,
 }
 
 impl Process {
-    fn new(os: &SimOs, process_index: usize, life: usize) -> Self {
-        let pid = u32::try_from(100 + process_index * 10 + life).unwrap();
+    fn new(os: &SimOs, number: usize, life: usize) -> Self {
+        let pid = u32::try_from(100 + number * 10 + life).unwrap();
         let os = os.process(pid);
         let seed = u64::from(pid);
         let environment =
             TestEnvironment { replay: Replay::new(NOW_MS, seed), os: os.clone(), pid, n_sessions: Arc::default() };
-        Self { os, environment, process_index }
+        Self { os, environment, number }
     }
 
     fn sessions(&self) -> Sessions {
@@ -266,11 +266,11 @@ impl Process {
         if let Some((n, tear)) = planned.crash {
             self.os.crash_at(n, tear);
         }
-        let words = format!("{} of {}", nth, self.process_index);
+        let words = format!("{} of {}", nth, self.number);
         let done = self.apply(planned.op, &words);
         let end = clock.fetch_add(1, Ordering::SeqCst);
         let event = |effect, id, end, is_optional, refusal| Event {
-            process_index: self.process_index,
+            process_index: self.number,
             op: planned.op,
             begin,
             end,

@@ -95,24 +95,24 @@ fn appends(bench: &Bench) -> Result<Row<'_>, Failure> {
     let n_each: &'static str = if bench.options.is_small { "50" } else { "1000" };
     let folder = bench.folder("rpc-appends")?;
     // Socket paths must be short, and build folders may be deep.
-    let place = tempfile::tempdir().map_err(failed("make a folder"))?;
-    let (socket, file) = (place.path().join("socket"), folder.join("session.jsonl"));
+    let directory = tempfile::tempdir().map_err(failed("make a folder"))?;
+    let (socket, file) = (directory.path().join("socket"), folder.join("session.jsonl"));
     let job = bench.tools.client(&bench.cache("rpc-appends")).args(["appends", "16", n_each]);
     let job = job.arg(&socket).arg(&file).args(bench.tools.our_server());
     let job = job.arg("--session").arg(&file).arg("--listen").arg(&socket);
     Ok(Row::new("rpc-appends", format!("RPC: 16 clients of one socket append {n_each} entries each to one session"))
         .ours(move || {
             // Keeps the folder as long as the row.
-            let _in = &place;
+            let _in = &directory;
             // Including the sidecars of the session, so that every round starts empty.
             forget(&folder);
             std::fs::create_dir(&folder).map_err(failed("make a folder"))?;
             let sample = job.inner()?;
-            let failed = [&sample.told["lost"], &sample.told["unacknowledged"]].map(Value::as_u64);
+            let failed = [&sample.figures["lost"], &sample.figures["unacknowledged"]].map(Value::as_u64);
             if failed == [Some(0); 2] {
                 Ok(sample)
             } else {
-                Err(Failure(format!("entries were lost: {}", sample.told)))
+                Err(Failure(format!("entries were lost: {}", sample.figures)))
             }
         })
         .demands([Demand::AtMost("lost", 0.0), Demand::Stated("entries_per_s")]))

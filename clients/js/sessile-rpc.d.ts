@@ -61,7 +61,7 @@ export type BranchSummaryEntry = {
   id: string;
   parentId: string | null;
   timestamp: string;
-  /** the entry that was moved to, or root */
+  /** the leaf before the move, or root */
   fromId: string;
   summary: string;
   details?: unknown;

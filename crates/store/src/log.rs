@@ -140,8 +140,8 @@ pub trait Log: Send {
     /// Returns the bytes of a span. Fails if there are fewer.
     fn read(&self, span: Span) -> Result<Vec<u8>, StoreError>;
 
-    /// Passes on every line from `from` on, in memory bounded by the longest line. The last line is passed on even if
-    /// it lacks its newline.
+    /// Delivers every line from `from` on, in memory bounded by the longest line. The last line is delivered even if it
+    /// lacks its newline.
     fn scan(&self, from: u64, on_line: &mut dyn FnMut(Line<'_>)) -> Result<(), StoreError>;
 
     /// Returns the path of the file whose bytes are exactly those of this log, if there is one.

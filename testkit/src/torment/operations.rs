@@ -190,7 +190,7 @@ fn check_new(after: &Picture, outcomes: &Outcomes) -> Result<(), String> {
     let is_new = |line: &&str| line.starts_with("new ") || line.starts_with("stray ") || line.starts_with("dddd ");
     let known: Vec<&str> = outcomes.once.lines().chain(outcomes.before.lines()).collect();
     match after.digest().lines().filter(is_new).find(|line| !known.contains(line)) {
-        Some(line) => Err(format!("a session that is not whole, or that no operation asked for: {line}")),
+        Some(line) => Err(format!("an incomplete session, or one that no operation asked for: {line}")),
         None => Ok(()),
     }
 }

@@ -111,7 +111,7 @@ pub(super) const STORED: &[(&str, Shape, &str)] = &[
             Field::new("display", Flag),
             DETAILS
         ),
-        "A message of the client program, which the model sees.",
+        "A client program's message, which the model sees.",
     ),
     (
         "ContextEditEntry",

@@ -12,7 +12,7 @@ pub struct Begin {
     pub cwd: Option<PathBuf>,
     /// The directory of its file; the default of the working directory if `None`.
     pub session_dir: Option<PathBuf>,
-    /// Its id. If that directory has a session with this id, it is continued.
+    /// Its id. A session with this id in that directory is continued.
     pub id: Option<String>,
     /// A session to copy, with all its branches.
     pub fork: Option<PathBuf>,

@@ -95,7 +95,7 @@ impl SessionManager {
         self.session.outline.diagnostics()
     }
 
-    /// Why the active branch starts where it does, if its writer did not intend that.
+    /// Why the active branch starts too late, if damage has cut off its beginning.
     ///
     /// An unreadable line cuts off everything before it: the next entry then
     /// names a parent that does not exist.
@@ -193,7 +193,7 @@ impl SessionManager {
         self.path(from).into_iter().map(move |row| rows.value(row).map(Entry::new))
     }
 
-    /// The entries with this parent; with `None`, those whose parent is null.
+    /// The entries with this parent; with `None`, entries whose parent is null.
     pub fn children(&self, parent: Option<&EntryId>) -> Result<Vec<Entry>, SessionError> {
         self.session.outline.children(parent).into_iter().map(|row| self.entry_at(row)).collect()
     }

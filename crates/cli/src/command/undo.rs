@@ -18,7 +18,7 @@ use crate::titles::Titles;
 
 /// Undo the last operation, or one from the list
 ///
-/// Undoes the last operation that is not undone yet, or the operation with the given ID. Operations are names, labels,
+/// Undoes the last operation that is not undone yet, or the operation with the given ID. This covers names, labels,
 /// archiving, leaf moves, session moves, deletions, prunes, imports, forks, clones, slimmed copies and new sessions.
 /// For names, labels and archiving, undo appends the previous value. It moves imported, forked, cloned, slimmed and new
 /// sessions to the trash.

@@ -17,7 +17,8 @@ use super::examine::may_mend;
 use crate::error::SessionError;
 use crate::splice::Text;
 
-/// The maximum length of a damaged record to keep in a mark, so that the mark's line stays far below the line cap.
+/// The maximum length of damaged bytes to keep in a mark or a new header, so that its line stays far below the line
+/// cap.
 pub(super) const MAX_KEPT: usize = LINE_CAP / 8;
 
 /// A record in a damaged line, with its position in the file.

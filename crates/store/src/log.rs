@@ -144,7 +144,7 @@ pub trait Log: Send {
     /// lacks its newline.
     fn scan(&self, from: u64, on_line: &mut dyn FnMut(Line<'_>)) -> Result<(), StoreError>;
 
-    /// Returns the path of the file whose bytes are exactly those of this log, if there is one.
+    /// Returns the path of the file that has exactly the bytes of this log, if there is one.
     ///
     /// A copy of the session can then be made by the file system.
     fn local_path(&self) -> Option<&Path> {

@@ -369,8 +369,8 @@ impl Followed {
             if n_bytes == 0 {
                 return self.caught_up();
             }
-            // Compared after reading and before passing on: bytes that were overwritten before we read them are not
-            // passed on.
+            // Compared after reading and before delivery: bytes that were overwritten before we read them are not
+            // delivered.
             if !self.fingerprint.has_same_ends(self.file.as_ref())? {
                 return Ok(None);
             }

@@ -191,7 +191,7 @@ fn a_removed_lock_counts_for_nothing() -> Result<(), String> {
     }
 }
 
-/// The offset that an append reports is that of its line, not of the newline that ends a torn one.
+/// An append reports the offset of its line, not of the newline that ends a torn line.
 fn an_append_says_where_its_line_is() -> Result<(), String> {
     let scene = Scene::new(WriteOptions::default());
     scene.os.foreign_append(FILE, "{\"torn");

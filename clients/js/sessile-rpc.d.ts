@@ -61,7 +61,7 @@ export type BranchSummaryEntry = {
   id: string;
   parentId: string | null;
   timestamp: string;
-  /** the entry that was moved to, or root */
+  /** the leaf before the move, or root */
   fromId: string;
   summary: string;
   details?: unknown;
@@ -98,7 +98,7 @@ export type CustomEntry = {
   data?: unknown;
 };
 
-/** A message of the client program, which the model sees. */
+/** A client program's message, which the model sees. */
 export type CustomMessageEntry = {
   type: "custom_message";
   id: string;
@@ -306,7 +306,7 @@ export type CompactionResult = {
   details?: unknown;
 };
 
-/** What a compaction would summarise and keep. */
+/** The entries that a compaction would summarise and keep. */
 export type Preparation = {
   firstKeptEntryId: string;
   messagesToSummarize: Message[];
@@ -401,7 +401,7 @@ export type Finding = {
 export interface Commands {
   /** Returns an overview of the session */
   get_state: { parameters: { sessionPath?: string }; data: State };
-  /** Returns the messages of the context: what a model would see */
+  /** Returns the messages that a model would see (the context) */
   get_messages: { parameters: { sessionPath?: string }; data: { messages: Message[] } };
   /** Returns the entries of all branches, in file order */
   get_entries: { parameters: { since?: string; sessionPath?: string }; data: { entries: Entry[]; leafId: string | null } };
@@ -409,7 +409,7 @@ export interface Commands {
   get_tree: { parameters: { sessionPath?: string }; data: { tree: TreeNode[]; leafId: string | null } };
   /** Returns message counts, tokens and cost of the session */
   get_session_stats: { parameters: { sessionPath?: string }; data: SessionStats };
-  /** Returns the user messages that the session can be forked at */
+  /** Returns the user messages at which the session can be forked */
   get_fork_messages: { parameters: { sessionPath?: string }; data: { messages: { entryId: string; text: string }[] } };
   /** Returns the text of the last answer */
   get_last_assistant_text: { parameters: { sessionPath?: string }; data: { text?: string } };
@@ -419,7 +419,7 @@ export interface Commands {
   new_session: { parameters: { parentSession?: string; cwd?: string }; data: { cancelled: boolean } };
   /** Switches to another session */
   switch_session: { parameters: { sessionPath: string }; data: { cancelled: boolean } };
-  /** Copies the session up to a user message, without it, and switches to the copy */
+  /** Copies the entries before a user message into a new session and switches to it */
   fork: { parameters: { entryId: string; sessionPath?: string }; data: { text?: string; cancelled: boolean; newSessionPath?: string } };
   /** Copies the path to the leaf into a new session and switches to it */
   clone: { parameters: { sessionPath?: string }; data: { cancelled: boolean; newSessionPath?: string } };
@@ -459,7 +459,7 @@ export interface Commands {
   append_compaction: { parameters: { summary: string; firstKeptEntryId: string | null; tokensBefore: number; details?: unknown; fromHook?: boolean; usage?: unknown; sessionPath?: string; expectedLeaf?: string | null }; data: Written };
   /** Appends a program's own data, which the model never sees */
   append_custom_entry: { parameters: { customType: string; data?: unknown; sessionPath?: string; expectedLeaf?: string | null }; data: Written };
-  /** Appends a message of the client program, which the model sees */
+  /** Appends a client program's message, which the model sees */
   append_custom_message_entry: { parameters: { customType: string; content: string | unknown[]; display: boolean; details?: unknown; sessionPath?: string; expectedLeaf?: string | null }; data: Written };
   /** Names the session; an empty name removes the name */
   append_session_info: { parameters: { name: string; sessionPath?: string; expectedLeaf?: string | null }; data: Written };
@@ -473,7 +473,7 @@ export interface Commands {
   set_label: { parameters: { entryId: string; label?: string | null; sessionPath?: string; expectedLeaf?: string | null }; data: Written };
   /** Names a session, like append_session_info */
   rename_session: { parameters: { sessionPath: string; name: string; expectedLeaf?: string | null }; data: Written };
-  /** Archives a session or a branch of it, or takes it out of the archive */
+  /** Archives or unarchives a session or one of its branches */
   archive_session: { parameters: { entryId?: string; archived?: boolean; sessionPath?: string; expectedLeaf?: string | null }; data: Written };
   /** Moves to an entry: the next append becomes its child */
   branch: { parameters: { entryId: string; sessionPath?: string }; data: { leafId: string | null } };
@@ -499,7 +499,7 @@ export interface Commands {
   build_session_context: { parameters: { leafId?: string | null; sessionPath?: string }; data: { messages: Message[]; thinkingLevel?: unknown; model: null | unknown } };
   /** Returns the entries that make up the context */
   build_context_entries: { parameters: { leafId?: string | null; sessionPath?: string }; data: { entries: Entry[] } };
-  /** Returns what a compaction would summarise and keep, or nothing if the session is too short; writes nothing */
+  /** Returns which entries a compaction would summarise and keep, or nothing if the session is too short; writes nothing */
   prepare_compaction: { parameters: { keepRecentTokens?: number; sessionPath?: string }; data: { preparation?: Preparation } };
   /** Lists the sessions of a directory, a repository or all, newest first */
   list_sessions: { parameters: { scope?: "cwd" | "repo" | "all"; cwd?: string; limit?: number; named?: boolean; children?: boolean | "shown" | "hidden" | "only"; archived?: boolean | "shown" | "hidden" | "only" }; data: { sessions: SessionRow[] } };
@@ -517,7 +517,7 @@ export interface Commands {
   subscribe: { parameters: { events?: ("session_start" | "session_before_switch" | "session_before_fork" | "session_fork" | "session_before_tree" | "session_tree" | "session_before_compact" | "session_compact" | "session_compact_failed" | "session_info_changed" | "session_shutdown" | "entry_appended" | "leaf_moved" | "divergence" | "recovered" | "session_deleted" | "file_changed" | "file_gone" | "written_unlocked" | "written_unguarded")[]; cursor?: string; scope?: "session" | "store"; sessionPath?: string }; data: { subscription: string; cursor: string } };
   /** Ends a subscription */
   unsubscribe: { parameters: { subscription: string }; data: { [key: string]: unknown } };
-  /** Registers the client as a hook: it is asked before these events */
+  /** Registers the client as a hook: the server asks it before these events */
   hook_register: { parameters: { events: ("session_before_switch" | "session_before_fork" | "session_before_tree" | "session_before_compact")[]; timeoutMs?: number }; data: { [key: string]: unknown } };
   /** Answers a hook_request */
   hook_response: { parameters: { requestId: string; result?: unknown; error?: string }; data: { [key: string]: unknown } };
@@ -575,21 +575,21 @@ export type SessionEvent =
   | { type: "session_info_changed"; name?: string }
   /** A client has left the session. */
   | { type: "session_shutdown"; reason: "quit" | "reload" | "new" | "resume" | "fork"; targetSessionFile?: string }
-  /** An entry was appended by any program; own is true if this server did it. */
+  /** A program has appended an entry; own is true if this server wrote it. */
   | { type: "entry_appended"; sessionPath?: string; entry: Entry; own: boolean }
   /** The leaf has moved, other than by an append to it. */
   | { type: "leaf_moved"; leafId: string | null; previousLeafId: string | null; reason: string }
   /** An entry of this server is a sibling of another program's entry, not its child. */
   | { type: "divergence"; leafId: string; foreignLeafId: string; commonAncestorId: string | null }
-  /** Entries that another program had destroyed were restored. */
+  /** The server has restored entries that another program had destroyed. */
   | { type: "recovered"; entryIds: string[]; reason: string }
   /** A session was deleted. */
   | { type: "session_deleted"; sessionPath: string; trashed: boolean }
-  /** Another program has changed the session's file other than by appending. The file was read again. */
+  /** Another program has truncated, rewritten or replaced the session's file. The server has read it again. */
   | { type: "file_changed"; change: "truncated" | "rewritten" | "replaced" }
   /** The session's file no longer exists. */
   | { type: "file_gone" }
-  /** Another process did not release the lock in time, so an entry was written without it. Names the lock holder. */
+  /** Another process did not release the lock in time, so the server wrote an entry without it. Names the lock holder. */
   | { type: "written_unlocked"; pid?: number; host?: string }
   /** An entry was written, but could not be guarded against rewrites by other programs. */
   | { type: "written_unguarded"; reason: string };
@@ -656,7 +656,7 @@ export declare class SessileClient {
   close(): Promise<number | null>;
   /** Returns an overview of the session */
   getState(parameters?: Commands["get_state"]["parameters"]): Promise<Commands["get_state"]["data"]>;
-  /** Returns the messages of the context: what a model would see */
+  /** Returns the messages that a model would see (the context) */
   getMessages(parameters?: Commands["get_messages"]["parameters"]): Promise<Commands["get_messages"]["data"]>;
   /** Returns the entries of all branches, in file order */
   getEntries(parameters?: Commands["get_entries"]["parameters"]): Promise<Commands["get_entries"]["data"]>;
@@ -664,7 +664,7 @@ export declare class SessileClient {
   getTree(parameters?: Commands["get_tree"]["parameters"]): Promise<Commands["get_tree"]["data"]>;
   /** Returns message counts, tokens and cost of the session */
   getSessionStats(parameters?: Commands["get_session_stats"]["parameters"]): Promise<Commands["get_session_stats"]["data"]>;
-  /** Returns the user messages that the session can be forked at */
+  /** Returns the user messages at which the session can be forked */
   getForkMessages(parameters?: Commands["get_fork_messages"]["parameters"]): Promise<Commands["get_fork_messages"]["data"]>;
   /** Returns the text of the last answer */
   getLastAssistantText(parameters?: Commands["get_last_assistant_text"]["parameters"]): Promise<Commands["get_last_assistant_text"]["data"]>;
@@ -674,7 +674,7 @@ export declare class SessileClient {
   newSession(parameters?: Commands["new_session"]["parameters"]): Promise<Commands["new_session"]["data"]>;
   /** Switches to another session */
   switchSession(parameters: Commands["switch_session"]["parameters"]): Promise<Commands["switch_session"]["data"]>;
-  /** Copies the session up to a user message, without it, and switches to the copy */
+  /** Copies the entries before a user message into a new session and switches to it */
   fork(parameters: Commands["fork"]["parameters"]): Promise<Commands["fork"]["data"]>;
   /** Copies the path to the leaf into a new session and switches to it */
   clone(parameters?: Commands["clone"]["parameters"]): Promise<Commands["clone"]["data"]>;
@@ -714,7 +714,7 @@ export declare class SessileClient {
   appendCompaction(parameters: Commands["append_compaction"]["parameters"]): Promise<Commands["append_compaction"]["data"]>;
   /** Appends a program's own data, which the model never sees */
   appendCustomEntry(parameters: Commands["append_custom_entry"]["parameters"]): Promise<Commands["append_custom_entry"]["data"]>;
-  /** Appends a message of the client program, which the model sees */
+  /** Appends a client program's message, which the model sees */
   appendCustomMessageEntry(parameters: Commands["append_custom_message_entry"]["parameters"]): Promise<Commands["append_custom_message_entry"]["data"]>;
   /** Names the session; an empty name removes the name */
   appendSessionInfo(parameters: Commands["append_session_info"]["parameters"]): Promise<Commands["append_session_info"]["data"]>;
@@ -728,7 +728,7 @@ export declare class SessileClient {
   setLabel(parameters: Commands["set_label"]["parameters"]): Promise<Commands["set_label"]["data"]>;
   /** Names a session, like append_session_info */
   renameSession(parameters: Commands["rename_session"]["parameters"]): Promise<Commands["rename_session"]["data"]>;
-  /** Archives a session or a branch of it, or takes it out of the archive */
+  /** Archives or unarchives a session or one of its branches */
   archiveSession(parameters?: Commands["archive_session"]["parameters"]): Promise<Commands["archive_session"]["data"]>;
   /** Moves to an entry: the next append becomes its child */
   branch(parameters: Commands["branch"]["parameters"]): Promise<Commands["branch"]["data"]>;
@@ -754,7 +754,7 @@ export declare class SessileClient {
   buildSessionContext(parameters?: Commands["build_session_context"]["parameters"]): Promise<Commands["build_session_context"]["data"]>;
   /** Returns the entries that make up the context */
   buildContextEntries(parameters?: Commands["build_context_entries"]["parameters"]): Promise<Commands["build_context_entries"]["data"]>;
-  /** Returns what a compaction would summarise and keep, or nothing if the session is too short; writes nothing */
+  /** Returns which entries a compaction would summarise and keep, or nothing if the session is too short; writes nothing */
   prepareCompaction(parameters?: Commands["prepare_compaction"]["parameters"]): Promise<Commands["prepare_compaction"]["data"]>;
   /** Lists the sessions of a directory, a repository or all, newest first */
   listSessions(parameters?: Commands["list_sessions"]["parameters"]): Promise<Commands["list_sessions"]["data"]>;
@@ -772,7 +772,7 @@ export declare class SessileClient {
   subscribe(parameters?: Commands["subscribe"]["parameters"]): Promise<Commands["subscribe"]["data"]>;
   /** Ends a subscription */
   unsubscribe(parameters: Commands["unsubscribe"]["parameters"]): Promise<Commands["unsubscribe"]["data"]>;
-  /** Registers the client as a hook: it is asked before these events */
+  /** Registers the client as a hook: the server asks it before these events */
   hookRegister(parameters: Commands["hook_register"]["parameters"]): Promise<Commands["hook_register"]["data"]>;
   /** Answers a hook_request */
   hookResponse(parameters: Commands["hook_response"]["parameters"]): Promise<Commands["hook_response"]["data"]>;

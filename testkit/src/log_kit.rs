@@ -1,4 +1,4 @@
-//! What every log must do, whatever it is made of.
+//! What every log must do, in any kind of storage.
 //!
 //! [`check`] runs all laws against one implementation. A law is a function that panics if the log breaks it. The laws
 //! use nothing but [`Place`] and [`Log`]; the last one runs whole sessions on the log. `testkit/tests/logs.rs` runs the
@@ -78,7 +78,7 @@ fn creating(subject: &dyn LogSubject) {
     assert_eq!(bytes(open(other.as_ref()).as_ref()), b"first\n");
 }
 
-/// Bytes are read by span and by line, from any line on. The last line is passed on even if no newline ends it.
+/// Bytes are read by span and by line, from any line on. The last line is delivered even if no newline ends it.
 fn reading(subject: &dyn LogSubject) {
     let [place, _] = subject.fresh();
     let log = create(place.as_ref(), b"one\n\ntwo \xff\xfe\nunfinished");

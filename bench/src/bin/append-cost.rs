@@ -55,7 +55,7 @@ fn message(index: usize) -> Json {
     draft::AssistantMessage::new("acme", "acme-1", text.as_str(), 1_763_164_800_000).into()
 }
 
-/// Returns a line as long as those that Sessile writes.
+/// Returns a line of the same length as Sessile's lines.
 fn line() -> Vec<u8> {
     let mut session = SessionManager::in_memory("/proj");
     let id = session.append_message(message(0)).unwrap();

@@ -60,22 +60,22 @@ impl Tools {
         Ok(Self { programs, oracle, script, scratch: scratch.to_path_buf() })
     }
 
-    /// Returns the `sessile` program, with this cache directory.
+    /// A job that runs `sessile` with this cache directory.
     pub(super) fn sessile(&self, cache: &Path) -> Job<'_> {
         self.job(self.programs.join("sessile")).env("SESSILE_CACHE_DIR", cache)
     }
 
-    /// Returns one operation of the library, with this cache directory.
+    /// A job that runs one operation of the library with this cache directory.
     pub(super) fn ours(&self, cache: &Path) -> Job<'_> {
         self.job(self.programs.join("ours")).env("SESSILE_CACHE_DIR", cache)
     }
 
-    /// Returns one operation of pi.
+    /// A job that runs one operation of pi.
     pub(super) fn pi(&self) -> Job<'_> {
         self.job(self.oracle.join("node")).arg(&self.script).env("SESSILE_ORACLE_DIR", &self.oracle)
     }
 
-    /// Returns the client for JSON lines, with this directory for our caches.
+    /// A job that runs the client for JSON lines with this cache directory.
     pub(super) fn client(&self, cache: &Path) -> Job<'_> {
         self.job(self.programs.join("client")).env("SESSILE_CACHE_DIR", cache)
     }

@@ -45,7 +45,7 @@ fn searched(job: &Job<'_>) -> Result<Sample, Failure> {
     Ok(sample.answering(answer::of_paths(text.lines().map(PathBuf::from))))
 }
 
-/// Runs a search of which only the time matters.
+/// Runs a search for its time only.
 fn timed(job: &Job<'_>) -> Result<Sample, Failure> {
     Ok(job.whole()?.0)
 }

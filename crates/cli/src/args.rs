@@ -16,10 +16,10 @@ use crate::surroundings::Surroundings;
 ///
 /// Sessile reads the session files of the pi coding agent: append-only trees of messages, tool calls and summaries.
 ///
-/// Commands that change something say so and have --dry-run; most changes can be undone.
+/// Commands that change something say so, and most have --dry-run; you can undo most changes.
 ///
-/// Without a command, Sessile shows the sessions of this directory to pick one from. If the output is not a terminal,
-/// it lists them instead, or shows a made-up store if there are none.
+/// Without a command, Sessile opens a picker with the sessions of this directory. If the output is not a terminal, it
+/// lists these sessions, or shows a made-up store if there are none.
 #[derive(Debug, Parser)]
 #[command(name = "sessile", version, disable_help_subcommand = true, max_term_width = 100)]
 #[command(
@@ -30,13 +30,13 @@ pub(crate) struct Cli {
     #[arg(long, global = true, value_name = "WHEN", help_heading = GLOBAL)]
     pub(crate) color: Option<Color>,
 
-    /// Use a made-up sample store instead of your own: the one of this terminal, or one in DIR
+    /// Use a made-up sample store instead of your own: this terminal's sample, or the one in DIR
     ///
-    /// A new sample always has the same content. Without DIR, all commands in one terminal share a sample, which is
-    /// removed after a week without use; without a terminal, each command gets a new one. DIR must be missing, be
-    /// empty, or already hold a sample.
+    /// A new sample always has the same content. Without DIR, all commands in one terminal share a sample, which
+    /// Sessile removes after a week without use; without a terminal, each command gets a new sample. DIR must not
+    /// exist, or be empty, or already hold a sample.
     ///
-    /// SESSION may be omitted and then means the newest session.
+    /// If you omit SESSION, it means the newest session.
     #[arg(long, global = true, value_name = "DIR", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     #[arg(value_parser = OsStringValueParser::new().map(SamplePlace::new), value_hint = ValueHint::DirPath, help_heading = GLOBAL)]
     pub(crate) sample: Option<SamplePlace>,
@@ -109,8 +109,8 @@ impl SamplePlace {
 pub(crate) struct SessionArg {
     /// The session: a path, an id or its beginning, a name, @latest, or @N from the last list
     ///
-    /// Sessions of this directory take precedence over all others. With --sample, SESSION may be omitted and then means
-    /// the newest session.
+    /// Sessions of this directory take precedence over all others. With --sample, SESSION is optional and means the
+    /// newest session by default.
     #[arg(value_name = "SESSION")]
     pub(crate) session: Option<PathBuf>,
 
@@ -151,11 +151,11 @@ pub(crate) fn required(word: Option<String>, name: &str) -> Result<String, Failu
 /// A span of time.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct SpanArgs {
-    /// Include only what is at or after this time: 2h, 3d, 1w, yesterday, 2026-01-31, 2026-01-31T12:00
+    /// Include only items from this time on: 2h, 3d, 1w, yesterday, 2026-01-31, 2026-01-31T12:00
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
 
-    /// Include only what is at or before this time, in the same forms; a day includes its end
+    /// Include only items up to this time, in the same forms; a date includes the whole day
     #[arg(long, value_name = "WHEN")]
     until: Option<String>,
 }

@@ -21,7 +21,7 @@ use crate::screen::{Line, NAMED, Screen};
 pub(crate) struct Surroundings {
     /// The user's own environment.
     environment: Arc<dyn Environment>,
-    /// Access to the sessions, which may be those of the sample.
+    /// Access to the sessions: the user's, or the sample's.
     pub(crate) sessions: Sessions,
     sample: Option<SampleStore>,
     /// The user's settings.
@@ -98,7 +98,7 @@ impl Surroundings {
         Self::new(Arc::clone(&self.environment), Some(&SamplePlace::Terminal), self.settings.clone())
     }
 
-    /// Returns the user's own environment, even if the sessions are those of the sample.
+    /// Returns the user's own environment, even if the command works on the sample.
     pub(crate) fn own_environment(&self) -> &dyn Environment {
         self.environment.as_ref()
     }
@@ -241,7 +241,7 @@ impl Surroundings {
         sessions.writing(writing).recording_operations(None).forgetting_leaves()
     }
 
-    /// Whether later commands know list positions: not those of a temporary sample.
+    /// Whether later commands know list positions. They do not for a temporary sample.
     pub(crate) fn notes_places(&self) -> bool {
         self.sample.as_ref().is_none_or(|sample| sample.temporary.is_none())
     }
@@ -254,7 +254,7 @@ impl Surroundings {
         {
             return self.find_listed(wanted, place);
         }
-        // Relative to the user's directory, not to that of the sample.
+        // Relative to the user's directory, not to the sample's.
         let wanted = if sessile::is_path(wanted) && self.sample.is_some() {
             self.environment.current_dir().join(wanted)
         } else {

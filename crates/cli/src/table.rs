@@ -217,8 +217,8 @@ struct Layout {
 }
 
 impl Layout {
-    /// Makes columns as wide as their cells. On a terminal, the title gets the remaining room, of which a directory
-    /// takes a third; the least important columns are dropped if there is no room for all.
+    /// Makes columns as wide as their cells. On a terminal, the title gets the remaining room, minus a third for the
+    /// directory; the least important columns are dropped if there is no room for all.
     fn new(shown: &[Column], cells: &[Vec<Cell>], room: Option<usize>) -> Self {
         let mut widths: Vec<usize> = Vec::new();
         for (place, column) in shown.iter().enumerate() {

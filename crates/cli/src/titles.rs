@@ -1,4 +1,4 @@
-//! Titles of sessions that no list shows: those that are deleted, or about to be.
+//! Titles of sessions that no list shows, because they are deleted or about to be deleted.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};

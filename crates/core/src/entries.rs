@@ -46,7 +46,7 @@ pub fn parse_session_entries(text: &[u8]) -> Vec<Json> {
 
 /// Upgrades a list of entries to the current version, in place: pi's `migrateSessionEntries`.
 ///
-/// The version is that of the first header. A list without a header has version 1.
+/// The first header determines the version. A list without a header has version 1.
 pub fn migrate_session_entries(entries: &mut [Json], fresh: &mut dyn FreshIds) {
     let header = entries.iter().find(|entry| is_header(entry.raw()));
     let upgrade = header.map_or(Upgrade::FromV1, |header| Upgrade::of_header(header.raw().as_bytes()));

@@ -94,7 +94,7 @@ impl NextKept {
     }
 }
 
-/// The labels that the new session needs: those of its entries, on whatever branch they were set.
+/// The labels that the new session needs: the labels of its entries, set on any branch.
 pub fn labels<'l>(
     outline: &Outline,
     steps: &[Step],

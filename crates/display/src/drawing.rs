@@ -1,6 +1,6 @@
 //! Lays out the rows of a drawn tree, and the lines that connect them.
 //!
-//! The rules are those of pi's tree selector. A chain of only children stays in its column. Children of an entry that
+//! Follows the rules of pi's tree selector. A chain of only children stays in its column. Children of an entry that
 //! branches move one level to the right, and the entries after such a child move one level more. Hidden entries are
 //! skipped, and their children are attached to the next visible ancestor.
 
@@ -110,7 +110,7 @@ impl Drawing {
         self.rows[at].n_children as usize
     }
 
-    /// Whether the descendants of a row can be folded: those of a root, or of a row with siblings.
+    /// Whether the descendants of a row can be folded. True for a root and for a row with siblings.
     pub fn is_foldable(&self, at: usize) -> bool {
         let row = &self.rows[at];
         row.n_children > 0 && (row.parent == NONE || row.is_branch)

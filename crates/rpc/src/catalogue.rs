@@ -145,7 +145,7 @@ pub const COMMANDS: &[Command] = &[
         .of_pi()
         .of_session()
         .gives(Named("State")),
-    command("get_messages", "Returns the messages of the context: what a model would see", state::get_messages)
+    command("get_messages", "Returns the messages that a model would see (the context)", state::get_messages)
         .of_pi()
         .of_session()
         .gives(Object(&[Field::new("messages", List(&Named("Message")))])),
@@ -164,7 +164,7 @@ pub const COMMANDS: &[Command] = &[
         .gives(Named("SessionStats")),
     command(
         "get_fork_messages",
-        "Returns the user messages that the session can be forked at",
+        "Returns the user messages at which the session can be forked",
         state::get_fork_messages,
     )
     .of_pi()
@@ -182,14 +182,14 @@ pub const COMMANDS: &[Command] = &[
         .of_pi()
         .takes(&[
             Field::optional("parentSession", Text),
-            Field::optional("cwd", Text).about("its working directory; default: that of the current session"),
+            Field::optional("cwd", Text).about("its working directory; default: the current session's"),
         ])
         .gives(CANCELLED),
     command("switch_session", "Switches to another session", replace::switch_session)
         .of_pi()
         .takes(&[Field::new("sessionPath", Text)])
         .gives(CANCELLED),
-    command("fork", "Copies the session up to a user message, without it, and switches to the copy", replace::fork)
+    command("fork", "Copies the entries before a user message into a new session and switches to it", replace::fork)
         .of_pi()
         .of_session()
         .takes(&[ENTRY_ID])
@@ -288,7 +288,7 @@ pub const COMMANDS: &[Command] = &[
         .writes(),
     command(
         "append_custom_message_entry",
-        "Appends a message of the client program, which the model sees",
+        "Appends a client program's message, which the model sees",
         append::custom_message_entry,
     )
     .takes(&[
@@ -329,10 +329,10 @@ pub const COMMANDS: &[Command] = &[
     command("rename_session", "Names a session, like append_session_info", append::rename_session)
         .takes(&[Field::new("sessionPath", Text), Field::new("name", Text)])
         .writes(),
-    command("archive_session", "Archives a session or a branch of it, or takes it out of the archive", append::archive)
+    command("archive_session", "Archives or unarchives a session or one of its branches", append::archive)
         .takes(&[
             Field::optional("entryId", Text).about("first entry of the branch; default: the whole session"),
-            Field::optional("archived", Flag).about("false takes it out of the archive"),
+            Field::optional("archived", Flag).about("false unarchives it"),
         ])
         .writes(),
     // Ours: moving in the tree.
@@ -414,7 +414,7 @@ pub const COMMANDS: &[Command] = &[
         .gives(ENTRIES),
     command(
         "prepare_compaction",
-        "Returns what a compaction would summarise and keep, or nothing if the session is too short; writes nothing",
+        "Returns which entries a compaction would summarise and keep, or nothing if the session is too short; writes nothing",
         compact::prepare_compaction,
     )
     .of_session()
@@ -479,7 +479,7 @@ pub const COMMANDS: &[Command] = &[
     command("unsubscribe", "Ends a subscription", subscribe::unsubscribe)
         .takes(&[Field::new("subscription", Text)])
         .gives(Object(NO_FIELDS)),
-    command("hook_register", "Registers the client as a hook: it is asked before these events", hooks::hook_register)
+    command("hook_register", "Registers the client as a hook: the server asks it before these events", hooks::hook_register)
         .takes(&[
             Field::new("events", List(&Words(HOOK_EVENTS))),
             Field::optional("timeoutMs", Count).about("time limit for an answer; default: 30000"),

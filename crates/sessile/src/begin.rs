@@ -10,7 +10,7 @@ use crate::manager::{NewSession, OpenOptions, SessionManager, Sessions, one_line
 pub struct Begin {
     /// Its working directory; the current one if `None`.
     pub cwd: Option<PathBuf>,
-    /// Its id. If the working directory has a session with this id, it is continued.
+    /// Its id. A session with this id in the working directory is continued.
     pub id: Option<String>,
     /// A session to copy, with all its branches.
     pub fork: Option<PathBuf>,

@@ -58,8 +58,7 @@ pub struct LeftOver {
     pub size: u64,
     /// The time of its last modification, in milliseconds since 1970.
     pub modified_ms: i64,
-    /// The time from which its age counts: that of its last modification or, for an original, of the rewrite that
-    /// left it behind.
+    /// The start of its age: its last modification or, for an original, the rewrite that left it.
     pub since_ms: i64,
     /// Why it is kept; `None` if it is removed.
     pub stays: Option<Stays>,

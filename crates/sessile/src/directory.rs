@@ -41,9 +41,9 @@ pub(crate) fn given_dir(environment: &dyn Environment, dir: Option<&Path>) -> Op
 pub(crate) enum CwdFilter {
     /// All of them.
     All,
-    /// In a directory chosen by the caller: those whose header names the working directory.
+    /// In a directory chosen by the caller: sessions whose header names the working directory.
     Exactly(PathBuf),
-    /// In the default directory: all but those of another working directory with the same encoded name.
+    /// In the default directory: all sessions except those of another working directory with the same encoded name.
     NoNamesake(PathBuf),
 }
 

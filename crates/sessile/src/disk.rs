@@ -175,7 +175,7 @@ impl Live {
             superseded.extend(compactions.copied());
             paths.push(path);
         }
-        // An entry superseded on one path may be the current one on the other.
+        // A compaction superseded on one path may be in effect on the other.
         superseded.retain(|row| !newest.contains(row));
         Ok(Self { paths, is_in_context, superseded })
     }
@@ -190,7 +190,7 @@ impl Live {
     }
 }
 
-/// Whether entries of a kind are messages to the model, or change some.
+/// Whether entries of a kind are messages for the model, or change messages.
 fn has_part(kind: Kind) -> bool {
     matches!(kind, Kind::Message | Kind::CustomMessage | Kind::BranchSummary | Kind::Compaction | Kind::ContextEdit)
 }

@@ -171,7 +171,7 @@ pub enum SessionError {
     /// The name is blank.
     #[error("a name must not be blank")]
     BlankName,
-    /// Archiving this branch would fold away the conversation in progress.
+    /// Archiving this branch would hide the conversation in progress.
     #[error("entry {id} is on the path to the current leaf, so archiving it would hide the conversation in progress")]
     ArchivesLeaf {
         /// The entry.
@@ -203,12 +203,12 @@ pub enum SessionError {
         /// The requested name.
         wanted: String,
     },
-    /// Several things match.
+    /// Several candidates match.
     #[error("{wanted:?} is ambiguous: it matches {} {what}", candidates.len())]
     Ambiguous {
         /// The requested name.
         wanted: String,
-        /// The kind of things, in the plural.
+        /// The kind of candidates, in the plural.
         what: &'static str,
         /// The matches.
         candidates: Vec<String>,
@@ -268,7 +268,7 @@ pub enum SessionError {
         /// The operation that undid it.
         by: String,
     },
-    /// What the operation changed has changed again, so undoing it would also undo that.
+    /// The session has changed again since the operation, so undoing it would also revert the later change.
     #[error("operation {id} was not undone: {what}")]
     ChangedSince {
         /// The operation.

@@ -16,7 +16,7 @@ use crate::settings::Settings;
 /// The maximum output of a hook in bytes.
 const MAX_OUTPUT: usize = 4 << 20;
 
-/// The variable by which a hook, and every program it runs, knows that it is one.
+/// The environment variable that is set for a hook and every program it runs.
 pub const HOOK_VARIABLE: &str = "SESSILE_HOOK";
 
 /// A folder of hooks, and the timeout for each.

@@ -13,12 +13,11 @@ use crate::error::SessionError;
 use crate::event::{Handlers, SessionEvent, ShutdownReason, StartReason, Verdict};
 use crate::manager::{SessionManager, Sessions, one_line};
 
-/// The session a program works in, like that of pi's hosts: handlers are called before and after it changes.
+/// The session that a program works in, as in pi's hosts. Calls handlers before and after changes.
 ///
-/// The handlers are those of the [`Sessions`] it was created with
-/// ([`Sessions::with_handlers`]). The session itself reports changes made through
-/// [`SessionHost::session_mut`]; the methods here report everything else.
-/// Each event is reported once:
+/// It uses the handlers of the [`Sessions`] it was created with ([`Sessions::with_handlers`]). The session itself
+/// reports changes made through [`SessionHost::session_mut`]; the methods here report everything else. Each event is
+/// reported once:
 ///
 /// | method | events, in this order |
 /// |---|---|

@@ -84,7 +84,7 @@ impl Sessions {
         if stat.kind != FileKind::Regular {
             return Err(StoreError::NotRegular { path: from }.into());
         }
-        // A file that cannot be read is not called something that is not a session.
+        // Report an unreadable file as unreadable, not as "not a session".
         drop(self.world.os().open(&from, Mode::Read).map_err(|source| StoreError::io_at("open", &from, source))?);
         let Some(header) = read_header(&self.world, &from) else {
             return Err(SessionError::NotASession { path: from });

@@ -79,7 +79,7 @@ pub struct ListOptions<'o> {
     pub progress: Option<&'o mut dyn FnMut(Progress<'_>)>,
     /// Checked before each file.
     pub cancel: Cancel,
-    /// Receives the files that are named like sessions and cannot be read as such.
+    /// Receives the files that are named like sessions but cannot be read as sessions.
     pub skipped: Option<&'o mut Vec<PathBuf>>,
 }
 
@@ -114,7 +114,7 @@ fn of_one_directory(
     survey.load(filter, 10, options)
 }
 
-/// The caches that a listing may use. None has the texts of messages.
+/// The caches that a listing may use. No cache has the texts of messages.
 fn caches(world: &World, options: &ListOptions<'_>) -> Option<Caches> {
     world.caches().filter(|_| !options.texts)
 }

@@ -1,4 +1,4 @@
-//! Sessions that live elsewhere than in files.
+//! Sessions that are not stored in files.
 //!
 //! A session is a [`Log`] of lines. [`Files`] opens and creates logs in files. Implement [`Log`] and [`Place`] to keep
 //! sessions in a database or behind a network, and pass the place to [`Sessions::in_place`](crate::Sessions::in_place);

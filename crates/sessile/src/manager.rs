@@ -58,7 +58,8 @@ impl SessionManager {
         self.session_dir.is_some()
     }
 
-    /// Whether the session has been written to its file: it is not in memory and not waiting for content worth a file.
+    /// Whether the session has been written to its file: it is neither in memory nor waiting for its first user or
+    /// assistant message.
     pub fn is_stored(&self) -> bool {
         self.session.backing.is_stored()
     }

@@ -1,10 +1,8 @@
-//! Operations by a session's owner, logged so that they can be undone.
+//! Operations on sessions, logged so that they can be undone.
 //!
-//! Names, labels, leaf moves, session moves, deletions and prunings are
-//! operations. Each consists of steps, and a step contains everything needed
-//! to do it and to undo it. A step is logged before it is done. So after a
-//! crash the log may contain a step that was not done, but never lacks one
-//! that was. Undo therefore checks the actual state first.
+//! Names, labels, leaf moves, session moves, deletions and prunings are operations. Each consists of steps, and a step
+//! contains everything needed to do it and to undo it. A step is logged before it is done. So after a crash the log may
+//! contain a step that was not done, but never lacks a completed step. Undo therefore checks the actual state first.
 
 mod annotate;
 mod delete;

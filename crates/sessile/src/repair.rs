@@ -77,13 +77,10 @@ pub struct Change {
 impl Sessions {
     /// Repairs a session as far as possible.
     ///
-    /// Complete records in damaged lines get lines of their own, at their
-    /// position, byte for byte. An incomplete record becomes an entry that is
-    /// marked as incomplete and is not in the context; so does a parent that
-    /// entries name and that is missing from the file. A file of entries without
-    /// a header gets a new one. The original is kept beside the file as
-    /// `<name>.orig-<stamp>`. A file with nothing to repair is not touched, so
-    /// a second repair does nothing.
+    /// Complete records in damaged lines get their own lines, at their position, byte for byte. An entry that is marked
+    /// as incomplete, and is not in the context, replaces each incomplete record and each parent that is missing from
+    /// the file. A file of entries without a header gets a new one. The original is kept beside the file as
+    /// `<name>.orig-<stamp>`. A file with nothing to repair is not touched, so a second repair does nothing.
     pub fn repair(&self, path: impl AsRef<Path>, options: RepairOptions) -> Result<Repair, SessionError> {
         let path = absolute(self.environment(), path.as_ref());
         refuse_links(&self.world, &path)?;
@@ -293,7 +290,7 @@ fn told(examined: &Examined) -> Vec<Change> {
     heading.into_iter().chain(mark).chain(changes).collect()
 }
 
-/// The maximum number of passes. What one pass uncovers may need another one.
+/// The maximum number of passes. A pass may uncover damage that needs another pass.
 const MAX_PASSES: usize = 8;
 
 /// Repairs a text until there is nothing left to repair, and passes on the result. Returns the changes.

@@ -1,8 +1,7 @@
 //! A small store of invented sessions, the same on every machine and every day.
 //!
-//! It serves as a demonstration, and for trying out commands. All of
-//! it is written through the public interface of [`SessionManager`], so it is
-//! also an example of that.
+//! It serves as a demonstration, and for trying out commands. The code writes it through the public interface of
+//! [`SessionManager`], so it is also an example.
 
 mod harbour;
 mod stage;

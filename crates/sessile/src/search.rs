@@ -49,7 +49,7 @@ pub struct Backlog {
 impl Sessions {
     /// Finds entries by their text, in all branches of the sessions in scope.
     ///
-    /// The result does not depend on what the index covers; everything else is read from the files.
+    /// The result does not depend on what the index covers: data that is not indexed is read from the files.
     pub fn search(&self, query: &Query, options: &SearchOptions<'_>) -> Result<SearchResult, SessionError> {
         let is_given = matches!(options.scope, SearchScope::Files(_));
         match options.archived {

@@ -43,7 +43,7 @@ pub(crate) enum Backing {
         /// Its address; none if the session is only in memory.
         path: Option<PathBuf>,
     },
-    /// In memory until the session is worth a file of that name.
+    /// In memory until the first user or assistant message creates the file.
     Awaited {
         /// The bytes to write.
         log: MemoryLog,
@@ -140,7 +140,7 @@ pub(crate) struct Held {
     pub(crate) expected_leaf: ExpectedLeaf,
     /// The result of the last append.
     pub(crate) acknowledged: Option<Acknowledgement>,
-    /// Set while appends leave waiting for the disk to the caller: the syncs to wait for.
+    /// The syncs that the caller waits for; set while appends do not wait for the disk themselves.
     pub(crate) deferred: Option<Vec<Box<dyn Ticket>>>,
     /// Events that handlers have not been notified of yet.
     pub(crate) pending_events: Vec<PendingEvent>,
@@ -245,7 +245,7 @@ impl Session {
         })
     }
 
-    /// Continues with the session as it was read again.
+    /// Continues with the session after it was read again.
     fn continue_with(&mut self, mut loaded: Self, leaf: Option<Row>) {
         let mut held = std::mem::take(&mut self.held);
         held.pending_events.append(&mut loaded.held.pending_events);
@@ -333,7 +333,7 @@ impl Session {
         Ok(self.labels.get_or_init(|| labels))
     }
 
-    /// What is archived in the file. Of the extensions' entries, reads only those short enough to be a mark.
+    /// What is archived in the file. Reads only extension entries that are short enough to be a mark.
     pub(crate) fn archive(&self) -> Result<&Archive, SessionError> {
         if let Some(archive) = self.archive.get() {
             return Ok(archive);

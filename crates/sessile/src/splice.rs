@@ -106,7 +106,7 @@ impl Splice {
     }
 }
 
-/// A text with splices applied. By construction, every other byte is that of the text below.
+/// A text with splices applied. By construction, all other bytes equal the text below.
 pub(crate) struct Spliced<'t> {
     below: &'t dyn Text,
     /// Sorted, without overlaps.

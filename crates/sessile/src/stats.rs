@@ -98,15 +98,15 @@ pub struct Stats {
     pub by: Vec<Grouping>,
     /// The total.
     pub total: Tally,
-    /// The number of sessions; if only a period was counted, those with an entry in it.
+    /// The number of sessions; for a period, only sessions with an entry in it.
     pub sessions: usize,
-    /// The number of them that are forks.
+    /// The number of these sessions that are forks.
     pub forks: usize,
-    /// The number of them in which an entry's parent is not the entry before it.
+    /// The number of these sessions in which an entry's parent is not the entry before it.
     pub branched: usize,
     /// The number of entries not counted because they are copies of counted ones.
     pub copied: u64,
-    /// Whether tool calls were counted: a list does not have them, so they are missing if only totals are requested.
+    /// Whether tool calls were counted. Lists do not contain them, so they are missing if only totals are requested.
     pub knows_tools: bool,
     /// The groups, sorted by criterion: periods by date, tools by calls, everything else by cost and then by tokens.
     /// With two criteria: sorted by the first, then by the second.
@@ -288,7 +288,7 @@ impl Sessions {
         day
     }
 
-    /// Passes on what each entry of a file adds, with its line.
+    /// Passes the share of each entry of a file to a callback, with its line.
     fn read_shares(
         &self,
         lines: &mut LineReader,

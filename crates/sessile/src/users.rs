@@ -39,14 +39,14 @@ pub enum SessionUser {
         pid: u32,
         /// The machine.
         host: String,
-        /// The time since it has been writing to the session, in milliseconds since 1970.
+        /// When it began to write to the session, in milliseconds since 1970.
         since_ms: i64,
     },
     /// A running agent that probably has it open.
     Agent {
         /// The process.
         pid: u32,
-        /// Its name for itself, sanitised.
+        /// The name that it gives itself, sanitised.
         program: String,
         /// The evidence.
         why: AgentSign,
@@ -110,9 +110,8 @@ impl fmt::Display for SessionUser {
 impl Sessions {
     /// The users of a session, as far as they can be detected. Changes nothing.
     ///
-    /// Our own writes are not reported: neither one that the session's guard
-    /// still has, nor one after which the file had `own_length` bytes, as the
-    /// caller knows.
+    /// Does not report our own writes: a write that the session's guard still has, or that left the file with
+    /// `own_length` bytes.
     pub fn users_of(&self, path: &Path, own_length: Option<u64>) -> Result<Vec<SessionUser>, SessionError> {
         let path = absolute(self.environment(), path);
         let stat = self.world.os().stat(&path).map_err(|source| StoreError::io_at("access", &path, source))?;
@@ -132,7 +131,8 @@ impl Sessions {
         self.users_of_sessions(sessions, &HashMap::new())
     }
 
-    /// Who uses each of these sessions. A file that still has the length that an operation gave it was not written to.
+    /// The users of each of these sessions. A file that still has the length that an operation gave it was not written
+    /// to since.
     pub(crate) fn users_of_sessions(
         &self,
         sessions: &[SessionInfo],

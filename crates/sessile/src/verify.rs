@@ -131,8 +131,8 @@ impl Sessions {
 
     /// The entries of a file that has lost its header; `None` if it is a session or does not consist of entries.
     ///
-    /// pi writes such a file when the session that it has open is moved or deleted. Then the first parent is an entry
-    /// of that session.
+    /// pi writes a file like this when the session that it has open is moved or deleted. Then the first parent is an
+    /// entry of that session.
     pub fn headerless(&self, path: impl AsRef<Path>) -> Result<Option<Headerless>, SessionError> {
         let path = absolute(self.environment(), path.as_ref());
         let log = FileLog::open(&self.world.os, path, self.world.writing)?;
@@ -203,9 +203,9 @@ pub(crate) fn exposure(world: &World, path: &Path) -> Result<Vec<Finding>, Sessi
 /// Acknowledged entries that are no longer in a file, according to its guard.
 #[derive(Default)]
 pub(crate) struct Vanished {
-    /// Those that can be restored.
+    /// The entries that can be restored.
     pub(crate) restorable: Option<Finding>,
-    /// Those that are too old to be restored.
+    /// The entries that are too old to be restored.
     pub(crate) expired: Option<Finding>,
 }
 

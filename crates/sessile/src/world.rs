@@ -26,9 +26,9 @@ pub(crate) struct World {
     pub(crate) is_read_only: bool,
     /// Where leaf positions are saved, if at all.
     pub(crate) state_dir: Option<PathBuf>,
-    /// Where the owner's operations are logged, if at all.
+    /// Where operations are logged, if at all.
     pub(crate) operations_dir: Option<PathBuf>,
-    /// The kind of operation as which new session files are logged, if at all.
+    /// The kind of operation to log for new session files, if any.
     pub(crate) noted_as: Option<OperationKind>,
     /// Whether to move and delete sessions even while other programs use them.
     pub(crate) ignores_users: bool,

@@ -22,7 +22,7 @@ pub struct LineReader {
 impl LineReader {
     /// Passes on the lines of a file until `on_line` returns false. `from` must be the start of a line.
     ///
-    /// The last line is passed on even if it lacks its newline. Returns the offset where reading stopped.
+    /// The last line is delivered even if it lacks its newline. Returns the offset where reading stopped.
     pub fn read(
         &mut self,
         file: &dyn OsFile,

@@ -121,11 +121,11 @@ pub trait Log: Send {
     /// Returns the bytes of a span. Fails if there are fewer.
     fn read(&self, span: Span) -> Result<Vec<u8>, StoreError>;
 
-    /// Passes on every line from `from` on, in memory bounded by the longest line. The last line is passed on even if
-    /// it lacks its newline.
+    /// Delivers every line from `from` on, in memory bounded by the longest line. The last line is delivered even if it
+    /// lacks its newline.
     fn scan(&self, from: u64, on_line: &mut dyn FnMut(Line<'_>)) -> Result<(), StoreError>;
 
-    /// Returns the path of the file whose bytes are exactly those of this log, if there is one.
+    /// Returns the path of the file that has exactly the bytes of this log, if there is one.
     ///
     /// A copy of the session can then be made by the file system.
     fn local_path(&self) -> Option<&Path> {

@@ -40,7 +40,7 @@ pub fn permissions(os: &dyn Os, path: &Path) -> Result<Permissions, StoreError> 
     Ok(Permissions { file, directory })
 }
 
-/// Makes a session file readable by its owner only (0600), and likewise the directory that belongs to it (0700).
+/// Makes a session file (0600) and the directory that belongs to it (0700) readable by their owner only.
 pub fn make_private(os: &dyn Os, path: &Path) -> Result<(), StoreError> {
     let found = permissions(os, path)?;
     if found.file & GROUP_AND_OTHERS != 0 {
@@ -64,7 +64,7 @@ fn holds_only_sessions(os: &dyn Os, directory: &Path) -> bool {
     os.list(directory).is_ok_and(|paths| paths.iter().all(|path| is_of_a_session(path)))
 }
 
-/// Whether a name is that of a session, an original kept by a replacement, a lock of another program, or a sidecar.
+/// Whether a name belongs to a session, an original kept by a replacement, a lock of another program, or a sidecar.
 fn is_of_a_session(name: &[u8]) -> bool {
     let has = |part: &[u8]| name.windows(part.len()).any(|window| window == part);
     name.ends_with(b".jsonl") || has(b".jsonl.orig-") || name.ends_with(b".jsonl.lock") || has(b".sessile-")

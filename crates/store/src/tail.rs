@@ -8,9 +8,9 @@
 //!
 //! - Replaced by rename, or deleted and created again: a different device or inode. The file is held open, so its inode
 //!   cannot be reused meanwhile. If a file system reuses it anyway, the open file has no links left.
-//! - Truncated below what was passed on: by its length.
-//! - Overwritten, even if it is longer now: the first and the last kilobyte of what was passed on are compared after
-//!   new bytes were read and before any of their lines are passed on.
+//! - Truncated below the end of the delivered lines: by its length.
+//! - Overwritten, even if it is longer now: the first and the last kilobyte of the delivered bytes are compared after
+//!   new bytes were read and before any of their lines are delivered.
 //! - Overwritten with the same number of bytes: by its modification time; everything is compared once the file has been
 //!   quiet for two seconds.
 //! - Changed in the middle and appended to: whenever the file has changed, the next block of 64 KiB is compared, so
@@ -19,7 +19,7 @@
 //! It cannot detect: bytes changed in the middle while the modification time was reset to the same millisecond; a
 //! change that was undone between two polls; changes before the place where reading began, except at its two ends; and
 //! changes inside or before a line over the line cap, except in the first kilobyte of the file. A change of an
-//! unfinished last line is not an event, because that line was not passed on yet.
+//! unfinished last line is not an event, because that line was not delivered yet.
 
 mod fingerprint;
 
@@ -47,18 +47,18 @@ pub enum TailStart {
     Beginning,
     /// At this offset, where a line is known to begin. If none does, a restart is reported.
     Offset(u64),
-    /// After the last whole line; an unfinished line is passed on once it is whole.
+    /// After the last whole line; an unfinished line is delivered once it is whole.
     End,
 }
 
 /// Why a tail begins again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Restart {
-    /// The file is shorter than what was passed on.
+    /// The file is shorter than the delivered lines.
     Truncated,
     /// Another file is at the path, or the file is back.
     Replaced,
-    /// The bytes that were passed on have changed.
+    /// The delivered bytes have changed.
     Rewritten,
 }
 
@@ -67,7 +67,7 @@ pub enum Restart {
 pub enum TailEvent<'l> {
     /// The next line, whose newline is present in the file. It has no bytes if it is longer than the line cap.
     Line(Line<'l>),
-    /// The lines passed on so far are void: the first line comes next.
+    /// The lines delivered so far are void: the first line comes next.
     Restarted {
         /// The reason.
         reason: Restart,
@@ -121,7 +121,7 @@ impl Tail {
         &self.path
     }
 
-    /// Returns the offset after the last line that was passed on.
+    /// Returns the offset after the last delivered line.
     pub fn offset(&self) -> u64 {
         self.file.as_ref().map_or(0, |file| file.next)
     }
@@ -369,8 +369,8 @@ impl Followed {
             if n_bytes == 0 {
                 return self.caught_up();
             }
-            // Compared after reading and before passing on: bytes that were overwritten before we read them are not
-            // passed on.
+            // Compared after reading and before delivery: bytes that were overwritten before we read them are not
+            // delivered.
             if !self.fingerprint.has_same_ends(self.file.as_ref())? {
                 return Ok(None);
             }

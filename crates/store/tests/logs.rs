@@ -225,7 +225,7 @@ fn a_kept_original_is_private() {
     let dir = TempDir::new().unwrap();
     let path = dir.path().join("s.jsonl");
     fs::write(&path, "old\n").unwrap();
-    // pi creates such files. Users who may not read the new version must not find most of it in the original.
+    // pi uses this mode. The original holds most of the new content, so it must become private too.
     fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
     let rewritten = swap(&path, 4, "now", &mut |out| {
         out.write_all(b"new\n").unwrap();

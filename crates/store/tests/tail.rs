@@ -160,7 +160,7 @@ fn a_truncated_file_is_read_again() {
     assert_eq!(poll_all(&mut tail), ["Rewritten", "another file, and a longer one"]);
 }
 
-/// The unfinished line was not passed on, so its change needs no event.
+/// The unfinished line was not delivered, so its change needs no event.
 #[test]
 fn an_unfinished_line_may_change() {
     let file = FollowedFile::new("one\nunfinished");

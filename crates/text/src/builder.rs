@@ -117,7 +117,7 @@ impl Builder {
         }
     }
 
-    /// Returns the positions of all tokens, ordered by term and then by position, and where those of each term end.
+    /// Returns the positions of all tokens, ordered by term and then by position, and the end of each term's positions.
     fn sorted(&self) -> (Vec<u32>, Vec<u32>) {
         let mut ends = vec![0u32; self.vocabulary.len()];
         for token in self.tokens.iter().filter(|token| **token != GAP) {

@@ -79,7 +79,7 @@ enum Job {
 /// How much of a file the index covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Coverage {
-    /// Covered up to `end`, as the session at this index of the manifest; `length` is that of the file.
+    /// Covered up to `end`, as the session at this index of the manifest; `length` is the file's length.
     Known { index: usize, end: u64, length: u64 },
     /// Not covered.
     Unknown,

@@ -12,7 +12,7 @@ use sessile_core::line::Span;
 pub(crate) struct Candidate {
     pub(crate) score: f32,
     pub(crate) time: u32,
-    /// The index of its session among those that are searched.
+    /// The index of its session among the searched sessions.
     pub(crate) rank: u32,
     pub(crate) location: HitLocation,
     pub(crate) kind: u8,

@@ -306,7 +306,7 @@ impl Manifest {
     }
 }
 
-/// The numbers of directories and working directories.
+/// Maps directories and working directories to numbers.
 #[derive(Debug, Default)]
 pub(crate) struct Interned {
     directories: FxHashMap<Vec<u8>, u32>,

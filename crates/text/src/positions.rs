@@ -13,7 +13,7 @@ pub(crate) struct Positions<'s> {
     postings: Postings,
     /// The positions of one block, or of all.
     bytes: Vec<u8>,
-    /// Whether they are those of all blocks.
+    /// Whether they cover all blocks.
     has_all: bool,
     n_loaded: usize,
     /// The current block.
@@ -62,7 +62,7 @@ impl<'s> Positions<'s> {
         Ok(true)
     }
 
-    /// Returns the index of a document among those of the term. Usually it is shortly after the previous one.
+    /// Returns the index of a document among the term's documents. Usually it is shortly after the previous one.
     fn index_of(&self, document: u32) -> Option<usize> {
         let near = self.postings.documents.get(self.next..).unwrap_or_default();
         // Doubles the step until it passes the document, unless the document is before the current one.

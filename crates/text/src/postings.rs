@@ -102,7 +102,7 @@ impl<'d> PostingsWriter<'d> {
         Self { records, scale: Some(Scale::new(0)), ..Self::default() }
     }
 
-    /// Appends a document with the ascending positions of the term, of which there is at least one.
+    /// Appends a document with the ascending positions of the term: at least one.
     pub(crate) fn push(&mut self, document: u32, positions: impl ExactSizeIterator<Item = u32>) {
         let distance = u64::from(document) + 1 - self.last.map_or(0, |last| u64::from(last) + 1);
         let frequency = positions.len();

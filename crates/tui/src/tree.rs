@@ -237,7 +237,7 @@ impl Tree {
         })]
     }
 
-    /// Replaces the rows by those of the newest model.
+    /// Replaces the rows with the rows of the newest model.
     fn redraw(&mut self, drawing: Arc<Drawing>) {
         if let Some(next) = self.next.take() {
             (self.model, self.survey, self.generation) = (Some(next.model), next.survey, next.generation);

@@ -339,12 +339,12 @@ impl<'o> Pair<'o> {
             let shown = |answer: &Answer| format!("{:?}", answer.observation(name));
             let (one, two) = (shown(&pi_of_pi), self.paths.as_pi(&shown(&pi_of_ours)));
             if one != two {
-                return Err(format!("pi shows {name} of its file and of ours\n   own: {one}\n  ours: {two}"));
+                return Err(format!("pi's {name} differs between its file and ours\n   own: {one}\n  ours: {two}"));
             }
             let (Ok(one), Ok(two)) = (&own[name], &other[name]) else { continue };
             let (one, two) = (self.paths.as_pi(one), self.paths.as_pi(two));
             if one != two && self.oracle.normalise(&one) != self.oracle.normalise(&two) {
-                return Err(format!("we show {name} of our file and of pi's\n   own: {one}\n    pi: {two}"));
+                return Err(format!("our {name} differs between our file and pi's\n   own: {one}\n    pi: {two}"));
             }
         }
         Ok(())

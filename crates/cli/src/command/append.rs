@@ -20,10 +20,10 @@ use crate::surroundings::Surroundings;
 /// Append an entry to a session
 ///
 /// Reads the text of a message, or a whole message as JSON, from the arguments or from standard input, and prints the
-/// id of the new entry. The entry is added after the leaf, or after the entry given with --parent.
+/// id of the new entry. The new entry follows the leaf, or the entry given with --parent.
 ///
-/// Another program may have the session open. With --expect-leaf, nothing is written unless the session still ends with
-/// the given entry (exit 4 otherwise).
+/// Another program may have the session open. With --expect-leaf, the command writes only if the session still ends
+/// with the given entry, and otherwise exits with 4.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   $ sessile append @1 \"Now the same for the tide tables.\"
@@ -59,11 +59,11 @@ pub(crate) struct AppendArgs {
     #[arg(long, requires = "json_message")]
     any_role: bool,
 
-    /// Append a message of the extension with this name
+    /// Append a message from the extension with this name
     #[arg(long, value_name = "TYPE", conflicts_with_all = ["role", "provider", "model"])]
     custom_type: Option<String>,
 
-    /// With --custom-type: read TEXT as JSON data of the extension, which no model sees
+    /// With --custom-type: store TEXT as the extension's JSON data, hidden from models
     #[arg(long, requires = "custom_type")]
     data: bool,
 

@@ -16,13 +16,13 @@ use crate::surroundings::Surroundings;
 /// Lists, searches, pickers and completions leave out archived sessions; `list --archived` and `search --archived` show
 /// them. An id, a path, a name or @N still finds an archived session.
 ///
-/// With ENTRY, the entry and everything below it is archived: trees show the branch as one line, and `tree --archived`
-/// shows it in full. A branch that contains the leaf is not archived.
+/// With ENTRY, archives the entry and everything below it: trees show the branch as one line, and `tree --archived`
+/// shows it in full. You cannot archive a branch that contains the leaf.
 ///
-/// Archiving appends a mark to the session, a custom entry that pi keeps and does not show to the model, so pi
-/// continues where it was. `--clear` or `sessile undo` reverts it. A fork of an archived session is not archived.
-/// `@latest` and `--continue` mean the same sessions as in pi; the mark is a write, so `--continue` may mean a session
-/// that was just archived.
+/// Archiving appends a mark to the session, a custom entry that pi keeps and does not show to the model, so the
+/// conversation continues unchanged in pi. `--clear` or `sessile undo` reverts it. A fork of an archived session is not
+/// archived. `@latest` and `--continue` mean the same sessions as in pi; archiving writes to the session, so
+/// `--continue` may mean the session that you have just archived.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   $ sessile archive @2

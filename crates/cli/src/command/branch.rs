@@ -18,11 +18,11 @@ use crate::surroundings::Surroundings;
 
 /// Move the leaf of a session to an entry, to continue from there
 ///
-/// Nothing is written to the session file: the leaf position is kept separately until the next append, and the next
-/// `sessile append` adds its entry there. `sessile undo` moves the leaf back.
+/// Without a summary, the session file is not changed: Sessile keeps the leaf separately until the next append, and the
+/// next `sessile append` adds its entry there. `sessile undo` moves the leaf back.
 ///
-/// With a summary of the branch you leave, the summary is appended at ENTRY, and every program continues after it.
-/// --summary and --summary-with generate one, like `sessile compact`; --summary-text takes your own text.
+/// A summary of the branch you leave is appended at ENTRY, so every program continues after it. --summary and
+/// --summary-with generate one, like `sessile compact`; --summary-text takes your own text.
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[command(after_long_help = "Examples:
@@ -56,7 +56,7 @@ pub(crate) struct BranchArgs {
     #[arg(conflicts_with_all = ["summary", "summary_with"])]
     summary_text: Option<String>,
 
-    /// Use this model for the summary, as provider/model; `session` is the one the session used last
+    /// Use this model for the summary, as provider/model; `session` means the model that the session used last
     #[arg(long, value_name = "MODEL", conflicts_with = "summary_text")]
     model: Option<String>,
 

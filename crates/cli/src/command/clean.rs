@@ -18,15 +18,15 @@ use crate::table::age;
 /// that no longer exist, and the originals that `repair`, `migrate` and `move` keep as NAME.jsonl.orig-TIME. The
 /// command looks among sessions, caches and state files, and in the current directory, where exports go.
 ///
-/// Originals, and guards that hold entries, must be 30 days old; other files one hour. Files that a running process may
-/// need are kept, and so is the original of a session that is missing or damaged.
+/// Originals, and guards that hold entries, must be at least 30 days old; other files, one hour. Keeps files that a
+/// running process may need, and the original of a missing or damaged session.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   $ sessile clean
   $ sessile clean --older-than 90d --json
   $ sessile clean --apply")]
 pub(crate) struct CleanArgs {
-    /// Include only files that are at least this old, whatever they are, e.g. 90d, 12h, 2w
+    /// Include files of all kinds only if they are at least this old, e.g. 90d, 12h, 2w
     #[arg(long, value_name = "AGE", value_parser = duration_ms)]
     older_than: Option<i64>,
 

@@ -24,12 +24,12 @@ use crate::surroundings::Surroundings;
 /// Summarise the older part of a session
 ///
 /// The summary is appended as an entry and nothing is removed: the model sees the summary and the entries after the
-/// cut, while you still see everything. By default the newest 20,000 tokens are kept; --keep, the setting
+/// cut, while you still see everything. By default it keeps the newest 20,000 tokens; --keep, the setting
 /// `compaction.keep_recent_tokens` and pi's own setting change that.
 ///
-/// The settings in the table summarizer select what writes the summary. Without them it is a built-in rule that
-/// extracts requests, decisions, files, commands and errors; it works offline and costs nothing. If no summary can be
-/// written, the session is not changed.
+/// The settings in the table summarizer select the summarizer. The default is built in: it extracts requests,
+/// decisions, files, commands and errors, works offline and costs nothing. If the summarizer fails, the session is not
+/// changed.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   $ sessile compact @1 --dry-run --keep 100
@@ -43,7 +43,7 @@ pub(crate) struct CompactArgs {
     #[arg(long, value_name = "TEXT")]
     instructions: Option<String>,
 
-    /// Use this model for the summary, as provider/model; `session` is the one the session used last
+    /// Use this model for the summary, as provider/model; `session` means the model that the session used last
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
 

@@ -17,12 +17,13 @@ use crate::failure::Failure;
 use crate::screen::{BOLD, DIM, Line, NAMED, PLAIN, Screen, clean, columns};
 use crate::surroundings::warn;
 
-/// Show or change settings, and where each comes from
+/// Show settings and where each comes from, or change them
 ///
 /// A setting comes from a flag, else from an environment variable, else from your config.toml, else (for the location
 /// of sessions) from pi's settings files, else from a default.
 ///
-/// The tables summarizer, compaction and tui in the same file belong to other parts; their values are shown unchanged.
+/// The tables summarizer, compaction and tui in the same file configure other parts of Sessile; this command shows
+/// their values unchanged.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 #[command(

@@ -9,7 +9,7 @@ use crate::screen::{BOLD, DIM, Line, Screen};
 use crate::surroundings::Surroundings;
 use crate::{Exit, data, transcript};
 
-/// Print the context of the model at the end of a session, or at an entry
+/// Print what the model sees at the end of a session, or at an entry
 ///
 /// These are the messages of the active branch, with summaries in place of compacted entries and with edits applied,
 /// and the current model and thinking level.

@@ -25,12 +25,12 @@ use crate::surroundings::Surroundings;
 ///
 /// A and B are each SESSION, SESSION:ENTRY or :ENTRY. SESSION means the path to its leaf, SESSION:ENTRY the path to
 /// that entry, and :ENTRY the path to an entry of the session on the other side. For example, `diff @1:draft :@leaf`
-/// compares two branches of one session. A word that names a session as a whole means that session, even if it contains
+/// compares two branches of one session. If the whole word names a session, it means that session, even if it contains
 /// colons.
 ///
-/// The common beginning is reported and skipped. After it, entries are matched by id, else by role and text. `-` marks
-/// entries that only A has, `+` entries that only B has, and `~` changed entries, line by line. Entries with different
-/// ids and the same text are equal; entries with the same id are equal only if everything else in them is.
+/// Reports the common beginning and skips it. After it, matches entries by id, else by role and text. `-` marks entries
+/// that only A has, `+` entries that only B has, and `~` changed entries, line by line. Entries with different ids and
+/// the same text are equal; entries with the same id are equal only if everything else in them is equal too.
 ///
 /// Exits with 0 if both sides are equal, and with 1 if they differ.
 #[derive(Debug, Args)]
@@ -56,7 +56,7 @@ pub(crate) struct DiffArgs {
     /// A side is {path, id, leafId?, entries}; the common beginning is {entries, lastId?}. Changes are, in order,
     /// {change: "same", entries}, {change: "left" or "right", id, type, role?, text}, and {change: "changed", leftId,
     /// rightId, type, role?, hunks, fields}. A hunk is {leftLine, rightLine, lines}; each line starts with its sign.
-    /// fields are the names of all other differences.
+    /// fields names the other members that differ.
     #[arg(long)]
     json: bool,
 }

@@ -20,12 +20,11 @@ use crate::surroundings::{Surroundings, warn};
 
 /// Show disk usage by type: images, tool output, extension data and so on
 ///
-/// Covers one SESSION if given, else the sessions of this directory, of this repository with --repo, or of all
-/// directories with --all: first the totals by type, then the largest sessions.
+/// Covers SESSION if given, else the sessions of this directory (with --repo, of this repository; with --all, of all
+/// directories). Shows the totals by type, then the largest sessions.
 ///
-/// The sizes are file sizes and add up exactly; copies in forks take space and are counted. Superseded compactions are
-/// those that a newer one on the current branch has replaced. "Other" is ids, times, usage and entries of all other
-/// types.
+/// The sizes are file sizes and add up exactly; copies in forks take space, so they count. A compaction is superseded
+/// if a newer one on the current branch has replaced it. "Other" is ids, times, usage and entries of all other types.
 ///
 /// `sessile slim` can remove data outside the context; `sessile clean` removes files that rewrites have left beside
 /// sessions.

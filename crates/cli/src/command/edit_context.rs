@@ -15,8 +15,8 @@ use crate::surroundings::Surroundings;
 
 /// Change what the model sees of an entry
 ///
-/// The entry itself does not change: an edit is appended that replaces its content, or hides it. The last edit of an
-/// entry counts.
+/// The entry itself does not change: the command appends an edit that replaces its content for the model, or hides it.
+/// The last edit of an entry counts.
 ///
 /// The entry must be on the active branch and be a user, assistant, tool or extension message. Prints the id of the
 /// edit. @leaf still means the last entry that the tree shows, not the edit.
@@ -46,7 +46,7 @@ pub(crate) struct EditContextArgs {
     #[arg(long, conflicts_with = "restore")]
     drop: bool,
 
-    /// Show the entry to the model as it was written
+    /// Show the original entry to the model again
     #[arg(long)]
     restore: bool,
 

@@ -23,7 +23,7 @@ pub(crate) struct EntriesArgs {
 
     /// Print the intact records in damaged lines instead
     ///
-    /// These are not entries: no command shows them until `sessile repair` gives them lines of their own.
+    /// These are not entries: no other command shows them until `sessile repair` puts them on separate lines.
     #[arg(long)]
     salvaged: bool,
 

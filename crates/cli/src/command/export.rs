@@ -16,12 +16,12 @@ use crate::surroundings::Surroundings;
 ///
 /// Exports the active branch, or every branch with --all.
 ///
-/// jsonl is what pi's /export writes: a session file with the same id, the time of the export, and the entries in
+/// jsonl has the format of pi's /export: a session file with the same id, the time of the export, and the entries in
 /// sequence. md is a document to read; no text of the session can act as HTML in it. json is one object of header,
 /// entries and leafId.
 ///
-/// Only jsonl keeps the raw bytes of the session, which could control a terminal, so it is never written to one: use -o
-/// or a pipe.
+/// Only jsonl keeps the raw bytes of the session. They could control a terminal, so jsonl is never written to a
+/// terminal: use -o or a pipe.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct ExportArgs {

@@ -18,8 +18,8 @@ use crate::surroundings::Surroundings;
 /// Show which sessions were forked from which
 ///
 /// Shows the whole family of a session: its ancestors and all their forks, each with the number of entries it shares
-/// with its parent. A parent is found by its path, else by the id in its file name, else where `sessile move` has put
-/// it; if it is not found, it is shown as missing.
+/// with its parent. Finds a parent by its path, else by the id in its file name, else where `sessile move` has put it;
+/// otherwise shows it as missing.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   $ sessile family @1

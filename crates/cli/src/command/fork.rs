@@ -19,8 +19,8 @@ use crate::surroundings::Surroundings;
 /// Start a session from a part of another one
 ///
 /// The new session contains the path to ENTRY, byte for byte, with its labels, and names the original as its parent. If
-/// ENTRY is a user message, it is left out so that you can rewrite it, as in pi; any other entry becomes the last one
-/// of the fork. Without ENTRY, the fork ends with the leaf.
+/// ENTRY is a user message, the fork ends before it, so that you can rewrite it, as in pi; any other ENTRY becomes the
+/// last entry of the fork. Without ENTRY, the fork ends with the leaf.
 ///
 /// Prints only the path of the new session on standard output. Use that path: lists sort by the last message, so a fork
 /// is seldom @latest.
@@ -38,7 +38,7 @@ pub(crate) struct ForkArgs {
     #[arg(value_name = "ENTRY")]
     entry: Option<String>,
 
-    /// Choose the message to fork before on the screen; without SESSION, pick one there first
+    /// Choose a message on the screen and fork before it; without SESSION, pick one there first
     #[cfg(feature = "tui")]
     #[arg(short, long, conflicts_with_all = ["entry", "at", "before", "dry_run", "json"])]
     interactive: bool,

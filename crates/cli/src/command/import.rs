@@ -17,8 +17,8 @@ use crate::surroundings::Surroundings;
 
 /// Import session files
 ///
-/// Copies each file, byte for byte, into the directory for sessions of its working directory, and prints the path of
-/// each copy. If the store already has a session with the id of one of the files, the command copies none of them; use
+/// Copies each file, byte for byte, into the session directory of its working directory, and prints the path of each
+/// copy. If the store already has a session with the id of one of the files, the command copies none of them; use
 /// --new-id to import them as separate sessions.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:

@@ -37,12 +37,12 @@ enum Action {
         #[arg(long)]
         json: bool,
     },
-    /// Compare the caches with every byte of the sessions, and drop what is wrong
+    /// Compare the caches with every byte of the sessions, and drop wrong data
     ///
     /// Other programs may change a large session in the middle, which only a full read can detect. Exits with 1 if
     /// something was wrong.
     Check {
-        /// Print JSON: an object with an array of what was dropped
+        /// Print JSON: an object with an array of the dropped data
         #[arg(long)]
         json: bool,
     },

@@ -18,8 +18,8 @@ use crate::surroundings::Surroundings;
 
 /// Show all details of one session
 ///
-/// Its identity and location, message counts and cost, the shape of its tree, its relatives, the size of its context,
-/// the programs that use it, and whether its file is intact.
+/// Shows its identity and location, message counts and cost, the shape of its tree, its relatives, the size of its
+/// context, the programs that use it, and whether its file is intact.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct InfoArgs {

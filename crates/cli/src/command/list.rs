@@ -26,29 +26,29 @@ use crate::template::{Filling, Template};
 /// Each session gets a list position, @1, @2 and so on, which later commands accept as SESSION.
 ///
 /// The settings list.columns, list.sort and list.limit apply to the table only, never to JSON or --format. On a
-/// terminal, lines are cut to its width, or to COLUMNS if that is set; in a file or a pipe they are never cut.
+/// terminal, Sessile cuts lines to COLUMNS, or else to the terminal's width. It never cuts lines in a file or a pipe.
 ///
 /// If several files hold the same session (for example a sync conflict or a backup), all but the original have "copy"
 /// in brackets before their title. The original is the one with the name and the directory that pi gave it. In JSON,
 /// copies have copyOf, the path of the original.
 ///
-/// Sessions archived by `sessile archive` are left out; a line on standard error shows how many. In JSON, an archived
-/// session has archived, which is true.
+/// The list omits sessions archived by `sessile archive`; a line on standard error shows how many. In JSON, an archived
+/// session has the member archived with the value true.
 #[derive(Debug, Default, Args)]
 #[command(after_long_help = EXAMPLES)]
 #[expect(clippy::struct_excessive_bools, reason = "flags are what the user may set or not")]
 pub(crate) struct ListArgs {
     /// List only sessions with each of these words in their name, first message or directory
     ///
-    /// A word matches anywhere in them, and case does not matter. The beginning of an id also matches. To search later
-    /// messages, use `sessile search`.
+    /// A word matches anywhere in these texts; case does not matter. The beginning of an id also matches. To search
+    /// later messages, use `sessile search`.
     #[arg(value_name = "QUERY")]
     query: Vec<String>,
 
     /// List the sessions of all directories
     ///
-    /// With --session-dir: list all sessions in that directory, whatever their working directory. The sample is always
-    /// listed as a whole.
+    /// With --session-dir: list all sessions in that directory, whatever their working directory. With --sample, --all
+    /// is the default.
     #[arg(long)]
     all: bool,
 
@@ -72,7 +72,7 @@ pub(crate) struct ListArgs {
     #[arg(skip)]
     everything: bool,
 
-    /// Show or hide sessions that were forked from others, or list only those
+    /// Show or hide sessions that have a parent session, or list only those
     #[arg(long, value_name = "WHAT", default_value = "show")]
     children: ChildrenArg,
 
@@ -116,7 +116,7 @@ pub(crate) struct ListArgs {
     #[arg(long)]
     text: bool,
 
-    /// List the files that cannot be read as sessions instead, with the reason and what `sessile repair` would do
+    /// List instead the files that Sessile cannot read as sessions, with the reason and what `sessile repair` would do
     #[arg(long, conflicts_with_all = ["repo", "tree", "named", "archived", "children", "since", "until", "sort", "columns", "text", "template", "query"])]
     damaged: bool,
 

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::screen::{Line, Screen};
 use crate::surroundings::Surroundings;
 
-/// Print the manual page, or write those of all commands
+/// Print the manual page, or write the pages of all commands
 ///
 /// Without --dir, prints the page of sessile itself in the format of man.
 #[derive(Debug, Args)]

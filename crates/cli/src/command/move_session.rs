@@ -15,8 +15,8 @@ use crate::surroundings::{Surroundings, warn};
 
 /// Move sessions to another working directory, for example after a project has moved
 ///
-/// The header of each session gets the new directory, and its file moves to the sessions of that directory; no other
-/// byte changes. The original is kept where it was, as NAME.jsonl.orig-TIME. `sessile undo` moves the sessions back.
+/// The header of each session gets the new directory, and its file moves to that directory's sessions; no other byte
+/// changes. The original stays in the old place as NAME.jsonl.orig-TIME. `sessile undo` moves the sessions back.
 ///
 /// A session that another program uses is not moved (exit 4), unless --force is given; `sessile delete --help` explains
 /// what counts as use. Exits with 1 if there is nothing to move.

@@ -19,12 +19,12 @@ use crate::table::age;
 /// Without --apply, only shows which sessions would be moved. Covers the sessions of this directory, or more with
 /// --repo and --all. Exits with 1 if there is nothing to prune.
 ///
-/// The age of a session is that of its family: the last use of any session in it, wherever that is. A family is a
-/// session and all its forks. Sessions with a name or labels are kept, unless --named or --labelled is given. If
-/// sessions are selected only by size or number, families used in the last seven days are kept too.
+/// The age of a session is the time since any session of its family was last used, in any directory. A family is a
+/// session and all its forks. Keeps sessions with a name or labels, unless you use --named or --labelled. Without
+/// --older-than, also keeps families used in the last seven days.
 ///
-/// Pruned sessions are logged in prune.jsonl in the state directory, and `sessile undo` brings them back. Disk space is
-/// freed when the trash is emptied.
+/// Pruned sessions are logged in prune.jsonl in the state directory, and `sessile undo` brings them back. Emptying the
+/// trash frees the disk space.
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("criterion").required(true).multiple(true).args(["older_than", "larger_than", "keep"])))]
 #[command(after_long_help = "Examples:

@@ -15,10 +15,10 @@ use crate::surroundings::Surroundings;
 
 /// Repair a damaged session
 ///
-/// Intact records in damaged lines get lines of their own, byte for byte. The rest of a broken record, and a parent
-/// that is missing from the file, become entries that are marked as incomplete and are not part of the context. A file
-/// without a header gets a new one. Data that cannot be placed stays where it is. The original is kept beside the file,
-/// as NAME.jsonl.orig-TIME. A second run finds nothing more to do.
+/// Puts intact records from damaged lines on their own lines, byte for byte. Replaces a broken record, and a parent
+/// that is missing from the file, with an entry that is marked as incomplete and is not part of the context. Adds a
+/// header if the file has none. Leaves data that it cannot place where it is. Keeps the original beside the file, as
+/// NAME.jsonl.orig-TIME. A second run finds nothing more to do.
 ///
 /// --permissions without SESSION changes only the permissions of all sessions of this directory, or of all directories
 /// with --all.

@@ -14,9 +14,8 @@ use crate::titles::Titles;
 
 /// Restore a deleted session from the trash
 ///
-/// Restores the session to its old path, and never overwrites a file that exists there now. Only sessions that `sessile
-/// delete` and `sessile prune` have deleted and that are still in the trash can be restored. With --list, exits with 1
-/// if there are none.
+/// Restores the session to its old path, and never overwrites a file that exists there now. Works only for sessions
+/// that Sessile has deleted or pruned and that are still in the trash. With --list, exits with 1 if there are none.
 ///
 /// With --json, a restored session is an object {path, id, operation?}, and the list an array.
 #[derive(Debug, Args)]

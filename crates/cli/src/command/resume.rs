@@ -14,9 +14,9 @@ use crate::surroundings::Surroundings;
 
 /// Pick a session on the screen and resume it
 ///
-/// The session is opened by the command in the setting resume.command, `pi --session {path}` by default, in the
-/// session's own directory if that still exists. `sessile` without a command does the same on a terminal. F1 shows all
-/// keys; docs/tui.md explains the screens.
+/// Runs the command in the setting resume.command, by default `pi --session {path}`, in the session's own directory if
+/// that still exists. `sessile` without a command does the same on a terminal. F1 shows all keys; docs/tui.md explains
+/// the screens.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:\n  $ sessile resume --init bash\n  $ sessile resume --init fish")]
 pub(crate) struct ResumeArgs {

@@ -22,8 +22,8 @@ use crate::surroundings::Surroundings;
 /// Serve sessions to another program as JSON lines on standard input and output
 ///
 /// Reads one request per line and writes one answer per line, as in pi's RPC mode: pi's session commands get the same
-/// answers, and there are many more. docs/rpc.md lists all of them. The session is selected by pi's flags; without one
-/// it is a new session. Ends when standard input ends. `sessile --mode rpc` is the same.
+/// answers, and there are many more. docs/rpc.md lists all of them. pi's flags select the session; without a flag, it
+/// is a new session. Ends when standard input ends. `sessile --mode rpc` is the same.
 ///
 /// With --listen, any number of clients connect to a Unix socket instead and share the open sessions.
 #[derive(Debug, Args)]

@@ -28,15 +28,15 @@ use crate::surroundings::Surroundings;
 /// Search the text of sessions
 ///
 /// An entry matches if it contains all words, in any order; case does not matter. Quote a phrase: "two words". Use
-/// word* for the beginning of a word and *word* for any part of one; re: makes the rest a regular expression.
+/// word* for the beginning of a word and *word* for any part of one. After re:, the rest is a regular expression.
 /// Identifiers match by their parts or as a whole. Words in Chinese, Japanese and Korean match from two characters on.
 ///
 /// Searches every branch, including names, labels, messages, tool calls, results and summaries. The best hits come
 /// first; among similar hits, newer ones rank higher. Each session with hits gets a list position (@1, @2 and so on),
-/// which later commands accept as SESSION. Archived sessions are left out, unless --archived is given or --session
-/// names one.
+/// which later commands accept as SESSION. The search omits archived sessions, unless you use --archived or name one
+/// with --session.
 ///
-/// An index makes searches fast. It is updated before each search, which takes a while the first time.
+/// An index makes searches fast. Sessile updates it before a search if necessary; the first update takes a while.
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct SearchArgs {
@@ -97,11 +97,11 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "ENTRY", conflicts_with = "active", requires = "session")]
     branch: Option<String>,
 
-    /// Update the index, however little there is to do, and report what was done; QUERY may be omitted
+    /// Update the index even if little has changed, and report what was done; QUERY is then optional
     #[arg(long)]
     update: bool,
 
-    /// Do not update the index; read whatever it does not cover
+    /// Do not update the index; search the sessions themselves where it does not cover them
     #[arg(long, conflicts_with = "update")]
     no_update: bool,
 

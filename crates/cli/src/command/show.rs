@@ -16,11 +16,10 @@ use crate::transcript::{Detail, Told, Transcript};
 
 /// Print a session as a readable conversation
 ///
-/// By default this is the active branch from its first entry to its last, including what was compacted since; `context`
-/// prints what the model still sees. Tool calls, tool results and thinking take one line each; --full prints them
-/// whole.
+/// By default this is the active branch from its first entry to its last, including compacted entries; `context` prints
+/// only what the model still sees. Tool calls, tool results and thinking take one line each; --full prints them whole.
 ///
-/// With ENTRY, only that entry is printed, in full; with --json it is one object instead of an array.
+/// With ENTRY, prints only that entry, in full; with --json, as one object instead of an array.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 #[expect(clippy::struct_excessive_bools, reason = "flags are what the user may set or not")]

@@ -17,15 +17,15 @@ use crate::surroundings::Surroundings;
 ///
 /// The new session has its own id and names the original as its parent, like a fork. It has the same tree, entry ids,
 /// texts, usage and cost, and resumes with the same context: placeholders replace data only outside the current
-/// context, that is on other branches and before the newest compaction. The copy is compared with the original before
-/// it is kept.
+/// context, that is on other branches and before the newest compaction. Sessile compares the copy with the original
+/// before it keeps the copy.
 ///
-/// An image becomes a line of text and output a placeholder; details and data become null. Small pieces are kept, and
-/// so is the state that extensions need: on the current branch the newest data of each extension and the newest details
-/// of each tool.
+/// An image becomes a line of text, output becomes a placeholder, and details and data become null. Small pieces stay.
+/// On the current branch, the newest data of each extension and the newest details of each tool stay too, because
+/// extensions need them.
 ///
-/// Without --images, --outputs and --custom, all three are removed. Without --apply nothing is written. Prints the path
-/// of the new session.
+/// Without --images, --outputs and --custom, removes all three. Without --apply, writes nothing. Prints the path of the
+/// new session.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   $ sessile slim @1

@@ -25,14 +25,14 @@ use crate::surroundings::{Surroundings, warn};
 
 /// Count messages, tool calls, tokens and cost
 ///
-/// Counts one SESSION if given, else all sessions of this directory, of this repository with --repo, or of all
-/// directories with --all.
+/// Counts SESSION if given, else all sessions of this directory (with --repo, of this repository; with --all, of all
+/// directories).
 ///
-/// Entries copied into a fork are counted once. Sessions forked from one another, and copies of one session, are
-/// counted together: an entry whose id and time occur in an older one of them is not counted again. For a single
-/// SESSION everything in its file is counted, as in pi, and the entries it was forked with are shown separately.
+/// Counts an entry only once, even if forks and copies of its session contain it too: an entry is a copy if an older
+/// one of these sessions has an entry with the same id and time. For a single SESSION, counts everything in its file,
+/// as pi does, and shows the entries that it got from its parent separately.
 ///
-/// With --since or --until, only entries of that time are counted, and only sessions that have some.
+/// With --since or --until, counts only entries from that time, and only sessions that contain such entries.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
@@ -58,24 +58,24 @@ pub(crate) struct StatsArgs {
     #[command(flatten)]
     span: SpanArgs,
 
-    /// Draw bars of the cost of each group, or of another figure; auto draws them on terminals
+    /// Draw a bar for the cost, or another figure, of each group; auto draws bars on terminals
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     plot: Plot,
 
     /// Print JSON: an object of counts, tokens, cost and groups
     ///
-    /// Each group has key, or keys for two kinds of groups; by names the kinds.
+    /// Each group has the member key, or keys if you group by two kinds; the member by names the kinds.
     #[arg(long)]
     json: bool,
 
-    /// Print CSV: a heading, and a row for each group, or a single row without --by
+    /// Print CSV: a header, then a row for each group, or one row without --by
     ///
     /// The first columns are the keys of the group, named as in --by; for sessions they are followed by id and path.
     /// Then come sessions, messages, `user_messages`, `assistant_messages`, `tool_calls`, `tool_errors`,
     /// `input_tokens`, `output_tokens`, `cache_read_tokens`, `cache_write_tokens`, tokens, cost.
     ///
-    /// A figure that was not counted is empty: calls are only counted by model, tool and time. Texts are quoted as in
-    /// RFC 4180; a text that a spreadsheet would treat as a formula starts with an apostrophe.
+    /// `tool_calls` and `tool_errors` are empty unless you give SESSION, --since, --until, or --by with model, tool or
+    /// a period. Text is quoted as in RFC 4180; an apostrophe precedes text that looks like a formula to a spreadsheet.
     #[arg(long, conflicts_with = "json")]
     csv: bool,
 }

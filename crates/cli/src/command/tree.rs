@@ -26,11 +26,11 @@ use sessile_display::text::{Calls, headline};
 
 /// Draw the tree of a session, branch by branch
 ///
-/// A dot marks the entries on the path to the leaf, where the session continues; that branch comes first. A label is
-/// shown in brackets before its entry.
+/// A dot marks the entries on the path to the leaf, where the session continues; that branch comes first. A label
+/// appears in brackets before its entry.
 ///
-/// Settings, labels and answers without text are left out, unless --filter or --all includes them. A branch archived by
-/// `sessile archive` is one line with the number of its entries, unless it contains the leaf.
+/// The tree omits settings, labels and answers without text, unless --filter or --all includes them. A branch archived
+/// by `sessile archive` takes one line, with the number of its entries, unless it contains the leaf.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 #[expect(clippy::struct_excessive_bools, reason = "flags are what the user may set or not")]
@@ -50,7 +50,7 @@ pub(crate) struct TreeArgs {
     #[arg(long, conflicts_with = "json")]
     archived: bool,
 
-    /// Draw every entry, including those that no filter of pi shows
+    /// Draw every entry, including entries that none of pi's filters shows
     #[arg(long, conflicts_with = "filter")]
     all: bool,
 

@@ -19,10 +19,10 @@ use crate::titles::Titles;
 
 /// Undo the last operation, or one from the list
 ///
-/// Undoes names, labels, archiving, leaf moves, session moves, deletions, prunes, imports, forks, clones, slimmed
-/// copies and new sessions: the last operation that is not undone yet, or the one with the given ID. Names, labels and
-/// archiving are undone by appending the previous value. Imported, forked, cloned, slimmed and new sessions are moved
-/// to the trash.
+/// Undoes the last operation that is not undone yet, or the operation with the given ID. This covers names, labels,
+/// archiving, leaf moves, session moves, deletions, prunes, imports, forks, clones, slimmed copies and new sessions.
+/// For names, labels and archiving, undo appends the previous value. It moves imported, forked, cloned, slimmed and new
+/// sessions to the trash.
 ///
 /// Appended entries stay: if the last change was an `append`, a `compact` or an `edit-context`, nothing is undone
 /// without an ID. Nothing is undone if another program has changed the same thing since, or if the operation is still

@@ -24,7 +24,8 @@ use crate::surroundings::Surroundings;
 /// references, tool calls without results, and files that other users can read. With --all, also finds files that hold
 /// the same session, for example sync conflicts and backups. Changes nothing.
 ///
-/// Exits with 0 if there are no findings except notes, 1 if there are, and 3 if a file could not be read.
+/// Exits with 0 if there are only notes or no findings, with 1 if there are other findings, and with 3 if a file could
+/// not be read.
 #[derive(Debug, Args)]
 pub(crate) struct VerifyArgs {
     #[command(flatten)]

@@ -19,9 +19,9 @@ use crate::surroundings::{Surroundings, warn};
 
 /// Print the entries of a session as they are written
 ///
-/// Prints entries of every branch in file order, each as soon as its line is complete, until Ctrl-C. If the file is
-/// replaced or overwritten, a message says so and the whole file is printed again. JSON is the same as from `entries`;
-/// an array ends when watching ends.
+/// Prints entries of every branch in file order, each as soon as its line is complete, until Ctrl-C. If another program
+/// replaces or overwrites the file, the command says so and prints the whole file again. The JSON is the same as from
+/// `entries`; an array ends when the command ends.
 #[derive(Debug, Args)]
 pub(crate) struct WatchArgs {
     #[command(flatten)]
@@ -31,7 +31,7 @@ pub(crate) struct WatchArgs {
     #[arg(long)]
     from_start: bool,
 
-    /// Stop when nothing was written for this many seconds
+    /// Stop after this many seconds without a new entry
     #[arg(long, value_name = "SECONDS")]
     until_idle: Option<u64>,
 

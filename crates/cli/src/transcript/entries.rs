@@ -1,4 +1,4 @@
-//! Entries in a transcript: those that are not messages, and the label and time of each.
+//! Entries in a transcript that are not messages, and the label and time of each entry.
 
 use std::io;
 

@@ -1,6 +1,6 @@
 //! Validates a JSON text and locates its outer members in one pass.
 //!
-//! The grammar is that of `JSON.parse`. Bytes above 0x7f are accepted anywhere inside strings and nowhere else.
+//! Follows the grammar of `JSON.parse`. Bytes above 0x7f are accepted anywhere inside strings and nowhere else.
 //! Decoding invalid UTF-8 to U+FFFD first would give the same result, because a decoder never swallows an ASCII byte.
 
 use std::ops::Range;
@@ -64,7 +64,7 @@ pub(crate) fn scan_value<M: Members>(bytes: &[u8], start: usize, members: &mut M
 
 /// A way to find the ends of strings, which is most of the work.
 pub(super) trait Strings {
-    /// The offset just after the closing quote of the string at `start`, or that of the first error.
+    /// The offset just after the closing quote of the string at `start`, or the offset of the first error.
     fn string_end(bytes: &[u8], start: usize) -> Result<usize, usize>;
 }
 

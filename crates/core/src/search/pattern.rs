@@ -7,8 +7,8 @@ const MAX_COUNTED: usize = 1000;
 
 /// A case-insensitive regular expression.
 ///
-/// The syntax is that of the `regex` crate: JavaScript's without look-around and back-references, in exchange for
-/// linear time.
+/// Uses the syntax of the `regex` crate: JavaScript's without look-around and back-references, in exchange for linear
+/// time.
 #[derive(Clone, Debug)]
 pub struct Pattern(Regex);
 

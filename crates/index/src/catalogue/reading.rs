@@ -66,7 +66,7 @@ impl<'g, Z: LocalZone> Gatherer<'g, Z> {
         Ok(Gathered { info: covered.scan.finish(), row })
     }
 
-    /// Whether a row matches the prefix that it covers, all of which is read. True if the row is stale anyway.
+    /// Whether a row matches the prefix that it covers. Reads the whole prefix. True if the row is stale anyway.
     pub(crate) fn is_correct(&mut self, path: &Path, row: SavedRow<'_>) -> Result<bool, StoreError> {
         let file = self.open(path)?;
         let stat = file.stat().map_err(|error| StoreError::io_at("access", path, error))?;

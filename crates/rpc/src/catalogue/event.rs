@@ -140,7 +140,7 @@ pub const SUBSCRIBED: &[EventShape] = &[
     (
         "entry_appended",
         &[Field::optional("sessionPath", Text), Field::new("entry", Named("Entry")), Field::new("own", Flag)],
-        "An entry was appended by any program; own is true if this server did it.",
+        "A program has appended an entry; own is true if this server wrote it.",
     ),
     (
         "leaf_moved",
@@ -155,19 +155,19 @@ pub const SUBSCRIBED: &[EventShape] = &[
     (
         "recovered",
         &[Field::new("entryIds", List(&Text)), Field::new("reason", Text)],
-        "Entries that another program had destroyed were restored.",
+        "The server has restored entries that another program had destroyed.",
     ),
     ("session_deleted", &[Field::new("sessionPath", Text), Field::new("trashed", Flag)], "A session was deleted."),
     (
         "file_changed",
         &[Field::new("change", Words(&["truncated", "rewritten", "replaced"]))],
-        "Another program has changed the session's file other than by appending. The file was read again.",
+        "Another program has truncated, rewritten or replaced the session's file. The server has read it again.",
     ),
     ("file_gone", &[], "The session's file no longer exists."),
     (
         "written_unlocked",
         &[Field::optional("pid", Count), Field::optional("host", Text)],
-        "Another process did not release the lock in time, so an entry was written without it. Names the lock holder.",
+        "Another process did not release the lock in time, so the server wrote an entry without it. Names the lock holder.",
     ),
     (
         "written_unguarded",

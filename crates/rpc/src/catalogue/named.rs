@@ -130,7 +130,7 @@ pub(super) const NAMED: &[(&str, Shape, &str)] = &[
                 ]),
             ),
         ]),
-        "What a compaction would summarise and keep.",
+        "The entries that a compaction would summarise and keep.",
     ),
     (
         "TreePreparation",

@@ -83,7 +83,7 @@ pub(super) const STORED: &[(&str, Shape, &str)] = &[
         "BranchSummaryEntry",
         entry!(
             "branch_summary",
-            Field::new("fromId", Text).about("the entry that was moved to, or root"),
+            Field::new("fromId", Text).about("the leaf before the move, or root"),
             Field::new("summary", Text),
             DETAILS,
             USAGE,
@@ -111,7 +111,7 @@ pub(super) const STORED: &[(&str, Shape, &str)] = &[
             Field::new("display", Flag),
             DETAILS
         ),
-        "A message of the client program, which the model sees.",
+        "A client program's message, which the model sees.",
     ),
     (
         "ContextEditEntry",

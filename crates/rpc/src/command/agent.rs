@@ -1,4 +1,4 @@
-//! pi's commands that need an agent, and those that do little without one.
+//! pi's commands that need an agent, or that do little without an agent.
 
 use sessile::json::ObjectWriter;
 

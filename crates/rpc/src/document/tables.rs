@@ -10,7 +10,7 @@ use crate::shape::{Field, Shape};
 pub fn reference_tables() -> String {
     let mut text = String::new();
     let groups = [
-        (Origin::Pi, "### Commands of pi\n\nThe answers are those of pi 1.5.0."),
+        (Origin::Pi, "### Commands of pi\n\nSessile answers these commands as pi 1.5.0 does."),
         (Origin::Sessile, "### Commands of Sessile"),
         (Origin::Agent, "### Commands that need an agent\n\nThey fail with `NOT_SUPPORTED`."),
     ];

@@ -299,7 +299,7 @@ words! {
         Follow = "follow",
         /// A compaction was appended after entries that another program had added meanwhile.
         Compact = "compact",
-        /// A write was made on top of the expected last entry of the file.
+        /// A write followed the expected last entry of the file.
         Expect = "expect",
         /// The file was opened again at the last entry known to be on disk.
         Reopen = "reopen",

@@ -149,7 +149,7 @@ fn supplied_summary(json: Raw<'_>) -> Result<BranchSummary, BadReply> {
     })
 }
 
-/// The text of a summary. A blank one is refused, because it would stand for everything before it.
+/// The text of a summary. A blank one is refused, because it would replace everything before it.
 fn summary_text(json: Raw<'_>, key: &'static str) -> Result<String, BadReply> {
     let summary = json.get("summary").and_then(Raw::as_string).filter(|summary| !summary.trim().is_empty());
     summary.ok_or(BadReply::Member { key, expected: "a string that is not blank" })

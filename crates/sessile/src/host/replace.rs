@@ -12,7 +12,7 @@ use crate::event::{Outcome, SessionEvent, ShutdownReason, StartReason, SwitchRea
 use crate::manager::{ForkPosition, Forked, NewSession, SessionManager};
 
 impl SessionHost {
-    /// Leaves the session for a new one in the same place.
+    /// Leaves the session and starts a new one in the same place.
     pub fn new_session(&mut self, options: NewSession) -> Result<Outcome<()>, SessionError> {
         let asked = self.ask(&SessionEvent::BeforeSwitch { reason: SwitchReason::New, target_session_file: None });
         if let Outcome::Cancelled { by } = asked.into_outcome() {
@@ -27,7 +27,7 @@ impl SessionHost {
         Ok(Outcome::Done(()))
     }
 
-    /// Leaves the session for the one in a file, or for a new one of that name if the file does not exist.
+    /// Leaves the session and opens the one in a file, or a new one at that path if the file does not exist.
     ///
     /// Refuses a file that is not a session, or whose working directory no longer exists; then the current session
     /// stays open.
@@ -47,7 +47,7 @@ impl SessionHost {
         Ok(Outcome::Done(()))
     }
 
-    /// Leaves the session for a fork of it.
+    /// Leaves the session and opens a fork of it.
     ///
     /// Handlers are called first, whether or not the entry exists, as in pi.
     pub fn fork(&mut self, entry: impl Into<EntryId>, position: ForkPosition) -> Result<Outcome<Forked>, SessionError> {
@@ -71,7 +71,7 @@ impl SessionHost {
         Ok(Outcome::Done(Forked { session_file, text }))
     }
 
-    /// Leaves the session for a new one that holds the path to the leaf.
+    /// Leaves the session and opens a new one that holds the path to the leaf.
     pub fn clone_session(&mut self) -> Result<Outcome<Forked>, SessionError> {
         let leaf = self.session.leaf_id().ok_or(SessionError::NoLeaf)?;
         self.fork(leaf, ForkPosition::At)

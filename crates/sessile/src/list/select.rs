@@ -116,7 +116,7 @@ impl Selection {
     }
 }
 
-/// Whether what a list shows of a session contains each of these lower-case words.
+/// Whether the data that a list shows of a session contains each of these lower-case words.
 fn has_words(session: &SessionInfo, words: &[String]) -> bool {
     if words.is_empty() {
         return true;

@@ -135,7 +135,7 @@ impl SessionManager {
         })
     }
 
-    /// Records that a summary now stands for the context up to here.
+    /// Records that a summary replaces the context up to here.
     ///
     /// The entry includes the system messages in force, because earlier entries
     /// are no longer shown.
@@ -271,7 +271,7 @@ impl SessionManager {
         self.append(&|base| compose::context_edit(base, &target, replacement.raw()))
     }
 
-    /// Shows an entry to the model as it was written, overriding earlier edits.
+    /// Shows the original entry to the model, overriding earlier edits.
     pub fn append_context_restore(&mut self, target: impl Into<EntryId>) -> Result<EntryId, SessionError> {
         let target = target.into();
         let entry = self.session.value(self.require(&target)?)?;

@@ -56,7 +56,7 @@ impl SessionManager {
         self.leaf_moved(leaf, LeafMove::Reset);
     }
 
-    /// Leaves this session for a new one that holds only the path to an entry.
+    /// Leaves this session and opens a new one that holds only the path to an entry.
     ///
     /// Entries are copied byte for byte; only the parent changes where a label
     /// stood in between. Labels of the path are written again after it, with
@@ -67,9 +67,9 @@ impl SessionManager {
         Ok(self.session_file().map(Path::to_path_buf))
     }
 
-    /// Starts a new session from this one: up to an entry, or up to just before a user message.
+    /// Starts a new session from this one that ends with an entry, or just before a user message.
     ///
-    /// The session must be saved or in memory, unless the fork keeps none of it.
+    /// The session must be saved or in memory, unless the fork keeps none of its entries.
     pub fn fork(&mut self, entry: impl Into<EntryId>, position: ForkPosition) -> Result<Forked, SessionError> {
         let (session, text) = self.forked(&entry.into(), position)?;
         self.enter(session);

@@ -32,7 +32,7 @@ pub struct CompactOptions {
     pub reason: CompactReason,
     /// Whether the request that did not fit is retried afterwards.
     pub will_retry: bool,
-    /// Cancels the compaction and its handlers. Anything not written by then is never written.
+    /// Cancels the compaction and its handlers. After that, nothing more is written.
     pub cancel: Cancel,
 }
 
@@ -77,7 +77,7 @@ pub enum Compacted {
 pub enum PlannedCompaction {
     /// There is something to summarise.
     Ready(Box<CompactionPlan>),
-    /// There is not, and handlers were notified of that.
+    /// There is nothing to summarise, and handlers were notified of that.
     Nothing(NothingToCompact),
 }
 

@@ -1,4 +1,4 @@
-//! Export: as a session of its own, as JSON, or as a document to read.
+//! Export: as a separate session, as JSON, or as a document to read.
 
 use std::io::Write;
 use std::path::Path;
@@ -80,7 +80,7 @@ impl SessionManager {
 
     /// Exports the session to a new file of mode 0600, or replaces an existing file if `overwrite` is set.
     ///
-    /// Never overwrites a file where sessions are kept.
+    /// Never overwrites a file in a directory of sessions.
     pub fn export_to(&self, options: &ExportOptions, path: &Path, overwrite: bool) -> Result<(), SessionError> {
         let path = absolute(self.world.environment(), path);
         let os = self.world.os();
@@ -93,7 +93,7 @@ impl SessionManager {
         replace_file(os, &path, &mut write)
     }
 
-    /// Whether a file is this session, or is where sessions are kept.
+    /// Whether a file is this session, or is in a directory of sessions.
     fn is_precious(&self, path: &Path) -> bool {
         let os = self.world.os();
         let identity = |path: &Path| os.stat(path).ok().map(|stat| stat.identity);

@@ -53,7 +53,7 @@ pub struct FinishedNavigation {
     label: Option<String>,
 }
 
-/// From where to where a navigation goes.
+/// The start and the target of a navigation.
 #[derive(Clone, Debug)]
 struct Route {
     session_id: String,
@@ -216,7 +216,7 @@ impl SessionManager {
         Ok(navigated)
     }
 
-    /// Where the leaf will be before anything is written there: before a message of the user, else at the target.
+    /// The position of the leaf before anything is written there: before a user message, else at the target.
     pub(crate) fn planned_leaf(&self, finished: &FinishedNavigation) -> Result<Option<EntryId>, SessionError> {
         let row = self.require(&finished.route.target)?;
         let onto = if self.editor_text(row)?.is_some() { self.session.outline.parent(row) } else { Some(row) };

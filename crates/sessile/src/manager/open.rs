@@ -146,7 +146,7 @@ impl Sessions {
         self
     }
 
-    /// Records the owner's operations in this directory; `None` to record nothing.
+    /// Records operations in this directory; `None` to record nothing.
     ///
     /// Only recorded operations can be undone. By default the
     /// directory is `$SESSILE_STATE_DIR`, else `sessile` below the user's state directory.
@@ -219,7 +219,7 @@ impl Sessions {
         self.world.session_dir.as_deref()
     }
 
-    /// Opens and creates sessions in another place than files.
+    /// Opens and creates sessions in a place other than files.
     ///
     /// Lists, searches and operations such as a move still work on the files of the session directories.
     #[must_use]
@@ -351,7 +351,7 @@ impl Sessions {
         if entries.iter().any(|entry| Entry::new(entry.clone()).kind() == Kind::Header) {
             migrate_session_entries(&mut entries, &mut Migrated(environment));
         }
-        // The first header goes to the front, wherever it was.
+        // Move the first header to the front.
         let first = entries
             .iter()
             .position(|entry| matches!(read(entry.raw().as_bytes()), Parsed::Kept(head) if head.is_session_header()));
@@ -682,9 +682,8 @@ impl SessionManager {
 
     /// Opens the file again after a failed sync.
     ///
-    /// Until then every append is refused, because the content of the disk is
-    /// unknown. Missing acknowledged entries are restored. Entries whose append
-    /// failed stay in the file beside the leaf if they reached it.
+    /// Until then every append is refused, because the content of the disk is unknown. Missing acknowledged entries are
+    /// restored. Entries whose append failed stay in the file as a separate branch if they reached the file.
     pub fn reopen(&mut self) -> Result<(), SessionError> {
         let leaf = self.leaf_id();
         let reopened = self.session.reopen(&self.world);

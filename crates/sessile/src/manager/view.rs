@@ -96,7 +96,7 @@ impl SessionManager {
         self.session.outline.diagnostics()
     }
 
-    /// Why the active branch starts where it does, if its writer did not intend that.
+    /// Why the active branch starts too late, if damage has cut off its beginning.
     ///
     /// An unreadable line cuts off everything before it: the next entry then
     /// names a parent that does not exist.

@@ -1,7 +1,7 @@
 //! The last change that cannot be undone, so that an undo does not revert an older one instead.
 //!
-//! Sessions only grow: appended entries stay. Commands that append for a user record that they did. An undo right
-//! after such a command would revert something older, which is not what the user means.
+//! Sessions only grow: appended entries stay. So each command that appends records that. An undo right after it would
+//! revert an older change, which the user does not expect.
 
 use std::path::{Path, PathBuf};
 

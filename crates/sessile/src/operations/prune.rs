@@ -1,8 +1,7 @@
 //! Pruning sessions that are unused or large.
 //!
-//! A session counts as used when any session of its family was: a fork in use
-//! keeps the session it was forked from. Named and labelled sessions were worth
-//! a name, so they are kept unless the owner says otherwise.
+//! A session counts as used when any session of its family was used: a fork in use protects its parent. Named and
+//! labelled sessions are kept unless the caller includes them.
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -39,7 +38,7 @@ pub struct Pruning {
     pub named: bool,
     /// Include labelled sessions.
     pub labelled: bool,
-    /// The sessions to consider. Families are always considered as a whole, wherever their sessions are.
+    /// The sessions to consider. Families are always considered as a whole, in all directories.
     pub scope: PruneScope,
 }
 
@@ -199,7 +198,7 @@ impl Sessions {
         Ok(pruned)
     }
 
-    /// Keeps those of the chosen sessions that other programs use.
+    /// Keeps the chosen sessions that other programs use.
     fn keep_used(&self, pruned: &mut Pruned) -> Result<(), SessionError> {
         if self.world.ignores_users || pruned.sessions.is_empty() {
             return Ok(());

@@ -133,8 +133,8 @@ impl Sessions {
 
 /// Moves one session while holding its lock. Returns the path of its original.
 ///
-/// `check` receives the working directory in the header while the lock is held. First the file is replaced in place
-/// by one with the new header, then it gets its new name and loses the old one. At every moment it has a name.
+/// `check` receives the working directory in the header while the lock is held. First the file is replaced in place by
+/// one with the new header, then it gets its new name and loses the old one. The file always has a name.
 pub(super) fn move_one(
     world: &World,
     recording: &Recording<'_>,

@@ -1,9 +1,8 @@
 //! Determines the outcome of a step whose process died during it.
 //!
-//! Every step is one append, one new file, or one rename, so it was either
-//! done or not. Only where a system cannot rename in one step, or across
-//! file systems, may a session be left with two names. Then the step is
-//! finished here.
+//! Every step is one append, one new file, or one rename, so it was either done or not. A session may be left with two
+//! names only if the system cannot rename in one step, or after a move across file systems. Then the step is finished
+//! here.
 
 use std::path::Path;
 
@@ -109,7 +108,7 @@ fn settle_restoration(world: &World, session: &SessionPlace, place: &TrashSlot) 
     Ok(true)
 }
 
-/// Whether two names lead to the same file, or one is a finished copy of the other on another file system.
+/// Whether two names refer to the same file, or one is a finished copy of the other on another file system.
 fn is_same(world: &World, from: &Path, to: &Path) -> bool {
     are_one(world.os(), from, to) || is_finished_copy(world.os(), from, to)
 }

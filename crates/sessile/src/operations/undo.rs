@@ -40,8 +40,8 @@ pub struct Undone {
 impl Sessions {
     /// Undoes an operation: the one whose id starts with `id`, or the last one not undone yet.
     ///
-    /// Refuses, and changes nothing, if another program has since changed what the operation had changed. Without an
-    /// id, also refuses if the user's last change [cannot be undone](Self::note_change).
+    /// Refuses, and changes nothing, if another program has changed the same data since. Without an id, also refuses if
+    /// the user's last change [cannot be undone](Self::note_change).
     pub fn undo(&self, id: Option<&str>, dry_run: bool) -> Result<Undone, SessionError> {
         // Two concurrent undos must not choose the same operation.
         let _turn = if dry_run { None } else { turn_at_all(&self.world, "undo")? };
@@ -296,7 +296,7 @@ impl Sessions {
                 let mut manager = self.open(&session.path)?;
                 manager.upgrade()?;
                 manager.in_turn(|manager| {
-                    // Skip the step if the session is already as the undo would leave it.
+                    // Skip the step if the session already has the state that the undo would restore.
                     if !planted::has(Bug::UndoUnchecked)
                         && inverse_annotation(manager, &reversed(step), changed)?.is_none()
                     {
@@ -342,8 +342,8 @@ impl Sessions {
     }
 }
 
-/// Whether a value must be changed back: false if it already is as before, an error if it is neither as before nor as
-/// after.
+/// Whether a value must be changed back: false if it equals `before`, an error if it equals neither `before` nor
+/// `after`.
 fn differs<T: PartialEq>(now: &T, before: &T, after: &T) -> Result<bool, ()> {
     if now == before {
         Ok(false)

@@ -33,7 +33,7 @@ impl Sessions {
     /// directory take precedence over all others, an exact id over a name, and a
     /// name over a prefix of an id. Case is ignored if there is no exact match.
     ///
-    /// Ids are found by reading headers; names are those of a [list](Self::list).
+    /// Reads headers to find ids, and uses the names in a [list](Self::list).
     pub fn find_session(&self, wanted: impl AsRef<Path>, cwd: impl AsRef<Path>) -> Result<PathBuf, ReferenceError> {
         let wanted = wanted.as_ref();
         let search = Search { sessions: self, cwd: absolute(self.environment(), cwd.as_ref()) };
@@ -178,7 +178,7 @@ impl Search<'_> {
         Err(ReferenceError::NoSuchFile { path: wanted.to_path_buf(), nearest: self.nearest_file(&path) })
     }
 
-    /// A session with a name similar to that of a missing file, in the same directory.
+    /// A session in the same directory whose file name is similar to a missing one.
     fn nearest_file(&self, path: &Path) -> Option<PathBuf> {
         let name = path.file_name()?.to_str()?;
         let beside = find_sessions(self.sessions.world.os(), path.parent()?).ok()?;
@@ -276,7 +276,7 @@ fn candidates(sessions: Vec<SessionInfo>) -> Vec<SessionCandidate> {
     named.collect()
 }
 
-/// A name without what a list does not show of it: case, control and joining characters, and how much space there is.
+/// A name in the form for comparison: without case, control and joining characters, and with single spaces.
 fn folded(name: &str) -> String {
     let is_shown = |char: &char| {
         let is_joining = matches!(char, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{fe0e}' | '\u{fe0f}' | '\u{feff}');

@@ -75,7 +75,7 @@ pub struct SearchOptions<'o> {
     pub upkeep: Upkeep,
     /// Cancels the search from any thread.
     pub cancel: Cancel,
-    /// Receives the number of bytes read of those that the index does not cover.
+    /// Receives the number of unindexed bytes read, and their total.
     pub on_progress: Option<&'o OnProgress<'o>>,
 }
 

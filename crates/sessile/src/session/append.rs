@@ -23,9 +23,9 @@ const MAX_NAMES: usize = 100;
 
 /// The maximum number of times an append restarts because another program wrote in between.
 ///
-/// After that it writes at whatever the end is, if the log allows that: with `O_APPEND` no byte is in danger, and the
-/// lines in between are read afterwards. Only the id is then not known to be unique among those lines: one chance in
-/// four billion each. Other logs are busy.
+/// After that it appends at the current end, if the log allows that: with `O_APPEND` no byte is in danger, and the
+/// lines in between are read afterwards. Only the id may then not be unique: each of those lines has it with a chance
+/// of one in four billion. Other logs report busy.
 const MAX_RACES: usize = 8;
 
 impl Session {
@@ -238,7 +238,7 @@ impl Session {
         self.outline.entries().skip(n_known).filter_map(|row| self.outline.id(row)).collect()
     }
 
-    /// Reports that our entry is on another branch than entries that others wrote before it.
+    /// Reports that our entry is not on the branch of the entries that other programs wrote before it.
     fn notice_divergence(&mut self, id: &EntryId) {
         let Some(foreign_leaf_id) = self.foreign.take() else { return };
         let Some((own, foreign)) = self.outline.find(id).zip(self.outline.find(&foreign_leaf_id)) else { return };
@@ -320,9 +320,8 @@ impl Session {
 
     /// Writes the header to a file that was empty when it was opened.
     ///
-    /// An earlier attempt may have left a part of the header there, which then
-    /// is a line that is ignored. Any other content is not ours, and the file is
-    /// refused.
+    /// An earlier attempt may have left a part of the header there, which then is a line that is ignored. A file with
+    /// any other content is refused.
     fn fill_empty_file(&mut self, world: &World) -> Result<(), SessionError> {
         let Backing::Awaited { log, path, .. } = &self.backing else { return Ok(()) };
         let header = log.to_vec();

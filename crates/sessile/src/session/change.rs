@@ -94,7 +94,7 @@ impl Session {
 
     /// Before the first write: restores what an earlier process acknowledged and another program has destroyed.
     ///
-    /// If the leaf was the last entry of the file, it is so afterwards, as if the entries had never been missing.
+    /// If the leaf was the last entry of the file, it is again the last entry afterwards.
     pub(crate) fn resume(&mut self, world: &World) -> Result<(), SessionError> {
         let Backing::Log { log, .. } = &mut self.backing else { return Ok(()) };
         if std::mem::replace(&mut self.is_writer, true) {
@@ -189,7 +189,7 @@ impl Session {
 
     /// Opens the file again after a failed sync, with the leaf at the last entry known to be on disk.
     ///
-    /// Entries whose fate is unknown stay in the file as a branch of their own.
+    /// Entries that may not have reached the disk stay in the file as a separate branch.
     pub(crate) fn reopen(&mut self, world: &World) -> Result<(), SessionError> {
         let Backing::Log { log, path: Some(path) } = &self.backing else { return Ok(()) };
         let (path, name, n_synced) = (path.clone(), log.name(), log.n_synced());

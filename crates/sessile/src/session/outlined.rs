@@ -11,7 +11,7 @@ use crate::environment::Migrated;
 use crate::error::SessionError;
 use crate::world::World;
 
-/// Smaller files are read as fast as a saved outline of them.
+/// Reading a smaller file is as fast as reading its saved outline.
 const WORTH_SAVING: u64 = 256 << 10;
 
 /// A saved outline is saved again once this much was added to the file and the addition is a significant part of it:
@@ -21,8 +21,7 @@ const PART_WORTH_SAVING_AGAIN: u64 = 256;
 
 /// The outline of a file: the saved part plus what was added since.
 ///
-/// If much had to be read, the outline is saved for the next time. A failure
-/// to save only affects the cost of the next time.
+/// If much had to be read, the outline is saved for the next time. A failure to save only makes the next time slower.
 pub(super) fn outline_of(world: &World, log: &dyn Log, path: &Path) -> Result<Outlined, SessionError> {
     let revision = log.revision()?.filter(|revision| revision.length >= WORTH_SAVING);
     let Some((caches, revision)) = world.caches().zip(revision) else { return scan(world, log).map(Outlined::read) };

@@ -112,7 +112,7 @@ impl Session {
         })
     }
 
-    /// Opens the file that holds the session, if it is in one and that is still the file of the log.
+    /// Opens the session's file, if it has one and the log still reads that file.
     fn opened_file(&self, world: &World) -> Option<Box<dyn OsFile>> {
         let log = self.backing.log();
         let file = world.os().open(log.local_path()?, Mode::Read).ok()?;

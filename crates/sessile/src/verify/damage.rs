@@ -17,7 +17,7 @@ use super::examine::may_mend;
 use crate::error::SessionError;
 use crate::splice::Text;
 
-/// The maximum length of a damaged record that is kept in a line of ours, so that the line stays far below the line
+/// The maximum length of damaged bytes to keep in a mark or a new header, so that its line stays far below the line
 /// cap.
 pub(super) const MAX_KEPT: usize = LINE_CAP / 8;
 
@@ -62,7 +62,7 @@ pub(super) struct Rest {
     #[expect(clippy::option_option, reason = "the inner one is for an entry that was a root")]
     pub(super) parent: Option<Option<EntryId>>,
     pub(super) time: Option<i64>,
-    /// Whether it would be read as an entry on its own line: pi would, and an entry without an id cuts the
+    /// Whether readers would take it for an entry on its own line. pi would, and an entry without an id cuts the
     /// conversation.
     pub(super) is_readable: bool,
     /// Whether it is at the end of the file, so that a program may still be writing it.
@@ -251,7 +251,7 @@ impl<'o> Damage<'o> {
         let on_line = taken.iter().find(|found| found.id == record.id && found.fate == Fate::ComesBack);
         let found = self.found.get(&record.id).or(on_line.map(|found| &found.bytes));
         Ok(match in_file.as_ref().or(found) {
-            // If another entry names it as its parent, it was an entry and not a part of one.
+            // If another entry names it as its parent, it was an entry, not a part of another entry.
             None if record.is_certain || self.is_named(&record.id) => Some(Fate::ComesBack),
             None => None,
             Some(other) => (other.trim_ascii() == bytes.trim_ascii()).then_some(Fate::IsCopy),

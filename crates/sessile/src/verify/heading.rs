@@ -104,7 +104,7 @@ fn torn_header(text: &dyn Text, start: u64) -> Result<Vec<u8>, SessionError> {
     let end = match take_apart(&line).first().map(|damaged| damaged.records.first().cloned()) {
         Some(None) => line.len(),
         Some(Some(record)) if record.is_certain => record.range.start,
-        // Either the line is readable, or the bytes before the record are needed to tell whether it is one; keep them.
+        // Either the line is readable, or the bytes before the record are needed to recognise it; keep them.
         None | Some(Some(_)) => 0,
     };
     line.truncate(end);

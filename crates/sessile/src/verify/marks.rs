@@ -1,8 +1,7 @@
-//! What repair writes: records on lines of their own, and marks for incomplete records.
+//! What repair writes: records on separate lines, and marks for incomplete records.
 //!
-//! A record is written byte for byte or not at all. An incomplete record becomes
-//! a mark with the record's id, so that the tree stays connected. So does a
-//! parent that entries name and that is missing from the file.
+//! A record is written byte for byte or not at all. A mark with the same id replaces an incomplete record, and a parent
+//! that is missing from the file, so that the tree stays connected.
 
 use std::collections::{HashMap, HashSet};
 

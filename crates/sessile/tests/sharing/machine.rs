@@ -95,8 +95,8 @@ fn an_append_that_is_refused_after_a_failed_sync_writes_nothing() {
     assert_eq!(os.read_file(&path).unwrap(), before);
 }
 
-/// D10: only the caller may decide to continue. Reopening the file because another program rewrote it is not such a
-/// decision.
+/// D10: after a failed sync, only the caller's `reopen` allows appends again. Reopening after a foreign rewrite does
+/// not.
 #[test]
 fn a_failed_sync_is_not_forgotten_because_others_rewrite_the_file() {
     let os = SimOs::new();

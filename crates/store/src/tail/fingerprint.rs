@@ -5,7 +5,7 @@ use std::io;
 
 use crate::os::{OsFile, read_upto};
 
-/// How many bytes of each end are compared before any line is passed on.
+/// How many bytes of each end are compared before any line is delivered.
 const END: usize = 1 << 10;
 
 /// How many bytes one hash covers.
@@ -13,8 +13,8 @@ const BLOCK: usize = 64 << 10;
 
 /// The first kilobyte of a file, a hash for each 64 KiB from the start of reading, and the bytes after the last hash.
 ///
-/// Everything in it comes from bytes that were passed on, never from a second read of the file. So it cannot describe
-/// bytes that were not passed on. It grows by 8 bytes for every 64 KiB of the file.
+/// Everything in it comes from delivered bytes, never from a second read of the file. So it cannot describe bytes that
+/// were not delivered. It grows by 8 bytes for every 64 KiB of the file.
 #[derive(Debug, Default)]
 pub(super) struct Fingerprint {
     /// The first bytes of the file.

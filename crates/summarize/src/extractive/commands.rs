@@ -205,7 +205,7 @@ fn shortened(command: &str) -> String {
     shown
 }
 
-/// Whether the output of a command shows a failure, even if its exit code is that of a filter after it.
+/// Whether the output of a command shows a failure, even if its exit code comes from a filter after it.
 pub(super) fn looks_failed(output: &str, ending: &str) -> bool {
     failing_line(output).or_else(|| failing_line(ending)).is_some()
 }

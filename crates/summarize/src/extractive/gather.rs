@@ -287,7 +287,7 @@ fn add_voices(checkpoint: &mut Checkpoint, turns: &[Turn<'_>]) {
     }
     let notes = steps().filter_map(|step| if let Step::Note(text) = step { Some(*text) } else { None });
     for (rank, text) in notes.take(3).enumerate() {
-        checkpoint.add(Section::Context, 5 + rank, format!("Note of an extension: “{}”", line(text, 200)));
+        checkpoint.add(Section::Context, 5 + rank, format!("Note from an extension: “{}”", line(text, 200)));
     }
 }
 

@@ -59,7 +59,7 @@ fn told(step: &Step<'_>, paths: &Paths) -> Option<String> {
     match step {
         Step::Text(text) if text.trim().is_empty() => None,
         Step::Text(text) => Some(opening(text, 240)),
-        Step::Note(text) => Some(format!("Note of an extension: “{}”", line(text, 160))),
+        Step::Note(text) => Some(format!("Note from an extension: “{}”", line(text, 160))),
         Step::Summary(text) => Some(format!("Earlier summary: {}", line(text, 240))),
         Step::Call(call) => told_call(call, paths),
     }

@@ -39,7 +39,7 @@ pub(super) enum Finish {
 pub(super) struct Answer {
     protocol: Protocol,
     text: String,
-    /// How many bytes of the text have been passed on.
+    /// The number of text bytes delivered so far.
     n_reported: usize,
     pub(super) finish: Option<Finish>,
     pub(super) usage: Usage,

@@ -23,7 +23,7 @@ impl Folds {
         self.folded.contains(&row)
     }
 
-    /// Folds those of the rows that are foldable.
+    /// Folds the foldable rows among these rows.
     pub(crate) fn fold(&mut self, rows: impl Iterator<Item = usize>, drawing: &Drawing) {
         self.folded.extend(rows.filter(|row| drawing.is_foldable(*row)));
         self.hide(drawing);

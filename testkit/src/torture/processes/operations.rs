@@ -195,7 +195,7 @@ fn check_new(after: &StoreSnapshot, expected_states: &ExpectedStates) -> Result<
     let is_new = |line: &&str| line.starts_with("new ") || line.starts_with("stray ") || line.starts_with("dddd ");
     let known: Vec<&str> = expected_states.once.lines().chain(expected_states.before.lines()).collect();
     match after.digest().lines().filter(is_new).find(|line| !known.contains(line)) {
-        Some(line) => Err(format!("a session that is not whole, or that no operation asked for: {line}")),
+        Some(line) => Err(format!("an incomplete session, or one that no operation asked for: {line}")),
         None => Ok(()),
     }
 }

@@ -1,7 +1,7 @@
-//! `pairs`: two operations at once, one of which is stopped after each of its system calls in turn.
+//! `pairs`: two operations at once. The first is stopped after each of its system calls in turn.
 //!
-//! The other one runs while the first is stopped. The result must be that of running one after the other, in either
-//! order, or that of one alone if the other one reports a failure.
+//! The other one runs while the first is stopped. The result must equal the result of running one after the other, in
+//! either order, or of one alone if the other one reports a failure.
 
 mod agent;
 mod clients;
@@ -51,7 +51,7 @@ pub(super) fn run(bench: &Bench) -> Result<Report, Skipped> {
     Ok(report)
 }
 
-/// Tests two processes, one of which is stopped.
+/// Tests two processes while one of them is stopped.
 fn processes(bench: &Bench, report: &mut Report) -> Result<(), Skipped> {
     let mut pairs = pairs(bench);
     let is_all = bench.plan.is_long || bench.wanted_part().is_some();

@@ -191,7 +191,7 @@ fn a_removed_lock_is_not_trusted() -> Result<(), String> {
     }
 }
 
-/// The offset that an append reports is that of its line, not of the newline that ends a torn one.
+/// An append reports the offset of its line, not of the newline that ends a torn line.
 fn an_append_reports_the_offset_of_its_line() -> Result<(), String> {
     let scenario = Scenario::new(WriteOptions::default());
     scenario.os.foreign_append(FILE, "{\"torn");

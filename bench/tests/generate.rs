@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use sessile::json::{Json, print};
 use sessile::{SessionManager, Sessions, System};
-use sessile_bench::generate::{Corpus, Made, PHRASE, Plan, WORD, Wanted, foreign_lines};
+use sessile_bench::generate::{Corpus, CorpusSpec, Made, PHRASE, Plan, WORD, foreign_lines};
 
 fn corpus(dir: &Path, seed: u64) -> Corpus {
     Corpus::new(dir, Plan { seed, scale: 0.01, projects: "/proj".to_owned() })

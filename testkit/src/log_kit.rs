@@ -11,7 +11,8 @@ use std::thread;
 
 use sessile::draft::{AssistantMessage, UserMessage};
 use sessile::log::{Appended, Durable, Expect, FileState, Log, Notice, Place, Span, StoreError, Turn, WriteOptions};
-use sessile::{Durability, SessionError, Sessions, System};
+use sessile::write::Durability;
+use sessile::{SessionError, Sessions, System};
 
 /// An implementation to check.
 pub trait LogSubject: Sync {

@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use sessile::{EventKind, EventSet, Handlers, SessionEvent, SessionManager};
+use sessile::SessionManager;
+use sessile::event::{EventKind, EventSet, Handlers, SessionEvent};
 
 /// Recorded events. Clones share the record.
 #[derive(Clone, Debug, Default)]

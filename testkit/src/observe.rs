@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, HashSet};
 use serde_json::Value;
 use sessile::entry::Entry;
 use sessile::json::{JsText, Json, ObjectWriter, print, write_text};
-use sessile::{Copies, EntryId, SessionError, SessionInfo, SessionManager};
+use sessile::list::{Copies, SessionInfo};
+use sessile::{EntryId, SessionError, SessionManager};
 use sessile_rpc::answer;
 
 use crate::oracle::quoted;
@@ -40,7 +41,8 @@ pub fn observe(manager: &SessionManager) -> BTreeMap<&'static str, ViewResult> {
 
 fn view(manager: &SessionManager, name: &str) -> Result<String, SessionError> {
     let outline = manager.outline();
-    let row_ids = |rows: &[sessile::outline::Row]| list(rows.iter().map(|row| id_text(outline.id(*row).as_ref())));
+    let row_ids =
+        |rows: &[sessile::format::outline::Row]| list(rows.iter().map(|row| id_text(outline.id(*row).as_ref())));
     Ok(match name {
         "header" => text(manager.header().json()),
         "entries" => {
@@ -67,7 +69,7 @@ fn view(manager: &SessionManager, name: &str) -> Result<String, SessionError> {
     })
 }
 
-fn tree_node(node: &sessile::TreeNode) -> String {
+fn tree_node(node: &sessile::branch::TreeNode) -> String {
     let label = node.label.as_ref();
     let mut shown = ObjectWriter::new();
     shown

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use serde_json::Value;
-use sessile::{ListOptions, NewSession, SessionError, SessionInfo, SessionManager, Sessions, WriteOptions};
+use sessile::list::{ListOptions, SessionInfo};
+use sessile::write::WriteOptions;
+use sessile::{NewSession, SessionError, SessionManager, Sessions};
 use tempfile::TempDir;
 
 use crate::differential::compare::{Paths, compare_sessions};

@@ -10,7 +10,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
-use sessile::head::{Parsed, read};
+use sessile::format::head::{Parsed, read};
 use sessile::json::Json;
 use sessile::{SessionManager, Sessions};
 use sessile_testkit::Replay;
@@ -125,13 +125,15 @@ fn ordinary_session() -> Vec<u8> {
     let first = session.append_message(message("user", "first é 日本")).unwrap();
     session.append_message(message("assistant", "answer")).unwrap();
     session.append_label_change(&first, Some("label")).unwrap();
-    session.append_compaction(&sessile::Compaction { summary: "sum".to_owned(), ..Default::default() }).unwrap();
+    session
+        .append_compaction(&sessile::compaction::Compaction { summary: "sum".to_owned(), ..Default::default() })
+        .unwrap();
     session.branch(&first).unwrap();
     session.append_session_info("name").unwrap();
     session.append_context_edit(&first, &Json::null()).unwrap();
     session.append_message(message("system", "rules")).unwrap();
     session
-        .branch_with_summary(None, &sessile::BranchSummary { summary: "s".to_owned(), ..Default::default() })
+        .branch_with_summary(None, &sessile::branch::BranchSummary { summary: "s".to_owned(), ..Default::default() })
         .unwrap();
     session.append_custom_message_entry("x", Json::string("c"), true, None).unwrap();
     fs::read(session.session_file().unwrap()).unwrap()

@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use serde_json::Value;
-use sessile::RepairOptions;
+use sessile::repair::RepairOptions;
 use sessile_testkit::differential::Explained;
 use sessile_testkit::{SideBySide, static_call};
 

@@ -10,7 +10,8 @@ use std::process::Command;
 use std::time::Duration;
 
 use sessile::json::Json;
-use sessile::{SessionManager, Sessions, System, WriteOptions, draft};
+use sessile::write::WriteOptions;
+use sessile::{SessionManager, Sessions, System, draft};
 use sessile_bench::{Contestant, compete, ratio, table, time};
 
 const N_APPENDS: usize = 10_000;

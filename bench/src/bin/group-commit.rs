@@ -6,7 +6,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use sessile::{Durability, Sessions, SharedSession, System, WriteOptions, draft};
+use sessile::write::{Durability, SharedSession, WriteOptions};
+use sessile::{Sessions, System, draft};
 use sessile_bench::{Contestant, compete, ratio, slow_disk, table, time};
 
 /// Entries per contestant, few enough for a slow disk.

@@ -19,7 +19,7 @@ impl<'c> Clock<'c> {
 
     /// Parses a time from a session value, in milliseconds.
     pub(crate) fn read(&self, value: Raw<'_>) -> Option<i64> {
-        sessile::time_of(self.environment, value)
+        sessile::time::time_of(self.environment, value)
     }
 
     /// Parses a time from a session value and returns its day.
@@ -49,6 +49,6 @@ impl<'c> Clock<'c> {
 
     /// Formats local time as if it were UTC.
     fn wall(&self, ms: i64) -> String {
-        to_iso(sessile::local_time(self.environment, ms))
+        to_iso(sessile::time::local_time(self.environment, ms))
     }
 }

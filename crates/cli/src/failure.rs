@@ -6,10 +6,12 @@ use std::io;
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
-use sessile::cause::messages;
 use sessile::compaction::SummaryFailure;
+use sessile::format::cause::messages;
+use sessile::reference::ReferenceError;
 use sessile::settings::SettingsError;
-use sessile::{EntryId, ReferenceError, SessionError, StoreError};
+use sessile::write::StoreError;
+use sessile::{EntryId, SessionError};
 
 use crate::definition;
 use crate::screen::{ACCENT, BAD, BOLD, Line, NAMED, Screen};
@@ -252,7 +254,7 @@ impl Failure {
     /// Returns the message with its causes in one line, for small spaces.
     #[cfg(feature = "tui")]
     pub(crate) fn words(&self) -> String {
-        sessile::cause::chain(self)
+        sessile::format::cause::chain(self)
     }
 
     /// Prints the failure for the user.

@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 
 use clap::ValueEnum;
-use sessile::head::Role;
-use sessile::{Grouping, StatsGroup, Tally};
+use sessile::format::head::Role;
+use sessile::stats::{Grouping, StatsGroup, Tally};
 
 use crate::measure::{Money, ShortIds, number};
 use crate::screen::{ACCENT, DIM, Line, PLAIN, Screen, clean, columns};

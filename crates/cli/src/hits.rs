@@ -4,7 +4,9 @@ use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use sessile::{EntryId, SearchHit, SessionInfo};
+use sessile::EntryId;
+use sessile::list::SessionInfo;
+use sessile::search::SearchHit;
 
 use crate::screen::{ACCENT, BOLD, DIM, Line, NAMED, Screen};
 use crate::surroundings::Surroundings;

@@ -5,12 +5,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::error::ErrorKind;
 use sessile::date::{self, LocalZone, When};
+use sessile::event::{EventKind, Handlers, SessionEvent};
+use sessile::hooks::{HOOK_VARIABLE, HookFolder};
+use sessile::list::SessionInfo;
 use sessile::os::RealOs;
+use sessile::reference::ReferenceError;
+use sessile::sample::Sample;
 use sessile::settings::{Origin, Settings};
-use sessile::{
-    Durability, Environment, EventKind, HOOK_VARIABLE, Handlers, HookFolder, ReferenceError, Sample, SessionError,
-    SessionEvent, SessionInfo, SessionManager, Sessions, WriteOptions,
-};
+use sessile::write::{Durability, WriteOptions};
+use sessile::{Environment, SessionError, SessionManager, Sessions};
 use tempfile::TempDir;
 
 use crate::args::{SamplePlace, SessionArg};
@@ -255,7 +258,7 @@ impl Surroundings {
             return self.find_listed(wanted, place);
         }
         // Relative to the user's directory, not to the sample's.
-        let wanted = if sessile::is_path(wanted) && self.sample.is_some() {
+        let wanted = if sessile::reference::is_path(wanted) && self.sample.is_some() {
             self.environment.current_dir().join(wanted)
         } else {
             wanted.to_path_buf()
@@ -333,7 +336,7 @@ impl LocalZone for Zone<'_> {
 impl SampleStore {
     fn new(environment: &dyn Environment, place: &SamplePlace) -> Result<Self, Failure> {
         let refused = |path: &Path, reason| Failure::BadSamplePlace { path: path.to_path_buf(), reason };
-        let agent_dir = real(&environment.current_dir().join(sessile::agent_dir(environment)));
+        let agent_dir = real(&environment.current_dir().join(sessile::directory::agent_dir(environment)));
         let kept = match place {
             SamplePlace::Dir(dir) => Some(environment.current_dir().join(dir)),
             SamplePlace::Terminal => kept_for_terminal(environment),
@@ -351,7 +354,7 @@ impl SampleStore {
         if dir.symlink_metadata().is_ok() && !dir.is_dir() {
             return Err(refused(&dir, "it is not a directory"));
         }
-        let sample = sessile::keep_sample(&dir)?.ok_or_else(|| refused(&dir, "it is not empty"))?;
+        let sample = sessile::sample::keep_sample(&dir)?.ok_or_else(|| refused(&dir, "it is not empty"))?;
         let flag = match place {
             SamplePlace::Terminal => "--sample".to_owned(),
             SamplePlace::Dir(dir) => format!("--sample={}", dir.display()),
@@ -364,9 +367,10 @@ impl SampleStore {
 /// terminals are removed.
 fn kept_for_terminal(environment: &dyn Environment) -> Option<PathBuf> {
     let samples = environment.state_dir()?.join("samples");
-    let dir = samples.join(format!("{:016x}", sessile::location::fingerprint(environment.terminal()?.as_bytes())));
+    let dir =
+        samples.join(format!("{:016x}", sessile::format::location::fingerprint(environment.terminal()?.as_bytes())));
     if !dir.exists() {
-        sessile::drop_old_samples(&samples);
+        sessile::sample::drop_old_samples(&samples);
     }
     Some(dir)
 }

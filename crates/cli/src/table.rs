@@ -4,7 +4,7 @@ use std::io;
 
 use anstyle::Style;
 use clap::ValueEnum;
-use sessile::SessionInfo;
+use sessile::list::SessionInfo;
 
 use crate::measure::{Money, size_words};
 use crate::screen::{DIM, Line, NAMED, PLAIN, Screen, clean, columns};

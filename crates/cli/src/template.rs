@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use sessile::SessionInfo;
 use sessile::date::to_iso;
+use sessile::list::SessionInfo;
 
 use crate::screen::clean;
 

@@ -3,7 +3,8 @@
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
-use sessile::{SessionInfo, SessionPlace};
+use sessile::list::SessionInfo;
+use sessile::operations::SessionPlace;
 
 use crate::measure::ShortIds;
 use crate::screen::{DIM, Line, NAMED, PLAIN};

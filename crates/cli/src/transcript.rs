@@ -5,12 +5,12 @@ mod entries;
 use std::io;
 
 use anstyle::Style;
+use sessile::format::picture::Picture;
 use sessile::json::{Json, Raw};
 use sessile::message::{
     AssistantMessage, BashExecutionMessage, Block, Content, ImageBlock, Message, SystemMessage, ThinkingBlock, Tool,
     ToolCall, ToolResultMessage,
 };
-use sessile::picture::Picture;
 use sessile_display::picture::{Protocol, picture_text};
 use sessile_display::text::{Calls, call_text, role_name, start};
 

@@ -90,7 +90,7 @@ impl Entry {
     /// ```
     /// # use sessile_core as sessile;
     /// use sessile::entry::Entry;
-    /// use sessile::head::Role;
+    /// use sessile::format::head::Role;
     /// use sessile::json::Json;
     ///
     /// let entry = Entry::new(Json::parse(

@@ -23,9 +23,9 @@
 //!
 //! ```
 //! # use sessile_core as sessile;
-//! use sessile::line::split;
-//! use sessile::version::StableIds;
-//! use sessile::outline::Outline;
+//! use sessile::format::line::split;
+//! use sessile::format::outline::Outline;
+//! use sessile::format::version::StableIds;
 //!
 //! let file = br#"{"type":"session","version":3,"id":"s","cwd":"/"}
 //! {"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"one"}}

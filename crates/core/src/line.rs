@@ -60,7 +60,7 @@ pub const LINE_CAP: usize = 256 << 20;
 ///
 /// ```
 /// # use sessile_core as sessile;
-/// use sessile::line::LineSplitter;
+/// use sessile::format::line::LineSplitter;
 /// let mut lines = Vec::new();
 /// let mut splitter = LineSplitter::starting_at(0);
 /// splitter.feed(b"one\ntw", &mut |line| lines.push(line.span.len));

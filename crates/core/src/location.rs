@@ -10,7 +10,7 @@ use std::path::{Component, Path, PathBuf};
 /// ```
 /// # use sessile_core as sessile;
 /// use std::path::Path;
-/// use sessile::location::normalise;
+/// use sessile::format::location::normalise;
 /// let home = Path::new("/home/me");
 /// assert_eq!(normalise(Path::new("~/x"), home), Path::new("/home/me/x"));
 /// assert_eq!(normalise(Path::new("file:///a%20b"), home), Path::new("/a b"));
@@ -55,7 +55,7 @@ fn file_url_path(url: &str) -> Option<PathBuf> {
 /// ```
 /// # use sessile_core as sessile;
 /// use std::path::Path;
-/// use sessile::location::resolve;
+/// use sessile::format::location::resolve;
 /// let (base, home) = (Path::new("/proj"), Path::new("/home/me"));
 /// assert_eq!(resolve(Path::new("a/../b/./c/"), base, home), Path::new("/proj/b/c"));
 /// ```
@@ -81,7 +81,7 @@ pub fn resolve(path: &Path, base: &Path, home: &Path) -> PathBuf {
 /// ```
 /// # use sessile_core as sessile;
 /// use std::path::Path;
-/// use sessile::location::encode_cwd;
+/// use sessile::format::location::encode_cwd;
 /// assert_eq!(encode_cwd(Path::new("/home/u/proj")), "--home-u-proj--");
 /// ```
 pub fn encode_cwd(cwd: &Path) -> String {
@@ -94,7 +94,7 @@ pub fn encode_cwd(cwd: &Path) -> String {
 ///
 /// ```
 /// # use sessile_core as sessile;
-/// use sessile::location::file_name;
+/// use sessile::format::location::file_name;
 /// assert_eq!(file_name("2026-11-15T00:19:04.054Z", "x"), "2026-11-15T00-19-04-054Z_x.jsonl");
 /// ```
 pub fn file_name(timestamp: &str, session_id: &str) -> String {

@@ -10,7 +10,7 @@ const MAX_LENGTH: usize = 64;
 ///
 /// ```
 /// # use sessile_core as sessile;
-/// use sessile::nearest::nearest;
+/// use sessile::format::nearest::nearest;
 /// assert_eq!(nearest("sesion_dir", ["color", "session_dir"]), Some("session_dir"));
 /// assert_eq!(nearest("xyz", ["color", "session_dir"]), None);
 /// ```

@@ -515,10 +515,10 @@ mod tests {
     fn every_event_is_described() {
         let described: Vec<&str> = SUBSCRIBED.iter().map(|(name, _, _)| *name).collect();
         assert_eq!(described, EVENTS);
-        let known: Vec<&str> = sessile::EventKind::ALL.iter().map(|kind| kind.name()).collect();
+        let known: Vec<&str> = sessile::event::EventKind::ALL.iter().map(|kind| kind.name()).collect();
         assert_eq!(described, known);
         let before: Vec<&str> =
-            sessile::EventKind::ALL.iter().filter(|kind| kind.is_before()).map(|kind| kind.name()).collect();
+            sessile::event::EventKind::ALL.iter().filter(|kind| kind.is_before()).map(|kind| kind.name()).collect();
         assert_eq!(HOOK_EVENTS, before);
         SUBSCRIBED.iter().chain(STREAMED).flat_map(|(_, fields, _)| *fields).for_each(|field| resolve(&field.shape));
     }

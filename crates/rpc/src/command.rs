@@ -80,7 +80,7 @@ impl Call<'_> {
     pub(crate) fn session_path(&self) -> Result<Option<PathBuf>, Failure> {
         let Some(given) = self.path("sessionPath") else { return Ok(None) };
         let path = self.engine().absolute(&given);
-        if sessile::is_path(&given)
+        if sessile::reference::is_path(&given)
             || self.engine().options.sessions.look_at(&path).is_some()
             || self.engine().opened(&path).is_some()
         {

@@ -8,8 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
+use sessile::event::ShutdownReason;
 use sessile::json::{Json, ObjectWriter};
-use sessile::{ShutdownReason, threads};
+use sessile::threads;
 
 use crate::catalogue::Command;
 use crate::command::hooks::Hooks;

@@ -8,11 +8,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use sessile::compaction::{BranchSummarySettings, CompactionSettings, Summarizer};
+use sessile::event::{EventKind, EventSet, Handlers};
 use sessile::json::{Json, ObjectWriter};
+use sessile::operations::OperationKind;
 use sessile::settings::SettingsError;
-use sessile::{
-    EventKind, EventSet, Handlers, NewSession, OpenOptions, OperationKind, SessionHost, SessionManager, Sessions,
-};
+use sessile::{NewSession, OpenOptions, SessionHost, SessionManager, Sessions};
 use sessile_summarize::Extractive;
 
 use crate::command::replace::in_pi_words;

@@ -2,9 +2,11 @@
 
 use std::io::ErrorKind;
 
-use sessile::cause::chain;
+use sessile::format::cause::chain;
+use sessile::reference::ReferenceError;
 use sessile::settings::SettingsError;
-use sessile::{EntryId, ReferenceError, SessionError, StoreError};
+use sessile::write::StoreError;
+use sessile::{EntryId, SessionError};
 
 /// The kind of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,8 +2,9 @@
 
 use std::collections::{HashSet, VecDeque};
 
+use sessile::EntryId;
+use sessile::event::{EventContext, EventKind, SessionEvent};
 use sessile::json::{Json, Raw};
-use sessile::{EntryId, EventContext, EventKind, SessionEvent};
 
 use crate::engine::{Engine, lock};
 

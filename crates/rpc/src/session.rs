@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use sessile::{Cancel, Durable, EntryId, SessionError, SessionHost, SessionManager};
+use sessile::write::Durable;
+use sessile::{Cancel, EntryId, SessionError, SessionHost, SessionManager};
 
 use crate::answer::Glance;
 use crate::engine::lock;

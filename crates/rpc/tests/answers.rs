@@ -1,14 +1,16 @@
 //! Answers have the shapes that the catalogue describes, and the bytes that clients know.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test reads files, and stops if it cannot go on")]
 
-use sessile::compaction::{CompactionSettings, Prepared};
-use sessile::info::Facts;
+use sessile::compaction::{CompactOptions, Compacted, CompactionSettings, Prepared};
+use sessile::format::info::Facts;
 use sessile::json::{JsText, Json, Raw};
+use sessile::list::{Copies, SessionInfo};
+use sessile::operations::{Deletion, TrashedTo};
+use sessile::sample::write_sample;
+use sessile::search::{SearchOptions, SearchScope};
 use sessile::text::query::Query;
-use sessile::{
-    AgentSign, CompactOptions, Compacted, Copies, Deletion, EntryId, NewSession, SearchOptions, SearchScope,
-    SessionInfo, SessionManager, SessionUser, Sessions, TrashedTo, draft, write_sample,
-};
+use sessile::users::{AgentSign, SessionUser};
+use sessile::{EntryId, NewSession, SessionManager, Sessions, draft};
 use sessile_rpc::answer;
 use sessile_rpc::catalogue::{Command, named_shapes};
 use sessile_rpc::shape::Shape;

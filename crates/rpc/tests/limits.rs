@@ -14,7 +14,8 @@ use std::thread;
 use std::time::Duration;
 
 use sessile::os::{Layer, Layered};
-use sessile::{Busy, Sessions, WriteOptions, draft};
+use sessile::write::{Busy, WriteOptions};
+use sessile::{Sessions, draft};
 use sessile_rpc::{Engine, Options, Socket, Start};
 use sessile_store::planted::refuse_threads;
 use tempfile::TempDir;

@@ -13,12 +13,11 @@
 use std::error::Error;
 use std::io::{self, BufRead, Write};
 
-use sessile::compaction::{CompactionSettings, Summarizer, Summary, serialize};
+use sessile::branch::{ForkPosition, NavigateOptions};
+use sessile::compaction::{CompactOptions, Compacted, CompactionSettings, Summarizer, Summary, serialize};
 use sessile::json::Json;
-use sessile::{
-    Cancel, CompactOptions, Compacted, Environment, ForkPosition, NavigateOptions, SessionManager, System, draft,
-    now_ms,
-};
+use sessile::time::now_ms;
+use sessile::{Cancel, Environment, SessionManager, System, draft};
 use sessile_summarize::{Extractive, Model, Prompt, Settings};
 
 /// The context window of the model, as far as this chat knows.

@@ -10,8 +10,9 @@
 use std::error::Error;
 use std::time::Duration;
 
+use sessile::Sessions;
 use sessile::entry::Entry;
-use sessile::{FollowEvent, FollowOptions, Sessions};
+use sessile::follow::{FollowEvent, FollowOptions};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut args = std::env::args().skip(1);

@@ -7,8 +7,9 @@
 
 use std::error::Error;
 
+use sessile::branch::ForkPosition;
 use sessile::compare::{Comparison, Side};
-use sessile::{Cancel, ForkPosition, SessionManager};
+use sessile::{Cancel, SessionManager};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut session = SessionManager::in_memory("/example/tides");

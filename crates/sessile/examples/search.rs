@@ -7,8 +7,9 @@
 
 use std::error::Error;
 
+use sessile::Sessions;
+use sessile::search::{SearchOptions, SearchScope};
 use sessile::text::query::Query;
-use sessile::{SearchOptions, SearchScope, Sessions};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut args = std::env::args().skip(1);

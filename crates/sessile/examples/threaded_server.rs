@@ -13,7 +13,8 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
 
-use sessile::{Durability, Sessions, SharedSession, WriteOptions};
+use sessile::Sessions;
+use sessile::write::{Durability, SharedSession, WriteOptions};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let file = std::env::args().nth(1).ok_or("usage: threaded_server FILE")?;

@@ -1,11 +1,14 @@
 //! The status of the caches, and rebuilding and clearing them.
 
+pub use sessile_index::{CacheUsage, Dropped};
+pub use sessile_text::Updated;
+
 use std::path::PathBuf;
 
 use sessile_core::cancel::Cancel;
-use sessile_index::{CATALOGUE, CacheUsage, Catalogue, Dropped, OUTLINES};
+use sessile_index::{CATALOGUE, Catalogue, OUTLINES};
 use sessile_store::find_sessions;
-use sessile_text::{TextIndex, Updated, survey};
+use sessile_text::{TextIndex, survey};
 
 use crate::error::SessionError;
 use crate::list::ListOptions;
@@ -115,7 +118,7 @@ impl Sessions {
         if !self.clear_caches()? {
             return Ok(Updated::Busy);
         }
-        let mut listing = |progress: crate::Progress<'_>| {
+        let mut listing = |progress: crate::list::Progress<'_>| {
             on_progress(Rebuilding::Listing { n_done: progress.loaded, n_files: progress.total });
         };
         let mut options =

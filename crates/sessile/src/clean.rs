@@ -1,9 +1,11 @@
 //! Removing files that interrupted programs and rewrites have left over.
 
+pub use sessile_store::LeftoverKind;
+
 use std::path::PathBuf;
 
 use sessile_core::diagnostic::Severity;
-use sessile_store::{Leftover, LeftoverKind, StoreError, find_leftovers, subdirectories};
+use sessile_store::{Leftover, StoreError, find_leftovers, subdirectories};
 
 use crate::directory::sessions_root;
 use crate::error::SessionError;

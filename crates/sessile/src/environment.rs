@@ -78,7 +78,8 @@ pub trait Environment: Send + Sync {
 /// The real system. Also the time zone of this computer, for functions that take a [`LocalZone`].
 ///
 /// ```
-/// use sessile::{System, date, now_ms};
+/// use sessile::time::now_ms;
+/// use sessile::{System, date};
 ///
 /// let now = now_ms();
 /// println!("It is {} here.", date::to_iso(date::to_local(now, &System)));

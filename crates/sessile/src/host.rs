@@ -30,7 +30,8 @@ use crate::manager::{SessionManager, Sessions, one_line};
 /// | [`shutdown`](Self::shutdown) | `session_shutdown` |
 ///
 /// ```
-/// use sessile::{EventKind, Handlers, NewSession, Outcome, Reply, SessionHost, Sessions};
+/// use sessile::event::{EventKind, Handlers, Outcome, Reply};
+/// use sessile::{NewSession, SessionHost, Sessions};
 ///
 /// let handlers = Handlers::new();
 /// handlers.on(EventKind::SessionBeforeSwitch, "keep", |_, _| Ok(Some(Reply::cancel())));

@@ -23,33 +23,30 @@
 //!
 //! | to… | use |
 //! |---|---|
-//! | start, open or continue a session | [`SessionManager::create`], [`open`](SessionManager::open), [`continue_recent`](SessionManager::continue_recent) |
-//! | append to it | the `append_…` methods with [`draft`] messages, any [`json::Json`] or `serde_json::json!({…})` |
-//! | go back and try something else | [`SessionManager::branch`], [`navigate`](SessionManager::navigate), [`branch_with_summary`](SessionManager::branch_with_summary) |
-//! | turn a branch into a session | [`SessionManager::fork`], [`create_branched_session`](SessionManager::create_branched_session), [`fork_from`](SessionManager::fork_from) |
-//! | view it | [`SessionManager::tree`], [`branch_path`](SessionManager::branch_path), [`entries`](SessionManager::entries) |
+//! | create, open or continue a session | [`SessionManager::create`], [`open`](SessionManager::open), [`continue_recent`](SessionManager::continue_recent) |
+//! | choose the directory, durability, caches or handlers | [`Sessions`], the store behind those functions |
+//! | append to it | [`append_user_message`](SessionManager::append_user_message) and its siblings, with [`draft`] messages, [`json::Json`] or `serde_json` values |
+//! | go back and try something else | [`SessionManager::branch`], [`navigate`](SessionManager::navigate) and [`branch`] |
+//! | turn a branch into a session | [`SessionManager::fork`], [`fork_from`](SessionManager::fork_from) |
+//! | read it | [`SessionManager::branch_path`], [`tree`](SessionManager::tree), [`entries`](SessionManager::entries) with [`entry::Entry`] and [`message::Message`] |
 //! | build the prompt for a model | [`SessionManager::build_session_context`], [`llm_messages`](SessionManager::llm_messages) |
-//! | make room in the context | [`SessionManager::compact`] with a [`Summarizer`](compaction::Summarizer) of the crate `sessile-summarize` or of your own ([`summarizer_fn`](compaction::summarizer_fn)), [`context_usage`](SessionManager::context_usage), [`auto_compaction`](SessionManager::auto_compaction) |
-//! | list sessions | [`SessionManager::list`], [`list_all`](SessionManager::list_all) |
-//! | resolve a reference to a session or an entry | [`Sessions::find_session`], [`SessionManager::find_entry`] |
-//! | pin sessions | [`Sessions::pin`], [`pins`](Sessions::pins) |
-//! | group sessions by directory, project or family | [`group_by_cwd`], [`Sessions::group_by_project`], [`families`](Sessions::families) |
-//! | search the text of sessions | [`Sessions::search`] with a [`text::query::Query`] |
-//! | follow a session while another program appends to it | [`Sessions::follow`] |
-//! | watch for new, changed and deleted sessions | [`Sessions::watch_store`] |
-//! | count tokens, costs and messages | [`Sessions::stats`], [`Sessions::session_stats`] |
-//! | get all details of one session | [`Sessions::details`] |
-//! | compare two branches or sessions | [`compare::Comparison`] |
-//! | see what takes up disk space, and reduce it | [`Sessions::disk_use`], [`disk_uses`](Sessions::disk_uses), [`slim`](Sessions::slim) |
-//! | export a session | [`SessionManager::export`] |
-//! | read typed values | [`entry::Entry`], [`message::Message`], [`json::Raw`] |
-//! | use types of your own | with the feature `serde`: `Message::deserialize`, `Json::from_serialize` |
-//! | work on arrays of entries | [`entries`] |
-//! | find out what is wrong with a file, and repair it | [`Sessions::verify`], [`Sessions::repair`] |
-//! | name, label, archive, move, delete, prune, and undo | [`Sessions::rename`], [`relabel`](Sessions::relabel), [`archive`](Sessions::archive), [`move_session`](Sessions::move_session), [`delete`](Sessions::delete), [`prune`](Sessions::prune), [`undo`](Sessions::undo) |
-//! | be a host: one current session, handlers that are called before and after changes | [`SessionHost`], [`Handlers`], [`SessionEvent`] |
-//! | get the current time and the local time zone | [`now_ms`], [`System`] |
-//! | control time, ids and environment yourself | [`Environment`], [`Sessions`] |
+//! | make room in the context | [`SessionManager::compact`] and [`compaction`] |
+//! | write from several threads or programs | [`write::SharedSession`], [`SessionManager::append_if_last`] |
+//! | list, find and group sessions | [`Sessions::list`], [`list`], [`reference`](mod@reference), [`group`] |
+//! | search their text | [`Sessions::search`] and [`search`] |
+//! | follow a session, or watch a store | [`Sessions::follow`], [`Sessions::watch_store`], [`follow`], [`watch`] |
+//! | count tokens, costs and messages | [`Sessions::stats`] and [`stats`] |
+//! | compare two branches or sessions | [`compare`] |
+//! | name, label, archive, move, delete, prune, and undo | [`operations`] |
+//! | find out what is wrong with a file, and repair it | [`verify`], [`repair`] |
+//! | export or import sessions | [`export`], [`import`] |
+//! | see what takes up disk space, and reduce it | [`disk`], [`clean`], [`caches`] |
+//! | be a host: one current session, and handlers before and after changes | [`SessionHost`], [`event`], [`hooks`] |
+//! | keep sessions somewhere else than in files | [`log`] |
+//! | control time, ids and environment, or test without a disk | [`Environment`], [`testing`] |
+//!
+//! The repository has examples under `crates/sessile/examples`: `append_and_resume`, `follow`, `search`,
+//! `fork_and_compare`, `chat` (a host with compaction), `threaded_server` and `custom_log`.
 //!
 //! # What you can rely on
 //!
@@ -77,98 +74,53 @@ struct Readme;
 #[doc = include_str!("../../../docs/hooks.md")]
 struct Hooks;
 
-mod begin;
-mod caches;
-mod clean;
+pub mod begin;
+pub mod branch;
+pub mod caches;
+pub mod clean;
+pub mod compaction;
 pub mod compare;
 mod compose;
-mod details;
-mod directory;
-mod disk;
+pub mod details;
+pub mod directory;
+pub mod disk;
 mod environment;
 mod error;
-mod event;
-mod follow;
-mod group;
-mod hooks;
+pub mod event;
+pub mod export;
+pub mod follow;
+pub mod format;
+pub mod group;
+pub mod hooks;
 mod host;
-mod import;
-mod list;
+pub mod import;
+pub mod list;
 pub mod log;
 mod manager;
-mod operations;
+pub mod operations;
 mod pins;
-mod reference;
+pub mod reference;
 mod remember;
-mod repair;
-mod sample;
-mod search;
+pub mod repair;
+pub mod sample;
+pub mod search;
 mod session;
 pub mod settings;
 mod splice;
-mod stats;
+pub mod stats;
 pub mod testing;
-mod users;
-mod verify;
-mod watch;
+pub mod time;
+pub mod users;
+pub mod verify;
+pub mod watch;
 mod world;
+pub mod write;
 
-pub use begin::{Begin, StartedSession};
-pub use caches::{CacheStatus, Rebuilding};
-pub use clean::{Cleaned, Cleaning, KEPT_MS, LeftOver, Stays, TEMPORARY_MS};
-pub use details::SessionDetails;
-pub use directory::{agent_dir, default_session_dir, sessions_root};
-pub use disk::{DiskOptions, DiskUse, DiskUses};
-pub use environment::{Environment, System, local_time, now_ms, time_of};
+pub use environment::{Environment, System};
 pub use error::SessionError;
-pub use event::{
-    BadReply, BeforeCompact, CompactReason, EventContext, EventKind, EventSet, FileChange, HandlerError,
-    HandlerFailure, HandlerId, Handlers, LeafMove, Outcome, RecoveryReason, Reply, SessionEvent, ShutdownReason,
-    StartReason, SwitchReason, TreePreparation, Verdict,
-};
-pub use follow::{FollowEvent, FollowFrom, FollowOptions, Follower};
-pub use group::{
-    CwdGroup, Family, FamilyMember, FamilyTree, Project, ProjectDirectory, ProjectOf, ProjectPlace, Relative, Who,
-    group_by_cwd,
-};
-pub use hooks::{BadAnswer, HOOK_VARIABLE, HookError, HookFolder};
 pub use host::SessionHost;
-pub use import::{Imported, Importing};
-pub use list::{
-    Archived, Children, Copies, DamagedFile, ListOptions, Progress, Selection, SessionCandidate, SessionInfo, SortBy,
-};
-pub use manager::{
-    BranchSummary, CompactOptions, Compacted, Compaction, CompactionPlan, CompactionRecord, CompactionReport,
-    ContextUsage, ExportFormat, ExportOptions, FinishedCompaction, FinishedNavigation, ForkLinks, ForkMessage,
-    ForkPosition, Forked, LeftBranch, ModelLimits, NavigateOptions, Navigated, NavigationPlan, NewSession, OpenOptions,
-    Pending, PlannedCompaction, SessionManager, Sessions, SharedSession, SuppliedCompaction, TreeNode, UsageNote,
-};
-pub use operations::{
-    Annotated, Deleted, DeletedSession, Deletion, InTrash, Kept, LastChange, Moved, Moving, Operation, OperationKind,
-    OperationState, PruneScope, Pruned, Pruning, Reason, Reunited, SessionPlace, Slimmed, Slimming, Step, Stray,
-    TrashedTo, Undone,
-};
-pub use reference::{EntryCandidate, ReferenceError, is_path};
-pub use repair::{Change, Closed, Repair, RepairOptions};
-pub use sample::{Sample, drop_old_samples, keep_sample, open_sample, write_sample};
-pub use search::{Backlog, IndexOptions, OnPath, SearchHit, SearchOptions, SearchResult, SearchScope, Upkeep};
+pub use manager::{NewSession, OpenOptions, SessionManager, Sessions};
 pub use sessile_core::cancel::Cancel;
-pub use sessile_core::headerless::Headerless;
 pub use sessile_core::search as text;
-pub use sessile_core::stats::{OTHER_MODELS, Tally};
-pub use sessile_core::verify::{Code, Finding, Remedy};
-pub use sessile_core::{
-    EntryId, acting, archive, bulk, cause, compaction, context, date, diagnostic, draft, entries, entry, head, header,
-    incomplete, info, json, label, line, llm, location, message, migrate, nearest, outline, picture, tree, version,
-};
-pub use sessile_index::{CacheUsage, Dropped};
-pub use sessile_store::{
-    Busy, Durability, Durable, Holder, LeftoverKind, Restart, StoreError, TrashSlot, WriteOptions,
-};
+pub use sessile_core::{EntryId, context, date, draft, entries, entry, header, json, label, llm, message, tree};
 pub use sessile_store::{os, threads};
-pub use sessile_text::Updated;
-pub use session::Acknowledgement;
-pub use stats::{Grouping, SessionStats, Stats, StatsGroup, StatsOptions};
-pub use users::{AgentSign, SessionUser};
-pub use verify::{HiddenRecord, Report, Verified};
-pub use watch::{StoreEvent, StoreWatcher, WatchOptions};

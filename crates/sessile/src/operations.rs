@@ -4,6 +4,8 @@
 //! contains everything needed to do it and to undo it. A step is logged before it is done. So after a crash the log may
 //! contain a step that was not done, but never lacks a completed step. Undo therefore checks the actual state first.
 
+pub use sessile_store::TrashSlot;
+
 mod annotate;
 mod delete;
 mod last;

@@ -138,7 +138,7 @@ const KEPT: Duration = Duration::from_hours(7 * 24);
 ///
 /// ```
 /// let dir = tempfile::tempdir().unwrap();
-/// let sample = sessile::write_sample(dir.path())?;
+/// let sample = sessile::sample::write_sample(dir.path())?;
 /// let sessions = sample.sessions().list_all()?;
 /// assert_eq!(sessions.len(), 6);
 /// assert_eq!(sessions[0].path, sample.richest);
@@ -176,7 +176,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::SessionInfo;
+    use crate::list::SessionInfo;
 
     fn files(dir: &Path) -> BTreeMap<PathBuf, String> {
         let sample = write_sample(dir).unwrap();

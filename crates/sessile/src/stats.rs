@@ -8,6 +8,8 @@
 //! because eight digits can repeat. Files of version 1 have no ids, so the
 //! entries of copies are also compared by their content.
 
+pub use sessile_core::stats::{OTHER_MODELS, Tally};
+
 mod one;
 
 use std::cmp::Ordering;
@@ -18,7 +20,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use sessile_core::cancel::Cancel;
 use sessile_core::date::{to_iso, to_iso_week, to_local};
 use sessile_core::location::fingerprint;
-use sessile_core::stats::{Share, SplitBy, Tally, likeness};
+use sessile_core::stats::{Share, SplitBy, likeness};
 use sessile_store::os::Mode;
 use sessile_store::{LineReader, StoreError};
 

@@ -59,10 +59,11 @@ impl Sessions {
     /// A new store in memory, for tests: everything works as on a disk, and nothing is written to one.
     ///
     /// The store is gone when the last clone of it is dropped. Followers and watchers must poll
-    /// ([`FollowOptions::polls`](crate::FollowOptions::polls)), because the system sends no notifications.
+    /// ([`FollowOptions::polls`](crate::follow::FollowOptions::polls)), because the system sends no notifications.
     ///
     /// ```
-    /// use sessile::{Sessions, draft::UserMessage};
+    /// use sessile::draft::UserMessage;
+    /// use sessile::Sessions;
     /// let sessions = Sessions::in_memory_system();
     /// sessions.create("/proj")?.append_message(UserMessage::new("hello", 0))?;
     /// assert_eq!(sessions.list("/proj")?.len(), 1);

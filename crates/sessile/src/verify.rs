@@ -4,6 +4,9 @@
 //! reports its findings, `repair` applies them and examines the result, so
 //! the two cannot disagree.
 
+pub use sessile_core::headerless::Headerless;
+pub use sessile_core::verify::{Code, Finding, Remedy};
+
 mod damage;
 mod examine;
 mod heading;
@@ -14,10 +17,8 @@ use std::path::{Path, PathBuf};
 
 use sessile_core::cancel::Cancel;
 use sessile_core::diagnostic::Severity;
-use sessile_core::headerless::Headerless;
 use sessile_core::json::Json;
 use sessile_core::location::encode_cwd;
-use sessile_core::verify::{Code, Finding, Remedy};
 use sessile_store::{FileLog, FoundFile, find_sessions, missing_lines, permissions, subdirectories};
 
 use crate::directory::{absolute, default_session_dir};

@@ -3,7 +3,8 @@
 
 use sessile::entry::Entry;
 use sessile::json::Json;
-use sessile::{NewSession, SessionManager, Sessions, draft, write_sample};
+use sessile::sample::write_sample;
+use sessile::{NewSession, SessionManager, Sessions, draft};
 
 /// Compares every answer that reads little with one that reads everything.
 fn check(session: &SessionManager) {
@@ -52,7 +53,9 @@ fn edits_and_compactions_are_counted() {
     assert_eq!(session.message_count().unwrap(), 2);
     let tally = session.tally().unwrap();
     assert_eq!(tally.entries, 4);
-    session.append_compaction(&sessile::Compaction { summary: "all".into(), ..Default::default() }).unwrap();
+    session
+        .append_compaction(&sessile::compaction::Compaction { summary: "all".into(), ..Default::default() })
+        .unwrap();
     check(&session);
     assert_eq!(session.message_count().unwrap(), 1);
 }

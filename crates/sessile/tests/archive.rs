@@ -4,14 +4,15 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sessile::archive::{CUSTOM_TYPE, MAX_ID};
+use sessile::branch::ForkPosition;
+use sessile::format::archive::{CUSTOM_TYPE, MAX_ID};
 use sessile::json::Json;
+use sessile::list::{Archived, Selection};
+use sessile::operations::OperationKind;
 use sessile::os::{Mode, Os};
+use sessile::search::{SearchOptions, SearchScope};
 use sessile::text::query::Query;
-use sessile::{
-    Archived, EntryId, ForkPosition, OperationKind, SearchOptions, SearchScope, Selection, SessionError, Sessions,
-    draft,
-};
+use sessile::{EntryId, SessionError, Sessions, draft};
 use sessile_testkit::Replay;
 use sessile_testkit::sim::{Errno, SimOs, Tear};
 
@@ -88,7 +89,7 @@ fn a_session_is_archived_and_comes_back() {
     // Nothing else has changed.
     let after = sessions.list("/proj").unwrap();
     let order =
-        |rows: &[sessile::SessionInfo]| rows.iter().map(|row| (row.id.clone(), row.modified)).collect::<Vec<_>>();
+        |rows: &[sessile::list::SessionInfo]| rows.iter().map(|row| (row.id.clone(), row.modified)).collect::<Vec<_>>();
     assert_eq!(order(&before), order(&after));
     let session = sessions.open(place("s1")).unwrap();
     assert_eq!(session.leaf_id(), done.entry_id);
@@ -187,7 +188,7 @@ fn several_sessions_are_archived_as_one_operation() {
 fn a_mark_does_not_keep_what_was_made_from_being_undone() {
     let os = machine();
     let sessions = sessions(&os, 13).recording_new_files_as(OperationKind::New);
-    let made = sessions.begin(&sessile::Begin::default()).unwrap().session.session_file().unwrap().to_path_buf();
+    let made = sessions.begin(&sessile::begin::Begin::default()).unwrap().session.session_file().unwrap().to_path_buf();
     assert!(os.read_file(&made).is_some());
     sessions.archive(&made, None, true, false).unwrap();
     sessions.undo(None, false).unwrap();

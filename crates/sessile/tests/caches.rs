@@ -4,7 +4,8 @@
 use std::fs;
 use std::sync::Mutex;
 
-use sessile::{Cancel, Rebuilding, SessionError, Sessions, Updated};
+use sessile::caches::{Rebuilding, Updated};
+use sessile::{Cancel, SessionError, Sessions};
 use sessile_testkit::Replay;
 use tempfile::TempDir;
 

@@ -11,8 +11,10 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
+use sessile::Sessions;
+use sessile::directory::default_session_dir;
+use sessile::list::{ListOptions, Progress, SessionInfo};
 use sessile::os::{Identity, Layer, Layered, Stat};
-use sessile::{ListOptions, Progress, SessionInfo, Sessions, default_session_dir};
 use sessile_testkit::Replay;
 use tempfile::TempDir;
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use sessile::SessionManager;
-use sessile::head::Kind;
+use sessile::format::head::Kind;
 
 /// Examples are built together with the tests, in a directory beside them.
 fn example() -> PathBuf {

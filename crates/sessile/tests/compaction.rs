@@ -6,16 +6,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use sessile::branch::{BranchSummary, NavigateOptions, Navigated};
 use sessile::compaction::{
-    AutoCompaction, CompactionSettings, Generator, NothingToCompact, Purpose, Summarizer, Summary, SummaryFailure,
-    SummaryProgress, SummaryRequest,
+    AutoCompaction, CompactOptions, Compacted, CompactionReport, CompactionSettings, Generator, ModelLimits,
+    NothingToCompact, Purpose, Summarizer, Summary, SummaryFailure, SummaryProgress, SummaryRequest,
+    SuppliedCompaction,
 };
+use sessile::event::{EventKind, EventSet, Handlers, Outcome, Reply, SessionEvent};
 use sessile::json::Json;
-use sessile::{
-    BranchSummary, Cancel, CompactOptions, Compacted, CompactionReport, EntryId, EventKind, EventSet, Handlers,
-    ListOptions, ModelLimits, NavigateOptions, Navigated, Outcome, Reply, SessionError, SessionEvent, SessionManager,
-    Sessions, SuppliedCompaction, draft,
-};
+use sessile::list::ListOptions;
+use sessile::{Cancel, EntryId, SessionError, SessionManager, Sessions, draft};
 use sessile_testkit::Replay;
 use sessile_testkit::sim::{Errno, SimOs, Tear};
 use tempfile::TempDir;

@@ -11,10 +11,12 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use sessile::head::{Parsed, read};
-use sessile::incomplete::{bytes_of, is_marked};
+use sessile::format::head::{Parsed, read};
+use sessile::format::incomplete::{bytes_of, is_marked};
 use sessile::json::{Json, Raw, write_string};
-use sessile::{Remedy, RepairOptions, SessionError, Sessions};
+use sessile::repair::RepairOptions;
+use sessile::verify::Remedy;
+use sessile::{SessionError, Sessions};
 use sessile_testkit::sim::SimOs;
 use sessile_testkit::{Replay, SplitMix};
 

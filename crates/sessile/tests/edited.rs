@@ -6,8 +6,9 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
+use sessile::search::SearchOptions;
 use sessile::text::query::Query;
-use sessile::{EntryId, SearchOptions, SessionError, SessionManager, Sessions};
+use sessile::{EntryId, SessionError, SessionManager, Sessions};
 use sessile_testkit::Replay;
 
 /// Far more bytes than the part that is compared completely.
@@ -181,7 +182,7 @@ fn a_check_finds_and_drops_wrong_rows_before_a_user_sees_them() {
     let list = || sessions.list_all().unwrap();
     list();
     let search = |word: &str| {
-        let options = SearchOptions { upkeep: sessile::Upkeep::Always, ..SearchOptions::default() };
+        let options = SearchOptions { upkeep: sessile::search::Upkeep::Always, ..SearchOptions::default() };
         sessions.search(&Query::parse(word).unwrap(), &options).unwrap().hits.len()
     };
     assert_eq!(search("entry1500"), 1);

@@ -6,9 +6,8 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use sessile::{
-    Cancel, FollowEvent, FollowFrom, FollowOptions, Follower, SessionError, SessionManager, Sessions, draft,
-};
+use sessile::follow::{FollowEvent, FollowFrom, FollowOptions, Follower};
+use sessile::{Cancel, SessionError, SessionManager, Sessions, draft};
 use tempfile::TempDir;
 
 const HEADER: &str = r#"{"type":"session","version":3,"id":"s1","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/proj"}"#;

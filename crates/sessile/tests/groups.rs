@@ -7,8 +7,10 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
-use sessile::info::Facts;
-use sessile::{Family, ProjectPlace, SessionInfo, Sessions, Who, group_by_cwd};
+use sessile::Sessions;
+use sessile::format::info::Facts;
+use sessile::group::{Family, ProjectPlace, Who, group_by_cwd};
+use sessile::list::SessionInfo;
 use sessile_testkit::Replay;
 use tempfile::TempDir;
 

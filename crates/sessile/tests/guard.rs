@@ -4,11 +4,13 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use sessile::event::{RecoveryReason, SessionEvent};
+use sessile::operations::Deletion;
 use sessile::os::Os;
-use sessile::{
-    Code, Deletion, Durability, EntryId, RecoveryReason, RepairOptions, SessionEvent, SessionManager, Sessions,
-    WriteOptions, draft,
-};
+use sessile::repair::RepairOptions;
+use sessile::verify::Code;
+use sessile::write::{Durability, WriteOptions};
+use sessile::{EntryId, SessionManager, Sessions, draft};
 use sessile_testkit::sim::SimOs;
 use sessile_testkit::{Notices, Replay};
 

@@ -4,8 +4,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use sessile::Sessions;
+use sessile::list::ListOptions;
 use sessile::os::{Mode, Os};
-use sessile::{ListOptions, Sessions};
 use sessile_testkit::Replay;
 use sessile_testkit::sim::{Errno, SimOs};
 

@@ -6,11 +6,12 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use sessile::branch::{BranchSummary, ForkPosition};
+use sessile::compaction::Compaction;
 use sessile::json::{Json, ObjectWriter};
-use sessile::{
-    BranchSummary, Cancel, Compaction, EntryId, ForkPosition, ListOptions, NewSession, SessionError, SessionManager,
-    Sessions, StoreError, WriteOptions, draft,
-};
+use sessile::list::ListOptions;
+use sessile::write::{StoreError, WriteOptions};
+use sessile::{Cancel, EntryId, NewSession, SessionError, SessionManager, Sessions, draft};
 use sessile_testkit::Replay;
 use tempfile::TempDir;
 
@@ -371,7 +372,7 @@ fn a_list_can_be_watched_and_stopped() {
     )
     .unwrap();
     let mut partials = Vec::new();
-    let mut progress = |progress: sessile::Progress<'_>| {
+    let mut progress = |progress: sessile::list::Progress<'_>| {
         partials.extend(progress.partial.map(|partial| (progress.loaded, partial.len())));
     };
     let mut options = ListOptions { progress: Some(&mut progress), ..ListOptions::default() };
@@ -675,7 +676,7 @@ fn a_line_that_would_not_be_read_again_is_not_written() {
     // A session without a file refuses too.
     let mut awaited = sessions.in_memory("/proj", NewSession::default()).unwrap();
     assert!(matches!(awaited.append_session_info(&"x".repeat(limit)), Err(SessionError::EntryTooLarge { .. })));
-    assert_eq!(WriteOptions::default().longest_line, sessile::line::LINE_CAP);
+    assert_eq!(WriteOptions::default().longest_line, sessile::format::line::LINE_CAP);
 }
 
 fn error_words(size: usize, limit: usize) -> String {

@@ -5,9 +5,11 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use sessile::draft::{AssistantMessage, UserMessage};
+use sessile::operations::Deletion;
 use sessile::os::{FileKind, Lock, MemoryOs, Mode, Os};
+use sessile::search::{SearchOptions, Upkeep};
 use sessile::text::query::Query;
-use sessile::{Deletion, OpenOptions, SearchOptions, Sessions, Upkeep};
+use sessile::{OpenOptions, Sessions};
 use sessile_testkit::sim::SimOs;
 
 /// Runs in a process of its own, whose home and working directory are empty.

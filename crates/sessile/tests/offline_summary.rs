@@ -3,8 +3,9 @@
 
 use std::path::Path;
 
-use sessile::compaction::CompactionSettings;
-use sessile::{CompactOptions, Compacted, CompactionReport, SessionManager, write_sample};
+use sessile::SessionManager;
+use sessile::compaction::{CompactOptions, Compacted, CompactionReport, CompactionSettings};
+use sessile::sample::write_sample;
 use sessile_summarize::Extractive;
 
 const HEADINGS: [&str; 8] = [

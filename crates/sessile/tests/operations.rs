@@ -5,11 +5,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use sessile::event::EventKind;
+use sessile::operations::{Deletion, OperationKind, OperationState, PruneScope, Pruning, Reason};
 use sessile::os::{Mode, Os};
-use sessile::{
-    Deletion, EntryId, EventKind, OperationKind, OperationState, PruneScope, Pruning, Reason, SessionError, Sessions,
-    StoreError,
-};
+use sessile::write::StoreError;
+use sessile::{EntryId, SessionError, Sessions};
 use sessile_testkit::Replay;
 use sessile_testkit::sim::{Errno, SimOs, Tear};
 

@@ -6,8 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use sessile::draft::UserMessage;
+use sessile::import::Importing;
+use sessile::operations::{Deletion, OperationKind, OperationState};
 use sessile::os::{Mode, Os};
-use sessile::{Deletion, Importing, OperationKind, OperationState, SessionError, Sessions, StoreError};
+use sessile::write::StoreError;
+use sessile::{SessionError, Sessions};
 use sessile_testkit::Replay;
 use sessile_testkit::sim::{Errno, SimOs, Tear};
 
@@ -362,9 +365,9 @@ fn a_new_session_is_not_taken_away_before_it_is_open() {
     }
 }
 
-fn of_a_month() -> sessile::Pruning {
+fn of_a_month() -> sessile::operations::Pruning {
     let day = 24 * 60 * 60 * 1000;
-    sessile::Pruning { older_than: Some(30 * day), ..sessile::Pruning::default() }
+    sessile::operations::Pruning { older_than: Some(30 * day), ..sessile::operations::Pruning::default() }
 }
 
 /// A session that was appended to after it was selected for pruning is kept.

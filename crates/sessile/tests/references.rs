@@ -6,7 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
-use sessile::{EntryId, ReferenceError, SessionManager, Sessions, draft};
+use sessile::reference::ReferenceError;
+use sessile::{EntryId, SessionManager, Sessions, draft};
 use sessile_testkit::Replay;
 use tempfile::TempDir;
 

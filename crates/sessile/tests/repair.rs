@@ -7,8 +7,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
-use sessile::incomplete::Mark;
-use sessile::{Code, Finding, Remedy, Repair, RepairOptions, Report, SessionError, Sessions, StoreError};
+use sessile::format::incomplete::Mark;
+use sessile::repair::{Repair, RepairOptions};
+use sessile::verify::{Code, Finding, Remedy, Report};
+use sessile::write::StoreError;
+use sessile::{SessionError, Sessions};
 use sessile_testkit::Replay;
 use tempfile::TempDir;
 
@@ -343,7 +346,7 @@ fn what_the_file_has_already_does_not_come_back_twice() {
     let after = String::from_utf8(fs::read(&path).unwrap()).unwrap();
     let lines: Vec<&str> = after.lines().collect();
     assert_eq!((lines.len(), lines[2], lines[4]), (5, b.as_str(), c.as_str()));
-    assert!(sessile::incomplete::is_marked(lines[3].as_bytes()) && lines[3].contains("other"), "{}", lines[3]);
+    assert!(sessile::format::incomplete::is_marked(lines[3].as_bytes()) && lines[3].contains("other"), "{}", lines[3]);
 }
 
 #[test]
@@ -554,7 +557,7 @@ fn a_lost_header_is_rebuilt() {
         assert_eq!(header["sessile:rebuilt"]["id"], "the file name");
         let pieces = header["sessile:rebuilt"]["pieces"].to_string();
         let pieces = sessile::json::Json::parse(&pieces).unwrap();
-        let kept = sessile::incomplete::bytes_of(pieces.raw()).unwrap_or_default();
+        let kept = sessile::format::incomplete::bytes_of(pieces.raw()).unwrap_or_default();
         assert_eq!(kept, torn.trim_end_matches('\n').as_bytes(), "{torn}");
         assert_eq!(place.shown(&path), "a<- b<a");
         assert_eq!(place.repair(&path).changes, []);
@@ -618,7 +621,8 @@ fn a_list_names_the_files_it_passes_over() {
     headerless(&place, "s.jsonl", "--p--", &format!("{HEADER}\n{a}\n"));
     for _ in 0..2 {
         let mut skipped = Vec::new();
-        let mut options = sessile::ListOptions { skipped: Some(&mut skipped), ..sessile::ListOptions::default() };
+        let mut options =
+            sessile::list::ListOptions { skipped: Some(&mut skipped), ..sessile::list::ListOptions::default() };
         assert_eq!(place.sessions.list_all_with(&mut options).unwrap().len(), 1);
         skipped.sort();
         let explained: Vec<_> = skipped.iter().map(|path| place.sessions.explain_skipped(path)).collect();
@@ -634,7 +638,7 @@ fn a_list_names_the_files_it_passes_over() {
         assert!(explained[2].repair.starts_with("rebuilds the header"), "{explained:?}");
     }
     place.repair(&torn);
-    let mut options = sessile::ListOptions::default();
+    let mut options = sessile::list::ListOptions::default();
     assert_eq!(place.sessions.list_all_with(&mut options).unwrap().len(), 2);
 }
 

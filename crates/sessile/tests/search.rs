@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use sessile::head::{Kind, Role};
+use sessile::caches::Updated;
+use sessile::format::head::{Kind, Role};
+use sessile::search::{IndexOptions, OnPath, SearchHit, SearchOptions, SearchScope, Upkeep};
 use sessile::text::filter::Filter;
 use sessile::text::query::Query;
 use sessile::text::texts::DocumentKind;
-use sessile::{
-    IndexOptions, OnPath, SearchHit, SearchOptions, SearchScope, SessionError, Sessions, System, Updated, Upkeep,
-};
+use sessile::{SessionError, Sessions, System};
 use sessile_testkit::sim::{Errno, SimOs, Tear};
 
 const HEADER: &str = r#"{"type":"session","version":3,"id":"s1","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/proj"}"#;

@@ -6,8 +6,9 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use sessile::operations::{OperationState, Slimmed, Slimming};
 use sessile::os::{Mode, Os};
-use sessile::{OperationState, SessionError, Sessions, Slimmed, Slimming};
+use sessile::{SessionError, Sessions};
 use sessile_testkit::Replay;
 use sessile_testkit::sim::{Errno, SimOs, Tear};
 

@@ -7,7 +7,8 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use sessile::os::{Os, Process};
-use sessile::{AgentSign, SessionUser, Sessions, System, draft};
+use sessile::users::{AgentSign, SessionUser};
+use sessile::{Sessions, System, draft};
 use sessile_testkit::Replay;
 use sessile_testkit::rpc::Peer;
 use sessile_testkit::sim::SimOs;

@@ -6,7 +6,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use sessile::{Cancel, SessionError, SessionInfo, Sessions, StoreEvent, StoreWatcher, WatchOptions};
+use sessile::list::SessionInfo;
+use sessile::watch::{StoreEvent, StoreWatcher, WatchOptions};
+use sessile::{Cancel, SessionError, Sessions};
 use sessile_testkit::Replay;
 use tempfile::TempDir;
 

@@ -5,9 +5,9 @@ mod markdown;
 mod pictures;
 
 use sessile::entry::{Entry, Payload};
+use sessile::format::picture::Picture;
 use sessile::json::Raw;
 use sessile::message::{AssistantMessage, Block, Content, Message, ToolCall};
-use sessile::picture::Picture;
 use sessile_display::measure::number_words;
 use sessile_display::picture::picture_text;
 use sessile_display::text::{call_text, role_name, start};

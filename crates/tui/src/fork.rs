@@ -3,8 +3,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use sessile::cause::chain;
-use sessile::{Cancel, EntryId, ForkMessage, ForkPosition, OperationKind, Outcome, SessionError, Sessions};
+use sessile::branch::{ForkMessage, ForkPosition};
+use sessile::event::Outcome;
+use sessile::format::cause::chain;
+use sessile::operations::OperationKind;
+use sessile::{Cancel, EntryId, SessionError, Sessions};
 
 use crate::help::Help;
 use crate::hint;
@@ -246,7 +249,7 @@ mod tests {
 
     fn selector() -> (tempfile::TempDir, Driver<Fork>) {
         let dir = tempfile::tempdir().unwrap();
-        let sample = sessile::write_sample(dir.path()).unwrap();
+        let sample = sessile::sample::write_sample(dir.path()).unwrap();
         let backend = ForkBackend { sessions: sample.sessions(), path: sample.richest.clone() };
         (dir, Driver::new(Fork::new(Arc::new(Keymap::default())), backend, |_| false))
     }

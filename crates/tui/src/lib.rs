@@ -242,7 +242,7 @@ impl Ui {
 
     fn picker(&self, purpose: Purpose) -> Picker {
         let picker = Picker::new(Arc::clone(&self.keymap), self.home(), self.current.clone(), self.shows_preview);
-        let root = || sessile::sessions_root(self.sessions.environment());
+        let root = || sessile::directory::sessions_root(self.sessions.environment());
         picker.with_purpose(purpose).with_root(self.sessions.session_dir().map_or_else(root, Path::to_path_buf))
     }
 

@@ -12,8 +12,10 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use sessile::list::{Copies, SessionInfo};
 use sessile::text::excerpt::Excerpt;
-use sessile::{Copies, SessionInfo, SessionUser, StoreEvent};
+use sessile::users::SessionUser;
+use sessile::watch::StoreEvent;
 
 use crate::help::Help;
 use crate::keymap::{Action, Keymap};

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use ratatui_core::layout::Rect;
-use sessile::outline::Row;
+use sessile::format::outline::Row;
 use sessile_display::measure::number_words;
 
 use crate::content::Detail;

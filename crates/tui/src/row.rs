@@ -3,7 +3,7 @@
 //! The title comes first and the age is never cut. The text between them gets the remaining room and is cut from the
 //! left, because paths differ at their end.
 
-use sessile::SessionInfo;
+use sessile::list::SessionInfo;
 use sessile_display::columns;
 
 use crate::paint::Line;

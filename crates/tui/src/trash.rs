@@ -4,9 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ratatui_core::layout::Rect;
-use sessile::cause::chain;
+use sessile::format::cause::chain;
+use sessile::list::SessionInfo;
+use sessile::operations::InTrash;
 use sessile::text::picker::{PickerQuery, Row as QueryRow};
-use sessile::{Cancel, InTrash, SessionError, SessionInfo, Sessions};
+use sessile::{Cancel, SessionError, Sessions};
 use sessile_display::measure::age;
 
 use crate::help::Help;
@@ -417,11 +419,11 @@ mod tests {
     impl Store {
         fn new() -> Self {
             let dir = tempfile::tempdir().unwrap();
-            let sample = sessile::write_sample(dir.path()).unwrap();
+            let sample = sessile::sample::write_sample(dir.path()).unwrap();
             let sessions = sample.sessions();
             let all = sessions.list_all().unwrap();
             let paths: Vec<PathBuf> = all.into_iter().map(|session| session.path).take(3).collect();
-            sessions.delete(&paths, sessile::Deletion::ToTrash, false).unwrap();
+            sessions.delete(&paths, sessile::operations::Deletion::ToTrash, false).unwrap();
             Self { _dir: dir, sessions, paths }
         }
 
@@ -523,7 +525,7 @@ mod tests {
         let newer = older.split_inclusive(|byte| *byte == b'\n').take(2).collect::<Vec<_>>().concat();
         std::fs::write(&path, &newer).unwrap();
         let sessions = store.sessions.clone().ignoring_users();
-        sessions.delete(std::slice::from_ref(&path), sessile::Deletion::ToTrash, false).unwrap();
+        sessions.delete(std::slice::from_ref(&path), sessile::operations::Deletion::ToTrash, false).unwrap();
         let mut driver = store.trash();
         assert_eq!(driver.screen.shown.len(), 4);
         assert_eq!(driver.screen.selected_session().unwrap().it.session.path, path, "the last deleted comes first");
@@ -561,7 +563,7 @@ mod tests {
     #[test]
     fn an_empty_trash_says_so() {
         let dir = tempfile::tempdir().unwrap();
-        let sessions = sessile::write_sample(dir.path()).unwrap().sessions();
+        let sessions = sessile::sample::write_sample(dir.path()).unwrap().sessions();
         let trash = Trash::new(Arc::new(Keymap::default()), "/home/u".to_owned());
         let mut driver = Driver::new(trash, TrashBackend { sessions, history: History::default() }, |_| false);
         assert!(driver.lines().join("\n").contains("The trash is empty"), "{:#?}", driver.lines());

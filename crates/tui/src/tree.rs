@@ -14,7 +14,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use sessile::outline::Row;
+use sessile::format::outline::Row;
 use sessile::tree::Filter;
 use sessile_display::drawing::Drawing;
 use sessile_display::text::Headline;

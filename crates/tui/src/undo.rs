@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use sessile::cause::chain;
-use sessile::{SessionError, Sessions, Step};
+use sessile::format::cause::chain;
+use sessile::operations::Step;
+use sessile::{SessionError, Sessions};
 
 use crate::row::title;
 

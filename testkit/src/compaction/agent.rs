@@ -4,13 +4,14 @@ use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use sessile::branch::NavigateOptions;
 use sessile::compaction::{
-    CompactionSettings, Generator, NothingToCompact, Summarizer, Summary, SummaryFailure, SummaryProgress,
-    SummaryRequest,
+    CompactOptions, Compacted, CompactionSettings, Generator, NothingToCompact, Summarizer, Summary, SummaryFailure,
+    SummaryProgress, SummaryRequest,
 };
 use sessile::draft::{Cost, Usage};
 use sessile::json::{Json, ObjectWriter, Raw};
-use sessile::{Cancel, CompactOptions, Compacted, NavigateOptions, SessionError, SessionManager, Sessions};
+use sessile::{Cancel, SessionError, SessionManager, Sessions};
 use sessile_rpc::answer;
 
 use super::generate::Case;

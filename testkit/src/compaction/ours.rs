@@ -5,10 +5,10 @@ use std::convert::Infallible;
 use sessile::compaction::{self, CompactionSettings, FileOperations, Preparation, Prepared};
 use sessile::context::{self, Projection};
 use sessile::date::Utc;
+use sessile::format::line::{Line, Span};
+use sessile::format::outline::{Outline, Row};
+use sessile::format::version::StableIds;
 use sessile::json::{JsText, Json, ObjectWriter, Raw, number_text, print, write_text};
-use sessile::line::{Line, Span};
-use sessile::outline::{Outline, Row};
-use sessile::version::StableIds;
 
 use super::generate::Case;
 

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use sessile::SessionManager;
-use sessile::diagnostic::Oddity;
-use sessile::head::{Kind, Parsed, read};
+use sessile::format::diagnostic::Oddity;
+use sessile::format::head::{Kind, Parsed, read};
 
 use crate::observe::{VIEW_NAMES, observe};
 use crate::oracle::{Answer, Oracle};

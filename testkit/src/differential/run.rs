@@ -3,11 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use sessile::branch::BranchSummary;
+use sessile::compaction::{Compaction, UsageNote};
+use sessile::format::version::Upgrade;
 use sessile::json::Json;
-use sessile::version::Upgrade;
-use sessile::{
-    BranchSummary, Compaction, EntryId, NewSession, SessionError, SessionManager, Sessions, UsageNote, WriteOptions,
-};
+use sessile::write::WriteOptions;
+use sessile::{EntryId, NewSession, SessionError, SessionManager, Sessions};
 
 use super::compare::{Explained, Paths, compare_sessions};
 use super::op::{Op, Step, Target};
@@ -234,7 +235,7 @@ impl<'o> Pair<'o> {
                 let starts_with_bom = fs::read(&our_file).unwrap().starts_with(b"\xef\xbb\xbf");
                 let upgrade = manager.outline().upgrade();
                 let has_scalar =
-                    manager.diagnostics().iter().any(|it| it.oddity == sessile::diagnostic::Oddity::NotObject);
+                    manager.diagnostics().iter().any(|it| it.oddity == sessile::format::diagnostic::Oddity::NotObject);
                 self.was_copied |= upgrade.is_needed();
                 // The version is not a number, such as "abc": pi rewrites such a file each time it opens it.
                 self.was_copied |= !upgrade.is_newer() && manager.header().version() != Some(3.0);

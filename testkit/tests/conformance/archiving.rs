@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
+use sessile::EntryId;
+use sessile::begin::Begin;
 use sessile::draft::{AssistantMessage, UserMessage};
-use sessile::{Begin, EntryId, SessionInfo};
+use sessile::list::SessionInfo;
 use sessile_testkit::SideBySide;
 
 use crate::lines::user_op;

@@ -2,8 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use sessile::EntryId;
+use sessile::begin::Begin;
+use sessile::branch::ForkPosition;
 use sessile::draft::{AssistantMessage, UserMessage};
-use sessile::{Begin, Deletion, EntryId, ForkPosition, Importing};
+use sessile::import::Importing;
+use sessile::operations::Deletion;
 use sessile_testkit::SideBySide;
 
 use crate::lines::user_op;

@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use sessile::compaction::{
-    self, CompactionSettings, NothingToCompact, Preparation, Prepared, Speaker, estimate_context, estimate_tokens,
+    self, CompactOptions, Compacted, Compaction, CompactionSettings, NothingToCompact, Preparation, Prepared, Speaker,
+    estimate_context, estimate_tokens,
 };
 use sessile::date::Utc;
 use sessile::json::Json;
-use sessile::{CompactOptions, Compacted, Compaction, SessionManager, draft};
+use sessile::{SessionManager, draft};
 use sessile_testkit::compaction::{CountingSummarizer, Report, run_agents, run_seeds};
 use sessile_testkit::{Oracle, quoted, static_call};
 

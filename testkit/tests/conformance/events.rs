@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
-use sessile::compaction::CompactionSettings;
+use sessile::branch::{ForkPosition, NavigateOptions};
+use sessile::compaction::{CompactOptions, CompactionSettings};
+use sessile::event::{EventKind, EventSet, Handlers, Outcome, Reply};
 use sessile::json::Raw;
-use sessile::{
-    CompactOptions, EventKind, EventSet, ForkPosition, Handlers, NavigateOptions, Outcome, Reply, SessionHost, Sessions,
-};
+use sessile::{SessionHost, Sessions};
 use sessile_testkit::compaction::CountingSummarizer;
 use sessile_testkit::{Oracle, Replay, quoted};
 use tempfile::TempDir;
@@ -98,7 +98,10 @@ fn take(host: &mut SessionHost, answers: &Answers, summarizer: &CountingSummariz
                 CompactionSettings { enabled: false, keep_recent_tokens: KEEP, ..CompactionSettings::default() };
             let requested =
                 CompactOptions { settings, custom_instructions: text(argument), ..CompactOptions::default() };
-            matches!(host.session_mut().compact(requested, summarizer, &mut |_| {}), Ok(sessile::Compacted::Done(_)))
+            matches!(
+                host.session_mut().compact(requested, summarizer, &mut |_| {}),
+                Ok(sessile::compaction::Compacted::Done(_))
+            )
         }
         "navigate" => {
             let options = &argument[1];

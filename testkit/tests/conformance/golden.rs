@@ -4,8 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use sessile::branch::BranchSummary;
+use sessile::compaction::{Compaction, UsageNote};
 use sessile::json::{Json, Raw, print};
-use sessile::{BranchSummary, Compaction, EntryId, NewSession, SessionError, SessionManager, UsageNote};
+use sessile::{EntryId, NewSession, SessionError, SessionManager};
 use sessile_testkit::observe::observe;
 use sessile_testkit::{SideBySide, call, static_call};
 

@@ -6,7 +6,8 @@ use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
 use serde_json::{Value, json};
-use sessile::{Cancel, ListOptions, Progress, SessionError};
+use sessile::list::{ListOptions, Progress};
+use sessile::{Cancel, SessionError};
 use sessile_testkit::{SideBySide, SplitMix, static_call};
 
 use crate::lines::{HEADER, assistant, entry, file, header_with, message, user, user_saying};

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use sessile::diagnostic::Oddity;
-use sessile::{SessionError, StoreError};
+use sessile::SessionError;
+use sessile::format::diagnostic::Oddity;
+use sessile::write::StoreError;
 use sessile_testkit::differential::{Explained, Op, Target};
 use sessile_testkit::{SideBySide, call, quoted, static_call};
 

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use sessile::{NewSession, SessionError, default_session_dir};
+use sessile::directory::default_session_dir;
+use sessile::{NewSession, SessionError};
 use sessile_testkit::{Both, SideBySide, quoted, static_call};
 
 use crate::lines::user_op;

@@ -1,7 +1,7 @@
 //! Files of other versions: rows 67 and 68.
 
 use sessile::SessionError;
-use sessile::diagnostic::Oddity;
+use sessile::format::diagnostic::Oddity;
 use sessile_testkit::SideBySide;
 use sessile_testkit::differential::Explained;
 

@@ -3,7 +3,8 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use sessile::{Sessions, Slimming};
+use sessile::Sessions;
+use sessile::operations::Slimming;
 use sessile_testkit::Oracle;
 
 use super::compaction::{seen_by_pi, seen_by_us};

@@ -4,8 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use sessile::SessionError;
 use sessile::json::Json;
-use sessile::{SessionError, StoreError};
+use sessile::write::StoreError;
 use sessile_testkit::differential::{Op, Target};
 use sessile_testkit::{Oracle, SideBySide, call, quoted, static_call};
 

@@ -12,9 +12,11 @@ use std::path::Path;
 use std::time::Instant;
 
 use serde_json::{Value, json};
+use sessile::branch::TreeNode;
 use sessile::context::SessionContext;
 use sessile::json::Json;
-use sessile::{Copies, ListOptions, Progress, SessionInfo, SessionManager, Sessions, TreeNode, draft};
+use sessile::list::{Copies, ListOptions, Progress, SessionInfo};
+use sessile::{SessionManager, Sessions, draft};
 use sessile_bench::digest::Digest;
 use sessile_rpc::answer;
 

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use sessile::{IndexOptions, SearchScope, Sessions};
+use sessile::Sessions;
+use sessile::search::{IndexOptions, SearchScope};
 
 use super::{message, timed};
 

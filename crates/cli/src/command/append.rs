@@ -6,7 +6,9 @@ use clap::{Args, ValueEnum};
 use sessile::context::ModelChoice;
 use sessile::draft::{AssistantMessage, SystemMessage, UserMessage};
 use sessile::json::Json;
-use sessile::{Durability, EntryId, ReferenceError, SessionError, SessionManager, WriteOptions};
+use sessile::reference::ReferenceError;
+use sessile::write::{Durability, WriteOptions};
+use sessile::{EntryId, SessionError, SessionManager};
 use sessile_rpc::answer;
 
 use crate::Exit;

@@ -1,7 +1,7 @@
 //! `sessile archive`
 
 use clap::Args;
-use sessile::{Annotated, Step};
+use sessile::operations::{Annotated, Step};
 use sessile_rpc::answer;
 
 use crate::Exit;

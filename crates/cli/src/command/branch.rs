@@ -1,9 +1,11 @@
 //! `sessile branch`
 
 use clap::Args;
+use sessile::branch::{BranchSummary, NavigateOptions};
 use sessile::compaction::{Generator, SummaryProgress};
+use sessile::operations::Step;
 use sessile::os::RealOs;
-use sessile::{BranchSummary, EntryId, NavigateOptions, SessionManager, Step};
+use sessile::{EntryId, SessionManager};
 use sessile_rpc::answer;
 
 use crate::Exit;

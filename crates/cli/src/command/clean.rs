@@ -1,7 +1,7 @@
 //! `sessile clean`
 
 use clap::Args;
-use sessile::{Cleaned, Cleaning};
+use sessile::clean::{Cleaned, Cleaning};
 use sessile_rpc::answer;
 
 use crate::Exit;

@@ -1,7 +1,7 @@
 //! `sessile clone`
 
 use clap::Args;
-use sessile::OperationKind;
+use sessile::operations::OperationKind;
 
 use super::fork::{forked, report};
 use crate::Exit;
@@ -44,6 +44,6 @@ pub(super) fn run(
     let leaf = surroundings.open(&args.session, err)?.leaf_id().ok_or(sessile::SessionError::NoLeaf)?;
     let sessions = if args.dry_run { surroundings.dry_sessions() } else { surroundings.sessions.clone() };
     let sessions = sessions.recording_new_files_as(OperationKind::Clone);
-    let (mut session, cloned) = forked(sessions, &path, &leaf, sessile::ForkPosition::At)?;
+    let (mut session, cloned) = forked(sessions, &path, &leaf, sessile::branch::ForkPosition::At)?;
     report(&mut session, &cloned, (args.dry_run, args.json), out, err)
 }

@@ -3,9 +3,11 @@
 use std::path::Path;
 
 use clap::Args;
-use sessile::compaction::{CompactionSettings, Generator, NothingToCompact, Preparation, Prepared};
+use sessile::compaction::{
+    CompactOptions, Compacted, CompactionReport, CompactionSettings, Generator, NothingToCompact, Preparation, Prepared,
+};
 use sessile::os::RealOs;
-use sessile::{CompactOptions, Compacted, CompactionReport, SessionError, SessionHost, SessionManager, Sessions};
+use sessile::{SessionError, SessionHost, SessionManager, Sessions};
 use sessile_rpc::answer;
 use sessile_summarize::AnySummarizer;
 use sha2::{Digest, Sha256};

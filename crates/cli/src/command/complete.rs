@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, CommandFactory, ValueEnum};
-use sessile::acting::acts;
+use sessile::format::acting::acts;
 use sessile::label::Label;
+use sessile::list::{ListOptions, SessionInfo};
 use sessile::os::RealOs;
 use sessile::settings::{KEYS, Settings, Value};
-use sessile::{Cancel, Environment, ListOptions, SessionError, SessionInfo};
+use sessile::{Cancel, Environment, SessionError};
 
 use crate::Exit;
 use crate::args::{Cli, SamplePlace, SessionArg};

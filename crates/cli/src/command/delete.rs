@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use sessile::{Deleted, Deletion};
+use sessile::operations::{Deleted, Deletion};
 use sessile_rpc::answer;
 
 use crate::Exit;

@@ -2,8 +2,9 @@
 
 use clap::error::ErrorKind;
 use clap::{Args, ValueEnum};
-use sessile::bulk::{Bulk, Weights};
-use sessile::{DiskOptions, DiskUse, DiskUses, SessionInfo};
+use sessile::disk::{DiskOptions, DiskUse, DiskUses};
+use sessile::format::bulk::{Bulk, Weights};
+use sessile::list::SessionInfo;
 use sessile_display::measure::counted;
 use sessile_rpc::answer;
 

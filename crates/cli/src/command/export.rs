@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
-use sessile::{ExportFormat, ExportOptions, SessionError, StoreError};
+use sessile::SessionError;
+use sessile::export::{ExportFormat, ExportOptions};
+use sessile::write::StoreError;
 
 use crate::Exit;
 use crate::args::SessionArg;

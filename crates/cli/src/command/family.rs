@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use clap::Args;
-use sessile::{FamilyMember, FamilyTree, SessionInfo, Who};
+use sessile::group::{FamilyMember, FamilyTree, Who};
+use sessile::list::SessionInfo;
 use sessile_rpc::answer;
 
 use super::info::relatives;

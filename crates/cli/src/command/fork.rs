@@ -3,9 +3,12 @@
 use std::path::Path;
 
 use clap::Args;
+use sessile::branch::{ForkPosition, Forked};
 use sessile::entry::Payload;
+use sessile::event::Outcome;
 use sessile::message::Message;
-use sessile::{EntryId, ForkPosition, Forked, OperationKind, Outcome, SessionHost, SessionManager, Sessions};
+use sessile::operations::OperationKind;
+use sessile::{EntryId, SessionHost, SessionManager, Sessions};
 use sessile_rpc::answer;
 
 use crate::Exit;

@@ -44,7 +44,7 @@ pub(super) fn run(args: &HelpArgs, out: &mut Screen<'_>) -> Result<Exit, Failure
         let names: Vec<String> = at.get_subcommands().map(|known| known.get_name().to_owned()).collect();
         let Some(found) = at.find_subcommand_mut(word) else {
             let known = names.iter().map(String::as_str).chain(PAGES.map(|(name, _)| name));
-            let meant = sessile::nearest::nearest(word, known);
+            let meant = sessile::format::nearest::nearest(word, known);
             let hint = meant.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
             let what = format!("there is no command `{word}`{hint}");
             return Err(Failure::misuse(ErrorKind::InvalidSubcommand, what));

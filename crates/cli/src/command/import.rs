@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap::error::ErrorKind;
-use sessile::{Importing, SessionError};
+use sessile::SessionError;
+use sessile::import::Importing;
 use sessile_rpc::answer;
 use tempfile::NamedTempFile;
 

@@ -1,7 +1,7 @@
 //! `sessile index`
 
 use clap::{Args, Subcommand};
-use sessile::{CacheStatus, CacheUsage, Dropped, Rebuilding, Updated};
+use sessile::caches::{CacheStatus, CacheUsage, Dropped, Rebuilding, Updated};
 use sessile_rpc::answer;
 
 use crate::Exit;

@@ -1,8 +1,10 @@
 //! `sessile info`
 
 use clap::Args;
-use sessile::head::Role;
-use sessile::{ProjectPlace, SessionDetails, SessionInfo};
+use sessile::details::SessionDetails;
+use sessile::format::head::Role;
+use sessile::group::ProjectPlace;
+use sessile::list::SessionInfo;
 use sessile_rpc::answer;
 
 use super::stats::figures;

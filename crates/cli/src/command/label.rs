@@ -2,7 +2,8 @@
 
 use clap::Args;
 use sessile::entry::Payload;
-use sessile::{Annotated, EntryId, SessionManager, Step};
+use sessile::operations::{Annotated, Step};
+use sessile::{EntryId, SessionManager};
 use sessile_rpc::answer;
 
 use crate::Exit;

@@ -5,9 +5,8 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use sessile::{
-    Archived, Children, Copies, Family, ListOptions, Progress, Relative, Selection, SessionInfo, SortBy, Who,
-};
+use sessile::group::{Family, Relative, Who};
+use sessile::list::{Archived, Children, Copies, ListOptions, Progress, Selection, SessionInfo, SortBy};
 use sessile_rpc::answer;
 
 use crate::Exit;
@@ -508,7 +507,7 @@ fn find_and_report(
 
 /// Says that the store is empty, where sessions would be, and what to do about it.
 pub(super) fn say_empty_store(surroundings: &Surroundings, err: &mut Screen<'_>) -> std::io::Result<()> {
-    let root = || sessile::sessions_root(surroundings.sessions.environment());
+    let root = || sessile::directory::sessions_root(surroundings.sessions.environment());
     let dir = surroundings.session_dir().unwrap_or_else(root);
     err.print_whole(&Line::new().text("there are no sessions yet"))?;
     for (command, what) in [
@@ -569,7 +568,7 @@ pub(super) fn say_no_sessions(
 /// Suggests what to do if the user gave a whole store in place of a directory of sessions.
 fn root_hint(surroundings: &Surroundings, command: &str, dir: &Path) -> String {
     let dir = surroundings.directory(Some(dir));
-    let is_own = dir == sessile::sessions_root(surroundings.own_environment());
+    let is_own = dir == sessile::directory::sessions_root(surroundings.own_environment());
     match dir.parent().filter(|_| dir.file_name().is_some_and(|name| name == "sessions")) {
         _ if is_own => format!("this is the root of your store: use `sessile {command} --all` without --session-dir"),
         Some(parent) => {

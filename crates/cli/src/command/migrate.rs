@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use sessile::{Cancel, ListOptions, OperationKind, SessionError};
+use sessile::list::ListOptions;
+use sessile::operations::OperationKind;
+use sessile::{Cancel, SessionError};
 use sessile_rpc::answer;
 
 use crate::Exit;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use sessile::Moved;
+use sessile::operations::Moved;
 use sessile_rpc::answer;
 
 use crate::Exit;

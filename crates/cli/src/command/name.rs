@@ -1,7 +1,8 @@
 //! `sessile name`
 
 use clap::Args;
-use sessile::{Annotated, SessionManager, Step};
+use sessile::SessionManager;
+use sessile::operations::{Annotated, Step};
 use sessile_rpc::answer;
 
 use crate::Exit;

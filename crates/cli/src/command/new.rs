@@ -3,7 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use sessile::{Begin, Handlers, OperationKind, SessionHost, StartedSession};
+use sessile::SessionHost;
+use sessile::begin::{Begin, StartedSession};
+use sessile::event::Handlers;
+use sessile::operations::OperationKind;
 use sessile_rpc::answer;
 
 use crate::Exit;
@@ -110,7 +113,7 @@ fn preview(
 ) -> Result<Exit, Failure> {
     let (session, cwd) = (&begun.session, begun.session.cwd());
     let there = choice.id.as_ref().and_then(|id| surroundings.sessions.find_by_id(cwd, id));
-    let default = || sessile::default_session_dir(surroundings.sessions.environment(), cwd);
+    let default = || sessile::directory::default_session_dir(surroundings.sessions.environment(), cwd);
     let directory = surroundings.session_dir().unwrap_or_else(default);
     let name = session.session_name()?;
     if args.json {

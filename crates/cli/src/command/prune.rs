@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
-use sessile::{PruneScope, Pruned, Pruning, Reason};
+use sessile::operations::{PruneScope, Pruned, Pruning, Reason};
 use sessile_rpc::answer;
 
 use crate::Exit;

@@ -1,7 +1,7 @@
 //! `sessile repair`
 
 use clap::Args;
-use sessile::{Repair, RepairOptions};
+use sessile::repair::{Repair, RepairOptions};
 use sessile_rpc::answer;
 
 use crate::Exit;

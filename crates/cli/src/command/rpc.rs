@@ -181,7 +181,7 @@ fn compaction(
 fn start(surroundings: &Surroundings, args: &RpcArgs) -> Result<Start, Failure> {
     let id = args.session_id.clone();
     if let Some(session) = &args.session {
-        return Ok(Start::Open(if sessile::is_path(session) {
+        return Ok(Start::Open(if sessile::reference::is_path(session) {
             surroundings.directory(Some(session))
         } else {
             surroundings.find_session(session)?

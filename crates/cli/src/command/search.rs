@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 
 use clap::error::ErrorKind;
 use clap::{ArgAction, Args};
+use sessile::caches::Updated;
+use sessile::list::Archived;
+use sessile::search::{Backlog, IndexOptions, OnPath, SearchHit, SearchOptions, SearchResult, SearchScope, Upkeep};
 use sessile::text::filter::Filter;
 use sessile::text::query::{BadQuery, Query};
 use sessile::text::texts::DocumentKind;
-use sessile::{
-    Archived, Backlog, IndexOptions, OnPath, SearchHit, SearchOptions, SearchResult, SearchScope, SessionError,
-    Sessions, Updated, Upkeep,
-};
+use sessile::{SessionError, Sessions};
 use sessile_rpc::answer;
 
 use super::list::{ListArgs, say_no_sessions};

@@ -1,7 +1,7 @@
 //! `sessile slim`
 
 use clap::Args;
-use sessile::{Slimmed, Slimming};
+use sessile::operations::{Slimmed, Slimming};
 use sessile_display::measure::number_words;
 use sessile_rpc::answer;
 

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use clap::error::ErrorKind;
 use clap::{Args, ValueEnum};
-use sessile::head::Role;
-use sessile::{Grouping, SessionStats, Stats, StatsGroup, StatsOptions, Tally};
+use sessile::format::head::Role;
+use sessile::stats::{Grouping, SessionStats, Stats, StatsGroup, StatsOptions, Tally};
 use sessile_rpc::answer;
 
 use super::info::relatives;

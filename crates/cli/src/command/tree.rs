@@ -5,12 +5,13 @@ use std::io::Write;
 
 use clap::error::ErrorKind;
 use clap::{Args, ValueEnum};
-use sessile::archive::fold_away;
+use sessile::SessionManager;
+use sessile::branch::TreeNode;
 use sessile::entry::{Entry, Payload};
-use sessile::head::{Kind, Role};
+use sessile::format::archive::fold_away;
+use sessile::format::head::{Kind, Role};
 use sessile::message::Message;
 use sessile::tree::{Filter, Wanted, is_silent};
-use sessile::{SessionManager, TreeNode};
 use sessile_rpc::answer;
 
 use crate::Exit;

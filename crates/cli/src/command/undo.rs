@@ -5,7 +5,8 @@ use std::path::Path;
 
 use clap::Args;
 use sessile::json::Json;
-use sessile::{EntryId, Operation, OperationState, SessionError, Step, TrashedTo};
+use sessile::operations::{Operation, OperationState, Step, TrashedTo};
+use sessile::{EntryId, SessionError};
 use sessile_rpc::answer;
 
 use crate::Exit;

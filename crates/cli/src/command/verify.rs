@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use clap::Args;
-use sessile::diagnostic::Severity;
+use sessile::SessionError;
+use sessile::format::diagnostic::Severity;
 use sessile::json::Json;
-use sessile::{Code, Finding, Remedy, Report, SessionError, Verified};
+use sessile::verify::{Code, Finding, Remedy, Report, Verified};
 use sessile_display::measure::counted;
 use sessile_rpc::answer;
 

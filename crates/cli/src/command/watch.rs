@@ -4,9 +4,11 @@ use std::io;
 use std::time::Duration;
 
 use clap::Args;
+use sessile::SessionError;
 use sessile::entry::Entry;
+use sessile::follow::{FollowEvent, FollowFrom, FollowOptions, Follower};
 use sessile::json::Json;
-use sessile::{FollowEvent, FollowFrom, FollowOptions, Follower, Restart, SessionError};
+use sessile::write::Restart;
 
 use super::entries::Rows;
 use crate::Exit;

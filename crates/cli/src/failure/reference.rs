@@ -2,7 +2,8 @@
 
 use std::io;
 
-use sessile::{ReferenceError, SessionCandidate};
+use sessile::list::SessionCandidate;
+use sessile::reference::ReferenceError;
 
 use crate::screen::{DIM, Line, NAMED, Screen};
 

@@ -3,7 +3,7 @@
 use std::io;
 
 use sessile::entry::{CompactionEntry, CustomMessageEntry, Entry, Payload};
-use sessile::head::Kind;
+use sessile::format::head::Kind;
 use sessile::message::Content;
 
 use super::{Last, Transcript};

@@ -6,9 +6,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sessile::compaction::{CompactionSettings, Generator, Summarizer, Summary, SummaryFailure};
+use sessile::compaction::{CompactOptions, CompactionSettings, Generator, Summarizer, Summary, SummaryFailure};
+use sessile::event::Handlers;
+use sessile::hooks::HookFolder;
 use sessile::os::RealOs;
-use sessile::{CompactOptions, Handlers, HookFolder, SessionError, SessionHost, Sessions};
+use sessile::{SessionError, SessionHost, Sessions};
 
 use super::changes::{last, lines, path};
 use super::*;
@@ -28,7 +30,7 @@ fn install(dir: &Path, event: &str, script: &str) {
 /// Writes every event to a file, one per line.
 fn log_all(home: &Home) -> PathBuf {
     let (dir, log) = (hooks_dir(home), home.dir.path().join("log"));
-    for kind in sessile::EventKind::ALL {
+    for kind in sessile::event::EventKind::ALL {
         install(&dir, kind.name(), &format!("/bin/cat >> '{}'", log.display()));
     }
     log

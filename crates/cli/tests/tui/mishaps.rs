@@ -217,7 +217,7 @@ fn many_keys_at_once_are_all_read() {
 #[ignore = "is run by the test below, in a terminal of its own"]
 fn a_worker_thread_panics() {
     let dir = tempfile::tempdir().unwrap();
-    let sample = sessile::write_sample(dir.path()).unwrap();
+    let sample = sessile::sample::write_sample(dir.path()).unwrap();
     let environment: Arc<dyn sessile::Environment> = Arc::new(sessile::System);
     let settings = sessile::settings::Settings::load(environment.as_ref(), &sessile::os::RealOs).unwrap();
     let ui = sessile_tui::Ui::new(sample.sessions(), environment, dir.path().to_path_buf(), &settings);

@@ -1,8 +1,9 @@
 //! Caches and leftover files.
 
+use sessile::caches::{CacheStatus, CacheUsage, Dropped};
+use sessile::clean::{Cleaned, LeftOver};
 use sessile::date::to_iso;
 use sessile::json::Json;
-use sessile::{CacheStatus, CacheUsage, Cleaned, Dropped, LeftOver};
 
 use super::{count, object, put_list, put_path, whole};
 

@@ -1,8 +1,8 @@
 //! Compaction and the context window.
 
-use sessile::compaction::{CompactionSettings, Preparation};
+use sessile::compaction::{CompactionReport, CompactionSettings, ContextUsage, Preparation};
 use sessile::json::{Json, ObjectWriter};
-use sessile::{CompactionReport, ContextUsage, EntryId, SessionManager};
+use sessile::{EntryId, SessionManager};
 
 use super::{count, object, put_list, whole};
 

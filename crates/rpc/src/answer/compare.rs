@@ -3,9 +3,9 @@
 use sessile::SessionError;
 use sessile::compare::{Comparison, EntryChange, Hunk, Piece, Side, said};
 use sessile::entry::Entry;
-use sessile::head::Kind;
+use sessile::format::head::Kind;
+use sessile::format::outline::Row;
 use sessile::json::{Json, ObjectWriter};
-use sessile::outline::Row;
 
 use super::{count, object, put_id, put_list, put_path};
 

@@ -1,8 +1,9 @@
 //! Disk usage.
 
-use sessile::bulk::{Bulk, Weights};
+use sessile::disk::{DiskUse, DiskUses};
+use sessile::format::bulk::{Bulk, Weights};
 use sessile::json::{Json, ObjectWriter};
-use sessile::{DiskUse, DiskUses, SessionInfo};
+use sessile::list::SessionInfo;
 
 use super::{count, object, put_list, whole};
 

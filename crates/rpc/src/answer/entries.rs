@@ -4,7 +4,8 @@ use sessile::entry::Entry;
 use sessile::header::Header;
 use sessile::json::{JsText, Json};
 use sessile::label::Label;
-use sessile::{Durable, EntryId, SessionError, SessionManager};
+use sessile::write::Durable;
+use sessile::{EntryId, SessionError, SessionManager};
 
 use super::{object, put_id_or_null, put_string};
 

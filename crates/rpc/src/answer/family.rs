@@ -1,7 +1,9 @@
 //! Families of forks.
 
+use sessile::SessionManager;
+use sessile::group::{FamilyMember, FamilyTree, Relative, Who};
 use sessile::json::Json;
-use sessile::{FamilyMember, FamilyTree, Relative, SessionInfo, SessionManager, Who};
+use sessile::list::SessionInfo;
 
 use super::{count, object, put_list};
 

@@ -2,9 +2,13 @@
 
 use std::borrow::Cow;
 
+use sessile::EntryId;
 use sessile::date::to_iso;
+use sessile::details::SessionDetails;
+use sessile::group::ProjectPlace;
 use sessile::json::{Json, ObjectWriter};
-use sessile::{Copies, DamagedFile, EntryId, ProjectPlace, SessionDetails, SessionInfo, SessionUser};
+use sessile::list::{Copies, DamagedFile, SessionInfo};
+use sessile::users::SessionUser;
 
 use super::stats::put_tally;
 use super::{count, object, put_id_or_null, put_list, whole};

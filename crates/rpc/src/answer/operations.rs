@@ -3,10 +3,12 @@
 use std::path::Path;
 
 use sessile::date::to_iso;
+use sessile::import::Imported;
 use sessile::json::{Json, ObjectWriter};
-use sessile::{
-    Annotated, Deleted, DeletedSession, Imported, InTrash, Kept, Moved, Moving, Operation, Pruned, SessionInfo,
-    SessionPlace, Slimmed, Step, TrashSlot, TrashedTo, Undone,
+use sessile::list::SessionInfo;
+use sessile::operations::{
+    Annotated, Deleted, DeletedSession, InTrash, Kept, Moved, Moving, Operation, Pruned, SessionPlace, Slimmed, Step,
+    TrashSlot, TrashedTo, Undone,
 };
 
 use super::{object, put_id, put_list, put_path, put_string, whole};

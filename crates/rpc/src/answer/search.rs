@@ -1,8 +1,8 @@
 //! Search hits.
 
-use sessile::SearchHit;
 use sessile::date::to_iso;
 use sessile::json::Json;
+use sessile::search::SearchHit;
 
 use super::{object, put_id, put_list, whole};
 

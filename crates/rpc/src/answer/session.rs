@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use sessile::branch::{ForkMessage, Forked, Navigated};
 use sessile::json::{Json, ObjectWriter};
-use sessile::{EntryId, ForkMessage, Forked, Navigated, SessionError, SessionManager};
+use sessile::{EntryId, SessionError, SessionManager};
 
 use super::{object, put_id_or_null, put_list, put_path, put_string};
 

@@ -1,9 +1,11 @@
 //! Usage of sessions.
 
+use sessile::SessionManager;
+use sessile::compaction::{CompactionRecord, ContextUsage};
 use sessile::date::to_iso;
-use sessile::head::Role;
+use sessile::format::head::Role;
 use sessile::json::{Json, ObjectWriter};
-use sessile::{CompactionRecord, ContextUsage, SessionManager, SessionStats, Stats, StatsGroup, Tally};
+use sessile::stats::{SessionStats, Stats, StatsGroup, Tally};
 
 use super::{context_usage, count, object, put_list, put_path, whole};
 

@@ -1,7 +1,8 @@
 //! The tree of a session.
 
+use sessile::branch::TreeNode;
 use sessile::json::{Json, Raw};
-use sessile::{SessionError, SessionManager, TreeNode};
+use sessile::{SessionError, SessionManager};
 
 use super::entries::end_with_leaf;
 use super::{count, object, put_id_or_null};

@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
-use sessile::cause::messages;
+use sessile::SessionError;
+use sessile::format::cause::messages;
 use sessile::json::{Json, ObjectWriter};
-use sessile::{Change, Finding, Repair, Report, SessionError};
+use sessile::repair::{Change, Repair};
+use sessile::verify::{Finding, Report};
 
 use super::{object, put_list, put_path, whole};
 

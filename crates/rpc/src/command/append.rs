@@ -1,7 +1,9 @@
 //! Commands that add entries.
 
+use sessile::branch::BranchSummary;
+use sessile::compaction::{Compaction, UsageNote};
 use sessile::json::{Json, Raw};
-use sessile::{BranchSummary, Compaction, EntryId, SessionError, SessionManager, UsageNote};
+use sessile::{EntryId, SessionError, SessionManager};
 
 use super::state::report_name;
 use super::{Call, Outcome};

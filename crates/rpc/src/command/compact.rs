@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use sessile::compaction::{CompactionSettings, NothingToCompact, SummaryProgress};
+use sessile::SessionError;
+use sessile::compaction::{
+    CompactOptions, Compacted, CompactionSettings, NothingToCompact, PlannedCompaction, Prepared, SummaryProgress,
+};
 use sessile::json::{Json, ObjectWriter};
-use sessile::{CompactOptions, Compacted, PlannedCompaction, SessionError, compaction::Prepared};
 
 use super::{Call, Outcome, Reply};
 use crate::answer;

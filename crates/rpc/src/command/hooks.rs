@@ -4,8 +4,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
+use sessile::event::{
+    EventContext, EventKind, EventSet, HandlerError, HandlerId, Handlers, Reply as HookReply, SessionEvent,
+};
 use sessile::json::{Json, ObjectWriter, Raw};
-use sessile::{EventContext, EventKind, EventSet, HandlerError, HandlerId, Handlers, Reply as HookReply, SessionEvent};
 
 use super::{Call, Outcome};
 use crate::answer;

@@ -1,7 +1,8 @@
 //! Commands that move in the tree.
 
+use sessile::SessionError;
+use sessile::branch::{NavigateOptions, Navigated};
 use sessile::compaction::Summarizer;
-use sessile::{NavigateOptions, Navigated, SessionError};
 
 use super::compact::Retries;
 use super::look::existing;
@@ -56,8 +57,8 @@ pub(crate) fn navigate_tree(call: &Call<'_>) -> Outcome {
         let Some(plan) = planned else { return navigated(&session, false, None) };
         let mut retries = Retries::new(call, &session, "branchSummary");
         let finished = match plan.run(summarizer, &mut |progress| retries.tell(progress)) {
-            Ok(sessile::Outcome::Done(finished)) => finished,
-            Ok(sessile::Outcome::Cancelled { .. }) | Err(SessionError::Cancelled) => {
+            Ok(sessile::event::Outcome::Done(finished)) => finished,
+            Ok(sessile::event::Outcome::Cancelled { .. }) | Err(SessionError::Cancelled) => {
                 return navigated(&session, true, None);
             }
             Err(error) => {

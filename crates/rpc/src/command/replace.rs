@@ -3,11 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use sessile::branch::ForkPosition;
+use sessile::event::{SessionEvent, ShutdownReason, StartReason, SwitchReason};
 use sessile::os::FileKind;
-use sessile::{
-    Cancel, EntryId, ForkPosition, NewSession, SessionError, SessionEvent, SessionHost, ShutdownReason, StartReason,
-    SwitchReason,
-};
+use sessile::{Cancel, EntryId, NewSession, SessionError, SessionHost};
 
 use super::{Call, Outcome};
 use crate::answer;

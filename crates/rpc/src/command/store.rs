@@ -4,10 +4,12 @@ use std::path::{Path, PathBuf};
 
 use sessile::date;
 use sessile::json::Raw;
+use sessile::list::{Archived, Children, Copies, Selection, SessionInfo};
+use sessile::operations::Deletion;
+use sessile::search::{SearchOptions, SearchScope};
 use sessile::text::filter::Filter;
 use sessile::text::query::Query;
 use sessile::text::texts::DocumentKind;
-use sessile::{Archived, Children, Copies, Deletion, SearchOptions, SearchScope, Selection, SessionInfo};
 
 use super::{Call, Outcome};
 use crate::answer;

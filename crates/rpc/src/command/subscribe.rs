@@ -8,9 +8,10 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use sessile::event::{EventKind, EventSet};
+use sessile::format::outline::Row;
 use sessile::json::{Json, ObjectWriter, Raw};
-use sessile::outline::Row;
-use sessile::{EntryId, EventKind, EventSet, SessionManager, threads};
+use sessile::{EntryId, SessionManager, threads};
 
 use super::{Call, Outcome};
 use crate::answer;

@@ -74,7 +74,8 @@ impl SessionManager {
     #[cfg_attr(feature = "serde", doc = "```")]
     #[cfg_attr(not(feature = "serde"), doc = "```ignore")]
     /// use serde_json::json;
-    /// use sessile::{SessionManager, now_ms};
+    /// use sessile::time::now_ms;
+    /// use sessile::SessionManager;
     ///
     /// let mut session = SessionManager::in_memory("/project");
     /// let id = session.append_message(json!({"role": "user", "content": "Hello", "timestamp": now_ms()}))?;

@@ -54,10 +54,11 @@ impl SessionManager {
     ///
     /// Among programs that take Sessile's lock the comparison is exact: nothing comes between it and the write. A
     /// program that takes no lock may still append in between; then both entries exist and
-    /// [`SessionEvent::Divergence`](crate::SessionEvent) reports it.
+    /// [`SessionEvent::Divergence`](crate::event::SessionEvent) reports it.
     ///
     /// ```
-    /// use sessile::{SessionManager, draft::UserMessage};
+    /// use sessile::draft::UserMessage;
+    /// use sessile::SessionManager;
     /// let mut session = SessionManager::in_memory("/proj");
     /// let first = session.append_message(UserMessage::new("one", 0))?;
     /// session.append_message(UserMessage::new("two", 1))?;
@@ -129,7 +130,7 @@ impl SessionManager {
 
     /// Runs `write` without waiting for the disk, and returns a handle to wait on.
     ///
-    /// With [`Durability::Group`](crate::Durability) many writers can be
+    /// With [`Durability::Group`](crate::write::Durability) many writers can be
     /// in flight and share a sync. The other modes have nothing to wait for, so
     /// this is the same as calling `write` directly.
     pub fn deferred<T>(
@@ -188,7 +189,7 @@ impl Drop for Deferring<'_> {
 /// A session that several threads write to.
 ///
 /// Writers take turns but wait for the disk outside of their turn, so with
-/// [`Durability::Group`](crate::Durability) one sync serves all waiting writers.
+/// [`Durability::Group`](crate::write::Durability) one sync serves all waiting writers.
 #[derive(Clone, Debug)]
 pub struct SharedSession(Arc<Mutex<SessionManager>>);
 

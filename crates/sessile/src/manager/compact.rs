@@ -255,8 +255,8 @@ impl SessionManager {
     /// [`summarizer_fn`](compaction::summarizer_fn) makes one from a closure:
     ///
     /// ```
-    /// use sessile::compaction::{CompactionSettings, Summary, summarizer_fn};
-    /// use sessile::{CompactOptions, Compacted, SessionManager};
+    /// use sessile::compaction::{CompactOptions, Compacted, CompactionSettings, Summary, summarizer_fn};
+    /// use sessile::SessionManager;
     ///
     /// # fn ask_your_model(text: &str) -> String {
     /// #     text.chars().take(100).collect()

@@ -2,12 +2,11 @@
 
 use std::sync::{Arc, Mutex};
 
-use sessile::compaction::Generator;
+use sessile::branch::{BranchSummary, ForkPosition, NavigateOptions};
+use sessile::compaction::{Compacted, Generator, SuppliedCompaction};
+use sessile::event::{EventKind, EventSet, HandlerFailure, Handlers, Outcome, Reply};
 use sessile::json::Raw;
-use sessile::{
-    BranchSummary, Compacted, EventKind, EventSet, ForkPosition, HandlerFailure, Handlers, NavigateOptions, NewSession,
-    Outcome, Reply, SessionError, SuppliedCompaction,
-};
+use sessile::{NewSession, SessionError};
 use tempfile::TempDir;
 
 use crate::{Saying, Told, compact, file, host, text};
@@ -157,7 +156,8 @@ fn instructions_are_changed() {
     let wishes = NavigateOptions { custom_instructions: instructions(), ..NavigateOptions::default() };
     host.session_mut().navigate(&question, wishes, Some(&asked), &mut |_| {}).unwrap();
     let settings = sessile::compaction::CompactionSettings { keep_recent_tokens: 1, ..Default::default() };
-    let wishes = sessile::CompactOptions { settings, custom_instructions: instructions(), ..Default::default() };
+    let wishes =
+        sessile::compaction::CompactOptions { settings, custom_instructions: instructions(), ..Default::default() };
     host.session_mut().append_message(crate::user("more")).unwrap();
     host.session_mut().compact(wishes, &asked, &mut |_| {}).unwrap();
     // A split turn is summarised separately, without instructions.

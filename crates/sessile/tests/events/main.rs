@@ -12,12 +12,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use sessile::compaction::{
-    CompactionSettings, Generator, Summarizer, Summary, SummaryFailure, SummaryProgress, SummaryRequest,
+    CompactOptions, Compacted, CompactionSettings, Generator, Summarizer, Summary, SummaryFailure, SummaryProgress,
+    SummaryRequest,
 };
+use sessile::event::{EventSet, Handlers};
 use sessile::json::Json;
-use sessile::{
-    Cancel, CompactOptions, Compacted, EventSet, Handlers, SessionError, SessionHost, SessionManager, Sessions, draft,
-};
+use sessile::{Cancel, SessionError, SessionHost, SessionManager, Sessions, draft};
 use sessile_testkit::Replay;
 
 /// A summarizer that always returns the same text, or fails.

@@ -1,6 +1,8 @@
 //! The order of events: pi's order, and each event once.
 
-use sessile::{ForkPosition, Handlers, NavigateOptions, NewSession, Outcome, SessionError};
+use sessile::branch::{ForkPosition, NavigateOptions};
+use sessile::event::{Handlers, Outcome};
+use sessile::{NewSession, SessionError};
 use tempfile::TempDir;
 
 use crate::{Saying, Told, compact, file, host, text, user};

@@ -1,10 +1,11 @@
 //! Compaction and navigation in parts, while others continue to work in the session.
 
-use sessile::compaction::CompactionSettings;
-use sessile::{
-    CompactOptions, Compacted, CompactionPlan, FinishedCompaction, FinishedNavigation, Handlers, NavigateOptions,
-    NavigationPlan, NewSession, PlannedCompaction, SessionError, SessionHost,
+use sessile::branch::{FinishedNavigation, NavigateOptions, NavigationPlan};
+use sessile::compaction::{
+    CompactOptions, Compacted, CompactionPlan, CompactionSettings, FinishedCompaction, PlannedCompaction,
 };
+use sessile::event::Handlers;
+use sessile::{NewSession, SessionError, SessionHost};
 use tempfile::TempDir;
 
 use crate::{Saying, host, user};
@@ -87,7 +88,7 @@ fn cancelling_ends_it_before_anything_is_written() {
     };
     let cancel = wishes.cancel.clone();
     // The handler sees the cancellation.
-    handlers.on(sessile::EventKind::SessionBeforeCompact, "waits", move |_, context| {
+    handlers.on(sessile::event::EventKind::SessionBeforeCompact, "waits", move |_, context| {
         cancel.cancel();
         assert!(context.cancel.is_cancelled());
         Ok(None)

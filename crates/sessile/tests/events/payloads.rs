@@ -2,8 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use sessile::branch::{ForkPosition, NavigateOptions};
+use sessile::event::{EventKind, Handlers, SessionEvent};
 use sessile::json::Json;
-use sessile::{Deletion, EventKind, ForkPosition, Handlers, NavigateOptions, NewSession, SessionEvent, Sessions};
+use sessile::operations::Deletion;
+use sessile::{NewSession, Sessions};
 use sessile_testkit::Replay;
 use tempfile::TempDir;
 
@@ -74,7 +77,11 @@ fn everything(dir: &TempDir) -> Vec<Json> {
     host.session_mut().append_message(user("more")).unwrap();
     host.session_mut().append_message(user("and more")).unwrap();
     let settings = sessile::compaction::CompactionSettings { keep_recent_tokens: 1, ..Default::default() };
-    let wishes = sessile::CompactOptions { settings, custom_instructions: Some("i".to_owned()), ..Default::default() };
+    let wishes = sessile::compaction::CompactOptions {
+        settings,
+        custom_instructions: Some("i".to_owned()),
+        ..Default::default()
+    };
     wishes.cancel.cancel();
     host.session_mut().compact(wishes, &Saying(Some("s")), &mut |_| {}).unwrap_err();
     let questions = host.session().fork_messages().unwrap();
@@ -113,10 +120,10 @@ fn everything(dir: &TempDir) -> Vec<Json> {
 fn every_event_has_the_keys_that_are_promised() {
     let dir = TempDir::new().unwrap();
     let mut seen: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    let holder = sessile::Holder { pid: 1, host: "h".to_owned(), since_ms: 0 };
+    let holder = sessile::write::Holder { pid: 1, host: "h".to_owned(), since_ms: 0 };
     // Other tests cause these.
     let by_others = [
-        SessionEvent::FileChanged { change: sessile::FileChange::Truncated },
+        SessionEvent::FileChanged { change: sessile::event::FileChange::Truncated },
         SessionEvent::FileGone,
         SessionEvent::WrittenUnlocked { holder: Some(holder) },
         SessionEvent::WrittenUnguarded { reason: "r".to_owned() },
@@ -153,7 +160,8 @@ fn every_event_has_the_keys_that_are_promised() {
 
 #[test]
 fn a_place_before_all_entries_is_null_and_paths_are_text() {
-    let moved = SessionEvent::LeafMoved { leaf_id: None, previous_leaf_id: None, reason: sessile::LeafMove::Reset };
+    let moved =
+        SessionEvent::LeafMoved { leaf_id: None, previous_leaf_id: None, reason: sessile::event::LeafMove::Reset };
     assert_eq!(
         moved.to_json().to_text(),
         r#"{"type":"leaf_moved","leafId":null,"previousLeafId":null,"reason":"reset"}"#

@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use sessile::event::{EventKind, Handlers, Outcome};
+use sessile::hooks::HookFolder;
 use sessile::os::RealOs;
-use sessile::{Cancel, EventKind, Handlers, HookFolder, NewSession, Outcome, SessionError};
+use sessile::{Cancel, NewSession, SessionError};
 use tempfile::TempDir;
 
 use crate::{compact, file, host, user};
@@ -66,7 +68,7 @@ fn a_hook_answers() {
     let mut host = host(dir.path(), &handlers);
     let by = hooks.path().join("session_before_switch").display().to_string();
     assert_eq!(host.new_session(NewSession::default()).unwrap(), Outcome::Cancelled { by });
-    let sessile::Compacted::Done(report) = compact(&mut host, None).unwrap() else { panic!("nothing") };
+    let sessile::compaction::Compacted::Done(report) = compact(&mut host, None).unwrap() else { panic!("nothing") };
     assert_eq!((report.summary.as_str(), report.from_hook), ("theirs", true));
     host.session_mut().append_message(user("x")).unwrap();
     assert_eq!(host.session().session_name().unwrap().as_deref(), Some("named by a hook"));
@@ -138,7 +140,7 @@ fn a_hook_ends_when_what_it_is_about_is_called_off() {
     let mut host = host(dir.path(), &handlers);
     let cancel = Cancel::default();
     let settings = sessile::compaction::CompactionSettings { keep_recent_tokens: 1, ..Default::default() };
-    let wishes = sessile::CompactOptions { settings, cancel: cancel.clone(), ..Default::default() };
+    let wishes = sessile::compaction::CompactOptions { settings, cancel: cancel.clone(), ..Default::default() };
     let canceller = std::thread::spawn(move || {
         while !begun.exists() {
             std::thread::yield_now();

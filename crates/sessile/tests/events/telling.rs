@@ -3,9 +3,11 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use sessile::{
-    BranchSummary, Busy, Deletion, EventKind, Handlers, NewSession, Reply, SessionEvent, Sessions, WriteOptions,
-};
+use sessile::branch::BranchSummary;
+use sessile::event::{EventKind, Handlers, Reply, SessionEvent};
+use sessile::operations::Deletion;
+use sessile::write::{Busy, WriteOptions};
+use sessile::{NewSession, Sessions};
 use sessile_testkit::{Replay, SplitMix};
 use tempfile::TempDir;
 

@@ -9,11 +9,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
+use sessile::event::{FileChange, RecoveryReason, SessionEvent};
 use sessile::os::{Layer, Layered, Lock, Os};
-use sessile::{
-    Busy, Durability, Durable, FileChange, NewSession, RecoveryReason, SessionError, SessionEvent, SessionManager,
-    Sessions, SharedSession, StoreError, WriteOptions, draft,
-};
+use sessile::write::{Busy, Durability, Durable, SharedSession, StoreError, WriteOptions};
+use sessile::{NewSession, SessionError, SessionManager, Sessions, draft};
 use sessile_store::replace;
 use sessile_testkit::sim::{CallKind, Errno, SimOs};
 use sessile_testkit::{Notices, Replay};
@@ -175,7 +174,11 @@ fn what_a_rewrite_destroyed_after_our_death_is_put_back_by_the_next() {
     assert_eq!(looking.entry_count(), 1, "looking changes nothing");
     assert_eq!(fs::read(&path).unwrap(), stale);
     let report = sessions(2).verify(&path).unwrap();
-    assert!(report.findings.iter().any(|finding| finding.code == sessile::Code::Vanished), "{:?}", report.findings);
+    assert!(
+        report.findings.iter().any(|finding| finding.code == sessile::verify::Code::Vanished),
+        "{:?}",
+        report.findings
+    );
 
     let mut next = sessions(2).open(&path).unwrap();
     let events = Notices::of(&mut next);

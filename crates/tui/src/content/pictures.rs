@@ -1,8 +1,8 @@
 //! The pictures of an entry.
 
 use sessile::entry::{Entry, Payload};
+use sessile::format::picture::Picture;
 use sessile::message::{Block, Content};
-use sessile::picture::Picture;
 use sessile_display::picture::picture_text;
 
 /// A picture that a terminal may be able to draw.

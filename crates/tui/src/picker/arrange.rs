@@ -4,9 +4,11 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
+use sessile::Sessions;
+use sessile::group::{ProjectPlace, Who};
+use sessile::list::SessionInfo;
 use sessile::text::excerpt::Excerpt;
 use sessile::text::picker::{PickerQuery, Row as QueryRow};
-use sessile::{ProjectPlace, SessionInfo, Sessions, Who};
 
 /// The order of the list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -236,7 +238,7 @@ fn grouped(sessions: &Sessions, list: &[SessionInfo], indexes: &[usize]) -> Vec<
             if is_there { path } else { format!("{path} (missing)") }
         }
     };
-    let group = |project: sessile::Project| {
+    let group = |project: sessile::group::Project| {
         let mut branches: Vec<&str> = Vec::new();
         for branch in project.directories.iter().filter_map(|directory| directory.branch.as_deref()) {
             if !branches.contains(&branch) {

@@ -5,14 +5,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use sessile::cause::chain;
+use sessile::export::{ExportFormat, ExportOptions};
+use sessile::format::cause::chain;
+use sessile::list::{Archived, ListOptions, SessionInfo};
+use sessile::operations::Deletion;
+use sessile::search::{SearchOptions, SearchScope, Upkeep};
 use sessile::text::excerpt::Excerpt;
 use sessile::text::pattern::Pattern;
 use sessile::text::query::Query;
-use sessile::{
-    Archived, Cancel, Deletion, ExportFormat, ExportOptions, ListOptions, SearchOptions, SearchScope, SessionError,
-    SessionInfo, SessionUser, Sessions, StoreEvent, Upkeep, WatchOptions,
-};
+use sessile::users::SessionUser;
+use sessile::watch::{StoreEvent, WatchOptions};
+use sessile::{Cancel, SessionError, Sessions};
 use sessile_display::measure::counted;
 
 use super::Scope;
@@ -221,7 +224,7 @@ impl PickerBackend {
         send: &mut dyn FnMut(PickerEvent),
     ) -> Result<(), SessionError> {
         let list = {
-            let mut progress = |progress: sessile::Progress<'_>| {
+            let mut progress = |progress: sessile::list::Progress<'_>| {
                 let list = progress.partial.filter(|_| !texts).map(<[_]>::to_vec);
                 send(PickerEvent::Loading { scope, loaded: progress.loaded, total: progress.total, list });
             };

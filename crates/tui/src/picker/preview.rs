@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
-use sessile::archive::Mark;
-use sessile::cause::chain;
 use sessile::entry::{Entry, Payload};
-use sessile::head::Role;
+use sessile::format::archive::Mark;
+use sessile::format::cause::chain;
+use sessile::format::head::Role;
+use sessile::list::SessionInfo;
 use sessile::message::Message;
-use sessile::{SessionInfo, SessionManager, Sessions};
+use sessile::{SessionManager, Sessions};
 use sessile_display::measure::{age, counted, number_words, size_words};
 use sessile_display::text::{Calls, headline, start};
 use sessile_display::wrapped;

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use sessile::{SessionInfo, SessionUser, Sessions};
+use sessile::Sessions;
+use sessile::list::SessionInfo;
+use sessile::users::SessionUser;
 
 use super::job::{PickerBackend, PickerEvent, PickerJob};
 use super::{Picked, Picker, Scope};
@@ -20,7 +22,7 @@ struct Store {
 impl Store {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let sample = sessile::write_sample(dir.path()).unwrap();
+        let sample = sessile::sample::write_sample(dir.path()).unwrap();
         Self { sessions: sample.sessions(), dir }
     }
 
@@ -57,7 +59,7 @@ fn made_up(rows: &[MadeUp<'_>]) -> Vec<SessionInfo> {
             first_message: sessile::json::JsText::from(*first).into_owned(),
             all_messages_text: sessile::json::JsText::from(*first).into_owned(),
             size: 1000,
-            facts: sessile::info::Facts::default(),
+            facts: sessile::format::info::Facts::default(),
         })
         .collect()
 }
@@ -103,7 +105,7 @@ fn golden_sessions() -> Option<[Vec<SessionInfo>; 2]> {
                 first_message: own(text("firstMessage")),
                 all_messages_text: own(text("allMessagesText").or_else(|| text("firstMessage"))),
                 size: 0,
-                facts: sessile::info::Facts::default(),
+                facts: sessile::format::info::Facts::default(),
             }
         });
         rows.collect()
@@ -257,7 +259,7 @@ fn undo_is_limited_to_the_changes_of_this_picker() {
     let mut driver = store.picker();
     let paths: Vec<PathBuf> = driver.screen.arranged.iter().map(|session| session.path.clone()).collect();
     // Another process deletes and renames.
-    store.sessions.delete(&paths[..1], sessile::Deletion::ToTrash, false).unwrap();
+    store.sessions.delete(&paths[..1], sessile::operations::Deletion::ToTrash, false).unwrap();
     store.sessions.rename(&paths[1], Some("Theirs"), false).unwrap();
     let n_operations = || store.sessions.operations().unwrap().len();
     let n_before = n_operations();
@@ -448,9 +450,9 @@ fn changes_by_other_programs_are_shown() {
     let list = made_up(&[("/s/a", "one", None, 60_000, None, "/p")]);
     let mut driver = picker_with(list.clone(), list, None);
     let changed = made_up(&[("/s/a", "one", Some("from elsewhere"), 0, None, "/p")]).remove(0);
-    driver.send(Event::Job(PickerEvent::Store(sessile::StoreEvent::Changed(Box::new(changed.clone())))));
+    driver.send(Event::Job(PickerEvent::Store(sessile::watch::StoreEvent::Changed(Box::new(changed.clone())))));
     assert!(rows(&driver.lines())[0].contains("from elsewhere"));
-    driver.send(Event::Job(PickerEvent::Store(sessile::StoreEvent::Removed(changed.path))));
+    driver.send(Event::Job(PickerEvent::Store(sessile::watch::StoreEvent::Removed(changed.path))));
     assert!(rows(&driver.lines()).is_empty());
     // For a new session the store is listed again, because only a listing shows which folder it belongs to.
     let store = Store::new();
@@ -460,7 +462,7 @@ fn changes_by_other_programs_are_shown() {
     let mut session = store.sessions.create(&cwd).unwrap();
     session.append_message(sessile::draft::UserMessage::new("written by another program", 1_763_000_000_000)).unwrap();
     let new = changed_row(session.session_file().unwrap());
-    driver.send(Event::Job(PickerEvent::Store(sessile::StoreEvent::Added(Box::new(new)))));
+    driver.send(Event::Job(PickerEvent::Store(sessile::watch::StoreEvent::Added(Box::new(new)))));
     assert_eq!(driver.screen.rows.len(), n_rows + 1);
 }
 

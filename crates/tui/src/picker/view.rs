@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use ratatui_core::layout::Rect;
-use sessile::SessionUser;
 use sessile::text::excerpt::Excerpt;
+use sessile::users::SessionUser;
 use sessile_display::columns;
 use sessile_display::measure::age;
 

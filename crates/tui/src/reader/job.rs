@@ -4,10 +4,12 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use sessile::cause::chain;
-use sessile::head::{Kind, Role};
-use sessile::outline::Row;
-use sessile::{Cancel, ExportFormat, ExportOptions, FollowFrom, FollowOptions, SessionError, SessionManager, Sessions};
+use sessile::export::{ExportFormat, ExportOptions};
+use sessile::follow::{FollowFrom, FollowOptions};
+use sessile::format::cause::chain;
+use sessile::format::head::{Kind, Role};
+use sessile::format::outline::Row;
+use sessile::{Cancel, SessionError, SessionManager, Sessions};
 use sessile_display::text::{Calls, headline, start};
 
 use crate::content::{Detail, Drawable, entry_lines, entry_pictures, entry_text};

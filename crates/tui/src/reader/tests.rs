@@ -6,7 +6,7 @@ use crate::testing::Driver;
 
 fn reader() -> (tempfile::TempDir, Driver<Reader>) {
     let dir = tempfile::tempdir().unwrap();
-    let sample = sessile::write_sample(dir.path()).unwrap();
+    let sample = sessile::sample::write_sample(dir.path()).unwrap();
     let backend = ReaderBackend::new(sample.sessions(), sample.richest.clone());
     let reader = Reader::new(Arc::new(Keymap::default()));
     (dir, Driver::new(reader, backend, |job| matches!(job, ReaderJob::Follow)))
@@ -74,7 +74,7 @@ fn the_text_goes_to_the_clipboard_and_to_the_editor() {
 #[test]
 fn new_entries_are_followed() {
     let (dir, mut driver) = reader();
-    let sample = sessile::open_sample(dir.path()).unwrap().unwrap();
+    let sample = sessile::sample::open_sample(dir.path()).unwrap().unwrap();
     driver.press("f");
     let mut session = sample.sessions().open(&sample.richest).unwrap();
     session.append_message(sessile::draft::UserMessage::new("and one more thing", 1_763_000_000_000)).unwrap();
@@ -99,7 +99,7 @@ fn matches_are_counted() {
     driver.press("g");
     assert!(foot(&driver).contains(&format!("  {n_hits} matches  ")), "{}", foot(&driver));
     // Entries written in the meantime are counted.
-    let sample = sessile::open_sample(dir.path()).unwrap().unwrap();
+    let sample = sessile::sample::open_sample(dir.path()).unwrap().unwrap();
     let mut session = sample.sessions().open(&sample.richest).unwrap();
     session.append_message(sessile::draft::UserMessage::new("the changelog again", 1_763_000_000_000)).unwrap();
     driver.send(Event::Job(ReaderEvent::Grown));

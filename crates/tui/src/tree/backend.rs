@@ -4,12 +4,12 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use sessile::archive::fold_away;
 use sessile::compaction::{BranchSummarySettings, Summarizer};
 use sessile::compare::{Comparison, Piece, Side};
 use sessile::entry::{Entry, Payload};
+use sessile::format::archive::fold_away;
+use sessile::format::outline::Row;
 use sessile::message::Message;
-use sessile::outline::Row;
 use sessile::tree::{Filter, Wanted};
 use sessile::{Cancel, SessionError, SessionManager, Sessions};
 use sessile_display::drawing::Drawing;
@@ -190,7 +190,7 @@ impl TreeBackend {
         self.with_session(|session| {
             let entry = session.entry_at(row)?;
             let mut lines = vec![Line::new().ink(Ink::DIM, &id_and_time(session, row, &entry)).cut(width)];
-            let is_compaction = session.outline().kind(row) == sessile::head::Kind::Compaction;
+            let is_compaction = session.outline().kind(row) == sessile::format::head::Kind::Compaction;
             if is_compaction
                 && let Some(kept) = entry.raw().get("firstKeptEntryId").and_then(sessile::json::Raw::as_string)
             {
@@ -223,13 +223,13 @@ impl TreeBackend {
     /// Adds up the tokens and cost of the answers among some entries.
     fn spent(&self, path: &[Row], cancel: &Cancel) -> Result<Spent, SessionError> {
         let rows = self.with_session(|session| {
-            let is_costly = |row: &Row| session.outline().role(*row) == sessile::head::Role::Assistant;
+            let is_costly = |row: &Row| session.outline().role(*row) == sessile::format::head::Role::Assistant;
             Ok(path.iter().copied().filter(is_costly).collect::<Vec<_>>())
         })?;
         let mut spent = Spent { n_answers: rows.len(), ..Spent::default() };
         self.for_each_entry(&rows, cancel, |_, entry| {
             if let Some(usage) = entry.raw().get("message").and_then(|message| message.get("usage")) {
-                let (tokens, cost) = sessile::info::usage_of(usage);
+                let (tokens, cost) = sessile::format::info::usage_of(usage);
                 spent.tokens.add(&tokens);
                 spent.cost += cost;
             }
@@ -330,7 +330,7 @@ impl TreeBackend {
 #[derive(Debug, Default)]
 struct Spent {
     n_answers: usize,
-    tokens: sessile::info::Tokens,
+    tokens: sessile::format::info::Tokens,
     cost: f64,
 }
 

@@ -4,12 +4,12 @@
 
 use std::path::Path;
 
+use sessile::branch::{ForkPosition, Forked, NavigateOptions};
 use sessile::compaction::{Summarizer, SummaryProgress};
-use sessile::outline::Row;
-use sessile::{
-    Cancel, EntryId, ForkPosition, Forked, NavigateOptions, OperationKind, Outcome, SessionError, SessionHost,
-    Sessions, Step,
-};
+use sessile::event::Outcome;
+use sessile::format::outline::Row;
+use sessile::operations::{OperationKind, Step};
+use sessile::{Cancel, EntryId, SessionError, SessionHost, Sessions};
 
 use super::backend::TreeBackend;
 use super::job::{SummaryChoice, TreeEvent};

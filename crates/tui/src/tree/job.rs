@@ -4,10 +4,12 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use sessile::cause::chain;
-use sessile::outline::Row;
+use sessile::branch::ForkPosition;
+use sessile::format::cause::chain;
+use sessile::format::outline::Row;
+use sessile::operations::OperationKind;
 use sessile::tree::Filter;
-use sessile::{Cancel, ForkPosition, OperationKind, SessionError};
+use sessile::{Cancel, SessionError};
 use sessile_display::drawing::Drawing;
 use sessile_display::text::Headline;
 

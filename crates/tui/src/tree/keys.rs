@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use sessile::outline::Row;
+use sessile::branch::ForkPosition;
+use sessile::format::outline::Row;
+use sessile::operations::OperationKind;
 use sessile::tree::Filter;
-use sessile::{ForkPosition, OperationKind};
 
 use super::job::{NAVIGATE, SummaryChoice, TreeJob};
 use super::{FILTERS, INSTRUCTIONS, MIN_CONTENT_COLUMNS, Mode, SUMMARY, SUMMARY_CHOICES, Tree};

@@ -5,9 +5,9 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{Hash, Hasher};
 
 use sessile::entry::{Entry, Payload};
-use sessile::head::{Kind, Role};
+use sessile::format::head::{Kind, Role};
+use sessile::format::outline::Row;
 use sessile::message::{Block, Message};
-use sessile::outline::Row;
 use sessile::tree::{Filter, is_silent};
 use sessile::{EntryId, Environment, SessionError, SessionManager};
 use sessile_display::drawing::{Drawing, Node};
@@ -94,7 +94,7 @@ impl Model {
         let outline = session.outline();
         let mut by_row: HashMap<Row, Labelled> = HashMap::new();
         for (id, label) in session.labels()?.iter() {
-            let time = label.timestamp.as_ref().and_then(|time| sessile::time_of(environment, time.raw()));
+            let time = label.timestamp.as_ref().and_then(|time| sessile::time::time_of(environment, time.raw()));
             by_row.extend(outline.find(id).map(|row| (row, Labelled { label: label.text(), time })));
         }
         if by_row.is_empty() {

@@ -31,7 +31,7 @@ struct Store {
 impl Store {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let sample = sessile::write_sample(dir.path()).unwrap();
+        let sample = sessile::sample::write_sample(dir.path()).unwrap();
         let state = dir.path().join("leaves");
         Self { sessions: sample.sessions().remembering_leaves(state), path: sample.richest.clone(), _dir: dir }
     }
@@ -242,10 +242,12 @@ fn sessions_are_forked_from_here() {
 fn undo_is_limited_to_the_changes_of_this_tree() {
     let store = Store::new();
     let leaf = store.sessions.open(&store.path).unwrap().leaf_id().unwrap();
-    let cloning = store.sessions.clone().recording_new_files_as(sessile::OperationKind::Clone);
+    let cloning = store.sessions.clone().recording_new_files_as(sessile::operations::OperationKind::Clone);
     let session = cloning.open_at_rest(&store.path).unwrap();
     let mut host = sessile::SessionHost::new(cloning, session);
-    let sessile::Outcome::Done(cloned) = host.fork(&leaf, sessile::ForkPosition::At).unwrap() else { panic!() };
+    let sessile::event::Outcome::Done(cloned) = host.fork(&leaf, sessile::branch::ForkPosition::At).unwrap() else {
+        panic!()
+    };
     let path = cloned.session_file.unwrap();
     drop(host);
     let mut driver = tree_of(&store.sessions, &path, false);
@@ -276,11 +278,11 @@ fn forks_and_clones_are_operations_that_can_be_undone() {
     let mut driver = store.tree();
     let last = || store.sessions.operations().unwrap().pop().unwrap();
     for (keys, kind, message) in [
-        ("up alt+c", sessile::OperationKind::Clone, "Cloned to"),
-        ("alt+home down alt+f", sessile::OperationKind::Fork, "Forked to"),
+        ("up alt+c", sessile::operations::OperationKind::Clone, "Cloned to"),
+        ("alt+home down alt+f", sessile::operations::OperationKind::Fork, "Forked to"),
         // These two contain no answer.
-        ("alt+home down alt+c", sessile::OperationKind::Clone, "Cloned to"),
-        ("alt+home alt+c", sessile::OperationKind::Clone, "Cloned to"),
+        ("alt+home down alt+c", sessile::operations::OperationKind::Clone, "Cloned to"),
+        ("alt+home alt+c", sessile::operations::OperationKind::Clone, "Cloned to"),
     ] {
         driver.press(keys);
         let path = driver.screen.outcome.forked.clone().unwrap();

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde::de::IgnoredAny;
 use sessile::Sessions;
-use sessile::diagnostic::Oddity;
+use sessile::format::diagnostic::Oddity;
 
 use super::Bench;
 use super::report::Report;

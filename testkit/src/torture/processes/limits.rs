@@ -108,7 +108,7 @@ fn copies_on_full_disk(bench: &Bench, report: &mut Report) -> Result<(), Skipped
     fill_disk(&disk.root);
     let before = (names(&disk.root), fs::read(&path).unwrap(), fs::read(&old).unwrap());
     let leaf = session.leaf_id().unwrap();
-    report.check(session.fork(leaf, sessile::ForkPosition::At).is_err(), "a fork fitted on a full disk");
+    report.check(session.fork(leaf, sessile::branch::ForkPosition::At).is_err(), "a fork fitted on a full disk");
     report.check(
         Sessions::default().with_session_dir(&disk.root).fork_from(&path, "/").is_err(),
         "a copy fitted on a full disk",

@@ -10,12 +10,10 @@ use std::time::Duration;
 
 use rustix::fs::Mode;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit, umask};
-use sessile::cause::chain;
+use sessile::format::cause::chain;
 use sessile::json::Json;
-use sessile::{
-    Busy, Durability, NewSession, SessionError, SessionManager, Sessions, SharedSession, StoreError, System,
-    WriteOptions,
-};
+use sessile::write::{Busy, Durability, SharedSession, StoreError, WriteOptions};
+use sessile::{NewSession, SessionError, SessionManager, Sessions, System};
 use sessile_cli::{Stream, run};
 use sessile_store::planted;
 
@@ -385,7 +383,7 @@ pub(super) fn program(directory: &Path) {
         if let Some(leaf) = session.leaf_id() {
             let result = session.append_label_change(leaf.clone(), Some("here"));
             report(&session, result);
-            if session.fork(leaf, sessile::ForkPosition::At).is_ok() {
+            if session.fork(leaf, sessile::branch::ForkPosition::At).is_ok() {
                 let result = session.append_message(message(300));
                 report(&session, result);
             }

@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
-use sessile::location::is_session_file_name;
+use sessile::format::location::is_session_file_name;
 
 use super::Bench;
 

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use rustix::fs::{CWD, FileType, Mode, RenameFlags, makedev, mknodat, renameat_with};
-use sessile::{SessionManager, Sessions, WriteOptions};
+use sessile::write::WriteOptions;
+use sessile::{SessionManager, Sessions};
 
 use super::child::ChildProcess;
 use super::inspect::{Fused, inspect, inspect_with_pi};

@@ -5,8 +5,10 @@
 
 use std::path::Path;
 
-use sessile::cause::chain;
-use sessile::{Deletion, SessionError, WriteOptions};
+use sessile::SessionError;
+use sessile::format::cause::chain;
+use sessile::operations::Deletion;
+use sessile::write::WriteOptions;
 
 use super::scenario::{FILE, LONG_MS, Scenario};
 use super::{Effort, RowResult};

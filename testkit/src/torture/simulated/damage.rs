@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::thread;
 
-use sessile::cause::chain;
-use sessile::{EntryId, SessionError, StoreError, WriteOptions};
+use sessile::format::cause::chain;
+use sessile::write::{StoreError, WriteOptions};
+use sessile::{EntryId, SessionError};
 
 use super::scenario::{FILE, Scenario, foreign_session, id_of, lines};
 use super::{Effort, RowResult};

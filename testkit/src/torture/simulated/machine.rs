@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use sessile::cause::chain;
-use sessile::{Durability, EntryId, SessionError, SessionManager, WriteOptions};
+use sessile::format::cause::chain;
+use sessile::write::{Durability, WriteOptions};
+use sessile::{EntryId, SessionError, SessionManager};
 
 use super::scenario::{FILE, LONG_MS, Scenario, foreign_line, foreign_session, lines};
 use super::{Effort, RowResult};

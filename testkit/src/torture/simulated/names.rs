@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use sessile::{Importing, SessionError, Sessions};
+use sessile::import::Importing;
+use sessile::{SessionError, Sessions};
 
 use super::{Effort, RowResult};
 use crate::Replay;

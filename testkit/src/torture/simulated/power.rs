@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use sessile::cause::chain;
+use sessile::SessionManager;
+use sessile::format::cause::chain;
 use sessile::json::Json;
-use sessile::{Durability, Durable, SessionManager, WriteOptions};
+use sessile::write::{Durability, Durable, WriteOptions};
 
 use super::scenario::{FILE, Scenario, id_of, lines};
 use super::sweep::{Case, OPS, Op};

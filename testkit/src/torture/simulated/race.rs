@@ -4,10 +4,12 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use sessile::cause::chain;
-use sessile::line::Span;
+use sessile::EntryId;
+use sessile::event::SessionEvent;
+use sessile::format::cause::chain;
+use sessile::format::line::Span;
 use sessile::os::Os;
-use sessile::{Busy, Durability, EntryId, SessionEvent, WriteOptions};
+use sessile::write::{Busy, Durability, WriteOptions};
 use sessile_store::{Expect, FileLog, Log, StoreError};
 
 use super::scenario::{FILE, LONG_MS, Ledger, Scenario, foreign_line, foreign_session, id_of, lines};

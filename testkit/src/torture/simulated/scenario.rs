@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use sessile::cause::chain;
-use sessile::head::{Parsed, read};
+use sessile::format::cause::chain;
+use sessile::format::head::{Parsed, read};
 use sessile::json::Json;
-use sessile::{Durable, EntryId, Environment, SessionError, SessionManager, Sessions, StoreError, WriteOptions};
+use sessile::write::{Durable, StoreError, WriteOptions};
+use sessile::{EntryId, Environment, SessionError, SessionManager, Sessions};
 
 use crate::Replay;
 use crate::notices::Notices;

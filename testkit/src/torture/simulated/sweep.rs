@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sessile::cause::chain;
+use sessile::format::cause::chain;
 use sessile::os::Os;
-use sessile::{Durability, EntryId, NewSession, SessionError, SessionManager, StoreError, WriteOptions};
+use sessile::write::{Durability, StoreError, WriteOptions};
+use sessile::{EntryId, NewSession, SessionError, SessionManager};
 use sessile_store::{FileLog, Log, replace};
 
 use super::scenario::{FILE, HOME, LONG_MS, Scenario, foreign_session, old_session};
@@ -168,7 +169,7 @@ impl Case {
         let os: Arc<dyn Os> = Arc::new(self.scenario.os.clone());
         let mut log = FileLog::open(&os, FILE, self.scenario.writing)?;
         let known = log.length()?;
-        let bytes = log.read(sessile::line::Span { offset: 0, len: known })?;
+        let bytes = log.read(sessile::format::line::Span { offset: 0, len: known })?;
         log.begin_turn()?;
         let replaced = replace::<StoreError>(&os, Path::new(FILE), known, "stamp", &mut |out| {
             out.write_all(&bytes).map_err(|error| StoreError::io_at("write", Path::new(FILE), error))

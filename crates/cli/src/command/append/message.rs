@@ -1,6 +1,6 @@
 //! Checks messages that the user provides as JSON.
 
-use sessile::head::Role;
+use sessile::format::head::Role;
 use sessile::json::{Edit, Json, Raw, Shape};
 
 use crate::failure::Failure;

@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use sessile::event::{EventKind, EventSet, SessionEvent};
+use sessile::format::outline::Row;
 use sessile::json::{Json, ObjectWriter, Raw};
-use sessile::outline::Row;
-use sessile::{
-    Cancel, EventKind, EventSet, SessionEvent, SessionInfo, SessionManager, StoreEvent, StoreWatcher, WatchOptions,
-};
+use sessile::list::SessionInfo;
+use sessile::watch::{StoreEvent, StoreWatcher, WatchOptions};
+use sessile::{Cancel, SessionManager};
 
 use super::{GLANCE, PORTION, Phase, Told};
 use crate::command::Call;

@@ -5,10 +5,12 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use sessile::cause::chain;
+use sessile::format::cause::chain;
+use sessile::import::Importing;
 use sessile::json::Json;
+use sessile::operations::{Deletion, Operation, OperationState, Step};
 use sessile::os::Os;
-use sessile::{Deletion, Environment, Importing, Operation, OperationState, SessionError, Sessions, Step};
+use sessile::{Environment, SessionError, Sessions};
 
 use super::observed::Observed;
 use super::order::explains;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use sessile::location::is_session_file_name;
+use sessile::format::location::is_session_file_name;
 
 use super::history::{HOME, IMPORTED};
 use crate::sim::{SimOs, SnapshotEntry};

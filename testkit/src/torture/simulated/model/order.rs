@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use sessile::Step;
+use sessile::operations::Step;
 
 use super::history::{Effect, Event, IMPORTED, SESSIONS, directory, first_texts};
 use super::observed::Observed;

@@ -1,0 +1,3 @@
+//! Exporting sessions.
+
+pub use crate::manager::{ExportFormat, ExportOptions};

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use sessile::json::{Json, ObjectWriter, Raw};
 use sessile::{EventContext, EventKind, EventSet, HandlerError, HandlerId, Handlers, Reply as HookReply, SessionEvent};
 
-use super::{Call, Outcome};
+use super::{Call, Outcome, answered};
 use crate::answer;
 use crate::connection::Connection;
 use crate::engine::lock;
@@ -53,7 +53,7 @@ pub(crate) fn hook_register(call: &Call<'_>) -> Outcome {
     for id in before {
         call.engine().handlers().remove(id);
     }
-    Ok(answer::nothing().into())
+    answered(answer::nothing())
 }
 
 /// Asks a client and waits for its answer.
@@ -120,5 +120,5 @@ pub(crate) fn hook_response(call: &Call<'_>) -> Outcome {
     *place = Some(answer);
     drop(answers);
     call.connection.hooks.has_answer.notify_all();
-    Ok(answer::nothing().into())
+    answered(answer::nothing())
 }

@@ -1,8 +1,8 @@
 //! Every command with its parameters and answers, and every event. All descriptions of the protocol are generated from
 //! this.
 //!
-//! The module [`answer`](crate::answer) writes the data of commands and the named shapes. Each command in `command/` calls
-//! one function of it.
+//! The module [`answer`](crate::answer) writes the data of commands and the named shapes. Each command in `command/`
+//! calls a function of it.
 
 mod event;
 mod named;

@@ -56,6 +56,12 @@ pub(crate) fn done() -> Outcome {
     Ok(Reply::default())
 }
 
+/// Answers with data.
+#[expect(clippy::unnecessary_wraps, reason = "it is how commands end, which may fail")]
+pub(crate) fn answered(data: impl Into<Reply>) -> Outcome {
+    Ok(data.into())
+}
+
 /// A request and the connection it came from.
 pub(crate) struct Call<'c> {
     pub(crate) connection: &'c Connection,

@@ -79,7 +79,7 @@ fn hits_name_session_entry_and_place() {
     assert_eq!(hit.excerpt.text, "where is the quixotic needle");
     assert_eq!(hit.excerpt.text.get(hit.excerpt.ranges[0].clone()), Some("needle"));
     assert_eq!((hit.kind, hit.role, hit.time), (Kind::Message, Role::User, Some(1_735_689_601_000)));
-    assert_eq!(hit.excerpt.utf16_ranges(), [22..28]);
+    assert_eq!(hit.excerpt.utf16_ranges().first(), Some(&(22..28)));
 }
 
 #[test]

@@ -96,8 +96,6 @@ pub fn no_commands() -> Json {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
     use sessile::{NewSession, Sessions, draft};
 
     use super::*;

@@ -2,7 +2,7 @@
 
 use sessile::json::ObjectWriter;
 
-use super::{Call, Outcome, done};
+use super::{Call, Outcome, answered, done};
 use crate::answer;
 use crate::engine::lock;
 use crate::failure::Failure;
@@ -35,9 +35,9 @@ pub(crate) fn clear_queue(call: &Call<'_>) -> Outcome {
     let mut event = ObjectWriter::new();
     event.string("type", "queue_update").array("steering", []).array("followUp", []);
     call.connection.report_if_current(&call.connection.current(), &event.finish());
-    Ok(answer::no_queues().into())
+    answered(answer::no_queues())
 }
 
 pub(crate) fn get_commands(_call: &Call<'_>) -> Outcome {
-    Ok(answer::no_commands().into())
+    answered(answer::no_commands())
 }

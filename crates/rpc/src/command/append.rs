@@ -6,7 +6,7 @@ use sessile::json::{Json, Raw};
 use sessile::{EntryId, SessionError, SessionManager};
 
 use super::state::report_name;
-use super::{Call, Outcome};
+use super::{Call, Outcome, answered};
 use crate::answer;
 use crate::failure::Failure;
 
@@ -14,7 +14,7 @@ use crate::failure::Failure;
 fn write(call: &Call<'_>, write: impl FnOnce(&mut SessionManager) -> Result<EntryId, SessionError>) -> Outcome {
     let expected = call.expected_leaf();
     let written = call.session()?.write(&expected, write)?;
-    Ok(answer::written(&written.value, written.leaf.as_ref(), written.durable).into())
+    answered(answer::written(&written.value, written.leaf.as_ref(), written.durable))
 }
 
 /// Returns a required parameter.

@@ -8,7 +8,7 @@ use sessile::compaction::{
 };
 use sessile::json::{Json, ObjectWriter};
 
-use super::{Call, Outcome, Reply};
+use super::{Call, Outcome, Reply, answered};
 use crate::answer;
 use crate::failure::{Code, Failure};
 use crate::session::{OpenSession, Working, busy};
@@ -146,11 +146,11 @@ pub(crate) fn prepare_compaction(call: &Call<'_>) -> Outcome {
     let keep_recent_tokens = call.count("keepRecentTokens").unwrap_or(defaults.keep_recent_tokens);
     let settings = CompactionSettings { keep_recent_tokens, ..defaults };
     let prepared = match manager.prepare_compaction(&settings)? {
-        Prepared::Nothing(_) => return Ok(answer::nothing().into()),
+        Prepared::Nothing(_) => return answered(answer::nothing()),
         Prepared::Ready(prepared) => prepared,
     };
     let history = manager.messages_of(&prepared.history)?;
     let prefix = manager.messages_of(&prepared.turn_prefix)?;
     drop(manager);
-    Ok(answer::preparation(&prepared, (&history, &prefix), &settings).into())
+    answered(answer::preparation(&prepared, (&history, &prefix), &settings))
 }

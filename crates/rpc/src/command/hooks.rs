@@ -9,7 +9,7 @@ use sessile::event::{
 };
 use sessile::json::{Json, ObjectWriter, Raw};
 
-use super::{Call, Outcome};
+use super::{Call, Outcome, answered};
 use crate::answer;
 use crate::connection::Connection;
 use crate::engine::lock;
@@ -55,7 +55,7 @@ pub(crate) fn hook_register(call: &Call<'_>) -> Outcome {
     for id in before {
         call.engine().handlers().remove(id);
     }
-    Ok(answer::nothing().into())
+    answered(answer::nothing())
 }
 
 /// Asks a client and waits for its answer.
@@ -125,5 +125,5 @@ pub(crate) fn hook_response(call: &Call<'_>) -> Outcome {
     *place = Some(answer);
     drop(answers);
     call.connection.hooks.has_answer.notify_all();
-    Ok(answer::nothing().into())
+    answered(answer::nothing())
 }

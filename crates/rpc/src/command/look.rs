@@ -4,7 +4,7 @@ use sessile::SessionError;
 use sessile::entry::Entry;
 use sessile::json::{Json, Raw};
 
-use super::{Call, Outcome};
+use super::{Call, Outcome, answered};
 use crate::answer;
 use crate::failure::Failure;
 
@@ -17,7 +17,7 @@ pub(crate) fn get_branch(call: &Call<'_>) -> Outcome {
         Some(id) if session.outline().find(&id).is_none() => Vec::new(),
         Some(id) => session.branch_path_to(&id)?,
     };
-    Ok(answer::entries(&path).into())
+    answered(answer::entries(&path))
 }
 
 pub(crate) fn get_children(call: &Call<'_>) -> Outcome {
@@ -27,25 +27,25 @@ pub(crate) fn get_children(call: &Call<'_>) -> Outcome {
     // Entries may name a parent that does not exist, and are its children, as in pi.
     let rows = session.outline().children(parent.as_ref());
     let children: Result<Vec<Entry>, SessionError> = session.entries_of(rows).map(|(_, entry)| entry).collect();
-    Ok(answer::entries(&children?).into())
+    answered(answer::entries(&children?))
 }
 
 pub(crate) fn get_entry(call: &Call<'_>) -> Outcome {
     let session = call.session()?;
     let entry = session.lock_fresh().entry(call.required_entry("entryId")?)?;
-    Ok(answer::entry(entry.as_ref()).into())
+    answered(answer::entry(entry.as_ref()))
 }
 
 pub(crate) fn get_label(call: &Call<'_>) -> Outcome {
     let session = call.session()?;
     let label = session.lock_fresh().label(call.required_entry("entryId")?)?;
-    Ok(answer::label(label.as_deref()).into())
+    answered(answer::label(label.as_deref()))
 }
 
 pub(crate) fn get_header(call: &Call<'_>) -> Outcome {
     let session = call.session()?;
     let manager = session.lock_fresh();
-    Ok(answer::header(manager.header()).into())
+    answered(answer::header(manager.header()))
 }
 
 /// Whether the requested leaf is before all entries.
@@ -55,7 +55,7 @@ fn is_before_all(call: &Call<'_>) -> bool {
 
 pub(crate) fn build_session_context(call: &Call<'_>) -> Outcome {
     if is_before_all(call) {
-        return Ok(answer::no_context().into());
+        return answered(answer::no_context());
     }
     let session = call.session()?;
     let manager = session.lock_fresh();
@@ -69,7 +69,7 @@ pub(crate) fn build_session_context(call: &Call<'_>) -> Outcome {
 
 pub(crate) fn build_context_entries(call: &Call<'_>) -> Outcome {
     if is_before_all(call) {
-        return Ok(answer::entries(&[]).into());
+        return answered(answer::entries(&[]));
     }
     let session = call.session()?;
     let manager = session.lock_fresh();
@@ -78,7 +78,7 @@ pub(crate) fn build_context_entries(call: &Call<'_>) -> Outcome {
         None => manager.build_context_entries()?,
     };
     drop(manager);
-    Ok(answer::entries(&built).into())
+    answered(answer::entries(&built))
 }
 
 /// Returns the JSON of an entry that must exist.

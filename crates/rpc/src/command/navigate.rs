@@ -6,14 +6,14 @@ use sessile::compaction::Summarizer;
 
 use super::compact::Retries;
 use super::look::existing;
-use super::{Call, Outcome};
+use super::{Call, Outcome, answered};
 use crate::answer;
 use crate::failure::Failure;
 use crate::session::{OpenSession, busy};
 
 fn leaf(session: &OpenSession) -> Outcome {
     let leaf = session.lock().leaf_id();
-    Ok(answer::leaf(leaf.as_ref()).into())
+    answered(answer::leaf(leaf.as_ref()))
 }
 
 pub(crate) fn branch(call: &Call<'_>) -> Outcome {
@@ -85,5 +85,5 @@ fn navigated(session: &OpenSession, cancelled: bool, done: Option<&Navigated>) -
     };
     let leaf = manager.leaf_id();
     drop(manager);
-    Ok(answer::navigated(cancelled, done, summary.as_ref(), leaf.as_ref()).into())
+    answered(answer::navigated(cancelled, done, summary.as_ref(), leaf.as_ref()))
 }

@@ -8,7 +8,7 @@ use sessile::event::{SessionEvent, ShutdownReason, StartReason, SwitchReason};
 use sessile::os::FileKind;
 use sessile::{Cancel, EntryId, NewSession, SessionError, SessionHost};
 
-use super::{Call, Outcome};
+use super::{Call, Outcome, answered};
 use crate::answer;
 use crate::failure::{Code, Failure};
 use crate::session::OpenSession;
@@ -25,9 +25,8 @@ fn is_vetoed(call: &Call<'_>, session: &OpenSession, event: &SessionEvent) -> bo
     handlers.notify(event, &context).reply.cancel
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "it is how commands end, which may fail")]
 fn cancelled(cancelled: bool) -> Outcome {
-    Ok(answer::cancelled(cancelled).into())
+    answered(answer::cancelled(cancelled))
 }
 
 /// Moves the client to another session and sends the events.
@@ -100,7 +99,7 @@ pub(crate) fn fork(call: &Call<'_>) -> Outcome {
     let not_a_question = |failure: Failure| failure.in_words("Invalid entry ID for forking");
     match forked(call, &call.session()?, &entry, ForkPosition::Before) {
         Ok(None) => cancelled(true),
-        Ok(Some(forked)) => Ok(answer::forked(&forked.text, forked.path.as_deref()).into()),
+        Ok(Some(forked)) => answered(answer::forked(&forked.text, forked.path.as_deref())),
         Err(error @ (SessionError::EntryNotFound { .. } | SessionError::NotForkable { .. })) => {
             Err(not_a_question(error.into()))
         }
@@ -121,7 +120,7 @@ pub(crate) fn clone(call: &Call<'_>) -> Outcome {
     };
     match forked(call, &session, &leaf, ForkPosition::At) {
         Ok(None) => cancelled(true),
-        Ok(Some(forked)) => Ok(answer::cloned(forked.path.as_deref()).into()),
+        Ok(Some(forked)) => answered(answer::cloned(forked.path.as_deref())),
         Err(error) => Err(in_pi_words(error)),
     }
 }
@@ -183,5 +182,5 @@ pub(crate) fn create_branched_session(call: &Call<'_>) -> Outcome {
         go(call, &old, &new, StartReason::Fork);
     }
     let manager = new.lock();
-    Ok(answer::branched(new.path(), new.id(), manager.leaf_id().as_ref()).into())
+    answered(answer::branched(new.path(), new.id(), manager.leaf_id().as_ref()))
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use sessile::SessionManager;
 use sessile::json::{Json, ObjectWriter, Raw};
 
-use super::{Call, Outcome, done};
+use super::{Call, Outcome, answered, done};
 use crate::answer::{self, Glance};
 use crate::engine::lock;
 use crate::failure::Failure;
@@ -22,7 +22,7 @@ pub(crate) fn get_state(call: &Call<'_>) -> Outcome {
     let engine = call.engine();
     let modes = *lock(&engine.modes);
     let auto_compacts = engine.auto_compacts.load(Ordering::Relaxed);
-    Ok(answer::state(glance, session.is_working(), (modes.steering, modes.follow_up), auto_compacts).into())
+    answered(answer::state(glance, session.is_working(), (modes.steering, modes.follow_up), auto_compacts))
 }
 
 /// Reads the part of the state that depends on the session only.
@@ -40,7 +40,7 @@ fn at_a_glance(call: &Call<'_>, manager: &SessionManager) -> Result<Glance, Fail
 pub(crate) fn get_messages(call: &Call<'_>) -> Outcome {
     let session = call.session()?;
     let messages = answer::messages(&session.lock_fresh())?;
-    Ok(messages.into())
+    answered(messages)
 }
 
 pub(crate) fn get_entries(call: &Call<'_>) -> Outcome {
@@ -56,13 +56,13 @@ pub(crate) fn get_entries(call: &Call<'_>) -> Outcome {
             place.ok_or_else(missing)? + 1
         }
     };
-    Ok(answer::entries_and_leaf(&manager, n_skipped)?.into())
+    answered(answer::entries_and_leaf(&manager, n_skipped)?)
 }
 
 pub(crate) fn get_tree(call: &Call<'_>) -> Outcome {
     let session = call.session()?;
     let tree = answer::tree_and_leaf(&session.lock_fresh())?;
-    Ok(tree.into())
+    answered(tree)
 }
 
 pub(crate) fn get_session_stats(call: &Call<'_>) -> Outcome {
@@ -71,19 +71,19 @@ pub(crate) fn get_session_stats(call: &Call<'_>) -> Outcome {
     let tally = manager.tally()?;
     let window = call.engine().options.context_window;
     let usage = window.map(|window| manager.context_usage(window)).transpose()?;
-    Ok(answer::session_totals(&manager, &tally, usage.as_ref()).into())
+    answered(answer::session_totals(&manager, &tally, usage.as_ref()))
 }
 
 pub(crate) fn get_fork_messages(call: &Call<'_>) -> Outcome {
     let session = call.session()?;
     let messages = session.lock_fresh().fork_messages()?;
-    Ok(answer::fork_messages(&messages).into())
+    answered(answer::fork_messages(&messages))
 }
 
 pub(crate) fn get_last_assistant_text(call: &Call<'_>) -> Outcome {
     let session = call.session()?;
     let text = session.lock_fresh().last_assistant_text()?;
-    Ok(answer::last_answer(text.as_ref()).into())
+    answered(answer::last_answer(text.as_ref()))
 }
 
 pub(crate) fn set_session_name(call: &Call<'_>) -> Outcome {
@@ -125,7 +125,7 @@ pub(crate) fn set_model(call: &Call<'_>) -> Outcome {
     } else {
         session.write(&call.expected_leaf(), |manager| manager.append_model_change(&provider, &id))?;
     }
-    Ok(answer::model(&provider, &id, None).into())
+    answered(answer::model(&provider, &id, None))
 }
 
 pub(crate) fn set_thinking_level(call: &Call<'_>) -> Outcome {

@@ -11,7 +11,7 @@ use sessile::text::filter::Filter;
 use sessile::text::query::Query;
 use sessile::text::texts::DocumentKind;
 
-use super::{Call, Outcome};
+use super::{Call, Outcome, answered};
 use crate::answer;
 use crate::engine::lock;
 use crate::failure::Failure;
@@ -55,7 +55,7 @@ pub(crate) fn list_sessions(call: &Call<'_>) -> Outcome {
     let copies = Copies::among(&sessions);
     let archived = archived(call);
     Selection { named, children, archived, limit, ..Selection::default() }.apply(&mut sessions);
-    Ok(answer::sessions(&sessions, &copies).into())
+    answered(answer::sessions(&sessions, &copies))
 }
 
 pub(crate) fn search(call: &Call<'_>) -> Outcome {
@@ -91,7 +91,7 @@ pub(crate) fn search(call: &Call<'_>) -> Outcome {
             ..SearchOptions::default()
         },
     )?;
-    Ok(answer::search_hits(&found.hits).into())
+    answered(answer::search_hits(&found.hits))
 }
 
 fn filter(filters: Raw<'_>) -> Result<Filter, Failure> {
@@ -133,12 +133,12 @@ pub(crate) fn family(call: &Call<'_>) -> Outcome {
     let sessions = &call.engine().options.sessions;
     let family = path.as_ref().and_then(|path| sessions.family_of(&listed, path));
     if let Some(family) = family {
-        return Ok(answer::family(&family, &listed).into());
+        return answered(answer::family(&family, &listed));
     }
     let manager = session.lock();
     let parent = manager.header().parent_session();
     let is_parent_missing = parent.is_some_and(|parent| sessions.look_at(Path::new(&parent)).is_none());
-    Ok(answer::lone_family(&manager, is_parent_missing).into())
+    answered(answer::lone_family(&manager, is_parent_missing))
 }
 
 pub(crate) fn delete_session(call: &Call<'_>) -> Outcome {
@@ -148,7 +148,7 @@ pub(crate) fn delete_session(call: &Call<'_>) -> Outcome {
     let deleted = sessions.delete(std::slice::from_ref(&path), Deletion::ToTrash, false)?;
     call.engine().forget(&path);
     let to = deleted.sessions.first().and_then(|session| session.to.as_ref());
-    Ok(answer::trashed(to).into())
+    answered(answer::trashed(to))
 }
 
 pub(crate) fn restore_session(call: &Call<'_>) -> Outcome {
@@ -160,7 +160,7 @@ pub(crate) fn restore_session(call: &Call<'_>) -> Outcome {
         known.insert(restored.0.session.path.clone());
         restored
     };
-    Ok(answer::restored_path(&restored.session.path).into())
+    answered(answer::restored_path(&restored.session.path))
 }
 
 pub(crate) fn verify(call: &Call<'_>) -> Outcome {
@@ -170,10 +170,10 @@ pub(crate) fn verify(call: &Call<'_>) -> Outcome {
         let session = call.connection.current();
         let stored = session.lock().is_stored();
         let Some(path) = session.path().filter(|_| stored) else {
-            return Ok(answer::findings(&[]).into());
+            return answered(answer::findings(&[]));
         };
         path.to_path_buf()
     };
     let report = call.engine().options.sessions.verify(&path)?;
-    Ok(answer::findings(&report.findings).into())
+    answered(answer::findings(&report.findings))
 }

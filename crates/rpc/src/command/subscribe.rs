@@ -13,7 +13,7 @@ use sessile::format::outline::Row;
 use sessile::json::{Json, ObjectWriter, Raw};
 use sessile::{EntryId, SessionManager, threads};
 
-use super::{Call, Outcome};
+use super::{Call, Outcome, answered};
 use crate::answer;
 use crate::connection::Connection;
 use crate::engine::lock;
@@ -140,7 +140,7 @@ fn begin(
     let telling = threads::spawn(subscription, run).map_err(|error| Failure::no_thread(&error))?;
     subscriptions.insert(subscription.to_owned(), Subscription { phase, telling });
     drop(subscriptions);
-    Ok(answer::subscribed(subscription, cursor).into())
+    answered(answer::subscribed(subscription, cursor))
 }
 
 pub(crate) fn unsubscribe(call: &Call<'_>) -> Outcome {
@@ -150,7 +150,7 @@ pub(crate) fn unsubscribe(call: &Call<'_>) -> Outcome {
     };
     known.phase.end();
     call.engine().sessions().iter().for_each(|session| session.note_news());
-    Ok(answer::nothing().into())
+    answered(answer::nothing())
 }
 
 /// The position of a subscription: what was sent, in file order.

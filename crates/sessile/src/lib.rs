@@ -23,11 +23,13 @@
 //!
 //! | to… | use |
 //! |---|---|
-//! | start, open or continue a session | [`SessionManager::create`], [`open`](SessionManager::open), [`continue_recent`](SessionManager::continue_recent) |
+//! | start, open or continue a session | [`SessionManager::create`], [`open`](SessionManager::open), [`open_or_create`](SessionManager::open_or_create), [`continue_recent`](SessionManager::continue_recent) |
+//! | use another directory for sessions | [`Sessions::with_session_dir`] |
+//! | write only if no other program has written | [`SessionManager::append_if_last`] |
 //! | append to it | the `append_…` methods with [`draft`] messages or any [`json::Json`] |
 //! | go back and try something else | [`SessionManager::branch`], [`navigate`](SessionManager::navigate), [`branch_with_summary`](SessionManager::branch_with_summary) |
 //! | turn a branch into a session | [`SessionManager::fork`], [`create_branched_session`](SessionManager::create_branched_session), [`fork_from`](SessionManager::fork_from) |
-//! | view it | [`SessionManager::tree`], [`branch_path`](SessionManager::branch_path), [`entries`](SessionManager::entries) |
+//! | view it | [`SessionManager::tree`], [`branch_path`](SessionManager::branch_path), [`entries`](SessionManager::entries), [`merge_base`](SessionManager::merge_base) |
 //! | build the prompt for a model | [`SessionManager::build_session_context`], [`llm_messages`](SessionManager::llm_messages) |
 //! | make room in the context | [`SessionManager::compact`] with a [`Summarizer`](compaction::Summarizer), [`context_usage`](SessionManager::context_usage), [`auto_compaction`](SessionManager::auto_compaction) |
 //! | list sessions | [`SessionManager::list`], [`list_all`](SessionManager::list_all) |
@@ -48,6 +50,9 @@
 //! | name, label, archive, move, delete, prune, and undo | [`Sessions::rename`], [`relabel`](Sessions::relabel), [`archive`](Sessions::archive), [`move_session`](Sessions::move_session), [`delete`](Sessions::delete), [`prune`](Sessions::prune), [`undo`](Sessions::undo) |
 //! | be a host: one current session, handlers that are called before and after changes | [`SessionHost`], [`Handlers`], [`SessionEvent`] |
 //! | control time, ids and environment yourself | [`Environment`], [`Sessions`] |
+//! | test your program without a disk | [`Sessions::in_memory_system`], [`SessionManager::open_in_memory`] |
+//!
+//! Without options, calls use pi's defaults: `list(cwd)`. The call with options ends in `_with`: `list_with(cwd, …)`.
 //!
 //! # What you can rely on
 //!

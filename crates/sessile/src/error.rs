@@ -305,9 +305,14 @@ impl SessionError {
         match self {
             Self::Store(error) | Self::NoTrash { source: error, .. } => error.is_not_found(),
             Self::CannotFork { source, .. } => source.is_not_found(),
-            Self::EntryNotFound { .. } | Self::LeafGone { .. } => true,
-            Self::NotInTrash { .. } | Self::NoSuchOperation { .. } | Self::NoWorkingDirectory { .. } => true,
-            _ => false,
+            error => matches!(
+                error,
+                Self::EntryNotFound { .. }
+                    | Self::LeafGone { .. }
+                    | Self::NotInTrash { .. }
+                    | Self::NoSuchOperation { .. }
+                    | Self::NoWorkingDirectory { .. }
+            ),
         }
     }
 

@@ -23,7 +23,7 @@
 //!
 //! | to… | use |
 //! |---|---|
-//! | create, open or continue a session | [`SessionManager::create`], [`open`](SessionManager::open), [`continue_recent`](SessionManager::continue_recent) |
+//! | create, open or continue a session | [`SessionManager::create`], [`open`](SessionManager::open), [`open_or_create`](SessionManager::open_or_create), [`continue_recent`](SessionManager::continue_recent) |
 //! | choose the directory, durability, caches or handlers | [`Sessions`], the store behind those functions |
 //! | append to it | [`append_user_message`](SessionManager::append_user_message) and its siblings, with [`draft`] messages, [`json::Json`] or `serde_json` values |
 //! | go back and try something else | [`SessionManager::branch`], [`navigate`](SessionManager::navigate) and [`branch`] |
@@ -43,7 +43,9 @@
 //! | see what takes up disk space, and reduce it | [`disk`], [`clean`], [`caches`] |
 //! | be a host: one current session, and handlers before and after changes | [`SessionHost`], [`event`], [`hooks`] |
 //! | keep sessions somewhere else than in files | [`log`] |
-//! | control time, ids and environment, or test without a disk | [`Environment`], [`testing`] |
+//! | control time, ids and environment, or test without a disk | [`Environment`], [`Sessions::in_memory_system`], [`testing`] |
+//!
+//! Calls without options use pi's defaults: `list(cwd)`. The same call with options ends in `_with`: `list_with(cwd, …)`.
 //!
 //! The repository has examples under `crates/sessile/examples`: `append_and_resume`, `follow`, `search`,
 //! `fork_and_compare`, `chat` (a host with compaction), `threaded_server` and `custom_log`.

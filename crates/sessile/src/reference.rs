@@ -114,9 +114,15 @@ impl ReferenceError {
     /// Whether nothing matches the reference, as opposed to several matches or a failed search.
     pub fn is_not_found(&self) -> bool {
         match self {
-            Self::NoSuchFile { .. } | Self::NoSuchSession { .. } | Self::NoSessions => true,
-            Self::NoSuchPlace { .. } | Self::NoList { .. } | Self::OtherStore { .. } => true,
-            Self::NoSuchEntry { .. } | Self::NoLeaf { .. } | Self::TooFarUp { .. } => true,
+            Self::NoSuchFile { .. }
+            | Self::NoSuchSession { .. }
+            | Self::NoSessions
+            | Self::NoSuchPlace { .. }
+            | Self::NoList { .. }
+            | Self::OtherStore { .. }
+            | Self::NoSuchEntry { .. }
+            | Self::NoLeaf { .. }
+            | Self::TooFarUp { .. } => true,
             Self::AmbiguousSession { .. } | Self::AmbiguousEntry { .. } => false,
             Self::Session(error) => error.is_not_found(),
         }

@@ -1,5 +1,4 @@
 //! A whole store in memory, as embedders use it in their tests.
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at their own files")]
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -53,7 +52,7 @@ fn everything_works_in_memory() {
         let options = SearchOptions { upkeep, ..SearchOptions::default() };
         let found = sessions.search(&Query::parse("harbour").unwrap(), &options).unwrap();
         let hits: Vec<_> = found.hits.iter().map(|hit| hit.session_path.clone()).collect();
-        assert_eq!(hits, [path.clone()], "{upkeep:?}");
+        assert_eq!(hits, std::slice::from_ref(&path), "{upkeep:?}");
     }
     assert!(sessions.verify(&path).unwrap().findings.is_empty());
 

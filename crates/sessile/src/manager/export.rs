@@ -177,12 +177,10 @@ impl SessionManager {
         rows: &[Row],
         sink: Sink<'_, E>,
     ) -> Result<(), E> {
+        let one_branch = ExportOptions { all_branches: false, ..options.clone() };
         let name = match self.session_name()? {
             Some(name) => Some(name),
-            None => {
-                let one_branch = ExportOptions { all_branches: false, ..options.clone() };
-                self.first_words(&self.exported_rows(&one_branch)?)?
-            }
+            None => self.first_words(&self.exported_rows(&one_branch)?)?,
         };
         sink(markdown::head(self.header(), name.as_deref()).as_bytes())?;
         if !options.all_branches {

@@ -88,19 +88,16 @@ impl Disk {
 
     /// Fails unless the directory of a name exists.
     fn check_parent(&self, path: &Path) -> io::Result<()> {
-        for directory in path.ancestors().skip(1).filter(|directory| directory.parent().is_some()) {
-            match self.names.get(directory) {
-                Some(node) if self.nodes[node].is_directory => return Ok(()),
-                Some(_) => return Err(ErrorKind::NotADirectory.into()),
-                None => {}
-            }
+        let is_directory = |path: &Path| self.names.get(path).map(|node| self.nodes[node].is_directory);
+        let Some(parent) = path.parent().filter(|parent| parent.parent().is_some()) else { return Ok(()) };
+        match is_directory(parent) {
+            Some(true) => Ok(()),
             // A file further up decides which error it is.
-            let has_file = directory
-                .ancestors()
-                .any(|above| self.names.get(above).is_some_and(|node| !self.nodes[node].is_directory));
-            return Err(if has_file { ErrorKind::NotADirectory } else { ErrorKind::NotFound }.into());
+            _ if parent.ancestors().any(|above| is_directory(above) == Some(false)) => {
+                Err(ErrorKind::NotADirectory.into())
+            }
+            _ => Err(ErrorKind::NotFound.into()),
         }
-        Ok(())
     }
 
     fn check_free(&self, path: &Path) -> io::Result<()> {
@@ -414,7 +411,7 @@ impl OsFile for MemoryFile {
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
         self.check(&[Mode::Sidecar])?;
-        let start = usize::try_from(offset).map_err(|_| ErrorKind::FileTooLarge)?;
+        let start = usize::try_from(offset).map_err(|_too_large| ErrorKind::FileTooLarge)?;
         let mut disk = self.os.disk();
         let node = disk.changed(self.number, true)?;
         let end = start + bytes.len();
@@ -427,7 +424,7 @@ impl OsFile for MemoryFile {
 
     fn set_length(&self, length: u64) -> io::Result<()> {
         self.check(&[Mode::Append, Mode::New, Mode::Sidecar])?;
-        let length = usize::try_from(length).map_err(|_| ErrorKind::FileTooLarge)?;
+        let length = usize::try_from(length).map_err(|_too_large| ErrorKind::FileTooLarge)?;
         self.os.disk().changed(self.number, true)?.bytes.resize(length, 0);
         Ok(())
     }

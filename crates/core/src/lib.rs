@@ -94,3 +94,12 @@ pub mod version;
 
 pub use cancel::Cancel;
 pub use id::EntryId;
+
+/// The modules that `sessile` exports as `sessile::format`. Examples in this crate use the paths that users have.
+#[doc(hidden)]
+pub mod format {
+    pub use crate::{
+        acting, archive, bulk, cause, diagnostic, head, incomplete, info, line, location, migrate, nearest, outline,
+        picture, version,
+    };
+}

@@ -2,7 +2,4 @@
 //!
 //! Most programs need only the modules at the root of the crate.
 
-pub use sessile_core::{
-    acting, archive, bulk, cause, diagnostic, head, incomplete, info, line, location, migrate, nearest, outline,
-    picture, version,
-};
+pub use sessile_core::format::*;

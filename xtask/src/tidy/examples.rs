@@ -53,9 +53,10 @@ fn example_lines(source: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// The names in `pub use` of the front door, whatever the crate.
+/// The public modules of the front door, and the names in its `pub use`, whatever the crate.
 fn exports(front_door: &str) -> Vec<&str> {
-    front_door.split("\npub use ").skip(1).filter_map(|rest| rest.split(';').next()).flat_map(words).collect()
+    let after = |start| front_door.split(start).skip(1).filter_map(|rest: &str| rest.split(';').next());
+    after("\npub use ").chain(after("\npub mod ")).flat_map(words).collect()
 }
 
 fn words(text: &str) -> impl Iterator<Item = &str> {
@@ -69,7 +70,8 @@ mod tests {
 
     #[track_caller]
     fn check_imports(core: &str, expected: &[&str]) {
-        let front_door = "mod list;\npub use list::{\n    Row,\n};\npub use sessile_core::{EntryId, json};\n";
+        let front_door =
+            "mod list;\npub mod text;\npub use list::{\n    Row,\n};\npub use sessile_core::{EntryId, json};\n";
         check(imports, &[(FRONT_DOOR, front_door), ("crates/core/src/id.rs", core)], expected);
     }
 
@@ -79,6 +81,7 @@ mod tests {
             "/// ```\n/// # use sessile_core as sessile;\n/// use sessile::json::Raw;\n/// ```\nuse sessile_x;",
             &[],
         );
+        check_imports("/// ```\n/// use sessile::text::Query;\n/// ```\n", &[]);
         check_imports("    /// ```\n    /// use sessile::{EntryId};\n    /// #\n    /// ```\n", &[]);
         check_imports("//! Text about sessile_core::json.\n//! ```text\n//! sessile_core\n//! ```\n", &[]);
     }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use clap::error::ErrorKind;
 use sessile::compaction::SummaryFailure;
-use sessile::format::cause::messages;
+use sessile::format::cause::{chain, messages};
 use sessile::reference::ReferenceError;
 use sessile::settings::SettingsError;
 use sessile::write::StoreError;
@@ -269,7 +269,12 @@ impl Failure {
 
 /// Prints the error, all its causes, and a hint.
 pub(crate) fn report_chain(failure: &Failure, err: &mut Screen<'_>) -> io::Result<()> {
-    for (place, words) in messages(failure).iter().enumerate() {
+    let texts = match failure {
+        // A setting and its file belong on one line.
+        Failure::Settings(error) => vec![chain(error)],
+        _ => messages(failure),
+    };
+    for (place, words) in texts.iter().enumerate() {
         let (style, title) = if place == 0 { (BAD, "error:") } else { (BOLD, "caused by:") };
         err.print_whole(&Line::new().styled(style, title).text(" ").text(words))?;
     }

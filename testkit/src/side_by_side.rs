@@ -270,7 +270,7 @@ impl SideBySide {
     pub fn try_open(&mut self, name: &str) -> Both {
         let request = static_call("open", &[&self.pi_argument(name)]);
         let path = self.our_path(name);
-        self.both(&request, |sessions| sessions.open(path))
+        self.both(&request, |sessions| sessions.open_or_create(path))
     }
 
     /// Opens a file in both.

@@ -1,5 +1,5 @@
 //! The examples, run as a reader would run them.
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
@@ -79,7 +79,9 @@ fn a_server_appends_what_all_clients_send_and_a_follower_prints_it() {
             })
         })
         .collect();
-    clients.into_iter().for_each(|client| client.join().unwrap());
+    for client in clients {
+        client.join().unwrap();
+    }
     let file = home.path().join("shared.jsonl");
     let session = SessionManager::open(&file).unwrap();
     assert_eq!(session.build_session_context().unwrap().messages.len(), 20, "one chain with all messages");

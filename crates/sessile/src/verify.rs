@@ -1,8 +1,8 @@
 //! Finds what is wrong with sessions.
 //!
-//! Only [`examine()`] decides what is wrong and how to repair it: `verify`
-//! reports its findings, `repair` applies them and examines the result, so
-//! the two cannot disagree.
+//! One function decides what is wrong and how to repair it: `verify` reports
+//! its findings, `repair` applies them and examines the result, so the two
+//! cannot disagree.
 
 pub use sessile_core::headerless::Headerless;
 pub use sessile_core::verify::{Code, Finding, Remedy};

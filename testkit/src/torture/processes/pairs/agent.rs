@@ -89,7 +89,7 @@ pub(super) fn run(bench: &Bench, report: &mut Report) -> Result<(), Skipped> {
     Ok(())
 }
 
-/// Returns every operation on a session pi can have open, and the [`TAKING`] ones also with `--force`.
+/// Returns every operation on a session pi can have open, and the [`REMOVING`] ones also with `--force`.
 fn all() -> Vec<ConcurrentOperation> {
     let is_meant = |operation: &&Operation| !["restore", "undo-delete", "undo-prune"].contains(&operation.name);
     let mut concurrent_operations = Vec::new();

@@ -106,20 +106,7 @@ impl Entry {
     /// # Ok::<(), sessile::json::NotJson>(())
     /// ```
     pub fn message(&self) -> Option<Message<'_>> {
-        match self.payload() {
-            Payload::Message(entry) => entry.message(),
-            Payload::ThinkingLevelChange(_)
-            | Payload::ModelChange(_)
-            | Payload::Usage(_)
-            | Payload::Compaction(_)
-            | Payload::BranchSummary(_)
-            | Payload::Custom(_)
-            | Payload::CustomMessage(_)
-            | Payload::ContextEdit(_)
-            | Payload::Label(_)
-            | Payload::SessionInfo(_)
-            | Payload::Unknown(_) => None,
-        }
+        (self.kind == Kind::Message).then(|| MessageEntry::new(self.raw()).message())?
     }
 
     /// A typed view of the entry's fields.

@@ -24,7 +24,7 @@
 //! | to… | use |
 //! |---|---|
 //! | create, open or continue a session | [`SessionManager::create`], [`open`](SessionManager::open), [`open_or_create`](SessionManager::open_or_create), [`continue_recent`](SessionManager::continue_recent) |
-//! | choose the directory, durability, caches or handlers | [`Sessions`], the store behind those functions |
+//! | choose the directory, durability, caches or handlers | [`Sessions`], the store that those functions use |
 //! | append to it | [`append_user_message`](SessionManager::append_user_message) and its siblings, with [`draft`] messages, [`json::Json`] or `serde_json` values |
 //! | go back and try something else | [`SessionManager::branch`], [`navigate`](SessionManager::navigate) and [`branch`] |
 //! | turn a branch into a session | [`SessionManager::fork`], [`fork_from`](SessionManager::fork_from) |

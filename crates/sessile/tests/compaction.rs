@@ -9,13 +9,13 @@ use std::sync::Arc;
 use sessile::branch::{BranchSummary, NavigateOptions, Navigated};
 use sessile::compaction::{
     AutoCompaction, CompactOptions, Compacted, CompactionReport, CompactionSettings, Generator, ModelLimits,
-    NothingToCompact, Purpose, Summarizer, Summary, SummaryFailure, SummaryProgress, SummaryRequest,
-    SuppliedCompaction,
+    NothingToCompact, Purpose, Summarizer, SummarizerFn, Summary, SummaryFailure, SummaryRequest, SuppliedCompaction,
+    summarizer_fn,
 };
 use sessile::event::{EventKind, EventSet, Handlers, Outcome, Reply, SessionEvent};
 use sessile::json::Json;
 use sessile::list::ListOptions;
-use sessile::{Cancel, EntryId, SessionError, SessionManager, Sessions, draft};
+use sessile::{EntryId, SessionError, SessionManager, Sessions, draft};
 use sessile_testkit::Replay;
 use sessile_testkit::sim::{Errno, SimOs, Tear};
 use tempfile::TempDir;
@@ -24,31 +24,14 @@ use tempfile::TempDir;
 type Act = dyn Fn(&SummaryRequest<'_>) -> Result<Summary, SummaryFailure>;
 
 /// A summarizer that runs a test's function.
-struct Acting(Box<Act>);
+type Acting = SummarizerFn<Box<Act>>;
 
-impl Acting {
-    fn new(act: impl Fn(&SummaryRequest<'_>) -> Result<Summary, SummaryFailure> + 'static) -> Self {
-        Self(Box::new(act))
-    }
-
-    fn saying(text: &'static str) -> Self {
-        Self::new(move |_| Ok(Summary::new(text)))
-    }
+fn acting(act: impl Fn(&SummaryRequest<'_>) -> Result<Summary, SummaryFailure> + 'static) -> Acting {
+    summarizer_fn(Box::new(act) as Box<Act>).generated_by(Generator::Extractive)
 }
 
-impl Summarizer for Acting {
-    fn generator(&self) -> Generator {
-        Generator::Extractive
-    }
-
-    fn summarize(
-        &self,
-        request: &SummaryRequest<'_>,
-        _progress: &mut dyn FnMut(SummaryProgress<'_>),
-        _cancel: &Cancel,
-    ) -> Result<Summary, SummaryFailure> {
-        (self.0)(request)
-    }
+fn saying(text: &'static str) -> Acting {
+    acting(move |_| Ok(Summary::new(text)))
 }
 
 fn sessions() -> Sessions {
@@ -92,13 +75,13 @@ fn texts(session: &SessionManager) -> Vec<String> {
 
 fn failures() -> Vec<Acting> {
     vec![
-        Acting::new(|_| Err(SummaryFailure::Cancelled)),
-        Acting::new(|_| Err(SummaryFailure::CutShort)),
-        Acting::new(|_| Err(SummaryFailure::CalledTool)),
-        Acting::new(|_| Err(SummaryFailure::Refused { reason: "no".to_owned() })),
-        Acting::new(|_| Err(SummaryFailure::NotConfigured { what: "no model".to_owned() })),
-        Acting::new(|_| Err(SummaryFailure::Failed { message: "500".to_owned(), source: None })),
-        Acting::saying(" \n"),
+        acting(|_| Err(SummaryFailure::Cancelled)),
+        acting(|_| Err(SummaryFailure::CutShort)),
+        acting(|_| Err(SummaryFailure::CalledTool)),
+        acting(|_| Err(SummaryFailure::Refused { reason: "no".to_owned() })),
+        acting(|_| Err(SummaryFailure::NotConfigured { what: "no model".to_owned() })),
+        acting(|_| Err(SummaryFailure::Failed { message: "500".to_owned(), source: None })),
+        saying(" \n"),
     ]
 }
 
@@ -108,7 +91,7 @@ fn a_compaction_is_written_and_reported() {
     let (mut session, _) = three_turns(&sessions(), dir.path());
     let asked = std::rc::Rc::new(RefCell::new(Vec::new()));
     let seen = asked.clone();
-    let summarizer = Acting::new(move |request| {
+    let summarizer = acting(move |request| {
         seen.borrow_mut().push((request.purpose, request.conversation.text().to_owned()));
         assert_eq!(request.session_model, Some("p/m"));
         assert_eq!(request.custom_instructions, Some("the tides"));
@@ -132,14 +115,11 @@ fn a_compaction_is_written_and_reported() {
     let entry = session.entry(&report.entry_id).unwrap().unwrap().into_json().to_text().into_owned();
     assert!(entry.contains(r#""fromHook":false"#), "{entry}");
 
-    let again = session.compact(keeping(2), &Acting::saying("x"), &mut |_| {}).unwrap();
+    let again = session.compact(keeping(2), &saying("x"), &mut |_| {}).unwrap();
     assert_eq!(nothing(again), NothingToCompact::AlreadyCompacted);
     session.append_message(draft::UserMessage::new("question 4", 4)).unwrap();
-    assert_eq!(
-        nothing(session.compact(keeping(99), &Acting::saying("x"), &mut |_| {}).unwrap()),
-        NothingToCompact::TooSmall
-    );
-    let update = Acting::new(|request| {
+    assert_eq!(nothing(session.compact(keeping(99), &saying("x"), &mut |_| {}).unwrap()), NothingToCompact::TooSmall);
+    let update = acting(|request| {
         if request.purpose == Purpose::Update {
             assert!(request.previous_summary.unwrap().starts_with("What was said."));
         }
@@ -168,16 +148,13 @@ fn a_failure_leaves_the_file_byte_for_byte() {
     // Cancelled by the caller, and by an extension.
     let options = keeping(2);
     options.cancel.cancel();
-    assert!(matches!(
-        session.compact(options, &Acting::saying("x"), &mut |_| {}).unwrap_err(),
-        SessionError::Cancelled
-    ));
+    assert!(matches!(session.compact(options, &saying("x"), &mut |_| {}).unwrap_err(), SessionError::Cancelled));
     drop(session);
     let handlers = Handlers::new();
     let cancels = EventSet::from(EventKind::SessionBeforeCompact).union(EventKind::SessionBeforeTree.into());
     handlers.on(cancels, "cancels", |_, _| Ok(Some(Reply::cancel())));
     let mut session = sessions().with_handlers(handlers).open(&path).unwrap();
-    let cancelled = session.compact(keeping(2), &Acting::saying("x"), &mut |_| {}).unwrap_err();
+    let cancelled = session.compact(keeping(2), &saying("x"), &mut |_| {}).unwrap_err();
     assert!(matches!(cancelled, SessionError::Cancelled));
     let stayed = session.navigate(&first, NavigateOptions::default(), None, &mut |_| {}).unwrap();
     assert_eq!(stayed, Outcome::Cancelled { by: "cancels".to_owned() });
@@ -206,7 +183,7 @@ fn an_old_file_is_upgraded_only_once_there_is_a_summary() {
         session.compact(keeping(1), &summarizer, &mut |_| {}).unwrap_err();
         assert_eq!(fs::read(&path).unwrap(), before);
     }
-    let report = done(session.compact(keeping(1), &Acting::saying("s"), &mut |_| {}).unwrap());
+    let report = done(session.compact(keeping(1), &saying("s"), &mut |_| {}).unwrap());
     let last = texts(&session);
     assert_eq!(last.len(), 2);
     assert!(last[1].contains("more"));
@@ -220,7 +197,7 @@ fn entries_of_others_are_kept_after_the_cut() {
     let dir = TempDir::new().unwrap();
     let (mut session, path) = three_turns(&sessions(), dir.path());
     let file = path.clone();
-    let summarizer = Acting::new(move |request| {
+    let summarizer = acting(move |request| {
         if request.purpose == Purpose::TurnPrefix {
             let mut other = Sessions::new(Replay::new(1_735_689_700_000, 99)).open(&file).unwrap();
             other.append_message(draft::UserMessage::new("meanwhile", 9)).unwrap();
@@ -240,10 +217,10 @@ fn a_compaction_of_another_program_is_not_compacted_again() {
     let (mut session, path) = three_turns(&sessions(), dir.path());
     let leaf = session.leaf_id();
     let file = path.clone();
-    let summarizer = Acting::new(move |request| {
+    let summarizer = acting(move |request| {
         if request.purpose == Purpose::TurnPrefix {
             let mut other = Sessions::new(Replay::new(1_735_689_700_000, 99)).open(&file).unwrap();
-            done(other.compact(keeping(2), &Acting::saying("theirs"), &mut |_| {}).unwrap());
+            done(other.compact(keeping(2), &saying("theirs"), &mut |_| {}).unwrap());
         }
         Ok(Summary::new("ours"))
     });
@@ -261,7 +238,7 @@ fn entries_of_others_on_another_branch_stay_there() {
     let fourth = session.outline().id(session.outline().entries().nth(3).unwrap()).unwrap();
     session.branch(&fourth).unwrap();
     let file = path.clone();
-    let summarizer = Acting::new(move |_| {
+    let summarizer = acting(move |_| {
         let mut other = Sessions::new(Replay::new(1_735_689_700_000, 99)).open(&file).unwrap();
         other.append_message(draft::UserMessage::new("meanwhile", 9)).unwrap();
         Ok(Summary::new("s"))
@@ -281,7 +258,7 @@ fn an_extension_may_supply_the_summary_and_keep_nothing() {
         Ok(Some(Reply { compaction: Some(compaction), ..Reply::default() }))
     });
     let (mut session, _) = three_turns(&sessions().with_handlers(handlers), dir.path());
-    let unused = Acting::new(|_| panic!("the summarizer was called"));
+    let unused = acting(|_| panic!("the summarizer was called"));
     let report = done(session.compact(keeping(2), &unused, &mut |_| {}).unwrap());
     assert!(report.from_hook);
     assert_eq!(report.first_kept_entry_id, report.entry_id);
@@ -320,7 +297,7 @@ fn navigating_takes_back_questions_and_goes_to_answers() {
     let mut session = sessions.open(&path).unwrap();
     assert_eq!(session.leaf_id().as_ref(), Some(&ids[3]), "where one was is remembered");
 
-    let summarizer = Acting::saying("left");
+    let summarizer = saying("left");
     let options = NavigateOptions { label: Some("back".into()), ..NavigateOptions::default() };
     let gone = moved(&mut session, &ids[0], options, Some(&summarizer));
     let summary = gone.summary_entry_id.unwrap();
@@ -354,7 +331,7 @@ fn machine() -> (SimOs, PathBuf) {
 
 fn compact_on(os: &SimOs, seed: u64, path: &Path) -> Result<Compacted, SessionError> {
     let sessions = Sessions::new(Replay::new(1_735_689_800_000, seed)).on(Arc::new(os.clone()));
-    sessions.open(path)?.compact(keeping(2), &Acting::saying("s"), &mut |_| {})
+    sessions.open(path)?.compact(keeping(2), &saying("s"), &mut |_| {})
 }
 
 #[test]
@@ -422,7 +399,7 @@ fn attempts_that_did_not_fit_are_recovered_from() {
     let edits = session.omit_failed_attempt().unwrap();
     assert_eq!(edits.len(), 2);
     assert_eq!(texts(&session).len(), n_shown);
-    let report = done(session.compact(keeping(2), &Acting::saying("s"), &mut |_| {}).unwrap());
+    let report = done(session.compact(keeping(2), &saying("s"), &mut |_| {}).unwrap());
     let usage = session.context_usage(100_000).unwrap();
     assert_eq!((usage.tokens, usage.percent()), (None, None), "there was no answer since");
     assert!(report.estimated_tokens_after > Some(0));

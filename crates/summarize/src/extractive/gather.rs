@@ -18,9 +18,6 @@ pub(super) const ANSWER_NEXT: &str = "Answer the latest request: ";
 /// The maximum number of turns described individually.
 const MAX_TURNS: usize = 150;
 
-/// The maximum number of rules and decisions considered.
-const MAX_SENTENCES: usize = 60;
-
 /// The number of sentences read per message. A message with more contains pasted text.
 const MAX_READ: usize = 400;
 
@@ -84,14 +81,19 @@ fn add_rules(checkpoint: &mut Checkpoint, turns: &[Turn<'_>]) {
         }
     }
     found.sort_by_key(|(score, at, _)| (std::cmp::Reverse((*score).min(3)), std::cmp::Reverse(*at)));
-    found.truncate(MAX_SENTENCES);
+    add_best(checkpoint, Section::Constraints, found, 14);
+}
+
+/// Adds the best sentences in the order of their turns. `found` has scores, turns and sentences, the best first; only the
+/// first `n_best` are added.
+fn add_best(checkpoint: &mut Checkpoint, section: Section, mut found: Vec<(usize, usize, String)>, n_best: usize) {
+    found.truncate(n_best);
     let mut ranked: Vec<(usize, usize, String)> =
         found.into_iter().enumerate().map(|(rank, (_, at, text))| (at, rank, text)).collect();
     ranked.sort_by_key(|(at, rank, _)| (*at, *rank));
-    ranked
-        .into_iter()
-        .filter(|(_, rank, _)| *rank < 14)
-        .for_each(|(_, rank, text)| checkpoint.add(Section::Constraints, rank, text));
+    for (_, rank, text) in ranked {
+        checkpoint.add(section, rank, text);
+    }
 }
 
 /// What the user asked and the result, turn by turn.
@@ -190,14 +192,7 @@ fn add_decisions(checkpoint: &mut Checkpoint, turns: &[Turn<'_>]) {
         }
     }
     found.sort_by_key(|(score, at, _)| std::cmp::Reverse((*score, *at)));
-    found.truncate(MAX_SENTENCES);
-    let mut ranked: Vec<(usize, usize, String)> =
-        found.into_iter().enumerate().map(|(rank, (_, at, text))| (at, rank, text)).collect();
-    ranked.sort_by_key(|(at, rank, _)| (*at, *rank));
-    ranked
-        .into_iter()
-        .filter(|(_, rank, _)| *rank < 16)
-        .for_each(|(_, rank, text)| checkpoint.add(Section::Decisions, rank, text));
+    add_best(checkpoint, Section::Decisions, found, 16);
 }
 
 /// The remaining work: the unanswered request, the next steps the model named, and its question.

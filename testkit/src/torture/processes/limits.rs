@@ -145,7 +145,7 @@ fn foreign_programs_on_full_disk(bench: &Bench, report: &mut Report) -> Result<(
     fs::remove_file(&reserve).unwrap();
     acknowledged.extend(session.append_message(message(100)).map(|id| id.to_string()));
     let after_ours = ChildProcess::start(quiet(script(APPEND, &[&path, &"5", &"500", &"600", &"2"]))).finish();
-    report.check(after_ours.acknowledged.len() == 5, "a stranger could not append behind ours");
+    report.check(after_ours.acknowledged.len() == 5, "a foreign program could not append after ours");
     acknowledged.extend(after_ours.acknowledged);
     acknowledged.extend(session.append_message(message(100)).map(|id| id.to_string()));
     drop(session);

@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_mark_changes_nothing() {
+    fn entries_that_are_not_marks_change_nothing() {
         for data in [
             "null",
             "true",
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_folded_branch_its_beginning_is_shown() {
+    fn a_folded_branch_shows_its_first_entry() {
         let places = [(0, false), (1, true), (2, false), (2, false), (1, true), (2, false)];
         let mut is_shown = [true, false, true, true, false, false];
         let n_folded = fold_away(places, &mut is_shown);

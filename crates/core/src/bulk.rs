@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_sorted_by_what_they_are() {
+    fn bytes_are_counted_by_kind() {
         let message = |message: &str| format!(r#" {{"type":"message","id":"a","message":{message}}}"#);
         assert_eq!(
             weighed(&message(

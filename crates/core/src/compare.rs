@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_has_lines() {
+    fn message_texts_have_lines() {
         let answer = entry(
             r#"{"type":"message","id":"a","message":{"role":"assistant","content":[{"type":"thinking","thinking":"hm"},
             {"type":"text","text":"one\ntwo"},{"type":"toolCall","name":"edit","arguments":{"path":"a.rs","n":1,"new":"x\ny"}},

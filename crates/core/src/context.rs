@@ -447,7 +447,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn one_pass_finds_what_looking_up_finds(
+        fn one_pass_equals_lookups(
             members in proptest::collection::vec((
                 r"message|other|\\u006dessage",
                 proptest::collection::vec((r"role|content|x", r#""user"|"system"|"else"|null|\[\]|\{"role":"user"\}"#), 0..4),

@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn every_day_of_four_centuries_follows_the_day_before() {
+    fn every_day_of_four_centuries_follows_the_previous_day() {
         let first = days_from_civil(1800, 1, 1);
         let (mut year, mut month, mut day) = (1800, 1, 1);
         for days in first..first + DAYS_PER_ERA {
@@ -518,7 +518,7 @@ mod tests {
     }
 
     #[test]
-    fn the_zone_is_asked_with_the_wall_clock_time() {
+    fn the_zone_receives_the_wall_clock_time() {
         struct Recorder(std::cell::Cell<Option<i64>>);
         impl LocalZone for Recorder {
             fn offset_ms_at_local(&self, local_ms: i64) -> i64 {
@@ -532,7 +532,7 @@ mod tests {
     }
 
     #[test]
-    fn local_times_lead_back_to_their_instant() {
+    fn local_times_round_trip_to_their_instant() {
         /// One hour ahead before local midnight of 2025-01-01, two hours ahead from then on.
         struct Changing;
         impl LocalZone for Changing {

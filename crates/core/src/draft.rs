@@ -678,7 +678,7 @@ mod tests {
     }
 
     #[test]
-    fn foreign_values_survive_on_one_line() {
+    fn values_of_other_programs_are_kept_on_one_line() {
         let arguments = json("{\n  \"a\": \"\\ud800\",\n  \"2\": 1.0,\n  \"1\": \"\\u000a\"\n}");
         check(
             Block::tool_call("c", "t", arguments),
@@ -691,7 +691,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_what_is_read() {
+    fn written_messages_read_back_equal() {
         let call = Block::tool_call("c", "read", json(r#"{"path":"a"}"#));
         let written = Json::from(AssistantMessage::new("p", "m", vec![Block::thinking("hm"), call], 7));
         let Message::Assistant(read) = Message::new(written.raw()) else { panic!() };

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_without_header_is_of_version_1() {
+    fn a_list_without_a_header_has_version_1() {
         let mut entries = parse_session_entries(
             br#"{"type":"message","message":{"role":"hookMessage"}}
 {"type":"compaction","firstKeptEntryIndex":0}"#,
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn the_current_version_stays_as_it_is() {
+    fn the_current_version_is_not_changed() {
         let text = br#"{"type":"session","version":3,"id":"s"}
 {"type":"message","id":"a","parentId":null,"message":{"role":"hookMessage"}}"#;
         let mut entries = parse_session_entries(text);
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn leaves_choose_the_path() {
+    fn the_leaf_determines_the_path() {
         let entries = parse_session_entries(
             br#"{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"a"}}
 {"type":"message","id":"b","parentId":"a","message":{"role":"user","content":"b"}}

@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn payloads_go_by_their_type() {
+    fn payloads_depend_on_the_type() {
         let cases = [
             (r#"{"type":"message"}"#, Kind::Message, "Message("),
             (r#"{"type":"thinking_level_change"}"#, Kind::ThinkingLevelChange, "ThinkingLevelChange"),
@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_heads_say_nothing() {
+    fn odd_heads_have_no_values() {
         for text in [r#"{"id":"a","id":null}"#, r#"{"id":5,"parentId":null}"#, r#"{"parentId":["a"],"timestamp":{}}"#] {
             let entry = entry(text);
             assert_eq!((entry.id(), entry.parent_id(), entry.timestamp(), entry.time(&Utc)), (None, None, None, None));
@@ -427,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_those_of_javascript() {
+    fn times_equal_those_of_javascript() {
         // `new Date(value).getTime()` in Node 22 with TZ=Etc/GMT-1.
         let cases = [
             (r#""2025-01-01T00:00:00.000Z""#, Some(1_735_689_600_000)),
@@ -453,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_are_reached() {
+    fn messages_are_read_from_their_entry() {
         let said = entry(r#"{"type":"message","message":{"role":"user","content":"hi","timestamp":1}}"#);
         let Payload::Message(message) = said.payload() else { panic!() };
         assert_eq!(message.message(), said.message());

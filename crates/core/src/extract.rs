@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_hung_on_a_label_changes() {
+    fn only_children_of_labels_get_a_new_parent() {
         let outline = outline();
         let path = outline.path(outline.leaf().unwrap());
         let steps = steps(&outline, &path);

@@ -419,7 +419,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn own_lines_are_read_the_same_without_looking_at_the_rest(
+        fn the_short_reader_of_own_lines_agrees_with_the_full_one(
             kind in "(message|label|custom|compaction|session_info)",
             id in r#"([0-9a-f]{8}|\\u0061|é|"")"#.prop_map(|id: String| id.replace('"', "")),
             parent in r#"(null|"[0-9a-f]{8}"|"a\\n")"#,
@@ -435,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_as_we_write_them_are_read_the_short_way() {
+    fn lines_that_sessile_writes_take_the_short_path() {
         for rest in [r#","message":{"role":"user","content":"hi"}"#, ""] {
             let kind = if rest.is_empty() { "label" } else { "message" };
             let line = format!(
@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_heads_are_read_as_they_are() {
+    fn odd_heads_are_read_verbatim() {
         assert_eq!(kept(r#"{"type":"message","message":[{"role":"user"}]}"#).role, Role::None);
         assert_eq!(kept(r#"{"type":"message","message":{"role":"user"},"message":5}"#).role, Role::None);
         assert_eq!(kept(r#"{"type":5,"id":5,"parentId":5}"#).parent, ParentRef::Odd);

@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_comes_before_the_damage_counts() {
+    fn members_before_the_damage_are_read() {
         let line = br#"{"type":"message","id":"b","parentId":"a","timestamp":"2025-01-01T00:00:00.000Z","message":{"role":"us"#;
         let beginning = Beginning::of(line).unwrap();
         assert_eq!(beginning.entry_id().unwrap(), "b");
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_is_known_by_its_first_bytes() {
+    fn marks_are_recognised_by_their_first_bytes() {
         let mark = Mark { id: &"b".into(), parent: None, time: 0, reason: "torn", bytes: Some(b"{\"type\0\0\xff") };
         let line = mark.to_json();
         assert_eq!(

@@ -331,7 +331,7 @@ torn
     }
 
     #[test]
-    fn counts_what_there_is() {
+    fn scan_counts_every_entry() {
         let info = scanned(SESSION.as_bytes()).into_info().unwrap();
         assert_eq!((info.id.as_str(), info.cwd.as_str(), info.parent_session.as_deref()), ("s", "/p", Some("/q")));
         assert_eq!((info.name, info.first_message, info.message_count), (Some("N".into()), "hi".into(), 3));
@@ -346,7 +346,7 @@ torn
     }
 
     #[test]
-    fn the_last_mark_of_this_session_says_whether_it_is_archived() {
+    fn the_last_mark_decides_whether_a_session_is_archived() {
         let mark = |data: &str| {
             format!("{{\"type\":\"custom\",\"customType\":\"sessile.archive\",\"data\":{data},\"id\":\"m\"}}\n")
         };
@@ -363,7 +363,7 @@ torn
     }
 
     #[test]
-    fn a_scan_can_stop_anywhere_and_go_on() {
+    fn a_scan_can_be_resumed_anywhere() {
         let lines = split(SESSION.as_bytes());
         let whole = scanned(SESSION.as_bytes());
         for stop in 0..=lines.len() {
@@ -376,7 +376,7 @@ torn
     }
 
     #[test]
-    fn both_ways_to_read_lines_collect_the_same() {
+    fn both_line_readers_collect_the_same() {
         let mut simple = InfoScan::with_texts();
         for line in split(SESSION.as_bytes()) {
             simple.push_simple(line, &Utc);
@@ -385,7 +385,7 @@ torn
     }
 
     #[test]
-    fn one_line_of_entries_has_no_branches() {
+    fn a_linear_session_has_no_branches() {
         let linear: Vec<&str> = SESSION.lines().filter(|line| !line.contains("\"id\":\"c\"")).take(6).collect();
         assert!(!scanned(linear.join("\n").as_bytes()).facts.has_branches);
     }

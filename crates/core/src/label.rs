@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn order_is_that_of_first_setting() {
+    fn labels_are_ordered_by_their_first_change() {
         let mut labels = Labels::default();
         for (target, label) in [("c", "1"), ("a", "1"), ("b", "1"), ("c", "2"), ("a", ""), ("a", "2")] {
             let entry = format!(r#"{{"targetId":"{target}","label":"{label}","timestamp":"t"}}"#);

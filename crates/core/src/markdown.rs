@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn the_head_says_what_the_session_is() {
+    fn the_head_describes_the_session() {
         let header = Header::compose("s1", "2025-01-01T00:00:00.000Z", "/p`q", None);
         let expected =
             "# A &lt;b&gt;\n\n- Session: `s1`\n- Directory: ``/p`q``\n- Created: `2025-01-01T00:00:00.000Z`\n";

@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_go_by_their_role() {
+    fn messages_depend_on_the_role() {
         let cases = [
             (r#"{"role":"system"}"#, "System"),
             (r#"{"role":"assistant","role":"user"}"#, "User"),
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn tool_calls_are_found_among_anything() {
+    fn tool_calls_are_found_among_other_blocks() {
         let calls = |text| Message::new(raw(text)).tool_calls().len();
         assert_eq!(calls(r#"{"content":[{"type":"toolCall"},7,{"type":"text"},{"type":"toolCall","name":1}]}"#), 2);
         for odd in ["null", "[]", r#"{"content":"x"}"#, r#"{"content":{"type":"toolCall"}}"#] {
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn results_commands_and_the_rest_are_read() {
+    fn results_commands_and_other_messages_are_read() {
         let Message::ToolResult(result) = Message::new(raw(
             r#"{"role":"toolResult","toolCallId":"c","toolName":"t","content":[],"details":null,"isError":true,"timestamp":1,"usage":{},"nestedCalls":{"complete":false},"durationMs":2}"#,
         )) else {

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn slips_are_counted() {
+    fn typing_errors_are_counted() {
         for (one, other, expected) in [
             ("", "", 0),
             ("abc", "", 3),
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_nothing_alike_is_not_suggested() {
+    fn dissimilar_words_are_not_suggested() {
         assert_eq!(nearest("", ["a"]), None);
         assert_eq!(nearest("release", ["High water", "Translation"]), None);
         assert_eq!(nearest("High watr", ["Highlight", "High water"]), Some("High water"));
@@ -110,7 +110,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn distances_are_distances(one in "[abc]{0,8}", other in "[abc]{0,8}", third in "[abc]{0,8}") {
+        fn distances_are_a_metric(one in "[abc]{0,8}", other in "[abc]{0,8}", third in "[abc]{0,8}") {
             let between = |one: &str, other: &str| distance(one, other).unwrap();
             prop_assert_eq!(between(&one, &other), between(&other, &one));
             prop_assert_eq!(between(&one, &other) == 0, one == other);

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_tells_its_size() {
+    fn picture_dimensions_are_read() {
         let dot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII=";
         assert_eq!(
             looked_at("image/png", dot),
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_picture_has_no_size() {
+    fn other_data_has_no_dimensions() {
         for data in ["", "!!!!", "aGVsbG8", "/9j/", "/9j/wAAAAA", "iVBORw0KGgo"] {
             assert_eq!(looked_at("x", data).size, None, "{data}");
         }

@@ -459,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_records_are_no_records() {
+    fn parts_of_records_are_not_records() {
         let call = r#"{"type":"toolCall","id":"t","name":"n","arguments":{}}"#;
         let outer = r#"{"type":"message","id":"a","parentId":null,"message":{"content":["#;
         for line in [
@@ -480,7 +480,7 @@ mod tests {
     }
 
     #[test]
-    fn nul_bytes_part_records_and_are_never_closed() {
+    fn nul_bytes_separate_records_and_are_never_closed() {
         let (a, b) = (entry("a"), entry("b"));
         let starts = |line: &str| found(line).into_iter().map(|(_, start)| start).collect::<Vec<_>>();
         assert_eq!(starts(&format!("\0\0{a}")), [2]);
@@ -500,7 +500,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_a_part_is_not_certain() {
+    fn records_that_may_be_parts_are_doubtful() {
         let (a, b) = (entry("a"), entry("b"));
         let certain = |line: String| {
             let records = take_apart(line.as_bytes()).into_iter().flat_map(|damaged| damaged.records);
@@ -521,7 +521,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_records_are_told_and_not_joined() {
+    fn broken_records_are_reported_and_not_joined() {
         let (a, b) = (entry("one\\\"TWO\n\n5\nthree"), entry("b"));
         let lines = format!("{a}\r\n{b}\n");
         // A line that is readable by itself is never a part of another.
@@ -540,7 +540,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_around_a_broken_record_is_kept_apart() {
+    fn text_around_a_broken_record_is_kept_separate() {
         let broken = entry("a").replace("\"text\":\"", "\"text\":\"x\n");
         let lines = format!("torn{broken}{}{{\"type\":\"mess\n", entry("b"));
         let damaged = take_apart(lines.as_bytes()).remove(0);
@@ -558,7 +558,7 @@ mod tests {
 
     /// Lines that make every fast path fail as late as possible.
     #[test]
-    fn the_work_grows_with_the_line() {
+    fn salvage_takes_linear_time() {
         let repeated = |piece: &str| piece.repeat((1 << 20) / piece.len());
         for line in [
             repeated("{\"type\":\""),
@@ -609,7 +609,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_found_lies_apart_and_can_be_read(lines in proptest::collection::vec(pieces(), 1..5), nul in 0usize..200) {
+        fn salvaged_records_do_not_overlap_and_can_be_read(lines in proptest::collection::vec(pieces(), 1..5), nul in 0usize..200) {
             let mut bytes = lines.join("\n").into_bytes();
             if nul < bytes.len() {
                 bytes.insert(nul, 0);

@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_bulk_goes() {
+    fn only_bulky_parts_are_removed() {
         let (data, text) = ("A".repeat(2000), "x".repeat(600));
         let line = format!(
             r#"{{ "type":"message","id":"a" ,"message":{{"role":"toolResult","n":1.0,"content":[{{"type":"text","text":"{text}"}}, {{"type":"image","data":"{data}","mimeType":"image/png"}}],"usage":{{"cost":1e0}},"details":{{"d":"{text}"}}}}}}"#
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_small_or_unknown_stays() {
+    fn small_and_unknown_parts_are_kept() {
         let long = "z".repeat(1000);
         for line in [
             format!(r#"{{"type":"future","data":"{long}","details":"{long}","content":[{{"type":"image","data":"{long}"}}]}}"#),
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_elsewhere_are_noticed() {
+    fn other_changes_are_detected() {
         let raw = |text: &'static str| Raw::parse(text.as_bytes()).unwrap();
         let line = raw(r#"{"type":"message","id":"a","message":{"role":"toolResult","content":[1],"usage":1}}"#);
         assert!(is_slimmed_of(

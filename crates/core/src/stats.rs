@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_share_what_there_is() {
+    fn shares_of_groups_add_up() {
         let grouped = |by| {
             let groups = shares().into_iter().flat_map(move |share| share.parts(by));
             groups.map(|(key, tally)| (key, tally.tool_calls, tally.tokens.total())).collect::<Vec<_>>()
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_is_like_its_upgraded_copy_and_like_no_other() {
+    fn an_entry_is_like_its_upgraded_copy_only() {
         let old = br#"{"type":"message","timestamp":"2025-01-01T00:00:00.000Z","message":{"role":"user"}}"#;
         let new = br#"{"type":"message","id":"a","parentId":null,"timestamp":"2025-01-01T00:00:00.000Z","message":{"role":"user"}}"#;
         let other = br#"{"type":"message","timestamp":"2025-01-01T00:00:00.001Z","message":{"role":"user"}}"#;

@@ -569,7 +569,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_and_results_go_together() {
+    fn calls_and_results_are_paired() {
         let (two, one, aborted) = (calls(&["1", "2"], "toolUse"), calls(&["1"], "toolUse"), calls(&["1"], "aborted"));
         let (first, second) = (result("1"), result("2"));
         let answered = [("message a<", two.as_str()), ("message b<a", &first), ("custom c<b", "\"x\":1")];
@@ -605,7 +605,7 @@ mod tests {
     }
 
     #[test]
-    fn references_lead_somewhere() {
+    fn references_without_targets_are_reported() {
         let entries = [
             ("message a<", USER),
             ("label b<a", r#""targetId":"a","label":"x""#),

@@ -208,7 +208,7 @@ fn rows_omit_what_is_absent() {
 }
 
 #[test]
-fn hits_name_session_entry_and_place() {
+fn hits_name_session_entry_and_position() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.jsonl");
     let header = r#"{"type":"session","version":3,"id":"s","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/proj"}"#;

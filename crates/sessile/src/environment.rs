@@ -224,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn local_times_around_a_change_count_as_before_it() {
+    fn ambiguous_local_times_use_the_offset_before_the_change() {
         let zone = jiff::tz::TimeZone::posix("EST5EDT,M3.2.0,M11.1.0").unwrap();
         let hour = 3_600_000;
         let local = |text: &str| {

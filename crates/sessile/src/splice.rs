@@ -228,7 +228,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_span_reads_as_if_it_were_written(
+        fn any_span_reads_as_in_the_written_file(
             bytes in proptest::collection::vec(0u8..3, 0..40),
             steps in proptest::collection::vec((0usize..6, 0usize..6, proptest::collection::vec(any::<u8>(), 0..4)), 0..8),
             offset in 0usize..60, len in 0usize..60,

@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn pi_is_known_by_its_title_or_its_script() {
+    fn pi_is_recognised_by_its_title_or_script() {
         for (name, program, arguments) in [
             ("pi", Some("/usr/bin/node"), &["pi"][..]),
             ("pi", Some("/usr/bin/node (deleted)"), &["pi"]),
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_programs_do_nothing_to_a_terminal() {
+    fn program_names_are_safe_for_a_terminal() {
         assert_eq!(harmless("p\u{1b}[2Ji\u{202e}\u{9d}"), "p[2Ji");
         assert_eq!(harmless("\u{7}\u{200b} "), "an unnamed program");
         assert_eq!(harmless(&"x".repeat(1000)).len(), 40);

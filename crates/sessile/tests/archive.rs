@@ -72,7 +72,7 @@ fn archived(sessions: &Sessions) -> Vec<String> {
 }
 
 #[test]
-fn a_session_is_archived_and_comes_back() {
+fn a_session_is_archived_and_restored() {
     let os = machine();
     let sessions = sessions(&os, 1);
     let before = sessions.list("/proj").unwrap();
@@ -111,7 +111,7 @@ fn a_session_is_archived_and_comes_back() {
 }
 
 #[test]
-fn a_branch_is_archived_unless_the_session_stands_in_it() {
+fn a_branch_with_the_leaf_is_not_archived() {
     let os = machine();
     let sessions = sessions(&os, 2);
     for on_path in ["a", "c"] {
@@ -145,7 +145,7 @@ fn a_branch_is_archived_unless_the_session_stands_in_it() {
 
 /// An open session knows the same marks as a freshly opened one, whichever process wrote them.
 #[test]
-fn what_is_known_is_what_is_in_the_file() {
+fn the_archive_state_equals_the_file() {
     let os = machine();
     let (ours, theirs) = (sessions(&os, 9), sessions(&os.process(77), 10));
     let mut session = ours.open(place("s1")).unwrap();
@@ -165,7 +165,7 @@ fn what_is_known_is_what_is_in_the_file() {
 }
 
 #[test]
-fn several_sessions_are_archived_as_one_operation() {
+fn several_sessions_are_archived_in_one_operation() {
     let os = machine();
     let sessions = sessions(&os, 12);
     sessions.archive(place("s2"), None, true, false).unwrap();
@@ -185,7 +185,7 @@ fn several_sessions_are_archived_as_one_operation() {
 
 /// Creating a session can still be undone after it was archived and restored.
 #[test]
-fn a_mark_does_not_keep_what_was_made_from_being_undone() {
+fn an_archive_mark_does_not_block_the_undo_of_earlier_operations() {
     let os = machine();
     let sessions = sessions(&os, 13).recording_new_files_as(OperationKind::New);
     let made = sessions.begin(&sessile::begin::Begin::default()).unwrap().session.session_file().unwrap().to_path_buf();
@@ -240,7 +240,7 @@ fn searches_leave_archived_sessions_out() {
 }
 
 #[test]
-fn ids_that_do_not_fit_are_refused() {
+fn ids_that_are_too_long_are_refused() {
     let os = machine();
     let long = "x".repeat(MAX_ID + 1);
     let text = content("s3") + &message(&long, "\"a\"", "far") + "\n" + &message("d", "\"a\"", "end") + "\n";

@@ -318,13 +318,13 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn the_catalogue_says_what_a_scan_says(ops in proptest::collection::vec(op(true), 1..20)) {
+    fn the_catalogue_equals_a_scan(ops in proptest::collection::vec(op(true), 1..20)) {
         agree_after_each(&Place::new(true), &ops);
     }
 
     /// Files this young are compared with their cached rows, whatever their times say.
     #[test]
-    fn young_files_are_no_exception(ops in proptest::collection::vec(op(false), 1..12)) {
+    fn recently_changed_files_are_no_exception(ops in proptest::collection::vec(op(false), 1..12)) {
         agree_after_each(&Place::new(false), &ops);
     }
 }
@@ -336,7 +336,7 @@ fn message(id: usize) -> String {
 }
 
 #[test]
-fn what_has_not_changed_is_not_opened_and_what_has_grown_is_read_from_there() {
+fn unchanged_files_are_not_opened_and_grown_files_are_read_from_their_old_end() {
     let place = Place::new(true);
     for slot in 0..6 {
         place.write(&place.file(slot), format!("{HEADER}\n{}", message(slot)).as_bytes());
@@ -360,7 +360,7 @@ fn what_has_not_changed_is_not_opened_and_what_has_grown_is_read_from_there() {
 }
 
 #[test]
-fn catalogues_are_for_their_owner_only_and_none_is_made_for_nothing() {
+fn catalogues_are_private_and_not_written_without_need() {
     let place = Place::new(true);
     all(&place.cached);
     assert!(place.cache_files().is_empty());
@@ -384,7 +384,7 @@ fn a_cache_that_cannot_be_written_is_not_a_failure() {
 }
 
 #[test]
-fn progress_tells_what_is_known_at_once_and_then_each_file() {
+fn progress_reports_cached_sessions_at_once_and_then_each_file() {
     let place = Place::new(true);
     let told = |sessions: &Sessions| {
         let mut told = Vec::new();
@@ -404,7 +404,7 @@ fn progress_tells_what_is_known_at_once_and_then_each_file() {
 }
 
 #[test]
-fn a_list_that_is_stopped_keeps_what_it_has_read() {
+fn a_cancelled_list_keeps_the_sessions_it_has_read() {
     let place = Place::new(true);
     for slot in 0..6 {
         place.write(&place.file(slot), format!("{HEADER}\n").as_bytes());

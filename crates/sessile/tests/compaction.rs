@@ -216,7 +216,7 @@ fn an_old_file_is_upgraded_only_once_there_is_a_summary() {
 }
 
 #[test]
-fn entries_of_others_are_kept_after_the_cut() {
+fn entries_of_other_programs_are_kept_after_the_cut() {
     let dir = TempDir::new().unwrap();
     let (mut session, path) = three_turns(&sessions(), dir.path());
     let file = path.clone();
@@ -255,7 +255,7 @@ fn a_compaction_of_another_program_is_not_compacted_again() {
 }
 
 #[test]
-fn entries_of_others_on_another_branch_stay_there() {
+fn entries_of_other_programs_on_another_branch_stay_there() {
     let dir = TempDir::new().unwrap();
     let (mut session, path) = three_turns(&sessions(), dir.path());
     let fourth = session.outline().id(session.outline().entries().nth(3).unwrap()).unwrap();
@@ -400,7 +400,7 @@ fn a_crash_at_any_call_compacts_once_or_not_at_all() {
 }
 
 #[test]
-fn attempts_that_did_not_fit_are_recovered_from() {
+fn overflowed_attempts_are_recovered() {
     let dir = TempDir::new().unwrap();
     let (mut session, _) = three_turns(&sessions(), dir.path());
     let limits = ModelLimits { window: 100_000, output: Some(4000) };
@@ -429,7 +429,7 @@ fn attempts_that_did_not_fit_are_recovered_from() {
 }
 
 #[test]
-fn families_know_what_they_share() {
+fn families_know_their_shared_entries() {
     let dir = TempDir::new().unwrap();
     let sessions = sessions();
     let (mut session, root) = three_turns(&sessions, dir.path());

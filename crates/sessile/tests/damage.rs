@@ -26,7 +26,7 @@ const PLACE: &str = "/home/u/.pi/agent/sessions/--proj--/2025-01-01T00-00-00-000
 const CASES: u64 = 3000;
 
 #[test]
-fn repair_writes_what_was_written_or_marks_it() {
+fn repair_restores_or_marks_every_entry() {
     let number = |name: &str| std::env::var(name).ok().and_then(|value| value.parse::<u64>().ok());
     let seed = number("SESSILE_DAMAGE_SEED").unwrap_or(1);
     let cases = number("SESSILE_DAMAGE_CASES").unwrap_or(CASES);

@@ -116,7 +116,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_shown_is_what_the_file_says(
+    fn shown_entries_equal_the_file(
         edits in proptest::collection::vec((edit(), 1..N_ENTRIES - 1), 1..4),
         asked in proptest::collection::vec(0..N_ENTRIES, 8),
         reopens in any::<bool>(),

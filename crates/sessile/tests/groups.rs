@@ -53,7 +53,7 @@ fn drawn(list: &[SessionInfo], families: &[Family]) -> String {
 }
 
 #[test]
-fn directories_come_by_their_newest_session() {
+fn directories_are_sorted_by_their_newest_session() {
     let list = [session("a", "/one", 5, None), session("b", "/two", 9, None), session("c", "/one", 7, None)];
     let groups = group_by_cwd(&list);
     let told: Vec<_> = groups.iter().map(|it| (it.cwd.as_str(), it.newest_activity, it.sessions.as_slice())).collect();
@@ -61,7 +61,7 @@ fn directories_come_by_their_newest_session() {
 }
 
 #[test]
-fn families_know_their_newest_activity_and_survive_what_is_missing() {
+fn families_know_their_newest_activity_and_tolerate_missing_parents() {
     let list = [
         session("root", "/", 1, None),
         session("old", "/", 2, Some("/s/2025_root.jsonl")),
@@ -110,7 +110,7 @@ fn circles_are_cut_at_the_oldest() {
 }
 
 #[test]
-fn a_long_line_of_descent_needs_no_stack() {
+fn a_long_chain_of_forks_needs_no_stack() {
     let list: Vec<SessionInfo> = (0..100_000)
         .map(|place: i64| {
             let parent = (place > 0).then(|| format!("/s/2025_{}.jsonl", place - 1));
@@ -194,7 +194,7 @@ impl Disk {
 }
 
 #[test]
-fn worktrees_of_a_repository_go_together() {
+fn worktrees_of_a_repository_are_one_project() {
     let disk = Disk::new();
     let list: Vec<SessionInfo> =
         ["repo", "one", "two", "repo/src/deep", "link/src", "repo/sub", "plain", "moved away", "broken", ""]
@@ -231,7 +231,7 @@ fn worktrees_of_a_repository_go_together() {
 }
 
 #[test]
-fn the_list_of_a_project_is_that_of_all_its_worktrees() {
+fn the_list_of_a_project_covers_all_worktrees() {
     let disk = Disk::new();
     for (id, cwd) in [("a", "repo"), ("b", "one"), ("c", "plain"), ("d", "moved away")] {
         let cwd = disk.path(cwd);

@@ -99,7 +99,7 @@ enum Meanwhile {
 }
 
 #[test]
-fn whatever_the_clock_does_between_two_steps_an_acknowledged_entry_is_put_back() {
+fn an_acknowledged_entry_is_recovered_for_any_clock_change() {
     let mut n_cases = 0;
     for step in STEPS.into_iter().flat_map(|step| [step, -step]) {
         for at in 0..5 {
@@ -142,7 +142,7 @@ fn whatever_the_clock_does_between_two_steps_an_acknowledged_entry_is_put_back()
 }
 
 #[test]
-fn what_was_removed_within_an_hour_comes_back_and_what_was_removed_later_does_not() {
+fn entries_removed_within_an_hour_are_recovered_and_later_removals_are_not() {
     for (ms, comes_back) in
         [(MINUTE, true), (50 * MINUTE, true), (HOUR - SECOND, true), (HOUR + 1, false), (2 * DAY, false)]
     {
@@ -165,7 +165,7 @@ fn what_was_removed_within_an_hour_comes_back_and_what_was_removed_later_does_no
 }
 
 #[test]
-fn the_hour_counts_from_the_acknowledgement_not_from_when_an_entry_was_put_back() {
+fn the_hour_starts_at_the_acknowledgement_not_at_the_recovery() {
     let mut case = Acknowledged::new();
     case.ours = None;
     case.os.advance(50 * MINUTE);
@@ -182,7 +182,7 @@ fn the_hour_counts_from_the_acknowledgement_not_from_when_an_entry_was_put_back(
 }
 
 #[test]
-fn after_a_reboot_the_wall_clock_says_how_old_an_entry_is() {
+fn after_a_reboot_the_wall_clock_decides_the_age_of_an_entry() {
     // A clock that is far behind proves nothing, so the entry may have any age.
     for (step, comes_back) in [
         (0, true),
@@ -210,7 +210,7 @@ fn after_a_reboot_the_wall_clock_says_how_old_an_entry_is() {
 }
 
 #[test]
-fn looking_at_a_session_puts_nothing_back() {
+fn reading_a_session_recovers_nothing() {
     let mut case = Acknowledged::new();
     case.ours = None;
     case.rewrite();
@@ -246,7 +246,7 @@ fn looking_at_a_session_puts_nothing_back() {
 
 /// A session that is open but was never written to reads what others made of it.
 #[test]
-fn a_reader_of_a_rewritten_session_becomes_a_writer_with_its_first_entry() {
+fn a_reader_of_a_rewritten_session_can_append() {
     let case = Acknowledged::new();
     let mut reader = sessions(&case.os.process(2), 2).open(&case.path).unwrap();
     assert_eq!(reader.leaf_id(), Some(case.lost.clone()));

@@ -82,7 +82,7 @@ fn a_session_has_no_file_until_the_first_message() {
 }
 
 #[test]
-fn a_session_of_a_name_alone_can_be_saved() {
+fn a_session_with_only_a_name_can_be_saved() {
     let place = Place::new();
     let mut session = place.create();
     session.append_session_info("only a name").unwrap();
@@ -95,7 +95,7 @@ fn a_session_of_a_name_alone_can_be_saved() {
 }
 
 #[test]
-fn a_first_write_that_fails_can_be_repeated() {
+fn a_failed_first_write_can_be_retried() {
     let place = Place::new();
     let mut session = place.create();
     let label = session.append_model_change("acme", "acme-1").unwrap();
@@ -108,7 +108,7 @@ fn a_first_write_that_fails_can_be_repeated() {
 }
 
 #[test]
-fn a_name_that_is_taken_is_left_alone() {
+fn an_existing_file_is_not_overwritten() {
     let place = Place::new();
     let mut session = place.create();
     let file = session.session_file().unwrap().to_path_buf();
@@ -234,7 +234,7 @@ fn a_taken_id_is_drawn_again() {
 }
 
 #[test]
-fn what_others_append_is_taken_in_and_the_leaf_stays() {
+fn entries_of_other_writers_are_read_and_the_leaf_stays() {
     let place = Place::new();
     let path = place.file("f.jsonl", &[&entry("a", None)]);
     let mut one = place.open(&path);
@@ -251,7 +251,7 @@ fn what_others_append_is_taken_in_and_the_leaf_stays() {
 }
 
 #[test]
-fn an_unfinished_line_is_sealed_and_one_finished_by_others_is_seen() {
+fn an_unfinished_line_is_sealed_unless_another_writer_completes_it() {
     let place = Place::new();
     let path = place.file("f.jsonl", &[&entry("a", None)]);
     let mut session = place.open(&path);
@@ -340,7 +340,7 @@ fn a_fork_of_an_old_file_is_of_the_current_version() {
 }
 
 #[test]
-fn what_the_shape_of_a_session_tells() {
+fn compactions_branches_and_fork_links_are_listed() {
     let place = Place::new();
     let mut session = place.sessions.in_memory("/proj", NewSession::default()).unwrap();
     let first = session.append_message(user("one")).unwrap();
@@ -403,7 +403,7 @@ fn a_name_that_is_not_a_string_does_not_count() {
 }
 
 #[test]
-fn looking_makes_no_directories() {
+fn reading_creates_no_directories() {
     let place = Place::new();
     place.environment.set_variable("PI_CODING_AGENT_DIR", &place.path("agent").to_string_lossy());
     assert_eq!(place.sessions.list("/proj").unwrap(), []);
@@ -413,7 +413,7 @@ fn looking_makes_no_directories() {
 }
 
 #[test]
-fn a_conversation_that_is_cut_off_says_so() {
+fn a_truncated_conversation_is_reported() {
     let place = Place::new();
     let path = place.file("f.jsonl", &[&entry("a", None), "{broken", &entry("c", Some("b")), &entry("d", Some("c"))]);
     let mut session = place.open(&path);
@@ -424,7 +424,7 @@ fn a_conversation_that_is_cut_off_says_so() {
 }
 
 #[test]
-fn namesakes_do_not_mix() {
+fn directories_with_the_same_encoded_name_are_kept_apart() {
     let place = Place::new();
     place.environment.set_variable("PI_CODING_AGENT_DIR", &place.path("agent").to_string_lossy());
     let mut session = place.sessions.create("/a/b-c").unwrap();
@@ -466,7 +466,7 @@ fn old_file(place: &Place, name: &str, lines: &[&str]) -> PathBuf {
 }
 
 #[test]
-fn an_upgrade_takes_in_what_others_appended_once() {
+fn an_upgrade_reads_entries_of_other_writers_once() {
     let place = Place::new();
     let path = old_file(&place, "f.jsonl", &[&entry("a", None)]);
     let mut session = place.open(&path);
@@ -516,7 +516,7 @@ fn an_upgrade_does_not_overwrite_another_session() {
 }
 
 #[test]
-fn writers_that_race_see_everything_in_the_end() {
+fn racing_writers_see_every_entry_in_the_end() {
     let place = Place::new();
     let path = place.file("f.jsonl", &[&entry("a", None)]);
     let n_appends = 1500;
@@ -564,7 +564,7 @@ fn a_header_that_was_half_written_does_not_block_an_empty_file() {
 }
 
 #[test]
-fn an_entry_is_not_hung_on_one_that_is_gone() {
+fn an_entry_is_not_appended_to_a_missing_leaf() {
     let place = Place::new();
     let path = place.path("f.jsonl");
     fs::write(&path, format!("{HEADER}\n{}\n{}", entry("a", None), entry("b", Some("a")))).unwrap();
@@ -590,7 +590,7 @@ fn entries_in_memory_may_be_spread_over_lines() {
 }
 
 #[test]
-fn forks_take_back_messages_of_the_user_only() {
+fn forks_return_the_text_of_user_messages_only() {
     let place = Place::new();
     let mut session = place.sessions.in_memory("/proj", NewSession::default()).unwrap();
     let blocks = Json::parse(
@@ -621,7 +621,7 @@ fn rows_of_another_session_are_refused() {
 }
 
 #[test]
-fn a_file_that_was_cut_is_noticed() {
+fn a_truncated_file_is_detected() {
     let place = Place::new();
     let path = place.file("f.jsonl", &[&entry("a", None), &entry("b", Some("a"))]);
     let mut session = place.open(&path);
@@ -636,7 +636,7 @@ fn a_file_that_was_cut_is_noticed() {
 }
 
 #[test]
-fn a_line_that_would_not_be_read_again_is_not_written() {
+fn a_line_too_long_to_read_is_not_written() {
     let place = Place::new();
     let limit = 2000;
     let sessions = place.sessions.clone().writing(WriteOptions { longest_line: limit, ..WriteOptions::default() });
@@ -684,7 +684,7 @@ fn error_words(size: usize, limit: usize) -> String {
 }
 
 #[test]
-fn messages_of_now_take_the_time_of_the_environment() {
+fn messages_without_a_time_take_the_clock_of_the_environment() {
     let place = Place::new();
     let mut session = place.create();
     let question = session.append_user_message("Why?").unwrap();

@@ -38,7 +38,7 @@ fn assert_whole(report: &CompactionReport) {
 }
 
 #[test]
-fn the_sample_can_be_gone_on_with() {
+fn the_compacted_sample_can_be_continued() {
     let dir = tempfile::tempdir().unwrap();
     let sample = write_sample(dir.path()).unwrap();
     let mut session = sample.sessions().open(&sample.richest).unwrap();
@@ -61,7 +61,7 @@ fn the_sample_can_be_gone_on_with() {
 
 /// The recorded session is beside the workspace, if it exists at all.
 #[test]
-fn the_recorded_session_can_be_gone_on_with() {
+fn the_compacted_recording_can_be_continued() {
     let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/before-compaction.jsonl");
     if !recorded.exists() {
         return;

@@ -192,7 +192,7 @@ fn a_move_changes_the_directory_and_nothing_else() {
 }
 
 #[test]
-fn nothing_is_moved_or_brought_back_over_something_else() {
+fn moves_and_restores_never_overwrite_a_file() {
     let os = machine();
     let sessions = sessions(&os, 7);
     os.make_directories(moved_place().parent().unwrap());
@@ -209,7 +209,7 @@ fn nothing_is_moved_or_brought_back_over_something_else() {
 }
 
 #[test]
-fn sidecars_go_with_the_session() {
+fn sidecars_move_with_the_session() {
     let os = machine();
     let sessions = sessions(&os, 7);
     sessions.rename(place(), Some("x"), false).unwrap();
@@ -240,7 +240,7 @@ fn sidecars_go_with_the_session() {
 }
 
 #[test]
-fn what_another_program_has_changed_is_not_undone() {
+fn changes_by_another_program_block_an_undo() {
     let os = machine();
     let sessions = sessions(&os, 7);
     sessions.rename(place(), Some("ours"), false).unwrap();
@@ -263,7 +263,7 @@ fn what_another_program_has_changed_is_not_undone() {
 }
 
 #[test]
-fn a_broken_log_tells_what_it_can() {
+fn a_damaged_log_is_read_as_far_as_possible() {
     let os = machine();
     let sessions = sessions(&os, 7);
     sessions.rename(place(), Some("one"), false).unwrap();
@@ -302,7 +302,7 @@ fn store(os: &SimOs) {
 }
 
 #[test]
-fn pruning_spares_what_is_used_named_or_labelled() {
+fn pruning_keeps_used_named_and_labelled_sessions() {
     let os = machine();
     store(&os);
     let sessions = sessions(&os, 7);

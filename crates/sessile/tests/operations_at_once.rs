@@ -103,12 +103,12 @@ fn assert_whole(os: &SimOs, acknowledged: &[String], story: &str) {
 
 /// Whatever another process does just before any system call of an operation, nothing is lost or duplicated.
 #[test]
-fn two_operations_at_once_keep_the_session_in_one_place() {
+fn concurrent_operations_keep_exactly_one_copy_of_the_session() {
     two_at_once(machine);
 }
 
 #[test]
-fn two_operations_at_once_keep_the_session_in_one_place_across_file_systems() {
+fn concurrent_operations_keep_exactly_one_copy_across_file_systems() {
     two_at_once(machine_of_three_disks);
 }
 
@@ -143,12 +143,12 @@ fn two_at_once(machine: fn() -> SimOs) {
 
 /// If a process dies at any call of an operation, the next one finishes it or rolls it back.
 #[test]
-fn what_a_dead_process_has_left_is_settled_by_the_next_one() {
+fn operations_of_a_dead_process_are_settled_by_the_next_one() {
     dying_at_every_call(machine);
 }
 
 #[test]
-fn what_a_dead_process_has_left_is_settled_across_file_systems() {
+fn operations_of_a_dead_process_are_settled_across_file_systems() {
     dying_at_every_call(machine_of_three_disks);
 }
 
@@ -209,7 +209,7 @@ fn an_undo_that_failed_is_undone_by_the_next_one() {
 
 /// An operation that another process is still running is not undone.
 #[test]
-fn an_operation_that_is_under_way_is_not_undone() {
+fn a_running_operation_is_not_undone() {
     let os = machine();
     let seen = Arc::new(Mutex::new(Vec::new()));
     let (there, rival) = (Arc::clone(&seen), os.process(2000));
@@ -225,7 +225,7 @@ fn an_operation_that_is_under_way_is_not_undone() {
 
 /// What pi writes to the old path of a session is appended to it, whether the session was moved or deleted.
 #[test]
-fn entries_that_went_to_the_old_place_come_home() {
+fn entries_written_to_the_old_path_are_merged() {
     let line = |id: &str, parent: &str| {
         format!(
             r#"{{"type":"message","id":"{id}","parentId":"{parent}","timestamp":"2025-01-01T00:00:09.000Z","message":{{"role":"user","content":"late"}}}}"#
@@ -263,7 +263,7 @@ fn entries_that_went_to_the_old_place_come_home() {
 
 /// If a process dies while reuniting entries, the next one appends each of them once.
 #[test]
-fn a_process_may_die_while_entries_come_home() {
+fn a_process_may_die_while_entries_are_merged() {
     let late = r#"{"type":"message","id":"b","parentId":"a","timestamp":"2025-01-01T00:00:09.000Z","message":{"role":"user","content":"late"}}"#;
     for (n, tear) in (1..).flat_map(|n| [Tear::Nothing, Tear::All].map(|tear| (n, tear))) {
         let os = machine();
@@ -291,7 +291,7 @@ fn a_process_may_die_while_entries_come_home() {
 
 /// An interrupted copy is not listed, and can be made again.
 #[test]
-fn new_sessions_have_their_names_only_once_they_are_whole() {
+fn new_sessions_get_their_file_name_only_when_complete() {
     let make: [Act; 2] = [
         ("import", |sessions| sessions.import(&[PathBuf::from("/in/x.jsonl")], &Importing::default()).map(|_| None)),
         ("fork", |sessions| {
@@ -331,7 +331,7 @@ fn new_sessions_have_their_names_only_once_they_are_whole() {
 
 /// Another process can move or delete a new session before it has its name, or after its creator has opened it.
 #[test]
-fn a_new_session_is_not_taken_away_before_it_is_open() {
+fn a_new_session_is_not_deleted_before_it_is_open() {
     let make: [(OperationKind, Act); 2] = [
         (OperationKind::Clone, ("clone", |sessions| sessions.fork_from(place(), "/proj").map(|_| None))),
         (OperationKind::Fork, ("fork", |sessions| sessions.open(place())?.create_branched_session("a").map(|_| None))),
@@ -372,7 +372,7 @@ fn of_a_month() -> sessile::operations::Pruning {
 
 /// A session that was appended to after it was selected for pruning is kept.
 #[test]
-fn pruning_looks_again_under_the_lock() {
+fn pruning_checks_again_under_the_lock() {
     let pruning = of_a_month();
     let mut n_kept = 0;
     for n in 1.. {
@@ -396,7 +396,7 @@ fn pruning_looks_again_under_the_lock() {
 
 /// A session that another process moves during a pruning stays at its new place, and the pruning continues.
 #[test]
-fn a_session_that_goes_elsewhere_does_not_end_a_pruning() {
+fn a_session_that_moves_away_does_not_stop_a_prune() {
     let pruning = of_a_month();
     let mut n_moved = 0;
     for n in 1.. {
@@ -420,7 +420,7 @@ fn a_session_that_goes_elsewhere_does_not_end_a_pruning() {
 
 /// If another process restores a session during an undo, the session is restored, and the undo completes.
 #[test]
-fn an_undo_goes_on_if_a_session_is_back_already() {
+fn an_undo_continues_if_a_session_is_already_restored() {
     let other = place().with_file_name("2025-01-01T00-00-00-000Z_s2.jsonl");
     let (mut n_restored, mut n_reported) = (0, 0);
     for n in 1.. {
@@ -458,7 +458,7 @@ fn an_undo_goes_on_if_a_session_is_back_already() {
 
 /// A session that lost its name while the command waited is not reported as deleted.
 #[test]
-fn a_deletion_that_comes_too_late_says_so() {
+fn a_deletion_of_a_missing_session_is_reported() {
     let os = machine();
     let theirs = Arc::new(Mutex::new(None));
     let (there, rival) = (Arc::clone(&theirs), os.process(2000));
@@ -472,7 +472,7 @@ fn a_deletion_that_comes_too_late_says_so() {
 
 /// A writer of release 0.1 holds the lock file beside the session, and we wait for it.
 #[test]
-fn a_turn_of_the_last_release_is_honoured() {
+fn a_lock_of_the_last_release_is_honoured() {
     let os = machine();
     let sidecar = place().with_file_name(format!(".{NAME}.sessile-lock"));
     let old = os.process(2000).open(&sidecar, Mode::Sidecar).unwrap();
@@ -512,7 +512,7 @@ fn the_log_is_shortened_and_sessions_are_still_found() {
 
 /// A process with an open session writes to the file of that name, whatever happened to it meanwhile.
 #[test]
-fn a_writer_follows_a_session_that_was_moved_and_brought_back() {
+fn a_writer_follows_a_session_that_was_moved_and_moved_back() {
     for (before, take_away) in [BEFORE[2], BEFORE[3]] {
         let os = machine();
         let mut writer = sessions(&os.process(2000), 1).open(place()).unwrap();

@@ -175,7 +175,7 @@ fn torn_lines_are_marked_and_the_tree_stays_connected() {
 }
 
 #[test]
-fn records_glued_together_come_back() {
+fn records_glued_together_are_recovered() {
     let (a, b, c, d) = (user("a", ""), user("b", "a"), user("c", "b"), user("d", "c"));
     let torn = r#"{"type":"message","id":"t","message":{"content":[{"type":"text","text":"x"#;
     let shown = "a<- b<a c<b d<c";
@@ -217,7 +217,7 @@ fn records_glued_together_come_back() {
 /// The bytes before a record look like the rest of one that contained it: it is restored only if another record names
 /// it.
 #[test]
-fn what_may_be_a_part_comes_back_only_if_it_is_named() {
+fn possible_parts_are_recovered_only_if_referenced() {
     let (a, b, c) = (user("a", ""), user("b", "a"), user("c", "b"));
     let torn = r#"{"type":"custom","customType":"x","data":"#;
     mends(
@@ -299,7 +299,7 @@ fn records_with_raw_newlines_are_marked() {
 }
 
 #[test]
-fn lost_parents_are_stood_in_for() {
+fn lost_parents_get_placeholders() {
     // The parent of c is restored; that of b, which is restored itself, is missing.
     let (a, b, c) = (user("a", ""), user("b", "gone"), user("c", "b"));
     let gone = mark("gone", "a", "missing-parent", None);
@@ -331,7 +331,7 @@ fn lost_parents_are_stood_in_for() {
 }
 
 #[test]
-fn what_the_file_has_already_does_not_come_back_twice() {
+fn existing_entries_are_not_recovered_twice() {
     let (a, b) = (user("a", ""), user("b", "a"));
     leaves(&format!("{a}\ntorn{b}\n{b}\n"), "fused");
     mends(&format!("{a}\ntorn{b}{b}\n"), "fused", "a<- b<a", &format!("{a}\ntorn\n{b}\n\n"), "malformed");
@@ -350,7 +350,7 @@ fn what_the_file_has_already_does_not_come_back_twice() {
 }
 
 #[test]
-fn what_cannot_be_decided_is_told_and_left() {
+fn undecidable_damage_is_reported_and_left() {
     let (a, b) = (user("a", ""), user("b", "a"));
     leaves(&format!("{a}\n{b}\n{}\n", user("b", "a")), "duplicate-id");
     leaves(&format!("{}\n{}\n", user("a", "b"), user("b", "a")), "cycle");
@@ -432,7 +432,7 @@ fn permissions_change_only_when_asked() {
 }
 
 #[test]
-fn namesakes_are_told() {
+fn sessions_with_the_same_id_are_reported() {
     let place = Place::new();
     let dir = place.dir.path().join(".pi/agent/sessions/--a-b-c--");
     for (name, cwd) in [("1.jsonl", "/a/b-c"), ("2.jsonl", "/a-b/c"), ("3.jsonl", "/elsewhere")] {
@@ -456,7 +456,7 @@ fn namesakes_are_told() {
 }
 
 #[test]
-fn what_is_damaged_is_seen_only_after_repair() {
+fn records_hidden_by_damage_appear_after_repair() {
     let place = Place::new();
     let path = place.file(format!("{HEADER}\n{}\ntorn{}\n", user("a", ""), user("b", "a")));
     assert_eq!(place.shown(&path), "a<-");
@@ -503,7 +503,7 @@ fn links_are_refused_before_anything_else_is_done() {
 }
 
 #[test]
-fn what_is_left_of_a_line_does_not_become_an_entry() {
+fn the_rest_of_a_line_does_not_become_an_entry() {
     let (a, b) = (user("a", ""), user("b", "a"));
     mends(&format!("{a}\n{b}null\n"), "fused", "a<- b<a", &format!("{a}\n{b}\nnull\n"), "empty-value");
     for (before, after) in [("{\"x\":1}", ""), ("", "5")] {
@@ -566,7 +566,7 @@ fn a_lost_header_is_rebuilt() {
 }
 
 #[test]
-fn a_header_is_rebuilt_from_what_is_known() {
+fn a_header_is_rebuilt_from_known_values() {
     let place = Place::new();
     let a = user("a", "");
     // The entries contain the path, whose encoded name is ambiguous.
@@ -600,7 +600,7 @@ fn a_header_is_rebuilt_from_what_is_known() {
 }
 
 #[test]
-fn entries_without_a_header_are_told_apart_from_other_files() {
+fn entries_without_a_header_are_distinguished_from_other_files() {
     let place = Place::new();
     let path = place.file(format!("{}\n{}\n", user("b", "a"), user("c", "b")));
     let found = place.sessions.headerless(&path).unwrap().unwrap();
@@ -612,7 +612,7 @@ fn entries_without_a_header_are_told_apart_from_other_files() {
 }
 
 #[test]
-fn a_list_names_the_files_it_passes_over() {
+fn a_list_names_the_files_it_skips() {
     let place = Place::new();
     let a = user("a", "");
     let torn = headerless(&place, "t.jsonl", "--p--", &format!("{{\"type\":\"sess\n{a}\n"));
@@ -663,7 +663,7 @@ fn ruins() -> impl Strategy<Value = String> {
 
 /// The second record of the last line becomes visible only after the first one is repaired.
 #[test]
-fn what_a_repair_brings_to_light_is_repaired_too() {
+fn damage_revealed_by_a_repair_is_repaired_too() {
     let place = Place::new();
     let lines = [
         r#"{"type":"session","version":3,"id":"s1","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/proj"}"#,
@@ -687,7 +687,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
-    fn any_ruin_is_repaired_once(content in ruins()) {
+    fn random_damage_is_repaired_in_one_run(content in ruins()) {
         let place = Place::new();
         let path = place.file(&content);
         let before = place.verify(&path);

@@ -148,7 +148,7 @@ fn a_slimming_may_fail_anywhere() {
 
 /// Lines that another program adds during the copy are in the copy, or the original stays.
 #[test]
-fn nothing_goes_to_the_trash_that_was_not_copied() {
+fn only_copied_files_go_to_the_trash() {
     for n in 1.. {
         let os = machine();
         let rival = os.process(2000);
@@ -177,7 +177,7 @@ fn nothing_goes_to_the_trash_that_was_not_copied() {
 
 /// If another process restores the original at any moment, a completed slimming does not fail.
 #[test]
-fn the_original_may_be_brought_back_at_once() {
+fn the_original_can_be_restored_at_once() {
     let mut n_brought_back = 0;
     for n in 1.. {
         let os = machine();

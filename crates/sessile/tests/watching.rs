@@ -101,17 +101,17 @@ fn lives_through_everything(options: &WatchOptions) {
 }
 
 #[test]
-fn new_changed_and_deleted_sessions_are_told() {
+fn new_changed_and_deleted_sessions_are_reported() {
     lives_through_everything(&WatchOptions::default());
 }
 
 #[test]
-fn where_the_system_tells_nothing_the_clock_does() {
+fn without_notifications_the_watcher_polls() {
     lives_through_everything(&WatchOptions { polls: true, ..WatchOptions::default() });
 }
 
 #[test]
-fn what_is_there_can_be_told_first() {
+fn existing_sessions_can_be_reported_first() {
     let place = Place::new();
     place.write("--p--/a.jsonl", &header("a"));
     place.write("--q--/b.jsonl", &header("b"));
@@ -126,7 +126,7 @@ fn what_is_there_can_be_told_first() {
 }
 
 #[test]
-fn a_store_that_is_not_there_yet_is_waited_for() {
+fn a_missing_store_is_awaited() {
     let place = Place::new();
     let mut watcher = place.watch(WatchOptions::default());
     place.write("--p--/a.jsonl", &header("a"));

@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_settings_decide() {
+    fn settings_choose_the_summarizer() {
         let nothing = Settings::default();
         let with_command = Settings { command: vec!["cat".to_owned()], ..Settings::default() };
         let generator = |settings: &Settings| choose(settings, None, &|_| None).map(|it| it.generator());

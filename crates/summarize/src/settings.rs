@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_by_its_key() {
+    fn errors_name_the_key() {
         for (key, value, expected) in [
             ("use", r#""magic""#, "summarizer.use must be one of extractive, model, command"),
             (

@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_pis() {
+    fn texts_match_pi() {
         // Obtained from pi 1.5.0.
         let user =
             r#"{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"},{"type":"image"}]}"#;
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_nothing_is_left_out() {
+    fn empty_messages_are_left_out() {
         let nothing = [
             r#"{"role":"system","content":"s"}"#,
             r#"{"role":"user","content":""}"#,
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_what_was_said_by_whom() {
+    fn parts_have_their_speaker() {
         use Speaker::{Extension, Shell, Summary, ToolCall, ToolResult, User};
         let messages = [
             r#"{"role":"user","content":"\ud800 [Assistant]: not me"}"#,
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_and_results_know_each_other_and_how_results_end() {
+    fn calls_are_linked_to_results_and_results_keep_their_ending() {
         let long = "日".repeat(2500);
         let messages = [
             r#"{"role":"assistant","content":[{"type":"toolCall","id":"c1","name":"bash","arguments":{}}]}"#.to_owned(),

@@ -113,7 +113,7 @@ mod tests {
     const NOW: i64 = 1_000 * MS_PER_DAY + 23 * 3_600_000;
 
     #[test]
-    fn times_are_read_as_people_mean_them() {
+    fn relative_and_local_times_are_parsed() {
         let told = |text: &str| when(text, NOW, &Ahead).map(|when| (to_iso(when.from), to_iso(when.to)));
         let span = |from: &str, to: &str| Some((from.to_owned(), to.to_owned()));
         // It is past midnight on the local clock.

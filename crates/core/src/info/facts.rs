@@ -227,7 +227,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn both_ways_to_read_a_usage_agree(
+        fn both_usage_readers_agree(
             values in proptest::collection::vec(
                 r#"([0-9]{1,12}|0\.[0-9]{1,6}|1e9|-5|"a,b"|"}"| 7 |null|\[1,2\]|\{\}|1e999)"#, 10..11),
             mostly in any::<prop::sample::Index>(),
@@ -247,14 +247,14 @@ mod tests {
     }
 
     #[test]
-    fn a_usage_as_pi_writes_it_is_read_the_short_way() {
+    fn usage_written_by_pi_takes_the_short_path() {
         let usage = br#"{"input":1,"output":20,"cacheRead":300,"cacheWrite":0,"totalTokens":321,"cost":{"input":0.1,"output":0,"cacheRead":0,"cacheWrite":0,"total":0.125}}"#;
         let tokens = Tokens { input: 1.0, output: 20.0, cache_read: 300.0, cache_write: 0.0 };
         assert_eq!(usual_usage(usage), Some((tokens, 0.125)));
     }
 
     #[test]
-    fn models_are_noted_once_and_not_without_end() {
+    fn models_are_recorded_once_up_to_the_limit() {
         let mut facts = Facts::default();
         for number in 0..100 {
             let model = format!("\"m{}\"", number / 2);
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn every_role_has_a_place() {
+    fn every_role_has_a_counter() {
         let mut counts = RoleCounts::default();
         counts.add(Role::User);
         counts.add(Role::User);

@@ -234,13 +234,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_counts_as_printed_is_not_changed_by_printing(text in odd_values()) {
+        fn printing_does_not_change_printed_text(text in odd_values()) {
             let once = printed(&text);
             prop_assert_eq!(printed(&once), once);
         }
 
         #[test]
-        fn numbers_count_as_printed_only_if_they_are(
+        fn only_canonical_numbers_count_as_printed(
             text in r"-?(0|[1-9][0-9]{0,17})(\.[0-9]{1,17})?([eE][-+]?[0-9]{1,3})?"
         ) {
             printed(&text);
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_printed_before_is_recognised() {
+    fn printed_text_is_recognised() {
         let message = r#"{"role":"user","content":[{"type":"text","text":"a\n\"é😀"}],"usage":{"cost":0.0125,"n":-3}}"#;
         for text in [message, "[]", "0", "{}"] {
             assert!(is_printed(text.as_bytes()), "{text}");

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn several_are_set_as_one_after_the_other() {
+    fn several_edits_equal_the_same_edits_in_sequence() {
         let [one, two] = [b"1", b"2"].map(|text| Raw::parse(text).unwrap());
         let edits =
             [Edit::Set("b", one), Edit::Set("a", two), Edit::Set("c", one), Edit::Remove("x"), Edit::Set("d", two)];

@@ -46,7 +46,7 @@ mod tests {
     use crate::json::{Json, Raw, print, write_string};
 
     #[test]
-    fn what_acts_is_escaped_and_means_the_same() {
+    fn active_characters_are_escaped_without_changing_the_value() {
         let every: String = ('\0'..=char::MAX).collect();
         let mut json = Vec::new();
         write_string(&every, &mut json);
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_act_stays() {
+    fn harmless_characters_are_kept() {
         let text = "{\"a\" : [1.0,\"\\u001b é 潮 😀 👩\u{200d}💻 ❤\u{fe0f}\"],\t\"b\":\n2}";
         assert_eq!(harmless(text), text);
         assert_eq!(harmless("{\"a\":1,\r\"b\":2}"), "{\"a\":1, \"b\":2}");

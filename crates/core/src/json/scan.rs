@@ -433,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn tells_members_of_two_levels() {
+    fn members_of_two_levels_are_reported() {
         let text = br#"{"a":{"b":{"c":1}},"d":[{"e":2}], "f" : 3 }"#;
         let mut seen = Seen(Vec::new());
         scan(text, &mut seen).unwrap();
@@ -498,7 +498,7 @@ mod tests {
         }
 
         #[test]
-        fn digits_end_where_they_end(bytes in prop_oneof![
+        fn digit_runs_end_at_the_first_other_byte(bytes in prop_oneof![
             "[0-9]{0,20}[0-9a-z,./:\u{0}]{0,12}".prop_map(String::into_bytes),
             proptest::collection::vec(prop_oneof![9 => 0x2eu8..0x3c, 1 => any::<u8>()], 0..40),
         ]) {
@@ -512,7 +512,7 @@ mod tests {
         }
 
         #[test]
-        fn agrees_with_serde_where_serde_is_able(text in r#"[\[\]{}",:0-9a-e.+\-\\utrn ]{0,24}"#) {
+        fn agrees_with_serde_where_serde_can_read(text in r#"[\[\]{}",:0-9a-e.+\-\\utrn ]{0,24}"#) {
             match serde_json::from_str::<serde::de::IgnoredAny>(&text) {
                 Ok(_) => prop_assert!(valid(&text)),
                 // JavaScript accepts what serde rejects beyond the grammar.

@@ -178,14 +178,14 @@ fn no_attack_is_live() {
 }
 
 #[test]
-fn the_renderer_would_find_it() {
+fn the_renderer_detects_live_html() {
     for attack in ["<b>", "a <b>", "![a](https://e)", "[a](javascript:x)", "[a][r]\n\n[r]: data:x", "<javascript:x>"] {
         assert!(!live(attack).is_empty(), "{attack}");
     }
 }
 
 #[test]
-fn what_is_harmless_stays_a_link() {
+fn harmless_links_are_kept() {
     let document = document("see [docs](https://e.org/a_(b)) and [r] or [here](#x \"y\").\n\n[r]: http://e.org");
     let links = Parser::new_ext(&document, Options::all())
         .filter(|event| matches!(event, Event::Start(Tag::Link { .. })))

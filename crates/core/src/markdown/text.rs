@@ -281,7 +281,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn markdown_stays_and_harm_does_not() {
+    fn markdown_is_kept_and_active_content_is_escaped() {
         for (given, expected) in [
             ("plain *text* and [a](b)", "plain *text* and [a](b)\n"),
             ("a <script>x</script>", "a &lt;script>x&lt;/script>\n"),
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn short_texts_stay_in_their_line() {
+    fn short_texts_stay_on_one_line() {
         assert_eq!(code("a`b"), "``a`b``");
         assert_eq!(code("`a"), "`` `a ``");
         assert_eq!(code("a\nb"), "`a b`");

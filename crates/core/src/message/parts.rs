@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_parts_say_nothing() {
+    fn odd_parts_have_no_values() {
         for text in ["null", "5", r#""cost""#, "[]", r#"{"cost":null}"#, r#"{"cost":[1]}"#, r#"{"cost":{},"cost":1}"#] {
             assert_eq!(Usage::new(raw(text)).cost(), None, "{text}");
         }

@@ -43,7 +43,7 @@ fn names(outline: &Outline, rows: &[Row]) -> String {
 }
 
 #[test]
-fn paths_follow_parents_wherever_they_stand() {
+fn paths_follow_parents_in_any_file_order() {
     let outline = outline("b<a a c<b d<gone");
     assert_eq!(path(&outline, "c"), "a b c");
     assert_eq!(path(&outline, "d"), "d");
@@ -71,7 +71,7 @@ fn a_reused_id_that_closes_a_loop_is_a_root() {
 }
 
 #[test]
-fn children_are_those_that_say_so() {
+fn children_are_entries_with_that_parent_id() {
     let outline = outline("a b<a c<a b<null a2<a");
     let children = |parent: Option<&str>| names(&outline, &outline.children(parent.map(EntryId::from).as_ref()));
     assert_eq!(children(Some("a")), "c a2");
@@ -80,7 +80,7 @@ fn children_are_those_that_say_so() {
 }
 
 #[test]
-fn what_is_odd_is_told_with_its_place() {
+fn odd_lines_are_reported_with_their_position() {
     let text = format!("\u{feff}{HEADER}\nbroken\n\nnull\n5\n{HEADER}\n{{\"type\":\"x\",\"id\":\"a\",\"parentId\":7}}");
     let outline = read(text.as_bytes());
     let told: Vec<_> = outline.diagnostics().into_iter().map(|it| (it.line, it.oddity, it.severity)).collect();
@@ -99,7 +99,7 @@ fn what_is_odd_is_told_with_its_place() {
 }
 
 #[test]
-fn depth_and_width_are_no_problem() {
+fn deep_and_wide_trees_are_read() {
     let mut deep = Outline::new();
     let mut wide = Outline::new();
     let n_entries = 200_000u64;
@@ -164,7 +164,7 @@ fn shown(outline: &Outline) -> String {
 
 proptest! {
     #[test]
-    fn paths_end_whatever_the_parents_say(links in proptest::collection::vec((0u8..8, 0u8..10), 0..30)) {
+    fn paths_end_for_any_parents(links in proptest::collection::vec((0u8..8, 0u8..10), 0..30)) {
         let text: Vec<_> = links.iter().map(|(id, parent)| format!("{id}<{parent}")).collect();
         let outline = outline(&text.join(" "));
         for row in outline.entries() {
@@ -175,7 +175,7 @@ proptest! {
     }
 
     #[test]
-    fn parts_and_saved_outlines_equal_what_was_pushed(
+    fn parts_and_saved_outlines_equal_the_pushed_outline(
         lines in proptest::collection::vec(odd_line(), 0..40),
         cuts in proptest::collection::vec(0usize..40, 0..4),
         is_ended in any::<bool>(),
@@ -236,7 +236,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_taken(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+    fn any_bytes_are_accepted(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
         let outline = read(&bytes);
         prop_assert_eq!(outline.end(), bytes.len() as u64);
         drop(outline.diagnostics());

@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_place_is_shown_with_its_surroundings() {
+    fn the_first_match_is_shown_with_its_context() {
         let all = Excerpt::new("a needle here", &one(2, 8));
         assert_eq!((all.text.as_str(), all.ranges), ("a needle here", one(2, 8)));
         let long = format!("{}needle {}", "word ".repeat(50), "more ".repeat(90));
@@ -84,7 +84,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn ranges_are_of_the_excerpt(text in ".{0,400}", at in 0usize..400, length in 1usize..20) {
+        fn ranges_are_relative_to_the_excerpt(text in ".{0,400}", at in 0usize..400, length in 1usize..20) {
             let start = text.floor_char_boundary(at);
             let end = text.ceil_char_boundary((start + length).min(text.len()));
             let excerpt = Excerpt::new(&text, std::slice::from_ref(&(start..end)));

@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn tiers_are_those_of_the_fields() {
+    fn tiers_follow_the_fields() {
         for (query, expected) in [
             ("", Some(0)),
             ("build", Some(0)),
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_are_weighed() {
+    fn letter_matches_are_scored() {
         // Results of pi 1.5.0.
         check("abc", "abcd", Some(-39.7));
         check("abc", "abc", Some(-139.7));

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn filters_go_by_type_role_and_label() {
+    fn filters_select_by_type_role_and_label() {
         use Filter::{All, Default, LabeledOnly, NoTools, UserOnly};
         let every = [Default, NoTools, UserOnly, LabeledOnly, All];
         for (kind, role, is_labeled, admitted) in [
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_without_words_are_silent_if_they_ended_well() {
+    fn answers_without_text_are_silent_unless_they_failed() {
         for (rest, expected) in [
             (r#""content":[{"type":"toolCall"}],"stopReason":"toolUse""#, true),
             (r#""content":[]"#, true),

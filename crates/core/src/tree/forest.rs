@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reused_id_stands_at_each_of_its_places() {
+    fn a_reused_id_is_shown_at_each_position() {
         // As in pi: two roots, the same entry, the same child.
         assert_eq!(drawn(&outline("a b<a a")), "0:a* 1:b* 0:a 1:b");
         // An entry is not shown again below itself.

@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn steps_stand_behind_a_word() {
+    fn steps_follow_a_name() {
         let all = |word| steps(word).collect::<Vec<_>>();
         assert_eq!(all("@leaf"), []);
         assert_eq!(all("@leaf~"), [("@leaf", 1)]);

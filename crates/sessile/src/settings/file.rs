@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_know_their_lines() {
+    fn settings_have_their_line_number() {
         let config = parsed("# mine\nsession_dir = '~/s'\n\n[list]\nlimit = 7\ncolumns = ['age', 'id']\n").unwrap();
         let told: Vec<String> = config
             .found
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unknown_is_told_with_what_may_be_meant() {
+    fn unknown_keys_are_reported_with_a_suggestion() {
         let config = parsed("sesion_dir = '/x'\nlist.colums = ['age']\n[nonsense.more]\nx = 1\n").unwrap();
         assert_eq!(
             config.warnings,
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_place() {
+    fn errors_have_their_position() {
         for (text, expected) in [
             ("color = 1", "/c.toml:1: color must be one of auto, always, never, not 1"),
             ("color = 'red'", "/c.toml:1: color must be one of auto, always, never, not \"red\""),
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_of_others_are_handed_through() {
+    fn tables_of_other_programs_are_passed_through() {
         let config =
             parsed("[tui]\nkeys = { up = ['k', 1.5] }\n[[compaction.list]]\non = true\nat = 2026-01-01\n").unwrap();
         let told: Vec<String> =

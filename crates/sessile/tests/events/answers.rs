@@ -27,7 +27,7 @@ fn take<T>(seen: &Mutex<Vec<T>>) -> Vec<T> {
 }
 
 #[test]
-fn a_veto_ends_the_matter_and_changes_nothing() {
+fn a_veto_cancels_without_changes() {
     let dir = TempDir::new().unwrap();
     let (handlers, seen) = (Handlers::new(), Arc::default());
     answering(&handlers, &seen, "first", None);
@@ -61,7 +61,7 @@ fn a_veto_ends_the_matter_and_changes_nothing() {
 }
 
 #[test]
-fn a_veto_of_a_compaction_is_told_as_an_abort() {
+fn a_vetoed_compaction_is_reported_as_aborted() {
     let dir = TempDir::new().unwrap();
     let handlers = Handlers::new();
     handlers.on(EventKind::SessionBeforeCompact, "no", |_, _| Ok(Some(Reply::cancel())));
@@ -77,7 +77,7 @@ fn a_veto_of_a_compaction_is_told_as_an_abort() {
 }
 
 #[test]
-fn the_last_answer_counts_as_a_whole() {
+fn the_last_reply_wins_as_a_whole() {
     let dir = TempDir::new().unwrap();
     let (handlers, seen) = (Handlers::new(), Arc::default());
     let summary = |text: &str| Some(BranchSummary { summary: text.to_owned(), ..BranchSummary::default() });
@@ -105,7 +105,7 @@ fn the_last_answer_counts_as_a_whole() {
 }
 
 #[test]
-fn a_summary_is_taken_only_if_one_is_wanted_and_a_label_always() {
+fn a_supplied_summary_is_used_only_on_request_and_a_label_always() {
     let dir = TempDir::new().unwrap();
     let handlers = Handlers::new();
     handlers.on(EventKind::SessionBeforeTree, "all", |_, _| {
@@ -183,7 +183,7 @@ fn a_compaction_is_supplied() {
 }
 
 #[test]
-fn a_supplied_compaction_that_keeps_what_is_not_there_is_refused() {
+fn a_supplied_compaction_with_an_unknown_first_kept_entry_is_refused() {
     let dir = TempDir::new().unwrap();
     let handlers = Handlers::new();
     handlers.on(EventKind::SessionBeforeCompact, "supplies", |_, _| {
@@ -202,7 +202,7 @@ fn a_supplied_compaction_that_keeps_what_is_not_there_is_refused() {
 }
 
 #[test]
-fn a_handler_that_fails_or_panics_is_reported_and_has_said_nothing() {
+fn a_failed_or_panicked_handler_is_reported_and_has_no_reply() {
     let dir = TempDir::new().unwrap();
     let (handlers, seen) = (Handlers::new(), Arc::default());
     handlers.on(EventKind::SessionBeforeFork, "fails", |_, _| Err("on purpose".into()));
@@ -229,7 +229,7 @@ fn a_handler_that_fails_or_panics_is_reported_and_has_said_nothing() {
 }
 
 #[test]
-fn unreported_failures_do_not_pile_up() {
+fn unreported_failures_are_limited() {
     let dir = TempDir::new().unwrap();
     let handlers = Handlers::new();
     handlers.on(EventKind::EntryAppended, "fails", |_, _| Err("on purpose".into()));
@@ -239,7 +239,7 @@ fn unreported_failures_do_not_pile_up() {
 }
 
 #[test]
-fn handlers_come_and_go_while_one_is_called() {
+fn handlers_can_be_added_and_removed_during_a_call() {
     let dir = TempDir::new().unwrap();
     let handlers = Handlers::new();
     let (theirs, seen) = (handlers.clone(), Arc::new(Mutex::new(Vec::new())));

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use crate::{Saying, Told, compact, file, host, text, user};
 
 #[test]
-fn a_start_and_an_end_are_told_once() {
+fn start_and_shutdown_are_reported_once() {
     let dir = TempDir::new().unwrap();
     let handlers = Handlers::new();
     let told = Told::by(&handlers);
@@ -32,7 +32,7 @@ fn a_start_and_an_end_are_told_once() {
 }
 
 #[test]
-fn another_session_takes_the_place_of_the_current_one() {
+fn switching_replaces_the_current_session() {
     let dir = TempDir::new().unwrap();
     let handlers = Handlers::new();
     let told = Told::by(&handlers);
@@ -72,7 +72,7 @@ fn another_session_takes_the_place_of_the_current_one() {
 }
 
 #[test]
-fn a_session_that_cannot_be_opened_leaves_the_current_one() {
+fn a_failed_switch_keeps_the_current_session() {
     let dir = TempDir::new().unwrap();
     let handlers = Handlers::new();
     let told = Told::by(&handlers);
@@ -95,7 +95,7 @@ fn a_session_that_cannot_be_opened_leaves_the_current_one() {
 }
 
 #[test]
-fn forks_are_told_as_in_pi_and_by_the_name_that_pi_has_dropped() {
+fn forks_are_reported_as_in_pi_and_under_the_old_event_name() {
     let dir = TempDir::new().unwrap();
     let handlers = Handlers::new();
     let told = Told::by(&handlers);
@@ -129,7 +129,7 @@ fn forks_are_told_as_in_pi_and_by_the_name_that_pi_has_dropped() {
 }
 
 #[test]
-fn a_navigation_is_told_around_what_it_writes() {
+fn navigation_events_surround_the_write() {
     let dir = TempDir::new().unwrap();
     let handlers = Handlers::new();
     let told = Told::by(&handlers);
@@ -154,7 +154,7 @@ fn a_navigation_is_told_around_what_it_writes() {
 }
 
 #[test]
-fn a_compaction_is_told_around_what_it_writes() {
+fn compaction_events_surround_the_write() {
     let dir = TempDir::new().unwrap();
     let handlers = Handlers::new();
     let told = Told::by(&handlers);
@@ -178,7 +178,7 @@ fn a_compaction_is_told_around_what_it_writes() {
 }
 
 #[test]
-fn names_models_and_levels_are_entries_that_are_told() {
+fn names_models_and_levels_are_reported_as_entries() {
     let dir = TempDir::new().unwrap();
     let handlers = Handlers::new();
     let told = Told::by(&handlers);

@@ -19,7 +19,7 @@ fn plan(host: &mut SessionHost) -> CompactionPlan {
 }
 
 #[test]
-fn what_is_said_while_a_summary_is_made_is_kept() {
+fn entries_appended_during_a_summary_are_kept() {
     let dir = TempDir::new().unwrap();
     let mut host = host(dir.path(), &Handlers::new());
     let plan = plan(&mut host);
@@ -34,7 +34,7 @@ fn what_is_said_while_a_summary_is_made_is_kept() {
 }
 
 #[test]
-fn a_compaction_of_a_path_that_was_left_is_not_written() {
+fn a_compaction_of_an_abandoned_path_is_not_written() {
     let dir = TempDir::new().unwrap();
     let mut host = host(dir.path(), &Handlers::new());
     let first = host.session().fork_messages().unwrap()[0].entry_id.clone();
@@ -53,7 +53,7 @@ fn a_compaction_of_a_path_that_was_left_is_not_written() {
 }
 
 #[test]
-fn two_compactions_at_once_are_one() {
+fn concurrent_compactions_write_once() {
     let dir = TempDir::new().unwrap();
     let mut host = host(dir.path(), &Handlers::new());
     let (one, two) = (plan(&mut host), plan(&mut host));
@@ -63,7 +63,7 @@ fn two_compactions_at_once_are_one() {
 }
 
 #[test]
-fn a_navigation_from_a_place_that_was_left_does_not_happen() {
+fn a_navigation_from_an_old_leaf_is_refused() {
     let dir = TempDir::new().unwrap();
     let mut host = host(dir.path(), &Handlers::new());
     let question = host.session().fork_messages().unwrap()[1].entry_id.clone();
@@ -78,7 +78,7 @@ fn a_navigation_from_a_place_that_was_left_does_not_happen() {
 }
 
 #[test]
-fn cancelling_ends_it_before_anything_is_written() {
+fn cancelling_stops_before_anything_is_written() {
     let dir = TempDir::new().unwrap();
     let handlers = Handlers::new();
     let mut host = host(dir.path(), &handlers);
@@ -104,7 +104,7 @@ fn cancelling_ends_it_before_anything_is_written() {
 
 /// A server keeps a host behind a lock, and runs tasks on other threads.
 #[test]
-fn a_host_and_its_tasks_go_to_other_threads() {
+fn a_host_and_its_tasks_can_move_to_other_threads() {
     fn goes<T: Send>() {}
     goes::<SessionHost>();
     goes::<CompactionPlan>();

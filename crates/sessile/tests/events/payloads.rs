@@ -117,7 +117,7 @@ fn everything(dir: &TempDir) -> Vec<Json> {
 }
 
 #[test]
-fn every_event_has_the_keys_that_are_promised() {
+fn every_event_has_the_documented_keys() {
     let dir = TempDir::new().unwrap();
     let mut seen: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let holder = sessile::write::Holder { pid: 1, host: "h".to_owned(), since_ms: 0 };
@@ -159,7 +159,7 @@ fn every_event_has_the_keys_that_are_promised() {
 }
 
 #[test]
-fn a_place_before_all_entries_is_null_and_paths_are_text() {
+fn the_root_position_is_null_and_paths_are_text() {
     let moved =
         SessionEvent::LeafMoved { leaf_id: None, previous_leaf_id: None, reason: sessile::event::LeafMove::Reset };
     assert_eq!(

@@ -36,7 +36,7 @@ fn failures(handlers: &Handlers) -> Vec<String> {
 }
 
 #[test]
-fn a_hook_gets_its_event_and_where_it_happens() {
+fn a_hook_receives_its_event_and_context() {
     let (dir, hooks) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let out = dir.path().join("out");
     let script = format!(
@@ -59,7 +59,7 @@ fn a_hook_gets_its_event_and_where_it_happens() {
 }
 
 #[test]
-fn a_hook_answers() {
+fn a_hook_can_reply() {
     let (dir, hooks) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     hook(hooks.path(), "session_before_switch", "echo '{\"cancel\": true}'");
     hook(hooks.path(), "session_before_compact", "cat >/dev/null; echo '{\"compaction\": {\"summary\": \"theirs\"}}'");
@@ -76,7 +76,7 @@ fn a_hook_answers() {
 }
 
 #[test]
-fn what_a_hook_does_wrong_is_reported_and_changes_nothing() {
+fn a_failed_hook_is_reported_and_changes_nothing() {
     let (dir, hooks) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let name = "session_before_switch";
     let path = hooks.path().join(name).display().to_string();
@@ -104,7 +104,7 @@ fn what_a_hook_does_wrong_is_reported_and_changes_nothing() {
 }
 
 #[test]
-fn a_hook_that_takes_too_long_is_ended_with_all_it_has_started() {
+fn a_slow_hook_is_killed_with_its_children() {
     let (dir, hooks) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let (pid, after) = (dir.path().join("pid"), dir.path().join("after"));
     let script = format!(
@@ -132,7 +132,7 @@ fn a_hook_that_takes_too_long_is_ended_with_all_it_has_started() {
 }
 
 #[test]
-fn a_hook_ends_when_what_it_is_about_is_called_off() {
+fn a_hook_ends_when_its_operation_is_cancelled() {
     let (dir, hooks) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let begun = dir.path().join("begun");
     hook(hooks.path(), "session_before_compact", &format!("echo > '{}'; while :; do sleep 1; done", begun.display()));
@@ -154,7 +154,7 @@ fn a_hook_ends_when_what_it_is_about_is_called_off() {
 }
 
 #[test]
-fn what_others_could_have_put_there_is_not_run() {
+fn files_that_other_users_can_write_are_not_run() {
     let (dir, config) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let hooks = &config.path().join("hooks");
     fs::create_dir(hooks).unwrap();
@@ -199,7 +199,7 @@ fn what_others_could_have_put_there_is_not_run() {
 }
 
 #[test]
-fn without_a_folder_there_are_no_hooks_and_other_files_are_none() {
+fn only_event_files_in_the_folder_are_hooks() {
     let hooks = TempDir::new().unwrap();
     assert!(
         HookFolder::new(Arc::new(RealOs), hooks.path().join("nowhere"), PATIENCE).register(&Handlers::new()).is_empty()
@@ -213,7 +213,7 @@ fn without_a_folder_there_are_no_hooks_and_other_files_are_none() {
 
 /// A hook that reads nothing of a large event, and one that reads all of it.
 #[test]
-fn large_events_are_no_trouble() {
+fn large_events_reach_a_hook() {
     let (dir, hooks) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let out = dir.path().join("out");
     for script in ["exit 0".to_owned(), format!("wc -c > '{}'", out.display())] {

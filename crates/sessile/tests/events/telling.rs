@@ -58,7 +58,7 @@ fn every_entry_is_reported_once_in_file_order() {
 
 /// The order in which two programs take turns makes no difference.
 #[test]
-fn every_entry_is_told_once_whatever_the_order_of_writes() {
+fn every_entry_is_reported_once_for_any_order_of_writes() {
     for seed in 0..100 {
         let dir = TempDir::new().unwrap();
         let mut random = SplitMix::new(seed);
@@ -101,7 +101,7 @@ fn every_entry_is_told_once_whatever_the_order_of_writes() {
 }
 
 #[test]
-fn a_session_that_is_opened_tells_nothing_of_what_was_there() {
+fn opening_a_session_reports_no_existing_entries() {
     let dir = TempDir::new().unwrap();
     let path = crate::file(&host(dir.path(), &Handlers::new()));
     let handlers = Handlers::new();
@@ -112,7 +112,7 @@ fn a_session_that_is_opened_tells_nothing_of_what_was_there() {
 }
 
 #[test]
-fn leaves_that_are_moved_are_told_with_what_moved_them() {
+fn leaf_moves_are_reported_with_their_reason() {
     let dir = TempDir::new().unwrap();
     let handlers = Handlers::new();
     let told = Told::by(&handlers);
@@ -149,7 +149,7 @@ fn leaves_that_are_moved_are_told_with_what_moved_them() {
 }
 
 #[test]
-fn divergence_and_recovery_are_told() {
+fn divergence_and_recovery_are_reported() {
     let dir = TempDir::new().unwrap();
     let handlers = Handlers::new();
     let told = Told::by(&handlers);
@@ -181,7 +181,7 @@ fn divergence_and_recovery_are_told() {
 }
 
 #[test]
-fn what_was_put_back_by_the_first_write_is_told() {
+fn entries_recovered_by_the_first_write_are_reported() {
     let dir = TempDir::new().unwrap();
     let mut first = host(dir.path(), &Handlers::new());
     let path = crate::file(&first);
@@ -206,7 +206,7 @@ fn what_was_put_back_by_the_first_write_is_told() {
 }
 
 #[test]
-fn deleted_sessions_are_told() {
+fn deleted_sessions_are_reported() {
     let dir = TempDir::new().unwrap();
     let handlers = Handlers::new();
     let told = Told::by(&handlers);
@@ -226,7 +226,7 @@ fn deleted_sessions_are_told() {
 
 /// A handler may be a program that needs a turn at the file.
 #[test]
-fn no_handler_is_notified_in_the_middle_of_a_turn() {
+fn no_handler_is_notified_while_the_lock_is_held() {
     let dir = TempDir::new().unwrap();
     let handlers = Handlers::new();
     let answers = Arc::new(Mutex::new(Vec::new()));
@@ -247,7 +247,7 @@ fn no_handler_is_notified_in_the_middle_of_a_turn() {
 }
 
 #[test]
-fn a_handler_names_the_session_and_that_is_told_too() {
+fn a_name_set_by_a_handler_is_reported() {
     let dir = TempDir::new().unwrap();
     let handlers = Handlers::new();
     let told = Told::by(&handlers);
@@ -263,7 +263,7 @@ fn a_handler_names_the_session_and_that_is_told_too() {
 }
 
 #[test]
-fn a_handler_that_always_has_another_name_does_not_go_on_for_ever() {
+fn handlers_that_rename_on_every_event_are_stopped() {
     let dir = TempDir::new().unwrap();
     let handlers = Handlers::new();
     let n_names = Mutex::new(0);
@@ -278,7 +278,7 @@ fn a_handler_that_always_has_another_name_does_not_go_on_for_ever() {
 }
 
 #[test]
-fn a_session_in_memory_tells_as_well() {
+fn a_session_in_memory_reports_events() {
     let handlers = Handlers::new();
     let told = Told::by(&handlers);
     let dir = TempDir::new().unwrap();

@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_back() {
+    fn written_checkpoints_are_read_back() {
         let mut checkpoint = Checkpoint::default();
         checkpoint.add(Goal, 0, "Tell the tide");
         checkpoint.add(Done, 0, "First\nwith more\n> quoted");
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn summaries_of_models_are_understood() {
+    fn summaries_written_by_models_are_parsed() {
         let text = "# Checkpoint\n\n## Branch\n`refactor`\n\n## Goal\nDo it\nwell.\n\n## Completed Work (1-2)\nAll:\n- one\n- two\n\n\
             ## Next Steps\n### A: first (NEXT)\n- a1\n- a2\n\n### B\n- b1\n\n## API\n```rust\n## not a heading\nfn x();\n```\n\n\
             ---\n\n**Turn Context (split turn):**\n\n## Original Request\nGo\n\n<read-files>\na\n</read-files>";
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn too_much_is_counted() {
+    fn omitted_items_are_counted() {
         let mut checkpoint = Checkpoint::default();
         (0..50).for_each(|n| checkpoint.add(Done, 50 - n, format!("step number {n}")));
         checkpoint.add(Goal, 0, "the goal");

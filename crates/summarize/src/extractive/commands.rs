@@ -236,7 +236,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn looking_is_told_from_doing() {
+    fn commands_that_only_read_are_recognised() {
         for command in [
             "ls -la",
             "cd /x && grep -n \"a|b && rm\" f | head -5",
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_are_shown_without_their_trimmings() {
+    fn commands_are_shortened() {
         for (command, expected) in [
             ("cd /a/b && npm run check 2>&1 | tail -20", "npm run check"),
             ("cd /a && cd b && make | grep -E \"(a|b)\" | head", "make"),
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn git_is_understood_a_little() {
+    fn git_commits_and_branches_are_recognised() {
         assert_eq!(commits("cd x && git add -A && git commit -m \"Say it; well\" -q"), ["Say it; well"]);
         assert_eq!(commits("git commit -m \"$(cat <<'EOF'\nTitle\n\nBody\nEOF\n)\""), ["Title"]);
         assert!(commits("echo git commit -m x").is_empty());
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_are_seen_behind_filters() {
+    fn failures_are_recognised_through_pipes() {
         for output in [
             "src/a.ts(1,2): error TS2307: no",
             "ok\nerror[E0599]: no method",

@@ -220,7 +220,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_find_their_calls() {
+    fn results_are_matched_to_their_calls() {
         let messages = [
             r#"{"role":"assistant","content":"Hello."}"#,
             r#"{"role":"user","content":"Fix it"}"#,

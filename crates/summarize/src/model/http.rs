@@ -254,7 +254,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn servers_say_how_long_to_wait() {
+    fn retry_after_is_read() {
         let date = Some("Wed, 21 Oct 2015 07:28:00 GMT");
         assert_eq!(retry_after("7", None), Some(Duration::from_secs(7)));
         assert_eq!(retry_after("Wed, 21 Oct 2015 07:28:09 GMT", date), Some(Duration::from_secs(9)));
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_shown_without_what_may_be_secret() {
+    fn addresses_are_shown_without_secrets() {
         assert_eq!(without_secrets("https://u:p@host/path?key=1"), "https://host/path");
         assert!(
             is_local("http://127.0.0.1:1/v1") && is_local("http://localhost:1") && !is_local("https://api.example")

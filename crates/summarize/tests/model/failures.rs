@@ -24,7 +24,7 @@ fn beginning(model: &str) -> &'static str {
 }
 
 #[test]
-fn a_stream_that_breaks_off_is_started_again() {
+fn an_interrupted_stream_is_retried() {
     for (model, _) in MODELS {
         let server = Server::play(vec![Play::Say(stream(beginning(model))), Play::Say(good(model))]);
         let asked = ask(model, &server.url);
@@ -35,7 +35,7 @@ fn a_stream_that_breaks_off_is_started_again() {
 }
 
 #[test]
-fn a_stream_that_always_breaks_off_fails_in_the_end() {
+fn a_stream_that_is_always_interrupted_fails_in_the_end() {
     for (model, _) in MODELS {
         // Also in the middle of an event.
         let cut = format!("{}data: {{\"choi", beginning(model));
@@ -47,7 +47,7 @@ fn a_stream_that_always_breaks_off_fails_in_the_end() {
 }
 
 #[test]
-fn a_busy_server_is_asked_again_when_it_wants() {
+fn a_busy_server_is_retried_after_its_delay() {
     for (model, _) in MODELS {
         let busy = response("429 Too Many Requests", "retry-after: 0.3\r\n", r#"{"error":{"message":"slow down"}}"#);
         let server = Server::play(vec![Play::Say(busy), Play::Say(good(model))]);
@@ -60,7 +60,7 @@ fn a_busy_server_is_asked_again_when_it_wants() {
 }
 
 #[test]
-fn a_server_that_wants_too_much_patience_is_left_alone() {
+fn a_server_that_asks_for_a_long_delay_is_not_retried() {
     let busy = response("429 Too Many Requests", "retry-after: 3600\r\n", r#"{"error":"quota"}"#);
     let server = Server::play(vec![Play::Say(busy)]);
     let failure = ask("openai/x", &server.url).failure();
@@ -69,7 +69,7 @@ fn a_server_that_wants_too_much_patience_is_left_alone() {
 }
 
 #[test]
-fn errors_of_the_server_are_tried_again_and_those_of_ours_are_not() {
+fn server_errors_are_retried_and_client_errors_are_not() {
     for (model, _) in MODELS {
         let server = Server::play(vec![Play::Say(response("500 Oops", "", "<h1>broken</h1>")), Play::Say(good(model))]);
         let asked = ask(model, &server.url);
@@ -83,7 +83,7 @@ fn errors_of_the_server_are_tried_again_and_those_of_ours_are_not() {
 }
 
 #[test]
-fn an_error_inside_of_the_stream_counts_as_one() {
+fn an_error_in_the_stream_is_a_server_error() {
     let overloaded =
         "data: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n";
     let server = Server::play(vec![Play::Say(stream(overloaded)), Play::Say(good("anthropic/x"))]);
@@ -95,7 +95,7 @@ fn an_error_inside_of_the_stream_counts_as_one() {
 }
 
 #[test]
-fn a_server_that_hangs_is_given_up() {
+fn a_hanging_server_times_out() {
     let once = Patience { idle: Duration::from_millis(600), n_retries: 1, ..patience() };
     for (model, _) in MODELS {
         for said in [Vec::new(), stream(beginning(model)), response("500 Oops", "content-length: 100\r\n", "half")] {
@@ -112,7 +112,7 @@ fn a_server_that_hangs_is_given_up() {
 }
 
 #[test]
-fn a_server_that_drips_is_given_up() {
+fn a_slow_server_reaches_the_total_timeout() {
     let short = Patience { total: Duration::from_millis(900), ..patience() };
     let server = Server::play(vec![Play::Drip(stream(""))]);
     let failure = ask_with("openai/x", &server.url, short, &Cancel::default()).failure();
@@ -123,7 +123,7 @@ fn a_server_that_drips_is_given_up() {
 }
 
 #[test]
-fn an_answer_without_end_is_refused() {
+fn an_endless_answer_is_refused() {
     for (model, _) in MODELS {
         let forever = vec![
             // One line, many events, an error, and a text, each without end.
@@ -162,7 +162,7 @@ fn a_redirect_is_not_followed() {
 }
 
 #[test]
-fn what_is_not_json_is_not_an_answer() {
+fn text_that_is_not_json_is_not_an_answer() {
     for (model, _) in MODELS {
         let said = if model.starts_with("ollama") { "<html>\n" } else { "data: <html>\n\n" };
         let server = Server::play(vec![Play::Say(stream(said))]);
@@ -180,7 +180,7 @@ fn a_missing_server_is_reported_as_such() {
 }
 
 #[test]
-fn it_stops_when_asked_to() {
+fn cancelling_stops_the_summary() {
     let long = Patience {
         idle: Duration::from_hours(1),
         total: Duration::from_hours(1),
@@ -200,7 +200,7 @@ fn it_stops_when_asked_to() {
 }
 
 #[test]
-fn what_is_missing_is_told_before_anything_is_sent() {
+fn missing_settings_are_reported_before_a_request_is_sent() {
     let make =
         |settings: &Settings, name: &str| Model::new(settings, name, &|_| None).map(|_| ()).unwrap_err().to_string();
     let settings = Settings::default();

@@ -65,7 +65,7 @@ fn an_answer_is_text_and_usage() {
 }
 
 #[test]
-fn a_question_is_put_as_the_protocol_wants_it() {
+fn requests_follow_the_protocol() {
     for (model, path) in MODELS {
         let server = Server::play(vec![Play::Say(good(model))]);
         ask(model, &format!("{}{path}", server.url)).result.unwrap();
@@ -117,7 +117,7 @@ fn a_question_is_put_as_the_protocol_wants_it() {
 }
 
 #[test]
-fn an_answer_that_is_none_is_a_failure() {
+fn an_unusable_answer_is_a_failure() {
     let sse = |json: &str| stream(&format!("data: {json}\n\n"));
     let line = |json: &str| stream(&format!("{json}\n"));
     let cases = [
@@ -166,7 +166,7 @@ fn an_answer_that_is_none_is_a_failure() {
 }
 
 #[test]
-fn a_server_that_does_not_stream_is_understood() {
+fn an_answer_without_streaming_is_read() {
     let json = |body: &str| response("200 OK", "content-type: application/json\r\n", body);
     let cases = [
         (

@@ -9,7 +9,7 @@ use crate::date::{self, LocalZone};
 use crate::head::{self, Kind, Parsed};
 use crate::json::{Json, Raw, Shape};
 use crate::message::view::{Field, views};
-use crate::message::{Content, Message, SystemMessage, Usage};
+use crate::message::{Content, Message, SystemMessage, TokenUsage};
 
 /// One entry of a session. It can be any JSON value, because files may contain any.
 ///
@@ -272,7 +272,7 @@ views! {
         /// The model.
         model: Option<String> = "model";
         /// The token counts.
-        usage: Option<Usage<'a>> = "usage";
+        usage: Option<TokenUsage<'a>> = "usage";
         /// A note.
         note: Option<String> = "note";
     }
@@ -288,7 +288,7 @@ views! {
         /// Private data of its creator: by default an object with `readFiles` and `modifiedFiles`.
         details: Option<Raw<'a>> = "details";
         /// The tokens spent on the summary.
-        usage: Option<Usage<'a>> = "usage";
+        usage: Option<TokenUsage<'a>> = "usage";
         /// Whether an extension created it.
         from_hook: Option<bool> = "fromHook";
         /// All instructions and tools in force, as one message.
@@ -304,7 +304,7 @@ views! {
         /// Private data of its creator.
         details: Option<Raw<'a>> = "details";
         /// The tokens spent on the summary.
-        usage: Option<Usage<'a>> = "usage";
+        usage: Option<TokenUsage<'a>> = "usage";
         /// Whether an extension created it.
         from_hook: Option<bool> = "fromHook";
     }
@@ -478,7 +478,7 @@ mod tests {
         assert_eq!(compaction.first_kept_entry_id(), Some("k".into()));
         assert_eq!(compaction.tokens_before(), Some(9.0));
         assert_eq!(compaction.details(), Some(raw("null")));
-        assert_eq!(compaction.usage().and_then(Usage::input), Some(1.0));
+        assert_eq!(compaction.usage().and_then(TokenUsage::input), Some(1.0));
         assert_eq!(compaction.from_hook(), Some(true));
         assert_eq!(compaction.system_message().unwrap().content().text(), "c");
 
@@ -506,7 +506,7 @@ mod tests {
         let usage = UsageEntry::new(all);
         assert_eq!((usage.kind().as_deref(), usage.provider().as_deref()), (Some("cache_warm"), Some("p")));
         assert_eq!((usage.model().as_deref(), usage.note().as_deref()), (Some("n"), Some("x")));
-        assert_eq!(usage.usage(), Some(Usage::new(raw("{}"))));
+        assert_eq!(usage.usage(), Some(TokenUsage::new(raw("{}"))));
         let custom = CustomEntry::new(all);
         assert_eq!((custom.custom_type().as_deref(), custom.data()), (Some("t"), Some(raw(r#"{"a":1.0}"#))));
         let message = CustomMessageEntry::new(all);

@@ -11,7 +11,7 @@ use crate::json::{JsText, Raw, Shape};
 use crate::line::Line;
 use crate::message::content_text;
 
-pub use facts::{Facts, MAX_MODELS, ModelName, RoleCounts, Tokens, usage_of};
+pub use facts::{Facts, MAX_MODELS, ModelName, RoleCounts, TokenCounts, usage_of};
 use line::{Object, Read};
 
 /// Stands for the first message of a session that has none.

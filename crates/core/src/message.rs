@@ -12,7 +12,7 @@ mod roles;
 pub(crate) mod view;
 
 pub use content::{Block, Content, ImageBlock, TextBlock, ThinkingBlock, ToolCall};
-pub use parts::{AssistantDiagnostic, Cost, Deferred, DiagnosticError, NestedCall, NestedCalls, Tool, Usage};
+pub use parts::{AssistantDiagnostic, Cost, Deferred, DiagnosticError, NestedCall, NestedCalls, TokenUsage, Tool};
 pub use roles::{
     AssistantMessage, BashExecutionMessage, BranchSummaryMessage, CompactionSummaryMessage, CustomMessage,
     SystemMessage, ToolResultMessage, UserMessage,
@@ -122,7 +122,7 @@ impl<'a> Message<'a> {
     }
 
     /// The tokens used: by the model for an answer, and by models that a tool called for its result.
-    pub fn usage(self) -> Option<Usage<'a>> {
+    pub fn usage(self) -> Option<TokenUsage<'a>> {
         Field::read(self.raw().get("usage"))
     }
 
@@ -298,7 +298,7 @@ mod tests {
         };
         assert_eq!((result.tool_call_id().as_deref(), result.tool_name().as_deref()), (Some("c"), Some("t")));
         assert_eq!((result.details(), result.is_error()), (Some(raw("null")), Some(true)));
-        assert_eq!(result.usage(), Some(Usage::new(raw("{}"))));
+        assert_eq!(result.usage(), Some(TokenUsage::new(raw("{}"))));
         assert_eq!(result.nested_calls().unwrap().complete(), Some(false));
         assert_eq!((result.timestamp(), result.duration_ms()), (Some(1.0), Some(2.0)));
         assert_eq!(result.content(), Content::Blocks(Vec::new()));

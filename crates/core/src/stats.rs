@@ -3,7 +3,7 @@
 use crate::date::LocalZone;
 use crate::entry::js_time;
 use crate::head::{self, Kind, Parsed, Role};
-use crate::info::{Facts, RoleCounts, Tokens, usage_of};
+use crate::info::{Facts, RoleCounts, TokenCounts, usage_of};
 use crate::json::Raw;
 use crate::location::fingerprint;
 
@@ -21,7 +21,7 @@ pub struct Tally {
     /// Compactions.
     pub compactions: u64,
     /// Tokens of answers, tools, summaries and usage entries.
-    pub tokens: Tokens,
+    pub tokens: TokenCounts,
     /// The cost of the tokens, in dollars.
     pub cost: f64,
 }
@@ -101,7 +101,7 @@ pub struct Share {
     result: Option<Outcome>,
     /// The model that used the tokens, as `provider/model`.
     model: Option<String>,
-    tokens: Tokens,
+    tokens: TokenCounts,
     cost: f64,
     has_spent: bool,
 }
@@ -263,7 +263,7 @@ mod tests {
         }
         assert_eq!((tally.entries, tally.tool_calls, tally.tool_errors, tally.compactions), (4, 2, 1, 1));
         assert_eq!(tally.messages.total(), 2);
-        assert_eq!(tally.tokens, Tokens { input: 9.0, output: 3.0, cache_read: 6.0, cache_write: 1.0 });
+        assert_eq!(tally.tokens, TokenCounts { input: 9.0, output: 3.0, cache_read: 6.0, cache_write: 1.0 });
         assert!((tally.cost - 0.75).abs() < 1e-9 && (tally.cache_hit_rate().unwrap() - 0.375).abs() < 1e-9);
         assert_eq!(Tally::default().cache_hit_rate(), None);
         let mut twice = tally.clone();

@@ -8,7 +8,7 @@ mod filter;
 
 use crate::head::Kind;
 use crate::outline::{Outline, Row};
-pub use filter::{Filter, Wanted, is_silent};
+pub use filter::{Filter, TreeQuery, is_silent};
 
 /// Why the tree branches at an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

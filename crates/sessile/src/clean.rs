@@ -27,7 +27,7 @@ pub struct Cleaning {
 
 /// Why a file is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stays {
+pub enum KeepReason {
     /// It is not old enough.
     Young,
     /// A process may need it, or its session exists.
@@ -36,7 +36,7 @@ pub enum Stays {
     Needed,
 }
 
-impl Stays {
+impl KeepReason {
     /// The reason as text.
     pub fn word(self) -> &'static str {
         match self {
@@ -63,7 +63,7 @@ pub struct LeftOver {
     /// The start of its age: its last modification or, for an original, the rewrite that left it.
     pub since_ms: i64,
     /// Why it is kept; `None` if it is removed.
-    pub stays: Option<Stays>,
+    pub keep_reason: Option<KeepReason>,
 }
 
 /// The result of cleaning or of a dry run.
@@ -78,7 +78,7 @@ pub struct Cleaned {
 impl Cleaned {
     /// The files that are or would be removed.
     pub fn removed(&self) -> impl Iterator<Item = &LeftOver> {
-        self.files.iter().filter(|file| file.stays.is_none())
+        self.files.iter().filter(|file| file.keep_reason.is_none())
     }
 }
 
@@ -97,10 +97,10 @@ impl Sessions {
                 if is_sidecar && found.is_in_use(os) {
                     continue;
                 }
-                let mut stays = self.why_it_stays(cleaning, &found, now_ms);
-                if apply && stays.is_none() {
+                let mut keep_reason = self.keep_reason_of(cleaning, &found, now_ms);
+                if apply && keep_reason.is_none() {
                     let removed = found.remove(os).map_err(StoreError::io("remove", &found.path))?;
-                    stays = (!removed).then_some(Stays::InUse);
+                    keep_reason = (!removed).then_some(KeepReason::InUse);
                 }
                 cleaned.files.push(LeftOver {
                     size: found.stat.length,
@@ -109,7 +109,7 @@ impl Sessions {
                     path: found.path,
                     kind: found.kind,
                     of: found.of,
-                    stays,
+                    keep_reason,
                 });
             }
         }
@@ -118,14 +118,14 @@ impl Sessions {
         Ok(cleaned)
     }
 
-    fn why_it_stays(&self, cleaning: &Cleaning, found: &Leftover, now_ms: i64) -> Option<Stays> {
+    fn keep_reason_of(&self, cleaning: &Cleaning, found: &Leftover, now_ms: i64) -> Option<KeepReason> {
         let os = self.world.os();
         let usual = if found.has_lines(os) { KEPT_MS } else { TEMPORARY_MS };
         let is_old = now_ms.saturating_sub(since_ms(found)) >= cleaning.older_than.unwrap_or(usual);
         match () {
-            () if found.is_in_use(os) => Some(Stays::InUse),
-            () if !is_old => Some(Stays::Young),
-            () if found.kind == LeftoverKind::Original && !self.is_sound(found) => Some(Stays::Needed),
+            () if found.is_in_use(os) => Some(KeepReason::InUse),
+            () if !is_old => Some(KeepReason::Young),
+            () if found.kind == LeftoverKind::Original && !self.is_sound(found) => Some(KeepReason::Needed),
             () => None,
         }
     }

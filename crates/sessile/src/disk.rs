@@ -14,13 +14,13 @@ use crate::error::SessionError;
 use crate::list::SessionInfo;
 use crate::list::spread::each;
 use crate::manager::{SessionManager, Sessions};
-use crate::operations::SessionPlace;
+use crate::operations::SessionLocation;
 
 /// The disk usage of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiskUse {
     /// The session.
-    pub session: SessionPlace,
+    pub session: SessionLocation,
     /// Its bytes by type. They add up to the size of the file.
     pub weights: Weights,
     /// The number of bytes of images, tool output and extension data outside of the current context.
@@ -138,7 +138,7 @@ impl SessionManager {
         })?;
         note(n_unnoted);
         let path = self.session_file().map(Path::to_path_buf).unwrap_or_default();
-        Ok(DiskUse { session: SessionPlace { path, id: self.session_id() }, weights, outside_context })
+        Ok(DiskUse { session: SessionLocation { path, id: self.session_id() }, weights, outside_context })
     }
 }
 

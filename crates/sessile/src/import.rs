@@ -13,7 +13,7 @@ use crate::directory::absolute;
 use crate::error::SessionError;
 use crate::list::read_header;
 use crate::manager::Sessions;
-use crate::operations::{OperationKind, Recording, SessionPlace, Step, header_of, turn_at_all};
+use crate::operations::{OperationKind, Recording, SessionLocation, Step, header_of, turn_at_all};
 
 /// The maximum number of files with the same base name.
 const MAX_NAMES: usize = 1000;
@@ -126,7 +126,7 @@ impl Sessions {
         };
         let prepared = prepare_copy(os, &import.path, true, &head, source.as_ref(), copied_from..length)?;
         let length = prepared.length();
-        let session = SessionPlace { path: import.path.clone(), id: import.id.clone() };
+        let session = SessionLocation { path: import.path.clone(), id: import.id.clone() };
         let step = Step::Create { session, length, source: Some(import.from.clone()) };
         recording.step(&step, || Ok(prepared.publish().map(drop)?))?;
         Ok(length)

@@ -23,12 +23,12 @@ pub use annotate::Annotated;
 pub use delete::{Deleted, DeletedSession, Deletion};
 pub use last::LastChange;
 pub use log::{Operation, OperationKind, OperationState};
-pub use prune::{Kept, PruneScope, Pruned, Pruning, Reason};
+pub use prune::{KeptSession, PruneExemption, PruneScope, Pruned, Pruning};
 pub use relocate::{Moved, Moving};
 pub use restore::InTrash;
 pub use reunite::{Reunited, Stray};
 pub use slim::{Slimmed, Slimming};
-pub use step::{SessionPlace, Step, TrashedTo};
+pub use step::{SessionLocation, Step, TrashedTo};
 pub use undo::Undone;
 
 pub(crate) use log::{Recording, moved_paths, publish, rewriting, turn_at_all};

@@ -21,7 +21,7 @@ use crate::directory::{CwdFilter, absolute};
 use crate::error::SessionError;
 use crate::list::{identified, read_header};
 use crate::manager::Sessions;
-use crate::operations::{OperationKind, SessionPlace, Stray, rewriting};
+use crate::operations::{OperationKind, SessionLocation, Stray, rewriting};
 use crate::splice::{Spliced, Stored, Text, write};
 use crate::verify::{Examined, Fate, StandsFor, examine, exposure, vanished};
 use crate::world::World;
@@ -152,13 +152,13 @@ impl Sessions {
     pub fn close_all(&self, cwd: Option<&Path>, dry_run: bool, cancel: &Cancel) -> Result<Closed, SessionError> {
         let mut closed = Closed::default();
         // Report a directory with the first of its files, as if the files were handled one by one.
-        let mut told = HashSet::new();
+        let mut reported_directories = HashSet::new();
         for path in self.files_of(cwd)? {
             if cancel.is_cancelled() {
                 return Err(SessionError::Cancelled);
             }
             closed.n_sessions += 1;
-            match self.close_one(path, dry_run, &mut told) {
+            match self.close_one(path, dry_run, &mut reported_directories) {
                 Ok(repair) => closed.repairs.extend(repair),
                 Err(error) => closed.failed.push(error),
             }
@@ -170,13 +170,13 @@ impl Sessions {
         &self,
         path: PathBuf,
         dry_run: bool,
-        told: &mut HashSet<PathBuf>,
+        reported_directories: &mut HashSet<PathBuf>,
     ) -> Result<Option<Repair>, SessionError> {
         let left = exposure(&self.world, &path)?;
         if left.is_empty() {
             return Ok(None);
         }
-        let is_first = path.parent().is_none_or(|directory| told.insert(directory.to_path_buf()));
+        let is_first = path.parent().is_none_or(|directory| reported_directories.insert(directory.to_path_buf()));
         if !is_first && !left.iter().any(Finding::counts) {
             return Ok(None);
         }
@@ -206,7 +206,7 @@ impl Sessions {
             return Ok(None);
         }
         // Never repair while another process writes, whatever the caller's options are.
-        let busy = Busy::Fail(PATIENCE);
+        let busy = Busy::Fail(LOCK_TIMEOUT);
         let mut log = FileLog::open(&self.world.os, path, WriteOptions { busy, ..self.world.writing })?;
         match log.begin_turn()? {
             Turn::Ours => Ok(Some(log)),
@@ -226,7 +226,7 @@ fn refuse_links(world: &World, path: &Path) -> Result<(), SessionError> {
 }
 
 /// How long a repair waits for the lock.
-const PATIENCE: Duration = Duration::from_secs(2);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Restores acknowledged entries that have vanished, and reports that.
 fn put_back(world: &World, turn: &mut FileLog) -> Result<Option<Change>, SessionError> {
@@ -254,8 +254,8 @@ fn change(code: Code, line: u64, offset: u64, message: String) -> Change {
 }
 
 /// Descriptions of the planned changes.
-fn told(examined: &Examined) -> Vec<Change> {
-    let place = |line, offset| match &examined.heading {
+fn planned_changes(examined: &Examined) -> Vec<Change> {
+    let original_position = |line, offset| match &examined.heading {
         Some(heading) => heading.before(line, offset),
         None => (line, offset),
     };
@@ -284,7 +284,7 @@ fn told(examined: &Examined) -> Vec<Change> {
     let mut changes: Vec<_> = hidden.chain(marks).collect();
     changes.sort_by_key(|(_, _, offset, _)| *offset);
     let changes = changes.into_iter().map(|(code, line, offset, message)| {
-        let (line, offset) = place(line, offset);
+        let (line, offset) = original_position(line, offset);
         change(code, line, offset, message)
     });
     heading.into_iter().chain(mark).chain(changes).collect()
@@ -305,7 +305,7 @@ fn mend(
     let headed = Spliced::new(text, examined.heading_splices());
     let lossy_utf8 = Spliced::new(&headed, &examined.splices);
     let result = check(world, path, (&headed, examined), &lossy_utf8)?;
-    let mut changes = told(examined);
+    let mut changes = planned_changes(examined);
     if !result.is_repairable() {
         finish(&lossy_utf8, result)?;
     } else if n_passes > 1 {
@@ -375,8 +375,8 @@ fn print(line: &[u8]) -> u64 {
 fn swap(world: &World, path: &Path, log: &dyn Log, old: &dyn Text, new: &dyn Text) -> Result<PathBuf, SessionError> {
     let stamp = to_iso(world.environment().now_ms()).replace([':', '.'], "-");
     let id = read_header(world, path).map(|header| header.id()).unwrap_or_default();
-    let place = SessionPlace { path: path.to_path_buf(), id };
-    let replaced = rewriting(world, Some(OperationKind::Repair), place, &stamp, || {
+    let location = SessionLocation { path: path.to_path_buf(), id };
+    let replaced = rewriting(world, Some(OperationKind::Repair), location, &stamp, || {
         replace(&world.os, path, old.length(), &stamp, &mut |out| {
             // If another file has replaced it by now, this fails, and that file stays.
             let actual = log.length()?;

@@ -26,7 +26,7 @@ use sessile_store::{LineReader, StoreError};
 
 use crate::environment::Zone;
 use crate::error::SessionError;
-use crate::group::{ProjectPlace, Who};
+use crate::group::{ProjectLocation, SessionRef};
 use crate::list::SessionInfo;
 use crate::list::spread::each;
 use crate::manager::Sessions;
@@ -182,7 +182,7 @@ impl Sessions {
         let mut by_id: HashMap<&str, usize> = HashMap::new();
         for (number, family) in self.families(sessions).iter().enumerate() {
             for member in &family.members {
-                if let Who::Listed(place) = member.who {
+                if let SessionRef::Listed(place) = member.session {
                     family_of[place] = number;
                 }
             }
@@ -359,15 +359,15 @@ impl Sessions {
     fn project_names(&self, sessions: &[SessionInfo]) -> Vec<String> {
         let mut names = vec![String::new(); sessions.len()];
         for project in self.group_by_project(sessions) {
-            let name = match &project.place {
+            let name = match &project.location {
                 // A repository is known by the directory that contains its `.git`.
-                ProjectPlace::Repository(common) if common.ends_with(".git") => {
+                ProjectLocation::Repository(common) if common.ends_with(".git") => {
                     common.parent().unwrap_or(common).to_string_lossy().into_owned()
                 }
-                ProjectPlace::Repository(path) | ProjectPlace::Directory(path) | ProjectPlace::Missing(path) => {
-                    path.to_string_lossy().into_owned()
-                }
-                ProjectPlace::Unknown => String::new(),
+                ProjectLocation::Repository(path)
+                | ProjectLocation::Directory(path)
+                | ProjectLocation::Missing(path) => path.to_string_lossy().into_owned(),
+                ProjectLocation::Unknown => String::new(),
             };
             for place in project.directories.into_iter().flat_map(|directory| directory.sessions) {
                 names[place].clone_from(&name);

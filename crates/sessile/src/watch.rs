@@ -22,7 +22,7 @@ use sessile_core::cancel::Cancel;
 #[derive(Clone, Debug, Default)]
 pub struct WatchOptions {
     /// Whether to report existing sessions as [`StoreEvent::Added`] first.
-    pub tells_present: bool,
+    pub reports_present: bool,
     /// Ends watching from another thread, within a tenth of a second; see [`StoreWatcher::next`].
     pub cancel: Cancel,
     /// Whether to poll, without system notifications.
@@ -83,7 +83,7 @@ impl Sessions {
             rest_until: Instant::now(),
         };
         watcher.look()?;
-        if !watcher.options.tells_present {
+        if !watcher.options.reports_present {
             watcher.events.clear();
         }
         Ok(watcher)
@@ -91,10 +91,10 @@ impl Sessions {
 }
 
 /// The interval at which a wait checks for cancellation.
-const PATIENCE: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The minimum and maximum pause between two checks; in between, ten times the duration of the check.
-const REST: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(400)];
+const SCAN_PAUSE: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(400)];
 
 impl StoreWatcher {
     /// The next event, waiting for at most `timeout`; `None` if the time is up.
@@ -131,7 +131,8 @@ impl StoreWatcher {
             if is_woken && rest.is_zero() {
                 return Ok(true);
             }
-            let left = deadline.map_or(PATIENCE, |deadline| deadline.saturating_duration_since(now)).min(PATIENCE);
+            let left =
+                deadline.map_or(POLL_INTERVAL, |deadline| deadline.saturating_duration_since(now)).min(POLL_INTERVAL);
             if left.is_zero() {
                 return Ok(false);
             }
@@ -159,7 +160,7 @@ impl StoreWatcher {
         for (path, known) in self.read(stale) {
             self.take(path, known);
         }
-        let [least, most] = REST;
+        let [least, most] = SCAN_PAUSE;
         self.rest_until = Instant::now() + (begun.elapsed() * 10).clamp(least, most);
         Ok(())
     }

@@ -24,19 +24,19 @@ use tempfile::TempDir;
 type Act = dyn Fn(&SummaryRequest<'_>) -> Result<Summary, SummaryFailure>;
 
 /// A summarizer that runs a test's function.
-struct Acting(Box<Act>);
+struct CallbackSummarizer(Box<Act>);
 
-impl Acting {
+impl CallbackSummarizer {
     fn new(act: impl Fn(&SummaryRequest<'_>) -> Result<Summary, SummaryFailure> + 'static) -> Self {
         Self(Box::new(act))
     }
 
-    fn saying(text: &'static str) -> Self {
+    fn returning(text: &'static str) -> Self {
         Self::new(move |_| Ok(Summary::new(text)))
     }
 }
 
-impl Summarizer for Acting {
+impl Summarizer for CallbackSummarizer {
     fn generator(&self) -> Generator {
         Generator::Extractive
     }
@@ -90,15 +90,15 @@ fn texts(session: &SessionManager) -> Vec<String> {
     context.messages.iter().map(|message| message.to_text().into_owned()).collect()
 }
 
-fn failures() -> Vec<Acting> {
+fn failures() -> Vec<CallbackSummarizer> {
     vec![
-        Acting::new(|_| Err(SummaryFailure::Cancelled)),
-        Acting::new(|_| Err(SummaryFailure::CutShort)),
-        Acting::new(|_| Err(SummaryFailure::CalledTool)),
-        Acting::new(|_| Err(SummaryFailure::Refused { reason: "no".to_owned() })),
-        Acting::new(|_| Err(SummaryFailure::NotConfigured { what: "no model".to_owned() })),
-        Acting::new(|_| Err(SummaryFailure::Failed { message: "500".to_owned(), source: None })),
-        Acting::saying(" \n"),
+        CallbackSummarizer::new(|_| Err(SummaryFailure::Cancelled)),
+        CallbackSummarizer::new(|_| Err(SummaryFailure::CutShort)),
+        CallbackSummarizer::new(|_| Err(SummaryFailure::CalledTool)),
+        CallbackSummarizer::new(|_| Err(SummaryFailure::Refused { reason: "no".to_owned() })),
+        CallbackSummarizer::new(|_| Err(SummaryFailure::NotConfigured { what: "no model".to_owned() })),
+        CallbackSummarizer::new(|_| Err(SummaryFailure::Failed { message: "500".to_owned(), source: None })),
+        CallbackSummarizer::returning(" \n"),
     ]
 }
 
@@ -108,7 +108,7 @@ fn a_compaction_is_written_and_reported() {
     let (mut session, _) = three_turns(&sessions(), dir.path());
     let asked = std::rc::Rc::new(RefCell::new(Vec::new()));
     let seen = asked.clone();
-    let summarizer = Acting::new(move |request| {
+    let summarizer = CallbackSummarizer::new(move |request| {
         seen.borrow_mut().push((request.purpose, request.conversation.text().to_owned()));
         assert_eq!(request.session_model, Some("p/m"));
         assert_eq!(request.custom_instructions, Some("the tides"));
@@ -132,14 +132,14 @@ fn a_compaction_is_written_and_reported() {
     let entry = session.entry(&report.entry_id).unwrap().unwrap().into_json().to_text().into_owned();
     assert!(entry.contains(r#""fromHook":false"#), "{entry}");
 
-    let again = session.compact(keeping(2), &Acting::saying("x"), &mut |_| {}).unwrap();
+    let again = session.compact(keeping(2), &CallbackSummarizer::returning("x"), &mut |_| {}).unwrap();
     assert_eq!(nothing(again), NothingToCompact::AlreadyCompacted);
     session.append_message(draft::UserMessage::new("question 4", 4)).unwrap();
     assert_eq!(
-        nothing(session.compact(keeping(99), &Acting::saying("x"), &mut |_| {}).unwrap()),
+        nothing(session.compact(keeping(99), &CallbackSummarizer::returning("x"), &mut |_| {}).unwrap()),
         NothingToCompact::TooSmall
     );
-    let update = Acting::new(|request| {
+    let update = CallbackSummarizer::new(|request| {
         if request.purpose == Purpose::Update {
             assert!(request.previous_summary.unwrap().starts_with("What was said."));
         }
@@ -169,7 +169,7 @@ fn a_failure_leaves_the_file_byte_for_byte() {
     let options = keeping(2);
     options.cancel.cancel();
     assert!(matches!(
-        session.compact(options, &Acting::saying("x"), &mut |_| {}).unwrap_err(),
+        session.compact(options, &CallbackSummarizer::returning("x"), &mut |_| {}).unwrap_err(),
         SessionError::Cancelled
     ));
     drop(session);
@@ -177,7 +177,7 @@ fn a_failure_leaves_the_file_byte_for_byte() {
     let cancels = EventSet::from(EventKind::SessionBeforeCompact).union(EventKind::SessionBeforeTree.into());
     handlers.on(cancels, "cancels", |_, _| Ok(Some(Reply::cancel())));
     let mut session = sessions().with_handlers(handlers).open(&path).unwrap();
-    let cancelled = session.compact(keeping(2), &Acting::saying("x"), &mut |_| {}).unwrap_err();
+    let cancelled = session.compact(keeping(2), &CallbackSummarizer::returning("x"), &mut |_| {}).unwrap_err();
     assert!(matches!(cancelled, SessionError::Cancelled));
     let stayed = session.navigate(&first, NavigateOptions::default(), None, &mut |_| {}).unwrap();
     assert_eq!(stayed, Outcome::Cancelled { by: "cancels".to_owned() });
@@ -206,7 +206,7 @@ fn an_old_file_is_upgraded_only_once_there_is_a_summary() {
         session.compact(keeping(1), &summarizer, &mut |_| {}).unwrap_err();
         assert_eq!(fs::read(&path).unwrap(), before);
     }
-    let report = done(session.compact(keeping(1), &Acting::saying("s"), &mut |_| {}).unwrap());
+    let report = done(session.compact(keeping(1), &CallbackSummarizer::returning("s"), &mut |_| {}).unwrap());
     let last = texts(&session);
     assert_eq!(last.len(), 2);
     assert!(last[1].contains("more"));
@@ -220,7 +220,7 @@ fn entries_of_other_programs_are_kept_after_the_cut() {
     let dir = TempDir::new().unwrap();
     let (mut session, path) = three_turns(&sessions(), dir.path());
     let file = path.clone();
-    let summarizer = Acting::new(move |request| {
+    let summarizer = CallbackSummarizer::new(move |request| {
         if request.purpose == Purpose::TurnPrefix {
             let mut other = Sessions::new(Replay::new(1_735_689_700_000, 99)).open(&file).unwrap();
             other.append_message(draft::UserMessage::new("meanwhile", 9)).unwrap();
@@ -240,10 +240,10 @@ fn a_compaction_of_another_program_is_not_compacted_again() {
     let (mut session, path) = three_turns(&sessions(), dir.path());
     let leaf = session.leaf_id();
     let file = path.clone();
-    let summarizer = Acting::new(move |request| {
+    let summarizer = CallbackSummarizer::new(move |request| {
         if request.purpose == Purpose::TurnPrefix {
             let mut other = Sessions::new(Replay::new(1_735_689_700_000, 99)).open(&file).unwrap();
-            done(other.compact(keeping(2), &Acting::saying("theirs"), &mut |_| {}).unwrap());
+            done(other.compact(keeping(2), &CallbackSummarizer::returning("theirs"), &mut |_| {}).unwrap());
         }
         Ok(Summary::new("ours"))
     });
@@ -261,7 +261,7 @@ fn entries_of_other_programs_on_another_branch_stay_there() {
     let fourth = session.outline().id(session.outline().entries().nth(3).unwrap()).unwrap();
     session.branch(&fourth).unwrap();
     let file = path.clone();
-    let summarizer = Acting::new(move |_| {
+    let summarizer = CallbackSummarizer::new(move |_| {
         let mut other = Sessions::new(Replay::new(1_735_689_700_000, 99)).open(&file).unwrap();
         other.append_message(draft::UserMessage::new("meanwhile", 9)).unwrap();
         Ok(Summary::new("s"))
@@ -281,7 +281,7 @@ fn an_extension_may_supply_the_summary_and_keep_nothing() {
         Ok(Some(Reply { compaction: Some(compaction), ..Reply::default() }))
     });
     let (mut session, _) = three_turns(&sessions().with_handlers(handlers), dir.path());
-    let unused = Acting::new(|_| panic!("the summarizer was called"));
+    let unused = CallbackSummarizer::new(|_| panic!("the summarizer was called"));
     let report = done(session.compact(keeping(2), &unused, &mut |_| {}).unwrap());
     assert!(report.from_hook);
     assert_eq!(report.first_kept_entry_id, report.entry_id);
@@ -320,7 +320,7 @@ fn navigating_takes_back_questions_and_goes_to_answers() {
     let mut session = sessions.open(&path).unwrap();
     assert_eq!(session.leaf_id().as_ref(), Some(&ids[3]), "where one was is remembered");
 
-    let summarizer = Acting::saying("left");
+    let summarizer = CallbackSummarizer::returning("left");
     let options = NavigateOptions { label: Some("back".into()), ..NavigateOptions::default() };
     let gone = moved(&mut session, &ids[0], options, Some(&summarizer));
     let summary = gone.summary_entry_id.unwrap();
@@ -354,7 +354,7 @@ fn machine() -> (SimOs, PathBuf) {
 
 fn compact_on(os: &SimOs, seed: u64, path: &Path) -> Result<Compacted, SessionError> {
     let sessions = Sessions::new(Replay::new(1_735_689_800_000, seed)).on(Arc::new(os.clone()));
-    sessions.open(path)?.compact(keeping(2), &Acting::saying("s"), &mut |_| {})
+    sessions.open(path)?.compact(keeping(2), &CallbackSummarizer::returning("s"), &mut |_| {})
 }
 
 #[test]
@@ -422,7 +422,7 @@ fn overflowed_attempts_are_recovered() {
     let edits = session.omit_failed_attempt().unwrap();
     assert_eq!(edits.len(), 2);
     assert_eq!(texts(&session).len(), n_shown);
-    let report = done(session.compact(keeping(2), &Acting::saying("s"), &mut |_| {}).unwrap());
+    let report = done(session.compact(keeping(2), &CallbackSummarizer::returning("s"), &mut |_| {}).unwrap());
     let usage = session.context_usage(100_000).unwrap();
     assert_eq!((usage.tokens, usage.percent()), (None, None), "there was no answer since");
     assert!(report.estimated_tokens_after > Some(0));
@@ -443,14 +443,14 @@ fn families_know_their_shared_entries() {
     };
     let listed = list();
     let tree = sessions.family_of(&listed, &child).unwrap();
-    let told: Vec<_> = tree.members.iter().map(|member| (member.relative.depth, member.shared_entries)).collect();
-    assert_eq!(told, [(0, None), (1, Some(4)), (2, Some(5))]);
+    let reported: Vec<_> = tree.members.iter().map(|member| (member.relative.depth, member.shared_entries)).collect();
+    assert_eq!(reported, [(0, None), (1, Some(4)), (2, Some(5))]);
     assert_eq!(tree.place, 1);
     drop(session);
     fs::remove_file(&root).unwrap();
     let listed = list();
     let tree = sessions.family_of(&listed, &grandchild).unwrap();
-    let told: Vec<_> = tree.members.iter().map(|member| (member.relative.depth, member.shared_entries)).collect();
-    assert_eq!(told, [(0, None), (1, None), (2, Some(5))]);
+    let reported: Vec<_> = tree.members.iter().map(|member| (member.relative.depth, member.shared_entries)).collect();
+    assert_eq!(reported, [(0, None), (1, None), (2, Some(5))]);
     assert_eq!(sessions.family_of(&listed, &root), None);
 }

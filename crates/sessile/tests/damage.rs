@@ -297,33 +297,33 @@ fn session(random: &mut SplitMix) -> Vec<String> {
 
 fn entry(id: &str, parent: &str, time: &str, random: &mut SplitMix) -> String {
     let head = |kind: &str| format!(r#"{{"type":"{kind}","id":"{id}","parentId":{parent},"timestamp":"{time}""#);
-    let said = text(random);
+    let text_json = text(random);
     match random.below(9) {
         0 => format!(
-            r#"{},"message":{{"role":"assistant","content":[{{"type":"text","text":{said}}},{{"type":"toolCall","id":"t{id}","name":"read","arguments":{{"path":"/proj/x"}}}}],"stopReason":"toolUse","timestamp":1}}}}"#,
+            r#"{},"message":{{"role":"assistant","content":[{{"type":"text","text":{text_json}}},{{"type":"toolCall","id":"t{id}","name":"read","arguments":{{"path":"/proj/x"}}}}],"stopReason":"toolUse","timestamp":1}}}}"#,
             head("message")
         ),
         1 => format!(
-            r#"{},"message":{{"role":"toolResult","toolCallId":"t{id}","toolName":"read","content":[{{"type":"text","text":{said}}}],"isError":false,"timestamp":1}}}}"#,
+            r#"{},"message":{{"role":"toolResult","toolCallId":"t{id}","toolName":"read","content":[{{"type":"text","text":{text_json}}}],"isError":false,"timestamp":1}}}}"#,
             head("message")
         ),
         // Data that looks like entries but is not.
         2 => format!(
-            r#"{{"type":"custom","customType":"copy","data":[{{"type":"message","id":"in{id}","parentId":{parent},"message":{{"role":"user","content":{said}}}}}],"id":"{id}","parentId":{parent},"timestamp":"{time}"}}"#
+            r#"{{"type":"custom","customType":"copy","data":[{{"type":"message","id":"in{id}","parentId":{parent},"message":{{"role":"user","content":{text_json}}}}}],"id":"{id}","parentId":{parent},"timestamp":"{time}"}}"#
         ),
         3 => format!(
-            r#"{{"type":"custom","customType":"copy","data":{{"type":"message","id":"in{id}","parentId":{parent},"message":{{"role":"user","content":{said}}}}},"id":"{id}","parentId":{parent},"timestamp":"{time}"}}"#
+            r#"{{"type":"custom","customType":"copy","data":{{"type":"message","id":"in{id}","parentId":{parent},"message":{{"role":"user","content":{text_json}}}}},"id":"{id}","parentId":{parent},"timestamp":"{time}"}}"#
         ),
-        4 => format!(r#"{},"name":{said}}}"#, head("session_info")),
-        _ => format!(r#"{},"message":{{"role":"user","content":{said},"timestamp":1}}}}"#, head("message")),
+        4 => format!(r#"{},"name":{text_json}}}"#, head("session_info")),
+        _ => format!(r#"{},"message":{{"role":"user","content":{text_json},"timestamp":1}}}}"#, head("message")),
     }
 }
 
 /// A text as JSON: words, quotes, line breaks, various letters, and text that looks like a record.
 fn text(random: &mut SplitMix) -> String {
-    let mut said = String::new();
+    let mut text = String::new();
     for _ in 0..=random.below(10) {
-        said.push_str(random.pick(&[
+        text.push_str(random.pick(&[
             "Delete the staging database, ",
             "Drop production now. ",
             "word ",
@@ -336,7 +336,7 @@ fn text(random: &mut SplitMix) -> String {
         ]));
     }
     let mut json = Vec::new();
-    write_string(&said, &mut json);
+    write_string(&text, &mut json);
     debug_assert!(Raw::parse(&json).is_ok());
     String::from_utf8(json).unwrap()
 }

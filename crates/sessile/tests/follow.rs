@@ -13,7 +13,7 @@ use tempfile::TempDir;
 const HEADER: &str = r#"{"type":"session","version":3,"id":"s1","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/proj"}"#;
 
 /// Long enough for any machine; a failing test waits this long.
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 struct Scene {
     _dir: TempDir,
@@ -71,7 +71,7 @@ fn word(event: FollowEvent) -> String {
 #[track_caller]
 fn expect(follower: &mut Follower, expected: &[&str]) {
     for expected in expected {
-        assert_eq!(word(follower.next(PATIENCE).unwrap().unwrap()), *expected);
+        assert_eq!(word(follower.next(TIMEOUT).unwrap().unwrap()), *expected);
     }
     assert_eq!(follower.next(Duration::ZERO).unwrap(), None);
 }
@@ -81,7 +81,7 @@ fn entries_are_followed_in_file_order_as_in_pi() {
     let scene = Scene::new(&[HEADER, &entry("a", "-"), "broken {", "", "0", HEADER, "[1]", &entry("b", "a")]);
     let mut follower = scene.follow(FollowFrom::Beginning);
     let broken = format!("line 3 (byte {}): not valid JSON", HEADER.len() + entry("a", "-").len() + 2);
-    let event = |follower: &mut Follower| word(follower.next(PATIENCE).unwrap().unwrap());
+    let event = |follower: &mut Follower| word(follower.next(TIMEOUT).unwrap().unwrap());
     assert_eq!(event(&mut follower), "header s1");
     assert_eq!(event(&mut follower), "2: a<-");
     assert_eq!(event(&mut follower), broken);
@@ -148,7 +148,7 @@ fn a_file_is_refused_until_it_is_a_session() {
     let mut follower = scene.follow(FollowFrom::Now);
     scene.append("5");
     scene.append(HEADER);
-    assert!(matches!(follower.next(PATIENCE), Err(SessionError::NotASession { .. })));
+    assert!(matches!(follower.next(TIMEOUT), Err(SessionError::NotASession { .. })));
     expect(&mut follower, &[]);
     fs::write(&scene.path, "").unwrap();
     expect(&mut follower, &["Truncated"]);
@@ -162,8 +162,8 @@ fn old_versions_are_reported_in_the_current_form() {
     let scene = Scene::new(&[&header, r#"{"type":"custom"}"#, r#"{"type":"custom"}"#]);
     let mut follower = scene.follow(FollowFrom::Now);
     scene.append(r#"{"type":"compaction","firstKeptEntryIndex":1}"#);
-    let told = follower.next(PATIENCE).unwrap().unwrap();
-    let FollowEvent::Entry { entry, .. } = told else { panic!("{told:?}") };
+    let event = follower.next(TIMEOUT).unwrap().unwrap();
+    let FollowEvent::Entry { entry, .. } = event else { panic!("{event:?}") };
     let seen: Vec<_> = SessionManager::open(&scene.path).unwrap().entries().map(Result::unwrap).collect();
     assert_eq!(&entry, seen[2].json());
 }
@@ -178,7 +178,7 @@ fn entries_of_a_manager_are_followed_with_and_without_notifications() {
         let mut follower =
             Sessions::default().follow(&path, FollowOptions { polls, ..FollowOptions::default() }).unwrap();
         assert!(!polls || follower.is_polling());
-        assert_eq!(follower.next(PATIENCE).unwrap(), Some(FollowEvent::Gone));
+        assert_eq!(follower.next(TIMEOUT).unwrap(), Some(FollowEvent::Gone));
         let ids = std::thread::scope(|scope| {
             let writer = scope.spawn(|| {
                 let user = |text: &str| draft::UserMessage::new(text, 1);
@@ -186,7 +186,7 @@ fn entries_of_a_manager_are_followed_with_and_without_notifications() {
             });
             let mut seen = Vec::new();
             while seen.len() < 50 {
-                if let FollowEvent::Entry { id, .. } = follower.next(PATIENCE).unwrap().unwrap() {
+                if let FollowEvent::Entry { id, .. } = follower.next(TIMEOUT).unwrap().unwrap() {
                     seen.extend(id);
                 }
             }

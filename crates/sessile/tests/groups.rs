@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 use sessile::Sessions;
 use sessile::format::info::Facts;
-use sessile::group::{Family, ProjectPlace, Who, group_by_cwd};
+use sessile::group::{Family, ProjectLocation, SessionRef, group_by_cwd};
 use sessile::list::SessionInfo;
 use sessile_testkit::Replay;
 use tempfile::TempDir;
@@ -42,9 +42,9 @@ fn drawn(list: &[SessionInfo], families: &[Family]) -> String {
     for family in families {
         writeln!(text, "= {}", family.newest_activity).unwrap();
         for member in &family.members {
-            let name = match &member.who {
-                Who::Listed(place) => list[*place].id.clone(),
-                Who::Missing(path) => format!("?{}", path.display()),
+            let name = match &member.session {
+                SessionRef::Listed(place) => list[*place].id.clone(),
+                SessionRef::Missing(path) => format!("?{}", path.display()),
             };
             writeln!(text, "{}{name}", "  ".repeat(member.depth)).unwrap();
         }
@@ -56,8 +56,8 @@ fn drawn(list: &[SessionInfo], families: &[Family]) -> String {
 fn directories_are_sorted_by_their_newest_session() {
     let list = [session("a", "/one", 5, None), session("b", "/two", 9, None), session("c", "/one", 7, None)];
     let groups = group_by_cwd(&list);
-    let told: Vec<_> = groups.iter().map(|it| (it.cwd.as_str(), it.newest_activity, it.sessions.as_slice())).collect();
-    assert_eq!(told, [("/two", 9, [1].as_slice()), ("/one", 7, [0, 2].as_slice())]);
+    let found: Vec<_> = groups.iter().map(|it| (it.cwd.as_str(), it.newest_activity, it.sessions.as_slice())).collect();
+    assert_eq!(found, [("/two", 9, [1].as_slice()), ("/one", 7, [0, 2].as_slice())]);
 }
 
 #[test]
@@ -92,8 +92,8 @@ alone
   sibling
 ";
     assert_eq!(drawn(&list, &families), expected);
-    let moved = families[0].members.iter().find(|member| member.who == Who::Listed(4)).unwrap();
-    assert_eq!(families[0].members[moved.parent.unwrap()].who, Who::Listed(2));
+    let moved = families[0].members.iter().find(|member| member.session == SessionRef::Listed(4)).unwrap();
+    assert_eq!(families[0].members[moved.parent.unwrap()].session, SessionRef::Listed(2));
 }
 
 #[test]
@@ -131,15 +131,15 @@ proptest! {
         }).collect();
         let mut seen = Vec::new();
         for family in sessions().families(&list) {
-            let newest = family.members.iter().filter_map(|member| match member.who {
-                Who::Listed(place) => Some(list[place].modified),
-                Who::Missing(_) => None,
+            let newest = family.members.iter().filter_map(|member| match member.session {
+                SessionRef::Listed(place) => Some(list[place].modified),
+                SessionRef::Missing(_) => None,
             });
             prop_assert_eq!(newest.max(), Some(family.newest_activity));
             for (place, member) in family.members.iter().enumerate() {
                 prop_assert_eq!(member.parent.is_none(), place == 0);
                 prop_assert!(member.parent.is_none_or(|parent| parent < place));
-                seen.extend(match member.who { Who::Listed(place) => Some(place), Who::Missing(_) => None });
+                seen.extend(match member.session { SessionRef::Listed(place) => Some(place), SessionRef::Missing(_) => None });
             }
         }
         seen.sort_unstable();
@@ -203,16 +203,16 @@ fn worktrees_of_a_repository_are_one_project() {
             .map(|(cwd, time)| disk.session(cwd, cwd, 100 - time))
             .collect();
     let projects = disk.sessions.group_by_project(&list);
-    let places: Vec<_> = projects.iter().map(|project| project.place.clone()).collect();
+    let places: Vec<_> = projects.iter().map(|project| project.location.clone()).collect();
     assert_eq!(
         places,
         [
-            ProjectPlace::Repository(disk.path("repo/.git")),
-            ProjectPlace::Repository(disk.path("repo/.git/modules/sub")),
-            ProjectPlace::Directory(disk.path("plain")),
-            ProjectPlace::Missing(disk.path("moved away")),
-            ProjectPlace::Directory(disk.path("broken")),
-            ProjectPlace::Unknown,
+            ProjectLocation::Repository(disk.path("repo/.git")),
+            ProjectLocation::Repository(disk.path("repo/.git/modules/sub")),
+            ProjectLocation::Directory(disk.path("plain")),
+            ProjectLocation::Missing(disk.path("moved away")),
+            ProjectLocation::Directory(disk.path("broken")),
+            ProjectLocation::Unknown,
         ]
     );
     let worktrees: Vec<_> = (projects[0].directories.iter())

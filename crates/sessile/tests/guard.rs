@@ -124,8 +124,8 @@ fn an_acknowledged_entry_is_recovered_for_any_clock_change() {
                 if let Some(ours) = &mut case.ours {
                     ours.append_message(user("next")).unwrap();
                 } else {
-                    let told = case.write("next");
-                    assert!(told.iter().any(|event| matches!(event, SessionEvent::Recovered { .. })), "{told:?}");
+                    let events = case.write("next");
+                    assert!(events.iter().any(|event| matches!(event, SessionEvent::Recovered { .. })), "{events:?}");
                 }
                 when(4, &case.os);
                 assert!(!case.has_lost(), "{step} ms at {at}, {meanwhile:?}");
@@ -155,9 +155,9 @@ fn entries_removed_within_an_hour_are_recovered_and_later_removals_are_not() {
         assert_eq!(findings.len(), 1, "{:?}", report.findings);
         assert_eq!(findings[0].counts(), comes_back, "{findings:?}");
         assert_eq!(findings[0].message.contains("more than an hour old"), !comes_back, "{findings:?}");
-        let told = case.write("next");
+        let events = case.write("next");
         let expected = if comes_back { vec![case.recovered()] } else { Vec::new() };
-        assert_eq!((case.has_lost(), told), (!comes_back, expected), "after {ms} ms");
+        assert_eq!((case.has_lost(), events), (!comes_back, expected), "after {ms} ms");
         if !comes_back {
             assert!(!contains(&case.os.read_file(case.guard()).unwrap(), b"\"lost\""), "it is not kept either");
         }
@@ -177,8 +177,8 @@ fn the_hour_starts_at_the_acknowledgement_not_at_the_recovery() {
     assert!(!case.write("again").is_empty() && !case.has_lost());
     case.os.advance(2 * MINUTE);
     case.rewrite();
-    let told = case.write("once more");
-    assert!(case.has_lost(), "{told:?}");
+    let events = case.write("once more");
+    assert!(case.has_lost(), "{events:?}");
 }
 
 #[test]
@@ -197,8 +197,8 @@ fn after_a_reboot_the_wall_clock_decides_the_age_of_an_entry() {
         case.os = case.os.reboot();
         case.os.step_clock(step);
         case.rewrite();
-        let told = case.write("next");
-        assert_eq!((case.has_lost(), told.is_empty()), (!comes_back, !comes_back), "{step} ms: {told:?}");
+        let events = case.write("next");
+        assert_eq!((case.has_lost(), events.is_empty()), (!comes_back, !comes_back), "{step} ms: {events:?}");
     }
     // An entry that is still in the file stays there, and the guard drops its copy.
     let mut case = Acknowledged::new();

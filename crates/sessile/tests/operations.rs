@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use sessile::event::EventKind;
-use sessile::operations::{Deletion, OperationKind, OperationState, PruneScope, Pruning, Reason};
+use sessile::operations::{Deletion, OperationKind, OperationState, PruneExemption, PruneScope, Pruning};
 use sessile::os::{Mode, Os};
 use sessile::write::StoreError;
 use sessile::{EntryId, SessionError, Sessions};
@@ -227,16 +227,16 @@ fn sidecars_move_with_the_session() {
     // Entries that vanish at the new path are restored from the guard, which was moved along, before the session goes.
     let whole = os.read_file(moved_place()).unwrap();
     os.foreign_rewrite(moved_place(), content("/new/place"));
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let noted = Arc::clone(&told);
+    let recovered = Arc::new(Mutex::new(Vec::new()));
+    let recorder = Arc::clone(&recovered);
     sessions.handlers().on(EventKind::Recovered, "test", move |event, context| {
-        noted.lock().unwrap().push((event.kind(), context.session_file.clone(), context.session_id.clone()));
+        recorder.lock().unwrap().push((event.kind(), context.session_file.clone(), context.session_id.clone()));
         Ok(None)
     });
     sessions.delete(&[moved_place()], Deletion::ToTrash, false).unwrap();
     assert_eq!(names(moved_place().parent().unwrap()), [""; 0]);
     assert_eq!(os.read_file(trashed()), Some(whole));
-    assert_eq!(*told.lock().unwrap(), [(EventKind::Recovered, Some(moved_place()), "s1".to_owned())]);
+    assert_eq!(*recovered.lock().unwrap(), [(EventKind::Recovered, Some(moved_place()), "s1".to_owned())]);
 }
 
 #[test]
@@ -315,9 +315,10 @@ fn pruning_keeps_used_named_and_labelled_sessions() {
     // The fork was used two weeks ago, which keeps the parent.
     let old = Pruning { older_than: Some(30 * day), ..Pruning::default() };
     assert_eq!(ids(&old, false), ["s1", "plain"]);
-    let reasons: Vec<Reason> = sessions.prune(&old, false).unwrap().kept.iter().map(|kept| kept.reason).collect();
+    let reasons: Vec<PruneExemption> =
+        sessions.prune(&old, false).unwrap().kept.iter().map(|kept| kept.reason).collect();
     assert_eq!(reasons.len(), 2);
-    assert!(reasons.contains(&Reason::Named) && reasons.contains(&Reason::Labelled));
+    assert!(reasons.contains(&PruneExemption::Named) && reasons.contains(&PruneExemption::Labelled));
     let all = Pruning { older_than: Some(day), named: true, labelled: true, ..Pruning::default() };
     assert_eq!(ids(&all, false).len(), 6);
     assert_eq!(ids(&Pruning { keep: Some(1), ..all.clone() }, false).len(), 4, "one family of two");

@@ -26,7 +26,7 @@ use sessile_core::compaction::{
 
 use crate::choose::not_configured;
 use crate::prompt::Prompt;
-use crate::settings::{Patience, Prices, Settings};
+use crate::settings::{Prices, RetryPolicy, Settings};
 use answer::Answer;
 use fault::Fault;
 use protocol::Question;
@@ -56,7 +56,7 @@ pub struct Model {
     max_output: Option<u64>,
     context_window: u64,
     prices: Prices,
-    patience: Patience,
+    patience: RetryPolicy,
 }
 
 /// A provider and one of its models.
@@ -123,7 +123,7 @@ impl Model {
 
     /// Replaces the time limits.
     #[must_use]
-    pub fn with_patience(self, patience: Patience) -> Self {
+    pub fn with_retry_policy(self, patience: RetryPolicy) -> Self {
         Self { patience, ..self }
     }
 
@@ -216,7 +216,7 @@ impl Model {
         Ok(answer.into_summary(self.prices))
     }
 
-    /// Asks, and retries transient failures within the limits of [`Patience`].
+    /// Asks, and retries transient failures within the limits of [`RetryPolicy`].
     fn ask_patiently(
         &self,
         question: &Question<'_>,
@@ -252,7 +252,7 @@ impl Model {
 
     /// Returns the delay before the next attempt, or none if a retry is pointless.
     fn delay(&self, attempt: u32, fault: &Fault) -> Option<Duration> {
-        let Patience { first_delay, longest_delay, .. } = self.patience;
+        let RetryPolicy { first_delay, longest_delay, .. } = self.patience;
         match fault.retry_after() {
             _ if !fault.is_transient() => None,
             Some(asked) => (asked <= longest_delay).then_some(asked),

@@ -17,7 +17,7 @@ pub enum Using {
 
 /// Time limits and retries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Patience {
+pub struct RetryPolicy {
     /// How long the server may send nothing.
     pub idle: Duration,
     /// How long one attempt may take.
@@ -30,7 +30,7 @@ pub struct Patience {
     pub longest_delay: Duration,
 }
 
-impl Default for Patience {
+impl Default for RetryPolicy {
     /// Like pi: three retries after 2, 4 and 8 seconds.
     fn default() -> Self {
         Self {
@@ -76,7 +76,7 @@ pub struct Settings {
     /// Prices of tokens.
     pub prices: Prices,
     /// Time limits and retries.
-    pub patience: Patience,
+    pub patience: RetryPolicy,
 }
 
 /// A setting with an invalid value.

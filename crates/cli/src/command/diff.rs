@@ -228,7 +228,7 @@ impl Printer<'_, '_> {
         let line = Line::new().styled(style, sign).text(" ").join(self.words(side, row, &entry));
         self.out.print(line)?;
         if self.is_full {
-            for text in sessile::compare::said(&entry).lines() {
+            for text in sessile::compare::comparable_text(&entry).lines() {
                 self.out.print_whole(&Line::new().text("    ").styled(style, &format!("{sign} {text}")))?;
             }
         }

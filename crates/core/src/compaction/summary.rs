@@ -5,7 +5,7 @@ use super::files::FileLists;
 use super::prepare::{Preparation, Section};
 use super::summarizer::{Purpose, Summarizer, Summary, SummaryFailure, SummaryProgress, SummaryRequest};
 use crate::cancel::Cancel;
-use crate::draft::Usage;
+use crate::draft::TokenUsage;
 use crate::json::{JsText, Json};
 
 /// Stands for the summary of the earlier history if there is none. pi's text, because it is stored.
@@ -53,7 +53,7 @@ pub struct FinishedSummary {
     /// The text, including the file lists.
     pub summary: String,
     /// The tokens used, if any.
-    pub usage: Option<Usage>,
+    pub usage: Option<TokenUsage>,
     /// The entry's `details`.
     pub details: Json,
 }
@@ -137,7 +137,7 @@ fn finished(preamble: &str, summary: &Summary, files: &FileLists, summarizer: &d
 }
 
 /// The combined usage of two requests.
-fn sum(one: Option<Usage>, other: Option<Usage>) -> Option<Usage> {
+fn sum(one: Option<TokenUsage>, other: Option<TokenUsage>) -> Option<TokenUsage> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one + other),
         (one, other) => one.or(other),

@@ -18,7 +18,7 @@ pub struct Facts {
     /// The models that answered, in order of their first answer, at most [`MAX_MODELS`].
     pub models: Vec<ModelName>,
     /// Tokens of answers, tools, summaries and usage entries.
-    pub tokens: Tokens,
+    pub tokens: TokenCounts,
     /// The cost of those tokens in dollars, as far as the session states it.
     pub cost: f64,
     /// The newest time of an entry in Unix milliseconds, among times in the format pi writes.
@@ -40,7 +40,7 @@ pub struct ModelName {
 
 /// Tokens by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Tokens {
+pub struct TokenCounts {
     /// Sent, excluding cache reads and writes.
     pub input: f64,
     /// Received.
@@ -51,7 +51,7 @@ pub struct Tokens {
     pub cache_write: f64,
 }
 
-impl Tokens {
+impl TokenCounts {
     /// Adds other counts.
     pub fn add(&mut self, other: &Self) {
         self.input += other.input;
@@ -149,14 +149,14 @@ impl Facts {
 }
 
 /// The tokens and the cost of a `usage`. Values that are not finite numbers count as zero.
-pub fn usage_of(usage: Raw<'_>) -> (Tokens, f64) {
+pub fn usage_of(usage: Raw<'_>) -> (TokenCounts, f64) {
     usual_usage(usage.as_bytes()).unwrap_or_else(|| any_usage(usage))
 }
 
 /// Reads a usage in any spelling.
-fn any_usage(usage: Raw<'_>) -> (Tokens, f64) {
+fn any_usage(usage: Raw<'_>) -> (TokenCounts, f64) {
     let number = |key| usage.get(key).map_or(0.0, countable);
-    let tokens = Tokens {
+    let tokens = TokenCounts {
         input: number("input"),
         output: number("output"),
         cache_read: number("cacheRead"),
@@ -173,7 +173,7 @@ fn countable(value: Raw<'_>) -> f64 {
 ///
 /// Every answer has a usage, and looking up its numbers one by one would cost more than reading the answer.
 /// [`any_usage`] is the simple reference implementation.
-fn usual_usage(usage: &[u8]) -> Option<(Tokens, f64)> {
+fn usual_usage(usage: &[u8]) -> Option<(TokenCounts, f64)> {
     let mut rest = usage;
     let mut next = |before: &str| {
         let text = rest.strip_prefix(before.as_bytes())?;
@@ -181,7 +181,7 @@ fn usual_usage(usage: &[u8]) -> Option<(Tokens, f64)> {
         rest = &text[end..];
         Some(&text[..end])
     };
-    let tokens = Tokens {
+    let tokens = TokenCounts {
         input: digits(next(r#"{"input":"#)?)?,
         output: digits(next(r#","output":"#)?)?,
         cache_read: digits(next(r#","cacheRead":"#)?)?,
@@ -221,7 +221,7 @@ mod tests {
         ] {
             facts.add_usage(Raw::parse(usage.as_bytes()).unwrap());
         }
-        assert_eq!(facts.tokens, Tokens { input: 1.0, output: 2.0, cache_read: 5.0, cache_write: 4.0 });
+        assert_eq!(facts.tokens, TokenCounts { input: 1.0, output: 2.0, cache_read: 5.0, cache_write: 4.0 });
         assert!((facts.tokens.total() - 12.0).abs() < 1e-9 && (facts.cost - 0.5).abs() < 1e-9);
     }
 
@@ -249,7 +249,7 @@ mod tests {
     #[test]
     fn usage_written_by_pi_takes_the_short_path() {
         let usage = br#"{"input":1,"output":20,"cacheRead":300,"cacheWrite":0,"totalTokens":321,"cost":{"input":0.1,"output":0,"cacheRead":0,"cacheWrite":0,"total":0.125}}"#;
-        let tokens = Tokens { input: 1.0, output: 20.0, cache_read: 300.0, cache_write: 0.0 };
+        let tokens = TokenCounts { input: 1.0, output: 20.0, cache_read: 300.0, cache_write: 0.0 };
         assert_eq!(usual_usage(usage), Some((tokens, 0.125)));
     }
 

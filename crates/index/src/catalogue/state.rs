@@ -1,6 +1,6 @@
 //! Encodes what was collected from a session's lines.
 
-use sessile_core::info::{Collected, Facts, FirstValue, HeaderInfo, MAX_MODELS, ModelName, RoleCounts, Tokens};
+use sessile_core::info::{Collected, Facts, FirstValue, HeaderInfo, MAX_MODELS, ModelName, RoleCounts, TokenCounts};
 
 use super::bytes::{Reader, Writer};
 
@@ -84,7 +84,7 @@ fn encode_facts(out: &mut Writer, facts: &Facts) {
         out.bytes(model.provider.as_wtf8());
         out.bytes(model.model.as_wtf8());
     }
-    let Tokens { input, output, cache_read, cache_write } = facts.tokens;
+    let TokenCounts { input, output, cache_read, cache_write } = facts.tokens;
     for number in [input, output, cache_read, cache_write, facts.cost] {
         out.float(number);
     }
@@ -111,7 +111,7 @@ fn decode_facts(from: &mut Reader<'_>) -> Option<Facts> {
         messages: RoleCounts::from_numbers(counts),
         compactions,
         models,
-        tokens: Tokens {
+        tokens: TokenCounts {
             input: from.float()?,
             output: from.float()?,
             cache_read: from.float()?,
@@ -160,7 +160,7 @@ mod tests {
                 messages: RoleCounts::from_numbers(counts),
                 compactions: numbers[12],
                 models: models.into_iter().map(|(provider, model)| ModelName { provider, model }).collect(),
-                tokens: Tokens { input, output, cache_read, cache_write },
+                tokens: TokenCounts { input, output, cache_read, cache_write },
                 cost,
                 newest_entry,
                 unreadable_lines: numbers[13],

@@ -1,7 +1,7 @@
 //! Comparisons of two branches.
 
 use sessile::SessionError;
-use sessile::compare::{Comparison, EntryChange, Hunk, Piece, Side, said};
+use sessile::compare::{Comparison, EntryChange, Hunk, Piece, Side, comparable_text};
 use sessile::entry::Entry;
 use sessile::format::head::Kind;
 use sessile::format::outline::Row;
@@ -75,7 +75,7 @@ fn change(piece: &Piece, left: Side<'_>, right: Side<'_>) -> Result<Json, Sessio
             out.string("change", word);
             put_row_id(&mut out, "id", side, row);
             put_kind(&mut out, side, row, &entry);
-            out.string("text", &said(&entry));
+            out.string("text", &comparable_text(&entry));
         }
         Piece::Changed { left: one, right: other } | Piece::Same { left: one, right: other } => {
             let entries = (left.session.entry_at(one)?, right.session.entry_at(other)?);

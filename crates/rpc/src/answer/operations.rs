@@ -7,8 +7,8 @@ use sessile::import::Imported;
 use sessile::json::{Json, ObjectWriter};
 use sessile::list::SessionInfo;
 use sessile::operations::{
-    Annotated, Deleted, DeletedSession, InTrash, Kept, Moved, Moving, Operation, Pruned, SessionPlace, Slimmed, Step,
-    TrashSlot, TrashedTo, Undone,
+    Annotated, Deleted, DeletedSession, InTrash, KeptSession, Moved, Moving, Operation, Pruned, SessionLocation,
+    Slimmed, Step, TrashSlot, TrashedTo, Undone,
 };
 
 use super::{object, put_id, put_list, put_path, put_string, whole};
@@ -28,7 +28,7 @@ pub fn operation(operation: &Operation) -> Json {
 
 /// One step of an operation: `{step, path, sessionId, …}` with what it changed.
 pub fn step(step: &Step) -> Json {
-    let SessionPlace { path, id } = step.session();
+    let SessionLocation { path, id } = step.session();
     object(|out| {
         out.string("step", step.word()).string("path", &path.to_string_lossy()).string("sessionId", id);
         match step {
@@ -132,7 +132,7 @@ pub fn pruned(pruned: &Pruned) -> Json {
                 .string("familyModified", &to_iso(*last_used));
         })
     };
-    let kept = |Kept { session, reason }: &Kept| {
+    let kept = |KeptSession { session, reason }: &KeptSession| {
         object(|out| {
             out.string("path", &session.path.to_string_lossy())
                 .string("id", &session.id)
@@ -230,12 +230,14 @@ pub fn slimmed(slimmed: &Slimmed) -> Json {
     });
     object(|out| {
         out.raw("original", original.raw());
-        if let Some(SessionPlace { path, id }) = &slimmed.session {
+        if let Some(SessionLocation { path, id }) = &slimmed.session {
             out.string("path", &path.to_string_lossy()).string("id", id);
         }
         out.integer("size", whole(slimmed.new_size)).integer("saved", whole(slimmed.saved()));
-        let taken = slimmed.taken;
-        for (key, (number, bytes)) in [("images", taken.images), ("outputs", taken.outputs), ("custom", taken.custom)] {
+        let removed = slimmed.removed;
+        for (key, (number, bytes)) in
+            [("images", removed.images), ("outputs", removed.outputs), ("custom", removed.custom)]
+        {
             let part = object(|out| {
                 out.integer("count", whole(number)).integer("bytes", whole(bytes));
             });

@@ -23,7 +23,7 @@ pub struct Family {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Relative {
     /// The session.
-    pub who: Who,
+    pub session: SessionRef,
     /// The index of its parent among the members; `None` for the first.
     pub parent: Option<usize>,
     /// The number of generations after the first.
@@ -32,7 +32,7 @@ pub struct Relative {
 
 /// A session of a family: one in the list, or a parent that is not in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Who {
+pub enum SessionRef {
     /// The index in the list.
     Listed(usize),
     /// The path in its forks' headers. Its present location is not guessed.
@@ -145,7 +145,7 @@ impl<'s> Tree<'s> {
             let mut waiting = vec![(root, None, 0)];
             while let Some((place, parent, depth)) = waiting.pop() {
                 waiting.extend(children[place].iter().map(|child| (*child, Some(members.len()), depth + 1)));
-                members.push(Relative { who: self.who(place), parent, depth });
+                members.push(Relative { session: self.session_ref(place), parent, depth });
             }
             Family { newest_activity: newest[root], members }
         };
@@ -182,10 +182,10 @@ impl<'s> Tree<'s> {
         order
     }
 
-    fn who(&self, place: usize) -> Who {
+    fn session_ref(&self, place: usize) -> SessionRef {
         match place.checked_sub(self.sessions.len()) {
-            None => Who::Listed(place),
-            Some(missing) => Who::Missing(self.missing[missing].clone()),
+            None => SessionRef::Listed(place),
+            Some(missing) => SessionRef::Missing(self.missing[missing].clone()),
         }
     }
 }

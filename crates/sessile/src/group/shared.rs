@@ -4,7 +4,7 @@ use std::path::Path;
 
 use sessile_core::outline::{Outline, Row};
 
-use super::family::{Family, Relative, Who};
+use super::family::{Family, Relative, SessionRef};
 use crate::error::SessionError;
 use crate::list::SessionInfo;
 use crate::manager::Sessions;
@@ -38,7 +38,8 @@ impl Sessions {
     /// `None` if the session is not in the list. Reads the outlines of
     /// the family's files and no payload.
     pub fn family_of(&self, sessions: &[SessionInfo], path: &Path) -> Option<FamilyTree> {
-        let is_asked = |member: &Relative| matches!(member.who, Who::Listed(at) if sessions[at].path == path);
+        let is_asked =
+            |member: &Relative| matches!(member.session, SessionRef::Listed(at) if sessions[at].path == path);
         let families = self.families(sessions);
         let (family, place) =
             families.into_iter().find_map(|family| family.members.iter().position(is_asked).map(|at| (family, at)))?;
@@ -46,9 +47,9 @@ impl Sessions {
     }
 
     fn with_shared_entries(&self, sessions: &[SessionInfo], family: Family) -> Vec<FamilyMember> {
-        let outline = |member: &Relative| match member.who {
-            Who::Listed(at) => self.outline_of(&sessions[at].path).ok(),
-            Who::Missing(_) => None,
+        let outline = |member: &Relative| match member.session {
+            SessionRef::Listed(at) => self.outline_of(&sessions[at].path).ok(),
+            SessionRef::Missing(_) => None,
         };
         let outlines: Vec<Option<Outline>> = family.members.iter().map(outline).collect();
         let shared = |place: usize, parent: Option<usize>| {

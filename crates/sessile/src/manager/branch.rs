@@ -16,7 +16,7 @@ use super::navigate::content_text;
 use super::open::{NewSession, compose_header, new_session, session_path};
 use crate::error::SessionError;
 use crate::event::LeafMove;
-use crate::operations::{SessionPlace, publish};
+use crate::operations::{SessionLocation, publish};
 use crate::session::{Backing, NameOrigin, Session, fresh_id, line_of};
 
 /// The side of an entry at which a fork is cut.
@@ -163,7 +163,7 @@ impl SessionManager {
         if let Some(file) = file.as_ref().filter(|_| has_conversation) {
             let (os, is_durable) = (self.world.os(), self.world.is_on_disk());
             let prepared = prepare_file(os, file, is_durable, &mut |out| write(out, file))?;
-            let session = SessionPlace { path: file.clone(), id: header.id() };
+            let session = SessionLocation { path: file.clone(), id: header.id() };
             let _turn = publish(&self.world, prepared, session, self.session_file().map(Path::to_path_buf))?;
             return Session::open_file(&self.world, file);
         }

@@ -21,13 +21,13 @@ use crate::environment::{Environment, Migrated, System};
 use crate::error::SessionError;
 use crate::event::{Handlers, LeafMove};
 use crate::list::{self, ListOptions, SessionInfo};
-use crate::operations::{OperationKind, Recording, SessionPlace, Step, publish};
+use crate::operations::{OperationKind, Recording, SessionLocation, Step, publish};
 use crate::remember;
 use crate::session::{Backing, NameOrigin, Session, line_of};
 use crate::world::World;
 
 /// How long opening a session waits for another process to finish an operation on it.
-const REST: Duration = Duration::from_secs(2);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Options for a new session.
 #[derive(Clone, Debug, Default)]
@@ -278,7 +278,7 @@ impl Sessions {
     /// the session's lock, at most two seconds. If it cannot get the lock, it opens the session anyway.
     pub fn open_at_rest(&self, path: impl AsRef<Path>) -> Result<SessionManager, SessionError> {
         let path = absolute(self.environment(), path.as_ref());
-        let _turn = HeldTurn::take(&self.world.os, &path, REST).ok();
+        let _turn = HeldTurn::take(&self.world.os, &path, LOCK_TIMEOUT).ok();
         self.open(path)
     }
 
@@ -390,7 +390,8 @@ impl Sessions {
         self.make_directory(&dir)?;
         let path = session_path(&dir, &header);
         let prepared = original.copy_after_header(&self.world, &line_of(header.json().raw()), &path)?;
-        let _turn = publish(&self.world, prepared, SessionPlace { path: path.clone(), id: header.id() }, Some(source))?;
+        let _turn =
+            publish(&self.world, prepared, SessionLocation { path: path.clone(), id: header.id() }, Some(source))?;
         original.save_copied_outline(&self.world, &line_of(header.json().raw()), &path);
         self.open_found(path, dir, cwd)
     }
@@ -621,7 +622,7 @@ impl SessionManager {
             return self.session.store_now(&self.world);
         };
         let recording = Recording::begin(&self.world, kind, 1, None)?;
-        let session = SessionPlace { path, id: self.session_id() };
+        let session = SessionLocation { path, id: self.session_id() };
         let step = Step::Create { session, length: self.session.awaited_length(), source: None };
         recording.step(&step, || self.session.store_now(&self.world))?;
         recording.done();

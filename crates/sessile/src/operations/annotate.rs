@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use sessile_core::EntryId;
 
 use super::log::{OperationKind, Recording, settle_dead};
-use super::step::{SessionPlace, Step};
+use super::step::{SessionLocation, Step};
 use crate::error::SessionError;
 use crate::manager::{BranchSummary, FinishedNavigation, Navigated, SessionManager, Sessions, one_line};
 
@@ -37,7 +37,7 @@ impl Sessions {
         self.annotate(path.as_ref(), OperationKind::Name, None, dry_run, &|manager| {
             let before = manager.session_name()?;
             let is_change = before != after;
-            Ok((Step::Name { session: manager.session_place(), before, after: after.clone() }, is_change))
+            Ok((Step::Name { session: manager.session_location(), before, after: after.clone() }, is_change))
         })
     }
 
@@ -54,7 +54,7 @@ impl Sessions {
             manager.require(entry)?;
             let before = manager.label(entry)?;
             let is_change = before != after;
-            let (session, after) = (manager.session_place(), after.clone());
+            let (session, after) = (manager.session_location(), after.clone());
             Ok((Step::Label { session, entry: entry.clone(), before, after }, is_change))
         })
     }
@@ -75,7 +75,7 @@ impl Sessions {
             } else if let Some(entry) = entry {
                 manager.require(entry)?;
             }
-            let (session, entry) = (manager.session_place(), entry.cloned());
+            let (session, entry) = (manager.session_location(), entry.cloned());
             Ok((Step::Archive { session, entry, before, after: is_archived }, is_change))
         })
     }
@@ -106,7 +106,7 @@ impl Sessions {
             manager.upgrade()?;
             manager.in_turn(|manager| {
                 manager.check_archivable(None, is_archived)?;
-                let (session, before) = (manager.session_place(), is_archived_in(manager, None)?);
+                let (session, before) = (manager.session_location(), is_archived_in(manager, None)?);
                 let step = Step::Archive { session, entry: None, before, after: is_archived };
                 recording.step(&step, || apply(manager, &step, None)).map(drop)
             })?;
@@ -133,7 +133,7 @@ impl Sessions {
             to.map(|id| manager.require(id)).transpose()?;
             let (before, after) = (manager.leaf_id(), to.cloned());
             let is_change = before != after || summary.is_some();
-            let session = manager.session_place();
+            let session = manager.session_location();
             Ok((Step::Leaf { session, before, after, summary: summary.is_some() }, is_change))
         })
     }
@@ -187,7 +187,7 @@ impl Sessions {
         }
         session.check_writable()?;
         let step = Step::Leaf {
-            session: session.session_place(),
+            session: session.session_location(),
             before: finished.old_leaf().cloned(),
             after: session.planned_leaf(finished)?,
             summary: finished.has_summary(),
@@ -201,8 +201,8 @@ impl Sessions {
 }
 
 impl SessionManager {
-    pub(super) fn session_place(&self) -> SessionPlace {
-        SessionPlace { path: self.session_file().unwrap_or(Path::new("")).to_path_buf(), id: self.session_id() }
+    pub(super) fn session_location(&self) -> SessionLocation {
+        SessionLocation { path: self.session_file().unwrap_or(Path::new("")).to_path_buf(), id: self.session_id() }
     }
 }
 

@@ -11,11 +11,11 @@ use sessile_store::os::{Lock, Mode, OsFile, append_fully, read_upto};
 use sessile_store::planted::{self, Bug};
 use sessile_store::{NewTurn, Prepared, StoreError, append_notes, create_directory, read_head, replace_file};
 
-use super::delete::PATIENCE;
+use super::delete::LOCK_TIMEOUT;
 use super::relocate::with_ending;
 use super::settle::settle_step;
 use super::slim::roll_back;
-use super::step::{SessionPlace, Step, TrashedTo, whole_number};
+use super::step::{SessionLocation, Step, TrashedTo, whole_number};
 use crate::error::SessionError;
 use crate::manager::Sessions;
 use crate::world::World;
@@ -358,7 +358,7 @@ impl Drop for Recording<'_> {
 pub(crate) fn publish(
     world: &World,
     prepared: Prepared<'_>,
-    session: SessionPlace,
+    session: SessionLocation,
     source: Option<PathBuf>,
 ) -> Result<NewTurn, SessionError> {
     let Some(kind) = world.noted_as else { return Ok(prepared.publish_in_turn()?) };
@@ -375,7 +375,7 @@ pub(crate) fn publish(
 pub(crate) fn rewriting<T>(
     world: &World,
     kind: Option<OperationKind>,
-    session: SessionPlace,
+    session: SessionLocation,
     stamp: &str,
     act: impl FnOnce() -> Result<T, SessionError>,
 ) -> Result<T, SessionError> {
@@ -475,7 +475,7 @@ pub(crate) fn turn_at_all(world: &World, what: &str) -> Result<Option<Box<dyn Os
     let pause = Duration::from_millis(5);
     let mut waited = Duration::ZERO;
     while !file.try_lock(Lock::Exclusive).map_err(failed)? {
-        if waited >= PATIENCE {
+        if waited >= LOCK_TIMEOUT {
             return Err(SessionError::OperationRunning { what: format!("another {what}") });
         }
         world.os().wait(pause);

@@ -13,9 +13,9 @@ use sessile_store::{StoreError, append_notes};
 
 use super::delete::{Deletion, delete_if};
 use super::log::{OperationKind, Recording, settle_dead};
-use super::step::{SessionPlace, TrashedTo};
+use super::step::{SessionLocation, TrashedTo};
 use crate::error::SessionError;
-use crate::group::Who;
+use crate::group::SessionRef;
 use crate::list::SessionInfo;
 use crate::manager::Sessions;
 use crate::world::World;
@@ -56,7 +56,7 @@ pub enum PruneScope {
 
 /// Why a matching session is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
+pub enum PruneExemption {
     /// It has a name.
     Named,
     /// It has labels.
@@ -67,7 +67,7 @@ pub enum Reason {
     InUse,
 }
 
-impl Reason {
+impl PruneExemption {
     /// The name of the reason.
     pub fn word(self) -> &'static str {
         match self {
@@ -81,11 +81,11 @@ impl Reason {
 
 /// A session that is kept although it matches.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Kept {
+pub struct KeptSession {
     /// The session.
     pub session: SessionInfo,
     /// Why it stays.
-    pub reason: Reason,
+    pub reason: PruneExemption,
 }
 
 /// A pruning: done, or planned in a dry run.
@@ -96,7 +96,7 @@ pub struct Pruned {
     /// The pruned sessions, least recently used first, each with the time its family was last used.
     pub sessions: Vec<(SessionInfo, i64)>,
     /// The matching sessions that are kept.
-    pub kept: Vec<Kept>,
+    pub kept: Vec<KeptSession>,
 }
 
 impl Pruned {
@@ -129,7 +129,7 @@ impl Sessions {
         let chosen = std::mem::take(&mut pruned.sessions);
         let recording = Recording::begin(&self.world, OperationKind::Prune, chosen.len(), None)?;
         for (session, last_used) in chosen {
-            let place = SessionPlace { path: session.path.clone(), id: session.id.clone() };
+            let place = SessionLocation { path: session.path.clone(), id: session.id.clone() };
             let check = || self.check_unchanged(&session);
             let deleted = self
                 .refuse_users(&session.path)
@@ -141,10 +141,10 @@ impl Sessions {
                 }
                 // A session that was used or moved after it was selected is kept, and the others go.
                 Err(SessionError::Store(StoreError::Busy { .. }) | SessionError::InUse { .. }) => {
-                    pruned.kept.push(Kept { session, reason: Reason::InUse });
+                    pruned.kept.push(KeptSession { session, reason: PruneExemption::InUse });
                 }
                 Err(_) if self.is_elsewhere(&session) => {
-                    pruned.kept.push(Kept { session, reason: Reason::InUse });
+                    pruned.kept.push(KeptSession { session, reason: PruneExemption::InUse });
                 }
                 Err(error) => return Err(error),
             }
@@ -188,8 +188,8 @@ impl Sessions {
             if !is_large || !in_scope[place] {
                 continue;
             }
-            match self.reason_to_stay(&session, pruning) {
-                Some(reason) => pruned.kept.push(Kept { session, reason }),
+            match self.exemption(&session, pruning) {
+                Some(reason) => pruned.kept.push(KeptSession { session, reason }),
                 None => pruned.sessions.push((session, last_used)),
             }
         }
@@ -209,7 +209,7 @@ impl Sessions {
             if users.is_empty() {
                 pruned.sessions.push((session, last_used));
             } else {
-                pruned.kept.push(Kept { session, reason: Reason::InUse });
+                pruned.kept.push(KeptSession { session, reason: PruneExemption::InUse });
             }
         }
         Ok(())
@@ -234,17 +234,19 @@ impl Sessions {
     /// The time each session's family was last used, without the families to keep.
     fn last_used(&self, sessions: &[SessionInfo], in_scope: &[bool], keep: Option<usize>) -> HashMap<usize, i64> {
         let mut last_used = HashMap::new();
-        let is_member_in_scope = |who: &Who| matches!(who, Who::Listed(place) if in_scope[*place]);
+        let is_member_in_scope =
+            |session: &SessionRef| matches!(session, SessionRef::Listed(place) if in_scope[*place]);
         let families = self.families(sessions).into_iter();
-        let families = families.filter(|family| family.members.iter().any(|member| is_member_in_scope(&member.who)));
+        let families =
+            families.filter(|family| family.members.iter().any(|member| is_member_in_scope(&member.session)));
         for family in families.skip(keep.unwrap_or_default()) {
             // Every entry counts as a use, including names and labels.
             let used =
                 |place: usize| sessions[place].modified.max(sessions[place].facts.newest_entry.unwrap_or(i64::MIN));
             let listed: Vec<usize> = (family.members.iter())
-                .filter_map(|member| match &member.who {
-                    Who::Listed(place) => Some(*place),
-                    Who::Missing(_) => None,
+                .filter_map(|member| match &member.session {
+                    SessionRef::Listed(place) => Some(*place),
+                    SessionRef::Missing(_) => None,
                 })
                 .collect();
             let newest = listed.iter().map(|place| used(*place)).max().unwrap_or(i64::MAX);
@@ -253,9 +255,9 @@ impl Sessions {
         last_used
     }
 
-    fn reason_to_stay(&self, session: &SessionInfo, pruning: &Pruning) -> Option<Reason> {
+    fn exemption(&self, session: &SessionInfo, pruning: &Pruning) -> Option<PruneExemption> {
         if session.name.is_some() && !pruning.named {
-            return Some(Reason::Named);
+            return Some(PruneExemption::Named);
         }
         if pruning.labelled {
             return None;
@@ -264,8 +266,8 @@ impl Sessions {
             self.clone().read_only().open(&session.path).and_then(|manager| Ok(!manager.labelled()?.is_empty()));
         match labels {
             Ok(false) => None,
-            Ok(true) => Some(Reason::Labelled),
-            Err(_) => Some(Reason::Unreadable),
+            Ok(true) => Some(PruneExemption::Labelled),
+            Err(_) => Some(PruneExemption::Unreadable),
         }
     }
 }

@@ -15,7 +15,7 @@ use sessile_store::{
 
 use super::delete::turn_at;
 use super::log::{OperationKind, Recording, settle_dead};
-use super::step::{SessionPlace, Step};
+use super::step::{SessionLocation, Step};
 use crate::directory::{absolute, default_session_dir, sessions_root};
 use crate::error::SessionError;
 use crate::manager::Sessions;
@@ -36,7 +36,7 @@ pub struct Moved {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Moving {
     /// The session with its former path.
-    pub session: SessionPlace,
+    pub session: SessionLocation,
     /// The new path of its file.
     pub to: PathBuf,
     /// Its former working directory, as in its header.
@@ -100,7 +100,7 @@ impl Sessions {
             None => path.clone(),
         };
         let cwd_before = header.cwd().unwrap_or_default();
-        Moving { session: SessionPlace { path, id: header.id() }, to, cwd_before, cwd_after, original: None }
+        Moving { session: SessionLocation { path, id: header.id() }, to, cwd_before, cwd_after, original: None }
     }
 
     fn carry_out(&self, moves: Vec<Moving>, dry_run: bool) -> Result<Moved, SessionError> {
@@ -138,7 +138,7 @@ impl Sessions {
 pub(super) fn move_one(
     world: &World,
     recording: &Recording<'_>,
-    session: &SessionPlace,
+    session: &SessionLocation,
     to: &Path,
     cwd_after: Option<&Json>,
     check: &dyn Fn(Option<&Json>) -> Result<(), SessionError>,
@@ -239,7 +239,7 @@ fn take_back(
     Ok(())
 }
 
-fn check_header(path: &Path, session: &SessionPlace, header: &Header) -> Result<(), SessionError> {
+fn check_header(path: &Path, session: &SessionLocation, header: &Header) -> Result<(), SessionError> {
     if header.id() != session.id {
         return Err(SessionError::OtherSession { path: path.to_path_buf(), id: session.id.clone() });
     }

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use sessile_store::{HeldTurn, TrashSlot};
 
-use super::delete::PATIENCE;
+use super::delete::LOCK_TIMEOUT;
 use super::log::{OperationKind, Recording, settle_dead};
 use super::reunite::clear_place;
-use super::step::{SessionPlace, Step, TrashedTo};
+use super::step::{SessionLocation, Step, TrashedTo};
 use crate::directory::absolute;
 use crate::error::SessionError;
 use crate::manager::Sessions;
@@ -20,7 +20,7 @@ pub struct InTrash {
     /// The time of that operation in milliseconds since 1970.
     pub time: i64,
     /// The session with its former path.
-    pub session: SessionPlace,
+    pub session: SessionLocation,
     /// Its place in the trash.
     pub place: TrashSlot,
 }
@@ -73,17 +73,17 @@ impl Sessions {
     pub(super) fn restore_one(
         &self,
         recording: &Recording<'_>,
-        session: &SessionPlace,
+        session: &SessionLocation,
         place: &TrashSlot,
     ) -> Result<(), SessionError> {
         clear_place(
             self,
             recording,
             &session.path,
-            &SessionPlace { path: place.file.clone(), id: session.id.clone() },
+            &SessionLocation { path: place.file.clone(), id: session.id.clone() },
         )?;
         // The lock belongs to the file, so this waits for a process that is deleting the session right now.
-        let _turn = HeldTurn::take(&self.world.os, &place.file, PATIENCE)?;
+        let _turn = HeldTurn::take(&self.world.os, &place.file, LOCK_TIMEOUT)?;
         let length = self.world.os().link_stat(&place.file).ok().map(|stat| stat.length);
         let step = Step::Restore { session: session.clone(), from: place.clone(), length };
         recording.step(&step, || Ok(place.restore(self.world.os(), &session.path)?))

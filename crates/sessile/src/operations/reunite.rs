@@ -17,11 +17,11 @@ use sessile_store::{
     Busy, Durability, Expect, FileLog, Log, StoreError, WriteOptions, read_head, relocate, subdirectories,
 };
 
-use super::delete::PATIENCE;
+use super::delete::LOCK_TIMEOUT;
 use super::log::{OperationKind, Recording};
 use super::relocate::{header_of, with_ending};
 use super::settle::is_there;
-use super::step::{SessionPlace, Step, TrashedTo};
+use super::step::{SessionLocation, Step, TrashedTo};
 use crate::directory::{absolute, sessions_root};
 use crate::error::SessionError;
 use crate::manager::Sessions;
@@ -36,7 +36,7 @@ pub struct Stray {
     /// The file.
     pub path: PathBuf,
     /// The session at its current path: in the store or in the trash.
-    pub session: SessionPlace,
+    pub session: SessionLocation,
     /// Whether the session is in the trash.
     pub in_trash: bool,
     /// The number of entries in the file.
@@ -48,7 +48,7 @@ impl Stray {
     pub fn words(&self) -> String {
         let entries = if self.n_entries == 1 { "1 entry".to_owned() } else { format!("{} entries", self.n_entries) };
         let place = if self.in_trash { "in the trash as" } else { "at" };
-        let SessionPlace { path, id } = &self.session;
+        let SessionLocation { path, id } = &self.session;
         format!("it contains {entries} of the session {id}, which is {place} {}", path.display())
     }
 }
@@ -90,13 +90,13 @@ impl Sessions {
     }
 
     /// The possible current places of the session that was at a path: according to the log, and by its file name.
-    fn candidates(&self, path: &Path) -> Result<Vec<(SessionPlace, bool)>, SessionError> {
-        let mut found: Vec<(SessionPlace, bool)> = Vec::new();
+    fn candidates(&self, path: &Path) -> Result<Vec<(SessionLocation, bool)>, SessionError> {
+        let mut found: Vec<(SessionLocation, bool)> = Vec::new();
         let mut add = |path: &Path, in_trash| {
             if found.iter().all(|(other, _)| other.path != path)
                 && let Ok((header, _)) = header_of(&self.world, path)
             {
-                found.push((SessionPlace { path: path.to_path_buf(), id: header.id() }, in_trash));
+                found.push((SessionLocation { path: path.to_path_buf(), id: header.id() }, in_trash));
             }
         };
         for operation in self.operations()?.into_iter().rev() {
@@ -124,7 +124,7 @@ pub(super) fn reunite_one(
     world: &World,
     recording: &Recording<'_>,
     stray: &Path,
-    session: &SessionPlace,
+    session: &SessionLocation,
 ) -> Result<(PathBuf, usize), SessionError> {
     let kept = set_aside_name(world, stray);
     let step = Step::Reunite { session: session.clone(), stray: stray.to_path_buf(), kept: kept.clone() };
@@ -153,7 +153,7 @@ pub(super) fn append_missing(world: &World, from: &Path, session: &Path) -> Resu
     let source = world.os().open(from, Mode::Read).map_err(|error| StoreError::io_at("open", from, error))?;
     // The appended lines are synced below, so they need no guard file, which would be out of place in the trash.
     let writing =
-        WriteOptions { busy: Busy::Fail(PATIENCE), guard: false, durability: Durability::Sync, ..world.writing };
+        WriteOptions { busy: Busy::Fail(LOCK_TIMEOUT), guard: false, durability: Durability::Sync, ..world.writing };
     let mut log = FileLog::open(&world.os, session, writing)?;
     log.begin_turn()?;
     let mut n_appended = 0;
@@ -230,7 +230,7 @@ pub(super) fn clear_place(
     sessions: &Sessions,
     recording: &Recording<'_>,
     place: &Path,
-    session: &SessionPlace,
+    session: &SessionLocation,
 ) -> Result<(), SessionError> {
     for _ in 0..MAX_STRAYS {
         if place == session.path || !is_stray_of(sessions, place, &session.path)? {

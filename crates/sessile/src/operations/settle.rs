@@ -11,10 +11,10 @@ use sessile_store::os::FileKind;
 use sessile_store::{HeldTurn, TrashSlot, are_one, create_directory, is_finished_copy, relocate};
 
 use super::annotate::is_archived_in;
-use super::delete::{PATIENCE, turn_at};
+use super::delete::{LOCK_TIMEOUT, turn_at};
 use super::relocate::header_of;
 use super::reunite::append_missing;
-use super::step::{SessionPlace, Step, TrashedTo};
+use super::step::{SessionLocation, Step, TrashedTo};
 use crate::error::SessionError;
 use crate::manager::{SessionManager, Sessions};
 use crate::remember;
@@ -48,7 +48,7 @@ pub(super) fn settle_step(world: &World, step: &Step) -> Result<bool, SessionErr
 
 fn settle_move(
     world: &World,
-    session: &SessionPlace,
+    session: &SessionLocation,
     to: &Path,
     (cwd_before, cwd_after): (Option<&Json>, Option<&Json>),
 ) -> Result<bool, SessionError> {
@@ -75,7 +75,7 @@ fn settle_move(
     Ok(true)
 }
 
-fn settle_deletion(world: &World, session: &SessionPlace, place: &TrashSlot) -> Result<bool, SessionError> {
+fn settle_deletion(world: &World, session: &SessionLocation, place: &TrashSlot) -> Result<bool, SessionError> {
     let path = &session.path;
     if !is_there(world, &place.file) {
         let is_back = is_session(world, session);
@@ -92,7 +92,7 @@ fn settle_deletion(world: &World, session: &SessionPlace, place: &TrashSlot) -> 
     Ok(true)
 }
 
-fn settle_restoration(world: &World, session: &SessionPlace, place: &TrashSlot) -> Result<bool, SessionError> {
+fn settle_restoration(world: &World, session: &SessionLocation, place: &TrashSlot) -> Result<bool, SessionError> {
     let path = &session.path;
     if !is_session(world, session) {
         return Ok(false);
@@ -101,7 +101,7 @@ fn settle_restoration(world: &World, session: &SessionPlace, place: &TrashSlot) 
         if !is_same(world, &place.file, path) {
             return Ok(false);
         }
-        let _turn = HeldTurn::take(&world.os, &place.file, PATIENCE)?;
+        let _turn = HeldTurn::take(&world.os, &place.file, LOCK_TIMEOUT)?;
         relocate(world.os(), &place.file, path)?;
     }
     place.release(world.os());
@@ -118,12 +118,12 @@ pub(super) fn is_there(world: &World, path: &Path) -> bool {
 }
 
 /// Whether the session is at its place.
-pub(super) fn is_session(world: &World, session: &SessionPlace) -> bool {
+pub(super) fn is_session(world: &World, session: &SessionLocation) -> bool {
     is_there(world, &session.path) && header_of(world, &session.path).is_ok_and(|(header, _)| header.id() == session.id)
 }
 
 /// Opens a session read-only.
-fn looked_at(world: &World, session: &SessionPlace) -> Result<SessionManager, SessionError> {
+fn looked_at(world: &World, session: &SessionLocation) -> Result<SessionManager, SessionError> {
     let manager = Sessions { world: world.clone() }.read_only().open(&session.path)?;
     if manager.session_id() == session.id {
         return Ok(manager);

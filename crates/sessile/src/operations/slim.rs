@@ -14,14 +14,14 @@ use sessile_core::head::{Kind, Role};
 use sessile_core::header::Header;
 use sessile_core::json::{JsText, Raw};
 use sessile_core::outline::Row;
-use sessile_core::slim::{Taken, Wanted, is_slimmed_of, slimmed};
+use sessile_core::slim::{Removed, SlimSelection, is_slimmed_of, slimmed};
 use sessile_store::os::{Mode, read_upto};
 use sessile_store::{Durability, Expect, FileLog, HeldTurn, Log, Prepared, StoreError, WriteOptions, prepare_file};
 
-use super::delete::{Deletion, PATIENCE, delete_in_turn, turn_at};
+use super::delete::{Deletion, LOCK_TIMEOUT, delete_in_turn, turn_at};
 use super::log::{OperationKind, Recording, settle_dead};
 use super::settle::is_session;
-use super::step::{SessionPlace, Step, TrashedTo};
+use super::step::{SessionLocation, Step, TrashedTo};
 use crate::disk::Live;
 use crate::environment::Zone;
 use crate::error::SessionError;
@@ -52,9 +52,9 @@ pub struct Slimming {
 }
 
 impl Slimming {
-    fn wanted(&self) -> Wanted {
+    fn selection(&self) -> SlimSelection {
         let is_any = self.images || self.outputs || self.custom;
-        Wanted {
+        SlimSelection {
             images: self.images || !is_any,
             outputs: self.outputs || !is_any,
             custom: self.custom || !is_any,
@@ -69,15 +69,15 @@ pub struct Slimmed {
     /// The operation's id, for undo; `None` if nothing was done.
     pub operation: Option<String>,
     /// The original.
-    pub original: SessionPlace,
+    pub original: SessionLocation,
     /// Its size.
     pub size: u64,
     /// The new session; `None` if nothing was done.
-    pub session: Option<SessionPlace>,
+    pub session: Option<SessionLocation>,
     /// The actual or expected size of the new session.
     pub new_size: u64,
     /// What was removed, or would be.
-    pub taken: Taken,
+    pub removed: Removed,
     /// Where the original went, if it was moved to the trash.
     pub trashed: Option<TrashedTo>,
 }
@@ -125,18 +125,18 @@ impl Sessions {
         original.loaded().check_writable()?;
         let plan = Plan::new(&self.world, &original, slimming)?;
         let mut size = Counter(0);
-        let taken = plan.write(&file, &mut size)?;
-        let place = SessionPlace { path: file, id: original.session_id() };
+        let removed = plan.write(&file, &mut size)?;
+        let place = SessionLocation { path: file, id: original.session_id() };
         let mut slimmed = Slimmed {
             operation: None,
             size: original.outline().end(),
             original: place,
             session: None,
             new_size: size.0,
-            taken,
+            removed,
             trashed: None,
         };
-        if apply && !taken.is_nothing() {
+        if apply && !removed.is_nothing() {
             self.make_slimmed(&plan, slimming, &mut slimmed)?;
         }
         Ok(slimmed)
@@ -160,7 +160,7 @@ impl Sessions {
         {
             return Err(SessionError::WrittenMeanwhile { path: original.path });
         }
-        let place = SessionPlace { path: plan.path.clone(), id: plan.header.id() };
+        let place = SessionLocation { path: plan.path.clone(), id: plan.header.id() };
         let create =
             Step::Create { session: place.clone(), length: prepared.length(), source: Some(original.path.clone()) };
         let new_turn = recording.step(&create, || Ok(prepared.publish_in_turn()?))?;
@@ -204,7 +204,7 @@ pub(super) fn roll_back(world: &World, steps: &[Step]) -> Result<bool, SessionEr
     if read_header(world, source).is_none() {
         return Ok(false);
     }
-    let _turn = HeldTurn::take(&world.os, &session.path, PATIENCE)?;
+    let _turn = HeldTurn::take(&world.os, &session.path, LOCK_TIMEOUT)?;
     let failed = |error| StoreError::io_at("remove", &session.path, error);
     if world.os().link_stat(&session.path).map_err(failed)?.length != *length {
         return Ok(false);
@@ -230,7 +230,7 @@ struct Plan<'s> {
     header: Header,
     /// The new session's path.
     path: PathBuf,
-    wanted: Wanted,
+    selection: SlimSelection,
     fates: Vec<Fate>,
     live: Live,
 }
@@ -243,13 +243,13 @@ impl<'s> Plan<'s> {
         let directory = original.session_dir().unwrap_or(Path::new("/"));
         let path = session_path(directory, &header);
         let fates = fates(original, &live, slimming)?;
-        Ok(Self { original, header, path, wanted: slimming.wanted(), fates, live })
+        Ok(Self { original, header, path, selection: slimming.selection(), fates, live })
     }
 
     /// Writes the new session, and returns what was removed.
-    fn write(&self, path: &Path, out: &mut dyn Write) -> Result<Taken, SessionError> {
+    fn write(&self, path: &Path, out: &mut dyn Write) -> Result<Removed, SessionError> {
         let session = self.original.loaded();
-        let mut taken = Taken::default();
+        let mut removed = Removed::default();
         let header = line_of(self.header.json().raw());
         out.write_all(&header).map_err(|source| StoreError::io_at("write", path, source))?;
         session.write_changed(path, out, &mut |row, line| {
@@ -261,12 +261,12 @@ impl<'s> Plan<'s> {
                 Fate::Slims => false,
                 Fate::SlimsButState => true,
             };
-            if let Some(slim) = slimmed(line, Wanted { keeps_state, ..self.wanted }, &mut taken) {
+            if let Some(slim) = slimmed(line, SlimSelection { keeps_state, ..self.selection }, &mut removed) {
                 *line = slim;
             }
             true
         })?;
-        Ok(taken)
+        Ok(removed)
     }
 
     /// Reads the written file, and compares it with the original.

@@ -21,7 +21,7 @@ use super::log::{Operation, OperationKind, OperationState, Recording, process_of
 use super::relocate::{header_of, move_one};
 use super::reunite::{clear_place, is_stray_of};
 use super::settle::is_session;
-use super::step::{SessionPlace, Step, TrashedTo};
+use super::step::{SessionLocation, Step, TrashedTo};
 use crate::error::SessionError;
 use crate::manager::{SessionManager, Sessions};
 
@@ -204,7 +204,7 @@ impl Sessions {
     /// The step that undoes a deletion, which may have been interrupted between the two names.
     fn inverse_delete(
         &self,
-        session: &SessionPlace,
+        session: &SessionLocation,
         to: &TrashedTo,
         changed: &dyn Fn(String) -> SessionError,
     ) -> Result<Option<Step>, SessionError> {
@@ -230,7 +230,7 @@ impl Sessions {
     /// The step that undoes a move, which may have been interrupted anywhere.
     fn inverse_move(
         &self,
-        session: &SessionPlace,
+        session: &SessionLocation,
         to: &Path,
         (cwd_before, cwd_after): (Option<&Json>, Option<&Json>),
         changed: &dyn Fn(String) -> SessionError,
@@ -254,7 +254,7 @@ impl Sessions {
             return Ok(None);
         }
         Ok(Some(Step::Move {
-            session: SessionPlace { path: path.to_path_buf(), id: session.id.clone() },
+            session: SessionLocation { path: path.to_path_buf(), id: session.id.clone() },
             to: session.path.clone(),
             cwd_before: cwd,
             cwd_after: cwd_before.cloned(),
@@ -266,7 +266,7 @@ impl Sessions {
     /// Opens a session read-only, at the path where its step left it.
     fn looked_at(
         &self,
-        session: &SessionPlace,
+        session: &SessionLocation,
         changed: &dyn Fn(String) -> SessionError,
     ) -> Result<SessionManager, SessionError> {
         if !is_there(self.world.os(), &session.path) {

@@ -13,7 +13,7 @@ use sessile_store::{Prepared, StoreError, Turn, prepare_copy, prepare_file, repl
 use super::outlined::save_outline;
 use super::{Backing, Session};
 use crate::error::SessionError;
-use crate::operations::{OperationKind, SessionPlace, rewriting};
+use crate::operations::{OperationKind, SessionLocation, rewriting};
 use crate::world::World;
 
 /// Receives a line, with its row if it has one.
@@ -51,7 +51,7 @@ impl Session {
         let log = self.backing.log();
         let stamp = to_iso(world.environment().now_ms()).replace([':', '.'], "-");
         let known = self.outline.end();
-        let place = SessionPlace { path: path.clone(), id: self.header.id() };
+        let place = SessionLocation { path: path.clone(), id: self.header.id() };
         let replaced =
             rewriting(world, world.noted_as.filter(|kind| *kind == OperationKind::Migrate), place, &stamp, || {
                 replace(&world.os, &path, known, &stamp, &mut |out| {

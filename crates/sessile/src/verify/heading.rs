@@ -178,7 +178,9 @@ impl Clues<'_> {
         let name = directory.and_then(Path::file_name).and_then(|name| name.to_str()).unwrap_or_default();
         let spelled = name.strip_prefix("--").and_then(|name| name.strip_suffix("--"));
         let Some(spelled) = spelled else {
-            return Ok(self.said_cwd()?.map_or((String::new(), "nowhere (it is unknown)"), |cwd| (cwd, "the entries")));
+            return Ok(self
+                .cwd_in_system_message()?
+                .map_or((String::new(), "nowhere (it is unknown)"), |cwd| (cwd, "the entries")));
         };
         let fits = |cwd: &str| !cwd.is_empty() && encode_cwd(Path::new(cwd)) == name;
         let files = directory.and_then(|directory| find_sessions(self.world.os(), directory).ok()).unwrap_or_default();
@@ -216,13 +218,13 @@ impl Clues<'_> {
     }
 
     /// The working directory in a system message.
-    fn said_cwd(&self) -> Result<Option<String>, SessionError> {
+    fn cwd_in_system_message(&self) -> Result<Option<String>, SessionError> {
         const WORDS: &[u8] = b"Current working directory: ";
         self.search(&mut |line| {
             let start = memmem::find(line, WORDS)? + WORDS.len();
             let end = start + line[start..].iter().position(|byte| matches!(byte, b'\\' | b'"'))?;
-            let said = std::str::from_utf8(&line[start..end]).ok()?.trim();
-            said.starts_with('/').then(|| said.to_owned())
+            let path = std::str::from_utf8(&line[start..end]).ok()?.trim();
+            path.starts_with('/').then(|| path.to_owned())
         })
     }
 

@@ -9,7 +9,7 @@ use sessile::json::Raw;
 use sessile::{NewSession, SessionError};
 use tempfile::TempDir;
 
-use crate::{Saying, Told, compact, file, host, text};
+use crate::{EventLog, FixedSummary, compact, file, host, text};
 
 /// A handler that records its name and replies.
 fn answering(handlers: &Handlers, seen: &Arc<Mutex<Vec<&'static str>>>, name: &'static str, reply: Option<Reply>) {
@@ -65,9 +65,9 @@ fn a_vetoed_compaction_is_reported_as_aborted() {
     let dir = TempDir::new().unwrap();
     let handlers = Handlers::new();
     handlers.on(EventKind::SessionBeforeCompact, "no", |_, _| Ok(Some(Reply::cancel())));
-    let told = Told::by(&handlers);
+    let log = EventLog::of(&handlers);
     compact(&mut host(dir.path(), &handlers), Some("s")).unwrap_err();
-    let events: Vec<String> = told.take().iter().map(|event| event.to_text().into_owned()).collect();
+    let events: Vec<String> = log.take().iter().map(|event| event.to_text().into_owned()).collect();
     assert_eq!(
         events,
         [
@@ -86,18 +86,18 @@ fn the_last_reply_wins_as_a_whole() {
     answering(&handlers, &seen, "2", Some(Reply { summary: summary("two"), ..Reply::default() }));
     answering(&handlers, &seen, "3", None);
     answering(&handlers, &seen, "4", Some(Reply::default()));
-    let told = Told::by(&handlers);
+    let log = EventLog::of(&handlers);
     let mut host = host(dir.path(), &handlers);
     let question = host.session().fork_messages().unwrap()[1].entry_id.clone();
     let wishes = NavigateOptions { label: Some("mine".to_owned()), ..NavigateOptions::default() };
-    let summarizer = Saying(None);
+    let summarizer = FixedSummary(None);
     let navigated =
         host.session_mut().navigate(&question, wishes, Some(&summarizer), &mut |_| {}).unwrap().done().unwrap();
     assert!(navigated.from_hook);
     assert_eq!(take(&seen), ["1", "2", "3", "4"]);
     let summary_id = navigated.summary_entry_id.unwrap();
     assert_eq!(host.session().label(&summary_id).unwrap().as_deref(), Some("mine"), "the second says nothing of it");
-    let tree = told.take().pop().unwrap();
+    let tree = log.take().pop().unwrap();
     let entry = tree.raw().get("summaryEntry").unwrap();
     assert_eq!(entry.get("summary").and_then(Raw::as_string).as_deref(), Some("two"));
     assert_eq!(entry.get("fromHook").and_then(Raw::as_bool), Some(true));
@@ -173,12 +173,12 @@ fn a_compaction_is_supplied() {
         let compaction = SuppliedCompaction { summary: "theirs".to_owned(), ..SuppliedCompaction::default() };
         Ok(Some(Reply { compaction: Some(compaction), ..Reply::default() }))
     });
-    let told = Told::by(&handlers);
+    let log = EventLog::of(&handlers);
     let mut host = host(dir.path(), &handlers);
     let Compacted::Done(report) = compact(&mut host, None).unwrap() else { panic!("nothing") };
     assert_eq!((report.summary.as_str(), report.from_hook), ("theirs", true));
     assert_eq!(report.first_kept_entry_id, report.entry_id, "none is kept");
-    let compacted = told.take().pop().unwrap();
+    let compacted = log.take().pop().unwrap();
     assert_eq!(text(&compacted, "fromExtension"), "true");
 }
 
@@ -191,12 +191,12 @@ fn a_supplied_compaction_with_an_unknown_first_kept_entry_is_refused() {
         let compaction = SuppliedCompaction { summary: "s".to_owned(), first_kept_entry_id, ..Default::default() };
         Ok(Some(Reply { compaction: Some(compaction), ..Reply::default() }))
     });
-    let told = Told::by(&handlers);
+    let log = EventLog::of(&handlers);
     let mut host = host(dir.path(), &handlers);
     let bytes = std::fs::read(file(&host)).unwrap();
     assert!(matches!(compact(&mut host, None), Err(SessionError::EntryNotFound { .. })));
     assert_eq!(std::fs::read(file(&host)).unwrap(), bytes);
-    let failed = told.take().pop().unwrap();
+    let failed = log.take().pop().unwrap();
     assert_eq!(text(&failed, "errorMessage"), "Compaction failed: entry nope not found");
     assert_eq!(text(&failed, "fromExtension"), "true");
 }

@@ -8,7 +8,7 @@ use sessile::event::Handlers;
 use sessile::{NewSession, SessionError, SessionHost};
 use tempfile::TempDir;
 
-use crate::{Saying, host, user};
+use crate::{FixedSummary, host, user};
 
 fn plan(host: &mut SessionHost) -> CompactionPlan {
     let settings = CompactionSettings { keep_recent_tokens: 1, ..CompactionSettings::default() };
@@ -23,12 +23,12 @@ fn entries_appended_during_a_summary_are_kept() {
     let dir = TempDir::new().unwrap();
     let mut host = host(dir.path(), &Handlers::new());
     let plan = plan(&mut host);
-    let said = host.session_mut().append_message(user("meanwhile")).unwrap();
+    let appended = host.session_mut().append_message(user("meanwhile")).unwrap();
     // On another thread, as intended.
-    let finished = std::thread::spawn(move || plan.run(&Saying(Some("s")), &mut |_| {})).join().unwrap();
+    let finished = std::thread::spawn(move || plan.run(&FixedSummary(Some("s")), &mut |_| {})).join().unwrap();
     let Compacted::Done(report) = host.session_mut().write_compaction(finished).unwrap() else { panic!("nothing") };
     let entry = host.session().entry(&report.entry_id).unwrap().unwrap();
-    assert_eq!(entry.parent_id(), Some(said));
+    assert_eq!(entry.parent_id(), Some(appended));
     let context = host.session().build_session_context().unwrap();
     assert!(context.messages.last().unwrap().to_text().contains("meanwhile"));
 }
@@ -41,12 +41,12 @@ fn a_compaction_of_an_abandoned_path_is_not_written() {
     let left = plan(&mut host);
     host.session_mut().branch(&first).unwrap();
     let n_entries = host.session().entry_count();
-    let finished = left.run(&Saying(Some("s")), &mut |_| {});
+    let finished = left.run(&FixedSummary(Some("s")), &mut |_| {});
     assert!(matches!(host.session_mut().write_compaction(finished), Err(SessionError::LeafMoved { .. })));
     assert_eq!((host.session().leaf_id(), host.session().entry_count()), (Some(first), n_entries));
 
     host.session_mut().follow_leaf().unwrap();
-    let finished = plan(&mut host).run(&Saying(Some("s")), &mut |_| {});
+    let finished = plan(&mut host).run(&FixedSummary(Some("s")), &mut |_| {});
     host.new_session(NewSession::default()).unwrap();
     assert!(matches!(host.session_mut().write_compaction(finished), Err(SessionError::OtherSession { .. })));
     assert_eq!(host.session().entry_count(), 0);
@@ -57,7 +57,7 @@ fn concurrent_compactions_write_once() {
     let dir = TempDir::new().unwrap();
     let mut host = host(dir.path(), &Handlers::new());
     let (one, two) = (plan(&mut host), plan(&mut host));
-    let (one, two) = (one.run(&Saying(Some("s")), &mut |_| {}), two.run(&Saying(Some("s")), &mut |_| {}));
+    let (one, two) = (one.run(&FixedSummary(Some("s")), &mut |_| {}), two.run(&FixedSummary(Some("s")), &mut |_| {}));
     assert!(matches!(host.session_mut().write_compaction(one).unwrap(), Compacted::Done(_)));
     assert!(matches!(host.session_mut().write_compaction(two).unwrap(), Compacted::Nothing(_)));
 }
@@ -67,7 +67,7 @@ fn a_navigation_from_an_old_leaf_is_refused() {
     let dir = TempDir::new().unwrap();
     let mut host = host(dir.path(), &Handlers::new());
     let question = host.session().fork_messages().unwrap()[1].entry_id.clone();
-    let summarizer = Saying(Some("s"));
+    let summarizer = FixedSummary(Some("s"));
     let plan = host.session().plan_navigation(&question, NavigateOptions::default(), Some(&summarizer));
     let plan = plan.unwrap().unwrap();
     let leaf = host.session_mut().append_message(user("meanwhile")).unwrap();
@@ -95,7 +95,7 @@ fn cancelling_stops_before_anything_is_written() {
     });
     let n_entries = host.session().entry_count();
     assert!(matches!(
-        host.session_mut().compact(wishes, &Saying(Some("s")), &mut |_| {}),
+        host.session_mut().compact(wishes, &FixedSummary(Some("s")), &mut |_| {}),
         Err(SessionError::Cancelled)
     ));
     assert_eq!(host.session().entry_count(), n_entries);

@@ -10,7 +10,7 @@ use sessile::{NewSession, Sessions};
 use sessile_testkit::Replay;
 use tempfile::TempDir;
 
-use crate::{Saying, Told, compact, file, host, text, user};
+use crate::{EventLog, FixedSummary, compact, file, host, text, user};
 
 /// The keys of each event, in order; those with `?` may be absent.
 const KEYS: &[(&str, &str)] = &[
@@ -66,7 +66,7 @@ fn check(expected: &str, found: sessile::json::Raw<'_>, seen: &mut BTreeSet<Stri
 /// Triggers every event.
 fn everything(dir: &TempDir) -> Vec<Json> {
     let handlers = Handlers::new();
-    let told = Told::by(&handlers);
+    let log = EventLog::of(&handlers);
     let mut host = host(dir.path(), &handlers);
     let first = file(&host);
     host.start();
@@ -83,7 +83,7 @@ fn everything(dir: &TempDir) -> Vec<Json> {
         ..Default::default()
     };
     wishes.cancel.cancel();
-    host.session_mut().compact(wishes, &Saying(Some("s")), &mut |_| {}).unwrap_err();
+    host.session_mut().compact(wishes, &FixedSummary(Some("s")), &mut |_| {}).unwrap_err();
     let questions = host.session().fork_messages().unwrap();
     let wishes = NavigateOptions {
         custom_instructions: Some("i".to_owned()),
@@ -91,7 +91,7 @@ fn everything(dir: &TempDir) -> Vec<Json> {
         label: Some("l".to_owned()),
         ..NavigateOptions::default()
     };
-    host.session_mut().navigate(&questions[0].entry_id, wishes, Some(&Saying(Some("s"))), &mut |_| {}).unwrap();
+    host.session_mut().navigate(&questions[0].entry_id, wishes, Some(&FixedSummary(Some("s"))), &mut |_| {}).unwrap();
     host.session_mut().navigate(&questions[1].entry_id, NavigateOptions::default(), None, &mut |_| {}).unwrap();
     // Another program appends, and destroys entries.
     let others = Sessions::new(Replay::new(1, 99));
@@ -111,9 +111,9 @@ fn everything(dir: &TempDir) -> Vec<Json> {
     let session = sessions.in_memory(dir.path(), NewSession::default()).unwrap();
     let mut host = sessile::SessionHost::new(sessions, session);
     host.start();
-    let said = host.session_mut().append_message(user("hello")).unwrap();
-    host.fork(said, ForkPosition::At).unwrap();
-    told.take()
+    let appended = host.session_mut().append_message(user("hello")).unwrap();
+    host.fork(appended, ForkPosition::At).unwrap();
+    log.take()
 }
 
 #[test]

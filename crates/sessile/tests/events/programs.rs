@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use crate::{compact, file, host, user};
 
 /// Long enough for every program here, however slow the machine.
-const PATIENCE: Duration = Duration::from_mins(10);
+const TIMEOUT: Duration = Duration::from_mins(10);
 
 /// Puts a hook into a folder.
 fn hook(folder: &Path, event: &str, script: &str) -> PathBuf {
@@ -44,7 +44,7 @@ fn a_hook_receives_its_event_and_context() {
         out.display()
     );
     hook(hooks.path(), "session_info_changed", &script);
-    let handlers = registered(hooks.path(), PATIENCE);
+    let handlers = registered(hooks.path(), TIMEOUT);
     assert!(handlers.wants(EventKind::SessionInfoChanged) && !handlers.wants(EventKind::EntryAppended));
     let mut host = host(dir.path(), &handlers);
     host.set_session_name("n").unwrap();
@@ -54,8 +54,8 @@ fn a_hook_receives_its_event_and_context() {
     let json = format!(
         r#"{{"type":"session_info_changed","name":"n","session":{{"file":"{file}","id":"{id}","cwd":"{cwd}"}}}}"#
     );
-    let told = fs::read_to_string(out).unwrap();
-    assert_eq!(told, format!("{json}\nsession_info_changed {id} {file} {} 0\n", real.display()));
+    let output = fs::read_to_string(out).unwrap();
+    assert_eq!(output, format!("{json}\nsession_info_changed {id} {file} {} 0\n", real.display()));
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn a_hook_can_reply() {
     hook(hooks.path(), "session_before_switch", "echo '{\"cancel\": true}'");
     hook(hooks.path(), "session_before_compact", "cat >/dev/null; echo '{\"compaction\": {\"summary\": \"theirs\"}}'");
     hook(hooks.path(), "entry_appended", "echo '{\"name\": \"named by a hook\"}'");
-    let handlers = registered(hooks.path(), PATIENCE);
+    let handlers = registered(hooks.path(), TIMEOUT);
     let mut host = host(dir.path(), &handlers);
     let by = hooks.path().join("session_before_switch").display().to_string();
     assert_eq!(host.new_session(NewSession::default()).unwrap(), Outcome::Cancelled { by });
@@ -89,7 +89,7 @@ fn a_failed_hook_is_reported_and_changes_nothing() {
         ("head -c 5000000 /dev/zero", "printed more than 4194304 bytes"),
     ] {
         hook(hooks.path(), name, script);
-        let handlers = registered(hooks.path(), PATIENCE);
+        let handlers = registered(hooks.path(), TIMEOUT);
         assert_eq!(
             host(dir.path(), &handlers).new_session(NewSession::default()).unwrap(),
             Outcome::Done(()),
@@ -98,7 +98,7 @@ fn a_failed_hook_is_reported_and_changes_nothing() {
         assert_eq!(failures(&handlers), [format!("{path} {reported}")]);
     }
     fs::write(hooks.path().join(name), "#!/no/such/interpreter\n").unwrap();
-    let handlers = registered(hooks.path(), PATIENCE);
+    let handlers = registered(hooks.path(), TIMEOUT);
     host(dir.path(), &handlers).new_session(NewSession::default()).unwrap();
     assert!(failures(&handlers)[0].starts_with(&format!("cannot run {path}: ")));
 }
@@ -136,7 +136,7 @@ fn a_hook_ends_when_its_operation_is_cancelled() {
     let (dir, hooks) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let begun = dir.path().join("begun");
     hook(hooks.path(), "session_before_compact", &format!("echo > '{}'; while :; do sleep 1; done", begun.display()));
-    let handlers = registered(hooks.path(), PATIENCE);
+    let handlers = registered(hooks.path(), TIMEOUT);
     let mut host = host(dir.path(), &handlers);
     let cancel = Cancel::default();
     let settings = sessile::compaction::CompactionSettings { keep_recent_tokens: 1, ..Default::default() };
@@ -162,7 +162,7 @@ fn files_that_other_users_can_write_are_not_run() {
     let path = hook(hooks, "session_before_switch", &format!("echo > '{}'", ran.display()));
     let set = |path: &Path, mode: u32| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     set(hooks, 0o700);
-    let handlers = registered(hooks, PATIENCE);
+    let handlers = registered(hooks, TIMEOUT);
     let mut host = host(dir.path(), &handlers);
     let mut reported = || {
         host.new_session(NewSession::default()).unwrap();
@@ -202,13 +202,13 @@ fn files_that_other_users_can_write_are_not_run() {
 fn only_event_files_in_the_folder_are_hooks() {
     let hooks = TempDir::new().unwrap();
     assert!(
-        HookFolder::new(Arc::new(RealOs), hooks.path().join("nowhere"), PATIENCE).register(&Handlers::new()).is_empty()
+        HookFolder::new(Arc::new(RealOs), hooks.path().join("nowhere"), TIMEOUT).register(&Handlers::new()).is_empty()
     );
     hook(hooks.path(), "session_switch", "");
     hook(hooks.path(), "README", "");
-    assert!(HookFolder::new(Arc::new(RealOs), hooks.path(), PATIENCE).register(&Handlers::new()).is_empty());
+    assert!(HookFolder::new(Arc::new(RealOs), hooks.path(), TIMEOUT).register(&Handlers::new()).is_empty());
     hook(hooks.path(), "leaf_moved", "");
-    assert_eq!(HookFolder::new(Arc::new(RealOs), hooks.path(), PATIENCE).register(&Handlers::new()).len(), 1);
+    assert_eq!(HookFolder::new(Arc::new(RealOs), hooks.path(), TIMEOUT).register(&Handlers::new()).len(), 1);
 }
 
 /// A hook that reads nothing of a large event, and one that reads all of it.
@@ -218,7 +218,7 @@ fn large_events_reach_a_hook() {
     let out = dir.path().join("out");
     for script in ["exit 0".to_owned(), format!("wc -c > '{}'", out.display())] {
         hook(hooks.path(), "entry_appended", &script);
-        let handlers = registered(hooks.path(), PATIENCE);
+        let handlers = registered(hooks.path(), TIMEOUT);
         let mut host = host(dir.path(), &handlers);
         host.session_mut().append_message(user(&"x".repeat(3 << 20))).unwrap();
         assert!(failures(&handlers).is_empty());

@@ -111,10 +111,10 @@ fn a_failed_sync_is_remembered_when_another_writer_rewrites_the_file() {
     os.foreign_rewrite(&path, &stale);
     let events = Notices::of(&mut ours);
     ours.refresh().unwrap();
-    let told = events.take();
+    let reported = events.take();
     assert!(
-        told.iter().any(|event| matches!(event, SessionEvent::FileChanged { .. })),
-        "it was opened again: {told:?}"
+        reported.iter().any(|event| matches!(event, SessionEvent::FileChanged { .. })),
+        "it was opened again: {reported:?}"
     );
     let refused = ours.append_message(user("no")).unwrap_err();
     assert!(matches!(refused, SessionError::Store(StoreError::Poisoned { .. })), "{refused}");

@@ -145,12 +145,12 @@ fn entries_lost_in_a_rewrite_are_recovered() {
     fs::write(&path, &stale).unwrap();
 
     let next = ours.append_message(user("next")).unwrap();
-    let told = events.take();
+    let reported = events.take();
     assert!(
-        told.contains(&SessionEvent::Recovered { entry_ids: lost.clone(), reason: RecoveryReason::Truncated }),
-        "{told:?}"
+        reported.contains(&SessionEvent::Recovered { entry_ids: lost.clone(), reason: RecoveryReason::Truncated }),
+        "{reported:?}"
     );
-    assert!(told.iter().any(|event| matches!(event, SessionEvent::FileChanged { change: FileChange::Truncated })));
+    assert!(reported.iter().any(|event| matches!(event, SessionEvent::FileChanged { change: FileChange::Truncated })));
     assert!(fs::read(&path).unwrap().starts_with(&whole), "the same lines in the same order");
     let reopened = sessions(2).open(&path).unwrap();
     assert_eq!(reopened.leaf_id(), Some(next));
@@ -223,11 +223,11 @@ fn a_file_replaced_by_the_same_session_is_adopted() {
     fs::write(dir.path().join("copy"), &stale).unwrap();
     fs::rename(dir.path().join("copy"), &path).unwrap();
     let next = ours.append_message(user("next")).unwrap();
-    let told = events.take();
-    assert!(told.contains(&SessionEvent::FileChanged { change: FileChange::Replaced }), "{told:?}");
+    let reported = events.take();
+    assert!(reported.contains(&SessionEvent::FileChanged { change: FileChange::Replaced }), "{reported:?}");
     assert!(
-        told.contains(&SessionEvent::Recovered { entry_ids: vec![lost.clone()], reason: RecoveryReason::Replaced }),
-        "{told:?}"
+        reported.contains(&SessionEvent::Recovered { entry_ids: vec![lost.clone()], reason: RecoveryReason::Replaced }),
+        "{reported:?}"
     );
     assert_eq!(ours.entry(&next).unwrap().unwrap().parent_id(), Some(lost));
 }
@@ -279,9 +279,9 @@ impl Layer for Syncs {
 #[test]
 fn a_new_file_is_synced_periodically_too() {
     let make = |interval| {
-        let (told, syncs) = mpsc::channel();
+        let (sender, syncs) = mpsc::channel();
         let options = WriteOptions { durability: Durability::Interval(interval), ..WriteOptions::default() };
-        let sessions = sessions(1).on(Arc::new(Layered::new(Arc::new(Syncs(told))))).writing(options);
+        let sessions = sessions(1).on(Arc::new(Layered::new(Arc::new(Syncs(sender))))).writing(options);
         let dir = TempDir::new().unwrap();
         let (session, _) = started(&sessions, dir.path());
         (dir, syncs, session)

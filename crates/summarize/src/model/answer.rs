@@ -1,7 +1,7 @@
 //! Assembles an answer from events and checks it.
 
 use sessile_core::compaction::{Summary, SummaryFailure};
-use sessile_core::draft::{Cost, Usage};
+use sessile_core::draft::{Cost, TokenUsage};
 use sessile_core::json::Raw;
 
 use super::fault::{Fault, quoted};
@@ -42,7 +42,7 @@ pub(super) struct Answer {
     /// The number of text bytes delivered so far.
     n_reported: usize,
     pub(super) finish: Option<Finish>,
-    pub(super) usage: Usage,
+    pub(super) usage: TokenUsage,
     /// The cost that the provider reports, in dollars.
     pub(super) charged: Option<f64>,
     /// Whether the stream has announced its end.
@@ -51,7 +51,7 @@ pub(super) struct Answer {
 
 impl Answer {
     pub(super) fn new(protocol: Protocol) -> Self {
-        let usage = Usage::default();
+        let usage = TokenUsage::default();
         Self { protocol, text: String::new(), n_reported: 0, finish: None, usage, charged: None, is_closed: false }
     }
 
@@ -135,7 +135,7 @@ impl Answer {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts of tokens are far below what a float holds")]
-fn cost(usage: &Usage, prices: Prices, charged: Option<f64>) -> Cost {
+fn cost(usage: &TokenUsage, prices: Prices, charged: Option<f64>) -> Cost {
     let dollars = |tokens: u64, price: f64| tokens as f64 * price / 1e6;
     let mut cost = Cost {
         input: dollars(usage.input, prices.input),

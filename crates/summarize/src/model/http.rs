@@ -14,7 +14,7 @@ use sessile_core::json::Raw;
 
 use super::LOOK;
 use super::fault::{Fault, quoted};
-use crate::settings::Patience;
+use crate::settings::RetryPolicy;
 
 /// Upper bound for the body of an answer, in bytes.
 const MAX_BODY: usize = 64 << 20;
@@ -53,7 +53,7 @@ struct Head {
 pub(super) struct Response<'c> {
     pieces: Receiver<Piece>,
     head: Head,
-    patience: Patience,
+    patience: RetryPolicy,
     cancel: &'c Cancel,
     since: Instant,
     n_read: usize,
@@ -61,7 +61,7 @@ pub(super) struct Response<'c> {
 
 impl<'c> Response<'c> {
     /// Sends a request and waits for the head of the answer.
-    pub(super) fn start(request: Request, patience: Patience, cancel: &'c Cancel) -> Result<Self, Fault> {
+    pub(super) fn start(request: Request, patience: RetryPolicy, cancel: &'c Cancel) -> Result<Self, Fault> {
         let (sender, pieces) = sync_channel(AHEAD);
         let spawned = thread::Builder::new().name("summary".to_owned()).spawn(move || {
             if let Err(fault) = exchange(&request, patience, &sender) {
@@ -177,7 +177,7 @@ fn without_secrets(address: &str) -> String {
 }
 
 /// Sends the request and passes on the answer. Ends early if the receiver is gone.
-fn exchange(request: &Request, patience: Patience, sender: &SyncSender<Piece>) -> Result<(), Fault> {
+fn exchange(request: &Request, patience: RetryPolicy, sender: &SyncSender<Piece>) -> Result<(), Fault> {
     let mut builder = agent(&request.url, patience).post(&request.url);
     for (name, value) in &request.headers {
         let Ok(mut value) = ureq::http::HeaderValue::from_str(value) else {
@@ -209,7 +209,7 @@ fn exchange(request: &Request, patience: Patience, sender: &SyncSender<Piece>) -
     }
 }
 
-fn agent(url: &str, patience: Patience) -> ureq::Agent {
+fn agent(url: &str, patience: RetryPolicy) -> ureq::Agent {
     let mut config = ureq::Agent::config_builder()
         .http_status_as_error(false)
         .max_redirects(0)

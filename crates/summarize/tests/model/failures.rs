@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use sessile_core::cancel::Cancel;
 use sessile_core::compaction::SummaryFailure;
-use sessile_summarize::{Model, Patience, Settings};
+use sessile_summarize::{Model, RetryPolicy, Settings};
 
 use crate::protocols::good;
 use crate::server::{Play, Server, response, stream};
@@ -96,7 +96,7 @@ fn an_error_in_the_stream_is_a_server_error() {
 
 #[test]
 fn a_hanging_server_times_out() {
-    let once = Patience { idle: Duration::from_millis(600), n_retries: 1, ..patience() };
+    let once = RetryPolicy { idle: Duration::from_millis(600), n_retries: 1, ..patience() };
     for (model, _) in MODELS {
         for said in [Vec::new(), stream(beginning(model)), response("500 Oops", "content-length: 100\r\n", "half")] {
             let server = Server::play(vec![Play::Hang(said)]);
@@ -113,7 +113,7 @@ fn a_hanging_server_times_out() {
 
 #[test]
 fn a_slow_server_reaches_the_total_timeout() {
-    let short = Patience { total: Duration::from_millis(900), ..patience() };
+    let short = RetryPolicy { total: Duration::from_millis(900), ..patience() };
     let server = Server::play(vec![Play::Drip(stream(""))]);
     let failure = ask_with("openai/x", &server.url, short, &Cancel::default()).failure();
     assert!(
@@ -134,7 +134,7 @@ fn an_endless_answer_is_refused() {
         ];
         for play in forever {
             let server = Server::play(vec![play]);
-            let none = Patience { n_retries: 0, ..patience() };
+            let none = RetryPolicy { n_retries: 0, ..patience() };
             let failure = ask_with(model, &server.url, none, &Cancel::default()).failure();
             assert!(
                 failure.contains("larger than")
@@ -181,7 +181,7 @@ fn a_missing_server_is_reported_as_such() {
 
 #[test]
 fn cancelling_stops_the_summary() {
-    let long = Patience {
+    let long = RetryPolicy {
         idle: Duration::from_hours(1),
         total: Duration::from_hours(1),
         first_delay: Duration::from_hours(1),

@@ -13,7 +13,7 @@ use sessile_core::compaction::{
     Conversation, FileLists, Purpose, Summarizer, Summary, SummaryFailure, SummaryProgress, SummaryRequest, serialize,
 };
 use sessile_core::json::Raw;
-use sessile_summarize::{Model, Patience, Prices, Settings};
+use sessile_summarize::{Model, Prices, RetryPolicy, Settings};
 
 /// A key that must appear in a header only.
 const KEY: &str = "sk-test-0123456789-never-shown";
@@ -23,8 +23,8 @@ const MODELS: [(&str, &str); 4] =
     [("anthropic/claude-test", ""), ("openai/gpt-test", "/v1"), ("google/gemini-test", ""), ("ollama/llama-test", "")];
 
 /// Limits that a good answer stays within on the slowest machine. Tests about a limit set it themselves.
-fn patience() -> Patience {
-    Patience {
+fn patience() -> RetryPolicy {
+    RetryPolicy {
         idle: Duration::from_mins(5),
         total: Duration::from_mins(10),
         n_retries: 2,
@@ -58,7 +58,7 @@ fn ask(model: &str, base_url: &str) -> Asked {
     ask_with(model, base_url, patience(), &Cancel::default())
 }
 
-fn ask_with(model: &str, base_url: &str, patience: Patience, cancel: &Cancel) -> Asked {
+fn ask_with(model: &str, base_url: &str, patience: RetryPolicy, cancel: &Cancel) -> Asked {
     let settings = Settings {
         base_url: Some(base_url.to_owned()),
         key_variable: Some("TEST_KEY".to_owned()),

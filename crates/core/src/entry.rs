@@ -454,9 +454,9 @@ mod tests {
 
     #[test]
     fn messages_are_read_from_their_entry() {
-        let said = entry(r#"{"type":"message","message":{"role":"user","content":"hi","timestamp":1}}"#);
-        let Payload::Message(message) = said.payload() else { panic!() };
-        assert_eq!(message.message(), said.message());
+        let entry_with_message = entry(r#"{"type":"message","message":{"role":"user","content":"hi","timestamp":1}}"#);
+        let Payload::Message(message) = entry_with_message.payload() else { panic!() };
+        assert_eq!(message.message(), entry_with_message.message());
         let Some(Message::User(message)) = message.message() else { panic!() };
         assert_eq!(message.content(), Content::Text("hi".into()));
         let other = entry(r#"{"type":"custom","message":{"role":"user"}}"#);

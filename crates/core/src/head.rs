@@ -235,15 +235,15 @@ pub enum Parsed<'a> {
 
 /// Reads the head of a line and checks the whole line in the same pass.
 pub fn read(line: &[u8]) -> Parsed<'_> {
-    let mut found = Found::default();
-    let range = match json::scan(line, &mut Listener { line, found: &mut found }) {
+    let mut positions = HeadPositions::default();
+    let range = match json::scan(line, &mut Listener { line, positions: &mut positions }) {
         Ok(range) => range,
         Err(_) if is_blank(line) => return Parsed::Blank,
         Err(at) => return Parsed::Malformed { at },
     };
     let value = Raw::trusted(&line[range]);
     match value.shape() {
-        Shape::Object => Parsed::Kept(found.into_head(line)),
+        Shape::Object => Parsed::Kept(positions.into_head(line)),
         _ if value.is_truthy() => Parsed::Kept(NOT_OBJECT),
         _ => Parsed::Falsy,
     }
@@ -331,7 +331,7 @@ fn head_of<'a>(
 
 /// The positions of a head's values in the line.
 #[derive(Default)]
-struct Found {
+struct HeadPositions {
     kind: Option<Range<usize>>,
     id: Option<Range<usize>>,
     parent: Option<Range<usize>>,
@@ -341,7 +341,7 @@ struct Found {
     inner_role: Option<Range<usize>>,
 }
 
-impl Found {
+impl HeadPositions {
     fn into_head(self, line: &[u8]) -> Head<'_> {
         let raw = |range: Option<Range<usize>>| range.map(|range| Raw::trusted(&line[range]));
         head_of(raw(self.kind), raw(self.id), raw(self.parent), raw(self.timestamp), raw(self.role))
@@ -350,7 +350,7 @@ impl Found {
 
 struct Listener<'l> {
     line: &'l [u8],
-    found: &'l mut Found,
+    positions: &'l mut HeadPositions,
 }
 
 impl Members for Listener<'_> {
@@ -358,24 +358,24 @@ impl Members for Listener<'_> {
     fn member(&mut self, depth: usize, key: Range<usize>, value: Range<usize>) {
         let key = &self.line[key];
         let is = |name: &str| json::key_is(key, name);
-        let found = &mut *self.found;
+        let positions = &mut *self.positions;
         if depth == 2 {
             if is("role") {
-                found.inner_role = Some(value);
+                positions.inner_role = Some(value);
             }
             return;
         }
-        let inner_role = found.inner_role.take();
+        let inner_role = positions.inner_role.take();
         if is("type") {
-            found.kind = Some(value);
+            positions.kind = Some(value);
         } else if is("id") {
-            found.id = Some(value);
+            positions.id = Some(value);
         } else if is("parentId") {
-            found.parent = Some(value);
+            positions.parent = Some(value);
         } else if is("timestamp") {
-            found.timestamp = Some(value);
+            positions.timestamp = Some(value);
         } else if is("message") {
-            found.role = inner_role;
+            positions.role = inner_role;
         }
     }
 }

@@ -27,20 +27,20 @@ pub struct Labels {
     by_target: HashMap<EntryId, (u64, Label)>,
     /// Orders targets by when they were first labelled since they last had no label.
     next: u64,
-    seen: Seen,
+    id_filter: IdFilter,
 }
 
 /// A filter for ids that may have a label. It rules out nearly all entries without a hash lookup.
 #[derive(Clone, Debug)]
-struct Seen([u64; 64]);
+struct IdFilter([u64; 64]);
 
-impl Default for Seen {
+impl Default for IdFilter {
     fn default() -> Self {
         Self([0; 64])
     }
 }
 
-impl Seen {
+impl IdFilter {
     fn insert(&mut self, id: &EntryId) {
         let (word, bit) = Self::place(id);
         self.0[word] |= bit;
@@ -71,14 +71,14 @@ impl Labels {
         };
         let label = Label { value: value.to_json(), timestamp: entry.get("timestamp").map(Raw::to_json) };
         let order = self.by_target.get(&target).map_or(self.next, |(order, _)| *order);
-        self.seen.insert(&target);
+        self.id_filter.insert(&target);
         self.by_target.insert(target, (order, label));
         self.next += 1;
     }
 
     /// The label of an entry, whether or not the entry is in the file.
     pub fn get(&self, target: &EntryId) -> Option<&Label> {
-        if !self.seen.may_contain(target) {
+        if !self.id_filter.may_contain(target) {
             return None;
         }
         self.by_target.get(target).map(|(_, label)| label)

@@ -111,11 +111,11 @@ impl Damaged {
 /// assert_eq!(damaged[0].records[0].id, "b");
 /// ```
 pub fn take_apart(lines: &[u8]) -> Vec<Damaged> {
-    Apart::of(lines).damaged
+    Splitter::of(lines).damaged
 }
 
 /// The state of taking lines apart.
-struct Apart<'l> {
+struct Splitter<'l> {
     lines: &'l [u8],
     damaged: Vec<Damaged>,
     /// No record that spans several lines can begin before this offset: an attempt already got this far.
@@ -124,7 +124,7 @@ struct Apart<'l> {
     work: usize,
 }
 
-impl<'l> Apart<'l> {
+impl<'l> Splitter<'l> {
     fn of(lines: &'l [u8]) -> Self {
         let mut apart = Self { lines, damaged: Vec::new(), joined_up_to: 0, work: 0 };
         let (mut number, mut at) = (0, 0);
@@ -579,12 +579,12 @@ mod tests {
             format!("{}{}", repeated(" "), "{\"type\":\"\t".repeat(1000)),
             format!("{{\"type\":\"{}", repeated("x\n")),
         ] {
-            let apart = Apart::of(line.as_bytes());
+            let apart = Splitter::of(line.as_bytes());
             let shown = line.get(..20);
             assert!(apart.work <= 6 * line.len(), "{shown:?}: {} for {}", apart.work, line.len());
         }
         let long = "{\"type\":\"a\",\"x\":".repeat((10 << 20) / 17);
-        assert!(Apart::of(long.as_bytes()).work <= 2 * long.len());
+        assert!(Splitter::of(long.as_bytes()).work <= 2 * long.len());
     }
 
     /// Lines made of pieces of records.

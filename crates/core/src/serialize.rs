@@ -280,11 +280,11 @@ mod tests {
             Assistant { model: String },
         }
         let entry = Entry::new(json!({"type": "message", "message": {"role": "user", "content": "hi"}}).into());
-        let Payload::Message(said) = entry.payload() else { panic!() };
-        let message = said.message().unwrap();
+        let Payload::Message(message_entry) = entry.payload() else { panic!() };
+        let message = message_entry.message().unwrap();
         assert_eq!(message.deserialize::<Own>().unwrap(), Own::User { content: "hi".to_owned() });
         assert_eq!(serde_json::to_string(&message).unwrap(), message.raw().to_text());
-        assert_eq!(serde_json::to_string(&said).unwrap(), entry.raw().to_text());
+        assert_eq!(serde_json::to_string(&message_entry).unwrap(), entry.raw().to_text());
         let error = Json::parse(r#"{"role":"assistant"}"#).unwrap().raw().deserialize::<Own>().unwrap_err();
         assert_eq!(error.to_string(), "missing field `model`");
         let header = Header::compose("s", "t", "/", None);

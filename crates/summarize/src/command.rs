@@ -42,8 +42,8 @@ impl Command {
     }
 
     fn failed(&self, what: &str, errors: &str) -> SummaryFailure {
-        let said = if errors.is_empty() { String::new() } else { format!(": {errors}") };
-        SummaryFailure::Failed { message: format!("{} {what}{said}", self.program), source: None }
+        let details = if errors.is_empty() { String::new() } else { format!(": {errors}") };
+        SummaryFailure::Failed { message: format!("{} {what}{details}", self.program), source: None }
     }
 }
 

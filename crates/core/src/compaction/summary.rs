@@ -61,17 +61,17 @@ pub struct FinishedSummary {
 /// Summarises a compaction, in one request or two.
 pub fn summarize_compaction(
     preparation: &Preparation,
-    wishes: SummaryOptions<'_>,
+    options: SummaryOptions<'_>,
     summarizer: &dyn Summarizer,
     progress: &mut dyn FnMut(SummaryProgress<'_>),
     cancel: &Cancel,
 ) -> Result<FinishedSummary, SummaryFailure> {
     let files = preparation.files.lists();
-    let wishes = SummaryOptions { replaces_instructions: false, ..wishes };
+    let options = SummaryOptions { replaces_instructions: false, ..options };
     let previous = preparation.previous_summary.as_ref().filter(|summary| !summary.is_empty()).map(JsText::to_str);
     let previous = previous.as_deref();
     let mut ask = |purpose, section: &Section, previous_summary| {
-        let request = wishes.apply(SummaryRequest::new(purpose, &section.conversation, &files));
+        let request = options.apply(SummaryRequest::new(purpose, &section.conversation, &files));
         asked(summarizer, &SummaryRequest { previous_summary, ..request }, progress, cancel)
     };
     let purpose = if previous.is_some() { Purpose::Update } else { Purpose::History };
@@ -96,7 +96,7 @@ pub fn summarize_compaction(
 /// Summarises a branch. An empty branch needs no summarizer.
 pub fn summarize_branch(
     preparation: &BranchPreparation,
-    wishes: SummaryOptions<'_>,
+    options: SummaryOptions<'_>,
     summarizer: &dyn Summarizer,
     progress: &mut dyn FnMut(SummaryProgress<'_>),
     cancel: &Cancel,
@@ -106,7 +106,7 @@ pub fn summarize_branch(
         return Ok(FinishedSummary { summary: EMPTY_BRANCH.to_owned(), usage: None, details });
     }
     let files = preparation.files.lists();
-    let request = wishes.apply(SummaryRequest::new(Purpose::Branch, &preparation.conversation, &files));
+    let request = options.apply(SummaryRequest::new(Purpose::Branch, &preparation.conversation, &files));
     let summary = asked(summarizer, &request, progress, cancel)?;
     Ok(finished(BRANCH_PREAMBLE, &summary, &files, summarizer))
 }

@@ -114,12 +114,12 @@ mod tests {
 
     #[test]
     fn relative_and_local_times_are_parsed() {
-        let told = |text: &str| when(text, NOW, &Ahead).map(|when| (to_iso(when.from), to_iso(when.to)));
+        let range = |text: &str| when(text, NOW, &Ahead).map(|when| (to_iso(when.from), to_iso(when.to)));
         let span = |from: &str, to: &str| Some((from.to_owned(), to.to_owned()));
         // It is past midnight on the local clock.
-        assert_eq!(told("today"), span("1972-09-27T22:00:00.000Z", "1972-09-28T21:59:59.999Z"));
-        assert_eq!(told("Yesterday"), span("1972-09-26T22:00:00.000Z", "1972-09-27T21:59:59.999Z"));
-        assert_eq!(told("1972-09-01"), span("1972-08-31T22:00:00.000Z", "1972-09-01T21:59:59.999Z"));
+        assert_eq!(range("today"), span("1972-09-27T22:00:00.000Z", "1972-09-28T21:59:59.999Z"));
+        assert_eq!(range("Yesterday"), span("1972-09-26T22:00:00.000Z", "1972-09-27T21:59:59.999Z"));
+        assert_eq!(range("1972-09-01"), span("1972-08-31T22:00:00.000Z", "1972-09-01T21:59:59.999Z"));
         for (text, expected) in [
             ("now", "1972-09-27T23:00:00.000Z"),
             ("90s", "1972-09-27T22:58:30.000Z"),
@@ -132,12 +132,12 @@ mod tests {
             ("1972-09-01T12:00Z", "1972-09-01T12:00:00.000Z"),
             ("1972-09-01T12:00", "1972-09-01T10:00:00.000Z"),
         ] {
-            assert_eq!(told(text), span(expected, expected), "{text}");
+            assert_eq!(range(text), span(expected, expected), "{text}");
         }
         for nonsense in
             ["", "2", "h", "-2h", "2 fortnights", "some day", "2026-13-01", "2026-1-1x", "99999999999999999999h"]
         {
-            assert_eq!(told(nonsense), None, "{nonsense}");
+            assert_eq!(range(nonsense), None, "{nonsense}");
         }
     }
 

@@ -72,15 +72,15 @@ impl Object<'_> {
 
 /// Parses a line, and checks all of it in the same pass.
 pub(super) fn read(line: &[u8]) -> Read<'_> {
-    let mut found = Found { line, object: Object::default(), inner: Message::default() };
-    let range = match json::scan(line, &mut found) {
+    let mut members = LineMembers { line, object: Object::default(), inner: Message::default() };
+    let range = match json::scan(line, &mut members) {
         Ok(range) => range,
         Err(_) if is_blank(line) => return Read::Nothing,
         Err(_) => return Read::Malformed,
     };
     let value = Raw::trusted(&line[range]);
     match value.shape() {
-        Shape::Object => Read::Object(found.object),
+        Shape::Object => Read::Object(members.object),
         _ if value.is_truthy() => Read::NotObject,
         _ => Read::Nothing,
     }
@@ -123,14 +123,14 @@ fn look_up(entry: Raw<'_>) -> Object<'_> {
     }
 }
 
-struct Found<'a> {
+struct LineMembers<'a> {
     line: &'a [u8],
     object: Object<'a>,
     /// The members of the inner object being read, not yet known to be the message's.
     inner: Message<'a>,
 }
 
-impl<'a> Found<'a> {
+impl<'a> LineMembers<'a> {
     #[inline]
     fn take(&mut self, depth: usize, key: &[u8], value: Range<usize>) {
         let line = self.line;
@@ -166,7 +166,7 @@ impl<'a> Found<'a> {
     }
 }
 
-impl Members for Found<'_> {
+impl Members for LineMembers<'_> {
     #[inline]
     fn member(&mut self, depth: usize, key: Range<usize>, value: Range<usize>) {
         let token = &self.line[key];

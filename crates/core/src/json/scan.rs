@@ -425,8 +425,8 @@ mod tests {
         assert!(valid(&objects));
     }
 
-    struct Seen(Vec<(usize, Range<usize>, Range<usize>)>);
-    impl Members for Seen {
+    struct RecordedMembers(Vec<(usize, Range<usize>, Range<usize>)>);
+    impl Members for RecordedMembers {
         fn member(&mut self, depth: usize, key: Range<usize>, value: Range<usize>) {
             self.0.push((depth, key, value));
         }
@@ -435,9 +435,9 @@ mod tests {
     #[test]
     fn members_of_two_levels_are_reported() {
         let text = br#"{"a":{"b":{"c":1}},"d":[{"e":2}], "f" : 3 }"#;
-        let mut seen = Seen(Vec::new());
+        let mut seen = RecordedMembers(Vec::new());
         scan(text, &mut seen).unwrap();
-        let told: Vec<_> =
+        let reported: Vec<_> =
             (seen.0.into_iter()).map(|(depth, key, value)| (depth, text[key].to_vec(), text[value].to_vec())).collect();
         let expected = [
             (2, "\"b\"", "{\"c\":1}"),
@@ -446,7 +446,7 @@ mod tests {
             (1, "\"f\"", "3"),
         ]
         .map(|(depth, key, value)| (depth, key.as_bytes().to_vec(), value.as_bytes().to_vec()));
-        assert_eq!(told, expected);
+        assert_eq!(reported, expected);
     }
 
     #[test]

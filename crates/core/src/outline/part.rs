@@ -32,7 +32,7 @@ impl<'a> ReadLine<'a> {
 }
 
 /// The parts of a head that the outline needs.
-pub(super) struct Found<'a> {
+pub(super) struct LineFacts<'a> {
     pub(super) kind: Kind,
     pub(super) role: Role,
     pub(super) time: i64,
@@ -49,7 +49,7 @@ pub(super) enum ParentName<'a> {
     Id(Spelled<'a>),
 }
 
-impl<'a> Found<'a> {
+impl<'a> LineFacts<'a> {
     pub(super) fn of(head: &'a Head<'_>) -> Self {
         Self {
             kind: head.kind,
@@ -126,7 +126,7 @@ impl Part {
         self.has_bom |= line.has_bom();
         match ReadLine::of(line) {
             ReadLine::PassedOver { offset, oddity } => self.pass_over(offset, oddity),
-            ReadLine::Kept { bytes, span, head } => self.keep(bytes, span, &Found::of(&head)),
+            ReadLine::Kept { bytes, span, head } => self.keep(bytes, span, &LineFacts::of(&head)),
         }
     }
 
@@ -134,19 +134,19 @@ impl Part {
         self.items.push(Item::Gap { offset, oddity });
     }
 
-    fn keep(&mut self, bytes: &[u8], span: Span, found: &Found<'_>) {
-        if !std::mem::replace(&mut self.has_row, true) && found.kind == Kind::Header {
+    fn keep(&mut self, bytes: &[u8], span: Span, facts: &LineFacts<'_>) {
+        if !std::mem::replace(&mut self.has_row, true) && facts.kind == Kind::Header {
             self.header = Some(bytes.to_vec());
         }
-        let id = found.id.map_or(Name::Absent, |id| self.name(id));
-        let parent = match found.parent {
+        let id = facts.id.map_or(Name::Absent, |id| self.name(id));
+        let parent = match facts.parent {
             ParentName::Null => Name::Null,
             ParentName::Absent => Name::Absent,
             ParentName::Odd => Name::Odd,
             ParentName::Id(parent) => self.name(parent),
         };
         let len = u32::try_from(span.len).unwrap_or(u32::MAX);
-        let Found { kind, role, time, .. } = *found;
+        let LineFacts { kind, role, time, .. } = *facts;
         self.items.push(Item::Row { offset: span.offset, len, kind, role, time, id, parent });
     }
 
@@ -204,8 +204,8 @@ impl Outline {
                         (Name::Odd, None) => ParentName::Odd,
                         (_, None) => ParentName::Absent,
                     };
-                    let found = Found { kind, role, time, id: part.spelled(id), parent };
-                    self.keep(header.take(), Span { offset, len: u64::from(len) }, &found, fresh);
+                    let facts = LineFacts { kind, role, time, id: part.spelled(id), parent };
+                    self.keep(header.take(), Span { offset, len: u64::from(len) }, &facts, fresh);
                 }
             }
         }

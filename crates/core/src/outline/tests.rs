@@ -83,7 +83,7 @@ fn children_are_entries_with_that_parent_id() {
 fn odd_lines_are_reported_with_their_position() {
     let text = format!("\u{feff}{HEADER}\nbroken\n\nnull\n5\n{HEADER}\n{{\"type\":\"x\",\"id\":\"a\",\"parentId\":7}}");
     let outline = read(text.as_bytes());
-    let told: Vec<_> = outline.diagnostics().into_iter().map(|it| (it.line, it.oddity, it.severity)).collect();
+    let found: Vec<_> = outline.diagnostics().into_iter().map(|it| (it.line, it.oddity, it.severity)).collect();
     let expected = [
         (1, Oddity::ByteOrderMark, Severity::Note),
         (2, Oddity::Malformed, Severity::Error),
@@ -94,7 +94,7 @@ fn odd_lines_are_reported_with_their_position() {
         (7, Oddity::OddTime, Severity::Note),
         (7, Oddity::Unterminated, Severity::Note),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(found, expected);
     assert!(outline.is_session());
 }
 

@@ -30,12 +30,12 @@ pub struct Matcher<'q> {
     n_terms: Vec<usize>,
     /// The occurrences of each slot in the document.
     found: Vec<Vec<Occurrence>>,
-    document: Seen,
+    document: DocumentState,
 }
 
 /// The state of the current document.
 #[derive(Debug, Default)]
-struct Seen {
+struct DocumentState {
     n_texts: usize,
     position: u32,
     n_tokens: usize,
@@ -74,7 +74,7 @@ impl<'q> Matcher<'q> {
             begins: [false; 256],
             n_terms: Vec::new(),
             found: Vec::new(),
-            document: Seen::default(),
+            document: DocumentState::default(),
         };
         for phrase in phrases(query) {
             for term in &phrase.terms {
@@ -102,7 +102,7 @@ impl<'q> Matcher<'q> {
 
     /// Starts a new document.
     pub fn begin(&mut self) {
-        self.document = Seen::default();
+        self.document = DocumentState::default();
         self.found.iter_mut().for_each(Vec::clear);
     }
 

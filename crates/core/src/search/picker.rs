@@ -22,10 +22,10 @@ pub struct Row<'r> {
 
 /// A query typed into the picker.
 #[derive(Clone, Debug)]
-pub struct PickerQuery(Asked);
+pub struct PickerQuery(QueryKind);
 
 #[derive(Clone, Debug)]
-enum Asked {
+enum QueryKind {
     /// An empty query: every row matches.
     Anything,
     /// An empty or invalid regular expression: no row matches.
@@ -51,29 +51,29 @@ impl PickerQuery {
     pub fn parse(text: &str) -> Self {
         let text = text.trim();
         if text.is_empty() {
-            return Self(Asked::Anything);
+            return Self(QueryKind::Anything);
         }
         if let Some(pattern) = text.strip_prefix("re:") {
             let pattern = pattern.trim();
             let pattern = if pattern.is_empty() { None } else { Pattern::new(pattern).ok() };
-            return Self(pattern.map_or(Asked::Nothing, Asked::Pattern));
+            return Self(pattern.map_or(QueryKind::Nothing, QueryKind::Pattern));
         }
         let token = |word: super::query::Word| {
             if word.is_quoted { Token::Phrase(normal(&word.text)) } else { Token::Fuzzy(word.text.to_lowercase()) }
         };
-        Self(Asked::Tokens(words(text).into_iter().map(token).collect()))
+        Self(QueryKind::Tokens(words(text).into_iter().map(token).collect()))
     }
 
     /// The score of a row; `None` if it does not match.
     pub fn score(&self, row: &Row<'_>) -> Option<f64> {
         match &self.0 {
-            Asked::Anything => Some(0.0),
-            Asked::Nothing => None,
-            Asked::Pattern(pattern) => {
+            QueryKind::Anything => Some(0.0),
+            QueryKind::Nothing => None,
+            QueryKind::Pattern(pattern) => {
                 let is_elsewhere = || [row.id, row.text, row.cwd].iter().any(|field| pattern.is_match(field));
                 if pattern.is_match(row.name) { Some(0.0) } else { is_elsewhere().then_some(TIER) }
             }
-            Asked::Tokens(tokens) => {
+            QueryKind::Tokens(tokens) => {
                 let row = Lowered::new(row);
                 tokens.iter().try_fold(0.0, |sum, token| Some(sum + token.score(&row)?))
             }

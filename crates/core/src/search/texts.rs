@@ -108,7 +108,7 @@ pub struct Document {
 
 /// Passes on the texts of a line. Returns `None` if it is not an entry with text.
 pub fn read_texts(line: &[u8], out: &mut impl Texts) -> Option<Document> {
-    let Parsed::Kept(head) = head::read(line) else { return None };
+    let Parsed::CollectedTexts(head) = head::read(line) else { return None };
     texts_of(&head, Raw::trusted(line.trim_ascii()), out)
 }
 
@@ -178,10 +178,10 @@ fn message_texts(role: Role, message: Raw<'_>, out: &mut impl Texts) -> Option<D
 }
 
 fn assistant(message: Raw<'_>, out: &mut impl Texts) {
-    let (mut said, mut provider, mut model, mut error) = (None, None, None, None);
+    let (mut content_value, mut provider, mut model, mut error) = (None, None, None, None);
     for member in message.members() {
         let place = match member.key.as_bytes() {
-            br#""content""# => &mut said,
+            br#""content""# => &mut content_value,
             br#""provider""# => &mut provider,
             br#""model""# => &mut model,
             br#""errorMessage""# => &mut error,
@@ -193,7 +193,7 @@ fn assistant(message: Raw<'_>, out: &mut impl Texts) {
         let provider = provider.and_then(Raw::as_string).unwrap_or_default();
         out.model(&format!("{provider}/{}", model.to_str()));
     }
-    content(said, out);
+    content(content_value, out);
     string(error, out);
 }
 
@@ -284,9 +284,9 @@ mod tests {
     use super::*;
 
     #[derive(Default)]
-    struct Kept(Vec<String>);
+    struct CollectedTexts(Vec<String>);
 
-    impl Texts for Kept {
+    impl Texts for CollectedTexts {
         fn text(&mut self, text: &str) {
             self.0.push(text.to_owned());
         }
@@ -300,10 +300,10 @@ mod tests {
 
     #[track_caller]
     fn check(line: &str, kind: Option<DocumentKind>, texts: &[&str]) {
-        let mut kept = Kept::default();
-        let document = read_texts(line.as_bytes(), &mut kept);
+        let mut collected = CollectedTexts::default();
+        let document = read_texts(line.as_bytes(), &mut collected);
         assert_eq!(
-            (document.map(|document| document.kind), kept.0),
+            (document.map(|document| document.kind), collected.0),
             (kind, texts.iter().map(|it| (*it).to_owned()).collect())
         );
     }

@@ -4,7 +4,7 @@ use super::turns::{Call, Outcome};
 use super::wording::{cost, line};
 
 /// Programs that only inspect and change nothing.
-const LOOKING: &[&str] = &[
+const INSPECTING_PROGRAMS: &[&str] = &[
     "ls", "cat", "head", "tail", "grep", "rg", "ag", "find", "fd", "sed", "awk", "wc", "pwd", "echo", "printf", "cd",
     "tree", "less", "more", "file", "stat", "which", "type", "du", "df", "env", "sort", "uniq", "cut", "tr", "jq",
     "true", "test", "diff", "xxd", "date", "whoami", "sleep", "basename", "dirname", "realpath", "nl", "strings",
@@ -12,11 +12,11 @@ const LOOKING: &[&str] = &[
 ];
 
 /// Programs whose effect shows in the files, not in their output.
-const MOVING: &[&str] =
+const SILENT_PROGRAMS: &[&str] =
     &["mv", "rm", "mkdir", "rmdir", "cp", "touch", "chmod", "ln", "git", "kill", "pkill", "export", "source"];
 
 /// Subcommands of `git` that only inspect.
-const GIT_LOOKING: &[&str] =
+const GIT_INSPECTING: &[&str] =
     &["status", "log", "diff", "show", "blame", "rev-parse", "ls-files", "remote", "grep", "fetch"];
 
 /// Beginnings of lines that report a failure.
@@ -48,8 +48,8 @@ pub(super) struct Runs {
 
 impl Runs {
     /// The command and its outcome, in a few words.
-    pub(super) fn told(&self) -> String {
-        let who = if self.by_person { " (run by the user)" } else { "" };
+    pub(super) fn description(&self) -> String {
+        let by_user = if self.by_person { " (run by the user)" } else { "" };
         let times = if self.count > 1 { format!(", {} runs", self.count) } else { String::new() };
         let outcome = match (self.last, self.n_failed) {
             (Outcome::Failed, _) => format!("failed: `{}`", self.complaint),
@@ -57,7 +57,7 @@ impl Runs {
             (Outcome::Fine, n_failed) => format!("ok in the end, failed {n_failed} times before"),
             (Outcome::Unknown, _) => "outcome not known".to_owned(),
         };
-        format!("`{}`{who}{times}: {outcome}", self.command)
+        format!("`{}`{by_user}{times}: {outcome}", self.command)
     }
 }
 
@@ -67,7 +67,7 @@ impl Runs {
 pub(super) fn runs<'c>(calls: impl Iterator<Item = (usize, &'c Call<'c>)>) -> Vec<Runs> {
     let mut all: Vec<Runs> = Vec::new();
     for (at_turn, call) in calls {
-        let Some(command) = call.command.as_deref().filter(|command| !only_looks(command)) else { continue };
+        let Some(command) = call.command.as_deref().filter(|command| !only_inspects(command)) else { continue };
         let shown = shortened(command);
         let at = all.iter().position(|runs| runs.command == shown);
         let mut runs = at.map_or_else(
@@ -123,25 +123,29 @@ fn simple_commands(command: &str) -> Vec<Vec<String>> {
 }
 
 /// Whether a command line only inspects.
-pub(super) fn only_looks(command: &str) -> bool {
+pub(super) fn only_inspects(command: &str) -> bool {
     let redirects = command.contains(" > ") || command.contains(" >> ");
     !redirects
         && simple_commands(command).iter().all(|simple| {
             let (first, second) = (simple.first().map(String::as_str), simple.get(1).map(String::as_str));
             match first {
-                Some("git") => second.is_some_and(|second| GIT_LOOKING.contains(&second)),
+                Some("git") => second.is_some_and(|second| GIT_INSPECTING.contains(&second)),
                 Some("sed") => !simple.iter().any(|word| word.starts_with("-i")),
-                Some(first) => LOOKING.contains(&first) || first.starts_with(|it: char| it.is_ascii_digit()),
+                Some(first) => {
+                    INSPECTING_PROGRAMS.contains(&first) || first.starts_with(|it: char| it.is_ascii_digit())
+                }
                 None => true,
             }
         })
 }
 
 /// Whether the output of a command line is worth remembering: it checks or builds something.
-pub(super) fn tells(command: &str) -> bool {
+pub(super) fn has_useful_output(command: &str) -> bool {
     simple_commands(command).iter().any(|simple| {
         let first = simple.first().map(String::as_str).unwrap_or_default();
-        !LOOKING.contains(&first) && !MOVING.contains(&first) && !first.starts_with(|it: char| it.is_ascii_digit())
+        !INSPECTING_PROGRAMS.contains(&first)
+            && !SILENT_PROGRAMS.contains(&first)
+            && !first.starts_with(|it: char| it.is_ascii_digit())
     })
 }
 
@@ -244,12 +248,12 @@ mod tests {
             "sed -n 1,5p f",
             "find . -name x 2>/dev/null | wc -l",
         ] {
-            assert!(only_looks(command), "{command}");
+            assert!(only_inspects(command), "{command}");
         }
         for command in
             ["cargo test", "ls && rm x", "sed -i s/a/b/ f", "git commit -m x", "cat a > b", "python3 - <<E\nls\nE"]
         {
-            assert!(!only_looks(command), "{command}");
+            assert!(!only_inspects(command), "{command}");
         }
     }
 

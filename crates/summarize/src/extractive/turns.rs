@@ -238,8 +238,8 @@ mod tests {
         let conversation = serialize(messages.iter().map(|message| Raw::parse(message.as_bytes()).unwrap())).finish();
         let turns = turns(&conversation);
         assert_eq!((turns.len(), turns[0].request, turns[0].answer()), (2, "", Some("Hello.")));
-        let told: Vec<_> = turns[1].calls().map(|call| (call.command.as_deref(), call.outcome)).collect();
-        assert_eq!(told, [(Some("make"), Failed), (None, Failed), (Some("ls"), Fine), (None, Fine)]);
+        let calls_seen: Vec<_> = turns[1].calls().map(|call| (call.command.as_deref(), call.outcome)).collect();
+        assert_eq!(calls_seen, [(Some("make"), Failed), (None, Failed), (Some("ls"), Fine), (None, Fine)]);
         assert_eq!(turns[1].changed(), ["a.rs"]);
         assert_eq!(turns[1].answer(), None);
         assert!(matches!(turns[1].steps.last(), Some(Step::Summary("other way"))));

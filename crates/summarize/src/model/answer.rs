@@ -153,9 +153,9 @@ fn cost(usage: &TokenUsage, prices: Prices, charged: Option<f64>) -> Cost {
 fn error_in(error: Raw<'_>) -> Fault {
     let kind = text_at(error, &["type"]).or_else(|| text_at(error, &["status"])).unwrap_or_default().to_lowercase();
     let code = tokens_at(error, &["code"]).unwrap_or(0);
-    let said =
+    let message =
         text_at(error, &["message"]).or_else(|| error.as_string()).unwrap_or_else(|| error.to_text().into_owned());
-    let what = format!("the server reported: {}", quoted(&said));
+    let what = format!("the server reported: {}", quoted(&message));
     let is_passing = PASSING.iter().any(|word| kind.contains(word)) || code == 429 || (500..600).contains(&code);
     if is_passing { Fault::transient(what) } else { Fault::Permanent(what) }
 }

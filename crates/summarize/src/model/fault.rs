@@ -40,7 +40,7 @@ impl Fault {
     }
 
     /// Describes the fault, without the key.
-    pub(super) fn told(&self, question: &Question<'_>) -> String {
+    pub(super) fn description(&self, question: &Question<'_>) -> String {
         match self {
             Self::Transient { what, .. } | Self::Permanent(what) => question.without_key(what),
             Self::Cancelled => "cancelled".to_owned(),

@@ -12,7 +12,7 @@ use sessile_core::cancel::Cancel;
 use sessile_core::date::{self, Utc};
 use sessile_core::json::Raw;
 
-use super::LOOK;
+use super::CANCEL_POLL_INTERVAL;
 use super::fault::{Fault, quoted};
 use crate::settings::RetryPolicy;
 
@@ -53,7 +53,7 @@ struct Head {
 pub(super) struct Response<'c> {
     pieces: Receiver<Piece>,
     head: Head,
-    patience: RetryPolicy,
+    retry_policy: RetryPolicy,
     cancel: &'c Cancel,
     since: Instant,
     n_read: usize,
@@ -61,17 +61,17 @@ pub(super) struct Response<'c> {
 
 impl<'c> Response<'c> {
     /// Sends a request and waits for the head of the answer.
-    pub(super) fn start(request: Request, patience: RetryPolicy, cancel: &'c Cancel) -> Result<Self, Fault> {
+    pub(super) fn start(request: Request, retry_policy: RetryPolicy, cancel: &'c Cancel) -> Result<Self, Fault> {
         let (sender, pieces) = sync_channel(AHEAD);
         let spawned = thread::Builder::new().name("summary".to_owned()).spawn(move || {
-            if let Err(fault) = exchange(&request, patience, &sender) {
+            if let Err(fault) = exchange(&request, retry_policy, &sender) {
                 // The receiver may be gone.
                 drop(sender.send(Piece::Broken(fault)));
             }
         });
         spawned.map_err(|error| Fault::Permanent(format!("cannot start a thread: {error}")))?;
         let head = Head { status: 0, content_type: String::new(), location: None, retry_after: None };
-        let mut response = Self { pieces, head, patience, cancel, since: Instant::now(), n_read: 0 };
+        let mut response = Self { pieces, head, retry_policy, cancel, since: Instant::now(), n_read: 0 };
         match response.piece()? {
             Piece::Head(head) => response.head = head,
             Piece::Broken(fault) => return Err(fault),
@@ -87,14 +87,17 @@ impl<'c> Response<'c> {
             if self.cancel.is_cancelled() {
                 return Err(Fault::Cancelled);
             }
-            if idle_since.elapsed() > self.patience.idle {
-                return Err(Fault::transient(format!("no data received for {} s", self.patience.idle.as_secs_f64())));
+            if idle_since.elapsed() > self.retry_policy.idle {
+                return Err(Fault::transient(format!(
+                    "no data received for {} s",
+                    self.retry_policy.idle.as_secs_f64()
+                )));
             }
-            if self.since.elapsed() > self.patience.total {
-                let limit = self.patience.total.as_secs_f64();
+            if self.since.elapsed() > self.retry_policy.total {
+                let limit = self.retry_policy.total.as_secs_f64();
                 return Err(Fault::Permanent(format!("the answer took longer than {limit} s")));
             }
-            match self.pieces.recv_timeout(LOOK) {
+            match self.pieces.recv_timeout(CANCEL_POLL_INTERVAL) {
                 Ok(piece) => return Ok(piece),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Err(Fault::transient("the connection was lost")),
@@ -152,14 +155,14 @@ impl<'c> Response<'c> {
                 Ok(None) | Err(_) => break,
             }
         }
-        let text = said_in(&body).unwrap_or_else(|| String::from_utf8_lossy(&body).into_owned());
+        let text = error_message_in(&body).unwrap_or_else(|| String::from_utf8_lossy(&body).into_owned());
         let text = quoted(&text);
         Ok(if text.is_empty() { String::new() } else { format!(": {text}") })
     }
 }
 
 /// Finds the message in a JSON error, in one of the usual places.
-fn said_in(body: &[u8]) -> Option<String> {
+fn error_message_in(body: &[u8]) -> Option<String> {
     let json = Raw::parse(body).ok()?;
     let json = json.items().next().unwrap_or(json);
     let error = json.get("error").unwrap_or(json);
@@ -177,8 +180,8 @@ fn without_secrets(address: &str) -> String {
 }
 
 /// Sends the request and passes on the answer. Ends early if the receiver is gone.
-fn exchange(request: &Request, patience: RetryPolicy, sender: &SyncSender<Piece>) -> Result<(), Fault> {
-    let mut builder = agent(&request.url, patience).post(&request.url);
+fn exchange(request: &Request, retry_policy: RetryPolicy, sender: &SyncSender<Piece>) -> Result<(), Fault> {
+    let mut builder = agent(&request.url, retry_policy).post(&request.url);
     for (name, value) in &request.headers {
         let Ok(mut value) = ureq::http::HeaderValue::from_str(value) else {
             return Err(Fault::Permanent(format!("the header {name} contains an invalid character")));
@@ -209,16 +212,16 @@ fn exchange(request: &Request, patience: RetryPolicy, sender: &SyncSender<Piece>
     }
 }
 
-fn agent(url: &str, patience: RetryPolicy) -> ureq::Agent {
+fn agent(url: &str, retry_policy: RetryPolicy) -> ureq::Agent {
     let mut config = ureq::Agent::config_builder()
         .http_status_as_error(false)
         .max_redirects(0)
         .max_redirects_will_error(false)
         .user_agent(concat!("sessile/", env!("CARGO_PKG_VERSION")))
         .max_response_header_size(64 << 10)
-        .timeout_connect(Some(patience.idle.min(Duration::from_secs(30))))
-        .timeout_per_read(Some(patience.idle))
-        .timeout_global(Some(patience.total));
+        .timeout_connect(Some(retry_policy.idle.min(Duration::from_secs(30))))
+        .timeout_per_read(Some(retry_policy.idle))
+        .timeout_global(Some(retry_policy.total));
     if is_local(url) {
         config = config.proxy(None);
     }

@@ -71,13 +71,13 @@ pub struct NextKept {
 pub fn next_kept(outline: &Outline, path: &[Row]) -> NextKept {
     let mut found = NextKept::default();
     let mut next = None;
-    for (place, row) in path.iter().enumerate().rev() {
+    for (index, row) in path.iter().enumerate().rev() {
         match outline.kind(*row) {
-            Kind::Label => drop(next.map(|next| found.labels.insert(*row, (place, next)))),
+            Kind::Label => drop(next.map(|next| found.labels.insert(*row, (index, next)))),
             kind => {
                 next = Some(*row);
                 if kind == Kind::Compaction {
-                    found.compactions.insert(*row, place);
+                    found.compactions.insert(*row, index);
                 }
             }
         }
@@ -88,8 +88,8 @@ pub fn next_kept(outline: &Outline, path: &[Row]) -> NextKept {
 impl NextKept {
     /// The next entry after a label; `None` if `id` is not a label before the compaction.
     fn after_label(&self, outline: &Outline, compaction: Row, id: &EntryId) -> Option<EntryId> {
-        let (place, next) = self.labels.get(&outline.find(id)?)?;
-        let is_before = place < self.compactions.get(&compaction)?;
+        let (index, next) = self.labels.get(&outline.find(id)?)?;
+        let is_before = index < self.compactions.get(&compaction)?;
         is_before.then(|| outline.id(*next)).flatten()
     }
 }

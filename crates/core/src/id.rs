@@ -36,8 +36,8 @@ impl EntryId {
     /// Eight lower-case hexadecimal digits, the format of nearly all ids.
     pub(crate) fn of_hex(value: u32) -> Self {
         let mut bytes = [0; MAX_SHORT];
-        for (place, digit) in bytes[..8].iter_mut().enumerate() {
-            *digit = b"0123456789abcdef"[(value >> (28 - 4 * place) & 15) as usize];
+        for (nth, digit) in bytes[..8].iter_mut().enumerate() {
+            *digit = b"0123456789abcdef"[(value >> (28 - 4 * nth) & 15) as usize];
         }
         Self(IdBytes::Short { len: 8, bytes })
     }
@@ -68,8 +68,8 @@ impl From<JsText<'_>> for EntryId {
         let given = id.as_wtf8();
         let mut bytes = [0; MAX_SHORT];
         match (bytes.get_mut(..given.len()), u8::try_from(given.len())) {
-            (Some(place), Ok(len)) => {
-                place.copy_from_slice(given);
+            (Some(slot), Ok(len)) => {
+                slot.copy_from_slice(given);
                 Self(IdBytes::Short { len, bytes })
             }
             _ => Self(IdBytes::Long(Box::new(id.into_owned()))),

@@ -42,17 +42,17 @@ impl Default for IdFilter {
 
 impl IdFilter {
     fn insert(&mut self, id: &EntryId) {
-        let (word, bit) = Self::place(id);
+        let (word, bit) = Self::bit_of(id);
         self.0[word] |= bit;
     }
 
     fn may_contain(&self, id: &EntryId) -> bool {
-        let (word, bit) = Self::place(id);
+        let (word, bit) = Self::bit_of(id);
         self.0[word] & bit != 0
     }
 
     /// The bit of an id: one of 4096, from its last four bytes.
-    fn place(id: &EntryId) -> (usize, u64) {
+    fn bit_of(id: &EntryId) -> (usize, u64) {
         let end = id.as_wtf8().last_chunk::<4>().map_or(0, |end| u32::from_le_bytes(*end));
         let mixed = end.wrapping_mul(0x9e37_79b1) >> 20;
         ((mixed >> 6) as usize, 1 << (mixed & 63))

@@ -203,8 +203,8 @@ pub fn is_slimmed_of(slim: Raw<'_>, line: Raw<'_>) -> bool {
     let changed = crate::compare::differing_fields(slim, line, true);
     let is_custom = line.get("type").and_then(Raw::as_text).is_some_and(|kind| kind == "custom");
     let may_change = |field: &str| CHANGEABLE.contains(&field) || (is_custom && field == "data");
-    let places = ["id", "parentId", "timestamp"];
-    places.iter().all(|place| slim.get(place) == line.get(place)) && changed.iter().all(|field| may_change(field))
+    let identity = ["id", "parentId", "timestamp"];
+    identity.iter().all(|key| slim.get(key) == line.get(key)) && changed.iter().all(|field| may_change(field))
 }
 
 #[cfg(test)]

@@ -105,9 +105,9 @@ impl Sessions {
     /// The session's parent and its forks.
     pub(crate) fn relatives(&self, path: &Path, others: &[SessionInfo]) -> Relatives {
         let is_self =
-            |session: &SessionRef| matches!(session, SessionRef::Listed(place) if others[*place].path == path);
+            |session: &SessionRef| matches!(session, SessionRef::Listed(index) if others[*index].path == path);
         let listed = |session: &SessionRef| match session {
-            SessionRef::Listed(place) => Some(others[*place].clone()),
+            SessionRef::Listed(index) => Some(others[*index].clone()),
             SessionRef::Missing(_) => None,
         };
         for family in self.families(others) {

@@ -90,18 +90,18 @@ impl Sessions {
             options.on_progress.iter().for_each(|note| note(n_done.min(total), total));
         };
         let looker = self.clone().read_only();
-        let uses = each(self.world.os(), sessions.iter().enumerate().collect(), 1, |(place, info)| {
+        let uses = each(self.world.os(), sessions.iter().enumerate().collect(), 1, |(index, info)| {
             let looked_through = looker
                 .open(&info.path)
                 .and_then(|session| session.disk_use(&options.cancel, &mut |n_bytes| note(n_bytes)));
-            (place, looked_through)
+            (index, looked_through)
         });
         let mut all = DiskUses::default();
-        for (place, disk_use) in uses {
+        for (index, disk_use) in uses {
             match disk_use {
-                Ok(disk_use) => all.sessions.push((place, disk_use)),
+                Ok(disk_use) => all.sessions.push((index, disk_use)),
                 Err(SessionError::Cancelled) => return Err(SessionError::Cancelled),
-                Err(_) => all.unreadable.push(sessions[place].path.clone()),
+                Err(_) => all.unreadable.push(sessions[index].path.clone()),
             }
         }
         Ok(all)

@@ -174,11 +174,11 @@ impl Session {
     pub(crate) fn from_bytes(
         world: &World,
         bytes: Vec<u8>,
-        place: impl FnOnce(MemoryLog) -> Backing,
+        backing_of: impl FnOnce(MemoryLog) -> Backing,
     ) -> Result<Self, SessionError> {
         let log = MemoryLog::new(bytes);
         let outline = scan(world, &log)?;
-        Self::new(place(log), Outlined::read(outline))
+        Self::new(backing_of(log), Outlined::read(outline))
     }
 
     /// Opens a file that holds a session; refuses anything else. Writes nothing.

@@ -445,7 +445,7 @@ fn families_know_their_shared_entries() {
     let tree = sessions.family_of(&listed, &child).unwrap();
     let reported: Vec<_> = tree.members.iter().map(|member| (member.relative.depth, member.shared_entries)).collect();
     assert_eq!(reported, [(0, None), (1, Some(4)), (2, Some(5))]);
-    assert_eq!(tree.place, 1);
+    assert_eq!(tree.requested, 1);
     drop(session);
     fs::remove_file(&root).unwrap();
     let listed = list();

@@ -89,7 +89,7 @@ fn ambiguous_references_are_reported() {
     assert_eq!(nearest("tiedes").as_deref(), Some("Tides"));
     assert_eq!(nearest("@lastest").as_deref(), Some("@latest"));
     assert_eq!(nearest("nothing of the kind"), None);
-    assert!(matches!(store.find("@1"), Err(ReferenceError::NoList { place: 1 })));
+    assert!(matches!(store.find("@1"), Err(ReferenceError::NoList { number: 1 })));
 }
 
 #[test]

@@ -113,7 +113,7 @@ impl TrashBackend {
                 return Err(SessionError::Cancelled);
             }
             // An unreadable session has no title but can still be restored.
-            let info = |index: &usize| Some((*index, self.sessions.row(&list[*index].place.file).ok()?));
+            let info = |index: &usize| Some((*index, self.sessions.row(&list[*index].slot.file).ok()?));
             send(TrashEvent::Described(chunk.iter().filter_map(info).collect()));
         }
         Ok(())
@@ -231,7 +231,7 @@ impl Trash {
             Some(Action::Last) => self.selected = last,
             Some(Action::Restore) => return self.restore(),
             Some(Action::OpenReader) => {
-                let file = self.selected_session().map(|deleted| deleted.it.place.file.clone());
+                let file = self.selected_session().map(|deleted| deleted.it.slot.file.clone());
                 return file.map(|file| Effect::Leave(TrashOutcome::Read(file))).into_iter().collect();
             }
             Some(Action::Cancel) if !self.query.is_empty() => {
@@ -517,7 +517,7 @@ mod tests {
         let store = Store::new();
         let path = store.paths[0].clone();
         let mut driver = store.trash();
-        let file = |driver: &Driver<Trash>| driver.screen.selected_session().unwrap().it.place.file.clone();
+        let file = |driver: &Driver<Trash>| driver.screen.selected_session().unwrap().it.slot.file.clone();
         while driver.screen.selected_session().unwrap().it.session.path != path {
             driver.press("down");
         }

@@ -53,8 +53,8 @@ pub(super) fn run(
         return Ok(Exit::Done);
     }
     let n_letters = telling_length(&family, &sessions);
-    for (place, member) in family.members.iter().enumerate() {
-        let style = if place == family.place { ACCENT } else { DIM };
+    for (index, member) in family.members.iter().enumerate() {
+        let style = if index == family.requested { ACCENT } else { DIM };
         let line = Line::new().styled(DIM, &descent(member.relative.depth));
         out.print(match &member.relative.session {
             SessionRef::Missing(path) => {

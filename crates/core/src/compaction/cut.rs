@@ -58,7 +58,7 @@ fn begins_turn(role: Role) -> bool {
 /// Access to the facts about entries, by index.
 pub(super) trait Facts<E> {
     /// The facts about the entry at this index.
-    fn fact(&mut self, place: usize) -> Result<Fact, E>;
+    fn fact(&mut self, index: usize) -> Result<Fact, E>;
 
     /// Whether the entries in this range, which reaches to the end, are the remains of a failed attempt that was
     /// removed from the context.
@@ -118,10 +118,10 @@ fn cut_by_budget<E>(
     let mut tokens = 0u64;
     // The oldest index so far at which the kept part may begin.
     let mut oldest = None;
-    for place in range.clone().rev() {
-        let fact = facts.fact(place)?;
+    for index in range.clone().rev() {
+        let fact = facts.fact(index)?;
         if fact.begins != Begins::Nothing {
-            oldest = Some(place);
+            oldest = Some(index);
         }
         if fact.tokens == 0 {
             continue;
@@ -131,7 +131,7 @@ fn cut_by_budget<E>(
             let cut = match oldest {
                 Some(oldest) => Some(oldest),
                 // Tool results alone exceed the budget: keep their call with them.
-                None => latest_beginning(range.start..place, facts)?,
+                None => latest_beginning(range.start..index, facts)?,
             };
             return Ok(cut.map(|cut| (cut, true)));
         }
@@ -140,18 +140,18 @@ fn cut_by_budget<E>(
 }
 
 fn latest_beginning<E>(range: Range<usize>, facts: &mut impl Facts<E>) -> Result<Option<usize>, E> {
-    for place in range.rev() {
-        if facts.fact(place)?.begins != Begins::Nothing {
-            return Ok(Some(place));
+    for index in range.rev() {
+        if facts.fact(index)?.begins != Begins::Nothing {
+            return Ok(Some(index));
         }
     }
     Ok(None)
 }
 
 fn turn_start<E>(range: Range<usize>, facts: &mut impl Facts<E>) -> Result<Option<usize>, E> {
-    for place in range.rev() {
-        if facts.fact(place)?.begins == Begins::Turn {
-            return Ok(Some(place));
+    for index in range.rev() {
+        if facts.fact(index)?.begins == Begins::Turn {
+            return Ok(Some(index));
         }
     }
     Ok(None)
@@ -179,9 +179,9 @@ struct PlainFacts<'f, R, E> {
 }
 
 impl<E, R: ReadContext<E>> Facts<E> for PlainFacts<'_, R, E> {
-    fn fact(&mut self, place: usize) -> Result<Fact, E> {
-        let kind = self.outline.kind(self.rows[place]);
-        let entry = self.read.value(self.rows[place])?;
+    fn fact(&mut self, index: usize) -> Result<Fact, E> {
+        let kind = self.outline.kind(self.rows[index]);
+        let entry = self.read.value(self.rows[index])?;
         Ok(Fact::of(&entry_messages(kind, entry.raw(), self.zone), kind == Kind::Compaction))
     }
 

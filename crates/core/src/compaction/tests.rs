@@ -20,10 +20,10 @@ impl List {
     /// A chain of entries with these bodies, numbered from 1.
     fn chain(bodies: &[&str]) -> Self {
         let mut list = Self { entries: Vec::new(), outline: Outline::new() };
-        for (place, body) in bodies.iter().enumerate() {
-            let parent = if place == 0 { "null".to_owned() } else { format!("\"{place}\"") };
-            let text = format!(r#"{{"id":"{}","parentId":{parent},{body}}}"#, place + 1);
-            let span = Span { offset: place as u64, len: text.len() as u64 };
+        for (index, body) in bodies.iter().enumerate() {
+            let parent = if index == 0 { "null".to_owned() } else { format!("\"{index}\"") };
+            let text = format!(r#"{{"id":"{}","parentId":{parent},{body}}}"#, index + 1);
+            let span = Span { offset: index as u64, len: text.len() as u64 };
             list.outline.push(Line { span, bytes: Some(text.as_bytes()), terminated: true }, &mut StableIds);
             list.entries.push(Json::parse(text).unwrap());
         }

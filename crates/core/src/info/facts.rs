@@ -91,7 +91,7 @@ impl RoleCounts {
 
     /// The number of messages of one role.
     pub fn of(&self, role: Role) -> u64 {
-        ROLES.iter().position(|known| *known == role).map_or(0, |place| self.0[place])
+        ROLES.iter().position(|known| *known == role).map_or(0, |index| self.0[index])
     }
 
     /// The number of messages of all roles.
@@ -123,8 +123,8 @@ impl RoleCounts {
 
     /// Counts a message.
     pub fn add(&mut self, role: Role) {
-        if let Some(place) = ROLES.iter().position(|known| *known == role) {
-            self.0[place] += 1;
+        if let Some(index) = ROLES.iter().position(|known| *known == role) {
+            self.0[index] += 1;
         }
     }
 }
@@ -233,10 +233,10 @@ mod tests {
             mostly in any::<prop::sample::Index>(),
             extra in r#"(|,"total":5|,"x":1)"#,
         ) {
-            let value = |place: usize| if place == mostly.index(10) { values[place].as_str() } else { "12" };
+            let value = |index: usize| if index == mostly.index(10) { values[index].as_str() } else { "12" };
             let keys = ["{\"input\"", ",\"output\"", ",\"cacheRead\"", ",\"cacheWrite\"", ",\"totalTokens\"",
                 ",\"cost\":{\"input\"", ",\"output\"", ",\"cacheRead\"", ",\"cacheWrite\"", ",\"total\""];
-            let members: Vec<String> = keys.iter().enumerate().map(|(place, key)| format!("{key}:{}", value(place))).collect();
+            let members: Vec<String> = keys.iter().enumerate().map(|(index, key)| format!("{key}:{}", value(index))).collect();
             let text = format!("{}{extra}}}}}", members.concat());
             // The digits may begin with a zero, which is not valid JSON.
             prop_assume!(Raw::parse(text.as_bytes()).is_ok());

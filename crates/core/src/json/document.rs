@@ -154,12 +154,12 @@ fn property_order<'a>(nodes: &[Node<'a>], object: &Node<'a>) -> Vec<(JsText<'a>,
 /// array indices come first, in ascending order.
 pub(super) fn in_property_order<'a, T>(members: impl Iterator<Item = (JsText<'a>, T)>) -> Vec<(JsText<'a>, T)> {
     let mut order: Vec<(JsText<'a>, T)> = Vec::with_capacity(members.size_hint().0);
-    let mut places: HashMap<JsText<'a>, usize> = HashMap::new();
+    let mut indexes: HashMap<JsText<'a>, usize> = HashMap::new();
     for (key, value) in members {
-        if let Some(&place) = places.get(&key) {
-            order[place].1 = value;
+        if let Some(&index) = indexes.get(&key) {
+            order[index].1 = value;
         } else {
-            places.insert(key.clone(), order.len());
+            indexes.insert(key.clone(), order.len());
             order.push((key, value));
         }
     }

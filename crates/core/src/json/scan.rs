@@ -452,16 +452,16 @@ mod tests {
     #[test]
     fn every_byte_means_the_same_to_all_readers_of_strings() {
         for byte in 0..=u8::MAX {
-            for place in [1, 2, 31, 32, 33, 63, 64, 65, 100] {
+            for index in [1, 2, 31, 32, 33, 63, 64, 65, 100] {
                 for before in [b'a', b'\\'] {
                     let mut bytes = vec![b'a'; 200];
                     (bytes[0], bytes[150]) = (b'"', b'"');
-                    (bytes[place - 1], bytes[place]) = (if place > 1 { before } else { b'"' }, byte);
+                    (bytes[index - 1], bytes[index]) = (if index > 1 { before } else { b'"' }, byte);
                     let simple = string_end_simple(&bytes, 1);
-                    assert_eq!(string_end(&bytes, 0), simple, "{byte:#x} behind {before:#x} at {place}");
+                    assert_eq!(string_end(&bytes, 0), simple, "{byte:#x} behind {before:#x} at {index}");
                     #[cfg(target_arch = "x86_64")]
                     for wide in wide::string_ends(&bytes, 0) {
-                        assert_eq!(wide, simple, "{byte:#x} behind {before:#x} at {place}");
+                        assert_eq!(wide, simple, "{byte:#x} behind {before:#x} at {index}");
                     }
                 }
             }

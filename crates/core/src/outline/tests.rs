@@ -151,10 +151,11 @@ fn shown(outline: &Outline) -> String {
         .rows()
         .map(|row| {
             let facts = (outline.span(row), outline.kind(row), outline.role(row), outline.time(row));
-            let place = (outline.line_number(row), outline.current(row), outline.parent(row), outline.placement(row));
+            let position =
+                (outline.line_number(row), outline.current(row), outline.parent(row), outline.placement(row));
             let id = outline.id(row);
             let found = id.as_ref().map(|id| (outline.find(id), outline.children(Some(id))));
-            (facts, place, id, outline.parent_id(row), outline.has_null_parent(row), found)
+            (facts, position, id, outline.parent_id(row), outline.has_null_parent(row), found)
         })
         .collect();
     let counts = (outline.n_lines(), outline.n_entries(), outline.n_ids(), outline.end(), outline.leaf());
@@ -187,8 +188,8 @@ proptest! {
         let pushed = read(bytes.as_bytes());
         let mut in_parts = Outline::new();
         let mut part = Part::new();
-        for (place, line) in split(bytes.as_bytes()).into_iter().enumerate() {
-            if cuts.contains(&place) {
+        for (index, line) in split(bytes.as_bytes()).into_iter().enumerate() {
+            if cuts.contains(&index) {
                 in_parts.push_part(&std::mem::take(&mut part), &mut StableIds);
             }
             part.push(line);
@@ -227,12 +228,12 @@ proptest! {
         drop(Outline::load(&bytes));
         let saved = outline("b<a a c<b d<gone").save().unwrap();
         let mut damaged = saved.clone();
-        let place = cut % damaged.len();
-        damaged[place] ^= bytes.first().copied().unwrap_or(1).max(1);
+        let offset = cut % damaged.len();
+        damaged[offset] ^= bytes.first().copied().unwrap_or(1).max(1);
         if let Some(loaded) = Outline::load(&damaged) {
             drop(shown(&loaded));
         }
-        prop_assert!(Outline::load(&saved[..place]).is_none());
+        prop_assert!(Outline::load(&saved[..offset]).is_none());
     }
 
     #[test]

@@ -21,8 +21,8 @@ const ELLIPSIS: &str = "…";
 
 impl Excerpt {
     /// The surroundings of the first of these matches, which must be in order.
-    pub fn new(text: &str, places: &[Range<usize>]) -> Self {
-        let first = places.first().map_or(0, |place| place.start.min(text.len()));
+    pub fn new(text: &str, matches: &[Range<usize>]) -> Self {
+        let first = matches.first().map_or(0, |matched| matched.start.min(text.len()));
         let start = text.floor_char_boundary(first.saturating_sub(BEFORE));
         let start = if start == 0 { 0 } else { after_space(text, start, first) };
         let end = text.ceil_char_boundary(start.saturating_add(IN_ALL).min(text.len()));
@@ -35,8 +35,8 @@ impl Excerpt {
         if end < text.len() {
             excerpt.text.push_str(ELLIPSIS);
         }
-        for place in places.iter().filter(|place| place.start < end && place.end > start) {
-            let range = place.start.max(start) - start + shift..place.end.min(end) - start + shift;
+        for matched in matches.iter().filter(|matched| matched.start < end && matched.end > start) {
+            let range = matched.start.max(start) - start + shift..matched.end.min(end) - start + shift;
             match excerpt.ranges.last_mut() {
                 Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
                 _ => excerpt.ranges.push(range),

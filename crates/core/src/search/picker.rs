@@ -145,8 +145,8 @@ fn score_of(query: &[u16], text: &[u16]) -> Option<f64> {
     let mut best = score_at(&greedy(query, text)?, text);
     for start in 0..=text.len().saturating_sub(query.len()) {
         if text[start..].starts_with(query) {
-            let places: Vec<usize> = (start..start + query.len()).collect();
-            best = best.min(score_at(&places, text));
+            let positions: Vec<usize> = (start..start + query.len()).collect();
+            best = best.min(score_at(&positions, text));
         }
     }
     Some(if query == text { best - 100.0 } else { best })
@@ -155,20 +155,20 @@ fn score_of(query: &[u16], text: &[u16]) -> Option<f64> {
 /// The positions of the letters if each is matched as early as possible.
 fn greedy(query: &[u16], text: &[u16]) -> Option<Vec<usize>> {
     let mut at = 0;
-    let mut places = Vec::with_capacity(query.len());
+    let mut positions = Vec::with_capacity(query.len());
     for wanted in query {
         at += text[at..].iter().position(|char| char == wanted)?;
-        places.push(at);
+        positions.push(at);
         at += 1;
     }
-    Some(places)
+    Some(positions)
 }
 
-fn score_at(places: &[usize], text: &[u16]) -> f64 {
+fn score_at(positions: &[usize], text: &[u16]) -> f64 {
     let mut score = 0.0;
     let mut run = 0.0;
     let mut before: Option<usize> = None;
-    for &at in places {
+    for &at in positions {
         #[expect(clippy::cast_precision_loss, reason = "lists have no texts of 2^52 characters")]
         let (index, gap) = (at as f64, before.map_or(0, |before| at - before - 1) as f64);
         // The beginning of the text counts as a continued run.

@@ -180,14 +180,14 @@ fn message_texts(role: Role, message: Raw<'_>, out: &mut impl Texts) -> Option<D
 fn assistant(message: Raw<'_>, out: &mut impl Texts) {
     let (mut content_value, mut provider, mut model, mut error) = (None, None, None, None);
     for member in message.members() {
-        let place = match member.key.as_bytes() {
+        let slot = match member.key.as_bytes() {
             br#""content""# => &mut content_value,
             br#""provider""# => &mut provider,
             br#""model""# => &mut model,
             br#""errorMessage""# => &mut error,
             _ => continue,
         };
-        *place = Some(member.value);
+        *slot = Some(member.value);
     }
     if let Some(model) = model.and_then(Raw::as_text) {
         let provider = provider.and_then(Raw::as_string).unwrap_or_default();
@@ -206,7 +206,7 @@ fn content(value: Option<Raw<'_>>, out: &mut impl Texts) {
     for block in value.items() {
         let (mut kind, mut text, mut thinking, mut name, mut arguments) = (None, None, None, None, None);
         for member in block.members() {
-            let place = match member.key.as_bytes() {
+            let slot = match member.key.as_bytes() {
                 br#""type""# => &mut kind,
                 br#""text""# => &mut text,
                 br#""thinking""# => &mut thinking,
@@ -214,7 +214,7 @@ fn content(value: Option<Raw<'_>>, out: &mut impl Texts) {
                 br#""arguments""# => &mut arguments,
                 _ => continue,
             };
-            *place = Some(member.value);
+            *slot = Some(member.value);
         }
         match kind.map(Raw::as_bytes) {
             Some(br#""text""#) => string(text, out),

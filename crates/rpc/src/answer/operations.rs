@@ -153,7 +153,7 @@ pub fn in_trash(found: &InTrash) -> Json {
         out.string("path", &found.session.path.to_string_lossy())
             .string("id", &found.session.id)
             .string("deleted", &to_iso(found.time))
-            .string("trashed", &found.place.file.to_string_lossy())
+            .string("trashed", &found.slot.file.to_string_lossy())
             .string("operation", &found.operation);
     })
 }

@@ -17,7 +17,7 @@ pub struct FamilyTree {
     /// The members, parents before forks; the first is the common ancestor.
     pub members: Vec<FamilyMember>,
     /// The index of the requested session.
-    pub place: usize,
+    pub requested: usize,
 }
 
 /// A member of a [`FamilyTree`].
@@ -38,12 +38,13 @@ impl Sessions {
     /// `None` if the session is not in the list. Reads the outlines of
     /// the family's files and no payload.
     pub fn family_of(&self, sessions: &[SessionInfo], path: &Path) -> Option<FamilyTree> {
-        let is_asked =
+        let is_requested =
             |member: &Relative| matches!(member.session, SessionRef::Listed(at) if sessions[at].path == path);
         let families = self.families(sessions);
-        let (family, place) =
-            families.into_iter().find_map(|family| family.members.iter().position(is_asked).map(|at| (family, at)))?;
-        Some(FamilyTree { members: self.with_shared_entries(sessions, family), place })
+        let (family, requested) = families
+            .into_iter()
+            .find_map(|family| family.members.iter().position(is_requested).map(|at| (family, at)))?;
+        Some(FamilyTree { members: self.with_shared_entries(sessions, family), requested })
     }
 
     fn with_shared_entries(&self, sessions: &[SessionInfo], family: Family) -> Vec<FamilyMember> {
@@ -52,13 +53,13 @@ impl Sessions {
             SessionRef::Missing(_) => None,
         };
         let outlines: Vec<Option<Outline>> = family.members.iter().map(outline).collect();
-        let shared = |place: usize, parent: Option<usize>| {
-            let (child, parent) = outlines[place].as_ref().zip(outlines[parent?].as_ref())?;
+        let shared = |index: usize, parent: Option<usize>| {
+            let (child, parent) = outlines[index].as_ref().zip(outlines[parent?].as_ref())?;
             Some(n_shared(child, parent))
         };
         let members = family.members.into_iter().enumerate();
         members
-            .map(|(place, relative)| FamilyMember { shared_entries: shared(place, relative.parent), relative })
+            .map(|(index, relative)| FamilyMember { shared_entries: shared(index, relative.parent), relative })
             .collect()
     }
 

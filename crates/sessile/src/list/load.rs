@@ -251,14 +251,14 @@ impl Listing<'_> {
 
     /// Sorts by most recent activity; ties by the order of the files.
     fn arrange(&mut self) {
-        let key = |place: &usize| (Reverse(self.sessions[*place].modified), self.orders[*place]);
-        let mut places: Vec<usize> = (0..self.sessions.len()).collect();
-        places.sort_unstable_by_key(key);
+        let key = |index: &usize| (Reverse(self.sessions[*index].modified), self.orders[*index]);
+        let mut indexes: Vec<usize> = (0..self.sessions.len()).collect();
+        indexes.sort_unstable_by_key(key);
         // Sessions are large, so move each one only once, to its final position.
-        for start in 0..places.len() {
+        for start in 0..indexes.len() {
             let mut to = start;
             loop {
-                let from = std::mem::replace(&mut places[to], to);
+                let from = std::mem::replace(&mut indexes[to], to);
                 if from == start {
                     break;
                 }

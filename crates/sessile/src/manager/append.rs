@@ -171,8 +171,8 @@ impl SessionManager {
         let projection = Projection::new(outline, &rows, &zone, &mut reading)?;
         let may_have_one = |row: Row| outline.role(row) == Role::System || outline.kind(row) == Kind::Compaction;
         let mut messages = Vec::new();
-        for (place, _) in rows.iter().enumerate().filter(|(_, row)| may_have_one(**row)) {
-            messages.extend(projection.messages(place, &mut reading)?);
+        for (index, _) in rows.iter().enumerate().filter(|(_, row)| may_have_one(**row)) {
+            messages.extend(projection.messages(index, &mut reading)?);
         }
         Ok(messages)
     }
@@ -308,9 +308,9 @@ impl SessionManager {
         let (details, usage) = (details.as_ref().map(Json::raw), usage.as_ref().map(Json::raw));
         let old_leaf = self.leaf_id();
         self.session.leaf = target;
-        let compose = |place: usize, base: &Base<'_>| match base.parent {
+        let compose = |index: usize, base: &Base<'_>| match base.parent {
             // The label follows the entry it labels.
-            Some(labelled) if place == 1 => compose::label(base, labelled, label),
+            Some(labelled) if index == 1 => compose::label(base, labelled, label),
             _ => compose::branch_summary(base, &from, &summary.summary, details, usage, summary.from_hook),
         };
         let now_ms = self.world.environment().now_ms();
@@ -342,7 +342,7 @@ impl SessionManager {
     ) -> Result<Vec<EntryId>, SessionError> {
         let messages: Vec<Json> = messages.into_iter().map(|message| print_owned(message.into())).collect();
         let now_ms = self.world.environment().now_ms();
-        self.append_several(now_ms, messages.len(), &|place, base| compose::message(base, messages[place].raw()))
+        self.append_several(now_ms, messages.len(), &|index, base| compose::message(base, messages[index].raw()))
     }
 
     fn append(&mut self, compose: &dyn Fn(&Base<'_>) -> Json) -> Result<EntryId, SessionError> {
@@ -365,8 +365,8 @@ impl SessionManager {
             return Ok(Vec::new());
         }
         let timestamp = to_iso(now_ms);
-        let compose = |place: usize, id: &EntryId, parent: Option<&EntryId>| {
-            compose(place, &Base { id, parent, timestamp: &timestamp })
+        let compose = |index: usize, id: &EntryId, parent: Option<&EntryId>| {
+            compose(index, &Base { id, parent, timestamp: &timestamp })
         };
         let prepared = self.session.prepare_write(&self.world);
         let appended = prepared.and_then(|()| self.session.append(&self.world, n_entries, &compose));

@@ -290,17 +290,17 @@ impl SessionManager {
     fn go(
         &mut self,
         target: Row,
-        place: Option<Row>,
+        new_leaf: Option<Row>,
         summary: Option<&BranchSummary>,
         label: Option<&str>,
     ) -> Result<Option<EntryId>, SessionError> {
         let label = label.filter(|label| !label.is_empty());
         if let Some(summary) = summary {
-            return self.append_branch_summary(place, summary, label, LeafMove::Navigate).map(Some);
+            return self.append_branch_summary(new_leaf, summary, label, LeafMove::Navigate).map(Some);
         }
         let old_leaf = self.session.leaf;
         let old_leaf_id = self.leaf_id();
-        self.session.leaf = place;
+        self.session.leaf = new_leaf;
         match label {
             None => self.note_place(),
             Some(label) => {

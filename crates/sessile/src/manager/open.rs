@@ -445,11 +445,11 @@ impl Sessions {
 
     fn manager(&self, cwd: PathBuf, session_dir: Option<PathBuf>, session: Session) -> SessionManager {
         let mut session = session;
-        let place = remember::recall(&self.world, &session);
-        if let Some(place) = &place {
-            session.leaf = place.leaf.as_ref().and_then(|leaf| session.outline.find(leaf));
+        let saved = remember::recall(&self.world, &session);
+        if let Some(saved) = &saved {
+            session.leaf = saved.leaf.as_ref().and_then(|leaf| session.outline.find(leaf));
         }
-        let is_noted = place.is_some();
+        let is_noted = saved.is_some();
         SessionManager { world: self.world.clone(), cwd, session_dir, session, is_noted, is_notifying: false }
     }
 }

@@ -212,9 +212,9 @@ fn take_away(
         return recording.step(&does(&to), remove).map(|()| to);
     }
     match trash(world).reserve(os, path, &local_time(world)) {
-        Ok(place) => {
-            let to = TrashedTo::Trash(place.clone());
-            recording.step(&does(&to), || Ok(place.move_in(os, path)?)).map(|()| to)
+        Ok(slot) => {
+            let to = TrashedTo::Trash(slot.clone());
+            recording.step(&does(&to), || Ok(slot.move_in(os, path)?)).map(|()| to)
         }
         // We have no trash here; the program `trash` may know another one.
         Err(error) => {

@@ -182,12 +182,12 @@ fn log_path(world: &World) -> Option<PathBuf> {
 
 fn read_all(world: &World) -> Result<Vec<Operation>, SessionError> {
     let mut operations: Vec<Operation> = Vec::new();
-    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut indexes: HashMap<String, usize> = HashMap::new();
     let Some(path) = log_path(world) else { return Ok(operations) };
     let read = read_head(world.os(), &path, &mut |line| {
         // Skip lines that a crash cut off or a newer version wrote.
         if let Some(line) = line.bytes.and_then(|bytes| Raw::parse(bytes).ok()) {
-            take_line(line, &mut operations, &mut places);
+            take_line(line, &mut operations, &mut indexes);
         }
         true
     });
@@ -195,16 +195,16 @@ fn read_all(world: &World) -> Result<Vec<Operation>, SessionError> {
         Err(error) if error.is_not_found() => {}
         read => read?,
     }
-    mark_undone(&mut operations, &places);
+    mark_undone(&mut operations, &indexes);
     Ok(operations)
 }
 
-fn take_line(line: Raw<'_>, operations: &mut Vec<Operation>, places: &mut HashMap<String, usize>) {
+fn take_line(line: Raw<'_>, operations: &mut Vec<Operation>, indexes: &mut HashMap<String, usize>) {
     let text = |key| line.get(key).and_then(Raw::as_string);
     let Some(id) = text("operation") else { return };
-    let Some(place) = places.get(&id).copied() else {
+    let Some(index) = indexes.get(&id).copied() else {
         if let Some(kind) = text("kind").and_then(|kind| OperationKind::read(&kind)) {
-            places.insert(id.clone(), operations.len());
+            indexes.insert(id.clone(), operations.len());
             let time = text("time").and_then(|time| parse_utc_iso(time.as_bytes())).unwrap_or_default();
             let (state, undoes) = (OperationState::Unfinished, text("undoes"));
             let n_planned = line.get("planned").and_then(Raw::as_number).and_then(whole_number);
@@ -212,7 +212,7 @@ fn take_line(line: Raw<'_>, operations: &mut Vec<Operation>, places: &mut HashMa
         }
         return;
     };
-    let operation = &mut operations[place];
+    let operation = &mut operations[index];
     match text("state").as_deref() {
         Some("done") => operation.state = OperationState::Done,
         Some("failed") => operation.state = OperationState::Failed,
@@ -222,16 +222,16 @@ fn take_line(line: Raw<'_>, operations: &mut Vec<Operation>, places: &mut HashMa
 }
 
 /// Marks operations that were undone and not redone. An undo counts if it completed and was not undone itself.
-fn mark_undone(operations: &mut [Operation], places: &HashMap<String, usize>) {
+fn mark_undone(operations: &mut [Operation], indexes: &HashMap<String, usize>) {
     // An undo is younger than its target, so iterating from the end judges every undo before its target.
-    for place in (0..operations.len()).rev() {
-        let undo = &operations[place];
+    for index in (0..operations.len()).rev() {
+        let undo = &operations[index];
         let counts = undo.state == OperationState::Done || planted::has(Bug::FailedUndoCounts);
         if undo.undone_by.is_some() || !counts {
             continue;
         }
-        let (id, target) = (undo.id.clone(), undo.undoes.as_ref().and_then(|target| places.get(target).copied()));
-        if let Some(target) = target.filter(|target| *target < place) {
+        let (id, target) = (undo.id.clone(), undo.undoes.as_ref().and_then(|target| indexes.get(target).copied()));
+        if let Some(target) = target.filter(|target| *target < index) {
             operations[target].undone_by.get_or_insert(id);
         }
     }
@@ -612,7 +612,7 @@ fn is_of_use(world: &World, line: &[u8]) -> bool {
     let step = Raw::parse(line).ok().and_then(|line| line.get("does").and_then(Step::read));
     match step {
         Some(Step::Move { session, to, .. }) => session.path != to,
-        Some(Step::Delete { to: TrashedTo::Trash(place), .. }) => world.os().link_stat(&place.file).is_ok(),
+        Some(Step::Delete { to: TrashedTo::Trash(slot), .. }) => world.os().link_stat(&slot.file).is_ok(),
         _ => false,
     }
 }

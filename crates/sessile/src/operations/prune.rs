@@ -129,11 +129,11 @@ impl Sessions {
         let chosen = std::mem::take(&mut pruned.sessions);
         let recording = Recording::begin(&self.world, OperationKind::Prune, chosen.len(), None)?;
         for (session, last_used) in chosen {
-            let place = SessionLocation { path: session.path.clone(), id: session.id.clone() };
+            let location = SessionLocation { path: session.path.clone(), id: session.id.clone() };
             let check = || self.check_unchanged(&session);
             let deleted = self
                 .refuse_users(&session.path)
-                .and_then(|()| delete_if(&self.world, &recording, &place, Deletion::ToTrash, &check));
+                .and_then(|()| delete_if(&self.world, &recording, &location, Deletion::ToTrash, &check));
             match deleted {
                 Ok(to) => {
                     write_audit(&self.world, &recording.id, &session, last_used, &to)?;
@@ -182,10 +182,10 @@ impl Sessions {
         let in_scope = self.in_scope(&all, pruning)?;
         let last_used = self.last_used(&all, &in_scope, pruning.keep);
         let used_until = self.environment().now_ms().saturating_sub(pruning.older_than.unwrap_or(RECENT));
-        for (place, session) in all.into_iter().enumerate() {
-            let Some(last_used) = last_used.get(&place).copied().filter(|used| *used < used_until) else { continue };
+        for (index, session) in all.into_iter().enumerate() {
+            let Some(last_used) = last_used.get(&index).copied().filter(|used| *used < used_until) else { continue };
             let is_large = pruning.larger_than.is_none_or(|limit| session.size > limit);
-            if !is_large || !in_scope[place] {
+            if !is_large || !in_scope[index] {
                 continue;
             }
             match self.exemption(&session, pruning) {
@@ -235,22 +235,22 @@ impl Sessions {
     fn last_used(&self, sessions: &[SessionInfo], in_scope: &[bool], keep: Option<usize>) -> HashMap<usize, i64> {
         let mut last_used = HashMap::new();
         let is_member_in_scope =
-            |session: &SessionRef| matches!(session, SessionRef::Listed(place) if in_scope[*place]);
+            |session: &SessionRef| matches!(session, SessionRef::Listed(index) if in_scope[*index]);
         let families = self.families(sessions).into_iter();
         let families =
             families.filter(|family| family.members.iter().any(|member| is_member_in_scope(&member.session)));
         for family in families.skip(keep.unwrap_or_default()) {
             // Every entry counts as a use, including names and labels.
             let used =
-                |place: usize| sessions[place].modified.max(sessions[place].facts.newest_entry.unwrap_or(i64::MIN));
+                |index: usize| sessions[index].modified.max(sessions[index].facts.newest_entry.unwrap_or(i64::MIN));
             let listed: Vec<usize> = (family.members.iter())
                 .filter_map(|member| match &member.session {
-                    SessionRef::Listed(place) => Some(*place),
+                    SessionRef::Listed(index) => Some(*index),
                     SessionRef::Missing(_) => None,
                 })
                 .collect();
-            let newest = listed.iter().map(|place| used(*place)).max().unwrap_or(i64::MAX);
-            last_used.extend(listed.into_iter().map(|place| (place, newest)));
+            let newest = listed.iter().map(|index| used(*index)).max().unwrap_or(i64::MAX);
+            last_used.extend(listed.into_iter().map(|index| (index, newest)));
         }
         last_used
     }
@@ -289,8 +289,8 @@ fn write_audit(
         .integer("size", i64::try_from(session.size).unwrap_or(i64::MAX))
         .string("modified", &to_iso(session.modified))
         .string("familyModified", &to_iso(last_used));
-    if let TrashedTo::Trash(place) = to {
-        line.string("trashed", &place.file.to_string_lossy());
+    if let TrashedTo::Trash(slot) = to {
+        line.string("trashed", &slot.file.to_string_lossy());
     }
     let mut line = line.finish().into_bytes();
     line.push(b'\n');

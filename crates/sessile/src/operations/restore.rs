@@ -6,7 +6,7 @@ use sessile_store::{HeldTurn, TrashSlot};
 
 use super::delete::LOCK_TIMEOUT;
 use super::log::{OperationKind, Recording, settle_dead};
-use super::reunite::clear_place;
+use super::reunite::clear_path;
 use super::step::{SessionLocation, Step, TrashedTo};
 use crate::directory::absolute;
 use crate::error::SessionError;
@@ -22,7 +22,7 @@ pub struct InTrash {
     /// The session with its former path.
     pub session: SessionLocation,
     /// Its place in the trash.
-    pub place: TrashSlot,
+    pub slot: TrashSlot,
 }
 
 impl Sessions {
@@ -31,10 +31,10 @@ impl Sessions {
         let mut found: Vec<InTrash> = Vec::new();
         for operation in self.operations()?.into_iter().rev() {
             for step in operation.steps.into_iter().rev() {
-                let Step::Delete { session, to: TrashedTo::Trash(place) } = step else { continue };
-                let is_there = self.world.os().link_stat(&place.file).is_ok();
-                if is_there && found.iter().all(|other| other.place.file != place.file) {
-                    found.push(InTrash { operation: operation.id.clone(), time: operation.time, session, place });
+                let Step::Delete { session, to: TrashedTo::Trash(slot) } = step else { continue };
+                let is_there = self.world.os().link_stat(&slot.file).is_ok();
+                if is_there && found.iter().all(|other| other.slot.file != slot.file) {
+                    found.push(InTrash { operation: operation.id.clone(), time: operation.time, session, slot });
                 }
             }
         }
@@ -64,7 +64,7 @@ impl Sessions {
 
     fn bring_back(&self, deleted: &InTrash) -> Result<String, SessionError> {
         let recording = Recording::begin(&self.world, OperationKind::Restore, 1, None)?;
-        self.restore_one(&recording, &deleted.session, &deleted.place)?;
+        self.restore_one(&recording, &deleted.session, &deleted.slot)?;
         let operation = recording.id.clone();
         recording.done();
         Ok(operation)
@@ -74,19 +74,19 @@ impl Sessions {
         &self,
         recording: &Recording<'_>,
         session: &SessionLocation,
-        place: &TrashSlot,
+        slot: &TrashSlot,
     ) -> Result<(), SessionError> {
-        clear_place(
+        clear_path(
             self,
             recording,
             &session.path,
-            &SessionLocation { path: place.file.clone(), id: session.id.clone() },
+            &SessionLocation { path: slot.file.clone(), id: session.id.clone() },
         )?;
         // The lock belongs to the file, so this waits for a process that is deleting the session right now.
-        let _turn = HeldTurn::take(&self.world.os, &place.file, LOCK_TIMEOUT)?;
-        let length = self.world.os().link_stat(&place.file).ok().map(|stat| stat.length);
-        let step = Step::Restore { session: session.clone(), from: place.clone(), length };
-        recording.step(&step, || Ok(place.restore(self.world.os(), &session.path)?))
+        let _turn = HeldTurn::take(&self.world.os, &slot.file, LOCK_TIMEOUT)?;
+        let length = self.world.os().link_stat(&slot.file).ok().map(|stat| stat.length);
+        let step = Step::Restore { session: session.clone(), from: slot.clone(), length };
+        recording.step(&step, || Ok(slot.restore(self.world.os(), &session.path)?))
     }
 
     fn find_in_trash(&self, wanted: &str) -> Result<InTrash, SessionError> {

@@ -47,9 +47,9 @@ impl Stray {
     /// A description of the file.
     pub fn words(&self) -> String {
         let entries = if self.n_entries == 1 { "1 entry".to_owned() } else { format!("{} entries", self.n_entries) };
-        let place = if self.in_trash { "in the trash as" } else { "at" };
+        let location = if self.in_trash { "in the trash as" } else { "at" };
         let SessionLocation { path, id } = &self.session;
-        format!("it contains {entries} of the session {id}, which is {place} {}", path.display())
+        format!("it contains {entries} of the session {id}, which is {location} {}", path.display())
     }
 }
 
@@ -103,8 +103,8 @@ impl Sessions {
             for step in operation.steps.into_iter().rev() {
                 match step {
                     Step::Move { session, to, .. } if session.path == path => add(&to, false),
-                    Step::Delete { session, to: TrashedTo::Trash(place) } if session.path == path => {
-                        add(&place.file, true);
+                    Step::Delete { session, to: TrashedTo::Trash(slot) } if session.path == path => {
+                        add(&slot.file, true);
                     }
                     _ => {}
                 }
@@ -226,17 +226,17 @@ fn holds(sessions: &Sessions, path: &Path, id: &EntryId) -> bool {
 }
 
 /// Reunites the stray files at the path where a session is to be restored, as long as pi creates new ones.
-pub(super) fn clear_place(
+pub(super) fn clear_path(
     sessions: &Sessions,
     recording: &Recording<'_>,
-    place: &Path,
+    path: &Path,
     session: &SessionLocation,
 ) -> Result<(), SessionError> {
     for _ in 0..MAX_STRAYS {
-        if place == session.path || !is_stray_of(sessions, place, &session.path)? {
+        if path == session.path || !is_stray_of(sessions, path, &session.path)? {
             break;
         }
-        reunite_one(&sessions.world, recording, place, session)?;
+        reunite_one(&sessions.world, recording, path, session)?;
     }
     Ok(())
 }

@@ -32,7 +32,7 @@ pub(super) fn settle_step(world: &World, step: &Step) -> Result<bool, SessionErr
         Step::Move { session, to, cwd_before, cwd_after, .. } => {
             settle_move(world, session, to, (cwd_before.as_ref(), cwd_after.as_ref()))
         }
-        Step::Delete { session, to: TrashedTo::Trash(place) } => settle_deletion(world, session, place),
+        Step::Delete { session, to: TrashedTo::Trash(slot) } => settle_deletion(world, session, slot),
         Step::Delete { session, .. } => Ok(!is_session(world, session)),
         Step::Restore { session, from, .. } => settle_restoration(world, session, from),
         Step::Create { session, .. } => Ok(is_session(world, session)),
@@ -75,36 +75,36 @@ fn settle_move(
     Ok(true)
 }
 
-fn settle_deletion(world: &World, session: &SessionLocation, place: &TrashSlot) -> Result<bool, SessionError> {
+fn settle_deletion(world: &World, session: &SessionLocation, slot: &TrashSlot) -> Result<bool, SessionError> {
     let path = &session.path;
-    if !is_there(world, &place.file) {
+    if !is_there(world, &slot.file) {
         let is_back = is_session(world, session);
         if is_back {
-            place.release(world.os());
+            slot.release(world.os());
         }
         return Ok(!is_back);
     }
-    if is_there(world, path) && is_same(world, path, &place.file) {
+    if is_there(world, path) && is_same(world, path, &slot.file) {
         let log = turn_at(world, path)?;
-        relocate(world.os(), path, &place.file)?;
+        relocate(world.os(), path, &slot.file)?;
         log.retire(None);
     }
     Ok(true)
 }
 
-fn settle_restoration(world: &World, session: &SessionLocation, place: &TrashSlot) -> Result<bool, SessionError> {
+fn settle_restoration(world: &World, session: &SessionLocation, slot: &TrashSlot) -> Result<bool, SessionError> {
     let path = &session.path;
     if !is_session(world, session) {
         return Ok(false);
     }
-    if is_there(world, &place.file) {
-        if !is_same(world, &place.file, path) {
+    if is_there(world, &slot.file) {
+        if !is_same(world, &slot.file, path) {
             return Ok(false);
         }
-        let _turn = HeldTurn::take(&world.os, &place.file, LOCK_TIMEOUT)?;
-        relocate(world.os(), &place.file, path)?;
+        let _turn = HeldTurn::take(&world.os, &slot.file, LOCK_TIMEOUT)?;
+        relocate(world.os(), &slot.file, path)?;
     }
-    place.release(world.os());
+    slot.release(world.os());
     Ok(true)
 }
 

@@ -126,11 +126,11 @@ impl Sessions {
         let plan = Plan::new(&self.world, &original, slimming)?;
         let mut size = Counter(0);
         let removed = plan.write(&file, &mut size)?;
-        let place = SessionLocation { path: file, id: original.session_id() };
+        let location = SessionLocation { path: file, id: original.session_id() };
         let mut slimmed = Slimmed {
             operation: None,
             size: original.outline().end(),
-            original: place,
+            original: location,
             session: None,
             new_size: size.0,
             removed,
@@ -160,9 +160,9 @@ impl Sessions {
         {
             return Err(SessionError::WrittenMeanwhile { path: original.path });
         }
-        let place = SessionLocation { path: plan.path.clone(), id: plan.header.id() };
+        let location = SessionLocation { path: plan.path.clone(), id: plan.header.id() };
         let create =
-            Step::Create { session: place.clone(), length: prepared.length(), source: Some(original.path.clone()) };
+            Step::Create { session: location.clone(), length: prepared.length(), source: Some(original.path.clone()) };
         let new_turn = recording.step(&create, || Ok(prepared.publish_in_turn()?))?;
         let finish = || -> Result<Option<TrashedTo>, SessionError> {
             plan.note_leaf(world)?;
@@ -181,12 +181,12 @@ impl Sessions {
                 if is_session(world, &original) {
                     // Removing the new file is safe: we hold its lock, and the original still contains everything that
                     // is in the new file.
-                    drop(world.os().remove(&place.path));
+                    drop(world.os().remove(&location.path));
                 }
                 return Err(error);
             }
         }
-        slimmed.session = Some(place);
+        slimmed.session = Some(location);
         slimmed.operation = Some(recording.id.clone());
         recording.done();
         Ok(())
@@ -310,8 +310,8 @@ impl<'s> Plan<'s> {
             let (mut ours, mut theirs) = (copy.reading(), session.reading());
             let new = Projection::new(&copy.outline, &old, &zone, &mut ours)?;
             let old = Projection::new(&session.outline, &old, &zone, &mut theirs)?;
-            for place in 0..old.rows().len() {
-                if new.messages(place, &mut ours)? != old.messages(place, &mut theirs)? {
+            for index in 0..old.rows().len() {
+                if new.messages(index, &mut ours)? != old.messages(index, &mut theirs)? {
                     return Ok(false);
                 }
             }

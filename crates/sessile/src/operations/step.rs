@@ -183,7 +183,7 @@ impl Step {
                 }
             }
             Self::Delete { to, .. } => match to {
-                TrashedTo::Trash(place) => put_place(&mut step, place),
+                TrashedTo::Trash(slot) => put_slot(&mut step, slot),
                 TrashedTo::Program => {
                     step.bool("program", true);
                 }
@@ -192,7 +192,7 @@ impl Step {
                 }
             },
             Self::Restore { from, length, .. } => {
-                put_place(&mut step, from);
+                put_slot(&mut step, from);
                 if let Some(length) = length {
                     step.integer("length", i64::try_from(*length).unwrap_or(i64::MAX));
                 }
@@ -234,7 +234,7 @@ impl Step {
         let value = |key| step.get(key).map(Raw::to_json);
         let whole = |key| step.get(key).and_then(Raw::as_number).and_then(whole_number);
         let session = SessionLocation { path: path("path")?, id: text("sessionId")? };
-        let place = || Some(TrashSlot { file: path("trashed")?, info: path("info") });
+        let slot = || Some(TrashSlot { file: path("trashed")?, info: path("info") });
         let is_set = |key| step.get(key).and_then(Raw::as_bool) == Some(true);
         Some(match text("step")?.as_str() {
             "name" => Self::Name { session, before: text("before"), after: text("after") },
@@ -252,14 +252,14 @@ impl Step {
                 length: whole("length"),
             },
             "delete" => {
-                let to = match place() {
-                    Some(place) => TrashedTo::Trash(place),
+                let to = match slot() {
+                    Some(slot) => TrashedTo::Trash(slot),
                     None if is_set("program") => TrashedTo::Program,
                     None => TrashedTo::Nowhere,
                 };
                 Self::Delete { session, to }
             }
-            "restore" => Self::Restore { session, from: place()?, length: whole("length") },
+            "restore" => Self::Restore { session, from: slot()?, length: whole("length") },
             "create" => Self::Create { session, length: whole("length")?, source: path("source") },
             "rewrite" => Self::Rewrite { session, original: path("original")? },
             "reunite" => Self::Reunite { session, stray: path("stray")?, kept: path("kept")? },
@@ -290,9 +290,9 @@ fn put_path(step: &mut ObjectWriter, key: &str, path: Option<&Path>) {
     put_text(step, key, path.map(Path::to_string_lossy).as_deref());
 }
 
-fn put_place(step: &mut ObjectWriter, place: &TrashSlot) {
-    put_path(step, "trashed", Some(&place.file));
-    put_path(step, "info", place.info.as_deref());
+fn put_slot(step: &mut ObjectWriter, slot: &TrashSlot) {
+    put_path(step, "trashed", Some(&slot.file));
+    put_path(step, "info", slot.info.as_deref());
 }
 
 #[cfg(test)]
@@ -302,7 +302,7 @@ mod tests {
     #[test]
     fn every_step_is_read_as_it_was_written() {
         let session = || SessionLocation { path: "/s/a.jsonl".into(), id: "a\u{1b}".to_owned() };
-        let place = TrashSlot { file: "/t/files/a".into(), info: Some("/t/info/a".into()) };
+        let slot = TrashSlot { file: "/t/files/a".into(), info: Some("/t/info/a".into()) };
         let cwd = |text: &str| Some(Json::parse(text).unwrap());
         for step in [
             Step::Name { session: session(), before: None, after: Some("x\n".to_owned()) },
@@ -327,11 +327,11 @@ mod tests {
                 original: None,
                 length: None,
             },
-            Step::Delete { session: session(), to: TrashedTo::Trash(place.clone()) },
+            Step::Delete { session: session(), to: TrashedTo::Trash(slot.clone()) },
             Step::Delete { session: session(), to: TrashedTo::Program },
             Step::Delete { session: session(), to: TrashedTo::Nowhere },
-            Step::Restore { session: session(), from: place.clone(), length: None },
-            Step::Restore { session: session(), from: place.clone(), length: Some(7) },
+            Step::Restore { session: session(), from: slot.clone(), length: None },
+            Step::Restore { session: session(), from: slot.clone(), length: Some(7) },
             Step::Create { session: session(), length: 1 << 40, source: Some("/s".into()) },
             Step::Create { session: session(), length: 0, source: None },
             Step::Rewrite { session: session(), original: "/o".into() },

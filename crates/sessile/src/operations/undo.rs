@@ -19,7 +19,7 @@ use super::annotate::{apply, is_archived_in};
 use super::delete::{Deletion, delete_one, trash};
 use super::log::{Operation, OperationKind, OperationState, Recording, process_of, settle_dead, turn_at_all};
 use super::relocate::{header_of, move_one};
-use super::reunite::{clear_place, is_stray_of};
+use super::reunite::{clear_path, is_stray_of};
 use super::settle::is_session;
 use super::step::{SessionLocation, Step, TrashedTo};
 use crate::error::SessionError;
@@ -211,12 +211,12 @@ impl Sessions {
         let (os, path) = (self.world.os(), &session.path);
         // Check the trash first, so that a session that another process restores meanwhile is seen at its path.
         match to {
-            TrashedTo::Trash(place) if is_there(os, &place.file) => {
-                if is_there(os, path) && !are_one(os, path, &place.file) && !is_stray_of(self, path, &place.file)? {
+            TrashedTo::Trash(slot) if is_there(os, &slot.file) => {
+                if is_there(os, path) && !are_one(os, path, &slot.file) && !is_stray_of(self, path, &slot.file)? {
                     let exists = || StoreError::Exists { path: path.clone() }.into();
-                    return if is_there(os, &place.file) { Err(exists()) } else { Ok(None) };
+                    return if is_there(os, &slot.file) { Err(exists()) } else { Ok(None) };
                 }
-                Ok(Some(Step::Restore { session: session.clone(), from: place.clone(), length: None }))
+                Ok(Some(Step::Restore { session: session.clone(), from: slot.clone(), length: None }))
             }
             _ if is_there(os, path) => Ok(None),
             TrashedTo::Trash(_) => Err(changed(format!("{} is no longer in the trash", path.display()))),
@@ -312,7 +312,7 @@ impl Sessions {
                     }
                     Err(changed(format!("{} has a different header now", session.path.display())))
                 };
-                clear_place(self, recording, to, session)?;
+                clear_path(self, recording, to, session)?;
                 move_one(&self.world, recording, session, to, cwd_after.as_ref(), &check)?;
             }
             Step::Delete { session, .. } => drop(delete_one(&self.world, recording, session, Deletion::ToTrash)?),

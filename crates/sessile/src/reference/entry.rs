@@ -101,8 +101,8 @@ impl Search<'_> {
     fn above(&self, row: Row, n_steps: usize) -> Result<Row, ReferenceError> {
         let path = self.outline.path(row);
         let n_above = path.len().saturating_sub(1);
-        let place = n_above.checked_sub(n_steps).and_then(|place| path.get(place));
-        place.copied().ok_or_else(|| ReferenceError::TooFarUp { wanted: self.wanted.to_owned(), n_above })
+        let row = n_above.checked_sub(n_steps).and_then(|index| path.get(index));
+        row.copied().ok_or_else(|| ReferenceError::TooFarUp { wanted: self.wanted.to_owned(), n_above })
     }
 
     /// The entry for a word without steps.

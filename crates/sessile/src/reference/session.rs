@@ -44,8 +44,8 @@ impl Sessions {
         if word == "@latest" {
             return search.latest();
         }
-        if let Some(place) = word.strip_prefix('@').and_then(|digits| digits.parse::<usize>().ok()) {
-            return self.listed(place);
+        if let Some(number) = word.strip_prefix('@').and_then(|digits| digits.parse::<usize>().ok()) {
+            return self.listed(number);
         }
         search.word(word).map_err(|error| self.with_titles(error))
     }
@@ -121,18 +121,18 @@ impl Sessions {
     }
 
     /// The session at a position of the last list, counted from 1.
-    fn listed(&self, place: usize) -> Result<PathBuf, ReferenceError> {
+    fn listed(&self, number: usize) -> Result<PathBuf, ReferenceError> {
         let note = self.list_note().and_then(|note| read_whole(self.world.os(), &note, MAX_NOTES).ok());
         let note = note.and_then(|bytes| Json::parse(&bytes).ok());
         let sessions = note.as_ref().and_then(|note| note.raw().get("sessions"));
-        let sessions: Vec<Raw<'_>> = sessions.ok_or(ReferenceError::NoList { place })?.items().collect();
+        let sessions: Vec<Raw<'_>> = sessions.ok_or(ReferenceError::NoList { number })?.items().collect();
         let listed = note.as_ref().and_then(|note| note.raw().get("store")?.as_string()).map(PathBuf::from);
         let here = self.store();
         if let Some(listed) = listed.filter(|listed| *listed.to_string_lossy() != *here.to_string_lossy()) {
-            return Err(ReferenceError::OtherStore { place, listed, here });
+            return Err(ReferenceError::OtherStore { number, listed, here });
         }
-        let found = place.checked_sub(1).and_then(|index| sessions.get(index)).and_then(|path| path.as_string());
-        let path = found.ok_or(ReferenceError::NoSuchPlace { place, n_listed: sessions.len() })?;
+        let found = number.checked_sub(1).and_then(|index| sessions.get(index)).and_then(|path| path.as_string());
+        let path = found.ok_or(ReferenceError::NoSuchRow { number, n_listed: sessions.len() })?;
         let path = PathBuf::from(path);
         if self.is_missing(&path) {
             return Err(ReferenceError::NoSuchFile { path, nearest: None });
@@ -144,8 +144,9 @@ impl Sessions {
     fn list_note(&self) -> Option<PathBuf> {
         let environment = self.environment();
         let state = environment.state_dir()?;
-        let place = environment.terminal().unwrap_or_else(|| environment.current_dir().to_string_lossy().into_owned());
-        Some(state.join("lists").join(format!("{:016x}.json", fingerprint(place.as_bytes()))))
+        let terminal =
+            environment.terminal().unwrap_or_else(|| environment.current_dir().to_string_lossy().into_owned());
+        Some(state.join("lists").join(format!("{:016x}.json", fingerprint(terminal.as_bytes()))))
     }
 
     fn is_missing(&self, path: &Path) -> bool {
@@ -322,6 +323,6 @@ fn nearest_id(word: &str, all: &[SessionCandidate]) -> Option<String> {
     let beginning = |session: &SessionCandidate| session.id.chars().take(n_chars).collect::<String>();
     let beginnings: Vec<String> = all.iter().map(beginning).collect();
     let found = nearest(word, beginnings.iter().map(String::as_str))?;
-    let place = beginnings.iter().position(|beginning| beginning == found)?;
-    Some(all[place].id.clone())
+    let index = beginnings.iter().position(|beginning| beginning == found)?;
+    Some(all[index].id.clone())
 }

@@ -157,9 +157,9 @@ impl<'c> Checker<'c> {
     }
 
     fn excerpt(&self, texts: &[String]) -> Excerpt {
-        let places = self.matcher.places_found();
-        let Some(first) = places.first().map(|(text, _)| *text) else { return Excerpt::default() };
-        let here: Vec<_> = places.into_iter().filter(|(text, _)| *text == first).map(|(_, range)| range).collect();
+        let matches = self.matcher.match_ranges();
+        let Some(first) = matches.first().map(|(text, _)| *text) else { return Excerpt::default() };
+        let here: Vec<_> = matches.into_iter().filter(|(text, _)| *text == first).map(|(_, range)| range).collect();
         texts.get(first).map(|text| Excerpt::new(text, &here)).unwrap_or_default()
     }
 

@@ -109,15 +109,15 @@ impl Session {
         let is_awaited = matches!(self.backing, Backing::Awaited { .. });
         let mut parent = self.leaf_id();
         let mut composed = Composed { ids: Vec::with_capacity(n_entries), lines: Vec::new(), has_conversation: false };
-        for place in 0..n_entries {
+        for index in 0..n_entries {
             let is_taken = |id: &EntryId| self.outline.find(id).is_some() || composed.ids.contains(id);
             let id = fresh_id(world.environment(), &is_taken);
-            let entry = compose(place, &id, parent.as_ref());
+            let entry = compose(index, &id, parent.as_ref());
             // Only a session without a file needs to know whether it is worth one.
             composed.has_conversation |= is_awaited && is_conversation(entry.raw());
             if n_entries > 1 {
                 // Reserve space for the other entries, which are probably about as long.
-                composed.lines.reserve((n_entries - place) * (entry.raw().as_bytes().len() + 1));
+                composed.lines.reserve((n_entries - index) * (entry.raw().as_bytes().len() + 1));
             }
             let start = composed.lines.len();
             put_line(entry, &mut composed.lines);
@@ -126,7 +126,7 @@ impl Session {
             if size > world.writing.longest_line {
                 return Err(SessionError::EntryTooLarge { size, limit: world.writing.longest_line });
             }
-            if place + 1 < n_entries {
+            if index + 1 < n_entries {
                 parent = Some(id.clone());
             }
             composed.ids.push(id);
@@ -303,7 +303,7 @@ impl Session {
         let mut path = path.clone();
         let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         for n_taken in 1.. {
-            match world.place.create(&path, &bytes, world.writing) {
+            match world.index.create(&path, &bytes, world.writing) {
                 // If a name that we generated is taken, the session must still be saved.
                 Err(StoreError::Exists { .. }) if *origin == NameOrigin::Ours && n_taken <= MAX_NAMES => {
                     path.set_file_name(format!("{stem}-{n_taken}.jsonl"));
@@ -326,7 +326,7 @@ impl Session {
         let Backing::Awaited { log, path, .. } = &self.backing else { return Ok(()) };
         let header = log.to_vec();
         let path = path.clone();
-        let mut stored = world.place.open(&path, world.writing)?;
+        let mut stored = world.index.open(&path, world.writing)?;
         let length = stored.length()?;
         let there = stored.read(Span { offset: 0, len: length.min(header.len() as u64) })?;
         let is_ours = header.starts_with(there.trim_ascii_end()) && length <= header.len() as u64 + 1;

@@ -51,9 +51,9 @@ impl Session {
         let log = self.backing.log();
         let stamp = to_iso(world.environment().now_ms()).replace([':', '.'], "-");
         let known = self.outline.end();
-        let place = SessionLocation { path: path.clone(), id: self.header.id() };
+        let location = SessionLocation { path: path.clone(), id: self.header.id() };
         let replaced =
-            rewriting(world, world.noted_as.filter(|kind| *kind == OperationKind::Migrate), place, &stamp, || {
+            rewriting(world, world.noted_as.filter(|kind| *kind == OperationKind::Migrate), location, &stamp, || {
                 replace(&world.os, &path, known, &stamp, &mut |out| {
                     self.write_lines(&path, out, &|_| true)?;
                     // Another program may have rewritten the file while it was being copied.

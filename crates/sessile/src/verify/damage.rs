@@ -189,7 +189,7 @@ impl<'o> Damage<'o> {
                     Parsed::Kept(head) => (named_parent(&head.parent), head.time),
                     _ => (None, None),
                 };
-                let (line, at) = (run.line_of(damaged, record.range.start), run.place(&record.range));
+                let (line, at) = (run.line_of(damaged, record.range.start), run.span_of(&record.range));
                 let (is_header, id, bytes) = (record.is_header, record.id.clone(), bytes.to_vec());
                 hidden.push(Hidden { line, at, fate, is_header, id, parent, time, bytes });
                 taken.push(record.range.clone());
@@ -218,7 +218,7 @@ impl<'o> Damage<'o> {
             hidden.clear();
         }
         let line = run.line + damaged.line as u64;
-        let finding = verify::damage(damaged, line, run.place(&damaged.range).offset);
+        let finding = verify::damage(damaged, line, run.span_of(&damaged.range).offset);
         let has_records = !damaged.records.is_empty();
         self.wrecks.push(Wreck { finding, has_records, hidden, rests, is_free });
         Ok(())
@@ -306,7 +306,7 @@ impl Run {
         self.start = end;
     }
 
-    fn place(&self, range: &Range<usize>) -> Span {
+    fn span_of(&self, range: &Range<usize>) -> Span {
         Span { offset: self.start + range.start as u64, len: range.len() as u64 }
     }
 
@@ -323,7 +323,7 @@ impl Run {
         let is_readable = matches!(head::read(bytes), Parsed::Kept(_));
         let id = beginning.as_ref().and_then(Beginning::entry_id);
         let is_needed = (is_readable || id.is_some()) && bytes.len() <= MAX_KEPT;
-        let at = self.place(&range);
+        let at = self.span_of(&range);
         Rest {
             line: self.line_of(damaged, range.start),
             is_last: at.end() >= self.end,

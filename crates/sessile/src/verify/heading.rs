@@ -161,8 +161,8 @@ impl Clues<'_> {
         let stem = self.path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_suffix(".jsonl"));
         let Some((time, id)) = stem.and_then(|stem| stem.split_once('_')) else { return (None, None) };
         let mut digits = time.as_bytes().to_vec();
-        for (place, mark) in [(13, b':'), (16, b':'), (19, b'.')] {
-            match digits.get_mut(place) {
+        for (index, mark) in [(13, b':'), (16, b':'), (19, b'.')] {
+            match digits.get_mut(index) {
                 Some(byte @ b'-') => *byte = mark,
                 _ => return (None, None),
             }

@@ -74,10 +74,10 @@ pub(super) fn plan(
             wreck.rests.clear();
             continue;
         }
-        let mut place = 0;
+        let mut rest_index = 0;
         wreck.rests.retain(|rest| {
-            let is_marked = rest.is_readable || wanted[index].contains(&place);
-            place += 1;
+            let is_marked = rest.is_readable || wanted[index].contains(&rest_index);
+            rest_index += 1;
             is_marked
         });
     }
@@ -97,15 +97,15 @@ fn wanted_marks(damage: &Damage<'_>) -> (Vec<Vec<usize>>, HashSet<EntryId>) {
     let mut ids = HashSet::new();
     let mut wanted = Vec::with_capacity(damage.wrecks.len());
     for wreck in &damage.wrecks {
-        let mut places = Vec::new();
-        for (place, rest) in wreck.rests.iter().enumerate().filter(|_| wreck.is_free) {
+        let mut indexes = Vec::new();
+        for (index, rest) in wreck.rests.iter().enumerate().filter(|_| wreck.is_free) {
             // Another program may still be writing the last line.
             let Some(id) = rest.id.as_ref().filter(|id| !rest.is_last && !damage.has(id)) else { continue };
             if ids.insert(id.clone()) {
-                places.push(place);
+                indexes.push(index);
             }
         }
-        wanted.push(places);
+        wanted.push(indexes);
     }
     (wanted, ids)
 }

@@ -68,7 +68,7 @@ fn weight_of_words(request: &str) -> usize {
     cost(&own_words(request)).min(1200)
 }
 
-/// The user's rules and n_wishes. Rules come first when space is short.
+/// The user's rules and wishes. Rules come first when space is short.
 fn add_rules(checkpoint: &mut Checkpoint, turns: &[Turn<'_>]) {
     let mut found: Vec<(usize, usize, String)> = Vec::new();
     for (at, turn) in turns.iter().enumerate() {

@@ -76,8 +76,8 @@ impl Damaged {
     /// The remaining pieces after some records are removed: each piece of a line, and each broken record as a whole.
     ///
     /// `taken` holds the ranges of the removed records, in order.
-    pub fn rests(&self, lines: &[u8], taken: &[Range<usize>]) -> Vec<Range<usize>> {
-        let mut rests = Vec::new();
+    pub fn remainders(&self, lines: &[u8], taken: &[Range<usize>]) -> Vec<Range<usize>> {
+        let mut remainders = Vec::new();
         let mut cuts: Vec<(Range<usize>, bool)> = taken.iter().map(|range| (range.clone(), false)).collect();
         cuts.extend(self.broken.iter().map(|range| (range.clone(), true)));
         cuts.sort_by_key(|(range, _)| range.start);
@@ -86,16 +86,16 @@ impl Damaged {
         for (cut, is_rest) in cuts.into_iter().chain([(end..end, false)]) {
             let mut from = at;
             for newline in memchr_iter(b'\n', &lines[at..cut.start]).map(|length| at + length).chain([cut.start]) {
-                rests.push(from..newline);
+                remainders.push(from..newline);
                 from = newline + 1;
             }
             if is_rest {
-                rests.push(cut.clone());
+                remainders.push(cut.clone());
             }
             at = cut.end;
         }
-        rests.retain(|rest| !lines[rest.clone()].trim_ascii().is_empty());
-        rests
+        remainders.retain(|rest| !lines[rest.clone()].trim_ascii().is_empty());
+        remainders
     }
 }
 
@@ -532,8 +532,8 @@ mod tests {
         assert_eq!(lines.as_bytes()[damaged[0].range.end..], *format!("\n{b}\n").as_bytes());
         assert_eq!((damaged[0].records.len(), damaged[0].broken.len()), (0, 1));
         assert_eq!(damaged[0].broken[0], 0..damaged[0].range.end - 1);
-        let rests = damaged[0].rests(lines.as_bytes(), &[]);
-        assert_eq!(rests, damaged[0].broken);
+        let remainders = damaged[0].remainders(lines.as_bytes(), &[]);
+        assert_eq!(remainders, damaged[0].broken);
         // A NUL byte inside prevents it from being a broken record.
         let holed = lines.replace("- 5", "\u{0}5");
         assert!(take_apart(holed.as_bytes()).iter().all(|damaged| damaged.broken.is_empty()));
@@ -547,7 +547,7 @@ mod tests {
         let b = damaged.records[0].range.clone();
         assert_eq!((damaged.records.len(), damaged.broken.as_slice()), (1, std::slice::from_ref(&(4..b.start))));
         assert_eq!(
-            damaged.rests(lines.as_bytes(), std::slice::from_ref(&b)),
+            damaged.remainders(lines.as_bytes(), std::slice::from_ref(&b)),
             [0..4, 4..b.start, b.end..lines.len() - 1]
         );
         // If another writer put its record between the two lines of a broken one, that record is whole.

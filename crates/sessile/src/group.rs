@@ -79,7 +79,7 @@ enum ProjectKey {
 }
 
 /// What the file system says about a working directory.
-struct Located {
+struct ProjectLookup {
     key: ProjectKey,
     location: ProjectLocation,
     worktree: Option<PathBuf>,
@@ -130,13 +130,13 @@ impl Sessions {
     /// Repositories are determined from the current state of the file system.
     pub fn group_by_project(&self, sessions: &[SessionInfo]) -> Vec<Project> {
         let directories = group_by_cwd(sessions);
-        let located: Vec<Located> = directories.iter().map(|directory| self.locate(&directory.cwd)).collect();
+        let located: Vec<ProjectLookup> = directories.iter().map(|directory| self.locate(&directory.cwd)).collect();
         let mut projects: Vec<Project> = Vec::new();
         let mut known: HashMap<ProjectKey, usize> = HashMap::new();
         // The groups are sorted by newest activity, so the first directory of a project has the project's newest.
         for (directory, located) in directories.into_iter().zip(located) {
             let CwdGroup { cwd, newest_activity, sessions } = directory;
-            let Located { key, location, worktree, branch } = located;
+            let ProjectLookup { key, location, worktree, branch } = located;
             let project = *known.entry(key).or_insert(projects.len());
             if project == projects.len() {
                 projects.push(Project { location, newest_activity, directories: Vec::new() });
@@ -173,8 +173,8 @@ impl Sessions {
         ProjectOf { wanted: self.locate(&cwd.to_string_lossy()).key, sessions: self, known: Mutex::default() }
     }
 
-    fn locate(&self, cwd: &str) -> Located {
-        let nowhere = |key, location| Located { key, location, worktree: None, branch: None };
+    fn locate(&self, cwd: &str) -> ProjectLookup {
+        let nowhere = |key, location| ProjectLookup { key, location, worktree: None, branch: None };
         if cwd.is_empty() {
             return nowhere(ProjectKey::Unknown, ProjectLocation::Unknown);
         }
@@ -184,7 +184,7 @@ impl Sessions {
         match (stat, stat.and_then(|_| checkout_of(os, &path))) {
             (None, _) => nowhere(ProjectKey::Missing(path.clone()), ProjectLocation::Missing(path)),
             (Some(stat), None) => nowhere(ProjectKey::Directory(stat.identity), ProjectLocation::Directory(path)),
-            (Some(_), Some(checkout)) => Located {
+            (Some(_), Some(checkout)) => ProjectLookup {
                 key: ProjectKey::Repository(checkout.identity),
                 location: ProjectLocation::Repository(checkout.common),
                 worktree: Some(checkout.top),

@@ -1,6 +1,6 @@
 //! A program's current session, and the handlers for its events.
 
-mod beside;
+mod hosts;
 mod replace;
 
 use std::path::PathBuf;
@@ -45,12 +45,12 @@ use crate::manager::{SessionManager, Sessions, one_line};
 pub struct SessionHost {
     sessions: Sessions,
     session: SessionManager,
-    life: Life,
+    stage: HostStage,
 }
 
 /// The stage of the host's work in its session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Life {
+enum HostStage {
     Before,
     Started,
     Over,
@@ -61,7 +61,7 @@ impl SessionHost {
     /// [`SessionHost::start`].
     pub fn new(sessions: Sessions, mut session: SessionManager) -> Self {
         session.use_handlers(sessions.handlers().clone());
-        Self { sessions, session, life: Life::Before }
+        Self { sessions, session, stage: HostStage::Before }
     }
 
     /// Starts a session like [`Sessions::begin`], and reports it. Also returns whether the session is new.
@@ -87,7 +87,7 @@ impl SessionHost {
 
     /// Reports that the program has begun to work in the session.
     pub fn start(&mut self) {
-        if self.life == Life::Before {
+        if self.stage == HostStage::Before {
             self.begin(StartReason::Startup, None);
         }
     }
@@ -104,7 +104,7 @@ impl SessionHost {
     /// Reports that the program ends.
     pub fn shutdown(&mut self) {
         self.end(ShutdownReason::Quit, None);
-        self.life = Life::Over;
+        self.stage = HostStage::Over;
     }
 
     /// The current session.
@@ -165,12 +165,12 @@ impl SessionHost {
     }
 
     fn begin(&mut self, reason: StartReason, previous_session_file: Option<PathBuf>) {
-        self.life = Life::Started;
+        self.stage = HostStage::Started;
         self.session.announce(&SessionEvent::Start { reason, previous_session_file });
     }
 
     fn end(&mut self, reason: ShutdownReason, target_session_file: Option<PathBuf>) {
-        if self.life == Life::Started {
+        if self.stage == HostStage::Started {
             self.session.announce(&SessionEvent::Shutdown { reason, target_session_file });
         }
     }

@@ -25,7 +25,7 @@ pub use last::LastChange;
 pub use log::{Operation, OperationKind, OperationState};
 pub use prune::{KeptSession, PruneExemption, PruneScope, Pruned, Pruning};
 pub use relocate::{Moved, Moving};
-pub use restore::InTrash;
+pub use restore::TrashedSession;
 pub use reunite::{Reunited, Stray};
 pub use slim::{Slimmed, Slimming};
 pub use step::{SessionLocation, Step, TrashedTo};

@@ -52,7 +52,7 @@ pub struct Repair {
 
 /// The result of removing other users' access, or of a dry run.
 #[derive(Debug, Default)]
-pub struct Closed {
+pub struct AccessReport {
     /// The number of sessions checked.
     pub n_sessions: usize,
     /// The sessions that others could access, with the changes.
@@ -85,7 +85,7 @@ impl Sessions {
         let path = absolute(self.environment(), path.as_ref());
         refuse_links(&self.world, &path)?;
         if let Some(stray) = self.stray(&path)? {
-            return self.take_home(stray, options.dry_run);
+            return self.append_stray(stray, options.dry_run);
         }
         let mut turn = self.turn(&path, options.dry_run)?;
         let restored = turn.as_mut().map(|turn| put_back(&self.world, turn)).transpose()?.flatten();
@@ -109,7 +109,7 @@ impl Sessions {
             repair.left.extend(vanished.expired);
         }
         if options.permissions && !repair.left.is_empty() {
-            repair.close(&self.world)?;
+            repair.restrict(&self.world)?;
         }
         if examined.is_repairable() {
             let path = repair.path.clone();
@@ -132,7 +132,7 @@ impl Sessions {
     }
 
     /// Appends the entries of a stray file to the session they belong to.
-    fn take_home(&self, stray: Stray, dry_run: bool) -> Result<Repair, SessionError> {
+    fn append_stray(&self, stray: Stray, dry_run: bool) -> Result<Repair, SessionError> {
         let words = format!("{}: appended to that session", stray.words());
         let reunited = if dry_run { None } else { self.reunite(&stray.path)? };
         let changes = vec![change(Code::NoHeader, 1, 0, words)];
@@ -149,24 +149,29 @@ impl Sessions {
     /// Changes nothing else.
     ///
     /// A failure for one file does not affect the others.
-    pub fn close_all(&self, cwd: Option<&Path>, dry_run: bool, cancel: &Cancel) -> Result<Closed, SessionError> {
-        let mut closed = Closed::default();
+    pub fn restrict_access(
+        &self,
+        cwd: Option<&Path>,
+        dry_run: bool,
+        cancel: &Cancel,
+    ) -> Result<AccessReport, SessionError> {
+        let mut restricted = AccessReport::default();
         // Report a directory with the first of its files, as if the files were handled one by one.
         let mut reported_directories = HashSet::new();
         for path in self.files_of(cwd)? {
             if cancel.is_cancelled() {
                 return Err(SessionError::Cancelled);
             }
-            closed.n_sessions += 1;
-            match self.close_one(path, dry_run, &mut reported_directories) {
-                Ok(repair) => closed.repairs.extend(repair),
-                Err(error) => closed.failed.push(error),
+            restricted.n_sessions += 1;
+            match self.restrict_one(path, dry_run, &mut reported_directories) {
+                Ok(repair) => restricted.repairs.extend(repair),
+                Err(error) => restricted.failed.push(error),
             }
         }
-        Ok(closed)
+        Ok(restricted)
     }
 
-    fn close_one(
+    fn restrict_one(
         &self,
         path: PathBuf,
         dry_run: bool,
@@ -182,7 +187,7 @@ impl Sessions {
         }
         refuse_links(&self.world, &path)?;
         let mut repair = Repair { path, dry_run, changes: Vec::new(), left, original: None };
-        repair.close(&self.world)?;
+        repair.restrict(&self.world)?;
         Ok(Some(repair))
     }
 
@@ -237,14 +242,14 @@ fn put_back(world: &World, turn: &mut FileLog) -> Result<Option<Change>, Session
 
 impl Repair {
     /// Removes other users' access to the file and its directory.
-    fn close(&mut self, world: &World) -> Result<(), SessionError> {
+    fn restrict(&mut self, world: &World) -> Result<(), SessionError> {
         if !self.dry_run {
             make_private(world.os(), &self.path)?;
         }
-        let closed = |finding: Finding| {
+        let restricted = |finding: Finding| {
             change(finding.code, 1, 0, format!("{}: access for other users is removed", finding.message))
         };
-        self.changes.extend(self.left.drain(..).map(closed));
+        self.changes.extend(self.left.drain(..).map(restricted));
         Ok(())
     }
 }
@@ -276,7 +281,7 @@ fn planned_changes(examined: &Examined) -> Vec<Change> {
         let id = &mark.id;
         let message = match mark.stands_for {
             StandsFor::Record => format!("the remains of record {id} are kept as an incomplete record"),
-            StandsFor::Rest => format!("the remains of the line are kept as incomplete record {id}"),
+            StandsFor::Remainder => format!("the remains of the line are kept as incomplete record {id}"),
             StandsFor::Lost => format!("an incomplete record replaces the lost entry {id}"),
         };
         (mark.code, mark.line, mark.at.offset, message)

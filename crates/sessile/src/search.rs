@@ -144,8 +144,8 @@ impl Sessions {
         let mut doubted = HashSet::new();
         loop {
             let findings = index.find(&files, &request).ok_or(SessionError::Cancelled)?;
-            let shown = Shown { sessions: self, files: &files, query, options, doubted: &doubted };
-            match shown.all(&findings.hits)? {
+            let context = HitContext { sessions: self, files: &files, query, options, doubted: &doubted };
+            match context.all(&findings.hits)? {
                 Ok(hits) => return Ok(SearchResult { hits, unindexed_bytes: findings.n_scanned }),
                 Err(file) => {
                     // The file differs from the index, so read it; only once, because it may be changing constantly.
@@ -241,7 +241,7 @@ impl Sessions {
 
 /// The data needed to show hits.
 #[derive(Clone, Copy)]
-struct Shown<'s> {
+struct HitContext<'s> {
     sessions: &'s Sessions,
     files: &'s [SurveyedFile],
     query: &'s Query,
@@ -250,7 +250,7 @@ struct Shown<'s> {
     doubted: &'s HashSet<usize>,
 }
 
-impl Shown<'_> {
+impl HitContext<'_> {
     /// The hits ready to show; or the file for which the index is wrong.
     fn all(self, hits: &[Hit]) -> Result<Result<Vec<SearchHit>, usize>, SessionError> {
         if self.options.on_path.is_some() || hits.len() < MANY || !self.sessions.world.os().has_threads() {

@@ -132,7 +132,7 @@ pub struct StatsGroup {
 
 /// The counts of one session.
 #[derive(Default)]
-struct Counted {
+struct SessionTally {
     index: usize,
     tally: Tally,
     /// By the keys of each group. A key that all entries of a session share is an empty text.
@@ -159,7 +159,7 @@ impl Sessions {
                 [index] if is_listed => {
                     let tally = Tally::from(&sessions[*index].facts);
                     let groups = options.whole_sessions().map(|keys| (keys, tally.clone())).into_iter().collect();
-                    vec![Counted { index: *index, tally, groups, ..Counted::default() }]
+                    vec![SessionTally { index: *index, tally, groups, ..SessionTally::default() }]
                 }
                 family => self.count_family(sessions, family, options),
             };
@@ -172,7 +172,7 @@ impl Sessions {
         if cancel.is_cancelled() {
             return Err(SessionError::Cancelled);
         }
-        let counted: Vec<Counted> = counted.into_iter().flatten().collect();
+        let counted: Vec<SessionTally> = counted.into_iter().flatten().collect();
         Ok(self.summed(sessions, counted, options, !is_listed))
     }
 
@@ -212,14 +212,19 @@ impl Sessions {
     }
 
     /// Reads the sessions of a family one after the other, and skips entries copied from one to the next.
-    fn count_family(&self, sessions: &[SessionInfo], family: &[usize], options: &StatsOptions<'_>) -> Vec<Counted> {
-        let mut seen = Seen::default();
+    fn count_family(
+        &self,
+        sessions: &[SessionInfo],
+        family: &[usize],
+        options: &StatsOptions<'_>,
+    ) -> Vec<SessionTally> {
+        let mut seen = SeenEntries::default();
         let mut lines = LineReader::default();
         let ids: HashSet<&str> = family.iter().map(|index| sessions[*index].id.as_str()).collect();
         let has_copies = ids.len() < family.len();
         let count = |index: &usize| {
             let session = &sessions[*index];
-            let mut counted = Counted { index: *index, ..Counted::default() };
+            let mut counted = SessionTally { index: *index, ..SessionTally::default() };
             // A session older than the period adds nothing, but its entries are needed to recognise copies.
             let is_over = session.facts.newest_entry.zip(options.since).is_some_and(|(newest, since)| newest < since);
             if is_over && family.len() == 1 {
@@ -245,7 +250,7 @@ impl Sessions {
         family.iter().map(count).collect()
     }
 
-    fn count(&self, share: &Share, by: &[Grouping], counted: &mut Counted) {
+    fn count(&self, share: &Share, by: &[Grouping], counted: &mut SessionTally) {
         counted.tally.add(share);
         if by.is_empty() {
             return;
@@ -313,7 +318,7 @@ impl Sessions {
     fn summed(
         &self,
         sessions: &[SessionInfo],
-        counted: Vec<Counted>,
+        counted: Vec<SessionTally>,
         options: &StatsOptions<'_>,
         knows_tools: bool,
     ) -> Stats {
@@ -321,7 +326,7 @@ impl Sessions {
         let mut stats = Stats { by: by.clone(), knows_tools, ..Stats::default() };
         let projects = if by.contains(&Grouping::Project) { self.project_names(sessions) } else { Vec::new() };
         let mut groups: HashMap<(Vec<String>, Option<usize>), StatsGroup> = HashMap::new();
-        for Counted { index, tally, groups: own, copied, is_within, failed } in counted {
+        for SessionTally { index, tally, groups: own, copied, is_within, failed } in counted {
             let session = &sessions[index];
             stats.copied += copied;
             stats.total.merge(&tally);
@@ -427,9 +432,9 @@ fn by_weight(one: (f64, f64), other: (f64, f64)) -> Ordering {
 
 /// The entries seen, by a hash and their time, with the session in which each was first seen.
 #[derive(Default)]
-struct Seen(HashMap<(u64, Option<i64>), usize>);
+struct SeenEntries(HashMap<(u64, Option<i64>), usize>);
 
-impl Seen {
+impl SeenEntries {
     /// Records an entry.
     fn note(&mut self, share: &Share, session: usize) {
         self.is_copy(share, None, session);

@@ -196,7 +196,7 @@ fn records_glued_together_are_recovered() {
         &format!("{a}\n{b}\n{}\n{c}\n{d}\n", t("b")),
         "incomplete",
     );
-    // If two rests have the same id, the first one stands for the record.
+    // If two remainders have the same id, the first one stands for the record.
     mends(
         &format!("{a}\n{torn}{b}{c}{torn}\n{d}\n"),
         "fused missing-parent",

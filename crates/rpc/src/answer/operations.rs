@@ -7,8 +7,8 @@ use sessile::import::Imported;
 use sessile::json::{Json, ObjectWriter};
 use sessile::list::SessionInfo;
 use sessile::operations::{
-    Annotated, Deleted, DeletedSession, InTrash, KeptSession, Moved, Moving, Operation, Pruned, SessionLocation,
-    Slimmed, Step, TrashSlot, TrashedTo, Undone,
+    Annotated, Deleted, DeletedSession, KeptSession, Moved, Moving, Operation, Pruned, SessionLocation, Slimmed, Step,
+    TrashSlot, TrashedSession, TrashedTo, Undone,
 };
 
 use super::{object, put_id, put_list, put_path, put_string, whole};
@@ -64,7 +64,7 @@ pub fn step(step: &Step) -> Json {
                 TrashedTo::Program => {
                     out.bool("program", true);
                 }
-                TrashedTo::Nowhere => {
+                TrashedTo::Deleted => {
                     out.bool("permanent", true);
                 }
             },
@@ -148,7 +148,7 @@ pub fn pruned(pruned: &Pruned) -> Json {
 }
 
 /// A session in the trash: `{path, id, deleted, trashed, operation}`.
-pub fn in_trash(found: &InTrash) -> Json {
+pub fn in_trash(found: &TrashedSession) -> Json {
     object(|out| {
         out.string("path", &found.session.path.to_string_lossy())
             .string("id", &found.session.id)
@@ -159,7 +159,7 @@ pub fn in_trash(found: &InTrash) -> Json {
 }
 
 /// A restored session: `{path, id, operation?}`.
-pub fn restored(restored: &InTrash, operation: Option<&str>) -> Json {
+pub fn restored(restored: &TrashedSession, operation: Option<&str>) -> Json {
     object(|out| {
         out.string("path", &restored.session.path.to_string_lossy()).string("id", &restored.session.id);
         put_string(out, "operation", operation);
@@ -194,7 +194,7 @@ pub fn deleted(deleted: &Deleted) -> Json {
                 Some(TrashedTo::Trash(place)) => {
                     out.string("trashed", &place.file.to_string_lossy());
                 }
-                Some(TrashedTo::Nowhere) => {
+                Some(TrashedTo::Deleted) => {
                     out.bool("permanent", true);
                 }
                 Some(TrashedTo::Program) | None => {}
@@ -214,7 +214,7 @@ pub fn trashed(to: Option<&TrashedTo>) -> Json {
         match to {
             Some(TrashedTo::Trash(place)) => out.string("trashed", &place.file.to_string_lossy()),
             Some(TrashedTo::Program) => out.bool("trashed", true),
-            Some(TrashedTo::Nowhere) | None => out.bool("trashed", false),
+            Some(TrashedTo::Deleted) | None => out.bool("trashed", false),
         };
     })
 }

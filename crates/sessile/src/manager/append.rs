@@ -371,7 +371,7 @@ impl SessionManager {
         let prepared = self.session.prepare_write(&self.world);
         let appended = prepared.and_then(|()| self.session.append(&self.world, n_entries, &compose));
         if appended.is_ok() {
-            self.forget_place();
+            self.forget_leaf();
         }
         self.notify_handlers();
         appended

@@ -43,7 +43,7 @@ impl SessionManager {
         let row = self.require(&id.into())?;
         let leaf = self.leaf_id();
         self.session.leaf = Some(row);
-        self.note_place();
+        self.save_leaf();
         self.leaf_moved(leaf, LeafMove::Branch);
         Ok(())
     }
@@ -52,7 +52,7 @@ impl SessionManager {
     pub fn reset_leaf(&mut self) {
         let leaf = self.leaf_id();
         self.session.leaf = None;
-        self.note_place();
+        self.save_leaf();
         self.leaf_moved(leaf, LeafMove::Reset);
     }
 

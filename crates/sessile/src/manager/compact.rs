@@ -189,10 +189,11 @@ impl CompactionPlan {
         summarizer: &dyn Summarizer,
         progress: &mut dyn FnMut(SummaryProgress<'_>),
     ) -> Result<ReadyCompaction, SessionError> {
-        let wishes = self.model.wishes(custom_instructions, false);
+        let summary_options = self.model.summary_options(custom_instructions, false);
         let cancel = &self.options.cancel;
-        let finished = compaction::summarize_compaction(&self.preparation, wishes, summarizer, progress, cancel)
-            .map_err(summary_error)?;
+        let finished =
+            compaction::summarize_compaction(&self.preparation, summary_options, summarizer, progress, cancel)
+                .map_err(summary_error)?;
         Ok(ReadyCompaction {
             position: self.position,
             summary: finished.summary,
@@ -490,7 +491,7 @@ impl SessionModel {
         Self { model, thinking_level }
     }
 
-    pub(super) fn wishes<'w>(
+    pub(super) fn summary_options<'w>(
         &'w self,
         custom_instructions: Option<&'w str>,
         replaces_instructions: bool,

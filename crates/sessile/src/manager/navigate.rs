@@ -79,8 +79,10 @@ impl LeftBranchText {
         summarizer: &dyn Summarizer,
         progress: &mut dyn FnMut(SummaryProgress<'_>),
     ) -> Result<BranchSummary, SessionError> {
-        let wishes = self.model.wishes(options.custom_instructions.as_deref(), options.replace_instructions);
-        let finished = compaction::summarize_branch(&self.preparation, wishes, summarizer, progress, &options.cancel);
+        let summary_options =
+            self.model.summary_options(options.custom_instructions.as_deref(), options.replace_instructions);
+        let finished =
+            compaction::summarize_branch(&self.preparation, summary_options, summarizer, progress, &options.cancel);
         let FinishedSummary { summary, usage, details } = finished.map_err(summary_error)?;
         Ok(BranchSummary { summary, details: Some(details), from_hook: Some(false), usage: usage.map(Json::from) })
     }
@@ -302,7 +304,7 @@ impl SessionManager {
         let old_leaf_id = self.leaf_id();
         self.session.leaf = new_leaf;
         match label {
-            None => self.note_place(),
+            None => self.save_leaf(),
             Some(label) => {
                 if let Err(error) = self.append_label_at(target, label) {
                     self.session.leaf = old_leaf;

@@ -159,7 +159,7 @@ impl Sessions {
     /// Records every file made from a session (a fork, a clone, an upgraded version) as an operation of this kind.
     #[must_use]
     pub fn recording_new_files_as(mut self, kind: OperationKind) -> Self {
-        self.world.noted_as = Some(kind);
+        self.world.recorded_as = Some(kind);
         self
     }
 
@@ -234,7 +234,7 @@ impl Sessions {
     }
 
     /// The metadata of a path; `None` if nothing is there or it cannot be read.
-    pub fn look_at(&self, path: &Path) -> Option<Stat> {
+    pub fn file_stat(&self, path: &Path) -> Option<Stat> {
         self.world.os().stat(path).ok()
     }
 
@@ -276,7 +276,7 @@ impl Sessions {
     ///
     /// While a session is being moved, its header names the new directory before the file is there. So this waits for
     /// the session's lock, at most two seconds. If it cannot get the lock, it opens the session anyway.
-    pub fn open_at_rest(&self, path: impl AsRef<Path>) -> Result<SessionManager, SessionError> {
+    pub fn open_when_idle(&self, path: impl AsRef<Path>) -> Result<SessionManager, SessionError> {
         let path = absolute(self.environment(), path.as_ref());
         let _turn = HeldTurn::take(&self.world.os, &path, LOCK_TIMEOUT).ok();
         self.open(path)
@@ -383,7 +383,7 @@ impl Sessions {
         let cwd = absolute(environment, cwd.as_ref());
         let dir = self.session_dir_of(&cwd);
         let refused = |error| SessionError::CannotFork { path: source.clone(), source: Box::new(error) };
-        let original = Session::open_file(&self.looking(), &source).map_err(refused)?;
+        let original = Session::open_file(&self.read_only_world(), &source).map_err(refused)?;
         let mut options = options.clone();
         options.parent_session.get_or_insert_with(|| source.to_string_lossy().into_owned());
         let header = compose_header(environment, &cwd, options)?;
@@ -431,7 +431,7 @@ impl Sessions {
     }
 
     /// The same world, read-only, for sources.
-    fn looking(&self) -> World {
+    fn read_only_world(&self) -> World {
         World { is_read_only: true, writing: WriteOptions::default(), ..self.world.clone() }
     }
 
@@ -449,8 +449,8 @@ impl Sessions {
         if let Some(saved) = &saved {
             session.leaf = saved.leaf.as_ref().and_then(|leaf| session.outline.find(leaf));
         }
-        let is_noted = saved.is_some();
-        SessionManager { world: self.world.clone(), cwd, session_dir, session, is_noted, is_notifying: false }
+        let has_saved_leaf = saved.is_some();
+        SessionManager { world: self.world.clone(), cwd, session_dir, session, has_saved_leaf, is_notifying: false }
     }
 }
 
@@ -618,7 +618,7 @@ impl SessionManager {
             return Err(SessionError::ReadOnly);
         }
         let file = self.session.backing.path().map(Path::to_path_buf);
-        let (Some(kind), false, Some(path)) = (self.world.noted_as, self.is_stored(), file) else {
+        let (Some(kind), false, Some(path)) = (self.world.recorded_as, self.is_stored(), file) else {
             return self.session.store_now(&self.world);
         };
         let recording = Recording::begin(&self.world, kind, 1, None)?;
@@ -648,12 +648,12 @@ impl SessionManager {
     pub fn upgrade(&mut self) -> Result<Option<PathBuf>, SessionError> {
         let upgraded = self.session.prepare_write(&self.world);
         self.notify_handlers();
-        upgraded.map(|()| self.session.held.original.take())
+        upgraded.map(|()| self.session.retained.original.take())
     }
 
     /// Returns the path of the kept original once, if a write has upgraded the file since the last call.
     pub fn take_original(&mut self) -> Option<PathBuf> {
-        self.session.held.original.take()
+        self.session.retained.original.take()
     }
 
     /// Reads what other programs have appended to the file. The leaf does not move.
@@ -676,7 +676,7 @@ impl SessionManager {
     pub fn follow_leaf(&mut self) -> Result<(), SessionError> {
         let leaf = self.leaf_id();
         let followed = self.session.follow(&self.world);
-        self.forget_place();
+        self.forget_leaf();
         self.leaf_moved(leaf, LeafMove::Follow);
         followed
     }

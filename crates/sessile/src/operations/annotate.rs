@@ -25,7 +25,7 @@ pub struct Annotated {
 }
 
 /// Determines the step for a session, and whether it would change anything.
-type Look<'l> = dyn Fn(&SessionManager) -> Result<(Step, bool), SessionError> + 'l;
+type PlanStep<'l> = dyn Fn(&SessionManager) -> Result<(Step, bool), SessionError> + 'l;
 
 impl Sessions {
     /// Names a session, or removes its name.
@@ -104,7 +104,7 @@ impl Sessions {
             manager.check_writable()?;
             manager.recover()?;
             manager.upgrade()?;
-            manager.in_turn(|manager| {
+            manager.with_turn(|manager| {
                 manager.check_archivable(None, is_archived)?;
                 let (session, before) = (manager.session_location(), is_archived_in(manager, None)?);
                 let step = Step::Archive { session, entry: None, before, after: is_archived };
@@ -138,14 +138,14 @@ impl Sessions {
         })
     }
 
-    /// Changes one session. Calls `look` twice: before anything is written, and again while holding the session's lock.
+    /// Changes one session. Calls `plan_step` twice: before anything is written, and again while holding the session's lock.
     fn annotate(
         &self,
         path: &Path,
         kind: OperationKind,
         summary: Option<&BranchSummary>,
         dry_run: bool,
-        look: &Look<'_>,
+        plan_step: &PlanStep<'_>,
     ) -> Result<Annotated, SessionError> {
         if !dry_run {
             settle_dead(&self.world);
@@ -155,7 +155,7 @@ impl Sessions {
             // First restore destroyed entries, so that they are taken into account.
             manager.recover()?;
         }
-        let (step, is_change) = look(&manager)?;
+        let (step, is_change) = plan_step(&manager)?;
         let unchanged = |step| Annotated { operation: None, step, is_change, entry_id: None, original: None };
         if dry_run || !is_change {
             return Ok(unchanged(step));
@@ -164,8 +164,8 @@ impl Sessions {
         manager.check_writable()?;
         let recording = Recording::begin(&self.world, kind, 1, None)?;
         let original = manager.upgrade()?;
-        let (step, entry_id) = manager.in_turn(|manager| {
-            let (step, _) = look(manager)?;
+        let (step, entry_id) = manager.with_turn(|manager| {
+            let (step, _) = plan_step(manager)?;
             let entry_id = recording.step(&step, || apply(manager, &step, summary))?;
             Ok((step, entry_id))
         })?;
@@ -177,7 +177,7 @@ impl Sessions {
 
 impl Sessions {
     /// Like [`SessionManager::write_navigation`], as an operation that can be undone. Returns the id of the operation.
-    pub fn write_navigation_noted(
+    pub fn write_navigation_recorded(
         &self,
         session: &mut SessionManager,
         finished: &FinishedNavigation,

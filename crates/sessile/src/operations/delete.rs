@@ -178,7 +178,7 @@ fn report_deleted(world: &World, session: &SessionLocation, to: &TrashedTo) {
             cwd: world.environment().current_dir(),
             cancel: Cancel::default(),
         };
-        let trashed = !matches!(to, TrashedTo::Nowhere);
+        let trashed = !matches!(to, TrashedTo::Deleted);
         world.handlers.notify(&SessionEvent::Deleted { session_path: session.path.clone(), trashed }, &context);
     }
 }
@@ -207,7 +207,7 @@ fn take_away(
     let (os, path) = (world.os(), &session.path);
     let does = |to: &TrashedTo| Step::Delete { session: session.clone(), to: to.clone() };
     if how == Deletion::Permanent {
-        let to = TrashedTo::Nowhere;
+        let to = TrashedTo::Deleted;
         let remove = || os.remove(path).map_err(|source| StoreError::io_at("remove", path, source).into());
         return recording.step(&does(&to), remove).map(|()| to);
     }

@@ -361,7 +361,7 @@ pub(crate) fn publish(
     session: SessionLocation,
     source: Option<PathBuf>,
 ) -> Result<NewTurn, SessionError> {
-    let Some(kind) = world.noted_as else { return Ok(prepared.publish_in_turn()?) };
+    let Some(kind) = world.recorded_as else { return Ok(prepared.publish_in_turn()?) };
     let recording = Recording::begin(world, kind, 1, None)?;
     let step = Step::Create { session, length: prepared.length(), source };
     let turn = recording.step(&step, || Ok(prepared.publish_in_turn()?))?;

@@ -14,7 +14,7 @@ use crate::manager::Sessions;
 
 /// A session in the trash that can be restored.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InTrash {
+pub struct TrashedSession {
     /// The operation that deleted it.
     pub operation: String,
     /// The time of that operation in milliseconds since 1970.
@@ -27,14 +27,14 @@ pub struct InTrash {
 
 impl Sessions {
     /// The sessions that were deleted here and are still in the trash, most recently deleted first.
-    pub fn in_trash(&self) -> Result<Vec<InTrash>, SessionError> {
-        let mut found: Vec<InTrash> = Vec::new();
+    pub fn in_trash(&self) -> Result<Vec<TrashedSession>, SessionError> {
+        let mut found: Vec<TrashedSession> = Vec::new();
         for operation in self.operations()?.into_iter().rev() {
             for step in operation.steps.into_iter().rev() {
                 let Step::Delete { session, to: TrashedTo::Trash(slot) } = step else { continue };
                 let is_there = self.world.os().link_stat(&slot.file).is_ok();
                 if is_there && found.iter().all(|other| other.slot.file != slot.file) {
-                    found.push(InTrash { operation: operation.id.clone(), time: operation.time, session, slot });
+                    found.push(TrashedSession { operation: operation.id.clone(), time: operation.time, session, slot });
                 }
             }
         }
@@ -44,7 +44,7 @@ impl Sessions {
     /// Restores a session from the trash to its former path. Never overwrites a file there.
     ///
     /// `wanted` is its id or a prefix of it, its path or its file name.
-    pub fn restore(&self, wanted: &str, dry_run: bool) -> Result<(InTrash, Option<String>), SessionError> {
+    pub fn restore(&self, wanted: &str, dry_run: bool) -> Result<(TrashedSession, Option<String>), SessionError> {
         if !dry_run {
             settle_dead(&self.world);
         }
@@ -57,12 +57,12 @@ impl Sessions {
     }
 
     /// Restores exactly this deleted session, even if the same one was deleted again later. Returns the operation's id.
-    pub fn restore_deleted(&self, deleted: &InTrash) -> Result<String, SessionError> {
+    pub fn restore_deleted(&self, deleted: &TrashedSession) -> Result<String, SessionError> {
         settle_dead(&self.world);
         self.bring_back(deleted)
     }
 
-    fn bring_back(&self, deleted: &InTrash) -> Result<String, SessionError> {
+    fn bring_back(&self, deleted: &TrashedSession) -> Result<String, SessionError> {
         let recording = Recording::begin(&self.world, OperationKind::Restore, 1, None)?;
         self.restore_one(&recording, &deleted.session, &deleted.slot)?;
         let operation = recording.id.clone();
@@ -89,10 +89,10 @@ impl Sessions {
         recording.step(&step, || Ok(slot.restore(self.world.os(), &session.path)?))
     }
 
-    fn find_in_trash(&self, wanted: &str) -> Result<InTrash, SessionError> {
+    fn find_in_trash(&self, wanted: &str) -> Result<TrashedSession, SessionError> {
         let all = self.in_trash()?;
         let path = absolute(self.environment(), Path::new(wanted));
-        let is_exact = |it: &&InTrash| {
+        let is_exact = |it: &&TrashedSession| {
             let name = it.session.path.file_name().and_then(|name| name.to_str());
             it.session.id == wanted || it.session.path == path || name == Some(wanted)
         };
@@ -100,7 +100,7 @@ impl Sessions {
         if let Some(found) = all.iter().find(is_exact) {
             return Ok(found.clone());
         }
-        let mut beginning: Vec<&InTrash> = all.iter().filter(|it| it.session.id.starts_with(wanted)).collect();
+        let mut beginning: Vec<&TrashedSession> = all.iter().filter(|it| it.session.id.starts_with(wanted)).collect();
         beginning.dedup_by(|one, other| one.session.id == other.session.id);
         match beginning.as_slice() {
             [one] => Ok((*one).clone()),

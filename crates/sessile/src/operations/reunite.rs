@@ -70,10 +70,10 @@ impl Sessions {
     /// Identifies the moved or deleted session that a file without a header belongs to, by the file's first parent.
     pub fn stray(&self, path: impl AsRef<Path>) -> Result<Option<Stray>, SessionError> {
         let path = absolute(self.environment(), path.as_ref());
-        let Some(look) = look(&self.world, &path)? else { return Ok(None) };
+        let Some(file) = inspect(&self.world, &path)? else { return Ok(None) };
         for (session, in_trash) in self.candidates(&path)? {
-            if session.path != path && holds(self, &session.path, &look.first_parent) {
-                return Ok(Some(Stray { path, session, in_trash, n_entries: look.n_entries }));
+            if session.path != path && holds(self, &session.path, &file.first_parent) {
+                return Ok(Some(Stray { path, session, in_trash, n_entries: file.n_entries }));
             }
         }
         Ok(None)
@@ -193,13 +193,13 @@ fn append_new_lines(source: &dyn OsFile, from: &Path, length: u64, log: &mut Fil
 }
 
 /// What identifies a file without a header.
-struct Look {
+struct HeaderlessFile {
     first_parent: EntryId,
     n_entries: usize,
 }
 
 /// Inspects a file; `None` if it has a header, no entry, or nothing that identifies its session.
-fn look(world: &World, path: &Path) -> Result<Option<Look>, SessionError> {
+fn inspect(world: &World, path: &Path) -> Result<Option<HeaderlessFile>, SessionError> {
     if !is_there(world, path) || !path.file_name().is_some_and(is_session_file_name) {
         return Ok(None);
     }
@@ -217,7 +217,7 @@ fn look(world: &World, path: &Path) -> Result<Option<Look>, SessionError> {
         }
         !has_header
     })?;
-    Ok(first.flatten().filter(|_| !has_header).map(|first_parent| Look { first_parent, n_entries }))
+    Ok(first.flatten().filter(|_| !has_header).map(|first_parent| HeaderlessFile { first_parent, n_entries }))
 }
 
 fn holds(sessions: &Sessions, path: &Path, id: &EntryId) -> bool {
@@ -243,5 +243,5 @@ pub(super) fn clear_path(
 
 /// Whether a file is a stray file of the session in another file.
 pub(super) fn is_stray_of(sessions: &Sessions, path: &Path, session: &Path) -> Result<bool, SessionError> {
-    Ok(look(&sessions.world, path)?.is_some_and(|look| holds(sessions, session, &look.first_parent)))
+    Ok(inspect(&sessions.world, path)?.is_some_and(|file| holds(sessions, session, &file.first_parent)))
 }

@@ -112,7 +112,7 @@ impl Sessions {
     }
 
     fn try_slim(&self, path: &Path, slimming: &Slimming, apply: bool) -> Result<Slimmed, SessionError> {
-        let original = self.clone().read_only().open_at_rest(path)?;
+        let original = self.clone().read_only().open_when_idle(path)?;
         let Some(file) = original.session_file().filter(|_| original.is_stored()).map(Path::to_path_buf) else {
             return Err(SessionError::NotASession { path: path.to_path_buf() });
         };

@@ -23,7 +23,7 @@ pub enum TrashedTo {
     /// To the program `trash`, which has its own place for it.
     Program,
     /// Nowhere: it was deleted permanently.
-    Nowhere,
+    Deleted,
 }
 
 /// One change to one session.
@@ -187,7 +187,7 @@ impl Step {
                 TrashedTo::Program => {
                     step.bool("program", true);
                 }
-                TrashedTo::Nowhere => {
+                TrashedTo::Deleted => {
                     step.bool("permanent", true);
                 }
             },
@@ -255,7 +255,7 @@ impl Step {
                 let to = match slot() {
                     Some(slot) => TrashedTo::Trash(slot),
                     None if is_set("program") => TrashedTo::Program,
-                    None => TrashedTo::Nowhere,
+                    None => TrashedTo::Deleted,
                 };
                 Self::Delete { session, to }
             }
@@ -329,7 +329,7 @@ mod tests {
             },
             Step::Delete { session: session(), to: TrashedTo::Trash(slot.clone()) },
             Step::Delete { session: session(), to: TrashedTo::Program },
-            Step::Delete { session: session(), to: TrashedTo::Nowhere },
+            Step::Delete { session: session(), to: TrashedTo::Deleted },
             Step::Restore { session: session(), from: slot.clone(), length: None },
             Step::Restore { session: session(), from: slot.clone(), length: Some(7) },
             Step::Create { session: session(), length: 1 << 40, source: Some("/s".into()) },

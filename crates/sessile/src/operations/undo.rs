@@ -223,7 +223,7 @@ impl Sessions {
             TrashedTo::Program => {
                 Err(changed(format!("{} was handed to the program `trash`; restore it from there", path.display())))
             }
-            TrashedTo::Nowhere => Err(changed(format!("{} was deleted permanently", path.display()))),
+            TrashedTo::Deleted => Err(changed(format!("{} was deleted permanently", path.display()))),
         }
     }
 
@@ -295,7 +295,7 @@ impl Sessions {
             | Step::Leaf { session, .. } => {
                 let mut manager = self.open(&session.path)?;
                 manager.upgrade()?;
-                manager.in_turn(|manager| {
+                manager.with_turn(|manager| {
                     // Skip the step if the session already has the state that the undo would restore.
                     if !planted::has(Bug::UndoUnchecked)
                         && inverse_annotation(manager, &reversed(step), changed)?.is_none()

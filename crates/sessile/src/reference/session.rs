@@ -182,8 +182,8 @@ impl Search<'_> {
     /// A session in the same directory whose file name is similar to a missing one.
     fn nearest_file(&self, path: &Path) -> Option<PathBuf> {
         let name = path.file_name()?.to_str()?;
-        let beside = find_sessions(self.sessions.world.os(), path.parent()?).ok()?;
-        let names: Vec<&str> = beside.iter().filter_map(|found| found.path.file_name()?.to_str()).collect();
+        let siblings = find_sessions(self.sessions.world.os(), path.parent()?).ok()?;
+        let names: Vec<&str> = siblings.iter().filter_map(|found| found.path.file_name()?.to_str()).collect();
         nearest(name, names).map(|name| path.with_file_name(name))
     }
 

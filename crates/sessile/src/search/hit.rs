@@ -114,7 +114,7 @@ impl<'c> Checker<'c> {
         let Parsed::Kept(head) = head::read(&line) else { return Ok(Checked::Wrong) };
         let Ok(raw) = Raw::parse(&line) else { return Ok(Checked::Wrong) };
         self.matcher.begin();
-        let mut texts = Kept { matcher: &mut self.matcher, texts: Vec::new() };
+        let mut texts = TextCollector { matcher: &mut self.matcher, texts: Vec::new() };
         let document = texts_of(&head, raw, &mut texts);
         let texts = texts.texts;
         if document.is_none_or(|document| self.matcher.finish(document).is_none()) {
@@ -196,12 +196,12 @@ impl OutlineFacts {
 }
 
 /// Keeps the texts that a matcher receives.
-struct Kept<'k, 'q> {
+struct TextCollector<'k, 'q> {
     matcher: &'k mut Matcher<'q>,
     texts: Vec<String>,
 }
 
-impl Texts for Kept<'_, '_> {
+impl Texts for TextCollector<'_, '_> {
     fn text(&mut self, text: &str) {
         self.texts.push(text.to_owned());
         self.matcher.text(text);

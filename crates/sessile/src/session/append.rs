@@ -52,11 +52,11 @@ impl Session {
             Written::AfterOthers => self.take_in_around(world, &ids)?,
         }
         self.notice_divergence(last);
-        if self.held.expected_leaf != ExpectedLeaf::Any {
+        if self.retained.expected_leaf != ExpectedLeaf::Any {
             // The caller's next append is meant to follow this one.
-            self.held.expected_leaf = ExpectedLeaf::Exactly(Some(last.clone()));
+            self.retained.expected_leaf = ExpectedLeaf::Exactly(Some(last.clone()));
         }
-        self.held.acknowledged = Some(Acknowledgement { entry_id: last.clone(), durable });
+        self.retained.acknowledged = Some(Acknowledgement { entry_id: last.clone(), durable });
         Ok(ids)
     }
 
@@ -73,7 +73,7 @@ impl Session {
             self.check_expected_leaf()?;
             let Composed { ids, lines, has_conversation } = composed;
             // A caller that expects a leaf does not accept entries in between.
-            let is_patient = n_races < MAX_RACES || self.held.expected_leaf != ExpectedLeaf::Any;
+            let is_patient = n_races < MAX_RACES || self.retained.expected_leaf != ExpectedLeaf::Any;
             let must_be_known = is_patient || !self.backing.log().can_append_blindly();
             match self.write(world, &lines, has_conversation, must_be_known) {
                 Ok(written) => return Ok(Placed { ids, lines, written }),
@@ -144,7 +144,7 @@ impl Session {
 
     /// Fails if the file's last entry is not the one that the caller expects.
     fn check_expected_leaf(&self) -> Result<(), SessionError> {
-        let ExpectedLeaf::Exactly(expected) = &self.held.expected_leaf else { return Ok(()) };
+        let ExpectedLeaf::Exactly(expected) = &self.retained.expected_leaf else { return Ok(()) };
         let actual = self.outline.leaf().and_then(|leaf| self.outline.id(leaf));
         if actual == *expected {
             return Ok(());
@@ -154,19 +154,19 @@ impl Session {
 
     /// Requires every append to find this entry last in the file, until this is reset.
     pub(crate) fn expect_leaf(&mut self, expected: Option<&EntryId>) -> Result<(), SessionError> {
-        self.held.expected_leaf = ExpectedLeaf::Exactly(expected.cloned());
+        self.retained.expected_leaf = ExpectedLeaf::Exactly(expected.cloned());
         self.check_expected_leaf()
     }
 
     /// Begins a turn at the file, if there is one.
     pub(crate) fn begin_turn(&mut self) -> Result<Turn, SessionError> {
         let turn = self.backing.log_mut().begin_turn().map_err(|error| self.noticed(error.into()))?;
-        self.held.n_turns += 1;
+        self.retained.n_turns += 1;
         Ok(turn)
     }
 
     pub(crate) fn end_turn(&mut self) {
-        self.held.n_turns = self.held.n_turns.saturating_sub(1);
+        self.retained.n_turns = self.retained.n_turns.saturating_sub(1);
         self.backing.log_mut().end_turn();
         self.take_notices();
     }
@@ -197,7 +197,7 @@ impl Session {
             // A new file is synced as a whole.
             return Ok(Durable::Disk);
         }
-        if let Some(tickets) = &mut self.held.deferred
+        if let Some(tickets) = &mut self.retained.deferred
             && let Some(ticket) = log.ticket()
         {
             let n_synced = log.n_synced();
@@ -212,12 +212,12 @@ impl Session {
     /// Reads our entries together with those that other programs wrote just before them.
     fn take_in_around(&mut self, world: &World, ours: &[EntryId]) -> Result<(), SessionError> {
         let (foreign, n_known, n_reported) =
-            (self.foreign.take(), self.outline.n_entries(), self.held.pending_events.len());
+            (self.foreign.take(), self.outline.n_entries(), self.retained.pending_events.len());
         self.catch_up(world)?;
         self.leaf = ours.last().and_then(|id| self.outline.find(id));
         let others = self.outline.entries().skip(n_known).filter_map(|row| self.outline.id(row));
         self.foreign = others.filter(|other| ours.last() != Some(other)).last().or(foreign);
-        for event in self.held.pending_events.iter_mut().skip(n_reported) {
+        for event in self.retained.pending_events.iter_mut().skip(n_reported) {
             if let PendingEvent::Appended { id, own } = event {
                 *own = ours.contains(id);
             }
@@ -229,7 +229,7 @@ impl Session {
     pub(super) fn arrived(&mut self, world: &World, ids: impl FnOnce(&Self) -> Vec<EntryId>, own: bool) {
         if world.handlers.wants(EventKind::EntryAppended) || world.handlers.wants(EventKind::SessionInfoChanged) {
             let ids = ids(self);
-            self.held.pending_events.extend(ids.into_iter().map(|id| PendingEvent::Appended { id, own }));
+            self.retained.pending_events.extend(ids.into_iter().map(|id| PendingEvent::Appended { id, own }));
         }
     }
 

@@ -10,7 +10,7 @@ use sessile_core::outline::Row;
 use sessile_store::os::{Mode, OsFile};
 use sessile_store::{Prepared, StoreError, Turn, prepare_copy, prepare_file, replace};
 
-use super::outlined::save_outline;
+use super::read_outline::save_outline;
 use super::{Backing, Session};
 use crate::error::SessionError;
 use crate::operations::{OperationKind, SessionLocation, rewriting};
@@ -52,19 +52,24 @@ impl Session {
         let stamp = to_iso(world.environment().now_ms()).replace([':', '.'], "-");
         let known = self.outline.end();
         let location = SessionLocation { path: path.clone(), id: self.header.id() };
-        let replaced =
-            rewriting(world, world.noted_as.filter(|kind| *kind == OperationKind::Migrate), location, &stamp, || {
+        let replaced = rewriting(
+            world,
+            world.recorded_as.filter(|kind| *kind == OperationKind::Migrate),
+            location,
+            &stamp,
+            || {
                 replace(&world.os, &path, known, &stamp, &mut |out| {
                     self.write_lines(&path, out, &|_| true)?;
                     // Another program may have rewritten the file while it was being copied.
                     log.length().map(drop).map_err(SessionError::from)
                 })
-            });
+            },
+        );
         // Even after an error the new file may be in place; then continue with it.
         if replaced.is_ok() || matches!(log.length(), Err(StoreError::Replaced { .. })) {
             self.reload(world, &path)?;
         }
-        self.held.original = Some(replaced?.original);
+        self.retained.original = Some(replaced?.original);
         Ok(())
     }
 

@@ -52,7 +52,7 @@ pub(crate) enum Fate {
 }
 
 /// The remains of a damaged line without the records extracted from it.
-pub(super) struct Rest {
+pub(super) struct Remainder {
     pub(super) line: u64,
     pub(super) at: Span,
     /// The bytes, if a mark may need them.
@@ -70,13 +70,13 @@ pub(super) struct Rest {
 }
 
 /// A damaged line, or several consecutive ones.
-pub(super) struct Wreck {
+pub(super) struct DamageSite {
     pub(super) finding: Finding,
     /// Whether it contains complete records.
     pub(super) has_records: bool,
     /// The records to extract if it is changed.
     pub(super) hidden: Vec<Hidden>,
-    pub(super) rests: Vec<Rest>,
+    pub(super) remainders: Vec<Remainder>,
     /// Whether it may be changed.
     pub(super) is_free: bool,
 }
@@ -86,7 +86,7 @@ pub(super) struct Damage<'o> {
     outline: &'o Outline,
     /// The header's line, if there is one.
     header: Option<Vec<u8>>,
-    pub(super) wrecks: Vec<Wreck>,
+    pub(super) sites: Vec<DamageSite>,
     /// Whether there is a header, or one is restored.
     pub(super) has_header: bool,
     /// A complete header in a damaged line, at a position where it cannot be restored.
@@ -120,7 +120,7 @@ impl<'o> Damage<'o> {
             uncertain: Vec::new(),
             outline,
             header: outline.header().map(|row| text.read(outline.span(row))).transpose()?,
-            wrecks: Vec::new(),
+            sites: Vec::new(),
             has_header: outline.is_session(),
             stray_header: None,
             n_entries: 0,
@@ -195,12 +195,12 @@ impl<'o> Damage<'o> {
                 taken.push(record.range.clone());
             }
         }
-        let rests: Vec<Rest> =
-            damaged.rests(&run.bytes, &taken).into_iter().map(|range| run.rest(damaged, range)).collect();
+        let remainders: Vec<Remainder> =
+            damaged.remainders(&run.bytes, &taken).into_iter().map(|range| run.remainder(damaged, range)).collect();
         let first_header = hidden.iter().find(|found| found.is_header && found.fate == Fate::ComesBack).map(|it| it.at);
         let is_header_first = first_header.is_none_or(|header| {
-            let is_early = |rest: &&Rest| rest.at.offset < header.offset;
-            rests.iter().filter(is_early).all(|rest| !rest.is_readable && rest.id.is_none())
+            let is_early = |remainder: &&Remainder| remainder.at.offset < header.offset;
+            remainders.iter().filter(is_early).all(|remainder| !remainder.is_readable && remainder.id.is_none())
         });
         // Nothing may precede the header, and everything that becomes readable must fit into a line of ours.
         let is_placed = match (run.is_before_rows, self.has_header) {
@@ -208,7 +208,7 @@ impl<'o> Damage<'o> {
             (true, true) => !self.outline.is_session(),
             (true, false) => first_header.is_some() && is_header_first,
         };
-        let fits = rests.iter().all(|rest| !rest.is_readable || !rest.bytes.is_empty());
+        let fits = remainders.iter().all(|remainder| !remainder.is_readable || !remainder.bytes.is_empty());
         let is_free = may_mend(self.outline) && is_placed && fits;
         if is_free {
             self.has_header |= first_header.is_some();
@@ -220,7 +220,7 @@ impl<'o> Damage<'o> {
         let line = run.line + damaged.line as u64;
         let finding = verify::damage(damaged, line, run.span_of(&damaged.range).offset);
         let has_records = !damaged.records.is_empty();
-        self.wrecks.push(Wreck { finding, has_records, hidden, rests, is_free });
+        self.sites.push(DamageSite { finding, has_records, hidden, remainders, is_free });
         Ok(())
     }
 
@@ -317,14 +317,14 @@ impl Run {
         self.line + damaged.line as u64 + n_newlines(&self.bytes[damaged.range.start..at])
     }
 
-    fn rest(&self, damaged: &Damaged, range: Range<usize>) -> Rest {
+    fn remainder(&self, damaged: &Damaged, range: Range<usize>) -> Remainder {
         let bytes = &self.bytes[range.clone()];
         let beginning = Beginning::of(bytes).filter(|_| bytes.len() <= MAX_KEPT);
         let is_readable = matches!(head::read(bytes), Parsed::Kept(_));
         let id = beginning.as_ref().and_then(Beginning::entry_id);
         let is_needed = (is_readable || id.is_some()) && bytes.len() <= MAX_KEPT;
         let at = self.span_of(&range);
-        Rest {
+        Remainder {
             line: self.line_of(damaged, range.start),
             is_last: at.end() >= self.end,
             at,

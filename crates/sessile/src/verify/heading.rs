@@ -62,8 +62,8 @@ impl Heading {
             return Ok(Some(Self { splice, is_new_line: true, remedy, done }));
         }
         let torn = torn_header(text, start)?;
-        let clues = Clues { world, path, text, outline };
-        let (header, sources) = clues.header(&torn, first_time)?;
+        let sources = HeaderSources { world, path, text, outline };
+        let (header, sources) = sources.header(&torn, first_time)?;
         let (remedy, done) = (format!("rebuilds the header: {sources}"), format!("the header is rebuilt: {sources}"));
         let end = start + torn.len() as u64;
         let is_whole_line =
@@ -113,14 +113,14 @@ fn torn_header(text: &dyn Text, start: u64) -> Result<Vec<u8>, SessionError> {
 }
 
 /// The sources for the members of a header.
-struct Clues<'c> {
+struct HeaderSources<'c> {
     world: &'c World,
     path: &'c Path,
     text: &'c dyn Text,
     outline: &'c Outline,
 }
 
-impl Clues<'_> {
+impl HeaderSources<'_> {
     /// The header, and a description of its sources.
     fn header(&self, torn: &[u8], first_time: Option<i64>) -> Result<(Json, String), SessionError> {
         let old = Beginning::of(torn);

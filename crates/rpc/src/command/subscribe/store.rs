@@ -112,7 +112,7 @@ impl StoreNotifier {
 
     /// Returns when a session's file was last written to, in milliseconds.
     fn changed_at(&self, session: &SessionInfo) -> Option<i64> {
-        Some(self.connection.engine.options.sessions.look_at(&session.path)?.modified_ms)
+        Some(self.connection.engine.options.sessions.file_stat(&session.path)?.modified_ms)
     }
 
     /// Returns where the missed part of a session begins.

@@ -123,7 +123,7 @@ impl AddAssign<&Self> for Weights {
 /// `is_superseded` means that the line is a compaction that a newer one replaced.
 pub fn weigh(line: &[u8], is_superseded: bool) -> Weights {
     let mut weights = Weights::default();
-    let Parsed::Kept(head) = head::read(line) else {
+    let Parsed::Value(head) = head::read(line) else {
         weights[Bulk::Damaged] = line.len() as u64;
         return weights;
     };

@@ -25,7 +25,7 @@ mod tests;
 mod tokens;
 
 pub use auto::{AutoCompaction, LastAnswer, is_overflow_error};
-pub use branch::{BranchPreparation, LeftEntries, branch_messages, collect_left, prepare_branch};
+pub use branch::{AbandonedEntries, BranchPreparation, branch_messages, collect_abandoned, prepare_branch};
 pub use conversation::{Conversation, Part, Serializer, Speaker, serialize};
 pub use cut::{Cut, find_cut_point};
 pub use files::{FileLists, FileOperations};

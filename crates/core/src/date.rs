@@ -23,7 +23,7 @@ mod when;
 use fields::Fields;
 use iso::Outcome;
 use token::Tokens;
-pub use when::{When, to_local, when};
+pub use when::{TimeRange, parse_time_range, to_local};
 
 /// The instant furthest from the epoch that a JavaScript date can represent.
 const MAX_MS: i64 = 8_640_000_000_000_000;

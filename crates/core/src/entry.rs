@@ -39,7 +39,7 @@ impl Entry {
     pub fn new(json: Json) -> Self {
         // Uses the parser that opens sessions, so that the two cannot disagree.
         let kind = match head::read(json.raw().as_bytes()) {
-            Parsed::Kept(head) => head.kind,
+            Parsed::Value(head) => head.kind,
             Parsed::Falsy | Parsed::Blank | Parsed::Malformed { .. } => Kind::NotObject,
         };
         Self { json, kind }

@@ -230,7 +230,7 @@ pub enum Parsed<'a> {
     /// `null`, `false`, zero or `""`, which pi skips.
     Falsy,
     /// A value that counts.
-    Kept(Head<'a>),
+    Value(Head<'a>),
 }
 
 /// Reads the head of a line and checks the whole line in the same pass.
@@ -243,8 +243,8 @@ pub fn read(line: &[u8]) -> Parsed<'_> {
     };
     let value = Raw::trusted(&line[range]);
     match value.shape() {
-        Shape::Object => Parsed::Kept(positions.into_head(line)),
-        _ if value.is_truthy() => Parsed::Kept(NOT_OBJECT),
+        Shape::Object => Parsed::Value(positions.into_head(line)),
+        _ if value.is_truthy() => Parsed::Value(NOT_OBJECT),
         _ => Parsed::Falsy,
     }
 }
@@ -291,10 +291,10 @@ pub fn read_simple(line: &[u8]) -> Parsed<'_> {
         return Parsed::Falsy;
     }
     if value.shape() != Shape::Object {
-        return Parsed::Kept(NOT_OBJECT);
+        return Parsed::Value(NOT_OBJECT);
     }
     let message = value.get("message");
-    Parsed::Kept(head_of(
+    Parsed::Value(head_of(
         value.get("type"),
         value.get("id"),
         value.get("parentId"),
@@ -388,7 +388,7 @@ mod tests {
 
     fn kept(line: &str) -> Head<'_> {
         match read(line.as_bytes()) {
-            Parsed::Kept(head) => head,
+            Parsed::Value(head) => head,
             other => panic!("{line}: {other:?}"),
         }
     }
@@ -429,7 +429,7 @@ mod tests {
                 r#"{{"type":"{kind}","id":"{id}","parentId":{parent},"timestamp":"2025-01-01T00:00:00.000Z"{rest}}}"#
             );
             if let Some(own) = read_own(line.as_bytes()) {
-                prop_assert_eq!(read(line.as_bytes()), Parsed::Kept(own));
+                prop_assert_eq!(read(line.as_bytes()), Parsed::Value(own));
             }
         }
     }
@@ -441,7 +441,7 @@ mod tests {
             let line = format!(
                 r#"{{"type":"{kind}","id":"1a2b3c4d","parentId":null,"timestamp":"2025-01-01T00:00:00.000Z"{rest}}}"#
             );
-            assert_eq!(Parsed::Kept(read_own(line.as_bytes()).unwrap()), read(line.as_bytes()));
+            assert_eq!(Parsed::Value(read_own(line.as_bytes()).unwrap()), read(line.as_bytes()));
         }
     }
 

@@ -121,7 +121,7 @@ impl InfoScan {
     }
 
     /// Whether the lines so far cannot be a session, so that the rest need not be read.
-    pub fn is_hopeless(&self) -> bool {
+    pub fn cannot_be_session(&self) -> bool {
         self.collected.first == FirstValue::NoHeader
     }
 

@@ -126,7 +126,7 @@ impl Outline {
         self.has_bom |= line.has_bom();
         match ReadLine::of(line) {
             ReadLine::PassedOver { offset, oddity } => self.pass_over(offset, oddity),
-            ReadLine::Kept { bytes, span, head } => self.keep(Some(bytes), span, &LineFacts::of(&head), fresh),
+            ReadLine::Row { bytes, span, head } => self.keep(Some(bytes), span, &LineFacts::of(&head), fresh),
         }
     }
 
@@ -248,7 +248,7 @@ impl Outline {
     /// The outline of the same [`body`](Self::body) after another header, given as `line`.
     pub fn after_header(&self, line: &[u8]) -> Option<Self> {
         let body = self.body()?;
-        let Parsed::Kept(head) = head::read(line) else { return None };
+        let Parsed::Value(head) = head::read(line) else { return None };
         let line_length = line.len() as u64 + 1;
         let moved = |offset: u64| offset - body.start + line_length;
         let mut outline = self.clone();
@@ -349,7 +349,7 @@ impl Outline {
     ///
     /// The rest of the line may differ from the line the row was made from.
     pub fn is_line_of(&self, row: Row, line: &[u8]) -> bool {
-        let Parsed::Kept(head) = head::read(line) else { return false };
+        let Parsed::Value(head) = head::read(line) else { return false };
         let is_same = head.kind == self.kind(row)
             && self.upgrade.role(head.role) == self.role(row)
             && head.time == self.time(row);

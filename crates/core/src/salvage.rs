@@ -8,7 +8,7 @@
 //! {"type":"message","id":"a",…}␀␀␀␀{"type":"message","id":"b",…}        among NUL bytes
 //! ```
 //!
-//! [`take_apart`] finds these records and reports their positions. It changes nothing and decides nothing: they are not
+//! [`split_damaged_lines`] finds these records and reports their positions. It changes nothing and decides nothing: they are not
 //! entries until repair writes them as separate lines. A record is accepted only if its bytes are contiguous, within
 //! one line and without NUL bytes, and form a whole JSON object that looks like an entry or a header. Bytes from both
 //! sides of a hole or a line end are never joined, because the result would be text that no program wrote. A record
@@ -104,13 +104,13 @@ impl Damaged {
 /// Readable and blank lines are skipped.
 ///
 /// ```
-/// # use sessile_core::salvage::take_apart;
+/// # use sessile_core::salvage::split_damaged_lines;
 /// let glued = br#"{"type":"message","id":"a","mes{"type":"custom","id":"b","parentId":"a"}"#;
-/// let damaged = take_apart(glued);
+/// let damaged = split_damaged_lines(glued);
 /// assert_eq!(damaged[0].records[0].range, 31..glued.len());
 /// assert_eq!(damaged[0].records[0].id, "b");
 /// ```
-pub fn take_apart(lines: &[u8]) -> Vec<Damaged> {
+pub fn split_damaged_lines(lines: &[u8]) -> Vec<Damaged> {
     Splitter::of(lines).damaged
 }
 
@@ -223,7 +223,7 @@ impl<'l> Splitter<'l> {
             return None;
         }
         let end = line_end(self.lines, start);
-        (!matches!(head::read(&self.lines[start..end]), Parsed::Kept(_))).then_some(end)
+        (!matches!(head::read(&self.lines[start..end]), Parsed::Value(_))).then_some(end)
     }
 }
 
@@ -268,7 +268,7 @@ fn line_end(lines: &[u8], from: usize) -> usize {
 
 /// Whether an object is a header, and its id. `None` if it is not a record by itself.
 fn record_head(object: &[u8]) -> Option<(bool, EntryId)> {
-    let Parsed::Kept(head) = head::read(object) else { return None };
+    let Parsed::Value(head) = head::read(object) else { return None };
     let has_type = || Raw::parse(object).is_ok_and(|object| object.get("type").and_then(Raw::as_text).is_some());
     let is_header = head.kind == Kind::Header;
     let is_linked = matches!(head.parent, ParentRef::Null | ParentRef::Id(_));
@@ -438,7 +438,7 @@ mod tests {
 
     /// The ids and positions of the records in one damaged line.
     fn found(line: &str) -> Vec<(String, usize)> {
-        let records = take_apart(line.as_bytes()).into_iter().flat_map(|damaged| damaged.records);
+        let records = split_damaged_lines(line.as_bytes()).into_iter().flat_map(|damaged| damaged.records);
         records.map(|record| (record.id.to_string(), record.range.start)).collect()
     }
 
@@ -475,7 +475,7 @@ mod tests {
             assert_eq!(found(&line), [], "{line}");
         }
         let header = r#"{"type":"session","version":3,"id":"s"}"#;
-        let damaged = take_apart(format!("\0{header}").as_bytes());
+        let damaged = split_damaged_lines(format!("\0{header}").as_bytes());
         assert!(damaged[0].records[0].is_header);
     }
 
@@ -491,7 +491,7 @@ mod tests {
         // The head of one record and the tail of another are two halves.
         let (head, tail) = (a.split_at(a.len() - 8).0, b.split_at(b.len() - 8).1);
         assert_eq!(starts(&format!("{head}\0\0\0{tail}")), [0; 0]);
-        let only = take_apart(b"\0\0\0\n{}\n\0");
+        let only = split_damaged_lines(b"\0\0\0\n{}\n\0");
         assert_eq!(
             only.iter().map(|damaged| (damaged.line, damaged.flaw)).collect::<Vec<_>>(),
             [(0, Flaw::Nuls), (2, Flaw::Nuls)]
@@ -503,7 +503,7 @@ mod tests {
     fn records_that_may_be_parts_are_doubtful() {
         let (a, b) = (entry("a"), entry("b"));
         let certain = |line: String| {
-            let records = take_apart(line.as_bytes()).into_iter().flat_map(|damaged| damaged.records);
+            let records = split_damaged_lines(line.as_bytes()).into_iter().flat_map(|damaged| damaged.records);
             records.map(|record| record.is_certain).collect::<Vec<_>>()
         };
         assert_eq!(certain(format!("{a}{b}")), [true, true]);
@@ -517,7 +517,7 @@ mod tests {
         // Text that no program writes is not a record at all.
         assert_eq!(certain(format!("{a}{}", b.replace("\"parentId\"", "\"id\":\"c\",\"parentId\""))), [true]);
         let torn = [a.as_bytes(), &b.as_bytes()[..40], b"\xff", &b.as_bytes()[40..]].concat();
-        assert_eq!(take_apart(&torn)[0].records.len(), 1);
+        assert_eq!(split_damaged_lines(&torn)[0].records.len(), 1);
     }
 
     #[test]
@@ -525,9 +525,9 @@ mod tests {
         let (a, b) = (entry("one\\\"TWO\n\n5\nthree"), entry("b"));
         let lines = format!("{a}\r\n{b}\n");
         // A line that is readable by itself is never a part of another.
-        assert!(take_apart(lines.as_bytes()).iter().all(|damaged| damaged.broken.is_empty()));
+        assert!(split_damaged_lines(lines.as_bytes()).iter().all(|damaged| damaged.broken.is_empty()));
         let lines = lines.replace("\n5\n", "\n- 5\n");
-        let damaged = take_apart(lines.as_bytes());
+        let damaged = split_damaged_lines(lines.as_bytes());
         assert_eq!(damaged.len(), 1);
         assert_eq!(lines.as_bytes()[damaged[0].range.end..], *format!("\n{b}\n").as_bytes());
         assert_eq!((damaged[0].records.len(), damaged[0].broken.len()), (0, 1));
@@ -536,14 +536,14 @@ mod tests {
         assert_eq!(remainders, damaged[0].broken);
         // A NUL byte inside prevents it from being a broken record.
         let holed = lines.replace("- 5", "\u{0}5");
-        assert!(take_apart(holed.as_bytes()).iter().all(|damaged| damaged.broken.is_empty()));
+        assert!(split_damaged_lines(holed.as_bytes()).iter().all(|damaged| damaged.broken.is_empty()));
     }
 
     #[test]
     fn text_around_a_broken_record_is_kept_separate() {
         let broken = entry("a").replace("\"text\":\"", "\"text\":\"x\n");
         let lines = format!("torn{broken}{}{{\"type\":\"mess\n", entry("b"));
-        let damaged = take_apart(lines.as_bytes()).remove(0);
+        let damaged = split_damaged_lines(lines.as_bytes()).remove(0);
         let b = damaged.records[0].range.clone();
         assert_eq!((damaged.records.len(), damaged.broken.as_slice()), (1, std::slice::from_ref(&(4..b.start))));
         assert_eq!(
@@ -615,7 +615,7 @@ mod tests {
                 bytes.insert(nul, 0);
             }
             let mut end = 0;
-            for damaged in take_apart(&bytes) {
+            for damaged in split_damaged_lines(&bytes) {
                 prop_assert!(end <= damaged.range.start);
                 end = damaged.range.start;
                 for record in damaged.records {

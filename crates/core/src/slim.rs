@@ -53,7 +53,7 @@ const MAX_TYPE: usize = 40;
 /// Unreadable lines and entries of unknown types are unchanged. An image becomes a text block, output becomes a
 /// placeholder text, and details and data become `null`. A replacement is always shorter than the original.
 pub fn slimmed(line: &[u8], selection: SlimSelection, removed: &mut Removed) -> Option<Vec<u8>> {
-    let Parsed::Kept(head) = head::read(line) else { return None };
+    let Parsed::Value(head) = head::read(line) else { return None };
     let entry = Raw::trusted(line.trim_ascii());
     let start = line.len() - line.trim_ascii_start().len();
     let mut cut = Cut { line: entry, selection, removed, splices: Vec::new() };

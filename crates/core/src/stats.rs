@@ -115,7 +115,7 @@ struct Outcome {
 impl Share {
     /// What a line adds; `None` if it is not an entry.
     pub fn of_line(line: &[u8], zone: &dyn LocalZone) -> Option<Self> {
-        let Parsed::Kept(head) = head::read(line) else { return None };
+        let Parsed::Value(head) = head::read(line) else { return None };
         if head.kind == Kind::Header {
             return None;
         }

@@ -7,7 +7,7 @@ use crate::manager::{NewSession, OpenOptions, SessionManager, Sessions, one_line
 
 /// Options for starting a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Begin {
+pub struct BeginOptions {
     /// Its working directory; the current one if `None`.
     pub cwd: Option<PathBuf>,
     /// Its id. A session with this id in the working directory is continued.
@@ -36,7 +36,7 @@ impl Sessions {
     ///
     /// pi creates the file only with the first message. Callers of this method
     /// need a session that they can refer to.
-    pub fn begin(&self, choice: &Begin) -> Result<StartedSession, SessionError> {
+    pub fn begin(&self, choice: &BeginOptions) -> Result<StartedSession, SessionError> {
         let name = choice.name.as_deref().map(one_line);
         if name.as_ref().is_some_and(String::is_empty) {
             return Err(SessionError::BlankName);

@@ -12,16 +12,16 @@ use crate::error::SessionError;
 use crate::manager::Sessions;
 
 /// The minimum age of files that may hold lines of a session, in milliseconds: 30 days.
-pub const KEPT_MS: i64 = 30 * 24 * 3_600_000;
+pub const MIN_AGE_WITH_LINES_MS: i64 = 30 * 24 * 3_600_000;
 
 /// The minimum age of all other files, in milliseconds: an hour.
-pub const TEMPORARY_MS: i64 = 3_600_000;
+pub const MIN_AGE_MS: i64 = 3_600_000;
 
 /// What to clean.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Cleaning {
-    /// The minimum age of files in milliseconds; else [`KEPT_MS`] for originals and guards with lines, and
-    /// [`TEMPORARY_MS`] for the rest.
+pub struct CleanOptions {
+    /// The minimum age of files in milliseconds; else [`MIN_AGE_WITH_LINES_MS`] for originals and guards with lines, and
+    /// [`MIN_AGE_MS`] for the rest.
     pub older_than: Option<i64>,
 }
 
@@ -87,7 +87,7 @@ impl Sessions {
     /// exports go; removes them if `apply` is set.
     ///
     /// Keeps files that a running process may need, and the originals of unreadable sessions.
-    pub fn clean(&self, cleaning: &Cleaning, apply: bool) -> Result<Cleaned, SessionError> {
+    pub fn clean(&self, options: &CleanOptions, apply: bool) -> Result<Cleaned, SessionError> {
         let os = self.world.os();
         let now_ms = os.now_ms();
         let mut cleaned = Cleaned { applied: apply, files: Vec::new() };
@@ -97,7 +97,7 @@ impl Sessions {
                 if is_sidecar && found.is_in_use(os) {
                     continue;
                 }
-                let mut keep_reason = self.keep_reason_of(cleaning, &found, now_ms);
+                let mut keep_reason = self.keep_reason_of(options, &found, now_ms);
                 if apply && keep_reason.is_none() {
                     let removed = found.remove(os).map_err(StoreError::io("remove", &found.path))?;
                     keep_reason = (!removed).then_some(KeepReason::InUse);
@@ -118,10 +118,10 @@ impl Sessions {
         Ok(cleaned)
     }
 
-    fn keep_reason_of(&self, cleaning: &Cleaning, found: &Leftover, now_ms: i64) -> Option<KeepReason> {
+    fn keep_reason_of(&self, options: &CleanOptions, found: &Leftover, now_ms: i64) -> Option<KeepReason> {
         let os = self.world.os();
-        let usual = if found.has_lines(os) { KEPT_MS } else { TEMPORARY_MS };
-        let is_old = now_ms.saturating_sub(since_ms(found)) >= cleaning.older_than.unwrap_or(usual);
+        let usual = if found.has_lines(os) { MIN_AGE_WITH_LINES_MS } else { MIN_AGE_MS };
+        let is_old = now_ms.saturating_sub(since_ms(found)) >= options.older_than.unwrap_or(usual);
         match () {
             () if found.is_in_use(os) => Some(KeepReason::InUse),
             () if !is_old => Some(KeepReason::Young),

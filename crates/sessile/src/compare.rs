@@ -285,7 +285,7 @@ fn line_counts(text: &str) -> HashMap<&str, usize> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineChange {
     /// It is in both.
-    Kept,
+    Unchanged,
     /// Only the first has it.
     Removed,
     /// Only the second has it.
@@ -296,7 +296,7 @@ impl LineChange {
     /// The sign before such a line in a unified diff.
     pub fn sign(self) -> char {
         match self {
-            Self::Kept => ' ',
+            Self::Unchanged => ' ',
             Self::Removed => '-',
             Self::Added => '+',
         }
@@ -342,7 +342,7 @@ fn hunk(diff: &TextDiff<'_, '_, str>, ops: &[DiffOp]) -> Hunk {
     for op in ops {
         for change in diff.iter_changes(op) {
             let kind = match change.tag() {
-                ChangeTag::Equal => LineChange::Kept,
+                ChangeTag::Equal => LineChange::Unchanged,
                 ChangeTag::Delete => LineChange::Removed,
                 ChangeTag::Insert => LineChange::Added,
             };

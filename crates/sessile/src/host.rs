@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use sessile_core::EntryId;
 use sessile_core::cancel::Cancel;
 
-use crate::begin::{Begin, StartedSession};
+use crate::begin::{BeginOptions, StartedSession};
 use crate::error::SessionError;
 use crate::event::{Handlers, SessionEvent, ShutdownReason, StartReason, Verdict};
 use crate::manager::{SessionManager, Sessions, one_line};
@@ -65,13 +65,13 @@ impl SessionHost {
     }
 
     /// Starts a session like [`Sessions::begin`], and reports it. Also returns whether the session is new.
-    pub fn begin_session(sessions: Sessions, choice: &Begin) -> Result<(Self, bool), SessionError> {
+    pub fn begin_session(sessions: Sessions, choice: &BeginOptions) -> Result<(Self, bool), SessionError> {
         let name = choice.name.as_deref().map(one_line);
         if name.as_ref().is_some_and(String::is_empty) {
             return Err(SessionError::BlankName);
         }
         // Report the session before its name.
-        let StartedSession { session, is_new } = sessions.begin(&Begin { name: None, ..choice.clone() })?;
+        let StartedSession { session, is_new } = sessions.begin(&BeginOptions { name: None, ..choice.clone() })?;
         let mut host = Self::new(sessions, session);
         let reason = match (&choice.fork, is_new) {
             (_, false) => StartReason::Resume,

@@ -20,7 +20,7 @@ const MAX_NAMES: usize = 1000;
 
 /// How to import session files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Importing {
+pub struct ImportOptions {
     /// The working directory for the sessions; else the one in each header.
     pub cwd: Option<PathBuf>,
     /// Whether to give each session a new id. Nothing else changes.
@@ -52,7 +52,7 @@ impl Sessions {
     ///
     /// No byte changes, except for a new id. Checks all files before it copies any, and refuses a session whose id is
     /// already in the store.
-    pub fn import(&self, files: &[PathBuf], importing: &Importing) -> Result<Vec<Imported>, SessionError> {
+    pub fn import(&self, files: &[PathBuf], importing: &ImportOptions) -> Result<Vec<Imported>, SessionError> {
         let dry_run = importing.dry_run;
         // Two concurrent imports of the same file must not both find that its session is new.
         let _turn = if dry_run { None } else { turn_at_all(&self.world, "import")? };
@@ -77,7 +77,7 @@ impl Sessions {
         Ok(imports)
     }
 
-    fn planned(&self, file: &Path, importing: &Importing, others: &[Imported]) -> Result<Imported, SessionError> {
+    fn planned(&self, file: &Path, importing: &ImportOptions, others: &[Imported]) -> Result<Imported, SessionError> {
         let environment = self.environment();
         let from = absolute(environment, file);
         let stat = self.world.os().stat(&from).map_err(|source| StoreError::io_at("open", &from, source))?;

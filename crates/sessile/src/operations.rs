@@ -23,11 +23,11 @@ pub use annotate::Annotated;
 pub use delete::{Deleted, DeletedSession, Deletion};
 pub use last::LastChange;
 pub use log::{Operation, OperationKind, OperationState};
-pub use prune::{KeptSession, PruneExemption, PruneScope, Pruned, Pruning};
-pub use relocate::{Moved, Moving};
+pub use prune::{KeptSession, PruneExemption, PruneOptions, PruneScope, Pruned};
+pub use relocate::{Moved, MovedSession};
 pub use restore::TrashedSession;
 pub use reunite::{Reunited, Stray};
-pub use slim::{Slimmed, Slimming};
+pub use slim::{SlimOptions, Slimmed};
 pub use step::{SessionLocation, Step, TrashedTo};
 pub use undo::Undone;
 

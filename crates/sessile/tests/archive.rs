@@ -188,7 +188,8 @@ fn several_sessions_are_archived_in_one_operation() {
 fn an_archive_mark_does_not_block_the_undo_of_earlier_operations() {
     let os = machine();
     let sessions = sessions(&os, 13).recording_new_files_as(OperationKind::New);
-    let made = sessions.begin(&sessile::begin::Begin::default()).unwrap().session.session_file().unwrap().to_path_buf();
+    let made =
+        sessions.begin(&sessile::begin::BeginOptions::default()).unwrap().session.session_file().unwrap().to_path_buf();
     assert!(os.read_file(&made).is_some());
     sessions.archive(&made, None, true, false).unwrap();
     sessions.undo(None, false).unwrap();

@@ -130,7 +130,7 @@ impl Case {
                 *count -= 1;
                 continue;
             }
-            let is_read = matches!(read(line), Parsed::Kept(_));
+            let is_read = matches!(read(line), Parsed::Value(_));
             if is_marked(line) {
                 let left = left_in(line).ok_or_else(|| format!("odd mark {}", show(line)))?;
                 if !holds(before, &left) {
@@ -154,7 +154,7 @@ impl Case {
             }
         }
         let counts =
-            |line: &&&[u8]| matches!(read(line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line)), Parsed::Kept(_));
+            |line: &&&[u8]| matches!(read(line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line)), Parsed::Value(_));
         let mut left = lines(after).into_iter();
         match before_lines.iter().filter(counts).find(|line| !left.by_ref().any(|after| after == **line)) {
             Some(lost) => Err(format!("a line that counted is gone or moved: {}", show(lost))),

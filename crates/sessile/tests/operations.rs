@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use sessile::event::EventKind;
-use sessile::operations::{Deletion, OperationKind, OperationState, PruneExemption, PruneScope, Pruning};
+use sessile::operations::{Deletion, OperationKind, OperationState, PruneExemption, PruneOptions, PruneScope};
 use sessile::os::{Mode, Os};
 use sessile::write::StoreError;
 use sessile::{EntryId, SessionError, Sessions};
@@ -307,23 +307,23 @@ fn pruning_keeps_used_named_and_labelled_sessions() {
     store(&os);
     let sessions = sessions(&os, 7);
     let day = 24 * 60 * 60 * 1000;
-    let ids = |pruning: &Pruning, apply: bool| -> Vec<String> {
+    let ids = |pruning: &PruneOptions, apply: bool| -> Vec<String> {
         let pruned = sessions.prune(pruning, apply).unwrap();
         pruned.sessions.iter().map(|(session, _)| session.id.clone()).collect()
     };
-    assert_eq!(ids(&Pruning::default(), true), [""; 0], "nothing without a criterion");
+    assert_eq!(ids(&PruneOptions::default(), true), [""; 0], "nothing without a criterion");
     // The fork was used two weeks ago, which keeps the parent.
-    let old = Pruning { older_than: Some(30 * day), ..Pruning::default() };
+    let old = PruneOptions { older_than: Some(30 * day), ..PruneOptions::default() };
     assert_eq!(ids(&old, false), ["s1", "plain"]);
     let reasons: Vec<PruneExemption> =
         sessions.prune(&old, false).unwrap().kept.iter().map(|kept| kept.reason).collect();
     assert_eq!(reasons.len(), 2);
     assert!(reasons.contains(&PruneExemption::Named) && reasons.contains(&PruneExemption::Labelled));
-    let all = Pruning { older_than: Some(day), named: true, labelled: true, ..Pruning::default() };
+    let all = PruneOptions { older_than: Some(day), named: true, labelled: true, ..PruneOptions::default() };
     assert_eq!(ids(&all, false).len(), 6);
-    assert_eq!(ids(&Pruning { keep: Some(1), ..all.clone() }, false).len(), 4, "one family of two");
-    assert_eq!(ids(&Pruning { larger_than: Some(1 << 20), ..all.clone() }, false).len(), 0);
-    let of = |scope: PruneScope| ids(&Pruning { scope, ..all.clone() }, false).len();
+    assert_eq!(ids(&PruneOptions { keep: Some(1), ..all.clone() }, false).len(), 4, "one family of two");
+    assert_eq!(ids(&PruneOptions { larger_than: Some(1 << 20), ..all.clone() }, false).len(), 0);
+    let of = |scope: PruneScope| ids(&PruneOptions { scope, ..all.clone() }, false).len();
     assert_eq!((of(PruneScope::All), of(PruneScope::Cwd("/proj".into()))), (6, 6));
     assert_eq!((of(PruneScope::Cwd("/elsewhere".into())), of(PruneScope::Project("/elsewhere".into()))), (0, 0));
     assert_eq!(of(PruneScope::Project("/proj".into())), 6);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use sessile::draft::UserMessage;
-use sessile::import::Importing;
+use sessile::import::ImportOptions;
 use sessile::operations::{Deletion, OperationKind, OperationState};
 use sessile::os::{Mode, Os};
 use sessile::write::StoreError;
@@ -293,7 +293,9 @@ fn a_process_may_die_while_entries_are_merged() {
 #[test]
 fn new_sessions_get_their_file_name_only_when_complete() {
     let make: [Act; 2] = [
-        ("import", |sessions| sessions.import(&[PathBuf::from("/in/x.jsonl")], &Importing::default()).map(|_| None)),
+        ("import", |sessions| {
+            sessions.import(&[PathBuf::from("/in/x.jsonl")], &ImportOptions::default()).map(|_| None)
+        }),
         ("fork", |sessions| {
             let mut source = sessions.open(place())?;
             source.create_branched_session("a").map(|_| None)
@@ -365,9 +367,9 @@ fn a_new_session_is_not_deleted_before_it_is_open() {
     }
 }
 
-fn of_a_month() -> sessile::operations::Pruning {
+fn of_a_month() -> sessile::operations::PruneOptions {
     let day = 24 * 60 * 60 * 1000;
-    sessile::operations::Pruning { older_than: Some(30 * day), ..sessile::operations::Pruning::default() }
+    sessile::operations::PruneOptions { older_than: Some(30 * day), ..sessile::operations::PruneOptions::default() }
 }
 
 /// A session that was appended to after it was selected for pruning is kept.

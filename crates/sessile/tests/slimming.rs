@@ -6,7 +6,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sessile::operations::{OperationState, Slimmed, Slimming};
+use sessile::operations::{OperationState, SlimOptions, Slimmed};
 use sessile::os::{Mode, Os};
 use sessile::{SessionError, Sessions};
 use sessile_testkit::Replay;
@@ -56,7 +56,7 @@ fn sessions(os: &SimOs, seed: u64) -> Sessions {
 }
 
 fn slim(os: &SimOs, seed: u64, trash_original: bool) -> Result<Slimmed, SessionError> {
-    let slimming = Slimming { trash_original, ..Slimming::default() };
+    let slimming = SlimOptions { trash_original, ..SlimOptions::default() };
     sessions(os, seed).slim(&place(), &slimming, true)
 }
 

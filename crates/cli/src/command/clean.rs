@@ -1,7 +1,7 @@
 //! `sessile clean`
 
 use clap::Args;
-use sessile::clean::{Cleaned, Cleaning};
+use sessile::clean::{CleanOptions, Cleaned};
 use sessile_rpc::answer;
 
 use crate::Exit;
@@ -49,7 +49,7 @@ pub(super) fn run(
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    let cleaning = Cleaning { older_than: args.older_than };
+    let cleaning = CleanOptions { older_than: args.older_than };
     let cleaned = surroundings.sessions.clean(&cleaning, args.apply)?;
     if args.json {
         write_value(out.data(), &answer::cleaned(&cleaned))?;

@@ -245,7 +245,7 @@ impl Printer<'_, '_> {
             self.out.print_whole(&Line::new().styled(ACCENT, &place))?;
             for (kind, text) in &hunk.lines {
                 let style = match kind {
-                    LineChange::Kept => DIM,
+                    LineChange::Unchanged => DIM,
                     LineChange::Removed => BAD,
                     LineChange::Added => PERSON,
                 };

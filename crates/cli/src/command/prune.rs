@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
-use sessile::operations::{PruneExemption, PruneScope, Pruned, Pruning};
+use sessile::operations::{PruneExemption, PruneOptions, PruneScope, Pruned};
 use sessile_rpc::answer;
 
 use crate::Exit;
@@ -84,7 +84,7 @@ pub(super) fn run(
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    let pruning = Pruning {
+    let pruning = PruneOptions {
         older_than: args.older_than,
         larger_than: args.larger_than,
         keep: args.keep,

@@ -1,7 +1,7 @@
 //! `sessile slim`
 
 use clap::Args;
-use sessile::operations::{Slimmed, Slimming};
+use sessile::operations::{SlimOptions, Slimmed};
 use sessile_display::measure::number_words;
 use sessile_rpc::answer;
 
@@ -86,7 +86,7 @@ pub(super) fn run(
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
     let path = surroundings.find(&args.session)?;
-    let slimming = Slimming {
+    let slimming = SlimOptions {
         images: args.images,
         outputs: args.outputs,
         custom: args.custom,

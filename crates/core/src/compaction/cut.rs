@@ -17,18 +17,18 @@ pub(super) struct Fact {
     pub(super) tokens: u64,
     /// Whether it contributes a message.
     pub(super) is_visible: bool,
-    pub(super) begins: Begins,
+    pub(super) cut_point: CutPoint,
     pub(super) is_compaction: bool,
 }
 
 /// What may begin with an entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Begins {
+pub(super) enum CutPoint {
     /// Nothing: a tool's result must not be separated from its call.
     #[default]
     Nothing,
     /// The kept part, in the middle of a turn.
-    Kept,
+    MidTurn,
     /// A turn, and therefore also the kept part.
     Turn,
 }
@@ -36,16 +36,16 @@ pub(super) enum Begins {
 impl Fact {
     pub(super) fn of(messages: &[Json], is_compaction: bool) -> Self {
         let roles = || messages.iter().map(|message| Role::of(message.raw().get("role")));
-        let begins = match () {
-            () if is_compaction => Begins::Nothing,
-            () if roles().any(begins_turn) => Begins::Turn,
-            () if roles().any(|role| role == Role::Assistant) => Begins::Kept,
-            () => Begins::Nothing,
+        let cut_point = match () {
+            () if is_compaction => CutPoint::Nothing,
+            () if roles().any(begins_turn) => CutPoint::Turn,
+            () if roles().any(|role| role == Role::Assistant) => CutPoint::MidTurn,
+            () => CutPoint::Nothing,
         };
         Self {
             tokens: messages.iter().map(Json::raw).map(estimate_tokens).sum(),
             is_visible: !messages.is_empty(),
-            begins,
+            cut_point,
             is_compaction,
         }
     }
@@ -105,7 +105,8 @@ pub(super) fn find_cut<E>(range: Range<usize>, keep_recent: u64, facts: &mut imp
         }
         cut -= 1;
     }
-    let turn_start = if facts.fact(cut)?.begins == Begins::Turn { None } else { turn_start(range.start..cut, facts)? };
+    let turn_start =
+        if facts.fact(cut)?.cut_point == CutPoint::Turn { None } else { turn_start(range.start..cut, facts)? };
     Ok(Cut { first_kept: cut, turn_start })
 }
 
@@ -120,7 +121,7 @@ fn cut_by_budget<E>(
     let mut oldest = None;
     for index in range.clone().rev() {
         let fact = facts.fact(index)?;
-        if fact.begins != Begins::Nothing {
+        if fact.cut_point != CutPoint::Nothing {
             oldest = Some(index);
         }
         if fact.tokens == 0 {
@@ -141,7 +142,7 @@ fn cut_by_budget<E>(
 
 fn latest_beginning<E>(range: Range<usize>, facts: &mut impl Facts<E>) -> Result<Option<usize>, E> {
     for index in range.rev() {
-        if facts.fact(index)?.begins != Begins::Nothing {
+        if facts.fact(index)?.cut_point != CutPoint::Nothing {
             return Ok(Some(index));
         }
     }
@@ -150,7 +151,7 @@ fn latest_beginning<E>(range: Range<usize>, facts: &mut impl Facts<E>) -> Result
 
 fn turn_start<E>(range: Range<usize>, facts: &mut impl Facts<E>) -> Result<Option<usize>, E> {
     for index in range.rev() {
-        if facts.fact(index)?.begins == Begins::Turn {
+        if facts.fact(index)?.cut_point == CutPoint::Turn {
             return Ok(Some(index));
         }
     }

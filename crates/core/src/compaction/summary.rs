@@ -72,7 +72,7 @@ pub fn summarize_compaction(
     let previous = previous.as_deref();
     let mut ask = |purpose, section: &Section, previous_summary| {
         let request = options.apply(SummaryRequest::new(purpose, &section.conversation, &files));
-        asked(summarizer, &SummaryRequest { previous_summary, ..request }, progress, cancel)
+        request_summary(summarizer, &SummaryRequest { previous_summary, ..request }, progress, cancel)
     };
     let purpose = if previous.is_some() { Purpose::Update } else { Purpose::History };
     let is_split = preparation.is_split_turn && preparation.turn_prefix.n_messages > 0;
@@ -107,12 +107,12 @@ pub fn summarize_branch(
     }
     let files = preparation.files.lists();
     let request = options.apply(SummaryRequest::new(Purpose::Branch, &preparation.conversation, &files));
-    let summary = asked(summarizer, &request, progress, cancel)?;
+    let summary = request_summary(summarizer, &request, progress, cancel)?;
     Ok(finished(BRANCH_PREAMBLE, &summary, &files, summarizer))
 }
 
 /// Requests a summary, and rejects an empty one: it would replace everything it should contain.
-fn asked(
+fn request_summary(
     summarizer: &dyn Summarizer,
     request: &SummaryRequest<'_>,
     progress: &mut dyn FnMut(SummaryProgress<'_>),

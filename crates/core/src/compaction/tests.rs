@@ -194,10 +194,10 @@ fn sizes_reported_before_a_context_change_are_ignored() {
 fn branches_are_collected_up_to_the_common_ancestor() {
     let list = List::chain(&[HELLO, ANSWER, HELLO, ANSWER]);
     let row = |id: &str| list.outline.find(&id.into()).unwrap();
-    let left = collect_left(&list.outline, Some(row("4")), row("2"));
+    let left = collect_abandoned(&list.outline, Some(row("4")), row("2"));
     assert_eq!((left.rows, left.common_ancestor), (vec![row("3"), row("4")], Some(row("2"))));
-    assert_eq!(collect_left(&list.outline, None, row("2")), LeftEntries::default());
-    assert!(collect_left(&list.outline, Some(row("2")), row("4")).rows.is_empty());
+    assert_eq!(collect_abandoned(&list.outline, None, row("2")), AbandonedEntries::default());
+    assert!(collect_abandoned(&list.outline, Some(row("2")), row("4")).rows.is_empty());
 }
 
 #[test]

@@ -91,8 +91,8 @@ pub(super) fn read_simple(line: &[u8]) -> Read<'_> {
     match head::read_simple(line) {
         Parsed::Blank | Parsed::Falsy => Read::Nothing,
         Parsed::Malformed { .. } => Read::Malformed,
-        Parsed::Kept(head) if head.kind == Kind::NotObject => Read::NotObject,
-        Parsed::Kept(_) => match Raw::parse(line) {
+        Parsed::Value(head) if head.kind == Kind::NotObject => Read::NotObject,
+        Parsed::Value(_) => match Raw::parse(line) {
             Ok(entry) => Read::Object(look_up(entry)),
             Err(_) => Read::Malformed,
         },

@@ -15,7 +15,7 @@ mod link;
 
 use std::fmt::Write;
 
-use crate::acting::acts;
+use crate::display_control::affects_display;
 
 /// Text that is Markdown, with its headings below the document's own and everything harmful turned into text.
 pub(super) fn flowing(text: &str) -> String {
@@ -109,7 +109,7 @@ fn visible(text: &str) -> String {
         '\n' | '\t' => char,
         '\0'..='\u{1f}' => char::from_u32(0x2400 + u32::from(char)).unwrap_or('\u{fffd}'),
         '\u{7f}' => '\u{2421}',
-        char if acts(char) => '\u{fffd}',
+        char if affects_display(char) => '\u{fffd}',
         char => char,
     };
     text.chars().map(seen).collect()
@@ -199,7 +199,7 @@ fn escape_inline(line: &str, out: &mut String) {
                 behind.get(1..).unwrap_or_default()
             }
             ']' => {
-                let harmless = link::harmless(behind);
+                let harmless = link::harmless_length(behind);
                 let (target, after) = behind.split_at(harmless.unwrap_or(0));
                 if harmless.is_some() {
                     out.push(']');

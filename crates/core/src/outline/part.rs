@@ -12,7 +12,7 @@ pub(super) enum ReadLine<'a> {
     /// Not a row, but possibly worth reporting.
     PassedOver { offset: u64, oddity: Option<Oddity> },
     /// A row.
-    Kept { bytes: &'a [u8], span: Span, head: Head<'a> },
+    Row { bytes: &'a [u8], span: Span, head: Head<'a> },
 }
 
 impl<'a> ReadLine<'a> {
@@ -26,7 +26,7 @@ impl<'a> ReadLine<'a> {
             Parsed::Blank => passed_over(span.offset, None),
             Parsed::Malformed { at } => passed_over(span.offset + at as u64, Some(Oddity::Malformed)),
             Parsed::Falsy => passed_over(span.offset, Some(Oddity::Empty)),
-            Parsed::Kept(head) => Self::Kept { bytes, span, head },
+            Parsed::Value(head) => Self::Row { bytes, span, head },
         }
     }
 }
@@ -126,7 +126,7 @@ impl Part {
         self.has_bom |= line.has_bom();
         match ReadLine::of(line) {
             ReadLine::PassedOver { offset, oddity } => self.pass_over(offset, oddity),
-            ReadLine::Kept { bytes, span, head } => self.keep(bytes, span, &LineFacts::of(&head)),
+            ReadLine::Row { bytes, span, head } => self.keep(bytes, span, &LineFacts::of(&head)),
         }
     }
 

@@ -7,8 +7,8 @@ use sessile::import::Imported;
 use sessile::json::{Json, ObjectWriter};
 use sessile::list::SessionInfo;
 use sessile::operations::{
-    Annotated, Deleted, DeletedSession, KeptSession, Moved, Moving, Operation, Pruned, SessionLocation, Slimmed, Step,
-    TrashSlot, TrashedSession, TrashedTo, Undone,
+    Annotated, Deleted, DeletedSession, KeptSession, Moved, MovedSession, Operation, Pruned, SessionLocation, Slimmed,
+    Step, TrashSlot, TrashedSession, TrashedTo, Undone,
 };
 
 use super::{object, put_id, put_list, put_path, put_string, whole};
@@ -168,7 +168,7 @@ pub fn restored(restored: &TrashedSession, operation: Option<&str>) -> Json {
 
 /// Moved sessions: `{operation?, sessions: [{path, to, id, cwdBefore, cwdAfter, original?}]}`.
 pub fn moved(moved: &Moved) -> Json {
-    let row = |moving: &Moving| {
+    let row = |moving: &MovedSession| {
         object(|out| {
             out.string("path", &moving.session.path.to_string_lossy())
                 .string("to", &moving.to.to_string_lossy())

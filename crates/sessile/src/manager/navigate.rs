@@ -4,7 +4,7 @@
 use sessile_core::EntryId;
 use sessile_core::cancel::Cancel;
 use sessile_core::compaction::{
-    self, BranchPreparation, BranchSummarySettings, FinishedSummary, LeftEntries, Summarizer, SummaryProgress,
+    self, AbandonedEntries, BranchPreparation, BranchSummarySettings, FinishedSummary, Summarizer, SummaryProgress,
 };
 use sessile_core::head::{Kind, Role};
 use sessile_core::json::{Json, Raw};
@@ -232,8 +232,8 @@ impl SessionManager {
             return Ok(None);
         }
         let row = self.require(&target)?;
-        let LeftEntries { rows, common_ancestor } =
-            compaction::collect_left(&self.session.outline, self.session.leaf, row);
+        let AbandonedEntries { rows, common_ancestor } =
+            compaction::collect_abandoned(&self.session.outline, self.session.leaf, row);
         let common_ancestor = common_ancestor.and_then(|row| self.session.outline.id(row));
         Ok(Some(Route { session_id: self.session_id(), target, old_leaf, common_ancestor, left: rows }))
     }

@@ -354,7 +354,7 @@ impl Sessions {
         // Move the first header to the front.
         let first = entries
             .iter()
-            .position(|entry| matches!(read(entry.raw().as_bytes()), Parsed::Kept(head) if head.is_session_header()));
+            .position(|entry| matches!(read(entry.raw().as_bytes()), Parsed::Value(head) if head.is_session_header()));
         match first {
             Some(first) => bytes.extend(line_of(entries[first].raw())),
             None => bytes.extend(line_of(compose_header(environment, &cwd, options)?.json().raw())),

@@ -27,7 +27,7 @@ const RECENT: i64 = 7 * DAY;
 
 /// What to prune.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Pruning {
+pub struct PruneOptions {
     /// Sessions of families that were not used for this many milliseconds.
     pub older_than: Option<i64>,
     /// Sessions whose files are longer than this many bytes.
@@ -111,7 +111,7 @@ impl Sessions {
     ///
     /// Without a criterion nothing is pruned. If only size or number is given,
     /// sessions of families used in the last seven days are kept.
-    pub fn prune(&self, pruning: &Pruning, apply: bool) -> Result<Pruned, SessionError> {
+    pub fn prune(&self, pruning: &PruneOptions, apply: bool) -> Result<Pruned, SessionError> {
         if apply {
             settle_dead(&self.world);
         }
@@ -173,7 +173,7 @@ impl Sessions {
         Err(SessionError::InUse { path: path.clone(), users })
     }
 
-    fn prunable(&self, pruning: &Pruning) -> Result<Pruned, SessionError> {
+    fn prunable(&self, pruning: &PruneOptions) -> Result<Pruned, SessionError> {
         let mut pruned = Pruned { operation: None, sessions: Vec::new(), kept: Vec::new() };
         if pruning.older_than.is_none() && pruning.larger_than.is_none() && pruning.keep.is_none() {
             return Ok(pruned);
@@ -216,7 +216,7 @@ impl Sessions {
     }
 
     /// For each session of a store, whether it may be pruned.
-    fn in_scope(&self, sessions: &[SessionInfo], pruning: &Pruning) -> Result<Vec<bool>, SessionError> {
+    fn in_scope(&self, sessions: &[SessionInfo], pruning: &PruneOptions) -> Result<Vec<bool>, SessionError> {
         Ok(match &pruning.scope {
             PruneScope::All => vec![true; sessions.len()],
             PruneScope::Cwd(cwd) => {
@@ -255,7 +255,7 @@ impl Sessions {
         last_used
     }
 
-    fn exemption(&self, session: &SessionInfo, pruning: &Pruning) -> Option<PruneExemption> {
+    fn exemption(&self, session: &SessionInfo, pruning: &PruneOptions) -> Option<PruneExemption> {
         if session.name.is_some() && !pruning.named {
             return Some(PruneExemption::Named);
         }

@@ -29,12 +29,12 @@ pub struct Moved {
     /// The operation's id, for undo; `None` if nothing was done.
     pub operation: Option<String>,
     /// The sessions.
-    pub sessions: Vec<Moving>,
+    pub sessions: Vec<MovedSession>,
 }
 
 /// A moved session, or one that a dry run would move.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Moving {
+pub struct MovedSession {
     /// The session with its former path.
     pub session: SessionLocation,
     /// The new path of its file.
@@ -93,20 +93,21 @@ impl Sessions {
         self.carry_out(moves, dry_run)
     }
 
-    fn moving(&self, path: PathBuf, header: &Header, cwd_after: PathBuf) -> Moving {
+    fn moving(&self, path: PathBuf, header: &Header, cwd_after: PathBuf) -> MovedSession {
         let is_in_store = path.parent().and_then(Path::parent) == Some(&sessions_root(self.environment()));
         let to = match path.file_name().filter(|_| is_in_store) {
             Some(name) => default_session_dir(self.environment(), &cwd_after).join(name),
             None => path.clone(),
         };
         let cwd_before = header.cwd().unwrap_or_default();
-        Moving { session: SessionLocation { path, id: header.id() }, to, cwd_before, cwd_after, original: None }
+        MovedSession { session: SessionLocation { path, id: header.id() }, to, cwd_before, cwd_after, original: None }
     }
 
-    fn carry_out(&self, moves: Vec<Moving>, dry_run: bool) -> Result<Moved, SessionError> {
-        let is_change =
-            |moving: &Moving| moving.session.path != moving.to || Path::new(&moving.cwd_before) != moving.cwd_after;
-        let mut sessions: Vec<Moving> = moves.into_iter().filter(is_change).collect();
+    fn carry_out(&self, moves: Vec<MovedSession>, dry_run: bool) -> Result<Moved, SessionError> {
+        let is_change = |moving: &MovedSession| {
+            moving.session.path != moving.to || Path::new(&moving.cwd_before) != moving.cwd_after
+        };
+        let mut sessions: Vec<MovedSession> = moves.into_iter().filter(is_change).collect();
         for moving in &sessions {
             let (from, to) = (&moving.session.path, &moving.to);
             let is_taken = from != to && self.world.os().link_stat(to).is_ok();
@@ -261,7 +262,7 @@ pub(crate) fn header_of(world: &World, path: &Path) -> Result<(Header, Span), Se
         let line = line.without_bom();
         let Some(bytes) = line.bytes else { return true };
         match read(bytes) {
-            Parsed::Kept(head) => {
+            Parsed::Value(head) => {
                 let is_header = head.is_session_header();
                 let header = is_header.then(|| Raw::parse(bytes).ok()).flatten();
                 found = header.map(|header| (Header::new(header.to_json()), span_of(line.span, bytes, header)));

@@ -207,7 +207,7 @@ fn inspect(world: &World, path: &Path) -> Result<Option<HeaderlessFile>, Session
     let (mut n_entries, mut has_header) = (0, false);
     read_head(world.os(), path, &mut |line| {
         let Some(bytes) = line.without_bom().bytes else { return true };
-        if let Parsed::Kept(head) = read(bytes) {
+        if let Parsed::Value(head) = read(bytes) {
             has_header |= head.kind == Kind::Header;
             first.get_or_insert_with(|| match head.parent {
                 ParentRef::Id(id) => Some(EntryId::from(id.into_owned())),

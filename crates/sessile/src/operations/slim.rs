@@ -34,7 +34,7 @@ use crate::world::World;
 /// What to remove from a session, and where. If images, outputs and custom are all unset, all three are removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a wish of its own")]
-pub struct Slimming {
+pub struct SlimOptions {
     /// Remove images.
     pub images: bool,
     /// Remove the output of tools and shell commands.
@@ -51,7 +51,7 @@ pub struct Slimming {
     pub trash_original: bool,
 }
 
-impl Slimming {
+impl SlimOptions {
     fn selection(&self) -> SlimSelection {
         let is_any = self.images || self.outputs || self.custom;
         SlimSelection {
@@ -97,33 +97,33 @@ impl Sessions {
     ///
     /// The new session has the same tree, entry ids, usage and cost, and the same context unless `all` is set. Its
     /// header names the original as its parent, as in a fork. If nothing can be removed, nothing is created.
-    pub fn slim(&self, path: &Path, slimming: &Slimming, apply: bool) -> Result<Slimmed, SessionError> {
+    pub fn slim(&self, path: &Path, options: &SlimOptions, apply: bool) -> Result<Slimmed, SessionError> {
         if apply {
             settle_dead(&self.world);
         }
         let mut n_left = MAX_TRIES;
         loop {
             n_left -= 1;
-            match self.try_slim(path, slimming, apply) {
+            match self.try_slim(path, options, apply) {
                 Err(SessionError::WrittenMeanwhile { .. }) if n_left > 0 => {}
                 slimmed => return slimmed,
             }
         }
     }
 
-    fn try_slim(&self, path: &Path, slimming: &Slimming, apply: bool) -> Result<Slimmed, SessionError> {
+    fn try_slim(&self, path: &Path, options: &SlimOptions, apply: bool) -> Result<Slimmed, SessionError> {
         let original = self.clone().read_only().open_when_idle(path)?;
         let Some(file) = original.session_file().filter(|_| original.is_stored()).map(Path::to_path_buf) else {
             return Err(SessionError::NotASession { path: path.to_path_buf() });
         };
-        if slimming.trash_original {
+        if options.trash_original {
             self.deletable(&file)?;
         }
-        if slimming.trash_original && apply {
+        if options.trash_original && apply {
             self.refuse_users(&file)?;
         }
         original.loaded().check_writable()?;
-        let plan = Plan::new(&self.world, &original, slimming)?;
+        let plan = Plan::new(&self.world, &original, options)?;
         let mut size = Counter(0);
         let removed = plan.write(&file, &mut size)?;
         let location = SessionLocation { path: file, id: original.session_id() };
@@ -137,24 +137,24 @@ impl Sessions {
             trashed: None,
         };
         if apply && !removed.is_nothing() {
-            self.make_slimmed(&plan, slimming, &mut slimmed)?;
+            self.make_slimmed(&plan, options, &mut slimmed)?;
         }
         Ok(slimmed)
     }
 
     /// Writes the new session, compares it with the original, and gives it its name.
-    fn make_slimmed(&self, plan: &Plan<'_>, slimming: &Slimming, slimmed: &mut Slimmed) -> Result<(), SessionError> {
+    fn make_slimmed(&self, plan: &Plan<'_>, options: &SlimOptions, slimmed: &mut Slimmed) -> Result<(), SessionError> {
         let world = &self.world;
         let original = slimmed.original.clone();
         let mut write = |out: &mut dyn Write| plan.write(&plan.path, out).map(drop);
         // Always sync: the original may be trashed, and then this is the only live copy.
         let prepared = prepare_file(world.os(), &plan.path, true, &mut write)?;
-        plan.verify(world, &prepared, slimming)?;
+        plan.verify(world, &prepared, options)?;
         slimmed.new_size = prepared.length();
-        let n_steps = if slimming.trash_original { 2 } else { 1 };
+        let n_steps = if options.trash_original { 2 } else { 1 };
         let recording = Recording::begin(world, OperationKind::Slim, n_steps, None)?;
         // The original must not go to the trash with entries that the new session lacks.
-        let turn = if slimming.trash_original { Some(turn_at(world, &original.path)?) } else { None };
+        let turn = if options.trash_original { Some(turn_at(world, &original.path)?) } else { None };
         if let Some(log) = &turn
             && log.length()? != plan.original.outline().end()
         {
@@ -236,14 +236,14 @@ struct Plan<'s> {
 }
 
 impl<'s> Plan<'s> {
-    fn new(world: &World, original: &'s SessionManager, slimming: &Slimming) -> Result<Self, SessionError> {
+    fn new(world: &World, original: &'s SessionManager, options: &SlimOptions) -> Result<Self, SessionError> {
         let live = Live::of(original)?;
         let options = NewSession { id: None, parent_session: original.file_text() };
         let header = compose_header(world.environment(), original.cwd(), options)?;
         let directory = original.session_dir().unwrap_or(Path::new("/"));
         let path = session_path(directory, &header);
-        let fates = fates(original, &live, slimming)?;
-        Ok(Self { original, header, path, selection: slimming.selection(), fates, live })
+        let fates = fates(original, &live, options)?;
+        Ok(Self { original, header, path, selection: options.selection(), fates, live })
     }
 
     /// Writes the new session, and returns what was removed.
@@ -270,7 +270,7 @@ impl<'s> Plan<'s> {
     }
 
     /// Reads the written file, and compares it with the original.
-    fn verify(&self, world: &World, prepared: &Prepared<'_>, slimming: &Slimming) -> Result<(), SessionError> {
+    fn verify(&self, world: &World, prepared: &Prepared<'_>, options: &SlimOptions) -> Result<(), SessionError> {
         let world = World { is_read_only: true, cache_dir: None, ..world.clone() };
         let copy = Session::open_file(&world, prepared.temporary())?;
         let session = self.original.loaded();
@@ -293,7 +293,7 @@ impl<'s> Plan<'s> {
                 return wrong("an entry would lose more than it should");
             }
         }
-        let has_context = slimming.all || self.has_same_context(&world, &copy)?;
+        let has_context = options.all || self.has_same_context(&world, &copy)?;
         if has_context { Ok(()) } else { wrong("the context would change") }
     }
 
@@ -376,19 +376,19 @@ fn is_same_row(copy: &Session, session: &Session, row: Row) -> bool {
 }
 
 /// Decides what to do with each row of a session.
-fn fates(manager: &SessionManager, live: &Live, slimming: &Slimming) -> Result<Vec<Fate>, SessionError> {
+fn fates(manager: &SessionManager, live: &Live, options: &SlimOptions) -> Result<Vec<Fate>, SessionError> {
     let outline = manager.outline();
     let mut fates = vec![Fate::Stays; outline.rows().len()];
-    let mut is_summed_up = vec![!slimming.before_compaction; outline.rows().len()];
-    if slimming.before_compaction {
+    let mut is_summed_up = vec![!options.before_compaction; outline.rows().len()];
+    if options.before_compaction {
         for path in &live.paths {
             let newest = path.iter().rposition(|row| outline.kind(*row) == Kind::Compaction).unwrap_or_default();
             path[..newest].iter().for_each(|row| is_summed_up[row.index()] = true);
         }
     }
     for row in outline.entries() {
-        let is_outside = slimming.all || !live.is_in_context(row);
-        let is_old = slimming.older_than.is_none_or(|limit| outline.time(row).is_some_and(|time| time < limit));
+        let is_outside = options.all || !live.is_in_context(row);
+        let is_old = options.older_than.is_none_or(|limit| outline.time(row).is_some_and(|time| time < limit));
         if is_outside && is_old && is_summed_up[row.index()] {
             fates[row.index()] = Fate::Slims;
         }

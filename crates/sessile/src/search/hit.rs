@@ -111,7 +111,7 @@ impl<'c> Checker<'c> {
             facts.is_hit = true;
         }
         let Some(line) = self.line(path, hit) else { return Ok(Checked::Wrong) };
-        let Parsed::Kept(head) = head::read(&line) else { return Ok(Checked::Wrong) };
+        let Parsed::Value(head) = head::read(&line) else { return Ok(Checked::Wrong) };
         let Ok(raw) = Raw::parse(&line) else { return Ok(Checked::Wrong) };
         self.matcher.begin();
         let mut texts = TextCollector { matcher: &mut self.matcher, texts: Vec::new() };

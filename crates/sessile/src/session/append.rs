@@ -426,7 +426,7 @@ enum Written {
 }
 
 fn is_conversation(entry: Raw<'_>) -> bool {
-    matches!(read(entry.as_bytes()), Parsed::Kept(head) if head.role.is_conversation())
+    matches!(read(entry.as_bytes()), Parsed::Value(head) if head.role.is_conversation())
 }
 
 /// The ids in restored lines.
@@ -437,7 +437,7 @@ pub(crate) fn entry_ids(lines: &[Vec<u8>]) -> Vec<EntryId> {
 /// The id in a line.
 fn id_of(line: &[u8]) -> Option<EntryId> {
     match read(line) {
-        Parsed::Kept(head) => head.id.map(|id| EntryId::from(id.into_owned())),
+        Parsed::Value(head) => head.id.map(|id| EntryId::from(id.into_owned())),
         _ => None,
     }
 }

@@ -5,11 +5,11 @@ use std::ops::Range;
 
 use sessile_core::EntryId;
 use sessile_core::head::{self, ParentRef, Parsed};
-use sessile_core::incomplete::Beginning;
+use sessile_core::incomplete::PartialObject;
 use sessile_core::json::Json;
 use sessile_core::line::{LINE_CAP, Line, Span};
 use sessile_core::outline::Outline;
-use sessile_core::salvage::{Damaged, Salvaged, take_apart};
+use sessile_core::salvage::{Damaged, Salvaged, split_damaged_lines};
 use sessile_core::verify::{self, Finding};
 
 use super::HiddenRecord;
@@ -161,7 +161,7 @@ impl<'o> Damage<'o> {
     }
 
     fn run(&mut self, text: &dyn Text, run: &Run) -> Result<(), SessionError> {
-        take_apart(&run.bytes).iter().try_for_each(|damaged| self.damaged(text, run, damaged))
+        split_damaged_lines(&run.bytes).iter().try_for_each(|damaged| self.damaged(text, run, damaged))
     }
 
     fn damaged(&mut self, text: &dyn Text, run: &Run, damaged: &Damaged) -> Result<(), SessionError> {
@@ -186,7 +186,7 @@ impl<'o> Damage<'o> {
             if let Some(fate) = fate {
                 let head = head::read(bytes);
                 let (parent, time) = match &head {
-                    Parsed::Kept(head) => (named_parent(&head.parent), head.time),
+                    Parsed::Value(head) => (named_parent(&head.parent), head.time),
                     _ => (None, None),
                 };
                 let (line, at) = (run.line_of(damaged, record.range.start), run.span_of(&record.range));
@@ -231,7 +231,7 @@ impl<'o> Damage<'o> {
         } else {
             self.n_entries += usize::from(record.is_certain);
             self.uncertain.extend((!record.is_certain).then(|| record.id.clone()));
-            if let Parsed::Kept(head) = head::read(bytes) {
+            if let Parsed::Value(head) = head::read(bytes) {
                 self.first_time = self.first_time.or(head.time);
                 self.parents.extend(named_parent(&head.parent));
             }
@@ -319,9 +319,9 @@ impl Run {
 
     fn remainder(&self, damaged: &Damaged, range: Range<usize>) -> Remainder {
         let bytes = &self.bytes[range.clone()];
-        let beginning = Beginning::of(bytes).filter(|_| bytes.len() <= MAX_KEPT);
-        let is_readable = matches!(head::read(bytes), Parsed::Kept(_));
-        let id = beginning.as_ref().and_then(Beginning::entry_id);
+        let beginning = PartialObject::of(bytes).filter(|_| bytes.len() <= MAX_KEPT);
+        let is_readable = matches!(head::read(bytes), Parsed::Value(_));
+        let id = beginning.as_ref().and_then(PartialObject::entry_id);
         let is_needed = (is_readable || id.is_some()) && bytes.len() <= MAX_KEPT;
         let at = self.span_of(&range);
         Remainder {
@@ -329,8 +329,8 @@ impl Run {
             is_last: at.end() >= self.end,
             at,
             bytes: if is_needed { bytes.to_vec() } else { Vec::new() },
-            parent: beginning.as_ref().and_then(Beginning::parent),
-            time: beginning.as_ref().and_then(Beginning::time),
+            parent: beginning.as_ref().and_then(PartialObject::parent),
+            time: beginning.as_ref().and_then(PartialObject::time),
             id,
             is_readable,
         }

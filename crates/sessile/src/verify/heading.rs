@@ -6,12 +6,12 @@ use memchr::{memchr, memchr_iter, memmem};
 use sessile_core::date::{parse_utc_iso, to_iso};
 use sessile_core::head::{self, Kind, Parsed};
 use sessile_core::headerless::Headerless;
-use sessile_core::incomplete::{Beginning, pieces};
+use sessile_core::incomplete::{PartialObject, pieces};
 use sessile_core::json::{Json, ObjectWriter, Raw};
 use sessile_core::line::{BOM, Span};
 use sessile_core::location::{check_session_id, encode_cwd};
 use sessile_core::outline::Outline;
-use sessile_core::salvage::take_apart;
+use sessile_core::salvage::split_damaged_lines;
 use sessile_core::version::CURRENT_VERSION;
 use sessile_store::find_sessions;
 use sessile_store::os::FileKind;
@@ -86,7 +86,7 @@ impl Heading {
 fn other_header(text: &dyn Text, outline: &Outline) -> Result<Option<Vec<u8>>, SessionError> {
     for row in outline.rows().filter(|row| outline.kind(*row) == Kind::Header) {
         let line = text.read(outline.span(row))?;
-        if matches!(head::read(&line), Parsed::Kept(head) if head.id.is_some()) {
+        if matches!(head::read(&line), Parsed::Value(head) if head.id.is_some()) {
             return Ok(Some(line));
         }
     }
@@ -101,14 +101,14 @@ fn torn_header(text: &dyn Text, start: u64) -> Result<Vec<u8>, SessionError> {
     if line.len() > MAX_KEPT {
         return Ok(Vec::new());
     }
-    let end = match take_apart(&line).first().map(|damaged| damaged.records.first().cloned()) {
+    let end = match split_damaged_lines(&line).first().map(|damaged| damaged.records.first().cloned()) {
         Some(None) => line.len(),
         Some(Some(record)) if record.is_certain => record.range.start,
         // Either the line is readable, or the bytes before the record are needed to recognise it; keep them.
         None | Some(Some(_)) => 0,
     };
     line.truncate(end);
-    let was_entry = Beginning::of(&line).and_then(|beginning| beginning.entry_id()).is_some();
+    let was_entry = PartialObject::of(&line).and_then(|beginning| beginning.entry_id()).is_some();
     Ok(if was_entry { Vec::new() } else { line })
 }
 
@@ -123,7 +123,7 @@ struct HeaderSources<'c> {
 impl HeaderSources<'_> {
     /// The header, and a description of its sources.
     fn header(&self, torn: &[u8], first_time: Option<i64>) -> Result<(Json, String), SessionError> {
-        let old = Beginning::of(torn);
+        let old = PartialObject::of(torn);
         let old = |key: &str| old.as_ref().and_then(|old| old.get(key));
         let (name_time, name_id) = self.name();
         let (id, id_from) = match (name_id, old("id").and_then(Raw::as_string)) {

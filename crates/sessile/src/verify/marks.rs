@@ -162,7 +162,7 @@ impl<'d> Planner<'d> {
                 Item::Remainder(..) => None,
             };
             if let Some((id, Some(parent))) = named {
-                self.forest.hang(&id, &parent);
+                self.forest.attach(&id, &parent);
             }
         }
         for item in items {
@@ -213,7 +213,7 @@ impl<'d> Planner<'d> {
             return;
         }
         let Some((before, time_before)) = self.before.clone() else { return };
-        if !self.forest.hang(lost, &before) {
+        if !self.forest.attach(lost, &before) {
             return;
         }
         self.marked.insert(lost.clone());
@@ -236,8 +236,8 @@ impl<'d> Planner<'d> {
         let stated = remainder.parent.clone().filter(|_| stands_for == StandsFor::Record);
         let parent = match stated {
             Some(None) => None,
-            Some(Some(parent)) if self.is_known(&parent) && self.forest.hang(&id, &parent) => Some(parent),
-            _ => self.before.clone().map(|(before, _)| before).filter(|before| self.forest.hang(&id, before)),
+            Some(Some(parent)) if self.is_known(&parent) && self.forest.attach(&id, &parent) => Some(parent),
+            _ => self.before.clone().map(|(before, _)| before).filter(|before| self.forest.attach(&id, before)),
         };
         let time = remainder.time.or(self.before.as_ref().and_then(|(_, time)| *time)).unwrap_or(0);
         let mark = Mark { id: &id, parent: parent.as_ref(), time, reason: code.word(), bytes: Some(&remainder.bytes) };

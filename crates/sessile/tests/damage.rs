@@ -20,7 +20,7 @@ use sessile::{SessionError, Sessions};
 use sessile_testkit::sim::SimOs;
 use sessile_testkit::{Replay, SplitMix};
 
-const PLACE: &str = "/home/u/.pi/agent/sessions/--proj--/2025-01-01T00-00-00-000Z_s1.jsonl";
+const SESSION_PATH: &str = "/home/u/.pi/agent/sessions/--proj--/2025-01-01T00-00-00-000Z_s1.jsonl";
 
 /// The number of cases, unless the variable is set.
 const CASES: u64 = 3000;
@@ -87,15 +87,15 @@ impl Case {
     fn check(&self, tally: &mut Tally) -> Result<(), String> {
         let before: Vec<u8> = self.damaged.iter().map(|(byte, _)| *byte).collect();
         let os = SimOs::new();
-        os.make_directories(Path::new(PLACE).parent().unwrap());
-        let file = sessile::os::Os::open(&os, Path::new(PLACE), sessile::os::Mode::New).unwrap();
+        os.make_directories(Path::new(SESSION_PATH).parent().unwrap());
+        let file = sessile::os::Os::open(&os, Path::new(SESSION_PATH), sessile::os::Mode::New).unwrap();
         sessile::os::append_fully(file.as_ref(), &before).unwrap();
         drop(file);
         let environment = Replay::new(1_735_689_600_000, 7);
         environment.set_home("/home/u");
         environment.set_current_dir("/proj");
         let sessions = Sessions::new(environment).on(Arc::new(os.clone())).caching(None);
-        match sessions.repair(PLACE, RepairOptions::default()) {
+        match sessions.repair(SESSION_PATH, RepairOptions::default()) {
             Ok(repair) => tally.repaired += usize::from(repair.original.is_some()),
             Err(SessionError::NotASession { .. }) => {
                 tally.not_sessions += 1;
@@ -103,14 +103,14 @@ impl Case {
             }
             Err(error) => return Err(error.to_string()),
         }
-        let after = os.read_file(PLACE).unwrap();
+        let after = os.read_file(SESSION_PATH).unwrap();
         self.check_written(&before, &after, tally)?;
         self.check_intact(&after, tally)?;
-        let again = sessions.repair(PLACE, RepairOptions::default()).map_err(|error| error.to_string())?;
-        if !again.changes.is_empty() || os.read_file(PLACE).unwrap() != after {
+        let again = sessions.repair(SESSION_PATH, RepairOptions::default()).map_err(|error| error.to_string())?;
+        if !again.changes.is_empty() || os.read_file(SESSION_PATH).unwrap() != after {
             return Err(format!("a second repair does more: {:?}", again.changes));
         }
-        let left = sessions.verify(PLACE).map_err(|error| error.to_string())?.findings;
+        let left = sessions.verify(SESSION_PATH).map_err(|error| error.to_string())?.findings;
         let promised = left.iter().find(|finding| matches!(finding.remedy, Remedy::Repair(_)));
         promised.map_or(Ok(()), |finding| Err(format!("left to repair: {finding:?}")))
     }

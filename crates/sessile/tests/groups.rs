@@ -43,7 +43,7 @@ fn drawn(list: &[SessionInfo], families: &[Family]) -> String {
         writeln!(text, "= {}", family.newest_activity).unwrap();
         for member in &family.members {
             let name = match &member.session {
-                SessionRef::Listed(place) => list[*place].id.clone(),
+                SessionRef::Listed(index) => list[*index].id.clone(),
                 SessionRef::Missing(path) => format!("?{}", path.display()),
             };
             writeln!(text, "{}{name}", "  ".repeat(member.depth)).unwrap();
@@ -112,9 +112,9 @@ fn circles_are_cut_at_the_oldest() {
 #[test]
 fn a_long_chain_of_forks_needs_no_stack() {
     let list: Vec<SessionInfo> = (0..100_000)
-        .map(|place: i64| {
-            let parent = (place > 0).then(|| format!("/s/2025_{}.jsonl", place - 1));
-            session(&place.to_string(), "/", place, parent.as_deref())
+        .map(|index: i64| {
+            let parent = (index > 0).then(|| format!("/s/2025_{}.jsonl", index - 1));
+            session(&index.to_string(), "/", index, parent.as_deref())
         })
         .collect();
     let families = sessions().families(&list);
@@ -125,21 +125,21 @@ fn a_long_chain_of_forks_needs_no_stack() {
 proptest! {
     #[test]
     fn every_session_is_in_exactly_one_family(parents in proptest::collection::vec(proptest::option::of(0..12usize), 0..10)) {
-        let list: Vec<SessionInfo> = parents.iter().enumerate().map(|(place, parent)| {
+        let list: Vec<SessionInfo> = parents.iter().enumerate().map(|(index, parent)| {
             let parent = parent.map(|parent| format!("/s/2025_{parent}.jsonl"));
-            session(&place.to_string(), "/", i64::try_from(place).unwrap(), parent.as_deref())
+            session(&index.to_string(), "/", i64::try_from(index).unwrap(), parent.as_deref())
         }).collect();
         let mut seen = Vec::new();
         for family in sessions().families(&list) {
             let newest = family.members.iter().filter_map(|member| match member.session {
-                SessionRef::Listed(place) => Some(list[place].modified),
+                SessionRef::Listed(index) => Some(list[index].modified),
                 SessionRef::Missing(_) => None,
             });
             prop_assert_eq!(newest.max(), Some(family.newest_activity));
-            for (place, member) in family.members.iter().enumerate() {
-                prop_assert_eq!(member.parent.is_none(), place == 0);
-                prop_assert!(member.parent.is_none_or(|parent| parent < place));
-                seen.extend(match member.session { SessionRef::Listed(place) => Some(place), SessionRef::Missing(_) => None });
+            for (index, member) in family.members.iter().enumerate() {
+                prop_assert_eq!(member.parent.is_none(), index == 0);
+                prop_assert!(member.parent.is_none_or(|parent| parent < index));
+                seen.extend(match member.session { SessionRef::Listed(index) => Some(index), SessionRef::Missing(_) => None });
             }
         }
         seen.sort_unstable();
@@ -203,9 +203,9 @@ fn worktrees_of_a_repository_are_one_project() {
             .map(|(cwd, time)| disk.session(cwd, cwd, 100 - time))
             .collect();
     let projects = disk.sessions.group_by_project(&list);
-    let places: Vec<_> = projects.iter().map(|project| project.location.clone()).collect();
+    let locations: Vec<_> = projects.iter().map(|project| project.location.clone()).collect();
     assert_eq!(
-        places,
+        locations,
         [
             ProjectLocation::Repository(disk.path("repo/.git")),
             ProjectLocation::Repository(disk.path("repo/.git/modules/sub")),

@@ -20,19 +20,19 @@ const NAME: &str = "2025-01-01T00-00-00-000Z_s1.jsonl";
 const NOW: i64 = 1_763_164_800_000;
 const ENTRY: &str = r#"{"type":"message","id":"a","parentId":null,"timestamp":"2025-01-01T00:00:01.000Z","message":{"role":"user","content":"hi","timestamp":1735689601000}}"#;
 
-fn place() -> PathBuf {
+fn session_path() -> PathBuf {
     Path::new(STORE).join("--proj--").join(NAME)
 }
 
-fn moved_place() -> PathBuf {
+fn moved_path() -> PathBuf {
     Path::new(STORE).join("--new-place--").join(NAME)
 }
 
 fn machine() -> SimOs {
     let os = SimOs::new();
-    os.make_directories(place().parent().unwrap());
+    os.make_directories(session_path().parent().unwrap());
     let header = r#"{"type":"session","version":3,"id":"s1","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/proj"}"#;
-    os.foreign_append(place(), format!("{header}\n{ENTRY}\n"));
+    os.foreign_append(session_path(), format!("{header}\n{ENTRY}\n"));
     os.settle();
     os
 }
@@ -40,7 +40,7 @@ fn machine() -> SimOs {
 /// Like [`machine`], with the target of the move and the trash on separate file systems.
 fn machine_of_three_disks() -> SimOs {
     let os = machine();
-    os.mount(moved_place().parent().unwrap());
+    os.mount(moved_path().parent().unwrap());
     os.mount("/home/u/.local");
     os.settle();
     os
@@ -54,7 +54,7 @@ fn sessions(os: &SimOs, seed: u64) -> Sessions {
 }
 
 /// Every place of the session: files with its name, in any directory.
-fn places(os: &SimOs) -> Vec<PathBuf> {
+fn session_paths(os: &SimOs) -> Vec<PathBuf> {
     let is_session = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_str().unwrap();
         name.starts_with(NAME) && [".orig-", ".lock", ".trashinfo"].iter().all(|other| !name.contains(other))
@@ -66,13 +66,15 @@ fn places(os: &SimOs) -> Vec<PathBuf> {
 type Act = (&'static str, fn(&Sessions) -> Result<Option<String>, SessionError>);
 
 const ACTS: [Act; 7] = [
-    ("append", |sessions| append(sessions, &place())),
-    ("name", |sessions| sessions.rename(place(), Some("x"), false).map(|named| Some(named.entry_id?.to_string()))),
-    ("move", |sessions| sessions.move_session(place(), "/new/place", false).map(|_| None)),
-    ("delete", |sessions| sessions.delete(&[place()], Deletion::ToTrash, false).map(|_| None)),
+    ("append", |sessions| append(sessions, &session_path())),
+    ("name", |sessions| {
+        sessions.rename(session_path(), Some("x"), false).map(|named| Some(named.entry_id?.to_string()))
+    }),
+    ("move", |sessions| sessions.move_session(session_path(), "/new/place", false).map(|_| None)),
+    ("delete", |sessions| sessions.delete(&[session_path()], Deletion::ToTrash, false).map(|_| None)),
     ("restore", |sessions| sessions.restore("s1", false).map(|_| None)),
     ("undo", |sessions| sessions.undo(None, false).map(|_| None)),
-    ("append to where it was moved", |sessions| append(sessions, &moved_place())),
+    ("append to where it was moved", |sessions| append(sessions, &moved_path())),
 ];
 
 fn append(sessions: &Sessions, path: &Path) -> Result<Option<String>, SessionError> {
@@ -83,15 +85,17 @@ fn append(sessions: &Sessions, path: &Path) -> Result<Option<String>, SessionErr
 /// Earlier actions, so that there is something to restore or undo.
 const BEFORE: [Act; 4] = [
     ("nothing", |_| Ok(None)),
-    ("a name", |sessions| sessions.rename(place(), Some("old"), false).map(|named| Some(named.entry_id?.to_string()))),
-    ("a move", |sessions| sessions.move_session(place(), "/new/place", false).map(|_| None)),
-    ("a deletion", |sessions| sessions.delete(&[place()], Deletion::ToTrash, false).map(|_| None)),
+    ("a name", |sessions| {
+        sessions.rename(session_path(), Some("old"), false).map(|named| Some(named.entry_id?.to_string()))
+    }),
+    ("a move", |sessions| sessions.move_session(session_path(), "/new/place", false).map(|_| None)),
+    ("a deletion", |sessions| sessions.delete(&[session_path()], Deletion::ToTrash, false).map(|_| None)),
 ];
 
 /// The session is in one place, with every acknowledged entry, and no other session was created.
 #[track_caller]
 fn assert_whole(os: &SimOs, acknowledged: &[String], story: &str) {
-    let found = places(os);
+    let found = session_paths(os);
     assert_eq!(found.len(), 1, "{story}: {found:?}");
     let text = String::from_utf8(os.read_file(&found[0]).unwrap()).unwrap();
     assert!(text.starts_with(r#"{"type":"session""#) && text.contains("\"id\":\"s1\""), "{story}: {text}");
@@ -167,7 +171,7 @@ fn dying_at_every_call(machine: fn() -> SimOs) {
                 os.advance(20_000);
                 let story = format!("after {before}, {name} died at call {n}");
                 let next = sessions(&os.process(3000), 3);
-                let live = || places(&os).into_iter().find(|path| path.starts_with(STORE));
+                let live = || session_paths(&os).into_iter().find(|path| path.starts_with(STORE));
                 // It first settles the dead process's operation, which may have moved the session.
                 let go_on = || match live() {
                     Some(path) => next.rename(path, Some("next"), false).map(drop),
@@ -189,8 +193,8 @@ fn an_undo_that_failed_is_undone_by_the_next_one() {
     for n in 1.. {
         let os = machine();
         let ours = sessions(&os, 1);
-        ours.rename(place(), Some("first"), false).unwrap();
-        let deleted = ours.delete(&[place()], Deletion::ToTrash, false).unwrap().operation.unwrap();
+        ours.rename(session_path(), Some("first"), false).unwrap();
+        let deleted = ours.delete(&[session_path()], Deletion::ToTrash, false).unwrap().operation.unwrap();
         let failing = os.process(2000);
         failing.fail_call(n, Errno::NOSPC);
         let failed = sessions(&failing, 2).undo(None, false);
@@ -201,8 +205,8 @@ fn an_undo_that_failed_is_undone_by_the_next_one() {
             let undone = sessions(&os.process(3000), 3).undo(None, false).unwrap();
             assert_eq!(undone.operation.id, deleted, "call {n}");
         }
-        assert!(os.read_file(place()).is_some());
-        let name = sessions(&os, 4).open(place()).unwrap().session_name().unwrap();
+        assert!(os.read_file(session_path()).is_some());
+        let name = sessions(&os, 4).open(session_path()).unwrap().session_name().unwrap();
         assert_eq!(name.as_deref(), Some("first"), "call {n}");
     }
 }
@@ -217,7 +221,7 @@ fn a_running_operation_is_not_undone() {
         let (there, rival) = (Arc::clone(&there), rival.clone());
         os.interleave(n, move |_| there.lock().unwrap().push(sessions(&rival, n).undo(None, false)));
     }
-    sessions(&os, 1).delete(&[place()], Deletion::ToTrash, false).unwrap();
+    sessions(&os, 1).delete(&[session_path()], Deletion::ToTrash, false).unwrap();
     let seen = seen.lock().unwrap();
     let is_refused = |undone: &Result<_, SessionError>| matches!(undone, Err(SessionError::OperationRunning { .. }));
     assert!(seen.iter().filter(|undone| is_refused(undone)).count() > 10, "{seen:?}");
@@ -235,22 +239,22 @@ fn entries_written_to_the_old_path_are_merged() {
         let os = machine();
         let ours = sessions(&os, 1);
         if how == "undo of a move" || how == "reunite" {
-            ours.move_session(place(), "/new/place", false).unwrap();
+            ours.move_session(session_path(), "/new/place", false).unwrap();
         } else {
-            ours.delete(&[place()], Deletion::ToTrash, false).unwrap();
+            ours.delete(&[session_path()], Deletion::ToTrash, false).unwrap();
         }
-        os.foreign_append(place(), line("b", "a"));
-        os.foreign_append(place(), line("c", "b"));
-        let stray = ours.stray(place()).unwrap().unwrap();
+        os.foreign_append(session_path(), line("b", "a"));
+        os.foreign_append(session_path(), line("c", "b"));
+        let stray = ours.stray(session_path()).unwrap().unwrap();
         let in_trash = matches!(how, "undo of a deletion" | "restore");
         assert_eq!((stray.n_entries, stray.session.id.as_str(), stray.in_trash), (2, "s1", in_trash), "{how}");
         match how {
             "restore" => drop(ours.restore("s1", false).unwrap()),
-            "reunite" => assert_eq!(ours.reunite(place()).unwrap().unwrap().n_appended, 2),
+            "reunite" => assert_eq!(ours.reunite(session_path()).unwrap().unwrap().n_appended, 2),
             _ => drop(ours.undo(None, false).unwrap()),
         }
-        let found = places(&os);
-        assert_eq!(found, [if how == "reunite" { moved_place() } else { place() }], "{how}");
+        let found = session_paths(&os);
+        assert_eq!(found, [if how == "reunite" { moved_path() } else { session_path() }], "{how}");
         let text = String::from_utf8(os.read_file(&found[0]).unwrap()).unwrap();
         assert!(text.ends_with(&(line("b", "a") + &line("c", "b"))), "{how}: {text}");
         let session = ours.open(&found[0]).unwrap();
@@ -267,8 +271,8 @@ fn a_process_may_die_while_entries_are_merged() {
     let late = r#"{"type":"message","id":"b","parentId":"a","timestamp":"2025-01-01T00:00:09.000Z","message":{"role":"user","content":"late"}}"#;
     for (n, tear) in (1..).flat_map(|n| [Tear::Nothing, Tear::All].map(|tear| (n, tear))) {
         let os = machine();
-        sessions(&os, 1).delete(&[place()], Deletion::ToTrash, false).unwrap();
-        os.foreign_append(place(), format!("{late}\n"));
+        sessions(&os, 1).delete(&[session_path()], Deletion::ToTrash, false).unwrap();
+        os.foreign_append(session_path(), format!("{late}\n"));
         let dying = os.process(2000);
         dying.crash_at(n, tear);
         drop(sessions(&dying, 2).restore("s1", false));
@@ -280,11 +284,11 @@ fn a_process_may_die_while_entries_are_merged() {
         match next.restore("s1", false) {
             Ok(_) => {}
             // It was already restored.
-            Err(SessionError::NotInTrash { .. }) => drop(next.rename(place(), Some("next"), false).unwrap()),
+            Err(SessionError::NotInTrash { .. }) => drop(next.rename(session_path(), Some("next"), false).unwrap()),
             Err(error) => panic!("call {n}: {error}"),
         }
-        assert_eq!(places(&os), [place()], "call {n}");
-        let text = String::from_utf8(os.read_file(place()).unwrap()).unwrap();
+        assert_eq!(session_paths(&os), [session_path()], "call {n}");
+        let text = String::from_utf8(os.read_file(session_path()).unwrap()).unwrap();
         assert_eq!(text.matches(late).count(), 1, "call {n}: {text}");
     }
 }
@@ -297,7 +301,7 @@ fn new_sessions_get_their_file_name_only_when_complete() {
             sessions.import(&[PathBuf::from("/in/x.jsonl")], &ImportOptions::default()).map(|_| None)
         }),
         ("fork", |sessions| {
-            let mut source = sessions.open(place())?;
+            let mut source = sessions.open(session_path())?;
             source.create_branched_session("a").map(|_| None)
         }),
     ];
@@ -306,7 +310,8 @@ fn new_sessions_get_their_file_name_only_when_complete() {
             for n in 1.. {
                 let os = machine();
                 os.make_directories("/in");
-                let text = String::from_utf8(os.read_file(place()).unwrap()).unwrap().replace("\"s1\"", "\"s2\"");
+                let text =
+                    String::from_utf8(os.read_file(session_path()).unwrap()).unwrap().replace("\"s1\"", "\"s2\"");
                 os.foreign_append("/in/x.jsonl", &text);
                 let dying = os.process(2000);
                 dying.crash_at(n, tear);
@@ -335,8 +340,11 @@ fn new_sessions_get_their_file_name_only_when_complete() {
 #[test]
 fn a_new_session_is_not_deleted_before_it_is_open() {
     let make: [(OperationKind, Act); 2] = [
-        (OperationKind::Clone, ("clone", |sessions| sessions.fork_from(place(), "/proj").map(|_| None))),
-        (OperationKind::Fork, ("fork", |sessions| sessions.open(place())?.create_branched_session("a").map(|_| None))),
+        (OperationKind::Clone, ("clone", |sessions| sessions.fork_from(session_path(), "/proj").map(|_| None))),
+        (
+            OperationKind::Fork,
+            ("fork", |sessions| sessions.open(session_path())?.create_branched_session("a").map(|_| None)),
+        ),
     ];
     for (kind, (name, act)) in make {
         let mut n_taken = 0;
@@ -347,7 +355,8 @@ fn a_new_session_is_not_deleted_before_it_is_open() {
             os.interleave(n, move |_| {
                 let theirs = sessions(&rival, 3);
                 let listed = theirs.list_all().unwrap();
-                let new: Vec<PathBuf> = listed.into_iter().map(|it| it.path).filter(|path| *path != place()).collect();
+                let new: Vec<PathBuf> =
+                    listed.into_iter().map(|it| it.path).filter(|path| *path != session_path()).collect();
                 *there.lock().unwrap() = Some(new.len());
                 if !new.is_empty() {
                     drop(theirs.ignoring_users().delete(&new, Deletion::ToTrash, false));
@@ -382,11 +391,11 @@ fn pruning_checks_again_under_the_lock() {
         let rival = os.process(2000);
         let theirs = Arc::new(Mutex::new(None));
         let there = Arc::clone(&theirs);
-        os.interleave(n, move |_| *there.lock().unwrap() = Some(append(&sessions(&rival, 3), &place())));
+        os.interleave(n, move |_| *there.lock().unwrap() = Some(append(&sessions(&rival, 3), &session_path())));
         let pruned = sessions(&os, 1).prune(&pruning, true).unwrap();
         let Some(theirs) = theirs.lock().unwrap().take() else { break };
         let Ok(Some(id)) = theirs else { continue };
-        let found = places(&os);
+        let found = session_paths(&os);
         assert_eq!(found.len(), 1, "call {n}");
         let text = String::from_utf8(os.read_file(&found[0]).unwrap()).unwrap();
         assert!(text.contains(&id), "call {n}");
@@ -407,13 +416,13 @@ fn a_session_that_moves_away_does_not_stop_a_prune() {
         let theirs = Arc::new(Mutex::new(None));
         let there = Arc::clone(&theirs);
         os.interleave(n, move |_| {
-            *there.lock().unwrap() = Some(sessions(&rival, 3).move_session(place(), "/new/place", false));
+            *there.lock().unwrap() = Some(sessions(&rival, 3).move_session(session_path(), "/new/place", false));
         });
         let pruned = sessions(&os, 1).prune(&pruning, true).unwrap_or_else(|error| panic!("call {n}: {error}"));
         let Some(theirs) = theirs.lock().unwrap().take() else { break };
-        assert_eq!(places(&os).len(), 1, "call {n}");
+        assert_eq!(session_paths(&os).len(), 1, "call {n}");
         if theirs.is_ok() && pruned.sessions.is_empty() {
-            assert_eq!(places(&os), [moved_place()], "call {n}");
+            assert_eq!(session_paths(&os), [moved_path()], "call {n}");
             n_moved += 1;
         }
     }
@@ -423,14 +432,14 @@ fn a_session_that_moves_away_does_not_stop_a_prune() {
 /// If another process restores a session during an undo, the session is restored, and the undo completes.
 #[test]
 fn an_undo_continues_if_a_session_is_already_restored() {
-    let other = place().with_file_name("2025-01-01T00-00-00-000Z_s2.jsonl");
+    let other = session_path().with_file_name("2025-01-01T00-00-00-000Z_s2.jsonl");
     let (mut n_restored, mut n_reported) = (0, 0);
     for n in 1.. {
         for deletes_both in [true, false] {
             let os = machine();
-            let text = String::from_utf8(os.read_file(place()).unwrap()).unwrap();
+            let text = String::from_utf8(os.read_file(session_path()).unwrap()).unwrap();
             os.foreign_append(&other, text.replace("\"s1\"", "\"s2\""));
-            let deleted = if deletes_both { vec![place(), other.clone()] } else { vec![place()] };
+            let deleted = if deletes_both { vec![session_path(), other.clone()] } else { vec![session_path()] };
             sessions(&os, 1).ignoring_users().delete(&deleted, Deletion::ToTrash, false).unwrap();
             let rival = os.process(2000);
             let theirs = Arc::new(Mutex::new(None));
@@ -441,7 +450,7 @@ fn an_undo_continues_if_a_session_is_already_restored() {
                 assert!(n_restored > 3 && n_reported > 0, "{n_restored} {n_reported}");
                 return;
             };
-            if theirs.is_err() || places(&os) != [place()] {
+            if theirs.is_err() || session_paths(&os) != [session_path()] {
                 continue;
             }
             match undone {
@@ -465,25 +474,25 @@ fn a_deletion_of_a_missing_session_is_reported() {
     let theirs = Arc::new(Mutex::new(None));
     let (there, rival) = (Arc::clone(&theirs), os.process(2000));
     os.interleave(1, move |_| {
-        *there.lock().unwrap() = Some(sessions(&rival, 3).move_session(place(), "/new/place", false));
+        *there.lock().unwrap() = Some(sessions(&rival, 3).move_session(session_path(), "/new/place", false));
     });
-    let refused = sessions(&os, 1).delete(&[place()], Deletion::ToTrash, false).unwrap_err();
+    let refused = sessions(&os, 1).delete(&[session_path()], Deletion::ToTrash, false).unwrap_err();
     assert!(matches!(&refused, SessionError::Store(error) if error.is_not_found()), "{refused}");
-    assert_eq!(places(&os), [moved_place()]);
+    assert_eq!(session_paths(&os), [moved_path()]);
 }
 
 /// A writer of release 0.1 holds the lock file beside the session, and we wait for it.
 #[test]
 fn a_lock_of_the_last_release_is_honoured() {
     let os = machine();
-    let sidecar = place().with_file_name(format!(".{NAME}.sessile-lock"));
+    let sidecar = session_path().with_file_name(format!(".{NAME}.sessile-lock"));
     let old = os.process(2000).open(&sidecar, Mode::Sidecar).unwrap();
     assert!(old.try_lock(sessile::os::Lock::Exclusive).unwrap());
-    let refused = sessions(&os, 1).delete(&[place()], Deletion::ToTrash, false).unwrap_err();
+    let refused = sessions(&os, 1).delete(&[session_path()], Deletion::ToTrash, false).unwrap_err();
     assert!(matches!(refused, SessionError::Store(StoreError::Busy { .. })), "{refused}");
     old.unlock().unwrap();
     // And release 0.1 cannot move or delete a session that is open for writing here.
-    let mut session = sessions(&os, 2).open(place()).unwrap();
+    let mut session = sessions(&os, 2).open(session_path()).unwrap();
     session.append_message(UserMessage::new("x", NOW)).unwrap();
     let sidecar = os.process(2000).open(&sidecar, Mode::Sidecar).unwrap();
     assert!(!sidecar.try_lock(sessile::os::Lock::Exclusive).unwrap());
@@ -496,7 +505,7 @@ fn a_lock_of_the_last_release_is_honoured() {
 fn the_log_is_shortened_and_sessions_are_still_found() {
     let os = machine();
     let ours = sessions(&os, 1);
-    ours.delete(&[place()], Deletion::ToTrash, false).unwrap();
+    ours.delete(&[session_path()], Deletion::ToTrash, false).unwrap();
     let log = Path::new("/home/u/state/operations.jsonl");
     let step = format!(r#"{{"step":"name","path":"{}","sessionId":"s1","after":"{}"}}"#, "/x", "y".repeat(4000));
     for number in 0..1500 {
@@ -517,7 +526,7 @@ fn the_log_is_shortened_and_sessions_are_still_found() {
 fn a_writer_follows_a_session_that_was_moved_and_moved_back() {
     for (before, take_away) in [BEFORE[2], BEFORE[3]] {
         let os = machine();
-        let mut writer = sessions(&os.process(2000), 1).open(place()).unwrap();
+        let mut writer = sessions(&os.process(2000), 1).open(session_path()).unwrap();
         let mut acknowledged = vec![writer.append_message(UserMessage::new("first", NOW)).unwrap().to_string()];
         let ours = sessions(&os, 2).ignoring_users();
         take_away(&ours).unwrap();
@@ -526,6 +535,6 @@ fn a_writer_follows_a_session_that_was_moved_and_moved_back() {
         ours.undo(None, false).unwrap();
         acknowledged.push(writer.append_message(UserMessage::new("second", NOW)).unwrap().to_string());
         assert_whole(&os, &acknowledged, before);
-        assert_eq!(places(&os), [place()], "{before}");
+        assert_eq!(session_paths(&os), [session_path()], "{before}");
     }
 }

@@ -138,7 +138,7 @@ fn machine() -> SimOs {
     os.make_directories("/store");
     for number in 0..3 {
         let lines: Vec<String> = (0..20)
-            .map(|place| user(&format!("{number}-{place}"), "", &format!("needle word{place} the hay")))
+            .map(|index| user(&format!("{number}-{index}"), "", &format!("needle word{index} the hay")))
             .collect();
         os.foreign_append(format!("/store/{number}.jsonl"), session(&lines));
     }

@@ -238,8 +238,8 @@ struct Plan<'s> {
 impl<'s> Plan<'s> {
     fn new(world: &World, original: &'s SessionManager, options: &SlimOptions) -> Result<Self, SessionError> {
         let live = Live::of(original)?;
-        let options = NewSession { id: None, parent_session: original.file_text() };
-        let header = compose_header(world.environment(), original.cwd(), options)?;
+        let new_session = NewSession { id: None, parent_session: original.file_text() };
+        let header = compose_header(world.environment(), original.cwd(), new_session)?;
         let directory = original.session_dir().unwrap_or(Path::new("/"));
         let path = session_path(directory, &header);
         let fates = fates(original, &live, options)?;

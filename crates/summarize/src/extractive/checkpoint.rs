@@ -179,8 +179,8 @@ impl Checkpoint {
         for section in sections {
             let mut order: Vec<usize> = (0..self.items(*section).len()).collect();
             order.sort_by_key(|at| self.items(*section)[*at].rank);
-            let turn = |place: usize| (place + 1) * 1000 / section.share();
-            queue.extend(order.iter().enumerate().map(|(place, at)| (turn(place), *section as usize, *at)));
+            let turn = |rank: usize| (rank + 1) * 1000 / section.share();
+            queue.extend(order.iter().enumerate().map(|(rank, at)| (turn(rank), *section as usize, *at)));
         }
         queue.sort_unstable();
         let mut left = room;

@@ -125,8 +125,8 @@ pub(super) fn turns(conversation: &Conversation) -> Vec<Turn<'_>> {
                 steps.push(Step::Call(tool_call(conversation, part)));
             }
             Speaker::ToolResult => {
-                let place = pending.take(part);
-                let step = place.and_then(|(turn, step)| turns.get_mut(turn)?.steps.get_mut(step));
+                let position = pending.take(part);
+                let step = position.and_then(|(turn, step)| turns.get_mut(turn)?.steps.get_mut(step));
                 if let Some(Step::Call(call)) = step {
                     (call.output, call.ending) = (text, conversation.ending_of(part));
                     call.outcome = outcome(part, call);
@@ -146,12 +146,12 @@ struct Pending<'c> {
 }
 
 impl<'c> Pending<'c> {
-    fn add(&mut self, part: &'c Part, place: (usize, usize)) {
+    fn add(&mut self, part: &'c Part, position: (usize, usize)) {
         match part.call_id.as_deref() {
             Some(id) => {
-                self.by_id.insert(id, place);
+                self.by_id.insert(id, position);
             }
-            None => self.others.push((part.tool.as_deref().unwrap_or_default(), place)),
+            None => self.others.push((part.tool.as_deref().unwrap_or_default(), position)),
         }
     }
 

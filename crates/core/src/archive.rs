@@ -20,7 +20,7 @@ pub const MAX_ID: usize = 512;
 
 /// The target of a mark.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Target {
+pub enum ArchiveTarget {
     /// The whole session.
     Session,
     /// An entry and everything below it.
@@ -29,14 +29,14 @@ pub enum Target {
 
 /// An entry that archives something, or undoes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mark {
+pub struct ArchiveMark {
     /// Whether the target is archived from this point on.
     pub is_archived: bool,
     /// What is archived, or no longer archived.
-    pub target: Target,
+    pub target: ArchiveTarget,
 }
 
-impl Mark {
+impl ArchiveMark {
     /// Reads an entry as a mark; `None` if it is something else or marks another session.
     pub fn of(entry: Raw<'_>, session_id: &str) -> Option<Self> {
         entry.get("type").and_then(Raw::as_text).filter(|kind| *kind == "custom")?;
@@ -49,9 +49,9 @@ impl Mark {
         let data = data?;
         let is_archived = data.get("archived")?.as_bool()?;
         let target = match (data.get("entryId"), data.get("sessionId")) {
-            (Some(id), _) => Target::Branch(EntryId::from(id.as_text()?)),
+            (Some(id), _) => ArchiveTarget::Branch(EntryId::from(id.as_text()?)),
             (None, Some(id)) if id.as_text()? != session_id => return None,
-            (None, _) => Target::Session,
+            (None, _) => ArchiveTarget::Session,
         };
         Some(Self { is_archived, target })
     }
@@ -61,8 +61,8 @@ impl Mark {
         let mut data = ObjectWriter::new();
         data.bool("archived", self.is_archived);
         match &self.target {
-            Target::Session => data.string("sessionId", session_id),
-            Target::Branch(id) => data.text("entryId", id.as_text()),
+            ArchiveTarget::Session => data.string("sessionId", session_id),
+            ArchiveTarget::Branch(id) => data.text("entryId", id.as_text()),
         };
         data.finish()
     }
@@ -85,12 +85,12 @@ pub struct Archive {
 impl Archive {
     /// Adds the next `custom` entry of the file. Entries that are not marks change nothing.
     pub fn push(&mut self, entry: Raw<'_>, session_id: &str) {
-        let Some(mark) = Mark::of(entry, session_id) else { return };
+        let Some(mark) = ArchiveMark::of(entry, session_id) else { return };
         self.n_marks += 1;
         match mark.target {
-            Target::Session => self.is_archived = mark.is_archived,
-            Target::Branch(id) if mark.is_archived => drop(self.branches.entry(id).or_insert(self.n_marks)),
-            Target::Branch(id) => drop(self.branches.remove(&id)),
+            ArchiveTarget::Session => self.is_archived = mark.is_archived,
+            ArchiveTarget::Branch(id) if mark.is_archived => drop(self.branches.entry(id).or_insert(self.n_marks)),
+            ArchiveTarget::Branch(id) => drop(self.branches.remove(&id)),
         }
     }
 
@@ -105,10 +105,10 @@ impl Archive {
     }
 
     /// Whether a target is archived.
-    pub fn has(&self, target: &Target) -> bool {
+    pub fn has(&self, target: &ArchiveTarget) -> bool {
         match target {
-            Target::Session => self.is_archived,
-            Target::Branch(root) => self.has_branch(root),
+            ArchiveTarget::Session => self.is_archived,
+            ArchiveTarget::Branch(root) => self.has_branch(root),
         }
     }
 
@@ -204,7 +204,7 @@ mod tests {
         assert!(found.is_archived());
         assert_eq!(found.branches(), [&EntryId::from("b"), &EntryId::from("a")]);
         assert!(found.has_branch(&"a".into()) && !found.has_branch(&"c".into()));
-        assert!(found.has(&Target::Session) && found.has(&Target::Branch("b".into())));
+        assert!(found.has(&ArchiveTarget::Session) && found.has(&ArchiveTarget::Branch("b".into())));
         let taken_back = mark(r#"{"archived":false,"sessionId":"s"}"#);
         assert!(!archive(&[&marks[1], &taken_back]).is_archived());
     }
@@ -240,16 +240,20 @@ mod tests {
     #[test]
     fn data_is_read_as_it_was_written() {
         let long = "\u{1}".repeat(MAX_ID);
-        for target in [Target::Session, Target::Branch("a\u{1b}\"".into()), Target::Branch(long.as_str().into())] {
+        for target in [
+            ArchiveTarget::Session,
+            ArchiveTarget::Branch("a\u{1b}\"".into()),
+            ArchiveTarget::Branch(long.as_str().into()),
+        ] {
             for is_archived in [true, false] {
-                let made = Mark { is_archived, target: target.clone() };
+                let made = ArchiveMark { is_archived, target: target.clone() };
                 let entry = format!(
                     r#"{{"type":"custom","customType":"{CUSTOM_TYPE}","data":{},"id":"00000000","parentId":{},"timestamp":"2025-01-01T00:00:00.000Z"}}"#,
                     made.to_data("s").to_text(),
                     Json::string(&long).to_text()
                 );
                 assert!(entry.len() as u64 <= MAX_LINE, "{}", entry.len());
-                assert_eq!(Mark::of(Raw::parse(entry.as_bytes()).unwrap(), "s"), Some(made));
+                assert_eq!(ArchiveMark::of(Raw::parse(entry.as_bytes()).unwrap(), "s"), Some(made));
             }
         }
     }

@@ -21,7 +21,7 @@ mod token;
 mod when;
 
 use fields::Fields;
-use iso::Outcome;
+use iso::IsoResult;
 use token::Tokens;
 pub use when::{TimeRange, parse_time_range, to_local};
 
@@ -69,9 +69,9 @@ pub fn parse(text: &str, zone: &dyn LocalZone) -> Option<i64> {
     let mut tokens = Tokens::new(text);
     let mut fields = Fields::default();
     match iso::read(&mut tokens, &mut fields) {
-        Outcome::Complete => {}
-        Outcome::Invalid => return None,
-        Outcome::Legacy(first) => legacy::read(first, &mut tokens, &mut fields)?,
+        IsoResult::Complete => {}
+        IsoResult::Invalid => return None,
+        IsoResult::Legacy(first) => legacy::read(first, &mut tokens, &mut fields)?,
     }
     fields.resolve(zone)
 }

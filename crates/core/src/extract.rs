@@ -10,7 +10,7 @@ use crate::outline::{Outline, Row};
 
 /// An entry of the branch and its parent in the new session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct CopiedEntry {
     /// The entry.
     pub row: Row,
     /// Its new parent, if it differs from the one it names.
@@ -23,19 +23,19 @@ pub struct NewParent(Option<EntryId>);
 
 /// The entries of a path that form the new session. Labels are left out; [`label_entry`] adds them again after the last
 /// entry.
-pub fn steps(outline: &Outline, path: &[Row]) -> Vec<Step> {
+pub fn steps(outline: &Outline, path: &[Row]) -> Vec<CopiedEntry> {
     let mut parent: Option<EntryId> = None;
     let mut steps = Vec::with_capacity(path.len());
     for row in path.iter().filter(|row| outline.kind(**row) != Kind::Label) {
         let is_same = outline.parent_id(*row) == parent && (parent.is_some() || outline.has_null_parent(*row));
-        steps.push(Step { row: *row, parent: (!is_same).then(|| NewParent(parent.clone())) });
+        steps.push(CopiedEntry { row: *row, parent: (!is_same).then(|| NewParent(parent.clone())) });
         parent = outline.id(*row);
     }
     steps
 }
 
 /// Whether a step may change in the new session. If not, its bytes need not be read.
-pub fn may_change(outline: &Outline, step: &Step) -> bool {
+pub fn may_change(outline: &Outline, step: &CopiedEntry) -> bool {
     step.parent.is_some() || outline.kind(step.row) == Kind::Compaction
 }
 
@@ -45,7 +45,7 @@ pub fn may_change(outline: &Outline, step: &Step) -> bool {
 ///
 /// A compaction whose first kept entry is a label before it keeps from the next entry after that label, because labels
 /// are left out.
-pub fn rewritten(outline: &Outline, next_kept: &NextKept, step: &Step, value: Raw<'_>) -> Option<Json> {
+pub fn rewritten(outline: &Outline, next_kept: &NextKept, step: &CopiedEntry, value: Raw<'_>) -> Option<Json> {
     let parent = step.parent.as_ref().map(|parent| parent.0.as_ref().map_or_else(Json::null, EntryId::to_json));
     let first_kept = (outline.kind(step.row) == Kind::Compaction)
         .then(|| value.get("firstKeptEntryId").and_then(Raw::as_text).map(EntryId::from))
@@ -97,7 +97,7 @@ impl NextKept {
 /// The labels that the new session needs: the labels of its entries, set on any branch.
 pub fn labels<'l>(
     outline: &Outline,
-    steps: &[Step],
+    steps: &[CopiedEntry],
     labels: &'l Labels,
 ) -> Vec<(&'l EntryId, &'l crate::label::Label)> {
     let kept: HashSet<EntryId> = steps.iter().filter_map(|step| outline.id(step.row)).collect();

@@ -35,7 +35,7 @@ pub fn is_marked(line: &[u8]) -> bool {
 }
 
 /// A new entry that stands for an incomplete record.
-pub struct Mark<'m> {
+pub struct IncompleteMark<'m> {
     /// The id of the record it stands for, or a new one.
     pub id: &'m EntryId,
     /// The entry before it in the conversation.
@@ -48,7 +48,7 @@ pub struct Mark<'m> {
     pub bytes: Option<&'m [u8]>,
 }
 
-impl Mark<'_> {
+impl IncompleteMark<'_> {
     /// The entry as a line, in pi's key order.
     pub fn to_json(&self) -> Json {
         let mut data = ObjectWriter::new();
@@ -226,7 +226,8 @@ mod tests {
 
     #[test]
     fn marks_are_recognised_by_their_first_bytes() {
-        let mark = Mark { id: &"b".into(), parent: None, time: 0, reason: "torn", bytes: Some(b"{\"type\0\0\xff") };
+        let mark =
+            IncompleteMark { id: &"b".into(), parent: None, time: 0, reason: "torn", bytes: Some(b"{\"type\0\0\xff") };
         let line = mark.to_json();
         assert_eq!(
             line.to_text(),

@@ -3,7 +3,7 @@
 mod facts;
 mod line;
 
-use crate::archive::{MAX_LINE, Mark, Target};
+use crate::archive::{ArchiveMark, ArchiveTarget, MAX_LINE};
 use crate::date::{self, LocalZone};
 use crate::entry::js_time;
 use crate::head::{Kind, Role};
@@ -11,7 +11,7 @@ use crate::json::{JsText, Raw, Shape};
 use crate::line::Line;
 use crate::message::content_text;
 
-pub use facts::{Facts, MAX_MODELS, ModelName, RoleCounts, TokenCounts, usage_of};
+pub use facts::{MAX_MODELS, ModelName, RoleCounts, SessionFacts, TokenCounts, usage_of};
 use line::{Object, Read};
 
 /// Stands for the first message of a session that has none.
@@ -42,7 +42,7 @@ pub struct Info {
     /// All text of user and assistant messages, for searching. Empty unless requested.
     pub all_messages_text: JsText<'static>,
     /// Other counts.
-    pub facts: Facts,
+    pub facts: SessionFacts,
 }
 
 /// Everything collected from the lines so far. It is plain data, so it can be stored and continued later.
@@ -61,7 +61,7 @@ pub struct Collected {
     /// The id of the last entry as WTF-8, to check whether the next one is its child. `None` before the first entry.
     pub last_id: Option<Vec<u8>>,
     /// Counts.
-    pub facts: Facts,
+    pub facts: SessionFacts,
 }
 
 /// The first value of the lines.
@@ -158,7 +158,7 @@ impl InfoScan {
             // A further header is not an entry.
             return;
         }
-        self.collected.take_place(entry);
+        self.collected.note_parent(entry);
         match kind {
             Kind::SessionInfo => self.collected.name = entry.name.and_then(given_name),
             Kind::Message => self.take_message(entry, zone),
@@ -181,8 +181,8 @@ impl InfoScan {
 
     fn take_mark(&mut self, entry: &Object<'_>) {
         let Some(header) = self.collected.header() else { return };
-        let mark = Mark::read(entry.custom_type, entry.data, &header.id);
-        if let Some(mark) = mark.filter(|mark| mark.target == Target::Session) {
+        let mark = ArchiveMark::read(entry.custom_type, entry.data, &header.id);
+        if let Some(mark) = mark.filter(|mark| mark.target == ArchiveTarget::Session) {
             self.collected.is_archived = mark.is_archived;
         }
     }
@@ -266,7 +266,7 @@ impl Collected {
     }
 
     /// Counts an entry, and checks whether it is a child of the one before it.
-    fn take_place(&mut self, entry: &Object<'_>) {
+    fn note_parent(&mut self, entry: &Object<'_>) {
         self.facts.entries += 1;
         let time = entry.timestamp.filter(|time| time.shape() == Shape::String);
         let time = time.map(Raw::as_bytes).and_then(|token| date::parse_utc_iso(&token[1..token.len() - 1]));

@@ -21,7 +21,7 @@ use crate::json::JsText;
 use crate::line::{Line, Span};
 use crate::version::{FreshIds, Upgrade};
 use ids::{IdTable, NONE, Spelled};
-pub use part::Part;
+pub use part::OutlinePart;
 use part::{LineFacts, ParentName, ReadLine};
 pub use saved::{SAVED_VERSION, SavedBytes};
 

@@ -172,7 +172,7 @@ impl<'l> Splitter<'l> {
         loop {
             let end = memchr(0, &self.lines[start..part.end]).map_or(part.end, |length| start + length);
             let text = &self.lines[start..end];
-            let search = Search::of(text);
+            let search = RecordSearch::of(text);
             self.work += search.work;
             let (is_first, is_last) = (start == part.start, end == part.end);
             let found = search.found.into_iter();
@@ -283,14 +283,14 @@ fn stands_alone(text: &[u8], end: usize) -> bool {
 
 /// The objects in a damaged line that look like records.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Search {
+struct RecordSearch {
     found: Vec<Range<usize>>,
     /// The start of the object that is still open at the end of the line.
     open: Option<usize>,
     work: usize,
 }
 
-impl Search {
+impl RecordSearch {
     fn of(text: &[u8]) -> Self {
         let mut search = Self::default();
         let mut free = skip_space(text, 0);
@@ -605,7 +605,7 @@ mod tests {
     proptest! {
         #[test]
         fn one_pass_equals_the_simple_way(line in pieces()) {
-            prop_assert_eq!(Search::of(line.as_bytes()).found, Search::simple(line.as_bytes()), "{}", line);
+            prop_assert_eq!(RecordSearch::of(line.as_bytes()).found, RecordSearch::simple(line.as_bytes()), "{}", line);
         }
 
         #[test]

@@ -227,7 +227,7 @@ mod tests {
     use crate::entry::Payload;
 
     /// Values that `serde_json::Value` would change or reject.
-    const ODD: [&str; 6] = [
+    const ODD_VALUES: [&str; 6] = [
         r#"{"b":1.0,"a":12345678901234567890123}"#,
         r#"{"a":1,"a":2}"#,
         r#""\ud800""#,
@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn texts_are_kept_both_ways() {
-        for text in ODD {
+        for text in ODD_VALUES {
             let json: Json = serde_json::from_str(text).unwrap();
             assert_eq!(json.to_text(), text);
             assert_eq!(serde_json::to_string(&json).unwrap(), text);

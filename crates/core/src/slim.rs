@@ -43,7 +43,7 @@ impl Removed {
 }
 
 /// Values up to this length are not worth a placeholder, and an extension may rely on them.
-const SMALL: usize = 512;
+const MAX_KEPT_LENGTH: usize = 512;
 
 /// The maximum length of an image type in its placeholder.
 const MAX_TYPE: usize = 40;
@@ -142,7 +142,9 @@ impl Cut<'_, '_> {
 
     /// Slims output text.
     fn text(&mut self, text: Option<Raw<'_>>, what: &str) {
-        let Some(text) = text.filter(|text| self.selection.outputs && text.as_bytes().len() > SMALL) else { return };
+        let Some(text) = text.filter(|text| self.selection.outputs && text.as_bytes().len() > MAX_KEPT_LENGTH) else {
+            return;
+        };
         let Some(content) = text.as_text() else { return };
         let size = size_words(content.as_wtf8().len() as u64);
         self.replace(text, Json::string(&format!("[{what} removed by sessile slim: {size}]")), RemovedKind::Output);
@@ -155,7 +157,7 @@ impl Cut<'_, '_> {
             RemovedKind::Custom => self.selection.custom,
             RemovedKind::Image => self.selection.images,
         };
-        if let Some(data) = data.filter(|data| is_wanted && data.as_bytes().len() > SMALL) {
+        if let Some(data) = data.filter(|data| is_wanted && data.as_bytes().len() > MAX_KEPT_LENGTH) {
             self.replace(data, Json::null(), what);
         }
     }
@@ -230,7 +232,7 @@ mod tests {
     fn marks_of_archived_branches_stay() {
         let mark =
             r#"{"type":"custom","customType":"sessile.archive","data":{"archived":true,"entryId":"ID"},"id":"a"}"#;
-        let mark = mark.replace("ID", &"x".repeat(SMALL * 2));
+        let mark = mark.replace("ID", &"x".repeat(MAX_KEPT_LENGTH * 2));
         assert_eq!(slimmed(mark.as_bytes(), ALL, &mut Removed::default()), None);
     }
 

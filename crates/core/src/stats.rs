@@ -3,7 +3,7 @@
 use crate::date::LocalZone;
 use crate::entry::js_time;
 use crate::head::{self, Kind, Parsed, Role};
-use crate::info::{Facts, RoleCounts, TokenCounts, usage_of};
+use crate::info::{RoleCounts, SessionFacts, TokenCounts, usage_of};
 use crate::json::Raw;
 use crate::location::fingerprint;
 
@@ -63,8 +63,8 @@ impl Tally {
 }
 
 /// Everything except tool calls, which a list does not count.
-impl From<&Facts> for Tally {
-    fn from(facts: &Facts) -> Self {
+impl From<&SessionFacts> for Tally {
+    fn from(facts: &SessionFacts) -> Self {
         Self {
             entries: facts.entries,
             messages: facts.messages,
@@ -98,7 +98,7 @@ pub struct Share {
     role: Option<Role>,
     is_compaction: bool,
     calls: Vec<String>,
-    result: Option<Outcome>,
+    result: Option<ToolOutcome>,
     /// The model that used the tokens, as `provider/model`.
     model: Option<String>,
     tokens: TokenCounts,
@@ -107,7 +107,7 @@ pub struct Share {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-struct Outcome {
+struct ToolOutcome {
     tool: String,
     is_error: bool,
 }
@@ -158,7 +158,7 @@ impl Share {
             Role::ToolResult => {
                 let tool = text(message, "toolName").unwrap_or_else(|| "tool".to_owned());
                 self.result =
-                    Some(Outcome { tool, is_error: message.get("isError").and_then(Raw::as_bool) == Some(true) });
+                    Some(ToolOutcome { tool, is_error: message.get("isError").and_then(Raw::as_bool) == Some(true) });
                 self.take_usage(message, None);
             }
             _ => {}

@@ -42,7 +42,7 @@ impl Side<'_> {
 
 /// The relation of entries in two branches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Piece {
+pub enum EntryDiff {
     /// The entry is in both: with the same id and content, or with another id and the same role and text.
     Same {
         /// The entry of the first branch.
@@ -70,7 +70,7 @@ pub struct Comparison {
     /// The number of entries in the common beginning.
     pub n_common: usize,
     /// The rest, in order.
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<EntryDiff>,
 }
 
 /// The maximum number of pairs of entries to read in order to find changed ones.
@@ -110,16 +110,17 @@ impl Comparison {
 
     /// Whether both branches have the same content, entry by entry.
     pub fn is_equal(&self) -> bool {
-        self.pieces.iter().all(|piece| matches!(piece, Piece::Same { .. }))
+        self.pieces.iter().all(|piece| matches!(piece, EntryDiff::Same { .. }))
     }
 
     /// The number of entries only in the first branch, only in the second, and changed.
     pub fn counts(&self) -> (usize, usize, usize) {
-        let count = |matches_kind: fn(&Piece) -> bool| self.pieces.iter().filter(|piece| matches_kind(piece)).count();
+        let count =
+            |matches_kind: fn(&EntryDiff) -> bool| self.pieces.iter().filter(|piece| matches_kind(piece)).count();
         (
-            count(|piece| matches!(piece, Piece::Left(_))),
-            count(|piece| matches!(piece, Piece::Right(_))),
-            count(|piece| matches!(piece, Piece::Changed { .. })),
+            count(|piece| matches!(piece, EntryDiff::Left(_))),
+            count(|piece| matches!(piece, EntryDiff::Right(_))),
+            count(|piece| matches!(piece, EntryDiff::Changed { .. })),
         )
     }
 }
@@ -201,7 +202,7 @@ struct Aligned<'s> {
     right: Side<'s>,
     ours: &'s [EntryDigest],
     theirs: &'s [EntryDigest],
-    pieces: Vec<Piece>,
+    pieces: Vec<EntryDiff>,
     n_paired: usize,
 }
 
@@ -214,9 +215,9 @@ impl Aligned<'_> {
                     let (left, right) = (one.row, other.row);
                     let is_same = one.is_same(other);
                     self.pieces.push(if is_same {
-                        Piece::Same { left, right }
+                        EntryDiff::Same { left, right }
                     } else {
-                        Piece::Changed { left, right }
+                        EntryDiff::Changed { left, right }
                     });
                 }
                 Ok(())
@@ -231,8 +232,8 @@ impl Aligned<'_> {
 
     /// Adds entries that have no counterpart.
     fn only(&mut self, old: Range<usize>, new: Range<usize>) {
-        self.pieces.extend(self.ours[old].iter().map(|digest| Piece::Left(digest.row)));
-        self.pieces.extend(self.theirs[new].iter().map(|digest| Piece::Right(digest.row)));
+        self.pieces.extend(self.ours[old].iter().map(|digest| EntryDiff::Left(digest.row)));
+        self.pieces.extend(self.theirs[new].iter().map(|digest| EntryDiff::Right(digest.row)));
     }
 
     /// Adds entries that replace others: similar ones as changed, the rest without a counterpart.
@@ -245,7 +246,7 @@ impl Aligned<'_> {
             let Some(partner) = { near }.find(|index| has_same_role(&self.theirs[*index])) else { continue };
             if self.are_similar(index, partner)? {
                 self.only(from..index, to..partner);
-                self.pieces.push(Piece::Changed { left: self.ours[index].row, right: self.theirs[partner].row });
+                self.pieces.push(EntryDiff::Changed { left: self.ours[index].row, right: self.theirs[partner].row });
                 (from, to) = (index + 1, partner + 1);
             }
             if self.n_paired >= MAX_PAIRED {

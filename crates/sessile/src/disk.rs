@@ -12,7 +12,7 @@ use sessile_core::outline::Row;
 
 use crate::error::SessionError;
 use crate::list::SessionInfo;
-use crate::list::spread::each;
+use crate::list::parallel::each;
 use crate::manager::{SessionManager, Sessions};
 use crate::operations::SessionLocation;
 
@@ -89,12 +89,12 @@ impl Sessions {
             let n_done = n_done.fetch_add(n_bytes, Relaxed) + n_bytes;
             options.on_progress.iter().for_each(|report| report(n_done.min(total), total));
         };
-        let looker = self.clone().read_only();
+        let reader = self.clone().read_only();
         let uses = each(self.world.os(), sessions.iter().enumerate().collect(), 1, |(index, info)| {
-            let looked_through = looker
+            let disk_use = reader
                 .open(&info.path)
                 .and_then(|session| session.disk_use(&options.cancel, &mut |n_bytes| report(n_bytes)));
-            (index, looked_through)
+            (index, disk_use)
         });
         let mut all = DiskUses::default();
         for (index, disk_use) in uses {

@@ -13,7 +13,7 @@ use crate::directory::absolute;
 use crate::error::SessionError;
 use crate::list::read_header;
 use crate::manager::Sessions;
-use crate::operations::{OperationKind, Recording, SessionLocation, Step, header_of, turn_at_all};
+use crate::operations::{OperationKind, Recording, SessionLocation, Step, header_of, lock_activity};
 
 /// The maximum number of files with the same base name.
 const MAX_NAMES: usize = 1000;
@@ -55,7 +55,7 @@ impl Sessions {
     pub fn import(&self, files: &[PathBuf], importing: &ImportOptions) -> Result<Vec<Imported>, SessionError> {
         let dry_run = importing.dry_run;
         // Two concurrent imports of the same file must not both find that its session is new.
-        let _turn = if dry_run { None } else { turn_at_all(&self.world, "import")? };
+        let _turn = if dry_run { None } else { lock_activity(&self.world, "import")? };
         let mut known: Vec<(String, PathBuf)> =
             self.list_all()?.into_iter().map(|session| (session.id, session.path)).collect();
         let mut imports: Vec<Imported> = Vec::new();

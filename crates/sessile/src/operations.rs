@@ -31,5 +31,5 @@ pub use slim::{SlimOptions, Slimmed};
 pub use step::{SessionLocation, Step, TrashedTo};
 pub use undo::Undone;
 
-pub(crate) use log::{Recording, moved_paths, publish, rewriting, turn_at_all};
+pub(crate) use log::{Recording, lock_activity, moved_paths, publish, rewriting};
 pub(crate) use relocate::header_of;

@@ -23,7 +23,7 @@ use crate::list::{identified, read_header};
 use crate::manager::Sessions;
 use crate::operations::{OperationKind, SessionLocation, Stray, rewriting};
 use crate::splice::{Spliced, Stored, Text, write};
-use crate::verify::{Examined, Fate, StandsFor, examine, exposure, vanished};
+use crate::verify::{Examined, RecordFate, StandsFor, examine, exposure, vanished};
 use crate::world::World;
 
 /// How to repair.
@@ -113,14 +113,15 @@ impl Sessions {
         }
         if examined.is_repairable() {
             let path = repair.path.clone();
-            let changes = mend(&self.world, &path, &stored, &examined, MAX_PASSES, &mut |lossy_utf8, result| {
-                // Replace the file only after the permissions are set, so that the kept original is private too.
-                if !options.dry_run {
-                    repair.original = Some(swap(&self.world, &path, &log, &stored, lossy_utf8)?);
-                }
-                repair.left.extend(result.findings);
-                Ok(())
-            })?;
+            let changes =
+                apply_repairs(&self.world, &path, &stored, &examined, MAX_PASSES, &mut |lossy_utf8, result| {
+                    // Replace the file only after the permissions are set, so that the kept original is private too.
+                    if !options.dry_run {
+                        repair.original = Some(swap(&self.world, &path, &log, &stored, lossy_utf8)?);
+                    }
+                    repair.left.extend(result.findings);
+                    Ok(())
+                })?;
             repair.changes.extend(changes);
         } else {
             repair.left.extend(examined.findings);
@@ -271,7 +272,7 @@ fn planned_changes(examined: &Examined) -> Vec<Change> {
     let hidden = examined.hidden().map(|found| {
         let id = &found.id;
         let message = match (found.fate, found.is_header) {
-            (Fate::IsCopy, _) => format!("the duplicate of record {id} is removed"),
+            (RecordFate::IsCopy, _) => format!("the duplicate of record {id} is removed"),
             (_, true) => format!("header {id} gets its own line"),
             (_, false) => format!("record {id} gets its own line"),
         };
@@ -299,7 +300,7 @@ fn planned_changes(examined: &Examined) -> Vec<Change> {
 const MAX_PASSES: usize = 8;
 
 /// Repairs a text until there is nothing left to repair, and passes on the result. Returns the changes.
-fn mend(
+fn apply_repairs(
     world: &World,
     path: &Path,
     text: &dyn Text,
@@ -314,7 +315,7 @@ fn mend(
     if !result.is_repairable() {
         finish(&lossy_utf8, result)?;
     } else if n_passes > 1 {
-        for later in mend(world, path, &lossy_utf8, &result, n_passes - 1, finish)? {
+        for later in apply_repairs(world, path, &lossy_utf8, &result, n_passes - 1, finish)? {
             let offset = headed.offset_below(lossy_utf8.offset_below(later.offset));
             changes.push(Change { line: line_at(text, offset)?, offset, ..later });
         }
@@ -345,7 +346,7 @@ fn check(
     let wrong = |what| SessionError::RepairFailed { path: path.to_path_buf(), what };
     let result = examine(world, path, new)?;
     let before = prints(old, &examined.outline)?;
-    let back = examined.hidden().filter(|found| found.fate == Fate::ComesBack);
+    let back = examined.hidden().filter(|found| found.fate == RecordFate::ComesBack);
     let back = back.map(|found| (found.at.offset, 1, print(&found.bytes)));
     let marks = examined.marks.iter().map(|mark| (mark.at.offset, 0, print(&mark.text)));
     let mut written: Vec<_> = back.chain(marks).collect();

@@ -122,14 +122,14 @@ pub fn drop_old_samples(dir: &Path) {
     let Ok(entries) = dir.read_dir() else { return };
     for sample in entries.filter_map(|entry| Some(entry.ok()?.path())) {
         let age = sample.join(MARKER).metadata().and_then(|marker| marker.modified()).map(|opened| opened.elapsed());
-        if matches!(age, Ok(Ok(age)) if age > KEPT) {
+        if matches!(age, Ok(Ok(age)) if age > SAMPLE_LIFETIME) {
             drop(std::fs::remove_dir_all(&sample));
         }
     }
 }
 
 /// How long a sample is kept after it was last opened.
-const KEPT: Duration = Duration::from_hours(7 * 24);
+const SAMPLE_LIFETIME: Duration = Duration::from_hours(7 * 24);
 
 /// Writes a sample store to a directory that does not hold one yet.
 ///

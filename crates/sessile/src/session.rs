@@ -411,11 +411,11 @@ fn put_line(value: Json, lines: &mut Vec<u8>) {
 }
 
 /// The number of short ids to try before falling back to a long one.
-const MAX_DRAWS: usize = 100;
+const MAX_SHORT_ID_ATTEMPTS: usize = 100;
 
 /// A short id that is not taken; falls back to a long one.
 pub(crate) fn fresh_id(environment: &dyn Environment, is_taken: &dyn Fn(&EntryId) -> bool) -> EntryId {
-    for _ in 0..MAX_DRAWS {
+    for _ in 0..MAX_SHORT_ID_ATTEMPTS {
         let mut uuid = environment.entry_uuid();
         if uuid.is_char_boundary(8) {
             uuid.truncate(8);

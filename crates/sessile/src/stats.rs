@@ -28,7 +28,7 @@ use crate::environment::Zone;
 use crate::error::SessionError;
 use crate::group::{ProjectLocation, SessionRef};
 use crate::list::SessionInfo;
-use crate::list::spread::each;
+use crate::list::parallel::each;
 use crate::manager::Sessions;
 pub use one::SessionStats;
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 use sessile::Sessions;
-use sessile::format::info::Facts;
+use sessile::format::info::SessionFacts;
 use sessile::group::{Family, ProjectLocation, SessionRef, group_by_cwd};
 use sessile::list::SessionInfo;
 use sessile_testkit::Replay;
@@ -28,7 +28,7 @@ fn session(id: &str, cwd: &str, modified: i64, parent: Option<&str>) -> SessionI
         first_message: "".into(),
         all_messages_text: "".into(),
         size: 0,
-        facts: Facts::default(),
+        facts: SessionFacts::default(),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::outline::{Outline, Row};
 
 /// The properties of an entry that decide the cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Fact {
+pub(super) struct CutFact {
     /// The tokens of its messages.
     pub(super) tokens: u64,
     /// Whether it contributes a message.
@@ -33,7 +33,7 @@ pub(super) enum CutPoint {
     Turn,
 }
 
-impl Fact {
+impl CutFact {
     pub(super) fn of(messages: &[Json], is_compaction: bool) -> Self {
         let roles = || messages.iter().map(|message| Role::of(message.raw().get("role")));
         let cut_point = match () {
@@ -56,9 +56,9 @@ fn begins_turn(role: Role) -> bool {
 }
 
 /// Access to the facts about entries, by index.
-pub(super) trait Facts<E> {
+pub(super) trait CutFacts<E> {
     /// The facts about the entry at this index.
-    fn fact(&mut self, index: usize) -> Result<Fact, E>;
+    fn fact(&mut self, index: usize) -> Result<CutFact, E>;
 
     /// Whether the entries in this range, which reaches to the end, are the remains of a failed attempt that was
     /// removed from the context.
@@ -90,7 +90,7 @@ impl Cut {
 /// ```
 ///
 /// Queries the newest entries first, and no more than necessary.
-pub(super) fn find_cut<E>(range: Range<usize>, keep_recent: u64, facts: &mut impl Facts<E>) -> Result<Cut, E> {
+pub(super) fn find_cut<E>(range: Range<usize>, keep_recent: u64, facts: &mut impl CutFacts<E>) -> Result<Cut, E> {
     let Some((mut cut, is_exceeded)) = cut_by_budget(range.clone(), keep_recent, facts)? else {
         return Ok(Cut { first_kept: range.start, turn_start: None });
     };
@@ -114,7 +114,7 @@ pub(super) fn find_cut<E>(range: Range<usize>, keep_recent: u64, facts: &mut imp
 fn cut_by_budget<E>(
     range: Range<usize>,
     keep_recent: u64,
-    facts: &mut impl Facts<E>,
+    facts: &mut impl CutFacts<E>,
 ) -> Result<Option<(usize, bool)>, E> {
     let mut tokens = 0u64;
     // The oldest index so far at which the kept part may begin.
@@ -140,7 +140,7 @@ fn cut_by_budget<E>(
     Ok(oldest.map(|cut| (cut, false)))
 }
 
-fn latest_beginning<E>(range: Range<usize>, facts: &mut impl Facts<E>) -> Result<Option<usize>, E> {
+fn latest_beginning<E>(range: Range<usize>, facts: &mut impl CutFacts<E>) -> Result<Option<usize>, E> {
     for index in range.rev() {
         if facts.fact(index)?.cut_point != CutPoint::Nothing {
             return Ok(Some(index));
@@ -149,7 +149,7 @@ fn latest_beginning<E>(range: Range<usize>, facts: &mut impl Facts<E>) -> Result
     Ok(None)
 }
 
-fn turn_start<E>(range: Range<usize>, facts: &mut impl Facts<E>) -> Result<Option<usize>, E> {
+fn turn_start<E>(range: Range<usize>, facts: &mut impl CutFacts<E>) -> Result<Option<usize>, E> {
     for index in range.rev() {
         if facts.fact(index)?.cut_point == CutPoint::Turn {
             return Ok(Some(index));
@@ -179,11 +179,11 @@ struct PlainFacts<'f, R, E> {
     owner: PhantomData<E>,
 }
 
-impl<E, R: ReadContext<E>> Facts<E> for PlainFacts<'_, R, E> {
-    fn fact(&mut self, index: usize) -> Result<Fact, E> {
+impl<E, R: ReadContext<E>> CutFacts<E> for PlainFacts<'_, R, E> {
+    fn fact(&mut self, index: usize) -> Result<CutFact, E> {
         let kind = self.outline.kind(self.rows[index]);
         let entry = self.read.value(self.rows[index])?;
-        Ok(Fact::of(&entry_messages(kind, entry.raw(), self.zone), kind == Kind::Compaction))
+        Ok(CutFact::of(&entry_messages(kind, entry.raw(), self.zone), kind == Kind::Compaction))
     }
 
     fn is_recovery(&mut self, _suffix: Range<usize>) -> Result<bool, E> {

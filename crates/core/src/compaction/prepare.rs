@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::conversation::{Conversation, Serializer};
-use super::cut::{Cut, Fact, Facts, find_cut};
+use super::cut::{Cut, CutFact, CutFacts, find_cut};
 use super::files::FileOperations;
 use super::settings::CompactionSettings;
 use super::tokens::estimate_projected;
@@ -193,17 +193,17 @@ struct ProjectedFacts<'f, 'p, R> {
     outline: &'f Outline,
     projection: &'f Projection<'p>,
     read: &'f mut R,
-    known: Vec<Option<Fact>>,
+    known: Vec<Option<CutFact>>,
 }
 
-impl<E, R: ReadContext<E>> Facts<E> for ProjectedFacts<'_, '_, R> {
-    fn fact(&mut self, index: usize) -> Result<Fact, E> {
+impl<E, R: ReadContext<E>> CutFacts<E> for ProjectedFacts<'_, '_, R> {
+    fn fact(&mut self, index: usize) -> Result<CutFact, E> {
         if let Some(fact) = self.known[index] {
             return Ok(fact);
         }
         let messages = self.projection.messages(index, self.read)?;
         let is_compaction = self.outline.kind(self.projection.rows()[index]) == Kind::Compaction;
-        let fact = Fact::of(&messages, is_compaction);
+        let fact = CutFact::of(&messages, is_compaction);
         self.known[index] = Some(fact);
         Ok(fact)
     }

@@ -8,7 +8,7 @@ pub const MAX_MODELS: usize = 32;
 
 /// Counts and sums over all entries of a session, on all branches.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Facts {
+pub struct SessionFacts {
     /// Entries: the lines that count, except the header.
     pub entries: u64,
     /// Messages by role.
@@ -129,7 +129,7 @@ impl RoleCounts {
     }
 }
 
-impl Facts {
+impl SessionFacts {
     /// Adds a `usage`. Values that are not finite numbers count as zero.
     pub(super) fn add_usage(&mut self, usage: Raw<'_>) {
         let (tokens, cost) = usage_of(usage);
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn usage_is_added_up() {
-        let mut facts = Facts::default();
+        let mut facts = SessionFacts::default();
         for usage in [
             r#"{"input":1,"output":2,"cacheRead":3,"cacheWrite":4,"cost":{"input":9,"total":0.5}}"#,
             r#"{"input":1e999,"output":"2","cacheRead":1,"cacheRead":2,"cost":7}"#,
@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn models_are_recorded_once_up_to_the_limit() {
-        let mut facts = Facts::default();
+        let mut facts = SessionFacts::default();
         for number in 0..100 {
             let model = format!("\"m{}\"", number / 2);
             facts.add_model(None, Raw::parse(model.as_bytes()).ok());

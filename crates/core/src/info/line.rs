@@ -50,7 +50,7 @@ pub(super) struct Message<'a> {
 impl Object<'_> {
     /// The type of the line. Types that a list does not need are [`Kind::Unknown`].
     pub(super) fn kind(&self) -> Kind {
-        const CARED_FOR: [Kind; 7] = [
+        const NEEDED_KINDS: [Kind; 7] = [
             Kind::Message,
             Kind::Header,
             Kind::SessionInfo,
@@ -60,8 +60,8 @@ impl Object<'_> {
             Kind::Custom,
         ];
         let Some(word) = self.kind.and_then(Raw::as_text) else { return Kind::Unknown };
-        let is_meant = |kind: &Kind| kind.word().is_some_and(|known| word == *known);
-        CARED_FOR.into_iter().find(is_meant).unwrap_or(Kind::Unknown)
+        let is_named = |kind: &Kind| kind.word().is_some_and(|known| word == *known);
+        NEEDED_KINDS.into_iter().find(is_named).unwrap_or(Kind::Unknown)
     }
 
     /// The role of the message.

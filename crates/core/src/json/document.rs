@@ -35,15 +35,15 @@ pub fn print_owned(value: Json) -> Json {
 pub(super) fn print_again(value: Raw<'_>) -> Json {
     let nodes = read_nodes(value.as_bytes());
     let mut out = Vec::with_capacity(value.as_bytes().len());
-    let mut todo = vec![Step::Value(0)];
+    let mut todo = vec![PrintStep::Value(0)];
     while let Some(step) = todo.pop() {
         match step {
-            Step::Text(text) => out.extend_from_slice(text),
-            Step::Key(key) => {
+            PrintStep::Text(text) => out.extend_from_slice(text),
+            PrintStep::Key(key) => {
                 write_text(&key, &mut out);
                 out.push(b':');
             }
-            Step::Value(index) => print_node(&nodes, index, &mut out, &mut todo),
+            PrintStep::Value(index) => print_node(&nodes, index, &mut out, &mut todo),
         }
     }
     Json::trusted(out)
@@ -58,7 +58,7 @@ struct Node<'a> {
     children: Vec<usize>,
 }
 
-enum Step<'a> {
+enum PrintStep<'a> {
     Text(&'static [u8]),
     Key(JsText<'a>),
     Value(usize),
@@ -111,7 +111,7 @@ fn container(first: u8) -> Shape {
     if first == b'{' { Shape::Object } else { Shape::Array }
 }
 
-fn print_node<'a>(nodes: &[Node<'a>], index: usize, out: &mut Vec<u8>, todo: &mut Vec<Step<'a>>) {
+fn print_node<'a>(nodes: &[Node<'a>], index: usize, out: &mut Vec<u8>, todo: &mut Vec<PrintStep<'a>>) {
     let node = &nodes[index];
     match node.shape {
         Shape::Null | Shape::Bool => out.extend_from_slice(node.token),
@@ -122,22 +122,22 @@ fn print_node<'a>(nodes: &[Node<'a>], index: usize, out: &mut Vec<u8>, todo: &mu
         }
         Shape::Array => {
             out.push(b'[');
-            todo.push(Step::Text(b"]"));
+            todo.push(PrintStep::Text(b"]"));
             for (n_before, child) in node.children.iter().enumerate().rev() {
-                todo.push(Step::Value(*child));
+                todo.push(PrintStep::Value(*child));
                 if n_before > 0 {
-                    todo.push(Step::Text(b","));
+                    todo.push(PrintStep::Text(b","));
                 }
             }
         }
         Shape::Object => {
             out.push(b'{');
-            todo.push(Step::Text(b"}"));
+            todo.push(PrintStep::Text(b"}"));
             for (n_before, (key, child)) in property_order(nodes, node).into_iter().enumerate().rev() {
-                todo.push(Step::Value(child));
-                todo.push(Step::Key(key));
+                todo.push(PrintStep::Value(child));
+                todo.push(PrintStep::Key(key));
                 if n_before > 0 {
-                    todo.push(Step::Text(b","));
+                    todo.push(PrintStep::Text(b","));
                 }
             }
         }

@@ -31,10 +31,10 @@ impl Members for NoMembers {
 }
 
 /// Members are reported down to this depth.
-const REPORTED: usize = 2;
+const MAX_REPORTED_DEPTH: usize = 2;
 
 /// The member being read at each reported depth: its key, and where its value starts.
-type Pending = [(Range<usize>, usize); REPORTED];
+type Pending = [(Range<usize>, usize); MAX_REPORTED_DEPTH];
 
 /// Checks that `bytes` is one JSON value, possibly surrounded by white space. Returns the range of the value, or the
 /// offset of the first error.
@@ -122,7 +122,7 @@ pub(super) fn scan_value_with<S: Strings, M: Members>(
         // A value has just ended at `at`. Close the containers it completes.
         loop {
             let Some(in_object) = open.top() else { return Ok(at) };
-            if in_object && open.depth <= REPORTED && open.all_objects() {
+            if in_object && open.depth <= MAX_REPORTED_DEPTH && open.all_objects() {
                 let (key, value) = &pending[open.depth - 1];
                 members.member(open.depth, key.clone(), *value..at);
             }
@@ -165,7 +165,7 @@ fn key<S: Strings>(bytes: &[u8], at: usize, open: &Containers, pending: &mut Pen
         return Err(colon);
     }
     let value = skip_space(bytes, colon + 1);
-    if open.depth <= REPORTED {
+    if open.depth <= MAX_REPORTED_DEPTH {
         pending[open.depth - 1] = (at..end, value);
     }
     Ok(value)

@@ -71,7 +71,7 @@ impl<'a> LineFacts<'a> {
 /// Parsing lines is nearly all the work and does not depend on the lines before. So a large file can be split into
 /// parts that are parsed in parallel. Adding them in order is quick.
 #[derive(Debug, Default)]
-pub struct Part {
+pub struct OutlinePart {
     items: Vec<Item>,
     /// Ids that are not eight hexadecimal digits.
     arena: Vec<u8>,
@@ -112,7 +112,7 @@ enum Name {
     Text { start: u32, len: u32 },
 }
 
-impl Part {
+impl OutlinePart {
     /// Creates a part without lines.
     pub fn new() -> Self {
         Self::default()
@@ -186,7 +186,7 @@ impl Part {
 
 impl Outline {
     /// Adds the next lines of the file at once. Equivalent to [`push`](Self::push) for each of them.
-    pub fn push_part(&mut self, part: &Part, fresh: &mut dyn FreshIds) {
+    pub fn push_part(&mut self, part: &OutlinePart, fresh: &mut dyn FreshIds) {
         if part.start.is_none() {
             return;
         }

@@ -146,7 +146,7 @@ fn odd_line() -> impl Strategy<Value = String> {
 }
 
 /// Every value that an outline's methods return.
-fn shown(outline: &Outline) -> String {
+fn dump(outline: &Outline) -> String {
     let rows: Vec<_> = outline
         .rows()
         .map(|row| {
@@ -187,7 +187,7 @@ proptest! {
         }
         let pushed = read(bytes.as_bytes());
         let mut in_parts = Outline::new();
-        let mut part = Part::new();
+        let mut part = OutlinePart::new();
         for (index, line) in split(bytes.as_bytes()).into_iter().enumerate() {
             if cuts.contains(&index) {
                 in_parts.push_part(&std::mem::take(&mut part), &mut StableIds);
@@ -195,12 +195,12 @@ proptest! {
             part.push(line);
         }
         in_parts.push_part(&part, &mut StableIds);
-        prop_assert_eq!(shown(&in_parts), shown(&pushed));
+        prop_assert_eq!(dump(&in_parts), dump(&pushed));
         if let Some(body) = pushed.body() {
             let header = HEADER.replace("2025", "2031") + "  ";
             let text = format!("{header}\n{}", bytes.get(usize::try_from(body.start).unwrap()..).unwrap());
             let forked = pushed.after_header(header.as_bytes()).unwrap();
-            prop_assert_eq!(shown(&forked), shown(&read(text.as_bytes())));
+            prop_assert_eq!(dump(&forked), dump(&read(text.as_bytes())));
         }
         // The fast lookups agree with the slow ones.
         for (index, row) in pushed.rows().enumerate() {
@@ -216,7 +216,7 @@ proptest! {
         match pushed.save() {
             Some(saved) => {
                 let loaded = Outline::load(&saved).unwrap();
-                prop_assert_eq!(shown(&loaded), shown(&pushed));
+                prop_assert_eq!(dump(&loaded), dump(&pushed));
                 prop_assert_eq!(loaded.save(), Some(saved));
             }
             None => prop_assert!(pushed.is_unterminated()),
@@ -231,7 +231,7 @@ proptest! {
         let offset = cut % damaged.len();
         damaged[offset] ^= bytes.first().copied().unwrap_or(1).max(1);
         if let Some(loaded) = Outline::load(&damaged) {
-            drop(shown(&loaded));
+            drop(dump(&loaded));
         }
         prop_assert!(Outline::load(&saved[..offset]).is_none());
     }

@@ -12,10 +12,10 @@ pub struct Excerpt {
 }
 
 /// The approximate number of bytes shown before the first match.
-const BEFORE: usize = 60;
+const BYTES_BEFORE: usize = 60;
 
 /// The approximate total number of bytes shown.
-const IN_ALL: usize = 240;
+const MAX_BYTES: usize = 240;
 
 const ELLIPSIS: &str = "…";
 
@@ -23,9 +23,9 @@ impl Excerpt {
     /// The surroundings of the first of these matches, which must be in order.
     pub fn new(text: &str, matches: &[Range<usize>]) -> Self {
         let first = matches.first().map_or(0, |matched| matched.start.min(text.len()));
-        let start = text.floor_char_boundary(first.saturating_sub(BEFORE));
+        let start = text.floor_char_boundary(first.saturating_sub(BYTES_BEFORE));
         let start = if start == 0 { 0 } else { after_space(text, start, first) };
-        let end = text.ceil_char_boundary(start.saturating_add(IN_ALL).min(text.len()));
+        let end = text.ceil_char_boundary(start.saturating_add(MAX_BYTES).min(text.len()));
         let mut excerpt = Self::default();
         if start > 0 {
             excerpt.text.push_str(ELLIPSIS);
@@ -91,7 +91,7 @@ mod tests {
             for range in &excerpt.ranges {
                 prop_assert!(excerpt.text.get(range.clone()).is_some_and(|part| text.contains(part)));
             }
-            prop_assert!(excerpt.text.len() <= IN_ALL + 16);
+            prop_assert!(excerpt.text.len() <= MAX_BYTES + 16);
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Encodes what was collected from a session's lines.
 
-use sessile_core::info::{Collected, Facts, FirstValue, HeaderInfo, MAX_MODELS, ModelName, RoleCounts, TokenCounts};
+use sessile_core::info::{
+    Collected, FirstValue, HeaderInfo, MAX_MODELS, ModelName, RoleCounts, SessionFacts, TokenCounts,
+};
 
 use super::bytes::{Reader, Writer};
 
@@ -75,7 +77,7 @@ fn decode_header(from: &mut Reader<'_>) -> Option<HeaderInfo> {
     })
 }
 
-fn encode_facts(out: &mut Writer, facts: &Facts) {
+fn encode_facts(out: &mut Writer, facts: &SessionFacts) {
     out.number(facts.entries);
     facts.messages.to_numbers().into_iter().for_each(|count| out.number(count));
     out.number(facts.compactions);
@@ -93,7 +95,7 @@ fn encode_facts(out: &mut Writer, facts: &Facts) {
     out.byte(u8::from(facts.has_branches));
 }
 
-fn decode_facts(from: &mut Reader<'_>) -> Option<Facts> {
+fn decode_facts(from: &mut Reader<'_>) -> Option<SessionFacts> {
     let entries = from.number()?;
     let mut counts = [0; RoleCounts::N_ROLES];
     for count in &mut counts {
@@ -106,7 +108,7 @@ fn decode_facts(from: &mut Reader<'_>) -> Option<Facts> {
     for _ in 0..n_models {
         models.push(ModelName { provider: from.text()?, model: from.text()? });
     }
-    Some(Facts {
+    Some(SessionFacts {
         entries,
         messages: RoleCounts::from_numbers(counts),
         compactions,
@@ -151,11 +153,11 @@ mod tests {
             floats in any::<[f32; 5]>(),
             newest_entry in any::<Option<i64>>(),
             has_branches in any::<bool>(),
-        ) -> Facts {
+        ) -> SessionFacts {
             let mut counts = [0; RoleCounts::N_ROLES];
             counts.copy_from_slice(&numbers[..RoleCounts::N_ROLES]);
             let [input, output, cache_read, cache_write, cost] = floats.map(f64::from);
-            Facts {
+            SessionFacts {
                 entries: numbers[11],
                 messages: RoleCounts::from_numbers(counts),
                 compactions: numbers[12],

@@ -90,7 +90,7 @@ fn rank<'c>(file: &Candidate<'c>) -> (bool, bool, Reverse<i64>, Reverse<u64>, &'
 
 #[cfg(test)]
 mod tests {
-    use sessile_core::info::Facts;
+    use sessile_core::info::SessionFacts;
 
     use super::*;
 
@@ -108,7 +108,7 @@ mod tests {
             first_message: "".into(),
             all_messages_text: "".into(),
             size: 1,
-            facts: Facts::default(),
+            facts: SessionFacts::default(),
         }
     }
 

@@ -136,7 +136,7 @@ fn by_name(one: &SessionInfo, other: &SessionInfo) -> Ordering {
 
 #[cfg(test)]
 mod tests {
-    use sessile_core::info::Facts;
+    use sessile_core::info::SessionFacts;
 
     use super::*;
 
@@ -154,7 +154,7 @@ mod tests {
             first_message: "".into(),
             all_messages_text: "".into(),
             size: u64::from(number),
-            facts: Facts { cost: f64::from(number % 3), ..Facts::default() },
+            facts: SessionFacts { cost: f64::from(number % 3), ..SessionFacts::default() },
         }
     }
 

@@ -1,7 +1,7 @@
 //! Adding entries.
 
 use sessile_core::EntryId;
-use sessile_core::archive::{CUSTOM_TYPE, MAX_ID, Mark, Target};
+use sessile_core::archive::{ArchiveMark, ArchiveTarget, CUSTOM_TYPE, MAX_ID};
 use sessile_core::checkpoint::checkpoint;
 use sessile_core::context::{Projection, text_block};
 use sessile_core::date::to_iso;
@@ -228,8 +228,8 @@ impl SessionManager {
 
     /// Like [`set_archived`](Self::set_archived), without checking where the leaf is.
     pub(crate) fn append_mark(&mut self, entry: Option<&EntryId>, is_archived: bool) -> Result<EntryId, SessionError> {
-        let target = entry.map_or(Target::Session, |entry| Target::Branch(entry.clone()));
-        let data = Mark { is_archived, target }.to_data(&self.session_id());
+        let target = entry.map_or(ArchiveTarget::Session, |entry| ArchiveTarget::Branch(entry.clone()));
+        let data = ArchiveMark { is_archived, target }.to_data(&self.session_id());
         self.append(&|base| compose::custom(base, CUSTOM_TYPE, Some(data.raw())))
     }
 

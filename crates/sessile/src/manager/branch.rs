@@ -176,7 +176,7 @@ impl SessionManager {
     }
 
     /// The labels of an extracted path, as lines to append after its last entry.
-    fn label_lines(&self, steps: &[extract::Step]) -> Result<Vec<u8>, SessionError> {
+    fn label_lines(&self, steps: &[extract::CopiedEntry]) -> Result<Vec<u8>, SessionError> {
         let outline = &self.session.outline;
         let mut taken: HashSet<EntryId> = steps.iter().filter_map(|step| outline.id(step.row)).collect();
         let mut parent = steps.last().and_then(|step| outline.id(step.row));

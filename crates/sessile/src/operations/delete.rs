@@ -144,7 +144,7 @@ pub(super) fn delete_if(
     how: Deletion,
     check: &dyn Fn() -> Result<(), SessionError>,
 ) -> Result<TrashedTo, SessionError> {
-    delete_in_turn(world, recording, session, how, turn_at(world, &session.path)?, check)
+    delete_in_turn(world, recording, session, how, lock_session(world, &session.path)?, check)
 }
 
 /// Like [`delete_if`], with the lock already held by `log`.
@@ -244,7 +244,7 @@ fn local_time(world: &World) -> String {
 }
 
 /// Takes the lock of a session that is about to be moved or deleted. First restores destroyed entries and reports that.
-pub(super) fn turn_at(world: &World, path: &Path) -> Result<FileLog, SessionError> {
+pub(super) fn lock_session(world: &World, path: &Path) -> Result<FileLog, SessionError> {
     let writing = WriteOptions { busy: Busy::Fail(LOCK_TIMEOUT), ..world.writing };
     let mut log = FileLog::open(&world.os, path, writing)?;
     if log.resume()? {

@@ -277,7 +277,7 @@ impl<'w> Recording<'w> {
         let path = log_path(world);
         let tail = path.as_ref().map(|path| tail_of(world, path)).unwrap_or_default();
         let is_free = |id: &String| memchr::memmem::find(&tail, id.as_bytes()).is_none();
-        let mut ids = std::iter::repeat_with(draw).take(MAX_DRAWS);
+        let mut ids = std::iter::repeat_with(draw).take(MAX_SHORT_ID_ATTEMPTS);
         let id = ids.find(is_free).unwrap_or_else(|| world.environment().entry_uuid());
         if let Some(path) = &path {
             shorten(world, path)?;
@@ -464,7 +464,7 @@ pub(super) fn process_of(world: &World, id: &str) -> Option<String> {
 
 /// Waits for an exclusive lock on an activity that only one process may do at a time. Dropping the returned file
 /// releases it.
-pub(crate) fn turn_at_all(world: &World, what: &str) -> Result<Option<Box<dyn OsFile>>, SessionError> {
+pub(crate) fn lock_activity(world: &World, what: &str) -> Result<Option<Box<dyn OsFile>>, SessionError> {
     let Some(directory) = world.operations_dir.as_ref().filter(|_| !planted::has(Bug::TwoUndosAtOnce)) else {
         return Ok(None);
     };
@@ -553,15 +553,15 @@ fn settle(world: &World, operation: &Operation) -> Result<OperationState, Sessio
 }
 
 /// The number of short ids to try before falling back to a long one.
-const MAX_DRAWS: usize = 100;
+const MAX_SHORT_ID_ATTEMPTS: usize = 100;
 /// The length of the log's tail in which a new id must not occur.
 const TAIL: u64 = 64 << 10;
 /// The length above which the log is shortened before the next operation.
 const MAX_LOG: u64 = 4 << 20;
 /// The length of the newest part, which is kept unchanged.
-const KEPT: usize = 2 << 20;
+const KEPT_TAIL_LENGTH: usize = 2 << 20;
 /// The upper bound for older lines that are still useful; other older lines are dropped.
-const KEPT_OLD: usize = 1 << 20;
+const MAX_OLD_LENGTH: usize = 1 << 20;
 
 /// Limits the size of the log: drops old lines, except those needed to find a session.
 ///
@@ -584,10 +584,10 @@ fn shorten(world: &World, path: &Path) -> Result<(), SessionError> {
     let mut needed: HashSet<&str> = HashSet::new();
     let (mut n_new, mut n_old) = (0, 0);
     for (id, line) in lines.iter().rev() {
-        if n_new < KEPT {
+        if n_new < KEPT_TAIL_LENGTH {
             n_new += line.len() + 1;
             needed.insert(id);
-        } else if n_old < KEPT_OLD && !needed.contains(id.as_str()) && is_of_use(world, line) {
+        } else if n_old < MAX_OLD_LENGTH && !needed.contains(id.as_str()) && is_still_useful(world, line) {
             n_old += line.len() + 1;
             needed.insert(id);
         }
@@ -608,7 +608,7 @@ fn shorten(world: &World, path: &Path) -> Result<(), SessionError> {
 }
 
 /// Whether a session could no longer be found without this line of the log.
-fn is_of_use(world: &World, line: &[u8]) -> bool {
+fn is_still_useful(world: &World, line: &[u8]) -> bool {
     let step = Raw::parse(line).ok().and_then(|line| line.get("does").and_then(Step::read));
     match step {
         Some(Step::Move { session, to, .. }) => session.path != to,

@@ -13,7 +13,7 @@ use sessile_store::{
     FileLog, Log, Rewritten, StoreError, ToolLock, are_one, begins_with, create_directory, read_head, relocate,
 };
 
-use super::delete::turn_at;
+use super::delete::lock_session;
 use super::log::{OperationKind, Recording, settle_dead};
 use super::step::{SessionLocation, Step};
 use crate::directory::{absolute, default_session_dir, sessions_root};
@@ -145,7 +145,7 @@ pub(super) fn move_one(
     check: &dyn Fn(Option<&Json>) -> Result<(), SessionError>,
 ) -> Result<Option<PathBuf>, SessionError> {
     let path = &session.path;
-    let log = turn_at(world, path)?;
+    let log = lock_session(world, path)?;
     let (header, span) = header_of(world, path)?;
     check_header(path, session, &header)?;
     let cwd_before = header.json().raw().get("cwd").map(Raw::to_json);

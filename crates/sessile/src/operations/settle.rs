@@ -11,7 +11,7 @@ use sessile_store::os::FileKind;
 use sessile_store::{HeldTurn, TrashSlot, are_one, create_directory, is_finished_copy, relocate};
 
 use super::annotate::is_archived_in;
-use super::delete::{LOCK_TIMEOUT, turn_at};
+use super::delete::{LOCK_TIMEOUT, lock_session};
 use super::relocate::header_of;
 use super::reunite::append_missing;
 use super::step::{SessionLocation, Step, TrashedTo};
@@ -23,12 +23,12 @@ use crate::world::World;
 /// Finishes or rolls back a step. Returns whether it is done now.
 pub(super) fn settle_step(world: &World, step: &Step) -> Result<bool, SessionError> {
     match step {
-        Step::Name { session, after, .. } => Ok(looked_at(world, session)?.session_name()? == *after),
-        Step::Label { session, entry, after, .. } => Ok(looked_at(world, session)?.label(entry)? == *after),
+        Step::Name { session, after, .. } => Ok(open_read_only(world, session)?.session_name()? == *after),
+        Step::Label { session, entry, after, .. } => Ok(open_read_only(world, session)?.label(entry)? == *after),
         Step::Archive { session, entry, after, .. } => {
-            Ok(is_archived_in(&looked_at(world, session)?, entry.as_ref())? == *after)
+            Ok(is_archived_in(&open_read_only(world, session)?, entry.as_ref())? == *after)
         }
-        Step::Leaf { session, before, .. } => Ok(looked_at(world, session)?.leaf_id() != *before),
+        Step::Leaf { session, before, .. } => Ok(open_read_only(world, session)?.leaf_id() != *before),
         Step::Move { session, to, cwd_before, cwd_after, .. } => {
             settle_move(world, session, to, (cwd_before.as_ref(), cwd_after.as_ref()))
         }
@@ -67,7 +67,7 @@ fn settle_move(
     if has_both && !is_same(world, path, to) {
         return Ok(false);
     }
-    let log = turn_at(world, path)?;
+    let log = lock_session(world, path)?;
     create_directory(world.os(), to.parent().unwrap_or(Path::new("/")), true)?;
     relocate(world.os(), path, to)?;
     remember::follow(world, path, to);
@@ -85,7 +85,7 @@ fn settle_deletion(world: &World, session: &SessionLocation, slot: &TrashSlot) -
         return Ok(!is_back);
     }
     if is_there(world, path) && is_same(world, path, &slot.file) {
-        let log = turn_at(world, path)?;
+        let log = lock_session(world, path)?;
         relocate(world.os(), path, &slot.file)?;
         log.retire(None);
     }
@@ -123,7 +123,7 @@ pub(super) fn is_session(world: &World, session: &SessionLocation) -> bool {
 }
 
 /// Opens a session read-only.
-fn looked_at(world: &World, session: &SessionLocation) -> Result<SessionManager, SessionError> {
+fn open_read_only(world: &World, session: &SessionLocation) -> Result<SessionManager, SessionError> {
     let manager = Sessions { world: world.clone() }.read_only().open(&session.path)?;
     if manager.session_id() == session.id {
         return Ok(manager);

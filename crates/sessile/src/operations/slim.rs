@@ -18,7 +18,7 @@ use sessile_core::slim::{Removed, SlimSelection, is_slimmed_of, slimmed};
 use sessile_store::os::{Mode, read_upto};
 use sessile_store::{Durability, Expect, FileLog, HeldTurn, Log, Prepared, StoreError, WriteOptions, prepare_file};
 
-use super::delete::{Deletion, LOCK_TIMEOUT, delete_in_turn, turn_at};
+use super::delete::{Deletion, LOCK_TIMEOUT, delete_in_turn, lock_session};
 use super::log::{OperationKind, Recording, settle_dead};
 use super::settle::is_session;
 use super::step::{SessionLocation, Step, TrashedTo};
@@ -154,7 +154,7 @@ impl Sessions {
         let n_steps = if options.trash_original { 2 } else { 1 };
         let recording = Recording::begin(world, OperationKind::Slim, n_steps, None)?;
         // The original must not go to the trash with entries that the new session lacks.
-        let turn = if options.trash_original { Some(turn_at(world, &original.path)?) } else { None };
+        let turn = if options.trash_original { Some(lock_session(world, &original.path)?) } else { None };
         if let Some(log) = &turn
             && log.length()? != plan.original.outline().end()
         {
@@ -215,7 +215,7 @@ pub(super) fn roll_back(world: &World, steps: &[Step]) -> Result<bool, SessionEr
 
 /// What to do with a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Fate {
+enum LineFate {
     #[default]
     Stays,
     /// Remove its bulky data.
@@ -231,7 +231,7 @@ struct Plan<'s> {
     /// The new session's path.
     path: PathBuf,
     selection: SlimSelection,
-    fates: Vec<Fate>,
+    fates: Vec<LineFate>,
     live: Live,
 }
 
@@ -257,9 +257,9 @@ impl<'s> Plan<'s> {
                 return false;
             }
             let keeps_state = match self.fates[row.index()] {
-                Fate::Stays => return true,
-                Fate::Slims => false,
-                Fate::SlimsButState => true,
+                LineFate::Stays => return true,
+                LineFate::Slims => false,
+                LineFate::SlimsButState => true,
             };
             if let Some(slim) = slimmed(line, SlimSelection { keeps_state, ..self.selection }, &mut removed) {
                 *line = slim;
@@ -286,7 +286,7 @@ impl<'s> Plan<'s> {
             }
             let (new, old) = (ours.copied_line(row)?, theirs.copied_line(row)?);
             let is_kept = match self.fates[row.index()] {
-                Fate::Stays => new == old,
+                LineFate::Stays => new == old,
                 _ => is_slimmed_of(copy.parsed(row, &new)?, session.parsed(row, &old)?),
             };
             if !is_kept {
@@ -376,9 +376,9 @@ fn is_same_row(copy: &Session, session: &Session, row: Row) -> bool {
 }
 
 /// Decides what to do with each row of a session.
-fn fates(manager: &SessionManager, live: &Live, options: &SlimOptions) -> Result<Vec<Fate>, SessionError> {
+fn fates(manager: &SessionManager, live: &Live, options: &SlimOptions) -> Result<Vec<LineFate>, SessionError> {
     let outline = manager.outline();
-    let mut fates = vec![Fate::Stays; outline.rows().len()];
+    let mut fates = vec![LineFate::Stays; outline.rows().len()];
     let mut is_summed_up = vec![!options.before_compaction; outline.rows().len()];
     if options.before_compaction {
         for path in &live.paths {
@@ -390,12 +390,12 @@ fn fates(manager: &SessionManager, live: &Live, options: &SlimOptions) -> Result
         let is_outside = options.all || !live.is_in_context(row);
         let is_old = options.older_than.is_none_or(|limit| outline.time(row).is_some_and(|time| time < limit));
         if is_outside && is_old && is_summed_up[row.index()] {
-            fates[row.index()] = Fate::Slims;
+            fates[row.index()] = LineFate::Slims;
         }
     }
     for row in state_rows(manager, live)? {
-        if fates[row.index()] == Fate::Slims {
-            fates[row.index()] = Fate::SlimsButState;
+        if fates[row.index()] == LineFate::Slims {
+            fates[row.index()] = LineFate::SlimsButState;
         }
     }
     Ok(fates)

@@ -8,7 +8,7 @@
 use std::path::Path;
 
 use sessile_core::EntryId;
-use sessile_core::archive::Mark;
+use sessile_core::archive::ArchiveMark;
 use sessile_core::head::Kind;
 use sessile_core::json::{Json, Raw};
 use sessile_store::os::{FileKind, Os};
@@ -17,7 +17,7 @@ use sessile_store::{StoreError, TrashSlot, are_one, begins_with};
 
 use super::annotate::{apply, is_archived_in};
 use super::delete::{Deletion, delete_one, trash};
-use super::log::{Operation, OperationKind, OperationState, Recording, process_of, settle_dead, turn_at_all};
+use super::log::{Operation, OperationKind, OperationState, Recording, lock_activity, process_of, settle_dead};
 use super::relocate::{header_of, move_one};
 use super::reunite::{clear_path, is_stray_of};
 use super::settle::is_session;
@@ -44,12 +44,12 @@ impl Sessions {
     /// the user's last change [cannot be undone](Self::note_change).
     pub fn undo(&self, id: Option<&str>, dry_run: bool) -> Result<Undone, SessionError> {
         // Two concurrent undos must not choose the same operation.
-        let _turn = if dry_run { None } else { turn_at_all(&self.world, "undo")? };
+        let _turn = if dry_run { None } else { lock_activity(&self.world, "undo")? };
         if !dry_run {
             settle_dead(&self.world);
         }
         let (operation, steps) = match id {
-            Some(id) => self.wanted(id)?,
+            Some(id) => self.find_undoable(id)?,
             None => self.last_undone()?,
         };
         if dry_run {
@@ -79,7 +79,7 @@ impl Sessions {
         Ok(Undone { operation, id, steps: done })
     }
 
-    fn wanted(&self, id: &str) -> Result<(Operation, Vec<Step>), SessionError> {
+    fn find_undoable(&self, id: &str) -> Result<(Operation, Vec<Step>), SessionError> {
         let operations = self.operations()?;
         let mut found: Vec<&Operation> = operations.iter().filter(|it| it.id.starts_with(id)).collect();
         if let Some(exact) = found.iter().position(|it| it.id == id) {
@@ -90,7 +90,7 @@ impl Sessions {
             [] => return Err(SessionError::NoSuchOperation { id: id.to_owned() }),
             several => {
                 let candidates = several.iter().map(|it| it.id.clone()).collect();
-                return Err(SessionError::Ambiguous { wanted: id.to_owned(), what: "operations", candidates });
+                return Err(SessionError::Ambiguous { find_undoable: id.to_owned(), what: "operations", candidates });
             }
         };
         self.check_ended(&operation)?;
@@ -165,7 +165,7 @@ impl Sessions {
             Step::Name { session, .. }
             | Step::Label { session, .. }
             | Step::Archive { session, .. }
-            | Step::Leaf { session, .. } => inverse_annotation(&self.looked_at(session, changed)?, step, changed),
+            | Step::Leaf { session, .. } => inverse_annotation(&self.open_unchanged(session, changed)?, step, changed),
             Step::Move { session, to, cwd_before, cwd_after, .. } => {
                 self.inverse_move(session, to, (cwd_before.as_ref(), cwd_after.as_ref()), changed)
             }
@@ -173,7 +173,7 @@ impl Sessions {
             Step::Create { session, length, .. } => {
                 let path = &session.path;
                 let Ok(stat) = self.world.os().link_stat(path) else { return Ok(None) };
-                let look = self.looked_at(session, changed)?;
+                let look = self.open_unchanged(session, changed)?;
                 if stat.length != *length && !has_only_names_from(&look, *length) {
                     return Err(changed(format!("{} has changed since it was created", path.display())));
                 }
@@ -195,7 +195,7 @@ impl Sessions {
                         Err(changed(format!("{} no longer exists", session.path.display())))
                     };
                 }
-                self.looked_at(session, changed)?;
+                self.open_unchanged(session, changed)?;
                 Ok(Some(Step::Delete { session: session.clone(), to: TrashedTo::Trash(from.clone()) }))
             }
         }
@@ -264,7 +264,7 @@ impl Sessions {
     }
 
     /// Opens a session read-only, at the path where its step left it.
-    fn looked_at(
+    fn open_unchanged(
         &self,
         session: &SessionLocation,
         changed: &dyn Fn(String) -> SessionError,
@@ -354,7 +354,7 @@ fn differs<T: PartialEq>(now: &T, before: &T, after: &T) -> Result<bool, ()> {
     }
 }
 
-fn shown(text: Option<&str>) -> String {
+fn quoted_or_none(text: Option<&str>) -> String {
     text.map_or_else(|| "nothing".to_owned(), |text| format!("{text:?}"))
 }
 
@@ -386,7 +386,7 @@ fn reversed(step: &Step) -> Step {
 /// afterwards, and a revoked mark stays in the file.
 fn has_only_names_from(session: &SessionManager, offset: u64) -> bool {
     let (outline, id) = (session.outline(), session.session_id());
-    let is_mark = |row| session.entry_at(row).is_ok_and(|entry| Mark::of(entry.raw(), &id).is_some());
+    let is_mark = |row| session.entry_at(row).is_ok_and(|entry| ArchiveMark::of(entry.raw(), &id).is_some());
     let is_name = |row| {
         let kind = outline.kind(row);
         outline.span(row).offset < offset || kind == Kind::SessionInfo || (kind == Kind::Custom && is_mark(row))
@@ -403,14 +403,14 @@ fn inverse_annotation(
     match step {
         Step::Name { session, before, after } => {
             let now = manager.session_name()?;
-            let is_as = |name| changed(format!("the name of the session is now {}", shown(name)));
+            let is_as = |name| changed(format!("the name of the session is now {}", quoted_or_none(name)));
             let needed = differs(&now, before, after).map_err(|()| is_as(now.as_deref()))?;
             let (before, after) = (after.clone(), before.clone());
             Ok(needed.then(|| Step::Name { session: session.clone(), before, after }))
         }
         Step::Label { session, entry, before, after } => {
             let now = manager.label(entry)?;
-            let is_as = |label| changed(format!("the label of entry {entry} is now {}", shown(label)));
+            let is_as = |label| changed(format!("the label of entry {entry} is now {}", quoted_or_none(label)));
             let needed = differs(&now, before, after).map_err(|()| is_as(now.as_deref()))?;
             let (before, after) = (after.clone(), before.clone());
             Ok(needed.then(|| Step::Label { session: session.clone(), entry: entry.clone(), before, after }))

@@ -52,7 +52,7 @@ impl SessionManager {
     }
 
     fn find_from(&self, leaf: Option<Row>, wanted: &str) -> Result<EntryId, ReferenceError> {
-        let search = Search { outline: self.outline(), labels: self.labels()?, leaf, wanted };
+        let search = EntrySearch { outline: self.outline(), labels: self.labels()?, leaf, wanted };
         let row = search.run()?;
         search.outline.id(row).ok_or_else(|| search.unknown())
     }
@@ -79,14 +79,14 @@ impl SessionManager {
 }
 
 /// One search, and the data for it.
-struct Search<'s> {
+struct EntrySearch<'s> {
     outline: &'s Outline,
     labels: &'s Labels,
     leaf: Option<Row>,
     wanted: &'s str,
 }
 
-impl Search<'_> {
+impl EntrySearch<'_> {
     fn run(&self) -> Result<Row, ReferenceError> {
         // An id or label may contain what looks like a step, so try the longest possible base first.
         for (base, n_steps) in std::iter::once((self.wanted, 0)).chain(steps(self.wanted)) {

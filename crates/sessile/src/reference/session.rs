@@ -36,7 +36,7 @@ impl Sessions {
     /// Reads headers to find ids, and uses the names in a [list](Self::list).
     pub fn find_session(&self, wanted: impl AsRef<Path>, cwd: impl AsRef<Path>) -> Result<PathBuf, ReferenceError> {
         let wanted = wanted.as_ref();
-        let search = Search { sessions: self, cwd: absolute(self.environment(), cwd.as_ref()) };
+        let search = SessionSearch { sessions: self, cwd: absolute(self.environment(), cwd.as_ref()) };
         if is_path(wanted) {
             return search.path(wanted).or_else(|error| self.named_like_a_path(&search, wanted, error));
         }
@@ -53,7 +53,7 @@ impl Sessions {
     /// The session that has a name such as `feat/login`, where no file has that path.
     fn named_like_a_path(
         &self,
-        search: &Search<'_>,
+        search: &SessionSearch<'_>,
         wanted: &Path,
         error: ReferenceError,
     ) -> Result<PathBuf, ReferenceError> {
@@ -155,12 +155,12 @@ impl Sessions {
 }
 
 /// Where to search for a session.
-struct Search<'s> {
+struct SessionSearch<'s> {
     sessions: &'s Sessions,
     cwd: PathBuf,
 }
 
-impl Search<'_> {
+impl SessionSearch<'_> {
     fn path(&self, wanted: &Path) -> Result<PathBuf, ReferenceError> {
         let path = absolute(self.sessions.environment(), wanted);
         if !self.sessions.is_missing(&path) {
@@ -261,7 +261,7 @@ impl Search<'_> {
             return list::identified(world, dir, &CwdFilter::All);
         }
         let directories = subdirectories(world.os(), &sessions_root(environment))?;
-        let found = list::spread::each(world.os(), directories, 1, |dir| {
+        let found = list::parallel::each(world.os(), directories, 1, |dir| {
             list::identified(world, &dir, &CwdFilter::All).unwrap_or_default()
         });
         Ok(found.into_iter().flatten().collect())

@@ -37,10 +37,10 @@ impl Session {
         if self.is_stale.load(Relaxed) {
             self.reread_edited(world, lost)?;
         }
-        let looked = self.check_current();
+        let current = self.check_current();
         let Backing::Log { log, .. } = &self.backing else { return Ok(()) };
         let known = self.outline.end();
-        let length = match looked.and_then(|()| log.length()) {
+        let length = match current.and_then(|()| log.length()) {
             Ok(length) => length,
             Err(error) if change_of(&error).is_some() && !world.is_read_only => {
                 return self.resync(world, &error, lost);

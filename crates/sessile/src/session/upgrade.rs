@@ -41,8 +41,8 @@ impl Session {
         let Some(path) = log.local_path() else { return Err(SessionError::OldVersion { log: log.name() }) };
         let path = path.to_path_buf();
         let header = self.outline.header().map(|row| self.outline.span(row));
-        let is_as_read = header.is_some_and(|span| log.read(span).is_ok_and(|line| line == self.header_line));
-        if !is_as_read || matches!(log.length(), Err(StoreError::Replaced { .. })) {
+        let is_unchanged = header.is_some_and(|span| log.read(span).is_ok_and(|line| line == self.header_line));
+        if !is_unchanged || matches!(log.length(), Err(StoreError::Replaced { .. })) {
             // Another process has upgraded the file, so all known offsets are wrong.
             self.reload(world, &path)?;
             return self.upgrade_file(world);

@@ -13,7 +13,7 @@ use sessile_core::salvage::{Damaged, Salvaged, split_damaged_lines};
 use sessile_core::verify::{self, Finding};
 
 use super::HiddenRecord;
-use super::examine::may_mend;
+use super::examine::may_repair;
 use crate::error::SessionError;
 use crate::splice::Text;
 
@@ -25,7 +25,7 @@ pub(super) const MAX_KEPT: usize = LINE_CAP / 8;
 pub(crate) struct Hidden {
     pub(crate) line: u64,
     pub(crate) at: Span,
-    pub(crate) fate: Fate,
+    pub(crate) fate: RecordFate,
     pub(crate) is_header: bool,
     pub(crate) id: EntryId,
     /// The parent that it names.
@@ -37,14 +37,14 @@ pub(crate) struct Hidden {
 
 impl Hidden {
     pub(super) fn to_record(&self) -> Option<HiddenRecord> {
-        let record = Json::parse(&self.bytes).ok().filter(|_| self.fate == Fate::ComesBack)?;
+        let record = Json::parse(&self.bytes).ok().filter(|_| self.fate == RecordFate::ComesBack)?;
         Some(HiddenRecord { line: self.line, offset: self.at.offset, record })
     }
 }
 
 /// What repair does with a record in a damaged line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(crate) enum RecordFate {
     /// It gets its own line.
     ComesBack,
     /// The same bytes are or will be a line already, so this copy is not needed.
@@ -174,10 +174,10 @@ impl<'o> Damage<'o> {
             self.note(record, bytes);
             let has_one = self.has_header || hidden.first().is_some_and(|first| first.is_header);
             let fate = if record.is_header && may_be_headed && hidden.is_empty() {
-                Some(Fate::ComesBack)
+                Some(RecordFate::ComesBack)
             } else if record.is_header {
                 let is_same = self.header.as_deref().is_some_and(|header| header.trim_ascii() == bytes.trim_ascii());
-                is_same.then_some(Fate::IsCopy)
+                is_same.then_some(RecordFate::IsCopy)
             } else if has_one {
                 self.fate(text, record, bytes, &hidden)?
             } else {
@@ -197,7 +197,8 @@ impl<'o> Damage<'o> {
         }
         let remainders: Vec<Remainder> =
             damaged.remainders(&run.bytes, &taken).into_iter().map(|range| run.remainder(damaged, range)).collect();
-        let first_header = hidden.iter().find(|found| found.is_header && found.fate == Fate::ComesBack).map(|it| it.at);
+        let first_header =
+            hidden.iter().find(|found| found.is_header && found.fate == RecordFate::ComesBack).map(|it| it.at);
         let is_header_first = first_header.is_none_or(|header| {
             let is_early = |remainder: &&Remainder| remainder.at.offset < header.offset;
             remainders.iter().filter(is_early).all(|remainder| !remainder.is_readable && remainder.id.is_none())
@@ -209,10 +210,10 @@ impl<'o> Damage<'o> {
             (true, false) => first_header.is_some() && is_header_first,
         };
         let fits = remainders.iter().all(|remainder| !remainder.is_readable || !remainder.bytes.is_empty());
-        let is_free = may_mend(self.outline) && is_placed && fits;
+        let is_free = may_repair(self.outline) && is_placed && fits;
         if is_free {
             self.has_header |= first_header.is_some();
-            let back = hidden.iter().filter(|found| found.fate == Fate::ComesBack && !found.is_header);
+            let back = hidden.iter().filter(|found| found.fate == RecordFate::ComesBack && !found.is_header);
             self.found.extend(back.map(|found| (found.id.clone(), found.bytes.clone())));
         } else {
             hidden.clear();
@@ -246,15 +247,15 @@ impl<'o> Damage<'o> {
         record: &Salvaged,
         bytes: &[u8],
         taken: &[Hidden],
-    ) -> Result<Option<Fate>, SessionError> {
+    ) -> Result<Option<RecordFate>, SessionError> {
         let in_file = self.outline.find(&record.id).map(|row| text.read(self.outline.span(row))).transpose()?;
-        let on_line = taken.iter().find(|found| found.id == record.id && found.fate == Fate::ComesBack);
+        let on_line = taken.iter().find(|found| found.id == record.id && found.fate == RecordFate::ComesBack);
         let found = self.found.get(&record.id).or(on_line.map(|found| &found.bytes));
         Ok(match in_file.as_ref().or(found) {
             // If another entry names it as its parent, it was an entry, not a part of another entry.
-            None if record.is_certain || self.is_named(&record.id) => Some(Fate::ComesBack),
+            None if record.is_certain || self.is_named(&record.id) => Some(RecordFate::ComesBack),
             None => None,
-            Some(other) => (other.trim_ascii() == bytes.trim_ascii()).then_some(Fate::IsCopy),
+            Some(other) => (other.trim_ascii() == bytes.trim_ascii()).then_some(RecordFate::IsCopy),
         })
     }
 

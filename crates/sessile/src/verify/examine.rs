@@ -15,7 +15,7 @@ use sessile_core::outline::{Outline, Row};
 use sessile_core::verify::{self, Code, Finding, Remedy};
 use sessile_core::version::Upgrade;
 
-use super::damage::{Damage, DamageSite, Fate, Hidden};
+use super::damage::{Damage, DamageSite, Hidden, RecordFate};
 use super::heading::{Heading, REBUILT};
 use super::marks::{Marked, Plan, StandsFor, by_id, plan};
 use sessile_store::LogName;
@@ -91,7 +91,7 @@ struct PlannedRepair {
 }
 
 fn settle(text: &dyn Text, outline: &Outline, mut damage: Damage<'_>) -> Result<PlannedRepair, SessionError> {
-    let drops_mark = has_mark(text)? && may_mend(outline);
+    let drops_mark = has_mark(text)? && may_repair(outline);
     let plan = plan(text, outline, &mut damage, drops_mark)?;
     Ok(PlannedRepair { sites: damage.sites, plan, drops_mark })
 }
@@ -106,7 +106,7 @@ fn examined(
     let PlannedRepair { sites, plan: Plan { marks, splices }, drops_mark } = planned;
     let mut findings: Vec<Finding> = sites.iter().map(|site| damage_finding(&outline, site, &marks)).collect();
     let header_back = sites.iter().flat_map(|site| &site.hidden).find(|found| found.is_header);
-    let header_back = header_back.filter(|found| found.fate == Fate::ComesBack);
+    let header_back = header_back.filter(|found| found.fate == RecordFate::ComesBack);
     findings.extend(header_back.map(|_| lost_header("restores the header".to_owned())));
     findings.extend(missing_parents(&outline, &sites, &marks));
     findings.extend(verify::oddities(&outline));
@@ -145,7 +145,7 @@ pub(super) fn outline_of(environment: &dyn Environment, text: &dyn Text) -> Resu
 /// Whether repair changes files of this version.
 ///
 /// Records of version 1 have no ids to identify them, and its compactions refer to line numbers.
-pub(super) fn may_mend(outline: &Outline) -> bool {
+pub(super) fn may_repair(outline: &Outline) -> bool {
     matches!(outline.upgrade(), Upgrade::None | Upgrade::FromV2)
 }
 
@@ -184,7 +184,7 @@ fn rebuilt_header(rebuilt: Raw<'_>) -> Finding {
 /// The finding for a damaged line, with its remedy.
 fn damage_finding(outline: &Outline, site: &DamageSite, marks: &[Marked]) -> Finding {
     let finding = site.finding.clone();
-    let back = site.hidden.iter().filter(|found| found.fate == Fate::ComesBack);
+    let back = site.hidden.iter().filter(|found| found.fate == RecordFate::ComesBack);
     let back = verify::ids(back.map(|found| &found.id));
     let is_inside = |mark: &&Marked| site.remainders.iter().any(|remainder| remainder.at == mark.at);
     let marked = marks.iter().filter(|mark| mark.stands_for != StandsFor::Lost).filter(is_inside);

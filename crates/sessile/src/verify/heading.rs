@@ -196,8 +196,8 @@ impl HeaderSources<'_> {
         if fits(&current) {
             return Ok((current, "the directory name"));
         }
-        let there = self.probed(spelled).unwrap_or_else(|| format!("/{}", spelled.replace('-', "/")));
-        Ok((there, "the directory name"))
+        let guessed = self.probed(spelled).unwrap_or_else(|| format!("/{}", spelled.replace('-', "/")));
+        Ok((guessed, "the directory name"))
     }
 
     /// The first path in the entries that matches the name of the session's directory.
@@ -208,9 +208,9 @@ impl HeaderSources<'_> {
         self.search(&mut |line| {
             memchr_iter(b'/', line).find_map(|at| {
                 let path = line.get(at + 1..at + 1 + spelled.len())?;
-                let goes_on = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.".contains(byte) || *byte >= 0x80;
-                let is_whole = !line.get(at + 1 + spelled.len()).is_some_and(goes_on);
-                let begins = at.checked_sub(1).is_none_or(|before| !goes_on(&line[before]));
+                let continues_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.".contains(byte) || *byte >= 0x80;
+                let is_whole = !line.get(at + 1 + spelled.len()).is_some_and(continues_name);
+                let begins = at.checked_sub(1).is_none_or(|before| !continues_name(&line[before]));
                 let is_path = is_whole && begins && path.iter().zip(spelled).all(is_alike);
                 is_path.then(|| std::str::from_utf8(&line[at..=at + spelled.len()]).ok().map(str::to_owned))?
             })
@@ -247,18 +247,18 @@ impl HeaderSources<'_> {
     /// An existing directory on this machine that matches the name, if any.
     fn probed(&self, spelled: &str) -> Option<String> {
         let mut open = vec![(PathBuf::from("/"), spelled)];
-        let mut n_asked = 0;
+        let mut n_probes = 0;
         while let Some((above, rest)) = open.pop() {
             if rest.is_empty() {
                 return above.to_str().map(str::to_owned);
             }
             // Push longer names last, so that they are tried first.
             for at in rest.match_indices('-').map(|(at, _)| at).chain([rest.len()]).filter(|at| *at > 0) {
-                n_asked += 1;
+                n_probes += 1;
                 let Some((name, _)) = rest.split_at_checked(at) else { continue };
                 let below = above.join(name);
                 let is_directory = self.world.os().stat(&below).is_ok_and(|stat| stat.kind == FileKind::Directory);
-                if is_directory && n_asked < MAX_ASKED {
+                if is_directory && n_probes < MAX_PROBES {
                     open.push((below, rest.get(at + 1..).unwrap_or_default()));
                 }
             }
@@ -271,4 +271,4 @@ impl HeaderSources<'_> {
 const MAX_SEARCHED: u64 = 16 << 20;
 
 /// The maximum number of directories to probe.
-const MAX_ASKED: usize = 1000;
+const MAX_PROBES: usize = 1000;

@@ -6,15 +6,15 @@
 use std::collections::{HashMap, HashSet};
 
 use sessile_core::EntryId;
-use sessile_core::incomplete::Mark;
+use sessile_core::incomplete::IncompleteMark;
 use sessile_core::line::Span;
 use sessile_core::location::fingerprint;
 use sessile_core::orphan::{Forest, is_orphan};
 use sessile_core::outline::{Outline, Row};
 use sessile_core::verify::Code;
 
-use super::damage::{Damage, DamageSite, Fate, Hidden, Remainder};
-use super::examine::may_mend;
+use super::damage::{Damage, DamageSite, Hidden, RecordFate, Remainder};
+use super::examine::may_repair;
 use crate::error::SessionError;
 use crate::splice::{Splice, Text};
 
@@ -68,7 +68,7 @@ pub(super) fn plan(
     let (wanted, marked) = wanted_marks(damage);
     for (index, site) in damage.sites.iter_mut().enumerate() {
         let is_touched = site.is_free
-            && (site.hidden.iter().any(|found| found.fate == Fate::ComesBack) || !wanted[index].is_empty());
+            && (site.hidden.iter().any(|found| found.fate == RecordFate::ComesBack) || !wanted[index].is_empty());
         if !is_touched {
             site.hidden.clear();
             site.remainders.clear();
@@ -85,7 +85,7 @@ pub(super) fn plan(
     let mut planner = Planner::new(outline, damage, marked);
     let has_orphans = || outline.entries().any(|row| is_orphan(outline, row));
     let is_needed = damage.sites.iter().any(|site| !site.hidden.is_empty() || !site.remainders.is_empty());
-    if may_mend(outline) && (is_needed || has_orphans()) {
+    if may_repair(outline) && (is_needed || has_orphans()) {
         planner.go();
     }
     let splices = splices(text, planner.units, drops_mark)?;
@@ -157,7 +157,7 @@ impl<'d> Planner<'d> {
             let named = match item {
                 Item::Row(row) => self.counting(*row).map(|id| (id, self.outline.parent_id(*row))),
                 Item::Record(found) => {
-                    (found.fate == Fate::ComesBack).then(|| (found.id.clone(), found.parent.clone()))
+                    (found.fate == RecordFate::ComesBack).then(|| (found.id.clone(), found.parent.clone()))
                 }
                 Item::Remainder(..) => None,
             };
@@ -194,7 +194,7 @@ impl<'d> Planner<'d> {
     }
 
     fn record(&mut self, found: &Hidden) {
-        if found.fate == Fate::IsCopy {
+        if found.fate == RecordFate::IsCopy {
             self.units.push(Unit { at: found.at, with: Some(Vec::new()) });
             return;
         }
@@ -219,7 +219,8 @@ impl<'d> Planner<'d> {
         self.marked.insert(lost.clone());
         let at = Span { offset, len: 0 };
         let time = time.or(time_before).unwrap_or(0);
-        let mark = Mark { id: lost, parent: Some(&before), time, reason: Code::MissingParent.word(), bytes: None };
+        let mark =
+            IncompleteMark { id: lost, parent: Some(&before), time, reason: Code::MissingParent.word(), bytes: None };
         let text = mark.to_json().into_bytes();
         self.units.push(Unit { at, with: Some(text.clone()) });
         let (code, id, parent) = (Code::MissingParent, lost.clone(), Some(before));
@@ -240,7 +241,13 @@ impl<'d> Planner<'d> {
             _ => self.before.clone().map(|(before, _)| before).filter(|before| self.forest.attach(&id, before)),
         };
         let time = remainder.time.or(self.before.as_ref().and_then(|(_, time)| *time)).unwrap_or(0);
-        let mark = Mark { id: &id, parent: parent.as_ref(), time, reason: code.word(), bytes: Some(&remainder.bytes) };
+        let mark = IncompleteMark {
+            id: &id,
+            parent: parent.as_ref(),
+            time,
+            reason: code.word(),
+            bytes: Some(&remainder.bytes),
+        };
         let text = mark.to_json().into_bytes();
         self.units.push(Unit { at: remainder.at, with: Some(text.clone()) });
         if stands_for == StandsFor::Record {

@@ -6,7 +6,7 @@ use super::wording::{block, cost, unmarked};
 const NOTHING: &str = "(none)";
 
 /// The maximum length of one item from an earlier summary.
-const LONGEST_CARRIED: usize = 900;
+const MAX_CARRIED_LENGTH: usize = 900;
 
 /// The sections, in output order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -266,7 +266,7 @@ impl<'s> Reader<'s> {
         let indent = rest.iter().map(|text| text.len() - text.trim_start().len()).min().unwrap_or(0);
         let rest = rest.iter().map(|text| text.get(indent..).unwrap_or(text));
         let text = std::iter::once(first).chain(rest).collect::<Vec<_>>().join("\n");
-        let text = block(&text, LONGEST_CARRIED);
+        let text = block(&text, MAX_CARRIED_LENGTH);
         let is_remark = text == NOTHING || (text.starts_with("… ") && text.ends_with(" more left out"));
         if !is_remark {
             let rank = checkpoint.items(self.section).len();

@@ -1,6 +1,6 @@
 //! Commands that were run: which ones matter, and their outcomes.
 
-use super::turns::{Call, Outcome};
+use super::turns::{Call, CallOutcome};
 use super::wording::{cost, line};
 
 /// Programs that only inspect and change nothing.
@@ -37,7 +37,7 @@ pub(super) struct Runs {
     /// The number of failed runs.
     pub(super) n_failed: usize,
     /// The outcome of the last run.
-    pub(super) last: Outcome,
+    pub(super) last: CallOutcome,
     /// The error of the last run.
     pub(super) complaint: String,
     /// Whether the user ran it.
@@ -52,10 +52,10 @@ impl Runs {
         let by_user = if self.by_person { " (run by the user)" } else { "" };
         let times = if self.count > 1 { format!(", {} runs", self.count) } else { String::new() };
         let outcome = match (self.last, self.n_failed) {
-            (Outcome::Failed, _) => format!("failed: `{}`", self.complaint),
-            (Outcome::Fine, 0) => "ok".to_owned(),
-            (Outcome::Fine, n_failed) => format!("ok in the end, failed {n_failed} times before"),
-            (Outcome::Unknown, _) => "outcome not known".to_owned(),
+            (CallOutcome::Failed, _) => format!("failed: `{}`", self.complaint),
+            (CallOutcome::Fine, 0) => "ok".to_owned(),
+            (CallOutcome::Fine, n_failed) => format!("ok in the end, failed {n_failed} times before"),
+            (CallOutcome::Unknown, _) => "outcome not known".to_owned(),
         };
         format!("`{}`{by_user}{times}: {outcome}", self.command)
     }
@@ -75,7 +75,7 @@ pub(super) fn runs<'c>(calls: impl Iterator<Item = (usize, &'c Call<'c>)>) -> Ve
                 command: shown,
                 count: 0,
                 n_failed: 0,
-                last: Outcome::Unknown,
+                last: CallOutcome::Unknown,
                 complaint: String::new(),
                 by_person: call.tool.is_none(),
                 at_turn,
@@ -84,9 +84,9 @@ pub(super) fn runs<'c>(calls: impl Iterator<Item = (usize, &'c Call<'c>)>) -> Ve
         );
         runs.at_turn = at_turn;
         runs.count += 1;
-        runs.n_failed += usize::from(call.outcome == Outcome::Failed);
+        runs.n_failed += usize::from(call.outcome == CallOutcome::Failed);
         runs.last = call.outcome;
-        runs.complaint = if call.outcome == Outcome::Failed { complaint(call) } else { String::new() };
+        runs.complaint = if call.outcome == CallOutcome::Failed { complaint(call) } else { String::new() };
         all.push(runs);
         // A session may run a million different commands. Only the last ones matter.
         if all.len() > 400 {

@@ -4,7 +4,7 @@ use super::checkpoint::{Checkpoint, Section};
 use super::commands::{self, Runs, branch, commits, directory};
 use super::cues::{self, OPEN, REASON, RULE, WISH, agrees};
 use super::paths::Paths;
-use super::turns::{Outcome, Step, Turn};
+use super::turns::{CallOutcome, Turn, TurnStep};
 use super::wording::{block, cost, line, opening, own_words, prose, sentences, statements, unmarked};
 
 /// Prefixes of items that are regenerated each time. A merge recognises the old ones by them and drops them.
@@ -159,7 +159,7 @@ fn describe_turn(turn: &Turn<'_>, paths: &Paths, is_open: bool) -> String {
 fn add_blocked(checkpoint: &mut Checkpoint, runs: &[Runs], n_turns: usize) {
     // A command that failed long ago and was not retried was most likely abandoned.
     let is_recent = |runs: &&Runs| runs.at_turn + if runs.count > 1 { 12 } else { 4 } >= n_turns;
-    let failed = runs.iter().rev().filter(|runs| runs.last == Outcome::Failed).filter(is_recent);
+    let failed = runs.iter().rev().filter(|runs| runs.last == CallOutcome::Failed).filter(is_recent);
     for (rank, runs) in failed.take(3).enumerate() {
         checkpoint.add(Section::Blocked, rank, runs.description());
     }
@@ -274,18 +274,18 @@ fn add_context(checkpoint: &mut Checkpoint, turns: &[Turn<'_>], runs: &[Runs], p
 
 /// Commands that check or build, the last ones first. Blocked ones are reported elsewhere.
 fn checks_and_builds(runs: &[Runs]) -> impl Iterator<Item = &Runs> {
-    let fine = runs.iter().rev().filter(|runs| runs.last != Outcome::Failed);
+    let fine = runs.iter().rev().filter(|runs| runs.last != CallOutcome::Failed);
     fine.filter(|runs| runs.by_person || commands::has_useful_output(&runs.command)).take(10)
 }
 
 /// Notes from extensions, and summaries of other branches.
 fn add_notes_and_summaries(checkpoint: &mut Checkpoint, turns: &[Turn<'_>]) {
     let steps = || turns.iter().rev().flat_map(|turn| turn.steps.iter().rev());
-    let summaries = steps().filter_map(|step| if let Step::Summary(text) = step { Some(*text) } else { None });
+    let summaries = steps().filter_map(|step| if let TurnStep::Summary(text) = step { Some(*text) } else { None });
     for (rank, text) in summaries.take(3).enumerate() {
         checkpoint.add(Section::Context, 4 + rank, quotation("Earlier summary in this conversation:", text, 600));
     }
-    let notes = steps().filter_map(|step| if let Step::Note(text) = step { Some(*text) } else { None });
+    let notes = steps().filter_map(|step| if let TurnStep::Note(text) = step { Some(*text) } else { None });
     for (rank, text) in notes.take(3).enumerate() {
         checkpoint.add(Section::Context, 5 + rank, format!("Note from an extension: “{}”", line(text, 200)));
     }

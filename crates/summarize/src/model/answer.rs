@@ -13,10 +13,10 @@ use crate::settings::Prices;
 const MAX_TEXT: usize = 1 << 20;
 
 /// Ends a stream in `OpenAI`'s protocol.
-const DONE: &[u8] = b"[DONE]";
+const STREAM_END: &[u8] = b"[DONE]";
 
 /// Words in error names that mark an error as transient.
-const PASSING: &[&str] =
+const TRANSIENT_ERRORS: &[&str] =
     &["overload", "rate_limit", "api_error", "timeout", "server_error", "unavailable", "exhausted", "internal"];
 
 /// Why an answer ended.
@@ -57,7 +57,7 @@ impl Answer {
 
     /// Adds an event of the stream and passes on its text.
     pub(super) fn add(&mut self, payload: &[u8], on_text: &mut dyn FnMut(&str)) -> Result<(), Fault> {
-        if payload == DONE {
+        if payload == STREAM_END {
             self.is_closed = true;
             if !self.text.is_empty() {
                 self.finish.get_or_insert(Finish::Stop);
@@ -74,9 +74,9 @@ impl Answer {
         if self.text.len() > MAX_TEXT {
             return Err(Fault::Permanent(format!("the answer is longer than {MAX_TEXT} bytes")));
         }
-        let news = self.text.get(self.n_reported..).unwrap_or_default();
-        if !news.is_empty() {
-            on_text(news);
+        let new_text = self.text.get(self.n_reported..).unwrap_or_default();
+        if !new_text.is_empty() {
+            on_text(new_text);
             self.n_reported = self.text.len();
         }
         Ok(())
@@ -156,6 +156,7 @@ fn error_in(error: Raw<'_>) -> Fault {
     let message =
         text_at(error, &["message"]).or_else(|| error.as_string()).unwrap_or_else(|| error.to_text().into_owned());
     let what = format!("the server reported: {}", quoted(&message));
-    let is_passing = PASSING.iter().any(|word| kind.contains(word)) || code == 429 || (500..600).contains(&code);
+    let is_passing =
+        TRANSIENT_ERRORS.iter().any(|word| kind.contains(word)) || code == 429 || (500..600).contains(&code);
     if is_passing { Fault::transient(what) } else { Fault::Permanent(what) }
 }

@@ -23,7 +23,7 @@ const MAX_BODY: usize = 64 << 20;
 const MAX_COMPLAINT: usize = 64 << 10;
 
 /// How many pieces may be queued.
-const AHEAD: usize = 16;
+const MAX_QUEUED_PIECES: usize = 16;
 
 /// A request to send.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub(super) struct Request {
 }
 
 /// A message from the request thread.
-enum Piece {
+enum ResponsePiece {
     Head(Head),
     Bytes(Vec<u8>),
     End,
@@ -51,7 +51,7 @@ struct Head {
 
 /// An answer that is being received.
 pub(super) struct Response<'c> {
-    pieces: Receiver<Piece>,
+    pieces: Receiver<ResponsePiece>,
     head: Head,
     retry_policy: RetryPolicy,
     cancel: &'c Cancel,
@@ -62,26 +62,26 @@ pub(super) struct Response<'c> {
 impl<'c> Response<'c> {
     /// Sends a request and waits for the head of the answer.
     pub(super) fn start(request: Request, retry_policy: RetryPolicy, cancel: &'c Cancel) -> Result<Self, Fault> {
-        let (sender, pieces) = sync_channel(AHEAD);
+        let (sender, pieces) = sync_channel(MAX_QUEUED_PIECES);
         let spawned = thread::Builder::new().name("summary".to_owned()).spawn(move || {
             if let Err(fault) = exchange(&request, retry_policy, &sender) {
                 // The receiver may be gone.
-                drop(sender.send(Piece::Broken(fault)));
+                drop(sender.send(ResponsePiece::Broken(fault)));
             }
         });
         spawned.map_err(|error| Fault::Permanent(format!("cannot start a thread: {error}")))?;
         let head = Head { status: 0, content_type: String::new(), location: None, retry_after: None };
         let mut response = Self { pieces, head, retry_policy, cancel, since: Instant::now(), n_read: 0 };
         match response.piece()? {
-            Piece::Head(head) => response.head = head,
-            Piece::Broken(fault) => return Err(fault),
-            Piece::Bytes(_) | Piece::End => return Err(Fault::transient("the answer has no headers")),
+            ResponsePiece::Head(head) => response.head = head,
+            ResponsePiece::Broken(fault) => return Err(fault),
+            ResponsePiece::Bytes(_) | ResponsePiece::End => return Err(Fault::transient("the answer has no headers")),
         }
         Ok(response)
     }
 
     /// Waits for the next message of the thread, within the time limits.
-    fn piece(&mut self) -> Result<Piece, Fault> {
+    fn piece(&mut self) -> Result<ResponsePiece, Fault> {
         let idle_since = Instant::now();
         loop {
             if self.cancel.is_cancelled() {
@@ -108,15 +108,15 @@ impl<'c> Response<'c> {
     /// Returns the next bytes of the answer, or none at its end.
     pub(super) fn next(&mut self) -> Result<Option<Vec<u8>>, Fault> {
         match self.piece()? {
-            Piece::Bytes(bytes) => {
+            ResponsePiece::Bytes(bytes) => {
                 self.n_read += bytes.len();
                 if self.n_read > MAX_BODY {
                     return Err(Fault::Permanent(format!("the answer is larger than {MAX_BODY} bytes")));
                 }
                 Ok(Some(bytes))
             }
-            Piece::Broken(fault) => Err(fault),
-            Piece::End | Piece::Head(_) => Ok(None),
+            ResponsePiece::Broken(fault) => Err(fault),
+            ResponsePiece::End | ResponsePiece::Head(_) => Ok(None),
         }
     }
 
@@ -180,7 +180,7 @@ fn without_secrets(address: &str) -> String {
 }
 
 /// Sends the request and passes on the answer. Ends early if the receiver is gone.
-fn exchange(request: &Request, retry_policy: RetryPolicy, sender: &SyncSender<Piece>) -> Result<(), Fault> {
+fn exchange(request: &Request, retry_policy: RetryPolicy, sender: &SyncSender<ResponsePiece>) -> Result<(), Fault> {
     let mut builder = agent(&request.url, retry_policy).post(&request.url);
     for (name, value) in &request.headers {
         let Ok(mut value) = ureq::http::HeaderValue::from_str(value) else {
@@ -197,7 +197,7 @@ fn exchange(request: &Request, retry_policy: RetryPolicy, sender: &SyncSender<Pi
         location: header("location"),
         retry_after: header("retry-after").and_then(|wait| retry_after(&wait, header("date").as_deref())),
     };
-    if sender.send(Piece::Head(head)).is_err() {
+    if sender.send(ResponsePiece::Head(head)).is_err() {
         return Ok(());
     }
     let mut body = response.body_mut().as_reader();
@@ -205,7 +205,7 @@ fn exchange(request: &Request, retry_policy: RetryPolicy, sender: &SyncSender<Pi
     loop {
         let n_read =
             body.read(&mut chunk).map_err(|error| Fault::transient(format!("the connection was lost: {error}")))?;
-        let piece = if n_read == 0 { Piece::End } else { Piece::Bytes(chunk[..n_read].to_vec()) };
+        let piece = if n_read == 0 { ResponsePiece::End } else { ResponsePiece::Bytes(chunk[..n_read].to_vec()) };
         if sender.send(piece).is_err() || n_read == 0 {
             return Ok(());
         }

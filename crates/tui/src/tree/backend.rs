@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sessile::compaction::{BranchSummarySettings, Summarizer};
-use sessile::compare::{Comparison, Piece, Side};
+use sessile::compare::{Comparison, EntryDiff, Side};
 use sessile::entry::{Entry, Payload};
 use sessile::format::archive::fold_away;
 use sessile::format::outline::Row;
@@ -259,7 +259,7 @@ impl TreeBackend {
         let n_shared = comparison.n_common;
         let same: HashSet<Row> = (comparison.pieces.iter())
             .flat_map(|piece| match *piece {
-                Piece::Same { left, right } => [Some(left), Some(right)],
+                EntryDiff::Same { left, right } => [Some(left), Some(right)],
                 _ => [None, None],
             })
             .flatten()

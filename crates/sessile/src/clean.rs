@@ -20,8 +20,8 @@ pub const MIN_AGE_MS: i64 = 3_600_000;
 /// What to clean.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CleanOptions {
-    /// The minimum age of files in milliseconds; else [`MIN_AGE_WITH_LINES_MS`] for originals and guards with lines, and
-    /// [`MIN_AGE_MS`] for the rest.
+    /// The minimum age of files in milliseconds; else [`MIN_AGE_WITH_LINES_MS`] for originals and guards with lines,
+    /// and [`MIN_AGE_MS`] for the rest.
     pub older_than: Option<i64>,
 }
 
@@ -91,7 +91,7 @@ impl Sessions {
         let os = self.world.os();
         let now_ms = os.now_ms();
         let mut cleaned = Cleaned { applied: apply, files: Vec::new() };
-        for directory in self.littered_directories()? {
+        for directory in self.directories_to_clean()? {
             for found in find_leftovers(os, &directory) {
                 let is_sidecar = matches!(found.kind, LeftoverKind::Lock | LeftoverKind::Guard);
                 if is_sidecar && found.is_in_use(os) {
@@ -136,7 +136,7 @@ impl Sessions {
         verified.is_ok_and(|report| report.findings.iter().all(|finding| finding.severity != Severity::Error))
     }
 
-    fn littered_directories(&self) -> Result<Vec<PathBuf>, SessionError> {
+    fn directories_to_clean(&self) -> Result<Vec<PathBuf>, SessionError> {
         let (os, environment) = (self.world.os(), self.environment());
         let mut directories = vec![environment.current_dir()];
         if let Some(directory) = &self.world.session_dir {

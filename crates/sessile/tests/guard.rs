@@ -104,8 +104,8 @@ fn an_acknowledged_entry_is_recovered_for_any_clock_change() {
     for step in STEPS.into_iter().flat_map(|step| [step, -step]) {
         for at in 0..5 {
             for meanwhile in [Meanwhile::Nothing, Meanwhile::Ends, Meanwhile::AnotherWrites] {
-                let when = |place: i32, os: &SimOs| {
-                    if place == at {
+                let when = |position: i32, os: &SimOs| {
+                    if position == at {
                         os.step_clock(step);
                     }
                 };

@@ -138,7 +138,8 @@ impl Sessions {
         })
     }
 
-    /// Changes one session. Calls `plan_step` twice: before anything is written, and again while holding the session's lock.
+    /// Changes one session. Calls `plan_step` twice: before anything is written, and again while holding the session's
+    /// lock.
     fn annotate(
         &self,
         path: &Path,

@@ -41,15 +41,15 @@ impl Session {
         compose: &Compose<'_>,
     ) -> Result<Vec<EntryId>, SessionError> {
         self.begin_turn()?;
-        let placed = self.append_in_turn(world, n_entries, compose);
+        let appended = self.append_in_turn(world, n_entries, compose);
         self.end_turn();
-        let Placed { ids, lines, written } = placed?;
+        let AppendedLines { ids, lines, position } = appended?;
         let Some(last) = ids.last() else { return Ok(ids) };
-        let durable = self.make_durable(&written)?;
-        match written {
-            Written::After(known) => self.take(world, &lines, known),
-            Written::Created => self.take(world, &lines, self.outline.end()),
-            Written::AfterOthers => self.take_in_around(world, &ids)?,
+        let durable = self.make_durable(&position)?;
+        match position {
+            WritePosition::After(known) => self.take(world, &lines, known),
+            WritePosition::Created => self.take(world, &lines, self.outline.end()),
+            WritePosition::AfterOthers => self.take_in_around(world, &ids)?,
         }
         self.notice_divergence(last);
         if self.retained.expected_leaf != ExpectedLeaf::Any {
@@ -66,7 +66,7 @@ impl Session {
         world: &World,
         n_entries: usize,
         compose: &Compose<'_>,
-    ) -> Result<Placed, SessionError> {
+    ) -> Result<AppendedLines, SessionError> {
         let (mut n_races, mut n_changes) = (0, 0);
         let mut composed = self.compose(world, n_entries, compose)?;
         loop {
@@ -76,7 +76,7 @@ impl Session {
             let is_patient = n_races < MAX_RACES || self.retained.expected_leaf != ExpectedLeaf::Any;
             let must_be_known = is_patient || !self.backing.log().can_append_blindly();
             match self.write(world, &lines, has_conversation, must_be_known) {
-                Ok(written) => return Ok(Placed { ids, lines, written }),
+                Ok(position) => return Ok(AppendedLines { ids, lines, position }),
                 Err(SessionError::Store(StoreError::Grown { .. })) if !is_patient => {
                     return Err(StoreError::Busy { log: self.backing.name(), holder: None }.into());
                 }
@@ -191,9 +191,9 @@ impl Session {
     }
 
     /// Waits until the written data has the durability that the caller wants.
-    fn make_durable(&mut self, written: &Written) -> Result<Durable, SessionError> {
+    fn make_durable(&mut self, position: &WritePosition) -> Result<Durable, SessionError> {
         let log = self.backing.log_mut();
-        if matches!(written, Written::Created) && log.durable() == Durable::Disk {
+        if matches!(position, WritePosition::Created) && log.durable() == Durable::Disk {
             // A new file is synced as a whole.
             return Ok(Durable::Disk);
         }
@@ -270,7 +270,7 @@ impl Session {
         line: &[u8],
         is_conversation: bool,
         must_be_known: bool,
-    ) -> Result<Written, SessionError> {
+    ) -> Result<WritePosition, SessionError> {
         let is_worth_a_file = is_conversation || self.outline.has_conversation();
         if matches!(self.backing, Backing::Awaited { origin: NameOrigin::EmptyFile, .. }) {
             self.fill_empty_file(world)?;
@@ -283,15 +283,15 @@ impl Session {
                 let offset = log.append(line, expect)?.offset;
                 // The log may have had the known length when it was checked, and have grown since.
                 let expected = known + u64::from(self.outline.is_unterminated());
-                Ok(if offset == expected { Written::After(offset) } else { Written::AfterOthers })
+                Ok(if offset == expected { WritePosition::After(offset) } else { WritePosition::AfterOthers })
             }
             Backing::Awaited { .. } if is_worth_a_file => {
                 self.create_file(world, line)?;
-                Ok(Written::Created)
+                Ok(WritePosition::Created)
             }
             Backing::Awaited { log, .. } => {
                 log.append(line, Expect::Anything)?;
-                Ok(Written::After(known))
+                Ok(WritePosition::After(known))
             }
         }
     }
@@ -409,14 +409,14 @@ struct Composed {
 }
 
 /// Written entries.
-struct Placed {
+struct AppendedLines {
     ids: Vec<EntryId>,
     lines: Vec<u8>,
-    written: Written,
+    position: WritePosition,
 }
 
 /// Where lines were written.
-enum Written {
+enum WritePosition {
     /// To a new file, after everything known.
     Created,
     /// Directly after the known part of the file, at this offset.

@@ -89,10 +89,10 @@ fn the_last_reply_wins_as_a_whole() {
     let log = EventLog::of(&handlers);
     let mut host = host(dir.path(), &handlers);
     let question = host.session().fork_messages().unwrap()[1].entry_id.clone();
-    let wishes = NavigateOptions { label: Some("mine".to_owned()), ..NavigateOptions::default() };
+    let options = NavigateOptions { label: Some("mine".to_owned()), ..NavigateOptions::default() };
     let summarizer = FixedSummary(None);
     let navigated =
-        host.session_mut().navigate(&question, wishes, Some(&summarizer), &mut |_| {}).unwrap().done().unwrap();
+        host.session_mut().navigate(&question, options, Some(&summarizer), &mut |_| {}).unwrap().done().unwrap();
     assert!(navigated.from_hook);
     assert_eq!(take(&seen), ["1", "2", "3", "4"]);
     let summary_id = navigated.summary_entry_id.unwrap();
@@ -114,16 +114,16 @@ fn a_supplied_summary_is_used_only_on_request_and_a_label_always() {
     });
     let mut host = host(dir.path(), &handlers);
     let question = host.session().fork_messages().unwrap()[1].entry_id.clone();
-    let wishes = NavigateOptions { label: Some("mine".to_owned()), ..NavigateOptions::default() };
-    let navigated = host.session_mut().navigate(&question, wishes, None, &mut |_| {}).unwrap().done().unwrap();
+    let options = NavigateOptions { label: Some("mine".to_owned()), ..NavigateOptions::default() };
+    let navigated = host.session_mut().navigate(&question, options, None, &mut |_| {}).unwrap().done().unwrap();
     assert_eq!((navigated.summary_entry_id, navigated.from_hook), (None, false));
     assert_eq!(host.session().label(&question).unwrap().as_deref(), Some("theirs"));
 }
 
 /// Records what it was asked.
-struct Asked(Mutex<Vec<String>>);
+struct RecordingSummarizer(Mutex<Vec<String>>);
 
-impl sessile::compaction::Summarizer for Asked {
+impl sessile::compaction::Summarizer for RecordingSummarizer {
     fn generator(&self) -> Generator {
         Generator::Extractive
     }
@@ -151,18 +151,18 @@ fn instructions_are_changed() {
     });
     let mut host = host(dir.path(), &handlers);
     let question = host.session().fork_messages().unwrap()[1].entry_id.clone();
-    let asked = Asked(Mutex::default());
+    let summarizer = RecordingSummarizer(Mutex::default());
     let instructions = || Some("mine".to_owned());
-    let wishes = NavigateOptions { custom_instructions: instructions(), ..NavigateOptions::default() };
-    host.session_mut().navigate(&question, wishes, Some(&asked), &mut |_| {}).unwrap();
+    let options = NavigateOptions { custom_instructions: instructions(), ..NavigateOptions::default() };
+    host.session_mut().navigate(&question, options, Some(&summarizer), &mut |_| {}).unwrap();
     let settings = sessile::compaction::CompactionSettings { keep_recent_tokens: 1, ..Default::default() };
-    let wishes =
+    let options =
         sessile::compaction::CompactOptions { settings, custom_instructions: instructions(), ..Default::default() };
     host.session_mut().append_message(crate::user("more")).unwrap();
-    host.session_mut().compact(wishes, &asked, &mut |_| {}).unwrap();
+    host.session_mut().compact(options, &summarizer, &mut |_| {}).unwrap();
     // A split turn is summarised separately, without instructions.
-    let asked = take(&asked.0);
-    assert_eq!((asked[0].as_str(), asked[1].as_str()), ("look here true", "look here false"), "{asked:?}");
+    let requests = take(&summarizer.0);
+    assert_eq!((requests[0].as_str(), requests[1].as_str()), ("look here true", "look here false"), "{requests:?}");
 }
 
 #[test]

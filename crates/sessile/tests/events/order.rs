@@ -135,8 +135,8 @@ fn navigation_events_surround_the_write() {
     let log = EventLog::of(&handlers);
     let mut host = host(dir.path(), &handlers);
     let questions: Vec<_> = host.session().fork_messages().unwrap().into_iter().map(|it| it.entry_id).collect();
-    let wishes = || NavigateOptions { label: Some("here".to_owned()), ..NavigateOptions::default() };
-    host.session_mut().navigate(&questions[1], wishes(), Some(&FixedSummary(Some("s"))), &mut |_| {}).unwrap();
+    let options = || NavigateOptions { label: Some("here".to_owned()), ..NavigateOptions::default() };
+    host.session_mut().navigate(&questions[1], options(), Some(&FixedSummary(Some("s"))), &mut |_| {}).unwrap();
     let kinds =
         ["session_before_tree", "entry_appended", "entry_appended", "leaf_moved", "session_tree"].map(str::to_owned);
     assert_eq!(log.kinds(), kinds);
@@ -149,7 +149,7 @@ fn navigation_events_surround_the_write() {
     host.session_mut().navigate("nope", NavigateOptions::default(), None, &mut |_| {}).unwrap_err();
     assert!(log.kinds().is_empty());
     // The summary fails.
-    host.session_mut().navigate(&questions[0], wishes(), Some(&FixedSummary(None)), &mut |_| {}).unwrap_err();
+    host.session_mut().navigate(&questions[0], options(), Some(&FixedSummary(None)), &mut |_| {}).unwrap_err();
     assert_eq!(log.kinds(), ["session_before_tree"]);
 }
 

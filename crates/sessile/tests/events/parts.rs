@@ -82,11 +82,11 @@ fn cancelling_stops_before_anything_is_written() {
     let dir = TempDir::new().unwrap();
     let handlers = Handlers::new();
     let mut host = host(dir.path(), &handlers);
-    let wishes = CompactOptions {
+    let options = CompactOptions {
         settings: CompactionSettings { keep_recent_tokens: 1, ..CompactionSettings::default() },
         ..CompactOptions::default()
     };
-    let cancel = wishes.cancel.clone();
+    let cancel = options.cancel.clone();
     // The handler sees the cancellation.
     handlers.on(sessile::event::EventKind::SessionBeforeCompact, "waits", move |_, context| {
         cancel.cancel();
@@ -95,7 +95,7 @@ fn cancelling_stops_before_anything_is_written() {
     });
     let n_entries = host.session().entry_count();
     assert!(matches!(
-        host.session_mut().compact(wishes, &FixedSummary(Some("s")), &mut |_| {}),
+        host.session_mut().compact(options, &FixedSummary(Some("s")), &mut |_| {}),
         Err(SessionError::Cancelled)
     ));
     assert_eq!(host.session().entry_count(), n_entries);

@@ -77,21 +77,21 @@ fn everything(dir: &TempDir) -> Vec<Json> {
     host.session_mut().append_message(user("more")).unwrap();
     host.session_mut().append_message(user("and more")).unwrap();
     let settings = sessile::compaction::CompactionSettings { keep_recent_tokens: 1, ..Default::default() };
-    let wishes = sessile::compaction::CompactOptions {
+    let options = sessile::compaction::CompactOptions {
         settings,
         custom_instructions: Some("i".to_owned()),
         ..Default::default()
     };
-    wishes.cancel.cancel();
-    host.session_mut().compact(wishes, &FixedSummary(Some("s")), &mut |_| {}).unwrap_err();
+    options.cancel.cancel();
+    host.session_mut().compact(options, &FixedSummary(Some("s")), &mut |_| {}).unwrap_err();
     let questions = host.session().fork_messages().unwrap();
-    let wishes = NavigateOptions {
+    let options = NavigateOptions {
         custom_instructions: Some("i".to_owned()),
         replace_instructions: true,
         label: Some("l".to_owned()),
         ..NavigateOptions::default()
     };
-    host.session_mut().navigate(&questions[0].entry_id, wishes, Some(&FixedSummary(Some("s"))), &mut |_| {}).unwrap();
+    host.session_mut().navigate(&questions[0].entry_id, options, Some(&FixedSummary(Some("s"))), &mut |_| {}).unwrap();
     host.session_mut().navigate(&questions[1].entry_id, NavigateOptions::default(), None, &mut |_| {}).unwrap();
     // Another program appends, and destroys entries.
     let others = Sessions::new(Replay::new(1, 99));

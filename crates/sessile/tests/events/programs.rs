@@ -140,14 +140,14 @@ fn a_hook_ends_when_its_operation_is_cancelled() {
     let mut host = host(dir.path(), &handlers);
     let cancel = Cancel::default();
     let settings = sessile::compaction::CompactionSettings { keep_recent_tokens: 1, ..Default::default() };
-    let wishes = sessile::compaction::CompactOptions { settings, cancel: cancel.clone(), ..Default::default() };
+    let options = sessile::compaction::CompactOptions { settings, cancel: cancel.clone(), ..Default::default() };
     let canceller = std::thread::spawn(move || {
         while !begun.exists() {
             std::thread::yield_now();
         }
         cancel.cancel();
     });
-    let compacted = host.session_mut().compact(wishes, &crate::Saying(Some("s")), &mut |_| {});
+    let compacted = host.session_mut().compact(options, &crate::FixedSummary(Some("s")), &mut |_| {});
     assert!(matches!(compacted, Err(SessionError::Cancelled)));
     canceller.join().unwrap();
     assert!(failures(&handlers).is_empty(), "that is no failure of the hook");

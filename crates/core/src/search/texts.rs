@@ -108,7 +108,7 @@ pub struct Document {
 
 /// Passes on the texts of a line. Returns `None` if it is not an entry with text.
 pub fn read_texts(line: &[u8], out: &mut impl Texts) -> Option<Document> {
-    let Parsed::CollectedTexts(head) = head::read(line) else { return None };
+    let Parsed::Value(head) = head::read(line) else { return None };
     texts_of(&head, Raw::trusted(line.trim_ascii()), out)
 }
 

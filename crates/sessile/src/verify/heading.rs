@@ -62,8 +62,8 @@ impl Heading {
             return Ok(Some(Self { splice, is_new_line: true, remedy, done }));
         }
         let torn = torn_header(text, start)?;
-        let sources = HeaderSources { world, path, text, outline };
-        let (header, sources) = sources.header(&torn, first_time)?;
+        let header_sources = HeaderSources { world, path, text, outline };
+        let (header, sources) = header_sources.header(&torn, first_time)?;
         let (remedy, done) = (format!("rebuilds the header: {sources}"), format!("the header is rebuilt: {sources}"));
         let end = start + torn.len() as u64;
         let is_whole_line =

@@ -90,7 +90,7 @@ impl Sessions {
             [] => return Err(SessionError::NoSuchOperation { id: id.to_owned() }),
             several => {
                 let candidates = several.iter().map(|it| it.id.clone()).collect();
-                return Err(SessionError::Ambiguous { find_undoable: id.to_owned(), what: "operations", candidates });
+                return Err(SessionError::Ambiguous { wanted: id.to_owned(), what: "operations", candidates });
             }
         };
         self.check_ended(&operation)?;

@@ -303,7 +303,7 @@ impl Session {
         let mut path = path.clone();
         let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         for n_taken in 1.. {
-            match world.index.create(&path, &bytes, world.writing) {
+            match world.place.create(&path, &bytes, world.writing) {
                 // If a name that we generated is taken, the session must still be saved.
                 Err(StoreError::Exists { .. }) if *origin == NameOrigin::Ours && n_taken <= MAX_NAMES => {
                     path.set_file_name(format!("{stem}-{n_taken}.jsonl"));
@@ -326,7 +326,7 @@ impl Session {
         let Backing::Awaited { log, path, .. } = &self.backing else { return Ok(()) };
         let header = log.to_vec();
         let path = path.clone();
-        let mut stored = world.index.open(&path, world.writing)?;
+        let mut stored = world.place.open(&path, world.writing)?;
         let length = stored.length()?;
         let there = stored.read(Span { offset: 0, len: length.min(header.len() as u64) })?;
         let is_ours = header.starts_with(there.trim_ascii_end()) && length <= header.len() as u64 + 1;

@@ -27,7 +27,7 @@ fn line(line: &[u8], switch: u8) {
         assert!(matches!(parsed, Parsed::Blank | Parsed::Malformed { .. }));
         return;
     };
-    assert_eq!(matches!(parsed, Parsed::Kept(_)), raw.is_truthy());
+    assert_eq!(matches!(parsed, Parsed::Value(_)), raw.is_truthy());
     values_are_those_of_serde(raw);
     printing(raw);
     coercion(raw);
@@ -157,7 +157,7 @@ fn editing(raw: Raw<'_>, switch: u8) {
 fn typed(raw: Raw<'_>, parsed: &Parsed<'_>) {
     let entry = Entry::new(raw.to_json());
     assert_eq!(entry.payload().raw(), entry.raw());
-    if let Parsed::Kept(head) = parsed {
+    if let Parsed::Value(head) = parsed {
         assert_eq!(entry.kind(), head.kind);
         assert_eq!(entry.id(), head.id.clone().map(EntryId::from));
         if let Some(time) = head.time {

@@ -2,7 +2,7 @@
 
 use sessile_core::head::{Parsed, read};
 use sessile_core::line::split;
-use sessile_core::salvage::take_apart;
+use sessile_core::salvage::split_damaged_lines;
 
 use crate::session;
 
@@ -29,7 +29,7 @@ fn damage(file: &mut Vec<u8>, choice: u8) {
 }
 
 fn sound_pieces(lines: &[u8]) {
-    let damaged = take_apart(lines);
+    let damaged = split_damaged_lines(lines);
     let mut end = 0;
     for piece in &damaged {
         assert!(piece.range.start >= end && piece.range.end <= lines.len(), "damaged lines come in order");
@@ -38,14 +38,14 @@ fn sound_pieces(lines: &[u8]) {
             assert!(record.range.start >= end && record.range.end <= piece.range.end, "records come in order");
             end = record.range.end;
             let line = &lines[record.range.clone()];
-            let Parsed::Kept(head) = read(line) else { panic!("a record is a whole line") };
+            let Parsed::Value(head) = read(line) else { panic!("a record is a whole line") };
             assert!(!line.contains(&b'\n') && !line.contains(&0) && head.id.is_some());
-            assert!(take_apart(line).is_empty(), "what was taken out is sound");
+            assert!(split_damaged_lines(line).is_empty(), "what was taken out is sound");
         }
         end = end.max(piece.range.end);
     }
     // Intact lines contain nothing to salvage.
-    if split(lines).iter().all(|line| matches!(read(line.bytes.unwrap()), Parsed::Kept(_) | Parsed::Blank)) {
+    if split(lines).iter().all(|line| matches!(read(line.bytes.unwrap()), Parsed::Value(_) | Parsed::Blank)) {
         assert!(damaged.iter().all(|piece| piece.records.is_empty()));
     }
 }

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use sessile_core::entry::{Entry, Payload};
 use sessile_core::message::{
     AssistantDiagnostic, AssistantMessage, Block, BranchSummaryMessage, CompactionSummaryMessage, Content, Deferred,
-    Message, NestedCalls, SystemMessage, ToolResultMessage, Usage,
+    Message, NestedCalls, SystemMessage, ToolResultMessage, TokenUsage,
 };
 
 macro_rules! ask {
@@ -92,7 +92,7 @@ fn tool_result(it: ToolResultMessage<'_>) {
     it.nested_calls().into_iter().for_each(nested_calls);
 }
 
-fn usage(it: Usage<'_>) {
+fn usage(it: TokenUsage<'_>) {
     ask!(it => input output cache_read cache_write cache_write_1h reasoning total_tokens);
     if let Some(cost) = it.cost() {
         ask!(cost => input output cache_read cache_write total total_from_provider);

@@ -274,7 +274,7 @@ proptest! {
         }
         prop_assert_eq!(observe(&session), observe(&store.open(&path)));
         for line in split(&fs::read(&path).unwrap()) {
-            prop_assert!(matches!(read(&line), Parsed::Kept(_)));
+            prop_assert!(matches!(read(&line), Parsed::Value(_)));
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Args, Parser, ValueEnum, ValueHint};
-use sessile::date::When;
+use sessile::date::TimeRange;
 
 use crate::command::Command;
 use crate::failure::Failure;
@@ -178,7 +178,7 @@ impl SpanArgs {
 }
 
 /// Parses a time given by the user.
-pub(crate) fn time(text: Option<&str>, surroundings: &Surroundings) -> Result<Option<When>, Failure> {
+pub(crate) fn time(text: Option<&str>, surroundings: &Surroundings) -> Result<Option<TimeRange>, Failure> {
     let read = |text: &str| surroundings.when(text).ok_or_else(|| not_a_time(text));
     text.map(read).transpose()
 }

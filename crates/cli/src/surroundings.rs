@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::error::ErrorKind;
-use sessile::date::{self, LocalZone, When};
+use sessile::date::{self, LocalZone, TimeRange};
 use sessile::event::{EventKind, Handlers, SessionEvent};
 use sessile::hooks::{HOOK_VARIABLE, HookFolder};
 use sessile::list::SessionInfo;
@@ -132,8 +132,8 @@ impl Surroundings {
     }
 
     /// Parses a time given by the user; `None` if it is invalid.
-    pub(crate) fn when(&self, text: &str) -> Option<When> {
-        date::when(text, self.now_ms(), &Zone(self.sessions.environment()))
+    pub(crate) fn when(&self, text: &str) -> Option<TimeRange> {
+        date::parse_time_range(text, self.now_ms(), &Zone(self.sessions.environment()))
     }
 
     /// Formats a local time to the minute.

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use sessile::list::SessionInfo;
-use sessile::operations::SessionPlace;
+use sessile::operations::SessionLocation;
 
 use crate::measure::ShortIds;
 use crate::screen::{DIM, Line, NAMED, PLAIN};
@@ -26,9 +26,9 @@ impl Titles {
     /// Reads sessions whose files may be elsewhere.
     pub(crate) fn of_files<'s>(
         surroundings: &Surroundings,
-        sessions: impl IntoIterator<Item = (&'s SessionPlace, &'s Path)>,
+        sessions: impl IntoIterator<Item = (&'s SessionLocation, &'s Path)>,
     ) -> Self {
-        let sessions: Vec<(&SessionPlace, &Path)> = sessions.into_iter().collect();
+        let sessions: Vec<(&SessionLocation, &Path)> = sessions.into_iter().collect();
         let ids: Vec<&str> = sessions.iter().map(|(session, _)| session.id.as_str()).collect();
         let files = sessions.into_iter().map(|(session, file)| (session.path.as_path(), file)).collect();
         Self::read(surroundings, files, &ids)
@@ -53,7 +53,7 @@ impl Titles {
     }
 
     /// Returns the id of a session and, if it could be read, its title in quotes, for a sentence.
-    pub(crate) fn words(&self, session: &SessionPlace) -> String {
+    pub(crate) fn words(&self, session: &SessionLocation) -> String {
         let id = self.ids.of(&session.id);
         let Some((row, _)) = self.rows.get(&session.path) else { return id };
         let title = row.name.as_ref().unwrap_or(&row.first_message).to_str();
@@ -61,7 +61,7 @@ impl Titles {
     }
 
     /// Appends id, title and directory of a session to a line; its path if it could not be read.
-    pub(crate) fn put_after(&self, line: Line, session: &SessionPlace) -> Line {
+    pub(crate) fn put_after(&self, line: Line, session: &SessionLocation) -> Line {
         let line = line.styled(DIM, &self.ids.of(&session.id)).text("  ");
         let Some((row, place)) = self.rows.get(&session.path) else {
             return line.text(&session.path.to_string_lossy());

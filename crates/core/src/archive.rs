@@ -20,7 +20,7 @@ pub const MAX_ID: usize = 512;
 
 /// The target of a mark.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Target {
+pub enum ArchiveTarget {
     /// The whole session.
     Session,
     /// An entry and everything below it.
@@ -29,14 +29,14 @@ pub enum Target {
 
 /// An entry that archives something, or undoes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mark {
+pub struct ArchiveMark {
     /// Whether the target is archived from this point on.
     pub is_archived: bool,
     /// What is archived, or no longer archived.
-    pub target: Target,
+    pub target: ArchiveTarget,
 }
 
-impl Mark {
+impl ArchiveMark {
     /// Reads an entry as a mark; `None` if it is something else or marks another session.
     pub fn of(entry: Raw<'_>, session_id: &str) -> Option<Self> {
         entry.get("type").and_then(Raw::as_text).filter(|kind| *kind == "custom")?;
@@ -49,9 +49,9 @@ impl Mark {
         let data = data?;
         let is_archived = data.get("archived")?.as_bool()?;
         let target = match (data.get("entryId"), data.get("sessionId")) {
-            (Some(id), _) => Target::Branch(EntryId::from(id.as_text()?)),
+            (Some(id), _) => ArchiveTarget::Branch(EntryId::from(id.as_text()?)),
             (None, Some(id)) if id.as_text()? != session_id => return None,
-            (None, _) => Target::Session,
+            (None, _) => ArchiveTarget::Session,
         };
         Some(Self { is_archived, target })
     }
@@ -61,8 +61,8 @@ impl Mark {
         let mut data = ObjectWriter::new();
         data.bool("archived", self.is_archived);
         match &self.target {
-            Target::Session => data.string("sessionId", session_id),
-            Target::Branch(id) => data.text("entryId", id.as_text()),
+            ArchiveTarget::Session => data.string("sessionId", session_id),
+            ArchiveTarget::Branch(id) => data.text("entryId", id.as_text()),
         };
         data.finish()
     }
@@ -85,12 +85,12 @@ pub struct Archive {
 impl Archive {
     /// Adds the next `custom` entry of the file. Entries that are not marks change nothing.
     pub fn push(&mut self, entry: Raw<'_>, session_id: &str) {
-        let Some(mark) = Mark::of(entry, session_id) else { return };
+        let Some(mark) = ArchiveMark::of(entry, session_id) else { return };
         self.n_marks += 1;
         match mark.target {
-            Target::Session => self.is_archived = mark.is_archived,
-            Target::Branch(id) if mark.is_archived => drop(self.branches.entry(id).or_insert(self.n_marks)),
-            Target::Branch(id) => drop(self.branches.remove(&id)),
+            ArchiveTarget::Session => self.is_archived = mark.is_archived,
+            ArchiveTarget::Branch(id) if mark.is_archived => drop(self.branches.entry(id).or_insert(self.n_marks)),
+            ArchiveTarget::Branch(id) => drop(self.branches.remove(&id)),
         }
     }
 
@@ -105,17 +105,17 @@ impl Archive {
     }
 
     /// Whether a target is archived.
-    pub fn has(&self, target: &Target) -> bool {
+    pub fn has(&self, target: &ArchiveTarget) -> bool {
         match target {
-            Target::Session => self.is_archived,
-            Target::Branch(root) => self.has_branch(root),
+            ArchiveTarget::Session => self.is_archived,
+            ArchiveTarget::Branch(root) => self.has_branch(root),
         }
     }
 
     /// The roots of archived branches, in the order in which they were archived.
     pub fn branches(&self) -> Vec<&EntryId> {
         let mut branches: Vec<_> = self.branches.iter().collect();
-        branches.sort_by_key(|(_, place)| **place);
+        branches.sort_by_key(|(_, index)| **index);
         branches.into_iter().map(|(id, _)| id).collect()
     }
 }
@@ -133,19 +133,19 @@ pub enum Folding {
 
 /// How archiving affects the nodes of a tree. The nodes come in pre-order, each with its depth and whether it is the
 /// root of an archived branch.
-pub fn folding(places: impl IntoIterator<Item = (usize, bool)>) -> Vec<Folding> {
+pub fn folding(nodes: impl IntoIterator<Item = (usize, bool)>) -> Vec<Folding> {
     let mut foldings = Vec::new();
     // The outermost archived branch that is open, and its depth.
     let mut open: Option<(usize, usize)> = None;
-    for (place, (depth, is_root)) in places.into_iter().enumerate() {
+    for (index, (depth, is_root)) in nodes.into_iter().enumerate() {
         open = open.filter(|(_, above)| depth > *above);
         match open {
             Some((root, _)) => {
-                foldings[root] = Folding::Root(place - root + 1);
+                foldings[root] = Folding::Root(index - root + 1);
                 foldings.push(Folding::Inside);
             }
             None if is_root => {
-                open = Some((place, depth));
+                open = Some((index, depth));
                 foldings.push(Folding::Root(1));
             }
             None => foldings.push(Folding::Open),
@@ -158,15 +158,15 @@ pub fn folding(places: impl IntoIterator<Item = (usize, bool)>) -> Vec<Folding> 
 ///
 /// The nodes are those of [`folding`]. Returns for each root how many nodes of its branch were visible. The root is
 /// visible if any of them was.
-pub fn fold_away(places: impl IntoIterator<Item = (usize, bool)>, is_shown: &mut [bool]) -> HashMap<usize, usize> {
+pub fn fold_away(nodes: impl IntoIterator<Item = (usize, bool)>, is_shown: &mut [bool]) -> HashMap<usize, usize> {
     let mut n_folded = HashMap::new();
-    for (place, folding) in folding(places).into_iter().enumerate() {
-        let Folding::Root(n_places) = folding else { continue };
-        let Some(branch) = is_shown.get_mut(place..place + n_places) else { continue };
+    for (index, folding) in folding(nodes).into_iter().enumerate() {
+        let Folding::Root(n_nodes) = folding else { continue };
+        let Some(branch) = is_shown.get_mut(index..index + n_nodes) else { continue };
         let n_shown = branch.iter().filter(|is_shown| **is_shown).count();
         branch.fill(false);
         branch[0] = n_shown > 0;
-        n_folded.insert(place, n_shown);
+        n_folded.insert(index, n_shown);
     }
     n_folded
 }
@@ -204,13 +204,13 @@ mod tests {
         assert!(found.is_archived());
         assert_eq!(found.branches(), [&EntryId::from("b"), &EntryId::from("a")]);
         assert!(found.has_branch(&"a".into()) && !found.has_branch(&"c".into()));
-        assert!(found.has(&Target::Session) && found.has(&Target::Branch("b".into())));
+        assert!(found.has(&ArchiveTarget::Session) && found.has(&ArchiveTarget::Branch("b".into())));
         let taken_back = mark(r#"{"archived":false,"sessionId":"s"}"#);
         assert!(!archive(&[&marks[1], &taken_back]).is_archived());
     }
 
     #[test]
-    fn what_is_not_a_mark_changes_nothing() {
+    fn entries_that_are_not_marks_change_nothing() {
         for data in [
             "null",
             "true",
@@ -240,16 +240,20 @@ mod tests {
     #[test]
     fn data_is_read_as_it_was_written() {
         let long = "\u{1}".repeat(MAX_ID);
-        for target in [Target::Session, Target::Branch("a\u{1b}\"".into()), Target::Branch(long.as_str().into())] {
+        for target in [
+            ArchiveTarget::Session,
+            ArchiveTarget::Branch("a\u{1b}\"".into()),
+            ArchiveTarget::Branch(long.as_str().into()),
+        ] {
             for is_archived in [true, false] {
-                let made = Mark { is_archived, target: target.clone() };
+                let made = ArchiveMark { is_archived, target: target.clone() };
                 let entry = format!(
                     r#"{{"type":"custom","customType":"{CUSTOM_TYPE}","data":{},"id":"00000000","parentId":{},"timestamp":"2025-01-01T00:00:00.000Z"}}"#,
                     made.to_data("s").to_text(),
                     Json::string(&long).to_text()
                 );
                 assert!(entry.len() as u64 <= MAX_LINE, "{}", entry.len());
-                assert_eq!(Mark::of(Raw::parse(entry.as_bytes()).unwrap(), "s"), Some(made));
+                assert_eq!(ArchiveMark::of(Raw::parse(entry.as_bytes()).unwrap(), "s"), Some(made));
             }
         }
     }
@@ -257,31 +261,31 @@ mod tests {
     #[test]
     fn a_branch_is_folded_as_a_whole() {
         use Folding::{Inside, Open, Root};
-        let places = [(0, false), (1, true), (2, false), (3, true), (1, false), (2, true), (0, true)];
-        assert_eq!(folding(places), [Open, Root(3), Inside, Inside, Open, Root(1), Root(1)]);
+        let nodes = [(0, false), (1, true), (2, false), (3, true), (1, false), (2, true), (0, true)];
+        assert_eq!(folding(nodes), [Open, Root(3), Inside, Inside, Open, Root(1), Root(1)]);
         assert_eq!(folding([]), []);
         let deep = folding((0..1_000_000).map(|depth| (depth, depth == 10)));
         assert_eq!((deep[10], deep[999_999]), (Root(999_990), Inside));
     }
 
     #[test]
-    fn of_a_folded_branch_its_beginning_is_shown() {
-        let places = [(0, false), (1, true), (2, false), (2, false), (1, true), (2, false)];
+    fn a_folded_branch_shows_its_first_entry() {
+        let nodes = [(0, false), (1, true), (2, false), (2, false), (1, true), (2, false)];
         let mut is_shown = [true, false, true, true, false, false];
-        let n_folded = fold_away(places, &mut is_shown);
+        let n_folded = fold_away(nodes, &mut is_shown);
         assert_eq!(is_shown, [true, true, false, false, false, false]);
         assert_eq!((n_folded.len(), n_folded[&1], n_folded[&4]), (2, 2, 0));
     }
 
     /// The simple reference implementation of [`folding`]: climbs from each node.
-    fn folding_simple(places: &[(usize, bool)]) -> Vec<Folding> {
-        let parent = |place: usize| (0..place).rev().find(|above| places[*above].0 < places[place].0);
-        let climb = |place: usize| std::iter::successors(Some(place), |place| parent(*place));
-        let outermost = |place: usize| climb(place).filter(|above| places[*above].1).last();
-        let roots: Vec<Option<usize>> = (0..places.len()).map(outermost).collect();
-        let fold = |(place, root): (usize, &Option<usize>)| match root {
+    fn folding_simple(nodes: &[(usize, bool)]) -> Vec<Folding> {
+        let parent = |index: usize| (0..index).rev().find(|above| nodes[*above].0 < nodes[index].0);
+        let climb = |index: usize| std::iter::successors(Some(index), |index| parent(*index));
+        let outermost = |index: usize| climb(index).filter(|above| nodes[*above].1).last();
+        let roots: Vec<Option<usize>> = (0..nodes.len()).map(outermost).collect();
+        let fold = |(index, root): (usize, &Option<usize>)| match root {
             None => Folding::Open,
-            Some(root) if *root == place => Folding::Root(roots.iter().filter(|other| **other == Some(place)).count()),
+            Some(root) if *root == index => Folding::Root(roots.iter().filter(|other| **other == Some(index)).count()),
             Some(_) => Folding::Inside,
         };
         roots.iter().enumerate().map(fold).collect()
@@ -292,13 +296,13 @@ mod tests {
         fn both_ways_to_fold_agree(steps in proptest::collection::vec((0usize..6, any::<bool>()), 0..40)) {
             // In pre-order, a node is at most one level below the one before it.
             let mut below = 0;
-            let place = |(depth, is_root): &(usize, bool)| {
+            let node = |(depth, is_root): &(usize, bool)| {
                 let depth = (*depth).min(below);
                 below = depth + 1;
                 (depth, *is_root)
             };
-            let places: Vec<(usize, bool)> = steps.iter().map(place).collect();
-            prop_assert_eq!(folding(places.iter().copied()), folding_simple(&places));
+            let nodes: Vec<(usize, bool)> = steps.iter().map(node).collect();
+            prop_assert_eq!(folding(nodes.iter().copied()), folding_simple(&nodes));
         }
     }
 }

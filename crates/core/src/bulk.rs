@@ -123,7 +123,7 @@ impl AddAssign<&Self> for Weights {
 /// `is_superseded` means that the line is a compaction that a newer one replaced.
 pub fn weigh(line: &[u8], is_superseded: bool) -> Weights {
     let mut weights = Weights::default();
-    let Parsed::Kept(head) = head::read(line) else {
+    let Parsed::Value(head) = head::read(line) else {
         weights[Bulk::Damaged] = line.len() as u64;
         return weights;
     };
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_sorted_by_what_they_are() {
+    fn bytes_are_counted_by_kind() {
         let message = |message: &str| format!(r#" {{"type":"message","id":"a","message":{message}}}"#);
         assert_eq!(
             weighed(&message(

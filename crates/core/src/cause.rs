@@ -38,15 +38,15 @@ mod tests {
     use super::*;
 
     #[derive(Debug)]
-    struct Told(&'static str, Option<Box<Self>>);
+    struct TestError(&'static str, Option<Box<Self>>);
 
-    impl fmt::Display for Told {
+    impl fmt::Display for TestError {
         fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
             out.write_str(self.0)
         }
     }
 
-    impl Error for Told {
+    impl Error for TestError {
         fn source(&self) -> Option<&(dyn Error + 'static)> {
             self.1.as_deref().map(|cause| cause as _)
         }
@@ -55,7 +55,7 @@ mod tests {
     #[test]
     fn causes_follow_their_error_once() {
         let nested = |texts: [&'static str; 3]| {
-            texts.into_iter().rev().fold(None, |cause, text| Some(Box::new(Told(text, cause)))).unwrap()
+            texts.into_iter().rev().fold(None, |cause, text| Some(Box::new(TestError(text, cause)))).unwrap()
         };
         assert_eq!(
             chain(&*nested(["cannot open x", "no permission", "code 13"])),

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_system_messages_up() {
+    fn system_messages_are_summed_up() {
         let first = r#"{"role":"system","content":"base","sections":{"a":"A","b":"B"},"toolsAdded":[{"name":"t1"},{"name":"t2"}],"timestamp":1}"#;
         let second = r#"{"role":"system","content":[{"type":"text","text":"more"},{"type":"image"},{"type":"text","text":"lines"}],"sections":{"a":null,"c":"C"},"toolsRemoved":[{"name":"t1"}]}"#;
         let user = r#"{"role":"user","content":"no"}"#;
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn of_sections_with_one_name_the_last_text_stays_at_the_first_place() {
+    fn a_repeated_section_keeps_its_first_position_and_last_text() {
         let message = r#"{"role":"system","content":"","sections":{"a":null,"b":"B","\u0061":"A","3":"x","b":"C","c":"D","c":null},"timestamp":1}"#;
         assert_eq!(
             replayed(&[message]).unwrap(),
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn without_system_messages_there_is_none() {
+    fn without_system_messages_there_is_no_checkpoint() {
         assert_eq!(replayed(&[r#"{"role":"user"}"#]), None);
         assert_eq!(replayed(&[r#"{"role":"system","content":"x","sections":{"a":"A"}}"#]), None);
         let tool = r#"{"role":"system","content":"x","toolsAdded":[{"name":"t"}]}"#;

@@ -25,8 +25,8 @@ mod tests;
 mod tokens;
 
 pub use auto::{AutoCompaction, LastAnswer, is_overflow_error};
-pub use branch::{BranchPreparation, LeftEntries, branch_messages, collect_left, prepare_branch};
-pub use conversation::{Conversation, Part, Serializer, Speaker, serialize};
+pub use branch::{AbandonedEntries, BranchPreparation, branch_messages, collect_abandoned, prepare_branch};
+pub use conversation::{Conversation, ConversationPart, Serializer, Speaker, serialize};
 pub use cut::{Cut, find_cut_point};
 pub use files::{FileLists, FileOperations};
 pub use prepare::{NothingToCompact, Preparation, Prepared, Section, prepare, section_messages};

@@ -1,6 +1,6 @@
 //! Compares two entries.
 //!
-//! Entries are compared by their text ([`said`]): text, thinking, calls and pictures, as lines. Other data, such as
+//! Entries are compared by their text ([`comparable_text`]): text, thinking, calls and pictures, as lines. Other data, such as
 //! usage and signatures, is compared field by field ([`differing_fields`]).
 
 use std::collections::BTreeMap;
@@ -12,10 +12,10 @@ use crate::message::{Block, Content, ImageBlock, Message, ToolCall};
 use crate::picture::Picture;
 
 /// The fields that identify an entry and do not belong to its content.
-const PLACE_FIELDS: [&str; 3] = ["id", "parentId", "timestamp"];
+const IDENTITY_FIELDS: [&str; 3] = ["id", "parentId", "timestamp"];
 
-/// The fields that [`said`] reads.
-const SAID_FIELDS: [&str; 12] = [
+/// The fields that [`comparable_text`] reads.
+const CONTENT_FIELDS: [&str; 12] = [
     "message.content",
     "message.summary",
     "message.command",
@@ -34,7 +34,7 @@ const SAID_FIELDS: [&str; 12] = [
 ///
 /// A picture becomes a line with its size and a hash, so that different pictures give different lines. An entry without
 /// text becomes its JSON, without the fields that identify it.
-pub fn said(entry: &Entry) -> String {
+pub fn comparable_text(entry: &Entry) -> String {
     let some = Option::<String>::unwrap_or_default;
     match entry.payload() {
         Payload::Message(message) => match message.message() {
@@ -45,7 +45,7 @@ pub fn said(entry: &Entry) -> String {
                 Some(error) => format!("{}\nerror: {error}", lines_of(&answer.content())),
                 None => lines_of(&answer.content()),
             },
-            Some(Message::Unknown(_)) | None => rest(entry),
+            Some(Message::Unknown(_)) | None => json_without_identity(entry),
             Some(message) => lines_of(&message.content()),
         },
         Payload::CustomMessage(custom) => lines_of(&custom.content()),
@@ -59,14 +59,14 @@ pub fn said(entry: &Entry) -> String {
             Some(new) => lines_of(&Content::new(new.get("content"))),
             None => String::new(),
         },
-        Payload::Usage(_) | Payload::Custom(_) | Payload::Unknown(_) => rest(entry),
+        Payload::Usage(_) | Payload::Custom(_) | Payload::Unknown(_) => json_without_identity(entry),
     }
 }
 
 /// The JSON of an entry without the fields that identify it.
-fn rest(entry: &Entry) -> String {
-    let rest = entry.raw().edited(&PLACE_FIELDS.map(Edit::Remove));
-    print(rest.raw()).to_text().into_owned()
+fn json_without_identity(entry: &Entry) -> String {
+    let json_without_identity = entry.raw().edited(&IDENTITY_FIELDS.map(Edit::Remove));
+    print(json_without_identity.raw()).to_text().into_owned()
 }
 
 fn lines_of(content: &Content<'_>) -> String {
@@ -110,17 +110,17 @@ fn image_line(image: ImageBlock<'_>) -> String {
 /// The names of the fields in which two entries differ, such as `usage` or `message.usage`. Fields that identify an
 /// entry are ignored.
 ///
-/// Fields that [`said`] reads count only if `with_said` is set.
+/// Fields that [`comparable_text`] reads count only if `with_said` is set.
 pub fn differing_fields(one: Raw<'_>, other: Raw<'_>, with_said: bool) -> Vec<String> {
     let (mut one, mut other) = (fields(one), fields(other));
-    for field in PLACE_FIELDS {
+    for field in IDENTITY_FIELDS {
         one.remove(field);
         other.remove(field);
     }
     let mut differing: Vec<String> =
         one.iter().filter(|(key, value)| other.get(*key) != Some(value)).map(|(key, _)| key.clone()).collect();
     differing.extend(other.into_keys().filter(|key| !one.contains_key(key)));
-    differing.retain(|field| with_said || !SAID_FIELDS.contains(&field.as_str()));
+    differing.retain(|field| with_said || !CONTENT_FIELDS.contains(&field.as_str()));
     differing.sort();
     differing
 }
@@ -151,25 +151,25 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_has_lines() {
+    fn message_texts_have_lines() {
         let answer = entry(
             r#"{"type":"message","id":"a","message":{"role":"assistant","content":[{"type":"thinking","thinking":"hm"},
             {"type":"text","text":"one\ntwo"},{"type":"toolCall","name":"edit","arguments":{"path":"a.rs","n":1,"new":"x\ny"}},
             {"type":"image","data":"AAAA","mimeType":"image/png"},7],"errorMessage":"late"}}"#,
         );
-        let told = said(&answer);
+        let text = comparable_text(&answer);
         let start =
             "[thinking]\nhm\none\ntwo\n[call: edit]\npath: a.rs\nn: 1\nnew:\nx\ny\n[image: image/png, 3 bytes, ";
-        assert!(told.starts_with(start) && told.ends_with("]\n7\nerror: late"), "{told}");
+        assert!(text.starts_with(start) && text.ends_with("]\n7\nerror: late"), "{text}");
         let other = entry(&answer.json().to_text().replace("AAAA", "AAAB"));
-        assert_ne!(said(&other), told, "different pictures are different lines");
+        assert_ne!(comparable_text(&other), text, "different pictures are different lines");
     }
 
     #[test]
     fn entries_without_text_are_their_json() {
         let custom = r#"{"type":"custom","customType":"x","data":{"b":1.0},"id":"a","parentId":null,"timestamp":"t"}"#;
-        assert_eq!(said(&entry(custom)), r#"{"type":"custom","customType":"x","data":{"b":1}}"#);
-        assert_eq!(said(&entry("[1]")), "[1]");
+        assert_eq!(comparable_text(&entry(custom)), r#"{"type":"custom","customType":"x","data":{"b":1}}"#);
+        assert_eq!(comparable_text(&entry("[1]")), "[1]");
         for (text, expected) in [
             (r#"{"type":"model_change","provider":"p","modelId":"m"}"#, "p/m"),
             (r#"{"type":"context_edit","replacement":{"content":"new"}}"#, "new"),
@@ -178,7 +178,7 @@ mod tests {
             (r#"{"type":"message","message":{"role":"user","content":5}}"#, "5"),
             (r#"{"type":"message","message":null}"#, r#"{"type":"message","message":null}"#),
         ] {
-            assert_eq!(said(&entry(text)), expected, "{text}");
+            assert_eq!(comparable_text(&entry(text)), expected, "{text}");
         }
     }
 

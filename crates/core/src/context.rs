@@ -79,7 +79,7 @@ pub fn project<E>(
 ) -> Result<Vec<Projected>, E> {
     let projection = Projection::new(outline, rows, zone, read)?;
     let project_one =
-        |(place, row): (usize, &Row)| Ok(Projected { row: *row, messages: projection.messages(place, &mut *read)? });
+        |(index, row): (usize, &Row)| Ok(Projected { row: *row, messages: projection.messages(index, &mut *read)? });
     rows.iter().enumerate().map(project_one).collect()
 }
 
@@ -109,23 +109,23 @@ impl<'p> Projection<'p> {
     }
 
     /// The messages of the row at this index, with edits applied.
-    pub fn messages<E>(&self, place: usize, read: &mut impl ReadContext<E>) -> Result<Vec<Json>, E> {
-        let row = self.rows[place];
-        if self.outline.kind(row) == Kind::Compaction && place > 0 {
+    pub fn messages<E>(&self, index: usize, read: &mut impl ReadContext<E>) -> Result<Vec<Json>, E> {
+        let row = self.rows[index];
+        if self.outline.kind(row) == Kind::Compaction && index > 0 {
             return Ok(Vec::new());
         }
         self.edited(row, read)
     }
 
     /// The number of [`messages`](Self::messages) of the row at this index, usually without reading the row.
-    pub fn n_messages<E>(&self, place: usize, read: &mut impl ReadContext<E>) -> Result<usize, E> {
-        let row = self.rows[place];
+    pub fn n_messages<E>(&self, index: usize, read: &mut impl ReadContext<E>) -> Result<usize, E> {
+        let row = self.rows[index];
         let is_plain = self.outline.kind(row) == Kind::Message && self.edit(row).is_none();
         // An entry with a role always has a message.
         if is_plain && self.outline.role(row) != Role::None {
             return Ok(1);
         }
-        self.messages(place, read).map(|messages| messages.len())
+        self.messages(index, read).map(|messages| messages.len())
     }
 
     /// The messages of a row before any edit.
@@ -447,7 +447,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn one_pass_finds_what_looking_up_finds(
+        fn one_pass_equals_lookups(
             members in proptest::collection::vec((
                 r"message|other|\\u006dessage",
                 proptest::collection::vec((r"role|content|x", r#""user"|"system"|"else"|null|\[\]|\{"role":"user"\}"#), 0..4),

@@ -21,9 +21,9 @@ mod token;
 mod when;
 
 use fields::Fields;
-use iso::Outcome;
+use iso::IsoResult;
 use token::Tokens;
-pub use when::{When, to_local, when};
+pub use when::{TimeRange, parse_time_range, to_local};
 
 /// The instant furthest from the epoch that a JavaScript date can represent.
 const MAX_MS: i64 = 8_640_000_000_000_000;
@@ -69,9 +69,9 @@ pub fn parse(text: &str, zone: &dyn LocalZone) -> Option<i64> {
     let mut tokens = Tokens::new(text);
     let mut fields = Fields::default();
     match iso::read(&mut tokens, &mut fields) {
-        Outcome::Complete => {}
-        Outcome::Invalid => return None,
-        Outcome::Legacy(first) => legacy::read(first, &mut tokens, &mut fields)?,
+        IsoResult::Complete => {}
+        IsoResult::Invalid => return None,
+        IsoResult::Legacy(first) => legacy::read(first, &mut tokens, &mut fields)?,
     }
     fields.resolve(zone)
 }
@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn every_day_of_four_centuries_follows_the_day_before() {
+    fn every_day_of_four_centuries_follows_the_previous_day() {
         let first = days_from_civil(1800, 1, 1);
         let (mut year, mut month, mut day) = (1800, 1, 1);
         for days in first..first + DAYS_PER_ERA {
@@ -518,7 +518,7 @@ mod tests {
     }
 
     #[test]
-    fn the_zone_is_asked_with_the_wall_clock_time() {
+    fn the_zone_receives_the_wall_clock_time() {
         struct Recorder(std::cell::Cell<Option<i64>>);
         impl LocalZone for Recorder {
             fn offset_ms_at_local(&self, local_ms: i64) -> i64 {
@@ -532,7 +532,7 @@ mod tests {
     }
 
     #[test]
-    fn local_times_lead_back_to_their_instant() {
+    fn local_times_round_trip_to_their_instant() {
         /// One hour ahead before local midnight of 2025-01-01, two hours ahead from then on.
         struct Changing;
         impl LocalZone for Changing {

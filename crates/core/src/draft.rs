@@ -174,7 +174,7 @@ pub struct AssistantMessage {
     /// The requested model.
     pub model: String,
     /// The tokens the answer used.
-    pub usage: Usage,
+    pub usage: TokenUsage,
     /// Why the answer ended.
     pub stop_reason: StopReason,
     /// The error message.
@@ -218,7 +218,7 @@ impl AssistantMessage {
             api: String::new(),
             provider: provider.into(),
             model: model.into(),
-            usage: Usage::default(),
+            usage: TokenUsage::default(),
             stop_reason: if calls_tools { StopReason::ToolUse } else { StopReason::Stop },
             error_message: None,
             timestamp: timestamp_ms,
@@ -276,7 +276,7 @@ pub struct ToolResultMessage {
     /// Unix milliseconds.
     pub timestamp: i64,
     /// The tokens used by models that the tool called.
-    pub usage: Option<Usage>,
+    pub usage: Option<TokenUsage>,
     /// The calls that the tool itself made: an object.
     pub nested_calls: Option<Json>,
     /// How long the tool ran, in milliseconds.
@@ -420,7 +420,7 @@ impl Write for CustomMessage {
 
 /// The tokens an answer used, and their cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Usage {
+pub struct TokenUsage {
     /// Tokens sent, excluding cache reads and writes.
     pub input: u64,
     /// Tokens received.
@@ -439,7 +439,7 @@ pub struct Usage {
     pub cost: Cost,
 }
 
-/// The cost of the tokens of a [`Usage`], in dollars.
+/// The cost of the tokens of a [`TokenUsage`], in dollars.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cost {
     /// For tokens sent.
@@ -456,7 +456,7 @@ pub struct Cost {
     pub total_from_provider: Option<bool>,
 }
 
-impl std::ops::Add for Usage {
+impl std::ops::Add for TokenUsage {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
@@ -497,7 +497,7 @@ impl std::ops::Add for Cost {
     }
 }
 
-impl Write for Usage {
+impl Write for TokenUsage {
     fn json(&self) -> Option<Json> {
         Some(object(&[
             ("input", &self.input),
@@ -545,7 +545,7 @@ macro_rules! into_json {
 
 into_json! {
     SystemMessage UserMessage AssistantMessage ToolResultMessage BashExecutionMessage CustomMessage
-    Content Block Usage Cost Tool
+    Content Block TokenUsage Cost Tool
 }
 
 #[cfg(test)]
@@ -587,7 +587,7 @@ mod tests {
     #[test]
     fn full_messages_have_every_key_in_order() {
         let some = |text: &str| Some(text.to_owned());
-        let usage = Usage {
+        let usage = TokenUsage {
             input: 1,
             output: 2,
             cache_read: 3,
@@ -678,7 +678,7 @@ mod tests {
     }
 
     #[test]
-    fn foreign_values_survive_on_one_line() {
+    fn values_of_other_programs_are_kept_on_one_line() {
         let arguments = json("{\n  \"a\": \"\\ud800\",\n  \"2\": 1.0,\n  \"1\": \"\\u000a\"\n}");
         check(
             Block::tool_call("c", "t", arguments),
@@ -691,7 +691,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_what_is_read() {
+    fn written_messages_read_back_equal() {
         let call = Block::tool_call("c", "read", json(r#"{"path":"a"}"#));
         let written = Json::from(AssistantMessage::new("p", "m", vec![Block::thinking("hm"), call], 7));
         let Message::Assistant(read) = Message::new(written.raw()) else { panic!() };

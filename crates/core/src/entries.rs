@@ -57,9 +57,9 @@ pub fn migrate_session_entries(entries: &mut [Json], fresh: &mut dyn FreshIds) {
             value
         })
         .collect();
-    let places: Vec<usize> = list.places.clone();
-    for (place, value) in places.into_iter().zip(upgraded) {
-        entries[place] = value;
+    let indexes: Vec<usize> = list.indexes.clone();
+    for (index, value) in indexes.into_iter().zip(upgraded) {
+        entries[index] = value;
     }
 }
 
@@ -109,37 +109,37 @@ struct List<'e> {
     entries: &'e [Json],
     outline: Outline,
     /// The index of each row. Values that do not count have no row.
-    places: Vec<usize>,
+    indexes: Vec<usize>,
 }
 
 impl<'e> List<'e> {
     /// Entries unchanged, whatever version a header among them states.
     fn plain(entries: &'e [Json]) -> Self {
-        let mut list = Self { entries, outline: Outline::new(), places: Vec::new() };
-        for (place, entry) in entries.iter().enumerate().filter(|(_, entry)| !is_header(entry.raw())) {
-            list.push(place, entry, &mut StableIds);
+        let mut list = Self { entries, outline: Outline::new(), indexes: Vec::new() };
+        for (index, entry) in entries.iter().enumerate().filter(|(_, entry)| !is_header(entry.raw())) {
+            list.push(index, entry, &mut StableIds);
         }
         list
     }
 
     fn new(entries: &'e [Json], outline: Outline, fresh: &mut dyn FreshIds) -> Self {
-        let mut list = Self { entries, outline, places: Vec::new() };
-        for (place, entry) in entries.iter().enumerate() {
-            list.push(place, entry, fresh);
+        let mut list = Self { entries, outline, indexes: Vec::new() };
+        for (index, entry) in entries.iter().enumerate() {
+            list.push(index, entry, fresh);
         }
         list
     }
 
-    fn push(&mut self, place: usize, entry: &Json, fresh: &mut dyn FreshIds) {
+    fn push(&mut self, index: usize, entry: &Json, fresh: &mut dyn FreshIds) {
         let bytes = entry.raw().as_bytes();
-        let span = Span { offset: place as u64, len: bytes.len() as u64 };
+        let span = Span { offset: index as u64, len: bytes.len() as u64 };
         let n_rows = self.outline.rows().len();
         self.outline.push(Line { span, bytes: Some(bytes), terminated: true }, fresh);
-        self.places.extend((self.outline.rows().len() > n_rows).then_some(place));
+        self.indexes.extend((self.outline.rows().len() > n_rows).then_some(index));
     }
 
     fn value(&self, row: Row) -> Json {
-        self.entries[self.places[row.index()]].clone()
+        self.entries[self.indexes[row.index()]].clone()
     }
 
     /// Reads rows. Reading from memory cannot fail.
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_without_header_is_of_version_1() {
+    fn a_list_without_a_header_has_version_1() {
         let mut entries = parse_session_entries(
             br#"{"type":"message","message":{"role":"hookMessage"}}
 {"type":"compaction","firstKeptEntryIndex":0}"#,
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn the_current_version_stays_as_it_is() {
+    fn the_current_version_is_not_changed() {
         let text = br#"{"type":"session","version":3,"id":"s"}
 {"type":"message","id":"a","parentId":null,"message":{"role":"hookMessage"}}"#;
         let mut entries = parse_session_entries(text);
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn leaves_choose_the_path() {
+    fn the_leaf_determines_the_path() {
         let entries = parse_session_entries(
             br#"{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"a"}}
 {"type":"message","id":"b","parentId":"a","message":{"role":"user","content":"b"}}

@@ -9,7 +9,7 @@ use crate::date::{self, LocalZone};
 use crate::head::{self, Kind, Parsed};
 use crate::json::{Json, Raw, Shape};
 use crate::message::view::{Field, views};
-use crate::message::{Content, Message, SystemMessage, Usage};
+use crate::message::{Content, Message, SystemMessage, TokenUsage};
 
 /// One entry of a session. It can be any JSON value, because files may contain any.
 ///
@@ -39,7 +39,7 @@ impl Entry {
     pub fn new(json: Json) -> Self {
         // Uses the parser that opens sessions, so that the two cannot disagree.
         let kind = match head::read(json.raw().as_bytes()) {
-            Parsed::Kept(head) => head.kind,
+            Parsed::Value(head) => head.kind,
             Parsed::Falsy | Parsed::Blank | Parsed::Malformed { .. } => Kind::NotObject,
         };
         Self { json, kind }
@@ -259,7 +259,7 @@ views! {
         /// The model.
         model: Option<String> = "model";
         /// The token counts.
-        usage: Option<Usage<'a>> = "usage";
+        usage: Option<TokenUsage<'a>> = "usage";
         /// A note.
         note: Option<String> = "note";
     }
@@ -275,7 +275,7 @@ views! {
         /// Private data of its creator: by default an object with `readFiles` and `modifiedFiles`.
         details: Option<Raw<'a>> = "details";
         /// The tokens spent on the summary.
-        usage: Option<Usage<'a>> = "usage";
+        usage: Option<TokenUsage<'a>> = "usage";
         /// Whether an extension created it.
         from_hook: Option<bool> = "fromHook";
         /// All instructions and tools in force, as one message.
@@ -291,7 +291,7 @@ views! {
         /// Private data of its creator.
         details: Option<Raw<'a>> = "details";
         /// The tokens spent on the summary.
-        usage: Option<Usage<'a>> = "usage";
+        usage: Option<TokenUsage<'a>> = "usage";
         /// Whether an extension created it.
         from_hook: Option<bool> = "fromHook";
     }
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn payloads_go_by_their_type() {
+    fn payloads_depend_on_the_type() {
         let cases = [
             (r#"{"type":"message"}"#, Kind::Message, "Message("),
             (r#"{"type":"thinking_level_change"}"#, Kind::ThinkingLevelChange, "ThinkingLevelChange"),
@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_heads_say_nothing() {
+    fn odd_heads_have_no_values() {
         for text in [r#"{"id":"a","id":null}"#, r#"{"id":5,"parentId":null}"#, r#"{"parentId":["a"],"timestamp":{}}"#] {
             let entry = entry(text);
             assert_eq!((entry.id(), entry.parent_id(), entry.timestamp(), entry.time(&Utc)), (None, None, None, None));
@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_those_of_javascript() {
+    fn times_equal_those_of_javascript() {
         // `new Date(value).getTime()` in Node 22 with TZ=Etc/GMT-1.
         let cases = [
             (r#""2025-01-01T00:00:00.000Z""#, Some(1_735_689_600_000)),
@@ -440,10 +440,10 @@ mod tests {
     }
 
     #[test]
-    fn messages_are_reached() {
-        let said = entry(r#"{"type":"message","message":{"role":"user","content":"hi","timestamp":1}}"#);
-        let Payload::Message(message) = said.payload() else { panic!() };
-        assert_eq!(message.message(), said.message());
+    fn messages_are_read_from_their_entry() {
+        let entry_with_message = entry(r#"{"type":"message","message":{"role":"user","content":"hi","timestamp":1}}"#);
+        let Payload::Message(message) = entry_with_message.payload() else { panic!() };
+        assert_eq!(message.message(), entry_with_message.message());
         let Some(Message::User(message)) = message.message() else { panic!() };
         assert_eq!(message.content(), Content::Text("hi".into()));
         let other = entry(r#"{"type":"custom","message":{"role":"user"}}"#);
@@ -465,7 +465,7 @@ mod tests {
         assert_eq!(compaction.first_kept_entry_id(), Some("k".into()));
         assert_eq!(compaction.tokens_before(), Some(9.0));
         assert_eq!(compaction.details(), Some(raw("null")));
-        assert_eq!(compaction.usage().and_then(Usage::input), Some(1.0));
+        assert_eq!(compaction.usage().and_then(TokenUsage::input), Some(1.0));
         assert_eq!(compaction.from_hook(), Some(true));
         assert_eq!(compaction.system_message().unwrap().content().text(), "c");
 
@@ -493,7 +493,7 @@ mod tests {
         let usage = UsageEntry::new(all);
         assert_eq!((usage.kind().as_deref(), usage.provider().as_deref()), (Some("cache_warm"), Some("p")));
         assert_eq!((usage.model().as_deref(), usage.note().as_deref()), (Some("n"), Some("x")));
-        assert_eq!(usage.usage(), Some(Usage::new(raw("{}"))));
+        assert_eq!(usage.usage(), Some(TokenUsage::new(raw("{}"))));
         let custom = CustomEntry::new(all);
         assert_eq!((custom.custom_type().as_deref(), custom.data()), (Some("t"), Some(raw(r#"{"a":1.0}"#))));
         let message = CustomMessageEntry::new(all);

@@ -10,7 +10,7 @@ use crate::outline::{Outline, Row};
 
 /// An entry of the branch and its parent in the new session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct CopiedEntry {
     /// The entry.
     pub row: Row,
     /// Its new parent, if it differs from the one it names.
@@ -23,19 +23,19 @@ pub struct NewParent(Option<EntryId>);
 
 /// The entries of a path that form the new session. Labels are left out; [`label_entry`] adds them again after the last
 /// entry.
-pub fn steps(outline: &Outline, path: &[Row]) -> Vec<Step> {
+pub fn steps(outline: &Outline, path: &[Row]) -> Vec<CopiedEntry> {
     let mut parent: Option<EntryId> = None;
     let mut steps = Vec::with_capacity(path.len());
     for row in path.iter().filter(|row| outline.kind(**row) != Kind::Label) {
         let is_same = outline.parent_id(*row) == parent && (parent.is_some() || outline.has_null_parent(*row));
-        steps.push(Step { row: *row, parent: (!is_same).then(|| NewParent(parent.clone())) });
+        steps.push(CopiedEntry { row: *row, parent: (!is_same).then(|| NewParent(parent.clone())) });
         parent = outline.id(*row);
     }
     steps
 }
 
 /// Whether a step may change in the new session. If not, its bytes need not be read.
-pub fn may_change(outline: &Outline, step: &Step) -> bool {
+pub fn may_change(outline: &Outline, step: &CopiedEntry) -> bool {
     step.parent.is_some() || outline.kind(step.row) == Kind::Compaction
 }
 
@@ -45,7 +45,7 @@ pub fn may_change(outline: &Outline, step: &Step) -> bool {
 ///
 /// A compaction whose first kept entry is a label before it keeps from the next entry after that label, because labels
 /// are left out.
-pub fn rewritten(outline: &Outline, next_kept: &NextKept, step: &Step, value: Raw<'_>) -> Option<Json> {
+pub fn rewritten(outline: &Outline, next_kept: &NextKept, step: &CopiedEntry, value: Raw<'_>) -> Option<Json> {
     let parent = step.parent.as_ref().map(|parent| parent.0.as_ref().map_or_else(Json::null, EntryId::to_json));
     let first_kept = (outline.kind(step.row) == Kind::Compaction)
         .then(|| value.get("firstKeptEntryId").and_then(Raw::as_text).map(EntryId::from))
@@ -71,13 +71,13 @@ pub struct NextKept {
 pub fn next_kept(outline: &Outline, path: &[Row]) -> NextKept {
     let mut found = NextKept::default();
     let mut next = None;
-    for (place, row) in path.iter().enumerate().rev() {
+    for (index, row) in path.iter().enumerate().rev() {
         match outline.kind(*row) {
-            Kind::Label => drop(next.map(|next| found.labels.insert(*row, (place, next)))),
+            Kind::Label => drop(next.map(|next| found.labels.insert(*row, (index, next)))),
             kind => {
                 next = Some(*row);
                 if kind == Kind::Compaction {
-                    found.compactions.insert(*row, place);
+                    found.compactions.insert(*row, index);
                 }
             }
         }
@@ -88,8 +88,8 @@ pub fn next_kept(outline: &Outline, path: &[Row]) -> NextKept {
 impl NextKept {
     /// The next entry after a label; `None` if `id` is not a label before the compaction.
     fn after_label(&self, outline: &Outline, compaction: Row, id: &EntryId) -> Option<EntryId> {
-        let (place, next) = self.labels.get(&outline.find(id)?)?;
-        let is_before = place < self.compactions.get(&compaction)?;
+        let (index, next) = self.labels.get(&outline.find(id)?)?;
+        let is_before = index < self.compactions.get(&compaction)?;
         is_before.then(|| outline.id(*next)).flatten()
     }
 }
@@ -97,7 +97,7 @@ impl NextKept {
 /// The labels that the new session needs: the labels of its entries, set on any branch.
 pub fn labels<'l>(
     outline: &Outline,
-    steps: &[Step],
+    steps: &[CopiedEntry],
     labels: &'l Labels,
 ) -> Vec<(&'l EntryId, &'l crate::label::Label)> {
     let kept: HashSet<EntryId> = steps.iter().filter_map(|step| outline.id(step.row)).collect();
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_hung_on_a_label_changes() {
+    fn only_children_of_labels_get_a_new_parent() {
         let outline = outline();
         let path = outline.path(outline.leaf().unwrap());
         let steps = steps(&outline, &path);

@@ -230,21 +230,21 @@ pub enum Parsed<'a> {
     /// `null`, `false`, zero or `""`, which pi skips.
     Falsy,
     /// A value that counts.
-    Kept(Head<'a>),
+    Value(Head<'a>),
 }
 
 /// Reads the head of a line and checks the whole line in the same pass.
 pub fn read(line: &[u8]) -> Parsed<'_> {
-    let mut found = Found::default();
-    let range = match json::scan(line, &mut Listener { line, found: &mut found }) {
+    let mut positions = HeadPositions::default();
+    let range = match json::scan(line, &mut Listener { line, positions: &mut positions }) {
         Ok(range) => range,
         Err(_) if is_blank(line) => return Parsed::Blank,
         Err(at) => return Parsed::Malformed { at },
     };
     let value = Raw::trusted(&line[range]);
     match value.shape() {
-        Shape::Object => Parsed::Kept(found.into_head(line)),
-        _ if value.is_truthy() => Parsed::Kept(NOT_OBJECT),
+        Shape::Object => Parsed::Value(positions.into_head(line)),
+        _ if value.is_truthy() => Parsed::Value(NOT_OBJECT),
         _ => Parsed::Falsy,
     }
 }
@@ -291,10 +291,10 @@ pub fn read_simple(line: &[u8]) -> Parsed<'_> {
         return Parsed::Falsy;
     }
     if value.shape() != Shape::Object {
-        return Parsed::Kept(NOT_OBJECT);
+        return Parsed::Value(NOT_OBJECT);
     }
     let message = value.get("message");
-    Parsed::Kept(head_of(
+    Parsed::Value(head_of(
         value.get("type"),
         value.get("id"),
         value.get("parentId"),
@@ -331,7 +331,7 @@ fn head_of<'a>(
 
 /// The positions of a head's values in the line.
 #[derive(Default)]
-struct Found {
+struct HeadPositions {
     kind: Option<Range<usize>>,
     id: Option<Range<usize>>,
     parent: Option<Range<usize>>,
@@ -341,7 +341,7 @@ struct Found {
     inner_role: Option<Range<usize>>,
 }
 
-impl Found {
+impl HeadPositions {
     fn into_head(self, line: &[u8]) -> Head<'_> {
         let raw = |range: Option<Range<usize>>| range.map(|range| Raw::trusted(&line[range]));
         head_of(raw(self.kind), raw(self.id), raw(self.parent), raw(self.timestamp), raw(self.role))
@@ -350,7 +350,7 @@ impl Found {
 
 struct Listener<'l> {
     line: &'l [u8],
-    found: &'l mut Found,
+    positions: &'l mut HeadPositions,
 }
 
 impl Members for Listener<'_> {
@@ -358,24 +358,24 @@ impl Members for Listener<'_> {
     fn member(&mut self, depth: usize, key: Range<usize>, value: Range<usize>) {
         let key = &self.line[key];
         let is = |name: &str| json::key_is(key, name);
-        let found = &mut *self.found;
+        let positions = &mut *self.positions;
         if depth == 2 {
             if is("role") {
-                found.inner_role = Some(value);
+                positions.inner_role = Some(value);
             }
             return;
         }
-        let inner_role = found.inner_role.take();
+        let inner_role = positions.inner_role.take();
         if is("type") {
-            found.kind = Some(value);
+            positions.kind = Some(value);
         } else if is("id") {
-            found.id = Some(value);
+            positions.id = Some(value);
         } else if is("parentId") {
-            found.parent = Some(value);
+            positions.parent = Some(value);
         } else if is("timestamp") {
-            found.timestamp = Some(value);
+            positions.timestamp = Some(value);
         } else if is("message") {
-            found.role = inner_role;
+            positions.role = inner_role;
         }
     }
 }
@@ -388,7 +388,7 @@ mod tests {
 
     fn kept(line: &str) -> Head<'_> {
         match read(line.as_bytes()) {
-            Parsed::Kept(head) => head,
+            Parsed::Value(head) => head,
             other => panic!("{line}: {other:?}"),
         }
     }
@@ -419,7 +419,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn own_lines_are_read_the_same_without_looking_at_the_rest(
+        fn the_short_reader_of_own_lines_agrees_with_the_full_one(
             kind in "(message|label|custom|compaction|session_info)",
             id in r#"([0-9a-f]{8}|\\u0061|é|"")"#.prop_map(|id: String| id.replace('"', "")),
             parent in r#"(null|"[0-9a-f]{8}"|"a\\n")"#,
@@ -429,24 +429,24 @@ mod tests {
                 r#"{{"type":"{kind}","id":"{id}","parentId":{parent},"timestamp":"2025-01-01T00:00:00.000Z"{rest}}}"#
             );
             if let Some(own) = read_own(line.as_bytes()) {
-                prop_assert_eq!(read(line.as_bytes()), Parsed::Kept(own));
+                prop_assert_eq!(read(line.as_bytes()), Parsed::Value(own));
             }
         }
     }
 
     #[test]
-    fn lines_as_we_write_them_are_read_the_short_way() {
+    fn lines_that_sessile_writes_take_the_short_path() {
         for rest in [r#","message":{"role":"user","content":"hi"}"#, ""] {
             let kind = if rest.is_empty() { "label" } else { "message" };
             let line = format!(
                 r#"{{"type":"{kind}","id":"1a2b3c4d","parentId":null,"timestamp":"2025-01-01T00:00:00.000Z"{rest}}}"#
             );
-            assert_eq!(Parsed::Kept(read_own(line.as_bytes()).unwrap()), read(line.as_bytes()));
+            assert_eq!(Parsed::Value(read_own(line.as_bytes()).unwrap()), read(line.as_bytes()));
         }
     }
 
     #[test]
-    fn odd_heads_are_read_as_they_are() {
+    fn odd_heads_are_read_verbatim() {
         assert_eq!(kept(r#"{"type":"message","message":[{"role":"user"}]}"#).role, Role::None);
         assert_eq!(kept(r#"{"type":"message","message":{"role":"user"},"message":5}"#).role, Role::None);
         assert_eq!(kept(r#"{"type":5,"id":5,"parentId":5}"#).parent, ParentRef::Odd);

@@ -17,13 +17,13 @@ use crate::json::{JsText, Json, write_text};
 /// assert_eq!(id, "a1b2c3d4");
 /// ```
 #[derive(Clone)]
-pub struct EntryId(Held);
+pub struct EntryId(IdBytes);
 
 /// Short ids are stored inline, so that a tree of a million entries needs no allocation per id.
 ///
 /// Each id has exactly one representation, so that equal ids compare equal whatever their origin.
 #[derive(Clone)]
-enum Held {
+enum IdBytes {
     Short { len: u8, bytes: [u8; MAX_SHORT] },
     // Double indirection: a thin pointer keeps every id at two words.
     Long(Box<JsText<'static>>),
@@ -36,17 +36,17 @@ impl EntryId {
     /// Eight lower-case hexadecimal digits, the format of nearly all ids.
     pub(crate) fn of_hex(value: u32) -> Self {
         let mut bytes = [0; MAX_SHORT];
-        for (place, digit) in bytes[..8].iter_mut().enumerate() {
-            *digit = b"0123456789abcdef"[(value >> (28 - 4 * place) & 15) as usize];
+        for (nth, digit) in bytes[..8].iter_mut().enumerate() {
+            *digit = b"0123456789abcdef"[(value >> (28 - 4 * nth) & 15) as usize];
         }
-        Self(Held::Short { len: 8, bytes })
+        Self(IdBytes::Short { len: 8, bytes })
     }
 
     /// The id as WTF-8: see [`JsText::as_wtf8`].
     pub fn as_wtf8(&self) -> &[u8] {
         match &self.0 {
-            Held::Short { len, bytes } => &bytes[..usize::from(*len)],
-            Held::Long(text) => text.as_wtf8(),
+            IdBytes::Short { len, bytes } => &bytes[..usize::from(*len)],
+            IdBytes::Long(text) => text.as_wtf8(),
         }
     }
 
@@ -68,11 +68,11 @@ impl From<JsText<'_>> for EntryId {
         let given = id.as_wtf8();
         let mut bytes = [0; MAX_SHORT];
         match (bytes.get_mut(..given.len()), u8::try_from(given.len())) {
-            (Some(place), Ok(len)) => {
-                place.copy_from_slice(given);
-                Self(Held::Short { len, bytes })
+            (Some(slot), Ok(len)) => {
+                slot.copy_from_slice(given);
+                Self(IdBytes::Short { len, bytes })
             }
-            _ => Self(Held::Long(Box::new(id.into_owned()))),
+            _ => Self(IdBytes::Long(Box::new(id.into_owned()))),
         }
     }
 }

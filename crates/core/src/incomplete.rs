@@ -35,7 +35,7 @@ pub fn is_marked(line: &[u8]) -> bool {
 }
 
 /// A new entry that stands for an incomplete record.
-pub struct Mark<'m> {
+pub struct IncompleteMark<'m> {
     /// The id of the record it stands for, or a new one.
     pub id: &'m EntryId,
     /// The entry before it in the conversation.
@@ -48,7 +48,7 @@ pub struct Mark<'m> {
     pub bytes: Option<&'m [u8]>,
 }
 
-impl Mark<'_> {
+impl IncompleteMark<'_> {
     /// The entry as a line, in pi's key order.
     pub fn to_json(&self) -> Json {
         let mut data = ObjectWriter::new();
@@ -119,9 +119,9 @@ pub fn bytes_of(pieces: Raw<'_>) -> Option<Vec<u8>> {
 /// A member counts if its value is whole and is followed by a comma or the end of the object. Nothing after the first
 /// unexpected byte counts.
 #[derive(Debug)]
-pub struct Beginning<'b>(Vec<(Raw<'b>, Raw<'b>)>);
+pub struct PartialObject<'b>(Vec<(Raw<'b>, Raw<'b>)>);
 
-impl<'b> Beginning<'b> {
+impl<'b> PartialObject<'b> {
     /// Parses bytes that begin with an object; `None` if they do not.
     pub fn of(bytes: &'b [u8]) -> Option<Self> {
         let mut at = skip_space(bytes, 0);
@@ -199,9 +199,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_comes_before_the_damage_counts() {
+    fn members_before_the_damage_are_read() {
         let line = br#"{"type":"message","id":"b","parentId":"a","timestamp":"2025-01-01T00:00:00.000Z","message":{"role":"us"#;
-        let beginning = Beginning::of(line).unwrap();
+        let beginning = PartialObject::of(line).unwrap();
         assert_eq!(beginning.entry_id().unwrap(), "b");
         assert_eq!(beginning.parent(), Some(Some("a".into())));
         assert_eq!(beginning.time(), Some(1_735_689_600_000));
@@ -213,11 +213,11 @@ mod tests {
             (41, true, false),
             (42, true, true),
         ] {
-            let beginning = Beginning::of(&line[..cut]).unwrap();
+            let beginning = PartialObject::of(&line[..cut]).unwrap();
             assert_eq!((beginning.entry_id().is_some(), beginning.parent().is_some()), (id, parent), "{cut}");
         }
-        assert!(Beginning::of(b"tail\"}").is_none());
-        let entry_id = |text: &str| Beginning::of(text.as_bytes()).and_then(|beginning| beginning.entry_id());
+        assert!(PartialObject::of(b"tail\"}").is_none());
+        let entry_id = |text: &str| PartialObject::of(text.as_bytes()).and_then(|beginning| beginning.entry_id());
         assert_eq!(entry_id(r#"{"type":"toolCall","id":"t","name":"#), None);
         assert_eq!(entry_id(r#"{"type":"session","id":"t","parentId":null,"#), None);
         assert_eq!(entry_id("{\"type\":\"message\",\"id\":\"b\0\",\"parentId\":null,"), None);
@@ -225,8 +225,9 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_is_known_by_its_first_bytes() {
-        let mark = Mark { id: &"b".into(), parent: None, time: 0, reason: "torn", bytes: Some(b"{\"type\0\0\xff") };
+    fn marks_are_recognised_by_their_first_bytes() {
+        let mark =
+            IncompleteMark { id: &"b".into(), parent: None, time: 0, reason: "torn", bytes: Some(b"{\"type\0\0\xff") };
         let line = mark.to_json();
         assert_eq!(
             line.to_text(),

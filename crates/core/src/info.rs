@@ -3,7 +3,7 @@
 mod facts;
 mod line;
 
-use crate::archive::{MAX_LINE, Mark, Target};
+use crate::archive::{ArchiveMark, ArchiveTarget, MAX_LINE};
 use crate::date::{self, LocalZone};
 use crate::entry::js_time;
 use crate::head::{Kind, Role};
@@ -11,7 +11,7 @@ use crate::json::{JsText, Raw, Shape};
 use crate::line::Line;
 use crate::message::content_text;
 
-pub use facts::{Facts, MAX_MODELS, ModelName, RoleCounts, Tokens, usage_of};
+pub use facts::{MAX_MODELS, ModelName, RoleCounts, SessionFacts, TokenCounts, usage_of};
 use line::{Object, Read};
 
 /// Stands for the first message of a session that has none.
@@ -42,7 +42,7 @@ pub struct Info {
     /// All text of user and assistant messages, for searching. Empty unless requested.
     pub all_messages_text: JsText<'static>,
     /// Other counts.
-    pub facts: Facts,
+    pub facts: SessionFacts,
 }
 
 /// Everything collected from the lines so far. It is plain data, so it can be stored and continued later.
@@ -61,7 +61,7 @@ pub struct Collected {
     /// The id of the last entry as WTF-8, to check whether the next one is its child. `None` before the first entry.
     pub last_id: Option<Vec<u8>>,
     /// Counts.
-    pub facts: Facts,
+    pub facts: SessionFacts,
 }
 
 /// The first value of the lines.
@@ -121,7 +121,7 @@ impl InfoScan {
     }
 
     /// Whether the lines so far cannot be a session, so that the rest need not be read.
-    pub fn is_hopeless(&self) -> bool {
+    pub fn cannot_be_session(&self) -> bool {
         self.collected.first == FirstValue::NoHeader
     }
 
@@ -158,7 +158,7 @@ impl InfoScan {
             // A further header is not an entry.
             return;
         }
-        self.collected.take_place(entry);
+        self.collected.note_parent(entry);
         match kind {
             Kind::SessionInfo => self.collected.name = entry.name.and_then(given_name),
             Kind::Message => self.take_message(entry, zone),
@@ -181,8 +181,8 @@ impl InfoScan {
 
     fn take_mark(&mut self, entry: &Object<'_>) {
         let Some(header) = self.collected.header() else { return };
-        let mark = Mark::read(entry.custom_type, entry.data, &header.id);
-        if let Some(mark) = mark.filter(|mark| mark.target == Target::Session) {
+        let mark = ArchiveMark::read(entry.custom_type, entry.data, &header.id);
+        if let Some(mark) = mark.filter(|mark| mark.target == ArchiveTarget::Session) {
             self.collected.is_archived = mark.is_archived;
         }
     }
@@ -266,7 +266,7 @@ impl Collected {
     }
 
     /// Counts an entry, and checks whether it is a child of the one before it.
-    fn take_place(&mut self, entry: &Object<'_>) {
+    fn note_parent(&mut self, entry: &Object<'_>) {
         self.facts.entries += 1;
         let time = entry.timestamp.filter(|time| time.shape() == Shape::String);
         let time = time.map(Raw::as_bytes).and_then(|token| date::parse_utc_iso(&token[1..token.len() - 1]));
@@ -331,7 +331,7 @@ torn
     }
 
     #[test]
-    fn counts_what_there_is() {
+    fn scan_counts_every_entry() {
         let info = scanned(SESSION.as_bytes()).into_info().unwrap();
         assert_eq!((info.id.as_str(), info.cwd.as_str(), info.parent_session.as_deref()), ("s", "/p", Some("/q")));
         assert_eq!((info.name, info.first_message, info.message_count), (Some("N".into()), "hi".into(), 3));
@@ -346,7 +346,7 @@ torn
     }
 
     #[test]
-    fn the_last_mark_of_this_session_says_whether_it_is_archived() {
+    fn the_last_mark_decides_whether_a_session_is_archived() {
         let mark = |data: &str| {
             format!("{{\"type\":\"custom\",\"customType\":\"sessile.archive\",\"data\":{data},\"id\":\"m\"}}\n")
         };
@@ -363,7 +363,7 @@ torn
     }
 
     #[test]
-    fn a_scan_can_stop_anywhere_and_go_on() {
+    fn a_scan_can_be_resumed_anywhere() {
         let lines = split(SESSION.as_bytes());
         let whole = scanned(SESSION.as_bytes());
         for stop in 0..=lines.len() {
@@ -376,7 +376,7 @@ torn
     }
 
     #[test]
-    fn both_ways_to_read_lines_collect_the_same() {
+    fn both_line_readers_collect_the_same() {
         let mut simple = InfoScan::with_texts();
         for line in split(SESSION.as_bytes()) {
             simple.push_simple(line, &Utc);
@@ -385,7 +385,7 @@ torn
     }
 
     #[test]
-    fn one_line_of_entries_has_no_branches() {
+    fn a_linear_session_has_no_branches() {
         let linear: Vec<&str> = SESSION.lines().filter(|line| !line.contains("\"id\":\"c\"")).take(6).collect();
         assert!(!scanned(linear.join("\n").as_bytes()).facts.has_branches);
     }

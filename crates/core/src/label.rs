@@ -27,32 +27,32 @@ pub struct Labels {
     by_target: HashMap<EntryId, (u64, Label)>,
     /// Orders targets by when they were first labelled since they last had no label.
     next: u64,
-    seen: Seen,
+    id_filter: IdFilter,
 }
 
 /// A filter for ids that may have a label. It rules out nearly all entries without a hash lookup.
 #[derive(Clone, Debug)]
-struct Seen([u64; 64]);
+struct IdFilter([u64; 64]);
 
-impl Default for Seen {
+impl Default for IdFilter {
     fn default() -> Self {
         Self([0; 64])
     }
 }
 
-impl Seen {
+impl IdFilter {
     fn insert(&mut self, id: &EntryId) {
-        let (word, bit) = Self::place(id);
+        let (word, bit) = Self::bit_of(id);
         self.0[word] |= bit;
     }
 
     fn may_contain(&self, id: &EntryId) -> bool {
-        let (word, bit) = Self::place(id);
+        let (word, bit) = Self::bit_of(id);
         self.0[word] & bit != 0
     }
 
     /// The bit of an id: one of 4096, from its last four bytes.
-    fn place(id: &EntryId) -> (usize, u64) {
+    fn bit_of(id: &EntryId) -> (usize, u64) {
         let end = id.as_wtf8().last_chunk::<4>().map_or(0, |end| u32::from_le_bytes(*end));
         let mixed = end.wrapping_mul(0x9e37_79b1) >> 20;
         ((mixed >> 6) as usize, 1 << (mixed & 63))
@@ -71,14 +71,14 @@ impl Labels {
         };
         let label = Label { value: value.to_json(), timestamp: entry.get("timestamp").map(Raw::to_json) };
         let order = self.by_target.get(&target).map_or(self.next, |(order, _)| *order);
-        self.seen.insert(&target);
+        self.id_filter.insert(&target);
         self.by_target.insert(target, (order, label));
         self.next += 1;
     }
 
     /// The label of an entry, whether or not the entry is in the file.
     pub fn get(&self, target: &EntryId) -> Option<&Label> {
-        if !self.seen.may_contain(target) {
+        if !self.id_filter.may_contain(target) {
             return None;
         }
         self.by_target.get(target).map(|(_, label)| label)
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn order_is_that_of_first_setting() {
+    fn labels_are_ordered_by_their_first_change() {
         let mut labels = Labels::default();
         for (target, label) in [("c", "1"), ("a", "1"), ("b", "1"), ("c", "2"), ("a", ""), ("a", "2")] {
             let entry = format!(r#"{{"targetId":"{target}","label":"{label}","timestamp":"t"}}"#);

@@ -48,7 +48,6 @@
 //! - Every walk is a loop that ends, whatever the parent links say.
 //! - Where JavaScript and JSON disagree, JavaScript is right, because pi is written in it.
 
-pub mod acting;
 pub mod archive;
 pub mod bulk;
 pub mod cancel;
@@ -59,6 +58,7 @@ pub mod compare;
 pub mod context;
 pub mod date;
 pub mod diagnostic;
+pub mod display_control;
 pub mod draft;
 pub mod entries;
 pub mod entry;
@@ -99,7 +99,7 @@ pub use id::EntryId;
 #[doc(hidden)]
 pub mod format {
     pub use crate::{
-        acting, archive, bulk, cause, diagnostic, head, incomplete, info, line, location, migrate, nearest, outline,
-        picture, version,
+        archive, bulk, cause, diagnostic, display_control, head, incomplete, info, line, location, migrate, nearest,
+        outline, picture, version,
     };
 }

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_over_the_cap_is_passed_over() {
+    fn a_line_over_the_cap_is_skipped() {
         for chunk in [1, 3, 100] {
             let mut seen = Vec::new();
             let mut splitter = LineSplitter::with_cap(0, 4);
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn blank_is_what_javascript_trims() {
+    fn blank_lines_are_those_that_javascript_trims() {
         for blank in ["", " \t\r", "\u{a0}\u{feff}\u{2029}\u{3000}"] {
             assert!(is_blank(blank.as_bytes()));
         }

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn shell_output_reads_as_pi_has_it() {
+    fn shell_output_is_formatted_as_in_pi() {
         // Obtained from pi 1.5.0.
         for (fields, expected) in [
             (r#""output":"out""#, "Ran `ls`\n```\nout\n```"),

@@ -172,14 +172,14 @@ mod tests {
     }
 
     #[test]
-    fn urls_of_other_machines_are_no_paths() {
+    fn urls_of_other_machines_are_not_paths() {
         let home = Path::new("/h");
         assert_eq!(normalise(Path::new("file://host/x"), home), Path::new("file://host/x"));
         assert_eq!(normalise(Path::new("file:///x%zz"), home), Path::new("file:///x%zz"));
     }
 
     #[test]
-    fn session_ids_have_a_form() {
+    fn session_ids_are_validated() {
         for id in ["a", "ab", "a-b_c.d", "A1", "a..b", &"x".repeat(128)] {
             assert_eq!(check_session_id(id), Ok(()), "{id}");
         }

@@ -18,7 +18,7 @@ use text::{code, fenced, flowing, plain, quoted};
 
 /// Additional information about an entry.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Beside<'b> {
+pub struct EntryNotes<'b> {
     /// Its label.
     pub label: Option<&'b str>,
     /// Its time in Unix milliseconds, shown in UTC.
@@ -45,26 +45,26 @@ pub fn head(header: &Header, name: Option<&str>) -> String {
 
 /// A line that names the start of another branch, in a document with several branches.
 pub fn branch(from: Option<&str>) -> String {
-    let place = from.map_or_else(|| "the beginning".to_owned(), code);
-    format!("\n---\n\n*Another branch, starting at {place}*\n")
+    let details = from.map_or_else(|| "the beginning".to_owned(), code);
+    format!("\n---\n\n*Another branch, starting at {details}*\n")
 }
 
 /// Formats an entry; empty for entries that matter only to extensions and lists.
-pub fn entry(entry: &Entry, beside: Beside<'_>) -> String {
+pub fn entry(entry: &Entry, notes: EntryNotes<'_>) -> String {
     let some = Option::<String>::unwrap_or_default;
     match entry.payload() {
-        Payload::Message(it) => it.message().map(|it| message(it, entry, beside)).unwrap_or_default(),
+        Payload::Message(it) => it.message().map(|it| message(it, entry, notes)).unwrap_or_default(),
         Payload::CustomMessage(custom) => {
             let name = custom.custom_type().unwrap_or_else(|| "custom".to_owned());
-            heading(&name, entry, beside) + &content(&custom.content())
+            heading(&name, entry, notes) + &content(&custom.content())
         }
         Payload::Compaction(compaction) => {
             let thousands = (compaction.tokens_before().unwrap_or_default() / 1000.0).round();
             let what = format!("Compaction, {thousands}k tokens before");
-            format!("\n---\n{}", heading(&what, entry, beside)) + &quoted(&flowing(&some(compaction.summary())))
+            format!("\n---\n{}", heading(&what, entry, notes)) + &quoted(&flowing(&some(compaction.summary())))
         }
         Payload::BranchSummary(summary) => {
-            heading("Summary of another branch", entry, beside) + &quoted(&flowing(&some(summary.summary())))
+            heading("Summary of another branch", entry, notes) + &quoted(&flowing(&some(summary.summary())))
         }
         Payload::ModelChange(change) => note("model", &some(change.model_id())),
         Payload::ThinkingLevelChange(change) => note("thinking", &some(change.thinking_level())),
@@ -77,42 +77,42 @@ pub fn entry(entry: &Entry, beside: Beside<'_>) -> String {
     }
 }
 
-fn message(message: Message<'_>, entry: &Entry, beside: Beside<'_>) -> String {
+fn message(message: Message<'_>, entry: &Entry, notes: EntryNotes<'_>) -> String {
     match message {
-        Message::System(system) => heading("System", entry, beside) + &quoted(&flowing(&system.content().text())),
-        Message::User(user) => heading("User", entry, beside) + &content(&user.content()),
-        Message::Assistant(it) => answer(it, entry, beside),
-        Message::ToolResult(it) => result(it, beside),
-        Message::BashExecution(it) => heading("Shell", entry, beside) + &execution(it),
+        Message::System(system) => heading("System", entry, notes) + &quoted(&flowing(&system.content().text())),
+        Message::User(user) => heading("User", entry, notes) + &content(&user.content()),
+        Message::Assistant(it) => answer(it, entry, notes),
+        Message::ToolResult(it) => result(it, notes),
+        Message::BashExecution(it) => heading("Shell", entry, notes) + &execution(it),
         other => {
             let role = other.raw().get("role").and_then(Raw::as_string).unwrap_or_else(|| "Message".to_owned());
-            heading(&role, entry, beside) + &content(&other.content())
+            heading(&role, entry, notes) + &content(&other.content())
         }
     }
 }
 
 /// The heading of an entry, and a line with its time and id.
-fn heading(who: &str, entry: &Entry, beside: Beside<'_>) -> String {
-    let label = beside.label.map(|label| format!(" · {}", plain(label))).unwrap_or_default();
-    let time = beside.time.map(to_iso);
+fn heading(author: &str, entry: &Entry, notes: EntryNotes<'_>) -> String {
+    let label = notes.label.map(|label| format!(" · {}", plain(label))).unwrap_or_default();
+    let time = notes.time.map(to_iso);
     let time = time.and_then(|time| Some(format!("{} {} UTC", time.get(..10)?, time.get(11..16)?)));
-    let place: Vec<String> = time.into_iter().chain(entry.id().map(|id| code(&id.to_string()))).collect();
-    let place = if place.is_empty() { String::new() } else { format!("*{}*\n\n", place.join(" · ")) };
-    format!("\n## {}{label}\n\n{place}", plain(who))
+    let details: Vec<String> = time.into_iter().chain(entry.id().map(|id| code(&id.to_string()))).collect();
+    let details = if details.is_empty() { String::new() } else { format!("*{}*\n\n", details.join(" · ")) };
+    format!("\n## {}{label}\n\n{details}", plain(author))
 }
 
 fn note(what: &str, value: &str) -> String {
     format!("\n*{what}: {}*\n", plain(value))
 }
 
-fn answer(answer: AssistantMessage<'_>, entry: &Entry, beside: Beside<'_>) -> String {
-    let who = answer.model().map_or_else(|| "Assistant".to_owned(), |model| format!("Assistant ({model})"));
-    let said = answer.content();
+fn answer(answer: AssistantMessage<'_>, entry: &Entry, notes: EntryNotes<'_>) -> String {
+    let author = answer.model().map_or_else(|| "Assistant".to_owned(), |model| format!("Assistant ({model})"));
+    let answer_content = answer.content();
     let is_call = |block: &Block<'_>| matches!(block, Block::ToolCall(_));
-    let only_calls = !said.blocks().is_empty() && said.blocks().iter().all(is_call);
+    let only_calls = !answer_content.blocks().is_empty() && answer_content.blocks().iter().all(is_call);
     // To a reader, consecutive calls are one answer.
-    let begin = if only_calls && beside.label.is_none() { "\n".to_owned() } else { heading(&who, entry, beside) };
-    let mut out = begin + &content(&said);
+    let begin = if only_calls && notes.label.is_none() { "\n".to_owned() } else { heading(&author, entry, notes) };
+    let mut out = begin + &content(&answer_content);
     match answer.stop_reason().as_deref() {
         Some("aborted") => out.push_str("\n*aborted*\n"),
         Some("error") => out.push_str(&note("error", &answer.error_message().unwrap_or_default())),
@@ -122,9 +122,9 @@ fn answer(answer: AssistantMessage<'_>, entry: &Entry, beside: Beside<'_>) -> St
     out
 }
 
-fn result(result: ToolResultMessage<'_>, beside: Beside<'_>) -> String {
+fn result(result: ToolResultMessage<'_>, notes: EntryNotes<'_>) -> String {
     let what = if result.is_error() == Some(true) { "tool error" } else { "tool result" };
-    let label = beside.label.map(|label| format!(" · {}", plain(label))).unwrap_or_default();
+    let label = notes.label.map(|label| format!(" · {}", plain(label))).unwrap_or_default();
     let name = code(&result.tool_name().unwrap_or_else(|| "tool".to_owned()));
     let content = result.content();
     let mut out = format!("\n*{what}* {name}{label}\n\n");
@@ -253,8 +253,8 @@ mod tests {
     use crate::json::Json;
 
     fn written(line: &str) -> String {
-        let beside = Beside { label: None, time: Some(1_735_689_600_000) };
-        entry(&Entry::new(Json::parse(line).unwrap()), beside)
+        let notes = EntryNotes { label: None, time: Some(1_735_689_600_000) };
+        entry(&Entry::new(Json::parse(line).unwrap()), notes)
     }
 
     #[test]
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn the_head_says_what_the_session_is() {
+    fn the_head_describes_the_session() {
         let header = Header::compose("s1", "2025-01-01T00:00:00.000Z", "/p`q", None);
         let expected =
             "# A &lt;b&gt;\n\n- Session: `s1`\n- Directory: ``/p`q``\n- Created: `2025-01-01T00:00:00.000Z`\n";

@@ -12,7 +12,7 @@ mod roles;
 pub(crate) mod view;
 
 pub use content::{Block, Content, ImageBlock, TextBlock, ThinkingBlock, ToolCall};
-pub use parts::{AssistantDiagnostic, Cost, Deferred, DiagnosticError, NestedCall, NestedCalls, Tool, Usage};
+pub use parts::{AssistantDiagnostic, Cost, Deferred, DiagnosticError, NestedCall, NestedCalls, TokenUsage, Tool};
 pub use roles::{
     AssistantMessage, BashExecutionMessage, BranchSummaryMessage, CompactionSummaryMessage, CustomMessage,
     SystemMessage, ToolResultMessage, UserMessage,
@@ -122,7 +122,7 @@ impl<'a> Message<'a> {
     }
 
     /// The tokens used: by the model for an answer, and by models that a tool called for its result.
-    pub fn usage(self) -> Option<Usage<'a>> {
+    pub fn usage(self) -> Option<TokenUsage<'a>> {
         Field::read(self.raw().get("usage"))
     }
 
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_go_by_their_role() {
+    fn messages_depend_on_the_role() {
         let cases = [
             (r#"{"role":"system"}"#, "System"),
             (r#"{"role":"assistant","role":"user"}"#, "User"),
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn tool_calls_are_found_among_anything() {
+    fn tool_calls_are_found_among_other_blocks() {
         let calls = |text| Message::new(raw(text)).tool_calls().len();
         assert_eq!(calls(r#"{"content":[{"type":"toolCall"},7,{"type":"text"},{"type":"toolCall","name":1}]}"#), 2);
         for odd in ["null", "[]", r#"{"content":"x"}"#, r#"{"content":{"type":"toolCall"}}"#] {
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn results_commands_and_the_rest_are_read() {
+    fn results_commands_and_other_messages_are_read() {
         let Message::ToolResult(result) = Message::new(raw(
             r#"{"role":"toolResult","toolCallId":"c","toolName":"t","content":[],"details":null,"isError":true,"timestamp":1,"usage":{},"nestedCalls":{"complete":false},"durationMs":2}"#,
         )) else {
@@ -298,7 +298,7 @@ mod tests {
         };
         assert_eq!((result.tool_call_id().as_deref(), result.tool_name().as_deref()), (Some("c"), Some("t")));
         assert_eq!((result.details(), result.is_error()), (Some(raw("null")), Some(true)));
-        assert_eq!(result.usage(), Some(Usage::new(raw("{}"))));
+        assert_eq!(result.usage(), Some(TokenUsage::new(raw("{}"))));
         assert_eq!(result.nested_calls().unwrap().complete(), Some(false));
         assert_eq!((result.timestamp(), result.duration_ms()), (Some(1.0), Some(2.0)));
         assert_eq!(result.content(), Content::Blocks(Vec::new()));

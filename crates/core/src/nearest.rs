@@ -21,12 +21,12 @@ pub fn nearest<'w>(wanted: &str, words: impl IntoIterator<Item = &'w str>) -> Op
     }
     let mut best: Option<(usize, &str)> = None;
     for word in words {
-        let most = best.map_or_else(|| most_slips(wanted.len()), |(slips, _)| slips - 1);
-        if let Some(slips) = apart(&wanted, &folded(word), most) {
-            if slips == 0 {
+        let most = best.map_or_else(|| max_typos(wanted.len()), |(typos, _)| typos - 1);
+        if let Some(typos) = distance_within(&wanted, &folded(word), most) {
+            if typos == 0 {
                 return Some(word);
             }
-            best = Some((slips, word));
+            best = Some((typos, word));
         }
     }
     best.map(|(_, word)| word)
@@ -37,21 +37,21 @@ fn folded(word: &str) -> Vec<char> {
 }
 
 /// The number of typing errors up to which a word is recognisable.
-fn most_slips(length: usize) -> usize {
+fn max_typos(length: usize) -> usize {
     length.div_ceil(3)
 }
 
 /// The distance between two words, if it is at most `most`. A word that continues the other has distance 1.
-fn apart(one: &[char], other: &[char], most: usize) -> Option<usize> {
+fn distance_within(one: &[char], other: &[char], most: usize) -> Option<usize> {
     let (short, long) = if one.len() < other.len() { (one, other) } else { (other, one) };
     if short.len() >= 3 && short.len() < long.len() && long.starts_with(short) {
         return (most >= 1).then_some(1);
     }
-    slips(one, other, most)
+    typos(one, other, most)
 }
 
 /// The number of characters to insert, delete, change or swap with the next, if it is at most `most`.
-fn slips(one: &[char], other: &[char], most: usize) -> Option<usize> {
+fn typos(one: &[char], other: &[char], most: usize) -> Option<usize> {
     if one.len().abs_diff(other.len()) > most {
         return None;
     }
@@ -70,7 +70,7 @@ fn slips(one: &[char], other: &[char], most: usize) -> Option<usize> {
         }
         before = std::mem::replace(&mut above, here);
     }
-    above.last().copied().filter(|slips| *slips <= most)
+    above.last().copied().filter(|typos| *typos <= most)
 }
 
 #[cfg(test)]
@@ -80,11 +80,11 @@ mod tests {
     use super::*;
 
     fn distance(one: &str, other: &str) -> Option<usize> {
-        slips(&folded(one), &folded(other), usize::MAX)
+        typos(&folded(one), &folded(other), usize::MAX)
     }
 
     #[test]
-    fn slips_are_counted() {
+    fn typing_errors_are_counted() {
         for (one, other, expected) in [
             ("", "", 0),
             ("abc", "", 3),
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_nothing_alike_is_not_suggested() {
+    fn dissimilar_words_are_not_suggested() {
         assert_eq!(nearest("", ["a"]), None);
         assert_eq!(nearest("release", ["High water", "Translation"]), None);
         assert_eq!(nearest("High watr", ["Highlight", "High water"]), Some("High water"));
@@ -110,15 +110,15 @@ mod tests {
 
     proptest! {
         #[test]
-        fn distances_are_distances(one in "[abc]{0,8}", other in "[abc]{0,8}", third in "[abc]{0,8}") {
+        fn distances_are_a_metric(one in "[abc]{0,8}", other in "[abc]{0,8}", third in "[abc]{0,8}") {
             let between = |one: &str, other: &str| distance(one, other).unwrap();
             prop_assert_eq!(between(&one, &other), between(&other, &one));
             prop_assert_eq!(between(&one, &other) == 0, one == other);
             prop_assert!(between(&one, &other) <= one.len().max(other.len()));
             // A limit only hides results beyond it.
             for most in 0..4 {
-                let limited = slips(&folded(&one), &folded(&other), most);
-                prop_assert_eq!(limited, Some(between(&one, &other)).filter(|slips| *slips <= most));
+                let limited = typos(&folded(&one), &folded(&other), most);
+                prop_assert_eq!(limited, Some(between(&one, &other)).filter(|typos| *typos <= most));
             }
             let found = nearest(&one, [other.as_str(), third.as_str()]);
             prop_assert!(found.is_none_or(|found| found == other || found == third));

@@ -26,7 +26,7 @@ pub struct Forest {
 impl Forest {
     /// Attaches a root to a parent, with everything below it. Returns false and changes nothing if that would close a
     /// loop.
-    pub fn hang(&mut self, child: &EntryId, parent: &EntryId) -> bool {
+    pub fn attach(&mut self, child: &EntryId, parent: &EntryId) -> bool {
         let (child, parent) = (self.number(child), self.number(parent));
         let is_open = self.root(parent) != child;
         if is_open {
@@ -62,18 +62,18 @@ mod tests {
     #[test]
     fn no_loop_is_closed() {
         let mut forest = Forest::default();
-        let mut hang = |child: &str, parent: &str| forest.hang(&child.into(), &parent.into());
-        assert!(hang("b", "a") && hang("c", "b") && hang("d", "lost"));
-        assert!(!hang("a", "c") && !hang("x", "x"));
-        assert!(hang("lost", "c") && !hang("a", "d"));
+        let mut attach = |child: &str, parent: &str| forest.attach(&child.into(), &parent.into());
+        assert!(attach("b", "a") && attach("c", "b") && attach("d", "lost"));
+        assert!(!attach("a", "c") && !attach("x", "x"));
+        assert!(attach("lost", "c") && !attach("a", "d"));
     }
 
     #[test]
     fn long_chains_are_walked_once() {
         let mut forest = Forest::default();
         for n in 0..100_000 {
-            assert!(forest.hang(&format!("{}", n + 1).as_str().into(), &format!("{n}").as_str().into()));
+            assert!(forest.attach(&format!("{}", n + 1).as_str().into(), &format!("{n}").as_str().into()));
         }
-        assert!(!forest.hang(&"0".into(), &"100000".into()));
+        assert!(!forest.attach(&"0".into(), &"100000".into()));
     }
 }

@@ -21,8 +21,8 @@ use crate::json::JsText;
 use crate::line::{Line, Span};
 use crate::version::{FreshIds, Upgrade};
 use ids::{IdTable, NONE, Spelled};
-pub use part::Part;
-use part::{Found, ParentName, ReadLine};
+pub use part::OutlinePart;
+use part::{LineFacts, ParentName, ReadLine};
 pub use saved::{SAVED_VERSION, SavedBytes};
 
 /// A line of a session that counts: a header, an entry, or a value that is neither.
@@ -100,7 +100,7 @@ struct PassedOver {
 }
 
 impl PassedOver {
-    fn told(&self) -> Diagnostic {
+    fn diagnostic(&self) -> Diagnostic {
         let oddity = self.oddity.clone();
         Diagnostic { severity: oddity.severity(), line: self.line, offset: self.offset, oddity }
     }
@@ -126,7 +126,7 @@ impl Outline {
         self.has_bom |= line.has_bom();
         match ReadLine::of(line) {
             ReadLine::PassedOver { offset, oddity } => self.pass_over(offset, oddity),
-            ReadLine::Kept { bytes, span, head } => self.keep(Some(bytes), span, &Found::of(&head), fresh),
+            ReadLine::Row { bytes, span, head } => self.keep(Some(bytes), span, &LineFacts::of(&head), fresh),
         }
     }
 
@@ -136,7 +136,7 @@ impl Outline {
             Some(head) if line.terminated => {
                 self.end = line.span.end() + 1;
                 self.unterminated = false;
-                self.keep(line.bytes, line.span, &Found::of(&head), fresh);
+                self.keep(line.bytes, line.span, &LineFacts::of(&head), fresh);
             }
             _ => self.push(line, fresh),
         }
@@ -149,20 +149,20 @@ impl Outline {
     }
 
     /// Adds a row. `line` matters only for the first row, if it is a header.
-    fn keep(&mut self, line: Option<&[u8]>, span: Span, found: &Found<'_>, fresh: &mut dyn FreshIds) {
+    fn keep(&mut self, line: Option<&[u8]>, span: Span, facts: &LineFacts<'_>, fresh: &mut dyn FreshIds) {
         let row = self.next_row();
         if row.0 == 0 {
-            self.is_session = found.kind == Kind::Header && found.id.is_some();
-            if let Some(line) = line.filter(|_| found.kind == Kind::Header) {
+            self.is_session = facts.kind == Kind::Header && facts.id.is_some();
+            if let Some(line) = line.filter(|_| facts.kind == Kind::Header) {
                 self.upgrade = Upgrade::of_header(line);
             }
         }
         let n_ids_before = self.names.len();
-        let (id, parent) = match found.kind {
+        let (id, parent) = match facts.kind {
             Kind::Header => (NONE, PARENT_NULL),
             Kind::NotObject => (NONE, PARENT_ABSENT),
             _ if self.upgrade == Upgrade::FromV1 => self.chain(fresh),
-            _ => self.link(found),
+            _ => self.link(facts),
         };
         // An id that no line has mentioned so far cannot close a loop.
         if id != NONE && id < n_ids_before {
@@ -172,22 +172,22 @@ impl Outline {
         self.offsets.push(span.offset);
         // Lines over the cap never get here, and the cap is far below 4 GiB.
         self.lens.push(u32::try_from(span.len).unwrap_or(u32::MAX));
-        self.kinds.push(found.kind);
-        self.roles.push(self.upgrade.role(found.role));
-        self.times.push(found.time);
+        self.kinds.push(facts.kind);
+        self.roles.push(self.upgrade.role(facts.role));
+        self.times.push(facts.time);
         self.ids.push(id);
         self.parents.push(parent);
-        self.has_conversation |= found.role.is_conversation();
-        if found.kind != Kind::Header {
+        self.has_conversation |= facts.role.is_conversation();
+        if facts.kind != Kind::Header {
             self.n_entries += 1;
             self.carry(id, row);
         }
     }
 
     /// Interns the id and the parent that a head names.
-    fn link(&mut self, found: &Found<'_>) -> (u32, u32) {
-        let id = found.id.map_or(NONE, |id| self.names.intern(id));
-        let parent = match found.parent {
+    fn link(&mut self, facts: &LineFacts<'_>) -> (u32, u32) {
+        let id = facts.id.map_or(NONE, |id| self.names.intern(id));
+        let parent = match facts.parent {
             ParentName::Null => PARENT_NULL,
             ParentName::Absent => PARENT_ABSENT,
             ParentName::Odd => PARENT_ODD,
@@ -248,7 +248,7 @@ impl Outline {
     /// The outline of the same [`body`](Self::body) after another header, given as `line`.
     pub fn after_header(&self, line: &[u8]) -> Option<Self> {
         let body = self.body()?;
-        let Parsed::Kept(head) = head::read(line) else { return None };
+        let Parsed::Value(head) = head::read(line) else { return None };
         let line_length = line.len() as u64 + 1;
         let moved = |offset: u64| offset - body.start + line_length;
         let mut outline = self.clone();
@@ -349,7 +349,7 @@ impl Outline {
     ///
     /// The rest of the line may differ from the line the row was made from.
     pub fn is_line_of(&self, row: Row, line: &[u8]) -> bool {
-        let Parsed::Kept(head) = head::read(line) else { return false };
+        let Parsed::Value(head) = head::read(line) else { return false };
         let is_same = head.kind == self.kind(row)
             && self.upgrade.role(head.role) == self.role(row)
             && head.time == self.time(row);
@@ -546,8 +546,8 @@ impl Outline {
 
     /// The lines that could not be read, in file order. Costs nothing if there are none.
     pub fn unreadable(&self) -> impl Iterator<Item = Diagnostic> {
-        let told = self.passed_over.iter().map(PassedOver::told);
-        told.filter(|diagnostic| diagnostic.severity == Severity::Error)
+        let diagnostics = self.passed_over.iter().map(PassedOver::diagnostic);
+        diagnostics.filter(|diagnostic| diagnostic.severity == Severity::Error)
     }
 
     /// Why an entry is a root although it names a parent.
@@ -562,19 +562,20 @@ impl Outline {
 
     /// Everything odd about the lines, in file order.
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
-        let tell = |line, offset, oddity: Oddity| Diagnostic { severity: oddity.severity(), line, offset, oddity };
-        let mut told = Vec::new();
-        told.extend(self.has_bom.then(|| tell(1, 0, Oddity::ByteOrderMark)));
-        told.extend(self.passed_over.iter().map(PassedOver::told));
+        let diagnostic =
+            |line, offset, oddity: Oddity| Diagnostic { severity: oddity.severity(), line, offset, oddity };
+        let mut diagnostics = Vec::new();
+        diagnostics.extend(self.has_bom.then(|| diagnostic(1, 0, Oddity::ByteOrderMark)));
+        diagnostics.extend(self.passed_over.iter().map(PassedOver::diagnostic));
         for row in self.rows() {
             let (line, offset) = (self.line_number(row), self.span(row).offset);
-            told.extend(self.oddities(row).into_iter().map(|oddity| tell(line, offset, oddity)));
+            diagnostics.extend(self.oddities(row).into_iter().map(|oddity| diagnostic(line, offset, oddity)));
         }
         if self.unterminated {
-            told.push(tell(self.n_lines(), self.end, Oddity::Unterminated));
+            diagnostics.push(diagnostic(self.n_lines(), self.end, Oddity::Unterminated));
         }
-        told.sort_by_key(|diagnostic| (diagnostic.line, diagnostic.offset));
-        told
+        diagnostics.sort_by_key(|diagnostic| (diagnostic.line, diagnostic.offset));
+        diagnostics
     }
 
     fn oddities(&self, row: Row) -> Vec<Oddity> {

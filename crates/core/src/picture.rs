@@ -27,7 +27,7 @@ impl Picture {
 }
 
 /// The length of base64 text that is decoded. A photograph may have long metadata before its size.
-const MAX_LOOKED_AT: usize = 128 << 10;
+const MAX_DECODED: usize = 128 << 10;
 
 /// Whether a text is base64 only, so that it can be passed to a terminal.
 pub fn is_base64(text: &str) -> bool {
@@ -39,7 +39,7 @@ fn decoded(text: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut bits = 0_u32;
     let mut n_bits = 0;
-    for digit in text.iter().take(MAX_LOOKED_AT).map_while(|byte| digit(*byte)) {
+    for digit in text.iter().take(MAX_DECODED).map_while(|byte| digit(*byte)) {
         bits = (bits << 6) | digit;
         n_bits += 6;
         if n_bits >= 8 {
@@ -123,19 +123,19 @@ mod tests {
     use super::*;
     use crate::json::Json;
 
-    fn looked_at(mime_type: &str, data: &str) -> Picture {
+    fn picture_of(mime_type: &str, data: &str) -> Picture {
         let block = Json::parse(format!(r#"{{"type":"image","mimeType":"{mime_type}","data":"{data}"}}"#)).unwrap();
         Picture::new(ImageBlock::new(block.raw()))
     }
 
     #[test]
-    fn a_picture_tells_its_size() {
+    fn picture_dimensions_are_read() {
         let dot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII=";
         assert_eq!(
-            looked_at("image/png", dot),
+            picture_of("image/png", dot),
             Picture { mime_type: "image/png".into(), size: Some((1, 1)), bytes: 68 }
         );
-        assert_eq!(looked_at("image/gif", "R0lGODlhAgADAIAAAA").size, Some((2, 3)));
+        assert_eq!(picture_of("image/gif", "R0lGODlhAgADAIAAAA").size, Some((2, 3)));
         let jpeg = [&b"\xff\xd8\xff\xe0\x00\x04ab\xff\xc4\x00\x02\xff\xff\xc2\x00\x0b\x08"[..], &[1, 2, 3, 4]].concat();
         assert_eq!(dimensions(&jpeg), Some((0x0304, 0x0102)));
         let webp = |kind: &[u8], rest: &[u8]| [b"RIFF\0\0\0\0WEBP", kind, b"\0\0\0\0", rest].concat();
@@ -145,9 +145,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_picture_has_no_size() {
+    fn other_data_has_no_dimensions() {
         for data in ["", "!!!!", "aGVsbG8", "/9j/", "/9j/wAAAAA", "iVBORw0KGgo"] {
-            assert_eq!(looked_at("x", data).size, None, "{data}");
+            assert_eq!(picture_of("x", data).size, None, "{data}");
         }
         assert!(is_base64("aGVsbG8=") && !is_base64("a\u{1b}") && !is_base64(""));
         for cut in 0..200 {

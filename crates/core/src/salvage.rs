@@ -8,7 +8,7 @@
 //! {"type":"message","id":"a",…}␀␀␀␀{"type":"message","id":"b",…}        among NUL bytes
 //! ```
 //!
-//! [`take_apart`] finds these records and reports their positions. It changes nothing and decides nothing: they are not
+//! [`split_damaged_lines`] finds these records and reports their positions. It changes nothing and decides nothing: they are not
 //! entries until repair writes them as separate lines. A record is accepted only if its bytes are contiguous, within
 //! one line and without NUL bytes, and form a whole JSON object that looks like an entry or a header. Bytes from both
 //! sides of a hole or a line end are never joined, because the result would be text that no program wrote. A record
@@ -76,8 +76,8 @@ impl Damaged {
     /// The remaining pieces after some records are removed: each piece of a line, and each broken record as a whole.
     ///
     /// `taken` holds the ranges of the removed records, in order.
-    pub fn rests(&self, lines: &[u8], taken: &[Range<usize>]) -> Vec<Range<usize>> {
-        let mut rests = Vec::new();
+    pub fn remainders(&self, lines: &[u8], taken: &[Range<usize>]) -> Vec<Range<usize>> {
+        let mut remainders = Vec::new();
         let mut cuts: Vec<(Range<usize>, bool)> = taken.iter().map(|range| (range.clone(), false)).collect();
         cuts.extend(self.broken.iter().map(|range| (range.clone(), true)));
         cuts.sort_by_key(|(range, _)| range.start);
@@ -86,16 +86,16 @@ impl Damaged {
         for (cut, is_rest) in cuts.into_iter().chain([(end..end, false)]) {
             let mut from = at;
             for newline in memchr_iter(b'\n', &lines[at..cut.start]).map(|length| at + length).chain([cut.start]) {
-                rests.push(from..newline);
+                remainders.push(from..newline);
                 from = newline + 1;
             }
             if is_rest {
-                rests.push(cut.clone());
+                remainders.push(cut.clone());
             }
             at = cut.end;
         }
-        rests.retain(|rest| !lines[rest.clone()].trim_ascii().is_empty());
-        rests
+        remainders.retain(|rest| !lines[rest.clone()].trim_ascii().is_empty());
+        remainders
     }
 }
 
@@ -104,18 +104,18 @@ impl Damaged {
 /// Readable and blank lines are skipped.
 ///
 /// ```
-/// # use sessile_core::salvage::take_apart;
+/// # use sessile_core::salvage::split_damaged_lines;
 /// let glued = br#"{"type":"message","id":"a","mes{"type":"custom","id":"b","parentId":"a"}"#;
-/// let damaged = take_apart(glued);
+/// let damaged = split_damaged_lines(glued);
 /// assert_eq!(damaged[0].records[0].range, 31..glued.len());
 /// assert_eq!(damaged[0].records[0].id, "b");
 /// ```
-pub fn take_apart(lines: &[u8]) -> Vec<Damaged> {
-    Apart::of(lines).damaged
+pub fn split_damaged_lines(lines: &[u8]) -> Vec<Damaged> {
+    Splitter::of(lines).damaged
 }
 
 /// The state of taking lines apart.
-struct Apart<'l> {
+struct Splitter<'l> {
     lines: &'l [u8],
     damaged: Vec<Damaged>,
     /// No record that spans several lines can begin before this offset: an attempt already got this far.
@@ -124,7 +124,7 @@ struct Apart<'l> {
     work: usize,
 }
 
-impl<'l> Apart<'l> {
+impl<'l> Splitter<'l> {
     fn of(lines: &'l [u8]) -> Self {
         let mut apart = Self { lines, damaged: Vec::new(), joined_up_to: 0, work: 0 };
         let (mut number, mut at) = (0, 0);
@@ -172,7 +172,7 @@ impl<'l> Apart<'l> {
         loop {
             let end = memchr(0, &self.lines[start..part.end]).map_or(part.end, |length| start + length);
             let text = &self.lines[start..end];
-            let search = Search::of(text);
+            let search = RecordSearch::of(text);
             self.work += search.work;
             let (is_first, is_last) = (start == part.start, end == part.end);
             let found = search.found.into_iter();
@@ -223,7 +223,7 @@ impl<'l> Apart<'l> {
             return None;
         }
         let end = line_end(self.lines, start);
-        (!matches!(head::read(&self.lines[start..end]), Parsed::Kept(_))).then_some(end)
+        (!matches!(head::read(&self.lines[start..end]), Parsed::Value(_))).then_some(end)
     }
 }
 
@@ -268,7 +268,7 @@ fn line_end(lines: &[u8], from: usize) -> usize {
 
 /// Whether an object is a header, and its id. `None` if it is not a record by itself.
 fn record_head(object: &[u8]) -> Option<(bool, EntryId)> {
-    let Parsed::Kept(head) = head::read(object) else { return None };
+    let Parsed::Value(head) = head::read(object) else { return None };
     let has_type = || Raw::parse(object).is_ok_and(|object| object.get("type").and_then(Raw::as_text).is_some());
     let is_header = head.kind == Kind::Header;
     let is_linked = matches!(head.parent, ParentRef::Null | ParentRef::Id(_));
@@ -283,14 +283,14 @@ fn stands_alone(text: &[u8], end: usize) -> bool {
 
 /// The objects in a damaged line that look like records.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Search {
+struct RecordSearch {
     found: Vec<Range<usize>>,
     /// The start of the object that is still open at the end of the line.
     open: Option<usize>,
     work: usize,
 }
 
-impl Search {
+impl RecordSearch {
     fn of(text: &[u8]) -> Self {
         let mut search = Self::default();
         let mut free = skip_space(text, 0);
@@ -438,7 +438,7 @@ mod tests {
 
     /// The ids and positions of the records in one damaged line.
     fn found(line: &str) -> Vec<(String, usize)> {
-        let records = take_apart(line.as_bytes()).into_iter().flat_map(|damaged| damaged.records);
+        let records = split_damaged_lines(line.as_bytes()).into_iter().flat_map(|damaged| damaged.records);
         records.map(|record| (record.id.to_string(), record.range.start)).collect()
     }
 
@@ -459,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_records_are_no_records() {
+    fn parts_of_records_are_not_records() {
         let call = r#"{"type":"toolCall","id":"t","name":"n","arguments":{}}"#;
         let outer = r#"{"type":"message","id":"a","parentId":null,"message":{"content":["#;
         for line in [
@@ -475,12 +475,12 @@ mod tests {
             assert_eq!(found(&line), [], "{line}");
         }
         let header = r#"{"type":"session","version":3,"id":"s"}"#;
-        let damaged = take_apart(format!("\0{header}").as_bytes());
+        let damaged = split_damaged_lines(format!("\0{header}").as_bytes());
         assert!(damaged[0].records[0].is_header);
     }
 
     #[test]
-    fn nul_bytes_part_records_and_are_never_closed() {
+    fn nul_bytes_separate_records_and_are_never_closed() {
         let (a, b) = (entry("a"), entry("b"));
         let starts = |line: &str| found(line).into_iter().map(|(_, start)| start).collect::<Vec<_>>();
         assert_eq!(starts(&format!("\0\0{a}")), [2]);
@@ -491,7 +491,7 @@ mod tests {
         // The head of one record and the tail of another are two halves.
         let (head, tail) = (a.split_at(a.len() - 8).0, b.split_at(b.len() - 8).1);
         assert_eq!(starts(&format!("{head}\0\0\0{tail}")), [0; 0]);
-        let only = take_apart(b"\0\0\0\n{}\n\0");
+        let only = split_damaged_lines(b"\0\0\0\n{}\n\0");
         assert_eq!(
             only.iter().map(|damaged| (damaged.line, damaged.flaw)).collect::<Vec<_>>(),
             [(0, Flaw::Nuls), (2, Flaw::Nuls)]
@@ -500,10 +500,10 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_a_part_is_not_certain() {
+    fn records_that_may_be_parts_are_doubtful() {
         let (a, b) = (entry("a"), entry("b"));
         let certain = |line: String| {
-            let records = take_apart(line.as_bytes()).into_iter().flat_map(|damaged| damaged.records);
+            let records = split_damaged_lines(line.as_bytes()).into_iter().flat_map(|damaged| damaged.records);
             records.map(|record| record.is_certain).collect::<Vec<_>>()
         };
         assert_eq!(certain(format!("{a}{b}")), [true, true]);
@@ -517,37 +517,37 @@ mod tests {
         // Text that no program writes is not a record at all.
         assert_eq!(certain(format!("{a}{}", b.replace("\"parentId\"", "\"id\":\"c\",\"parentId\""))), [true]);
         let torn = [a.as_bytes(), &b.as_bytes()[..40], b"\xff", &b.as_bytes()[40..]].concat();
-        assert_eq!(take_apart(&torn)[0].records.len(), 1);
+        assert_eq!(split_damaged_lines(&torn)[0].records.len(), 1);
     }
 
     #[test]
-    fn broken_records_are_told_and_not_joined() {
+    fn broken_records_are_reported_and_not_joined() {
         let (a, b) = (entry("one\\\"TWO\n\n5\nthree"), entry("b"));
         let lines = format!("{a}\r\n{b}\n");
         // A line that is readable by itself is never a part of another.
-        assert!(take_apart(lines.as_bytes()).iter().all(|damaged| damaged.broken.is_empty()));
+        assert!(split_damaged_lines(lines.as_bytes()).iter().all(|damaged| damaged.broken.is_empty()));
         let lines = lines.replace("\n5\n", "\n- 5\n");
-        let damaged = take_apart(lines.as_bytes());
+        let damaged = split_damaged_lines(lines.as_bytes());
         assert_eq!(damaged.len(), 1);
         assert_eq!(lines.as_bytes()[damaged[0].range.end..], *format!("\n{b}\n").as_bytes());
         assert_eq!((damaged[0].records.len(), damaged[0].broken.len()), (0, 1));
         assert_eq!(damaged[0].broken[0], 0..damaged[0].range.end - 1);
-        let rests = damaged[0].rests(lines.as_bytes(), &[]);
-        assert_eq!(rests, damaged[0].broken);
+        let remainders = damaged[0].remainders(lines.as_bytes(), &[]);
+        assert_eq!(remainders, damaged[0].broken);
         // A NUL byte inside prevents it from being a broken record.
         let holed = lines.replace("- 5", "\u{0}5");
-        assert!(take_apart(holed.as_bytes()).iter().all(|damaged| damaged.broken.is_empty()));
+        assert!(split_damaged_lines(holed.as_bytes()).iter().all(|damaged| damaged.broken.is_empty()));
     }
 
     #[test]
-    fn what_stands_around_a_broken_record_is_kept_apart() {
+    fn text_around_a_broken_record_is_kept_separate() {
         let broken = entry("a").replace("\"text\":\"", "\"text\":\"x\n");
         let lines = format!("torn{broken}{}{{\"type\":\"mess\n", entry("b"));
-        let damaged = take_apart(lines.as_bytes()).remove(0);
+        let damaged = split_damaged_lines(lines.as_bytes()).remove(0);
         let b = damaged.records[0].range.clone();
         assert_eq!((damaged.records.len(), damaged.broken.as_slice()), (1, std::slice::from_ref(&(4..b.start))));
         assert_eq!(
-            damaged.rests(lines.as_bytes(), std::slice::from_ref(&b)),
+            damaged.remainders(lines.as_bytes(), std::slice::from_ref(&b)),
             [0..4, 4..b.start, b.end..lines.len() - 1]
         );
         // If another writer put its record between the two lines of a broken one, that record is whole.
@@ -558,7 +558,7 @@ mod tests {
 
     /// Lines that make every fast path fail as late as possible.
     #[test]
-    fn the_work_grows_with_the_line() {
+    fn salvage_takes_linear_time() {
         let repeated = |piece: &str| piece.repeat((1 << 20) / piece.len());
         for line in [
             repeated("{\"type\":\""),
@@ -579,12 +579,12 @@ mod tests {
             format!("{}{}", repeated(" "), "{\"type\":\"\t".repeat(1000)),
             format!("{{\"type\":\"{}", repeated("x\n")),
         ] {
-            let apart = Apart::of(line.as_bytes());
+            let apart = Splitter::of(line.as_bytes());
             let shown = line.get(..20);
             assert!(apart.work <= 6 * line.len(), "{shown:?}: {} for {}", apart.work, line.len());
         }
         let long = "{\"type\":\"a\",\"x\":".repeat((10 << 20) / 17);
-        assert!(Apart::of(long.as_bytes()).work <= 2 * long.len());
+        assert!(Splitter::of(long.as_bytes()).work <= 2 * long.len());
     }
 
     /// Lines made of pieces of records.
@@ -605,17 +605,17 @@ mod tests {
     proptest! {
         #[test]
         fn one_pass_equals_the_simple_way(line in pieces()) {
-            prop_assert_eq!(Search::of(line.as_bytes()).found, Search::simple(line.as_bytes()), "{}", line);
+            prop_assert_eq!(RecordSearch::of(line.as_bytes()).found, RecordSearch::simple(line.as_bytes()), "{}", line);
         }
 
         #[test]
-        fn what_is_found_lies_apart_and_can_be_read(lines in proptest::collection::vec(pieces(), 1..5), nul in 0usize..200) {
+        fn salvaged_records_do_not_overlap_and_can_be_read(lines in proptest::collection::vec(pieces(), 1..5), nul in 0usize..200) {
             let mut bytes = lines.join("\n").into_bytes();
             if nul < bytes.len() {
                 bytes.insert(nul, 0);
             }
             let mut end = 0;
-            for damaged in take_apart(&bytes) {
+            for damaged in split_damaged_lines(&bytes) {
                 prop_assert!(end <= damaged.range.start);
                 end = damaged.range.start;
                 for record in damaged.records {

@@ -227,7 +227,7 @@ mod tests {
     use crate::entry::Payload;
 
     /// Values that `serde_json::Value` would change or reject.
-    const ODD: [&str; 6] = [
+    const ODD_VALUES: [&str; 6] = [
         r#"{"b":1.0,"a":12345678901234567890123}"#,
         r#"{"a":1,"a":2}"#,
         r#""\ud800""#,
@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn texts_are_kept_both_ways() {
-        for text in ODD {
+        for text in ODD_VALUES {
             let json: Json = serde_json::from_str(text).unwrap();
             assert_eq!(json.to_text(), text);
             assert_eq!(serde_json::to_string(&json).unwrap(), text);
@@ -280,11 +280,11 @@ mod tests {
             Assistant { model: String },
         }
         let entry = Entry::new(json!({"type": "message", "message": {"role": "user", "content": "hi"}}).into());
-        let Payload::Message(said) = entry.payload() else { panic!() };
-        let message = said.message().unwrap();
+        let Payload::Message(message_entry) = entry.payload() else { panic!() };
+        let message = message_entry.message().unwrap();
         assert_eq!(message.deserialize::<Own>().unwrap(), Own::User { content: "hi".to_owned() });
         assert_eq!(serde_json::to_string(&message).unwrap(), message.raw().to_text());
-        assert_eq!(serde_json::to_string(&said).unwrap(), entry.raw().to_text());
+        assert_eq!(serde_json::to_string(&message_entry).unwrap(), entry.raw().to_text());
         let error = Json::parse(r#"{"role":"assistant"}"#).unwrap().raw().deserialize::<Own>().unwrap_err();
         assert_eq!(error.to_string(), "missing field `model`");
         let header = Header::compose("s", "t", "/", None);

@@ -12,7 +12,7 @@ use crate::picture::Picture;
 /// What to remove from a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a wish of its own")]
-pub struct Wanted {
+pub struct SlimSelection {
     /// Image blocks.
     pub images: bool,
     /// Output of tools and shell commands, and the details of tool results.
@@ -26,7 +26,7 @@ pub struct Wanted {
 
 /// The number of removed items and the bytes saved, by type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Taken {
+pub struct Removed {
     /// Images.
     pub images: (u64, u64),
     /// Outputs and details.
@@ -35,7 +35,7 @@ pub struct Taken {
     pub custom: (u64, u64),
 }
 
-impl Taken {
+impl Removed {
     /// Whether nothing was removed.
     pub fn is_nothing(&self) -> bool {
         self.images.0 + self.outputs.0 + self.custom.0 == 0
@@ -43,7 +43,7 @@ impl Taken {
 }
 
 /// Values up to this length are not worth a placeholder, and an extension may rely on them.
-const SMALL: usize = 512;
+const MAX_KEPT_LENGTH: usize = 512;
 
 /// The maximum length of an image type in its placeholder.
 const MAX_TYPE: usize = 40;
@@ -52,18 +52,20 @@ const MAX_TYPE: usize = 40;
 ///
 /// Unreadable lines and entries of unknown types are unchanged. An image becomes a text block, output becomes a
 /// placeholder text, and details and data become `null`. A replacement is always shorter than the original.
-pub fn slimmed(line: &[u8], wanted: Wanted, taken: &mut Taken) -> Option<Vec<u8>> {
-    let Parsed::Kept(head) = head::read(line) else { return None };
+pub fn slimmed(line: &[u8], selection: SlimSelection, removed: &mut Removed) -> Option<Vec<u8>> {
+    let Parsed::Value(head) = head::read(line) else { return None };
     let entry = Raw::trusted(line.trim_ascii());
     let start = line.len() - line.trim_ascii_start().len();
-    let mut cut = Cut { line: entry, wanted, taken, splices: Vec::new() };
+    let mut cut = Cut { line: entry, selection, removed, splices: Vec::new() };
     match head.kind {
         Kind::Message => cut.message(head.role, entry.get("message")?),
         // Sessile itself reads the marks of archived branches.
-        Kind::Custom if !wanted.keeps_state && !is_archive_mark(entry) => cut.data(entry.get("data"), What::Custom),
+        Kind::Custom if !selection.keeps_state && !is_archive_mark(entry) => {
+            cut.data(entry.get("data"), RemovedKind::Custom)
+        }
         Kind::CustomMessage => {
             cut.content(entry.get("content"), false);
-            cut.data(entry.get("details"), What::Custom);
+            cut.data(entry.get("details"), RemovedKind::Custom);
         }
         Kind::ContextEdit => cut.content(entry.get("replacement")?.get("content"), false),
         Kind::Header
@@ -96,7 +98,7 @@ pub fn slimmed(line: &[u8], wanted: Wanted, taken: &mut Taken) -> Option<Vec<u8>
 
 /// The type under which a removed item is counted.
 #[derive(Clone, Copy)]
-enum What {
+enum RemovedKind {
     Image,
     Output,
     Custom,
@@ -104,8 +106,8 @@ enum What {
 
 struct Cut<'l, 't> {
     line: Raw<'l>,
-    wanted: Wanted,
-    taken: &'t mut Taken,
+    selection: SlimSelection,
+    removed: &'t mut Removed,
     splices: Vec<(Range<usize>, Vec<u8>)>,
 }
 
@@ -113,9 +115,9 @@ impl Cut<'_, '_> {
     fn message(&mut self, role: Role, message: Raw<'_>) {
         self.content(message.get("content"), role == Role::ToolResult);
         match role {
-            Role::ToolResult if !self.wanted.keeps_state => self.data(message.get("details"), What::Output),
+            Role::ToolResult if !self.selection.keeps_state => self.data(message.get("details"), RemovedKind::Output),
             Role::BashExecution => self.text(message.get("output"), "shell output"),
-            Role::Custom | Role::HookMessage => self.data(message.get("details"), What::Custom),
+            Role::Custom | Role::HookMessage => self.data(message.get("details"), RemovedKind::Custom),
             _ => {}
         }
     }
@@ -128,9 +130,9 @@ impl Cut<'_, '_> {
         }
         for item in content.items() {
             match Block::new(item) {
-                Block::Image(image) if self.wanted.images => {
+                Block::Image(image) if self.selection.images => {
                     let placeholder = image_placeholder(image);
-                    self.replace(item, placeholder, What::Image);
+                    self.replace(item, placeholder, RemovedKind::Image);
                 }
                 Block::Text(_) if is_output => self.text(item.get("text"), "tool output"),
                 _ => {}
@@ -140,33 +142,35 @@ impl Cut<'_, '_> {
 
     /// Slims output text.
     fn text(&mut self, text: Option<Raw<'_>>, what: &str) {
-        let Some(text) = text.filter(|text| self.wanted.outputs && text.as_bytes().len() > SMALL) else { return };
+        let Some(text) = text.filter(|text| self.selection.outputs && text.as_bytes().len() > MAX_KEPT_LENGTH) else {
+            return;
+        };
         let Some(content) = text.as_text() else { return };
         let size = size_words(content.as_wtf8().len() as u64);
-        self.replace(text, Json::string(&format!("[{what} removed by sessile slim: {size}]")), What::Output);
+        self.replace(text, Json::string(&format!("[{what} removed by sessile slim: {size}]")), RemovedKind::Output);
     }
 
     /// Slims a value that only its creator understands.
-    fn data(&mut self, data: Option<Raw<'_>>, what: What) {
+    fn data(&mut self, data: Option<Raw<'_>>, what: RemovedKind) {
         let is_wanted = match what {
-            What::Output => self.wanted.outputs,
-            What::Custom => self.wanted.custom,
-            What::Image => self.wanted.images,
+            RemovedKind::Output => self.selection.outputs,
+            RemovedKind::Custom => self.selection.custom,
+            RemovedKind::Image => self.selection.images,
         };
-        if let Some(data) = data.filter(|data| is_wanted && data.as_bytes().len() > SMALL) {
+        if let Some(data) = data.filter(|data| is_wanted && data.as_bytes().len() > MAX_KEPT_LENGTH) {
             self.replace(data, Json::null(), what);
         }
     }
 
-    fn replace(&mut self, old: Raw<'_>, new: Json, what: What) {
+    fn replace(&mut self, old: Raw<'_>, new: Json, what: RemovedKind) {
         let (old_length, new) = (old.as_bytes().len(), new.into_bytes());
         if new.len() >= old_length {
             return;
         }
         let count = match what {
-            What::Image => &mut self.taken.images,
-            What::Output => &mut self.taken.outputs,
-            What::Custom => &mut self.taken.custom,
+            RemovedKind::Image => &mut self.removed.images,
+            RemovedKind::Output => &mut self.removed.outputs,
+            RemovedKind::Custom => &mut self.removed.custom,
         };
         count.0 += 1;
         count.1 += (old_length - new.len()) as u64;
@@ -201,8 +205,8 @@ pub fn is_slimmed_of(slim: Raw<'_>, line: Raw<'_>) -> bool {
     let changed = crate::compare::differing_fields(slim, line, true);
     let is_custom = line.get("type").and_then(Raw::as_text).is_some_and(|kind| kind == "custom");
     let may_change = |field: &str| CHANGEABLE.contains(&field) || (is_custom && field == "data");
-    let places = ["id", "parentId", "timestamp"];
-    places.iter().all(|place| slim.get(place) == line.get(place)) && changed.iter().all(|field| may_change(field))
+    let identity = ["id", "parentId", "timestamp"];
+    identity.iter().all(|key| slim.get(key) == line.get(key)) && changed.iter().all(|field| may_change(field))
 }
 
 #[cfg(test)]
@@ -211,42 +215,42 @@ mod tests {
 
     use super::*;
 
-    const ALL: Wanted = Wanted { images: true, outputs: true, custom: true, keeps_state: false };
+    const ALL: SlimSelection = SlimSelection { images: true, outputs: true, custom: true, keeps_state: false };
 
-    fn slim(line: &str, wanted: Wanted) -> (Option<String>, Taken) {
-        let mut taken = Taken::default();
-        let slim = slimmed(line.as_bytes(), wanted, &mut taken).map(|slim| String::from_utf8(slim).unwrap());
+    fn slim(line: &str, selection: SlimSelection) -> (Option<String>, Removed) {
+        let mut removed = Removed::default();
+        let slim = slimmed(line.as_bytes(), selection, &mut removed).map(|slim| String::from_utf8(slim).unwrap());
         if let Some(slim) = &slim {
-            let saved = taken.images.1 + taken.outputs.1 + taken.custom.1;
+            let saved = removed.images.1 + removed.outputs.1 + removed.custom.1;
             assert_eq!(slim.len() as u64 + saved, line.len() as u64);
             assert!(is_slimmed_of(Raw::parse(slim.as_bytes()).unwrap(), Raw::parse(line.as_bytes()).unwrap()));
         }
-        (slim, taken)
+        (slim, removed)
     }
 
     #[test]
     fn marks_of_archived_branches_stay() {
         let mark =
             r#"{"type":"custom","customType":"sessile.archive","data":{"archived":true,"entryId":"ID"},"id":"a"}"#;
-        let mark = mark.replace("ID", &"x".repeat(SMALL * 2));
-        assert_eq!(slimmed(mark.as_bytes(), ALL, &mut Taken::default()), None);
+        let mark = mark.replace("ID", &"x".repeat(MAX_KEPT_LENGTH * 2));
+        assert_eq!(slimmed(mark.as_bytes(), ALL, &mut Removed::default()), None);
     }
 
     #[test]
-    fn only_the_bulk_goes() {
+    fn only_bulky_parts_are_removed() {
         let (data, text) = ("A".repeat(2000), "x".repeat(600));
         let line = format!(
             r#"{{ "type":"message","id":"a" ,"message":{{"role":"toolResult","n":1.0,"content":[{{"type":"text","text":"{text}"}}, {{"type":"image","data":"{data}","mimeType":"image/png"}}],"usage":{{"cost":1e0}},"details":{{"d":"{text}"}}}}}}"#
         );
-        let (all, taken) = slim(&line, ALL);
+        let (all, removed) = slim(&line, ALL);
         assert_eq!(
             all.unwrap(),
             r#"{ "type":"message","id":"a" ,"message":{"role":"toolResult","n":1.0,"content":[{"type":"text","text":"[tool output removed by sessile slim: 600 B]"}, {"type":"text","text":"[image removed by sessile slim: image/png, 1.5 kB]"}],"usage":{"cost":1e0},"details":null}}"#
         );
-        assert_eq!((taken.images.0, taken.outputs.0, taken.custom.0), (1, 2, 0));
-        let (kept, taken) = slim(&line, Wanted { keeps_state: true, images: false, ..ALL });
-        assert!(kept.unwrap().contains(&data) && taken.outputs.0 == 1);
-        assert_eq!(slim(&line, Wanted { custom: true, ..Wanted::default() }), (None, Taken::default()));
+        assert_eq!((removed.images.0, removed.outputs.0, removed.custom.0), (1, 2, 0));
+        let (kept, removed) = slim(&line, SlimSelection { keeps_state: true, images: false, ..ALL });
+        assert!(kept.unwrap().contains(&data) && removed.outputs.0 == 1);
+        assert_eq!(slim(&line, SlimSelection { custom: true, ..SlimSelection::default() }), (None, Removed::default()));
     }
 
     #[test]
@@ -283,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_small_or_unknown_stays() {
+    fn small_and_unknown_parts_are_kept() {
         let long = "z".repeat(1000);
         for line in [
             format!(r#"{{"type":"future","data":"{long}","details":"{long}","content":[{{"type":"image","data":"{long}"}}]}}"#),
@@ -295,12 +299,12 @@ mod tests {
             format!("{{\"type\":\"custom\",\"data\":\"{long}"),
             "[]".to_owned(),
         ] {
-            assert_eq!(slim(&line, ALL), (None, Taken::default()), "{line}");
+            assert_eq!(slim(&line, ALL), (None, Removed::default()), "{line}");
         }
     }
 
     #[test]
-    fn changes_elsewhere_are_noticed() {
+    fn other_changes_are_detected() {
         let raw = |text: &'static str| Raw::parse(text.as_bytes()).unwrap();
         let line = raw(r#"{"type":"message","id":"a","message":{"role":"toolResult","content":[1],"usage":1}}"#);
         assert!(is_slimmed_of(
@@ -335,8 +339,8 @@ mod tests {
             let inner: Vec<String> = members.iter().map(|(key, shape)| format!("\"{key}\":{}", value(*shape))).collect();
             let inner: String = inner.iter().flat_map(|member| [",", member]).collect();
             let line = format!("{{\"type\":\"{kind}\"{inner},\"message\":{{\"role\":\"{role}\"{inner}}}}}");
-            let (slim, taken) = slim(&line, ALL);
-            prop_assert_eq!(slim.is_none(), taken.is_nothing());
+            let (slim, removed) = slim(&line, ALL);
+            prop_assert_eq!(slim.is_none(), removed.is_nothing());
         }
     }
 }

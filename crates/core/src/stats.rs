@@ -3,7 +3,7 @@
 use crate::date::LocalZone;
 use crate::entry::js_time;
 use crate::head::{self, Kind, Parsed, Role};
-use crate::info::{Facts, RoleCounts, Tokens, usage_of};
+use crate::info::{RoleCounts, SessionFacts, TokenCounts, usage_of};
 use crate::json::Raw;
 use crate::location::fingerprint;
 
@@ -21,7 +21,7 @@ pub struct Tally {
     /// Compactions.
     pub compactions: u64,
     /// Tokens of answers, tools, summaries and usage entries.
-    pub tokens: Tokens,
+    pub tokens: TokenCounts,
     /// The cost of the tokens, in dollars.
     pub cost: f64,
 }
@@ -63,8 +63,8 @@ impl Tally {
 }
 
 /// Everything except tool calls, which a list does not count.
-impl From<&Facts> for Tally {
-    fn from(facts: &Facts) -> Self {
+impl From<&SessionFacts> for Tally {
+    fn from(facts: &SessionFacts) -> Self {
         Self {
             entries: facts.entries,
             messages: facts.messages,
@@ -98,16 +98,16 @@ pub struct Share {
     role: Option<Role>,
     is_compaction: bool,
     calls: Vec<String>,
-    result: Option<Outcome>,
+    result: Option<ToolOutcome>,
     /// The model that used the tokens, as `provider/model`.
     model: Option<String>,
-    tokens: Tokens,
+    tokens: TokenCounts,
     cost: f64,
     has_spent: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-struct Outcome {
+struct ToolOutcome {
     tool: String,
     is_error: bool,
 }
@@ -115,7 +115,7 @@ struct Outcome {
 impl Share {
     /// What a line adds; `None` if it is not an entry.
     pub fn of_line(line: &[u8], zone: &dyn LocalZone) -> Option<Self> {
-        let Parsed::Kept(head) = head::read(line) else { return None };
+        let Parsed::Value(head) = head::read(line) else { return None };
         if head.kind == Kind::Header {
             return None;
         }
@@ -158,7 +158,7 @@ impl Share {
             Role::ToolResult => {
                 let tool = text(message, "toolName").unwrap_or_else(|| "tool".to_owned());
                 self.result =
-                    Some(Outcome { tool, is_error: message.get("isError").and_then(Raw::as_bool) == Some(true) });
+                    Some(ToolOutcome { tool, is_error: message.get("isError").and_then(Raw::as_bool) == Some(true) });
                 self.take_usage(message, None);
             }
             _ => {}
@@ -263,7 +263,7 @@ mod tests {
         }
         assert_eq!((tally.entries, tally.tool_calls, tally.tool_errors, tally.compactions), (4, 2, 1, 1));
         assert_eq!(tally.messages.total(), 2);
-        assert_eq!(tally.tokens, Tokens { input: 9.0, output: 3.0, cache_read: 6.0, cache_write: 1.0 });
+        assert_eq!(tally.tokens, TokenCounts { input: 9.0, output: 3.0, cache_read: 6.0, cache_write: 1.0 });
         assert!((tally.cost - 0.75).abs() < 1e-9 && (tally.cache_hit_rate().unwrap() - 0.375).abs() < 1e-9);
         assert_eq!(Tally::default().cache_hit_rate(), None);
         let mut twice = tally.clone();
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_share_what_there_is() {
+    fn shares_of_groups_add_up() {
         let grouped = |by| {
             let groups = shares().into_iter().flat_map(move |share| share.parts(by));
             groups.map(|(key, tally)| (key, tally.tool_calls, tally.tokens.total())).collect::<Vec<_>>()
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_is_like_its_upgraded_copy_and_like_no_other() {
+    fn an_entry_is_like_its_upgraded_copy_only() {
         let old = br#"{"type":"message","timestamp":"2025-01-01T00:00:00.000Z","message":{"role":"user"}}"#;
         let new = br#"{"type":"message","id":"a","parentId":null,"timestamp":"2025-01-01T00:00:00.000Z","message":{"role":"user"}}"#;
         let other = br#"{"type":"message","timestamp":"2025-01-01T00:00:00.001Z","message":{"role":"user"}}"#;

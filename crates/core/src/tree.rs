@@ -8,7 +8,7 @@ mod filter;
 
 use crate::head::Kind;
 use crate::outline::{Outline, Row};
-pub use filter::{Filter, Wanted, is_silent};
+pub use filter::{Filter, TreeQuery, is_silent};
 
 /// Why the tree branches at an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -177,7 +177,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn branch_points_say_why() {
+    fn branch_points_have_their_kind() {
         let outline = outline(
             "user:u assistant:a1<u assistant:a2<u user:q<a2 branch_summary:s<u toolResult:t<q user:v<q label:l<v user:w<v",
         );

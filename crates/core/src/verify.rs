@@ -252,13 +252,14 @@ fn oddity(odd: &Diagnostic) -> Option<Finding> {
 /// A finding about the header's version, if any.
 pub fn version(outline: &Outline, header: &Header) -> Option<Finding> {
     let row = outline.header()?;
-    let tell = |code, message: String| Finding::new(code, outline.line_number(row), outline.span(row).offset, message);
+    let report =
+        |code, message: String| Finding::new(code, outline.line_number(row), outline.span(row).offset, message);
     match outline.upgrade() {
-        Upgrade::FromV1 => Some(tell(Code::OlderVersion, "the file has version 1".to_owned())),
-        Upgrade::FromV2 => Some(tell(Code::OlderVersion, "the file has version 2".to_owned())),
+        Upgrade::FromV1 => Some(report(Code::OlderVersion, "the file has version 1".to_owned())),
+        Upgrade::FromV2 => Some(report(Code::OlderVersion, "the file has version 2".to_owned())),
         Upgrade::None if header.version() != Some(3.0) => {
             let version = header.json().raw().get("version").map(|version| version.to_text().into_owned());
-            Some(tell(Code::OddVersion, format!("unexpected version {}", version.unwrap_or_default())))
+            Some(report(Code::OddVersion, format!("unexpected version {}", version.unwrap_or_default())))
         }
         Upgrade::None | Upgrade::Newer => None,
     }
@@ -359,7 +360,7 @@ impl<'o> Walk<'o> {
         }
     }
 
-    fn tell(&mut self, code: Code, row: Row, message: impl Into<String>) {
+    fn report(&mut self, code: Code, row: Row, message: impl Into<String>) {
         let (line, offset) = (self.outline.line_number(row), self.outline.span(row).offset);
         self.findings.push(Finding::new(code, line, offset, message));
     }
@@ -407,7 +408,7 @@ impl<'o> Walk<'o> {
             Some(before) if before.is_interrupted => drop(self.pending.insert(before.row)),
             Some(before) if self.unanswered.insert(before.row) => {
                 let (row, message) = (before.row, before.message());
-                self.tell(Code::MissingToolResult, row, message);
+                self.report(Code::MissingToolResult, row, message);
             }
             _ => {}
         }
@@ -421,7 +422,7 @@ impl<'o> Walk<'o> {
     fn result(&mut self, row: Row, entry: Raw<'_>) -> Change {
         let call = entry.get("message").and_then(|message| message.get("toolCallId")).and_then(Raw::as_text);
         let Some(call) = call.map(JsText::into_owned) else {
-            self.tell(Code::OrphanToolResult, row, "tool result without a call id");
+            self.report(Code::OrphanToolResult, row, "tool result without a call id");
             return Change::Nothing;
         };
         let known = self.turn.as_mut().and_then(|turn| Some((turn.calls.get_mut(&call)?, &mut turn.n_open)));
@@ -431,9 +432,9 @@ impl<'o> Walk<'o> {
                 *n_open -= 1;
                 return Change::Answered(call);
             }
-            Some(_) => self.tell(Code::DuplicateToolResult, row, format!("second result for call {call}")),
+            Some(_) => self.report(Code::DuplicateToolResult, row, format!("second result for call {call}")),
             None => {
-                self.tell(
+                self.report(
                     Code::OrphanToolResult,
                     row,
                     format!("result for {call}, but no earlier entry makes this call"),
@@ -459,16 +460,16 @@ impl<'o> Walk<'o> {
     fn edit(&mut self, row: Row, entry: Raw<'_>) -> Change {
         match entry.get("targetId").and_then(Raw::as_text).map(EntryId::from) {
             Some(target) => self.check_target(Code::DanglingEdit, row, "context edit of", &target),
-            None => self.tell(Code::DanglingEdit, row, "context edit without a target"),
+            None => self.report(Code::DanglingEdit, row, "context edit without a target"),
         }
         Change::Nothing
     }
 
     fn check_target(&mut self, code: Code, row: Row, what: &str, target: &EntryId) {
         match self.outline.find(target) {
-            None => self.tell(code, row, format!("{what} {target}, which is not in the file")),
+            None => self.report(code, row, format!("{what} {target}, which is not in the file")),
             Some(found) if !self.on_path[found.index()] => {
-                self.tell(code, row, format!("{what} {target}, which is not before it on its branch"));
+                self.report(code, row, format!("{what} {target}, which is not before it on its branch"));
             }
             Some(_) => {}
         }
@@ -479,9 +480,9 @@ impl<'o> Walk<'o> {
             return;
         }
         match entry.get("targetId").and_then(Raw::as_text).map(EntryId::from) {
-            None => self.tell(Code::DanglingLabel, row, "label without a target"),
+            None => self.report(Code::DanglingLabel, row, "label without a target"),
             Some(target) if self.outline.find(&target).is_none() => {
-                self.tell(Code::DanglingLabel, row, format!("label on {target}, which is not in the file"));
+                self.report(Code::DanglingLabel, row, format!("label on {target}, which is not in the file"));
             }
             Some(_) => {}
         }
@@ -490,7 +491,7 @@ impl<'o> Walk<'o> {
     fn finish(mut self) -> Vec<Finding> {
         let pending = std::mem::take(&mut self.pending);
         for row in pending.difference(&std::mem::take(&mut self.unanswered)) {
-            self.tell(Code::PendingToolCall, *row, "tool calls without results yet");
+            self.report(Code::PendingToolCall, *row, "tool calls without results yet");
         }
         self.findings
     }
@@ -569,7 +570,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_and_results_go_together() {
+    fn calls_and_results_are_paired() {
         let (two, one, aborted) = (calls(&["1", "2"], "toolUse"), calls(&["1"], "toolUse"), calls(&["1"], "aborted"));
         let (first, second) = (result("1"), result("2"));
         let answered = [("message a<", two.as_str()), ("message b<a", &first), ("custom c<b", "\"x\":1")];
@@ -605,7 +606,7 @@ mod tests {
     }
 
     #[test]
-    fn references_lead_somewhere() {
+    fn references_without_targets_are_reported() {
         let entries = [
             ("message a<", USER),
             ("label b<a", r#""targetId":"a","label":"x""#),

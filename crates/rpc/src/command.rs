@@ -87,7 +87,7 @@ impl Call<'_> {
         let Some(given) = self.path("sessionPath") else { return Ok(None) };
         let path = self.engine().absolute(&given);
         if sessile::reference::is_path(&given)
-            || self.engine().options.sessions.look_at(&path).is_some()
+            || self.engine().options.sessions.file_stat(&path).is_some()
             || self.engine().opened(&path).is_some()
         {
             return Ok(Some(path));

@@ -414,7 +414,7 @@ fn open_at(options: &Options, path: &Path, cwd: &Path) -> Result<SessionManager,
         return Ok(sessions.open_with(path, &opening.cwd(cwd))?);
     }
     let stored = manager.header().cwd().unwrap_or_default();
-    if !stored.is_empty() && options.sessions.look_at(manager.cwd()).is_none() {
+    if !stored.is_empty() && options.sessions.file_stat(manager.cwd()).is_none() {
         let message = format!(
             "Stored session working directory does not exist: {stored}\nSession file: {}\nCurrent working directory: {}",
             path.display(),

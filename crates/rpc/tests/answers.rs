@@ -2,7 +2,7 @@
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test reads files, and stops if it cannot go on")]
 
 use sessile::compaction::{CompactOptions, Compacted, CompactionSettings, Prepared};
-use sessile::format::info::Facts;
+use sessile::format::info::SessionFacts;
 use sessile::json::{JsText, Json, Raw};
 use sessile::list::{Copies, SessionInfo};
 use sessile::operations::{Deletion, TrashedTo};
@@ -193,7 +193,7 @@ fn rows_omit_what_is_absent() {
         first_message: "hi\u{1b}".into(),
         all_messages_text: "hi ho".into(),
         size: 0,
-        facts: Facts::default(),
+        facts: SessionFacts::default(),
     };
     let row = |session: &SessionInfo, with_texts| answer::session_info(session, with_texts, &Copies::default());
     let bare = r#"{"path":"/s/a.jsonl","id":"a","cwd":"","created":null,"modified":"1970-01-01T00:00:00.000Z","messageCount":2,"firstMessage":"hi\u001b"}"#;
@@ -208,7 +208,7 @@ fn rows_omit_what_is_absent() {
 }
 
 #[test]
-fn hits_name_session_entry_and_place() {
+fn hits_name_session_entry_and_position() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.jsonl");
     let header = r#"{"type":"session","version":3,"id":"s","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/proj"}"#;

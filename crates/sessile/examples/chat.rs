@@ -41,8 +41,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             "" => {}
             "/quit" => break,
             // A failing command is reported, and the session is unchanged.
-            _ => match chat.take(&mut session, word, rest.trim(), &line) {
-                Ok(told) => show(&told)?,
+            _ => match chat.run_command(&mut session, word, rest.trim(), &line) {
+                Ok(output) => show(&output)?,
                 Err(error) => show(&format!("error: {error}"))?,
             },
         }
@@ -59,7 +59,7 @@ struct Chat {
 
 impl Chat {
     /// Executes a line, and returns the text to show.
-    fn take(
+    fn run_command(
         &mut self,
         session: &mut SessionManager,
         word: &str,
@@ -87,12 +87,12 @@ impl Chat {
                 Ok(format!("now in {}", session.session_file().map_or_else(String::new, |it| it.display().to_string())))
             }
             "/compact" => self.compact(session),
-            _ => self.say(session, line),
+            _ => self.send_message(session, line),
         }
     }
 
     /// Appends a message and its answer, and compacts if the window is nearly full.
-    fn say(&mut self, session: &mut SessionManager, text: &str) -> Result<String, Box<dyn Error>> {
+    fn send_message(&mut self, session: &mut SessionManager, text: &str) -> Result<String, Box<dyn Error>> {
         session.append_user_message(text)?;
         let answer = self.answer(session, text)?;
         let (provider, model) = self.model_name.split_once('/').ok_or("a model is provider/model")?;

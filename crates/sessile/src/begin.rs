@@ -7,7 +7,7 @@ use crate::manager::{NewSession, OpenOptions, SessionManager, Sessions, one_line
 
 /// Options for starting a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Begin {
+pub struct BeginOptions {
     /// Its working directory; the current one if `None`.
     pub cwd: Option<PathBuf>,
     /// Its id. A session with this id in the working directory is continued.
@@ -36,30 +36,30 @@ impl Sessions {
     ///
     /// pi creates the file only with the first message. Callers of this method
     /// need a session that they can refer to.
-    pub fn begin(&self, choice: &Begin) -> Result<StartedSession, SessionError> {
+    pub fn begin(&self, choice: &BeginOptions) -> Result<StartedSession, SessionError> {
         let name = choice.name.as_deref().map(one_line);
         if name.as_ref().is_some_and(String::is_empty) {
             return Err(SessionError::BlankName);
         }
         let cwd = choice.cwd.clone().unwrap_or_else(|| self.environment().current_dir());
         let options = NewSession { id: choice.id.clone(), parent_session: None };
-        let there = || choice.id.as_ref().and_then(|id| self.find_by_id(&cwd, id));
+        let existing = || choice.id.as_ref().and_then(|id| self.find_by_id(&cwd, id));
         let (mut session, is_new) = if choice.dry_run {
-            let there = there();
-            if let (Some(_), Some(path), Some(id)) = (&choice.fork, &there, &choice.id) {
+            let existing = existing();
+            if let (Some(_), Some(path), Some(id)) = (&choice.fork, &existing, &choice.id) {
                 return Err(SessionError::SessionExists { id: id.clone(), path: path.clone() });
             }
             let source = choice.fork.as_ref().map(|source| self.clone().read_only().open(source));
             let parent_session = source.transpose()?.and_then(|source| source.file_text());
-            (self.in_memory(&cwd, NewSession { parent_session, ..options })?, there.is_none())
+            (self.in_memory(&cwd, NewSession { parent_session, ..options })?, existing.is_none())
         } else if choice.in_memory {
             (self.in_memory(&cwd, options)?, true)
         } else if let Some(source) = &choice.fork {
-            if let (Some(path), Some(id)) = (there(), &choice.id) {
+            if let (Some(path), Some(id)) = (existing(), &choice.id) {
                 return Err(SessionError::SessionExists { id: id.clone(), path });
             }
             (self.fork_from_with(source, &cwd, &options)?, true)
-        } else if let Some(path) = there() {
+        } else if let Some(path) = existing() {
             (self.open_with(path, &OpenOptions::new().cwd(&cwd))?, false)
         } else {
             (self.create_with(&cwd, &options)?, true)

@@ -12,22 +12,22 @@ use crate::error::SessionError;
 use crate::manager::Sessions;
 
 /// The minimum age of files that may hold lines of a session, in milliseconds: 30 days.
-pub const KEPT_MS: i64 = 30 * 24 * 3_600_000;
+pub const MIN_AGE_WITH_LINES_MS: i64 = 30 * 24 * 3_600_000;
 
 /// The minimum age of all other files, in milliseconds: an hour.
-pub const TEMPORARY_MS: i64 = 3_600_000;
+pub const MIN_AGE_MS: i64 = 3_600_000;
 
 /// What to clean.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Cleaning {
-    /// The minimum age of files in milliseconds; else [`KEPT_MS`] for originals and guards with lines, and
-    /// [`TEMPORARY_MS`] for the rest.
+pub struct CleanOptions {
+    /// The minimum age of files in milliseconds; else [`MIN_AGE_WITH_LINES_MS`] for originals and guards with lines,
+    /// and [`MIN_AGE_MS`] for the rest.
     pub older_than: Option<i64>,
 }
 
 /// Why a file is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stays {
+pub enum KeepReason {
     /// It is not old enough.
     Young,
     /// A process may need it, or its session exists.
@@ -36,7 +36,7 @@ pub enum Stays {
     Needed,
 }
 
-impl Stays {
+impl KeepReason {
     /// The reason as text.
     pub fn word(self) -> &'static str {
         match self {
@@ -63,7 +63,7 @@ pub struct LeftOver {
     /// The start of its age: its last modification or, for an original, the rewrite that left it.
     pub since_ms: i64,
     /// Why it is kept; `None` if it is removed.
-    pub stays: Option<Stays>,
+    pub keep_reason: Option<KeepReason>,
 }
 
 /// The result of cleaning or of a dry run.
@@ -78,7 +78,7 @@ pub struct Cleaned {
 impl Cleaned {
     /// The files that are or would be removed.
     pub fn removed(&self) -> impl Iterator<Item = &LeftOver> {
-        self.files.iter().filter(|file| file.stays.is_none())
+        self.files.iter().filter(|file| file.keep_reason.is_none())
     }
 }
 
@@ -87,20 +87,20 @@ impl Sessions {
     /// exports go; removes them if `apply` is set.
     ///
     /// Keeps files that a running process may need, and the originals of unreadable sessions.
-    pub fn clean(&self, cleaning: &Cleaning, apply: bool) -> Result<Cleaned, SessionError> {
+    pub fn clean(&self, options: &CleanOptions, apply: bool) -> Result<Cleaned, SessionError> {
         let os = self.world.os();
         let now_ms = os.now_ms();
         let mut cleaned = Cleaned { applied: apply, files: Vec::new() };
-        for directory in self.littered_directories()? {
+        for directory in self.directories_to_clean()? {
             for found in find_leftovers(os, &directory) {
                 let is_sidecar = matches!(found.kind, LeftoverKind::Lock | LeftoverKind::Guard);
                 if is_sidecar && found.is_in_use(os) {
                     continue;
                 }
-                let mut stays = self.why_it_stays(cleaning, &found, now_ms);
-                if apply && stays.is_none() {
+                let mut keep_reason = self.keep_reason_of(options, &found, now_ms);
+                if apply && keep_reason.is_none() {
                     let removed = found.remove(os).map_err(StoreError::io("remove", &found.path))?;
-                    stays = (!removed).then_some(Stays::InUse);
+                    keep_reason = (!removed).then_some(KeepReason::InUse);
                 }
                 cleaned.files.push(LeftOver {
                     size: found.stat.length,
@@ -109,7 +109,7 @@ impl Sessions {
                     path: found.path,
                     kind: found.kind,
                     of: found.of,
-                    stays,
+                    keep_reason,
                 });
             }
         }
@@ -118,14 +118,14 @@ impl Sessions {
         Ok(cleaned)
     }
 
-    fn why_it_stays(&self, cleaning: &Cleaning, found: &Leftover, now_ms: i64) -> Option<Stays> {
+    fn keep_reason_of(&self, options: &CleanOptions, found: &Leftover, now_ms: i64) -> Option<KeepReason> {
         let os = self.world.os();
-        let usual = if found.has_lines(os) { KEPT_MS } else { TEMPORARY_MS };
-        let is_old = now_ms.saturating_sub(since_ms(found)) >= cleaning.older_than.unwrap_or(usual);
+        let usual = if found.has_lines(os) { MIN_AGE_WITH_LINES_MS } else { MIN_AGE_MS };
+        let is_old = now_ms.saturating_sub(since_ms(found)) >= options.older_than.unwrap_or(usual);
         match () {
-            () if found.is_in_use(os) => Some(Stays::InUse),
-            () if !is_old => Some(Stays::Young),
-            () if found.kind == LeftoverKind::Original && !self.is_sound(found) => Some(Stays::Needed),
+            () if found.is_in_use(os) => Some(KeepReason::InUse),
+            () if !is_old => Some(KeepReason::Young),
+            () if found.kind == LeftoverKind::Original && !self.is_sound(found) => Some(KeepReason::Needed),
             () => None,
         }
     }
@@ -136,7 +136,7 @@ impl Sessions {
         verified.is_ok_and(|report| report.findings.iter().all(|finding| finding.severity != Severity::Error))
     }
 
-    fn littered_directories(&self) -> Result<Vec<PathBuf>, SessionError> {
+    fn directories_to_clean(&self) -> Result<Vec<PathBuf>, SessionError> {
         let (os, environment) = (self.world.os(), self.environment());
         let mut directories = vec![environment.current_dir()];
         if let Some(directory) = &self.world.session_dir {

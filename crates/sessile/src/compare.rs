@@ -10,8 +10,8 @@ use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
 
 use sessile_core::cancel::Cancel;
+pub use sessile_core::compare::comparable_text;
 use sessile_core::compare::differing_fields;
-pub use sessile_core::compare::said;
 use sessile_core::entry::Entry;
 use sessile_core::head::{Kind, Role};
 use sessile_core::outline::Row;
@@ -42,7 +42,7 @@ impl Side<'_> {
 
 /// The relation of entries in two branches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Piece {
+pub enum EntryDiff {
     /// The entry is in both: with the same id and content, or with another id and the same role and text.
     Same {
         /// The entry of the first branch.
@@ -70,7 +70,7 @@ pub struct Comparison {
     /// The number of entries in the common beginning.
     pub n_common: usize,
     /// The rest, in order.
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<EntryDiff>,
 }
 
 /// The maximum number of pairs of entries to read in order to find changed ones.
@@ -80,7 +80,7 @@ const MAX_PAIRED: usize = 2_000;
 const MAX_PAIRED_LENGTH: u64 = 1 << 20;
 
 /// How many entries ahead to look for a counterpart.
-const NEAR: usize = 64;
+const MAX_DISTANCE: usize = 64;
 
 /// The number of lines shown before and after a change.
 const CONTEXT_LINES: usize = 3;
@@ -93,13 +93,13 @@ impl Comparison {
         let n_common = left.n_shared_rows(&right);
         let (left_rest, right_rest) = (&left.path[n_common..], &right.path[n_common..]);
         let state = RandomState::new();
-        let ours = marks(left.session, left_rest, &state, cancel)?;
-        let theirs = marks(right.session, right_rest, &state, cancel)?;
+        let ours = digests(left.session, left_rest, &state, cancel)?;
+        let theirs = digests(right.session, right_rest, &state, cancel)?;
         let n_more = ours.iter().zip(&theirs).take_while(|(one, other)| one.is_same(other)).count();
         let (ours, theirs) = (&ours[n_more..], &theirs[n_more..]);
-        let tokens = tokens(ours, theirs);
+        let match_keys = match_keys(ours, theirs);
         let mut aligned = Aligned { left, right, ours, theirs, pieces: Vec::new(), n_paired: 0 };
-        for op in capture_diff_slices(Algorithm::Myers, &tokens.0, &tokens.1) {
+        for op in capture_diff_slices(Algorithm::Myers, &match_keys.0, &match_keys.1) {
             if cancel.is_cancelled() {
                 return Err(SessionError::Cancelled);
             }
@@ -110,87 +110,88 @@ impl Comparison {
 
     /// Whether both branches have the same content, entry by entry.
     pub fn is_equal(&self) -> bool {
-        self.pieces.iter().all(|piece| matches!(piece, Piece::Same { .. }))
+        self.pieces.iter().all(|piece| matches!(piece, EntryDiff::Same { .. }))
     }
 
     /// The number of entries only in the first branch, only in the second, and changed.
     pub fn counts(&self) -> (usize, usize, usize) {
-        let count = |wanted: fn(&Piece) -> bool| self.pieces.iter().filter(|piece| wanted(piece)).count();
+        let count =
+            |matches_kind: fn(&EntryDiff) -> bool| self.pieces.iter().filter(|piece| matches_kind(piece)).count();
         (
-            count(|piece| matches!(piece, Piece::Left(_))),
-            count(|piece| matches!(piece, Piece::Right(_))),
-            count(|piece| matches!(piece, Piece::Changed { .. })),
+            count(|piece| matches!(piece, EntryDiff::Left(_))),
+            count(|piece| matches!(piece, EntryDiff::Right(_))),
+            count(|piece| matches!(piece, EntryDiff::Changed { .. })),
         )
     }
 }
 
 /// Identifies an entry for comparison in a few bytes. Hashes have random keys, so no file can force a collision.
 #[derive(Clone, Copy)]
-struct Mark {
+struct EntryDigest {
     row: Row,
     id: Option<u64>,
     kind: Kind,
     role: Role,
-    said: u64,
-    rest: u64,
+    text_hash: u64,
+    rest_hash: u64,
 }
 
-impl Mark {
+impl EntryDigest {
     fn of(session: &SessionManager, row: Row, entry: &Entry, state: &RandomState) -> Self {
         let outline = session.outline();
         let (kind, role) = (outline.kind(row), outline.role(row));
         let members = entry.raw().properties().into_iter();
-        let rest = members.filter(|(key, _)| !["id", "parentId", "timestamp"].iter().any(|place| *key == **place));
+        let rest = members.filter(|(key, _)| !["id", "parentId", "timestamp"].iter().any(|name| *key == **name));
         let rest: Vec<(Vec<u8>, &[u8])> = rest.map(|(key, value)| (key.as_wtf8().to_vec(), value.as_bytes())).collect();
         Self {
             row,
             id: outline.id(row).map(|id| state.hash_one(id.as_wtf8())),
             kind,
             role,
-            said: state.hash_one((kind, role, said(entry))),
-            rest: state.hash_one(rest),
+            text_hash: state.hash_one((kind, role, comparable_text(entry))),
+            rest_hash: state.hash_one(rest),
         }
     }
 
     /// Whether there is no difference to report.
     fn is_same(&self, other: &Self) -> bool {
         let is_one = self.id.is_some() && self.id == other.id;
-        self.said == other.said && (!is_one || self.rest == other.rest)
+        self.text_hash == other.text_hash && (!is_one || self.rest_hash == other.rest_hash)
     }
 }
 
-fn marks(
+fn digests(
     session: &SessionManager,
     rows: &[Row],
     state: &RandomState,
     cancel: &Cancel,
-) -> Result<Vec<Mark>, SessionError> {
-    let mut marks = Vec::with_capacity(rows.len());
+) -> Result<Vec<EntryDigest>, SessionError> {
+    let mut digests = Vec::with_capacity(rows.len());
     for (row, entry) in session.entries_of(rows.iter().copied()) {
         if cancel.is_cancelled() {
             return Err(SessionError::Cancelled);
         }
-        marks.push(Mark::of(session, row, &entry?, state));
+        digests.push(EntryDigest::of(session, row, &entry?, state));
     }
-    Ok(marks)
+    Ok(digests)
 }
 
 /// The key for matching entries: the id if both sides have it, else the text.
 #[derive(PartialEq, Eq, Hash)]
 enum Key {
     Id(u64),
-    Said(u64),
+    Text(u64),
 }
 
 /// The entries of both sides as numbers: equal numbers match.
-fn tokens(ours: &[Mark], theirs: &[Mark]) -> (Vec<u32>, Vec<u32>) {
-    let ids = |marks: &[Mark]| marks.iter().filter_map(|mark| mark.id).collect::<HashSet<u64>>();
+fn match_keys(ours: &[EntryDigest], theirs: &[EntryDigest]) -> (Vec<u32>, Vec<u32>) {
+    let ids = |digests: &[EntryDigest]| digests.iter().filter_map(|digest| digest.id).collect::<HashSet<u64>>();
     let (our_ids, their_ids) = (ids(ours), ids(theirs));
     let mut numbers: HashMap<Key, u32> = HashMap::new();
-    let mut number = |mark: &Mark| {
-        let shared = mark.id.filter(|id| our_ids.contains(id) && their_ids.contains(id));
+    let mut number = |digest: &EntryDigest| {
+        let shared = digest.id.filter(|id| our_ids.contains(id) && their_ids.contains(id));
         let next = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
-        *numbers.entry(shared.map_or(Key::Said(mark.said), Key::Id)).or_insert(next)
+        *numbers.entry(shared.map_or(Key::Text(digest.text_hash), Key::Id)).or_insert(next)
     };
     (ours.iter().map(&mut number).collect(), theirs.iter().map(&mut number).collect())
 }
@@ -199,9 +200,9 @@ fn tokens(ours: &[Mark], theirs: &[Mark]) -> (Vec<u32>, Vec<u32>) {
 struct Aligned<'s> {
     left: Side<'s>,
     right: Side<'s>,
-    ours: &'s [Mark],
-    theirs: &'s [Mark],
-    pieces: Vec<Piece>,
+    ours: &'s [EntryDigest],
+    theirs: &'s [EntryDigest],
+    pieces: Vec<EntryDiff>,
     n_paired: usize,
 }
 
@@ -214,9 +215,9 @@ impl Aligned<'_> {
                     let (left, right) = (one.row, other.row);
                     let is_same = one.is_same(other);
                     self.pieces.push(if is_same {
-                        Piece::Same { left, right }
+                        EntryDiff::Same { left, right }
                     } else {
-                        Piece::Changed { left, right }
+                        EntryDiff::Changed { left, right }
                     });
                 }
                 Ok(())
@@ -231,22 +232,22 @@ impl Aligned<'_> {
 
     /// Adds entries that have no counterpart.
     fn only(&mut self, old: Range<usize>, new: Range<usize>) {
-        self.pieces.extend(self.ours[old].iter().map(|mark| Piece::Left(mark.row)));
-        self.pieces.extend(self.theirs[new].iter().map(|mark| Piece::Right(mark.row)));
+        self.pieces.extend(self.ours[old].iter().map(|digest| EntryDiff::Left(digest.row)));
+        self.pieces.extend(self.theirs[new].iter().map(|digest| EntryDiff::Right(digest.row)));
     }
 
     /// Adds entries that replace others: similar ones as changed, the rest without a counterpart.
     fn replaced(&mut self, old: Range<usize>, new: Range<usize>) -> Result<(), SessionError> {
         let (mut from, mut to) = (old.start, new.start);
-        for place in old.clone() {
-            let mark = &self.ours[place];
-            let is_alike = |other: &Mark| other.kind == mark.kind && other.role == mark.role;
-            let near = to..new.end.min(to + NEAR);
-            let Some(partner) = { near }.find(|place| is_alike(&self.theirs[*place])) else { continue };
-            if self.is_made_of(place, partner)? {
-                self.only(from..place, to..partner);
-                self.pieces.push(Piece::Changed { left: self.ours[place].row, right: self.theirs[partner].row });
-                (from, to) = (place + 1, partner + 1);
+        for index in old.clone() {
+            let digest = &self.ours[index];
+            let has_same_role = |other: &EntryDigest| other.kind == digest.kind && other.role == digest.role;
+            let near = to..new.end.min(to + MAX_DISTANCE);
+            let Some(partner) = { near }.find(|index| has_same_role(&self.theirs[*index])) else { continue };
+            if self.are_similar(index, partner)? {
+                self.only(from..index, to..partner);
+                self.pieces.push(EntryDiff::Changed { left: self.ours[index].row, right: self.theirs[partner].row });
+                (from, to) = (index + 1, partner + 1);
             }
             if self.n_paired >= MAX_PAIRED {
                 break;
@@ -257,15 +258,15 @@ impl Aligned<'_> {
     }
 
     /// Whether two entries share at least half of their lines.
-    fn is_made_of(&mut self, place: usize, partner: usize) -> Result<bool, SessionError> {
+    fn are_similar(&mut self, index: usize, partner: usize) -> Result<bool, SessionError> {
         self.n_paired += 1;
-        let (one, other) = (self.ours[place].row, self.theirs[partner].row);
+        let (one, other) = (self.ours[index].row, self.theirs[partner].row);
         let is_long = |session: &SessionManager, row| session.outline().span(row).len > MAX_PAIRED_LENGTH;
         if is_long(self.left.session, one) || is_long(self.right.session, other) {
             return Ok(false);
         }
         let (one, other) = (self.left.session.entry_at(one)?, self.right.session.entry_at(other)?);
-        let (one, other) = (said(&one), said(&other));
+        let (one, other) = (comparable_text(&one), comparable_text(&other));
         let (one, other) = (line_counts(&one), line_counts(&other));
         let n_shared: usize = one.iter().map(|(line, count)| *count.min(other.get(line).unwrap_or(&0))).sum();
         Ok(n_shared > 0 && n_shared * 4 >= one.values().sum::<usize>() + other.values().sum::<usize>())
@@ -285,7 +286,7 @@ fn line_counts(text: &str) -> HashMap<&str, usize> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineChange {
     /// It is in both.
-    Kept,
+    Unchanged,
     /// Only the first has it.
     Removed,
     /// Only the second has it.
@@ -296,7 +297,7 @@ impl LineChange {
     /// The sign before such a line in a unified diff.
     pub fn sign(self) -> char {
         match self {
-            Self::Kept => ' ',
+            Self::Unchanged => ' ',
             Self::Removed => '-',
             Self::Added => '+',
         }
@@ -326,7 +327,7 @@ pub struct EntryChange {
 impl EntryChange {
     /// Compares two entries, line by line.
     pub fn between(left: &Entry, right: &Entry) -> Self {
-        let (one, other) = (said(left), said(right));
+        let (one, other) = (comparable_text(left), comparable_text(right));
         let fields = differing_fields(left.raw(), right.raw(), one == other);
         if one == other {
             return Self { hunks: Vec::new(), fields };
@@ -342,7 +343,7 @@ fn hunk(diff: &TextDiff<'_, '_, str>, ops: &[DiffOp]) -> Hunk {
     for op in ops {
         for change in diff.iter_changes(op) {
             let kind = match change.tag() {
-                ChangeTag::Equal => LineChange::Kept,
+                ChangeTag::Equal => LineChange::Unchanged,
                 ChangeTag::Delete => LineChange::Removed,
                 ChangeTag::Insert => LineChange::Added,
             };

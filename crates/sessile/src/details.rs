@@ -12,7 +12,7 @@ use sessile_store::{FoundFile, Holder, StoreError, current_writer, has_guard};
 use crate::directory::absolute;
 use crate::environment::Zone;
 use crate::error::SessionError;
-use crate::group::{ProjectPlace, Who};
+use crate::group::{ProjectLocation, SessionRef};
 use crate::list::{Copies, SessionInfo, row_of};
 use crate::manager::Sessions;
 use crate::users::SessionUser;
@@ -26,7 +26,7 @@ pub struct SessionDetails {
     /// The version in its header; `None` for version 1, whose headers have none.
     pub version: Option<f64>,
     /// The project of its working directory.
-    pub project: ProjectPlace,
+    pub project: ProjectLocation,
     /// The branch currently checked out there.
     pub git_branch: Option<String>,
     /// The session it was forked from, if it is in the list.
@@ -75,7 +75,7 @@ impl Sessions {
         let git_branch = project.as_ref().and_then(|project| project.directories.first()?.branch.clone());
         Ok(SessionDetails {
             version: session.header().version(),
-            project: project.map_or(ProjectPlace::Unknown, |project| project.place),
+            project: project.map_or(ProjectLocation::Unknown, |project| project.location),
             git_branch,
             parent,
             children,
@@ -104,16 +104,17 @@ impl Sessions {
 
     /// The session's parent and its forks.
     pub(crate) fn relatives(&self, path: &Path, others: &[SessionInfo]) -> Relatives {
-        let is_self = |who: &Who| matches!(who, Who::Listed(place) if others[*place].path == path);
-        let listed = |who: &Who| match who {
-            Who::Listed(place) => Some(others[*place].clone()),
-            Who::Missing(_) => None,
+        let is_self =
+            |session: &SessionRef| matches!(session, SessionRef::Listed(index) if others[*index].path == path);
+        let listed = |session: &SessionRef| match session {
+            SessionRef::Listed(index) => Some(others[*index].clone()),
+            SessionRef::Missing(_) => None,
         };
         for family in self.families(others) {
-            let Some(own) = family.members.iter().position(|member| is_self(&member.who)) else { continue };
-            let parent = family.members[own].parent.and_then(|parent| listed(&family.members[parent].who));
+            let Some(own) = family.members.iter().position(|member| is_self(&member.session)) else { continue };
+            let parent = family.members[own].parent.and_then(|parent| listed(&family.members[parent].session));
             let children = family.members.iter().filter(|member| member.parent == Some(own));
-            let children = children.filter_map(|member| listed(&member.who)).collect();
+            let children = children.filter_map(|member| listed(&member.session)).collect();
             return Relatives { parent, children, family: family.members.len() };
         }
         Relatives { parent: None, children: Vec::new(), family: 1 }
@@ -123,6 +124,6 @@ impl Sessions {
 impl SessionDetails {
     /// Whether the working directory exists.
     pub fn cwd_exists(&self) -> bool {
-        matches!(self.project, ProjectPlace::Repository(_) | ProjectPlace::Directory(_))
+        matches!(self.project, ProjectLocation::Repository(_) | ProjectLocation::Directory(_))
     }
 }

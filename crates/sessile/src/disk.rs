@@ -12,15 +12,15 @@ use sessile_core::outline::Row;
 
 use crate::error::SessionError;
 use crate::list::SessionInfo;
-use crate::list::spread::each;
+use crate::list::parallel::each;
 use crate::manager::{SessionManager, Sessions};
-use crate::operations::SessionPlace;
+use crate::operations::SessionLocation;
 
 /// The disk usage of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiskUse {
     /// The session.
-    pub session: SessionPlace,
+    pub session: SessionLocation,
     /// Its bytes by type. They add up to the size of the file.
     pub weights: Weights,
     /// The number of bytes of images, tool output and extension data outside of the current context.
@@ -77,7 +77,7 @@ impl Sessions {
         let size = session.outline().end();
         session.disk_use(&options.cancel, &mut |n_bytes| {
             n_done += n_bytes;
-            options.on_progress.iter().for_each(|note| note(n_done, size));
+            options.on_progress.iter().for_each(|report| report(n_done, size));
         })
     }
 
@@ -85,23 +85,23 @@ impl Sessions {
     pub fn disk_uses(&self, sessions: &[SessionInfo], options: &DiskOptions<'_>) -> Result<DiskUses, SessionError> {
         let total: u64 = sessions.iter().map(|session| session.size).sum();
         let n_done = AtomicU64::new(0);
-        let note = |n_bytes: u64| {
+        let report = |n_bytes: u64| {
             let n_done = n_done.fetch_add(n_bytes, Relaxed) + n_bytes;
-            options.on_progress.iter().for_each(|note| note(n_done.min(total), total));
+            options.on_progress.iter().for_each(|report| report(n_done.min(total), total));
         };
-        let looker = self.clone().read_only();
-        let uses = each(self.world.os(), sessions.iter().enumerate().collect(), 1, |(place, info)| {
-            let looked_through = looker
+        let reader = self.clone().read_only();
+        let uses = each(self.world.os(), sessions.iter().enumerate().collect(), 1, |(index, info)| {
+            let disk_use = reader
                 .open(&info.path)
-                .and_then(|session| session.disk_use(&options.cancel, &mut |n_bytes| note(n_bytes)));
-            (place, looked_through)
+                .and_then(|session| session.disk_use(&options.cancel, &mut |n_bytes| report(n_bytes)));
+            (index, disk_use)
         });
         let mut all = DiskUses::default();
-        for (place, disk_use) in uses {
+        for (index, disk_use) in uses {
             match disk_use {
-                Ok(disk_use) => all.sessions.push((place, disk_use)),
+                Ok(disk_use) => all.sessions.push((index, disk_use)),
                 Err(SessionError::Cancelled) => return Err(SessionError::Cancelled),
-                Err(_) => all.unreadable.push(sessions[place].path.clone()),
+                Err(_) => all.unreadable.push(sessions[index].path.clone()),
             }
         }
         Ok(all)
@@ -109,20 +109,20 @@ impl Sessions {
 }
 
 impl SessionManager {
-    fn disk_use(&self, cancel: &Cancel, note: &mut dyn FnMut(u64)) -> Result<DiskUse, SessionError> {
+    fn disk_use(&self, cancel: &Cancel, report: &mut dyn FnMut(u64)) -> Result<DiskUse, SessionError> {
         let live = Live::of(self)?;
         let mut weights = Weights::default();
         let mut outside_context = 0;
-        let (mut n_unnoted, mut n_lines) = (0, 0_u64);
+        let (mut n_unreported, mut n_lines) = (0, 0_u64);
         self.loaded().each_line(&mut |row, line| {
             let length = line.span.len + u64::from(line.terminated);
-            n_unnoted += length;
+            n_unreported += length;
             n_lines += 1;
-            if n_unnoted > NOTED || n_lines.is_multiple_of(1024) {
+            if n_unreported > REPORT_INTERVAL || n_lines.is_multiple_of(1024) {
                 if cancel.is_cancelled() {
                     return Err(SessionError::Cancelled);
                 }
-                note(std::mem::take(&mut n_unnoted));
+                report(std::mem::take(&mut n_unreported));
             }
             let Some(bytes) = line.bytes else {
                 weights[Bulk::Damaged] += length;
@@ -136,14 +136,14 @@ impl SessionManager {
             weights += &of_line;
             Ok(())
         })?;
-        note(n_unnoted);
+        report(n_unreported);
         let path = self.session_file().map(Path::to_path_buf).unwrap_or_default();
-        Ok(DiskUse { session: SessionPlace { path, id: self.session_id() }, weights, outside_context })
+        Ok(DiskUse { session: SessionLocation { path, id: self.session_id() }, weights, outside_context })
     }
 }
 
 /// The number of bytes between two progress reports.
-const NOTED: u64 = 4 << 20;
+const REPORT_INTERVAL: u64 = 4 << 20;
 
 /// The parts of a session that are live at the points where it may continue: its last entry, as in pi, and its saved
 /// leaf.

@@ -60,7 +60,7 @@ pub trait Environment: Send + Sync {
         if cfg!(target_os = "macos") {
             return self.home().join(".Trash");
         }
-        let data = self.variable("XDG_DATA_HOME").map(PathBuf::from).filter(|place| place.is_absolute());
+        let data = self.variable("XDG_DATA_HOME").map(PathBuf::from).filter(|directory| directory.is_absolute());
         data.unwrap_or_else(|| self.home().join(".local/share")).join("Trash")
     }
 
@@ -156,8 +156,9 @@ impl System {
     /// One of our directories: from our own variable, else below the desktop's or the home's directory for its kind.
     #[expect(clippy::disallowed_methods, reason = "this is the place that asks the real world")]
     fn own_dir(self, own: &str, shared: &str, in_home: &str) -> PathBuf {
-        let place = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|place| place.is_absolute());
-        place(own).unwrap_or_else(|| place(shared).unwrap_or_else(|| self.home().join(in_home)).join("sessile"))
+        let directory =
+            |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|directory| directory.is_absolute());
+        directory(own).unwrap_or_else(|| directory(shared).unwrap_or_else(|| self.home().join(in_home)).join("sessile"))
     }
 }
 
@@ -224,7 +225,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn local_times_around_a_change_count_as_before_it() {
+    fn ambiguous_local_times_use_the_offset_before_the_change() {
         let zone = jiff::tz::TimeZone::posix("EST5EDT,M3.2.0,M11.1.0").unwrap();
         let hour = 3_600_000;
         let local = |text: &str| {

@@ -113,7 +113,7 @@ pub enum SessionError {
         line: u64,
     },
     /// The file's last entry is not the expected one.
-    #[error("the session has changed: its last entry is {}, not {}", shown(actual.as_ref()), shown(expected.as_ref()))]
+    #[error("the session has changed: its last entry is {}, not {}", id_or_none(actual.as_ref()), id_or_none(expected.as_ref()))]
     LeafMoved {
         /// The expected entry; `None` for a session without entries.
         expected: Option<EntryId>,
@@ -321,6 +321,6 @@ impl SessionError {
     }
 }
 
-fn shown(id: Option<&EntryId>) -> String {
+fn id_or_none(id: Option<&EntryId>) -> String {
     id.map_or_else(|| "none".to_owned(), ToString::to_string)
 }

@@ -107,7 +107,7 @@ impl Sessions {
 }
 
 /// The interval at which a wait checks for cancellation.
-const PATIENCE: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 impl Follower {
     /// The next event, waiting for at most `timeout`; `None` if the time is up.
@@ -143,11 +143,11 @@ impl Follower {
     fn wait(&mut self, deadline: Option<Instant>) -> Result<bool, SessionError> {
         loop {
             self.check_cancelled()?;
-            let rest = deadline.map_or(PATIENCE, |deadline| deadline.saturating_duration_since(Instant::now()));
+            let rest = deadline.map_or(POLL_INTERVAL, |deadline| deadline.saturating_duration_since(Instant::now()));
             if rest.is_zero() {
                 return Ok(false);
             }
-            if self.watch.wait(rest.min(PATIENCE)) == Woken::Changed {
+            if self.watch.wait(rest.min(POLL_INTERVAL)) == Woken::Changed {
                 return Ok(true);
             }
         }
@@ -253,7 +253,7 @@ impl Reading {
         self.header = Some(is_session);
         self.is_refused = !is_session;
         if let Some(header) = self.value(row, line).filter(|_| is_session) {
-            self.tell(FollowEvent::Header(Header::new(header)));
+            self.push_event(FollowEvent::Header(Header::new(header)));
         }
     }
 
@@ -267,7 +267,7 @@ impl Reading {
         }
         if let Some(entry) = self.value(row, line) {
             let (line, offset) = (self.n_lines, line.span.offset);
-            self.tell(FollowEvent::Entry { entry, id, parent, line, offset });
+            self.push_event(FollowEvent::Entry { entry, id, parent, line, offset });
         }
     }
 
@@ -280,17 +280,17 @@ impl Reading {
     }
 
     fn skip(&mut self, line: Line<'_>, oddity: Option<Oddity>) {
-        let told = match oddity {
+        let problem = match oddity {
             Some(oddity) => Some((line.span.offset, oddity)),
-            None => what_is_wrong(line),
+            None => problem_in(line),
         };
-        if let Some((offset, oddity)) = told {
+        if let Some((offset, oddity)) = problem {
             let severity = oddity.severity();
-            self.tell(FollowEvent::Skipped(Diagnostic { severity, line: self.n_lines, offset, oddity }));
+            self.push_event(FollowEvent::Skipped(Diagnostic { severity, line: self.n_lines, offset, oddity }));
         }
     }
 
-    fn tell(&mut self, event: FollowEvent) {
+    fn push_event(&mut self, event: FollowEvent) {
         if self.quiet.is_none() {
             self.events.push_back(event);
         }
@@ -298,9 +298,9 @@ impl Reading {
 }
 
 /// Why a line is not a row, and where; `None` if it is blank.
-fn what_is_wrong(line: Line<'_>) -> Option<(u64, Oddity)> {
+fn problem_in(line: Line<'_>) -> Option<(u64, Oddity)> {
     let mut outline = Outline::new();
     outline.push(line, &mut sessile_core::version::StableIds);
-    let told = outline.diagnostics().into_iter().find(|told| told.oddity != Oddity::ByteOrderMark)?;
-    Some((told.offset, told.oddity))
+    let problem = outline.diagnostics().into_iter().find(|problem| problem.oddity != Oddity::ByteOrderMark)?;
+    Some((problem.offset, problem.oddity))
 }

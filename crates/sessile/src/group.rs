@@ -15,7 +15,7 @@ use crate::directory::absolute;
 use crate::error::SessionError;
 use crate::list::{ListOptions, SessionInfo};
 use crate::manager::Sessions;
-pub use family::{Family, Relative, Who};
+pub use family::{Family, Relative, SessionRef};
 use repository::checkout_of;
 pub use shared::{FamilyMember, FamilyTree};
 
@@ -34,7 +34,7 @@ pub struct CwdGroup {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Project {
     /// The kind and path of the project.
-    pub place: ProjectPlace,
+    pub location: ProjectLocation,
     /// The time of the last message in any of its sessions, in milliseconds since 1970.
     pub newest_activity: i64,
     /// Its working directories, most recently active first.
@@ -43,7 +43,7 @@ pub struct Project {
 
 /// The kind of a project.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ProjectPlace {
+pub enum ProjectLocation {
     /// A repository; its worktrees share this directory, which is usually named `.git`.
     Repository(PathBuf),
     /// A directory outside of any repository.
@@ -79,9 +79,9 @@ enum ProjectKey {
 }
 
 /// What the file system says about a working directory.
-struct Located {
+struct ProjectLookup {
     key: ProjectKey,
-    place: ProjectPlace,
+    location: ProjectLocation,
     worktree: Option<PathBuf>,
     branch: Option<String>,
 }
@@ -90,14 +90,14 @@ struct Located {
 pub fn group_by_cwd(sessions: &[SessionInfo]) -> Vec<CwdGroup> {
     let mut groups: Vec<CwdGroup> = Vec::new();
     let mut known: HashMap<&str, usize> = HashMap::new();
-    for (place, session) in sessions.iter().enumerate() {
+    for (index, session) in sessions.iter().enumerate() {
         let group = *known.entry(&session.cwd).or_insert(groups.len());
         if group == groups.len() {
             groups.push(CwdGroup { cwd: session.cwd.clone(), newest_activity: i64::MIN, sessions: Vec::new() });
         }
         let group = &mut groups[group];
         group.newest_activity = group.newest_activity.max(session.modified);
-        group.sessions.push(place);
+        group.sessions.push(index);
     }
     groups.sort_by_key(|group| Reverse(group.newest_activity));
     groups
@@ -130,16 +130,16 @@ impl Sessions {
     /// Repositories are determined from the current state of the file system.
     pub fn group_by_project(&self, sessions: &[SessionInfo]) -> Vec<Project> {
         let directories = group_by_cwd(sessions);
-        let located: Vec<Located> = directories.iter().map(|directory| self.locate(&directory.cwd)).collect();
+        let located: Vec<ProjectLookup> = directories.iter().map(|directory| self.locate(&directory.cwd)).collect();
         let mut projects: Vec<Project> = Vec::new();
         let mut known: HashMap<ProjectKey, usize> = HashMap::new();
         // The groups are sorted by newest activity, so the first directory of a project has the project's newest.
         for (directory, located) in directories.into_iter().zip(located) {
             let CwdGroup { cwd, newest_activity, sessions } = directory;
-            let Located { key, place, worktree, branch } = located;
+            let ProjectLookup { key, location, worktree, branch } = located;
             let project = *known.entry(key).or_insert(projects.len());
             if project == projects.len() {
-                projects.push(Project { place, newest_activity, directories: Vec::new() });
+                projects.push(Project { location, newest_activity, directories: Vec::new() });
             }
             let directory = ProjectDirectory { cwd, worktree, branch, newest_activity, sessions };
             projects[project].directories.push(directory);
@@ -173,20 +173,20 @@ impl Sessions {
         ProjectOf { wanted: self.locate(&cwd.to_string_lossy()).key, sessions: self, known: Mutex::default() }
     }
 
-    fn locate(&self, cwd: &str) -> Located {
-        let nowhere = |key, place| Located { key, place, worktree: None, branch: None };
+    fn locate(&self, cwd: &str) -> ProjectLookup {
+        let nowhere = |key, location| ProjectLookup { key, location, worktree: None, branch: None };
         if cwd.is_empty() {
-            return nowhere(ProjectKey::Unknown, ProjectPlace::Unknown);
+            return nowhere(ProjectKey::Unknown, ProjectLocation::Unknown);
         }
         let os = self.world.os();
         let path = absolute(self.environment(), Path::new(cwd));
         let stat = os.stat(&path).ok().filter(|stat| stat.kind == FileKind::Directory);
         match (stat, stat.and_then(|_| checkout_of(os, &path))) {
-            (None, _) => nowhere(ProjectKey::Missing(path.clone()), ProjectPlace::Missing(path)),
-            (Some(stat), None) => nowhere(ProjectKey::Directory(stat.identity), ProjectPlace::Directory(path)),
-            (Some(_), Some(checkout)) => Located {
+            (None, _) => nowhere(ProjectKey::Missing(path.clone()), ProjectLocation::Missing(path)),
+            (Some(stat), None) => nowhere(ProjectKey::Directory(stat.identity), ProjectLocation::Directory(path)),
+            (Some(_), Some(checkout)) => ProjectLookup {
                 key: ProjectKey::Repository(checkout.identity),
-                place: ProjectPlace::Repository(checkout.common),
+                location: ProjectLocation::Repository(checkout.common),
                 worktree: Some(checkout.top),
                 branch: checkout.branch,
             },

@@ -55,7 +55,7 @@ pub enum HookError {
         source: std::io::Error,
     },
     /// It failed.
-    #[error("{} {what}{}", path.display(), said(errors))]
+    #[error("{} {what}{}", path.display(), with_colon(errors))]
     Ended {
         /// The hook.
         path: PathBuf,
@@ -239,6 +239,6 @@ fn answered(output: &[u8]) -> Result<Option<Reply>, BadAnswer> {
     Ok(Reply::from_json(json)?)
 }
 
-fn said(errors: &str) -> String {
+fn with_colon(errors: &str) -> String {
     if errors.is_empty() { String::new() } else { format!(": {errors}") }
 }

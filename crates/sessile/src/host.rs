@@ -1,6 +1,6 @@
 //! A program's current session, and the handlers for its events.
 
-mod beside;
+mod hosts;
 mod replace;
 
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use sessile_core::EntryId;
 use sessile_core::cancel::Cancel;
 
-use crate::begin::{Begin, StartedSession};
+use crate::begin::{BeginOptions, StartedSession};
 use crate::error::SessionError;
 use crate::event::{Handlers, SessionEvent, ShutdownReason, StartReason, Verdict};
 use crate::manager::{SessionManager, Sessions, one_line};
@@ -45,12 +45,12 @@ use crate::manager::{SessionManager, Sessions, one_line};
 pub struct SessionHost {
     sessions: Sessions,
     session: SessionManager,
-    life: Life,
+    stage: HostStage,
 }
 
 /// The stage of the host's work in its session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Life {
+enum HostStage {
     Before,
     Started,
     Over,
@@ -61,17 +61,17 @@ impl SessionHost {
     /// [`SessionHost::start`].
     pub fn new(sessions: Sessions, mut session: SessionManager) -> Self {
         session.use_handlers(sessions.handlers().clone());
-        Self { sessions, session, life: Life::Before }
+        Self { sessions, session, stage: HostStage::Before }
     }
 
     /// Starts a session like [`Sessions::begin`], and reports it. Also returns whether the session is new.
-    pub fn begin_session(sessions: Sessions, choice: &Begin) -> Result<(Self, bool), SessionError> {
+    pub fn begin_session(sessions: Sessions, choice: &BeginOptions) -> Result<(Self, bool), SessionError> {
         let name = choice.name.as_deref().map(one_line);
         if name.as_ref().is_some_and(String::is_empty) {
             return Err(SessionError::BlankName);
         }
         // Report the session before its name.
-        let StartedSession { session, is_new } = sessions.begin(&Begin { name: None, ..choice.clone() })?;
+        let StartedSession { session, is_new } = sessions.begin(&BeginOptions { name: None, ..choice.clone() })?;
         let mut host = Self::new(sessions, session);
         let reason = match (&choice.fork, is_new) {
             (_, false) => StartReason::Resume,
@@ -87,7 +87,7 @@ impl SessionHost {
 
     /// Reports that the program has begun to work in the session.
     pub fn start(&mut self) {
-        if self.life == Life::Before {
+        if self.stage == HostStage::Before {
             self.begin(StartReason::Startup, None);
         }
     }
@@ -104,7 +104,7 @@ impl SessionHost {
     /// Reports that the program ends.
     pub fn shutdown(&mut self) {
         self.end(ShutdownReason::Quit, None);
-        self.life = Life::Over;
+        self.stage = HostStage::Over;
     }
 
     /// The current session.
@@ -165,12 +165,12 @@ impl SessionHost {
     }
 
     fn begin(&mut self, reason: StartReason, previous_session_file: Option<PathBuf>) {
-        self.life = Life::Started;
+        self.stage = HostStage::Started;
         self.session.announce(&SessionEvent::Start { reason, previous_session_file });
     }
 
     fn end(&mut self, reason: ShutdownReason, target_session_file: Option<PathBuf>) {
-        if self.life == Life::Started {
+        if self.stage == HostStage::Started {
             self.session.announce(&SessionEvent::Shutdown { reason, target_session_file });
         }
     }

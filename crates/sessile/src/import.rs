@@ -13,14 +13,14 @@ use crate::directory::absolute;
 use crate::error::SessionError;
 use crate::list::read_header;
 use crate::manager::Sessions;
-use crate::operations::{OperationKind, Recording, SessionPlace, Step, header_of, turn_at_all};
+use crate::operations::{OperationKind, Recording, SessionLocation, Step, header_of, lock_activity};
 
 /// The maximum number of files with the same base name.
 const MAX_NAMES: usize = 1000;
 
 /// How to import session files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Importing {
+pub struct ImportOptions {
     /// The working directory for the sessions; else the one in each header.
     pub cwd: Option<PathBuf>,
     /// Whether to give each session a new id. Nothing else changes.
@@ -52,10 +52,10 @@ impl Sessions {
     ///
     /// No byte changes, except for a new id. Checks all files before it copies any, and refuses a session whose id is
     /// already in the store.
-    pub fn import(&self, files: &[PathBuf], importing: &Importing) -> Result<Vec<Imported>, SessionError> {
+    pub fn import(&self, files: &[PathBuf], importing: &ImportOptions) -> Result<Vec<Imported>, SessionError> {
         let dry_run = importing.dry_run;
         // Two concurrent imports of the same file must not both find that its session is new.
-        let _turn = if dry_run { None } else { turn_at_all(&self.world, "import")? };
+        let _turn = if dry_run { None } else { lock_activity(&self.world, "import")? };
         let mut known: Vec<(String, PathBuf)> =
             self.list_all()?.into_iter().map(|session| (session.id, session.path)).collect();
         let mut imports: Vec<Imported> = Vec::new();
@@ -77,7 +77,7 @@ impl Sessions {
         Ok(imports)
     }
 
-    fn planned(&self, file: &Path, importing: &Importing, others: &[Imported]) -> Result<Imported, SessionError> {
+    fn planned(&self, file: &Path, importing: &ImportOptions, others: &[Imported]) -> Result<Imported, SessionError> {
         let environment = self.environment();
         let from = absolute(environment, file);
         let stat = self.world.os().stat(&from).map_err(|source| StoreError::io_at("open", &from, source))?;
@@ -126,7 +126,7 @@ impl Sessions {
         };
         let prepared = prepare_copy(os, &import.path, true, &head, source.as_ref(), copied_from..length)?;
         let length = prepared.length();
-        let session = SessionPlace { path: import.path.clone(), id: import.id.clone() };
+        let session = SessionLocation { path: import.path.clone(), id: import.id.clone() };
         let step = Step::Create { session, length, source: Some(import.from.clone()) };
         recording.step(&step, || Ok(prepared.publish().map(drop)?))?;
         Ok(length)

@@ -4,14 +4,14 @@ mod copies;
 mod damaged;
 mod find;
 mod load;
+pub(crate) mod parallel;
 mod select;
-pub(crate) mod spread;
 
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 
 use sessile_core::cancel::Cancel;
-use sessile_core::info::Facts;
+use sessile_core::info::SessionFacts;
 use sessile_core::json::JsText;
 use sessile_index::Caches;
 use sessile_store::subdirectories;
@@ -56,7 +56,7 @@ pub struct SessionInfo {
     /// The length of its file in bytes.
     pub size: u64,
     /// Further figures.
-    pub facts: Facts,
+    pub facts: SessionFacts,
 }
 
 /// The progress of a listing.

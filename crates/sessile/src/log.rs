@@ -6,7 +6,7 @@
 //! in under 200 lines. The log kit in the repository's `testkit` states what every log must do and tests it.
 
 pub use sessile_core::line::{Line, LineSplitter, Span};
-pub use sessile_core::outline::Part;
+pub use sessile_core::outline::OutlinePart;
 pub use sessile_store::{
     Appended, Durable, Expect, FileLog, FileState, Files, Log, LogName, Memory, MemoryLog, Notice, Place, Revision,
     StoreError, Ticket, Turn, WriteOptions,

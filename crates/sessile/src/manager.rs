@@ -42,7 +42,7 @@ pub struct SessionManager {
     session_dir: Option<PathBuf>,
     session: Session,
     /// Whether the leaf position is saved in the state directory.
-    is_noted: bool,
+    has_saved_leaf: bool,
     /// Whether handlers are being notified. Events raised meanwhile are delivered afterwards.
     is_notifying: bool,
 }
@@ -87,17 +87,17 @@ impl SessionManager {
 
     /// The result of the last append: the entry written and what it survives.
     pub fn last_acknowledgement(&self) -> Option<&Acknowledgement> {
-        self.session.held.acknowledged.as_ref()
+        self.session.retained.acknowledged.as_ref()
     }
 
     /// Another session in the same environment. This manager does not change.
-    pub(crate) fn beside(&self, session: Session) -> Self {
+    pub(crate) fn with_session(&self, session: Session) -> Self {
         Self {
             world: self.world.clone(),
             cwd: self.cwd.clone(),
             session_dir: self.session_dir.clone(),
             session,
-            is_noted: false,
+            has_saved_leaf: false,
             is_notifying: false,
         }
     }
@@ -105,18 +105,18 @@ impl SessionManager {
     /// Leaves the current session for another one.
     pub(crate) fn enter(&mut self, session: Session) {
         self.session = session;
-        self.is_noted = false;
+        self.has_saved_leaf = false;
         self.notify_handlers();
     }
 
     /// Saves the leaf position for the next process that opens the session. A failure does not prevent the move.
-    fn note_place(&mut self) {
-        self.is_noted = self.world.state_dir.is_some() && remember::remember(&self.world, &self.session).is_ok();
+    fn save_leaf(&mut self) {
+        self.has_saved_leaf = self.world.state_dir.is_some() && remember::remember(&self.world, &self.session).is_ok();
     }
 
     /// Deletes the saved leaf position, so that the session opens at its last entry.
-    fn forget_place(&mut self) {
-        if std::mem::take(&mut self.is_noted) {
+    fn forget_leaf(&mut self) {
+        if std::mem::take(&mut self.has_saved_leaf) {
             remember::forget(&self.world, &self.session);
         }
     }

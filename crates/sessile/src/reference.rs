@@ -47,28 +47,28 @@ pub enum ReferenceError {
         total: usize,
     },
     /// The last list does not have this position.
-    #[error("the last list has no row @{place}; it has {n_listed} {}", if *n_listed == 1 { "session" } else { "sessions" })]
-    NoSuchPlace {
+    #[error("the last list has no row @{number}; it has {n_listed} {}", if *n_listed == 1 { "session" } else { "sessions" })]
+    NoSuchRow {
         /// The position, counted from 1.
-        place: usize,
+        number: usize,
         /// The length of the list.
         n_listed: usize,
     },
     /// The last list was of another store.
-    #[error("@{place} refers to the last list, which was of {}, not of {}", listed.display(), here.display())]
+    #[error("@{number} refers to the last list, which was of {}, not of {}", listed.display(), here.display())]
     OtherStore {
         /// The position, counted from 1.
-        place: usize,
+        number: usize,
         /// The directory whose sessions were listed.
         listed: PathBuf,
         /// The directory whose sessions are requested now.
         here: PathBuf,
     },
     /// There is no last list.
-    #[error("@{place} refers to the last list, but nothing has been listed in this terminal yet")]
+    #[error("@{number} refers to the last list, but nothing has been listed in this terminal yet")]
     NoList {
         /// The position, counted from 1.
-        place: usize,
+        number: usize,
     },
     /// There are no sessions, so there is no latest one.
     #[error("there are no sessions")]
@@ -117,7 +117,7 @@ impl ReferenceError {
             Self::NoSuchFile { .. }
             | Self::NoSuchSession { .. }
             | Self::NoSessions
-            | Self::NoSuchPlace { .. }
+            | Self::NoSuchRow { .. }
             | Self::NoList { .. }
             | Self::OtherStore { .. }
             | Self::NoSuchEntry { .. }

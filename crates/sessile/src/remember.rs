@@ -19,7 +19,7 @@ use crate::world::World;
 
 /// A position in a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct SavedLeaf {
     /// The leaf; `None` means before all entries.
     pub(crate) leaf: Option<EntryId>,
 }
@@ -67,7 +67,7 @@ pub(crate) fn follow(world: &World, from: &Path, to: &Path) {
 }
 
 /// The saved leaf position of a session, if it is still valid.
-pub(crate) fn recall(world: &World, session: &Session) -> Option<Place> {
+pub(crate) fn recall(world: &World, session: &Session) -> Option<SavedLeaf> {
     let (note, path) = note_path(world, session.backing.path())?;
     let mut found = None;
     let read = read_head(world.os(), &note, &mut |line| {
@@ -76,12 +76,12 @@ pub(crate) fn recall(world: &World, session: &Session) -> Option<Place> {
     });
     let text: Json = read.ok().and(found)?;
     let text = text.raw();
-    let is = |key: &str, value: &str| text.get(key).and_then(Raw::as_text).is_some_and(|text| text == value);
-    let is_meant = is("path", &path.to_string_lossy()) && is("sessionId", &session.header.id());
+    let has_text = |key: &str, value: &str| text.get(key).and_then(Raw::as_text).is_some_and(|text| text == value);
+    let is_this_session = has_text("path", &path.to_string_lossy()) && has_text("sessionId", &session.header.id());
     let is_current = id_of(text, "lastEntryId") == last_entry(session);
     let leaf = id_of(text, "leafId");
     let is_there = leaf.as_ref().is_none_or(|leaf| session.outline.find(leaf).is_some());
-    (is_meant && is_current && is_there).then_some(Place { leaf })
+    (is_this_session && is_current && is_there).then_some(SavedLeaf { leaf })
 }
 
 fn last_entry(session: &Session) -> Option<EntryId> {

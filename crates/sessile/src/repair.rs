@@ -21,9 +21,9 @@ use crate::directory::{CwdFilter, absolute};
 use crate::error::SessionError;
 use crate::list::{identified, read_header};
 use crate::manager::Sessions;
-use crate::operations::{OperationKind, SessionPlace, Stray, rewriting};
+use crate::operations::{OperationKind, SessionLocation, Stray, rewriting};
 use crate::splice::{Spliced, Stored, Text, write};
-use crate::verify::{Examined, Fate, StandsFor, examine, exposure, vanished};
+use crate::verify::{Examined, RecordFate, StandsFor, examine, exposure, vanished};
 use crate::world::World;
 
 /// How to repair.
@@ -52,7 +52,7 @@ pub struct Repair {
 
 /// The result of removing other users' access, or of a dry run.
 #[derive(Debug, Default)]
-pub struct Closed {
+pub struct AccessReport {
     /// The number of sessions checked.
     pub n_sessions: usize,
     /// The sessions that others could access, with the changes.
@@ -85,7 +85,7 @@ impl Sessions {
         let path = absolute(self.environment(), path.as_ref());
         refuse_links(&self.world, &path)?;
         if let Some(stray) = self.stray(&path)? {
-            return self.take_home(stray, options.dry_run);
+            return self.append_stray(stray, options.dry_run);
         }
         let mut turn = self.turn(&path, options.dry_run)?;
         let restored = turn.as_mut().map(|turn| put_back(&self.world, turn)).transpose()?.flatten();
@@ -109,18 +109,19 @@ impl Sessions {
             repair.left.extend(vanished.expired);
         }
         if options.permissions && !repair.left.is_empty() {
-            repair.close(&self.world)?;
+            repair.restrict(&self.world)?;
         }
         if examined.is_repairable() {
             let path = repair.path.clone();
-            let changes = mend(&self.world, &path, &stored, &examined, MAX_PASSES, &mut |lossy_utf8, result| {
-                // Replace the file only after the permissions are set, so that the kept original is private too.
-                if !options.dry_run {
-                    repair.original = Some(swap(&self.world, &path, &log, &stored, lossy_utf8)?);
-                }
-                repair.left.extend(result.findings);
-                Ok(())
-            })?;
+            let changes =
+                apply_repairs(&self.world, &path, &stored, &examined, MAX_PASSES, &mut |lossy_utf8, result| {
+                    // Replace the file only after the permissions are set, so that the kept original is private too.
+                    if !options.dry_run {
+                        repair.original = Some(swap(&self.world, &path, &log, &stored, lossy_utf8)?);
+                    }
+                    repair.left.extend(result.findings);
+                    Ok(())
+                })?;
             repair.changes.extend(changes);
         } else {
             repair.left.extend(examined.findings);
@@ -132,7 +133,7 @@ impl Sessions {
     }
 
     /// Appends the entries of a stray file to the session they belong to.
-    fn take_home(&self, stray: Stray, dry_run: bool) -> Result<Repair, SessionError> {
+    fn append_stray(&self, stray: Stray, dry_run: bool) -> Result<Repair, SessionError> {
         let words = format!("{}: appended to that session", stray.words());
         let reunited = if dry_run { None } else { self.reunite(&stray.path)? };
         let changes = vec![change(Code::NoHeader, 1, 0, words)];
@@ -149,40 +150,45 @@ impl Sessions {
     /// Changes nothing else.
     ///
     /// A failure for one file does not affect the others.
-    pub fn close_all(&self, cwd: Option<&Path>, dry_run: bool, cancel: &Cancel) -> Result<Closed, SessionError> {
-        let mut closed = Closed::default();
+    pub fn restrict_access(
+        &self,
+        cwd: Option<&Path>,
+        dry_run: bool,
+        cancel: &Cancel,
+    ) -> Result<AccessReport, SessionError> {
+        let mut restricted = AccessReport::default();
         // Report a directory with the first of its files, as if the files were handled one by one.
-        let mut told = HashSet::new();
+        let mut reported_directories = HashSet::new();
         for path in self.files_of(cwd)? {
             if cancel.is_cancelled() {
                 return Err(SessionError::Cancelled);
             }
-            closed.n_sessions += 1;
-            match self.close_one(path, dry_run, &mut told) {
-                Ok(repair) => closed.repairs.extend(repair),
-                Err(error) => closed.failed.push(error),
+            restricted.n_sessions += 1;
+            match self.restrict_one(path, dry_run, &mut reported_directories) {
+                Ok(repair) => restricted.repairs.extend(repair),
+                Err(error) => restricted.failed.push(error),
             }
         }
-        Ok(closed)
+        Ok(restricted)
     }
 
-    fn close_one(
+    fn restrict_one(
         &self,
         path: PathBuf,
         dry_run: bool,
-        told: &mut HashSet<PathBuf>,
+        reported_directories: &mut HashSet<PathBuf>,
     ) -> Result<Option<Repair>, SessionError> {
         let left = exposure(&self.world, &path)?;
         if left.is_empty() {
             return Ok(None);
         }
-        let is_first = path.parent().is_none_or(|directory| told.insert(directory.to_path_buf()));
+        let is_first = path.parent().is_none_or(|directory| reported_directories.insert(directory.to_path_buf()));
         if !is_first && !left.iter().any(Finding::counts) {
             return Ok(None);
         }
         refuse_links(&self.world, &path)?;
         let mut repair = Repair { path, dry_run, changes: Vec::new(), left, original: None };
-        repair.close(&self.world)?;
+        repair.restrict(&self.world)?;
         Ok(Some(repair))
     }
 
@@ -206,7 +212,7 @@ impl Sessions {
             return Ok(None);
         }
         // Never repair while another process writes, whatever the caller's options are.
-        let busy = Busy::Fail(PATIENCE);
+        let busy = Busy::Fail(LOCK_TIMEOUT);
         let mut log = FileLog::open(&self.world.os, path, WriteOptions { busy, ..self.world.writing })?;
         match log.begin_turn()? {
             Turn::Ours => Ok(Some(log)),
@@ -226,7 +232,7 @@ fn refuse_links(world: &World, path: &Path) -> Result<(), SessionError> {
 }
 
 /// How long a repair waits for the lock.
-const PATIENCE: Duration = Duration::from_secs(2);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Restores acknowledged entries that have vanished, and reports that.
 fn put_back(world: &World, turn: &mut FileLog) -> Result<Option<Change>, SessionError> {
@@ -237,14 +243,14 @@ fn put_back(world: &World, turn: &mut FileLog) -> Result<Option<Change>, Session
 
 impl Repair {
     /// Removes other users' access to the file and its directory.
-    fn close(&mut self, world: &World) -> Result<(), SessionError> {
+    fn restrict(&mut self, world: &World) -> Result<(), SessionError> {
         if !self.dry_run {
             make_private(world.os(), &self.path)?;
         }
-        let closed = |finding: Finding| {
+        let restricted = |finding: Finding| {
             change(finding.code, 1, 0, format!("{}: access for other users is removed", finding.message))
         };
-        self.changes.extend(self.left.drain(..).map(closed));
+        self.changes.extend(self.left.drain(..).map(restricted));
         Ok(())
     }
 }
@@ -254,8 +260,8 @@ fn change(code: Code, line: u64, offset: u64, message: String) -> Change {
 }
 
 /// Descriptions of the planned changes.
-fn told(examined: &Examined) -> Vec<Change> {
-    let place = |line, offset| match &examined.heading {
+fn planned_changes(examined: &Examined) -> Vec<Change> {
+    let original_position = |line, offset| match &examined.heading {
         Some(heading) => heading.before(line, offset),
         None => (line, offset),
     };
@@ -266,7 +272,7 @@ fn told(examined: &Examined) -> Vec<Change> {
     let hidden = examined.hidden().map(|found| {
         let id = &found.id;
         let message = match (found.fate, found.is_header) {
-            (Fate::IsCopy, _) => format!("the duplicate of record {id} is removed"),
+            (RecordFate::IsCopy, _) => format!("the duplicate of record {id} is removed"),
             (_, true) => format!("header {id} gets its own line"),
             (_, false) => format!("record {id} gets its own line"),
         };
@@ -276,7 +282,7 @@ fn told(examined: &Examined) -> Vec<Change> {
         let id = &mark.id;
         let message = match mark.stands_for {
             StandsFor::Record => format!("the remains of record {id} are kept as an incomplete record"),
-            StandsFor::Rest => format!("the remains of the line are kept as incomplete record {id}"),
+            StandsFor::Remainder => format!("the remains of the line are kept as incomplete record {id}"),
             StandsFor::Lost => format!("an incomplete record replaces the lost entry {id}"),
         };
         (mark.code, mark.line, mark.at.offset, message)
@@ -284,7 +290,7 @@ fn told(examined: &Examined) -> Vec<Change> {
     let mut changes: Vec<_> = hidden.chain(marks).collect();
     changes.sort_by_key(|(_, _, offset, _)| *offset);
     let changes = changes.into_iter().map(|(code, line, offset, message)| {
-        let (line, offset) = place(line, offset);
+        let (line, offset) = original_position(line, offset);
         change(code, line, offset, message)
     });
     heading.into_iter().chain(mark).chain(changes).collect()
@@ -294,7 +300,7 @@ fn told(examined: &Examined) -> Vec<Change> {
 const MAX_PASSES: usize = 8;
 
 /// Repairs a text until there is nothing left to repair, and passes on the result. Returns the changes.
-fn mend(
+fn apply_repairs(
     world: &World,
     path: &Path,
     text: &dyn Text,
@@ -305,11 +311,11 @@ fn mend(
     let headed = Spliced::new(text, examined.heading_splices());
     let lossy_utf8 = Spliced::new(&headed, &examined.splices);
     let result = check(world, path, (&headed, examined), &lossy_utf8)?;
-    let mut changes = told(examined);
+    let mut changes = planned_changes(examined);
     if !result.is_repairable() {
         finish(&lossy_utf8, result)?;
     } else if n_passes > 1 {
-        for later in mend(world, path, &lossy_utf8, &result, n_passes - 1, finish)? {
+        for later in apply_repairs(world, path, &lossy_utf8, &result, n_passes - 1, finish)? {
             let offset = headed.offset_below(lossy_utf8.offset_below(later.offset));
             changes.push(Change { line: line_at(text, offset)?, offset, ..later });
         }
@@ -340,7 +346,7 @@ fn check(
     let wrong = |what| SessionError::RepairFailed { path: path.to_path_buf(), what };
     let result = examine(world, path, new)?;
     let before = prints(old, &examined.outline)?;
-    let back = examined.hidden().filter(|found| found.fate == Fate::ComesBack);
+    let back = examined.hidden().filter(|found| found.fate == RecordFate::ComesBack);
     let back = back.map(|found| (found.at.offset, 1, print(&found.bytes)));
     let marks = examined.marks.iter().map(|mark| (mark.at.offset, 0, print(&mark.text)));
     let mut written: Vec<_> = back.chain(marks).collect();
@@ -375,8 +381,8 @@ fn print(line: &[u8]) -> u64 {
 fn swap(world: &World, path: &Path, log: &dyn Log, old: &dyn Text, new: &dyn Text) -> Result<PathBuf, SessionError> {
     let stamp = to_iso(world.environment().now_ms()).replace([':', '.'], "-");
     let id = read_header(world, path).map(|header| header.id()).unwrap_or_default();
-    let place = SessionPlace { path: path.to_path_buf(), id };
-    let replaced = rewriting(world, Some(OperationKind::Repair), place, &stamp, || {
+    let location = SessionLocation { path: path.to_path_buf(), id };
+    let replaced = rewriting(world, Some(OperationKind::Repair), location, &stamp, || {
         replace(&world.os, path, old.length(), &stamp, &mut |out| {
             // If another file has replaced it by now, this fails, and that file stays.
             let actual = log.length()?;

@@ -122,14 +122,14 @@ pub fn drop_old_samples(dir: &Path) {
     let Ok(entries) = dir.read_dir() else { return };
     for sample in entries.filter_map(|entry| Some(entry.ok()?.path())) {
         let age = sample.join(MARKER).metadata().and_then(|marker| marker.modified()).map(|opened| opened.elapsed());
-        if matches!(age, Ok(Ok(age)) if age > KEPT) {
+        if matches!(age, Ok(Ok(age)) if age > SAMPLE_LIFETIME) {
             drop(std::fs::remove_dir_all(&sample));
         }
     }
 }
 
 /// How long a sample is kept after it was last opened.
-const KEPT: Duration = Duration::from_hours(7 * 24);
+const SAMPLE_LIFETIME: Duration = Duration::from_hours(7 * 24);
 
 /// Writes a sample store to a directory that does not hold one yet.
 ///
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn processes_that_keep_a_sample_at_once_get_the_same() {
+    fn concurrent_processes_keep_the_same_sample() {
         let parent = tempfile::tempdir().unwrap();
         let dir = parent.path().join("new/kept");
         let found: Vec<Sample> = std::thread::scope(|scope| {
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_go_after_a_week() {
+    fn samples_are_deleted_after_a_week() {
         let parent = tempfile::tempdir().unwrap();
         let [old, new, other] = ["old", "new", "other"].map(|name| parent.path().join(name));
         write_sample(&old).unwrap();
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_can_be_opened_again_and_time_goes_on() {
+    fn a_sample_can_be_reopened_and_its_clock_advances() {
         let dir = tempfile::tempdir().unwrap();
         assert!(open_sample(dir.path()).unwrap().is_none());
         let written = write_sample(dir.path()).unwrap();
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn it_has_something_of_everything() {
+    fn a_sample_has_every_kind_of_entry() {
         let dir = tempfile::tempdir().unwrap();
         let files = files(dir.path());
         let all: String = files.values().map(String::as_str).collect();

@@ -23,10 +23,10 @@ use crate::world::World;
 use hit::{Checked, Checker};
 
 /// From this many uncovered bytes on, updating the index is worthwhile; fewer are read on each search.
-const WORTHWHILE: u64 = 128 << 10;
+const MIN_UNINDEXED_BYTES: u64 = 128 << 10;
 
 /// The maximum number of bytes to index while a search is waiting.
-const CHEAP: u64 = 32 << 20;
+const MAX_BYTES_PER_SEARCH: u64 = 32 << 20;
 
 /// The result of a search.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -144,8 +144,8 @@ impl Sessions {
         let mut doubted = HashSet::new();
         loop {
             let findings = index.find(&files, &request).ok_or(SessionError::Cancelled)?;
-            let shown = Shown { sessions: self, files: &files, query, options, doubted: &doubted };
-            match shown.all(&findings.hits)? {
+            let context = HitContext { sessions: self, files: &files, query, options, doubted: &doubted };
+            match context.all(&findings.hits)? {
                 Ok(hits) => return Ok(SearchResult { hits, unindexed_bytes: findings.n_scanned }),
                 Err(file) => {
                     // The file differs from the index, so read it; only once, because it may be changing constantly.
@@ -220,14 +220,15 @@ impl Sessions {
             && match options.upkeep {
                 Upkeep::Never => false,
                 Upkeep::Always => true,
-                Upkeep::IfCheap => (WORTHWHILE..=CHEAP).contains(&index.n_uncovered(files)),
-                Upkeep::IfWorthwhile => index.n_uncovered(files) >= WORTHWHILE,
+                Upkeep::IfCheap => (MIN_UNINDEXED_BYTES..=MAX_BYTES_PER_SEARCH).contains(&index.n_uncovered(files)),
+                Upkeep::IfWorthwhile => index.n_uncovered(files) >= MIN_UNINDEXED_BYTES,
             };
         if !is_wanted {
             return Ok(());
         }
-        let how = IndexOptions { cancel: options.cancel.clone(), on_progress: options.on_progress, merges_all: false };
-        match self.update(index, files, &options.scope, &how) {
+        let index_options =
+            IndexOptions { cancel: options.cancel.clone(), on_progress: options.on_progress, merges_all: false };
+        match self.update(index, files, &options.scope, &index_options) {
             Ok(_) => Ok(()),
             // If the index cannot be written, search with the old one.
             Err(SessionError::Store(_)) => {
@@ -241,7 +242,7 @@ impl Sessions {
 
 /// The data needed to show hits.
 #[derive(Clone, Copy)]
-struct Shown<'s> {
+struct HitContext<'s> {
     sessions: &'s Sessions,
     files: &'s [SurveyedFile],
     query: &'s Query,
@@ -250,10 +251,13 @@ struct Shown<'s> {
     doubted: &'s HashSet<usize>,
 }
 
-impl Shown<'_> {
+impl HitContext<'_> {
     /// The hits ready to show; or the file for which the index is wrong.
     fn all(self, hits: &[Hit]) -> Result<Result<Vec<SearchHit>, usize>, SessionError> {
-        if self.options.on_path.is_some() || hits.len() < MANY || !self.sessions.world.os().has_threads() {
+        if self.options.on_path.is_some()
+            || hits.len() < MIN_HITS_FOR_TWO_THREADS
+            || !self.sessions.world.os().has_threads()
+        {
             return self.in_order(hits);
         }
         let (first, second) = hits.split_at(hits.len() / 2);
@@ -288,7 +292,7 @@ impl Shown<'_> {
 }
 
 /// From this many hits on, a second thread is worthwhile.
-const MANY: usize = 8;
+const MIN_HITS_FOR_TWO_THREADS: usize = 8;
 
 fn open(world: &World) -> TextIndex {
     world.caches().map_or_else(|| TextIndex::none(std::sync::Arc::clone(&world.os)), TextIndex::open)

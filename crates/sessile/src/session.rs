@@ -2,7 +2,7 @@
 
 mod append;
 mod change;
-mod outlined;
+mod read_outline;
 mod rows;
 mod upgrade;
 
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use memchr::memmem::Finder;
 
 pub(crate) use self::append::entry_ids;
-use self::outlined::{Outlined, outline_of, scan};
+use self::read_outline::{ReadOutline, outline_of, scan};
 use sessile_core::EntryId;
 use sessile_core::archive::{Archive, CUSTOM_TYPE, MAX_LINE};
 use sessile_core::context::ReadContext;
@@ -130,12 +130,12 @@ pub(crate) struct Session {
     /// Whether we write to the file. Only a writer restores what was destroyed in it.
     is_writer: bool,
     /// What does not come from the file.
-    pub(crate) held: Held,
+    pub(crate) retained: RetainedState,
 }
 
 /// The part of a session that stays when its file is read again.
 #[derive(Default)]
-pub(crate) struct Held {
+pub(crate) struct RetainedState {
     /// What the next append expects as the last entry of the file.
     pub(crate) expected_leaf: ExpectedLeaf,
     /// The result of the last append.
@@ -174,11 +174,11 @@ impl Session {
     pub(crate) fn from_bytes(
         world: &World,
         bytes: Vec<u8>,
-        place: impl FnOnce(MemoryLog) -> Backing,
+        backing_of: impl FnOnce(MemoryLog) -> Backing,
     ) -> Result<Self, SessionError> {
         let log = MemoryLog::new(bytes);
         let outline = scan(world, &log)?;
-        Self::new(place(log), Outlined::read(outline))
+        Self::new(backing_of(log), ReadOutline::read(outline))
     }
 
     /// Opens a file that holds a session; refuses anything else. Writes nothing.
@@ -202,11 +202,14 @@ impl Session {
     }
 
     /// Opens a session that is read from a log and written to memory.
-    fn open_overlay(world: &World, log: Box<dyn Log>, outline: Outlined, path: &Path) -> Result<Self, SessionError> {
+    fn open_overlay(world: &World, log: Box<dyn Log>, outline: ReadOutline, path: &Path) -> Result<Self, SessionError> {
         let overlay = Overlay::new(log)?;
         // Data appended meanwhile may have completed the last line.
-        let outline =
-            if outline.outline.end() == overlay.length()? { outline } else { Outlined::read(scan(world, &overlay)?) };
+        let outline = if outline.outline.end() == overlay.length()? {
+            outline
+        } else {
+            ReadOutline::read(scan(world, &overlay)?)
+        };
         let is_old = outline.outline.upgrade().is_needed();
         let mut session = Self::new(Backing::Log { log: Box::new(overlay), path: Some(path.to_path_buf()) }, outline)?;
         session.saved = world.caches().map(|caches| (caches, absolute(world.environment(), path)));
@@ -214,8 +217,8 @@ impl Session {
         if is_old { session.into_memory(world) } else { Ok(session) }
     }
 
-    fn new(backing: Backing, outlined: Outlined) -> Result<Self, SessionError> {
-        let Outlined { outline, doubted } = outlined;
+    fn new(backing: Backing, read_outline: ReadOutline) -> Result<Self, SessionError> {
+        let ReadOutline { outline, doubted } = read_outline;
         let leaf = outline.leaf();
         let Some(row) = outline.header() else {
             return Err(SessionError::NotASession {
@@ -241,20 +244,20 @@ impl Session {
             foreign: None,
             unsettled: Vec::new(),
             is_writer: false,
-            held: Held::default(),
+            retained: RetainedState::default(),
         })
     }
 
     /// Continues with the session after it was read again.
     fn continue_with(&mut self, mut loaded: Self, leaf: Option<Row>) {
-        let mut held = std::mem::take(&mut self.held);
-        held.pending_events.append(&mut loaded.held.pending_events);
-        *self = Self { leaf, held, ..loaded };
+        let mut retained = std::mem::take(&mut self.retained);
+        retained.pending_events.append(&mut loaded.retained.pending_events);
+        *self = Self { leaf, retained, ..loaded };
     }
 
     /// Queues an event for notification.
     fn notice(&mut self, event: SessionEvent) {
-        self.held.pending_events.push(PendingEvent::Ready(event));
+        self.retained.pending_events.push(PendingEvent::Ready(event));
     }
 
     /// The value of a row, in the current version's form.
@@ -408,11 +411,11 @@ fn put_line(value: Json, lines: &mut Vec<u8>) {
 }
 
 /// The number of short ids to try before falling back to a long one.
-const MAX_DRAWS: usize = 100;
+const MAX_SHORT_ID_ATTEMPTS: usize = 100;
 
 /// A short id that is not taken; falls back to a long one.
 pub(crate) fn fresh_id(environment: &dyn Environment, is_taken: &dyn Fn(&EntryId) -> bool) -> EntryId {
-    for _ in 0..MAX_DRAWS {
+    for _ in 0..MAX_SHORT_ID_ATTEMPTS {
         let mut uuid = environment.entry_uuid();
         if uuid.is_char_boundary(8) {
             uuid.truncate(8);

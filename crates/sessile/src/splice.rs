@@ -133,8 +133,8 @@ impl<'t> Spliced<'t> {
     /// Converts an offset to one in the text below; inside a splice, to the position of the splice.
     pub(crate) fn offset_below(&self, at: u64) -> u64 {
         match self.piece(at.min(self.length)) {
-            Piece::Below(span) => span.offset,
-            Piece::New(_) => {
+            Segment::Below(span) => span.offset,
+            Segment::New(_) => {
                 let n_before = self.starts.partition_point(|start| *start <= at);
                 self.splices.get(n_before.saturating_sub(1)).map_or(0, |splice| splice.at.offset)
             }
@@ -142,23 +142,23 @@ impl<'t> Spliced<'t> {
     }
 
     /// The content at an offset: the rest of a splice, or a span of the text below.
-    fn piece(&self, at: u64) -> Piece<'_> {
+    fn piece(&self, at: u64) -> Segment<'_> {
         let n_before = self.starts.partition_point(|start| *start <= at);
         let next = self.splices.get(n_before).map_or(self.below.length(), |splice| splice.at.offset);
         let Some(last) = n_before.checked_sub(1) else {
-            return Piece::Below(Span { offset: at, len: next - at });
+            return Segment::Below(Span { offset: at, len: next - at });
         };
         let (splice, into) = (&self.splices[last], at - self.starts[last]);
         let rest = usize::try_from(into).ok().and_then(|into| splice.with.get(into..));
         if let Some(rest) = rest.filter(|rest| !rest.is_empty()) {
-            return Piece::New(rest);
+            return Segment::New(rest);
         }
         let offset = splice.at.end() + (into - splice.with.len() as u64);
-        Piece::Below(Span { offset, len: next - offset })
+        Segment::Below(Span { offset, len: next - offset })
     }
 }
 
-enum Piece<'s> {
+enum Segment<'s> {
     New(&'s [u8]),
     Below(Span),
 }
@@ -174,8 +174,8 @@ impl Text for Spliced<'_> {
         while bytes.len() < wanted {
             let missing = wanted - bytes.len();
             match self.piece(span.offset + bytes.len() as u64) {
-                Piece::New(new) => bytes.extend_from_slice(&new[..missing.min(new.len())]),
-                Piece::Below(below) => {
+                Segment::New(new) => bytes.extend_from_slice(&new[..missing.min(new.len())]),
+                Segment::Below(below) => {
                     bytes.extend(self.below.read(Span { len: below.len.min(missing as u64), ..below })?);
                 }
             }
@@ -185,8 +185,8 @@ impl Text for Spliced<'_> {
 
     fn after_hole(&self, chunk: &[u8], at: u64) -> Result<u64, StoreError> {
         match self.piece(at) {
-            Piece::New(_) => Ok(at),
-            Piece::Below(below) => {
+            Segment::New(_) => Ok(at),
+            Segment::Below(below) => {
                 let next = self.below.after_hole(chunk, below.offset)?.min(below.end());
                 Ok(at + next.saturating_sub(below.offset))
             }
@@ -228,7 +228,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_span_reads_as_if_it_were_written(
+        fn any_span_reads_as_in_the_written_file(
             bytes in proptest::collection::vec(0u8..3, 0..40),
             steps in proptest::collection::vec((0usize..6, 0usize..6, proptest::collection::vec(any::<u8>(), 0..4)), 0..8),
             offset in 0usize..60, len in 0usize..60,

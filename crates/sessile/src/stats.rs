@@ -26,9 +26,9 @@ use sessile_store::{LineReader, StoreError};
 
 use crate::environment::Zone;
 use crate::error::SessionError;
-use crate::group::{ProjectPlace, Who};
+use crate::group::{ProjectLocation, SessionRef};
 use crate::list::SessionInfo;
-use crate::list::spread::each;
+use crate::list::parallel::each;
 use crate::manager::Sessions;
 pub use one::SessionStats;
 
@@ -132,8 +132,8 @@ pub struct StatsGroup {
 
 /// The counts of one session.
 #[derive(Default)]
-struct Counted {
-    place: usize,
+struct SessionTally {
+    index: usize,
     tally: Tally,
     /// By the keys of each group. A key that all entries of a session share is an empty text.
     groups: HashMap<Vec<String>, Tally>,
@@ -156,10 +156,10 @@ impl Sessions {
         let counted = each(self.world.os(), families, 1, |family| {
             let counted = match family.as_slice() {
                 _ if cancel.is_cancelled() => Vec::new(),
-                [place] if is_listed => {
-                    let tally = Tally::from(&sessions[*place].facts);
+                [index] if is_listed => {
+                    let tally = Tally::from(&sessions[*index].facts);
                     let groups = options.whole_sessions().map(|keys| (keys, tally.clone())).into_iter().collect();
-                    vec![Counted { place: *place, tally, groups, ..Counted::default() }]
+                    vec![SessionTally { index: *index, tally, groups, ..SessionTally::default() }]
                 }
                 family => self.count_family(sessions, family, options),
             };
@@ -172,7 +172,7 @@ impl Sessions {
         if cancel.is_cancelled() {
             return Err(SessionError::Cancelled);
         }
-        let counted: Vec<Counted> = counted.into_iter().flatten().collect();
+        let counted: Vec<SessionTally> = counted.into_iter().flatten().collect();
         Ok(self.summed(sessions, counted, options, !is_listed))
     }
 
@@ -182,15 +182,15 @@ impl Sessions {
         let mut by_id: HashMap<&str, usize> = HashMap::new();
         for (number, family) in self.families(sessions).iter().enumerate() {
             for member in &family.members {
-                if let Who::Listed(place) = member.who {
-                    family_of[place] = number;
+                if let SessionRef::Listed(index) = member.session {
+                    family_of[index] = number;
                 }
             }
         }
         // Copies of one session may be in different families; join those.
         let mut joined: Vec<usize> = (0..sessions.len().max(1)).collect();
-        for (place, session) in sessions.iter().enumerate() {
-            let family = root(&mut joined, family_of[place]);
+        for (index, session) in sessions.iter().enumerate() {
+            let family = root(&mut joined, family_of[index]);
             match by_id.get(session.id.as_str()) {
                 Some(other) => {
                     let other = root(&mut joined, *other);
@@ -200,10 +200,10 @@ impl Sessions {
             }
         }
         let mut families: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-        for (place, family) in family_of.iter().enumerate() {
-            families.entry(root(&mut joined, *family)).or_default().push(place);
+        for (index, family) in family_of.iter().enumerate() {
+            families.entry(root(&mut joined, *family)).or_default().push(index);
         }
-        let age = |place: &usize| (sessions[*place].created.unwrap_or(i64::MAX), sessions[*place].path.clone());
+        let age = |index: &usize| (sessions[*index].created.unwrap_or(i64::MAX), sessions[*index].path.clone());
         let mut families: Vec<Vec<usize>> = families.into_values().collect();
         for family in &mut families {
             family.sort_by_key(age);
@@ -212,14 +212,19 @@ impl Sessions {
     }
 
     /// Reads the sessions of a family one after the other, and skips entries copied from one to the next.
-    fn count_family(&self, sessions: &[SessionInfo], family: &[usize], options: &StatsOptions<'_>) -> Vec<Counted> {
-        let mut seen = Seen::default();
+    fn count_family(
+        &self,
+        sessions: &[SessionInfo],
+        family: &[usize],
+        options: &StatsOptions<'_>,
+    ) -> Vec<SessionTally> {
+        let mut seen = SeenEntries::default();
         let mut lines = LineReader::default();
-        let ids: HashSet<&str> = family.iter().map(|place| sessions[*place].id.as_str()).collect();
+        let ids: HashSet<&str> = family.iter().map(|index| sessions[*index].id.as_str()).collect();
         let has_copies = ids.len() < family.len();
-        let count = |place: &usize| {
-            let session = &sessions[*place];
-            let mut counted = Counted { place: *place, ..Counted::default() };
+        let count = |index: &usize| {
+            let session = &sessions[*index];
+            let mut counted = SessionTally { index: *index, ..SessionTally::default() };
             // A session older than the period adds nothing, but its entries are needed to recognise copies.
             let is_over = session.facts.newest_entry.zip(options.since).is_some_and(|(newest, since)| newest < since);
             if is_over && family.len() == 1 {
@@ -229,7 +234,7 @@ impl Sessions {
                 let is_within = is_within(&share, options);
                 counted.is_within |= is_within;
                 let likeness = if has_copies { likeness(line) } else { None };
-                if family.len() > 1 && seen.is_copy(&share, likeness, *place) {
+                if family.len() > 1 && seen.is_copy(&share, likeness, *index) {
                     counted.copied += u64::from(is_within);
                 } else if is_within {
                     self.count(&share, &options.by, &mut counted);
@@ -245,7 +250,7 @@ impl Sessions {
         family.iter().map(count).collect()
     }
 
-    fn count(&self, share: &Share, by: &[Grouping], counted: &mut Counted) {
+    fn count(&self, share: &Share, by: &[Grouping], counted: &mut SessionTally) {
         counted.tally.add(share);
         if by.is_empty() {
             return;
@@ -313,7 +318,7 @@ impl Sessions {
     fn summed(
         &self,
         sessions: &[SessionInfo],
-        counted: Vec<Counted>,
+        counted: Vec<SessionTally>,
         options: &StatsOptions<'_>,
         knows_tools: bool,
     ) -> Stats {
@@ -321,8 +326,8 @@ impl Sessions {
         let mut stats = Stats { by: by.clone(), knows_tools, ..Stats::default() };
         let projects = if by.contains(&Grouping::Project) { self.project_names(sessions) } else { Vec::new() };
         let mut groups: HashMap<(Vec<String>, Option<usize>), StatsGroup> = HashMap::new();
-        for Counted { place, tally, groups: own, copied, is_within, failed } in counted {
-            let session = &sessions[place];
+        for SessionTally { index, tally, groups: own, copied, is_within, failed } in counted {
+            let session = &sessions[index];
             stats.copied += copied;
             stats.total.merge(&tally);
             stats.unreadable.extend(failed.then(|| session.path.clone()));
@@ -334,14 +339,14 @@ impl Sessions {
             for (mut keys, tally) in own {
                 for (key, grouping) in keys.iter_mut().zip(by) {
                     match grouping {
-                        Grouping::Project => key.clone_from(&projects[place]),
+                        Grouping::Project => key.clone_from(&projects[index]),
                         Grouping::Session => {
                             *key = session.name.as_ref().unwrap_or(&session.first_message).to_str().into_owned();
                         }
                         _ => {}
                     }
                 }
-                let one = by.contains(&Grouping::Session).then_some(place);
+                let one = by.contains(&Grouping::Session).then_some(index);
                 let group = groups.entry((keys.clone(), one)).or_insert_with(|| StatsGroup {
                     keys,
                     session: one.map(|_| (session.path.clone(), session.id.clone())),
@@ -359,18 +364,18 @@ impl Sessions {
     fn project_names(&self, sessions: &[SessionInfo]) -> Vec<String> {
         let mut names = vec![String::new(); sessions.len()];
         for project in self.group_by_project(sessions) {
-            let name = match &project.place {
+            let name = match &project.location {
                 // A repository is known by the directory that contains its `.git`.
-                ProjectPlace::Repository(common) if common.ends_with(".git") => {
+                ProjectLocation::Repository(common) if common.ends_with(".git") => {
                     common.parent().unwrap_or(common).to_string_lossy().into_owned()
                 }
-                ProjectPlace::Repository(path) | ProjectPlace::Directory(path) | ProjectPlace::Missing(path) => {
-                    path.to_string_lossy().into_owned()
-                }
-                ProjectPlace::Unknown => String::new(),
+                ProjectLocation::Repository(path)
+                | ProjectLocation::Directory(path)
+                | ProjectLocation::Missing(path) => path.to_string_lossy().into_owned(),
+                ProjectLocation::Unknown => String::new(),
             };
-            for place in project.directories.into_iter().flat_map(|directory| directory.sessions) {
-                names[place].clone_from(&name);
+            for index in project.directories.into_iter().flat_map(|directory| directory.sessions) {
+                names[index].clone_from(&name);
             }
         }
         names
@@ -427,9 +432,9 @@ fn by_weight(one: (f64, f64), other: (f64, f64)) -> Ordering {
 
 /// The entries seen, by a hash and their time, with the session in which each was first seen.
 #[derive(Default)]
-struct Seen(HashMap<(u64, Option<i64>), usize>);
+struct SeenEntries(HashMap<(u64, Option<i64>), usize>);
 
-impl Seen {
+impl SeenEntries {
     /// Records an entry.
     fn note(&mut self, share: &Share, session: usize) {
         self.is_copy(share, None, session);

@@ -118,10 +118,10 @@ impl Sessions {
         let header = read_header(&self.world, &path);
         let cwd = header.as_ref().and_then(sessile_core::header::Header::cwd).unwrap_or_default();
         let session = Used { path: &path, id: &header.map(|header| header.id()).unwrap_or_default(), cwd: &cwd };
-        let mut look = Look::new(&self.world);
-        let mut users = look.others(&session);
+        let mut snapshot = ProcessSnapshot::new(&self.world);
+        let mut users = snapshot.others(&session);
         if own_length != Some(stat.length) {
-            users.extend(look.recent_write(&path));
+            users.extend(snapshot.recent_write(&path));
         }
         Ok(users)
     }
@@ -138,12 +138,12 @@ impl Sessions {
         sessions: &[SessionInfo],
         own_lengths: &HashMap<PathBuf, u64>,
     ) -> Vec<Vec<SessionUser>> {
-        let mut look = Look::new(&self.world);
+        let mut snapshot = ProcessSnapshot::new(&self.world);
         let users = |info: &SessionInfo| {
             let session = Used { path: &info.path, id: &info.id, cwd: &info.cwd };
-            let mut users = look.others(&session);
+            let mut users = snapshot.others(&session);
             if own_lengths.get(&info.path) != Some(&info.size) {
-                users.extend(look.recent_write(&info.path));
+                users.extend(snapshot.recent_write(&info.path));
             }
             users
         };
@@ -159,7 +159,7 @@ struct Used<'s> {
 }
 
 /// A snapshot of the running processes.
-struct Look<'w> {
+struct ProcessSnapshot<'w> {
     world: &'w World,
     agents: Vec<Process>,
     now_ms: i64,
@@ -169,7 +169,7 @@ struct Look<'w> {
     sidecars: HashMap<PathBuf, bool>,
 }
 
-impl<'w> Look<'w> {
+impl<'w> ProcessSnapshot<'w> {
     fn new(world: &'w World) -> Self {
         let agents = world.os().processes().into_iter().filter(is_pi).collect();
         Self { world, agents, now_ms: world.environment().now_ms(), real: HashMap::new(), sidecars: HashMap::new() }
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn pi_is_known_by_its_title_or_its_script() {
+    fn pi_is_recognised_by_its_title_or_script() {
         for (name, program, arguments) in [
             ("pi", Some("/usr/bin/node"), &["pi"][..]),
             ("pi", Some("/usr/bin/node (deleted)"), &["pi"]),
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_programs_do_nothing_to_a_terminal() {
+    fn program_names_are_safe_for_a_terminal() {
         assert_eq!(harmless("p\u{1b}[2Ji\u{202e}\u{9d}"), "p[2Ji");
         assert_eq!(harmless("\u{7}\u{200b} "), "an unnamed program");
         assert_eq!(harmless(&"x".repeat(1000)).len(), 40);

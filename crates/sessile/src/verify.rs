@@ -27,7 +27,7 @@ use crate::list::{Candidate, Copies, read_header};
 use crate::manager::Sessions;
 use crate::splice::Stored;
 use crate::world::World;
-pub(crate) use damage::Fate;
+pub(crate) use damage::RecordFate;
 use examine::outline_of;
 pub(crate) use examine::{Examined, examine};
 pub(crate) use marks::StandsFor;
@@ -214,8 +214,8 @@ pub(crate) struct Vanished {
 pub(crate) fn vanished(world: &World, path: &Path) -> Result<Vanished, SessionError> {
     let missing = missing_lines(world.os(), path)?;
     let finding = |n_missing: usize, rest: &str| {
-        let are = if n_missing == 1 { "entry is" } else { "entries are" };
-        let message = format!("{n_missing} acknowledged {are} not in the file{rest}");
+        let entries_are = if n_missing == 1 { "entry is" } else { "entries are" };
+        let message = format!("{n_missing} acknowledged {entries_are} not in the file{rest}");
         (n_missing > 0).then(|| Finding::new(Code::Vanished, 1, 0, message))
     };
     let back = "restores them at the end of the file; so does the next command that writes to the session within an hour \

@@ -12,7 +12,7 @@ use sessile_store::{FoundFile, Watch, Woken, find_sessions, subdirectories};
 use crate::directory::sessions_root;
 use crate::environment::Zone;
 use crate::error::SessionError;
-use crate::list::spread::each;
+use crate::list::parallel::each;
 use crate::list::{SessionInfo, row_of};
 use crate::manager::Sessions;
 use crate::world::World;
@@ -22,7 +22,7 @@ use sessile_core::cancel::Cancel;
 #[derive(Clone, Debug, Default)]
 pub struct WatchOptions {
     /// Whether to report existing sessions as [`StoreEvent::Added`] first.
-    pub tells_present: bool,
+    pub reports_present: bool,
     /// Ends watching from another thread, within a tenth of a second; see [`StoreWatcher::next`].
     pub cancel: Cancel,
     /// Whether to poll, without system notifications.
@@ -52,14 +52,14 @@ pub struct StoreWatcher {
     watch: Watch,
     /// The watched directories.
     watched: Vec<PathBuf>,
-    known: HashMap<PathBuf, Known>,
+    known: HashMap<PathBuf, KnownFile>,
     events: VecDeque<StoreEvent>,
     /// The earliest time of the next check, so that a busy store does not keep a core busy.
     rest_until: Instant,
 }
 
 /// What is known about a file.
-struct Known {
+struct KnownFile {
     /// Its metadata when it was read; `None` if it could not be read, which is retried.
     stat: Option<Stat>,
     row: Option<NewRow>,
@@ -83,7 +83,7 @@ impl Sessions {
             rest_until: Instant::now(),
         };
         watcher.look()?;
-        if !watcher.options.tells_present {
+        if !watcher.options.reports_present {
             watcher.events.clear();
         }
         Ok(watcher)
@@ -91,10 +91,10 @@ impl Sessions {
 }
 
 /// The interval at which a wait checks for cancellation.
-const PATIENCE: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The minimum and maximum pause between two checks; in between, ten times the duration of the check.
-const REST: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(400)];
+const SCAN_PAUSE: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(400)];
 
 impl StoreWatcher {
     /// The next event, waiting for at most `timeout`; `None` if the time is up.
@@ -131,7 +131,8 @@ impl StoreWatcher {
             if is_woken && rest.is_zero() {
                 return Ok(true);
             }
-            let left = deadline.map_or(PATIENCE, |deadline| deadline.saturating_duration_since(now)).min(PATIENCE);
+            let left =
+                deadline.map_or(POLL_INTERVAL, |deadline| deadline.saturating_duration_since(now)).min(POLL_INTERVAL);
             if left.is_zero() {
                 return Ok(false);
             }
@@ -159,7 +160,7 @@ impl StoreWatcher {
         for (path, known) in self.read(stale) {
             self.take(path, known);
         }
-        let [least, most] = REST;
+        let [least, most] = SCAN_PAUSE;
         self.rest_until = Instant::now() + (begun.elapsed() * 10).clamp(least, most);
         Ok(())
     }
@@ -199,10 +200,10 @@ impl StoreWatcher {
     }
 
     /// Reads the new parts of files.
-    fn read(&self, stale: Vec<FoundFile>) -> Vec<(PathBuf, Known)> {
+    fn read(&self, stale: Vec<FoundFile>) -> Vec<(PathBuf, KnownFile)> {
         let catalogues = self.catalogues(&stale);
         let (world, known) = (&self.world, &self.known);
-        each(world.os(), stale, RUN, |found| {
+        each(world.os(), stale, FILES_PER_BATCH, |found| {
             let kept = || {
                 let catalogue = catalogues.get(found.path.parent()?)?;
                 catalogue.row(found.path.file_name()?).map(|row| row.to_new())
@@ -223,7 +224,7 @@ impl StoreWatcher {
     }
 
     /// Updates what is known about a file, and reports a change.
-    fn take(&mut self, path: PathBuf, now: Known) {
+    fn take(&mut self, path: PathBuf, now: KnownFile) {
         let before = self.known.get_mut(&path).and_then(|known| known.session.take());
         let event = match (before, &now.session) {
             (None, Some(session)) => Some(StoreEvent::Added(session.clone())),
@@ -241,7 +242,7 @@ impl StoreWatcher {
 }
 
 /// The number of files that a thread takes at a time.
-const RUN: usize = 16;
+const FILES_PER_BATCH: usize = 16;
 
 /// All files of some directories that may be sessions. A directory that cannot be listed counts as empty.
 fn find(world: &World, directories: Vec<PathBuf>) -> HashMap<PathBuf, FoundFile> {
@@ -251,15 +252,15 @@ fn find(world: &World, directories: Vec<PathBuf>) -> HashMap<PathBuf, FoundFile>
 }
 
 /// Reads the part of a file that a row does not cover yet.
-fn read(files: &mut Gatherer<'_, Zone<'_>>, found: &FoundFile, row: Option<&NewRow>) -> Known {
+fn read(files: &mut Gatherer<'_, Zone<'_>>, found: &FoundFile, row: Option<&NewRow>) -> KnownFile {
     let listed = |info: Option<Info>| info.map(|info| Box::new(row_of(found, info)));
     if let Some(row) = row.filter(|row| row.borrow().is_current(&found.stat))
         && let Some(collected) = row.borrow().collected()
     {
-        return Known { stat: Some(found.stat), row: Some(row.clone()), session: listed(collected.into_info()) };
+        return KnownFile { stat: Some(found.stat), row: Some(row.clone()), session: listed(collected.into_info()) };
     }
     match files.gather(&found.path, row.map(NewRow::borrow)) {
-        Ok(gathered) => Known { stat: Some(found.stat), row: gathered.row, session: listed(gathered.info) },
-        Err(_) => Known { stat: None, row: None, session: None },
+        Ok(gathered) => KnownFile { stat: Some(found.stat), row: gathered.row, session: listed(gathered.info) },
+        Err(_) => KnownFile { stat: None, row: None, session: None },
     }
 }

@@ -29,7 +29,7 @@ pub(crate) struct World {
     /// Where operations are logged, if at all.
     pub(crate) operations_dir: Option<PathBuf>,
     /// The kind of operation to log for new session files, if any.
-    pub(crate) noted_as: Option<OperationKind>,
+    pub(crate) recorded_as: Option<OperationKind>,
     /// Whether to move and delete sessions even while other programs use them.
     pub(crate) ignores_users: bool,
     /// Where caches are kept, if at all.
@@ -50,7 +50,7 @@ impl World {
             writing: WriteOptions::default(),
             is_read_only: false,
             state_dir: None,
-            noted_as: None,
+            recorded_as: None,
             ignores_users: false,
             handlers: Handlers::new(),
         }

@@ -21,7 +21,7 @@ fn check(session: &SessionManager) {
 }
 
 #[test]
-fn quick_answers_are_right() {
+fn quick_answers_equal_the_full_computation() {
     let directory = tempfile::tempdir().unwrap();
     let sample = write_sample(directory.path()).unwrap();
     let sessions = sample.sessions().read_only();

@@ -19,7 +19,7 @@ use sessile_testkit::sim::{Errno, SimOs, Tear};
 const STORE: &str = "/home/u/.pi/agent/sessions/--proj--";
 const NOW: i64 = 1_763_164_800_000;
 
-fn place(name: &str) -> PathBuf {
+fn session_path(name: &str) -> PathBuf {
     Path::new(STORE).join(format!("2025-01-01T00-00-00-000Z_{name}.jsonl"))
 }
 
@@ -51,7 +51,7 @@ fn machine() -> SimOs {
     let os = SimOs::new();
     os.make_directories(Path::new(STORE));
     for id in ["s1", "s2"] {
-        write(&os, &place(id), &content(id));
+        write(&os, &session_path(id), &content(id));
     }
     os.settle();
     os.clear_calls();
@@ -72,26 +72,29 @@ fn archived(sessions: &Sessions) -> Vec<String> {
 }
 
 #[test]
-fn a_session_is_archived_and_comes_back() {
+fn a_session_is_archived_and_restored() {
     let os = machine();
     let sessions = sessions(&os, 1);
     let before = sessions.list("/proj").unwrap();
-    let session = sessions.open(place("s1")).unwrap();
+    let session = sessions.open(session_path("s1")).unwrap();
     let context = format!("{:?}", session.build_session_context().unwrap().messages);
     drop(session);
-    assert!(sessions.archive(place("s1"), None, true, true).unwrap().entry_id.is_none(), "a dry run writes nothing");
+    assert!(
+        sessions.archive(session_path("s1"), None, true, true).unwrap().entry_id.is_none(),
+        "a dry run writes nothing"
+    );
     assert_eq!(archived(&sessions), [""; 0]);
-    let done = sessions.archive(place("s1"), None, true, false).unwrap();
+    let done = sessions.archive(session_path("s1"), None, true, false).unwrap();
     assert!(done.is_change);
     assert_eq!(archived(&sessions), ["s1"]);
-    let again = sessions.archive(place("s1"), None, true, false).unwrap();
+    let again = sessions.archive(session_path("s1"), None, true, false).unwrap();
     assert_eq!((again.is_change, again.entry_id, again.operation), (false, None, None));
     // Nothing else has changed.
     let after = sessions.list("/proj").unwrap();
     let order =
         |rows: &[sessile::list::SessionInfo]| rows.iter().map(|row| (row.id.clone(), row.modified)).collect::<Vec<_>>();
     assert_eq!(order(&before), order(&after));
-    let session = sessions.open(place("s1")).unwrap();
+    let session = sessions.open(session_path("s1")).unwrap();
     assert_eq!(session.leaf_id(), done.entry_id);
     assert_eq!(session.find_shown_entry("@leaf").unwrap(), "c");
     assert_eq!(format!("{:?}", session.build_session_context().unwrap().messages), context);
@@ -106,23 +109,23 @@ fn a_session_is_archived_and_comes_back() {
     // Undoing the undo archives it again, and restoring it by hand leaves nothing to undo.
     sessions.undo(undone.id.as_deref(), false).unwrap();
     assert_eq!(archived(&sessions), ["s1"]);
-    assert!(sessions.archive(place("s1"), None, false, false).unwrap().is_change);
+    assert!(sessions.archive(session_path("s1"), None, false, false).unwrap().is_change);
     assert_eq!(archived(&sessions), [""; 0]);
 }
 
 #[test]
-fn a_branch_is_archived_unless_the_session_stands_in_it() {
+fn a_branch_with_the_leaf_is_not_archived() {
     let os = machine();
     let sessions = sessions(&os, 2);
     for on_path in ["a", "c"] {
-        let refused = sessions.archive(place("s1"), Some(&on_path.into()), true, false);
+        let refused = sessions.archive(session_path("s1"), Some(&on_path.into()), true, false);
         assert!(matches!(refused, Err(SessionError::ArchivesLeaf { .. })), "{refused:?}");
     }
-    let unknown = sessions.archive(place("s1"), Some(&"zz".into()), true, false);
+    let unknown = sessions.archive(session_path("s1"), Some(&"zz".into()), true, false);
     assert!(matches!(unknown, Err(SessionError::EntryNotFound { .. })), "{unknown:?}");
-    sessions.archive(place("s1"), Some(&"b".into()), true, false).unwrap();
+    sessions.archive(session_path("s1"), Some(&"b".into()), true, false).unwrap();
     assert_eq!(archived(&sessions), [""; 0], "only a branch");
-    let mut session = sessions.open(place("s1")).unwrap();
+    let mut session = sessions.open(session_path("s1")).unwrap();
     let roots = |session: &sessile::SessionManager| {
         let nodes = session.tree().unwrap();
         nodes.into_iter().filter(|node| node.is_archived).map(|node| node.id.unwrap()).collect::<Vec<_>>()
@@ -145,37 +148,37 @@ fn a_branch_is_archived_unless_the_session_stands_in_it() {
 
 /// An open session knows the same marks as a freshly opened one, whichever process wrote them.
 #[test]
-fn what_is_known_is_what_is_in_the_file() {
+fn the_archive_state_equals_the_file() {
     let os = machine();
     let (ours, theirs) = (sessions(&os, 9), sessions(&os.process(77), 10));
-    let mut session = ours.open(place("s1")).unwrap();
+    let mut session = ours.open(session_path("s1")).unwrap();
     let targets = [None, Some(EntryId::from("b")), Some(EntryId::from("b2"))];
     for step in 0..60_usize {
         let (target, is_archived) = (targets[step * 7 % 3].as_ref(), step * step % 5 < 3);
         if step % 4 == 0 {
-            theirs.archive(place("s1"), target, is_archived, false).unwrap();
+            theirs.archive(session_path("s1"), target, is_archived, false).unwrap();
             session.refresh().unwrap();
         } else {
             session.set_archived(target, is_archived).unwrap();
         }
-        let read = sessions(&os, 11).open(place("s1")).unwrap();
+        let read = sessions(&os, 11).open(session_path("s1")).unwrap();
         let (known, read) = (session.archive().unwrap(), read.archive().unwrap());
         assert_eq!((known.is_archived(), known.branches()), (read.is_archived(), read.branches()), "step {step}");
     }
 }
 
 #[test]
-fn several_sessions_are_archived_as_one_operation() {
+fn several_sessions_are_archived_in_one_operation() {
     let os = machine();
     let sessions = sessions(&os, 12);
-    sessions.archive(place("s2"), None, true, false).unwrap();
-    let paths = [place("s1"), place("s2")];
+    sessions.archive(session_path("s2"), None, true, false).unwrap();
+    let paths = [session_path("s1"), session_path("s2")];
     let (operation, n_sessions) = sessions.archive_sessions(&paths, true).unwrap();
     assert_eq!((n_sessions, archived(&sessions).len()), (1, 2), "the other one was archived already");
     assert_eq!(sessions.archive_sessions(&paths, true).unwrap(), (None, 0));
     sessions.undo(operation.as_deref(), false).unwrap();
     assert_eq!(archived(&sessions), ["s2"], "and stays so");
-    let (operation, _) = sessions.archive_sessions(&[place("s1")], true).unwrap();
+    let (operation, _) = sessions.archive_sessions(&[session_path("s1")], true).unwrap();
     assert_eq!(sessions.archive_sessions(&paths, false).unwrap().1, 2);
     assert_eq!(archived(&sessions), [""; 0]);
     assert!(sessions.undo(operation.as_deref(), false).unwrap().steps.is_empty(), "taken back by hand");
@@ -185,10 +188,11 @@ fn several_sessions_are_archived_as_one_operation() {
 
 /// Creating a session can still be undone after it was archived and restored.
 #[test]
-fn a_mark_does_not_keep_what_was_made_from_being_undone() {
+fn an_archive_mark_does_not_block_the_undo_of_earlier_operations() {
     let os = machine();
     let sessions = sessions(&os, 13).recording_new_files_as(OperationKind::New);
-    let made = sessions.begin(&sessile::begin::Begin::default()).unwrap().session.session_file().unwrap().to_path_buf();
+    let made =
+        sessions.begin(&sessile::begin::BeginOptions::default()).unwrap().session.session_file().unwrap().to_path_buf();
     assert!(os.read_file(&made).is_some());
     sessions.archive(&made, None, true, false).unwrap();
     sessions.undo(None, false).unwrap();
@@ -201,8 +205,8 @@ fn a_mark_does_not_keep_what_was_made_from_being_undone() {
 fn a_fork_of_an_archived_session_is_not_archived() {
     let os = machine();
     let sessions = sessions(&os, 3);
-    sessions.archive(place("s1"), None, true, false).unwrap();
-    let mut session = sessions.open(place("s1")).unwrap();
+    sessions.archive(session_path("s1"), None, true, false).unwrap();
+    let mut session = sessions.open(session_path("s1")).unwrap();
     assert!(session.archive().unwrap().is_archived());
     let leaf = session.leaf_id().unwrap();
     let path = session.fork(leaf, ForkPosition::At).unwrap().session_file.unwrap();
@@ -225,40 +229,40 @@ fn searches_leave_archived_sessions_out() {
         found.sort();
         found
     };
-    let path = |id: &str| place(id).to_string_lossy().into_owned();
+    let path = |id: &str| session_path(id).to_string_lossy().into_owned();
     let all = || SearchScope::All;
     assert_eq!(found(Archived::Hidden, all()), [path("s1"), path("s2")]);
     assert_eq!(found(Archived::Only, all()), [""; 0]);
-    sessions.archive(place("s1"), None, true, false).unwrap();
+    sessions.archive(session_path("s1"), None, true, false).unwrap();
     assert_eq!(found(Archived::Hidden, all()), [path("s2")]);
     assert_eq!(found(Archived::Only, all()), [path("s1")]);
     assert_eq!(found(Archived::Shown, all()), [path("s1"), path("s2")]);
     let here = || SearchScope::Cwd("/proj".into());
     assert_eq!(found(Archived::Hidden, here()), [path("s2")]);
     assert_eq!(found(Archived::Only, here()), [path("s1")]);
-    assert_eq!(found(Archived::Hidden, SearchScope::Files(vec![place("s1")])), [path("s1")]);
+    assert_eq!(found(Archived::Hidden, SearchScope::Files(vec![session_path("s1")])), [path("s1")]);
 }
 
 #[test]
-fn ids_that_do_not_fit_are_refused() {
+fn ids_that_are_too_long_are_refused() {
     let os = machine();
     let long = "x".repeat(MAX_ID + 1);
     let text = content("s3") + &message(&long, "\"a\"", "far") + "\n" + &message("d", "\"a\"", "end") + "\n";
-    write(&os, &place("s3"), &text);
+    write(&os, &session_path("s3"), &text);
     let sessions = sessions(&os, 5);
-    let refused = sessions.archive(place("s3"), Some(&EntryId::from(&long)), true, false);
+    let refused = sessions.archive(session_path("s3"), Some(&EntryId::from(&long)), true, false);
     assert!(matches!(refused, Err(SessionError::IdTooLong { .. })), "{refused:?}");
-    sessions.archive(place("s3"), None, true, false).unwrap();
+    sessions.archive(session_path("s3"), None, true, false).unwrap();
 }
 
 /// Archives and restores.
 #[track_caller]
 fn assert_works(os: &SimOs, what: &str) {
-    let text = String::from_utf8(os.read_file(place("s1")).unwrap()).unwrap();
+    let text = String::from_utf8(os.read_file(session_path("s1")).unwrap()).unwrap();
     assert!(text.starts_with(&content("s1")), "{what}: {text}");
     let sessions = sessions(os, 8);
-    sessions.archive(place("s1"), Some(&"b".into()), true, false).unwrap();
-    let is_archived = || sessions.open(place("s1")).unwrap().archive().unwrap().has_branch(&"b".into());
+    sessions.archive(session_path("s1"), Some(&"b".into()), true, false).unwrap();
+    let is_archived = || sessions.open(session_path("s1")).unwrap().archive().unwrap().has_branch(&"b".into());
     assert!(is_archived(), "{what}");
     sessions.undo(None, false).unwrap();
     assert!(!is_archived(), "{what}");
@@ -267,7 +271,7 @@ fn assert_works(os: &SimOs, what: &str) {
 /// The branch is archived or not, and either way it can be archived and restored afterwards.
 #[test]
 fn archiving_may_be_interrupted_and_fail_anywhere() {
-    let archive = |os: &SimOs| sessions(os, 7).archive(place("s1"), Some(&"b".into()), true, false);
+    let archive = |os: &SimOs| sessions(os, 7).archive(session_path("s1"), Some(&"b".into()), true, false);
     for tear in Tear::EVERY {
         for n in 1.. {
             let os = machine();

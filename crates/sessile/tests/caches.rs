@@ -59,7 +59,7 @@ fn a_rebuild_covers_everything() {
 }
 
 #[test]
-fn what_is_stopped_leaves_nothing_that_lies() {
+fn a_stopped_rebuild_leaves_no_wrong_caches() {
     let (_dir, sessions) = store(5);
     let cancel = Cancel::default();
     let stopped = sessions.rebuild_caches(&cancel, &|_| cancel.cancel());

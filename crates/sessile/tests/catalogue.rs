@@ -47,7 +47,7 @@ impl Logical {
     }
 }
 
-struct Place {
+struct Fixture {
     dir: TempDir,
     layer: Arc<Logical>,
     environment: Replay,
@@ -59,7 +59,7 @@ struct Place {
 
 const CWDS: [&str; 2] = ["/proj", "/other"];
 
-impl Place {
+impl Fixture {
     /// With `is_logical`, files look old; without, they have their real times.
     fn new(is_logical: bool) -> Self {
         let dir = TempDir::new().unwrap();
@@ -70,11 +70,11 @@ impl Place {
         let cached = Sessions::new(environment.clone()).caching(Some(dir.path().join("cache")));
         let cached = if is_logical { cached.on(Arc::new(Layered::new(Arc::clone(&layer)))) } else { cached };
         let scanning = Sessions::new(environment.clone()).caching(None);
-        let place = Self { dir, layer, environment, cached, scanning };
+        let fixture = Self { dir, layer, environment, cached, scanning };
         for cwd in CWDS {
-            fs::create_dir_all(place.directory(cwd)).unwrap();
+            fs::create_dir_all(fixture.directory(cwd)).unwrap();
         }
-        place
+        fixture
     }
 
     fn directory(&self, cwd: &str) -> PathBuf {
@@ -224,7 +224,7 @@ fn op(with_large: bool) -> impl Strategy<Value = Op> {
     ]
 }
 
-impl Place {
+impl Fixture {
     fn play(&self, op: &Op) {
         match op {
             Op::Create(slot, content) => self.write(&self.file(*slot), content.concat().as_bytes()),
@@ -304,13 +304,13 @@ impl Place {
     }
 }
 
-fn agree_after_each(place: &Place, ops: &[Op]) {
+fn agree_after_each(fixture: &Fixture, ops: &[Op]) {
     for (n_before, op) in ops.iter().enumerate() {
-        place.play(op);
-        let expected = place.answers(&place.scanning);
-        assert_eq!(place.answers(&place.cached), expected, "after {n_before} and {op:?}");
+        fixture.play(op);
+        let expected = fixture.answers(&fixture.scanning);
+        assert_eq!(fixture.answers(&fixture.cached), expected, "after {n_before} and {op:?}");
         // The newly cached rows give the same answers.
-        assert_eq!(place.answers(&place.cached), expected, "again after {n_before} and {op:?}");
+        assert_eq!(fixture.answers(&fixture.cached), expected, "again after {n_before} and {op:?}");
     }
 }
 
@@ -318,14 +318,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn the_catalogue_says_what_a_scan_says(ops in proptest::collection::vec(op(true), 1..20)) {
-        agree_after_each(&Place::new(true), &ops);
+    fn the_catalogue_equals_a_scan(ops in proptest::collection::vec(op(true), 1..20)) {
+        agree_after_each(&Fixture::new(true), &ops);
     }
 
     /// Files this young are compared with their cached rows, whatever their times say.
     #[test]
-    fn young_files_are_no_exception(ops in proptest::collection::vec(op(false), 1..12)) {
-        agree_after_each(&Place::new(false), &ops);
+    fn recently_changed_files_are_no_exception(ops in proptest::collection::vec(op(false), 1..12)) {
+        agree_after_each(&Fixture::new(false), &ops);
     }
 }
 
@@ -336,84 +336,85 @@ fn message(id: usize) -> String {
 }
 
 #[test]
-fn what_has_not_changed_is_not_opened_and_what_has_grown_is_read_from_there() {
-    let place = Place::new(true);
+fn unchanged_files_are_not_opened_and_grown_files_are_read_from_their_old_end() {
+    let fixture = Fixture::new(true);
     for slot in 0..6 {
-        place.write(&place.file(slot), format!("{HEADER}\n{}", message(slot)).as_bytes());
+        fixture.write(&fixture.file(slot), format!("{HEADER}\n{}", message(slot)).as_bytes());
     }
     // Not a session, and cached as such.
-    place.write(&place.directory(CWDS[0]).join("junk.jsonl"), "junk\n5\n".repeat(100_000).as_bytes());
-    let n_reads = || std::mem::take(&mut *place.layer.n_reads.lock().unwrap());
-    let listed = all(&place.cached);
+    fixture.write(&fixture.directory(CWDS[0]).join("junk.jsonl"), "junk\n5\n".repeat(100_000).as_bytes());
+    let n_reads = || std::mem::take(&mut *fixture.layer.n_reads.lock().unwrap());
+    let listed = all(&fixture.cached);
     n_reads();
-    assert_eq!(all(&place.cached), listed);
+    assert_eq!(all(&fixture.cached), listed);
     assert_eq!(n_reads(), CWDS.len(), "each catalogue once, and nothing else");
-    let big = place.file(3);
-    place.write(&big, format!("{HEADER}\n{}", message(7).repeat(100_000)).as_bytes());
-    all(&place.cached);
+    let big = fixture.file(3);
+    fixture.write(&big, format!("{HEADER}\n{}", message(7).repeat(100_000)).as_bytes());
+    all(&fixture.cached);
     let whole = n_reads();
-    place.play(&Op::Append(3, message(8)));
-    let grown = all(&place.cached);
+    fixture.play(&Op::Append(3, message(8)));
+    let grown = all(&fixture.cached);
     assert!(n_reads() < whole, "only the tail is read");
-    assert_eq!(grown, all(&place.scanning));
+    assert_eq!(grown, all(&fixture.scanning));
     assert_eq!(grown.iter().find(|row| row.path == big).unwrap().message_count, 100_001);
 }
 
 #[test]
-fn catalogues_are_for_their_owner_only_and_none_is_made_for_nothing() {
-    let place = Place::new(true);
-    all(&place.cached);
-    assert!(place.cache_files().is_empty());
-    place.write(&place.file(0), HEADER.as_bytes());
-    all(&place.cached);
-    let [file] = place.cache_files().try_into().unwrap();
+fn catalogues_are_private_and_not_written_without_need() {
+    let fixture = Fixture::new(true);
+    all(&fixture.cached);
+    assert!(fixture.cache_files().is_empty());
+    fixture.write(&fixture.file(0), HEADER.as_bytes());
+    all(&fixture.cached);
+    let [file] = fixture.cache_files().try_into().unwrap();
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(fs::metadata(file.parent().unwrap()).unwrap().permissions().mode() & 0o777, 0o700);
     // Nothing has changed, so nothing is written: the cache file keeps its modification time.
     let before = fs::metadata(&file).unwrap().modified().unwrap();
-    all(&place.cached);
+    all(&fixture.cached);
     assert_eq!(fs::metadata(&file).unwrap().modified().unwrap(), before);
 }
 
 #[test]
 fn a_cache_that_cannot_be_written_is_not_a_failure() {
-    let place = Place::new(true);
-    place.write(&place.file(0), format!("{HEADER}\n").as_bytes());
-    fs::write(place.dir.path().join("cache"), "in the way").unwrap();
-    assert_eq!(place.answers(&place.cached), place.answers(&place.scanning));
+    let fixture = Fixture::new(true);
+    fixture.write(&fixture.file(0), format!("{HEADER}\n").as_bytes());
+    fs::write(fixture.dir.path().join("cache"), "in the way").unwrap();
+    assert_eq!(fixture.answers(&fixture.cached), fixture.answers(&fixture.scanning));
 }
 
 #[test]
-fn progress_tells_what_is_known_at_once_and_then_each_file() {
-    let place = Place::new(true);
-    let told = |sessions: &Sessions| {
-        let mut told = Vec::new();
-        let mut progress = |at: Progress<'_>| told.push((at.loaded, at.total, at.partial.map(<[SessionInfo]>::len)));
+fn progress_reports_cached_sessions_at_once_and_then_each_file() {
+    let fixture = Fixture::new(true);
+    let reported = |sessions: &Sessions| {
+        let mut reported = Vec::new();
+        let mut progress =
+            |at: Progress<'_>| reported.push((at.loaded, at.total, at.partial.map(<[SessionInfo]>::len)));
         let mut options = ListOptions { progress: Some(&mut progress), ..ListOptions::default() };
         sessions.list_all_with(&mut options).unwrap();
-        told
+        reported
     };
     for slot in 0..3 {
-        place.write(&place.file(slot), format!("{HEADER}\n").as_bytes());
+        fixture.write(&fixture.file(slot), format!("{HEADER}\n").as_bytes());
     }
-    assert_eq!(told(&place.cached), [(1, 3, Some(1)), (2, 3, None), (3, 3, Some(3))]);
-    assert_eq!(told(&place.cached), [(3, 3, Some(3))]);
-    place.write(&place.file(4), format!("{HEADER}\n").as_bytes());
-    place.write(&place.file(5), format!("{HEADER}\n").as_bytes());
-    assert_eq!(told(&place.cached), [(3, 5, Some(3)), (4, 5, Some(4)), (5, 5, Some(5))]);
+    assert_eq!(reported(&fixture.cached), [(1, 3, Some(1)), (2, 3, None), (3, 3, Some(3))]);
+    assert_eq!(reported(&fixture.cached), [(3, 3, Some(3))]);
+    fixture.write(&fixture.file(4), format!("{HEADER}\n").as_bytes());
+    fixture.write(&fixture.file(5), format!("{HEADER}\n").as_bytes());
+    assert_eq!(reported(&fixture.cached), [(3, 5, Some(3)), (4, 5, Some(4)), (5, 5, Some(5))]);
 }
 
 #[test]
-fn a_list_that_is_stopped_keeps_what_it_has_read() {
-    let place = Place::new(true);
+fn a_cancelled_list_keeps_the_sessions_it_has_read() {
+    let fixture = Fixture::new(true);
     for slot in 0..6 {
-        place.write(&place.file(slot), format!("{HEADER}\n").as_bytes());
+        fixture.write(&fixture.file(slot), format!("{HEADER}\n").as_bytes());
     }
     let cancel = sessile::Cancel::default();
     let stop = cancel.clone();
     let mut progress = move |_: Progress<'_>| stop.cancel();
     let mut options = ListOptions { progress: Some(&mut progress), cancel, ..ListOptions::default() };
-    assert!(matches!(place.cached.list_all_with(&mut options), Err(sessile::SessionError::Cancelled)));
-    assert_eq!(place.cache_files().len(), 1);
-    assert_eq!(place.answers(&place.cached), place.answers(&place.scanning));
+    assert!(matches!(fixture.cached.list_all_with(&mut options), Err(sessile::SessionError::Cancelled)));
+    assert_eq!(fixture.cache_files().len(), 1);
+    assert_eq!(fixture.answers(&fixture.cached), fixture.answers(&fixture.scanning));
 }

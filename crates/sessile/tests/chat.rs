@@ -14,7 +14,7 @@ fn example() -> PathBuf {
     test.parent().and_then(Path::parent).unwrap().join("examples").join("chat")
 }
 
-fn chat(home: &Path, file: &Path, said: &str) -> String {
+fn chat(home: &Path, file: &Path, input: &str) -> String {
     let mut child = Command::new(example())
         .arg(file)
         .env_clear()
@@ -25,8 +25,8 @@ fn chat(home: &Path, file: &Path, said: &str) -> String {
         .spawn()
         .unwrap();
     // On a separate thread, because the chat stops reading while its output is not consumed.
-    let (mut stdin, said) = (child.stdin.take().unwrap(), said.to_owned());
-    let writing = std::thread::spawn(move || stdin.write_all(said.as_bytes()).unwrap());
+    let (mut stdin, input) = (child.stdin.take().unwrap(), input.to_owned());
+    let writing = std::thread::spawn(move || stdin.write_all(input.as_bytes()).unwrap());
     let output = child.wait_with_output().unwrap();
     writing.join().unwrap();
     assert!(output.status.success());
@@ -38,12 +38,15 @@ fn a_chat_resumes_branches_labels_forks_and_compacts() {
     let home = tempfile::tempdir().unwrap();
     let file = home.path().join("chat.jsonl");
     let long = "a long story ".repeat(9000);
-    let told = chat(home.path(), &file, &format!("hello\n/label here\n{long}\n{long}\n/compact\n/quit\n"));
-    assert!(told.contains("You said: hello") && told.contains("compacted by "), "{} letters", told.len());
+    let output = chat(home.path(), &file, &format!("hello\n/label here\n{long}\n{long}\n/compact\n/quit\n"));
+    assert!(output.contains("You said: hello") && output.contains("compacted by "), "{} letters", output.len());
     let session = SessionManager::open(&file).unwrap();
     assert_eq!(session.compactions().unwrap().len(), 1);
-    let told = chat(home.path(), &file, "/goto here\nanother way\n/tree\n/fork @leaf\nin the fork\n/goto nowhere\n");
-    assert!(told.contains("You said: another way") && told.contains("now in ") && told.contains("error: "), "{told}");
+    let output = chat(home.path(), &file, "/goto here\nanother way\n/tree\n/fork @leaf\nin the fork\n/goto nowhere\n");
+    assert!(
+        output.contains("You said: another way") && output.contains("now in ") && output.contains("error: "),
+        "{output}"
+    );
     let session = SessionManager::open(&file).unwrap();
     let outline = session.outline();
     let n_summaries = outline.entries().filter(|row| outline.kind(*row) == Kind::BranchSummary).count();

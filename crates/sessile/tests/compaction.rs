@@ -24,14 +24,16 @@ use tempfile::TempDir;
 type Act = dyn Fn(&SummaryRequest<'_>) -> Result<Summary, SummaryFailure>;
 
 /// A summarizer that runs a test's function.
-type Acting = SummarizerFn<Box<Act>>;
+type CallbackSummarizer = SummarizerFn<Box<Act>>;
 
-fn acting(act: impl Fn(&SummaryRequest<'_>) -> Result<Summary, SummaryFailure> + 'static) -> Acting {
+fn summarizer_calling(
+    act: impl Fn(&SummaryRequest<'_>) -> Result<Summary, SummaryFailure> + 'static,
+) -> CallbackSummarizer {
     summarizer_fn(Box::new(act) as Box<Act>).generated_by(Generator::Extractive)
 }
 
-fn saying(text: &'static str) -> Acting {
-    acting(move |_| Ok(Summary::new(text)))
+fn summarizer_returning(text: &'static str) -> CallbackSummarizer {
+    summarizer_calling(move |_| Ok(Summary::new(text)))
 }
 
 fn sessions() -> Sessions {
@@ -73,15 +75,15 @@ fn texts(session: &SessionManager) -> Vec<String> {
     context.messages.iter().map(|message| message.to_text().into_owned()).collect()
 }
 
-fn failures() -> Vec<Acting> {
+fn failures() -> Vec<CallbackSummarizer> {
     vec![
-        acting(|_| Err(SummaryFailure::Cancelled)),
-        acting(|_| Err(SummaryFailure::CutShort)),
-        acting(|_| Err(SummaryFailure::CalledTool)),
-        acting(|_| Err(SummaryFailure::Refused { reason: "no".to_owned() })),
-        acting(|_| Err(SummaryFailure::NotConfigured { what: "no model".to_owned() })),
-        acting(|_| Err(SummaryFailure::Failed { message: "500".to_owned(), source: None })),
-        saying(" \n"),
+        summarizer_calling(|_| Err(SummaryFailure::Cancelled)),
+        summarizer_calling(|_| Err(SummaryFailure::CutShort)),
+        summarizer_calling(|_| Err(SummaryFailure::CalledTool)),
+        summarizer_calling(|_| Err(SummaryFailure::Refused { reason: "no".to_owned() })),
+        summarizer_calling(|_| Err(SummaryFailure::NotConfigured { what: "no model".to_owned() })),
+        summarizer_calling(|_| Err(SummaryFailure::Failed { message: "500".to_owned(), source: None })),
+        summarizer_returning(" \n"),
     ]
 }
 
@@ -91,7 +93,7 @@ fn a_compaction_is_written_and_reported() {
     let (mut session, _) = three_turns(&sessions(), dir.path());
     let asked = std::rc::Rc::new(RefCell::new(Vec::new()));
     let seen = asked.clone();
-    let summarizer = acting(move |request| {
+    let summarizer = summarizer_calling(move |request| {
         seen.borrow_mut().push((request.purpose, request.conversation.text().to_owned()));
         assert_eq!(request.session_model, Some("p/m"));
         assert_eq!(request.custom_instructions, Some("the tides"));
@@ -115,11 +117,14 @@ fn a_compaction_is_written_and_reported() {
     let entry = session.entry(&report.entry_id).unwrap().unwrap().into_json().to_text().into_owned();
     assert!(entry.contains(r#""fromHook":false"#), "{entry}");
 
-    let again = session.compact(keeping(2), &saying("x"), &mut |_| {}).unwrap();
+    let again = session.compact(keeping(2), &summarizer_returning("x"), &mut |_| {}).unwrap();
     assert_eq!(nothing(again), NothingToCompact::AlreadyCompacted);
     session.append_message(draft::UserMessage::new("question 4", 4)).unwrap();
-    assert_eq!(nothing(session.compact(keeping(99), &saying("x"), &mut |_| {}).unwrap()), NothingToCompact::TooSmall);
-    let update = acting(|request| {
+    assert_eq!(
+        nothing(session.compact(keeping(99), &summarizer_returning("x"), &mut |_| {}).unwrap()),
+        NothingToCompact::TooSmall
+    );
+    let update = summarizer_calling(|request| {
         if request.purpose == Purpose::Update {
             assert!(request.previous_summary.unwrap().starts_with("What was said."));
         }
@@ -148,13 +153,16 @@ fn a_failure_leaves_the_file_byte_for_byte() {
     // Cancelled by the caller, and by an extension.
     let options = keeping(2);
     options.cancel.cancel();
-    assert!(matches!(session.compact(options, &saying("x"), &mut |_| {}).unwrap_err(), SessionError::Cancelled));
+    assert!(matches!(
+        session.compact(options, &summarizer_returning("x"), &mut |_| {}).unwrap_err(),
+        SessionError::Cancelled
+    ));
     drop(session);
     let handlers = Handlers::new();
     let cancels = EventSet::from(EventKind::SessionBeforeCompact).union(EventKind::SessionBeforeTree.into());
     handlers.on(cancels, "cancels", |_, _| Ok(Some(Reply::cancel())));
     let mut session = sessions().with_handlers(handlers).open(&path).unwrap();
-    let cancelled = session.compact(keeping(2), &saying("x"), &mut |_| {}).unwrap_err();
+    let cancelled = session.compact(keeping(2), &summarizer_returning("x"), &mut |_| {}).unwrap_err();
     assert!(matches!(cancelled, SessionError::Cancelled));
     let stayed = session.navigate(&first, NavigateOptions::default(), None, &mut |_| {}).unwrap();
     assert_eq!(stayed, Outcome::Cancelled { by: "cancels".to_owned() });
@@ -183,7 +191,7 @@ fn an_old_file_is_upgraded_only_once_there_is_a_summary() {
         session.compact(keeping(1), &summarizer, &mut |_| {}).unwrap_err();
         assert_eq!(fs::read(&path).unwrap(), before);
     }
-    let report = done(session.compact(keeping(1), &saying("s"), &mut |_| {}).unwrap());
+    let report = done(session.compact(keeping(1), &summarizer_returning("s"), &mut |_| {}).unwrap());
     let last = texts(&session);
     assert_eq!(last.len(), 2);
     assert!(last[1].contains("more"));
@@ -193,11 +201,11 @@ fn an_old_file_is_upgraded_only_once_there_is_a_summary() {
 }
 
 #[test]
-fn entries_of_others_are_kept_after_the_cut() {
+fn entries_of_other_programs_are_kept_after_the_cut() {
     let dir = TempDir::new().unwrap();
     let (mut session, path) = three_turns(&sessions(), dir.path());
     let file = path.clone();
-    let summarizer = acting(move |request| {
+    let summarizer = summarizer_calling(move |request| {
         if request.purpose == Purpose::TurnPrefix {
             let mut other = Sessions::new(Replay::new(1_735_689_700_000, 99)).open(&file).unwrap();
             other.append_message(draft::UserMessage::new("meanwhile", 9)).unwrap();
@@ -217,10 +225,10 @@ fn a_compaction_of_another_program_is_not_compacted_again() {
     let (mut session, path) = three_turns(&sessions(), dir.path());
     let leaf = session.leaf_id();
     let file = path.clone();
-    let summarizer = acting(move |request| {
+    let summarizer = summarizer_calling(move |request| {
         if request.purpose == Purpose::TurnPrefix {
             let mut other = Sessions::new(Replay::new(1_735_689_700_000, 99)).open(&file).unwrap();
-            done(other.compact(keeping(2), &saying("theirs"), &mut |_| {}).unwrap());
+            done(other.compact(keeping(2), &summarizer_returning("theirs"), &mut |_| {}).unwrap());
         }
         Ok(Summary::new("ours"))
     });
@@ -232,13 +240,13 @@ fn a_compaction_of_another_program_is_not_compacted_again() {
 }
 
 #[test]
-fn entries_of_others_on_another_branch_stay_there() {
+fn entries_of_other_programs_on_another_branch_stay_there() {
     let dir = TempDir::new().unwrap();
     let (mut session, path) = three_turns(&sessions(), dir.path());
     let fourth = session.outline().id(session.outline().entries().nth(3).unwrap()).unwrap();
     session.branch(&fourth).unwrap();
     let file = path.clone();
-    let summarizer = acting(move |_| {
+    let summarizer = summarizer_calling(move |_| {
         let mut other = Sessions::new(Replay::new(1_735_689_700_000, 99)).open(&file).unwrap();
         other.append_message(draft::UserMessage::new("meanwhile", 9)).unwrap();
         Ok(Summary::new("s"))
@@ -258,7 +266,7 @@ fn an_extension_may_supply_the_summary_and_keep_nothing() {
         Ok(Some(Reply { compaction: Some(compaction), ..Reply::default() }))
     });
     let (mut session, _) = three_turns(&sessions().with_handlers(handlers), dir.path());
-    let unused = acting(|_| panic!("the summarizer was called"));
+    let unused = summarizer_calling(|_| panic!("the summarizer was called"));
     let report = done(session.compact(keeping(2), &unused, &mut |_| {}).unwrap());
     assert!(report.from_hook);
     assert_eq!(report.first_kept_entry_id, report.entry_id);
@@ -297,7 +305,7 @@ fn navigating_takes_back_questions_and_goes_to_answers() {
     let mut session = sessions.open(&path).unwrap();
     assert_eq!(session.leaf_id().as_ref(), Some(&ids[3]), "where one was is remembered");
 
-    let summarizer = saying("left");
+    let summarizer = summarizer_returning("left");
     let options = NavigateOptions { label: Some("back".into()), ..NavigateOptions::default() };
     let gone = moved(&mut session, &ids[0], options, Some(&summarizer));
     let summary = gone.summary_entry_id.unwrap();
@@ -331,7 +339,7 @@ fn machine() -> (SimOs, PathBuf) {
 
 fn compact_on(os: &SimOs, seed: u64, path: &Path) -> Result<Compacted, SessionError> {
     let sessions = Sessions::new(Replay::new(1_735_689_800_000, seed)).on(Arc::new(os.clone()));
-    sessions.open(path)?.compact(keeping(2), &saying("s"), &mut |_| {})
+    sessions.open(path)?.compact(keeping(2), &summarizer_returning("s"), &mut |_| {})
 }
 
 #[test]
@@ -377,7 +385,7 @@ fn a_crash_at_any_call_compacts_once_or_not_at_all() {
 }
 
 #[test]
-fn attempts_that_did_not_fit_are_recovered_from() {
+fn overflowed_attempts_are_recovered() {
     let dir = TempDir::new().unwrap();
     let (mut session, _) = three_turns(&sessions(), dir.path());
     let limits = ModelLimits { window: 100_000, output: Some(4000) };
@@ -399,14 +407,14 @@ fn attempts_that_did_not_fit_are_recovered_from() {
     let edits = session.omit_failed_attempt().unwrap();
     assert_eq!(edits.len(), 2);
     assert_eq!(texts(&session).len(), n_shown);
-    let report = done(session.compact(keeping(2), &saying("s"), &mut |_| {}).unwrap());
+    let report = done(session.compact(keeping(2), &summarizer_returning("s"), &mut |_| {}).unwrap());
     let usage = session.context_usage(100_000).unwrap();
     assert_eq!((usage.tokens, usage.percent()), (None, None), "there was no answer since");
     assert!(report.estimated_tokens_after > Some(0));
 }
 
 #[test]
-fn families_know_what_they_share() {
+fn families_know_their_shared_entries() {
     let dir = TempDir::new().unwrap();
     let sessions = sessions();
     let (mut session, root) = three_turns(&sessions, dir.path());
@@ -420,14 +428,14 @@ fn families_know_what_they_share() {
     };
     let listed = list();
     let tree = sessions.family_of(&listed, &child).unwrap();
-    let told: Vec<_> = tree.members.iter().map(|member| (member.relative.depth, member.shared_entries)).collect();
-    assert_eq!(told, [(0, None), (1, Some(4)), (2, Some(5))]);
-    assert_eq!(tree.place, 1);
+    let reported: Vec<_> = tree.members.iter().map(|member| (member.relative.depth, member.shared_entries)).collect();
+    assert_eq!(reported, [(0, None), (1, Some(4)), (2, Some(5))]);
+    assert_eq!(tree.requested, 1);
     drop(session);
     fs::remove_file(&root).unwrap();
     let listed = list();
     let tree = sessions.family_of(&listed, &grandchild).unwrap();
-    let told: Vec<_> = tree.members.iter().map(|member| (member.relative.depth, member.shared_entries)).collect();
-    assert_eq!(told, [(0, None), (1, None), (2, Some(5))]);
+    let reported: Vec<_> = tree.members.iter().map(|member| (member.relative.depth, member.shared_entries)).collect();
+    assert_eq!(reported, [(0, None), (1, None), (2, Some(5))]);
     assert_eq!(sessions.family_of(&listed, &root), None);
 }

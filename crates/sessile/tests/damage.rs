@@ -20,13 +20,13 @@ use sessile::{SessionError, Sessions};
 use sessile_testkit::sim::SimOs;
 use sessile_testkit::{Replay, SplitMix};
 
-const PLACE: &str = "/home/u/.pi/agent/sessions/--proj--/2025-01-01T00-00-00-000Z_s1.jsonl";
+const SESSION_PATH: &str = "/home/u/.pi/agent/sessions/--proj--/2025-01-01T00-00-00-000Z_s1.jsonl";
 
 /// The number of cases, unless the variable is set.
 const CASES: u64 = 3000;
 
 #[test]
-fn repair_writes_what_was_written_or_marks_it() {
+fn repair_restores_or_marks_every_entry() {
     let number = |name: &str| std::env::var(name).ok().and_then(|value| value.parse::<u64>().ok());
     let seed = number("SESSILE_DAMAGE_SEED").unwrap_or(1);
     let cases = number("SESSILE_DAMAGE_CASES").unwrap_or(CASES);
@@ -87,15 +87,15 @@ impl Case {
     fn check(&self, tally: &mut Tally) -> Result<(), String> {
         let before: Vec<u8> = self.damaged.iter().map(|(byte, _)| *byte).collect();
         let os = SimOs::new();
-        os.make_directories(Path::new(PLACE).parent().unwrap());
-        let file = sessile::os::Os::open(&os, Path::new(PLACE), sessile::os::Mode::New).unwrap();
+        os.make_directories(Path::new(SESSION_PATH).parent().unwrap());
+        let file = sessile::os::Os::open(&os, Path::new(SESSION_PATH), sessile::os::Mode::New).unwrap();
         sessile::os::append_fully(file.as_ref(), &before).unwrap();
         drop(file);
         let environment = Replay::new(1_735_689_600_000, 7);
         environment.set_home("/home/u");
         environment.set_current_dir("/proj");
         let sessions = Sessions::new(environment).on(Arc::new(os.clone())).caching(None);
-        match sessions.repair(PLACE, RepairOptions::default()) {
+        match sessions.repair(SESSION_PATH, RepairOptions::default()) {
             Ok(repair) => tally.repaired += usize::from(repair.original.is_some()),
             Err(SessionError::NotASession { .. }) => {
                 tally.not_sessions += 1;
@@ -103,14 +103,14 @@ impl Case {
             }
             Err(error) => return Err(error.to_string()),
         }
-        let after = os.read_file(PLACE).unwrap();
+        let after = os.read_file(SESSION_PATH).unwrap();
         self.check_written(&before, &after, tally)?;
         self.check_intact(&after, tally)?;
-        let again = sessions.repair(PLACE, RepairOptions::default()).map_err(|error| error.to_string())?;
-        if !again.changes.is_empty() || os.read_file(PLACE).unwrap() != after {
+        let again = sessions.repair(SESSION_PATH, RepairOptions::default()).map_err(|error| error.to_string())?;
+        if !again.changes.is_empty() || os.read_file(SESSION_PATH).unwrap() != after {
             return Err(format!("a second repair does more: {:?}", again.changes));
         }
-        let left = sessions.verify(PLACE).map_err(|error| error.to_string())?.findings;
+        let left = sessions.verify(SESSION_PATH).map_err(|error| error.to_string())?.findings;
         let promised = left.iter().find(|finding| matches!(finding.remedy, Remedy::Repair(_)));
         promised.map_or(Ok(()), |finding| Err(format!("left to repair: {finding:?}")))
     }
@@ -130,7 +130,7 @@ impl Case {
                 *count -= 1;
                 continue;
             }
-            let is_read = matches!(read(line), Parsed::Kept(_));
+            let is_read = matches!(read(line), Parsed::Value(_));
             if is_marked(line) {
                 let left = left_in(line).ok_or_else(|| format!("odd mark {}", show(line)))?;
                 if !holds(before, &left) {
@@ -154,7 +154,7 @@ impl Case {
             }
         }
         let counts =
-            |line: &&&[u8]| matches!(read(line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line)), Parsed::Kept(_));
+            |line: &&&[u8]| matches!(read(line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line)), Parsed::Value(_));
         let mut left = lines(after).into_iter();
         match before_lines.iter().filter(counts).find(|line| !left.by_ref().any(|after| after == **line)) {
             Some(lost) => Err(format!("a line that counted is gone or moved: {}", show(lost))),
@@ -297,33 +297,33 @@ fn session(random: &mut SplitMix) -> Vec<String> {
 
 fn entry(id: &str, parent: &str, time: &str, random: &mut SplitMix) -> String {
     let head = |kind: &str| format!(r#"{{"type":"{kind}","id":"{id}","parentId":{parent},"timestamp":"{time}""#);
-    let said = text(random);
+    let text_json = text(random);
     match random.below(9) {
         0 => format!(
-            r#"{},"message":{{"role":"assistant","content":[{{"type":"text","text":{said}}},{{"type":"toolCall","id":"t{id}","name":"read","arguments":{{"path":"/proj/x"}}}}],"stopReason":"toolUse","timestamp":1}}}}"#,
+            r#"{},"message":{{"role":"assistant","content":[{{"type":"text","text":{text_json}}},{{"type":"toolCall","id":"t{id}","name":"read","arguments":{{"path":"/proj/x"}}}}],"stopReason":"toolUse","timestamp":1}}}}"#,
             head("message")
         ),
         1 => format!(
-            r#"{},"message":{{"role":"toolResult","toolCallId":"t{id}","toolName":"read","content":[{{"type":"text","text":{said}}}],"isError":false,"timestamp":1}}}}"#,
+            r#"{},"message":{{"role":"toolResult","toolCallId":"t{id}","toolName":"read","content":[{{"type":"text","text":{text_json}}}],"isError":false,"timestamp":1}}}}"#,
             head("message")
         ),
         // Data that looks like entries but is not.
         2 => format!(
-            r#"{{"type":"custom","customType":"copy","data":[{{"type":"message","id":"in{id}","parentId":{parent},"message":{{"role":"user","content":{said}}}}}],"id":"{id}","parentId":{parent},"timestamp":"{time}"}}"#
+            r#"{{"type":"custom","customType":"copy","data":[{{"type":"message","id":"in{id}","parentId":{parent},"message":{{"role":"user","content":{text_json}}}}}],"id":"{id}","parentId":{parent},"timestamp":"{time}"}}"#
         ),
         3 => format!(
-            r#"{{"type":"custom","customType":"copy","data":{{"type":"message","id":"in{id}","parentId":{parent},"message":{{"role":"user","content":{said}}}}},"id":"{id}","parentId":{parent},"timestamp":"{time}"}}"#
+            r#"{{"type":"custom","customType":"copy","data":{{"type":"message","id":"in{id}","parentId":{parent},"message":{{"role":"user","content":{text_json}}}}},"id":"{id}","parentId":{parent},"timestamp":"{time}"}}"#
         ),
-        4 => format!(r#"{},"name":{said}}}"#, head("session_info")),
-        _ => format!(r#"{},"message":{{"role":"user","content":{said},"timestamp":1}}}}"#, head("message")),
+        4 => format!(r#"{},"name":{text_json}}}"#, head("session_info")),
+        _ => format!(r#"{},"message":{{"role":"user","content":{text_json},"timestamp":1}}}}"#, head("message")),
     }
 }
 
 /// A text as JSON: words, quotes, line breaks, various letters, and text that looks like a record.
 fn text(random: &mut SplitMix) -> String {
-    let mut said = String::new();
+    let mut text = String::new();
     for _ in 0..=random.below(10) {
-        said.push_str(random.pick(&[
+        text.push_str(random.pick(&[
             "Delete the staging database, ",
             "Drop production now. ",
             "word ",
@@ -336,7 +336,7 @@ fn text(random: &mut SplitMix) -> String {
         ]));
     }
     let mut json = Vec::new();
-    write_string(&said, &mut json);
+    write_string(&text, &mut json);
     debug_assert!(Raw::parse(&json).is_ok());
     String::from_utf8(json).unwrap()
 }

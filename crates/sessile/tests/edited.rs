@@ -31,12 +31,12 @@ fn line(number: usize, parent: Option<usize>, text: &str) -> String {
 fn session_text() -> (String, Vec<usize>) {
     let mut text =
         r#"{"type":"session","version":3,"id":"s","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/"}"#.to_owned() + "\n";
-    let mut places = Vec::new();
+    let mut offsets = Vec::new();
     for number in 0..N_ENTRIES {
-        places.push(text.len());
+        offsets.push(text.len());
         text += &line(number, number.checked_sub(1), &format!("entry{number}"));
     }
-    (text, places)
+    (text, offsets)
 }
 
 fn sessions(cache: Option<PathBuf>) -> Sessions {
@@ -74,17 +74,17 @@ fn edit() -> impl Strategy<Value = Edit> {
 /// The position of an edit in a line, and its new bytes.
 fn put(edit: &Edit, number: usize) -> (usize, String) {
     let text = line(number, number.checked_sub(1), &format!("entry{number}"));
-    let place = |word: &str| text.find(word).unwrap();
+    let offset = |word: &str| text.find(word).unwrap();
     match edit {
-        Edit::Text => (place("entry"), "other".to_owned()),
-        Edit::Id => (place("\"id\":\"") + 6, "f".to_owned()),
-        Edit::Parent => (place("\"parentId\":") + 12, "e".to_owned()),
-        Edit::Kind => (place("message"), "massage".to_owned()),
-        Edit::Role => (place("\"user\""), "\"uses\"".to_owned()),
-        Edit::Time => (place("2025"), "2026".to_owned()),
+        Edit::Text => (offset("entry"), "other".to_owned()),
+        Edit::Id => (offset("\"id\":\"") + 6, "f".to_owned()),
+        Edit::Parent => (offset("\"parentId\":") + 12, "e".to_owned()),
+        Edit::Kind => (offset("message"), "massage".to_owned()),
+        Edit::Role => (offset("\"user\""), "\"uses\"".to_owned()),
+        Edit::Time => (offset("2025"), "2026".to_owned()),
         Edit::NoNewline => (text.len() - 1, " ".to_owned()),
-        Edit::NewNewline => (place("{\"role\""), "\n".to_owned()),
-        Edit::Damage => (place("}}"), "]".to_owned()),
+        Edit::NewNewline => (offset("{\"role\""), "\n".to_owned()),
+        Edit::Damage => (offset("}}"), "]".to_owned()),
     }
 }
 
@@ -116,7 +116,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_shown_is_what_the_file_says(
+    fn shown_entries_equal_the_file(
         edits in proptest::collection::vec((edit(), 1..N_ENTRIES - 1), 1..4),
         asked in proptest::collection::vec(0..N_ENTRIES, 8),
         reopens in any::<bool>(),
@@ -124,14 +124,14 @@ proptest! {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("s.jsonl");
         let cache = directory.path().join("cache");
-        let (text, places) = session_text();
+        let (text, offsets) = session_text();
         fs::write(&path, &text).unwrap();
         // Saves the outline, unless the file is so new that it is read again.
         let known = sessions(Some(cache.clone())).open(&path).unwrap();
         let mut file = OpenOptions::new().write(true).open(&path).unwrap();
         for (edit, number) in &edits {
             let (at, bytes) = put(edit, *number);
-            file.seek(SeekFrom::Start((places[*number] + at) as u64)).unwrap();
+            file.seek(SeekFrom::Start((offsets[*number] + at) as u64)).unwrap();
             file.write_all(bytes.as_bytes()).unwrap();
         }
         drop(file);
@@ -172,7 +172,7 @@ fn a_check_finds_and_drops_wrong_rows_before_a_user_sees_them() {
     let path = directory.path().join("sessions/s.jsonl");
     fs::create_dir(directory.path().join("sessions")).unwrap();
     let cache = directory.path().join("cache");
-    let (text, places) = session_text();
+    let (text, offsets) = session_text();
     fs::write(&path, &text).unwrap();
     let sessions = sessions(Some(cache));
     let cancel = sessile::Cancel::default();
@@ -193,7 +193,7 @@ fn a_check_finds_and_drops_wrong_rows_before_a_user_sees_them() {
     let mut file = OpenOptions::new().write(true).open(&path).unwrap();
     for (edit, number) in [(Edit::Kind, 1500), (Edit::Text, 1510)] {
         let (at, bytes) = put(&edit, number);
-        file.seek(SeekFrom::Start((places[number] + at) as u64)).unwrap();
+        file.seek(SeekFrom::Start((offsets[number] + at) as u64)).unwrap();
         file.write_all(bytes.as_bytes()).unwrap();
     }
     append(&path, &line(N_ENTRIES, Some(N_ENTRIES - 1), "appended"));

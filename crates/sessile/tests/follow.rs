@@ -13,7 +13,7 @@ use tempfile::TempDir;
 const HEADER: &str = r#"{"type":"session","version":3,"id":"s1","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/proj"}"#;
 
 /// Long enough for any machine; a failing test waits this long.
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 struct Scene {
     _dir: TempDir,
@@ -71,17 +71,17 @@ fn word(event: FollowEvent) -> String {
 #[track_caller]
 fn expect(follower: &mut Follower, expected: &[&str]) {
     for expected in expected {
-        assert_eq!(word(follower.next(PATIENCE).unwrap().unwrap()), *expected);
+        assert_eq!(word(follower.next(TIMEOUT).unwrap().unwrap()), *expected);
     }
     assert_eq!(follower.next(Duration::ZERO).unwrap(), None);
 }
 
 #[test]
-fn entries_come_in_file_order_as_pi_sees_them() {
+fn entries_are_followed_in_file_order_as_in_pi() {
     let scene = Scene::new(&[HEADER, &entry("a", "-"), "broken {", "", "0", HEADER, "[1]", &entry("b", "a")]);
     let mut follower = scene.follow(FollowFrom::Beginning);
     let broken = format!("line 3 (byte {}): not valid JSON", HEADER.len() + entry("a", "-").len() + 2);
-    let event = |follower: &mut Follower| word(follower.next(PATIENCE).unwrap().unwrap());
+    let event = |follower: &mut Follower| word(follower.next(TIMEOUT).unwrap().unwrap());
     assert_eq!(event(&mut follower), "header s1");
     assert_eq!(event(&mut follower), "2: a<-");
     assert_eq!(event(&mut follower), broken);
@@ -93,7 +93,7 @@ fn entries_come_in_file_order_as_pi_sees_them() {
 }
 
 #[test]
-fn an_entry_is_told_once_its_line_is_whole() {
+fn an_entry_is_reported_when_its_line_is_complete() {
     let scene = Scene::new(&[HEADER]);
     let mut follower = scene.follow(FollowFrom::Beginning);
     expect(&mut follower, &["header s1"]);
@@ -108,7 +108,7 @@ fn an_entry_is_told_once_its_line_is_whole() {
 }
 
 #[test]
-fn following_begins_where_it_is_told_to() {
+fn following_starts_at_the_requested_position() {
     let lines = [HEADER, &entry("a", "-"), "broken", &entry("b", "a"), &entry("c", "b")];
     let scene = Scene::new(&lines);
     let mut now = scene.follow(FollowFrom::Now);
@@ -124,7 +124,7 @@ fn following_begins_where_it_is_told_to() {
 
 /// C7: a replaced file is reported from its beginning, wherever following started.
 #[test]
-fn a_session_that_was_replaced_begins_again() {
+fn a_replaced_session_is_followed_from_its_start() {
     let scene = Scene::new(&[HEADER, &entry("a", "-")]);
     let mut follower = scene.follow(FollowFrom::Now);
     let other = scene.path.with_extension("other");
@@ -140,7 +140,7 @@ fn a_session_that_was_replaced_begins_again() {
 }
 
 #[test]
-fn what_is_not_a_session_is_refused_until_it_is_one() {
+fn a_file_is_refused_until_it_is_a_session() {
     let scene = Scene::new(&["{\"type\":\"message\"}"]);
     let refused = scene.try_follow(FollowFrom::Beginning).err().unwrap();
     assert!(matches!(refused, SessionError::NotASession { .. }), "{refused}");
@@ -148,7 +148,7 @@ fn what_is_not_a_session_is_refused_until_it_is_one() {
     let mut follower = scene.follow(FollowFrom::Now);
     scene.append("5");
     scene.append(HEADER);
-    assert!(matches!(follower.next(PATIENCE), Err(SessionError::NotASession { .. })));
+    assert!(matches!(follower.next(TIMEOUT), Err(SessionError::NotASession { .. })));
     expect(&mut follower, &[]);
     fs::write(&scene.path, "").unwrap();
     expect(&mut follower, &["Truncated"]);
@@ -157,20 +157,20 @@ fn what_is_not_a_session_is_refused_until_it_is_one() {
 }
 
 #[test]
-fn old_versions_are_told_in_the_current_form() {
+fn old_versions_are_reported_in_the_current_form() {
     let header = HEADER.replace(r#""version":3,"#, "");
     let scene = Scene::new(&[&header, r#"{"type":"custom"}"#, r#"{"type":"custom"}"#]);
     let mut follower = scene.follow(FollowFrom::Now);
     scene.append(r#"{"type":"compaction","firstKeptEntryIndex":1}"#);
-    let told = follower.next(PATIENCE).unwrap().unwrap();
-    let FollowEvent::Entry { entry, .. } = told else { panic!("{told:?}") };
+    let event = follower.next(TIMEOUT).unwrap().unwrap();
+    let FollowEvent::Entry { entry, .. } = event else { panic!("{event:?}") };
     let seen: Vec<_> = SessionManager::open(&scene.path).unwrap().entries().map(Result::unwrap).collect();
     assert_eq!(&entry, seen[2].json());
 }
 
 /// C16: polling is enough.
 #[test]
-fn a_manager_is_followed_with_and_without_news() {
+fn entries_of_a_manager_are_followed_with_and_without_notifications() {
     for polls in [false, true] {
         let dir = TempDir::new().unwrap();
         let mut manager = Sessions::default().with_session_dir(dir.path()).create("/proj").unwrap();
@@ -178,7 +178,7 @@ fn a_manager_is_followed_with_and_without_news() {
         let mut follower =
             Sessions::default().follow(&path, FollowOptions { polls, ..FollowOptions::default() }).unwrap();
         assert!(!polls || follower.is_polling());
-        assert_eq!(follower.next(PATIENCE).unwrap(), Some(FollowEvent::Gone));
+        assert_eq!(follower.next(TIMEOUT).unwrap(), Some(FollowEvent::Gone));
         let ids = std::thread::scope(|scope| {
             let writer = scope.spawn(|| {
                 let user = |text: &str| draft::UserMessage::new(text, 1);
@@ -186,7 +186,7 @@ fn a_manager_is_followed_with_and_without_news() {
             });
             let mut seen = Vec::new();
             while seen.len() < 50 {
-                if let FollowEvent::Entry { id, .. } = follower.next(PATIENCE).unwrap().unwrap() {
+                if let FollowEvent::Entry { id, .. } = follower.next(TIMEOUT).unwrap().unwrap() {
                     seen.extend(id);
                 }
             }

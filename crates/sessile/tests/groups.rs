@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 use sessile::Sessions;
-use sessile::format::info::Facts;
-use sessile::group::{Family, ProjectPlace, Who, group_by_cwd};
+use sessile::format::info::SessionFacts;
+use sessile::group::{Family, ProjectLocation, SessionRef, group_by_cwd};
 use sessile::list::SessionInfo;
 use sessile_testkit::Replay;
 use tempfile::TempDir;
@@ -28,7 +28,7 @@ fn session(id: &str, cwd: &str, modified: i64, parent: Option<&str>) -> SessionI
         first_message: "".into(),
         all_messages_text: "".into(),
         size: 0,
-        facts: Facts::default(),
+        facts: SessionFacts::default(),
     }
 }
 
@@ -42,9 +42,9 @@ fn drawn(list: &[SessionInfo], families: &[Family]) -> String {
     for family in families {
         writeln!(text, "= {}", family.newest_activity).unwrap();
         for member in &family.members {
-            let name = match &member.who {
-                Who::Listed(place) => list[*place].id.clone(),
-                Who::Missing(path) => format!("?{}", path.display()),
+            let name = match &member.session {
+                SessionRef::Listed(index) => list[*index].id.clone(),
+                SessionRef::Missing(path) => format!("?{}", path.display()),
             };
             writeln!(text, "{}{name}", "  ".repeat(member.depth)).unwrap();
         }
@@ -53,15 +53,15 @@ fn drawn(list: &[SessionInfo], families: &[Family]) -> String {
 }
 
 #[test]
-fn directories_come_by_their_newest_session() {
+fn directories_are_sorted_by_their_newest_session() {
     let list = [session("a", "/one", 5, None), session("b", "/two", 9, None), session("c", "/one", 7, None)];
     let groups = group_by_cwd(&list);
-    let told: Vec<_> = groups.iter().map(|it| (it.cwd.as_str(), it.newest_activity, it.sessions.as_slice())).collect();
-    assert_eq!(told, [("/two", 9, [1].as_slice()), ("/one", 7, [0, 2].as_slice())]);
+    let found: Vec<_> = groups.iter().map(|it| (it.cwd.as_str(), it.newest_activity, it.sessions.as_slice())).collect();
+    assert_eq!(found, [("/two", 9, [1].as_slice()), ("/one", 7, [0, 2].as_slice())]);
 }
 
 #[test]
-fn families_know_their_newest_activity_and_survive_what_is_missing() {
+fn families_know_their_newest_activity_and_tolerate_missing_parents() {
     let list = [
         session("root", "/", 1, None),
         session("old", "/", 2, Some("/s/2025_root.jsonl")),
@@ -92,8 +92,8 @@ alone
   sibling
 ";
     assert_eq!(drawn(&list, &families), expected);
-    let moved = families[0].members.iter().find(|member| member.who == Who::Listed(4)).unwrap();
-    assert_eq!(families[0].members[moved.parent.unwrap()].who, Who::Listed(2));
+    let moved = families[0].members.iter().find(|member| member.session == SessionRef::Listed(4)).unwrap();
+    assert_eq!(families[0].members[moved.parent.unwrap()].session, SessionRef::Listed(2));
 }
 
 #[test]
@@ -110,11 +110,11 @@ fn circles_are_cut_at_the_oldest() {
 }
 
 #[test]
-fn a_long_line_of_descent_needs_no_stack() {
+fn a_long_chain_of_forks_needs_no_stack() {
     let list: Vec<SessionInfo> = (0..100_000)
-        .map(|place: i64| {
-            let parent = (place > 0).then(|| format!("/s/2025_{}.jsonl", place - 1));
-            session(&place.to_string(), "/", place, parent.as_deref())
+        .map(|index: i64| {
+            let parent = (index > 0).then(|| format!("/s/2025_{}.jsonl", index - 1));
+            session(&index.to_string(), "/", index, parent.as_deref())
         })
         .collect();
     let families = sessions().families(&list);
@@ -125,21 +125,21 @@ fn a_long_line_of_descent_needs_no_stack() {
 proptest! {
     #[test]
     fn every_session_is_in_exactly_one_family(parents in proptest::collection::vec(proptest::option::of(0..12usize), 0..10)) {
-        let list: Vec<SessionInfo> = parents.iter().enumerate().map(|(place, parent)| {
+        let list: Vec<SessionInfo> = parents.iter().enumerate().map(|(index, parent)| {
             let parent = parent.map(|parent| format!("/s/2025_{parent}.jsonl"));
-            session(&place.to_string(), "/", i64::try_from(place).unwrap(), parent.as_deref())
+            session(&index.to_string(), "/", i64::try_from(index).unwrap(), parent.as_deref())
         }).collect();
         let mut seen = Vec::new();
         for family in sessions().families(&list) {
-            let newest = family.members.iter().filter_map(|member| match member.who {
-                Who::Listed(place) => Some(list[place].modified),
-                Who::Missing(_) => None,
+            let newest = family.members.iter().filter_map(|member| match member.session {
+                SessionRef::Listed(index) => Some(list[index].modified),
+                SessionRef::Missing(_) => None,
             });
             prop_assert_eq!(newest.max(), Some(family.newest_activity));
-            for (place, member) in family.members.iter().enumerate() {
-                prop_assert_eq!(member.parent.is_none(), place == 0);
-                prop_assert!(member.parent.is_none_or(|parent| parent < place));
-                seen.extend(match member.who { Who::Listed(place) => Some(place), Who::Missing(_) => None });
+            for (index, member) in family.members.iter().enumerate() {
+                prop_assert_eq!(member.parent.is_none(), index == 0);
+                prop_assert!(member.parent.is_none_or(|parent| parent < index));
+                seen.extend(match member.session { SessionRef::Listed(index) => Some(index), SessionRef::Missing(_) => None });
             }
         }
         seen.sort_unstable();
@@ -194,7 +194,7 @@ impl Disk {
 }
 
 #[test]
-fn worktrees_of_a_repository_go_together() {
+fn worktrees_of_a_repository_are_one_project() {
     let disk = Disk::new();
     let list: Vec<SessionInfo> =
         ["repo", "one", "two", "repo/src/deep", "link/src", "repo/sub", "plain", "moved away", "broken", ""]
@@ -203,16 +203,16 @@ fn worktrees_of_a_repository_go_together() {
             .map(|(cwd, time)| disk.session(cwd, cwd, 100 - time))
             .collect();
     let projects = disk.sessions.group_by_project(&list);
-    let places: Vec<_> = projects.iter().map(|project| project.place.clone()).collect();
+    let locations: Vec<_> = projects.iter().map(|project| project.location.clone()).collect();
     assert_eq!(
-        places,
+        locations,
         [
-            ProjectPlace::Repository(disk.path("repo/.git")),
-            ProjectPlace::Repository(disk.path("repo/.git/modules/sub")),
-            ProjectPlace::Directory(disk.path("plain")),
-            ProjectPlace::Missing(disk.path("moved away")),
-            ProjectPlace::Directory(disk.path("broken")),
-            ProjectPlace::Unknown,
+            ProjectLocation::Repository(disk.path("repo/.git")),
+            ProjectLocation::Repository(disk.path("repo/.git/modules/sub")),
+            ProjectLocation::Directory(disk.path("plain")),
+            ProjectLocation::Missing(disk.path("moved away")),
+            ProjectLocation::Directory(disk.path("broken")),
+            ProjectLocation::Unknown,
         ]
     );
     let worktrees: Vec<_> = (projects[0].directories.iter())
@@ -231,7 +231,7 @@ fn worktrees_of_a_repository_go_together() {
 }
 
 #[test]
-fn the_list_of_a_project_is_that_of_all_its_worktrees() {
+fn the_list_of_a_project_covers_all_worktrees() {
     let disk = Disk::new();
     for (id, cwd) in [("a", "repo"), ("b", "one"), ("c", "plain"), ("d", "moved away")] {
         let cwd = disk.path(cwd);

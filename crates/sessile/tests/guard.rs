@@ -99,13 +99,13 @@ enum Meanwhile {
 }
 
 #[test]
-fn whatever_the_clock_does_between_two_steps_an_acknowledged_entry_is_put_back() {
+fn an_acknowledged_entry_is_recovered_for_any_clock_change() {
     let mut n_cases = 0;
     for step in STEPS.into_iter().flat_map(|step| [step, -step]) {
         for at in 0..5 {
             for meanwhile in [Meanwhile::Nothing, Meanwhile::Ends, Meanwhile::AnotherWrites] {
-                let when = |place: i32, os: &SimOs| {
-                    if place == at {
+                let when = |position: i32, os: &SimOs| {
+                    if position == at {
                         os.step_clock(step);
                     }
                 };
@@ -124,8 +124,8 @@ fn whatever_the_clock_does_between_two_steps_an_acknowledged_entry_is_put_back()
                 if let Some(ours) = &mut case.ours {
                     ours.append_message(user("next")).unwrap();
                 } else {
-                    let told = case.write("next");
-                    assert!(told.iter().any(|event| matches!(event, SessionEvent::Recovered { .. })), "{told:?}");
+                    let events = case.write("next");
+                    assert!(events.iter().any(|event| matches!(event, SessionEvent::Recovered { .. })), "{events:?}");
                 }
                 when(4, &case.os);
                 assert!(!case.has_lost(), "{step} ms at {at}, {meanwhile:?}");
@@ -142,7 +142,7 @@ fn whatever_the_clock_does_between_two_steps_an_acknowledged_entry_is_put_back()
 }
 
 #[test]
-fn what_was_removed_within_an_hour_comes_back_and_what_was_removed_later_does_not() {
+fn entries_removed_within_an_hour_are_recovered_and_later_removals_are_not() {
     for (ms, comes_back) in
         [(MINUTE, true), (50 * MINUTE, true), (HOUR - SECOND, true), (HOUR + 1, false), (2 * DAY, false)]
     {
@@ -155,9 +155,9 @@ fn what_was_removed_within_an_hour_comes_back_and_what_was_removed_later_does_no
         assert_eq!(findings.len(), 1, "{:?}", report.findings);
         assert_eq!(findings[0].counts(), comes_back, "{findings:?}");
         assert_eq!(findings[0].message.contains("more than an hour old"), !comes_back, "{findings:?}");
-        let told = case.write("next");
+        let events = case.write("next");
         let expected = if comes_back { vec![case.recovered()] } else { Vec::new() };
-        assert_eq!((case.has_lost(), told), (!comes_back, expected), "after {ms} ms");
+        assert_eq!((case.has_lost(), events), (!comes_back, expected), "after {ms} ms");
         if !comes_back {
             assert!(!contains(&case.os.read_file(case.guard()).unwrap(), b"\"lost\""), "it is not kept either");
         }
@@ -165,7 +165,7 @@ fn what_was_removed_within_an_hour_comes_back_and_what_was_removed_later_does_no
 }
 
 #[test]
-fn the_hour_counts_from_the_acknowledgement_not_from_when_an_entry_was_put_back() {
+fn the_hour_starts_at_the_acknowledgement_not_at_the_recovery() {
     let mut case = Acknowledged::new();
     case.ours = None;
     case.os.advance(50 * MINUTE);
@@ -177,12 +177,12 @@ fn the_hour_counts_from_the_acknowledgement_not_from_when_an_entry_was_put_back(
     assert!(!case.write("again").is_empty() && !case.has_lost());
     case.os.advance(2 * MINUTE);
     case.rewrite();
-    let told = case.write("once more");
-    assert!(case.has_lost(), "{told:?}");
+    let events = case.write("once more");
+    assert!(case.has_lost(), "{events:?}");
 }
 
 #[test]
-fn after_a_reboot_the_wall_clock_says_how_old_an_entry_is() {
+fn after_a_reboot_the_wall_clock_decides_the_age_of_an_entry() {
     // A clock that is far behind proves nothing, so the entry may have any age.
     for (step, comes_back) in [
         (0, true),
@@ -197,8 +197,8 @@ fn after_a_reboot_the_wall_clock_says_how_old_an_entry_is() {
         case.os = case.os.reboot();
         case.os.step_clock(step);
         case.rewrite();
-        let told = case.write("next");
-        assert_eq!((case.has_lost(), told.is_empty()), (!comes_back, !comes_back), "{step} ms: {told:?}");
+        let events = case.write("next");
+        assert_eq!((case.has_lost(), events.is_empty()), (!comes_back, !comes_back), "{step} ms: {events:?}");
     }
     // An entry that is still in the file stays there, and the guard drops its copy.
     let mut case = Acknowledged::new();
@@ -210,7 +210,7 @@ fn after_a_reboot_the_wall_clock_says_how_old_an_entry_is() {
 }
 
 #[test]
-fn looking_at_a_session_puts_nothing_back() {
+fn reading_a_session_recovers_nothing() {
     let mut case = Acknowledged::new();
     case.ours = None;
     case.rewrite();
@@ -246,7 +246,7 @@ fn looking_at_a_session_puts_nothing_back() {
 
 /// A session that is open but was never written to reads what others made of it.
 #[test]
-fn a_reader_of_a_rewritten_session_becomes_a_writer_with_its_first_entry() {
+fn a_reader_of_a_rewritten_session_can_append() {
     let case = Acknowledged::new();
     let mut reader = sessions(&case.os.process(2), 2).open(&case.path).unwrap();
     assert_eq!(reader.leaf_id(), Some(case.lost.clone()));

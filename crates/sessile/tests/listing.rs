@@ -30,7 +30,7 @@ fn machine() -> SimOs {
 }
 
 #[test]
-fn what_cannot_be_read_is_named() {
+fn unreadable_files_are_named() {
     let mut n_skipped = 0;
     for n in 1.. {
         let os = machine();

@@ -38,15 +38,15 @@ fn assert_whole(report: &CompactionReport) {
 }
 
 #[test]
-fn the_sample_can_be_gone_on_with() {
+fn the_compacted_sample_can_be_continued() {
     let dir = tempfile::tempdir().unwrap();
     let sample = write_sample(dir.path()).unwrap();
     let mut session = sample.sessions().open(&sample.richest).unwrap();
     let report = compacted(&mut session, 1);
     assert_whole(&report);
     println!("{}", report.summary);
-    for told in ["keep everything in UTC", "CI run 4127", "<modified-files>"] {
-        assert!(report.summary.contains(told), "{told} is not in\n{}", report.summary);
+    for expected in ["keep everything in UTC", "CI run 4127", "<modified-files>"] {
+        assert!(report.summary.contains(expected), "{expected} is not in\n{}", report.summary);
     }
     // The next compaction keeps what the previous one summarised.
     let question =
@@ -61,7 +61,7 @@ fn the_sample_can_be_gone_on_with() {
 
 /// The recorded session is beside the workspace, if it exists at all.
 #[test]
-fn the_recorded_session_can_be_gone_on_with() {
+fn the_compacted_recording_can_be_continued() {
     let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/before-compaction.jsonl");
     if !recorded.exists() {
         return;
@@ -73,7 +73,7 @@ fn the_recorded_session_can_be_gone_on_with() {
     let report = compacted(&mut session, 20_000);
     assert_whole(&report);
     println!("{}", report.summary);
-    let told = [
+    let expected = [
         // From the previous summary, from the conversation, and from the split turn.
         "Refactor `coding-agent` to eliminate code duplication",
         "**E2E tests only**",
@@ -84,8 +84,8 @@ fn the_recorded_session_can_be_gone_on_with() {
         "wait, wtf this doesn't look right to me?",
         "<modified-files>",
     ];
-    for told in told {
-        assert!(report.summary.contains(told), "{told} is not in\n{}", report.summary);
+    for expected in expected {
+        assert!(report.summary.contains(expected), "{expected} is not in\n{}", report.summary);
     }
     assert!(report.estimated_tokens_after.is_some_and(|tokens| tokens < 30_000), "{:?}", report.estimated_tokens_after);
 }

@@ -77,7 +77,7 @@ fn options_choose_where_a_session_belongs() {
 }
 
 #[test]
-fn a_session_directory_is_for_all_calls() {
+fn a_session_directory_applies_to_all_calls() {
     let dir = TempDir::new().unwrap();
     let sessions = sessions(&dir).with_session_dir("mine");
     assert_eq!(sessions.session_dir(), Some(&*dir.path().join("mine")));

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use sessile::event::EventKind;
-use sessile::operations::{Deletion, OperationKind, OperationState, PruneScope, Pruning, Reason};
+use sessile::operations::{Deletion, OperationKind, OperationState, PruneExemption, PruneOptions, PruneScope};
 use sessile::os::{Mode, Os};
 use sessile::write::StoreError;
 use sessile::{EntryId, SessionError, Sessions};
@@ -17,11 +17,11 @@ const STORE: &str = "/home/u/.pi/agent/sessions";
 const NAME: &str = "2025-01-01T00-00-00-000Z_s1.jsonl";
 const NOW: i64 = 1_763_164_800_000;
 
-fn place() -> PathBuf {
+fn session_path() -> PathBuf {
     Path::new(STORE).join("--proj--").join(NAME)
 }
 
-fn moved_place() -> PathBuf {
+fn moved_path() -> PathBuf {
     Path::new(STORE).join("--new-place--").join(NAME)
 }
 
@@ -36,8 +36,8 @@ fn content(cwd: &str) -> Vec<u8> {
 /// A machine with one session on it.
 fn machine() -> SimOs {
     let os = SimOs::new();
-    os.make_directories(place().parent().unwrap());
-    let file = os.open(&place(), Mode::New).unwrap();
+    os.make_directories(session_path().parent().unwrap());
+    let file = os.open(&session_path(), Mode::New).unwrap();
     sessile::os::append_fully(file.as_ref(), &content("/proj")).unwrap();
     drop(file);
     os.settle();
@@ -64,8 +64,8 @@ fn in_directory(os: &SimOs, directory: &Path) -> Vec<PathBuf> {
 /// The session has a name, and all its bytes except for the header's directory.
 #[track_caller]
 fn assert_there(os: &SimOs, elsewhere: &Path) {
-    let places = in_directory(os, place().parent().unwrap()).into_iter().chain(in_directory(os, elsewhere));
-    let found: Vec<Vec<u8>> = places.filter_map(|path| os.read_file(path)).collect();
+    let files = in_directory(os, session_path().parent().unwrap()).into_iter().chain(in_directory(os, elsewhere));
+    let found: Vec<Vec<u8>> = files.filter_map(|path| os.read_file(path)).collect();
     assert!(!found.is_empty(), "the session is missing");
     for bytes in found {
         assert!(bytes == content("/proj") || bytes == content("/new/place"), "{}", String::from_utf8_lossy(&bytes));
@@ -80,18 +80,18 @@ fn assert_undoable(os: &SimOs, elsewhere: &Path) {
         Ok(_) | Err(SessionError::NothingToUndo) => {}
         Err(error) => panic!("{error}"),
     }
-    assert_eq!(os.read_file(place()), Some(content("/proj")), "back in its place");
+    assert_eq!(os.read_file(session_path()), Some(content("/proj")), "back in its place");
     assert_eq!(in_directory(os, elsewhere), [""; 0].map(PathBuf::from), "and only there");
     assert_eq!(sessions.list_all().unwrap().len(), 1);
     assert!(matches!(sessions.undo(None, false), Err(SessionError::NothingToUndo)));
 }
 
 fn move_it(os: &SimOs) -> Result<(), SessionError> {
-    sessions(os, 7).move_session(place(), "/new/place", false).map(drop)
+    sessions(os, 7).move_session(session_path(), "/new/place", false).map(drop)
 }
 
 fn delete_it(os: &SimOs) -> Result<(), SessionError> {
-    sessions(os, 7).delete(&[place()], Deletion::ToTrash, false).map(drop)
+    sessions(os, 7).delete(&[session_path()], Deletion::ToTrash, false).map(drop)
 }
 
 fn trashed() -> PathBuf {
@@ -126,7 +126,7 @@ fn dies_anywhere(act: fn(&SimOs) -> Result<(), SessionError>, elsewhere: &Path) 
 
 #[test]
 fn a_move_may_be_interrupted_anywhere() {
-    dies_anywhere(move_it, moved_place().parent().unwrap());
+    dies_anywhere(move_it, moved_path().parent().unwrap());
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn fails_anywhere(act: fn(&SimOs) -> Result<(), SessionError>, elsewhere: &Path)
 
 #[test]
 fn a_move_may_fail_anywhere() {
-    fails_anywhere(move_it, moved_place().parent().unwrap());
+    fails_anywhere(move_it, moved_path().parent().unwrap());
 }
 
 #[test]
@@ -168,18 +168,18 @@ fn a_deletion_may_fail_anywhere() {
 fn a_move_changes_the_directory_and_nothing_else() {
     let os = machine();
     let sessions = sessions(&os, 7);
-    let dry = sessions.move_session(place(), "/new/place", true).unwrap();
-    assert_eq!((dry.operation, os.read_file(moved_place())), (None, None));
+    let dry = sessions.move_session(session_path(), "/new/place", true).unwrap();
+    assert_eq!((dry.operation, os.read_file(moved_path())), (None, None));
     let moved = sessions.move_directory("/proj", "/new/place", false).unwrap();
-    assert_eq!(os.read_file(moved_place()), Some(content("/new/place")));
-    assert_eq!(os.read_file(place()), None);
+    assert_eq!(os.read_file(moved_path()), Some(content("/new/place")));
+    assert_eq!(os.read_file(session_path()), None);
     let original = moved.sessions[0].original.clone().unwrap();
     assert_eq!(os.read_file(&original), Some(content("/proj")));
     // A line added later stays when the move is undone, and the original is no longer needed.
-    os.foreign_append(moved_place(), "{\"type\":\"future\"}\n");
+    os.foreign_append(moved_path(), "{\"type\":\"future\"}\n");
     sessions.undo(None, false).unwrap();
     let with_line = [content("/proj"), b"{\"type\":\"future\"}\n".to_vec()].concat();
-    assert_eq!(os.read_file(place()), Some(with_line));
+    assert_eq!(os.read_file(session_path()), Some(with_line));
     assert_eq!(os.read_file(original), None);
     // Undoing the undo redoes the move.
     let operations = sessions.operations().unwrap();
@@ -187,32 +187,32 @@ fn a_move_changes_the_directory_and_nothing_else() {
     assert_eq!((undo.kind, undo.state), (OperationKind::Undo, OperationState::Done));
     assert_eq!(operations[0].undone_by.as_ref(), Some(&undo.id));
     sessions.undo(Some(&undo.id), false).unwrap();
-    assert_eq!((os.read_file(place()).is_some(), os.read_file(moved_place()).is_some()), (false, true));
+    assert_eq!((os.read_file(session_path()).is_some(), os.read_file(moved_path()).is_some()), (false, true));
     assert_eq!(sessions.operations().unwrap()[0].undone_by, None);
 }
 
 #[test]
-fn nothing_is_moved_or_brought_back_over_something_else() {
+fn moves_and_restores_never_overwrite_a_file() {
     let os = machine();
     let sessions = sessions(&os, 7);
-    os.make_directories(moved_place().parent().unwrap());
-    drop(os.open(&moved_place(), Mode::New).unwrap());
-    let refused = sessions.move_session(place(), "/new/place", false).unwrap_err();
+    os.make_directories(moved_path().parent().unwrap());
+    drop(os.open(&moved_path(), Mode::New).unwrap());
+    let refused = sessions.move_session(session_path(), "/new/place", false).unwrap_err();
     assert!(matches!(refused, SessionError::Store(StoreError::Exists { .. })), "{refused}");
-    assert_eq!(os.read_file(place()), Some(content("/proj")));
-    sessions.delete(&[place()], Deletion::ToTrash, false).unwrap();
-    drop(os.open(&place(), Mode::New).unwrap());
+    assert_eq!(os.read_file(session_path()), Some(content("/proj")));
+    sessions.delete(&[session_path()], Deletion::ToTrash, false).unwrap();
+    drop(os.open(&session_path(), Mode::New).unwrap());
     let refused = sessions.undo(None, false).unwrap_err();
     assert!(matches!(refused, SessionError::Store(StoreError::Exists { .. })), "{refused}");
     assert!(matches!(sessions.restore("s1", false), Err(SessionError::Store(StoreError::Exists { .. }))));
-    assert_eq!((os.read_file(place()), os.read_file(trashed())), (Some(Vec::new()), Some(content("/proj"))));
+    assert_eq!((os.read_file(session_path()), os.read_file(trashed())), (Some(Vec::new()), Some(content("/proj"))));
 }
 
 #[test]
-fn sidecars_go_with_the_session() {
+fn sidecars_move_with_the_session() {
     let os = machine();
     let sessions = sessions(&os, 7);
-    sessions.rename(place(), Some("x"), false).unwrap();
+    sessions.rename(session_path(), Some("x"), false).unwrap();
     let names = |directory: &Path| -> Vec<String> {
         let names = os.list(directory).unwrap();
         let mut names: Vec<String> =
@@ -220,42 +220,42 @@ fn sidecars_go_with_the_session() {
         names.sort();
         names
     };
-    assert_eq!(names(place().parent().unwrap()).len(), 3, "a guard and a lock");
-    sessions.move_session(place(), "/new/place", false).unwrap();
-    assert_eq!(names(place().parent().unwrap()).len(), 1, "the original");
-    assert_eq!(names(moved_place().parent().unwrap()), [format!(".{NAME}.sessile-guard"), NAME.to_owned()]);
+    assert_eq!(names(session_path().parent().unwrap()).len(), 3, "a guard and a lock");
+    sessions.move_session(session_path(), "/new/place", false).unwrap();
+    assert_eq!(names(session_path().parent().unwrap()).len(), 1, "the original");
+    assert_eq!(names(moved_path().parent().unwrap()), [format!(".{NAME}.sessile-guard"), NAME.to_owned()]);
     // Entries that vanish at the new path are restored from the guard, which was moved along, before the session goes.
-    let whole = os.read_file(moved_place()).unwrap();
-    os.foreign_rewrite(moved_place(), content("/new/place"));
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let noted = Arc::clone(&told);
+    let whole = os.read_file(moved_path()).unwrap();
+    os.foreign_rewrite(moved_path(), content("/new/place"));
+    let recovered = Arc::new(Mutex::new(Vec::new()));
+    let recorder = Arc::clone(&recovered);
     sessions.handlers().on(EventKind::Recovered, "test", move |event, context| {
-        noted.lock().unwrap().push((event.kind(), context.session_file.clone(), context.session_id.clone()));
+        recorder.lock().unwrap().push((event.kind(), context.session_file.clone(), context.session_id.clone()));
         Ok(None)
     });
-    sessions.delete(&[moved_place()], Deletion::ToTrash, false).unwrap();
-    assert_eq!(names(moved_place().parent().unwrap()), [""; 0]);
+    sessions.delete(&[moved_path()], Deletion::ToTrash, false).unwrap();
+    assert_eq!(names(moved_path().parent().unwrap()), [""; 0]);
     assert_eq!(os.read_file(trashed()), Some(whole));
-    assert_eq!(*told.lock().unwrap(), [(EventKind::Recovered, Some(moved_place()), "s1".to_owned())]);
+    assert_eq!(*recovered.lock().unwrap(), [(EventKind::Recovered, Some(moved_path()), "s1".to_owned())]);
 }
 
 #[test]
-fn what_another_program_has_changed_is_not_undone() {
+fn changes_by_another_program_block_an_undo() {
     let os = machine();
     let sessions = sessions(&os, 7);
-    sessions.rename(place(), Some("ours"), false).unwrap();
-    sessions.open(place()).unwrap().append_session_info("theirs").unwrap();
+    sessions.rename(session_path(), Some("ours"), false).unwrap();
+    sessions.open(session_path()).unwrap().append_session_info("theirs").unwrap();
     let refused = sessions.undo(None, false).unwrap_err();
     assert!(refused.to_string().ends_with("the name of the session is now \"theirs\""), "{refused}");
     let a = EntryId::from("a");
-    let labelled = sessions.relabel(place(), &a, Some("l"), false).unwrap();
+    let labelled = sessions.relabel(session_path(), &a, Some("l"), false).unwrap();
     assert!(labelled.is_change && labelled.entry_id.is_some());
-    assert!(!sessions.relabel(place(), &a, Some("l"), false).unwrap().is_change);
+    assert!(!sessions.relabel(session_path(), &a, Some("l"), false).unwrap().is_change);
     let undone = sessions.undo(None, false).unwrap();
     assert_eq!(undone.operation.kind, OperationKind::Label);
-    assert_eq!(sessions.open(place()).unwrap().label("a").unwrap(), None);
+    assert_eq!(sessions.open(session_path()).unwrap().label("a").unwrap(), None);
     // The user has undone it by hand.
-    sessions.open(place()).unwrap().append_session_info("").unwrap();
+    sessions.open(session_path()).unwrap().append_session_info("").unwrap();
     assert!(sessions.undo(None, false).unwrap().steps.is_empty());
     assert!(matches!(sessions.undo(Some("zz"), false), Err(SessionError::NoSuchOperation { .. })));
     let id = undone.operation.id;
@@ -263,18 +263,18 @@ fn what_another_program_has_changed_is_not_undone() {
 }
 
 #[test]
-fn a_broken_log_tells_what_it_can() {
+fn a_damaged_log_is_read_as_far_as_possible() {
     let os = machine();
     let sessions = sessions(&os, 7);
-    sessions.rename(place(), Some("one"), false).unwrap();
+    sessions.rename(session_path(), Some("one"), false).unwrap();
     let log = Path::new("/home/u/state/operations.jsonl");
     os.foreign_append(log, "{\"operation\":\"torn");
-    sessions.rename(place(), Some("two"), false).unwrap();
+    sessions.rename(session_path(), Some("two"), false).unwrap();
     os.foreign_append(log, "[]\n{\"operation\":\"f\",\"kind\":\"future\"}\n");
     assert_eq!(sessions.operations().unwrap().len(), 2);
     sessions.undo(None, false).unwrap();
     sessions.undo(None, false).unwrap();
-    assert_eq!(sessions.open(place()).unwrap().session_name().unwrap(), None);
+    assert_eq!(sessions.open(session_path()).unwrap().session_name().unwrap(), None);
     assert_eq!(os.stat(log).unwrap().mode & 0o777, 0o600);
 }
 
@@ -302,27 +302,28 @@ fn store(os: &SimOs) {
 }
 
 #[test]
-fn pruning_spares_what_is_used_named_or_labelled() {
+fn pruning_keeps_used_named_and_labelled_sessions() {
     let os = machine();
     store(&os);
     let sessions = sessions(&os, 7);
     let day = 24 * 60 * 60 * 1000;
-    let ids = |pruning: &Pruning, apply: bool| -> Vec<String> {
+    let ids = |pruning: &PruneOptions, apply: bool| -> Vec<String> {
         let pruned = sessions.prune(pruning, apply).unwrap();
         pruned.sessions.iter().map(|(session, _)| session.id.clone()).collect()
     };
-    assert_eq!(ids(&Pruning::default(), true), [""; 0], "nothing without a criterion");
+    assert_eq!(ids(&PruneOptions::default(), true), [""; 0], "nothing without a criterion");
     // The fork was used two weeks ago, which keeps the parent.
-    let old = Pruning { older_than: Some(30 * day), ..Pruning::default() };
+    let old = PruneOptions { older_than: Some(30 * day), ..PruneOptions::default() };
     assert_eq!(ids(&old, false), ["s1", "plain"]);
-    let reasons: Vec<Reason> = sessions.prune(&old, false).unwrap().kept.iter().map(|kept| kept.reason).collect();
+    let reasons: Vec<PruneExemption> =
+        sessions.prune(&old, false).unwrap().kept.iter().map(|kept| kept.reason).collect();
     assert_eq!(reasons.len(), 2);
-    assert!(reasons.contains(&Reason::Named) && reasons.contains(&Reason::Labelled));
-    let all = Pruning { older_than: Some(day), named: true, labelled: true, ..Pruning::default() };
+    assert!(reasons.contains(&PruneExemption::Named) && reasons.contains(&PruneExemption::Labelled));
+    let all = PruneOptions { older_than: Some(day), named: true, labelled: true, ..PruneOptions::default() };
     assert_eq!(ids(&all, false).len(), 6);
-    assert_eq!(ids(&Pruning { keep: Some(1), ..all.clone() }, false).len(), 4, "one family of two");
-    assert_eq!(ids(&Pruning { larger_than: Some(1 << 20), ..all.clone() }, false).len(), 0);
-    let of = |scope: PruneScope| ids(&Pruning { scope, ..all.clone() }, false).len();
+    assert_eq!(ids(&PruneOptions { keep: Some(1), ..all.clone() }, false).len(), 4, "one family of two");
+    assert_eq!(ids(&PruneOptions { larger_than: Some(1 << 20), ..all.clone() }, false).len(), 0);
+    let of = |scope: PruneScope| ids(&PruneOptions { scope, ..all.clone() }, false).len();
     assert_eq!((of(PruneScope::All), of(PruneScope::Cwd("/proj".into()))), (6, 6));
     assert_eq!((of(PruneScope::Cwd("/elsewhere".into())), of(PruneScope::Project("/elsewhere".into()))), (0, 0));
     assert_eq!(of(PruneScope::Project("/proj".into())), 6);
@@ -333,7 +334,7 @@ fn pruning_spares_what_is_used_named_or_labelled() {
     assert_eq!(sessions.in_trash().unwrap().len(), 2);
     sessions.undo(None, false).unwrap();
     assert_eq!(sessions.list_all().unwrap().len(), 6);
-    assert_eq!(os.read_file(place()), Some(content("/proj")));
+    assert_eq!(os.read_file(session_path()), Some(content("/proj")));
 }
 
 /// A parent whose file name does not contain its id is found through the log.

@@ -93,8 +93,8 @@ fn apply(change: &Change, step: usize, path: &Path, cache: &Path) {
     };
     match change {
         Change::Append(n_lines) => {
-            for place in 0..usize::from(*n_lines) {
-                append(path, &line(10_000 + step * 10 + place, Some(place), "appended"));
+            for index in 0..usize::from(*n_lines) {
+                append(path, &line(10_000 + step * 10 + index, Some(index), "appended"));
             }
         }
         Change::Torn => append(path, r#"{"type":"message","id":"torn"#),

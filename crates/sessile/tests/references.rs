@@ -47,7 +47,7 @@ impl Store {
 }
 
 #[test]
-fn what_is_near_and_exact_comes_first() {
+fn near_and_exact_matches_come_first() {
     let store = Store::new();
     let near = store.add("/here", "abc1", Some("Tides"));
     let exact = store.add("/there", "abc", Some("Moon"));
@@ -64,7 +64,7 @@ fn what_is_near_and_exact_comes_first() {
 }
 
 #[test]
-fn what_is_not_unique_is_told() {
+fn ambiguous_references_are_reported() {
     let store = Store::new();
     store.add("/here", "abc1", Some("Tides"));
     store.add("/here", "abc2", None);
@@ -89,11 +89,11 @@ fn what_is_not_unique_is_told() {
     assert_eq!(nearest("tiedes").as_deref(), Some("Tides"));
     assert_eq!(nearest("@lastest").as_deref(), Some("@latest"));
     assert_eq!(nearest("nothing of the kind"), None);
-    assert!(matches!(store.find("@1"), Err(ReferenceError::NoList { place: 1 })));
+    assert!(matches!(store.find("@1"), Err(ReferenceError::NoList { number: 1 })));
 }
 
 #[test]
-fn ids_lead_nowhere_but_to_the_files_they_are_in() {
+fn ids_resolve_only_to_the_files_that_contain_them() {
     let store = Store::new();
     let outside = store.dir.path().join("secret.jsonl");
     fs::write(&outside, "{}\n").unwrap();
@@ -174,7 +174,7 @@ fn many_candidates_are_counted_and_not_all_shown() {
 
 proptest! {
     #[test]
-    fn an_entry_is_found_by_the_shortest_beginning_that_is_its_own(ids in proptest::collection::hash_set("[ab]{1,6}", 1..12)) {
+    fn an_entry_is_found_by_its_shortest_unique_prefix(ids in proptest::collection::hash_set("[ab]{1,6}", 1..12)) {
         let lines: Vec<_> = ids
             .iter()
             .map(|id| sessile::json::Json::parse(format!(r#"{{"type":"message","id":"{id}","parentId":null}}"#)).unwrap())

@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
-use sessile::format::incomplete::Mark;
+use sessile::format::incomplete::IncompleteMark;
 use sessile::repair::{Repair, RepairOptions};
 use sessile::verify::{Code, Finding, Remedy, Report};
 use sessile::write::StoreError;
@@ -17,12 +17,12 @@ use tempfile::TempDir;
 
 const HEADER: &str = r#"{"type":"session","version":3,"id":"s1","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/proj"}"#;
 
-struct Place {
+struct Fixture {
     dir: TempDir,
     sessions: Sessions,
 }
 
-impl Place {
+impl Fixture {
     fn new() -> Self {
         let dir = TempDir::new().unwrap();
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o700)).unwrap();
@@ -85,7 +85,10 @@ fn user(id: &str, parent: &str) -> String {
 fn mark(id: &str, parent: &str, reason: &str, bytes: Option<&str>) -> String {
     let (id, parent) = (id.into(), (!parent.is_empty()).then(|| parent.into()));
     let bytes = bytes.map(str::as_bytes);
-    Mark { id: &id, parent: parent.as_ref(), time: 1_735_689_601_000, reason, bytes }.to_json().to_text().into_owned()
+    IncompleteMark { id: &id, parent: parent.as_ref(), time: 1_735_689_601_000, reason, bytes }
+        .to_json()
+        .to_text()
+        .into_owned()
 }
 
 fn codes(findings: &[Finding]) -> String {
@@ -95,10 +98,10 @@ fn codes(findings: &[Finding]) -> String {
 /// Repairs lines after a header, and expects these findings, entries, lines and remaining findings.
 #[track_caller]
 fn mends(lines: &str, found: &str, shown: &str, expected: &str, left: &str) {
-    let place = Place::new();
+    let fixture = Fixture::new();
     let before = format!("{HEADER}\n{lines}");
-    let path = place.file(&before);
-    let report = place.verify(&path);
+    let path = fixture.file(&before);
+    let report = fixture.verify(&path);
     assert_eq!(codes(&report.findings), found, "{:#?}", report.findings);
     for finding in &report.findings {
         let line: u64 = 1 + before.as_bytes()[..usize::try_from(finding.offset).unwrap()]
@@ -107,15 +110,15 @@ fn mends(lines: &str, found: &str, shown: &str, expected: &str, left: &str) {
             .sum::<u64>();
         assert!(finding.code == Code::Unterminated || line == finding.line, "{finding:?} is on line {line}");
     }
-    let dry = place.sessions.repair(&path, RepairOptions { dry_run: true, permissions: false }).unwrap();
-    assert_eq!((fs::read(&path).unwrap(), place.names()), (before.clone().into_bytes(), vec!["f.jsonl".to_owned()]));
-    let repair = place.repair(&path);
+    let dry = fixture.sessions.repair(&path, RepairOptions { dry_run: true, permissions: false }).unwrap();
+    assert_eq!((fs::read(&path).unwrap(), fixture.names()), (before.clone().into_bytes(), vec!["f.jsonl".to_owned()]));
+    let repair = fixture.repair(&path);
     assert_eq!(Repair { original: None, dry_run: true, ..repair.clone() }, dry);
     let after = String::from_utf8(fs::read(&path).unwrap()).unwrap();
     assert_eq!(after, format!("{HEADER}\n{expected}"));
-    assert_eq!(place.shown(&path), shown);
+    assert_eq!(fixture.shown(&path), shown);
     assert_eq!(codes(&repair.left), left);
-    assert_eq!(place.verify(&path).findings, repair.left);
+    assert_eq!(fixture.verify(&path).findings, repair.left);
     let is_repaired = before != after;
     assert_eq!(repair.original.is_some(), is_repaired);
     assert_eq!(repair.changes.is_empty(), !is_repaired);
@@ -124,19 +127,19 @@ fn mends(lines: &str, found: &str, shown: &str, expected: &str, left: &str) {
         assert!(original.extension().unwrap().to_str().unwrap().starts_with("orig-"));
     }
     // A second repair does nothing.
-    let names = place.names();
-    let again = place.repair(&path);
+    let names = fixture.names();
+    let again = fixture.repair(&path);
     assert_eq!((again.changes, again.original), (Vec::new(), None));
-    assert_eq!((fs::read(&path).unwrap(), place.names()), (after.into_bytes(), names));
+    assert_eq!((fs::read(&path).unwrap(), fixture.names()), (after.into_bytes(), names));
 }
 
 /// Expects findings that repair leaves, in a file that it does not change.
 #[track_caller]
 fn leaves(lines: &str, found: &str) {
-    let place = Place::new();
-    let path = place.file(format!("{HEADER}\n{lines}"));
-    let shown = place.shown(&path);
-    let report = place.verify(&path);
+    let fixture = Fixture::new();
+    let path = fixture.file(format!("{HEADER}\n{lines}"));
+    let shown = fixture.shown(&path);
+    let report = fixture.verify(&path);
     assert!(report.findings.iter().all(|finding| matches!(finding.remedy, Remedy::Leave(_))), "{:?}", report.findings);
     mends(lines, found, &shown, lines, found);
 }
@@ -175,7 +178,7 @@ fn torn_lines_are_marked_and_the_tree_stays_connected() {
 }
 
 #[test]
-fn records_glued_together_come_back() {
+fn records_glued_together_are_recovered() {
     let (a, b, c, d) = (user("a", ""), user("b", "a"), user("c", "b"), user("d", "c"));
     let torn = r#"{"type":"message","id":"t","message":{"content":[{"type":"text","text":"x"#;
     let shown = "a<- b<a c<b d<c";
@@ -196,7 +199,7 @@ fn records_glued_together_come_back() {
         &format!("{a}\n{b}\n{}\n{c}\n{d}\n", t("b")),
         "incomplete",
     );
-    // If two rests have the same id, the first one stands for the record.
+    // If two remainders have the same id, the first one stands for the record.
     mends(
         &format!("{a}\n{torn}{b}{c}{torn}\n{d}\n"),
         "fused missing-parent",
@@ -217,7 +220,7 @@ fn records_glued_together_come_back() {
 /// The bytes before a record look like the rest of one that contained it: it is restored only if another record names
 /// it.
 #[test]
-fn what_may_be_a_part_comes_back_only_if_it_is_named() {
+fn possible_parts_are_recovered_only_if_referenced() {
     let (a, b, c) = (user("a", ""), user("b", "a"), user("c", "b"));
     let torn = r#"{"type":"custom","customType":"x","data":"#;
     mends(
@@ -257,32 +260,32 @@ fn holes_are_never_closed() {
 /// gave.
 #[test]
 fn a_hole_over_two_records_does_not_make_a_third() {
-    let said = |id: &str, parent: &str, text: &str| {
+    let message_entry = |id: &str, parent: &str, text: &str| {
         user(id, parent).replace(&format!("\"content\":\"{id}\""), &format!("\"content\":\"{text}\""))
     };
-    let a = said("a", "", "Hello.");
-    let b = said("b", "a", "Delete the staging database, but first make a copy.");
-    let c = said("c", "b", "Wait until the copy is checked.");
-    let d = said("d", "c", "Never say: Drop production now");
-    let e = said("e", "d", "Thanks.");
+    let a = message_entry("a", "", "Hello.");
+    let b = message_entry("b", "a", "Delete the staging database, but first make a copy.");
+    let c = message_entry("c", "b", "Wait until the copy is checked.");
+    let d = message_entry("d", "c", "Never say: Drop production now");
+    let e = message_entry("e", "d", "Thanks.");
     let mut file = format!("{HEADER}\n{a}\n{b}\n{c}\n{d}\n{e}\n");
     let from = file.find("but first make").unwrap();
     let to = file.find("Drop production").unwrap();
     file.replace_range(from..to, &"\0".repeat(to - from));
-    let place = Place::new();
-    let path = place.file(&file);
-    assert_eq!(codes(&place.verify(&path).findings), "nul-bytes missing-parent");
-    place.repair(&path);
-    let session = place.sessions.open(&path).unwrap();
+    let fixture = Fixture::new();
+    let path = fixture.file(&file);
+    assert_eq!(codes(&fixture.verify(&path).findings), "nul-bytes missing-parent");
+    fixture.repair(&path);
+    let session = fixture.sessions.open(&path).unwrap();
     let context = session.build_session_context().unwrap();
     let texts = format!("{:?}", context.messages);
     assert!(texts.contains("Hello.") && texts.contains("Thanks."), "{texts}");
     assert!(!texts.contains("Delete") && !texts.contains("Drop"), "{texts}");
     // Both halves are kept unchanged, and the marks for the lost entries keep the tree connected.
-    assert_eq!(place.shown(&path), "a<- b<a d<b e<d");
+    assert_eq!(fixture.shown(&path), "a<- b<a d<b e<d");
     let after = String::from_utf8(fs::read(&path).unwrap()).unwrap();
     assert!(after.contains("Delete the staging database, \",{\"nuls\":") && after.contains("Drop production now"));
-    assert_eq!(codes(&place.verify(&path).findings), "incomplete incomplete");
+    assert_eq!(codes(&fixture.verify(&path).findings), "incomplete incomplete");
 }
 
 #[test]
@@ -299,7 +302,7 @@ fn records_with_raw_newlines_are_marked() {
 }
 
 #[test]
-fn lost_parents_are_stood_in_for() {
+fn lost_parents_get_placeholders() {
     // The parent of c is restored; that of b, which is restored itself, is missing.
     let (a, b, c) = (user("a", ""), user("b", "gone"), user("c", "b"));
     let gone = mark("gone", "a", "missing-parent", None);
@@ -331,7 +334,7 @@ fn lost_parents_are_stood_in_for() {
 }
 
 #[test]
-fn what_the_file_has_already_does_not_come_back_twice() {
+fn existing_entries_are_not_recovered_twice() {
     let (a, b) = (user("a", ""), user("b", "a"));
     leaves(&format!("{a}\ntorn{b}\n{b}\n"), "fused");
     mends(&format!("{a}\ntorn{b}{b}\n"), "fused", "a<- b<a", &format!("{a}\ntorn\n{b}\n\n"), "malformed");
@@ -340,9 +343,9 @@ fn what_the_file_has_already_does_not_come_back_twice() {
     // Different content with the same id must not be restored; records beside it must.
     let other = b.replace("\"content\":\"b\"", "\"content\":\"other\"");
     leaves(&format!("{a}\n{b}\n{other}torn\n"), "fused");
-    let place = Place::new();
-    let path = place.file(format!("{HEADER}\n{a}\n{b}\n{other}{c}\n"));
-    place.repair(&path);
+    let fixture = Fixture::new();
+    let path = fixture.file(format!("{HEADER}\n{a}\n{b}\n{other}{c}\n"));
+    fixture.repair(&path);
     let after = String::from_utf8(fs::read(&path).unwrap()).unwrap();
     let lines: Vec<&str> = after.lines().collect();
     assert_eq!((lines.len(), lines[2], lines[4]), (5, b.as_str(), c.as_str()));
@@ -350,7 +353,7 @@ fn what_the_file_has_already_does_not_come_back_twice() {
 }
 
 #[test]
-fn what_cannot_be_decided_is_told_and_left() {
+fn undecidable_damage_is_reported_and_left() {
     let (a, b) = (user("a", ""), user("b", "a"));
     leaves(&format!("{a}\n{b}\n{}\n", user("b", "a")), "duplicate-id");
     leaves(&format!("{}\n{}\n", user("a", "b"), user("b", "a")), "cycle");
@@ -369,13 +372,13 @@ fn what_cannot_be_decided_is_told_and_left() {
 
 #[test]
 fn headers_and_versions() {
-    let place = Place::new();
+    let fixture = Fixture::new();
     let (a, b) = (user("a", ""), user("b", "lost"));
     let check = |content: String, found: &str| {
-        let path = place.file(&content);
-        let report = place.verify(&path);
+        let path = fixture.file(&content);
+        let report = fixture.verify(&path);
         assert_eq!(codes(&report.findings), found, "{content}");
-        place.repair(&path);
+        fixture.repair(&path);
         String::from_utf8(fs::read(&path).unwrap()).unwrap()
     };
     let newer = format!("{}\n{a}\ntorn{b}\n{}\n", HEADER.replace(":3,", ":4,"), user("c", "lost"));
@@ -399,10 +402,10 @@ fn headers_and_versions() {
     let early = format!("torn{a}\n{HEADER}\n");
     assert_eq!(check(early.clone(), "fused"), early);
     for content in ["", "\n", "hello\n", "{\"type\":\"message\"}", "{\"id\":\"a\",\"parentId\":null}", "\0\0\0"] {
-        let path = place.file(content);
-        assert!(matches!(place.sessions.verify(&path), Err(SessionError::NotASession { .. })), "{content:?}");
+        let path = fixture.file(content);
+        assert!(matches!(fixture.sessions.verify(&path), Err(SessionError::NotASession { .. })), "{content:?}");
         assert!(matches!(
-            place.sessions.repair(&path, RepairOptions { dry_run: false, permissions: true }),
+            fixture.sessions.repair(&path, RepairOptions { dry_run: false, permissions: true }),
             Err(SessionError::NotASession { .. })
         ));
         assert_eq!(fs::read(&path).unwrap(), content.as_bytes());
@@ -411,30 +414,30 @@ fn headers_and_versions() {
 
 #[test]
 fn permissions_change_only_when_asked() {
-    let place = Place::new();
-    let path = place.dir.path().join("sessions/x.jsonl");
+    let fixture = Fixture::new();
+    let path = fixture.dir.path().join("sessions/x.jsonl");
     write_private(&path, format!("{HEADER}\n{}{}\n", user("a", ""), user("b", "a")).as_bytes());
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     let dir = path.parent().unwrap().to_path_buf();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
     fs::set_permissions(&dir, fs::Permissions::from_mode(0o755)).unwrap();
-    assert_eq!(codes(&place.verify(&path).findings), "permissions fused");
+    assert_eq!(codes(&fixture.verify(&path).findings), "permissions fused");
     let options = |dry_run| RepairOptions { dry_run, permissions: true };
-    let dry = place.sessions.repair(&path, options(true)).unwrap();
+    let dry = fixture.sessions.repair(&path, options(true)).unwrap();
     assert_eq!((mode(&path), mode(&dir), dry.changes.len()), (0o644, 0o755, 3));
-    let done = place.sessions.repair(&path, options(false)).unwrap();
+    let done = fixture.sessions.repair(&path, options(false)).unwrap();
     assert_eq!((mode(&path), mode(&dir), mode(&done.original.unwrap())), (0o600, 0o700, 0o600));
-    assert_eq!(place.sessions.repair(&path, options(false)).unwrap().changes, []);
+    assert_eq!(fixture.sessions.repair(&path, options(false)).unwrap().changes, []);
     // A directory with other files is not exclusive to sessions.
     fs::write(dir.join("notes.txt"), "").unwrap();
     fs::set_permissions(&dir, fs::Permissions::from_mode(0o755)).unwrap();
-    assert_eq!(codes(&place.verify(&path).findings), "");
+    assert_eq!(codes(&fixture.verify(&path).findings), "");
 }
 
 #[test]
-fn namesakes_are_told() {
-    let place = Place::new();
-    let dir = place.dir.path().join(".pi/agent/sessions/--a-b-c--");
+fn sessions_with_the_same_id_are_reported() {
+    let fixture = Fixture::new();
+    let dir = fixture.dir.path().join(".pi/agent/sessions/--a-b-c--");
     for (name, cwd) in [("1.jsonl", "/a/b-c"), ("2.jsonl", "/a-b/c"), ("3.jsonl", "/elsewhere")] {
         let header = HEADER.replace("/proj", cwd).replacen("\"s1\"", &format!("\"{name}\""), 1);
         write_private(&dir.join(name), format!("{header}\n{}\n", user("a", "")).as_bytes());
@@ -442,11 +445,11 @@ fn namesakes_are_told() {
     write_private(&dir.join("4.jsonl"), b"no session");
     fs::set_permissions(&dir, fs::Permissions::from_mode(0o700)).unwrap();
     let mut seen = Vec::new();
-    place
+    fixture
         .sessions
         .verify_all(&sessile::Cancel::default(), &mut |verified| {
-            let told = verified.report.map_or_else(|error| error.to_string(), |report| codes(&report.findings));
-            seen.push((verified.path.file_name().unwrap().to_str().unwrap().to_owned(), told));
+            let reported = verified.report.map_or_else(|error| error.to_string(), |report| codes(&report.findings));
+            seen.push((verified.path.file_name().unwrap().to_str().unwrap().to_owned(), reported));
         })
         .unwrap();
     assert_eq!(seen[0], ("1.jsonl".to_owned(), "directory-collision".to_owned()));
@@ -456,26 +459,26 @@ fn namesakes_are_told() {
 }
 
 #[test]
-fn what_is_damaged_is_seen_only_after_repair() {
-    let place = Place::new();
-    let path = place.file(format!("{HEADER}\n{}\ntorn{}\n", user("a", ""), user("b", "a")));
-    assert_eq!(place.shown(&path), "a<-");
-    let hidden = place.sessions.hidden_records(&path).unwrap();
+fn records_hidden_by_damage_appear_after_repair() {
+    let fixture = Fixture::new();
+    let path = fixture.file(format!("{HEADER}\n{}\ntorn{}\n", user("a", ""), user("b", "a")));
+    assert_eq!(fixture.shown(&path), "a<-");
+    let hidden = fixture.sessions.hidden_records(&path).unwrap();
     assert_eq!((hidden.len(), hidden[0].line, hidden[0].record.to_text().as_ref()), (1, 3, user("b", "a").as_str()));
-    place.repair(&path);
-    assert_eq!(place.shown(&path), "a<- b<a");
-    assert_eq!(place.sessions.hidden_records(&path).unwrap(), []);
+    fixture.repair(&path);
+    assert_eq!(fixture.shown(&path), "a<- b<a");
+    assert_eq!(fixture.sessions.hidden_records(&path).unwrap(), []);
 }
 
 #[test]
 fn links_are_not_repaired() {
-    let place = Place::new();
-    let path = place.file(format!("{HEADER}\n{}{}\n", user("a", ""), user("b", "a")));
-    let link = place.dir.path().join("link.jsonl");
+    let fixture = Fixture::new();
+    let path = fixture.file(format!("{HEADER}\n{}{}\n", user("a", ""), user("b", "a")));
+    let link = fixture.dir.path().join("link.jsonl");
     std::os::unix::fs::symlink(&path, &link).unwrap();
-    assert_eq!(codes(&place.verify(&link).findings), "fused");
+    assert_eq!(codes(&fixture.verify(&link).findings), "fused");
     let before = fs::read(&path).unwrap();
-    assert!(place.sessions.repair(&link, RepairOptions::default()).is_err());
+    assert!(fixture.sessions.repair(&link, RepairOptions::default()).is_err());
     assert_eq!(fs::read(&path).unwrap(), before);
 }
 
@@ -483,38 +486,38 @@ fn links_are_not_repaired() {
 /// beside it.
 #[test]
 fn links_are_refused_before_anything_else_is_done() {
-    let place = Place::new();
+    let fixture = Fixture::new();
     let (a, b) = (user("a", ""), user("b", "a"));
-    let link = place.dir.path().join("link.jsonl");
+    let link = fixture.dir.path().join("link.jsonl");
     for lines in [format!("{a}{b}\n"), format!("{a}\n{b}\n")] {
-        let path = place.file(format!("{HEADER}\n{lines}"));
+        let path = fixture.file(format!("{HEADER}\n{lines}"));
         fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
         std::os::unix::fs::symlink(&path, &link).unwrap();
         for (dry_run, permissions) in [(true, false), (true, true), (false, false), (false, true)] {
-            let refused = place.sessions.repair(&link, RepairOptions { dry_run, permissions });
+            let refused = fixture.sessions.repair(&link, RepairOptions { dry_run, permissions });
             let is_reported =
                 matches!(&refused, Err(SessionError::Store(StoreError::NotRegular { path })) if *path == link);
             assert!(is_reported, "{dry_run} {permissions}: {refused:?}");
             assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o644);
         }
-        assert_eq!(place.names(), ["f.jsonl", "link.jsonl"]);
+        assert_eq!(fixture.names(), ["f.jsonl", "link.jsonl"]);
         fs::remove_file(&link).unwrap();
     }
 }
 
 #[test]
-fn what_is_left_of_a_line_does_not_become_an_entry() {
+fn the_rest_of_a_line_does_not_become_an_entry() {
     let (a, b) = (user("a", ""), user("b", "a"));
     mends(&format!("{a}\n{b}null\n"), "fused", "a<- b<a", &format!("{a}\n{b}\nnull\n"), "empty-value");
     for (before, after) in [("{\"x\":1}", ""), ("", "5")] {
-        let place = Place::new();
-        let path = place.file(format!("{HEADER}\n{a}\n{before}{b}{after}\n"));
-        place.repair(&path);
+        let fixture = Fixture::new();
+        let path = fixture.file(format!("{HEADER}\n{a}\n{before}{b}{after}\n"));
+        fixture.repair(&path);
         let lines = String::from_utf8(fs::read(&path).unwrap()).unwrap();
         let marks: Vec<&str> = lines.lines().filter(|line| line.contains("sessile:incomplete")).collect();
         assert_eq!((marks.len(), lines.lines().count()), (1, 4), "{lines}");
         assert!(lines.lines().any(|line| line == b));
-        assert_eq!(codes(&place.verify(&path).findings), "incomplete");
+        assert_eq!(codes(&fixture.verify(&path).findings), "incomplete");
     }
 }
 
@@ -522,8 +525,8 @@ fn what_is_left_of_a_line_does_not_become_an_entry() {
 const NAMED: &str = "2025-01-01T00-00-00-000Z_0193f5a2-aaaa-7000-8000-000000000001.jsonl";
 
 /// A file without its header in a directory of pi's store.
-fn headerless(place: &Place, name: &str, directory: &str, content: &str) -> PathBuf {
-    let path = place.dir.path().join(".pi/agent/sessions").join(directory).join(name);
+fn headerless(fixture: &Fixture, name: &str, directory: &str, content: &str) -> PathBuf {
+    let path = fixture.dir.path().join(".pi/agent/sessions").join(directory).join(name);
     write_private(&path, content.as_bytes());
     fs::set_permissions(path.parent().unwrap(), fs::Permissions::from_mode(0o700)).unwrap();
     path
@@ -535,19 +538,19 @@ fn header_of(path: &Path) -> serde_json::Value {
 
 #[test]
 fn a_lost_header_is_rebuilt() {
-    let place = Place::new();
+    let fixture = Fixture::new();
     let (a, b) = (user("a", ""), user("b", "a"));
     for torn in ["{\"type\":\"session\",\"ver\n", "", "\0\0\0\0\n", "x\"}\n", "{\"type\":\"session\",\"ver"] {
         let content = format!("{torn}{a}\n{b}\n");
-        let path = headerless(&place, NAMED, "--home-me-proj--", &content);
-        let report = place.verify(&path);
+        let path = headerless(&fixture, NAMED, "--home-me-proj--", &content);
+        let report = fixture.verify(&path);
         assert_eq!(report.findings[0].code, Code::NoHeader, "{torn}: {report:?}");
         assert!(matches!(report.findings[0].remedy, Remedy::Repair(_)));
-        let repair = place.repair(&path);
+        let repair = fixture.repair(&path);
         assert_eq!(fs::read(repair.original.unwrap()).unwrap(), content.as_bytes());
         assert_eq!(codes(&repair.left), "rebuilt-header", "{torn}");
-        assert_eq!(place.verify(&path).findings, repair.left);
-        assert!(place.verify(&path).is_sound());
+        assert_eq!(fixture.verify(&path).findings, repair.left);
+        assert!(fixture.verify(&path).is_sound());
         let header = header_of(&path);
         assert_eq!(header["id"], "0193f5a2-aaaa-7000-8000-000000000001");
         assert_eq!(
@@ -559,20 +562,20 @@ fn a_lost_header_is_rebuilt() {
         let pieces = sessile::json::Json::parse(&pieces).unwrap();
         let kept = sessile::format::incomplete::bytes_of(pieces.raw()).unwrap_or_default();
         assert_eq!(kept, torn.trim_end_matches('\n').as_bytes(), "{torn}");
-        assert_eq!(place.shown(&path), "a<- b<a");
-        assert_eq!(place.repair(&path).changes, []);
+        assert_eq!(fixture.shown(&path), "a<- b<a");
+        assert_eq!(fixture.repair(&path).changes, []);
         fs::remove_dir_all(path.parent().unwrap()).unwrap();
     }
 }
 
 #[test]
-fn a_header_is_rebuilt_from_what_is_known() {
-    let place = Place::new();
+fn a_header_is_rebuilt_from_known_values() {
+    let fixture = Fixture::new();
     let a = user("a", "");
     // The entries contain the path, whose encoded name is ambiguous.
     let knowing = a.replace("\"content\":\"a\"", "\"content\":\"look at /home/me/my-proj/src/x.rs\"");
-    let path = headerless(&place, "x.jsonl", "--home-me-my-proj--", &format!("torn\n{knowing}\n"));
-    place.repair(&path);
+    let path = headerless(&fixture, "x.jsonl", "--home-me-my-proj--", &format!("torn\n{knowing}\n"));
+    fixture.repair(&path);
     let header = header_of(&path);
     assert_eq!(
         (&header["cwd"], &header["sessile:rebuilt"]["cwd"]),
@@ -581,54 +584,54 @@ fn a_header_is_rebuilt_from_what_is_known() {
     assert_eq!(header["sessile:rebuilt"]["id"], "nowhere (it is new)");
     // Another session in the directory also has the path.
     write_private(&path, format!("{}\n{a}\n", HEADER.replace("/proj", "/home/me/my-proj")).as_bytes());
-    let other = headerless(&place, "y.jsonl", "--home-me-my-proj--", &format!("{a}\n"));
-    place.repair(&other);
+    let other = headerless(&fixture, "y.jsonl", "--home-me-my-proj--", &format!("{a}\n"));
+    fixture.repair(&other);
     assert_eq!(header_of(&other)["cwd"], "/home/me/my-proj");
     // The remains of the header take precedence over everything else, except for the id in the file name.
     let torn =
         r#"{"type":"session","version":3,"id":"old","timestamp":"2024-01-01T00:00:00.000Z","cwd":"/else","paren"#;
-    let path = headerless(&place, "z.jsonl", "--home-me-my-proj--", &format!("{torn}\n{a}\n"));
-    place.repair(&path);
+    let path = headerless(&fixture, "z.jsonl", "--home-me-my-proj--", &format!("{torn}\n{a}\n"));
+    fixture.repair(&path);
     let header = header_of(&path);
     assert_eq!((&header["id"], &header["cwd"]), (&"old".into(), &"/else".into()));
     assert_eq!(header["timestamp"], "2024-01-01T00:00:00.000Z");
     // A header further down is used as the header.
-    let path = headerless(&place, "w.jsonl", "--home-me-my-proj--", &format!("{a}\n{HEADER}\n"));
-    let repair = place.repair(&path);
+    let path = headerless(&fixture, "w.jsonl", "--home-me-my-proj--", &format!("{a}\n{HEADER}\n"));
+    let repair = fixture.repair(&path);
     assert_eq!(codes(&repair.left), "extra-header");
     assert_eq!(fs::read_to_string(&path).unwrap(), format!("{HEADER}\n{a}\n{HEADER}\n"));
 }
 
 #[test]
-fn entries_without_a_header_are_told_apart_from_other_files() {
-    let place = Place::new();
-    let path = place.file(format!("{}\n{}\n", user("b", "a"), user("c", "b")));
-    let found = place.sessions.headerless(&path).unwrap().unwrap();
+fn entries_without_a_header_are_distinguished_from_other_files() {
+    let fixture = Fixture::new();
+    let path = fixture.file(format!("{}\n{}\n", user("b", "a"), user("c", "b")));
+    let found = fixture.sessions.headerless(&path).unwrap().unwrap();
     assert_eq!((found.n_entries, found.first_id, found.first_parent), (2, "b".into(), Some("a".into())));
-    let path = place.file(format!("{HEADER}\n{}\n", user("a", "")));
-    assert_eq!(place.sessions.headerless(&path).unwrap(), None);
-    let path = place.file("{\"log\":1}\n{\"log\":2}\n");
-    assert_eq!(place.sessions.headerless(&path).unwrap(), None);
+    let path = fixture.file(format!("{HEADER}\n{}\n", user("a", "")));
+    assert_eq!(fixture.sessions.headerless(&path).unwrap(), None);
+    let path = fixture.file("{\"log\":1}\n{\"log\":2}\n");
+    assert_eq!(fixture.sessions.headerless(&path).unwrap(), None);
 }
 
 #[test]
-fn a_list_names_the_files_it_passes_over() {
-    let place = Place::new();
+fn a_list_names_the_files_it_skips() {
+    let fixture = Fixture::new();
     let a = user("a", "");
-    let torn = headerless(&place, "t.jsonl", "--p--", &format!("{{\"type\":\"sess\n{a}\n"));
-    headerless(&place, "e.jsonl", "--p--", "");
-    headerless(&place, "n.jsonl", "--p--", "notes\n");
-    headerless(&place, "s.jsonl", "--p--", &format!("{HEADER}\n{a}\n"));
+    let torn = headerless(&fixture, "t.jsonl", "--p--", &format!("{{\"type\":\"sess\n{a}\n"));
+    headerless(&fixture, "e.jsonl", "--p--", "");
+    headerless(&fixture, "n.jsonl", "--p--", "notes\n");
+    headerless(&fixture, "s.jsonl", "--p--", &format!("{HEADER}\n{a}\n"));
     for _ in 0..2 {
         let mut skipped = Vec::new();
         let mut options =
             sessile::list::ListOptions { skipped: Some(&mut skipped), ..sessile::list::ListOptions::default() };
-        assert_eq!(place.sessions.list_all_with(&mut options).unwrap().len(), 1);
+        assert_eq!(fixture.sessions.list_all_with(&mut options).unwrap().len(), 1);
         skipped.sort();
-        let explained: Vec<_> = skipped.iter().map(|path| place.sessions.explain_skipped(path)).collect();
-        let told: Vec<_> = explained.iter().map(|file| (file.reason.as_str(), file.is_repairable)).collect();
+        let explained: Vec<_> = skipped.iter().map(|path| fixture.sessions.explain_skipped(path)).collect();
+        let reported: Vec<_> = explained.iter().map(|file| (file.reason.as_str(), file.is_repairable)).collect();
         assert_eq!(
-            told,
+            reported,
             [
                 ("it is empty", false),
                 ("it has no header and does not consist of entries", false),
@@ -637,9 +640,9 @@ fn a_list_names_the_files_it_passes_over() {
         );
         assert!(explained[2].repair.starts_with("rebuilds the header"), "{explained:?}");
     }
-    place.repair(&torn);
+    fixture.repair(&torn);
     let mut options = sessile::list::ListOptions::default();
-    assert_eq!(place.sessions.list_all_with(&mut options).unwrap().len(), 2);
+    assert_eq!(fixture.sessions.list_all_with(&mut options).unwrap().len(), 2);
 }
 
 /// Sessions in fragments.
@@ -663,8 +666,8 @@ fn ruins() -> impl Strategy<Value = String> {
 
 /// The second record of the last line becomes visible only after the first one is repaired.
 #[test]
-fn what_a_repair_brings_to_light_is_repaired_too() {
-    let place = Place::new();
+fn damage_revealed_by_a_repair_is_repaired_too() {
+    let fixture = Fixture::new();
     let lines = [
         r#"{"type":"session","version":3,"id":"s1","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/proj"}"#,
         r#"{"type":"message","id":"lost","parentId":"a","timestamp":"2025-01-01T00:00:01.000Z","message":{"role":"user","content":"lost","timestamp":"#,
@@ -672,14 +675,14 @@ fn what_a_repair_brings_to_light_is_repaired_too() {
         r#"yc","timestamp":1}}{"type":"message","id":"a",{"type":"message","id":"c","parentId":"c","timestamp":"2025-01-01T00:00:01.000Z","message":{"role":"user","content":"c","timestamp":1}}"#,
     ];
     let content = lines.join("\n");
-    let path = place.file(&content);
-    let changes = place.repair(&path).changes;
+    let path = fixture.file(&content);
+    let changes = fixture.repair(&path).changes;
     assert!(changes.len() > 1);
     for change in &changes {
         let before = content.as_bytes().iter().take(usize::try_from(change.offset).unwrap());
         assert_eq!(change.line, before.filter(|byte| **byte == b'\n').count() as u64 + 1, "{change:?}");
     }
-    let again = place.repair(&path);
+    let again = fixture.repair(&path);
     assert_eq!((again.changes, again.original), (Vec::new(), None));
 }
 
@@ -687,15 +690,15 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
-    fn any_ruin_is_repaired_once(content in ruins()) {
-        let place = Place::new();
-        let path = place.file(&content);
-        let before = place.verify(&path);
-        let repair = place.repair(&path);
+    fn random_damage_is_repaired_in_one_run(content in ruins()) {
+        let fixture = Fixture::new();
+        let path = fixture.file(&content);
+        let before = fixture.verify(&path);
+        let repair = fixture.repair(&path);
         let promised = before.findings.iter().any(|finding| matches!(finding.remedy, Remedy::Repair(_)));
         prop_assert_eq!(promised, !repair.changes.is_empty());
         let after = fs::read(&path).unwrap();
-        let again = place.repair(&path);
+        let again = fixture.repair(&path);
         prop_assert_eq!((again.changes, again.original), (Vec::new(), None));
         prop_assert_eq!(fs::read(&path).unwrap(), after);
     }

@@ -65,7 +65,7 @@ impl Scene {
 }
 
 #[test]
-fn hits_name_session_entry_and_place() {
+fn hits_name_session_entry_and_position() {
     let scene = Scene::new();
     let lines =
         [user("a", "", "where is the quixotic needle"), user("b", "a", "nothing here"), user("c", "a", "a needle too")];
@@ -83,7 +83,7 @@ fn hits_name_session_entry_and_place() {
 }
 
 #[test]
-fn filters_scopes_and_paths_narrow_a_search() {
+fn filters_scopes_and_paths_restrict_a_search() {
     let scene = Scene::new();
     let label = r#"{"type":"label","id":"l","parentId":"c","timestamp":"2025-01-02T00:00:00.000Z","targetId":"a","label":"needle"}"#;
     let lines = [user("a", "", "needle"), user("b", "a", "needle"), user("c", "a", "needle"), label.to_owned()];
@@ -113,7 +113,7 @@ fn filters_scopes_and_paths_narrow_a_search() {
 }
 
 #[test]
-fn entries_of_old_files_have_the_ids_they_are_given() {
+fn entries_of_old_files_have_their_migrated_ids() {
     let scene = Scene::new();
     let old = "{\"type\":\"session\",\"id\":\"s1\",\"timestamp\":\"2025-01-01T00:00:00.000Z\",\"cwd\":\"/proj\"}\n{\"type\":\"message\",\"timestamp\":\"2025-01-01T00:00:01.000Z\",\"message\":{\"role\":\"user\",\"content\":\"needle\"}}\n";
     scene.write("old.jsonl", old);
@@ -138,7 +138,7 @@ fn machine() -> SimOs {
     os.make_directories("/store");
     for number in 0..3 {
         let lines: Vec<String> = (0..20)
-            .map(|place| user(&format!("{number}-{place}"), "", &format!("needle word{place} the hay")))
+            .map(|index| user(&format!("{number}-{index}"), "", &format!("needle word{index} the hay")))
             .collect();
         os.foreign_append(format!("/store/{number}.jsonl"), session(&lines));
     }

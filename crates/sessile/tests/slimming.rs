@@ -6,7 +6,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sessile::operations::{OperationState, Slimmed, Slimming};
+use sessile::operations::{OperationState, SlimOptions, Slimmed};
 use sessile::os::{Mode, Os};
 use sessile::{SessionError, Sessions};
 use sessile_testkit::Replay;
@@ -17,7 +17,7 @@ const TRASH: &str = "/home/u/.local/share/Trash/files";
 const NAME: &str = "2025-01-01T00-00-00-000Z_s1.jsonl";
 const NOW: i64 = 1_763_164_800_000;
 
-fn place() -> PathBuf {
+fn session_path() -> PathBuf {
     Path::new(STORE).join(NAME)
 }
 
@@ -40,7 +40,7 @@ fn content() -> Vec<u8> {
 fn machine() -> SimOs {
     let os = SimOs::new();
     os.make_directories(Path::new(STORE));
-    let file = os.open(&place(), Mode::New).unwrap();
+    let file = os.open(&session_path(), Mode::New).unwrap();
     sessile::os::append_fully(file.as_ref(), &content()).unwrap();
     drop(file);
     os.settle();
@@ -56,8 +56,8 @@ fn sessions(os: &SimOs, seed: u64) -> Sessions {
 }
 
 fn slim(os: &SimOs, seed: u64, trash_original: bool) -> Result<Slimmed, SessionError> {
-    let slimming = Slimming { trash_original, ..Slimming::default() };
-    sessions(os, seed).slim(&place(), &slimming, true)
+    let slimming = SlimOptions { trash_original, ..SlimOptions::default() };
+    sessions(os, seed).slim(&session_path(), &slimming, true)
 }
 
 /// The original is at its path or in the trash, and every other session is complete.
@@ -88,7 +88,7 @@ fn assert_undoable(os: &SimOs, trash_original: bool) {
         Ok(_) | Err(SessionError::NothingToUndo) => {}
         Err(error) => panic!("{error}"),
     }
-    assert_eq!(os.read_file(place()), Some(content()), "back in its place");
+    assert_eq!(os.read_file(session_path()), Some(content()), "back in its place");
     assert_eq!(ours.list_all().unwrap().len(), 1, "and nothing beside it");
     let slimmed = slim(os, 100, trash_original).unwrap();
     let n_live = if trash_original { 1 } else { 2 };
@@ -148,7 +148,7 @@ fn a_slimming_may_fail_anywhere() {
 
 /// Lines that another program adds during the copy are in the copy, or the original stays.
 #[test]
-fn nothing_goes_to_the_trash_that_was_not_copied() {
+fn only_copied_files_go_to_the_trash() {
     for n in 1.. {
         let os = machine();
         let rival = os.process(2000);
@@ -158,7 +158,7 @@ fn nothing_goes_to_the_trash_that_was_not_copied() {
             *is_added.lock().unwrap() = true;
             let ours = sessions(&rival, 3);
             // The session may be gone by now.
-            if let Ok(mut session) = ours.open(place()) {
+            if let Ok(mut session) = ours.open(session_path()) {
                 drop(session.append_message(sessile::draft::UserMessage::new("late", NOW)));
             }
         });
@@ -177,7 +177,7 @@ fn nothing_goes_to_the_trash_that_was_not_copied() {
 
 /// If another process restores the original at any moment, a completed slimming does not fail.
 #[test]
-fn the_original_may_be_brought_back_at_once() {
+fn the_original_can_be_restored_at_once() {
     let mut n_brought_back = 0;
     for n in 1.. {
         let os = machine();
@@ -195,7 +195,7 @@ fn the_original_may_be_brought_back_at_once() {
         assert_there(&os);
         slimmed.unwrap_or_else(|error| panic!("call {n}: {error}"));
         n_brought_back += u32::from(is_restored);
-        assert_eq!(os.read_file(place()).is_some(), is_restored, "call {n}");
+        assert_eq!(os.read_file(session_path()).is_some(), is_restored, "call {n}");
     }
     assert!(n_brought_back > 2, "{n_brought_back}");
 }

@@ -36,7 +36,7 @@ fn simulated(os: &SimOs, seed: u64) -> Sessions {
 }
 
 #[test]
-fn our_own_write_is_not_a_user_and_a_foreign_write_is() {
+fn only_a_write_of_another_program_counts_as_use() {
     let (os, sessions, path) = machine();
     let users = |own_length| sessions.users_of(&path, own_length).unwrap();
     assert_eq!(users(None), [], "the guard knows the last line");

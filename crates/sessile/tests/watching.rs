@@ -13,14 +13,14 @@ use sessile_testkit::Replay;
 use tempfile::TempDir;
 
 /// Longer than anything takes, unless it never happens.
-const EVER: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
-struct Place {
+struct Fixture {
     dir: TempDir,
     sessions: Sessions,
 }
 
-impl Place {
+impl Fixture {
     fn new() -> Self {
         let dir = TempDir::new().unwrap();
         let environment = Replay::new(1_735_689_600_000, 7);
@@ -55,7 +55,7 @@ fn append(path: &Path, text: &str) {
 }
 
 fn next(watcher: &mut StoreWatcher) -> StoreEvent {
-    watcher.next(EVER).unwrap().expect("something happens")
+    watcher.next(TIMEOUT).unwrap().expect("something happens")
 }
 
 /// Waits until a session is as expected; intermediate events depend on timing.
@@ -74,12 +74,12 @@ fn until_removed(watcher: &mut StoreWatcher, path: &Path) {
 }
 
 fn lives_through_everything(options: &WatchOptions) {
-    let place = Place::new();
-    let present = place.write("--p--/a.jsonl", &header("a"));
-    let mut watcher = place.watch(options.clone());
+    let fixture = Fixture::new();
+    let present = fixture.write("--p--/a.jsonl", &header("a"));
+    let mut watcher = fixture.watch(options.clone());
     assert_eq!(watcher.is_polling(), options.polls);
     // A new session in a new directory.
-    let path = place.write("--q--/b.jsonl", &header("b"));
+    let path = fixture.write("--q--/b.jsonl", &header("b"));
     until(&mut watcher, |session| session.id == "b");
     append(&path, "{\"type\":\"session_info\",\"id\":\"x\",\"name\":\"named\"}\n");
     until(&mut watcher, |session| session.path == path && session.name == Some("named".into()));
@@ -94,62 +94,62 @@ fn lives_through_everything(options: &WatchOptions) {
     fs::write(&present, header("again")).unwrap();
     until(&mut watcher, |session| session.id == "again");
     // A directory can be removed with its content, and come back.
-    fs::remove_dir_all(place.path("--p--")).unwrap();
+    fs::remove_dir_all(fixture.path("--p--")).unwrap();
     until_removed(&mut watcher, &present);
-    place.write("--p--/a.jsonl", &header("back"));
+    fixture.write("--p--/a.jsonl", &header("back"));
     until(&mut watcher, |session| session.id == "back");
 }
 
 #[test]
-fn new_changed_and_deleted_sessions_are_told() {
+fn new_changed_and_deleted_sessions_are_reported() {
     lives_through_everything(&WatchOptions::default());
 }
 
 #[test]
-fn where_the_system_tells_nothing_the_clock_does() {
+fn without_notifications_the_watcher_polls() {
     lives_through_everything(&WatchOptions { polls: true, ..WatchOptions::default() });
 }
 
 #[test]
-fn what_is_there_can_be_told_first() {
-    let place = Place::new();
-    place.write("--p--/a.jsonl", &header("a"));
-    place.write("--q--/b.jsonl", &header("b"));
-    place.write("--q--/junk.jsonl", "junk");
-    let mut watcher = place.watch(WatchOptions { tells_present: true, ..WatchOptions::default() });
-    let told = [next(&mut watcher), next(&mut watcher)].map(|event| match event {
+fn existing_sessions_can_be_reported_first() {
+    let fixture = Fixture::new();
+    fixture.write("--p--/a.jsonl", &header("a"));
+    fixture.write("--q--/b.jsonl", &header("b"));
+    fixture.write("--q--/junk.jsonl", "junk");
+    let mut watcher = fixture.watch(WatchOptions { reports_present: true, ..WatchOptions::default() });
+    let reported = [next(&mut watcher), next(&mut watcher)].map(|event| match event {
         StoreEvent::Added(session) => session.id,
         other => panic!("{other:?}"),
     });
-    assert_eq!(told, ["a", "b"]);
+    assert_eq!(reported, ["a", "b"]);
     assert_eq!(watcher.next(Duration::ZERO).unwrap(), None);
 }
 
 #[test]
-fn a_store_that_is_not_there_yet_is_waited_for() {
-    let place = Place::new();
-    let mut watcher = place.watch(WatchOptions::default());
-    place.write("--p--/a.jsonl", &header("a"));
+fn a_missing_store_is_awaited() {
+    let fixture = Fixture::new();
+    let mut watcher = fixture.watch(WatchOptions::default());
+    fixture.write("--p--/a.jsonl", &header("a"));
     until(&mut watcher, |session| session.id == "a");
 }
 
 #[test]
 fn one_directory_can_be_watched_alone() {
-    let place = Place::new();
-    let dir = place.path("mine");
+    let fixture = Fixture::new();
+    let dir = fixture.path("mine");
     fs::create_dir_all(&dir).unwrap();
-    let mut watcher = place.sessions.clone().with_session_dir(&dir).watch_store(WatchOptions::default()).unwrap();
-    place.write("--p--/a.jsonl", &header("a"));
-    place.write("mine/b.jsonl", &header("b"));
+    let mut watcher = fixture.sessions.clone().with_session_dir(&dir).watch_store(WatchOptions::default()).unwrap();
+    fixture.write("--p--/a.jsonl", &header("a"));
+    fixture.write("mine/b.jsonl", &header("b"));
     assert!(matches!(next(&mut watcher), StoreEvent::Added(session) if session.id == "b"));
 }
 
 #[test]
 fn watching_can_be_stopped() {
-    let place = Place::new();
+    let fixture = Fixture::new();
     let cancel = Cancel::default();
-    let mut watcher = place.watch(WatchOptions { cancel: cancel.clone(), ..WatchOptions::default() });
+    let mut watcher = fixture.watch(WatchOptions { cancel: cancel.clone(), ..WatchOptions::default() });
     let stopper = std::thread::spawn(move || cancel.cancel());
-    assert!(matches!(watcher.next(EVER), Err(SessionError::Cancelled)));
+    assert!(matches!(watcher.next(TIMEOUT), Err(SessionError::Cancelled)));
     stopper.join().unwrap();
 }

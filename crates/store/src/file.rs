@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sessile_core::line::{Line, Span};
-use sessile_core::outline::Part;
+use sessile_core::outline::OutlinePart;
 
 use self::guarding::Guarding;
 use self::known::{KnownPath, Tail};
@@ -343,7 +343,7 @@ impl Log for FileLog {
         after_hole(self.file.as_ref(), bytes, offset).map_err(StoreError::io("read", &self.path))
     }
 
-    fn scan_parts(&self, from: u64, on_part: &mut dyn FnMut(Part)) -> Result<(), StoreError> {
+    fn scan_parts(&self, from: u64, on_part: &mut dyn FnMut(OutlinePart)) -> Result<(), StoreError> {
         let length = self.stat()?.length;
         if self.os.has_threads()
             && parts::is_worth_it(length.saturating_sub(from))

@@ -7,7 +7,7 @@ use std::fmt;
 use std::path::Path;
 
 use sessile_core::line::{Line, Span};
-use sessile_core::outline::Part;
+use sessile_core::outline::OutlinePart;
 
 use crate::error::StoreError;
 use crate::holder::Holder;
@@ -143,7 +143,7 @@ pub trait Log: Send {
     }
 
     /// Passes on every line from `from` on, in parsed parts. Large logs are read on all cores.
-    fn scan_parts(&self, from: u64, on_part: &mut dyn FnMut(Part)) -> Result<(), StoreError> {
+    fn scan_parts(&self, from: u64, on_part: &mut dyn FnMut(OutlinePart)) -> Result<(), StoreError> {
         scan_as_one(self, from, on_part)
     }
 
@@ -231,9 +231,9 @@ pub trait Log: Send {
 pub(crate) fn scan_as_one<L: Log + ?Sized>(
     log: &L,
     from: u64,
-    on_part: &mut dyn FnMut(Part),
+    on_part: &mut dyn FnMut(OutlinePart),
 ) -> Result<(), StoreError> {
-    let mut part = Part::new();
+    let mut part = OutlinePart::new();
     log.scan(from, &mut |line| part.push(line))?;
     on_part(part);
     Ok(())

@@ -11,7 +11,7 @@ use std::thread;
 
 use memchr::memchr;
 use sessile_core::line::LineSplitter;
-use sessile_core::outline::Part;
+use sessile_core::outline::OutlinePart;
 
 use crate::error::StoreError;
 use crate::lines::{CHUNK, after_hole};
@@ -47,7 +47,7 @@ pub(crate) fn scan_parts(
     path: &Path,
     from: u64,
     length: u64,
-    on_part: &mut dyn FnMut(Part),
+    on_part: &mut dyn FnMut(OutlinePart),
 ) -> Result<Option<u64>, StoreError> {
     scan_parts_of(PART, file, path, from..length, on_part)
 }
@@ -57,7 +57,7 @@ fn scan_parts_of(
     file: &dyn OsFile,
     path: &Path,
     range: Range<u64>,
-    on_part: &mut dyn FnMut(Part),
+    on_part: &mut dyn FnMut(OutlinePart),
 ) -> Result<Option<u64>, StoreError> {
     let from = range.start;
     let next = AtomicU64::new(0);
@@ -123,10 +123,10 @@ impl Hole {
 
 /// Passes on parts in the order of their numbers.
 fn merge(
-    parts: &mpsc::Receiver<(u64, io::Result<Part>)>,
+    parts: &mpsc::Receiver<(u64, io::Result<OutlinePart>)>,
     from: u64,
     path: &Path,
-    on_part: &mut dyn FnMut(Part),
+    on_part: &mut dyn FnMut(OutlinePart),
 ) -> Result<u64, StoreError> {
     let mut waiting = BTreeMap::new();
     let (mut number, mut end) = (0, from);
@@ -149,8 +149,14 @@ fn merge(
 }
 
 /// Reads the lines that begin between two offsets.
-fn read_part(file: &dyn OsFile, from: u64, range: Range<u64>, buffer: &mut [u8], hole: &Hole) -> io::Result<Part> {
-    let mut part = Part::new();
+fn read_part(
+    file: &dyn OsFile,
+    from: u64,
+    range: Range<u64>,
+    buffer: &mut [u8],
+    hole: &Hole,
+) -> io::Result<OutlinePart> {
+    let mut part = OutlinePart::new();
     let end = range.end;
     let Some(start) = line_start(file, from, range, buffer, hole)? else { return Ok(part) };
     let mut splitter = LineSplitter::starting_at(start);

@@ -261,7 +261,7 @@ fn lines_of(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 fn id_of(line: &[u8]) -> Option<Vec<u8>> {
     match read(line) {
-        Parsed::Kept(head) if head.kind != Kind::Header => head.id.map(|id| id.as_wtf8().to_vec()),
+        Parsed::Value(head) if head.kind != Kind::Header => head.id.map(|id| id.as_wtf8().to_vec()),
         _ => None,
     }
 }
@@ -269,7 +269,7 @@ fn id_of(line: &[u8]) -> Option<Vec<u8>> {
 /// Returns the session whose header this line is.
 fn session_of(line: &[u8]) -> Option<u64> {
     match read(line) {
-        Parsed::Kept(head) if head.kind == Kind::Header => head.id.map(|id| guard::owner_of(id.as_wtf8())),
+        Parsed::Value(head) if head.kind == Kind::Header => head.id.map(|id| guard::owner_of(id.as_wtf8())),
         _ => None,
     }
 }
@@ -285,5 +285,5 @@ fn session_in(file: &dyn OsFile, path: &Path) -> Option<u64> {
 }
 
 fn is_header(line: &[u8]) -> bool {
-    matches!(read(line), Parsed::Kept(head) if head.kind == Kind::Header)
+    matches!(read(line), Parsed::Value(head) if head.kind == Kind::Header)
 }

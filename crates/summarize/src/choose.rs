@@ -4,7 +4,7 @@ use sessile_core::compaction::{Summarizer, SummaryFailure};
 
 use crate::command::Command;
 use crate::extractive::Extractive;
-use crate::settings::{Settings, Using};
+use crate::settings::{Settings, SummarizerKind};
 
 /// Any kind of summarizer; can be used on another thread.
 pub type AnySummarizer = Box<dyn Summarizer + Send + Sync>;
@@ -19,15 +19,15 @@ pub fn choose(
 ) -> Result<AnySummarizer, SummaryFailure> {
     let named = model.or(settings.model.as_deref());
     let by_default = match (named, settings.command.is_empty()) {
-        (Some(_), _) => Using::Model,
-        (None, false) => Using::Command,
-        (None, true) => Using::Extractive,
+        (Some(_), _) => SummarizerKind::Model,
+        (None, false) => SummarizerKind::Command,
+        (None, true) => SummarizerKind::Extractive,
     };
-    let using = if model.is_some() { Using::Model } else { settings.using.unwrap_or(by_default) };
+    let using = if model.is_some() { SummarizerKind::Model } else { settings.using.unwrap_or(by_default) };
     match using {
-        Using::Extractive => Ok(Box::new(Extractive::default())),
-        Using::Command => Ok(Box::new(Command::new(&settings.command, settings.patience.total)?)),
-        Using::Model => {
+        SummarizerKind::Extractive => Ok(Box::new(Extractive::default())),
+        SummarizerKind::Command => Ok(Box::new(Command::new(&settings.command, settings.retry_policy.total)?)),
+        SummarizerKind::Model => {
             let named = named.ok_or_else(|| not_configured("no model is set: summarizer.model is missing"))?;
             the_model(settings, named, variable)
         }
@@ -63,17 +63,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_settings_decide() {
+    fn settings_choose_the_summarizer() {
         let nothing = Settings::default();
         let with_command = Settings { command: vec!["cat".to_owned()], ..Settings::default() };
         let generator = |settings: &Settings| choose(settings, None, &|_| None).map(|it| it.generator());
         assert_eq!(generator(&nothing).unwrap(), Generator::Extractive);
         assert_eq!(generator(&with_command).unwrap(), Generator::Command);
-        let rather_not = Settings { using: Some(Using::Extractive), ..with_command };
+        let rather_not = Settings { using: Some(SummarizerKind::Extractive), ..with_command };
         assert_eq!(generator(&rather_not).unwrap(), Generator::Extractive);
-        let without_model = Settings { using: Some(Using::Model), ..nothing };
+        let without_model = Settings { using: Some(SummarizerKind::Model), ..nothing };
         assert!(generator(&without_model).unwrap_err().to_string().contains("summarizer.model"));
-        let without_command = Settings { using: Some(Using::Command), ..Settings::default() };
+        let without_command = Settings { using: Some(SummarizerKind::Command), ..Settings::default() };
         assert!(generator(&without_command).unwrap_err().to_string().contains("summarizer.command"));
     }
 }

@@ -6,7 +6,7 @@ use sessile_core::cancel::Cancel;
 use sessile_core::compaction::{
     Generator, Purpose, Summarizer, Summary, SummaryFailure, SummaryProgress, SummaryRequest,
 };
-use sessile_core::draft::{Cost, Usage};
+use sessile_core::draft::{Cost, TokenUsage};
 use sessile_core::json::{JsText, Json, ObjectWriter, Raw, write_text};
 
 use crate::choose::not_configured;
@@ -42,8 +42,8 @@ impl Command {
     }
 
     fn failed(&self, what: &str, errors: &str) -> SummaryFailure {
-        let said = if errors.is_empty() { String::new() } else { format!(": {errors}") };
-        SummaryFailure::Failed { message: format!("{} {what}{said}", self.program), source: None }
+        let details = if errors.is_empty() { String::new() } else { format!(": {errors}") };
+        SummaryFailure::Failed { message: format!("{} {what}{details}", self.program), source: None }
     }
 }
 
@@ -151,12 +151,12 @@ fn first_of(text: &str) -> String {
 }
 
 /// Reads a usage object in pi's format. Counts that are missing or invalid are 0.
-fn usage(json: Raw<'_>) -> Usage {
+fn usage(json: Raw<'_>) -> TokenUsage {
     let count = |key: &str| json.get(key).and_then(as_count).unwrap_or(0);
     let cost = json.get("cost");
     let dollars =
         |key: &str| cost.and_then(|cost| cost.get(key)).and_then(Raw::as_number).filter(|it| *it >= 0.0).unwrap_or(0.0);
-    let mut usage = Usage {
+    let mut usage = TokenUsage {
         input: count("input"),
         output: count("output"),
         cache_read: count("cacheRead"),

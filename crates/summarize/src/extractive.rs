@@ -109,9 +109,9 @@ fn gathered(request: &SummaryRequest<'_>, turns: &[Turn<'_>], paths: &Paths) -> 
 fn add_focus(checkpoint: &mut Checkpoint, request: &SummaryRequest<'_>, turns: &[Turn<'_>]) {
     let Some(focus) = request.custom_instructions.filter(|focus| !focus.trim().is_empty()) else { return };
     let terms = terms(focus);
-    let said = turns.iter().flat_map(|turn| std::iter::once(turn.request).chain(turn.texts()));
+    let texts = turns.iter().flat_map(|turn| std::iter::once(turn.request).chain(turn.texts()));
     let mut found: Vec<(usize, usize, &str)> = Vec::new();
-    for (at, sentence) in said.flat_map(wording::sentences).enumerate() {
+    for (at, sentence) in texts.flat_map(wording::sentences).enumerate() {
         let lower = sentence.to_lowercase();
         let n_terms = terms.iter().filter(|term| lower.contains(term.as_str())).count();
         if n_terms > 0 {

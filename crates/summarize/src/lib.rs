@@ -36,4 +36,4 @@ pub use extractive::Extractive;
 #[cfg(feature = "models")]
 pub use model::{Model, Provider};
 pub use prompt::Prompt;
-pub use settings::{Patience, Prices, Settings, SettingsError, Using};
+pub use settings::{Prices, RetryPolicy, Settings, SettingsError, SummarizerKind};

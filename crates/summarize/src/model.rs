@@ -26,7 +26,7 @@ use sessile_core::compaction::{
 
 use crate::choose::not_configured;
 use crate::prompt::Prompt;
-use crate::settings::{Patience, Prices, Settings};
+use crate::settings::{Prices, RetryPolicy, Settings};
 use answer::Answer;
 use fault::Fault;
 use protocol::Question;
@@ -34,7 +34,7 @@ pub use provider::Provider;
 use secret::Secret;
 
 /// How often a wait checks for cancellation.
-const LOOK: Duration = Duration::from_millis(20);
+const CANCEL_POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Room reserved for the instructions and the frame around the conversation, in bytes.
 const ROOM_FOR_WORDS: u64 = 12_000;
@@ -56,7 +56,7 @@ pub struct Model {
     max_output: Option<u64>,
     context_window: u64,
     prices: Prices,
-    patience: Patience,
+    retry_policy: RetryPolicy,
 }
 
 /// A provider and one of its models.
@@ -112,7 +112,7 @@ impl Model {
             max_output: settings.max_output,
             context_window: settings.context_window.unwrap_or(DEFAULT_CONTEXT_WINDOW),
             prices: settings.prices,
-            patience: settings.patience,
+            retry_policy: settings.retry_policy,
             named,
         };
         if let Some(named) = &model.named {
@@ -123,8 +123,8 @@ impl Model {
 
     /// Replaces the time limits.
     #[must_use]
-    pub fn with_patience(self, patience: Patience) -> Self {
-        Self { patience, ..self }
+    pub fn with_retry_policy(self, retry_policy: RetryPolicy) -> Self {
+        Self { retry_policy, ..self }
     }
 
     /// Returns the key for a provider, or none if it needs none.
@@ -216,14 +216,14 @@ impl Model {
         Ok(answer.into_summary(self.prices))
     }
 
-    /// Asks, and retries transient failures within the limits of [`Patience`].
+    /// Asks, and retries transient failures within the limits of [`RetryPolicy`].
     fn ask_patiently(
         &self,
         question: &Question<'_>,
         progress: &mut dyn FnMut(SummaryProgress<'_>),
         cancel: &Cancel,
     ) -> Result<Answer, SummaryFailure> {
-        let max_attempts = self.patience.n_retries;
+        let max_attempts = self.retry_policy.n_retries;
         for attempt in 0..=max_attempts {
             let fault = match self.ask(question, progress, cancel) {
                 Ok(answer) => {
@@ -241,7 +241,7 @@ impl Model {
                 }
                 return Err(fault.into_failure(question));
             };
-            let reason = fault.told(question);
+            let reason = fault.description(question);
             let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
             progress(SummaryProgress::Waiting { attempt: attempt + 1, max_attempts, delay_ms, reason: &reason });
             wait(delay, cancel)?;
@@ -252,7 +252,7 @@ impl Model {
 
     /// Returns the delay before the next attempt, or none if a retry is pointless.
     fn delay(&self, attempt: u32, fault: &Fault) -> Option<Duration> {
-        let Patience { first_delay, longest_delay, .. } = self.patience;
+        let RetryPolicy { first_delay, longest_delay, .. } = self.retry_policy;
         match fault.retry_after() {
             _ if !fault.is_transient() => None,
             Some(asked) => (asked <= longest_delay).then_some(asked),
@@ -268,7 +268,7 @@ impl Model {
         cancel: &Cancel,
     ) -> Result<Answer, Fault> {
         let mut answer = Answer::new(question.provider.protocol);
-        let mut response = http::Response::start(question.request(), self.patience, cancel)?;
+        let mut response = http::Response::start(question.request(), self.retry_policy, cancel)?;
         response.check_status()?;
         let mut frames = framing::Framing::of(question.provider.protocol, response.is_json());
         while let Some(bytes) = response.next()? {
@@ -299,6 +299,6 @@ fn wait(delay: Duration, cancel: &Cancel) -> Result<(), SummaryFailure> {
         if left.is_zero() {
             return Ok(());
         }
-        thread::sleep(left.min(LOOK));
+        thread::sleep(left.min(CANCEL_POLL_INTERVAL));
     }
 }

@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_envelope_is_that_of_the_purpose() {
+    fn the_envelope_matches_the_purpose() {
         let message = Raw::parse(br#"{"role":"user","content":"Hi"}"#).unwrap();
         let (conversation, files) = (serialize([message]).finish(), FileLists::default());
         let mut request = SummaryRequest::new(Purpose::Update, &conversation, &files);
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_loses_its_middle() {
+    fn long_text_loses_its_middle() {
         assert_eq!(shortened("日本語", 9), ("日本語".to_owned(), 0));
         let (text, n_left_out) = shortened(&"日".repeat(100), 30);
         assert_eq!(n_left_out, 91);

@@ -6,7 +6,7 @@ use sessile_core::json::{Raw, Shape};
 
 /// Which summarizer is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Using {
+pub enum SummarizerKind {
     /// The offline rule.
     Extractive,
     /// A language model.
@@ -17,7 +17,7 @@ pub enum Using {
 
 /// Time limits and retries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Patience {
+pub struct RetryPolicy {
     /// How long the server may send nothing.
     pub idle: Duration,
     /// How long one attempt may take.
@@ -30,7 +30,7 @@ pub struct Patience {
     pub longest_delay: Duration,
 }
 
-impl Default for Patience {
+impl Default for RetryPolicy {
     /// Like pi: three retries after 2, 4 and 8 seconds.
     fn default() -> Self {
         Self {
@@ -60,7 +60,7 @@ pub struct Prices {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Settings {
     /// The summarizer; by default a model if one is named, else the command if there is one, else the offline rule.
-    pub using: Option<Using>,
+    pub using: Option<SummarizerKind>,
     /// The model, as `provider/model`; `session` for the model that the session last used.
     pub model: Option<String>,
     /// The program and its arguments.
@@ -76,7 +76,7 @@ pub struct Settings {
     /// Prices of tokens.
     pub prices: Prices,
     /// Time limits and retries.
-    pub patience: Patience,
+    pub retry_policy: RetryPolicy,
 }
 
 /// A setting with an invalid value.
@@ -129,9 +129,9 @@ impl Settings {
             "key_variable" => self.key_variable = Some(variable(value)?),
             "max_output" => self.max_output = Some(count(value)?),
             "context_window" => self.context_window = Some(count(value)?),
-            "retries" => self.patience.n_retries = retries(value)?,
-            "timeout" => self.patience.idle = seconds(value)?,
-            "total_timeout" => self.patience.total = seconds(value)?,
+            "retries" => self.retry_policy.n_retries = retries(value)?,
+            "timeout" => self.retry_policy.idle = seconds(value)?,
+            "total_timeout" => self.retry_policy.total = seconds(value)?,
             "price.input" => self.prices.input = price(value)?,
             "price.output" => self.prices.output = price(value)?,
             "price.cache_read" => self.prices.cache_read = price(value)?,
@@ -149,11 +149,11 @@ fn text(value: Raw<'_>) -> Result<String, &'static str> {
     value.as_string().filter(|text| !text.trim().is_empty()).ok_or("a string that is not empty")
 }
 
-fn using(value: Raw<'_>) -> Result<Using, &'static str> {
+fn using(value: Raw<'_>) -> Result<SummarizerKind, &'static str> {
     match value.as_string().as_deref() {
-        Some("extractive") => Ok(Using::Extractive),
-        Some("model") => Ok(Using::Model),
-        Some("command") => Ok(Using::Command),
+        Some("extractive") => Ok(SummarizerKind::Extractive),
+        Some("model") => Ok(SummarizerKind::Model),
+        Some("command") => Ok(SummarizerKind::Command),
         _ => Err("one of extractive, model, command"),
     }
 }
@@ -231,13 +231,13 @@ mod tests {
         assert_eq!(settings.model.as_deref(), Some("anthropic/claude-x"));
         assert_eq!(settings.command, ["sh", "-c", "a | b", "c d"]);
         assert_eq!(settings.base_url.as_deref(), Some("http://127.0.0.1:1"));
-        assert_eq!((settings.patience.idle, settings.patience.n_retries), (Duration::from_millis(1500), 0));
+        assert_eq!((settings.retry_policy.idle, settings.retry_policy.n_retries), (Duration::from_millis(1500), 0));
         assert!((settings.prices.output - 15.0).abs() < f64::EPSILON);
         assert_eq!(read(&[("command", r#"["a b","c"]"#)]).unwrap().command, ["a b", "c"]);
     }
 
     #[test]
-    fn what_is_wrong_is_told_by_its_key() {
+    fn errors_name_the_key() {
         for (key, value, expected) in [
             ("use", r#""magic""#, "summarizer.use must be one of extractive, model, command"),
             (

@@ -25,7 +25,7 @@ fn quickly(script: &str) -> Result<Summary, String> {
 }
 
 #[test]
-fn the_program_gets_json_and_gives_json() {
+fn the_program_reads_and_writes_json() {
     let dir = tempfile::tempdir().unwrap();
     let seen = dir.path().join("seen");
     let script = format!(
@@ -46,12 +46,12 @@ fn the_program_gets_json_and_gives_json() {
 }
 
 #[test]
-fn a_program_may_leave_its_input_unread() {
+fn a_program_may_ignore_its_input() {
     assert_eq!(quickly(r#"exec 0<&-; echo ' {"summary":"x"} '"#).unwrap().text, "x");
 }
 
 #[test]
-fn failures_say_what_happened() {
+fn failures_are_described() {
     for (script, expected) in [
         ("echo oh dear >&2; exit 3", "sh failed (exit status: 3): oh dear"),
         ("echo nonsense", "sh did not print JSON"),
@@ -72,7 +72,7 @@ fn failures_say_what_happened() {
 }
 
 #[test]
-fn time_is_limited_and_nothing_is_left_behind() {
+fn a_timeout_ends_the_program_and_its_children() {
     let dir = tempfile::tempdir().unwrap();
     let sign = dir.path().join("sign");
     // The program's background process would create this file if it survived.
@@ -84,12 +84,12 @@ fn time_is_limited_and_nothing_is_left_behind() {
 }
 
 #[test]
-fn what_holds_the_pipe_open_is_not_waited_for() {
+fn a_process_that_holds_the_pipe_open_is_not_awaited() {
     assert_eq!(quickly(r#"echo '{"summary":"x"}'; sleep 3600 &"#).unwrap().text, "x");
 }
 
 #[test]
-fn it_stops_when_asked_to() {
+fn cancelling_stops_the_summary() {
     let cancel = Cancel::default();
     let other = cancel.clone();
     let waiting = std::thread::spawn(move || run("sleep 3600", Duration::from_hours(1), &other));

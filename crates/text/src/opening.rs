@@ -29,7 +29,7 @@ impl Opening {
             Self::NoSession => return false,
             Self::Awaited => {}
         }
-        if let Parsed::Kept(head) = head::read(line) {
+        if let Parsed::Value(head) = head::read(line) {
             let is_header = head.is_session_header();
             let heading = is_header.then(|| Raw::parse(line).ok().and_then(heading)).flatten();
             *self = heading.map_or(Self::NoSession, Self::Session);

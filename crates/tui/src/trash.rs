@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ratatui_core::layout::Rect;
 use sessile::format::cause::chain;
 use sessile::list::SessionInfo;
-use sessile::operations::InTrash;
+use sessile::operations::TrashedSession;
 use sessile::text::picker::{PickerQuery, Row as QueryRow};
 use sessile::{Cancel, SessionError, Sessions};
 use sessile_display::measure::age;
@@ -45,7 +45,7 @@ pub(crate) enum TrashJob {
     Load,
     /// Restore a session, then show this message.
     Restore {
-        deleted: Box<InTrash>,
+        deleted: Box<TrashedSession>,
         message: String,
     },
 }
@@ -53,7 +53,7 @@ pub(crate) enum TrashJob {
 #[derive(Debug)]
 pub(crate) enum TrashEvent {
     /// The contents of the trash. Descriptions of the sessions follow.
-    Listed(Vec<InTrash>),
+    Listed(Vec<TrashedSession>),
     /// Descriptions of some sessions, by their index in the list.
     Described(Vec<(usize, SessionInfo)>),
     Restored(String),
@@ -93,9 +93,9 @@ impl Job for TrashJob {
 }
 
 impl TrashBackend {
-    fn restore(&self, deleted: &InTrash) -> Result<(), SessionError> {
+    fn restore(&self, deleted: &TrashedSession) -> Result<(), SessionError> {
         let operation = self.sessions.restore_deleted(deleted)?;
-        let is_left = |it: &InTrash| it.operation == deleted.operation;
+        let is_left = |it: &TrashedSession| it.operation == deleted.operation;
         if !self.sessions.in_trash().is_ok_and(|all| all.iter().any(is_left)) {
             // Undoing the deletion would no longer change anything.
             self.history.forget(&deleted.operation);
@@ -113,7 +113,7 @@ impl TrashBackend {
                 return Err(SessionError::Cancelled);
             }
             // An unreadable session has no title but can still be restored.
-            let info = |index: &usize| Some((*index, self.sessions.row(&list[*index].place.file).ok()?));
+            let info = |index: &usize| Some((*index, self.sessions.row(&list[*index].slot.file).ok()?));
             send(TrashEvent::Described(chunk.iter().filter_map(info).collect()));
         }
         Ok(())
@@ -122,7 +122,7 @@ impl TrashBackend {
 
 /// A session in the trash.
 struct Deleted {
-    it: InTrash,
+    it: TrashedSession,
     info: Option<SessionInfo>,
 }
 
@@ -231,7 +231,7 @@ impl Trash {
             Some(Action::Last) => self.selected = last,
             Some(Action::Restore) => return self.restore(),
             Some(Action::OpenReader) => {
-                let file = self.selected_session().map(|deleted| deleted.it.place.file.clone());
+                let file = self.selected_session().map(|deleted| deleted.it.slot.file.clone());
                 return file.map(|file| Effect::Leave(TrashOutcome::Read(file))).into_iter().collect();
             }
             Some(Action::Cancel) if !self.query.is_empty() => {
@@ -264,7 +264,7 @@ impl Trash {
             TrashEvent::Listed(list) => {
                 let mut before = self.all.take().unwrap_or_default();
                 // Descriptions that are already known are kept until they are read again.
-                let mut known = |it: &InTrash| {
+                let mut known = |it: &TrashedSession| {
                     let at = before.iter().position(|deleted| deleted.it == *it)?;
                     before.swap_remove(at).info
                 };
@@ -517,7 +517,7 @@ mod tests {
         let store = Store::new();
         let path = store.paths[0].clone();
         let mut driver = store.trash();
-        let file = |driver: &Driver<Trash>| driver.screen.selected_session().unwrap().it.place.file.clone();
+        let file = |driver: &Driver<Trash>| driver.screen.selected_session().unwrap().it.slot.file.clone();
         while driver.screen.selected_session().unwrap().it.session.path != path {
             driver.press("down");
         }

@@ -9,7 +9,7 @@ use sessile::compaction::{
     CompactOptions, Compacted, CompactionSettings, Generator, NothingToCompact, Summarizer, Summary, SummaryFailure,
     SummaryProgress, SummaryRequest,
 };
-use sessile::draft::{Cost, Usage};
+use sessile::draft::{Cost, TokenUsage};
 use sessile::json::{Json, ObjectWriter, Raw};
 use sessile::{Cancel, SessionError, SessionManager, Sessions};
 use sessile_rpc::answer;
@@ -66,13 +66,13 @@ impl Summarizer for CountingSummarizer {
         if self.is_failing.get() {
             return Err(SummaryFailure::Failed { message: "no".to_owned(), source: None });
         }
-        let usage = Usage {
+        let usage = TokenUsage {
             input: 100 * number,
             output: 10 * number,
             reasoning: Some(0),
             total_tokens: 110 * number,
             cost: Cost { total_from_provider: Some(false), ..Cost::default() },
-            ..Usage::default()
+            ..TokenUsage::default()
         };
         Ok(Summary { text: format!("summary {number}"), usage: Some(usage) })
     }

@@ -68,7 +68,7 @@ pub(super) fn answers(case: &Case) -> Vec<(String, String)> {
     );
     answer("should".into(), CompactionSettings::default().should_compact(context.tokens, case.window).to_string());
 
-    let left = compaction::collect_left(outline, Some(leaf), target);
+    let left = compaction::collect_abandoned(outline, Some(leaf), target);
     let ids: Vec<String> = left.rows.iter().map(|row| list.id_text(Some(*row))).collect();
     answer("left".into(), format!("[[{}],{}]", ids.join(","), list.id_text(left.common_ancestor)));
 

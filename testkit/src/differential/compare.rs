@@ -239,7 +239,7 @@ pub(crate) fn compare_files(
             continue;
         }
         let text = line.trim_ascii_end();
-        if !matches!(read(text), Parsed::Kept(_)) {
+        if !matches!(read(text), Parsed::Value(_)) {
             explained.push(Explained::LinesKept);
             continue;
         }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use sessile::EntryId;
-use sessile::begin::Begin;
+use sessile::begin::BeginOptions;
 use sessile::draft::{AssistantMessage, UserMessage};
 use sessile::list::SessionInfo;
 use sessile_testkit::SideBySide;
@@ -13,7 +13,7 @@ use crate::lines::user_op;
 /// Creates a session with two answers to a question and its leaf at the second one. Returns its file and the first
 /// answer.
 fn branched(sides: &SideBySide) -> (std::path::PathBuf, EntryId) {
-    let mut session = sides.sessions().begin(&Begin::default()).unwrap().session;
+    let mut session = sides.sessions().begin(&BeginOptions::default()).unwrap().session;
     let question = session.append_message(UserMessage::new("why", 1)).unwrap();
     let first = session.append_message(AssistantMessage::new("p", "m", "because", 2)).unwrap();
     session.append_message(UserMessage::new("sure?", 3)).unwrap();

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use sessile::EntryId;
-use sessile::begin::Begin;
+use sessile::begin::BeginOptions;
 use sessile::branch::ForkPosition;
 use sessile::draft::{AssistantMessage, UserMessage};
-use sessile::import::Importing;
+use sessile::import::ImportOptions;
 use sessile::operations::Deletion;
 use sessile_testkit::SideBySide;
 
@@ -28,7 +28,8 @@ fn pi_continues(sides: &mut SideBySide, file: &Path, expected: &[&str]) {
 
 /// Creates a session with a question and an answer.
 fn conversation(sides: &SideBySide) -> (PathBuf, EntryId) {
-    let begun = sides.sessions().begin(&Begin { name: Some("Named".to_owned()), ..Begin::default() }).unwrap();
+    let begun =
+        sides.sessions().begin(&BeginOptions { name: Some("Named".to_owned()), ..BeginOptions::default() }).unwrap();
     let mut session = begun.session;
     let question = session.append_message(UserMessage::new("why", 1)).unwrap();
     session.append_message(AssistantMessage::new("p", "m", "because", 2)).unwrap();
@@ -38,7 +39,8 @@ fn conversation(sides: &SideBySide) -> (PathBuf, EntryId) {
 #[test]
 fn pi_continues_a_session_that_we_began() {
     let mut sides = SideBySide::new();
-    let begun = sides.sessions().begin(&Begin { name: Some("Named".to_owned()), ..Begin::default() }).unwrap();
+    let begun =
+        sides.sessions().begin(&BeginOptions { name: Some("Named".to_owned()), ..BeginOptions::default() }).unwrap();
     let file = begun.session.session_file().unwrap().to_path_buf();
     drop(begun);
     pi_continues(&mut sides, &file, &[]);
@@ -51,7 +53,7 @@ fn pi_continues_a_session_that_we_began() {
 fn pi_continues_our_forks() {
     let mut sides = SideBySide::new();
     let (source, question) = conversation(&sides);
-    let whole = Begin { fork: Some(source.clone()), id: Some("forked".to_owned()), ..Begin::default() };
+    let whole = BeginOptions { fork: Some(source.clone()), id: Some("forked".to_owned()), ..BeginOptions::default() };
     let file = sides.sessions().begin(&whole).unwrap().session.session_file().unwrap().to_path_buf();
     pi_continues(&mut sides, &file, &["user:why", "assistant:because"]);
     let mut session = sides.sessions().open(&source).unwrap();
@@ -76,6 +78,6 @@ fn pi_continues_moved_imported_and_restored_sessions() {
     assert!(!sides.pi_view("header").unwrap().contains("elsewhere"));
     let away = sides.our_path("away.jsonl");
     std::fs::rename(&source, &away).unwrap();
-    let imported = sessions.import(&[away], &Importing::default()).unwrap().remove(0);
+    let imported = sessions.import(&[away], &ImportOptions::default()).unwrap().remove(0);
     pi_continues(&mut sides, &imported.path, &context);
 }

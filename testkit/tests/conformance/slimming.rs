@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use sessile::Sessions;
-use sessile::operations::Slimming;
+use sessile::operations::SlimOptions;
 use sessile_testkit::Oracle;
 
 use super::compaction::{seen_by_pi, seen_by_us};
@@ -68,18 +68,18 @@ fn pi_resumes_a_slimmed_session_with_the_same_context() {
     let original = directory.path().join("original.jsonl");
     bulky(&original);
     let sessions = Sessions::default().recording_operations(None).caching(None);
-    let slim = |slimming: Slimming| -> PathBuf {
+    let slim = |slimming: SlimOptions| -> PathBuf {
         let slimmed = sessions.slim(&original, &slimming, true).unwrap();
         assert!(slimmed.saved() > 10_000, "{slimmed:?}");
         slimmed.session.unwrap().path
     };
     let before = seen_by_pi(&mut oracle, &original);
     assert_eq!(seen_by_us(&original), before);
-    let outside = slim(Slimming::default());
+    let outside = slim(SlimOptions::default());
     assert_eq!(seen_by_pi(&mut oracle, &outside), before);
     assert_eq!(seen_by_us(&outside), before);
     // With everything removed, pi sees the same placeholders as we do.
-    let all = slim(Slimming { all: true, ..Slimming::default() });
+    let all = slim(SlimOptions { all: true, ..SlimOptions::default() });
     let after = seen_by_pi(&mut oracle, &all);
     assert_eq!(seen_by_us(&all), after);
     assert!(after.1.contains("[image removed by sessile slim: image/png, 2.5 kB]"), "{}", after.1);

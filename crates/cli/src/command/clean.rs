@@ -1,7 +1,7 @@
 //! `sessile clean`
 
 use clap::Args;
-use sessile::clean::{Cleaned, Cleaning};
+use sessile::clean::{CleanOptions, Cleaned};
 use sessile_rpc::answer;
 
 use crate::Exit;
@@ -49,7 +49,7 @@ pub(super) fn run(
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    let cleaning = Cleaning { older_than: args.older_than };
+    let cleaning = CleanOptions { older_than: args.older_than };
     let cleaned = surroundings.sessions.clean(&cleaning, args.apply)?;
     if args.json {
         write_value(out.data(), &answer::cleaned(&cleaned))?;
@@ -67,10 +67,10 @@ fn print(
 ) -> Result<(), Failure> {
     let now = surroundings.now_ms();
     for file in &cleaned.files {
-        let stays = file.stays.map(|stays| format!("  kept: {}", stays.word())).unwrap_or_default();
+        let kept = file.keep_reason.map(|reason| format!("  kept: {}", reason.word())).unwrap_or_default();
         let start = Line::new().right(5, DIM, &age(now, file.since_ms)).right(16, DIM, &size_words(file.size));
         let line = start.text("  ").text(file.kind.word()).pad(28);
-        out.print_whole(&line.text(" ").text(&surroundings.short(&file.path.to_string_lossy())).styled(DIM, &stays))?;
+        out.print_whole(&line.text(" ").text(&surroundings.short(&file.path.to_string_lossy())).styled(DIM, &kept))?;
     }
     let n_removed = cleaned.removed().count();
     let size = size_words(cleaned.removed().map(|file| file.size).sum());

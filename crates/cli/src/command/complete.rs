@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, CommandFactory, ValueEnum};
-use sessile::format::acting::acts;
+use sessile::format::display_control::affects_display;
 use sessile::label::Label;
 use sessile::list::{ListOptions, SessionInfo};
 use sessile::os::RealOs;
@@ -88,7 +88,7 @@ pub(super) fn run(
         Wanted::Anything => Vec::new(),
     };
     say(":words", out)?;
-    for (word, about) in found.iter().filter(|(word, _)| word.starts_with(rest) && !word.contains(acts)) {
+    for (word, about) in found.iter().filter(|(word, _)| word.starts_with(rest) && !word.contains(affects_display)) {
         let word = format!("{kept}{word}");
         let line = match &typed {
             Some(typed) => typed.completed(&word),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap::error::ErrorKind;
-use sessile::compare::{Comparison, EntryChange, LineChange, Piece, Side};
+use sessile::compare::{Comparison, EntryChange, EntryDiff, LineChange, Side};
 use sessile::entry::{Entry, Payload};
 use sessile::format::outline::Row;
 use sessile::message::Message;
@@ -162,15 +162,15 @@ impl Printer<'_, '_> {
             if cancel.is_cancelled() {
                 return Err(sessile::SessionError::Cancelled.into());
             }
-            if matches!(piece, Piece::Same { .. }) {
+            if matches!(piece, EntryDiff::Same { .. }) {
                 n_same += 1;
                 continue;
             }
             self.same(std::mem::take(&mut n_same))?;
             match *piece {
-                Piece::Left(row) => self.only("-", BAD, self.left, row)?,
-                Piece::Right(row) => self.only("+", PERSON, self.right, row)?,
-                Piece::Changed { left, right } | Piece::Same { left, right } => self.changed(left, right)?,
+                EntryDiff::Left(row) => self.only("-", BAD, self.left, row)?,
+                EntryDiff::Right(row) => self.only("+", PERSON, self.right, row)?,
+                EntryDiff::Changed { left, right } | EntryDiff::Same { left, right } => self.changed(left, right)?,
             }
         }
         self.same(n_same)?;
@@ -228,7 +228,7 @@ impl Printer<'_, '_> {
         let line = Line::new().styled(style, sign).text(" ").join(self.words(side, row, &entry));
         self.out.print(line)?;
         if self.is_full {
-            for text in sessile::compare::said(&entry).lines() {
+            for text in sessile::compare::comparable_text(&entry).lines() {
                 self.out.print_whole(&Line::new().text("    ").styled(style, &format!("{sign} {text}")))?;
             }
         }
@@ -245,7 +245,7 @@ impl Printer<'_, '_> {
             self.out.print_whole(&Line::new().styled(ACCENT, &place))?;
             for (kind, text) in &hunk.lines {
                 let style = match kind {
-                    LineChange::Kept => DIM,
+                    LineChange::Unchanged => DIM,
                     LineChange::Removed => BAD,
                     LineChange::Added => PERSON,
                 };

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use clap::Args;
-use sessile::group::{FamilyMember, FamilyTree, Who};
+use sessile::group::{FamilyMember, FamilyTree, SessionRef};
 use sessile::list::SessionInfo;
 use sessile_rpc::answer;
 
@@ -53,15 +53,15 @@ pub(super) fn run(
         return Ok(Exit::Done);
     }
     let n_letters = telling_length(&family, &sessions);
-    for (place, member) in family.members.iter().enumerate() {
-        let style = if place == family.place { ACCENT } else { DIM };
+    for (index, member) in family.members.iter().enumerate() {
+        let style = if index == family.requested { ACCENT } else { DIM };
         let line = Line::new().styled(DIM, &descent(member.relative.depth));
-        out.print(match &member.relative.who {
-            Who::Missing(path) => {
+        out.print(match &member.relative.session {
+            SessionRef::Missing(path) => {
                 let path = surroundings.short(&path.to_string_lossy());
                 line.styled(DIM, &format!("(missing: {path})"))
             }
-            Who::Listed(at) => {
+            SessionRef::Listed(at) => {
                 let session = &sessions[*at];
                 let line = line.styled(style, start(&session.id, n_letters));
                 // Before the title, which may be cut.
@@ -97,9 +97,9 @@ const LEAST_LETTERS: usize = 8;
 
 /// Returns how many characters distinguish the ids of all members. Ids start with the time, which relatives may share.
 fn telling_length(family: &FamilyTree, sessions: &[SessionInfo]) -> usize {
-    let listed = |member: &FamilyMember| match member.relative.who {
-        Who::Listed(at) => Some(sessions[at].id.as_str()),
-        Who::Missing(_) => None,
+    let listed = |member: &FamilyMember| match member.relative.session {
+        SessionRef::Listed(at) => Some(sessions[at].id.as_str()),
+        SessionRef::Missing(_) => None,
     };
     let ids: Vec<&str> = family.members.iter().filter_map(listed).collect();
     let longest = ids.iter().map(|id| id.len()).max().unwrap_or(0);

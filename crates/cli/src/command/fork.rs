@@ -118,7 +118,7 @@ pub(super) fn forked(
     entry: &EntryId,
     position: ForkPosition,
 ) -> Result<(SessionManager, Forked), Failure> {
-    let session = sessions.open_at_rest(path)?;
+    let session = sessions.open_when_idle(path)?;
     let mut host = SessionHost::new(sessions, session);
     match host.fork(entry, position)? {
         Outcome::Done(forked) => Ok((host.into_session(), forked)),

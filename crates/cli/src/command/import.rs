@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use clap::error::ErrorKind;
 use sessile::SessionError;
-use sessile::import::Importing;
+use sessile::import::ImportOptions;
 use sessile_rpc::answer;
 use tempfile::NamedTempFile;
 
@@ -63,7 +63,7 @@ pub(super) fn run(
         Some(stream) => vec![stream.path().to_path_buf()],
         None => args.files.iter().map(|file| surroundings.directory(Some(file))).collect(),
     };
-    let importing = Importing {
+    let importing = ImportOptions {
         cwd: args.cwd.as_ref().map(|cwd| surroundings.directory(Some(cwd))),
         new_ids: args.new_id,
         new_names: stream.is_some(),

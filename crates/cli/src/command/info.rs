@@ -3,7 +3,7 @@
 use clap::Args;
 use sessile::details::SessionDetails;
 use sessile::format::head::Role;
-use sessile::group::ProjectPlace;
+use sessile::group::ProjectLocation;
 use sessile::list::SessionInfo;
 use sessile_rpc::answer;
 
@@ -138,11 +138,11 @@ fn print(surroundings: &Surroundings, details: &SessionDetails, out: &mut Screen
 fn directory_words(surroundings: &Surroundings, details: &SessionDetails) -> String {
     let cwd = surroundings.short(&details.info.cwd);
     match (&details.project, &details.git_branch) {
-        (ProjectPlace::Repository(_), Some(branch)) => format!("{cwd}, in a repository on {branch}"),
-        (ProjectPlace::Repository(_), None) => format!("{cwd}, in a repository"),
-        (ProjectPlace::Missing(_), _) => format!("{cwd} (missing)"),
-        (ProjectPlace::Unknown, _) => "unknown".to_owned(),
-        (ProjectPlace::Directory(_), _) => cwd,
+        (ProjectLocation::Repository(_), Some(branch)) => format!("{cwd}, in a repository on {branch}"),
+        (ProjectLocation::Repository(_), None) => format!("{cwd}, in a repository"),
+        (ProjectLocation::Missing(_), _) => format!("{cwd} (missing)"),
+        (ProjectLocation::Unknown, _) => "unknown".to_owned(),
+        (ProjectLocation::Directory(_), _) => cwd,
     }
 }
 

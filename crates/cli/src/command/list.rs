@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use sessile::group::{Family, Relative, Who};
+use sessile::group::{Family, Relative, SessionRef};
 use sessile::list::{Archived, Children, Copies, ListOptions, Progress, Selection, SessionInfo, SortBy};
 use sessile_rpc::answer;
 
@@ -386,39 +386,40 @@ fn drawn<'r>(
 ) -> Result<Vec<Row<'r>>, Failure> {
     let place_of: HashMap<&Path, usize> =
         listed.sessions.iter().enumerate().map(|(place, session)| (session.path.as_path(), place)).collect();
-    let place_in_list = |who: &Who, all: &[SessionInfo]| match who {
-        Who::Listed(place) => place_of.get(all[*place].path.as_path()).copied(),
-        Who::Missing(_) => None,
+    let place_in_list = |session: &SessionRef, all: &[SessionInfo]| match session {
+        SessionRef::Listed(place) => place_of.get(all[*place].path.as_path()).copied(),
+        SessionRef::Missing(_) => None,
     };
     let is_in_scope: HashSet<&Path> = listed.everything.iter().map(|session| session.path.as_path()).collect();
     let families_of = |all: &[SessionInfo]| {
         let mut families = surroundings.sessions.families(all);
-        families.retain(|family| family.members.iter().any(|member| place_in_list(&member.who, all).is_some()));
+        families.retain(|family| family.members.iter().any(|member| place_in_list(&member.session, all).is_some()));
         families
     };
     let mut all = Cow::Borrowed(&listed.everything);
     let mut families = families_of(&all);
-    let is_missing = |member: &Relative| matches!(member.who, Who::Missing(_));
+    let is_missing = |member: &Relative| matches!(member.session, SessionRef::Missing(_));
     if !args.all && families.iter().flat_map(|family| &family.members).any(is_missing) {
         // A parent that is not in this directory may be in another one.
         all = Cow::Owned(surroundings.sessions.list_all()?);
         families = families_of(&all);
     }
     // Families are ordered like the list, by their first member in it.
-    families.sort_by_key(|family| family.members.iter().filter_map(|member| place_in_list(&member.who, &all)).min());
+    families
+        .sort_by_key(|family| family.members.iter().filter_map(|member| place_in_list(&member.session, &all)).min());
     let mut rows: Vec<Option<Row<'_>>> = rows.into_iter().map(Some).collect();
     let mut drawn = Vec::new();
     for family in families {
-        let is_needed = ancestors_and_self(&family, |who| place_in_list(who, &all).is_some());
+        let is_needed = ancestors_and_self(&family, |session| place_in_list(session, &all).is_some());
         for (member, _) in family.members.iter().zip(is_needed).filter(|(_, is_needed)| *is_needed) {
             let before = match member.depth.checked_sub(1) {
                 None => String::new(),
                 // Deeper indents would hide the title.
                 Some(n_above) => "  ".repeat(n_above.min(MAX_DRAWN)) + "└ ",
             };
-            let row = match (place_in_list(&member.who, &all), &member.who) {
+            let row = match (place_in_list(&member.session, &all), &member.session) {
                 (Some(place), _) => rows[place].take(),
-                (None, Who::Listed(place)) => {
+                (None, SessionRef::Listed(place)) => {
                     let session = &all[*place];
                     let title = session.name.as_ref().unwrap_or(&session.first_message).to_str();
                     let place = surroundings.short(&session.cwd);
@@ -430,7 +431,7 @@ fn drawn<'r>(
                         format!("(in {place}: {})", title.trim())
                     }))
                 }
-                (None, Who::Missing(path)) => {
+                (None, SessionRef::Missing(path)) => {
                     Some(Row::absent(format!("(missing: {})", surroundings.short(&path.to_string_lossy()))))
                 }
             };
@@ -441,8 +442,8 @@ fn drawn<'r>(
 }
 
 /// Returns which members of a family are wanted or have a wanted descendant.
-fn ancestors_and_self(family: &Family, is_wanted: impl Fn(&Who) -> bool) -> Vec<bool> {
-    let mut is_needed: Vec<bool> = family.members.iter().map(|member| is_wanted(&member.who)).collect();
+fn ancestors_and_self(family: &Family, is_wanted: impl Fn(&SessionRef) -> bool) -> Vec<bool> {
+    let mut is_needed: Vec<bool> = family.members.iter().map(|member| is_wanted(&member.session)).collect();
     // Each member comes before its forks.
     for place in (0..family.members.len()).rev() {
         if let Some(parent) = family.members[place].parent.filter(|_| is_needed[place]) {

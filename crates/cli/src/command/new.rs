@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use sessile::SessionHost;
-use sessile::begin::{Begin, StartedSession};
+use sessile::begin::{BeginOptions, StartedSession};
 use sessile::event::Handlers;
 use sessile::operations::OperationKind;
 use sessile_rpc::answer;
@@ -60,7 +60,7 @@ pub(super) fn run(
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    let choice = Begin {
+    let choice = BeginOptions {
         cwd: Some(surroundings.directory(args.cwd.as_deref())),
         id: args.session_id.clone(),
         fork: args.fork.as_ref().map(|source| surroundings.find_session(source)).transpose()?,
@@ -108,7 +108,7 @@ pub(super) fn run(
 fn preview(
     surroundings: &Surroundings,
     args: &NewArgs,
-    (choice, begun): (&Begin, &StartedSession),
+    (choice, begun): (&BeginOptions, &StartedSession),
     out: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
     let (session, cwd) = (&begun.session, begun.session.cwd());

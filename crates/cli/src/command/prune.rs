@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
-use sessile::operations::{PruneScope, Pruned, Pruning, Reason};
+use sessile::operations::{PruneExemption, PruneOptions, PruneScope, Pruned};
 use sessile_rpc::answer;
 
 use crate::Exit;
@@ -84,7 +84,7 @@ pub(super) fn run(
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    let pruning = Pruning {
+    let pruning = PruneOptions {
         older_than: args.older_than,
         larger_than: args.larger_than,
         keep: args.keep,
@@ -145,7 +145,7 @@ fn print(
     let kept: String = [("with a name or labels", false), ("in use", true)]
         .into_iter()
         .map(|(words, is_used)| {
-            let n_kept = pruned.kept.iter().filter(|kept| (kept.reason == Reason::InUse) == is_used).count();
+            let n_kept = pruned.kept.iter().filter(|kept| (kept.reason == PruneExemption::InUse) == is_used).count();
             match n_kept {
                 0 => String::new(),
                 1 => format!("; 1 {words} kept"),

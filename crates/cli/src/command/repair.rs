@@ -77,7 +77,7 @@ fn close_many(
 ) -> Result<Exit, Failure> {
     let is_all = args.all || (surroundings.sample().is_some() && !surroundings.has_given_dir());
     let cwd = (!is_all).then(|| surroundings.cwd());
-    let closed = surroundings.sessions.close_all(cwd.as_deref(), args.dry_run, &on_interrupt()?)?;
+    let closed = surroundings.sessions.restrict_access(cwd.as_deref(), args.dry_run, &on_interrupt()?)?;
     let n_failed = closed.failed.len();
     for error in closed.failed {
         report_chain(&error.into(), err)?;

@@ -53,7 +53,7 @@ pub(super) fn run(
     }
     let path = surroundings.short(&restored.session.path.to_string_lossy());
     let words = if args.dry_run { "would be restored" } else { "restored" };
-    let file = if args.dry_run { &restored.place.file } else { &restored.session.path };
+    let file = if args.dry_run { &restored.slot.file } else { &restored.session.path };
     let titles = Titles::of_files(surroundings, [(&restored.session, file.as_path())]);
     out.print(titles.put_after(Line::new(), &restored.session))?;
     out.print_whole(&Line::new().text(&format!("{path} {words}")))?;
@@ -73,7 +73,7 @@ fn list(
         list.finish()?;
     } else {
         let now = surroundings.now_ms();
-        let titles = Titles::of_files(surroundings, found.iter().map(|it| (&it.session, it.place.file.as_path())));
+        let titles = Titles::of_files(surroundings, found.iter().map(|it| (&it.session, it.slot.file.as_path())));
         for it in &found {
             let start = Line::new().right(5, DIM, &age(now, it.time)).text("  ");
             out.print(titles.put_after(start, &it.session))?;

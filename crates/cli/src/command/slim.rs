@@ -1,7 +1,7 @@
 //! `sessile slim`
 
 use clap::Args;
-use sessile::operations::{Slimmed, Slimming};
+use sessile::operations::{SlimOptions, Slimmed};
 use sessile_display::measure::number_words;
 use sessile_rpc::answer;
 
@@ -86,7 +86,7 @@ pub(super) fn run(
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
     let path = surroundings.find(&args.session)?;
-    let slimming = Slimming {
+    let slimming = SlimOptions {
         images: args.images,
         outputs: args.outputs,
         custom: args.custom,
@@ -101,11 +101,11 @@ pub(super) fn run(
     } else {
         print(args, &slimmed, out, err)?;
     }
-    Ok(if slimmed.taken.is_nothing() { Exit::Nothing } else { Exit::Done })
+    Ok(if slimmed.removed.is_nothing() { Exit::Nothing } else { Exit::Done })
 }
 
 fn print(args: &SlimArgs, slimmed: &Slimmed, out: &mut Screen<'_>, err: &mut Screen<'_>) -> Result<(), Failure> {
-    if slimmed.taken.is_nothing() {
+    if slimmed.removed.is_nothing() {
         let words = if args.all {
             "nothing to remove (pieces below 512 bytes are kept)"
         } else {
@@ -128,11 +128,11 @@ fn print(args: &SlimArgs, slimmed: &Slimmed, out: &mut Screen<'_>, err: &mut Scr
 }
 
 fn print_taken(slimmed: &Slimmed, out: &mut Screen<'_>) -> Result<(), Failure> {
-    let taken = &slimmed.taken;
+    let removed = &slimmed.removed;
     for ((count, bytes), one, many) in [
-        (taken.images, "image", "images"),
-        (taken.outputs, "output", "outputs"),
-        (taken.custom, "piece of extension data", "pieces of extension data"),
+        (removed.images, "image", "images"),
+        (removed.outputs, "output", "outputs"),
+        (removed.custom, "piece of extension data", "pieces of extension data"),
     ] {
         if count > 0 {
             let line = Line::new().right(10, PLAIN, &size_words(bytes)).right(18, PLAIN, &number_words(count));

@@ -11,7 +11,7 @@ use sessile::entry::{Entry, Payload};
 use sessile::format::archive::fold_away;
 use sessile::format::head::{Kind, Role};
 use sessile::message::Message;
-use sessile::tree::{Filter, Wanted, is_silent};
+use sessile::tree::{Filter, TreeQuery, is_silent};
 use sessile_rpc::answer;
 
 use crate::Exit;
@@ -105,7 +105,7 @@ enum FilterArg {
 pub(super) struct Choice {
     /// `None` for all entries.
     filter: Option<Filter>,
-    wanted: Wanted,
+    query: TreeQuery,
     limit: Option<usize>,
     times: bool,
     /// Whether archived branches are drawn in full.
@@ -140,10 +140,10 @@ impl TreeArgs {
             FilterArg::LabeledOnly => Filter::LabeledOnly,
             FilterArg::All => Filter::All,
         };
-        let wanted = self.search.as_deref().map(Wanted::new).unwrap_or_default();
+        let query = self.search.as_deref().map(TreeQuery::new).unwrap_or_default();
         Choice {
             filter: (!self.all).then_some(filter),
-            wanted,
+            query,
             limit: self.limit,
             times: self.times,
             archived: self.archived,
@@ -291,7 +291,7 @@ fn shown(session: &SessionManager, nodes: &[TreeNode], choice: &Choice) -> Resul
         let (kind, role) = (outline.kind(node.row), outline.role(node.row));
         let is_answer = kind == Kind::Message && role == Role::Assistant;
         let is_admitted = choice.filter.is_none_or(|filter| filter.admits(kind, role, node.label.is_some()));
-        if !is_answer && (!is_admitted || choice.wanted.is_anything()) {
+        if !is_answer && (!is_admitted || choice.query.is_anything()) {
             is_shown.push(is_admitted);
             continue;
         }
@@ -299,7 +299,7 @@ fn shown(session: &SessionManager, nodes: &[TreeNode], choice: &Choice) -> Resul
         let is_silent = note_calls(&entry, &mut calls) && choice.filter.is_some();
         let is_leaf = node.id.is_some() && node.id == session.leaf_id();
         let label = node.label.as_ref().map(|label| label.text());
-        is_shown.push(is_admitted && (!is_silent || is_leaf) && choice.wanted.matches(&entry, label.as_deref()));
+        is_shown.push(is_admitted && (!is_silent || is_leaf) && choice.query.matches(&entry, label.as_deref()));
     }
     Ok(Shown { is_shown, calls })
 }

@@ -21,7 +21,7 @@ pub(super) fn hint(error: &ReferenceError) -> Option<String> {
             "these files hold the same session; use the path of one of them".to_owned()
         }
         ReferenceError::AmbiguousSession { .. } => "use more of its id, or its path".to_owned(),
-        ReferenceError::NoSuchPlace { .. } | ReferenceError::NoList { .. } | ReferenceError::OtherStore { .. } => {
+        ReferenceError::NoSuchRow { .. } | ReferenceError::NoList { .. } | ReferenceError::OtherStore { .. } => {
             "run `sessile list` to number the sessions; @latest is the newest one".to_owned()
         }
         ReferenceError::NoSessions => "`sessile --sample` shows a made-up store".to_owned(),

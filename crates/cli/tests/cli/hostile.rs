@@ -141,13 +141,13 @@ fn findings_do_not_act_either() {
 /// Returns every character that acts on a terminal or on the order of the text around it.
 fn acting() -> String {
     ('\u{7f}'..=char::MAX)
-        .filter(|char| sessile::format::acting::acts(*char))
+        .filter(|char| sessile::format::display_control::affects_display(*char))
         .filter(|char| *char < '\u{e0000}')
         .collect()
 }
 
 fn acts(text: &str) -> bool {
-    text.chars().any(|char| char != '\n' && sessile::format::acting::acts(char))
+    text.chars().any(|char| char != '\n' && sessile::format::display_control::affects_display(char))
 }
 
 /// Commands that print JSON, in an order in which each finds something. `FILE` is a session, `TEXT` the hostile text.
@@ -239,8 +239,10 @@ fn json_does_not_act_on_the_terminal_either() {
         let ran = home.run(&words);
         assert!(ran.code <= 1 && !ran.out.is_empty(), "{words:?}: {} {}", ran.code, ran.err);
         for (name, printed) in [("output", &ran.out), ("errors", &ran.err)] {
-            let acting: Vec<char> =
-                printed.chars().filter(|char| *char != '\n' && sessile::format::acting::acts(*char)).collect();
+            let acting: Vec<char> = printed
+                .chars()
+                .filter(|char| *char != '\n' && sessile::format::display_control::affects_display(*char))
+                .collect();
             assert!(acting.is_empty(), "{words:?} prints {acting:?} to its {name}");
         }
         for line in if words.contains(&"--jsonl") { ran.out.lines().collect() } else { vec![ran.out.as_str()] } {

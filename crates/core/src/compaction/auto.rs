@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_did_not_fit_is_told_apart() {
+    fn overflow_errors_are_recognised() {
         let cases = [
             (r#"{"stopReason":"error","errorMessage":"400 Prompt is too long: 9 tokens > 8 maximum"}"#, Some(true)),
             (r#"{"stopReason":"error","errorMessage":"429 Too many requests"}"#, None),
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_before_a_compaction_say_nothing() {
+    fn answers_before_a_compaction_are_ignored() {
         let answer = Raw::parse(br#"{"timestamp":5}"#).unwrap();
         let answer = LastAnswer::of(answer);
         assert!(answer.is_older_than(Some(5)));

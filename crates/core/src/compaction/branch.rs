@@ -14,7 +14,7 @@ use crate::outline::{Outline, Row};
 
 /// The entries between the old leaf and the new position.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LeftEntries {
+pub struct AbandonedEntries {
     /// The entries that are not on the new path, oldest first.
     pub rows: Vec<Row>,
     /// The last entry that is on both paths.
@@ -27,13 +27,13 @@ pub struct LeftEntries {
 ///   a ─ b ─ c ─ d   old leaf d, target e: c and d are left
 ///       └─ e        common ancestor b
 /// ```
-pub fn collect_left(outline: &Outline, old_leaf: Option<Row>, target: Row) -> LeftEntries {
-    let Some(old_leaf) = old_leaf else { return LeftEntries::default() };
+pub fn collect_abandoned(outline: &Outline, old_leaf: Option<Row>, target: Row) -> AbandonedEntries {
+    let Some(old_leaf) = old_leaf else { return AbandonedEntries::default() };
     let old_path = outline.path(old_leaf);
     let target_path: HashSet<Row> = outline.path(target).into_iter().collect();
     let n_common = old_path.iter().rposition(|row| target_path.contains(row)).map_or(0, |last| last + 1);
     let common_ancestor = n_common.checked_sub(1).map(|last| old_path[last]);
-    LeftEntries { rows: old_path[n_common..].to_vec(), common_ancestor }
+    AbandonedEntries { rows: old_path[n_common..].to_vec(), common_ancestor }
 }
 
 /// A branch ready to be summarised.

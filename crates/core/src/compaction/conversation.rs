@@ -17,7 +17,7 @@ const MAX_ENDING: usize = 600;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Conversation {
     text: String,
-    parts: Vec<Part>,
+    parts: Vec<ConversationPart>,
 }
 
 impl Conversation {
@@ -27,12 +27,12 @@ impl Conversation {
     }
 
     /// Its parts, oldest first.
-    pub fn parts(&self) -> &[Part] {
+    pub fn parts(&self) -> &[ConversationPart] {
         &self.parts
     }
 
     /// The text of a part, without its speaker.
-    pub fn text_of(&self, part: &Part) -> &str {
+    pub fn text_of(&self, part: &ConversationPart) -> &str {
         self.text.get(part.range.clone()).unwrap_or_default()
     }
 
@@ -53,7 +53,7 @@ impl Conversation {
     /// assert_eq!((*name, value.as_string()), ("command", Some("ls, a=b".to_owned())));
     /// # Ok::<(), sessile::json::NotJson>(())
     /// ```
-    pub fn arguments_of(&self, part: &Part) -> Vec<(&str, Raw<'_>)> {
+    pub fn arguments_of(&self, part: &ConversationPart) -> Vec<(&str, Raw<'_>)> {
         let mut rest = if part.speaker == Speaker::ToolCall { self.text_of(part) } else { "" };
         let mut arguments = Vec::new();
         while let Some((name, after)) = rest.split_once('=') {
@@ -66,7 +66,7 @@ impl Conversation {
 
     /// The end of a tool's result. The text shows only the beginning of a long result, but builds and tests report
     /// their outcome last.
-    pub fn ending_of<'c>(&'c self, part: &'c Part) -> &'c str {
+    pub fn ending_of<'c>(&'c self, part: &'c ConversationPart) -> &'c str {
         part.ending.as_deref().unwrap_or_else(|| self.text_of(part))
     }
 
@@ -83,7 +83,7 @@ impl Conversation {
 
 /// A piece of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct ConversationPart {
     /// The speaker.
     pub speaker: Speaker,
     /// The tool that is called, or whose result this is.
@@ -127,7 +127,7 @@ pub fn serialize<'m>(messages: impl IntoIterator<Item = Raw<'m>>) -> Serializer 
 #[derive(Clone, Debug, Default)]
 pub struct Serializer {
     text: JsText<'static>,
-    parts: Vec<Part>,
+    parts: Vec<ConversationPart>,
 }
 
 impl<'m> Extend<Raw<'m>> for Serializer {
@@ -216,7 +216,7 @@ impl Serializer {
         self.mark_last(|part| (part.call_id, part.ending) = (call_id, ending));
     }
 
-    fn mark_last(&mut self, mark: impl FnOnce(&mut Part)) {
+    fn mark_last(&mut self, mark: impl FnOnce(&mut ConversationPart)) {
         if let Some(part) = self.parts.last_mut() {
             mark(part);
         }
@@ -240,7 +240,7 @@ impl Serializer {
         let start = self.text.as_wtf8().len();
         write(&mut self.text);
         let range = start..self.text.as_wtf8().len();
-        self.parts.push(Part { speaker, tool, call_id: None, is_error, range, ending: None });
+        self.parts.push(ConversationPart { speaker, tool, call_id: None, is_error, range, ending: None });
     }
 
     /// The text so far, exactly as in JavaScript.
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_pis() {
+    fn texts_match_pi() {
         // Obtained from pi 1.5.0.
         let user =
             r#"{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"},{"type":"image"}]}"#;
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_nothing_is_left_out() {
+    fn empty_messages_are_left_out() {
         let nothing = [
             r#"{"role":"system","content":"s"}"#,
             r#"{"role":"user","content":""}"#,
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_what_was_said_by_whom() {
+    fn parts_have_their_speaker() {
         use Speaker::{Extension, Shell, Summary, ToolCall, ToolResult, User};
         let messages = [
             r#"{"role":"user","content":"\ud800 [Assistant]: not me"}"#,
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_and_results_know_each_other_and_how_results_end() {
+    fn calls_are_linked_to_results_and_results_keep_their_ending() {
         let long = "日".repeat(2500);
         let messages = [
             r#"{"role":"assistant","content":[{"type":"toolCall","id":"c1","name":"bash","arguments":{}}]}"#.to_owned(),

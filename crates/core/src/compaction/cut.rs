@@ -12,40 +12,40 @@ use crate::outline::{Outline, Row};
 
 /// The properties of an entry that decide the cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Fact {
+pub(super) struct CutFact {
     /// The tokens of its messages.
     pub(super) tokens: u64,
     /// Whether it contributes a message.
     pub(super) is_visible: bool,
-    pub(super) begins: Begins,
+    pub(super) cut_point: CutPoint,
     pub(super) is_compaction: bool,
 }
 
 /// What may begin with an entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Begins {
+pub(super) enum CutPoint {
     /// Nothing: a tool's result must not be separated from its call.
     #[default]
     Nothing,
     /// The kept part, in the middle of a turn.
-    Kept,
+    MidTurn,
     /// A turn, and therefore also the kept part.
     Turn,
 }
 
-impl Fact {
+impl CutFact {
     pub(super) fn of(messages: &[Json], is_compaction: bool) -> Self {
         let roles = || messages.iter().map(|message| Role::of(message.raw().get("role")));
-        let begins = match () {
-            () if is_compaction => Begins::Nothing,
-            () if roles().any(begins_turn) => Begins::Turn,
-            () if roles().any(|role| role == Role::Assistant) => Begins::Kept,
-            () => Begins::Nothing,
+        let cut_point = match () {
+            () if is_compaction => CutPoint::Nothing,
+            () if roles().any(begins_turn) => CutPoint::Turn,
+            () if roles().any(|role| role == Role::Assistant) => CutPoint::MidTurn,
+            () => CutPoint::Nothing,
         };
         Self {
             tokens: messages.iter().map(Json::raw).map(estimate_tokens).sum(),
             is_visible: !messages.is_empty(),
-            begins,
+            cut_point,
             is_compaction,
         }
     }
@@ -56,9 +56,9 @@ fn begins_turn(role: Role) -> bool {
 }
 
 /// Access to the facts about entries, by index.
-pub(super) trait Facts<E> {
+pub(super) trait CutFacts<E> {
     /// The facts about the entry at this index.
-    fn fact(&mut self, place: usize) -> Result<Fact, E>;
+    fn fact(&mut self, index: usize) -> Result<CutFact, E>;
 
     /// Whether the entries in this range, which reaches to the end, are the remains of a failed attempt that was
     /// removed from the context.
@@ -90,7 +90,7 @@ impl Cut {
 /// ```
 ///
 /// Queries the newest entries first, and no more than necessary.
-pub(super) fn find_cut<E>(range: Range<usize>, keep_recent: u64, facts: &mut impl Facts<E>) -> Result<Cut, E> {
+pub(super) fn find_cut<E>(range: Range<usize>, keep_recent: u64, facts: &mut impl CutFacts<E>) -> Result<Cut, E> {
     let Some((mut cut, is_exceeded)) = cut_by_budget(range.clone(), keep_recent, facts)? else {
         return Ok(Cut { first_kept: range.start, turn_start: None });
     };
@@ -105,7 +105,8 @@ pub(super) fn find_cut<E>(range: Range<usize>, keep_recent: u64, facts: &mut imp
         }
         cut -= 1;
     }
-    let turn_start = if facts.fact(cut)?.begins == Begins::Turn { None } else { turn_start(range.start..cut, facts)? };
+    let turn_start =
+        if facts.fact(cut)?.cut_point == CutPoint::Turn { None } else { turn_start(range.start..cut, facts)? };
     Ok(Cut { first_kept: cut, turn_start })
 }
 
@@ -113,15 +114,15 @@ pub(super) fn find_cut<E>(range: Range<usize>, keep_recent: u64, facts: &mut imp
 fn cut_by_budget<E>(
     range: Range<usize>,
     keep_recent: u64,
-    facts: &mut impl Facts<E>,
+    facts: &mut impl CutFacts<E>,
 ) -> Result<Option<(usize, bool)>, E> {
     let mut tokens = 0u64;
     // The oldest index so far at which the kept part may begin.
     let mut oldest = None;
-    for place in range.clone().rev() {
-        let fact = facts.fact(place)?;
-        if fact.begins != Begins::Nothing {
-            oldest = Some(place);
+    for index in range.clone().rev() {
+        let fact = facts.fact(index)?;
+        if fact.cut_point != CutPoint::Nothing {
+            oldest = Some(index);
         }
         if fact.tokens == 0 {
             continue;
@@ -131,7 +132,7 @@ fn cut_by_budget<E>(
             let cut = match oldest {
                 Some(oldest) => Some(oldest),
                 // Tool results alone exceed the budget: keep their call with them.
-                None => latest_beginning(range.start..place, facts)?,
+                None => latest_beginning(range.start..index, facts)?,
             };
             return Ok(cut.map(|cut| (cut, true)));
         }
@@ -139,19 +140,19 @@ fn cut_by_budget<E>(
     Ok(oldest.map(|cut| (cut, false)))
 }
 
-fn latest_beginning<E>(range: Range<usize>, facts: &mut impl Facts<E>) -> Result<Option<usize>, E> {
-    for place in range.rev() {
-        if facts.fact(place)?.begins != Begins::Nothing {
-            return Ok(Some(place));
+fn latest_beginning<E>(range: Range<usize>, facts: &mut impl CutFacts<E>) -> Result<Option<usize>, E> {
+    for index in range.rev() {
+        if facts.fact(index)?.cut_point != CutPoint::Nothing {
+            return Ok(Some(index));
         }
     }
     Ok(None)
 }
 
-fn turn_start<E>(range: Range<usize>, facts: &mut impl Facts<E>) -> Result<Option<usize>, E> {
-    for place in range.rev() {
-        if facts.fact(place)?.begins == Begins::Turn {
-            return Ok(Some(place));
+fn turn_start<E>(range: Range<usize>, facts: &mut impl CutFacts<E>) -> Result<Option<usize>, E> {
+    for index in range.rev() {
+        if facts.fact(index)?.cut_point == CutPoint::Turn {
+            return Ok(Some(index));
         }
     }
     Ok(None)
@@ -178,11 +179,11 @@ struct PlainFacts<'f, R, E> {
     owner: PhantomData<E>,
 }
 
-impl<E, R: ReadContext<E>> Facts<E> for PlainFacts<'_, R, E> {
-    fn fact(&mut self, place: usize) -> Result<Fact, E> {
-        let kind = self.outline.kind(self.rows[place]);
-        let entry = self.read.value(self.rows[place])?;
-        Ok(Fact::of(&entry_messages(kind, entry.raw(), self.zone), kind == Kind::Compaction))
+impl<E, R: ReadContext<E>> CutFacts<E> for PlainFacts<'_, R, E> {
+    fn fact(&mut self, index: usize) -> Result<CutFact, E> {
+        let kind = self.outline.kind(self.rows[index]);
+        let entry = self.read.value(self.rows[index])?;
+        Ok(CutFact::of(&entry_messages(kind, entry.raw(), self.zone), kind == Kind::Compaction))
     }
 
     fn is_recovery(&mut self, _suffix: Range<usize>) -> Result<bool, E> {

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_of_the_three_tools_count() {
+    fn calls_of_read_write_and_edit_are_counted() {
         let operations = operations(&[
             r#"{"role":"assistant","content":[null,"x",{"type":"toolCall","name":"read","arguments":{"path":"a"}},
                 {"type":"toolCall","name":"read","arguments":{"path":"b"}},
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn earlier_lists_are_carried_on() {
+    fn earlier_file_lists_are_carried_over() {
         let mut operations = FileOperations::default();
         let details = Raw::parse(br#"{"readFiles":["r","m"],"modifiedFiles":["m"]}"#).unwrap();
         operations.add_details(Some(details));

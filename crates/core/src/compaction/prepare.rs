@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::conversation::{Conversation, Serializer};
-use super::cut::{Cut, Fact, Facts, find_cut};
+use super::cut::{Cut, CutFact, CutFacts, find_cut};
 use super::files::FileOperations;
 use super::settings::CompactionSettings;
 use super::tokens::estimate_projected;
@@ -95,7 +95,7 @@ pub fn prepare<E>(
         files.add_details(entry.get("details"));
     }
     let history_end = turn_start.unwrap_or(first_kept);
-    let mut section = |places| read_section(outline, &projection, places, &mut files, &mut *read);
+    let mut section = |indexes| read_section(outline, &projection, indexes, &mut files, &mut *read);
     let history = section(start..history_end)?;
     let turn_prefix = section(history_end..first_kept)?;
     if history.n_messages == 0 && turn_prefix.n_messages == 0 {
@@ -137,33 +137,33 @@ pub(super) fn is_from_hook(entry: Raw<'_>) -> bool {
 fn read_section<E>(
     outline: &Outline,
     projection: &Projection<'_>,
-    places: Range<usize>,
+    indexes: Range<usize>,
     files: &mut FileOperations,
     read: &mut impl ReadContext<E>,
 ) -> Result<Section, E> {
     let mut text = Serializer::default();
     let mut n_messages = 0;
-    for place in places.clone() {
-        for message in summarised_messages(outline, projection, place, read)? {
+    for index in indexes.clone() {
+        for message in summarised_messages(outline, projection, index, read)? {
             files.add_message(message.raw());
             text.add(message.raw());
             n_messages += 1;
         }
     }
-    Ok(Section { rows: projection.rows()[places].to_vec(), n_messages, conversation: text.finish() })
+    Ok(Section { rows: projection.rows()[indexes].to_vec(), n_messages, conversation: text.finish() })
 }
 
 /// The messages of an entry that a summary can replace. System messages are carried over separately.
 fn summarised_messages<E>(
     outline: &Outline,
     projection: &Projection<'_>,
-    place: usize,
+    index: usize,
     read: &mut impl ReadContext<E>,
 ) -> Result<Vec<Json>, E> {
-    if outline.kind(projection.rows()[place]) == Kind::Compaction {
+    if outline.kind(projection.rows()[index]) == Kind::Compaction {
         return Ok(Vec::new());
     }
-    let mut messages = projection.messages(place, read)?;
+    let mut messages = projection.messages(index, read)?;
     messages.retain(|message| Role::of(message.raw().get("role")) != Role::System);
     Ok(messages)
 }
@@ -182,8 +182,8 @@ pub fn section_messages<E>(
         return Ok(Vec::new());
     };
     let mut messages = Vec::new();
-    for place in first..first + section.rows.len() {
-        messages.extend(summarised_messages(outline, &projection, place, read)?);
+    for index in first..first + section.rows.len() {
+        messages.extend(summarised_messages(outline, &projection, index, read)?);
     }
     Ok(messages)
 }
@@ -193,18 +193,18 @@ struct ProjectedFacts<'f, 'p, R> {
     outline: &'f Outline,
     projection: &'f Projection<'p>,
     read: &'f mut R,
-    known: Vec<Option<Fact>>,
+    known: Vec<Option<CutFact>>,
 }
 
-impl<E, R: ReadContext<E>> Facts<E> for ProjectedFacts<'_, '_, R> {
-    fn fact(&mut self, place: usize) -> Result<Fact, E> {
-        if let Some(fact) = self.known[place] {
+impl<E, R: ReadContext<E>> CutFacts<E> for ProjectedFacts<'_, '_, R> {
+    fn fact(&mut self, index: usize) -> Result<CutFact, E> {
+        if let Some(fact) = self.known[index] {
             return Ok(fact);
         }
-        let messages = self.projection.messages(place, self.read)?;
-        let is_compaction = self.outline.kind(self.projection.rows()[place]) == Kind::Compaction;
-        let fact = Fact::of(&messages, is_compaction);
-        self.known[place] = Some(fact);
+        let messages = self.projection.messages(index, self.read)?;
+        let is_compaction = self.outline.kind(self.projection.rows()[index]) == Kind::Compaction;
+        let fact = CutFact::of(&messages, is_compaction);
+        self.known[index] = Some(fact);
         Ok(fact)
     }
 
@@ -212,9 +212,9 @@ impl<E, R: ReadContext<E>> Facts<E> for ProjectedFacts<'_, '_, R> {
         let rows = &self.projection.rows()[suffix.clone()];
         let mut has_answer = false;
         let mut omitted: Vec<EntryId> = Vec::new();
-        for (place, row) in suffix.zip(rows) {
+        for (index, row) in suffix.zip(rows) {
             // Checked first: most entries are visible, and the check is cheap.
-            if self.outline.kind(*row) == Kind::Compaction || self.fact(place)?.is_visible {
+            if self.outline.kind(*row) == Kind::Compaction || self.fact(index)?.is_visible {
                 return Ok(false);
             }
             if self.projection.edit(*row).is_some_and(Raw::is_null)

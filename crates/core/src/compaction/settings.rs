@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn the_most_particular_setting_counts() {
+    fn the_most_specific_setting_wins() {
         let global = r#"{"compaction":{"reserveTokens":1,"modelOverrides":{"a/b":{"keepRecentTokens":2}}}}"#;
         let project = r#"{"compaction":{"keepRecentTokens":3,"modelOverrides":{"a/b":{"reserveTokens":4}}}}"#;
         assert_eq!(resolved(&[], None), Ok((16_384, 20_000)));
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_numbers_are_named() {
+    fn invalid_numbers_are_named() {
         for (value, model) in [("-1", None), ("1.5", None), ("\"9\"", None), ("1e16", None), ("null", Some("p/m"))] {
             let plain = format!(r#"{{"compaction":{{"keepRecentTokens":{value}}}}}"#);
             let error = resolved(&[&plain], model).unwrap_err();
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_off_is_on() {
+    fn settings_are_on_unless_they_are_false() {
         let enabled = |file: &str| {
             let file = Raw::parse(file.as_bytes()).unwrap();
             CompactionSettings::resolve(&[file], None).unwrap().enabled
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn branches_have_their_own() {
+    fn branch_summaries_have_their_own_settings() {
         let file = Raw::parse(br#"{"branchSummary":{"reserveTokens":7,"skipPrompt":true}}"#).unwrap();
         let settings = BranchSummarySettings::resolve(&[file]).unwrap();
         assert_eq!(settings, BranchSummarySettings { reserve_tokens: 7, skip_prompt: true });

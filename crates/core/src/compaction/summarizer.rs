@@ -5,7 +5,7 @@ use std::error::Error;
 use super::conversation::Conversation;
 use super::files::FileLists;
 use crate::cancel::Cancel;
-use crate::draft::Usage;
+use crate::draft::TokenUsage;
 
 /// The context window assumed for an unknown model, in tokens.
 pub const DEFAULT_CONTEXT_WINDOW: u64 = 128_000;
@@ -211,7 +211,7 @@ pub struct Summary {
     /// The text.
     pub text: String,
     /// The tokens used, if any.
-    pub usage: Option<Usage>,
+    pub usage: Option<TokenUsage>,
 }
 
 impl Summary {

@@ -5,7 +5,7 @@ use super::files::FileLists;
 use super::prepare::{Preparation, Section};
 use super::summarizer::{Purpose, Summarizer, Summary, SummaryFailure, SummaryProgress, SummaryRequest};
 use crate::cancel::Cancel;
-use crate::draft::Usage;
+use crate::draft::TokenUsage;
 use crate::json::{JsText, Json};
 
 /// Stands for the summary of the earlier history if there is none. pi's text, because it is stored.
@@ -53,7 +53,7 @@ pub struct FinishedSummary {
     /// The text, including the file lists.
     pub summary: String,
     /// The tokens used, if any.
-    pub usage: Option<Usage>,
+    pub usage: Option<TokenUsage>,
     /// The entry's `details`.
     pub details: Json,
 }
@@ -61,18 +61,18 @@ pub struct FinishedSummary {
 /// Summarises a compaction, in one request or two.
 pub fn summarize_compaction(
     preparation: &Preparation,
-    wishes: SummaryOptions<'_>,
+    options: SummaryOptions<'_>,
     summarizer: &dyn Summarizer,
     progress: &mut dyn FnMut(SummaryProgress<'_>),
     cancel: &Cancel,
 ) -> Result<FinishedSummary, SummaryFailure> {
     let files = preparation.files.lists();
-    let wishes = SummaryOptions { replaces_instructions: false, ..wishes };
+    let options = SummaryOptions { replaces_instructions: false, ..options };
     let previous = preparation.previous_summary.as_ref().filter(|summary| !summary.is_empty()).map(JsText::to_str);
     let previous = previous.as_deref();
     let mut ask = |purpose, section: &Section, previous_summary| {
-        let request = wishes.apply(SummaryRequest::new(purpose, &section.conversation, &files));
-        asked(summarizer, &SummaryRequest { previous_summary, ..request }, progress, cancel)
+        let request = options.apply(SummaryRequest::new(purpose, &section.conversation, &files));
+        request_summary(summarizer, &SummaryRequest { previous_summary, ..request }, progress, cancel)
     };
     let purpose = if previous.is_some() { Purpose::Update } else { Purpose::History };
     let is_split = preparation.is_split_turn && preparation.turn_prefix.n_messages > 0;
@@ -96,7 +96,7 @@ pub fn summarize_compaction(
 /// Summarises a branch. An empty branch needs no summarizer.
 pub fn summarize_branch(
     preparation: &BranchPreparation,
-    wishes: SummaryOptions<'_>,
+    options: SummaryOptions<'_>,
     summarizer: &dyn Summarizer,
     progress: &mut dyn FnMut(SummaryProgress<'_>),
     cancel: &Cancel,
@@ -106,13 +106,13 @@ pub fn summarize_branch(
         return Ok(FinishedSummary { summary: EMPTY_BRANCH.to_owned(), usage: None, details });
     }
     let files = preparation.files.lists();
-    let request = wishes.apply(SummaryRequest::new(Purpose::Branch, &preparation.conversation, &files));
-    let summary = asked(summarizer, &request, progress, cancel)?;
+    let request = options.apply(SummaryRequest::new(Purpose::Branch, &preparation.conversation, &files));
+    let summary = request_summary(summarizer, &request, progress, cancel)?;
     Ok(finished(BRANCH_PREAMBLE, &summary, &files, summarizer))
 }
 
 /// Requests a summary, and rejects an empty one: it would replace everything it should contain.
-fn asked(
+fn request_summary(
     summarizer: &dyn Summarizer,
     request: &SummaryRequest<'_>,
     progress: &mut dyn FnMut(SummaryProgress<'_>),
@@ -137,7 +137,7 @@ fn finished(preamble: &str, summary: &Summary, files: &FileLists, summarizer: &d
 }
 
 /// The combined usage of two requests.
-fn sum(one: Option<Usage>, other: Option<Usage>) -> Option<Usage> {
+fn sum(one: Option<TokenUsage>, other: Option<TokenUsage>) -> Option<TokenUsage> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one + other),
         (one, other) => one.or(other),

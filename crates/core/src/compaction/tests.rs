@@ -20,10 +20,10 @@ impl List {
     /// A chain of entries with these bodies, numbered from 1.
     fn chain(bodies: &[&str]) -> Self {
         let mut list = Self { entries: Vec::new(), outline: Outline::new() };
-        for (place, body) in bodies.iter().enumerate() {
-            let parent = if place == 0 { "null".to_owned() } else { format!("\"{place}\"") };
-            let text = format!(r#"{{"id":"{}","parentId":{parent},{body}}}"#, place + 1);
-            let span = Span { offset: place as u64, len: text.len() as u64 };
+        for (index, body) in bodies.iter().enumerate() {
+            let parent = if index == 0 { "null".to_owned() } else { format!("\"{index}\"") };
+            let text = format!(r#"{{"id":"{}","parentId":{parent},{body}}}"#, index + 1);
+            let span = Span { offset: index as u64, len: text.len() as u64 };
             list.outline.push(Line { span, bytes: Some(text.as_bytes()), terminated: true }, &mut StableIds);
             list.entries.push(Json::parse(text).unwrap());
         }
@@ -63,7 +63,7 @@ fn tokens(message: &str) -> u64 {
 }
 
 #[test]
-fn tokens_are_guessed_as_pi_guesses() {
+fn tokens_are_estimated_as_in_pi() {
     let user = |content: &str| tokens(&format!(r#"{{"role":"user","content":{content}}}"#));
     for (content, expected) in [
         (r#""Hello""#, 2),
@@ -88,7 +88,7 @@ fn tokens_are_guessed_as_pi_guesses() {
 }
 
 #[test]
-fn stated_sizes_are_taken_from_answers_that_ended() {
+fn reported_sizes_come_from_completed_answers() {
     let stated = |fields: &str| {
         let message = format!(r#"{{"role":"assistant",{fields}}}"#);
         stated_tokens(Raw::parse(message.as_bytes()).unwrap())
@@ -111,7 +111,7 @@ const RESULT: &str =
 const NAME: &str = r#""type":"session_info","name":"n""#;
 
 #[test]
-fn cuts_keep_what_the_budget_asks_for() {
+fn cuts_keep_the_budgeted_tokens() {
     // A question takes 2 tokens, an answer 3, and a result 2.
     let list = List::chain(&[HELLO, ANSWER, RESULT, ANSWER, HELLO, ANSWER]);
     let cut = |first: &str, is_split, history, prefix| Some((first.to_owned(), is_split, history, prefix));
@@ -127,14 +127,14 @@ fn cuts_keep_what_the_budget_asks_for() {
 }
 
 #[test]
-fn what_says_nothing_goes_with_what_follows_and_looks_like_a_split() {
+fn a_cut_before_an_entry_without_messages_counts_as_a_split() {
     let list = List::chain(&[HELLO, ANSWER, NAME, HELLO, ANSWER]);
     // As in pi, the cut is at the name, which is not the start of a turn.
     assert_eq!(list.cut(5), Some(("3".to_owned(), true, 0, 2)));
 }
 
 #[test]
-fn nothing_to_compact_has_its_reasons() {
+fn nothing_to_compact_is_reported_with_a_reason() {
     let compaction = r#""type":"compaction","summary":"s","firstKeptEntryId":"1","tokensBefore":9"#;
     let nothing = |bodies: &[&str]| match List::chain(bodies).prepared(0) {
         Prepared::Nothing(reason) => Some(reason),
@@ -148,7 +148,7 @@ fn nothing_to_compact_has_its_reasons() {
 }
 
 #[test]
-fn the_compaction_before_is_carried_on() {
+fn the_previous_compaction_is_carried_over() {
     let compaction = r#""type":"compaction","summary":"before","firstKeptEntryId":"2","tokensBefore":9,"details":{"readFiles":["r"],"modifiedFiles":["m"]}"#;
     let list = List::chain(&[HELLO, HELLO, ANSWER, compaction, HELLO, ANSWER]);
     let Prepared::Ready(prepared) = list.prepared(0) else { panic!() };
@@ -163,7 +163,7 @@ fn the_compaction_before_is_carried_on() {
 }
 
 #[test]
-fn a_failed_attempt_that_was_taken_back_does_not_hold_the_cut() {
+fn an_omitted_failed_attempt_does_not_block_the_cut() {
     let omitted = |target: u32| format!(r#""type":"context_edit","targetId":"{target}","replacement":null"#);
     let (fourth, fifth) = (omitted(4), omitted(5));
     let list = List::chain(&[HELLO, ANSWER, HELLO, ANSWER, RESULT, &fourth, &fifth]);
@@ -174,7 +174,7 @@ fn a_failed_attempt_that_was_taken_back_does_not_hold_the_cut() {
 }
 
 #[test]
-fn sizes_stated_before_a_change_of_the_context_do_not_count() {
+fn sizes_reported_before_a_context_change_are_ignored() {
     let stated = r#""type":"message","message":{"role":"assistant","content":[],"usage":{"totalTokens":900}}"#;
     let edit = r#""type":"context_edit","targetId":"1","replacement":{"content":"Hello, hello"}"#;
     let size = |bodies: &[&str]| {
@@ -191,17 +191,17 @@ fn sizes_stated_before_a_change_of_the_context_do_not_count() {
 }
 
 #[test]
-fn branches_are_collected_up_to_what_both_have() {
+fn branches_are_collected_up_to_the_common_ancestor() {
     let list = List::chain(&[HELLO, ANSWER, HELLO, ANSWER]);
     let row = |id: &str| list.outline.find(&id.into()).unwrap();
-    let left = collect_left(&list.outline, Some(row("4")), row("2"));
+    let left = collect_abandoned(&list.outline, Some(row("4")), row("2"));
     assert_eq!((left.rows, left.common_ancestor), (vec![row("3"), row("4")], Some(row("2"))));
-    assert_eq!(collect_left(&list.outline, None, row("2")), LeftEntries::default());
-    assert!(collect_left(&list.outline, Some(row("2")), row("4")).rows.is_empty());
+    assert_eq!(collect_abandoned(&list.outline, None, row("2")), AbandonedEntries::default());
+    assert!(collect_abandoned(&list.outline, Some(row("2")), row("4")).rows.is_empty());
 }
 
 #[test]
-fn branches_are_cut_by_their_budget_but_for_summaries() {
+fn branches_are_cut_to_their_budget_except_for_summaries() {
     let summary = r#""type":"branch_summary","fromId":"root","summary":"twelve chars"#;
     let summary = format!("{summary}\"");
     let list = List::chain(&[HELLO, &summary, RESULT, ANSWER]);

@@ -114,9 +114,9 @@ pub struct ContextEstimate {
 /// The size of a list of messages: pi's `estimateContextTokens`.
 pub fn estimate_context<'m>(messages: impl IntoIterator<Item = Raw<'m>>) -> ContextEstimate {
     let mut estimate = ContextEstimate::default();
-    for (place, message) in messages.into_iter().enumerate() {
+    for (index, message) in messages.into_iter().enumerate() {
         if let Some(stated) = stated_tokens(message) {
-            let last_usage_index = Some(place);
+            let last_usage_index = Some(index);
             estimate = ContextEstimate { tokens: stated, usage_tokens: stated, trailing_tokens: 0.0, last_usage_index };
         } else {
             estimate.trailing_tokens += guess(message);
@@ -139,9 +139,9 @@ pub fn estimate_projected<E>(
     let is_change = |row: &Row| matches!(outline.kind(*row), Kind::ContextEdit | Kind::Compaction);
     let last_change = path.iter().rposition(is_change);
     let mut trailing = 0.0;
-    for place in (0..projection.rows().len()).rev() {
-        let row = projection.rows()[place];
-        let messages = projection.messages(place, read)?;
+    for index in (0..projection.rows().len()).rev() {
+        let row = projection.rows()[index];
+        let messages = projection.messages(index, read)?;
         for message in messages.iter().rev() {
             if let Some(stated) = stated_tokens(message.raw()) {
                 let at = path.iter().rposition(|other| *other == row);
@@ -175,8 +175,8 @@ pub struct ProjectedEstimate {
 fn guessed_for_all<E>(projection: &Projection<'_>, read: &mut impl ReadContext<E>) -> Result<ProjectedEstimate, E> {
     let mut tokens = 0.0;
     let mut system: Vec<Json> = Vec::new();
-    for place in 0..projection.rows().len() {
-        for message in projection.messages(place, read)? {
+    for index in 0..projection.rows().len() {
+        for message in projection.messages(index, read)? {
             if Role::of(message.raw().get("role")) == Role::System {
                 system.push(message);
             } else {

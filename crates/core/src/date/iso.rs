@@ -4,7 +4,7 @@ use super::fields::{Clock, Fields, Zone, is_day, is_hour, is_month, is_sixtieth}
 use super::token::{Sign, Token, Tokens, Word};
 
 /// How far the ISO grammar got.
-pub(super) enum Outcome {
+pub(super) enum IsoResult {
     /// The whole text was read.
     Complete,
     /// The text is not a date in either grammar.
@@ -16,22 +16,22 @@ pub(super) enum Outcome {
 /// Parses `YYYY`, `YYYY-MM` or `YYYY-MM-DD`, with or without a time.
 ///
 /// Before the `T`, anything unexpected is left to the legacy grammar. After it, it is an error.
-pub(super) fn read(tokens: &mut Tokens<'_>, fields: &mut Fields) -> Outcome {
+pub(super) fn read(tokens: &mut Tokens<'_>, fields: &mut Fields) -> IsoResult {
     if let Err(unused) = read_date(tokens, fields) {
-        return Outcome::Legacy(unused);
+        return IsoResult::Legacy(unused);
     }
     match tokens.take() {
         // A date without a time is in UTC, but one with a time is local.
         Token::End => fields.zone.set_hours_ahead(0),
         Token::Word(Word::TimeSeparator) => {
             if read_time_and_zone(tokens, fields).is_none() {
-                return Outcome::Invalid;
+                return IsoResult::Invalid;
             }
         }
-        unused => return Outcome::Legacy(unused),
+        unused => return IsoResult::Legacy(unused),
     }
     fields.day.mark_iso();
-    Outcome::Complete
+    IsoResult::Complete
 }
 
 /// Parses the date, or returns the token that does not fit.

@@ -4,7 +4,7 @@ use super::{LocalZone, MS_PER_DAY, parse};
 
 /// A time, or a whole day if the text gives only a date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct When {
+pub struct TimeRange {
     /// Its first millisecond.
     pub from: i64,
     /// Its last millisecond.
@@ -16,15 +16,15 @@ pub struct When {
 ///
 /// ```
 /// # use sessile_core as sessile;
-/// use sessile::date::{Utc, when};
+/// use sessile::date::{Utc, parse_time_range};
 /// let noon = 12 * 3_600_000;
-/// assert_eq!(when("2h", noon, &Utc).unwrap().from, noon - 2 * 3_600_000);
-/// assert_eq!(when("1970-01-02", noon, &Utc).unwrap().from, 24 * 3_600_000);
-/// assert_eq!(when("some day", noon, &Utc), None);
+/// assert_eq!(parse_time_range("2h", noon, &Utc).unwrap().from, noon - 2 * 3_600_000);
+/// assert_eq!(parse_time_range("1970-01-02", noon, &Utc).unwrap().from, 24 * 3_600_000);
+/// assert_eq!(parse_time_range("some day", noon, &Utc), None);
 /// ```
-pub fn when(text: &str, now_ms: i64, zone: &dyn LocalZone) -> Option<When> {
+pub fn parse_time_range(text: &str, now_ms: i64, zone: &dyn LocalZone) -> Option<TimeRange> {
     let text = text.trim();
-    let moment = |ms| When { from: ms, to: ms };
+    let moment = |ms| TimeRange { from: ms, to: ms };
     match text.to_ascii_lowercase().as_str() {
         "now" => return Some(moment(now_ms)),
         "today" => return Some(day(local_day(now_ms, zone), zone)),
@@ -86,12 +86,12 @@ pub fn to_local(ms: i64, zone: &dyn LocalZone) -> i64 {
 }
 
 /// A whole day on the local clock.
-fn day(days: i64, zone: &dyn LocalZone) -> When {
+fn day(days: i64, zone: &dyn LocalZone) -> TimeRange {
     let midnight = |days: i64| {
         let local = days.saturating_mul(MS_PER_DAY);
         local.saturating_sub(zone.offset_ms_at_local(local))
     };
-    When { from: midnight(days), to: midnight(days.saturating_add(1)).saturating_sub(1) }
+    TimeRange { from: midnight(days), to: midnight(days.saturating_add(1)).saturating_sub(1) }
 }
 
 #[cfg(test)]
@@ -113,13 +113,13 @@ mod tests {
     const NOW: i64 = 1_000 * MS_PER_DAY + 23 * 3_600_000;
 
     #[test]
-    fn times_are_read_as_people_mean_them() {
-        let told = |text: &str| when(text, NOW, &Ahead).map(|when| (to_iso(when.from), to_iso(when.to)));
+    fn relative_and_local_times_are_parsed() {
+        let range = |text: &str| parse_time_range(text, NOW, &Ahead).map(|when| (to_iso(when.from), to_iso(when.to)));
         let span = |from: &str, to: &str| Some((from.to_owned(), to.to_owned()));
         // It is past midnight on the local clock.
-        assert_eq!(told("today"), span("1972-09-27T22:00:00.000Z", "1972-09-28T21:59:59.999Z"));
-        assert_eq!(told("Yesterday"), span("1972-09-26T22:00:00.000Z", "1972-09-27T21:59:59.999Z"));
-        assert_eq!(told("1972-09-01"), span("1972-08-31T22:00:00.000Z", "1972-09-01T21:59:59.999Z"));
+        assert_eq!(range("today"), span("1972-09-27T22:00:00.000Z", "1972-09-28T21:59:59.999Z"));
+        assert_eq!(range("Yesterday"), span("1972-09-26T22:00:00.000Z", "1972-09-27T21:59:59.999Z"));
+        assert_eq!(range("1972-09-01"), span("1972-08-31T22:00:00.000Z", "1972-09-01T21:59:59.999Z"));
         for (text, expected) in [
             ("now", "1972-09-27T23:00:00.000Z"),
             ("90s", "1972-09-27T22:58:30.000Z"),
@@ -132,20 +132,20 @@ mod tests {
             ("1972-09-01T12:00Z", "1972-09-01T12:00:00.000Z"),
             ("1972-09-01T12:00", "1972-09-01T10:00:00.000Z"),
         ] {
-            assert_eq!(told(text), span(expected, expected), "{text}");
+            assert_eq!(range(text), span(expected, expected), "{text}");
         }
         for nonsense in
             ["", "2", "h", "-2h", "2 fortnights", "some day", "2026-13-01", "2026-1-1x", "99999999999999999999h"]
         {
-            assert_eq!(told(nonsense), None, "{nonsense}");
+            assert_eq!(range(nonsense), None, "{nonsense}");
         }
     }
 
     proptest! {
         #[test]
         fn nothing_overflows(text in "[0-9]{1,19}(s|m|h|d|w|mo|y)|today|[0-9]{4}-[0-9]{2}-[0-9]{2}", now in any::<i64>()) {
-            if let Some(when) = when(&text, now, &Utc) {
-                prop_assert!(when.from <= when.to);
+            if let Some(range) = parse_time_range(&text, now, &Utc) {
+                prop_assert!(range.from <= range.to);
             }
         }
     }

@@ -8,7 +8,7 @@ pub const MAX_MODELS: usize = 32;
 
 /// Counts and sums over all entries of a session, on all branches.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Facts {
+pub struct SessionFacts {
     /// Entries: the lines that count, except the header.
     pub entries: u64,
     /// Messages by role.
@@ -18,7 +18,7 @@ pub struct Facts {
     /// The models that answered, in order of their first answer, at most [`MAX_MODELS`].
     pub models: Vec<ModelName>,
     /// Tokens of answers, tools, summaries and usage entries.
-    pub tokens: Tokens,
+    pub tokens: TokenCounts,
     /// The cost of those tokens in dollars, as far as the session states it.
     pub cost: f64,
     /// The newest time of an entry in Unix milliseconds, among times in the format pi writes.
@@ -40,7 +40,7 @@ pub struct ModelName {
 
 /// Tokens by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Tokens {
+pub struct TokenCounts {
     /// Sent, excluding cache reads and writes.
     pub input: f64,
     /// Received.
@@ -51,7 +51,7 @@ pub struct Tokens {
     pub cache_write: f64,
 }
 
-impl Tokens {
+impl TokenCounts {
     /// Adds other counts.
     pub fn add(&mut self, other: &Self) {
         self.input += other.input;
@@ -91,7 +91,7 @@ impl RoleCounts {
 
     /// The number of messages of one role.
     pub fn of(&self, role: Role) -> u64 {
-        ROLES.iter().position(|known| *known == role).map_or(0, |place| self.0[place])
+        ROLES.iter().position(|known| *known == role).map_or(0, |index| self.0[index])
     }
 
     /// The number of messages of all roles.
@@ -123,13 +123,13 @@ impl RoleCounts {
 
     /// Counts a message.
     pub fn add(&mut self, role: Role) {
-        if let Some(place) = ROLES.iter().position(|known| *known == role) {
-            self.0[place] += 1;
+        if let Some(index) = ROLES.iter().position(|known| *known == role) {
+            self.0[index] += 1;
         }
     }
 }
 
-impl Facts {
+impl SessionFacts {
     /// Adds a `usage`. Values that are not finite numbers count as zero.
     pub(super) fn add_usage(&mut self, usage: Raw<'_>) {
         let (tokens, cost) = usage_of(usage);
@@ -149,14 +149,14 @@ impl Facts {
 }
 
 /// The tokens and the cost of a `usage`. Values that are not finite numbers count as zero.
-pub fn usage_of(usage: Raw<'_>) -> (Tokens, f64) {
+pub fn usage_of(usage: Raw<'_>) -> (TokenCounts, f64) {
     usual_usage(usage.as_bytes()).unwrap_or_else(|| any_usage(usage))
 }
 
 /// Reads a usage in any spelling.
-fn any_usage(usage: Raw<'_>) -> (Tokens, f64) {
+fn any_usage(usage: Raw<'_>) -> (TokenCounts, f64) {
     let number = |key| usage.get(key).map_or(0.0, countable);
-    let tokens = Tokens {
+    let tokens = TokenCounts {
         input: number("input"),
         output: number("output"),
         cache_read: number("cacheRead"),
@@ -173,7 +173,7 @@ fn countable(value: Raw<'_>) -> f64 {
 ///
 /// Every answer has a usage, and looking up its numbers one by one would cost more than reading the answer.
 /// [`any_usage`] is the simple reference implementation.
-fn usual_usage(usage: &[u8]) -> Option<(Tokens, f64)> {
+fn usual_usage(usage: &[u8]) -> Option<(TokenCounts, f64)> {
     let mut rest = usage;
     let mut next = |before: &str| {
         let text = rest.strip_prefix(before.as_bytes())?;
@@ -181,7 +181,7 @@ fn usual_usage(usage: &[u8]) -> Option<(Tokens, f64)> {
         rest = &text[end..];
         Some(&text[..end])
     };
-    let tokens = Tokens {
+    let tokens = TokenCounts {
         input: digits(next(r#"{"input":"#)?)?,
         output: digits(next(r#","output":"#)?)?,
         cache_read: digits(next(r#","cacheRead":"#)?)?,
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn usage_is_added_up() {
-        let mut facts = Facts::default();
+        let mut facts = SessionFacts::default();
         for usage in [
             r#"{"input":1,"output":2,"cacheRead":3,"cacheWrite":4,"cost":{"input":9,"total":0.5}}"#,
             r#"{"input":1e999,"output":"2","cacheRead":1,"cacheRead":2,"cost":7}"#,
@@ -221,22 +221,22 @@ mod tests {
         ] {
             facts.add_usage(Raw::parse(usage.as_bytes()).unwrap());
         }
-        assert_eq!(facts.tokens, Tokens { input: 1.0, output: 2.0, cache_read: 5.0, cache_write: 4.0 });
+        assert_eq!(facts.tokens, TokenCounts { input: 1.0, output: 2.0, cache_read: 5.0, cache_write: 4.0 });
         assert!((facts.tokens.total() - 12.0).abs() < 1e-9 && (facts.cost - 0.5).abs() < 1e-9);
     }
 
     proptest! {
         #[test]
-        fn both_ways_to_read_a_usage_agree(
+        fn both_usage_readers_agree(
             values in proptest::collection::vec(
                 r#"([0-9]{1,12}|0\.[0-9]{1,6}|1e9|-5|"a,b"|"}"| 7 |null|\[1,2\]|\{\}|1e999)"#, 10..11),
             mostly in any::<prop::sample::Index>(),
             extra in r#"(|,"total":5|,"x":1)"#,
         ) {
-            let value = |place: usize| if place == mostly.index(10) { values[place].as_str() } else { "12" };
+            let value = |index: usize| if index == mostly.index(10) { values[index].as_str() } else { "12" };
             let keys = ["{\"input\"", ",\"output\"", ",\"cacheRead\"", ",\"cacheWrite\"", ",\"totalTokens\"",
                 ",\"cost\":{\"input\"", ",\"output\"", ",\"cacheRead\"", ",\"cacheWrite\"", ",\"total\""];
-            let members: Vec<String> = keys.iter().enumerate().map(|(place, key)| format!("{key}:{}", value(place))).collect();
+            let members: Vec<String> = keys.iter().enumerate().map(|(index, key)| format!("{key}:{}", value(index))).collect();
             let text = format!("{}{extra}}}}}", members.concat());
             // The digits may begin with a zero, which is not valid JSON.
             prop_assume!(Raw::parse(text.as_bytes()).is_ok());
@@ -247,15 +247,15 @@ mod tests {
     }
 
     #[test]
-    fn a_usage_as_pi_writes_it_is_read_the_short_way() {
+    fn usage_written_by_pi_takes_the_short_path() {
         let usage = br#"{"input":1,"output":20,"cacheRead":300,"cacheWrite":0,"totalTokens":321,"cost":{"input":0.1,"output":0,"cacheRead":0,"cacheWrite":0,"total":0.125}}"#;
-        let tokens = Tokens { input: 1.0, output: 20.0, cache_read: 300.0, cache_write: 0.0 };
+        let tokens = TokenCounts { input: 1.0, output: 20.0, cache_read: 300.0, cache_write: 0.0 };
         assert_eq!(usual_usage(usage), Some((tokens, 0.125)));
     }
 
     #[test]
-    fn models_are_noted_once_and_not_without_end() {
-        let mut facts = Facts::default();
+    fn models_are_recorded_once_up_to_the_limit() {
+        let mut facts = SessionFacts::default();
         for number in 0..100 {
             let model = format!("\"m{}\"", number / 2);
             facts.add_model(None, Raw::parse(model.as_bytes()).ok());
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn every_role_has_a_place() {
+    fn every_role_has_a_counter() {
         let mut counts = RoleCounts::default();
         counts.add(Role::User);
         counts.add(Role::User);

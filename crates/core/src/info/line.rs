@@ -50,7 +50,7 @@ pub(super) struct Message<'a> {
 impl Object<'_> {
     /// The type of the line. Types that a list does not need are [`Kind::Unknown`].
     pub(super) fn kind(&self) -> Kind {
-        const CARED_FOR: [Kind; 7] = [
+        const NEEDED_KINDS: [Kind; 7] = [
             Kind::Message,
             Kind::Header,
             Kind::SessionInfo,
@@ -60,8 +60,8 @@ impl Object<'_> {
             Kind::Custom,
         ];
         let Some(word) = self.kind.and_then(Raw::as_text) else { return Kind::Unknown };
-        let is_meant = |kind: &Kind| kind.word().is_some_and(|known| word == *known);
-        CARED_FOR.into_iter().find(is_meant).unwrap_or(Kind::Unknown)
+        let is_named = |kind: &Kind| kind.word().is_some_and(|known| word == *known);
+        NEEDED_KINDS.into_iter().find(is_named).unwrap_or(Kind::Unknown)
     }
 
     /// The role of the message.
@@ -72,15 +72,15 @@ impl Object<'_> {
 
 /// Parses a line, and checks all of it in the same pass.
 pub(super) fn read(line: &[u8]) -> Read<'_> {
-    let mut found = Found { line, object: Object::default(), inner: Message::default() };
-    let range = match json::scan(line, &mut found) {
+    let mut members = LineMembers { line, object: Object::default(), inner: Message::default() };
+    let range = match json::scan(line, &mut members) {
         Ok(range) => range,
         Err(_) if is_blank(line) => return Read::Nothing,
         Err(_) => return Read::Malformed,
     };
     let value = Raw::trusted(&line[range]);
     match value.shape() {
-        Shape::Object => Read::Object(found.object),
+        Shape::Object => Read::Object(members.object),
         _ if value.is_truthy() => Read::NotObject,
         _ => Read::Nothing,
     }
@@ -91,8 +91,8 @@ pub(super) fn read_simple(line: &[u8]) -> Read<'_> {
     match head::read_simple(line) {
         Parsed::Blank | Parsed::Falsy => Read::Nothing,
         Parsed::Malformed { .. } => Read::Malformed,
-        Parsed::Kept(head) if head.kind == Kind::NotObject => Read::NotObject,
-        Parsed::Kept(_) => match Raw::parse(line) {
+        Parsed::Value(head) if head.kind == Kind::NotObject => Read::NotObject,
+        Parsed::Value(_) => match Raw::parse(line) {
             Ok(entry) => Read::Object(look_up(entry)),
             Err(_) => Read::Malformed,
         },
@@ -123,14 +123,14 @@ fn look_up(entry: Raw<'_>) -> Object<'_> {
     }
 }
 
-struct Found<'a> {
+struct LineMembers<'a> {
     line: &'a [u8],
     object: Object<'a>,
     /// The members of the inner object being read, not yet known to be the message's.
     inner: Message<'a>,
 }
 
-impl<'a> Found<'a> {
+impl<'a> LineMembers<'a> {
     #[inline]
     fn take(&mut self, depth: usize, key: &[u8], value: Range<usize>) {
         let line = self.line;
@@ -166,7 +166,7 @@ impl<'a> Found<'a> {
     }
 }
 
-impl Members for Found<'_> {
+impl Members for LineMembers<'_> {
     #[inline]
     fn member(&mut self, depth: usize, key: Range<usize>, value: Range<usize>) {
         let token = &self.line[key];

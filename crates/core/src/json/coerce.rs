@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_are_javascripts() {
+    fn strings_are_converted_as_in_javascript() {
         // Obtained from Node 22.
         for (text, expected) in [
             ("null", "null"),
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_javascripts() {
+    fn numbers_are_converted_as_in_javascript() {
         for (text, expected) in [
             ("null", 0.0),
             ("true", 1.0),

@@ -35,15 +35,15 @@ pub fn print_owned(value: Json) -> Json {
 pub(super) fn print_again(value: Raw<'_>) -> Json {
     let nodes = read_nodes(value.as_bytes());
     let mut out = Vec::with_capacity(value.as_bytes().len());
-    let mut todo = vec![Step::Value(0)];
+    let mut todo = vec![PrintStep::Value(0)];
     while let Some(step) = todo.pop() {
         match step {
-            Step::Text(text) => out.extend_from_slice(text),
-            Step::Key(key) => {
+            PrintStep::Text(text) => out.extend_from_slice(text),
+            PrintStep::Key(key) => {
                 write_text(&key, &mut out);
                 out.push(b':');
             }
-            Step::Value(index) => print_node(&nodes, index, &mut out, &mut todo),
+            PrintStep::Value(index) => print_node(&nodes, index, &mut out, &mut todo),
         }
     }
     Json::trusted(out)
@@ -58,7 +58,7 @@ struct Node<'a> {
     children: Vec<usize>,
 }
 
-enum Step<'a> {
+enum PrintStep<'a> {
     Text(&'static [u8]),
     Key(JsText<'a>),
     Value(usize),
@@ -111,7 +111,7 @@ fn container(first: u8) -> Shape {
     if first == b'{' { Shape::Object } else { Shape::Array }
 }
 
-fn print_node<'a>(nodes: &[Node<'a>], index: usize, out: &mut Vec<u8>, todo: &mut Vec<Step<'a>>) {
+fn print_node<'a>(nodes: &[Node<'a>], index: usize, out: &mut Vec<u8>, todo: &mut Vec<PrintStep<'a>>) {
     let node = &nodes[index];
     match node.shape {
         Shape::Null | Shape::Bool => out.extend_from_slice(node.token),
@@ -122,22 +122,22 @@ fn print_node<'a>(nodes: &[Node<'a>], index: usize, out: &mut Vec<u8>, todo: &mu
         }
         Shape::Array => {
             out.push(b'[');
-            todo.push(Step::Text(b"]"));
+            todo.push(PrintStep::Text(b"]"));
             for (n_before, child) in node.children.iter().enumerate().rev() {
-                todo.push(Step::Value(*child));
+                todo.push(PrintStep::Value(*child));
                 if n_before > 0 {
-                    todo.push(Step::Text(b","));
+                    todo.push(PrintStep::Text(b","));
                 }
             }
         }
         Shape::Object => {
             out.push(b'{');
-            todo.push(Step::Text(b"}"));
+            todo.push(PrintStep::Text(b"}"));
             for (n_before, (key, child)) in property_order(nodes, node).into_iter().enumerate().rev() {
-                todo.push(Step::Value(child));
-                todo.push(Step::Key(key));
+                todo.push(PrintStep::Value(child));
+                todo.push(PrintStep::Key(key));
                 if n_before > 0 {
-                    todo.push(Step::Text(b","));
+                    todo.push(PrintStep::Text(b","));
                 }
             }
         }
@@ -154,12 +154,12 @@ fn property_order<'a>(nodes: &[Node<'a>], object: &Node<'a>) -> Vec<(JsText<'a>,
 /// array indices come first, in ascending order.
 pub(super) fn in_property_order<'a, T>(members: impl Iterator<Item = (JsText<'a>, T)>) -> Vec<(JsText<'a>, T)> {
     let mut order: Vec<(JsText<'a>, T)> = Vec::with_capacity(members.size_hint().0);
-    let mut places: HashMap<JsText<'a>, usize> = HashMap::new();
+    let mut indexes: HashMap<JsText<'a>, usize> = HashMap::new();
     for (key, value) in members {
-        if let Some(&place) = places.get(&key) {
-            order[place].1 = value;
+        if let Some(&index) = indexes.get(&key) {
+            order[index].1 = value;
         } else {
-            places.insert(key.clone(), order.len());
+            indexes.insert(key.clone(), order.len());
             order.push((key, value));
         }
     }
@@ -234,13 +234,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_counts_as_printed_is_not_changed_by_printing(text in odd_values()) {
+        fn printing_does_not_change_printed_text(text in odd_values()) {
             let once = printed(&text);
             prop_assert_eq!(printed(&once), once);
         }
 
         #[test]
-        fn numbers_count_as_printed_only_if_they_are(
+        fn only_canonical_numbers_count_as_printed(
             text in r"-?(0|[1-9][0-9]{0,17})(\.[0-9]{1,17})?([eE][-+]?[0-9]{1,3})?"
         ) {
             printed(&text);
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_printed_before_is_recognised() {
+    fn printed_text_is_recognised() {
         let message = r#"{"role":"user","content":[{"type":"text","text":"a\n\"é😀"}],"usage":{"cost":0.0125,"n":-3}}"#;
         for text in [message, "[]", "0", "{}"] {
             assert!(is_printed(text.as_bytes()), "{text}");

@@ -52,16 +52,16 @@ impl<'e> Edit<'e> {
 fn set(object: Raw<'_>, sets: &[(&str, Raw<'_>)]) -> Json {
     let bytes = object.as_bytes();
     // The last of duplicates counts, so replace that one.
-    let mut olds: Vec<Option<Raw<'_>>> = vec![None; sets.len()];
+    let mut old_values: Vec<Option<Raw<'_>>> = vec![None; sets.len()];
     let mut is_empty = true;
     for member in object.members() {
         is_empty = false;
-        for (old, _) in olds.iter_mut().zip(sets).filter(|(_, (key, _))| member.is(key)) {
+        for (old, _) in old_values.iter_mut().zip(sets).filter(|(_, (key, _))| member.is(key)) {
             *old = Some(member.value);
         }
     }
     let mut replaced: Vec<(usize, usize, Raw<'_>)> = Vec::new();
-    for (old, (_, value)) in olds.iter().zip(sets) {
+    for (old, (_, value)) in old_values.iter().zip(sets) {
         let Some(old) = old else { continue };
         let start = offset_in(object, *old);
         replaced.push((start, start + old.as_bytes().len(), *value));
@@ -76,7 +76,7 @@ fn set(object: Raw<'_>, sets: &[(&str, Raw<'_>)]) -> Json {
         copied = end;
     }
     text.extend_from_slice(&bytes[copied..bytes.len() - 1]);
-    for (_, (key, value)) in olds.iter().zip(sets).filter(|(old, _)| old.is_none()) {
+    for (_, (key, value)) in old_values.iter().zip(sets).filter(|(old, _)| old.is_none()) {
         if !is_empty {
             text.push(b',');
         }
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn several_are_set_as_one_after_the_other() {
+    fn several_edits_equal_the_same_edits_in_sequence() {
         let [one, two] = [b"1", b"2"].map(|text| Raw::parse(text).unwrap());
         let edits =
             [Edit::Set("b", one), Edit::Set("a", two), Edit::Set("c", one), Edit::Remove("x"), Edit::Set("d", two)];

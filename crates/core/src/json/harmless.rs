@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use crate::acting::acts;
+use crate::display_control::affects_display;
 
 /// Returns the same value without characters that control a terminal. They are escaped, which JSON allows in every
 /// string. Between values, only spaces, tabs and line feeds remain as white space.
@@ -23,7 +23,7 @@ pub fn harmless(text: &str) -> Cow<'_, str> {
             '\n' | '\t' => out.push(char),
             // Valid text has this only between values.
             '\r' => out.push(' '),
-            char if acts(char) => {
+            char if affects_display(char) => {
                 for unit in char.encode_utf16(&mut [0; 2]) {
                     // Writing to a string cannot fail.
                     write!(out, "\\u{unit:04x}").ok();
@@ -46,23 +46,23 @@ mod tests {
     use crate::json::{Json, Raw, print, write_string};
 
     #[test]
-    fn what_acts_is_escaped_and_means_the_same() {
+    fn active_characters_are_escaped_without_changing_the_value() {
         let every: String = ('\0'..=char::MAX).collect();
         let mut json = Vec::new();
         write_string(&every, &mut json);
         let text = String::from_utf8(json).unwrap();
         let written = harmless(&text);
-        assert!(!written.chars().any(acts));
+        assert!(!written.chars().any(affects_display));
         assert_eq!(Json::parse(written.as_ref()).unwrap().raw().as_string().unwrap(), every);
         assert_eq!(print(Raw::parse(written.as_bytes()).unwrap()).to_text(), text);
-        for char in every.chars().filter(|char| *char > '\u{1f}' && acts(*char)) {
+        for char in every.chars().filter(|char| *char > '\u{1f}' && affects_display(*char)) {
             let first = char.to_string().as_bytes()[0];
             assert!(may_begin(first), "{char:?} would not be looked for");
         }
     }
 
     #[test]
-    fn what_does_not_act_stays() {
+    fn harmless_characters_are_kept() {
         let text = "{\"a\" : [1.0,\"\\u001b é 潮 😀 👩\u{200d}💻 ❤\u{fe0f}\"],\t\"b\":\n2}";
         assert_eq!(harmless(text), text);
         assert_eq!(harmless("{\"a\":1,\r\"b\":2}"), "{\"a\":1, \"b\":2}");

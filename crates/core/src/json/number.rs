@@ -18,7 +18,7 @@ pub fn number_text(number: f64) -> String {
     }
     let (digits, point) = shortest_digits(number.abs());
     let sign = if number < 0.0 { "-" } else { "" };
-    format!("{sign}{}", place(&digits, point))
+    format!("{sign}{}", with_decimal_point(&digits, point))
 }
 
 /// The shortest digits that parse back to `number`, and how many of them come before the decimal point: 12.5 is
@@ -31,7 +31,7 @@ fn shortest_digits(number: f64) -> (String, i32) {
 }
 
 /// Formats digits by the rules of ECMAScript's `Number::toString`.
-fn place(digits: &str, point: i32) -> String {
+fn with_decimal_point(digits: &str, point: i32) -> String {
     let n_digits = i32::try_from(digits.len()).unwrap_or(i32::MAX);
     let zeros = |count: i32| "0".repeat(usize::try_from(count).unwrap_or_default());
     if n_digits <= point && point <= 21 {

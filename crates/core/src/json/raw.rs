@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn knows_what_is_truthy() {
+    fn truthiness_is_that_of_javascript() {
         for (text, truthy) in [
             ("null", false),
             ("false", false),

@@ -31,10 +31,10 @@ impl Members for NoMembers {
 }
 
 /// Members are reported down to this depth.
-const REPORTED: usize = 2;
+const MAX_REPORTED_DEPTH: usize = 2;
 
 /// The member being read at each reported depth: its key, and where its value starts.
-type Pending = [(Range<usize>, usize); REPORTED];
+type Pending = [(Range<usize>, usize); MAX_REPORTED_DEPTH];
 
 /// Checks that `bytes` is one JSON value, possibly surrounded by white space. Returns the range of the value, or the
 /// offset of the first error.
@@ -122,7 +122,7 @@ pub(super) fn scan_value_with<S: Strings, M: Members>(
         // A value has just ended at `at`. Close the containers it completes.
         loop {
             let Some(in_object) = open.top() else { return Ok(at) };
-            if in_object && open.depth <= REPORTED && open.all_objects() {
+            if in_object && open.depth <= MAX_REPORTED_DEPTH && open.all_objects() {
                 let (key, value) = &pending[open.depth - 1];
                 members.member(open.depth, key.clone(), *value..at);
             }
@@ -165,7 +165,7 @@ fn key<S: Strings>(bytes: &[u8], at: usize, open: &Containers, pending: &mut Pen
         return Err(colon);
     }
     let value = skip_space(bytes, colon + 1);
-    if open.depth <= REPORTED {
+    if open.depth <= MAX_REPORTED_DEPTH {
         pending[open.depth - 1] = (at..end, value);
     }
     Ok(value)
@@ -425,19 +425,19 @@ mod tests {
         assert!(valid(&objects));
     }
 
-    struct Seen(Vec<(usize, Range<usize>, Range<usize>)>);
-    impl Members for Seen {
+    struct RecordedMembers(Vec<(usize, Range<usize>, Range<usize>)>);
+    impl Members for RecordedMembers {
         fn member(&mut self, depth: usize, key: Range<usize>, value: Range<usize>) {
             self.0.push((depth, key, value));
         }
     }
 
     #[test]
-    fn tells_members_of_two_levels() {
+    fn members_of_two_levels_are_reported() {
         let text = br#"{"a":{"b":{"c":1}},"d":[{"e":2}], "f" : 3 }"#;
-        let mut seen = Seen(Vec::new());
+        let mut seen = RecordedMembers(Vec::new());
         scan(text, &mut seen).unwrap();
-        let told: Vec<_> =
+        let reported: Vec<_> =
             (seen.0.into_iter()).map(|(depth, key, value)| (depth, text[key].to_vec(), text[value].to_vec())).collect();
         let expected = [
             (2, "\"b\"", "{\"c\":1}"),
@@ -446,22 +446,22 @@ mod tests {
             (1, "\"f\"", "3"),
         ]
         .map(|(depth, key, value)| (depth, key.as_bytes().to_vec(), value.as_bytes().to_vec()));
-        assert_eq!(told, expected);
+        assert_eq!(reported, expected);
     }
 
     #[test]
     fn every_byte_means_the_same_to_all_readers_of_strings() {
         for byte in 0..=u8::MAX {
-            for place in [1, 2, 31, 32, 33, 63, 64, 65, 100] {
+            for index in [1, 2, 31, 32, 33, 63, 64, 65, 100] {
                 for before in [b'a', b'\\'] {
                     let mut bytes = vec![b'a'; 200];
                     (bytes[0], bytes[150]) = (b'"', b'"');
-                    (bytes[place - 1], bytes[place]) = (if place > 1 { before } else { b'"' }, byte);
+                    (bytes[index - 1], bytes[index]) = (if index > 1 { before } else { b'"' }, byte);
                     let simple = string_end_simple(&bytes, 1);
-                    assert_eq!(string_end(&bytes, 0), simple, "{byte:#x} behind {before:#x} at {place}");
+                    assert_eq!(string_end(&bytes, 0), simple, "{byte:#x} behind {before:#x} at {index}");
                     #[cfg(target_arch = "x86_64")]
                     for wide in wide::string_ends(&bytes, 0) {
-                        assert_eq!(wide, simple, "{byte:#x} behind {before:#x} at {place}");
+                        assert_eq!(wide, simple, "{byte:#x} behind {before:#x} at {index}");
                     }
                 }
             }
@@ -498,7 +498,7 @@ mod tests {
         }
 
         #[test]
-        fn digits_end_where_they_end(bytes in prop_oneof![
+        fn digit_runs_end_at_the_first_other_byte(bytes in prop_oneof![
             "[0-9]{0,20}[0-9a-z,./:\u{0}]{0,12}".prop_map(String::into_bytes),
             proptest::collection::vec(prop_oneof![9 => 0x2eu8..0x3c, 1 => any::<u8>()], 0..40),
         ]) {
@@ -512,7 +512,7 @@ mod tests {
         }
 
         #[test]
-        fn agrees_with_serde_where_serde_is_able(text in r#"[\[\]{}",:0-9a-e.+\-\\utrn ]{0,24}"#) {
+        fn agrees_with_serde_where_serde_can_read(text in r#"[\[\]{}",:0-9a-e.+\-\\utrn ]{0,24}"#) {
             match serde_json::from_str::<serde::de::IgnoredAny>(&text) {
                 Ok(_) => prop_assert!(valid(&text)),
                 // JavaScript accepts what serde rejects beyond the grammar.

@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn lone_surrogates_stay_apart() {
+    fn lone_surrogates_are_not_joined() {
         assert_ne!(decoded(r#""\ud800""#), decoded(r#""\ud801""#));
         assert_eq!(decoded(r#""\ud800""#).as_wtf8(), [0xed, 0xa0, 0x80]);
         assert_eq!(surrogate_at(&[0xed, 0xbf, 0xbf]), Some(0xdfff));
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn units_are_those_of_utf16() {
+    fn units_are_utf16_code_units() {
         for text in ["", "abc", "é", "日本\u{e000}", "😀a\u{10ffff}"] {
             assert!(JsText::from(text).utf16().eq(text.encode_utf16()), "{text}");
         }

@@ -366,9 +366,9 @@ mod x86 {
     /// Bytes as words. The compiler turns this into a single load.
     #[inline(always)]
     fn words<const N_BYTES: usize, const N_WORDS: usize>(bytes: &[u8; N_BYTES]) -> [i64; N_WORDS] {
-        std::array::from_fn(|place| {
+        std::array::from_fn(|index| {
             let mut word = [0; 8];
-            word.copy_from_slice(&bytes[place * 8..place * 8 + 8]);
+            word.copy_from_slice(&bytes[index * 8..index * 8 + 8]);
             i64::from_le_bytes(word)
         })
     }

@@ -139,7 +139,7 @@ fn document(text: &str) -> String {
     ];
     let mut out = head(&Header::compose(text, text, text, None), Some(text));
     for line in &lines {
-        let written = entry(&Entry::new(Json::parse(line).unwrap()), Beside { label: Some(text), time: Some(0) });
+        let written = entry(&Entry::new(Json::parse(line).unwrap()), EntryNotes { label: Some(text), time: Some(0) });
         // Writing to a string cannot fail.
         write!(out, "{written}").ok();
     }
@@ -178,14 +178,14 @@ fn no_attack_is_live() {
 }
 
 #[test]
-fn the_renderer_would_find_it() {
+fn the_renderer_detects_live_html() {
     for attack in ["<b>", "a <b>", "![a](https://e)", "[a](javascript:x)", "[a][r]\n\n[r]: data:x", "<javascript:x>"] {
         assert!(!live(attack).is_empty(), "{attack}");
     }
 }
 
 #[test]
-fn what_is_harmless_stays_a_link() {
+fn harmless_links_are_kept() {
     let document = document("see [docs](https://e.org/a_(b)) and [r] or [here](#x \"y\").\n\n[r]: http://e.org");
     let links = Parser::new_ext(&document, Options::all())
         .filter(|event| matches!(event, Event::Start(Tag::Link { .. })))

@@ -15,7 +15,7 @@ mod link;
 
 use std::fmt::Write;
 
-use crate::acting::acts;
+use crate::display_control::affects_display;
 
 /// Text that is Markdown, with its headings below the document's own and everything harmful turned into text.
 pub(super) fn flowing(text: &str) -> String {
@@ -109,7 +109,7 @@ fn visible(text: &str) -> String {
         '\n' | '\t' => char,
         '\0'..='\u{1f}' => char::from_u32(0x2400 + u32::from(char)).unwrap_or('\u{fffd}'),
         '\u{7f}' => '\u{2421}',
-        char if acts(char) => '\u{fffd}',
+        char if affects_display(char) => '\u{fffd}',
         char => char,
     };
     text.chars().map(seen).collect()
@@ -199,7 +199,7 @@ fn escape_inline(line: &str, out: &mut String) {
                 behind.get(1..).unwrap_or_default()
             }
             ']' => {
-                let harmless = link::harmless(behind);
+                let harmless = link::harmless_length(behind);
                 let (target, after) = behind.split_at(harmless.unwrap_or(0));
                 if harmless.is_some() {
                     out.push(']');
@@ -281,7 +281,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn markdown_stays_and_harm_does_not() {
+    fn markdown_is_kept_and_active_content_is_escaped() {
         for (given, expected) in [
             ("plain *text* and [a](b)", "plain *text* and [a](b)\n"),
             ("a <script>x</script>", "a &lt;script>x&lt;/script>\n"),
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn short_texts_stay_in_their_line() {
+    fn short_texts_stay_on_one_line() {
         assert_eq!(code("a`b"), "``a`b``");
         assert_eq!(code("`a"), "`` `a ``");
         assert_eq!(code("a\nb"), "`a b`");

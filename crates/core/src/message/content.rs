@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn content_is_what_its_shape_says() {
+    fn content_depends_on_its_json_shape() {
         assert_eq!(Content::new(None), Content::Missing);
         assert_eq!(content("null"), Content::Missing);
         assert_eq!(content(r#""a\n""#), Content::Text("a\n".into()));
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_go_by_their_type() {
+    fn blocks_depend_on_their_type() {
         let cases = [
             (r#"{"type":"text"}"#, "Text"),
             (r#"{"\u0074ype":"im\u0061ge"}"#, "Image"),

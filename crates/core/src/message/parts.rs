@@ -5,7 +5,7 @@ use crate::json::Raw;
 
 views! {
     /// The tokens an answer used, and their cost.
-    Usage<'a> {
+    TokenUsage<'a> {
         /// Tokens sent, excluding cache reads and writes.
         input: Option<f64> = "input";
         /// Tokens received.
@@ -24,7 +24,7 @@ views! {
         cost: Option<Cost<'a>> = "cost";
     }
 
-    /// The cost of the tokens of a [`Usage`], in dollars.
+    /// The cost of the tokens of a [`TokenUsage`], in dollars.
     Cost<'a> {
         /// For tokens sent.
         input: Option<f64> = "input";
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn usage_is_read() {
-        let usage = Usage::new(raw(
+        let usage = TokenUsage::new(raw(
             r#"{"input":1,"output":2,"cacheRead":3,"cacheWrite":4,"cacheWrite1h":5,"reasoning":6,"totalTokens":7,
                 "cost":{"input":0.1,"output":0.2,"cacheRead":0.3,"cacheWrite":0.4,"total":1e0,"totalFromProvider":false}}"#,
         ));
@@ -152,11 +152,11 @@ mod tests {
     }
 
     #[test]
-    fn odd_parts_say_nothing() {
+    fn odd_parts_have_no_values() {
         for text in ["null", "5", r#""cost""#, "[]", r#"{"cost":null}"#, r#"{"cost":[1]}"#, r#"{"cost":{},"cost":1}"#] {
-            assert_eq!(Usage::new(raw(text)).cost(), None, "{text}");
+            assert_eq!(TokenUsage::new(raw(text)).cost(), None, "{text}");
         }
-        let usage = Usage::new(raw(r#"{"input":"1","output":1e999,"cacheRead":null}"#));
+        let usage = TokenUsage::new(raw(r#"{"input":"1","output":1e999,"cacheRead":null}"#));
         assert_eq!((usage.input(), usage.output(), usage.cache_read()), (None, Some(f64::INFINITY), None));
     }
 

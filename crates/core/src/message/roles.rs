@@ -1,7 +1,7 @@
 //! The fields of a message, role by role.
 
 use super::content::Content;
-use super::parts::{AssistantDiagnostic, Deferred, NestedCalls, Tool, Usage};
+use super::parts::{AssistantDiagnostic, Deferred, NestedCalls, TokenUsage, Tool};
 use super::view::views;
 use crate::EntryId;
 use crate::json::Raw;
@@ -40,7 +40,7 @@ views! {
         /// The requested model.
         model: Option<String> = "model";
         /// The tokens the answer used.
-        usage: Option<Usage<'a>> = "usage";
+        usage: Option<TokenUsage<'a>> = "usage";
         /// Why the answer ended: `stop`, `length`, `toolUse`, `error`, `aborted`, `deferred` or `pending`.
         stop_reason: Option<String> = "stopReason";
         /// The error message.
@@ -82,7 +82,7 @@ views! {
         /// Unix milliseconds.
         timestamp: Option<f64> = "timestamp";
         /// The tokens used by models that the tool called.
-        usage: Option<Usage<'a>> = "usage";
+        usage: Option<TokenUsage<'a>> = "usage";
         /// The calls that the tool itself made.
         nested_calls: Option<NestedCalls<'a>> = "nestedCalls";
         /// How long the tool ran, in milliseconds.

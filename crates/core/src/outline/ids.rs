@@ -127,12 +127,12 @@ impl IdTable {
             Spelled::Hex(value) => {
                 let mut from = 0;
                 loop {
-                    let place = from + self.hexes[from..].iter().position(|hex| *hex == value)?;
-                    let key = u32::try_from(place).ok()?;
+                    let index = from + self.hexes[from..].iter().position(|hex| *hex == value)?;
+                    let key = u32::try_from(index).ok()?;
                     if self.spelled(key) == id {
                         return Some(key);
                     }
-                    from = place + 1;
+                    from = index + 1;
                 }
             }
             Spelled::Text(wanted) => {
@@ -197,7 +197,7 @@ impl IdTable {
 fn spelled<'a>(hexes: &[u32], texts: &[TextId], arena: &'a [u8], key: u32) -> Spelled<'a> {
     // Usually `texts` is empty.
     match texts.binary_search_by_key(&key, |text| text.key) {
-        Ok(place) => Spelled::Text(arena_slice(arena, texts[place])),
+        Ok(index) => Spelled::Text(arena_slice(arena, texts[index])),
         Err(_) => Spelled::Hex(hexes[key as usize]),
     }
 }

@@ -12,7 +12,7 @@ pub(super) enum ReadLine<'a> {
     /// Not a row, but possibly worth reporting.
     PassedOver { offset: u64, oddity: Option<Oddity> },
     /// A row.
-    Kept { bytes: &'a [u8], span: Span, head: Head<'a> },
+    Row { bytes: &'a [u8], span: Span, head: Head<'a> },
 }
 
 impl<'a> ReadLine<'a> {
@@ -26,13 +26,13 @@ impl<'a> ReadLine<'a> {
             Parsed::Blank => passed_over(span.offset, None),
             Parsed::Malformed { at } => passed_over(span.offset + at as u64, Some(Oddity::Malformed)),
             Parsed::Falsy => passed_over(span.offset, Some(Oddity::Empty)),
-            Parsed::Kept(head) => Self::Kept { bytes, span, head },
+            Parsed::Value(head) => Self::Row { bytes, span, head },
         }
     }
 }
 
 /// The parts of a head that the outline needs.
-pub(super) struct Found<'a> {
+pub(super) struct LineFacts<'a> {
     pub(super) kind: Kind,
     pub(super) role: Role,
     pub(super) time: i64,
@@ -49,7 +49,7 @@ pub(super) enum ParentName<'a> {
     Id(Spelled<'a>),
 }
 
-impl<'a> Found<'a> {
+impl<'a> LineFacts<'a> {
     pub(super) fn of(head: &'a Head<'_>) -> Self {
         Self {
             kind: head.kind,
@@ -71,7 +71,7 @@ impl<'a> Found<'a> {
 /// Parsing lines is nearly all the work and does not depend on the lines before. So a large file can be split into
 /// parts that are parsed in parallel. Adding them in order is quick.
 #[derive(Debug, Default)]
-pub struct Part {
+pub struct OutlinePart {
     items: Vec<Item>,
     /// Ids that are not eight hexadecimal digits.
     arena: Vec<u8>,
@@ -112,7 +112,7 @@ enum Name {
     Text { start: u32, len: u32 },
 }
 
-impl Part {
+impl OutlinePart {
     /// Creates a part without lines.
     pub fn new() -> Self {
         Self::default()
@@ -126,7 +126,7 @@ impl Part {
         self.has_bom |= line.has_bom();
         match ReadLine::of(line) {
             ReadLine::PassedOver { offset, oddity } => self.pass_over(offset, oddity),
-            ReadLine::Kept { bytes, span, head } => self.keep(bytes, span, &Found::of(&head)),
+            ReadLine::Row { bytes, span, head } => self.keep(bytes, span, &LineFacts::of(&head)),
         }
     }
 
@@ -134,19 +134,19 @@ impl Part {
         self.items.push(Item::Gap { offset, oddity });
     }
 
-    fn keep(&mut self, bytes: &[u8], span: Span, found: &Found<'_>) {
-        if !std::mem::replace(&mut self.has_row, true) && found.kind == Kind::Header {
+    fn keep(&mut self, bytes: &[u8], span: Span, facts: &LineFacts<'_>) {
+        if !std::mem::replace(&mut self.has_row, true) && facts.kind == Kind::Header {
             self.header = Some(bytes.to_vec());
         }
-        let id = found.id.map_or(Name::Absent, |id| self.name(id));
-        let parent = match found.parent {
+        let id = facts.id.map_or(Name::Absent, |id| self.name(id));
+        let parent = match facts.parent {
             ParentName::Null => Name::Null,
             ParentName::Absent => Name::Absent,
             ParentName::Odd => Name::Odd,
             ParentName::Id(parent) => self.name(parent),
         };
         let len = u32::try_from(span.len).unwrap_or(u32::MAX);
-        let Found { kind, role, time, .. } = *found;
+        let LineFacts { kind, role, time, .. } = *facts;
         self.items.push(Item::Row { offset: span.offset, len, kind, role, time, id, parent });
     }
 
@@ -186,7 +186,7 @@ impl Part {
 
 impl Outline {
     /// Adds the next lines of the file at once. Equivalent to [`push`](Self::push) for each of them.
-    pub fn push_part(&mut self, part: &Part, fresh: &mut dyn FreshIds) {
+    pub fn push_part(&mut self, part: &OutlinePart, fresh: &mut dyn FreshIds) {
         if part.start.is_none() {
             return;
         }
@@ -204,8 +204,8 @@ impl Outline {
                         (Name::Odd, None) => ParentName::Odd,
                         (_, None) => ParentName::Absent,
                     };
-                    let found = Found { kind, role, time, id: part.spelled(id), parent };
-                    self.keep(header.take(), Span { offset, len: u64::from(len) }, &found, fresh);
+                    let facts = LineFacts { kind, role, time, id: part.spelled(id), parent };
+                    self.keep(header.take(), Span { offset, len: u64::from(len) }, &facts, fresh);
                 }
             }
         }

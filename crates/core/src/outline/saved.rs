@@ -116,11 +116,11 @@ impl Outline {
 
     /// Computes the fields that follow from the rows.
     fn carried(mut self) -> Self {
-        for place in 0..self.offsets.len() {
-            self.has_conversation |= self.roles[place].is_conversation();
-            if self.kinds[place] != Kind::Header {
+        for index in 0..self.offsets.len() {
+            self.has_conversation |= self.roles[index].is_conversation();
+            if self.kinds[index] != Kind::Header {
                 self.n_entries += 1;
-                self.carry(self.ids[place], Row(u32::try_from(place).unwrap_or(NONE - 1)));
+                self.carry(self.ids[index], Row(u32::try_from(index).unwrap_or(NONE - 1)));
             }
         }
         self

@@ -43,7 +43,7 @@ fn names(outline: &Outline, rows: &[Row]) -> String {
 }
 
 #[test]
-fn paths_follow_parents_wherever_they_stand() {
+fn paths_follow_parents_in_any_file_order() {
     let outline = outline("b<a a c<b d<gone");
     assert_eq!(path(&outline, "c"), "a b c");
     assert_eq!(path(&outline, "d"), "d");
@@ -71,7 +71,7 @@ fn a_reused_id_that_closes_a_loop_is_a_root() {
 }
 
 #[test]
-fn children_are_those_that_say_so() {
+fn children_are_entries_with_that_parent_id() {
     let outline = outline("a b<a c<a b<null a2<a");
     let children = |parent: Option<&str>| names(&outline, &outline.children(parent.map(EntryId::from).as_ref()));
     assert_eq!(children(Some("a")), "c a2");
@@ -80,10 +80,10 @@ fn children_are_those_that_say_so() {
 }
 
 #[test]
-fn what_is_odd_is_told_with_its_place() {
+fn odd_lines_are_reported_with_their_position() {
     let text = format!("\u{feff}{HEADER}\nbroken\n\nnull\n5\n{HEADER}\n{{\"type\":\"x\",\"id\":\"a\",\"parentId\":7}}");
     let outline = read(text.as_bytes());
-    let told: Vec<_> = outline.diagnostics().into_iter().map(|it| (it.line, it.oddity, it.severity)).collect();
+    let found: Vec<_> = outline.diagnostics().into_iter().map(|it| (it.line, it.oddity, it.severity)).collect();
     let expected = [
         (1, Oddity::ByteOrderMark, Severity::Note),
         (2, Oddity::Malformed, Severity::Error),
@@ -94,12 +94,12 @@ fn what_is_odd_is_told_with_its_place() {
         (7, Oddity::OddTime, Severity::Note),
         (7, Oddity::Unterminated, Severity::Note),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(found, expected);
     assert!(outline.is_session());
 }
 
 #[test]
-fn depth_and_width_are_no_problem() {
+fn deep_and_wide_trees_are_read() {
     let mut deep = Outline::new();
     let mut wide = Outline::new();
     let n_entries = 200_000u64;
@@ -146,15 +146,16 @@ fn odd_line() -> impl Strategy<Value = String> {
 }
 
 /// Every value that an outline's methods return.
-fn shown(outline: &Outline) -> String {
+fn dump(outline: &Outline) -> String {
     let rows: Vec<_> = outline
         .rows()
         .map(|row| {
             let facts = (outline.span(row), outline.kind(row), outline.role(row), outline.time(row));
-            let place = (outline.line_number(row), outline.current(row), outline.parent(row), outline.placement(row));
+            let position =
+                (outline.line_number(row), outline.current(row), outline.parent(row), outline.placement(row));
             let id = outline.id(row);
             let found = id.as_ref().map(|id| (outline.find(id), outline.children(Some(id))));
-            (facts, place, id, outline.parent_id(row), outline.has_null_parent(row), found)
+            (facts, position, id, outline.parent_id(row), outline.has_null_parent(row), found)
         })
         .collect();
     let counts = (outline.n_lines(), outline.n_entries(), outline.n_ids(), outline.end(), outline.leaf());
@@ -164,7 +165,7 @@ fn shown(outline: &Outline) -> String {
 
 proptest! {
     #[test]
-    fn paths_end_whatever_the_parents_say(links in proptest::collection::vec((0u8..8, 0u8..10), 0..30)) {
+    fn paths_end_for_any_parents(links in proptest::collection::vec((0u8..8, 0u8..10), 0..30)) {
         let text: Vec<_> = links.iter().map(|(id, parent)| format!("{id}<{parent}")).collect();
         let outline = outline(&text.join(" "));
         for row in outline.entries() {
@@ -175,7 +176,7 @@ proptest! {
     }
 
     #[test]
-    fn parts_and_saved_outlines_equal_what_was_pushed(
+    fn parts_and_saved_outlines_equal_the_pushed_outline(
         lines in proptest::collection::vec(odd_line(), 0..40),
         cuts in proptest::collection::vec(0usize..40, 0..4),
         is_ended in any::<bool>(),
@@ -186,20 +187,20 @@ proptest! {
         }
         let pushed = read(bytes.as_bytes());
         let mut in_parts = Outline::new();
-        let mut part = Part::new();
-        for (place, line) in split(bytes.as_bytes()).into_iter().enumerate() {
-            if cuts.contains(&place) {
+        let mut part = OutlinePart::new();
+        for (index, line) in split(bytes.as_bytes()).into_iter().enumerate() {
+            if cuts.contains(&index) {
                 in_parts.push_part(&std::mem::take(&mut part), &mut StableIds);
             }
             part.push(line);
         }
         in_parts.push_part(&part, &mut StableIds);
-        prop_assert_eq!(shown(&in_parts), shown(&pushed));
+        prop_assert_eq!(dump(&in_parts), dump(&pushed));
         if let Some(body) = pushed.body() {
             let header = HEADER.replace("2025", "2031") + "  ";
             let text = format!("{header}\n{}", bytes.get(usize::try_from(body.start).unwrap()..).unwrap());
             let forked = pushed.after_header(header.as_bytes()).unwrap();
-            prop_assert_eq!(shown(&forked), shown(&read(text.as_bytes())));
+            prop_assert_eq!(dump(&forked), dump(&read(text.as_bytes())));
         }
         // The fast lookups agree with the slow ones.
         for (index, row) in pushed.rows().enumerate() {
@@ -215,7 +216,7 @@ proptest! {
         match pushed.save() {
             Some(saved) => {
                 let loaded = Outline::load(&saved).unwrap();
-                prop_assert_eq!(shown(&loaded), shown(&pushed));
+                prop_assert_eq!(dump(&loaded), dump(&pushed));
                 prop_assert_eq!(loaded.save(), Some(saved));
             }
             None => prop_assert!(pushed.is_unterminated()),
@@ -227,16 +228,16 @@ proptest! {
         drop(Outline::load(&bytes));
         let saved = outline("b<a a c<b d<gone").save().unwrap();
         let mut damaged = saved.clone();
-        let place = cut % damaged.len();
-        damaged[place] ^= bytes.first().copied().unwrap_or(1).max(1);
+        let offset = cut % damaged.len();
+        damaged[offset] ^= bytes.first().copied().unwrap_or(1).max(1);
         if let Some(loaded) = Outline::load(&damaged) {
-            drop(shown(&loaded));
+            drop(dump(&loaded));
         }
-        prop_assert!(Outline::load(&saved[..place]).is_none());
+        prop_assert!(Outline::load(&saved[..offset]).is_none());
     }
 
     #[test]
-    fn any_bytes_are_taken(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+    fn any_bytes_are_accepted(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
         let outline = read(&bytes);
         prop_assert_eq!(outline.end(), bytes.len() as u64);
         drop(outline.diagnostics());

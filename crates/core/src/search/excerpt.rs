@@ -12,20 +12,20 @@ pub struct Excerpt {
 }
 
 /// The approximate number of bytes shown before the first match.
-const BEFORE: usize = 60;
+const BYTES_BEFORE: usize = 60;
 
 /// The approximate total number of bytes shown.
-const IN_ALL: usize = 240;
+const MAX_BYTES: usize = 240;
 
 const ELLIPSIS: &str = "…";
 
 impl Excerpt {
     /// The surroundings of the first of these matches, which must be in order.
-    pub fn new(text: &str, places: &[Range<usize>]) -> Self {
-        let first = places.first().map_or(0, |place| place.start.min(text.len()));
-        let start = text.floor_char_boundary(first.saturating_sub(BEFORE));
+    pub fn new(text: &str, matches: &[Range<usize>]) -> Self {
+        let first = matches.first().map_or(0, |matched| matched.start.min(text.len()));
+        let start = text.floor_char_boundary(first.saturating_sub(BYTES_BEFORE));
         let start = if start == 0 { 0 } else { after_space(text, start, first) };
-        let end = text.ceil_char_boundary(start.saturating_add(IN_ALL).min(text.len()));
+        let end = text.ceil_char_boundary(start.saturating_add(MAX_BYTES).min(text.len()));
         let mut excerpt = Self::default();
         if start > 0 {
             excerpt.text.push_str(ELLIPSIS);
@@ -35,8 +35,8 @@ impl Excerpt {
         if end < text.len() {
             excerpt.text.push_str(ELLIPSIS);
         }
-        for place in places.iter().filter(|place| place.start < end && place.end > start) {
-            let range = place.start.max(start) - start + shift..place.end.min(end) - start + shift;
+        for matched in matches.iter().filter(|matched| matched.start < end && matched.end > start) {
+            let range = matched.start.max(start) - start + shift..matched.end.min(end) - start + shift;
             match excerpt.ranges.last_mut() {
                 Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
                 _ => excerpt.ranges.push(range),
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_place_is_shown_with_its_surroundings() {
+    fn the_first_match_is_shown_with_its_context() {
         let all = Excerpt::new("a needle here", &one(2, 8));
         assert_eq!((all.text.as_str(), all.ranges), ("a needle here", one(2, 8)));
         let long = format!("{}needle {}", "word ".repeat(50), "more ".repeat(90));
@@ -84,14 +84,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn ranges_are_of_the_excerpt(text in ".{0,400}", at in 0usize..400, length in 1usize..20) {
+        fn ranges_are_relative_to_the_excerpt(text in ".{0,400}", at in 0usize..400, length in 1usize..20) {
             let start = text.floor_char_boundary(at);
             let end = text.ceil_char_boundary((start + length).min(text.len()));
             let excerpt = Excerpt::new(&text, std::slice::from_ref(&(start..end)));
             for range in &excerpt.ranges {
                 prop_assert!(excerpt.text.get(range.clone()).is_some_and(|part| text.contains(part)));
             }
-            prop_assert!(excerpt.text.len() <= IN_ALL + 16);
+            prop_assert!(excerpt.text.len() <= MAX_BYTES + 16);
         }
     }
 }

@@ -30,12 +30,12 @@ pub struct Matcher<'q> {
     n_terms: Vec<usize>,
     /// The occurrences of each slot in the document.
     found: Vec<Vec<Occurrence>>,
-    document: Seen,
+    document: DocumentState,
 }
 
 /// The state of the current document.
 #[derive(Debug, Default)]
-struct Seen {
+struct DocumentState {
     n_texts: usize,
     position: u32,
     n_tokens: usize,
@@ -74,7 +74,7 @@ impl<'q> Matcher<'q> {
             begins: [false; 256],
             n_terms: Vec::new(),
             found: Vec::new(),
-            document: Seen::default(),
+            document: DocumentState::default(),
         };
         for phrase in phrases(query) {
             for term in &phrase.terms {
@@ -102,7 +102,7 @@ impl<'q> Matcher<'q> {
 
     /// Starts a new document.
     pub fn begin(&mut self) {
-        self.document = Seen::default();
+        self.document = DocumentState::default();
         self.found.iter_mut().for_each(Vec::clear);
     }
 
@@ -122,7 +122,7 @@ impl<'q> Matcher<'q> {
                 let mut frequency = |phrase: &Phrase| {
                     let first = slot;
                     slot += phrase.terms.len();
-                    self.places(first, phrase.terms.len()).count()
+                    self.phrase_ranges(first, phrase.terms.len()).count()
                 };
                 let most = clauses.iter().map(|clause| clause.phrases.iter().map(&mut frequency).max().unwrap_or(0));
                 most.map(|count| u32::try_from(count).unwrap_or(u32::MAX)).collect()
@@ -133,27 +133,27 @@ impl<'q> Matcher<'q> {
     }
 
     /// The matches of the query: the index of the text, counting from 0, and the byte range.
-    pub fn places_found(&self) -> Vec<(usize, Range<usize>)> {
-        let mut places: Vec<(usize, Range<usize>)> = Vec::new();
+    pub fn match_ranges(&self) -> Vec<(usize, Range<usize>)> {
+        let mut matches: Vec<(usize, Range<usize>)> = Vec::new();
         for (text, ranges) in &self.document.patterns {
-            places.extend(ranges.iter().map(|range| (*text, range.clone())));
+            matches.extend(ranges.iter().map(|range| (*text, range.clone())));
         }
         let mut slot = 0;
         for phrase in phrases(self.query) {
-            places.extend(self.places(slot, phrase.terms.len()));
+            matches.extend(self.phrase_ranges(slot, phrase.terms.len()));
             slot += phrase.terms.len();
         }
-        places.sort_by_key(|(text, range)| (*text, range.start, range.end));
-        places
+        matches.sort_by_key(|(text, range)| (*text, range.start, range.end));
+        matches
     }
 
     /// The places where the terms of the slots from `first` on are adjacent.
-    fn places(&self, first: usize, n_terms: usize) -> impl Iterator<Item = (usize, Range<usize>)> {
+    fn phrase_ranges(&self, first: usize, n_terms: usize) -> impl Iterator<Item = (usize, Range<usize>)> {
         self.found[first].iter().filter_map(move |start| {
             let mut end = start.end;
-            for place in 1..n_terms {
-                let wanted = start.position + u32::try_from(place).ok()?;
-                let others = &self.found[first + place];
+            for offset in 1..n_terms {
+                let wanted = start.position + u32::try_from(offset).ok()?;
+                let others = &self.found[first + offset];
                 let other = others.binary_search_by_key(&wanted, |other| other.position).ok()?;
                 end = end.max(others[other].end);
             }

@@ -22,10 +22,10 @@ pub struct Row<'r> {
 
 /// A query typed into the picker.
 #[derive(Clone, Debug)]
-pub struct PickerQuery(Asked);
+pub struct PickerQuery(QueryKind);
 
 #[derive(Clone, Debug)]
-enum Asked {
+enum QueryKind {
     /// An empty query: every row matches.
     Anything,
     /// An empty or invalid regular expression: no row matches.
@@ -51,29 +51,29 @@ impl PickerQuery {
     pub fn parse(text: &str) -> Self {
         let text = text.trim();
         if text.is_empty() {
-            return Self(Asked::Anything);
+            return Self(QueryKind::Anything);
         }
         if let Some(pattern) = text.strip_prefix("re:") {
             let pattern = pattern.trim();
             let pattern = if pattern.is_empty() { None } else { Pattern::new(pattern).ok() };
-            return Self(pattern.map_or(Asked::Nothing, Asked::Pattern));
+            return Self(pattern.map_or(QueryKind::Nothing, QueryKind::Pattern));
         }
         let token = |word: super::query::Word| {
             if word.is_quoted { Token::Phrase(normal(&word.text)) } else { Token::Fuzzy(word.text.to_lowercase()) }
         };
-        Self(Asked::Tokens(words(text).into_iter().map(token).collect()))
+        Self(QueryKind::Tokens(words(text).into_iter().map(token).collect()))
     }
 
     /// The score of a row; `None` if it does not match.
     pub fn score(&self, row: &Row<'_>) -> Option<f64> {
         match &self.0 {
-            Asked::Anything => Some(0.0),
-            Asked::Nothing => None,
-            Asked::Pattern(pattern) => {
+            QueryKind::Anything => Some(0.0),
+            QueryKind::Nothing => None,
+            QueryKind::Pattern(pattern) => {
                 let is_elsewhere = || [row.id, row.text, row.cwd].iter().any(|field| pattern.is_match(field));
                 if pattern.is_match(row.name) { Some(0.0) } else { is_elsewhere().then_some(TIER) }
             }
-            Asked::Tokens(tokens) => {
+            QueryKind::Tokens(tokens) => {
                 let row = Lowered::new(row);
                 tokens.iter().try_fold(0.0, |sum, token| Some(sum + token.score(&row)?))
             }
@@ -145,8 +145,8 @@ fn score_of(query: &[u16], text: &[u16]) -> Option<f64> {
     let mut best = score_at(&greedy(query, text)?, text);
     for start in 0..=text.len().saturating_sub(query.len()) {
         if text[start..].starts_with(query) {
-            let places: Vec<usize> = (start..start + query.len()).collect();
-            best = best.min(score_at(&places, text));
+            let positions: Vec<usize> = (start..start + query.len()).collect();
+            best = best.min(score_at(&positions, text));
         }
     }
     Some(if query == text { best - 100.0 } else { best })
@@ -155,20 +155,20 @@ fn score_of(query: &[u16], text: &[u16]) -> Option<f64> {
 /// The positions of the letters if each is matched as early as possible.
 fn greedy(query: &[u16], text: &[u16]) -> Option<Vec<usize>> {
     let mut at = 0;
-    let mut places = Vec::with_capacity(query.len());
+    let mut positions = Vec::with_capacity(query.len());
     for wanted in query {
         at += text[at..].iter().position(|char| char == wanted)?;
-        places.push(at);
+        positions.push(at);
         at += 1;
     }
-    Some(places)
+    Some(positions)
 }
 
-fn score_at(places: &[usize], text: &[u16]) -> f64 {
+fn score_at(positions: &[usize], text: &[u16]) -> f64 {
     let mut score = 0.0;
     let mut run = 0.0;
     let mut before: Option<usize> = None;
-    for &at in places {
+    for &at in positions {
         #[expect(clippy::cast_precision_loss, reason = "lists have no texts of 2^52 characters")]
         let (index, gap) = (at as f64, before.map_or(0, |before| at - before - 1) as f64);
         // The beginning of the text counts as a continued run.
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn tiers_are_those_of_the_fields() {
+    fn tiers_follow_the_fields() {
         for (query, expected) in [
             ("", Some(0)),
             ("build", Some(0)),
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_are_weighed() {
+    fn letter_matches_are_scored() {
         // Results of pi 1.5.0.
         check("abc", "abcd", Some(-39.7));
         check("abc", "abc", Some(-139.7));

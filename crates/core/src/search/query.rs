@@ -136,13 +136,13 @@ impl Word {
             None => (text, false),
         };
         let mut terms: Vec<(Term, TokenKind)> = Vec::new();
-        let mut wholes: Vec<Vec<u8>> = Vec::new();
+        let mut whole_words: Vec<Vec<u8>> = Vec::new();
         let mut n_words = 0;
         Tokenizer::default().run(text, |token| {
             if token.kind == TokenKind::Whole {
                 // It can replace its parts only if there is nothing else.
                 n_words += usize::from(token.start > 0 || token.end < text.len());
-                wholes.push(token.term.to_vec());
+                whole_words.push(token.term.to_vec());
             } else {
                 terms.push((Term { text: token.term.to_vec(), is_prefix: false, is_suffix: false }, token.kind));
             }
@@ -164,7 +164,7 @@ impl Word {
             only.is_suffix = is_suffix;
         }
         let mut phrases = vec![Phrase { terms: terms.into_iter().map(|(term, _)| term).collect() }];
-        if let (Some(whole), 0, false) = (wholes.pop(), n_words, self.is_quoted) {
+        if let (Some(whole), 0, false) = (whole_words.pop(), n_words, self.is_quoted) {
             phrases.push(Phrase { terms: vec![Term { text: whole, is_prefix, is_suffix }] });
         }
         Some(Clause { phrases })
@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     /// Clauses separated by `&`, alternatives by `|`, terms by spaces.
-    fn shown(text: &str) -> String {
+    fn display(text: &str) -> String {
         let Query::Clauses(clauses) = Query::parse(text).unwrap() else { return "re".to_owned() };
         let star = |is_open: bool| if is_open { "*" } else { "" };
         let term = |term: &Term| {
@@ -214,7 +214,7 @@ mod tests {
             ("->", "re"),
             ("re:a.*b", "re"),
         ] {
-            assert_eq!(shown(text), expected, "{text}");
+            assert_eq!(display(text), expected, "{text}");
         }
         assert_eq!(Query::parse("  ").unwrap_err(), BadQuery::Empty);
         assert_eq!(Query::parse("re: ").unwrap_err(), BadQuery::Empty);

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn more_newer_and_shorter_is_better() {
+    fn frequent_recent_and_short_documents_rank_higher() {
         let scale = Scale::new(1_700_000_000_000);
         assert!(scale.clause(2, 10) > scale.clause(1, 10));
         assert!(scale.clause(1, 10) > scale.clause(1, 100));

@@ -108,7 +108,7 @@ pub struct Document {
 
 /// Passes on the texts of a line. Returns `None` if it is not an entry with text.
 pub fn read_texts(line: &[u8], out: &mut impl Texts) -> Option<Document> {
-    let Parsed::Kept(head) = head::read(line) else { return None };
+    let Parsed::Value(head) = head::read(line) else { return None };
     texts_of(&head, Raw::trusted(line.trim_ascii()), out)
 }
 
@@ -178,22 +178,22 @@ fn message_texts(role: Role, message: Raw<'_>, out: &mut impl Texts) -> Option<D
 }
 
 fn assistant(message: Raw<'_>, out: &mut impl Texts) {
-    let (mut said, mut provider, mut model, mut error) = (None, None, None, None);
+    let (mut content_value, mut provider, mut model, mut error) = (None, None, None, None);
     for member in message.members() {
-        let place = match member.key.as_bytes() {
-            br#""content""# => &mut said,
+        let slot = match member.key.as_bytes() {
+            br#""content""# => &mut content_value,
             br#""provider""# => &mut provider,
             br#""model""# => &mut model,
             br#""errorMessage""# => &mut error,
             _ => continue,
         };
-        *place = Some(member.value);
+        *slot = Some(member.value);
     }
     if let Some(model) = model.and_then(Raw::as_text) {
         let provider = provider.and_then(Raw::as_string).unwrap_or_default();
         out.model(&format!("{provider}/{}", model.to_str()));
     }
-    content(said, out);
+    content(content_value, out);
     string(error, out);
 }
 
@@ -206,7 +206,7 @@ fn content(value: Option<Raw<'_>>, out: &mut impl Texts) {
     for block in value.items() {
         let (mut kind, mut text, mut thinking, mut name, mut arguments) = (None, None, None, None, None);
         for member in block.members() {
-            let place = match member.key.as_bytes() {
+            let slot = match member.key.as_bytes() {
                 br#""type""# => &mut kind,
                 br#""text""# => &mut text,
                 br#""thinking""# => &mut thinking,
@@ -214,7 +214,7 @@ fn content(value: Option<Raw<'_>>, out: &mut impl Texts) {
                 br#""arguments""# => &mut arguments,
                 _ => continue,
             };
-            *place = Some(member.value);
+            *slot = Some(member.value);
         }
         match kind.map(Raw::as_bytes) {
             Some(br#""text""#) => string(text, out),
@@ -284,9 +284,9 @@ mod tests {
     use super::*;
 
     #[derive(Default)]
-    struct Kept(Vec<String>);
+    struct CollectedTexts(Vec<String>);
 
-    impl Texts for Kept {
+    impl Texts for CollectedTexts {
         fn text(&mut self, text: &str) {
             self.0.push(text.to_owned());
         }
@@ -300,10 +300,10 @@ mod tests {
 
     #[track_caller]
     fn check(line: &str, kind: Option<DocumentKind>, texts: &[&str]) {
-        let mut kept = Kept::default();
-        let document = read_texts(line.as_bytes(), &mut kept);
+        let mut collected = CollectedTexts::default();
+        let document = read_texts(line.as_bytes(), &mut collected);
         assert_eq!(
-            (document.map(|document| document.kind), kept.0),
+            (document.map(|document| document.kind), collected.0),
             (kind, texts.iter().map(|it| (*it).to_owned()).collect())
         );
     }

@@ -388,7 +388,7 @@ mod tests {
         }
 
         #[test]
-        fn a_token_reads_as_itself(text in "[a-zA-Z0-9_ 東京の👍é]{0,40}") {
+        fn tokenizing_a_token_returns_it(text in "[a-zA-Z0-9_ 東京の👍é]{0,40}") {
             for (term, kind) in tokens(&text) {
                 if kind != TokenKind::Pair {
                     let again = tokens(&term);

@@ -54,12 +54,12 @@ pub fn is_silent(answer: AssistantMessage<'_>) -> bool {
 
 /// A search in a tree: words that must all occur, in any case.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wanted(Vec<String>);
+pub struct TreeQuery(Vec<String>);
 
 /// The length of the text that is searched.
 const MAX_TEXT: usize = 200;
 
-impl Wanted {
+impl TreeQuery {
     /// Splits a query into words.
     pub fn new(query: &str) -> Self {
         Self(query.to_lowercase().split_whitespace().map(str::to_owned).collect())
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn filters_go_by_type_role_and_label() {
+    fn filters_select_by_type_role_and_label() {
         use Filter::{All, Default, LabeledOnly, NoTools, UserOnly};
         let every = [Default, NoTools, UserOnly, LabeledOnly, All];
         for (kind, role, is_labeled, admitted) in [
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_without_words_are_silent_if_they_ended_well() {
+    fn answers_without_text_are_silent_unless_they_failed() {
         for (rest, expected) in [
             (r#""content":[{"type":"toolCall"}],"stopReason":"toolUse""#, true),
             (r#""content":[]"#, true),
@@ -167,9 +167,9 @@ mod tests {
             (r#"{"type":"future"}"#, None, "", true),
             (r#"{"type":"future"}"#, None, "future", false),
         ] {
-            assert_eq!(Wanted::new(query).matches(&entry(line), label), found, "{line} {query}");
+            assert_eq!(TreeQuery::new(query).matches(&entry(line), label), found, "{line} {query}");
         }
         let long = format!(r#"{{"type":"message","message":{{"role":"user","content":"{}end"}}}}"#, "é".repeat(200));
-        assert!(!Wanted::new("end").matches(&entry(&long), None));
+        assert!(!TreeQuery::new("end").matches(&entry(&long), None));
     }
 }

@@ -55,20 +55,20 @@ fn walk_repeating<E>(
     };
     let mut todo: Vec<Visit> = Vec::new();
     for root in children.roots.iter().rev() {
-        todo.push(Visit::Enter { place: *root, depth: 0, repeated: false });
+        todo.push(Visit::Enter { position: *root, depth: 0, repeated: false });
     }
     while let Some(visit) = todo.pop() {
         match visit {
             Visit::Leave(row) => walk.open[row.index()] = false,
-            Visit::Enter { place, depth, repeated } => {
-                let row = outline.current(place);
-                let repeated = repeated || row != place;
+            Visit::Enter { position, depth, repeated } => {
+                let row = outline.current(position);
+                let repeated = repeated || row != position;
                 if !walk.enter(Node { row, depth, repeated }) {
                     continue;
                 }
                 todo.push(Visit::Leave(row));
                 for child in children.of(row).iter().rev() {
-                    todo.push(Visit::Enter { place: *child, depth: depth + 1, repeated });
+                    todo.push(Visit::Enter { position: *child, depth: depth + 1, repeated });
                 }
             }
         }
@@ -80,7 +80,7 @@ fn walk_repeating<E>(
 const MAX_REPEATS: usize = 100_000;
 
 enum Visit {
-    Enter { place: Row, depth: usize, repeated: bool },
+    Enter { position: Row, depth: usize, repeated: bool },
     Leave(Row),
 }
 
@@ -121,10 +121,10 @@ impl Children {
         let n_rows = outline.rows().len();
         let mut starts = vec![0u32; n_rows + 1];
         let mut roots = Vec::new();
-        for place in outline.entries() {
-            match outline.placement(place) {
+        for position in outline.entries() {
+            match outline.placement(position) {
                 Some(parent) => starts[parent.index() + 1] += 1,
-                None => roots.push(place),
+                None => roots.push(position),
             }
         }
         for index in 0..n_rows {
@@ -132,9 +132,9 @@ impl Children {
         }
         let mut next = starts.clone();
         let mut items = vec![None; starts[n_rows] as usize];
-        for place in outline.entries() {
-            if let Some(parent) = outline.placement(place) {
-                items[next[parent.index()] as usize] = Some(place);
+        for position in outline.entries() {
+            if let Some(parent) = outline.placement(position) {
+                items[next[parent.index()] as usize] = Some(position);
                 next[parent.index()] += 1;
             }
         }
@@ -168,14 +168,14 @@ impl Links {
         let n_rows = outline.rows().len();
         let mut links = Self { first: vec![END; n_rows + 1], next: vec![END; n_rows] };
         let mut splits = Vec::new();
-        for place in outline.entries().rev() {
-            let above = outline.placement(place).map_or(n_rows, Row::index);
+        for position in outline.entries().rev() {
+            let above = outline.placement(position).map_or(n_rows, Row::index);
             let sibling = links.first[above];
             if sibling != END && links.next[sibling as usize] == END && above != n_rows {
                 splits.push(above);
             }
-            links.next[place.index()] = sibling;
-            links.first[above] = place.number();
+            links.next[position.index()] = sibling;
+            links.first[above] = position.number();
         }
         let mut siblings = Vec::new();
         for above in splits {
@@ -183,9 +183,9 @@ impl Links {
             siblings.extend(links.chain(links.first[above]));
             sort_by_time(outline, &mut siblings, odd_time)?;
             let mut next = END;
-            for place in siblings.iter().rev() {
-                links.next[place.index()] = next;
-                next = place.number();
+            for position in siblings.iter().rev() {
+                links.next[position.index()] = next;
+                next = position.number();
             }
             links.first[above] = next;
         }
@@ -194,7 +194,7 @@ impl Links {
 
     fn chain(&self, first: u32) -> impl Iterator<Item = Row> {
         let row = |number: u32| (number != END).then(|| Row::numbered(number));
-        std::iter::successors(row(first), move |place| row(self.next[place.index()]))
+        std::iter::successors(row(first), move |position| row(self.next[position.index()]))
     }
 
     fn walk(&self, mut visit: impl FnMut(Node)) {
@@ -230,17 +230,17 @@ fn sort_by_time<E>(
         return Ok(());
     }
     let mut timed = Vec::with_capacity(siblings.len());
-    for place in siblings.iter() {
-        let row = outline.current(*place);
+    for position in siblings.iter() {
+        let row = outline.current(*position);
         let time = match outline.time(row) {
             Some(time) => Some(time),
             None => odd_time(row)?,
         };
-        timed.push((time.unwrap_or(i64::MAX), *place));
+        timed.push((time.unwrap_or(i64::MAX), *position));
     }
     timed.sort_by_key(|(time, _)| *time);
-    for (slot, (_, place)) in siblings.iter_mut().zip(timed) {
-        *slot = place;
+    for (slot, (_, position)) in siblings.iter_mut().zip(timed) {
+        *slot = position;
     }
     Ok(())
 }
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reused_id_stands_at_each_of_its_places() {
+    fn a_reused_id_is_shown_at_each_position() {
         // As in pi: two roots, the same entry, the same child.
         assert_eq!(drawn(&outline("a b<a a")), "0:a* 1:b* 0:a 1:b");
         // An entry is not shown again below itself.

@@ -40,7 +40,7 @@ impl<'g, Z: LocalZone> Gatherer<'g, Z> {
         let mut scan = if with_texts { InfoScan::with_texts() } else { InfoScan::default() };
         self.lines.read(file.as_ref(), path, 0, &mut |line| {
             scan.push(line, &self.zone);
-            !scan.is_hopeless()
+            !scan.cannot_be_session()
         })?;
         Ok(scan.finish())
     }
@@ -58,7 +58,7 @@ impl<'g, Z: LocalZone> Gatherer<'g, Z> {
         let (collected, from, is_doubtful) = known.unwrap_or_default();
         let zone = RecordingZone::new(&self.zone);
         let mut covered = CoveredScan { scan: InfoScan::from(collected), end: from, before_last_line: None };
-        if !covered.scan.is_hopeless() {
+        if !covered.scan.cannot_be_session() {
             self.lines.read(file.as_ref(), path, from, &mut |line| covered.take(line, &zone))?;
         }
         let mark = Mark::of(file.as_ref(), &stat, covered.end, self.os.now_ms());
@@ -103,7 +103,7 @@ impl CoveredScan {
             self.before_last_line = Some(self.scan.collected().clone());
         }
         self.scan.push(line, zone);
-        !self.scan.is_hopeless()
+        !self.scan.cannot_be_session()
     }
 
     fn row(&self, mark: Mark) -> NewRow {

@@ -1,6 +1,8 @@
 //! Encodes what was collected from a session's lines.
 
-use sessile_core::info::{Collected, Facts, FirstValue, HeaderInfo, MAX_MODELS, ModelName, RoleCounts, Tokens};
+use sessile_core::info::{
+    Collected, FirstValue, HeaderInfo, MAX_MODELS, ModelName, RoleCounts, SessionFacts, TokenCounts,
+};
 
 use super::bytes::{Reader, Writer};
 
@@ -75,7 +77,7 @@ fn decode_header(from: &mut Reader<'_>) -> Option<HeaderInfo> {
     })
 }
 
-fn encode_facts(out: &mut Writer, facts: &Facts) {
+fn encode_facts(out: &mut Writer, facts: &SessionFacts) {
     out.number(facts.entries);
     facts.messages.to_numbers().into_iter().for_each(|count| out.number(count));
     out.number(facts.compactions);
@@ -84,7 +86,7 @@ fn encode_facts(out: &mut Writer, facts: &Facts) {
         out.bytes(model.provider.as_wtf8());
         out.bytes(model.model.as_wtf8());
     }
-    let Tokens { input, output, cache_read, cache_write } = facts.tokens;
+    let TokenCounts { input, output, cache_read, cache_write } = facts.tokens;
     for number in [input, output, cache_read, cache_write, facts.cost] {
         out.float(number);
     }
@@ -93,7 +95,7 @@ fn encode_facts(out: &mut Writer, facts: &Facts) {
     out.byte(u8::from(facts.has_branches));
 }
 
-fn decode_facts(from: &mut Reader<'_>) -> Option<Facts> {
+fn decode_facts(from: &mut Reader<'_>) -> Option<SessionFacts> {
     let entries = from.number()?;
     let mut counts = [0; RoleCounts::N_ROLES];
     for count in &mut counts {
@@ -106,12 +108,12 @@ fn decode_facts(from: &mut Reader<'_>) -> Option<Facts> {
     for _ in 0..n_models {
         models.push(ModelName { provider: from.text()?, model: from.text()? });
     }
-    Some(Facts {
+    Some(SessionFacts {
         entries,
         messages: RoleCounts::from_numbers(counts),
         compactions,
         models,
-        tokens: Tokens {
+        tokens: TokenCounts {
             input: from.float()?,
             output: from.float()?,
             cache_read: from.float()?,
@@ -151,16 +153,16 @@ mod tests {
             floats in any::<[f32; 5]>(),
             newest_entry in any::<Option<i64>>(),
             has_branches in any::<bool>(),
-        ) -> Facts {
+        ) -> SessionFacts {
             let mut counts = [0; RoleCounts::N_ROLES];
             counts.copy_from_slice(&numbers[..RoleCounts::N_ROLES]);
             let [input, output, cache_read, cache_write, cost] = floats.map(f64::from);
-            Facts {
+            SessionFacts {
                 entries: numbers[11],
                 messages: RoleCounts::from_numbers(counts),
                 compactions: numbers[12],
                 models: models.into_iter().map(|(provider, model)| ModelName { provider, model }).collect(),
-                tokens: Tokens { input, output, cache_read, cache_write },
+                tokens: TokenCounts { input, output, cache_read, cache_write },
                 cost,
                 newest_entry,
                 unreadable_lines: numbers[13],

@@ -62,8 +62,8 @@ pub fn cleaned(cleaned: &Cleaned) -> Json {
                 .string("of", &file.of.to_string_lossy())
                 .integer("size", whole(file.size))
                 .string("modified", &to_iso(file.modified_ms));
-            if let Some(stays) = file.stays {
-                out.string("stays", stays.word());
+            if let Some(reason) = file.keep_reason {
+                out.string("stays", reason.word());
             }
         })
     };

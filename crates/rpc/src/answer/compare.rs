@@ -1,7 +1,7 @@
 //! Comparisons of two branches.
 
 use sessile::SessionError;
-use sessile::compare::{Comparison, EntryChange, Hunk, Piece, Side, said};
+use sessile::compare::{Comparison, EntryChange, EntryDiff, Hunk, Side, comparable_text};
 use sessile::entry::Entry;
 use sessile::format::head::Kind;
 use sessile::format::outline::Row;
@@ -19,7 +19,7 @@ pub fn comparison(comparison: &Comparison, left: Side<'_>, right: Side<'_>) -> R
     let mut changes = Vec::new();
     let mut n_same = 0;
     for piece in &comparison.pieces {
-        if matches!(piece, Piece::Same { .. }) {
+        if matches!(piece, EntryDiff::Same { .. }) {
             n_same += 1;
             continue;
         }
@@ -57,7 +57,7 @@ fn side(side: Side<'_>) -> Json {
     })
 }
 
-fn change(piece: &Piece, left: Side<'_>, right: Side<'_>) -> Result<Json, SessionError> {
+fn change(piece: &EntryDiff, left: Side<'_>, right: Side<'_>) -> Result<Json, SessionError> {
     let mut out = ObjectWriter::new();
     let put_row_id = |out: &mut ObjectWriter, key: &str, side: Side<'_>, row: Row| {
         put_id(out, key, side.session.outline().id(row).as_ref());
@@ -69,15 +69,15 @@ fn change(piece: &Piece, left: Side<'_>, right: Side<'_>) -> Result<Json, Sessio
         }
     };
     match *piece {
-        Piece::Left(row) | Piece::Right(row) => {
-            let (word, side) = if matches!(piece, Piece::Left(_)) { ("left", left) } else { ("right", right) };
+        EntryDiff::Left(row) | EntryDiff::Right(row) => {
+            let (word, side) = if matches!(piece, EntryDiff::Left(_)) { ("left", left) } else { ("right", right) };
             let entry = side.session.entry_at(row)?;
             out.string("change", word);
             put_row_id(&mut out, "id", side, row);
             put_kind(&mut out, side, row, &entry);
-            out.string("text", &said(&entry));
+            out.string("text", &comparable_text(&entry));
         }
-        Piece::Changed { left: one, right: other } | Piece::Same { left: one, right: other } => {
+        EntryDiff::Changed { left: one, right: other } | EntryDiff::Same { left: one, right: other } => {
             let entries = (left.session.entry_at(one)?, right.session.entry_at(other)?);
             out.string("change", "changed");
             put_row_id(&mut out, "leftId", left, one);

@@ -1,7 +1,7 @@
 //! Families of forks.
 
 use sessile::SessionManager;
-use sessile::group::{FamilyMember, FamilyTree, Relative, Who};
+use sessile::group::{FamilyMember, FamilyTree, Relative, SessionRef};
 use sessile::json::Json;
 use sessile::list::SessionInfo;
 
@@ -10,22 +10,22 @@ use super::{count, object, put_list};
 /// The family of a session: `{root, nodes: [{sessionPath, id?, parent?, depth, missing?, sharedEntries?}]}`. `sessions`
 /// is the list that the family was found in.
 pub fn family(family: &FamilyTree, sessions: &[SessionInfo]) -> Json {
-    let path_of = |who: &Who| match who {
-        Who::Listed(at) => sessions[*at].path.to_string_lossy().into_owned(),
-        Who::Missing(path) => path.to_string_lossy().into_owned(),
+    let path_of = |session: &SessionRef| match session {
+        SessionRef::Listed(at) => sessions[*at].path.to_string_lossy().into_owned(),
+        SessionRef::Missing(path) => path.to_string_lossy().into_owned(),
     };
     let node = |member: &FamilyMember| {
-        let Relative { who, parent, depth } = &member.relative;
+        let Relative { session, parent, depth } = &member.relative;
         object(|out| {
-            out.string("sessionPath", &path_of(who));
-            if let Who::Listed(at) = who {
+            out.string("sessionPath", &path_of(session));
+            if let SessionRef::Listed(at) = session {
                 out.string("id", &sessions[*at].id);
             }
             if let Some(parent) = parent {
-                out.string("parent", &path_of(&family.members[*parent].relative.who));
+                out.string("parent", &path_of(&family.members[*parent].relative.session));
             }
             out.integer("depth", count(*depth));
-            if let Who::Missing(_) = who {
+            if let SessionRef::Missing(_) = session {
                 out.bool("missing", true);
             }
             if let Some(shared) = member.shared_entries {
@@ -35,7 +35,7 @@ pub fn family(family: &FamilyTree, sessions: &[SessionInfo]) -> Json {
     };
     object(|out| {
         if let Some(first) = family.members.first() {
-            out.string("root", &path_of(&first.relative.who));
+            out.string("root", &path_of(&first.relative.session));
         }
         put_list(out, "nodes", family.members.iter().map(node));
     })

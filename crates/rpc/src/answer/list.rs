@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use sessile::EntryId;
 use sessile::date::to_iso;
 use sessile::details::SessionDetails;
-use sessile::group::ProjectPlace;
+use sessile::group::ProjectLocation;
 use sessile::json::{Json, ObjectWriter};
 use sessile::list::{Copies, DamagedFile, SessionInfo};
 use sessile::users::SessionUser;
@@ -96,7 +96,7 @@ pub fn session_details(details: &SessionDetails) -> Json {
         put_info(out, info, false, &details.copies);
         out.integer("size", whole(info.size));
         out.number("version", details.version.unwrap_or(1.0)).bool("cwdExists", details.cwd_exists());
-        if let ProjectPlace::Repository(common) = &details.project {
+        if let ProjectLocation::Repository(common) = &details.project {
             out.string("repository", &common.to_string_lossy());
         }
         if let Some(branch) = &details.git_branch {

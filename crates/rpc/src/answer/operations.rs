@@ -7,8 +7,8 @@ use sessile::import::Imported;
 use sessile::json::{Json, ObjectWriter};
 use sessile::list::SessionInfo;
 use sessile::operations::{
-    Annotated, Deleted, DeletedSession, InTrash, Kept, Moved, Moving, Operation, Pruned, SessionPlace, Slimmed, Step,
-    TrashSlot, TrashedTo, Undone,
+    Annotated, Deleted, DeletedSession, KeptSession, Moved, MovedSession, Operation, Pruned, SessionLocation, Slimmed,
+    Step, TrashSlot, TrashedSession, TrashedTo, Undone,
 };
 
 use super::{object, put_id, put_list, put_path, put_string, whole};
@@ -28,7 +28,7 @@ pub fn operation(operation: &Operation) -> Json {
 
 /// One step of an operation: `{step, path, sessionId, …}` with what it changed.
 pub fn step(step: &Step) -> Json {
-    let SessionPlace { path, id } = step.session();
+    let SessionLocation { path, id } = step.session();
     object(|out| {
         out.string("step", step.word()).string("path", &path.to_string_lossy()).string("sessionId", id);
         match step {
@@ -64,7 +64,7 @@ pub fn step(step: &Step) -> Json {
                 TrashedTo::Program => {
                     out.bool("program", true);
                 }
-                TrashedTo::Nowhere => {
+                TrashedTo::Deleted => {
                     out.bool("permanent", true);
                 }
             },
@@ -132,7 +132,7 @@ pub fn pruned(pruned: &Pruned) -> Json {
                 .string("familyModified", &to_iso(*last_used));
         })
     };
-    let kept = |Kept { session, reason }: &Kept| {
+    let kept = |KeptSession { session, reason }: &KeptSession| {
         object(|out| {
             out.string("path", &session.path.to_string_lossy())
                 .string("id", &session.id)
@@ -148,18 +148,18 @@ pub fn pruned(pruned: &Pruned) -> Json {
 }
 
 /// A session in the trash: `{path, id, deleted, trashed, operation}`.
-pub fn in_trash(found: &InTrash) -> Json {
+pub fn in_trash(found: &TrashedSession) -> Json {
     object(|out| {
         out.string("path", &found.session.path.to_string_lossy())
             .string("id", &found.session.id)
             .string("deleted", &to_iso(found.time))
-            .string("trashed", &found.place.file.to_string_lossy())
+            .string("trashed", &found.slot.file.to_string_lossy())
             .string("operation", &found.operation);
     })
 }
 
 /// A restored session: `{path, id, operation?}`.
-pub fn restored(restored: &InTrash, operation: Option<&str>) -> Json {
+pub fn restored(restored: &TrashedSession, operation: Option<&str>) -> Json {
     object(|out| {
         out.string("path", &restored.session.path.to_string_lossy()).string("id", &restored.session.id);
         put_string(out, "operation", operation);
@@ -168,7 +168,7 @@ pub fn restored(restored: &InTrash, operation: Option<&str>) -> Json {
 
 /// Moved sessions: `{operation?, sessions: [{path, to, id, cwdBefore, cwdAfter, original?}]}`.
 pub fn moved(moved: &Moved) -> Json {
-    let row = |moving: &Moving| {
+    let row = |moving: &MovedSession| {
         object(|out| {
             out.string("path", &moving.session.path.to_string_lossy())
                 .string("to", &moving.to.to_string_lossy())
@@ -194,7 +194,7 @@ pub fn deleted(deleted: &Deleted) -> Json {
                 Some(TrashedTo::Trash(place)) => {
                     out.string("trashed", &place.file.to_string_lossy());
                 }
-                Some(TrashedTo::Nowhere) => {
+                Some(TrashedTo::Deleted) => {
                     out.bool("permanent", true);
                 }
                 Some(TrashedTo::Program) | None => {}
@@ -214,7 +214,7 @@ pub fn trashed(to: Option<&TrashedTo>) -> Json {
         match to {
             Some(TrashedTo::Trash(place)) => out.string("trashed", &place.file.to_string_lossy()),
             Some(TrashedTo::Program) => out.bool("trashed", true),
-            Some(TrashedTo::Nowhere) | None => out.bool("trashed", false),
+            Some(TrashedTo::Deleted) | None => out.bool("trashed", false),
         };
     })
 }
@@ -230,12 +230,14 @@ pub fn slimmed(slimmed: &Slimmed) -> Json {
     });
     object(|out| {
         out.raw("original", original.raw());
-        if let Some(SessionPlace { path, id }) = &slimmed.session {
+        if let Some(SessionLocation { path, id }) = &slimmed.session {
             out.string("path", &path.to_string_lossy()).string("id", id);
         }
         out.integer("size", whole(slimmed.new_size)).integer("saved", whole(slimmed.saved()));
-        let taken = slimmed.taken;
-        for (key, (number, bytes)) in [("images", taken.images), ("outputs", taken.outputs), ("custom", taken.custom)] {
+        let removed = slimmed.removed;
+        for (key, (number, bytes)) in
+            [("images", removed.images), ("outputs", removed.outputs), ("custom", removed.custom)]
+        {
             let part = object(|out| {
                 out.integer("count", whole(number)).integer("bytes", whole(bytes));
             });

@@ -50,7 +50,7 @@ pub(crate) fn new_session(call: &Call<'_>) -> Outcome {
     }
     let options = NewSession { id: None, parent_session: call.text("parentSession") };
     let host = match call.path("cwd") {
-        None => old.lock().host().new_beside(options)?,
+        None => old.lock().host().new_host(options)?,
         Some(cwd) => new_elsewhere(call, &cwd, options)?,
     };
     let new = call.engine().enter(host);
@@ -62,7 +62,7 @@ pub(crate) fn new_session(call: &Call<'_>) -> Outcome {
 fn new_elsewhere(call: &Call<'_>, cwd: &Path, options: NewSession) -> Result<SessionHost, Failure> {
     let engine = call.engine();
     let cwd = engine.absolute(cwd);
-    let found = engine.options.sessions.look_at(&cwd);
+    let found = engine.options.sessions.file_stat(&cwd);
     if found.is_none_or(|found| found.kind != FileKind::Directory) {
         return Err(Failure::not_found(format!("no such directory: {}", cwd.display())));
     }
@@ -143,7 +143,7 @@ fn forked(
     if is_vetoed(call, old, &SessionEvent::BeforeFork { entry_id: entry.clone(), position }) {
         return Ok(None);
     }
-    let (host, text) = old.lock_fresh().host().fork_beside(entry, position)?;
+    let (host, text) = old.lock_fresh().host().fork_host(entry, position)?;
     let new = call.engine().enter(host);
     // A client that names a session stays where it is.
     let goes = call.get("sessionPath").is_none();
@@ -176,7 +176,7 @@ pub(crate) fn in_pi_words(error: SessionError) -> Failure {
 pub(crate) fn create_branched_session(call: &Call<'_>) -> Outcome {
     let old = call.session()?;
     let leaf = call.required_entry("entryId")?;
-    let host = old.lock_fresh().host().branch_beside(&leaf)?;
+    let host = old.lock_fresh().host().branch_host(&leaf)?;
     let new = call.engine().enter(host);
     if call.get("sessionPath").is_none() {
         go(call, &old, &new, StartReason::Fork);

@@ -137,7 +137,7 @@ pub(crate) fn family(call: &Call<'_>) -> Outcome {
     }
     let manager = session.lock();
     let parent = manager.header().parent_session();
-    let is_parent_missing = parent.is_some_and(|parent| sessions.look_at(Path::new(&parent)).is_none());
+    let is_parent_missing = parent.is_some_and(|parent| sessions.file_stat(Path::new(&parent)).is_none());
     answered(answer::lone_family(&manager, is_parent_missing))
 }
 

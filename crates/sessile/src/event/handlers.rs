@@ -202,10 +202,10 @@ impl Handlers {
         if !self.wants(kind) {
             return Verdict::default();
         }
-        let told: Vec<Registered> =
+        let recipients: Vec<Registered> =
             lock(&self.0.registered).iter().filter(|handler| handler.events.contains(kind)).cloned().collect();
         let mut verdict = Verdict::default();
-        for handler in told {
+        for handler in recipients {
             let answered = catch_unwind(AssertUnwindSafe(|| (handler.handler)(event, context)));
             let reply = match answered {
                 Ok(Ok(reply)) => reply,
@@ -255,6 +255,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 fn panic_text(panic: &(dyn Any + Send)) -> String {
-    let said = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    format!("panicked: {}", said.unwrap_or("no message"))
+    let message = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    format!("panicked: {}", message.unwrap_or("no message"))
 }

@@ -391,8 +391,8 @@ impl SessionEvent {
                 json.raw("preparation", preparation.to_json().raw());
             }
             Self::Tree { new_leaf_id, old_leaf_id, summary_entry, from_extension } => {
-                place(&mut json, "newLeafId", new_leaf_id.as_ref());
-                place(&mut json, "oldLeafId", old_leaf_id.as_ref());
+                put_entry_id(&mut json, "newLeafId", new_leaf_id.as_ref());
+                put_entry_id(&mut json, "oldLeafId", old_leaf_id.as_ref());
                 json.optional("summaryEntry", summary_entry.as_ref().map(Json::raw));
                 if let Some(from_extension) = from_extension {
                     json.bool("fromExtension", *from_extension);
@@ -418,13 +418,13 @@ impl SessionEvent {
                 json.raw("entry", entry.raw()).bool("own", *own);
             }
             Self::LeafMoved { leaf_id, previous_leaf_id, reason } => {
-                place(&mut json, "leafId", leaf_id.as_ref());
-                place(&mut json, "previousLeafId", previous_leaf_id.as_ref());
+                put_entry_id(&mut json, "leafId", leaf_id.as_ref());
+                put_entry_id(&mut json, "previousLeafId", previous_leaf_id.as_ref());
                 json.string("reason", reason.word());
             }
             Self::Divergence { leaf_id, foreign_leaf_id, common_ancestor_id } => {
                 json.text("leafId", leaf_id.as_text()).text("foreignLeafId", foreign_leaf_id.as_text());
-                place(&mut json, "commonAncestorId", common_ancestor_id.as_ref());
+                put_entry_id(&mut json, "commonAncestorId", common_ancestor_id.as_ref());
             }
             Self::Recovered { entry_ids, reason } => {
                 let ids: Vec<Json> = entry_ids.iter().map(EntryId::to_json).collect();
@@ -456,8 +456,8 @@ impl TreePreparation {
     pub fn to_json(&self) -> Json {
         let mut json = ObjectWriter::new();
         json.text("targetId", self.target_id.as_text());
-        place(&mut json, "oldLeafId", self.old_leaf_id.as_ref());
-        place(&mut json, "commonAncestorId", self.common_ancestor_id.as_ref());
+        put_entry_id(&mut json, "oldLeafId", self.old_leaf_id.as_ref());
+        put_entry_id(&mut json, "commonAncestorId", self.common_ancestor_id.as_ref());
         json.array("entriesToSummarize", self.entries_to_summarize.iter().map(Json::raw));
         json.bool("userWantsSummary", self.user_wants_summary);
         text(&mut json, "customInstructions", self.custom_instructions.as_deref());
@@ -529,7 +529,7 @@ fn path(json: &mut ObjectWriter, key: &str, value: Option<&Path>) {
 }
 
 /// An entry's id, or `null` for the place before all entries.
-fn place(json: &mut ObjectWriter, key: &str, value: Option<&EntryId>) {
+fn put_entry_id(json: &mut ObjectWriter, key: &str, value: Option<&EntryId>) {
     match value {
         Some(id) => json.text(key, id.as_text()),
         None => json.null(key),

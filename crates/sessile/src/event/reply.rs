@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn an_invalid_reply_is_refused_with_its_place() {
+    fn an_invalid_reply_is_refused_with_its_position() {
         for (text, error) in [
             ("[]", "a reply must be a JSON object or null, not an array"),
             ("1", "a reply must be a JSON object or null, not a number"),

@@ -23,7 +23,7 @@ pub struct Family {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Relative {
     /// The session.
-    pub who: Who,
+    pub session: SessionRef,
     /// The index of its parent among the members; `None` for the first.
     pub parent: Option<usize>,
     /// The number of generations after the first.
@@ -32,7 +32,7 @@ pub struct Relative {
 
 /// A session of a family: one in the list, or a parent that is not in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Who {
+pub enum SessionRef {
     /// The index in the list.
     Listed(usize),
     /// The path in its forks' headers. Its present location is not guessed.
@@ -63,16 +63,16 @@ struct Tree<'s> {
 impl<'s> Tree<'s> {
     fn new(world: &Sessions, sessions: &'s [SessionInfo]) -> Self {
         let by_path: HashMap<&Path, usize> =
-            sessions.iter().enumerate().map(|(place, session)| (session.path.as_path(), place)).collect();
+            sessions.iter().enumerate().map(|(index, session)| (session.path.as_path(), index)).collect();
         let mut by_id: HashMap<&str, usize> = HashMap::new();
-        for (place, session) in sessions.iter().enumerate() {
-            by_id.entry(&session.id).or_insert(place);
+        for (index, session) in sessions.iter().enumerate() {
+            by_id.entry(&session.id).or_insert(index);
         }
         let mut missing: Vec<PathBuf> = Vec::new();
         let mut missing_by_path: HashMap<PathBuf, usize> = HashMap::new();
         let mut parents = Vec::with_capacity(sessions.len());
         let moved = OnceCell::new();
-        for (place, session) in sessions.iter().enumerate() {
+        for (index, session) in sessions.iter().enumerate() {
             let Some(named) = session.parent_session_path.as_deref().filter(|path| !path.is_empty()) else {
                 parents.push(None);
                 continue;
@@ -83,7 +83,7 @@ impl<'s> Tree<'s> {
             let by_move = || moved_to(moved.get_or_init(|| moved_paths(&world.world)), &path, &by_path);
             let found = by_path.get(path.as_path()).copied().or_else(by_name).or_else(by_move);
             parents.push(match found {
-                Some(parent) => Some(parent).filter(|parent| *parent != place),
+                Some(parent) => Some(parent).filter(|parent| *parent != index),
                 None => Some(*missing_by_path.entry(path).or_insert_with_key(|path| {
                     missing.push(path.clone());
                     sessions.len() + missing.len() - 1
@@ -100,30 +100,30 @@ impl<'s> Tree<'s> {
         let mut seen_from: Vec<Option<usize>> = vec![None; self.parents.len()];
         for start in 0..self.parents.len() {
             let mut at = Some(start);
-            while let Some(place) = at {
-                if let Some(earlier) = seen_from[place] {
+            while let Some(index) = at {
+                if let Some(earlier) = seen_from[index] {
                     if earlier == start {
-                        let first = self.first_of_circle(place);
+                        let first = self.first_of_circle(index);
                         self.parents[first] = None;
                     }
                     break;
                 }
-                seen_from[place] = Some(start);
-                at = self.parents[place];
+                seen_from[index] = Some(start);
+                at = self.parents[index];
             }
         }
     }
 
     /// The member of a cycle that was created first.
     fn first_of_circle(&self, member: usize) -> usize {
-        let age = |place: usize| (self.sessions.get(place).and_then(|session| session.created), place);
+        let age = |index: usize| (self.sessions.get(index).and_then(|session| session.created), index);
         let mut first = member;
         let mut at = self.parents[member];
-        while let Some(place) = at.filter(|place| *place != member) {
-            if age(place) < age(first) {
-                first = place;
+        while let Some(index) = at.filter(|index| *index != member) {
+            if age(index) < age(first) {
+                first = index;
             }
-            at = self.parents[place];
+            at = self.parents[index];
         }
         first
     }
@@ -132,20 +132,20 @@ impl<'s> Tree<'s> {
         let newest = self.newest();
         let mut children: Vec<Vec<usize>> = vec![Vec::new(); self.parents.len()];
         let mut roots = Vec::new();
-        for (place, parent) in self.parents.iter().enumerate() {
-            parent.map_or(&mut roots, |parent| &mut children[parent]).push(place);
+        for (index, parent) in self.parents.iter().enumerate() {
+            parent.map_or(&mut roots, |parent| &mut children[parent]).push(index);
         }
-        roots.sort_by_key(|place| Reverse(newest[*place]));
+        roots.sort_by_key(|index| Reverse(newest[*index]));
         for siblings in &mut children {
             // The last one is popped from the stack first.
-            siblings.sort_by_key(|place| newest[*place]);
+            siblings.sort_by_key(|index| newest[*index]);
         }
         let family = |root: usize| {
             let mut members: Vec<Relative> = Vec::new();
             let mut waiting = vec![(root, None, 0)];
-            while let Some((place, parent, depth)) = waiting.pop() {
-                waiting.extend(children[place].iter().map(|child| (*child, Some(members.len()), depth + 1)));
-                members.push(Relative { who: self.who(place), parent, depth });
+            while let Some((index, parent, depth)) = waiting.pop() {
+                waiting.extend(children[index].iter().map(|child| (*child, Some(members.len()), depth + 1)));
+                members.push(Relative { session: self.session_ref(index), parent, depth });
             }
             Family { newest_activity: newest[root], members }
         };
@@ -154,11 +154,11 @@ impl<'s> Tree<'s> {
 
     /// The newest activity of each session and its descendants.
     fn newest(&self) -> Vec<i64> {
-        let own = |place: usize| self.sessions.get(place).map_or(i64::MIN, |session| session.modified);
+        let own = |index: usize| self.sessions.get(index).map_or(i64::MIN, |session| session.modified);
         let mut newest: Vec<i64> = (0..self.parents.len()).map(own).collect();
-        for place in self.children_first() {
-            if let Some(parent) = self.parents[place] {
-                newest[parent] = newest[parent].max(newest[place]);
+        for index in self.children_first() {
+            if let Some(parent) = self.parents[index] {
+                newest[parent] = newest[parent].max(newest[index]);
             }
         }
         newest
@@ -168,11 +168,11 @@ impl<'s> Tree<'s> {
     fn children_first(&self) -> Vec<usize> {
         let mut n_children = vec![0_usize; self.parents.len()];
         self.parents.iter().flatten().for_each(|parent| n_children[*parent] += 1);
-        let mut order: Vec<usize> = (0..self.parents.len()).filter(|place| n_children[*place] == 0).collect();
+        let mut order: Vec<usize> = (0..self.parents.len()).filter(|index| n_children[*index] == 0).collect();
         let mut next = 0;
-        while let Some(place) = order.get(next).copied() {
+        while let Some(index) = order.get(next).copied() {
             next += 1;
-            if let Some(parent) = self.parents[place] {
+            if let Some(parent) = self.parents[index] {
                 n_children[parent] -= 1;
                 if n_children[parent] == 0 {
                     order.push(parent);
@@ -182,10 +182,10 @@ impl<'s> Tree<'s> {
         order
     }
 
-    fn who(&self, place: usize) -> Who {
-        match place.checked_sub(self.sessions.len()) {
-            None => Who::Listed(place),
-            Some(missing) => Who::Missing(self.missing[missing].clone()),
+    fn session_ref(&self, index: usize) -> SessionRef {
+        match index.checked_sub(self.sessions.len()) {
+            None => SessionRef::Listed(index),
+            Some(missing) => SessionRef::Missing(self.missing[missing].clone()),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use sessile_core::outline::{Outline, Row};
 
-use super::family::{Family, Relative, Who};
+use super::family::{Family, Relative, SessionRef};
 use crate::error::SessionError;
 use crate::list::SessionInfo;
 use crate::manager::Sessions;
@@ -17,7 +17,7 @@ pub struct FamilyTree {
     /// The members, parents before forks; the first is the common ancestor.
     pub members: Vec<FamilyMember>,
     /// The index of the requested session.
-    pub place: usize,
+    pub requested: usize,
 }
 
 /// A member of a [`FamilyTree`].
@@ -38,26 +38,28 @@ impl Sessions {
     /// `None` if the session is not in the list. Reads the outlines of
     /// the family's files and no payload.
     pub fn family_of(&self, sessions: &[SessionInfo], path: &Path) -> Option<FamilyTree> {
-        let is_asked = |member: &Relative| matches!(member.who, Who::Listed(at) if sessions[at].path == path);
+        let is_requested =
+            |member: &Relative| matches!(member.session, SessionRef::Listed(at) if sessions[at].path == path);
         let families = self.families(sessions);
-        let (family, place) =
-            families.into_iter().find_map(|family| family.members.iter().position(is_asked).map(|at| (family, at)))?;
-        Some(FamilyTree { members: self.with_shared_entries(sessions, family), place })
+        let (family, requested) = families
+            .into_iter()
+            .find_map(|family| family.members.iter().position(is_requested).map(|at| (family, at)))?;
+        Some(FamilyTree { members: self.with_shared_entries(sessions, family), requested })
     }
 
     fn with_shared_entries(&self, sessions: &[SessionInfo], family: Family) -> Vec<FamilyMember> {
-        let outline = |member: &Relative| match member.who {
-            Who::Listed(at) => self.outline_of(&sessions[at].path).ok(),
-            Who::Missing(_) => None,
+        let outline = |member: &Relative| match member.session {
+            SessionRef::Listed(at) => self.outline_of(&sessions[at].path).ok(),
+            SessionRef::Missing(_) => None,
         };
         let outlines: Vec<Option<Outline>> = family.members.iter().map(outline).collect();
-        let shared = |place: usize, parent: Option<usize>| {
-            let (child, parent) = outlines[place].as_ref().zip(outlines[parent?].as_ref())?;
+        let shared = |index: usize, parent: Option<usize>| {
+            let (child, parent) = outlines[index].as_ref().zip(outlines[parent?].as_ref())?;
             Some(n_shared(child, parent))
         };
         let members = family.members.into_iter().enumerate();
         members
-            .map(|(place, relative)| FamilyMember { shared_entries: shared(place, relative.parent), relative })
+            .map(|(index, relative)| FamilyMember { shared_entries: shared(index, relative.parent), relative })
             .collect()
     }
 

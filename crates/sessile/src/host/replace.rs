@@ -14,8 +14,8 @@ use crate::manager::{ForkPosition, Forked, NewSession, SessionManager};
 impl SessionHost {
     /// Leaves the session and starts a new one in the same place.
     pub fn new_session(&mut self, options: NewSession) -> Result<Outcome<()>, SessionError> {
-        let asked = self.ask(&SessionEvent::BeforeSwitch { reason: SwitchReason::New, target_session_file: None });
-        if let Outcome::Cancelled { by } = asked.into_outcome() {
+        let verdict = self.ask(&SessionEvent::BeforeSwitch { reason: SwitchReason::New, target_session_file: None });
+        if let Outcome::Cancelled { by } = verdict.into_outcome() {
             return Ok(Outcome::Cancelled { by });
         }
         let session = self.session.prepare_new(options)?;
@@ -33,9 +33,9 @@ impl SessionHost {
     /// stays open.
     pub fn switch_session(&mut self, path: impl AsRef<Path>) -> Result<Outcome<()>, SessionError> {
         let path = absolute(self.sessions.environment(), path.as_ref());
-        let asked = self
+        let verdict = self
             .ask(&SessionEvent::BeforeSwitch { reason: SwitchReason::Resume, target_session_file: Some(path.clone()) });
-        if let Outcome::Cancelled { by } = asked.into_outcome() {
+        if let Outcome::Cancelled { by } = verdict.into_outcome() {
             return Ok(Outcome::Cancelled { by });
         }
         let session = self.sessions.open_or_create(&path)?;
@@ -52,8 +52,8 @@ impl SessionHost {
     /// Handlers are called first, whether or not the entry exists, as in pi.
     pub fn fork(&mut self, entry: impl Into<EntryId>, position: ForkPosition) -> Result<Outcome<Forked>, SessionError> {
         let entry_id = entry.into();
-        let asked = self.ask(&SessionEvent::BeforeFork { entry_id: entry_id.clone(), position });
-        if let Outcome::Cancelled { by } = asked.into_outcome() {
+        let verdict = self.ask(&SessionEvent::BeforeFork { entry_id: entry_id.clone(), position });
+        if let Outcome::Cancelled { by } = verdict.into_outcome() {
             return Ok(Outcome::Cancelled { by });
         }
         let (session, text) = self.session.forked(&entry_id, position)?;

@@ -90,7 +90,7 @@ fn rank<'c>(file: &Candidate<'c>) -> (bool, bool, Reverse<i64>, Reverse<u64>, &'
 
 #[cfg(test)]
 mod tests {
-    use sessile_core::info::Facts;
+    use sessile_core::info::SessionFacts;
 
     use super::*;
 
@@ -108,12 +108,12 @@ mod tests {
             first_message: "".into(),
             all_messages_text: "".into(),
             size: 1,
-            facts: Facts::default(),
+            facts: SessionFacts::default(),
         }
     }
 
     #[test]
-    fn the_file_with_pis_name_in_pis_place_is_the_original() {
+    fn the_file_with_pis_name_and_directory_is_the_original() {
         let original = "/s/--home-u-x--/2025_a.jsonl";
         let list = [
             file("/s/--home-u-x--/2025_a.sync-conflict-1.jsonl", "a", 9),
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn of_files_with_other_names_the_one_used_last_is_the_original() {
+    fn without_pis_name_the_last_used_file_is_the_original() {
         let list = [file("/s/one.jsonl", "a", 1), file("/s/two.jsonl", "a", 2)];
         assert_eq!(Copies::among(&list).original_of(Path::new("/s/one.jsonl")), Some(Path::new("/s/two.jsonl")));
     }

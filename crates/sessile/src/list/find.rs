@@ -89,7 +89,7 @@ pub(crate) fn read_header(world: &World, path: &Path) -> Option<Header> {
     read_head(world.os(), path, &mut |line| {
         let Some(bytes) = line.without_bom().bytes else { return true };
         match read(bytes) {
-            Parsed::Kept(head) => {
+            Parsed::Value(head) => {
                 let is_header = head.is_session_header();
                 header = is_header.then(|| Json::parse(bytes).ok().map(Header::new)).flatten();
                 false

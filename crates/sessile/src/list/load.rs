@@ -9,7 +9,7 @@ use sessile_core::info::Info;
 use sessile_index::{Caches, Catalogue, Gathered, Gatherer, NewRow};
 use sessile_store::{FoundFile, StoreError, find_sessions};
 
-use super::spread::{each, stream};
+use super::parallel::{each, stream};
 use super::{ListOptions, Progress, SessionInfo};
 use crate::directory::CwdFilter;
 use crate::environment::Zone;
@@ -17,7 +17,7 @@ use crate::error::SessionError;
 use crate::world::World;
 
 /// The number of files that a thread takes at a time.
-const RUN: usize = 32;
+const FILES_PER_BATCH: usize = 32;
 
 /// The files of some directories, and what is known about them.
 pub(super) struct Survey<'w> {
@@ -44,11 +44,11 @@ pub(super) struct File {
     /// The index of its directory.
     directory: usize,
     pub(super) found: FoundFile,
-    known: Known,
+    known: CatalogueInfo,
 }
 
 /// What the catalogue knows about a file.
-enum Known {
+enum CatalogueInfo {
     /// Not enough: the file must be read.
     Stale,
     /// Everything; `None` if the file is not a session.
@@ -80,7 +80,7 @@ impl<'w> Survey<'w> {
         for (index, directory) in directories.iter_mut().enumerate() {
             found.extend(std::mem::take(&mut directory.found).into_iter().map(|file| (index, file)));
         }
-        let files = each(world.os(), found, RUN, |(directory, found)| {
+        let files = each(world.os(), found, FILES_PER_BATCH, |(directory, found)| {
             let known = directories[directory].known(&found);
             File { directory, found, known }
         });
@@ -141,9 +141,9 @@ impl<'w> Survey<'w> {
     fn take_known(&mut self, listing: &mut Listing<'_>) -> Vec<usize> {
         let mut stale = Vec::new();
         for (order, file) in self.files.iter_mut().enumerate() {
-            match std::mem::replace(&mut file.known, Known::Stale) {
-                Known::Stale => stale.push(order),
-                Known::Current(info) => listing.take(order, info.map(|info| *info)),
+            match std::mem::replace(&mut file.known, CatalogueInfo::Stale) {
+                CatalogueInfo::Stale => stale.push(order),
+                CatalogueInfo::Current(info) => listing.take(order, info.map(|info| *info)),
             }
         }
         stale
@@ -208,12 +208,12 @@ impl Directory {
     }
 
     /// What the catalogue knows about a file.
-    fn known(&self, found: &FoundFile) -> Known {
+    fn known(&self, found: &FoundFile) -> CatalogueInfo {
         let row = found.path.file_name().and_then(|name| self.catalogue.row(name));
         let collected = row.filter(|row| row.is_current(&found.stat)).and_then(|row| row.collected());
         match collected {
-            Some(collected) => Known::Current(collected.into_info().map(|info| Box::new(row_of(found, info)))),
-            None => Known::Stale,
+            Some(collected) => CatalogueInfo::Current(collected.into_info().map(|info| Box::new(row_of(found, info)))),
+            None => CatalogueInfo::Stale,
         }
     }
 }
@@ -251,14 +251,14 @@ impl Listing<'_> {
 
     /// Sorts by most recent activity; ties by the order of the files.
     fn arrange(&mut self) {
-        let key = |place: &usize| (Reverse(self.sessions[*place].modified), self.orders[*place]);
-        let mut places: Vec<usize> = (0..self.sessions.len()).collect();
-        places.sort_unstable_by_key(key);
+        let key = |index: &usize| (Reverse(self.sessions[*index].modified), self.orders[*index]);
+        let mut indexes: Vec<usize> = (0..self.sessions.len()).collect();
+        indexes.sort_unstable_by_key(key);
         // Sessions are large, so move each one only once, to its final position.
-        for start in 0..places.len() {
+        for start in 0..indexes.len() {
             let mut to = start;
             loop {
-                let from = std::mem::replace(&mut places[to], to);
+                let from = std::mem::replace(&mut indexes[to], to);
                 if from == start {
                     break;
                 }

@@ -136,7 +136,7 @@ fn by_name(one: &SessionInfo, other: &SessionInfo) -> Ordering {
 
 #[cfg(test)]
 mod tests {
-    use sessile_core::info::Facts;
+    use sessile_core::info::SessionFacts;
 
     use super::*;
 
@@ -154,12 +154,12 @@ mod tests {
             first_message: "".into(),
             all_messages_text: "".into(),
             size: u64::from(number),
-            facts: Facts { cost: f64::from(number % 3), ..Facts::default() },
+            facts: SessionFacts { cost: f64::from(number % 3), ..SessionFacts::default() },
         }
     }
 
     #[test]
-    fn archived_ones_are_left_out_unless_they_are_wanted() {
+    fn archived_sessions_are_left_out_unless_requested() {
         let found = |archived| {
             let mut list = vec![session("a", None, None, 2), session("b", None, None, 1)];
             list[1].is_archived = true;
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn words_stand_in_names_messages_directories_or_begin_ids() {
+    fn words_match_names_messages_directories_and_id_prefixes() {
         let found = |words: &[&str]| {
             let mut named = session("0190-a", Some("High Water"), None, 3);
             named.first_message = "why is it early?".into();
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wanted_is_left_in_the_order_that_is_wanted() {
+    fn selected_sessions_are_sorted_as_requested() {
         let all = Selection::default();
         assert_eq!(selected(&all), "dcba");
         assert_eq!(selected(&Selection { named: true, ..all.clone() }), "db");

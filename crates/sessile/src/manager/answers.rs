@@ -36,8 +36,8 @@ impl SessionManager {
         let mut reading = self.session.reading();
         let projection = Projection::new(&self.session.outline, &rows, &zone, &mut reading)?;
         let mut n_messages = 0;
-        for place in 0..rows.len() {
-            n_messages += projection.n_messages(place, &mut reading)?;
+        for index in 0..rows.len() {
+            n_messages += projection.n_messages(index, &mut reading)?;
         }
         Ok(n_messages)
     }
@@ -51,8 +51,8 @@ impl SessionManager {
         let zone = Zone(self.world.environment());
         let mut reading = self.session.reading();
         let projection = Projection::new(&self.session.outline, rows, &zone, &mut reading)?;
-        for place in 0..rows.len() {
-            projection.messages(place, &mut reading)?.iter().for_each(|message| visit(message.raw()));
+        for index in 0..rows.len() {
+            projection.messages(index, &mut reading)?.iter().for_each(|message| visit(message.raw()));
         }
         Ok(())
     }
@@ -65,11 +65,11 @@ impl SessionManager {
         let zone = Zone(self.world.environment());
         let mut reading = self.session.reading();
         let projection = Projection::new(&self.session.outline, &rows, &zone, &mut reading)?;
-        for place in (0..rows.len()).rev() {
-            if self.session.outline.role(rows[place]) != Role::Assistant {
+        for index in (0..rows.len()).rev() {
+            if self.session.outline.role(rows[index]) != Role::Assistant {
                 continue;
             }
-            for message in projection.messages(place, &mut reading)?.iter().rev() {
+            for message in projection.messages(index, &mut reading)?.iter().rev() {
                 if Role::of(message.raw().get("role")) == Role::Assistant && !is_stopped_in_silence(message.raw()) {
                     let text = answer_text(message.raw());
                     return Ok(Some(text).filter(|text| !text.is_empty()));

@@ -1,7 +1,7 @@
 //! Adding entries.
 
 use sessile_core::EntryId;
-use sessile_core::archive::{CUSTOM_TYPE, MAX_ID, Mark, Target};
+use sessile_core::archive::{ArchiveMark, ArchiveTarget, CUSTOM_TYPE, MAX_ID};
 use sessile_core::checkpoint::checkpoint;
 use sessile_core::context::{Projection, text_block};
 use sessile_core::date::to_iso;
@@ -171,8 +171,8 @@ impl SessionManager {
         let projection = Projection::new(outline, &rows, &zone, &mut reading)?;
         let may_have_one = |row: Row| outline.role(row) == Role::System || outline.kind(row) == Kind::Compaction;
         let mut messages = Vec::new();
-        for (place, _) in rows.iter().enumerate().filter(|(_, row)| may_have_one(**row)) {
-            messages.extend(projection.messages(place, &mut reading)?);
+        for (index, _) in rows.iter().enumerate().filter(|(_, row)| may_have_one(**row)) {
+            messages.extend(projection.messages(index, &mut reading)?);
         }
         Ok(messages)
     }
@@ -228,8 +228,8 @@ impl SessionManager {
 
     /// Like [`set_archived`](Self::set_archived), without checking where the leaf is.
     pub(crate) fn append_mark(&mut self, entry: Option<&EntryId>, is_archived: bool) -> Result<EntryId, SessionError> {
-        let target = entry.map_or(Target::Session, |entry| Target::Branch(entry.clone()));
-        let data = Mark { is_archived, target }.to_data(&self.session_id());
+        let target = entry.map_or(ArchiveTarget::Session, |entry| ArchiveTarget::Branch(entry.clone()));
+        let data = ArchiveMark { is_archived, target }.to_data(&self.session_id());
         self.append(&|base| compose::custom(base, CUSTOM_TYPE, Some(data.raw())))
     }
 
@@ -308,9 +308,9 @@ impl SessionManager {
         let (details, usage) = (details.as_ref().map(Json::raw), usage.as_ref().map(Json::raw));
         let old_leaf = self.leaf_id();
         self.session.leaf = target;
-        let compose = |place: usize, base: &Base<'_>| match base.parent {
+        let compose = |index: usize, base: &Base<'_>| match base.parent {
             // The label follows the entry it labels.
-            Some(labelled) if place == 1 => compose::label(base, labelled, label),
+            Some(labelled) if index == 1 => compose::label(base, labelled, label),
             _ => compose::branch_summary(base, &from, &summary.summary, details, usage, summary.from_hook),
         };
         let now_ms = self.world.environment().now_ms();
@@ -342,7 +342,7 @@ impl SessionManager {
     ) -> Result<Vec<EntryId>, SessionError> {
         let messages: Vec<Json> = messages.into_iter().map(|message| print_owned(message.into())).collect();
         let now_ms = self.world.environment().now_ms();
-        self.append_several(now_ms, messages.len(), &|place, base| compose::message(base, messages[place].raw()))
+        self.append_several(now_ms, messages.len(), &|index, base| compose::message(base, messages[index].raw()))
     }
 
     fn append(&mut self, compose: &dyn Fn(&Base<'_>) -> Json) -> Result<EntryId, SessionError> {
@@ -365,13 +365,13 @@ impl SessionManager {
             return Ok(Vec::new());
         }
         let timestamp = to_iso(now_ms);
-        let compose = |place: usize, id: &EntryId, parent: Option<&EntryId>| {
-            compose(place, &Base { id, parent, timestamp: &timestamp })
+        let compose = |index: usize, id: &EntryId, parent: Option<&EntryId>| {
+            compose(index, &Base { id, parent, timestamp: &timestamp })
         };
         let prepared = self.session.prepare_write(&self.world);
         let appended = prepared.and_then(|()| self.session.append(&self.world, n_entries, &compose));
         if appended.is_ok() {
-            self.forget_place();
+            self.forget_leaf();
         }
         self.notify_handlers();
         appended

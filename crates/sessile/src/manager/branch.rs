@@ -16,7 +16,7 @@ use super::navigate::content_text;
 use super::open::{NewSession, compose_header, new_session, session_path};
 use crate::error::SessionError;
 use crate::event::LeafMove;
-use crate::operations::{SessionPlace, publish};
+use crate::operations::{SessionLocation, publish};
 use crate::session::{Backing, NameOrigin, Session, fresh_id, line_of};
 
 /// The side of an entry at which a fork is cut.
@@ -43,7 +43,7 @@ impl SessionManager {
         let row = self.require(&id.into())?;
         let leaf = self.leaf_id();
         self.session.leaf = Some(row);
-        self.note_place();
+        self.save_leaf();
         self.leaf_moved(leaf, LeafMove::Branch);
         Ok(())
     }
@@ -52,7 +52,7 @@ impl SessionManager {
     pub fn reset_leaf(&mut self) {
         let leaf = self.leaf_id();
         self.session.leaf = None;
-        self.note_place();
+        self.save_leaf();
         self.leaf_moved(leaf, LeafMove::Reset);
     }
 
@@ -163,7 +163,7 @@ impl SessionManager {
         if let Some(file) = file.as_ref().filter(|_| has_conversation) {
             let (os, is_durable) = (self.world.os(), self.world.is_on_disk());
             let prepared = prepare_file(os, file, is_durable, &mut |out| write(out, file))?;
-            let session = SessionPlace { path: file.clone(), id: header.id() };
+            let session = SessionLocation { path: file.clone(), id: header.id() };
             let _turn = publish(&self.world, prepared, session, self.session_file().map(Path::to_path_buf))?;
             return Session::open_file(&self.world, file);
         }
@@ -176,7 +176,7 @@ impl SessionManager {
     }
 
     /// The labels of an extracted path, as lines to append after its last entry.
-    fn label_lines(&self, steps: &[extract::Step]) -> Result<Vec<u8>, SessionError> {
+    fn label_lines(&self, steps: &[extract::CopiedEntry]) -> Result<Vec<u8>, SessionError> {
         let outline = &self.session.outline;
         let mut taken: HashSet<EntryId> = steps.iter().filter_map(|step| outline.id(step.row)).collect();
         let mut parent = steps.last().and_then(|step| outline.id(step.row));

@@ -35,7 +35,7 @@ impl<T> Pending<T> {
 
 impl SessionManager {
     /// Runs `act` while holding the session's lock, after reading what other programs wrote.
-    pub(crate) fn in_turn<T>(
+    pub(crate) fn with_turn<T>(
         &mut self,
         act: impl FnOnce(&mut Self) -> Result<T, SessionError>,
     ) -> Result<T, SessionError> {
@@ -139,7 +139,7 @@ impl SessionManager {
     ) -> Result<Pending<T>, SessionError> {
         let scope = Deferring::begin(self);
         let written = write(scope.manager);
-        let tickets = scope.manager.session.held.deferred.take().unwrap_or_default();
+        let tickets = scope.manager.session.retained.deferred.take().unwrap_or_default();
         drop(scope);
         let durable = self.last_acknowledgement().map_or(Durable::Memory, |acknowledged| acknowledged.durable);
         written.map(|value| Pending { value, tickets, durable })
@@ -155,14 +155,14 @@ struct Expecting<'m> {
 impl<'m> Expecting<'m> {
     fn begin(manager: &'m mut SessionManager) -> Result<Self, SessionError> {
         manager.session.begin_turn()?;
-        let outer = std::mem::take(&mut manager.session.held.expected_leaf);
+        let outer = std::mem::take(&mut manager.session.retained.expected_leaf);
         Ok(Self { manager, outer })
     }
 }
 
 impl Drop for Expecting<'_> {
     fn drop(&mut self) {
-        self.manager.session.held.expected_leaf = std::mem::take(&mut self.outer);
+        self.manager.session.retained.expected_leaf = std::mem::take(&mut self.outer);
         self.manager.session.end_turn();
     }
 }
@@ -175,14 +175,14 @@ struct Deferring<'m> {
 
 impl<'m> Deferring<'m> {
     fn begin(manager: &'m mut SessionManager) -> Self {
-        let outer = manager.session.held.deferred.replace(Vec::new());
+        let outer = manager.session.retained.deferred.replace(Vec::new());
         Self { manager, outer }
     }
 }
 
 impl Drop for Deferring<'_> {
     fn drop(&mut self) {
-        self.manager.session.held.deferred = self.outer.take();
+        self.manager.session.retained.deferred = self.outer.take();
     }
 }
 

@@ -107,14 +107,14 @@ pub struct CompactionReport {
 pub struct CompactionPlan {
     preparation: Box<Preparation>,
     model: SessionModel,
-    place: PlannedPlace,
+    position: PlannedPosition,
     question: Option<Question>,
     options: CompactOptions,
 }
 
 /// The position at which a compaction was planned.
 #[derive(Clone, Debug)]
-struct PlannedPlace {
+struct PlannedPosition {
     session_id: String,
     leaf: Option<Row>,
     leaf_id: Option<EntryId>,
@@ -133,7 +133,7 @@ pub struct FinishedCompaction {
 /// A compaction that is ready to be written.
 #[derive(Debug)]
 struct ReadyCompaction {
-    place: PlannedPlace,
+    position: PlannedPosition,
     summary: String,
     first_kept: FirstKept,
     tokens_before: f64,
@@ -189,12 +189,13 @@ impl CompactionPlan {
         summarizer: &dyn Summarizer,
         progress: &mut dyn FnMut(SummaryProgress<'_>),
     ) -> Result<ReadyCompaction, SessionError> {
-        let wishes = self.model.wishes(custom_instructions, false);
+        let summary_options = self.model.summary_options(custom_instructions, false);
         let cancel = &self.options.cancel;
-        let finished = compaction::summarize_compaction(&self.preparation, wishes, summarizer, progress, cancel)
-            .map_err(summary_error)?;
+        let finished =
+            compaction::summarize_compaction(&self.preparation, summary_options, summarizer, progress, cancel)
+                .map_err(summary_error)?;
         Ok(ReadyCompaction {
-            place: self.place,
+            position: self.position,
             summary: finished.summary,
             first_kept: FirstKept::Row(self.preparation.first_kept),
             tokens_before: self.preparation.tokens_before,
@@ -206,7 +207,7 @@ impl CompactionPlan {
 
     fn supplied(self, supplied: SuppliedCompaction) -> ReadyCompaction {
         ReadyCompaction {
-            place: self.place,
+            position: self.position,
             summary: supplied.summary,
             first_kept: supplied.first_kept_entry_id.map_or(FirstKept::None, FirstKept::Id),
             tokens_before: supplied.tokens_before.unwrap_or(self.preparation.tokens_before),
@@ -305,7 +306,7 @@ impl SessionManager {
             Prepared::Nothing(reason) => return Ok(PlannedCompaction::Nothing(reason)),
             Prepared::Ready(preparation) => preparation,
         };
-        let place = PlannedPlace {
+        let position = PlannedPosition {
             session_id: self.session_id(),
             leaf: self.session.leaf,
             leaf_id: self.leaf_id(),
@@ -315,7 +316,7 @@ impl SessionManager {
             before_compact(self, &preparation, &options)
         })?;
         let model = SessionModel::of(&self.settings()?);
-        Ok(PlannedCompaction::Ready(Box::new(CompactionPlan { preparation, model, place, question, options })))
+        Ok(PlannedCompaction::Ready(Box::new(CompactionPlan { preparation, model, position, question, options })))
     }
 
     /// The last part of [`SessionManager::compact`]: writes the compaction at the current end of the path, and
@@ -362,9 +363,9 @@ impl SessionManager {
     }
 
     fn written_compaction(&mut self, ready: &ReadyCompaction) -> Result<Compacted, SessionError> {
-        if ready.place.session_id != self.session_id() {
+        if ready.position.session_id != self.session_id() {
             let path = self.session_file().map(ToOwned::to_owned).unwrap_or_default();
-            return Err(SessionError::OtherSession { path, id: ready.place.session_id.clone() });
+            return Err(SessionError::OtherSession { path, id: ready.position.session_id.clone() });
         }
         let old_leaf = self.leaf_id();
         self.session.prepare_write(&self.world)?;
@@ -386,17 +387,17 @@ impl SessionManager {
     ) -> Result<(Compacted, Option<EntryId>), SessionError> {
         let old_leaf = self.session.leaf;
         self.session.catch_up(&self.world)?;
-        let place = &ready.place;
-        let end = if place.is_end { self.continuation() } else { None }.or(self.session.leaf);
+        let position = &ready.position;
+        let end = if position.is_end { self.continuation() } else { None }.or(self.session.leaf);
         let outline = &self.session.outline;
         let after = |leaf: Option<Row>| -> Option<Vec<Row>> {
             let mut path = leaf.map(|leaf| outline.path(leaf)).unwrap_or_default();
-            let at = path.iter().position(|row| Some(*row) == place.leaf)?;
+            let at = path.iter().position(|row| Some(*row) == position.leaf)?;
             Some(path.split_off(at + 1))
         };
         // If the caller has moved meanwhile, even back along the same path, respect that position.
         let (Some(_), Some(since)) = (after(self.session.leaf), after(end)) else {
-            return Err(SessionError::LeafMoved { expected: place.leaf_id.clone(), actual: self.leaf_id() });
+            return Err(SessionError::LeafMoved { expected: position.leaf_id.clone(), actual: self.leaf_id() });
         };
         if since.iter().any(|row| outline.kind(*row) == Kind::Compaction) {
             return Ok((Compacted::Nothing(NothingToCompact::AlreadyCompacted), self.leaf_id()));
@@ -460,8 +461,8 @@ impl SessionManager {
         let mut reading = self.session.reading();
         let projection = Projection::new(&self.session.outline, &rows, &zone, &mut reading)?;
         let mut tokens = 0;
-        for place in start..rows.len() {
-            let messages = projection.messages(place, &mut reading)?;
+        for index in start..rows.len() {
+            let messages = projection.messages(index, &mut reading)?;
             tokens += messages.iter().map(|message| compaction::estimate_tokens(message.raw())).sum::<u64>();
         }
         Ok(tokens)
@@ -490,7 +491,7 @@ impl SessionModel {
         Self { model, thinking_level }
     }
 
-    pub(super) fn wishes<'w>(
+    pub(super) fn summary_options<'w>(
         &'w self,
         custom_instructions: Option<&'w str>,
         replaces_instructions: bool,

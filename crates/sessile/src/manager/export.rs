@@ -9,7 +9,7 @@ use sessile_core::head::Role;
 use sessile_core::header::Header;
 use sessile_core::json::{Edit, Json, Raw, harmless};
 use sessile_core::label::Label;
-use sessile_core::markdown::{self, Beside};
+use sessile_core::markdown::{self, EntryNotes};
 use sessile_core::outline::Row;
 use sessile_store::{StoreError, create_directory, create_file, replace_file, swap_in};
 
@@ -220,6 +220,6 @@ impl SessionManager {
         let label = entry.id().and_then(|id| labels.get(&id).map(Label::text));
         let zone = Zone(self.world.environment());
         let time = entry.raw().get("timestamp").and_then(|time: Raw<'_>| js_time(Some(time), &zone));
-        sink(markdown::entry(&entry, Beside { label: label.as_deref(), time }).as_bytes())
+        sink(markdown::entry(&entry, EntryNotes { label: label.as_deref(), time }).as_bytes())
     }
 }

@@ -4,7 +4,7 @@
 use sessile_core::EntryId;
 use sessile_core::cancel::Cancel;
 use sessile_core::compaction::{
-    self, BranchPreparation, BranchSummarySettings, FinishedSummary, LeftEntries, Summarizer, SummaryProgress,
+    self, AbandonedEntries, BranchPreparation, BranchSummarySettings, FinishedSummary, Summarizer, SummaryProgress,
 };
 use sessile_core::head::{Kind, Role};
 use sessile_core::json::{Json, Raw};
@@ -79,8 +79,10 @@ impl LeftBranchText {
         summarizer: &dyn Summarizer,
         progress: &mut dyn FnMut(SummaryProgress<'_>),
     ) -> Result<BranchSummary, SessionError> {
-        let wishes = self.model.wishes(options.custom_instructions.as_deref(), options.replace_instructions);
-        let finished = compaction::summarize_branch(&self.preparation, wishes, summarizer, progress, &options.cancel);
+        let summary_options =
+            self.model.summary_options(options.custom_instructions.as_deref(), options.replace_instructions);
+        let finished =
+            compaction::summarize_branch(&self.preparation, summary_options, summarizer, progress, &options.cancel);
         let FinishedSummary { summary, usage, details } = finished.map_err(summary_error)?;
         Ok(BranchSummary { summary, details: Some(details), from_hook: Some(false), usage: usage.map(Json::from) })
     }
@@ -230,8 +232,8 @@ impl SessionManager {
             return Ok(None);
         }
         let row = self.require(&target)?;
-        let LeftEntries { rows, common_ancestor } =
-            compaction::collect_left(&self.session.outline, self.session.leaf, row);
+        let AbandonedEntries { rows, common_ancestor } =
+            compaction::collect_abandoned(&self.session.outline, self.session.leaf, row);
         let common_ancestor = common_ancestor.and_then(|row| self.session.outline.id(row));
         Ok(Some(Route { session_id: self.session_id(), target, old_leaf, common_ancestor, left: rows }))
     }
@@ -290,19 +292,19 @@ impl SessionManager {
     fn go(
         &mut self,
         target: Row,
-        place: Option<Row>,
+        new_leaf: Option<Row>,
         summary: Option<&BranchSummary>,
         label: Option<&str>,
     ) -> Result<Option<EntryId>, SessionError> {
         let label = label.filter(|label| !label.is_empty());
         if let Some(summary) = summary {
-            return self.append_branch_summary(place, summary, label, LeafMove::Navigate).map(Some);
+            return self.append_branch_summary(new_leaf, summary, label, LeafMove::Navigate).map(Some);
         }
         let old_leaf = self.session.leaf;
         let old_leaf_id = self.leaf_id();
-        self.session.leaf = place;
+        self.session.leaf = new_leaf;
         match label {
-            None => self.note_place(),
+            None => self.save_leaf(),
             Some(label) => {
                 if let Err(error) = self.append_label_at(target, label) {
                     self.session.leaf = old_leaf;

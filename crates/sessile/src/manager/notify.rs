@@ -61,7 +61,7 @@ impl SessionManager {
     ///
     /// Does nothing during a turn at the file: a handler may be a program that needs a turn itself.
     pub(crate) fn notify_handlers(&mut self) {
-        if self.session.held.pending_events.is_empty() || self.session.held.n_turns > 0 || self.is_notifying {
+        if self.session.retained.pending_events.is_empty() || self.session.retained.n_turns > 0 || self.is_notifying {
             return;
         }
         let notifying = Notifying::begin(self);
@@ -70,7 +70,7 @@ impl SessionManager {
 
     fn notify_all(&mut self) {
         for n_rounds in 0.. {
-            let pending = std::mem::take(&mut self.session.held.pending_events);
+            let pending = std::mem::take(&mut self.session.retained.pending_events);
             if pending.is_empty() {
                 return;
             }
@@ -142,7 +142,7 @@ impl SessionManager {
         if self.world.handlers.wants(EventKind::LeafMoved) {
             let leaf = self.leaf_id();
             if leaf != previous {
-                self.session.held.pending_events.push(PendingEvent::LeafMoved { leaf, previous, reason });
+                self.session.retained.pending_events.push(PendingEvent::LeafMoved { leaf, previous, reason });
             }
         }
         self.notify_handlers();

@@ -21,13 +21,13 @@ use crate::environment::{Environment, Migrated, System};
 use crate::error::SessionError;
 use crate::event::{Handlers, LeafMove};
 use crate::list::{self, ListOptions, SessionInfo};
-use crate::operations::{OperationKind, Recording, SessionPlace, Step, publish};
+use crate::operations::{OperationKind, Recording, SessionLocation, Step, publish};
 use crate::remember;
 use crate::session::{Backing, NameOrigin, Session, line_of};
 use crate::world::World;
 
 /// How long opening a session waits for another process to finish an operation on it.
-const REST: Duration = Duration::from_secs(2);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Options for a new session.
 #[derive(Clone, Debug, Default)]
@@ -159,7 +159,7 @@ impl Sessions {
     /// Records every file made from a session (a fork, a clone, an upgraded version) as an operation of this kind.
     #[must_use]
     pub fn recording_new_files_as(mut self, kind: OperationKind) -> Self {
-        self.world.noted_as = Some(kind);
+        self.world.recorded_as = Some(kind);
         self
     }
 
@@ -234,7 +234,7 @@ impl Sessions {
     }
 
     /// The metadata of a path; `None` if nothing is there or it cannot be read.
-    pub fn look_at(&self, path: &Path) -> Option<Stat> {
+    pub fn file_stat(&self, path: &Path) -> Option<Stat> {
         self.world.os().stat(path).ok()
     }
 
@@ -276,9 +276,9 @@ impl Sessions {
     ///
     /// While a session is being moved, its header names the new directory before the file is there. So this waits for
     /// the session's lock, at most two seconds. If it cannot get the lock, it opens the session anyway.
-    pub fn open_at_rest(&self, path: impl AsRef<Path>) -> Result<SessionManager, SessionError> {
+    pub fn open_when_idle(&self, path: impl AsRef<Path>) -> Result<SessionManager, SessionError> {
         let path = absolute(self.environment(), path.as_ref());
-        let _turn = HeldTurn::take(&self.world.os, &path, REST).ok();
+        let _turn = HeldTurn::take(&self.world.os, &path, LOCK_TIMEOUT).ok();
         self.open(path)
     }
 
@@ -354,7 +354,7 @@ impl Sessions {
         // Move the first header to the front.
         let first = entries
             .iter()
-            .position(|entry| matches!(read(entry.raw().as_bytes()), Parsed::Kept(head) if head.is_session_header()));
+            .position(|entry| matches!(read(entry.raw().as_bytes()), Parsed::Value(head) if head.is_session_header()));
         match first {
             Some(first) => bytes.extend(line_of(entries[first].raw())),
             None => bytes.extend(line_of(compose_header(environment, &cwd, options)?.json().raw())),
@@ -383,14 +383,15 @@ impl Sessions {
         let cwd = absolute(environment, cwd.as_ref());
         let dir = self.session_dir_of(&cwd);
         let refused = |error| SessionError::CannotFork { path: source.clone(), source: Box::new(error) };
-        let original = Session::open_file(&self.looking(), &source).map_err(refused)?;
+        let original = Session::open_file(&self.read_only_world(), &source).map_err(refused)?;
         let mut options = options.clone();
         options.parent_session.get_or_insert_with(|| source.to_string_lossy().into_owned());
         let header = compose_header(environment, &cwd, options)?;
         self.make_directory(&dir)?;
         let path = session_path(&dir, &header);
         let prepared = original.copy_after_header(&self.world, &line_of(header.json().raw()), &path)?;
-        let _turn = publish(&self.world, prepared, SessionPlace { path: path.clone(), id: header.id() }, Some(source))?;
+        let _turn =
+            publish(&self.world, prepared, SessionLocation { path: path.clone(), id: header.id() }, Some(source))?;
         original.save_copied_outline(&self.world, &line_of(header.json().raw()), &path);
         self.open_found(path, dir, cwd)
     }
@@ -430,7 +431,7 @@ impl Sessions {
     }
 
     /// The same world, read-only, for sources.
-    fn looking(&self) -> World {
+    fn read_only_world(&self) -> World {
         World { is_read_only: true, writing: WriteOptions::default(), ..self.world.clone() }
     }
 
@@ -444,12 +445,12 @@ impl Sessions {
 
     fn manager(&self, cwd: PathBuf, session_dir: Option<PathBuf>, session: Session) -> SessionManager {
         let mut session = session;
-        let place = remember::recall(&self.world, &session);
-        if let Some(place) = &place {
-            session.leaf = place.leaf.as_ref().and_then(|leaf| session.outline.find(leaf));
+        let saved = remember::recall(&self.world, &session);
+        if let Some(saved) = &saved {
+            session.leaf = saved.leaf.as_ref().and_then(|leaf| session.outline.find(leaf));
         }
-        let is_noted = place.is_some();
-        SessionManager { world: self.world.clone(), cwd, session_dir, session, is_noted, is_notifying: false }
+        let has_saved_leaf = saved.is_some();
+        SessionManager { world: self.world.clone(), cwd, session_dir, session, has_saved_leaf, is_notifying: false }
     }
 }
 
@@ -617,11 +618,11 @@ impl SessionManager {
             return Err(SessionError::ReadOnly);
         }
         let file = self.session.backing.path().map(Path::to_path_buf);
-        let (Some(kind), false, Some(path)) = (self.world.noted_as, self.is_stored(), file) else {
+        let (Some(kind), false, Some(path)) = (self.world.recorded_as, self.is_stored(), file) else {
             return self.session.store_now(&self.world);
         };
         let recording = Recording::begin(&self.world, kind, 1, None)?;
-        let session = SessionPlace { path, id: self.session_id() };
+        let session = SessionLocation { path, id: self.session_id() };
         let step = Step::Create { session, length: self.session.awaited_length(), source: None };
         recording.step(&step, || self.session.store_now(&self.world))?;
         recording.done();
@@ -647,12 +648,12 @@ impl SessionManager {
     pub fn upgrade(&mut self) -> Result<Option<PathBuf>, SessionError> {
         let upgraded = self.session.prepare_write(&self.world);
         self.notify_handlers();
-        upgraded.map(|()| self.session.held.original.take())
+        upgraded.map(|()| self.session.retained.original.take())
     }
 
     /// Returns the path of the kept original once, if a write has upgraded the file since the last call.
     pub fn take_original(&mut self) -> Option<PathBuf> {
-        self.session.held.original.take()
+        self.session.retained.original.take()
     }
 
     /// Reads what other programs have appended to the file. The leaf does not move.
@@ -675,7 +676,7 @@ impl SessionManager {
     pub fn follow_leaf(&mut self) -> Result<(), SessionError> {
         let leaf = self.leaf_id();
         let followed = self.session.follow(&self.world);
-        self.forget_place();
+        self.forget_leaf();
         self.leaf_moved(leaf, LeafMove::Follow);
         followed
     }

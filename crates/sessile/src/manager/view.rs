@@ -2,7 +2,7 @@
 
 use sessile_core::EntryId;
 use sessile_core::archive::Archive;
-use sessile_core::compaction::collect_left;
+use sessile_core::compaction::collect_abandoned;
 use sessile_core::context::{self, Projected, ReadContext, SessionContext};
 use sessile_core::diagnostic::Diagnostic;
 use sessile_core::entry::{Entry, js_time};
@@ -227,7 +227,7 @@ impl SessionManager {
     /// ```
     pub fn merge_base(&self, one: &EntryId, other: &EntryId) -> Result<Option<EntryId>, SessionError> {
         let (one, other) = (self.require(one)?, self.require(other)?);
-        let left = collect_left(&self.session.outline, Some(one), other);
+        let left = collect_abandoned(&self.session.outline, Some(one), other);
         Ok(left.common_ancestor.and_then(|row| self.session.outline.id(row)))
     }
 

@@ -79,11 +79,11 @@ impl SessionManager {
         let projection = Projection::new(outline, &rows, &zone, &mut reading)?;
         // The entries after the compaction on the path are the last of the selected rows.
         let n_later = path.len() - at - 1;
-        for place in (rows.len() - n_later..rows.len()).rev() {
-            if outline.role(rows[place]) != Role::Assistant {
+        for index in (rows.len() - n_later..rows.len()).rev() {
+            if outline.role(rows[index]) != Role::Assistant {
                 continue;
             }
-            let messages = projection.messages(place, &mut reading)?;
+            let messages = projection.messages(index, &mut reading)?;
             if messages.iter().any(|message| stated_tokens(message.raw()).is_some()) {
                 return Ok(false);
             }
@@ -148,8 +148,8 @@ impl SessionManager {
         let targets: Vec<EntryId> = targets.iter().filter_map(|row| self.session.outline.id(*row)).collect();
         let now_ms = self.world.environment().now_ms();
         let null = Json::null();
-        self.append_several(now_ms, targets.len(), &|place, base| {
-            compose::context_edit(base, &targets[place], null.raw())
+        self.append_several(now_ms, targets.len(), &|index, base| {
+            compose::context_edit(base, &targets[index], null.raw())
         })
     }
 }

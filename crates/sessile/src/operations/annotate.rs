@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use sessile_core::EntryId;
 
 use super::log::{OperationKind, Recording, settle_dead};
-use super::step::{SessionPlace, Step};
+use super::step::{SessionLocation, Step};
 use crate::error::SessionError;
 use crate::manager::{BranchSummary, FinishedNavigation, Navigated, SessionManager, Sessions, one_line};
 
@@ -25,7 +25,7 @@ pub struct Annotated {
 }
 
 /// Determines the step for a session, and whether it would change anything.
-type Look<'l> = dyn Fn(&SessionManager) -> Result<(Step, bool), SessionError> + 'l;
+type PlanStep<'l> = dyn Fn(&SessionManager) -> Result<(Step, bool), SessionError> + 'l;
 
 impl Sessions {
     /// Names a session, or removes its name.
@@ -37,7 +37,7 @@ impl Sessions {
         self.annotate(path.as_ref(), OperationKind::Name, None, dry_run, &|manager| {
             let before = manager.session_name()?;
             let is_change = before != after;
-            Ok((Step::Name { session: manager.session_place(), before, after: after.clone() }, is_change))
+            Ok((Step::Name { session: manager.session_location(), before, after: after.clone() }, is_change))
         })
     }
 
@@ -54,7 +54,7 @@ impl Sessions {
             manager.require(entry)?;
             let before = manager.label(entry)?;
             let is_change = before != after;
-            let (session, after) = (manager.session_place(), after.clone());
+            let (session, after) = (manager.session_location(), after.clone());
             Ok((Step::Label { session, entry: entry.clone(), before, after }, is_change))
         })
     }
@@ -75,7 +75,7 @@ impl Sessions {
             } else if let Some(entry) = entry {
                 manager.require(entry)?;
             }
-            let (session, entry) = (manager.session_place(), entry.cloned());
+            let (session, entry) = (manager.session_location(), entry.cloned());
             Ok((Step::Archive { session, entry, before, after: is_archived }, is_change))
         })
     }
@@ -104,9 +104,9 @@ impl Sessions {
             manager.check_writable()?;
             manager.recover()?;
             manager.upgrade()?;
-            manager.in_turn(|manager| {
+            manager.with_turn(|manager| {
                 manager.check_archivable(None, is_archived)?;
-                let (session, before) = (manager.session_place(), is_archived_in(manager, None)?);
+                let (session, before) = (manager.session_location(), is_archived_in(manager, None)?);
                 let step = Step::Archive { session, entry: None, before, after: is_archived };
                 recording.step(&step, || apply(manager, &step, None)).map(drop)
             })?;
@@ -133,19 +133,20 @@ impl Sessions {
             to.map(|id| manager.require(id)).transpose()?;
             let (before, after) = (manager.leaf_id(), to.cloned());
             let is_change = before != after || summary.is_some();
-            let session = manager.session_place();
+            let session = manager.session_location();
             Ok((Step::Leaf { session, before, after, summary: summary.is_some() }, is_change))
         })
     }
 
-    /// Changes one session. Calls `look` twice: before anything is written, and again while holding the session's lock.
+    /// Changes one session. Calls `plan_step` twice: before anything is written, and again while holding the session's
+    /// lock.
     fn annotate(
         &self,
         path: &Path,
         kind: OperationKind,
         summary: Option<&BranchSummary>,
         dry_run: bool,
-        look: &Look<'_>,
+        plan_step: &PlanStep<'_>,
     ) -> Result<Annotated, SessionError> {
         if !dry_run {
             settle_dead(&self.world);
@@ -155,7 +156,7 @@ impl Sessions {
             // First restore destroyed entries, so that they are taken into account.
             manager.recover()?;
         }
-        let (step, is_change) = look(&manager)?;
+        let (step, is_change) = plan_step(&manager)?;
         let unchanged = |step| Annotated { operation: None, step, is_change, entry_id: None, original: None };
         if dry_run || !is_change {
             return Ok(unchanged(step));
@@ -164,8 +165,8 @@ impl Sessions {
         manager.check_writable()?;
         let recording = Recording::begin(&self.world, kind, 1, None)?;
         let original = manager.upgrade()?;
-        let (step, entry_id) = manager.in_turn(|manager| {
-            let (step, _) = look(manager)?;
+        let (step, entry_id) = manager.with_turn(|manager| {
+            let (step, _) = plan_step(manager)?;
             let entry_id = recording.step(&step, || apply(manager, &step, summary))?;
             Ok((step, entry_id))
         })?;
@@ -177,7 +178,7 @@ impl Sessions {
 
 impl Sessions {
     /// Like [`SessionManager::write_navigation`], as an operation that can be undone. Returns the id of the operation.
-    pub fn write_navigation_noted(
+    pub fn write_navigation_recorded(
         &self,
         session: &mut SessionManager,
         finished: &FinishedNavigation,
@@ -187,7 +188,7 @@ impl Sessions {
         }
         session.check_writable()?;
         let step = Step::Leaf {
-            session: session.session_place(),
+            session: session.session_location(),
             before: finished.old_leaf().cloned(),
             after: session.planned_leaf(finished)?,
             summary: finished.has_summary(),
@@ -201,8 +202,8 @@ impl Sessions {
 }
 
 impl SessionManager {
-    pub(super) fn session_place(&self) -> SessionPlace {
-        SessionPlace { path: self.session_file().unwrap_or(Path::new("")).to_path_buf(), id: self.session_id() }
+    pub(super) fn session_location(&self) -> SessionLocation {
+        SessionLocation { path: self.session_file().unwrap_or(Path::new("")).to_path_buf(), id: self.session_id() }
     }
 }
 

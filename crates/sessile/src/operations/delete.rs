@@ -11,7 +11,7 @@ use sessile_store::{Busy, FileLog, Log, Notice, StoreError, ToolLock, Trash, Tra
 
 use super::log::{OperationKind, Recording, settle_dead};
 use super::relocate::header_of;
-use super::step::{SessionPlace, Step, TrashedTo};
+use super::step::{SessionLocation, Step, TrashedTo};
 use crate::directory::absolute;
 use crate::error::SessionError;
 use crate::event::{EventContext, EventKind, RecoveryReason, SessionEvent};
@@ -21,7 +21,7 @@ use crate::session::entry_ids;
 use crate::world::World;
 
 /// How long an operation waits for the session's lock.
-pub(super) const PATIENCE: Duration = Duration::from_secs(2);
+pub(super) const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How to delete sessions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub struct Deleted {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeletedSession {
     /// The session with its former path.
-    pub session: SessionPlace,
+    pub session: SessionLocation,
     /// The length of its file.
     pub size: u64,
     /// Where it went; `None` if nothing was done.
@@ -63,7 +63,7 @@ impl Sessions {
         if !dry_run {
             settle_dead(&self.world);
         }
-        let mut found: Vec<(SessionPlace, u64)> = Vec::new();
+        let mut found: Vec<(SessionLocation, u64)> = Vec::new();
         for path in paths {
             let session = self.deletable(path)?;
             if found.iter().all(|(other, _)| other.path != session.0.path) {
@@ -99,14 +99,14 @@ impl Sessions {
     }
 
     /// Checks that a session can be deleted, and returns the length of its file.
-    pub(super) fn deletable(&self, path: &Path) -> Result<(SessionPlace, u64), SessionError> {
+    pub(super) fn deletable(&self, path: &Path) -> Result<(SessionLocation, u64), SessionError> {
         let path = absolute(self.environment(), path);
         let stat = self.world.os().link_stat(&path).map_err(|source| StoreError::io_at("access", &path, source))?;
         if stat.kind != FileKind::Regular {
             return Err(StoreError::NotRegular { path }.into());
         }
         match read_header(&self.world, &path) {
-            Some(header) => Ok((SessionPlace { path, id: header.id() }, stat.length)),
+            Some(header) => Ok((SessionLocation { path, id: header.id() }, stat.length)),
             None => Err(SessionError::NotASession { path }),
         }
     }
@@ -116,10 +116,10 @@ impl Sessions {
 pub(super) fn delete_all(
     world: &World,
     recording: &Recording<'_>,
-    found: Vec<(SessionPlace, u64)>,
+    found: Vec<(SessionLocation, u64)>,
     how: Deletion,
 ) -> Result<Vec<DeletedSession>, SessionError> {
-    let delete = |(session, size): (SessionPlace, u64)| {
+    let delete = |(session, size): (SessionLocation, u64)| {
         let to = delete_one(world, recording, &session, how)?;
         Ok(DeletedSession { session, size, to: Some(to) })
     };
@@ -130,7 +130,7 @@ pub(super) fn delete_all(
 pub(super) fn delete_one(
     world: &World,
     recording: &Recording<'_>,
-    session: &SessionPlace,
+    session: &SessionLocation,
     how: Deletion,
 ) -> Result<TrashedTo, SessionError> {
     delete_if(world, recording, session, how, &|| Ok(()))
@@ -140,18 +140,18 @@ pub(super) fn delete_one(
 pub(super) fn delete_if(
     world: &World,
     recording: &Recording<'_>,
-    session: &SessionPlace,
+    session: &SessionLocation,
     how: Deletion,
     check: &dyn Fn() -> Result<(), SessionError>,
 ) -> Result<TrashedTo, SessionError> {
-    delete_in_turn(world, recording, session, how, turn_at(world, &session.path)?, check)
+    delete_in_turn(world, recording, session, how, lock_session(world, &session.path)?, check)
 }
 
 /// Like [`delete_if`], with the lock already held by `log`.
 pub(super) fn delete_in_turn(
     world: &World,
     recording: &Recording<'_>,
-    session: &SessionPlace,
+    session: &SessionLocation,
     how: Deletion,
     log: FileLog,
     check: &dyn Fn() -> Result<(), SessionError>,
@@ -170,7 +170,7 @@ pub(super) fn delete_in_turn(
     Ok(to)
 }
 
-fn report_deleted(world: &World, session: &SessionPlace, to: &TrashedTo) {
+fn report_deleted(world: &World, session: &SessionLocation, to: &TrashedTo) {
     if world.handlers.wants(EventKind::SessionDeleted) {
         let context = EventContext {
             session_file: Some(session.path.clone()),
@@ -178,7 +178,7 @@ fn report_deleted(world: &World, session: &SessionPlace, to: &TrashedTo) {
             cwd: world.environment().current_dir(),
             cancel: Cancel::default(),
         };
-        let trashed = !matches!(to, TrashedTo::Nowhere);
+        let trashed = !matches!(to, TrashedTo::Deleted);
         world.handlers.notify(&SessionEvent::Deleted { session_path: session.path.clone(), trashed }, &context);
     }
 }
@@ -201,20 +201,20 @@ fn report_recovered(world: &World, path: &Path, notices: &[Notice]) {
 fn take_away(
     world: &World,
     recording: &Recording<'_>,
-    session: &SessionPlace,
+    session: &SessionLocation,
     how: Deletion,
 ) -> Result<TrashedTo, SessionError> {
     let (os, path) = (world.os(), &session.path);
     let does = |to: &TrashedTo| Step::Delete { session: session.clone(), to: to.clone() };
     if how == Deletion::Permanent {
-        let to = TrashedTo::Nowhere;
+        let to = TrashedTo::Deleted;
         let remove = || os.remove(path).map_err(|source| StoreError::io_at("remove", path, source).into());
         return recording.step(&does(&to), remove).map(|()| to);
     }
     match trash(world).reserve(os, path, &local_time(world)) {
-        Ok(place) => {
-            let to = TrashedTo::Trash(place.clone());
-            recording.step(&does(&to), || Ok(place.move_in(os, path)?)).map(|()| to)
+        Ok(slot) => {
+            let to = TrashedTo::Trash(slot.clone());
+            recording.step(&does(&to), || Ok(slot.move_in(os, path)?)).map(|()| to)
         }
         // We have no trash here; the program `trash` may know another one.
         Err(error) => {
@@ -244,8 +244,8 @@ fn local_time(world: &World) -> String {
 }
 
 /// Takes the lock of a session that is about to be moved or deleted. First restores destroyed entries and reports that.
-pub(super) fn turn_at(world: &World, path: &Path) -> Result<FileLog, SessionError> {
-    let writing = WriteOptions { busy: Busy::Fail(PATIENCE), ..world.writing };
+pub(super) fn lock_session(world: &World, path: &Path) -> Result<FileLog, SessionError> {
+    let writing = WriteOptions { busy: Busy::Fail(LOCK_TIMEOUT), ..world.writing };
     let mut log = FileLog::open(&world.os, path, writing)?;
     if log.resume()? {
         report_recovered(world, path, &log.take_notices());

@@ -11,11 +11,11 @@ use sessile_store::os::{Lock, Mode, OsFile, append_fully, read_upto};
 use sessile_store::planted::{self, Bug};
 use sessile_store::{NewTurn, Prepared, StoreError, append_notes, create_directory, read_head, replace_file};
 
-use super::delete::PATIENCE;
+use super::delete::LOCK_TIMEOUT;
 use super::relocate::with_ending;
 use super::settle::settle_step;
 use super::slim::roll_back;
-use super::step::{SessionPlace, Step, TrashedTo, whole_number};
+use super::step::{SessionLocation, Step, TrashedTo, whole_number};
 use crate::error::SessionError;
 use crate::manager::Sessions;
 use crate::world::World;
@@ -182,12 +182,12 @@ fn log_path(world: &World) -> Option<PathBuf> {
 
 fn read_all(world: &World) -> Result<Vec<Operation>, SessionError> {
     let mut operations: Vec<Operation> = Vec::new();
-    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut indexes: HashMap<String, usize> = HashMap::new();
     let Some(path) = log_path(world) else { return Ok(operations) };
     let read = read_head(world.os(), &path, &mut |line| {
         // Skip lines that a crash cut off or a newer version wrote.
         if let Some(line) = line.bytes.and_then(|bytes| Raw::parse(bytes).ok()) {
-            take_line(line, &mut operations, &mut places);
+            take_line(line, &mut operations, &mut indexes);
         }
         true
     });
@@ -195,16 +195,16 @@ fn read_all(world: &World) -> Result<Vec<Operation>, SessionError> {
         Err(error) if error.is_not_found() => {}
         read => read?,
     }
-    mark_undone(&mut operations, &places);
+    mark_undone(&mut operations, &indexes);
     Ok(operations)
 }
 
-fn take_line(line: Raw<'_>, operations: &mut Vec<Operation>, places: &mut HashMap<String, usize>) {
+fn take_line(line: Raw<'_>, operations: &mut Vec<Operation>, indexes: &mut HashMap<String, usize>) {
     let text = |key| line.get(key).and_then(Raw::as_string);
     let Some(id) = text("operation") else { return };
-    let Some(place) = places.get(&id).copied() else {
+    let Some(index) = indexes.get(&id).copied() else {
         if let Some(kind) = text("kind").and_then(|kind| OperationKind::read(&kind)) {
-            places.insert(id.clone(), operations.len());
+            indexes.insert(id.clone(), operations.len());
             let time = text("time").and_then(|time| parse_utc_iso(time.as_bytes())).unwrap_or_default();
             let (state, undoes) = (OperationState::Unfinished, text("undoes"));
             let n_planned = line.get("planned").and_then(Raw::as_number).and_then(whole_number);
@@ -212,7 +212,7 @@ fn take_line(line: Raw<'_>, operations: &mut Vec<Operation>, places: &mut HashMa
         }
         return;
     };
-    let operation = &mut operations[place];
+    let operation = &mut operations[index];
     match text("state").as_deref() {
         Some("done") => operation.state = OperationState::Done,
         Some("failed") => operation.state = OperationState::Failed,
@@ -222,16 +222,16 @@ fn take_line(line: Raw<'_>, operations: &mut Vec<Operation>, places: &mut HashMa
 }
 
 /// Marks operations that were undone and not redone. An undo counts if it completed and was not undone itself.
-fn mark_undone(operations: &mut [Operation], places: &HashMap<String, usize>) {
+fn mark_undone(operations: &mut [Operation], indexes: &HashMap<String, usize>) {
     // An undo is younger than its target, so iterating from the end judges every undo before its target.
-    for place in (0..operations.len()).rev() {
-        let undo = &operations[place];
+    for index in (0..operations.len()).rev() {
+        let undo = &operations[index];
         let counts = undo.state == OperationState::Done || planted::has(Bug::FailedUndoCounts);
         if undo.undone_by.is_some() || !counts {
             continue;
         }
-        let (id, target) = (undo.id.clone(), undo.undoes.as_ref().and_then(|target| places.get(target).copied()));
-        if let Some(target) = target.filter(|target| *target < place) {
+        let (id, target) = (undo.id.clone(), undo.undoes.as_ref().and_then(|target| indexes.get(target).copied()));
+        if let Some(target) = target.filter(|target| *target < index) {
             operations[target].undone_by.get_or_insert(id);
         }
     }
@@ -277,7 +277,7 @@ impl<'w> Recording<'w> {
         let path = log_path(world);
         let tail = path.as_ref().map(|path| tail_of(world, path)).unwrap_or_default();
         let is_free = |id: &String| memchr::memmem::find(&tail, id.as_bytes()).is_none();
-        let mut ids = std::iter::repeat_with(draw).take(MAX_DRAWS);
+        let mut ids = std::iter::repeat_with(draw).take(MAX_SHORT_ID_ATTEMPTS);
         let id = ids.find(is_free).unwrap_or_else(|| world.environment().entry_uuid());
         if let Some(path) = &path {
             shorten(world, path)?;
@@ -358,10 +358,10 @@ impl Drop for Recording<'_> {
 pub(crate) fn publish(
     world: &World,
     prepared: Prepared<'_>,
-    session: SessionPlace,
+    session: SessionLocation,
     source: Option<PathBuf>,
 ) -> Result<NewTurn, SessionError> {
-    let Some(kind) = world.noted_as else { return Ok(prepared.publish_in_turn()?) };
+    let Some(kind) = world.recorded_as else { return Ok(prepared.publish_in_turn()?) };
     let recording = Recording::begin(world, kind, 1, None)?;
     let step = Step::Create { session, length: prepared.length(), source };
     let turn = recording.step(&step, || Ok(prepared.publish_in_turn()?))?;
@@ -375,7 +375,7 @@ pub(crate) fn publish(
 pub(crate) fn rewriting<T>(
     world: &World,
     kind: Option<OperationKind>,
-    session: SessionPlace,
+    session: SessionLocation,
     stamp: &str,
     act: impl FnOnce() -> Result<T, SessionError>,
 ) -> Result<T, SessionError> {
@@ -464,7 +464,7 @@ pub(super) fn process_of(world: &World, id: &str) -> Option<String> {
 
 /// Waits for an exclusive lock on an activity that only one process may do at a time. Dropping the returned file
 /// releases it.
-pub(crate) fn turn_at_all(world: &World, what: &str) -> Result<Option<Box<dyn OsFile>>, SessionError> {
+pub(crate) fn lock_activity(world: &World, what: &str) -> Result<Option<Box<dyn OsFile>>, SessionError> {
     let Some(directory) = world.operations_dir.as_ref().filter(|_| !planted::has(Bug::TwoUndosAtOnce)) else {
         return Ok(None);
     };
@@ -475,7 +475,7 @@ pub(crate) fn turn_at_all(world: &World, what: &str) -> Result<Option<Box<dyn Os
     let pause = Duration::from_millis(5);
     let mut waited = Duration::ZERO;
     while !file.try_lock(Lock::Exclusive).map_err(failed)? {
-        if waited >= PATIENCE {
+        if waited >= LOCK_TIMEOUT {
             return Err(SessionError::OperationRunning { what: format!("another {what}") });
         }
         world.os().wait(pause);
@@ -553,15 +553,15 @@ fn settle(world: &World, operation: &Operation) -> Result<OperationState, Sessio
 }
 
 /// The number of short ids to try before falling back to a long one.
-const MAX_DRAWS: usize = 100;
+const MAX_SHORT_ID_ATTEMPTS: usize = 100;
 /// The length of the log's tail in which a new id must not occur.
 const TAIL: u64 = 64 << 10;
 /// The length above which the log is shortened before the next operation.
 const MAX_LOG: u64 = 4 << 20;
 /// The length of the newest part, which is kept unchanged.
-const KEPT: usize = 2 << 20;
+const KEPT_TAIL_LENGTH: usize = 2 << 20;
 /// The upper bound for older lines that are still useful; other older lines are dropped.
-const KEPT_OLD: usize = 1 << 20;
+const MAX_OLD_LENGTH: usize = 1 << 20;
 
 /// Limits the size of the log: drops old lines, except those needed to find a session.
 ///
@@ -584,10 +584,10 @@ fn shorten(world: &World, path: &Path) -> Result<(), SessionError> {
     let mut needed: HashSet<&str> = HashSet::new();
     let (mut n_new, mut n_old) = (0, 0);
     for (id, line) in lines.iter().rev() {
-        if n_new < KEPT {
+        if n_new < KEPT_TAIL_LENGTH {
             n_new += line.len() + 1;
             needed.insert(id);
-        } else if n_old < KEPT_OLD && !needed.contains(id.as_str()) && is_of_use(world, line) {
+        } else if n_old < MAX_OLD_LENGTH && !needed.contains(id.as_str()) && is_still_useful(world, line) {
             n_old += line.len() + 1;
             needed.insert(id);
         }
@@ -608,11 +608,11 @@ fn shorten(world: &World, path: &Path) -> Result<(), SessionError> {
 }
 
 /// Whether a session could no longer be found without this line of the log.
-fn is_of_use(world: &World, line: &[u8]) -> bool {
+fn is_still_useful(world: &World, line: &[u8]) -> bool {
     let step = Raw::parse(line).ok().and_then(|line| line.get("does").and_then(Step::read));
     match step {
         Some(Step::Move { session, to, .. }) => session.path != to,
-        Some(Step::Delete { to: TrashedTo::Trash(place), .. }) => world.os().link_stat(&place.file).is_ok(),
+        Some(Step::Delete { to: TrashedTo::Trash(slot), .. }) => world.os().link_stat(&slot.file).is_ok(),
         _ => false,
     }
 }

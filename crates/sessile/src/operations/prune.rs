@@ -13,9 +13,9 @@ use sessile_store::{StoreError, append_notes};
 
 use super::delete::{Deletion, delete_if};
 use super::log::{OperationKind, Recording, settle_dead};
-use super::step::{SessionPlace, TrashedTo};
+use super::step::{SessionLocation, TrashedTo};
 use crate::error::SessionError;
-use crate::group::Who;
+use crate::group::SessionRef;
 use crate::list::SessionInfo;
 use crate::manager::Sessions;
 use crate::world::World;
@@ -27,7 +27,7 @@ const RECENT: i64 = 7 * DAY;
 
 /// What to prune.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Pruning {
+pub struct PruneOptions {
     /// Sessions of families that were not used for this many milliseconds.
     pub older_than: Option<i64>,
     /// Sessions whose files are longer than this many bytes.
@@ -56,7 +56,7 @@ pub enum PruneScope {
 
 /// Why a matching session is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
+pub enum PruneExemption {
     /// It has a name.
     Named,
     /// It has labels.
@@ -67,7 +67,7 @@ pub enum Reason {
     InUse,
 }
 
-impl Reason {
+impl PruneExemption {
     /// The name of the reason.
     pub fn word(self) -> &'static str {
         match self {
@@ -81,11 +81,11 @@ impl Reason {
 
 /// A session that is kept although it matches.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Kept {
+pub struct KeptSession {
     /// The session.
     pub session: SessionInfo,
     /// Why it stays.
-    pub reason: Reason,
+    pub reason: PruneExemption,
 }
 
 /// A pruning: done, or planned in a dry run.
@@ -96,7 +96,7 @@ pub struct Pruned {
     /// The pruned sessions, least recently used first, each with the time its family was last used.
     pub sessions: Vec<(SessionInfo, i64)>,
     /// The matching sessions that are kept.
-    pub kept: Vec<Kept>,
+    pub kept: Vec<KeptSession>,
 }
 
 impl Pruned {
@@ -111,7 +111,7 @@ impl Sessions {
     ///
     /// Without a criterion nothing is pruned. If only size or number is given,
     /// sessions of families used in the last seven days are kept.
-    pub fn prune(&self, pruning: &Pruning, apply: bool) -> Result<Pruned, SessionError> {
+    pub fn prune(&self, pruning: &PruneOptions, apply: bool) -> Result<Pruned, SessionError> {
         if apply {
             settle_dead(&self.world);
         }
@@ -129,11 +129,11 @@ impl Sessions {
         let chosen = std::mem::take(&mut pruned.sessions);
         let recording = Recording::begin(&self.world, OperationKind::Prune, chosen.len(), None)?;
         for (session, last_used) in chosen {
-            let place = SessionPlace { path: session.path.clone(), id: session.id.clone() };
+            let location = SessionLocation { path: session.path.clone(), id: session.id.clone() };
             let check = || self.check_unchanged(&session);
             let deleted = self
                 .refuse_users(&session.path)
-                .and_then(|()| delete_if(&self.world, &recording, &place, Deletion::ToTrash, &check));
+                .and_then(|()| delete_if(&self.world, &recording, &location, Deletion::ToTrash, &check));
             match deleted {
                 Ok(to) => {
                     write_audit(&self.world, &recording.id, &session, last_used, &to)?;
@@ -141,10 +141,10 @@ impl Sessions {
                 }
                 // A session that was used or moved after it was selected is kept, and the others go.
                 Err(SessionError::Store(StoreError::Busy { .. }) | SessionError::InUse { .. }) => {
-                    pruned.kept.push(Kept { session, reason: Reason::InUse });
+                    pruned.kept.push(KeptSession { session, reason: PruneExemption::InUse });
                 }
                 Err(_) if self.is_elsewhere(&session) => {
-                    pruned.kept.push(Kept { session, reason: Reason::InUse });
+                    pruned.kept.push(KeptSession { session, reason: PruneExemption::InUse });
                 }
                 Err(error) => return Err(error),
             }
@@ -173,7 +173,7 @@ impl Sessions {
         Err(SessionError::InUse { path: path.clone(), users })
     }
 
-    fn prunable(&self, pruning: &Pruning) -> Result<Pruned, SessionError> {
+    fn prunable(&self, pruning: &PruneOptions) -> Result<Pruned, SessionError> {
         let mut pruned = Pruned { operation: None, sessions: Vec::new(), kept: Vec::new() };
         if pruning.older_than.is_none() && pruning.larger_than.is_none() && pruning.keep.is_none() {
             return Ok(pruned);
@@ -182,14 +182,14 @@ impl Sessions {
         let in_scope = self.in_scope(&all, pruning)?;
         let last_used = self.last_used(&all, &in_scope, pruning.keep);
         let used_until = self.environment().now_ms().saturating_sub(pruning.older_than.unwrap_or(RECENT));
-        for (place, session) in all.into_iter().enumerate() {
-            let Some(last_used) = last_used.get(&place).copied().filter(|used| *used < used_until) else { continue };
+        for (index, session) in all.into_iter().enumerate() {
+            let Some(last_used) = last_used.get(&index).copied().filter(|used| *used < used_until) else { continue };
             let is_large = pruning.larger_than.is_none_or(|limit| session.size > limit);
-            if !is_large || !in_scope[place] {
+            if !is_large || !in_scope[index] {
                 continue;
             }
-            match self.reason_to_stay(&session, pruning) {
-                Some(reason) => pruned.kept.push(Kept { session, reason }),
+            match self.exemption(&session, pruning) {
+                Some(reason) => pruned.kept.push(KeptSession { session, reason }),
                 None => pruned.sessions.push((session, last_used)),
             }
         }
@@ -209,14 +209,14 @@ impl Sessions {
             if users.is_empty() {
                 pruned.sessions.push((session, last_used));
             } else {
-                pruned.kept.push(Kept { session, reason: Reason::InUse });
+                pruned.kept.push(KeptSession { session, reason: PruneExemption::InUse });
             }
         }
         Ok(())
     }
 
     /// For each session of a store, whether it may be pruned.
-    fn in_scope(&self, sessions: &[SessionInfo], pruning: &Pruning) -> Result<Vec<bool>, SessionError> {
+    fn in_scope(&self, sessions: &[SessionInfo], pruning: &PruneOptions) -> Result<Vec<bool>, SessionError> {
         Ok(match &pruning.scope {
             PruneScope::All => vec![true; sessions.len()],
             PruneScope::Cwd(cwd) => {
@@ -234,28 +234,30 @@ impl Sessions {
     /// The time each session's family was last used, without the families to keep.
     fn last_used(&self, sessions: &[SessionInfo], in_scope: &[bool], keep: Option<usize>) -> HashMap<usize, i64> {
         let mut last_used = HashMap::new();
-        let is_member_in_scope = |who: &Who| matches!(who, Who::Listed(place) if in_scope[*place]);
+        let is_member_in_scope =
+            |session: &SessionRef| matches!(session, SessionRef::Listed(index) if in_scope[*index]);
         let families = self.families(sessions).into_iter();
-        let families = families.filter(|family| family.members.iter().any(|member| is_member_in_scope(&member.who)));
+        let families =
+            families.filter(|family| family.members.iter().any(|member| is_member_in_scope(&member.session)));
         for family in families.skip(keep.unwrap_or_default()) {
             // Every entry counts as a use, including names and labels.
             let used =
-                |place: usize| sessions[place].modified.max(sessions[place].facts.newest_entry.unwrap_or(i64::MIN));
+                |index: usize| sessions[index].modified.max(sessions[index].facts.newest_entry.unwrap_or(i64::MIN));
             let listed: Vec<usize> = (family.members.iter())
-                .filter_map(|member| match &member.who {
-                    Who::Listed(place) => Some(*place),
-                    Who::Missing(_) => None,
+                .filter_map(|member| match &member.session {
+                    SessionRef::Listed(index) => Some(*index),
+                    SessionRef::Missing(_) => None,
                 })
                 .collect();
-            let newest = listed.iter().map(|place| used(*place)).max().unwrap_or(i64::MAX);
-            last_used.extend(listed.into_iter().map(|place| (place, newest)));
+            let newest = listed.iter().map(|index| used(*index)).max().unwrap_or(i64::MAX);
+            last_used.extend(listed.into_iter().map(|index| (index, newest)));
         }
         last_used
     }
 
-    fn reason_to_stay(&self, session: &SessionInfo, pruning: &Pruning) -> Option<Reason> {
+    fn exemption(&self, session: &SessionInfo, pruning: &PruneOptions) -> Option<PruneExemption> {
         if session.name.is_some() && !pruning.named {
-            return Some(Reason::Named);
+            return Some(PruneExemption::Named);
         }
         if pruning.labelled {
             return None;
@@ -264,8 +266,8 @@ impl Sessions {
             self.clone().read_only().open(&session.path).and_then(|manager| Ok(!manager.labelled()?.is_empty()));
         match labels {
             Ok(false) => None,
-            Ok(true) => Some(Reason::Labelled),
-            Err(_) => Some(Reason::Unreadable),
+            Ok(true) => Some(PruneExemption::Labelled),
+            Err(_) => Some(PruneExemption::Unreadable),
         }
     }
 }
@@ -287,8 +289,8 @@ fn write_audit(
         .integer("size", i64::try_from(session.size).unwrap_or(i64::MAX))
         .string("modified", &to_iso(session.modified))
         .string("familyModified", &to_iso(last_used));
-    if let TrashedTo::Trash(place) = to {
-        line.string("trashed", &place.file.to_string_lossy());
+    if let TrashedTo::Trash(slot) = to {
+        line.string("trashed", &slot.file.to_string_lossy());
     }
     let mut line = line.finish().into_bytes();
     line.push(b'\n');

@@ -13,9 +13,9 @@ use sessile_store::{
     FileLog, Log, Rewritten, StoreError, ToolLock, are_one, begins_with, create_directory, read_head, relocate,
 };
 
-use super::delete::turn_at;
+use super::delete::lock_session;
 use super::log::{OperationKind, Recording, settle_dead};
-use super::step::{SessionPlace, Step};
+use super::step::{SessionLocation, Step};
 use crate::directory::{absolute, default_session_dir, sessions_root};
 use crate::error::SessionError;
 use crate::manager::Sessions;
@@ -29,14 +29,14 @@ pub struct Moved {
     /// The operation's id, for undo; `None` if nothing was done.
     pub operation: Option<String>,
     /// The sessions.
-    pub sessions: Vec<Moving>,
+    pub sessions: Vec<MovedSession>,
 }
 
 /// A moved session, or one that a dry run would move.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Moving {
+pub struct MovedSession {
     /// The session with its former path.
-    pub session: SessionPlace,
+    pub session: SessionLocation,
     /// The new path of its file.
     pub to: PathBuf,
     /// Its former working directory, as in its header.
@@ -93,20 +93,21 @@ impl Sessions {
         self.carry_out(moves, dry_run)
     }
 
-    fn moving(&self, path: PathBuf, header: &Header, cwd_after: PathBuf) -> Moving {
+    fn moving(&self, path: PathBuf, header: &Header, cwd_after: PathBuf) -> MovedSession {
         let is_in_store = path.parent().and_then(Path::parent) == Some(&sessions_root(self.environment()));
         let to = match path.file_name().filter(|_| is_in_store) {
             Some(name) => default_session_dir(self.environment(), &cwd_after).join(name),
             None => path.clone(),
         };
         let cwd_before = header.cwd().unwrap_or_default();
-        Moving { session: SessionPlace { path, id: header.id() }, to, cwd_before, cwd_after, original: None }
+        MovedSession { session: SessionLocation { path, id: header.id() }, to, cwd_before, cwd_after, original: None }
     }
 
-    fn carry_out(&self, moves: Vec<Moving>, dry_run: bool) -> Result<Moved, SessionError> {
-        let is_change =
-            |moving: &Moving| moving.session.path != moving.to || Path::new(&moving.cwd_before) != moving.cwd_after;
-        let mut sessions: Vec<Moving> = moves.into_iter().filter(is_change).collect();
+    fn carry_out(&self, moves: Vec<MovedSession>, dry_run: bool) -> Result<Moved, SessionError> {
+        let is_change = |moving: &MovedSession| {
+            moving.session.path != moving.to || Path::new(&moving.cwd_before) != moving.cwd_after
+        };
+        let mut sessions: Vec<MovedSession> = moves.into_iter().filter(is_change).collect();
         for moving in &sessions {
             let (from, to) = (&moving.session.path, &moving.to);
             let is_taken = from != to && self.world.os().link_stat(to).is_ok();
@@ -138,13 +139,13 @@ impl Sessions {
 pub(super) fn move_one(
     world: &World,
     recording: &Recording<'_>,
-    session: &SessionPlace,
+    session: &SessionLocation,
     to: &Path,
     cwd_after: Option<&Json>,
     check: &dyn Fn(Option<&Json>) -> Result<(), SessionError>,
 ) -> Result<Option<PathBuf>, SessionError> {
     let path = &session.path;
-    let log = turn_at(world, path)?;
+    let log = lock_session(world, path)?;
     let (header, span) = header_of(world, path)?;
     check_header(path, session, &header)?;
     let cwd_before = header.json().raw().get("cwd").map(Raw::to_json);
@@ -239,7 +240,7 @@ fn take_back(
     Ok(())
 }
 
-fn check_header(path: &Path, session: &SessionPlace, header: &Header) -> Result<(), SessionError> {
+fn check_header(path: &Path, session: &SessionLocation, header: &Header) -> Result<(), SessionError> {
     if header.id() != session.id {
         return Err(SessionError::OtherSession { path: path.to_path_buf(), id: session.id.clone() });
     }
@@ -261,7 +262,7 @@ pub(crate) fn header_of(world: &World, path: &Path) -> Result<(Header, Span), Se
         let line = line.without_bom();
         let Some(bytes) = line.bytes else { return true };
         match read(bytes) {
-            Parsed::Kept(head) => {
+            Parsed::Value(head) => {
                 let is_header = head.is_session_header();
                 let header = is_header.then(|| Raw::parse(bytes).ok()).flatten();
                 found = header.map(|header| (Header::new(header.to_json()), span_of(line.span, bytes, header)));

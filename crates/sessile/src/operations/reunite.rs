@@ -17,11 +17,11 @@ use sessile_store::{
     Busy, Durability, Expect, FileLog, Log, StoreError, WriteOptions, read_head, relocate, subdirectories,
 };
 
-use super::delete::PATIENCE;
+use super::delete::LOCK_TIMEOUT;
 use super::log::{OperationKind, Recording};
 use super::relocate::{header_of, with_ending};
 use super::settle::is_there;
-use super::step::{SessionPlace, Step, TrashedTo};
+use super::step::{SessionLocation, Step, TrashedTo};
 use crate::directory::{absolute, sessions_root};
 use crate::error::SessionError;
 use crate::manager::Sessions;
@@ -36,7 +36,7 @@ pub struct Stray {
     /// The file.
     pub path: PathBuf,
     /// The session at its current path: in the store or in the trash.
-    pub session: SessionPlace,
+    pub session: SessionLocation,
     /// Whether the session is in the trash.
     pub in_trash: bool,
     /// The number of entries in the file.
@@ -47,9 +47,9 @@ impl Stray {
     /// A description of the file.
     pub fn words(&self) -> String {
         let entries = if self.n_entries == 1 { "1 entry".to_owned() } else { format!("{} entries", self.n_entries) };
-        let place = if self.in_trash { "in the trash as" } else { "at" };
-        let SessionPlace { path, id } = &self.session;
-        format!("it contains {entries} of the session {id}, which is {place} {}", path.display())
+        let location = if self.in_trash { "in the trash as" } else { "at" };
+        let SessionLocation { path, id } = &self.session;
+        format!("it contains {entries} of the session {id}, which is {location} {}", path.display())
     }
 }
 
@@ -70,10 +70,10 @@ impl Sessions {
     /// Identifies the moved or deleted session that a file without a header belongs to, by the file's first parent.
     pub fn stray(&self, path: impl AsRef<Path>) -> Result<Option<Stray>, SessionError> {
         let path = absolute(self.environment(), path.as_ref());
-        let Some(look) = look(&self.world, &path)? else { return Ok(None) };
+        let Some(file) = inspect(&self.world, &path)? else { return Ok(None) };
         for (session, in_trash) in self.candidates(&path)? {
-            if session.path != path && holds(self, &session.path, &look.first_parent) {
-                return Ok(Some(Stray { path, session, in_trash, n_entries: look.n_entries }));
+            if session.path != path && holds(self, &session.path, &file.first_parent) {
+                return Ok(Some(Stray { path, session, in_trash, n_entries: file.n_entries }));
             }
         }
         Ok(None)
@@ -90,21 +90,21 @@ impl Sessions {
     }
 
     /// The possible current places of the session that was at a path: according to the log, and by its file name.
-    fn candidates(&self, path: &Path) -> Result<Vec<(SessionPlace, bool)>, SessionError> {
-        let mut found: Vec<(SessionPlace, bool)> = Vec::new();
+    fn candidates(&self, path: &Path) -> Result<Vec<(SessionLocation, bool)>, SessionError> {
+        let mut found: Vec<(SessionLocation, bool)> = Vec::new();
         let mut add = |path: &Path, in_trash| {
             if found.iter().all(|(other, _)| other.path != path)
                 && let Ok((header, _)) = header_of(&self.world, path)
             {
-                found.push((SessionPlace { path: path.to_path_buf(), id: header.id() }, in_trash));
+                found.push((SessionLocation { path: path.to_path_buf(), id: header.id() }, in_trash));
             }
         };
         for operation in self.operations()?.into_iter().rev() {
             for step in operation.steps.into_iter().rev() {
                 match step {
                     Step::Move { session, to, .. } if session.path == path => add(&to, false),
-                    Step::Delete { session, to: TrashedTo::Trash(place) } if session.path == path => {
-                        add(&place.file, true);
+                    Step::Delete { session, to: TrashedTo::Trash(slot) } if session.path == path => {
+                        add(&slot.file, true);
                     }
                     _ => {}
                 }
@@ -124,7 +124,7 @@ pub(super) fn reunite_one(
     world: &World,
     recording: &Recording<'_>,
     stray: &Path,
-    session: &SessionPlace,
+    session: &SessionLocation,
 ) -> Result<(PathBuf, usize), SessionError> {
     let kept = set_aside_name(world, stray);
     let step = Step::Reunite { session: session.clone(), stray: stray.to_path_buf(), kept: kept.clone() };
@@ -153,7 +153,7 @@ pub(super) fn append_missing(world: &World, from: &Path, session: &Path) -> Resu
     let source = world.os().open(from, Mode::Read).map_err(|error| StoreError::io_at("open", from, error))?;
     // The appended lines are synced below, so they need no guard file, which would be out of place in the trash.
     let writing =
-        WriteOptions { busy: Busy::Fail(PATIENCE), guard: false, durability: Durability::Sync, ..world.writing };
+        WriteOptions { busy: Busy::Fail(LOCK_TIMEOUT), guard: false, durability: Durability::Sync, ..world.writing };
     let mut log = FileLog::open(&world.os, session, writing)?;
     log.begin_turn()?;
     let mut n_appended = 0;
@@ -193,13 +193,13 @@ fn append_new_lines(source: &dyn OsFile, from: &Path, length: u64, log: &mut Fil
 }
 
 /// What identifies a file without a header.
-struct Look {
+struct HeaderlessFile {
     first_parent: EntryId,
     n_entries: usize,
 }
 
 /// Inspects a file; `None` if it has a header, no entry, or nothing that identifies its session.
-fn look(world: &World, path: &Path) -> Result<Option<Look>, SessionError> {
+fn inspect(world: &World, path: &Path) -> Result<Option<HeaderlessFile>, SessionError> {
     if !is_there(world, path) || !path.file_name().is_some_and(is_session_file_name) {
         return Ok(None);
     }
@@ -207,7 +207,7 @@ fn look(world: &World, path: &Path) -> Result<Option<Look>, SessionError> {
     let (mut n_entries, mut has_header) = (0, false);
     read_head(world.os(), path, &mut |line| {
         let Some(bytes) = line.without_bom().bytes else { return true };
-        if let Parsed::Kept(head) = read(bytes) {
+        if let Parsed::Value(head) = read(bytes) {
             has_header |= head.kind == Kind::Header;
             first.get_or_insert_with(|| match head.parent {
                 ParentRef::Id(id) => Some(EntryId::from(id.into_owned())),
@@ -217,7 +217,7 @@ fn look(world: &World, path: &Path) -> Result<Option<Look>, SessionError> {
         }
         !has_header
     })?;
-    Ok(first.flatten().filter(|_| !has_header).map(|first_parent| Look { first_parent, n_entries }))
+    Ok(first.flatten().filter(|_| !has_header).map(|first_parent| HeaderlessFile { first_parent, n_entries }))
 }
 
 fn holds(sessions: &Sessions, path: &Path, id: &EntryId) -> bool {
@@ -226,22 +226,22 @@ fn holds(sessions: &Sessions, path: &Path, id: &EntryId) -> bool {
 }
 
 /// Reunites the stray files at the path where a session is to be restored, as long as pi creates new ones.
-pub(super) fn clear_place(
+pub(super) fn clear_path(
     sessions: &Sessions,
     recording: &Recording<'_>,
-    place: &Path,
-    session: &SessionPlace,
+    path: &Path,
+    session: &SessionLocation,
 ) -> Result<(), SessionError> {
     for _ in 0..MAX_STRAYS {
-        if place == session.path || !is_stray_of(sessions, place, &session.path)? {
+        if path == session.path || !is_stray_of(sessions, path, &session.path)? {
             break;
         }
-        reunite_one(&sessions.world, recording, place, session)?;
+        reunite_one(&sessions.world, recording, path, session)?;
     }
     Ok(())
 }
 
 /// Whether a file is a stray file of the session in another file.
 pub(super) fn is_stray_of(sessions: &Sessions, path: &Path, session: &Path) -> Result<bool, SessionError> {
-    Ok(look(&sessions.world, path)?.is_some_and(|look| holds(sessions, session, &look.first_parent)))
+    Ok(inspect(&sessions.world, path)?.is_some_and(|file| holds(sessions, session, &file.first_parent)))
 }

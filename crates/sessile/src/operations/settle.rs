@@ -11,10 +11,10 @@ use sessile_store::os::FileKind;
 use sessile_store::{HeldTurn, TrashSlot, are_one, create_directory, is_finished_copy, relocate};
 
 use super::annotate::is_archived_in;
-use super::delete::{PATIENCE, turn_at};
+use super::delete::{LOCK_TIMEOUT, lock_session};
 use super::relocate::header_of;
 use super::reunite::append_missing;
-use super::step::{SessionPlace, Step, TrashedTo};
+use super::step::{SessionLocation, Step, TrashedTo};
 use crate::error::SessionError;
 use crate::manager::{SessionManager, Sessions};
 use crate::remember;
@@ -23,16 +23,16 @@ use crate::world::World;
 /// Finishes or rolls back a step. Returns whether it is done now.
 pub(super) fn settle_step(world: &World, step: &Step) -> Result<bool, SessionError> {
     match step {
-        Step::Name { session, after, .. } => Ok(looked_at(world, session)?.session_name()? == *after),
-        Step::Label { session, entry, after, .. } => Ok(looked_at(world, session)?.label(entry)? == *after),
+        Step::Name { session, after, .. } => Ok(open_read_only(world, session)?.session_name()? == *after),
+        Step::Label { session, entry, after, .. } => Ok(open_read_only(world, session)?.label(entry)? == *after),
         Step::Archive { session, entry, after, .. } => {
-            Ok(is_archived_in(&looked_at(world, session)?, entry.as_ref())? == *after)
+            Ok(is_archived_in(&open_read_only(world, session)?, entry.as_ref())? == *after)
         }
-        Step::Leaf { session, before, .. } => Ok(looked_at(world, session)?.leaf_id() != *before),
+        Step::Leaf { session, before, .. } => Ok(open_read_only(world, session)?.leaf_id() != *before),
         Step::Move { session, to, cwd_before, cwd_after, .. } => {
             settle_move(world, session, to, (cwd_before.as_ref(), cwd_after.as_ref()))
         }
-        Step::Delete { session, to: TrashedTo::Trash(place) } => settle_deletion(world, session, place),
+        Step::Delete { session, to: TrashedTo::Trash(slot) } => settle_deletion(world, session, slot),
         Step::Delete { session, .. } => Ok(!is_session(world, session)),
         Step::Restore { session, from, .. } => settle_restoration(world, session, from),
         Step::Create { session, .. } => Ok(is_session(world, session)),
@@ -48,7 +48,7 @@ pub(super) fn settle_step(world: &World, step: &Step) -> Result<bool, SessionErr
 
 fn settle_move(
     world: &World,
-    session: &SessionPlace,
+    session: &SessionLocation,
     to: &Path,
     (cwd_before, cwd_after): (Option<&Json>, Option<&Json>),
 ) -> Result<bool, SessionError> {
@@ -67,7 +67,7 @@ fn settle_move(
     if has_both && !is_same(world, path, to) {
         return Ok(false);
     }
-    let log = turn_at(world, path)?;
+    let log = lock_session(world, path)?;
     create_directory(world.os(), to.parent().unwrap_or(Path::new("/")), true)?;
     relocate(world.os(), path, to)?;
     remember::follow(world, path, to);
@@ -75,36 +75,36 @@ fn settle_move(
     Ok(true)
 }
 
-fn settle_deletion(world: &World, session: &SessionPlace, place: &TrashSlot) -> Result<bool, SessionError> {
+fn settle_deletion(world: &World, session: &SessionLocation, slot: &TrashSlot) -> Result<bool, SessionError> {
     let path = &session.path;
-    if !is_there(world, &place.file) {
+    if !is_there(world, &slot.file) {
         let is_back = is_session(world, session);
         if is_back {
-            place.release(world.os());
+            slot.release(world.os());
         }
         return Ok(!is_back);
     }
-    if is_there(world, path) && is_same(world, path, &place.file) {
-        let log = turn_at(world, path)?;
-        relocate(world.os(), path, &place.file)?;
+    if is_there(world, path) && is_same(world, path, &slot.file) {
+        let log = lock_session(world, path)?;
+        relocate(world.os(), path, &slot.file)?;
         log.retire(None);
     }
     Ok(true)
 }
 
-fn settle_restoration(world: &World, session: &SessionPlace, place: &TrashSlot) -> Result<bool, SessionError> {
+fn settle_restoration(world: &World, session: &SessionLocation, slot: &TrashSlot) -> Result<bool, SessionError> {
     let path = &session.path;
     if !is_session(world, session) {
         return Ok(false);
     }
-    if is_there(world, &place.file) {
-        if !is_same(world, &place.file, path) {
+    if is_there(world, &slot.file) {
+        if !is_same(world, &slot.file, path) {
             return Ok(false);
         }
-        let _turn = HeldTurn::take(&world.os, &place.file, PATIENCE)?;
-        relocate(world.os(), &place.file, path)?;
+        let _turn = HeldTurn::take(&world.os, &slot.file, LOCK_TIMEOUT)?;
+        relocate(world.os(), &slot.file, path)?;
     }
-    place.release(world.os());
+    slot.release(world.os());
     Ok(true)
 }
 
@@ -118,12 +118,12 @@ pub(super) fn is_there(world: &World, path: &Path) -> bool {
 }
 
 /// Whether the session is at its place.
-pub(super) fn is_session(world: &World, session: &SessionPlace) -> bool {
+pub(super) fn is_session(world: &World, session: &SessionLocation) -> bool {
     is_there(world, &session.path) && header_of(world, &session.path).is_ok_and(|(header, _)| header.id() == session.id)
 }
 
 /// Opens a session read-only.
-fn looked_at(world: &World, session: &SessionPlace) -> Result<SessionManager, SessionError> {
+fn open_read_only(world: &World, session: &SessionLocation) -> Result<SessionManager, SessionError> {
     let manager = Sessions { world: world.clone() }.read_only().open(&session.path)?;
     if manager.session_id() == session.id {
         return Ok(manager);

@@ -14,14 +14,14 @@ use sessile_core::head::{Kind, Role};
 use sessile_core::header::Header;
 use sessile_core::json::{JsText, Raw};
 use sessile_core::outline::Row;
-use sessile_core::slim::{Taken, Wanted, is_slimmed_of, slimmed};
+use sessile_core::slim::{Removed, SlimSelection, is_slimmed_of, slimmed};
 use sessile_store::os::{Mode, read_upto};
 use sessile_store::{Durability, Expect, FileLog, HeldTurn, Log, Prepared, StoreError, WriteOptions, prepare_file};
 
-use super::delete::{Deletion, PATIENCE, delete_in_turn, turn_at};
+use super::delete::{Deletion, LOCK_TIMEOUT, delete_in_turn, lock_session};
 use super::log::{OperationKind, Recording, settle_dead};
 use super::settle::is_session;
-use super::step::{SessionPlace, Step, TrashedTo};
+use super::step::{SessionLocation, Step, TrashedTo};
 use crate::disk::Live;
 use crate::environment::Zone;
 use crate::error::SessionError;
@@ -34,7 +34,7 @@ use crate::world::World;
 /// What to remove from a session, and where. If images, outputs and custom are all unset, all three are removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a wish of its own")]
-pub struct Slimming {
+pub struct SlimOptions {
     /// Remove images.
     pub images: bool,
     /// Remove the output of tools and shell commands.
@@ -51,10 +51,10 @@ pub struct Slimming {
     pub trash_original: bool,
 }
 
-impl Slimming {
-    fn wanted(&self) -> Wanted {
+impl SlimOptions {
+    fn selection(&self) -> SlimSelection {
         let is_any = self.images || self.outputs || self.custom;
-        Wanted {
+        SlimSelection {
             images: self.images || !is_any,
             outputs: self.outputs || !is_any,
             custom: self.custom || !is_any,
@@ -69,15 +69,15 @@ pub struct Slimmed {
     /// The operation's id, for undo; `None` if nothing was done.
     pub operation: Option<String>,
     /// The original.
-    pub original: SessionPlace,
+    pub original: SessionLocation,
     /// Its size.
     pub size: u64,
     /// The new session; `None` if nothing was done.
-    pub session: Option<SessionPlace>,
+    pub session: Option<SessionLocation>,
     /// The actual or expected size of the new session.
     pub new_size: u64,
     /// What was removed, or would be.
-    pub taken: Taken,
+    pub removed: Removed,
     /// Where the original went, if it was moved to the trash.
     pub trashed: Option<TrashedTo>,
 }
@@ -97,72 +97,72 @@ impl Sessions {
     ///
     /// The new session has the same tree, entry ids, usage and cost, and the same context unless `all` is set. Its
     /// header names the original as its parent, as in a fork. If nothing can be removed, nothing is created.
-    pub fn slim(&self, path: &Path, slimming: &Slimming, apply: bool) -> Result<Slimmed, SessionError> {
+    pub fn slim(&self, path: &Path, options: &SlimOptions, apply: bool) -> Result<Slimmed, SessionError> {
         if apply {
             settle_dead(&self.world);
         }
         let mut n_left = MAX_TRIES;
         loop {
             n_left -= 1;
-            match self.try_slim(path, slimming, apply) {
+            match self.try_slim(path, options, apply) {
                 Err(SessionError::WrittenMeanwhile { .. }) if n_left > 0 => {}
                 slimmed => return slimmed,
             }
         }
     }
 
-    fn try_slim(&self, path: &Path, slimming: &Slimming, apply: bool) -> Result<Slimmed, SessionError> {
-        let original = self.clone().read_only().open_at_rest(path)?;
+    fn try_slim(&self, path: &Path, options: &SlimOptions, apply: bool) -> Result<Slimmed, SessionError> {
+        let original = self.clone().read_only().open_when_idle(path)?;
         let Some(file) = original.session_file().filter(|_| original.is_stored()).map(Path::to_path_buf) else {
             return Err(SessionError::NotASession { path: path.to_path_buf() });
         };
-        if slimming.trash_original {
+        if options.trash_original {
             self.deletable(&file)?;
         }
-        if slimming.trash_original && apply {
+        if options.trash_original && apply {
             self.refuse_users(&file)?;
         }
         original.loaded().check_writable()?;
-        let plan = Plan::new(&self.world, &original, slimming)?;
+        let plan = Plan::new(&self.world, &original, options)?;
         let mut size = Counter(0);
-        let taken = plan.write(&file, &mut size)?;
-        let place = SessionPlace { path: file, id: original.session_id() };
+        let removed = plan.write(&file, &mut size)?;
+        let location = SessionLocation { path: file, id: original.session_id() };
         let mut slimmed = Slimmed {
             operation: None,
             size: original.outline().end(),
-            original: place,
+            original: location,
             session: None,
             new_size: size.0,
-            taken,
+            removed,
             trashed: None,
         };
-        if apply && !taken.is_nothing() {
-            self.make_slimmed(&plan, slimming, &mut slimmed)?;
+        if apply && !removed.is_nothing() {
+            self.make_slimmed(&plan, options, &mut slimmed)?;
         }
         Ok(slimmed)
     }
 
     /// Writes the new session, compares it with the original, and gives it its name.
-    fn make_slimmed(&self, plan: &Plan<'_>, slimming: &Slimming, slimmed: &mut Slimmed) -> Result<(), SessionError> {
+    fn make_slimmed(&self, plan: &Plan<'_>, options: &SlimOptions, slimmed: &mut Slimmed) -> Result<(), SessionError> {
         let world = &self.world;
         let original = slimmed.original.clone();
         let mut write = |out: &mut dyn Write| plan.write(&plan.path, out).map(drop);
         // Always sync: the original may be trashed, and then this is the only live copy.
         let prepared = prepare_file(world.os(), &plan.path, true, &mut write)?;
-        plan.verify(world, &prepared, slimming)?;
+        plan.verify(world, &prepared, options)?;
         slimmed.new_size = prepared.length();
-        let n_steps = if slimming.trash_original { 2 } else { 1 };
+        let n_steps = if options.trash_original { 2 } else { 1 };
         let recording = Recording::begin(world, OperationKind::Slim, n_steps, None)?;
         // The original must not go to the trash with entries that the new session lacks.
-        let turn = if slimming.trash_original { Some(turn_at(world, &original.path)?) } else { None };
+        let turn = if options.trash_original { Some(lock_session(world, &original.path)?) } else { None };
         if let Some(log) = &turn
             && log.length()? != plan.original.outline().end()
         {
             return Err(SessionError::WrittenMeanwhile { path: original.path });
         }
-        let place = SessionPlace { path: plan.path.clone(), id: plan.header.id() };
+        let location = SessionLocation { path: plan.path.clone(), id: plan.header.id() };
         let create =
-            Step::Create { session: place.clone(), length: prepared.length(), source: Some(original.path.clone()) };
+            Step::Create { session: location.clone(), length: prepared.length(), source: Some(original.path.clone()) };
         let new_turn = recording.step(&create, || Ok(prepared.publish_in_turn()?))?;
         let finish = || -> Result<Option<TrashedTo>, SessionError> {
             plan.note_leaf(world)?;
@@ -181,12 +181,12 @@ impl Sessions {
                 if is_session(world, &original) {
                     // Removing the new file is safe: we hold its lock, and the original still contains everything that
                     // is in the new file.
-                    drop(world.os().remove(&place.path));
+                    drop(world.os().remove(&location.path));
                 }
                 return Err(error);
             }
         }
-        slimmed.session = Some(place);
+        slimmed.session = Some(location);
         slimmed.operation = Some(recording.id.clone());
         recording.done();
         Ok(())
@@ -204,7 +204,7 @@ pub(super) fn roll_back(world: &World, steps: &[Step]) -> Result<bool, SessionEr
     if read_header(world, source).is_none() {
         return Ok(false);
     }
-    let _turn = HeldTurn::take(&world.os, &session.path, PATIENCE)?;
+    let _turn = HeldTurn::take(&world.os, &session.path, LOCK_TIMEOUT)?;
     let failed = |error| StoreError::io_at("remove", &session.path, error);
     if world.os().link_stat(&session.path).map_err(failed)?.length != *length {
         return Ok(false);
@@ -215,7 +215,7 @@ pub(super) fn roll_back(world: &World, steps: &[Step]) -> Result<bool, SessionEr
 
 /// What to do with a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Fate {
+enum LineFate {
     #[default]
     Stays,
     /// Remove its bulky data.
@@ -230,26 +230,26 @@ struct Plan<'s> {
     header: Header,
     /// The new session's path.
     path: PathBuf,
-    wanted: Wanted,
-    fates: Vec<Fate>,
+    selection: SlimSelection,
+    fates: Vec<LineFate>,
     live: Live,
 }
 
 impl<'s> Plan<'s> {
-    fn new(world: &World, original: &'s SessionManager, slimming: &Slimming) -> Result<Self, SessionError> {
+    fn new(world: &World, original: &'s SessionManager, options: &SlimOptions) -> Result<Self, SessionError> {
         let live = Live::of(original)?;
-        let options = NewSession { id: None, parent_session: original.file_text() };
-        let header = compose_header(world.environment(), original.cwd(), options)?;
+        let new_session = NewSession { id: None, parent_session: original.file_text() };
+        let header = compose_header(world.environment(), original.cwd(), new_session)?;
         let directory = original.session_dir().unwrap_or(Path::new("/"));
         let path = session_path(directory, &header);
-        let fates = fates(original, &live, slimming)?;
-        Ok(Self { original, header, path, wanted: slimming.wanted(), fates, live })
+        let fates = fates(original, &live, options)?;
+        Ok(Self { original, header, path, selection: options.selection(), fates, live })
     }
 
     /// Writes the new session, and returns what was removed.
-    fn write(&self, path: &Path, out: &mut dyn Write) -> Result<Taken, SessionError> {
+    fn write(&self, path: &Path, out: &mut dyn Write) -> Result<Removed, SessionError> {
         let session = self.original.loaded();
-        let mut taken = Taken::default();
+        let mut removed = Removed::default();
         let header = line_of(self.header.json().raw());
         out.write_all(&header).map_err(|source| StoreError::io_at("write", path, source))?;
         session.write_changed(path, out, &mut |row, line| {
@@ -257,20 +257,20 @@ impl<'s> Plan<'s> {
                 return false;
             }
             let keeps_state = match self.fates[row.index()] {
-                Fate::Stays => return true,
-                Fate::Slims => false,
-                Fate::SlimsButState => true,
+                LineFate::Stays => return true,
+                LineFate::Slims => false,
+                LineFate::SlimsButState => true,
             };
-            if let Some(slim) = slimmed(line, Wanted { keeps_state, ..self.wanted }, &mut taken) {
+            if let Some(slim) = slimmed(line, SlimSelection { keeps_state, ..self.selection }, &mut removed) {
                 *line = slim;
             }
             true
         })?;
-        Ok(taken)
+        Ok(removed)
     }
 
     /// Reads the written file, and compares it with the original.
-    fn verify(&self, world: &World, prepared: &Prepared<'_>, slimming: &Slimming) -> Result<(), SessionError> {
+    fn verify(&self, world: &World, prepared: &Prepared<'_>, options: &SlimOptions) -> Result<(), SessionError> {
         let world = World { is_read_only: true, cache_dir: None, ..world.clone() };
         let copy = Session::open_file(&world, prepared.temporary())?;
         let session = self.original.loaded();
@@ -286,14 +286,14 @@ impl<'s> Plan<'s> {
             }
             let (new, old) = (ours.copied_line(row)?, theirs.copied_line(row)?);
             let is_kept = match self.fates[row.index()] {
-                Fate::Stays => new == old,
+                LineFate::Stays => new == old,
                 _ => is_slimmed_of(copy.parsed(row, &new)?, session.parsed(row, &old)?),
             };
             if !is_kept {
                 return wrong("an entry would lose more than it should");
             }
         }
-        let has_context = slimming.all || self.has_same_context(&world, &copy)?;
+        let has_context = options.all || self.has_same_context(&world, &copy)?;
         if has_context { Ok(()) } else { wrong("the context would change") }
     }
 
@@ -310,8 +310,8 @@ impl<'s> Plan<'s> {
             let (mut ours, mut theirs) = (copy.reading(), session.reading());
             let new = Projection::new(&copy.outline, &old, &zone, &mut ours)?;
             let old = Projection::new(&session.outline, &old, &zone, &mut theirs)?;
-            for place in 0..old.rows().len() {
-                if new.messages(place, &mut ours)? != old.messages(place, &mut theirs)? {
+            for index in 0..old.rows().len() {
+                if new.messages(index, &mut ours)? != old.messages(index, &mut theirs)? {
                     return Ok(false);
                 }
             }
@@ -376,26 +376,26 @@ fn is_same_row(copy: &Session, session: &Session, row: Row) -> bool {
 }
 
 /// Decides what to do with each row of a session.
-fn fates(manager: &SessionManager, live: &Live, slimming: &Slimming) -> Result<Vec<Fate>, SessionError> {
+fn fates(manager: &SessionManager, live: &Live, options: &SlimOptions) -> Result<Vec<LineFate>, SessionError> {
     let outline = manager.outline();
-    let mut fates = vec![Fate::Stays; outline.rows().len()];
-    let mut is_summed_up = vec![!slimming.before_compaction; outline.rows().len()];
-    if slimming.before_compaction {
+    let mut fates = vec![LineFate::Stays; outline.rows().len()];
+    let mut is_summed_up = vec![!options.before_compaction; outline.rows().len()];
+    if options.before_compaction {
         for path in &live.paths {
             let newest = path.iter().rposition(|row| outline.kind(*row) == Kind::Compaction).unwrap_or_default();
             path[..newest].iter().for_each(|row| is_summed_up[row.index()] = true);
         }
     }
     for row in outline.entries() {
-        let is_outside = slimming.all || !live.is_in_context(row);
-        let is_old = slimming.older_than.is_none_or(|limit| outline.time(row).is_some_and(|time| time < limit));
+        let is_outside = options.all || !live.is_in_context(row);
+        let is_old = options.older_than.is_none_or(|limit| outline.time(row).is_some_and(|time| time < limit));
         if is_outside && is_old && is_summed_up[row.index()] {
-            fates[row.index()] = Fate::Slims;
+            fates[row.index()] = LineFate::Slims;
         }
     }
     for row in state_rows(manager, live)? {
-        if fates[row.index()] == Fate::Slims {
-            fates[row.index()] = Fate::SlimsButState;
+        if fates[row.index()] == LineFate::Slims {
+            fates[row.index()] = LineFate::SlimsButState;
         }
     }
     Ok(fates)

@@ -8,7 +8,7 @@ use sessile_store::TrashSlot;
 
 /// A session's file and id.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SessionPlace {
+pub struct SessionLocation {
     /// Its file.
     pub path: PathBuf,
     /// Its id.
@@ -23,7 +23,7 @@ pub enum TrashedTo {
     /// To the program `trash`, which has its own place for it.
     Program,
     /// Nowhere: it was deleted permanently.
-    Nowhere,
+    Deleted,
 }
 
 /// One change to one session.
@@ -32,7 +32,7 @@ pub enum Step {
     /// The session's name changed or was removed.
     Name {
         /// The session.
-        session: SessionPlace,
+        session: SessionLocation,
         /// The name before.
         before: Option<String>,
         /// The name after.
@@ -41,7 +41,7 @@ pub enum Step {
     /// An entry's label changed or was removed.
     Label {
         /// The session.
-        session: SessionPlace,
+        session: SessionLocation,
         /// The entry.
         entry: EntryId,
         /// The label before.
@@ -52,7 +52,7 @@ pub enum Step {
     /// The session or one of its branches was archived or restored.
     Archive {
         /// The session.
-        session: SessionPlace,
+        session: SessionLocation,
         /// The entry at which the branch begins; `None` for the whole session.
         entry: Option<EntryId>,
         /// Whether it was archived before.
@@ -63,7 +63,7 @@ pub enum Step {
     /// The leaf moved.
     Leaf {
         /// The session.
-        session: SessionPlace,
+        session: SessionLocation,
         /// The leaf before; `None` means before all entries.
         before: Option<EntryId>,
         /// The leaf after; `None` means before all entries.
@@ -74,7 +74,7 @@ pub enum Step {
     /// The session was moved to another working directory, and its file to that directory's sessions.
     Move {
         /// The session with its former path.
-        session: SessionPlace,
+        session: SessionLocation,
         /// The new path of its file.
         to: PathBuf,
         /// The working directory in its header before: any JSON value, or absent.
@@ -89,14 +89,14 @@ pub enum Step {
     /// The session was deleted.
     Delete {
         /// The session with its former path.
-        session: SessionPlace,
+        session: SessionLocation,
         /// Where it went.
         to: TrashedTo,
     },
     /// The session was restored from the trash.
     Restore {
         /// The session with its restored path.
-        session: SessionPlace,
+        session: SessionLocation,
         /// Its former place in the trash.
         from: TrashSlot,
         /// The length of its file, if known.
@@ -105,7 +105,7 @@ pub enum Step {
     /// The session's file was created, as a copy or from a part of another session.
     Create {
         /// The new session.
-        session: SessionPlace,
+        session: SessionLocation,
         /// The length of its file.
         length: u64,
         /// The file it was created from.
@@ -114,14 +114,14 @@ pub enum Step {
     /// The session's file was replaced with a new version.
     Rewrite {
         /// The session.
-        session: SessionPlace,
+        session: SessionLocation,
         /// Where its original is kept.
         original: PathBuf,
     },
     /// The lines of a stray file were appended. Another program had created it at the session's former path.
     Reunite {
         /// The session.
-        session: SessionPlace,
+        session: SessionLocation,
         /// The stray file.
         stray: PathBuf,
         /// Where the stray file is kept.
@@ -131,7 +131,7 @@ pub enum Step {
 
 impl Step {
     /// The affected session with its path before the step.
-    pub fn session(&self) -> &SessionPlace {
+    pub fn session(&self) -> &SessionLocation {
         match self {
             Self::Name { session, .. }
             | Self::Label { session, .. }
@@ -150,7 +150,7 @@ impl Step {
     pub(super) fn stored(&self) -> Json {
         let mut step = ObjectWriter::new();
         step.string("step", self.word());
-        let SessionPlace { path, id } = self.session();
+        let SessionLocation { path, id } = self.session();
         step.string("path", &path.to_string_lossy()).string("sessionId", id);
         match self {
             Self::Name { before, after, .. } => {
@@ -183,16 +183,16 @@ impl Step {
                 }
             }
             Self::Delete { to, .. } => match to {
-                TrashedTo::Trash(place) => put_place(&mut step, place),
+                TrashedTo::Trash(slot) => put_slot(&mut step, slot),
                 TrashedTo::Program => {
                     step.bool("program", true);
                 }
-                TrashedTo::Nowhere => {
+                TrashedTo::Deleted => {
                     step.bool("permanent", true);
                 }
             },
             Self::Restore { from, length, .. } => {
-                put_place(&mut step, from);
+                put_slot(&mut step, from);
                 if let Some(length) = length {
                     step.integer("length", i64::try_from(*length).unwrap_or(i64::MAX));
                 }
@@ -233,8 +233,8 @@ impl Step {
         let id = |key| step.get(key).and_then(Raw::as_text).map(EntryId::from);
         let value = |key| step.get(key).map(Raw::to_json);
         let whole = |key| step.get(key).and_then(Raw::as_number).and_then(whole_number);
-        let session = SessionPlace { path: path("path")?, id: text("sessionId")? };
-        let place = || Some(TrashSlot { file: path("trashed")?, info: path("info") });
+        let session = SessionLocation { path: path("path")?, id: text("sessionId")? };
+        let slot = || Some(TrashSlot { file: path("trashed")?, info: path("info") });
         let is_set = |key| step.get(key).and_then(Raw::as_bool) == Some(true);
         Some(match text("step")?.as_str() {
             "name" => Self::Name { session, before: text("before"), after: text("after") },
@@ -252,14 +252,14 @@ impl Step {
                 length: whole("length"),
             },
             "delete" => {
-                let to = match place() {
-                    Some(place) => TrashedTo::Trash(place),
+                let to = match slot() {
+                    Some(slot) => TrashedTo::Trash(slot),
                     None if is_set("program") => TrashedTo::Program,
-                    None => TrashedTo::Nowhere,
+                    None => TrashedTo::Deleted,
                 };
                 Self::Delete { session, to }
             }
-            "restore" => Self::Restore { session, from: place()?, length: whole("length") },
+            "restore" => Self::Restore { session, from: slot()?, length: whole("length") },
             "create" => Self::Create { session, length: whole("length")?, source: path("source") },
             "rewrite" => Self::Rewrite { session, original: path("original")? },
             "reunite" => Self::Reunite { session, stray: path("stray")?, kept: path("kept")? },
@@ -290,9 +290,9 @@ fn put_path(step: &mut ObjectWriter, key: &str, path: Option<&Path>) {
     put_text(step, key, path.map(Path::to_string_lossy).as_deref());
 }
 
-fn put_place(step: &mut ObjectWriter, place: &TrashSlot) {
-    put_path(step, "trashed", Some(&place.file));
-    put_path(step, "info", place.info.as_deref());
+fn put_slot(step: &mut ObjectWriter, slot: &TrashSlot) {
+    put_path(step, "trashed", Some(&slot.file));
+    put_path(step, "info", slot.info.as_deref());
 }
 
 #[cfg(test)]
@@ -301,8 +301,8 @@ mod tests {
 
     #[test]
     fn every_step_is_read_as_it_was_written() {
-        let session = || SessionPlace { path: "/s/a.jsonl".into(), id: "a\u{1b}".to_owned() };
-        let place = TrashSlot { file: "/t/files/a".into(), info: Some("/t/info/a".into()) };
+        let session = || SessionLocation { path: "/s/a.jsonl".into(), id: "a\u{1b}".to_owned() };
+        let slot = TrashSlot { file: "/t/files/a".into(), info: Some("/t/info/a".into()) };
         let cwd = |text: &str| Some(Json::parse(text).unwrap());
         for step in [
             Step::Name { session: session(), before: None, after: Some("x\n".to_owned()) },
@@ -327,11 +327,11 @@ mod tests {
                 original: None,
                 length: None,
             },
-            Step::Delete { session: session(), to: TrashedTo::Trash(place.clone()) },
+            Step::Delete { session: session(), to: TrashedTo::Trash(slot.clone()) },
             Step::Delete { session: session(), to: TrashedTo::Program },
-            Step::Delete { session: session(), to: TrashedTo::Nowhere },
-            Step::Restore { session: session(), from: place.clone(), length: None },
-            Step::Restore { session: session(), from: place.clone(), length: Some(7) },
+            Step::Delete { session: session(), to: TrashedTo::Deleted },
+            Step::Restore { session: session(), from: slot.clone(), length: None },
+            Step::Restore { session: session(), from: slot.clone(), length: Some(7) },
             Step::Create { session: session(), length: 1 << 40, source: Some("/s".into()) },
             Step::Create { session: session(), length: 0, source: None },
             Step::Rewrite { session: session(), original: "/o".into() },

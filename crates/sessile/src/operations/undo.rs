@@ -8,7 +8,7 @@
 use std::path::Path;
 
 use sessile_core::EntryId;
-use sessile_core::archive::Mark;
+use sessile_core::archive::ArchiveMark;
 use sessile_core::head::Kind;
 use sessile_core::json::{Json, Raw};
 use sessile_store::os::{FileKind, Os};
@@ -17,11 +17,11 @@ use sessile_store::{StoreError, TrashSlot, are_one, begins_with};
 
 use super::annotate::{apply, is_archived_in};
 use super::delete::{Deletion, delete_one, trash};
-use super::log::{Operation, OperationKind, OperationState, Recording, process_of, settle_dead, turn_at_all};
+use super::log::{Operation, OperationKind, OperationState, Recording, lock_activity, process_of, settle_dead};
 use super::relocate::{header_of, move_one};
-use super::reunite::{clear_place, is_stray_of};
+use super::reunite::{clear_path, is_stray_of};
 use super::settle::is_session;
-use super::step::{SessionPlace, Step, TrashedTo};
+use super::step::{SessionLocation, Step, TrashedTo};
 use crate::error::SessionError;
 use crate::manager::{SessionManager, Sessions};
 
@@ -44,12 +44,12 @@ impl Sessions {
     /// the user's last change [cannot be undone](Self::note_change).
     pub fn undo(&self, id: Option<&str>, dry_run: bool) -> Result<Undone, SessionError> {
         // Two concurrent undos must not choose the same operation.
-        let _turn = if dry_run { None } else { turn_at_all(&self.world, "undo")? };
+        let _turn = if dry_run { None } else { lock_activity(&self.world, "undo")? };
         if !dry_run {
             settle_dead(&self.world);
         }
         let (operation, steps) = match id {
-            Some(id) => self.wanted(id)?,
+            Some(id) => self.find_undoable(id)?,
             None => self.last_undone()?,
         };
         if dry_run {
@@ -79,7 +79,7 @@ impl Sessions {
         Ok(Undone { operation, id, steps: done })
     }
 
-    fn wanted(&self, id: &str) -> Result<(Operation, Vec<Step>), SessionError> {
+    fn find_undoable(&self, id: &str) -> Result<(Operation, Vec<Step>), SessionError> {
         let operations = self.operations()?;
         let mut found: Vec<&Operation> = operations.iter().filter(|it| it.id.starts_with(id)).collect();
         if let Some(exact) = found.iter().position(|it| it.id == id) {
@@ -165,7 +165,7 @@ impl Sessions {
             Step::Name { session, .. }
             | Step::Label { session, .. }
             | Step::Archive { session, .. }
-            | Step::Leaf { session, .. } => inverse_annotation(&self.looked_at(session, changed)?, step, changed),
+            | Step::Leaf { session, .. } => inverse_annotation(&self.open_unchanged(session, changed)?, step, changed),
             Step::Move { session, to, cwd_before, cwd_after, .. } => {
                 self.inverse_move(session, to, (cwd_before.as_ref(), cwd_after.as_ref()), changed)
             }
@@ -173,7 +173,7 @@ impl Sessions {
             Step::Create { session, length, .. } => {
                 let path = &session.path;
                 let Ok(stat) = self.world.os().link_stat(path) else { return Ok(None) };
-                let look = self.looked_at(session, changed)?;
+                let look = self.open_unchanged(session, changed)?;
                 if stat.length != *length && !has_only_names_from(&look, *length) {
                     return Err(changed(format!("{} has changed since it was created", path.display())));
                 }
@@ -195,7 +195,7 @@ impl Sessions {
                         Err(changed(format!("{} no longer exists", session.path.display())))
                     };
                 }
-                self.looked_at(session, changed)?;
+                self.open_unchanged(session, changed)?;
                 Ok(Some(Step::Delete { session: session.clone(), to: TrashedTo::Trash(from.clone()) }))
             }
         }
@@ -204,33 +204,33 @@ impl Sessions {
     /// The step that undoes a deletion, which may have been interrupted between the two names.
     fn inverse_delete(
         &self,
-        session: &SessionPlace,
+        session: &SessionLocation,
         to: &TrashedTo,
         changed: &dyn Fn(String) -> SessionError,
     ) -> Result<Option<Step>, SessionError> {
         let (os, path) = (self.world.os(), &session.path);
         // Check the trash first, so that a session that another process restores meanwhile is seen at its path.
         match to {
-            TrashedTo::Trash(place) if is_there(os, &place.file) => {
-                if is_there(os, path) && !are_one(os, path, &place.file) && !is_stray_of(self, path, &place.file)? {
+            TrashedTo::Trash(slot) if is_there(os, &slot.file) => {
+                if is_there(os, path) && !are_one(os, path, &slot.file) && !is_stray_of(self, path, &slot.file)? {
                     let exists = || StoreError::Exists { path: path.clone() }.into();
-                    return if is_there(os, &place.file) { Err(exists()) } else { Ok(None) };
+                    return if is_there(os, &slot.file) { Err(exists()) } else { Ok(None) };
                 }
-                Ok(Some(Step::Restore { session: session.clone(), from: place.clone(), length: None }))
+                Ok(Some(Step::Restore { session: session.clone(), from: slot.clone(), length: None }))
             }
             _ if is_there(os, path) => Ok(None),
             TrashedTo::Trash(_) => Err(changed(format!("{} is no longer in the trash", path.display()))),
             TrashedTo::Program => {
                 Err(changed(format!("{} was handed to the program `trash`; restore it from there", path.display())))
             }
-            TrashedTo::Nowhere => Err(changed(format!("{} was deleted permanently", path.display()))),
+            TrashedTo::Deleted => Err(changed(format!("{} was deleted permanently", path.display()))),
         }
     }
 
     /// The step that undoes a move, which may have been interrupted anywhere.
     fn inverse_move(
         &self,
-        session: &SessionPlace,
+        session: &SessionLocation,
         to: &Path,
         (cwd_before, cwd_after): (Option<&Json>, Option<&Json>),
         changed: &dyn Fn(String) -> SessionError,
@@ -254,7 +254,7 @@ impl Sessions {
             return Ok(None);
         }
         Ok(Some(Step::Move {
-            session: SessionPlace { path: path.to_path_buf(), id: session.id.clone() },
+            session: SessionLocation { path: path.to_path_buf(), id: session.id.clone() },
             to: session.path.clone(),
             cwd_before: cwd,
             cwd_after: cwd_before.cloned(),
@@ -264,9 +264,9 @@ impl Sessions {
     }
 
     /// Opens a session read-only, at the path where its step left it.
-    fn looked_at(
+    fn open_unchanged(
         &self,
-        session: &SessionPlace,
+        session: &SessionLocation,
         changed: &dyn Fn(String) -> SessionError,
     ) -> Result<SessionManager, SessionError> {
         if !is_there(self.world.os(), &session.path) {
@@ -295,7 +295,7 @@ impl Sessions {
             | Step::Leaf { session, .. } => {
                 let mut manager = self.open(&session.path)?;
                 manager.upgrade()?;
-                manager.in_turn(|manager| {
+                manager.with_turn(|manager| {
                     // Skip the step if the session already has the state that the undo would restore.
                     if !planted::has(Bug::UndoUnchecked)
                         && inverse_annotation(manager, &reversed(step), changed)?.is_none()
@@ -312,7 +312,7 @@ impl Sessions {
                     }
                     Err(changed(format!("{} has a different header now", session.path.display())))
                 };
-                clear_place(self, recording, to, session)?;
+                clear_path(self, recording, to, session)?;
                 move_one(&self.world, recording, session, to, cwd_after.as_ref(), &check)?;
             }
             Step::Delete { session, .. } => drop(delete_one(&self.world, recording, session, Deletion::ToTrash)?),
@@ -354,7 +354,7 @@ fn differs<T: PartialEq>(now: &T, before: &T, after: &T) -> Result<bool, ()> {
     }
 }
 
-fn shown(text: Option<&str>) -> String {
+fn quoted_or_none(text: Option<&str>) -> String {
     text.map_or_else(|| "nothing".to_owned(), |text| format!("{text:?}"))
 }
 
@@ -386,7 +386,7 @@ fn reversed(step: &Step) -> Step {
 /// afterwards, and a revoked mark stays in the file.
 fn has_only_names_from(session: &SessionManager, offset: u64) -> bool {
     let (outline, id) = (session.outline(), session.session_id());
-    let is_mark = |row| session.entry_at(row).is_ok_and(|entry| Mark::of(entry.raw(), &id).is_some());
+    let is_mark = |row| session.entry_at(row).is_ok_and(|entry| ArchiveMark::of(entry.raw(), &id).is_some());
     let is_name = |row| {
         let kind = outline.kind(row);
         outline.span(row).offset < offset || kind == Kind::SessionInfo || (kind == Kind::Custom && is_mark(row))
@@ -403,14 +403,14 @@ fn inverse_annotation(
     match step {
         Step::Name { session, before, after } => {
             let now = manager.session_name()?;
-            let is_as = |name| changed(format!("the name of the session is now {}", shown(name)));
+            let is_as = |name| changed(format!("the name of the session is now {}", quoted_or_none(name)));
             let needed = differs(&now, before, after).map_err(|()| is_as(now.as_deref()))?;
             let (before, after) = (after.clone(), before.clone());
             Ok(needed.then(|| Step::Name { session: session.clone(), before, after }))
         }
         Step::Label { session, entry, before, after } => {
             let now = manager.label(entry)?;
-            let is_as = |label| changed(format!("the label of entry {entry} is now {}", shown(label)));
+            let is_as = |label| changed(format!("the label of entry {entry} is now {}", quoted_or_none(label)));
             let needed = differs(&now, before, after).map_err(|()| is_as(now.as_deref()))?;
             let (before, after) = (after.clone(), before.clone());
             Ok(needed.then(|| Step::Label { session: session.clone(), entry: entry.clone(), before, after }))

@@ -52,7 +52,7 @@ impl SessionManager {
     }
 
     fn find_from(&self, leaf: Option<Row>, wanted: &str) -> Result<EntryId, ReferenceError> {
-        let search = Search { outline: self.outline(), labels: self.labels()?, leaf, wanted };
+        let search = EntrySearch { outline: self.outline(), labels: self.labels()?, leaf, wanted };
         let row = search.run()?;
         search.outline.id(row).ok_or_else(|| search.unknown())
     }
@@ -79,14 +79,14 @@ impl SessionManager {
 }
 
 /// One search, and the data for it.
-struct Search<'s> {
+struct EntrySearch<'s> {
     outline: &'s Outline,
     labels: &'s Labels,
     leaf: Option<Row>,
     wanted: &'s str,
 }
 
-impl Search<'_> {
+impl EntrySearch<'_> {
     fn run(&self) -> Result<Row, ReferenceError> {
         // An id or label may contain what looks like a step, so try the longest possible base first.
         for (base, n_steps) in std::iter::once((self.wanted, 0)).chain(steps(self.wanted)) {
@@ -101,8 +101,8 @@ impl Search<'_> {
     fn above(&self, row: Row, n_steps: usize) -> Result<Row, ReferenceError> {
         let path = self.outline.path(row);
         let n_above = path.len().saturating_sub(1);
-        let place = n_above.checked_sub(n_steps).and_then(|place| path.get(place));
-        place.copied().ok_or_else(|| ReferenceError::TooFarUp { wanted: self.wanted.to_owned(), n_above })
+        let row = n_above.checked_sub(n_steps).and_then(|index| path.get(index));
+        row.copied().ok_or_else(|| ReferenceError::TooFarUp { wanted: self.wanted.to_owned(), n_above })
     }
 
     /// The entry for a word without steps.
@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn steps_stand_behind_a_word() {
+    fn steps_follow_a_name() {
         let all = |word| steps(word).collect::<Vec<_>>();
         assert_eq!(all("@leaf"), []);
         assert_eq!(all("@leaf~"), [("@leaf", 1)]);

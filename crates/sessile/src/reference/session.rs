@@ -36,7 +36,7 @@ impl Sessions {
     /// Reads headers to find ids, and uses the names in a [list](Self::list).
     pub fn find_session(&self, wanted: impl AsRef<Path>, cwd: impl AsRef<Path>) -> Result<PathBuf, ReferenceError> {
         let wanted = wanted.as_ref();
-        let search = Search { sessions: self, cwd: absolute(self.environment(), cwd.as_ref()) };
+        let search = SessionSearch { sessions: self, cwd: absolute(self.environment(), cwd.as_ref()) };
         if is_path(wanted) {
             return search.path(wanted).or_else(|error| self.named_like_a_path(&search, wanted, error));
         }
@@ -44,8 +44,8 @@ impl Sessions {
         if word == "@latest" {
             return search.latest();
         }
-        if let Some(place) = word.strip_prefix('@').and_then(|digits| digits.parse::<usize>().ok()) {
-            return self.listed(place);
+        if let Some(number) = word.strip_prefix('@').and_then(|digits| digits.parse::<usize>().ok()) {
+            return self.listed(number);
         }
         search.word(word).map_err(|error| self.with_titles(error))
     }
@@ -53,7 +53,7 @@ impl Sessions {
     /// The session that has a name such as `feat/login`, where no file has that path.
     fn named_like_a_path(
         &self,
-        search: &Search<'_>,
+        search: &SessionSearch<'_>,
         wanted: &Path,
         error: ReferenceError,
     ) -> Result<PathBuf, ReferenceError> {
@@ -121,18 +121,18 @@ impl Sessions {
     }
 
     /// The session at a position of the last list, counted from 1.
-    fn listed(&self, place: usize) -> Result<PathBuf, ReferenceError> {
+    fn listed(&self, number: usize) -> Result<PathBuf, ReferenceError> {
         let note = self.list_note().and_then(|note| read_whole(self.world.os(), &note, MAX_NOTES).ok());
         let note = note.and_then(|bytes| Json::parse(&bytes).ok());
         let sessions = note.as_ref().and_then(|note| note.raw().get("sessions"));
-        let sessions: Vec<Raw<'_>> = sessions.ok_or(ReferenceError::NoList { place })?.items().collect();
+        let sessions: Vec<Raw<'_>> = sessions.ok_or(ReferenceError::NoList { number })?.items().collect();
         let listed = note.as_ref().and_then(|note| note.raw().get("store")?.as_string()).map(PathBuf::from);
         let here = self.store();
         if let Some(listed) = listed.filter(|listed| *listed.to_string_lossy() != *here.to_string_lossy()) {
-            return Err(ReferenceError::OtherStore { place, listed, here });
+            return Err(ReferenceError::OtherStore { number, listed, here });
         }
-        let found = place.checked_sub(1).and_then(|index| sessions.get(index)).and_then(|path| path.as_string());
-        let path = found.ok_or(ReferenceError::NoSuchPlace { place, n_listed: sessions.len() })?;
+        let found = number.checked_sub(1).and_then(|index| sessions.get(index)).and_then(|path| path.as_string());
+        let path = found.ok_or(ReferenceError::NoSuchRow { number, n_listed: sessions.len() })?;
         let path = PathBuf::from(path);
         if self.is_missing(&path) {
             return Err(ReferenceError::NoSuchFile { path, nearest: None });
@@ -144,8 +144,9 @@ impl Sessions {
     fn list_note(&self) -> Option<PathBuf> {
         let environment = self.environment();
         let state = environment.state_dir()?;
-        let place = environment.terminal().unwrap_or_else(|| environment.current_dir().to_string_lossy().into_owned());
-        Some(state.join("lists").join(format!("{:016x}.json", fingerprint(place.as_bytes()))))
+        let terminal =
+            environment.terminal().unwrap_or_else(|| environment.current_dir().to_string_lossy().into_owned());
+        Some(state.join("lists").join(format!("{:016x}.json", fingerprint(terminal.as_bytes()))))
     }
 
     fn is_missing(&self, path: &Path) -> bool {
@@ -154,12 +155,12 @@ impl Sessions {
 }
 
 /// Where to search for a session.
-struct Search<'s> {
+struct SessionSearch<'s> {
     sessions: &'s Sessions,
     cwd: PathBuf,
 }
 
-impl Search<'_> {
+impl SessionSearch<'_> {
     fn path(&self, wanted: &Path) -> Result<PathBuf, ReferenceError> {
         let path = absolute(self.sessions.environment(), wanted);
         if !self.sessions.is_missing(&path) {
@@ -181,8 +182,8 @@ impl Search<'_> {
     /// A session in the same directory whose file name is similar to a missing one.
     fn nearest_file(&self, path: &Path) -> Option<PathBuf> {
         let name = path.file_name()?.to_str()?;
-        let beside = find_sessions(self.sessions.world.os(), path.parent()?).ok()?;
-        let names: Vec<&str> = beside.iter().filter_map(|found| found.path.file_name()?.to_str()).collect();
+        let siblings = find_sessions(self.sessions.world.os(), path.parent()?).ok()?;
+        let names: Vec<&str> = siblings.iter().filter_map(|found| found.path.file_name()?.to_str()).collect();
         nearest(name, names).map(|name| path.with_file_name(name))
     }
 
@@ -260,7 +261,7 @@ impl Search<'_> {
             return list::identified(world, dir, &CwdFilter::All);
         }
         let directories = subdirectories(world.os(), &sessions_root(environment))?;
-        let found = list::spread::each(world.os(), directories, 1, |dir| {
+        let found = list::parallel::each(world.os(), directories, 1, |dir| {
             list::identified(world, &dir, &CwdFilter::All).unwrap_or_default()
         });
         Ok(found.into_iter().flatten().collect())
@@ -322,6 +323,6 @@ fn nearest_id(word: &str, all: &[SessionCandidate]) -> Option<String> {
     let beginning = |session: &SessionCandidate| session.id.chars().take(n_chars).collect::<String>();
     let beginnings: Vec<String> = all.iter().map(beginning).collect();
     let found = nearest(word, beginnings.iter().map(String::as_str))?;
-    let place = beginnings.iter().position(|beginning| beginning == found)?;
-    Some(all[place].id.clone())
+    let index = beginnings.iter().position(|beginning| beginning == found)?;
+    Some(all[index].id.clone())
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sessile_core::EntryId;
 use sessile_core::draft::{
-    AssistantMessage, BashExecutionMessage, Block, Cost, StopReason, ToolResultMessage, Usage, UserMessage,
+    AssistantMessage, BashExecutionMessage, Block, Cost, StopReason, TokenUsage, ToolResultMessage, UserMessage,
 };
 use sessile_core::json::Json;
 
@@ -96,18 +96,18 @@ impl Stage {
         self.blocks(seconds, Vec::new(), |answer| {
             answer.stop_reason = StopReason::Error;
             answer.error_message = Some(error.to_owned());
-            answer.usage = Usage::default();
+            answer.usage = TokenUsage::default();
         })
     }
 
     /// The model writes a text and calls a tool, which returns a result. Returns the result's id.
-    pub(super) fn calls(&mut self, seconds: i64, says: &str, call: Call<'_>) -> Played {
+    pub(super) fn calls(&mut self, seconds: i64, text: &str, call: Call<'_>) -> Played {
         self.n_calls += 1;
         let id = format!("toolu_{}_{:02}", call.tool, self.n_calls);
         // The arguments are our own literals.
         let arguments = Json::parse(call.arguments).unwrap_or_else(|_| Json::null());
-        let said = (!says.is_empty()).then(|| Block::text(says));
-        let content = said.into_iter().chain([Block::tool_call(&id, call.tool, arguments)]).collect();
+        let block = (!text.is_empty()).then(|| Block::text(text));
+        let content = block.into_iter().chain([Block::tool_call(&id, call.tool, arguments)]).collect();
         self.blocks(seconds, content, |_| {})?;
         let now = self.later(1, call.output);
         let mut result = ToolResultMessage::new(id, call.tool, call.output, now);
@@ -144,7 +144,7 @@ fn sessions(world: &Arc<World>) -> Sessions {
 }
 
 /// A plausible usage of an answer: most of the prompt comes from the cache.
-fn usage(prompt: u64, output: u64) -> Usage {
+fn usage(prompt: u64, output: u64) -> TokenUsage {
     let fresh = prompt.min(40);
     let cached = prompt - fresh;
     // In tenths of a microdollar, so that sums of integers stay exact.
@@ -158,5 +158,12 @@ fn usage(prompt: u64, output: u64) -> Usage {
         total: dollars(fresh * 30 + output * 150 + cached * 3, 1),
         total_from_provider: None,
     };
-    Usage { input: fresh, output, cache_read: cached, total_tokens: prompt + output, cost, ..Usage::default() }
+    TokenUsage {
+        input: fresh,
+        output,
+        cache_read: cached,
+        total_tokens: prompt + output,
+        cost,
+        ..TokenUsage::default()
+    }
 }

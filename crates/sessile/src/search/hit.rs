@@ -111,10 +111,10 @@ impl<'c> Checker<'c> {
             facts.is_hit = true;
         }
         let Some(line) = self.line(path, hit) else { return Ok(Checked::Wrong) };
-        let Parsed::Kept(head) = head::read(&line) else { return Ok(Checked::Wrong) };
+        let Parsed::Value(head) = head::read(&line) else { return Ok(Checked::Wrong) };
         let Ok(raw) = Raw::parse(&line) else { return Ok(Checked::Wrong) };
         self.matcher.begin();
-        let mut texts = Kept { matcher: &mut self.matcher, texts: Vec::new() };
+        let mut texts = TextCollector { matcher: &mut self.matcher, texts: Vec::new() };
         let document = texts_of(&head, raw, &mut texts);
         let texts = texts.texts;
         if document.is_none_or(|document| self.matcher.finish(document).is_none()) {
@@ -157,9 +157,9 @@ impl<'c> Checker<'c> {
     }
 
     fn excerpt(&self, texts: &[String]) -> Excerpt {
-        let places = self.matcher.places_found();
-        let Some(first) = places.first().map(|(text, _)| *text) else { return Excerpt::default() };
-        let here: Vec<_> = places.into_iter().filter(|(text, _)| *text == first).map(|(_, range)| range).collect();
+        let matches = self.matcher.match_ranges();
+        let Some(first) = matches.first().map(|(text, _)| *text) else { return Excerpt::default() };
+        let here: Vec<_> = matches.into_iter().filter(|(text, _)| *text == first).map(|(_, range)| range).collect();
         texts.get(first).map(|text| Excerpt::new(text, &here)).unwrap_or_default()
     }
 
@@ -196,12 +196,12 @@ impl OutlineFacts {
 }
 
 /// Keeps the texts that a matcher receives.
-struct Kept<'k, 'q> {
+struct TextCollector<'k, 'q> {
     matcher: &'k mut Matcher<'q>,
     texts: Vec<String>,
 }
 
-impl Texts for Kept<'_, '_> {
+impl Texts for TextCollector<'_, '_> {
     fn text(&mut self, text: &str) {
         self.texts.push(text.to_owned());
         self.matcher.text(text);

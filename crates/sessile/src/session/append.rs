@@ -41,22 +41,22 @@ impl Session {
         compose: &Compose<'_>,
     ) -> Result<Vec<EntryId>, SessionError> {
         self.begin_turn()?;
-        let placed = self.append_in_turn(world, n_entries, compose);
+        let appended = self.append_in_turn(world, n_entries, compose);
         self.end_turn();
-        let Placed { ids, lines, written } = placed?;
+        let AppendedLines { ids, lines, position } = appended?;
         let Some(last) = ids.last() else { return Ok(ids) };
-        let durable = self.make_durable(&written)?;
-        match written {
-            Written::After(known) => self.take(world, &lines, known),
-            Written::Created => self.take(world, &lines, self.outline.end()),
-            Written::AfterOthers => self.take_in_around(world, &ids)?,
+        let durable = self.make_durable(&position)?;
+        match position {
+            WritePosition::After(known) => self.take(world, &lines, known),
+            WritePosition::Created => self.take(world, &lines, self.outline.end()),
+            WritePosition::AfterOthers => self.take_in_around(world, &ids)?,
         }
         self.notice_divergence(last);
-        if self.held.expected_leaf != ExpectedLeaf::Any {
+        if self.retained.expected_leaf != ExpectedLeaf::Any {
             // The caller's next append is meant to follow this one.
-            self.held.expected_leaf = ExpectedLeaf::Exactly(Some(last.clone()));
+            self.retained.expected_leaf = ExpectedLeaf::Exactly(Some(last.clone()));
         }
-        self.held.acknowledged = Some(Acknowledgement { entry_id: last.clone(), durable });
+        self.retained.acknowledged = Some(Acknowledgement { entry_id: last.clone(), durable });
         Ok(ids)
     }
 
@@ -66,17 +66,17 @@ impl Session {
         world: &World,
         n_entries: usize,
         compose: &Compose<'_>,
-    ) -> Result<Placed, SessionError> {
+    ) -> Result<AppendedLines, SessionError> {
         let (mut n_races, mut n_changes) = (0, 0);
         let mut composed = self.compose(world, n_entries, compose)?;
         loop {
             self.check_expected_leaf()?;
             let Composed { ids, lines, has_conversation } = composed;
             // A caller that expects a leaf does not accept entries in between.
-            let is_patient = n_races < MAX_RACES || self.held.expected_leaf != ExpectedLeaf::Any;
+            let is_patient = n_races < MAX_RACES || self.retained.expected_leaf != ExpectedLeaf::Any;
             let must_be_known = is_patient || !self.backing.log().can_append_blindly();
             match self.write(world, &lines, has_conversation, must_be_known) {
-                Ok(written) => return Ok(Placed { ids, lines, written }),
+                Ok(position) => return Ok(AppendedLines { ids, lines, position }),
                 Err(SessionError::Store(StoreError::Grown { .. })) if !is_patient => {
                     return Err(StoreError::Busy { log: self.backing.name(), holder: None }.into());
                 }
@@ -109,15 +109,15 @@ impl Session {
         let is_awaited = matches!(self.backing, Backing::Awaited { .. });
         let mut parent = self.leaf_id();
         let mut composed = Composed { ids: Vec::with_capacity(n_entries), lines: Vec::new(), has_conversation: false };
-        for place in 0..n_entries {
+        for index in 0..n_entries {
             let is_taken = |id: &EntryId| self.outline.find(id).is_some() || composed.ids.contains(id);
             let id = fresh_id(world.environment(), &is_taken);
-            let entry = compose(place, &id, parent.as_ref());
+            let entry = compose(index, &id, parent.as_ref());
             // Only a session without a file needs to know whether it is worth one.
             composed.has_conversation |= is_awaited && is_conversation(entry.raw());
             if n_entries > 1 {
                 // Reserve space for the other entries, which are probably about as long.
-                composed.lines.reserve((n_entries - place) * (entry.raw().as_bytes().len() + 1));
+                composed.lines.reserve((n_entries - index) * (entry.raw().as_bytes().len() + 1));
             }
             let start = composed.lines.len();
             put_line(entry, &mut composed.lines);
@@ -126,7 +126,7 @@ impl Session {
             if size > world.writing.longest_line {
                 return Err(SessionError::EntryTooLarge { size, limit: world.writing.longest_line });
             }
-            if place + 1 < n_entries {
+            if index + 1 < n_entries {
                 parent = Some(id.clone());
             }
             composed.ids.push(id);
@@ -144,7 +144,7 @@ impl Session {
 
     /// Fails if the file's last entry is not the one that the caller expects.
     fn check_expected_leaf(&self) -> Result<(), SessionError> {
-        let ExpectedLeaf::Exactly(expected) = &self.held.expected_leaf else { return Ok(()) };
+        let ExpectedLeaf::Exactly(expected) = &self.retained.expected_leaf else { return Ok(()) };
         let actual = self.outline.leaf().and_then(|leaf| self.outline.id(leaf));
         if actual == *expected {
             return Ok(());
@@ -154,19 +154,19 @@ impl Session {
 
     /// Requires every append to find this entry last in the file, until this is reset.
     pub(crate) fn expect_leaf(&mut self, expected: Option<&EntryId>) -> Result<(), SessionError> {
-        self.held.expected_leaf = ExpectedLeaf::Exactly(expected.cloned());
+        self.retained.expected_leaf = ExpectedLeaf::Exactly(expected.cloned());
         self.check_expected_leaf()
     }
 
     /// Begins a turn at the file, if there is one.
     pub(crate) fn begin_turn(&mut self) -> Result<Turn, SessionError> {
         let turn = self.backing.log_mut().begin_turn().map_err(|error| self.noticed(error.into()))?;
-        self.held.n_turns += 1;
+        self.retained.n_turns += 1;
         Ok(turn)
     }
 
     pub(crate) fn end_turn(&mut self) {
-        self.held.n_turns = self.held.n_turns.saturating_sub(1);
+        self.retained.n_turns = self.retained.n_turns.saturating_sub(1);
         self.backing.log_mut().end_turn();
         self.take_notices();
     }
@@ -191,13 +191,13 @@ impl Session {
     }
 
     /// Waits until the written data has the durability that the caller wants.
-    fn make_durable(&mut self, written: &Written) -> Result<Durable, SessionError> {
+    fn make_durable(&mut self, position: &WritePosition) -> Result<Durable, SessionError> {
         let log = self.backing.log_mut();
-        if matches!(written, Written::Created) && log.durable() == Durable::Disk {
+        if matches!(position, WritePosition::Created) && log.durable() == Durable::Disk {
             // A new file is synced as a whole.
             return Ok(Durable::Disk);
         }
-        if let Some(tickets) = &mut self.held.deferred
+        if let Some(tickets) = &mut self.retained.deferred
             && let Some(ticket) = log.ticket()
         {
             let n_synced = log.n_synced();
@@ -212,12 +212,12 @@ impl Session {
     /// Reads our entries together with those that other programs wrote just before them.
     fn take_in_around(&mut self, world: &World, ours: &[EntryId]) -> Result<(), SessionError> {
         let (foreign, n_known, n_reported) =
-            (self.foreign.take(), self.outline.n_entries(), self.held.pending_events.len());
+            (self.foreign.take(), self.outline.n_entries(), self.retained.pending_events.len());
         self.catch_up(world)?;
         self.leaf = ours.last().and_then(|id| self.outline.find(id));
         let others = self.outline.entries().skip(n_known).filter_map(|row| self.outline.id(row));
         self.foreign = others.filter(|other| ours.last() != Some(other)).last().or(foreign);
-        for event in self.held.pending_events.iter_mut().skip(n_reported) {
+        for event in self.retained.pending_events.iter_mut().skip(n_reported) {
             if let PendingEvent::Appended { id, own } = event {
                 *own = ours.contains(id);
             }
@@ -229,7 +229,7 @@ impl Session {
     pub(super) fn arrived(&mut self, world: &World, ids: impl FnOnce(&Self) -> Vec<EntryId>, own: bool) {
         if world.handlers.wants(EventKind::EntryAppended) || world.handlers.wants(EventKind::SessionInfoChanged) {
             let ids = ids(self);
-            self.held.pending_events.extend(ids.into_iter().map(|id| PendingEvent::Appended { id, own }));
+            self.retained.pending_events.extend(ids.into_iter().map(|id| PendingEvent::Appended { id, own }));
         }
     }
 
@@ -270,7 +270,7 @@ impl Session {
         line: &[u8],
         is_conversation: bool,
         must_be_known: bool,
-    ) -> Result<Written, SessionError> {
+    ) -> Result<WritePosition, SessionError> {
         let is_worth_a_file = is_conversation || self.outline.has_conversation();
         if matches!(self.backing, Backing::Awaited { origin: NameOrigin::EmptyFile, .. }) {
             self.fill_empty_file(world)?;
@@ -283,15 +283,15 @@ impl Session {
                 let offset = log.append(line, expect)?.offset;
                 // The log may have had the known length when it was checked, and have grown since.
                 let expected = known + u64::from(self.outline.is_unterminated());
-                Ok(if offset == expected { Written::After(offset) } else { Written::AfterOthers })
+                Ok(if offset == expected { WritePosition::After(offset) } else { WritePosition::AfterOthers })
             }
             Backing::Awaited { .. } if is_worth_a_file => {
                 self.create_file(world, line)?;
-                Ok(Written::Created)
+                Ok(WritePosition::Created)
             }
             Backing::Awaited { log, .. } => {
                 log.append(line, Expect::Anything)?;
-                Ok(Written::After(known))
+                Ok(WritePosition::After(known))
             }
         }
     }
@@ -409,14 +409,14 @@ struct Composed {
 }
 
 /// Written entries.
-struct Placed {
+struct AppendedLines {
     ids: Vec<EntryId>,
     lines: Vec<u8>,
-    written: Written,
+    position: WritePosition,
 }
 
 /// Where lines were written.
-enum Written {
+enum WritePosition {
     /// To a new file, after everything known.
     Created,
     /// Directly after the known part of the file, at this offset.
@@ -426,7 +426,7 @@ enum Written {
 }
 
 fn is_conversation(entry: Raw<'_>) -> bool {
-    matches!(read(entry.as_bytes()), Parsed::Kept(head) if head.role.is_conversation())
+    matches!(read(entry.as_bytes()), Parsed::Value(head) if head.role.is_conversation())
 }
 
 /// The ids in restored lines.
@@ -437,7 +437,7 @@ pub(crate) fn entry_ids(lines: &[Vec<u8>]) -> Vec<EntryId> {
 /// The id in a line.
 fn id_of(line: &[u8]) -> Option<EntryId> {
     match read(line) {
-        Parsed::Kept(head) => head.id.map(|id| EntryId::from(id.into_owned())),
+        Parsed::Value(head) => head.id.map(|id| EntryId::from(id.into_owned())),
         _ => None,
     }
 }

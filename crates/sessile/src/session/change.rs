@@ -10,7 +10,7 @@ use sessile_core::json::Raw;
 use sessile_core::outline::Outline;
 use sessile_store::StoreError;
 
-use super::outlined::save_outline;
+use super::read_outline::save_outline;
 use super::{Backing, ExpectedLeaf, Session, scan, upgrade_header};
 use crate::directory::absolute;
 use crate::environment::Migrated;
@@ -37,10 +37,10 @@ impl Session {
         if self.is_stale.load(Relaxed) {
             self.reread_edited(world, lost)?;
         }
-        let looked = self.check_current();
+        let current = self.check_current();
         let Backing::Log { log, .. } = &self.backing else { return Ok(()) };
         let known = self.outline.end();
-        let length = match looked.and_then(|()| log.length()) {
+        let length = match current.and_then(|()| log.length()) {
             Ok(length) => length,
             Err(error) if change_of(&error).is_some() && !world.is_read_only => {
                 return self.resync(world, &error, lost);
@@ -162,7 +162,7 @@ impl Session {
 
     /// Ends the turns of a command that panicked, and marks everything known about the file as void.
     pub(crate) fn abandon(&mut self) {
-        (self.held.n_turns, self.held.expected_leaf, self.held.deferred) = (0, ExpectedLeaf::Any, None);
+        (self.retained.n_turns, self.retained.expected_leaf, self.retained.deferred) = (0, ExpectedLeaf::Any, None);
         if let Backing::Log { log, .. } = &mut self.backing {
             log.abandon_turn();
             self.is_void = true;

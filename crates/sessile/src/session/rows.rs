@@ -11,10 +11,10 @@ use super::Session;
 use crate::error::SessionError;
 
 /// The number of bytes to read ahead once rows turn out to be consecutive.
-const AHEAD: u64 = 128 << 10;
+const READ_AHEAD: u64 = 128 << 10;
 
 /// Rows count as consecutive if they are at most this many bytes apart.
-const CLOSE: u64 = 8 << 10;
+const MAX_GAP: u64 = 8 << 10;
 
 /// Reads rows one after the other, reading ahead of each.
 ///
@@ -64,9 +64,9 @@ impl Rows<'_> {
 
     fn fetch(&mut self, span: Span) -> Result<(), SessionError> {
         let log = self.session.backing.log();
-        let is_next = span.offset.checked_sub(self.end).is_some_and(|between| between <= CLOSE);
+        let is_next = span.offset.checked_sub(self.end).is_some_and(|between| between <= MAX_GAP);
         let left = self.session.outline.end().saturating_sub(span.offset);
-        let len = if is_next { span.len.max(AHEAD.min(left)) } else { span.len };
+        let len = if is_next { span.len.max(READ_AHEAD.min(left)) } else { span.len };
         // If the end of the file is gone, the requested part may still be there.
         self.buffer = match log.read(Span { offset: span.offset, len }) {
             Err(_) if len > span.len => log.read(span)?,

@@ -10,10 +10,10 @@ use sessile_core::outline::Row;
 use sessile_store::os::{Mode, OsFile};
 use sessile_store::{Prepared, StoreError, Turn, prepare_copy, prepare_file, replace};
 
-use super::outlined::save_outline;
+use super::read_outline::save_outline;
 use super::{Backing, Session};
 use crate::error::SessionError;
-use crate::operations::{OperationKind, SessionPlace, rewriting};
+use crate::operations::{OperationKind, SessionLocation, rewriting};
 use crate::world::World;
 
 /// Receives a line, with its row if it has one.
@@ -41,8 +41,8 @@ impl Session {
         let Some(path) = log.local_path() else { return Err(SessionError::OldVersion { log: log.name() }) };
         let path = path.to_path_buf();
         let header = self.outline.header().map(|row| self.outline.span(row));
-        let is_as_read = header.is_some_and(|span| log.read(span).is_ok_and(|line| line == self.header_line));
-        if !is_as_read || matches!(log.length(), Err(StoreError::Replaced { .. })) {
+        let is_unchanged = header.is_some_and(|span| log.read(span).is_ok_and(|line| line == self.header_line));
+        if !is_unchanged || matches!(log.length(), Err(StoreError::Replaced { .. })) {
             // Another process has upgraded the file, so all known offsets are wrong.
             self.reload(world, &path)?;
             return self.upgrade_file(world);
@@ -51,20 +51,25 @@ impl Session {
         let log = self.backing.log();
         let stamp = to_iso(world.environment().now_ms()).replace([':', '.'], "-");
         let known = self.outline.end();
-        let place = SessionPlace { path: path.clone(), id: self.header.id() };
-        let replaced =
-            rewriting(world, world.noted_as.filter(|kind| *kind == OperationKind::Migrate), place, &stamp, || {
+        let location = SessionLocation { path: path.clone(), id: self.header.id() };
+        let replaced = rewriting(
+            world,
+            world.recorded_as.filter(|kind| *kind == OperationKind::Migrate),
+            location,
+            &stamp,
+            || {
                 replace(&world.os, &path, known, &stamp, &mut |out| {
                     self.write_lines(&path, out, &|_| true)?;
                     // Another program may have rewritten the file while it was being copied.
                     log.length().map(drop).map_err(SessionError::from)
                 })
-            });
+            },
+        );
         // Even after an error the new file may be in place; then continue with it.
         if replaced.is_ok() || matches!(log.length(), Err(StoreError::Replaced { .. })) {
             self.reload(world, &path)?;
         }
-        self.held.original = Some(replaced?.original);
+        self.retained.original = Some(replaced?.original);
         Ok(())
     }
 

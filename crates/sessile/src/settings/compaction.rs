@@ -24,7 +24,7 @@ const OVERRIDES: &str = "compaction.model_overrides.";
 /// The settings of one file, in the format of pi's files.
 struct Layer {
     path: PathBuf,
-    says: Json,
+    values: Json,
 }
 
 impl Settings {
@@ -57,10 +57,10 @@ impl Settings {
     /// The settings of all files, lowest priority first.
     fn layers(&self, environment: &dyn Environment, os: &dyn Os) -> Result<Vec<Layer>, SettingsError> {
         // Warnings about pi's files were already reported when they were read for the sessions' directory.
-        let told = &mut Vec::new();
+        let warnings = &mut Vec::new();
         let mut layers: Vec<Layer> = Vec::new();
         for path in pi::files(environment).into_iter().rev() {
-            layers.extend(pi::read(os, &path, told).map(|says| Layer { path, says }));
+            layers.extend(pi::read(os, &path, warnings).map(|values| Layer { path, values }));
         }
         layers.extend(self.own_layer()?);
         Ok(layers)
@@ -68,7 +68,7 @@ impl Settings {
 
     fn own_layer(&self) -> Result<Option<Layer>, SettingsError> {
         let mut path = None;
-        let mut says = ObjectWriter::new();
+        let mut values = ObjectWriter::new();
         for (table, name) in [COMPACTION, BRANCH_SUMMARY] {
             let mut plain = ObjectWriter::new();
             let mut overrides: Vec<(&str, ObjectWriter)> = Vec::new();
@@ -96,9 +96,9 @@ impl Settings {
                 }
                 plain.raw("modelOverrides", of_models.finish().raw());
             }
-            says.raw(name, plain.finish().raw());
+            values.raw(name, plain.finish().raw());
         }
-        Ok(path.map(|path| Layer { path, says: says.finish() }))
+        Ok(path.map(|path| Layer { path, values: values.finish() }))
     }
 }
 
@@ -152,10 +152,10 @@ fn bad(setting: &Setting, expected: &str, found: &str) -> SettingsError {
 
 /// The combined settings of all layers. If they are invalid, the error names the responsible file.
 fn resolved<T>(layers: &[Layer], resolve: impl Fn(&[Raw<'_>]) -> Result<T, BadSetting>) -> Result<T, SettingsError> {
-    let files: Vec<Raw<'_>> = layers.iter().map(|layer| layer.says.raw()).collect();
+    let files: Vec<Raw<'_>> = layers.iter().map(|layer| layer.values.raw()).collect();
     resolve(&files).map_err(|source| {
-        let culprit = layers.iter().rev().find(|layer| resolve(&[layer.says.raw()]).is_err());
-        let path = culprit.map_or(Path::new(""), |layer| layer.path.as_path()).to_path_buf();
+        let invalid = layers.iter().rev().find(|layer| resolve(&[layer.values.raw()]).is_err());
+        let path = invalid.map_or(Path::new(""), |layer| layer.path.as_path()).to_path_buf();
         SettingsError::PiValue { path, source }
     })
 }

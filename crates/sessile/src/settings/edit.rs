@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_else_stays_as_it_is() {
+    fn an_edit_keeps_the_rest_of_the_file() {
         let text = "# mine\ncolor = \"auto\" # always?\n\n[list]   # lists\nlimit=5\n";
         assert_eq!(edited(text, "color", Some("never")), (text.replace("auto", "never"), Some("\"auto\"".to_owned())));
         assert_eq!(edited(text, "list.limit", Some("7")).0, text.replace('5', "7"));
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_may_be_set_is() {
+    fn only_known_settings_are_set() {
         for (key, value, expected) in [
             ("colr", "never", "no such setting: colr"),
             ("color", "mauve", "color must be one of auto, always, never, not \"mauve\""),

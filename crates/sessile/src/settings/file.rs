@@ -147,22 +147,22 @@ mod tests {
     }
 
     #[test]
-    fn settings_know_their_lines() {
+    fn settings_have_their_line_number() {
         let config = parsed("# mine\nsession_dir = '~/s'\n\n[list]\nlimit = 7\ncolumns = ['age', 'id']\n").unwrap();
-        let told: Vec<String> = config
+        let shown: Vec<String> = config
             .found
             .iter()
             .map(|setting| format!("{} {} {}", setting.origin, setting.key, setting.value.as_ref().unwrap().to_text()))
             .collect();
         assert_eq!(
-            told,
+            shown,
             ["/c.toml:2 session_dir /home/u/s", "/c.toml:5 list.limit 7", "/c.toml:6 list.columns age,id"]
         );
         assert!(config.warnings.is_empty() && config.others.is_empty());
     }
 
     #[test]
-    fn what_is_unknown_is_told_with_what_may_be_meant() {
+    fn unknown_keys_are_reported_with_a_suggestion() {
         let config = parsed("sesion_dir = '/x'\nlist.colums = ['age']\n[nonsense.more]\nx = 1\n").unwrap();
         assert_eq!(
             config.warnings,
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_place() {
+    fn errors_have_their_position() {
         for (text, expected) in [
             ("color = 1", "/c.toml:1: color must be one of auto, always, never, not 1"),
             ("color = 'red'", "/c.toml:1: color must be one of auto, always, never, not \"red\""),
@@ -196,12 +196,12 @@ mod tests {
     }
 
     #[test]
-    fn tables_of_others_are_handed_through() {
+    fn tables_of_other_programs_are_passed_through() {
         let config =
             parsed("[tui]\nkeys = { up = ['k', 1.5] }\n[[compaction.list]]\non = true\nat = 2026-01-01\n").unwrap();
-        let told: Vec<String> =
+        let shown: Vec<String> =
             config.others.iter().map(|it| format!("{}={}", it.key, it.value.as_ref().unwrap().to_text())).collect();
-        assert_eq!(told, [r#"compaction.list=[{"on":true,"at":"2026-01-01"}]"#, r#"tui.keys.up=["k",1.5]"#]);
+        assert_eq!(shown, [r#"compaction.list=[{"on":true,"at":"2026-01-01"}]"#, r#"tui.keys.up=["k",1.5]"#]);
         assert!(config.warnings.is_empty());
     }
 }

@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn defaults_are_of_their_kind() {
+    fn defaults_have_the_right_kind() {
         for key in KEYS {
             assert_eq!(key.default.is_some(), key.default_value().is_some(), "{}", key.name);
             assert!(!is_reserved(key.name));
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_read_as_their_kind_says() {
+    fn values_are_parsed_by_kind() {
         let sorts = Kind::Choice(SORTS);
         assert_eq!(sorts.parse("cost"), Some(Value::Text("cost".to_owned())));
         assert_eq!(sorts.parse("price"), None);
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_one_or_many() {
+    fn a_list_setting_accepts_one_text_or_several() {
         let other = |json: &str| Value::Other(Json::parse(json).unwrap()).texts();
         assert_eq!(Value::Text("a".to_owned()).texts(), Some(vec!["a".to_owned()]));
         assert_eq!(Value::Words(vec!["a".to_owned(), "b".to_owned()]).texts(), other(r#"["a","b"]"#));

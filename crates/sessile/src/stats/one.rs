@@ -7,7 +7,7 @@ use sessile_core::stats::Tally;
 use sessile_core::tree::{BranchKind, BranchStatistics};
 use sessile_store::LineReader;
 
-use super::{Counted, Grouping, Seen, StatsGroup, by_weight};
+use super::{Grouping, SeenEntries, SessionTally, StatsGroup, by_weight};
 use crate::error::SessionError;
 use crate::list::SessionInfo;
 use crate::manager::{CompactionRecord, Sessions};
@@ -47,14 +47,14 @@ impl Sessions {
             return Err(SessionError::NotASession { path: path.to_path_buf() });
         }
         let relatives = self.relatives(path, others);
-        let mut seen = Seen::default();
+        let mut seen = SeenEntries::default();
         let mut lines = LineReader::default();
         if let Some(parent) = &relatives.parent {
             // If it cannot be read, no entry is known to be a copy.
             drop(self.read_shares(&mut lines, &parent.path, &mut |share, _| seen.note(&share, 0)));
         }
-        let mut by_model = Counted::default();
-        let mut by_tool = Counted::default();
+        let mut by_model = SessionTally::default();
+        let mut by_tool = SessionTally::default();
         let mut copied = Tally::default();
         self.read_shares(&mut lines, path, &mut |share, _| {
             self.count(&share, &[Grouping::Model], &mut by_model);

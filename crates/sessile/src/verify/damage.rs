@@ -5,15 +5,15 @@ use std::ops::Range;
 
 use sessile_core::EntryId;
 use sessile_core::head::{self, ParentRef, Parsed};
-use sessile_core::incomplete::Beginning;
+use sessile_core::incomplete::PartialObject;
 use sessile_core::json::Json;
 use sessile_core::line::{LINE_CAP, Line, Span};
 use sessile_core::outline::Outline;
-use sessile_core::salvage::{Damaged, Salvaged, take_apart};
+use sessile_core::salvage::{Damaged, Salvaged, split_damaged_lines};
 use sessile_core::verify::{self, Finding};
 
 use super::HiddenRecord;
-use super::examine::may_mend;
+use super::examine::may_repair;
 use crate::error::SessionError;
 use crate::splice::Text;
 
@@ -25,7 +25,7 @@ pub(super) const MAX_KEPT: usize = LINE_CAP / 8;
 pub(crate) struct Hidden {
     pub(crate) line: u64,
     pub(crate) at: Span,
-    pub(crate) fate: Fate,
+    pub(crate) fate: RecordFate,
     pub(crate) is_header: bool,
     pub(crate) id: EntryId,
     /// The parent that it names.
@@ -37,14 +37,14 @@ pub(crate) struct Hidden {
 
 impl Hidden {
     pub(super) fn to_record(&self) -> Option<HiddenRecord> {
-        let record = Json::parse(&self.bytes).ok().filter(|_| self.fate == Fate::ComesBack)?;
+        let record = Json::parse(&self.bytes).ok().filter(|_| self.fate == RecordFate::ComesBack)?;
         Some(HiddenRecord { line: self.line, offset: self.at.offset, record })
     }
 }
 
 /// What repair does with a record in a damaged line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(crate) enum RecordFate {
     /// It gets its own line.
     ComesBack,
     /// The same bytes are or will be a line already, so this copy is not needed.
@@ -52,7 +52,7 @@ pub(crate) enum Fate {
 }
 
 /// The remains of a damaged line without the records extracted from it.
-pub(super) struct Rest {
+pub(super) struct Remainder {
     pub(super) line: u64,
     pub(super) at: Span,
     /// The bytes, if a mark may need them.
@@ -70,13 +70,13 @@ pub(super) struct Rest {
 }
 
 /// A damaged line, or several consecutive ones.
-pub(super) struct Wreck {
+pub(super) struct DamageSite {
     pub(super) finding: Finding,
     /// Whether it contains complete records.
     pub(super) has_records: bool,
     /// The records to extract if it is changed.
     pub(super) hidden: Vec<Hidden>,
-    pub(super) rests: Vec<Rest>,
+    pub(super) remainders: Vec<Remainder>,
     /// Whether it may be changed.
     pub(super) is_free: bool,
 }
@@ -86,7 +86,7 @@ pub(super) struct Damage<'o> {
     outline: &'o Outline,
     /// The header's line, if there is one.
     header: Option<Vec<u8>>,
-    pub(super) wrecks: Vec<Wreck>,
+    pub(super) sites: Vec<DamageSite>,
     /// Whether there is a header, or one is restored.
     pub(super) has_header: bool,
     /// A complete header in a damaged line, at a position where it cannot be restored.
@@ -120,7 +120,7 @@ impl<'o> Damage<'o> {
             uncertain: Vec::new(),
             outline,
             header: outline.header().map(|row| text.read(outline.span(row))).transpose()?,
-            wrecks: Vec::new(),
+            sites: Vec::new(),
             has_header: outline.is_session(),
             stray_header: None,
             n_entries: 0,
@@ -161,7 +161,7 @@ impl<'o> Damage<'o> {
     }
 
     fn run(&mut self, text: &dyn Text, run: &Run) -> Result<(), SessionError> {
-        take_apart(&run.bytes).iter().try_for_each(|damaged| self.damaged(text, run, damaged))
+        split_damaged_lines(&run.bytes).iter().try_for_each(|damaged| self.damaged(text, run, damaged))
     }
 
     fn damaged(&mut self, text: &dyn Text, run: &Run, damaged: &Damaged) -> Result<(), SessionError> {
@@ -174,10 +174,10 @@ impl<'o> Damage<'o> {
             self.note(record, bytes);
             let has_one = self.has_header || hidden.first().is_some_and(|first| first.is_header);
             let fate = if record.is_header && may_be_headed && hidden.is_empty() {
-                Some(Fate::ComesBack)
+                Some(RecordFate::ComesBack)
             } else if record.is_header {
                 let is_same = self.header.as_deref().is_some_and(|header| header.trim_ascii() == bytes.trim_ascii());
-                is_same.then_some(Fate::IsCopy)
+                is_same.then_some(RecordFate::IsCopy)
             } else if has_one {
                 self.fate(text, record, bytes, &hidden)?
             } else {
@@ -186,21 +186,22 @@ impl<'o> Damage<'o> {
             if let Some(fate) = fate {
                 let head = head::read(bytes);
                 let (parent, time) = match &head {
-                    Parsed::Kept(head) => (named_parent(&head.parent), head.time),
+                    Parsed::Value(head) => (named_parent(&head.parent), head.time),
                     _ => (None, None),
                 };
-                let (line, at) = (run.line_of(damaged, record.range.start), run.place(&record.range));
+                let (line, at) = (run.line_of(damaged, record.range.start), run.span_of(&record.range));
                 let (is_header, id, bytes) = (record.is_header, record.id.clone(), bytes.to_vec());
                 hidden.push(Hidden { line, at, fate, is_header, id, parent, time, bytes });
                 taken.push(record.range.clone());
             }
         }
-        let rests: Vec<Rest> =
-            damaged.rests(&run.bytes, &taken).into_iter().map(|range| run.rest(damaged, range)).collect();
-        let first_header = hidden.iter().find(|found| found.is_header && found.fate == Fate::ComesBack).map(|it| it.at);
+        let remainders: Vec<Remainder> =
+            damaged.remainders(&run.bytes, &taken).into_iter().map(|range| run.remainder(damaged, range)).collect();
+        let first_header =
+            hidden.iter().find(|found| found.is_header && found.fate == RecordFate::ComesBack).map(|it| it.at);
         let is_header_first = first_header.is_none_or(|header| {
-            let is_early = |rest: &&Rest| rest.at.offset < header.offset;
-            rests.iter().filter(is_early).all(|rest| !rest.is_readable && rest.id.is_none())
+            let is_early = |remainder: &&Remainder| remainder.at.offset < header.offset;
+            remainders.iter().filter(is_early).all(|remainder| !remainder.is_readable && remainder.id.is_none())
         });
         // Nothing may precede the header, and everything that becomes readable must fit into a line of ours.
         let is_placed = match (run.is_before_rows, self.has_header) {
@@ -208,19 +209,19 @@ impl<'o> Damage<'o> {
             (true, true) => !self.outline.is_session(),
             (true, false) => first_header.is_some() && is_header_first,
         };
-        let fits = rests.iter().all(|rest| !rest.is_readable || !rest.bytes.is_empty());
-        let is_free = may_mend(self.outline) && is_placed && fits;
+        let fits = remainders.iter().all(|remainder| !remainder.is_readable || !remainder.bytes.is_empty());
+        let is_free = may_repair(self.outline) && is_placed && fits;
         if is_free {
             self.has_header |= first_header.is_some();
-            let back = hidden.iter().filter(|found| found.fate == Fate::ComesBack && !found.is_header);
+            let back = hidden.iter().filter(|found| found.fate == RecordFate::ComesBack && !found.is_header);
             self.found.extend(back.map(|found| (found.id.clone(), found.bytes.clone())));
         } else {
             hidden.clear();
         }
         let line = run.line + damaged.line as u64;
-        let finding = verify::damage(damaged, line, run.place(&damaged.range).offset);
+        let finding = verify::damage(damaged, line, run.span_of(&damaged.range).offset);
         let has_records = !damaged.records.is_empty();
-        self.wrecks.push(Wreck { finding, has_records, hidden, rests, is_free });
+        self.sites.push(DamageSite { finding, has_records, hidden, remainders, is_free });
         Ok(())
     }
 
@@ -231,7 +232,7 @@ impl<'o> Damage<'o> {
         } else {
             self.n_entries += usize::from(record.is_certain);
             self.uncertain.extend((!record.is_certain).then(|| record.id.clone()));
-            if let Parsed::Kept(head) = head::read(bytes) {
+            if let Parsed::Value(head) = head::read(bytes) {
                 self.first_time = self.first_time.or(head.time);
                 self.parents.extend(named_parent(&head.parent));
             }
@@ -246,15 +247,15 @@ impl<'o> Damage<'o> {
         record: &Salvaged,
         bytes: &[u8],
         taken: &[Hidden],
-    ) -> Result<Option<Fate>, SessionError> {
+    ) -> Result<Option<RecordFate>, SessionError> {
         let in_file = self.outline.find(&record.id).map(|row| text.read(self.outline.span(row))).transpose()?;
-        let on_line = taken.iter().find(|found| found.id == record.id && found.fate == Fate::ComesBack);
+        let on_line = taken.iter().find(|found| found.id == record.id && found.fate == RecordFate::ComesBack);
         let found = self.found.get(&record.id).or(on_line.map(|found| &found.bytes));
         Ok(match in_file.as_ref().or(found) {
             // If another entry names it as its parent, it was an entry, not a part of another entry.
-            None if record.is_certain || self.is_named(&record.id) => Some(Fate::ComesBack),
+            None if record.is_certain || self.is_named(&record.id) => Some(RecordFate::ComesBack),
             None => None,
-            Some(other) => (other.trim_ascii() == bytes.trim_ascii()).then_some(Fate::IsCopy),
+            Some(other) => (other.trim_ascii() == bytes.trim_ascii()).then_some(RecordFate::IsCopy),
         })
     }
 
@@ -306,7 +307,7 @@ impl Run {
         self.start = end;
     }
 
-    fn place(&self, range: &Range<usize>) -> Span {
+    fn span_of(&self, range: &Range<usize>) -> Span {
         Span { offset: self.start + range.start as u64, len: range.len() as u64 }
     }
 
@@ -317,20 +318,20 @@ impl Run {
         self.line + damaged.line as u64 + n_newlines(&self.bytes[damaged.range.start..at])
     }
 
-    fn rest(&self, damaged: &Damaged, range: Range<usize>) -> Rest {
+    fn remainder(&self, damaged: &Damaged, range: Range<usize>) -> Remainder {
         let bytes = &self.bytes[range.clone()];
-        let beginning = Beginning::of(bytes).filter(|_| bytes.len() <= MAX_KEPT);
-        let is_readable = matches!(head::read(bytes), Parsed::Kept(_));
-        let id = beginning.as_ref().and_then(Beginning::entry_id);
+        let beginning = PartialObject::of(bytes).filter(|_| bytes.len() <= MAX_KEPT);
+        let is_readable = matches!(head::read(bytes), Parsed::Value(_));
+        let id = beginning.as_ref().and_then(PartialObject::entry_id);
         let is_needed = (is_readable || id.is_some()) && bytes.len() <= MAX_KEPT;
-        let at = self.place(&range);
-        Rest {
+        let at = self.span_of(&range);
+        Remainder {
             line: self.line_of(damaged, range.start),
             is_last: at.end() >= self.end,
             at,
             bytes: if is_needed { bytes.to_vec() } else { Vec::new() },
-            parent: beginning.as_ref().and_then(Beginning::parent),
-            time: beginning.as_ref().and_then(Beginning::time),
+            parent: beginning.as_ref().and_then(PartialObject::parent),
+            time: beginning.as_ref().and_then(PartialObject::time),
             id,
             is_readable,
         }

@@ -15,7 +15,7 @@ use sessile_core::outline::{Outline, Row};
 use sessile_core::verify::{self, Code, Finding, Remedy};
 use sessile_core::version::Upgrade;
 
-use super::damage::{Damage, Fate, Hidden, Wreck};
+use super::damage::{Damage, DamageSite, Hidden, RecordFate};
 use super::heading::{Heading, REBUILT};
 use super::marks::{Marked, Plan, StandsFor, by_id, plan};
 use sessile_store::LogName;
@@ -30,7 +30,7 @@ pub(crate) struct Examined {
     /// The outline of the text, including a new header if it gets one.
     pub(crate) outline: Outline,
     pub(crate) findings: Vec<Finding>,
-    wrecks: Vec<Wreck>,
+    sites: Vec<DamageSite>,
     /// The marks to write for incomplete records.
     pub(crate) marks: Vec<Marked>,
     /// The header to add before anything else, if the file has none.
@@ -51,7 +51,7 @@ impl Examined {
 
     /// The records to extract from damaged lines, in file order.
     pub(crate) fn hidden(&self) -> impl Iterator<Item = &Hidden> {
-        self.wrecks.iter().flat_map(|wreck| &wreck.hidden)
+        self.sites.iter().flat_map(|site| &site.hidden)
     }
 
     /// The change that gives the text its header.
@@ -61,8 +61,8 @@ impl Examined {
 
     /// The code of the damage at a line.
     pub(crate) fn code_at(&self, line: u64) -> Option<Code> {
-        let wreck = self.wrecks.iter().rfind(|wreck| wreck.finding.line <= line)?;
-        Some(wreck.finding.code)
+        let site = self.sites.iter().rfind(|site| site.finding.line <= line)?;
+        Some(site.finding.code)
     }
 }
 
@@ -84,31 +84,31 @@ pub(crate) fn examine(world: &World, path: &Path, text: &dyn Text) -> Result<Exa
 }
 
 /// The damaged lines, the planned changes, and whether to remove the byte order mark.
-struct Settled {
-    wrecks: Vec<Wreck>,
+struct PlannedRepair {
+    sites: Vec<DamageSite>,
     plan: Plan,
     drops_mark: bool,
 }
 
-fn settle(text: &dyn Text, outline: &Outline, mut damage: Damage<'_>) -> Result<Settled, SessionError> {
-    let drops_mark = has_mark(text)? && may_mend(outline);
+fn settle(text: &dyn Text, outline: &Outline, mut damage: Damage<'_>) -> Result<PlannedRepair, SessionError> {
+    let drops_mark = has_mark(text)? && may_repair(outline);
     let plan = plan(text, outline, &mut damage, drops_mark)?;
-    Ok(Settled { wrecks: damage.wrecks, plan, drops_mark })
+    Ok(PlannedRepair { sites: damage.sites, plan, drops_mark })
 }
 
 fn examined(
     path: &Path,
     text: &dyn Text,
     outline: Outline,
-    settled: Settled,
+    planned: PlannedRepair,
     heading: Option<Heading>,
 ) -> Result<Examined, SessionError> {
-    let Settled { wrecks, plan: Plan { marks, splices }, drops_mark } = settled;
-    let mut findings: Vec<Finding> = wrecks.iter().map(|wreck| damage_finding(&outline, wreck, &marks)).collect();
-    let header_back = wrecks.iter().flat_map(|wreck| &wreck.hidden).find(|found| found.is_header);
-    let header_back = header_back.filter(|found| found.fate == Fate::ComesBack);
+    let PlannedRepair { sites, plan: Plan { marks, splices }, drops_mark } = planned;
+    let mut findings: Vec<Finding> = sites.iter().map(|site| damage_finding(&outline, site, &marks)).collect();
+    let header_back = sites.iter().flat_map(|site| &site.hidden).find(|found| found.is_header);
+    let header_back = header_back.filter(|found| found.fate == RecordFate::ComesBack);
     findings.extend(header_back.map(|_| lost_header("restores the header".to_owned())));
-    findings.extend(missing_parents(&outline, &wrecks, &marks));
+    findings.extend(missing_parents(&outline, &sites, &marks));
     findings.extend(verify::oddities(&outline));
     let header = match header_back {
         Some(found) => Json::parse(&found.bytes).ok(),
@@ -132,7 +132,7 @@ fn examined(
         findings.extend(rebuilt.map(rebuilt_header));
     }
     findings.sort_by_key(|finding| (finding.line, finding.offset, finding.code));
-    Ok(Examined { outline, findings, wrecks, marks, heading, splices, drops_mark, cwd })
+    Ok(Examined { outline, findings, sites, marks, heading, splices, drops_mark, cwd })
 }
 
 pub(super) fn outline_of(environment: &dyn Environment, text: &dyn Text) -> Result<Outline, SessionError> {
@@ -145,7 +145,7 @@ pub(super) fn outline_of(environment: &dyn Environment, text: &dyn Text) -> Resu
 /// Whether repair changes files of this version.
 ///
 /// Records of version 1 have no ids to identify them, and its compactions refer to line numbers.
-pub(super) fn may_mend(outline: &Outline) -> bool {
+pub(super) fn may_repair(outline: &Outline) -> bool {
     matches!(outline.upgrade(), Upgrade::None | Upgrade::FromV2)
 }
 
@@ -182,15 +182,15 @@ fn rebuilt_header(rebuilt: Raw<'_>) -> Finding {
 }
 
 /// The finding for a damaged line, with its remedy.
-fn damage_finding(outline: &Outline, wreck: &Wreck, marks: &[Marked]) -> Finding {
-    let finding = wreck.finding.clone();
-    let back = wreck.hidden.iter().filter(|found| found.fate == Fate::ComesBack);
+fn damage_finding(outline: &Outline, site: &DamageSite, marks: &[Marked]) -> Finding {
+    let finding = site.finding.clone();
+    let back = site.hidden.iter().filter(|found| found.fate == RecordFate::ComesBack);
     let back = verify::ids(back.map(|found| &found.id));
-    let is_inside = |mark: &&Marked| wreck.rests.iter().any(|rest| rest.at == mark.at);
+    let is_inside = |mark: &&Marked| site.remainders.iter().any(|remainder| remainder.at == mark.at);
     let marked = marks.iter().filter(|mark| mark.stands_for != StandsFor::Lost).filter(is_inside);
     let marked = verify::ids(marked.map(|mark| &mark.id));
     let remedy = match (back.is_empty(), marked.is_empty(), outline.upgrade()) {
-        (true, true, Upgrade::FromV1) if wreck.has_records => {
+        (true, true, Upgrade::FromV1) if site.has_records => {
             Remedy::Leave("left unchanged: records of version 1 have no ids to identify them")
         }
         (true, true, Upgrade::Newer) => Remedy::Leave(Code::NewerVersion.why_left()),
@@ -222,8 +222,8 @@ fn marked_entries(text: &dyn Text, outline: &Outline) -> Result<Vec<Finding>, Se
 }
 
 /// Findings for entries whose parent is not in the file, with its replacement.
-fn missing_parents(outline: &Outline, wrecks: &[Wreck], marks: &[Marked]) -> Vec<Finding> {
-    let hidden = wrecks.iter().flat_map(|wreck| &wreck.hidden);
+fn missing_parents(outline: &Outline, sites: &[DamageSite], marks: &[Marked]) -> Vec<Finding> {
+    let hidden = sites.iter().flat_map(|site| &site.hidden);
     let hidden: BTreeMap<&EntryId, u64> = hidden.map(|found| (&found.id, found.line)).collect();
     let marks = by_id(marks);
     let orphans = outline.entries().filter(|row| is_orphan(outline, *row));

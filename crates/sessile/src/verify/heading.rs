@@ -6,12 +6,12 @@ use memchr::{memchr, memchr_iter, memmem};
 use sessile_core::date::{parse_utc_iso, to_iso};
 use sessile_core::head::{self, Kind, Parsed};
 use sessile_core::headerless::Headerless;
-use sessile_core::incomplete::{Beginning, pieces};
+use sessile_core::incomplete::{PartialObject, pieces};
 use sessile_core::json::{Json, ObjectWriter, Raw};
 use sessile_core::line::{BOM, Span};
 use sessile_core::location::{check_session_id, encode_cwd};
 use sessile_core::outline::Outline;
-use sessile_core::salvage::take_apart;
+use sessile_core::salvage::split_damaged_lines;
 use sessile_core::version::CURRENT_VERSION;
 use sessile_store::find_sessions;
 use sessile_store::os::FileKind;
@@ -62,8 +62,8 @@ impl Heading {
             return Ok(Some(Self { splice, is_new_line: true, remedy, done }));
         }
         let torn = torn_header(text, start)?;
-        let clues = Clues { world, path, text, outline };
-        let (header, sources) = clues.header(&torn, first_time)?;
+        let header_sources = HeaderSources { world, path, text, outline };
+        let (header, sources) = header_sources.header(&torn, first_time)?;
         let (remedy, done) = (format!("rebuilds the header: {sources}"), format!("the header is rebuilt: {sources}"));
         let end = start + torn.len() as u64;
         let is_whole_line =
@@ -86,7 +86,7 @@ impl Heading {
 fn other_header(text: &dyn Text, outline: &Outline) -> Result<Option<Vec<u8>>, SessionError> {
     for row in outline.rows().filter(|row| outline.kind(*row) == Kind::Header) {
         let line = text.read(outline.span(row))?;
-        if matches!(head::read(&line), Parsed::Kept(head) if head.id.is_some()) {
+        if matches!(head::read(&line), Parsed::Value(head) if head.id.is_some()) {
             return Ok(Some(line));
         }
     }
@@ -101,29 +101,29 @@ fn torn_header(text: &dyn Text, start: u64) -> Result<Vec<u8>, SessionError> {
     if line.len() > MAX_KEPT {
         return Ok(Vec::new());
     }
-    let end = match take_apart(&line).first().map(|damaged| damaged.records.first().cloned()) {
+    let end = match split_damaged_lines(&line).first().map(|damaged| damaged.records.first().cloned()) {
         Some(None) => line.len(),
         Some(Some(record)) if record.is_certain => record.range.start,
         // Either the line is readable, or the bytes before the record are needed to recognise it; keep them.
         None | Some(Some(_)) => 0,
     };
     line.truncate(end);
-    let was_entry = Beginning::of(&line).and_then(|beginning| beginning.entry_id()).is_some();
+    let was_entry = PartialObject::of(&line).and_then(|beginning| beginning.entry_id()).is_some();
     Ok(if was_entry { Vec::new() } else { line })
 }
 
 /// The sources for the members of a header.
-struct Clues<'c> {
+struct HeaderSources<'c> {
     world: &'c World,
     path: &'c Path,
     text: &'c dyn Text,
     outline: &'c Outline,
 }
 
-impl Clues<'_> {
+impl HeaderSources<'_> {
     /// The header, and a description of its sources.
     fn header(&self, torn: &[u8], first_time: Option<i64>) -> Result<(Json, String), SessionError> {
-        let old = Beginning::of(torn);
+        let old = PartialObject::of(torn);
         let old = |key: &str| old.as_ref().and_then(|old| old.get(key));
         let (name_time, name_id) = self.name();
         let (id, id_from) = match (name_id, old("id").and_then(Raw::as_string)) {
@@ -161,8 +161,8 @@ impl Clues<'_> {
         let stem = self.path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_suffix(".jsonl"));
         let Some((time, id)) = stem.and_then(|stem| stem.split_once('_')) else { return (None, None) };
         let mut digits = time.as_bytes().to_vec();
-        for (place, mark) in [(13, b':'), (16, b':'), (19, b'.')] {
-            match digits.get_mut(place) {
+        for (index, mark) in [(13, b':'), (16, b':'), (19, b'.')] {
+            match digits.get_mut(index) {
                 Some(byte @ b'-') => *byte = mark,
                 _ => return (None, None),
             }
@@ -178,7 +178,9 @@ impl Clues<'_> {
         let name = directory.and_then(Path::file_name).and_then(|name| name.to_str()).unwrap_or_default();
         let spelled = name.strip_prefix("--").and_then(|name| name.strip_suffix("--"));
         let Some(spelled) = spelled else {
-            return Ok(self.said_cwd()?.map_or((String::new(), "nowhere (it is unknown)"), |cwd| (cwd, "the entries")));
+            return Ok(self
+                .cwd_in_system_message()?
+                .map_or((String::new(), "nowhere (it is unknown)"), |cwd| (cwd, "the entries")));
         };
         let fits = |cwd: &str| !cwd.is_empty() && encode_cwd(Path::new(cwd)) == name;
         let files = directory.and_then(|directory| find_sessions(self.world.os(), directory).ok()).unwrap_or_default();
@@ -194,8 +196,8 @@ impl Clues<'_> {
         if fits(&current) {
             return Ok((current, "the directory name"));
         }
-        let there = self.probed(spelled).unwrap_or_else(|| format!("/{}", spelled.replace('-', "/")));
-        Ok((there, "the directory name"))
+        let guessed = self.probed(spelled).unwrap_or_else(|| format!("/{}", spelled.replace('-', "/")));
+        Ok((guessed, "the directory name"))
     }
 
     /// The first path in the entries that matches the name of the session's directory.
@@ -206,9 +208,9 @@ impl Clues<'_> {
         self.search(&mut |line| {
             memchr_iter(b'/', line).find_map(|at| {
                 let path = line.get(at + 1..at + 1 + spelled.len())?;
-                let goes_on = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.".contains(byte) || *byte >= 0x80;
-                let is_whole = !line.get(at + 1 + spelled.len()).is_some_and(goes_on);
-                let begins = at.checked_sub(1).is_none_or(|before| !goes_on(&line[before]));
+                let continues_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.".contains(byte) || *byte >= 0x80;
+                let is_whole = !line.get(at + 1 + spelled.len()).is_some_and(continues_name);
+                let begins = at.checked_sub(1).is_none_or(|before| !continues_name(&line[before]));
                 let is_path = is_whole && begins && path.iter().zip(spelled).all(is_alike);
                 is_path.then(|| std::str::from_utf8(&line[at..=at + spelled.len()]).ok().map(str::to_owned))?
             })
@@ -216,13 +218,13 @@ impl Clues<'_> {
     }
 
     /// The working directory in a system message.
-    fn said_cwd(&self) -> Result<Option<String>, SessionError> {
+    fn cwd_in_system_message(&self) -> Result<Option<String>, SessionError> {
         const WORDS: &[u8] = b"Current working directory: ";
         self.search(&mut |line| {
             let start = memmem::find(line, WORDS)? + WORDS.len();
             let end = start + line[start..].iter().position(|byte| matches!(byte, b'\\' | b'"'))?;
-            let said = std::str::from_utf8(&line[start..end]).ok()?.trim();
-            said.starts_with('/').then(|| said.to_owned())
+            let path = std::str::from_utf8(&line[start..end]).ok()?.trim();
+            path.starts_with('/').then(|| path.to_owned())
         })
     }
 
@@ -245,18 +247,18 @@ impl Clues<'_> {
     /// An existing directory on this machine that matches the name, if any.
     fn probed(&self, spelled: &str) -> Option<String> {
         let mut open = vec![(PathBuf::from("/"), spelled)];
-        let mut n_asked = 0;
+        let mut n_probes = 0;
         while let Some((above, rest)) = open.pop() {
             if rest.is_empty() {
                 return above.to_str().map(str::to_owned);
             }
             // Push longer names last, so that they are tried first.
             for at in rest.match_indices('-').map(|(at, _)| at).chain([rest.len()]).filter(|at| *at > 0) {
-                n_asked += 1;
+                n_probes += 1;
                 let Some((name, _)) = rest.split_at_checked(at) else { continue };
                 let below = above.join(name);
                 let is_directory = self.world.os().stat(&below).is_ok_and(|stat| stat.kind == FileKind::Directory);
-                if is_directory && n_asked < MAX_ASKED {
+                if is_directory && n_probes < MAX_PROBES {
                     open.push((below, rest.get(at + 1..).unwrap_or_default()));
                 }
             }
@@ -269,4 +271,4 @@ impl Clues<'_> {
 const MAX_SEARCHED: u64 = 16 << 20;
 
 /// The maximum number of directories to probe.
-const MAX_ASKED: usize = 1000;
+const MAX_PROBES: usize = 1000;

@@ -6,15 +6,15 @@
 use std::collections::{HashMap, HashSet};
 
 use sessile_core::EntryId;
-use sessile_core::incomplete::Mark;
+use sessile_core::incomplete::IncompleteMark;
 use sessile_core::line::Span;
 use sessile_core::location::fingerprint;
 use sessile_core::orphan::{Forest, is_orphan};
 use sessile_core::outline::{Outline, Row};
 use sessile_core::verify::Code;
 
-use super::damage::{Damage, Fate, Hidden, Rest, Wreck};
-use super::examine::may_mend;
+use super::damage::{Damage, DamageSite, Hidden, RecordFate, Remainder};
+use super::examine::may_repair;
 use crate::error::SessionError;
 use crate::splice::{Splice, Text};
 
@@ -39,7 +39,7 @@ pub(crate) enum StandsFor {
     /// An incomplete record with the mark's id.
     Record,
     /// Bytes of unknown meaning.
-    Rest,
+    Remainder,
     /// A missing entry that others name as their parent.
     Lost,
 }
@@ -55,7 +55,7 @@ pub(super) struct Plan {
 enum Item<'d> {
     Row(Row),
     Record(&'d Hidden),
-    Rest(&'d Wreck, &'d Rest),
+    Remainder(&'d DamageSite, &'d Remainder),
 }
 
 /// Decides what to write, and drops records from the damage that are not extracted.
@@ -66,46 +66,46 @@ pub(super) fn plan(
     drops_mark: bool,
 ) -> Result<Plan, SessionError> {
     let (wanted, marked) = wanted_marks(damage);
-    for (index, wreck) in damage.wrecks.iter_mut().enumerate() {
-        let is_touched = wreck.is_free
-            && (wreck.hidden.iter().any(|found| found.fate == Fate::ComesBack) || !wanted[index].is_empty());
+    for (index, site) in damage.sites.iter_mut().enumerate() {
+        let is_touched = site.is_free
+            && (site.hidden.iter().any(|found| found.fate == RecordFate::ComesBack) || !wanted[index].is_empty());
         if !is_touched {
-            wreck.hidden.clear();
-            wreck.rests.clear();
+            site.hidden.clear();
+            site.remainders.clear();
             continue;
         }
-        let mut place = 0;
-        wreck.rests.retain(|rest| {
-            let is_marked = rest.is_readable || wanted[index].contains(&place);
-            place += 1;
+        let mut remainder_index = 0;
+        site.remainders.retain(|remainder| {
+            let is_marked = remainder.is_readable || wanted[index].contains(&remainder_index);
+            remainder_index += 1;
             is_marked
         });
     }
     let damage = &*damage;
     let mut planner = Planner::new(outline, damage, marked);
     let has_orphans = || outline.entries().any(|row| is_orphan(outline, row));
-    let is_needed = damage.wrecks.iter().any(|wreck| !wreck.hidden.is_empty() || !wreck.rests.is_empty());
-    if may_mend(outline) && (is_needed || has_orphans()) {
+    let is_needed = damage.sites.iter().any(|site| !site.hidden.is_empty() || !site.remainders.is_empty());
+    if may_repair(outline) && (is_needed || has_orphans()) {
         planner.go();
     }
     let splices = splices(text, planner.units, drops_mark)?;
     Ok(Plan { marks: planner.marks, splices })
 }
 
-/// For each wreck, the rests that get a mark with their record's id; and all of those ids.
+/// For each site, the remainders that get a mark with their record's id; and all of those ids.
 fn wanted_marks(damage: &Damage<'_>) -> (Vec<Vec<usize>>, HashSet<EntryId>) {
     let mut ids = HashSet::new();
-    let mut wanted = Vec::with_capacity(damage.wrecks.len());
-    for wreck in &damage.wrecks {
-        let mut places = Vec::new();
-        for (place, rest) in wreck.rests.iter().enumerate().filter(|_| wreck.is_free) {
+    let mut wanted = Vec::with_capacity(damage.sites.len());
+    for site in &damage.sites {
+        let mut indexes = Vec::new();
+        for (index, remainder) in site.remainders.iter().enumerate().filter(|_| site.is_free) {
             // Another program may still be writing the last line.
-            let Some(id) = rest.id.as_ref().filter(|id| !rest.is_last && !damage.has(id)) else { continue };
+            let Some(id) = remainder.id.as_ref().filter(|id| !remainder.is_last && !damage.has(id)) else { continue };
             if ids.insert(id.clone()) {
-                places.push(place);
+                indexes.push(index);
             }
         }
-        wanted.push(places);
+        wanted.push(indexes);
     }
     (wanted, ids)
 }
@@ -134,9 +134,9 @@ struct Planner<'d> {
 impl<'d> Planner<'d> {
     fn new(outline: &'d Outline, damage: &'d Damage<'d>, marked: HashSet<EntryId>) -> Self {
         let mut items: Vec<Item<'d>> = outline.rows().map(Item::Row).collect();
-        for wreck in &damage.wrecks {
-            items.extend(wreck.hidden.iter().map(Item::Record));
-            items.extend(wreck.rests.iter().map(|rest| Item::Rest(wreck, rest)));
+        for site in &damage.sites {
+            items.extend(site.hidden.iter().map(Item::Record));
+            items.extend(site.remainders.iter().map(|remainder| Item::Remainder(site, remainder)));
         }
         let (units, marks, done) = (Vec::new(), Vec::new(), HashSet::new());
         Self { outline, damage, items, forest: Forest::default(), marked, done, before: None, units, marks }
@@ -146,7 +146,7 @@ impl<'d> Planner<'d> {
         match item {
             Item::Row(row) => self.outline.span(*row).offset,
             Item::Record(found) => found.at.offset,
-            Item::Rest(_, rest) => rest.at.offset,
+            Item::Remainder(_, remainder) => remainder.at.offset,
         }
     }
 
@@ -157,19 +157,19 @@ impl<'d> Planner<'d> {
             let named = match item {
                 Item::Row(row) => self.counting(*row).map(|id| (id, self.outline.parent_id(*row))),
                 Item::Record(found) => {
-                    (found.fate == Fate::ComesBack).then(|| (found.id.clone(), found.parent.clone()))
+                    (found.fate == RecordFate::ComesBack).then(|| (found.id.clone(), found.parent.clone()))
                 }
-                Item::Rest(..) => None,
+                Item::Remainder(..) => None,
             };
             if let Some((id, Some(parent))) = named {
-                self.forest.hang(&id, &parent);
+                self.forest.attach(&id, &parent);
             }
         }
         for item in items {
             match item {
                 Item::Row(row) => self.row(row),
                 Item::Record(found) => self.record(found),
-                Item::Rest(wreck, rest) => self.rest(wreck, rest),
+                Item::Remainder(site, remainder) => self.remainder(site, remainder),
             }
         }
     }
@@ -194,7 +194,7 @@ impl<'d> Planner<'d> {
     }
 
     fn record(&mut self, found: &Hidden) {
-        if found.fate == Fate::IsCopy {
+        if found.fate == RecordFate::IsCopy {
             self.units.push(Unit { at: found.at, with: Some(Vec::new()) });
             return;
         }
@@ -213,42 +213,49 @@ impl<'d> Planner<'d> {
             return;
         }
         let Some((before, time_before)) = self.before.clone() else { return };
-        if !self.forest.hang(lost, &before) {
+        if !self.forest.attach(lost, &before) {
             return;
         }
         self.marked.insert(lost.clone());
         let at = Span { offset, len: 0 };
         let time = time.or(time_before).unwrap_or(0);
-        let mark = Mark { id: lost, parent: Some(&before), time, reason: Code::MissingParent.word(), bytes: None };
+        let mark =
+            IncompleteMark { id: lost, parent: Some(&before), time, reason: Code::MissingParent.word(), bytes: None };
         let text = mark.to_json().into_bytes();
         self.units.push(Unit { at, with: Some(text.clone()) });
         let (code, id, parent) = (Code::MissingParent, lost.clone(), Some(before));
         self.marks.push(Marked { code, line, at, id, parent, stands_for: StandsFor::Lost, text });
     }
 
-    fn rest(&mut self, wreck: &Wreck, rest: &Rest) {
-        let code = wreck.finding.code;
-        // If several rests have the same id, the first one is the record.
-        let is_own = |id: &EntryId| !rest.is_last && self.marked.contains(id) && !self.done.contains(id);
-        let own = rest.id.clone().filter(is_own);
-        let stands_for = if own.is_some() { StandsFor::Record } else { StandsFor::Rest };
-        let id = own.unwrap_or_else(|| self.new_id(&rest.bytes));
-        let stated = rest.parent.clone().filter(|_| stands_for == StandsFor::Record);
+    fn remainder(&mut self, site: &DamageSite, remainder: &Remainder) {
+        let code = site.finding.code;
+        // If several remainders have the same id, the first one is the record.
+        let is_own = |id: &EntryId| !remainder.is_last && self.marked.contains(id) && !self.done.contains(id);
+        let own = remainder.id.clone().filter(is_own);
+        let stands_for = if own.is_some() { StandsFor::Record } else { StandsFor::Remainder };
+        let id = own.unwrap_or_else(|| self.new_id(&remainder.bytes));
+        let stated = remainder.parent.clone().filter(|_| stands_for == StandsFor::Record);
         let parent = match stated {
             Some(None) => None,
-            Some(Some(parent)) if self.is_known(&parent) && self.forest.hang(&id, &parent) => Some(parent),
-            _ => self.before.clone().map(|(before, _)| before).filter(|before| self.forest.hang(&id, before)),
+            Some(Some(parent)) if self.is_known(&parent) && self.forest.attach(&id, &parent) => Some(parent),
+            _ => self.before.clone().map(|(before, _)| before).filter(|before| self.forest.attach(&id, before)),
         };
-        let time = rest.time.or(self.before.as_ref().and_then(|(_, time)| *time)).unwrap_or(0);
-        let mark = Mark { id: &id, parent: parent.as_ref(), time, reason: code.word(), bytes: Some(&rest.bytes) };
+        let time = remainder.time.or(self.before.as_ref().and_then(|(_, time)| *time)).unwrap_or(0);
+        let mark = IncompleteMark {
+            id: &id,
+            parent: parent.as_ref(),
+            time,
+            reason: code.word(),
+            bytes: Some(&remainder.bytes),
+        };
         let text = mark.to_json().into_bytes();
-        self.units.push(Unit { at: rest.at, with: Some(text.clone()) });
+        self.units.push(Unit { at: remainder.at, with: Some(text.clone()) });
         if stands_for == StandsFor::Record {
             self.done.insert(id.clone());
         }
         // It is an entry from now on, so the next repair must come to the same result.
         self.before = Some((id.clone(), Some(time)));
-        self.marks.push(Marked { code, line: rest.line, at: rest.at, id, parent, stands_for, text });
+        self.marks.push(Marked { code, line: remainder.line, at: remainder.at, id, parent, stands_for, text });
     }
 
     /// An id that the file neither has nor names; the same bytes give the same id.

@@ -9,7 +9,7 @@ use sessile::json::Raw;
 use sessile::{NewSession, SessionError};
 use tempfile::TempDir;
 
-use crate::{Saying, Told, compact, file, host, text};
+use crate::{EventLog, FixedSummary, compact, file, host, text};
 
 /// A handler that records its name and replies.
 fn answering(handlers: &Handlers, seen: &Arc<Mutex<Vec<&'static str>>>, name: &'static str, reply: Option<Reply>) {
@@ -27,7 +27,7 @@ fn take<T>(seen: &Mutex<Vec<T>>) -> Vec<T> {
 }
 
 #[test]
-fn a_veto_ends_the_matter_and_changes_nothing() {
+fn a_veto_cancels_without_changes() {
     let dir = TempDir::new().unwrap();
     let (handlers, seen) = (Handlers::new(), Arc::default());
     answering(&handlers, &seen, "first", None);
@@ -61,13 +61,13 @@ fn a_veto_ends_the_matter_and_changes_nothing() {
 }
 
 #[test]
-fn a_veto_of_a_compaction_is_told_as_an_abort() {
+fn a_vetoed_compaction_is_reported_as_aborted() {
     let dir = TempDir::new().unwrap();
     let handlers = Handlers::new();
     handlers.on(EventKind::SessionBeforeCompact, "no", |_, _| Ok(Some(Reply::cancel())));
-    let told = Told::by(&handlers);
+    let log = EventLog::of(&handlers);
     compact(&mut host(dir.path(), &handlers), Some("s")).unwrap_err();
-    let events: Vec<String> = told.take().iter().map(|event| event.to_text().into_owned()).collect();
+    let events: Vec<String> = log.take().iter().map(|event| event.to_text().into_owned()).collect();
     assert_eq!(
         events,
         [
@@ -77,7 +77,7 @@ fn a_veto_of_a_compaction_is_told_as_an_abort() {
 }
 
 #[test]
-fn the_last_answer_counts_as_a_whole() {
+fn the_last_reply_wins_as_a_whole() {
     let dir = TempDir::new().unwrap();
     let (handlers, seen) = (Handlers::new(), Arc::default());
     let summary = |text: &str| Some(BranchSummary { summary: text.to_owned(), ..BranchSummary::default() });
@@ -86,18 +86,18 @@ fn the_last_answer_counts_as_a_whole() {
     answering(&handlers, &seen, "2", Some(Reply { summary: summary("two"), ..Reply::default() }));
     answering(&handlers, &seen, "3", None);
     answering(&handlers, &seen, "4", Some(Reply::default()));
-    let told = Told::by(&handlers);
+    let log = EventLog::of(&handlers);
     let mut host = host(dir.path(), &handlers);
     let question = host.session().fork_messages().unwrap()[1].entry_id.clone();
-    let wishes = NavigateOptions { label: Some("mine".to_owned()), ..NavigateOptions::default() };
-    let summarizer = Saying(None);
+    let options = NavigateOptions { label: Some("mine".to_owned()), ..NavigateOptions::default() };
+    let summarizer = FixedSummary(None);
     let navigated =
-        host.session_mut().navigate(&question, wishes, Some(&summarizer), &mut |_| {}).unwrap().done().unwrap();
+        host.session_mut().navigate(&question, options, Some(&summarizer), &mut |_| {}).unwrap().done().unwrap();
     assert!(navigated.from_hook);
     assert_eq!(take(&seen), ["1", "2", "3", "4"]);
     let summary_id = navigated.summary_entry_id.unwrap();
     assert_eq!(host.session().label(&summary_id).unwrap().as_deref(), Some("mine"), "the second says nothing of it");
-    let tree = told.take().pop().unwrap();
+    let tree = log.take().pop().unwrap();
     let entry = tree.raw().get("summaryEntry").unwrap();
     assert_eq!(entry.get("summary").and_then(Raw::as_string).as_deref(), Some("two"));
     assert_eq!(entry.get("fromHook").and_then(Raw::as_bool), Some(true));
@@ -105,7 +105,7 @@ fn the_last_answer_counts_as_a_whole() {
 }
 
 #[test]
-fn a_summary_is_taken_only_if_one_is_wanted_and_a_label_always() {
+fn a_supplied_summary_is_used_only_on_request_and_a_label_always() {
     let dir = TempDir::new().unwrap();
     let handlers = Handlers::new();
     handlers.on(EventKind::SessionBeforeTree, "all", |_, _| {
@@ -114,16 +114,16 @@ fn a_summary_is_taken_only_if_one_is_wanted_and_a_label_always() {
     });
     let mut host = host(dir.path(), &handlers);
     let question = host.session().fork_messages().unwrap()[1].entry_id.clone();
-    let wishes = NavigateOptions { label: Some("mine".to_owned()), ..NavigateOptions::default() };
-    let navigated = host.session_mut().navigate(&question, wishes, None, &mut |_| {}).unwrap().done().unwrap();
+    let options = NavigateOptions { label: Some("mine".to_owned()), ..NavigateOptions::default() };
+    let navigated = host.session_mut().navigate(&question, options, None, &mut |_| {}).unwrap().done().unwrap();
     assert_eq!((navigated.summary_entry_id, navigated.from_hook), (None, false));
     assert_eq!(host.session().label(&question).unwrap().as_deref(), Some("theirs"));
 }
 
 /// Records what it was asked.
-struct Asked(Mutex<Vec<String>>);
+struct RecordingSummarizer(Mutex<Vec<String>>);
 
-impl sessile::compaction::Summarizer for Asked {
+impl sessile::compaction::Summarizer for RecordingSummarizer {
     fn generator(&self) -> Generator {
         Generator::Extractive
     }
@@ -151,18 +151,18 @@ fn instructions_are_changed() {
     });
     let mut host = host(dir.path(), &handlers);
     let question = host.session().fork_messages().unwrap()[1].entry_id.clone();
-    let asked = Asked(Mutex::default());
+    let summarizer = RecordingSummarizer(Mutex::default());
     let instructions = || Some("mine".to_owned());
-    let wishes = NavigateOptions { custom_instructions: instructions(), ..NavigateOptions::default() };
-    host.session_mut().navigate(&question, wishes, Some(&asked), &mut |_| {}).unwrap();
+    let options = NavigateOptions { custom_instructions: instructions(), ..NavigateOptions::default() };
+    host.session_mut().navigate(&question, options, Some(&summarizer), &mut |_| {}).unwrap();
     let settings = sessile::compaction::CompactionSettings { keep_recent_tokens: 1, ..Default::default() };
-    let wishes =
+    let options =
         sessile::compaction::CompactOptions { settings, custom_instructions: instructions(), ..Default::default() };
     host.session_mut().append_message(crate::user("more")).unwrap();
-    host.session_mut().compact(wishes, &asked, &mut |_| {}).unwrap();
+    host.session_mut().compact(options, &summarizer, &mut |_| {}).unwrap();
     // A split turn is summarised separately, without instructions.
-    let asked = take(&asked.0);
-    assert_eq!((asked[0].as_str(), asked[1].as_str()), ("look here true", "look here false"), "{asked:?}");
+    let requests = take(&summarizer.0);
+    assert_eq!((requests[0].as_str(), requests[1].as_str()), ("look here true", "look here false"), "{requests:?}");
 }
 
 #[test]
@@ -173,17 +173,17 @@ fn a_compaction_is_supplied() {
         let compaction = SuppliedCompaction { summary: "theirs".to_owned(), ..SuppliedCompaction::default() };
         Ok(Some(Reply { compaction: Some(compaction), ..Reply::default() }))
     });
-    let told = Told::by(&handlers);
+    let log = EventLog::of(&handlers);
     let mut host = host(dir.path(), &handlers);
     let Compacted::Done(report) = compact(&mut host, None).unwrap() else { panic!("nothing") };
     assert_eq!((report.summary.as_str(), report.from_hook), ("theirs", true));
     assert_eq!(report.first_kept_entry_id, report.entry_id, "none is kept");
-    let compacted = told.take().pop().unwrap();
+    let compacted = log.take().pop().unwrap();
     assert_eq!(text(&compacted, "fromExtension"), "true");
 }
 
 #[test]
-fn a_supplied_compaction_that_keeps_what_is_not_there_is_refused() {
+fn a_supplied_compaction_with_an_unknown_first_kept_entry_is_refused() {
     let dir = TempDir::new().unwrap();
     let handlers = Handlers::new();
     handlers.on(EventKind::SessionBeforeCompact, "supplies", |_, _| {
@@ -191,18 +191,18 @@ fn a_supplied_compaction_that_keeps_what_is_not_there_is_refused() {
         let compaction = SuppliedCompaction { summary: "s".to_owned(), first_kept_entry_id, ..Default::default() };
         Ok(Some(Reply { compaction: Some(compaction), ..Reply::default() }))
     });
-    let told = Told::by(&handlers);
+    let log = EventLog::of(&handlers);
     let mut host = host(dir.path(), &handlers);
     let bytes = std::fs::read(file(&host)).unwrap();
     assert!(matches!(compact(&mut host, None), Err(SessionError::EntryNotFound { .. })));
     assert_eq!(std::fs::read(file(&host)).unwrap(), bytes);
-    let failed = told.take().pop().unwrap();
+    let failed = log.take().pop().unwrap();
     assert_eq!(text(&failed, "errorMessage"), "Compaction failed: entry nope not found");
     assert_eq!(text(&failed, "fromExtension"), "true");
 }
 
 #[test]
-fn a_handler_that_fails_or_panics_is_reported_and_has_said_nothing() {
+fn a_failed_or_panicked_handler_is_reported_and_has_no_reply() {
     let dir = TempDir::new().unwrap();
     let (handlers, seen) = (Handlers::new(), Arc::default());
     handlers.on(EventKind::SessionBeforeFork, "fails", |_, _| Err("on purpose".into()));
@@ -229,7 +229,7 @@ fn a_handler_that_fails_or_panics_is_reported_and_has_said_nothing() {
 }
 
 #[test]
-fn unreported_failures_do_not_pile_up() {
+fn unreported_failures_are_limited() {
     let dir = TempDir::new().unwrap();
     let handlers = Handlers::new();
     handlers.on(EventKind::EntryAppended, "fails", |_, _| Err("on purpose".into()));
@@ -239,7 +239,7 @@ fn unreported_failures_do_not_pile_up() {
 }
 
 #[test]
-fn handlers_come_and_go_while_one_is_called() {
+fn handlers_can_be_added_and_removed_during_a_call() {
     let dir = TempDir::new().unwrap();
     let handlers = Handlers::new();
     let (theirs, seen) = (handlers.clone(), Arc::new(Mutex::new(Vec::new())));

@@ -6,7 +6,7 @@ mod order;
 mod parts;
 mod payloads;
 mod programs;
-mod telling;
+mod reporting;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -21,9 +21,9 @@ use sessile::{Cancel, SessionError, SessionHost, SessionManager, Sessions, draft
 use sessile_testkit::Replay;
 
 /// A summarizer that always returns the same text, or fails.
-struct Saying(Option<&'static str>);
+struct FixedSummary(Option<&'static str>);
 
-impl Summarizer for Saying {
+impl Summarizer for FixedSummary {
     fn generator(&self) -> Generator {
         Generator::Extractive
     }
@@ -41,18 +41,18 @@ impl Summarizer for Saying {
 
 /// The events that a handler received, as JSON.
 #[derive(Clone, Default)]
-struct Told(Arc<Mutex<Vec<Json>>>);
+struct EventLog(Arc<Mutex<Vec<Json>>>);
 
-impl Told {
+impl EventLog {
     /// Records every event that these handlers receive.
-    fn by(handlers: &Handlers) -> Self {
-        let told = Self::default();
-        let theirs = told.clone();
+    fn of(handlers: &Handlers) -> Self {
+        let log = Self::default();
+        let theirs = log.clone();
         handlers.on(EventSet::ALL, "log", move |event, _| {
             theirs.0.lock().unwrap().push(event.to_json());
             Ok(None)
         });
-        told
+        log
     }
 
     fn take(&self) -> Vec<Json> {
@@ -103,7 +103,11 @@ fn file(host: &SessionHost) -> PathBuf {
     host.session().session_file().unwrap().to_path_buf()
 }
 
-fn compact(host: &mut SessionHost, says: Option<&'static str>) -> Result<Compacted, SessionError> {
+fn compact(host: &mut SessionHost, summary: Option<&'static str>) -> Result<Compacted, SessionError> {
     let settings = CompactionSettings { keep_recent_tokens: 1, ..CompactionSettings::default() };
-    host.session_mut().compact(CompactOptions { settings, ..CompactOptions::default() }, &Saying(says), &mut |_| {})
+    host.session_mut().compact(
+        CompactOptions { settings, ..CompactOptions::default() },
+        &FixedSummary(summary),
+        &mut |_| {},
+    )
 }

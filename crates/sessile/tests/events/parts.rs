@@ -8,7 +8,7 @@ use sessile::event::Handlers;
 use sessile::{NewSession, SessionError, SessionHost};
 use tempfile::TempDir;
 
-use crate::{Saying, host, user};
+use crate::{FixedSummary, host, user};
 
 fn plan(host: &mut SessionHost) -> CompactionPlan {
     let settings = CompactionSettings { keep_recent_tokens: 1, ..CompactionSettings::default() };
@@ -19,55 +19,55 @@ fn plan(host: &mut SessionHost) -> CompactionPlan {
 }
 
 #[test]
-fn what_is_said_while_a_summary_is_made_is_kept() {
+fn entries_appended_during_a_summary_are_kept() {
     let dir = TempDir::new().unwrap();
     let mut host = host(dir.path(), &Handlers::new());
     let plan = plan(&mut host);
-    let said = host.session_mut().append_message(user("meanwhile")).unwrap();
+    let appended = host.session_mut().append_message(user("meanwhile")).unwrap();
     // On another thread, as intended.
-    let finished = std::thread::spawn(move || plan.run(&Saying(Some("s")), &mut |_| {})).join().unwrap();
+    let finished = std::thread::spawn(move || plan.run(&FixedSummary(Some("s")), &mut |_| {})).join().unwrap();
     let Compacted::Done(report) = host.session_mut().write_compaction(finished).unwrap() else { panic!("nothing") };
     let entry = host.session().entry(&report.entry_id).unwrap().unwrap();
-    assert_eq!(entry.parent_id(), Some(said));
+    assert_eq!(entry.parent_id(), Some(appended));
     let context = host.session().build_session_context().unwrap();
     assert!(context.messages.last().unwrap().to_text().contains("meanwhile"));
 }
 
 #[test]
-fn a_compaction_of_a_path_that_was_left_is_not_written() {
+fn a_compaction_of_an_abandoned_path_is_not_written() {
     let dir = TempDir::new().unwrap();
     let mut host = host(dir.path(), &Handlers::new());
     let first = host.session().fork_messages().unwrap()[0].entry_id.clone();
     let left = plan(&mut host);
     host.session_mut().branch(&first).unwrap();
     let n_entries = host.session().entry_count();
-    let finished = left.run(&Saying(Some("s")), &mut |_| {});
+    let finished = left.run(&FixedSummary(Some("s")), &mut |_| {});
     assert!(matches!(host.session_mut().write_compaction(finished), Err(SessionError::LeafMoved { .. })));
     assert_eq!((host.session().leaf_id(), host.session().entry_count()), (Some(first), n_entries));
 
     host.session_mut().follow_leaf().unwrap();
-    let finished = plan(&mut host).run(&Saying(Some("s")), &mut |_| {});
+    let finished = plan(&mut host).run(&FixedSummary(Some("s")), &mut |_| {});
     host.new_session(NewSession::default()).unwrap();
     assert!(matches!(host.session_mut().write_compaction(finished), Err(SessionError::OtherSession { .. })));
     assert_eq!(host.session().entry_count(), 0);
 }
 
 #[test]
-fn two_compactions_at_once_are_one() {
+fn concurrent_compactions_write_once() {
     let dir = TempDir::new().unwrap();
     let mut host = host(dir.path(), &Handlers::new());
     let (one, two) = (plan(&mut host), plan(&mut host));
-    let (one, two) = (one.run(&Saying(Some("s")), &mut |_| {}), two.run(&Saying(Some("s")), &mut |_| {}));
+    let (one, two) = (one.run(&FixedSummary(Some("s")), &mut |_| {}), two.run(&FixedSummary(Some("s")), &mut |_| {}));
     assert!(matches!(host.session_mut().write_compaction(one).unwrap(), Compacted::Done(_)));
     assert!(matches!(host.session_mut().write_compaction(two).unwrap(), Compacted::Nothing(_)));
 }
 
 #[test]
-fn a_navigation_from_a_place_that_was_left_does_not_happen() {
+fn a_navigation_from_an_old_leaf_is_refused() {
     let dir = TempDir::new().unwrap();
     let mut host = host(dir.path(), &Handlers::new());
     let question = host.session().fork_messages().unwrap()[1].entry_id.clone();
-    let summarizer = Saying(Some("s"));
+    let summarizer = FixedSummary(Some("s"));
     let plan = host.session().plan_navigation(&question, NavigateOptions::default(), Some(&summarizer));
     let plan = plan.unwrap().unwrap();
     let leaf = host.session_mut().append_message(user("meanwhile")).unwrap();
@@ -78,15 +78,15 @@ fn a_navigation_from_a_place_that_was_left_does_not_happen() {
 }
 
 #[test]
-fn cancelling_ends_it_before_anything_is_written() {
+fn cancelling_stops_before_anything_is_written() {
     let dir = TempDir::new().unwrap();
     let handlers = Handlers::new();
     let mut host = host(dir.path(), &handlers);
-    let wishes = CompactOptions {
+    let options = CompactOptions {
         settings: CompactionSettings { keep_recent_tokens: 1, ..CompactionSettings::default() },
         ..CompactOptions::default()
     };
-    let cancel = wishes.cancel.clone();
+    let cancel = options.cancel.clone();
     // The handler sees the cancellation.
     handlers.on(sessile::event::EventKind::SessionBeforeCompact, "waits", move |_, context| {
         cancel.cancel();
@@ -95,7 +95,7 @@ fn cancelling_ends_it_before_anything_is_written() {
     });
     let n_entries = host.session().entry_count();
     assert!(matches!(
-        host.session_mut().compact(wishes, &Saying(Some("s")), &mut |_| {}),
+        host.session_mut().compact(options, &FixedSummary(Some("s")), &mut |_| {}),
         Err(SessionError::Cancelled)
     ));
     assert_eq!(host.session().entry_count(), n_entries);
@@ -104,7 +104,7 @@ fn cancelling_ends_it_before_anything_is_written() {
 
 /// A server keeps a host behind a lock, and runs tasks on other threads.
 #[test]
-fn a_host_and_its_tasks_go_to_other_threads() {
+fn a_host_and_its_tasks_can_move_to_other_threads() {
     fn goes<T: Send>() {}
     goes::<SessionHost>();
     goes::<CompactionPlan>();

@@ -10,7 +10,7 @@ use sessile::{NewSession, Sessions};
 use sessile_testkit::Replay;
 use tempfile::TempDir;
 
-use crate::{Saying, Told, compact, file, host, text, user};
+use crate::{EventLog, FixedSummary, compact, file, host, text, user};
 
 /// The keys of each event, in order; those with `?` may be absent.
 const KEYS: &[(&str, &str)] = &[
@@ -66,7 +66,7 @@ fn check(expected: &str, found: sessile::json::Raw<'_>, seen: &mut BTreeSet<Stri
 /// Triggers every event.
 fn everything(dir: &TempDir) -> Vec<Json> {
     let handlers = Handlers::new();
-    let told = Told::by(&handlers);
+    let log = EventLog::of(&handlers);
     let mut host = host(dir.path(), &handlers);
     let first = file(&host);
     host.start();
@@ -77,21 +77,21 @@ fn everything(dir: &TempDir) -> Vec<Json> {
     host.session_mut().append_message(user("more")).unwrap();
     host.session_mut().append_message(user("and more")).unwrap();
     let settings = sessile::compaction::CompactionSettings { keep_recent_tokens: 1, ..Default::default() };
-    let wishes = sessile::compaction::CompactOptions {
+    let options = sessile::compaction::CompactOptions {
         settings,
         custom_instructions: Some("i".to_owned()),
         ..Default::default()
     };
-    wishes.cancel.cancel();
-    host.session_mut().compact(wishes, &Saying(Some("s")), &mut |_| {}).unwrap_err();
+    options.cancel.cancel();
+    host.session_mut().compact(options, &FixedSummary(Some("s")), &mut |_| {}).unwrap_err();
     let questions = host.session().fork_messages().unwrap();
-    let wishes = NavigateOptions {
+    let options = NavigateOptions {
         custom_instructions: Some("i".to_owned()),
         replace_instructions: true,
         label: Some("l".to_owned()),
         ..NavigateOptions::default()
     };
-    host.session_mut().navigate(&questions[0].entry_id, wishes, Some(&Saying(Some("s"))), &mut |_| {}).unwrap();
+    host.session_mut().navigate(&questions[0].entry_id, options, Some(&FixedSummary(Some("s"))), &mut |_| {}).unwrap();
     host.session_mut().navigate(&questions[1].entry_id, NavigateOptions::default(), None, &mut |_| {}).unwrap();
     // Another program appends, and destroys entries.
     let others = Sessions::new(Replay::new(1, 99));
@@ -111,13 +111,13 @@ fn everything(dir: &TempDir) -> Vec<Json> {
     let session = sessions.in_memory(dir.path(), NewSession::default()).unwrap();
     let mut host = sessile::SessionHost::new(sessions, session);
     host.start();
-    let said = host.session_mut().append_message(user("hello")).unwrap();
-    host.fork(said, ForkPosition::At).unwrap();
-    told.take()
+    let appended = host.session_mut().append_message(user("hello")).unwrap();
+    host.fork(appended, ForkPosition::At).unwrap();
+    log.take()
 }
 
 #[test]
-fn every_event_has_the_keys_that_are_promised() {
+fn every_event_has_the_documented_keys() {
     let dir = TempDir::new().unwrap();
     let mut seen: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let holder = sessile::write::Holder { pid: 1, host: "h".to_owned(), since_ms: 0 };
@@ -159,7 +159,7 @@ fn every_event_has_the_keys_that_are_promised() {
 }
 
 #[test]
-fn a_place_before_all_entries_is_null_and_paths_are_text() {
+fn the_root_position_is_null_and_paths_are_text() {
     let moved =
         SessionEvent::LeafMoved { leaf_id: None, previous_leaf_id: None, reason: sessile::event::LeafMove::Reset };
     assert_eq!(

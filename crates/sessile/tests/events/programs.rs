@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use crate::{compact, file, host, user};
 
 /// Long enough for every program here, however slow the machine.
-const PATIENCE: Duration = Duration::from_mins(10);
+const TIMEOUT: Duration = Duration::from_mins(10);
 
 /// Puts a hook into a folder.
 fn hook(folder: &Path, event: &str, script: &str) -> PathBuf {
@@ -36,7 +36,7 @@ fn failures(handlers: &Handlers) -> Vec<String> {
 }
 
 #[test]
-fn a_hook_gets_its_event_and_where_it_happens() {
+fn a_hook_receives_its_event_and_context() {
     let (dir, hooks) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let out = dir.path().join("out");
     let script = format!(
@@ -44,7 +44,7 @@ fn a_hook_gets_its_event_and_where_it_happens() {
         out.display()
     );
     hook(hooks.path(), "session_info_changed", &script);
-    let handlers = registered(hooks.path(), PATIENCE);
+    let handlers = registered(hooks.path(), TIMEOUT);
     assert!(handlers.wants(EventKind::SessionInfoChanged) && !handlers.wants(EventKind::EntryAppended));
     let mut host = host(dir.path(), &handlers);
     host.set_session_name("n").unwrap();
@@ -54,17 +54,17 @@ fn a_hook_gets_its_event_and_where_it_happens() {
     let json = format!(
         r#"{{"type":"session_info_changed","name":"n","session":{{"file":"{file}","id":"{id}","cwd":"{cwd}"}}}}"#
     );
-    let told = fs::read_to_string(out).unwrap();
-    assert_eq!(told, format!("{json}\nsession_info_changed {id} {file} {} 0\n", real.display()));
+    let output = fs::read_to_string(out).unwrap();
+    assert_eq!(output, format!("{json}\nsession_info_changed {id} {file} {} 0\n", real.display()));
 }
 
 #[test]
-fn a_hook_answers() {
+fn a_hook_can_reply() {
     let (dir, hooks) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     hook(hooks.path(), "session_before_switch", "echo '{\"cancel\": true}'");
     hook(hooks.path(), "session_before_compact", "cat >/dev/null; echo '{\"compaction\": {\"summary\": \"theirs\"}}'");
     hook(hooks.path(), "entry_appended", "echo '{\"name\": \"named by a hook\"}'");
-    let handlers = registered(hooks.path(), PATIENCE);
+    let handlers = registered(hooks.path(), TIMEOUT);
     let mut host = host(dir.path(), &handlers);
     let by = hooks.path().join("session_before_switch").display().to_string();
     assert_eq!(host.new_session(NewSession::default()).unwrap(), Outcome::Cancelled { by });
@@ -76,7 +76,7 @@ fn a_hook_answers() {
 }
 
 #[test]
-fn what_a_hook_does_wrong_is_reported_and_changes_nothing() {
+fn a_failed_hook_is_reported_and_changes_nothing() {
     let (dir, hooks) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let name = "session_before_switch";
     let path = hooks.path().join(name).display().to_string();
@@ -89,7 +89,7 @@ fn what_a_hook_does_wrong_is_reported_and_changes_nothing() {
         ("head -c 5000000 /dev/zero", "printed more than 4194304 bytes"),
     ] {
         hook(hooks.path(), name, script);
-        let handlers = registered(hooks.path(), PATIENCE);
+        let handlers = registered(hooks.path(), TIMEOUT);
         assert_eq!(
             host(dir.path(), &handlers).new_session(NewSession::default()).unwrap(),
             Outcome::Done(()),
@@ -98,13 +98,13 @@ fn what_a_hook_does_wrong_is_reported_and_changes_nothing() {
         assert_eq!(failures(&handlers), [format!("{path} {reported}")]);
     }
     fs::write(hooks.path().join(name), "#!/no/such/interpreter\n").unwrap();
-    let handlers = registered(hooks.path(), PATIENCE);
+    let handlers = registered(hooks.path(), TIMEOUT);
     host(dir.path(), &handlers).new_session(NewSession::default()).unwrap();
     assert!(failures(&handlers)[0].starts_with(&format!("cannot run {path}: ")));
 }
 
 #[test]
-fn a_hook_that_takes_too_long_is_ended_with_all_it_has_started() {
+fn a_slow_hook_is_killed_with_its_children() {
     let (dir, hooks) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let (pid, after) = (dir.path().join("pid"), dir.path().join("after"));
     let script = format!(
@@ -132,29 +132,29 @@ fn a_hook_that_takes_too_long_is_ended_with_all_it_has_started() {
 }
 
 #[test]
-fn a_hook_ends_when_what_it_is_about_is_called_off() {
+fn a_hook_ends_when_its_operation_is_cancelled() {
     let (dir, hooks) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let begun = dir.path().join("begun");
     hook(hooks.path(), "session_before_compact", &format!("echo > '{}'; while :; do sleep 1; done", begun.display()));
-    let handlers = registered(hooks.path(), PATIENCE);
+    let handlers = registered(hooks.path(), TIMEOUT);
     let mut host = host(dir.path(), &handlers);
     let cancel = Cancel::default();
     let settings = sessile::compaction::CompactionSettings { keep_recent_tokens: 1, ..Default::default() };
-    let wishes = sessile::compaction::CompactOptions { settings, cancel: cancel.clone(), ..Default::default() };
+    let options = sessile::compaction::CompactOptions { settings, cancel: cancel.clone(), ..Default::default() };
     let canceller = std::thread::spawn(move || {
         while !begun.exists() {
             std::thread::yield_now();
         }
         cancel.cancel();
     });
-    let compacted = host.session_mut().compact(wishes, &crate::Saying(Some("s")), &mut |_| {});
+    let compacted = host.session_mut().compact(options, &crate::FixedSummary(Some("s")), &mut |_| {});
     assert!(matches!(compacted, Err(SessionError::Cancelled)));
     canceller.join().unwrap();
     assert!(failures(&handlers).is_empty(), "that is no failure of the hook");
 }
 
 #[test]
-fn what_others_could_have_put_there_is_not_run() {
+fn files_that_other_users_can_write_are_not_run() {
     let (dir, config) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let hooks = &config.path().join("hooks");
     fs::create_dir(hooks).unwrap();
@@ -162,7 +162,7 @@ fn what_others_could_have_put_there_is_not_run() {
     let path = hook(hooks, "session_before_switch", &format!("echo > '{}'", ran.display()));
     let set = |path: &Path, mode: u32| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     set(hooks, 0o700);
-    let handlers = registered(hooks, PATIENCE);
+    let handlers = registered(hooks, TIMEOUT);
     let mut host = host(dir.path(), &handlers);
     let mut reported = || {
         host.new_session(NewSession::default()).unwrap();
@@ -199,26 +199,26 @@ fn what_others_could_have_put_there_is_not_run() {
 }
 
 #[test]
-fn without_a_folder_there_are_no_hooks_and_other_files_are_none() {
+fn only_event_files_in_the_folder_are_hooks() {
     let hooks = TempDir::new().unwrap();
     assert!(
-        HookFolder::new(Arc::new(RealOs), hooks.path().join("nowhere"), PATIENCE).register(&Handlers::new()).is_empty()
+        HookFolder::new(Arc::new(RealOs), hooks.path().join("nowhere"), TIMEOUT).register(&Handlers::new()).is_empty()
     );
     hook(hooks.path(), "session_switch", "");
     hook(hooks.path(), "README", "");
-    assert!(HookFolder::new(Arc::new(RealOs), hooks.path(), PATIENCE).register(&Handlers::new()).is_empty());
+    assert!(HookFolder::new(Arc::new(RealOs), hooks.path(), TIMEOUT).register(&Handlers::new()).is_empty());
     hook(hooks.path(), "leaf_moved", "");
-    assert_eq!(HookFolder::new(Arc::new(RealOs), hooks.path(), PATIENCE).register(&Handlers::new()).len(), 1);
+    assert_eq!(HookFolder::new(Arc::new(RealOs), hooks.path(), TIMEOUT).register(&Handlers::new()).len(), 1);
 }
 
 /// A hook that reads nothing of a large event, and one that reads all of it.
 #[test]
-fn large_events_are_no_trouble() {
+fn large_events_reach_a_hook() {
     let (dir, hooks) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let out = dir.path().join("out");
     for script in ["exit 0".to_owned(), format!("wc -c > '{}'", out.display())] {
         hook(hooks.path(), "entry_appended", &script);
-        let handlers = registered(hooks.path(), PATIENCE);
+        let handlers = registered(hooks.path(), TIMEOUT);
         let mut host = host(dir.path(), &handlers);
         host.session_mut().append_message(user(&"x".repeat(3 << 20))).unwrap();
         assert!(failures(&handlers).is_empty());

@@ -26,7 +26,7 @@ fn a_network_file_system_has_one_writer() {
 
 /// The sidecars are removed when the last user closes a session whose entries are safe.
 #[test]
-fn sidecars_go_with_the_last_user() {
+fn sidecars_are_removed_with_the_last_user() {
     let os = SimOs::new();
     os.make_directories("/s");
     let (mut ours, path) = started(&simulated(&os, 1), Path::new("/s"));
@@ -53,7 +53,7 @@ fn sidecars_go_with_the_last_user() {
 
 /// D10: after a failed sync nothing is acknowledged until the file was reopened.
 #[test]
-fn a_failed_sync_is_never_taken_for_a_good_one() {
+fn a_failed_sync_is_never_reported_as_durable() {
     let os = SimOs::new();
     os.make_directories("/s");
     os.settle();
@@ -98,7 +98,7 @@ fn an_append_that_is_refused_after_a_failed_sync_writes_nothing() {
 /// D10: after a failed sync, only the caller's `reopen` allows appends again. Reopening after a foreign rewrite does
 /// not.
 #[test]
-fn a_failed_sync_is_not_forgotten_because_others_rewrite_the_file() {
+fn a_failed_sync_is_remembered_when_another_writer_rewrites_the_file() {
     let os = SimOs::new();
     os.make_directories("/s");
     let options = WriteOptions { durability: Durability::Sync, ..WriteOptions::default() };
@@ -111,10 +111,10 @@ fn a_failed_sync_is_not_forgotten_because_others_rewrite_the_file() {
     os.foreign_rewrite(&path, &stale);
     let events = Notices::of(&mut ours);
     ours.refresh().unwrap();
-    let told = events.take();
+    let reported = events.take();
     assert!(
-        told.iter().any(|event| matches!(event, SessionEvent::FileChanged { .. })),
-        "it was opened again: {told:?}"
+        reported.iter().any(|event| matches!(event, SessionEvent::FileChanged { .. })),
+        "it was opened again: {reported:?}"
     );
     let refused = ours.append_message(user("no")).unwrap_err();
     assert!(matches!(refused, SessionError::Store(StoreError::Poisoned { .. })), "{refused}");
@@ -131,7 +131,7 @@ const OLD: &str = concat!(
 
 /// C6: other tools lock a file with a directory, and touch it while they hold the lock.
 #[test]
-fn a_lock_directory_of_others_is_honoured_while_it_is_fresh() {
+fn a_fresh_lock_directory_of_another_process_is_honoured() {
     let os = SimOs::new();
     os.foreign_append("/old.jsonl", OLD);
     os.make_directories("/old.jsonl.lock");
@@ -147,7 +147,7 @@ fn a_lock_directory_of_others_is_honoured_while_it_is_fresh() {
 
 /// C6: our own lock directory stays fresh. A process that takes long to write a new version is not dead.
 #[test]
-fn a_lock_directory_of_ours_stays_fresh_while_a_file_is_being_replaced() {
+fn our_lock_directory_is_refreshed_during_a_replacement() {
     let os = SimOs::new();
     os.foreign_append("/s.jsonl", "old\n");
     let path = Path::new("/s.jsonl");

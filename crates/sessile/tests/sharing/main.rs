@@ -47,7 +47,7 @@ fn append_raw(path: &Path, text: &str) {
 
 /// C11: both append to the same entry.
 #[test]
-fn entries_beside_each_other_are_told() {
+fn concurrent_siblings_are_reported() {
     let dir = TempDir::new().unwrap();
     let (mut ours, path) = started(&sessions(1), dir.path());
     let events = Notices::of(&mut ours);
@@ -135,7 +135,7 @@ fn a_busy_session_is_waited_for_refused_or_written_to() {
 
 /// C2: a program that writes back an old copy destroys newer entries; they are restored in order.
 #[test]
-fn what_a_rewrite_destroys_is_put_back() {
+fn entries_lost_in_a_rewrite_are_recovered() {
     let dir = TempDir::new().unwrap();
     let (mut ours, path) = started(&sessions(1), dir.path());
     let events = Notices::of(&mut ours);
@@ -145,12 +145,12 @@ fn what_a_rewrite_destroys_is_put_back() {
     fs::write(&path, &stale).unwrap();
 
     let next = ours.append_message(user("next")).unwrap();
-    let told = events.take();
+    let reported = events.take();
     assert!(
-        told.contains(&SessionEvent::Recovered { entry_ids: lost.clone(), reason: RecoveryReason::Truncated }),
-        "{told:?}"
+        reported.contains(&SessionEvent::Recovered { entry_ids: lost.clone(), reason: RecoveryReason::Truncated }),
+        "{reported:?}"
     );
-    assert!(told.iter().any(|event| matches!(event, SessionEvent::FileChanged { change: FileChange::Truncated })));
+    assert!(reported.iter().any(|event| matches!(event, SessionEvent::FileChanged { change: FileChange::Truncated })));
     assert!(fs::read(&path).unwrap().starts_with(&whole), "the same lines in the same order");
     let reopened = sessions(2).open(&path).unwrap();
     assert_eq!(reopened.leaf_id(), Some(next));
@@ -159,7 +159,7 @@ fn what_a_rewrite_destroys_is_put_back() {
 
 /// C2 after our own process has died: the next writer restores them.
 #[test]
-fn what_a_rewrite_destroyed_after_our_death_is_put_back_by_the_next() {
+fn entries_lost_after_our_death_are_recovered_by_the_next_writer() {
     let dir = TempDir::new().unwrap();
     let (mut ours, path) = started(&sessions(1), dir.path());
     let stale = fs::read(&path).unwrap();
@@ -203,7 +203,7 @@ fn a_file_that_was_emptied_gets_its_header_back() {
 }
 
 #[test]
-fn a_file_that_holds_something_else_now_is_left_alone() {
+fn a_file_with_other_content_is_left_unchanged() {
     let dir = TempDir::new().unwrap();
     let (mut ours, path) = started(&sessions(1), dir.path());
     let first = ours.leaf_id();
@@ -214,7 +214,7 @@ fn a_file_that_holds_something_else_now_is_left_alone() {
 }
 
 #[test]
-fn a_file_that_was_replaced_by_the_same_session_is_taken_over() {
+fn a_file_replaced_by_the_same_session_is_adopted() {
     let dir = TempDir::new().unwrap();
     let (mut ours, path) = started(&sessions(1), dir.path());
     let events = Notices::of(&mut ours);
@@ -223,17 +223,17 @@ fn a_file_that_was_replaced_by_the_same_session_is_taken_over() {
     fs::write(dir.path().join("copy"), &stale).unwrap();
     fs::rename(dir.path().join("copy"), &path).unwrap();
     let next = ours.append_message(user("next")).unwrap();
-    let told = events.take();
-    assert!(told.contains(&SessionEvent::FileChanged { change: FileChange::Replaced }), "{told:?}");
+    let reported = events.take();
+    assert!(reported.contains(&SessionEvent::FileChanged { change: FileChange::Replaced }), "{reported:?}");
     assert!(
-        told.contains(&SessionEvent::Recovered { entry_ids: vec![lost.clone()], reason: RecoveryReason::Replaced }),
-        "{told:?}"
+        reported.contains(&SessionEvent::Recovered { entry_ids: vec![lost.clone()], reason: RecoveryReason::Replaced }),
+        "{reported:?}"
     );
     assert_eq!(ours.entry(&next).unwrap().unwrap().parent_id(), Some(lost));
 }
 
 #[test]
-fn a_deleted_file_is_told() {
+fn a_deleted_file_is_an_event() {
     let dir = TempDir::new().unwrap();
     let (mut ours, path) = started(&sessions(1), dir.path());
     let events = Notices::of(&mut ours);
@@ -244,7 +244,7 @@ fn a_deleted_file_is_told() {
 }
 
 #[test]
-fn each_acknowledgement_says_what_it_means() {
+fn each_acknowledgement_names_its_durability() {
     let dir = TempDir::new().unwrap();
     for (durability, durable) in [
         (Durability::Buffered, Durable::PageCache),
@@ -277,11 +277,11 @@ impl Layer for Syncs {
 
 /// A session is created by its first messages, and they must reach the disk even if nothing follows.
 #[test]
-fn a_new_file_is_synced_every_so_often_too() {
+fn a_new_file_is_synced_periodically_too() {
     let make = |interval| {
-        let (told, syncs) = mpsc::channel();
+        let (sender, syncs) = mpsc::channel();
         let options = WriteOptions { durability: Durability::Interval(interval), ..WriteOptions::default() };
-        let sessions = sessions(1).on(Arc::new(Layered::new(Arc::new(Syncs(told))))).writing(options);
+        let sessions = sessions(1).on(Arc::new(Layered::new(Arc::new(Syncs(sender))))).writing(options);
         let dir = TempDir::new().unwrap();
         let (session, _) = started(&sessions, dir.path());
         (dir, syncs, session)
@@ -315,7 +315,7 @@ fn in_memory_mode_a_file_is_only_read() {
 }
 
 #[test]
-fn looking_makes_nothing_and_writes_nothing() {
+fn reading_creates_and_writes_nothing() {
     let dir = TempDir::new().unwrap();
     let (ours, path) = started(&sessions(1), dir.path());
     drop(ours);
@@ -415,7 +415,7 @@ fn other_session() -> String {
 
 /// Repeating the call must not make the error go away.
 #[test]
-fn another_session_in_our_place_is_never_written_to() {
+fn another_session_at_our_path_is_never_written_to() {
     for is_copied in [true, false] {
         let dir = TempDir::new().unwrap();
         let (mut ours, path) = started(&sessions(1), dir.path());
@@ -442,7 +442,7 @@ fn another_session_in_our_place_is_never_written_to() {
 }
 
 #[test]
-fn a_leaf_that_is_gone_stays_gone_however_often_one_asks() {
+fn a_lost_leaf_is_an_error_on_every_append() {
     let os = SimOs::new();
     os.make_directories("/s");
     let (mut ours, path) = started(&simulated(&os, 1), Path::new("/s"));
@@ -473,7 +473,7 @@ fn a_leaf_that_is_gone_stays_gone_however_often_one_asks() {
 
 /// Entries written while another process held the lock are guarded once we have it.
 #[test]
-fn entries_written_without_the_lock_are_guarded_as_well() {
+fn entries_written_without_the_lock_are_guarded_too() {
     let os = SimOs::new();
     os.make_directories("/s");
     let options = WriteOptions { busy: Busy::Continue(Duration::ZERO), ..WriteOptions::default() };
@@ -517,7 +517,7 @@ fn several_entries_may_follow_an_expected_leaf() {
 }
 
 #[test]
-fn a_panic_while_a_leaf_is_expected_leaves_nothing_behind() {
+fn a_panic_while_a_leaf_is_expected_leaves_no_lock() {
     let dir = TempDir::new().unwrap();
     let options = WriteOptions { durability: Durability::Group, ..WriteOptions::default() };
     let (ours, path) = started(&sessions(1).writing(options), dir.path());
@@ -550,7 +550,7 @@ fn a_missing_last_newline_is_not_a_missing_entry() {
 }
 
 #[test]
-fn a_rewrite_that_brings_entries_of_others_is_told_as_a_divergence() {
+fn a_rewrite_with_entries_of_other_writers_is_a_divergence() {
     let dir = TempDir::new().unwrap();
     let (mut ours, path) = started(&sessions(1), dir.path());
     let events = Notices::of(&mut ours);
@@ -569,7 +569,7 @@ fn a_rewrite_that_brings_entries_of_others_is_told_as_a_divergence() {
 /// empty file and starts a session in it, which the rewriter then overwrites. The entries acknowledged meanwhile must
 /// come back. The long torture run found that they did not.
 #[test]
-fn entries_written_while_a_rewriter_had_the_file_empty_come_back() {
+fn entries_written_while_the_file_was_empty_are_recovered() {
     let os = SimOs::new();
     os.make_directories("/s");
     let path = Path::new("/s/f.jsonl");

@@ -6,7 +6,7 @@ use super::wording::{block, cost, unmarked};
 const NOTHING: &str = "(none)";
 
 /// The maximum length of one item from an earlier summary.
-const LONGEST_CARRIED: usize = 900;
+const MAX_CARRIED_LENGTH: usize = 900;
 
 /// The sections, in output order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -179,8 +179,8 @@ impl Checkpoint {
         for section in sections {
             let mut order: Vec<usize> = (0..self.items(*section).len()).collect();
             order.sort_by_key(|at| self.items(*section)[*at].rank);
-            let turn = |place: usize| (place + 1) * 1000 / section.share();
-            queue.extend(order.iter().enumerate().map(|(place, at)| (turn(place), *section as usize, *at)));
+            let turn = |rank: usize| (rank + 1) * 1000 / section.share();
+            queue.extend(order.iter().enumerate().map(|(rank, at)| (turn(rank), *section as usize, *at)));
         }
         queue.sort_unstable();
         let mut left = room;
@@ -266,7 +266,7 @@ impl<'s> Reader<'s> {
         let indent = rest.iter().map(|text| text.len() - text.trim_start().len()).min().unwrap_or(0);
         let rest = rest.iter().map(|text| text.get(indent..).unwrap_or(text));
         let text = std::iter::once(first).chain(rest).collect::<Vec<_>>().join("\n");
-        let text = block(&text, LONGEST_CARRIED);
+        let text = block(&text, MAX_CARRIED_LENGTH);
         let is_remark = text == NOTHING || (text.starts_with("… ") && text.ends_with(" more left out"));
         if !is_remark {
             let rank = checkpoint.items(self.section).len();
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_back() {
+    fn written_checkpoints_are_read_back() {
         let mut checkpoint = Checkpoint::default();
         checkpoint.add(Goal, 0, "Tell the tide");
         checkpoint.add(Done, 0, "First\nwith more\n> quoted");
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn summaries_of_models_are_understood() {
+    fn summaries_written_by_models_are_parsed() {
         let text = "# Checkpoint\n\n## Branch\n`refactor`\n\n## Goal\nDo it\nwell.\n\n## Completed Work (1-2)\nAll:\n- one\n- two\n\n\
             ## Next Steps\n### A: first (NEXT)\n- a1\n- a2\n\n### B\n- b1\n\n## API\n```rust\n## not a heading\nfn x();\n```\n\n\
             ---\n\n**Turn Context (split turn):**\n\n## Original Request\nGo\n\n<read-files>\na\n</read-files>";
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn too_much_is_counted() {
+    fn omitted_items_are_counted() {
         let mut checkpoint = Checkpoint::default();
         (0..50).for_each(|n| checkpoint.add(Done, 50 - n, format!("step number {n}")));
         checkpoint.add(Goal, 0, "the goal");

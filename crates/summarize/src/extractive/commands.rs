@@ -1,10 +1,10 @@
 //! Commands that were run: which ones matter, and their outcomes.
 
-use super::turns::{Call, Outcome};
+use super::turns::{Call, CallOutcome};
 use super::wording::{cost, line};
 
 /// Programs that only inspect and change nothing.
-const LOOKING: &[&str] = &[
+const INSPECTING_PROGRAMS: &[&str] = &[
     "ls", "cat", "head", "tail", "grep", "rg", "ag", "find", "fd", "sed", "awk", "wc", "pwd", "echo", "printf", "cd",
     "tree", "less", "more", "file", "stat", "which", "type", "du", "df", "env", "sort", "uniq", "cut", "tr", "jq",
     "true", "test", "diff", "xxd", "date", "whoami", "sleep", "basename", "dirname", "realpath", "nl", "strings",
@@ -12,11 +12,11 @@ const LOOKING: &[&str] = &[
 ];
 
 /// Programs whose effect shows in the files, not in their output.
-const MOVING: &[&str] =
+const SILENT_PROGRAMS: &[&str] =
     &["mv", "rm", "mkdir", "rmdir", "cp", "touch", "chmod", "ln", "git", "kill", "pkill", "export", "source"];
 
 /// Subcommands of `git` that only inspect.
-const GIT_LOOKING: &[&str] =
+const GIT_INSPECTING: &[&str] =
     &["status", "log", "diff", "show", "blame", "rev-parse", "ls-files", "remote", "grep", "fetch"];
 
 /// Beginnings of lines that report a failure.
@@ -37,7 +37,7 @@ pub(super) struct Runs {
     /// The number of failed runs.
     pub(super) n_failed: usize,
     /// The outcome of the last run.
-    pub(super) last: Outcome,
+    pub(super) last: CallOutcome,
     /// The error of the last run.
     pub(super) complaint: String,
     /// Whether the user ran it.
@@ -48,16 +48,16 @@ pub(super) struct Runs {
 
 impl Runs {
     /// The command and its outcome, in a few words.
-    pub(super) fn told(&self) -> String {
-        let who = if self.by_person { " (run by the user)" } else { "" };
+    pub(super) fn description(&self) -> String {
+        let by_user = if self.by_person { " (run by the user)" } else { "" };
         let times = if self.count > 1 { format!(", {} runs", self.count) } else { String::new() };
         let outcome = match (self.last, self.n_failed) {
-            (Outcome::Failed, _) => format!("failed: `{}`", self.complaint),
-            (Outcome::Fine, 0) => "ok".to_owned(),
-            (Outcome::Fine, n_failed) => format!("ok in the end, failed {n_failed} times before"),
-            (Outcome::Unknown, _) => "outcome not known".to_owned(),
+            (CallOutcome::Failed, _) => format!("failed: `{}`", self.complaint),
+            (CallOutcome::Fine, 0) => "ok".to_owned(),
+            (CallOutcome::Fine, n_failed) => format!("ok in the end, failed {n_failed} times before"),
+            (CallOutcome::Unknown, _) => "outcome not known".to_owned(),
         };
-        format!("`{}`{who}{times}: {outcome}", self.command)
+        format!("`{}`{by_user}{times}: {outcome}", self.command)
     }
 }
 
@@ -67,7 +67,7 @@ impl Runs {
 pub(super) fn runs<'c>(calls: impl Iterator<Item = (usize, &'c Call<'c>)>) -> Vec<Runs> {
     let mut all: Vec<Runs> = Vec::new();
     for (at_turn, call) in calls {
-        let Some(command) = call.command.as_deref().filter(|command| !only_looks(command)) else { continue };
+        let Some(command) = call.command.as_deref().filter(|command| !only_inspects(command)) else { continue };
         let shown = shortened(command);
         let at = all.iter().position(|runs| runs.command == shown);
         let mut runs = at.map_or_else(
@@ -75,7 +75,7 @@ pub(super) fn runs<'c>(calls: impl Iterator<Item = (usize, &'c Call<'c>)>) -> Ve
                 command: shown,
                 count: 0,
                 n_failed: 0,
-                last: Outcome::Unknown,
+                last: CallOutcome::Unknown,
                 complaint: String::new(),
                 by_person: call.tool.is_none(),
                 at_turn,
@@ -84,9 +84,9 @@ pub(super) fn runs<'c>(calls: impl Iterator<Item = (usize, &'c Call<'c>)>) -> Ve
         );
         runs.at_turn = at_turn;
         runs.count += 1;
-        runs.n_failed += usize::from(call.outcome == Outcome::Failed);
+        runs.n_failed += usize::from(call.outcome == CallOutcome::Failed);
         runs.last = call.outcome;
-        runs.complaint = if call.outcome == Outcome::Failed { complaint(call) } else { String::new() };
+        runs.complaint = if call.outcome == CallOutcome::Failed { complaint(call) } else { String::new() };
         all.push(runs);
         // A session may run a million different commands. Only the last ones matter.
         if all.len() > 400 {
@@ -123,25 +123,29 @@ fn simple_commands(command: &str) -> Vec<Vec<String>> {
 }
 
 /// Whether a command line only inspects.
-pub(super) fn only_looks(command: &str) -> bool {
+pub(super) fn only_inspects(command: &str) -> bool {
     let redirects = command.contains(" > ") || command.contains(" >> ");
     !redirects
         && simple_commands(command).iter().all(|simple| {
             let (first, second) = (simple.first().map(String::as_str), simple.get(1).map(String::as_str));
             match first {
-                Some("git") => second.is_some_and(|second| GIT_LOOKING.contains(&second)),
+                Some("git") => second.is_some_and(|second| GIT_INSPECTING.contains(&second)),
                 Some("sed") => !simple.iter().any(|word| word.starts_with("-i")),
-                Some(first) => LOOKING.contains(&first) || first.starts_with(|it: char| it.is_ascii_digit()),
+                Some(first) => {
+                    INSPECTING_PROGRAMS.contains(&first) || first.starts_with(|it: char| it.is_ascii_digit())
+                }
                 None => true,
             }
         })
 }
 
 /// Whether the output of a command line is worth remembering: it checks or builds something.
-pub(super) fn tells(command: &str) -> bool {
+pub(super) fn has_useful_output(command: &str) -> bool {
     simple_commands(command).iter().any(|simple| {
         let first = simple.first().map(String::as_str).unwrap_or_default();
-        !LOOKING.contains(&first) && !MOVING.contains(&first) && !first.starts_with(|it: char| it.is_ascii_digit())
+        !INSPECTING_PROGRAMS.contains(&first)
+            && !SILENT_PROGRAMS.contains(&first)
+            && !first.starts_with(|it: char| it.is_ascii_digit())
     })
 }
 
@@ -236,7 +240,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn looking_is_told_from_doing() {
+    fn commands_that_only_read_are_recognised() {
         for command in [
             "ls -la",
             "cd /x && grep -n \"a|b && rm\" f | head -5",
@@ -244,17 +248,17 @@ mod tests {
             "sed -n 1,5p f",
             "find . -name x 2>/dev/null | wc -l",
         ] {
-            assert!(only_looks(command), "{command}");
+            assert!(only_inspects(command), "{command}");
         }
         for command in
             ["cargo test", "ls && rm x", "sed -i s/a/b/ f", "git commit -m x", "cat a > b", "python3 - <<E\nls\nE"]
         {
-            assert!(!only_looks(command), "{command}");
+            assert!(!only_inspects(command), "{command}");
         }
     }
 
     #[test]
-    fn commands_are_shown_without_their_trimmings() {
+    fn commands_are_shortened() {
         for (command, expected) in [
             ("cd /a/b && npm run check 2>&1 | tail -20", "npm run check"),
             ("cd /a && cd b && make | grep -E \"(a|b)\" | head", "make"),
@@ -266,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn git_is_understood_a_little() {
+    fn git_commits_and_branches_are_recognised() {
         assert_eq!(commits("cd x && git add -A && git commit -m \"Say it; well\" -q"), ["Say it; well"]);
         assert_eq!(commits("git commit -m \"$(cat <<'EOF'\nTitle\n\nBody\nEOF\n)\""), ["Title"]);
         assert!(commits("echo git commit -m x").is_empty());
@@ -276,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_are_seen_behind_filters() {
+    fn failures_are_recognised_through_pipes() {
         for output in [
             "src/a.ts(1,2): error TS2307: no",
             "ok\nerror[E0599]: no method",

@@ -149,13 +149,13 @@ mod tests {
     }
 
     #[test]
-    fn agreeing_is_not_a_request() {
+    fn agreement_is_not_a_request() {
         assert!(["ok", "Yes, do it!", "はい", "да, хорошо", "jesus"].map(agrees) == [true, true, true, true, false]);
         assert!(!agrees("yes but in UTC") && !agrees("") && !agrees("?!"));
     }
 
     #[test]
-    fn another_direction_is_told_by_how_a_message_begins() {
+    fn a_change_of_direction_is_recognised_by_the_first_words() {
         for message in
             ["no, that's horrible", "Actually, revert that", "いや、違う", "Nein.", "Different idea: keep UTC"]
         {

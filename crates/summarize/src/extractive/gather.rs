@@ -4,7 +4,7 @@ use super::checkpoint::{Checkpoint, Section};
 use super::commands::{self, Runs, branch, commits, directory};
 use super::cues::{self, OPEN, REASON, RULE, WISH, agrees};
 use super::paths::Paths;
-use super::turns::{Outcome, Step, Turn};
+use super::turns::{CallOutcome, Turn, TurnStep};
 use super::wording::{block, cost, line, opening, own_words, prose, sentences, statements, unmarked};
 
 /// Prefixes of items that are regenerated each time. A merge recognises the old ones by them and drops them.
@@ -73,8 +73,8 @@ fn add_rules(checkpoint: &mut Checkpoint, turns: &[Turn<'_>]) {
             sentences(&own_words(turn.request)).take(MAX_READ).filter(|sentence| (12..400).contains(&cost(sentence)))
         {
             let is_question = sentence.ends_with(['?', '？']);
-            let (rules, wishes) = (cues::count(sentence, RULE), cues::count(sentence, WISH));
-            let score = if is_question { 0 } else { 2 * rules + wishes };
+            let (n_rules, n_wishes) = (cues::count(sentence, RULE), cues::count(sentence, WISH));
+            let score = if is_question { 0 } else { 2 * n_rules + n_wishes };
             if score > 0 {
                 found.push((score, at, line(sentence, 240)));
             }
@@ -110,7 +110,7 @@ fn add_turns(checkpoint: &mut Checkpoint, turns: &[Turn<'_>], paths: &Paths) {
         let turn = &turns[at];
         let is_open = at + 1 == n_turns && turn.answer().is_none();
         let section = if is_open { Section::InProgress } else { Section::Done };
-        checkpoint.add(section, rank, told(turn, paths, is_open));
+        checkpoint.add(section, rank, describe_turn(turn, paths, is_open));
     }
 }
 
@@ -128,42 +128,42 @@ fn importance(turn: &Turn<'_>, n_from_end: usize) -> usize {
 }
 
 /// One turn in a few lines.
-fn told(turn: &Turn<'_>, paths: &Paths, is_open: bool) -> String {
-    let mut told = String::new();
+fn describe_turn(turn: &Turn<'_>, paths: &Paths, is_open: bool) -> String {
+    let mut description = String::new();
     if !turn.request.trim().is_empty() {
-        told.extend(["“", &line(&own_words(turn.request), 170), "”"]);
+        description.extend(["“", &line(&own_words(turn.request), 170), "”"]);
     }
     let announces = |text: &&str| text.trim_end().ends_with([':', '：']);
-    let saying = turn.answer().or_else(|| turn.texts().rev().find(|text| is_open || !announces(text)));
-    if let Some(saying) = saying {
-        told.push_str(if told.is_empty() { "" } else { " → " });
-        told.push_str(&opening(saying, 260));
+    let text = turn.answer().or_else(|| turn.texts().rev().find(|text| is_open || !announces(text)));
+    if let Some(text) = text {
+        description.push_str(if description.is_empty() { "" } else { " → " });
+        description.push_str(&opening(text, 260));
     }
     if is_open {
-        told.push_str(" (not finished)");
-    } else if told.ends_with(|it: char| it.is_alphanumeric() || matches!(it, ')' | '`' | ';' | ':')) {
-        told.truncate(told.trim_end_matches([';', ':']).len());
-        told.push('.');
+        description.push_str(" (not finished)");
+    } else if description.ends_with(|it: char| it.is_alphanumeric() || matches!(it, ')' | '`' | ';' | ':')) {
+        description.truncate(description.trim_end_matches([';', ':']).len());
+        description.push('.');
     }
     let changed = turn.changed();
     if !changed.is_empty() {
-        told.extend([" Changed ", &paths.list(&changed, 5), "."]);
+        description.extend([" Changed ", &paths.list(&changed, 5), "."]);
     }
     let messages: Vec<String> = turn.calls().filter_map(|call| call.command.as_deref()).flat_map(commits).collect();
     if let Some((first, rest)) = messages.split_first() {
         let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
-        told.extend([" Committed “", first, "”", &more, "."]);
+        description.extend([" Committed “", first, "”", &more, "."]);
     }
-    told.trim_start().to_owned()
+    description.trim_start().to_owned()
 }
 
 /// Commands whose last run failed.
 fn add_blocked(checkpoint: &mut Checkpoint, runs: &[Runs], n_turns: usize) {
     // A command that failed long ago and was not retried was most likely abandoned.
     let is_recent = |runs: &&Runs| runs.at_turn + if runs.count > 1 { 12 } else { 4 } >= n_turns;
-    let failed = runs.iter().rev().filter(|runs| runs.last == Outcome::Failed).filter(is_recent);
+    let failed = runs.iter().rev().filter(|runs| runs.last == CallOutcome::Failed).filter(is_recent);
     for (rank, runs) in failed.take(3).enumerate() {
-        checkpoint.add(Section::Blocked, rank, runs.told());
+        checkpoint.add(Section::Blocked, rank, runs.description());
     }
 }
 
@@ -202,9 +202,9 @@ fn add_next(checkpoint: &mut Checkpoint, turns: &[Turn<'_>]) {
         checkpoint.add(Section::Next, 0, format!("{ANSWER_NEXT}“{}”", line(last.request, 300)));
     }
     let recent = turns.iter().rev().take(6).filter_map(|turn| turn.texts().next_back());
-    for (place, text) in recent.enumerate() {
+    for (index, text) in recent.enumerate() {
         for (rank, step) in open_points(text).into_iter().enumerate() {
-            checkpoint.add(Section::Next, 1 + 10 * place + rank, step);
+            checkpoint.add(Section::Next, 1 + 10 * index + rank, step);
         }
     }
     if let Some(question) =
@@ -230,9 +230,9 @@ fn open_points(text: &str) -> Vec<String> {
             points.push(line(unmarked(piece), 200));
         } else if !is_marked {
             is_listing = says_open && (piece.ends_with([':', '：']) || piece.starts_with(['#', '*']));
-            let said = sentences(piece)
+            let open = sentences(piece)
                 .filter(|it| !is_listing && says_open && cues::count(it, OPEN) > 0 && !it.ends_with([':', '?']));
-            points.extend(said.map(|sentence| line(sentence, 200)));
+            points.extend(open.map(|sentence| line(sentence, 200)));
         }
     }
     points.truncate(8);
@@ -248,39 +248,39 @@ fn add_context(checkpoint: &mut Checkpoint, turns: &[Turn<'_>], runs: &[Runs], p
             .flat_map(|turn| turn.calls().collect::<Vec<_>>().into_iter().rev())
             .filter_map(|call| call.command.as_deref())
     };
-    let place = commands().find_map(directory).map(str::to_owned).or_else(|| paths.root().map(str::to_owned));
-    if let Some(place) = place {
-        checkpoint.add(Section::Context, 1, format!("{DIRECTORY}`{}`", line(&place, 200)));
+    let directory = commands().find_map(directory).map(str::to_owned).or_else(|| paths.root().map(str::to_owned));
+    if let Some(directory) = directory {
+        checkpoint.add(Section::Context, 1, format!("{DIRECTORY}`{}`", line(&directory, 200)));
     }
     if let Some(branch) = commands().find_map(branch) {
         checkpoint.add(Section::Context, 2, format!("{BRANCH}`{branch}`"));
     }
-    let mut told: Vec<String> = worth_telling(runs).map(Runs::told).collect();
-    if !told.is_empty() {
-        told.reverse();
-        let list: Vec<String> = told.iter().map(|told| format!("- {told}")).collect();
+    let mut descriptions: Vec<String> = checks_and_builds(runs).map(Runs::description).collect();
+    if !descriptions.is_empty() {
+        descriptions.reverse();
+        let list: Vec<String> = descriptions.iter().map(|description| format!("- {description}")).collect();
         checkpoint.add(Section::Context, 3, format!("{COMMANDS}\n{}", list.join("\n")));
     }
-    add_voices(checkpoint, turns);
+    add_notes_and_summaries(checkpoint, turns);
     if let Some(answer) = turns.iter().rev().find_map(Turn::answer) {
         checkpoint.add(Section::Context, 0, quotation(LAST_ANSWER, answer, 1100));
     }
 }
 
 /// Commands that check or build, the last ones first. Blocked ones are reported elsewhere.
-fn worth_telling(runs: &[Runs]) -> impl Iterator<Item = &Runs> {
-    let fine = runs.iter().rev().filter(|runs| runs.last != Outcome::Failed);
-    fine.filter(|runs| runs.by_person || commands::tells(&runs.command)).take(10)
+fn checks_and_builds(runs: &[Runs]) -> impl Iterator<Item = &Runs> {
+    let fine = runs.iter().rev().filter(|runs| runs.last != CallOutcome::Failed);
+    fine.filter(|runs| runs.by_person || commands::has_useful_output(&runs.command)).take(10)
 }
 
 /// Notes from extensions, and summaries of other branches.
-fn add_voices(checkpoint: &mut Checkpoint, turns: &[Turn<'_>]) {
+fn add_notes_and_summaries(checkpoint: &mut Checkpoint, turns: &[Turn<'_>]) {
     let steps = || turns.iter().rev().flat_map(|turn| turn.steps.iter().rev());
-    let summaries = steps().filter_map(|step| if let Step::Summary(text) = step { Some(*text) } else { None });
+    let summaries = steps().filter_map(|step| if let TurnStep::Summary(text) = step { Some(*text) } else { None });
     for (rank, text) in summaries.take(3).enumerate() {
         checkpoint.add(Section::Context, 4 + rank, quotation("Earlier summary in this conversation:", text, 600));
     }
-    let notes = steps().filter_map(|step| if let Step::Note(text) = step { Some(*text) } else { None });
+    let notes = steps().filter_map(|step| if let TurnStep::Note(text) = step { Some(*text) } else { None });
     for (rank, text) in notes.take(3).enumerate() {
         checkpoint.add(Section::Context, 5 + rank, format!("Note from an extension: “{}”", line(text, 200)));
     }

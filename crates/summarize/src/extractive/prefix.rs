@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 
 use super::checkpoint::{Checkpoint, Section};
-use super::commands::{self, commits, complaint, only_looks};
+use super::commands::{self, commits, complaint, only_inspects};
 use super::gather::quotation;
 use super::paths::Paths;
-use super::turns::{Call, Outcome, Step, Turn};
+use super::turns::{Call, CallOutcome, Turn, TurnStep};
 use super::wording::{line, opening};
 
 /// The maximum number of steps described individually.
@@ -18,11 +18,11 @@ pub(super) fn gather(turns: &[Turn<'_>], paths: &Paths) -> Checkpoint {
     for (rank, turn) in turns.iter().filter(|turn| !turn.request.trim().is_empty()).enumerate() {
         checkpoint.add(Section::Request, rank, quotation("The user wrote:", turn.request, 1500));
     }
-    let steps: Vec<&Step<'_>> = turns.iter().flat_map(|turn| &turn.steps).collect();
-    let told: Vec<String> = steps.iter().filter_map(|step| told(step, paths)).collect();
-    let first = told.len().saturating_sub(MAX_STEPS);
-    for (n_from_start, text) in told.iter().enumerate().skip(first) {
-        checkpoint.add(Section::SoFar, told.len() - n_from_start, text.clone());
+    let steps: Vec<&TurnStep<'_>> = turns.iter().flat_map(|turn| &turn.steps).collect();
+    let descriptions: Vec<String> = steps.iter().filter_map(|step| describe_step(step, paths)).collect();
+    let first = descriptions.len().saturating_sub(MAX_STEPS);
+    for (n_from_start, text) in descriptions.iter().enumerate().skip(first) {
+        checkpoint.add(Section::SoFar, descriptions.len() - n_from_start, text.clone());
     }
     let read: Vec<&str> =
         calls(&steps).filter(|call| call.tool == Some("read")).filter_map(|call| call.path.as_deref()).collect();
@@ -34,12 +34,12 @@ pub(super) fn gather(turns: &[Turn<'_>], paths: &Paths) -> Checkpoint {
     }
     for (rank, runs) in commands::runs(calls(&steps).map(|call| (0, call)))
         .iter()
-        .filter(|runs| runs.last == Outcome::Failed)
+        .filter(|runs| runs.last == CallOutcome::Failed)
         .rev()
         .take(3)
         .enumerate()
     {
-        checkpoint.add(Section::Needed, 3 + rank, runs.told());
+        checkpoint.add(Section::Needed, 3 + rank, runs.description());
     }
     if let Some(text) = turns.iter().rev().find_map(|turn| turn.texts().next_back()) {
         checkpoint.add(Section::Needed, 0, quotation("The assistant said last:", text, 900));
@@ -47,25 +47,25 @@ pub(super) fn gather(turns: &[Turn<'_>], paths: &Paths) -> Checkpoint {
     checkpoint
 }
 
-fn calls<'a, 'c>(steps: &'a [&'a Step<'c>]) -> impl Iterator<Item = &'a Call<'c>> {
+fn calls<'a, 'c>(steps: &'a [&'a TurnStep<'c>]) -> impl Iterator<Item = &'a Call<'c>> {
     steps.iter().filter_map(|step| match step {
-        Step::Call(call) => Some(call),
+        TurnStep::Call(call) => Some(call),
         _ => None,
     })
 }
 
 /// One step in one line; `None` if it only inspected.
-fn told(step: &Step<'_>, paths: &Paths) -> Option<String> {
+fn describe_step(step: &TurnStep<'_>, paths: &Paths) -> Option<String> {
     match step {
-        Step::Text(text) if text.trim().is_empty() => None,
-        Step::Text(text) => Some(opening(text, 240)),
-        Step::Note(text) => Some(format!("Note from an extension: “{}”", line(text, 160))),
-        Step::Summary(text) => Some(format!("Earlier summary: {}", line(text, 240))),
-        Step::Call(call) => told_call(call, paths),
+        TurnStep::Text(text) if text.trim().is_empty() => None,
+        TurnStep::Text(text) => Some(opening(text, 240)),
+        TurnStep::Note(text) => Some(format!("Note from an extension: “{}”", line(text, 160))),
+        TurnStep::Summary(text) => Some(format!("Earlier summary: {}", line(text, 240))),
+        TurnStep::Call(call) => describe_call(call, paths),
     }
 }
 
-fn told_call(call: &Call<'_>, paths: &Paths) -> Option<String> {
+fn describe_call(call: &Call<'_>, paths: &Paths) -> Option<String> {
     if let Some(command) = call.command.as_deref() {
         let messages = commits(command);
         if let [first, ..] = &messages[..] {
@@ -73,12 +73,12 @@ fn told_call(call: &Call<'_>, paths: &Paths) -> Option<String> {
         }
         return commands::runs(std::iter::once((0, call)))
             .first()
-            .filter(|_| !only_looks(command))
-            .map(commands::Runs::told);
+            .filter(|_| !only_inspects(command))
+            .map(commands::Runs::description);
     }
     let path = call.path.as_deref()?;
     let verb = match (call.tool?, call.outcome) {
-        ("edit" | "write", Outcome::Failed) => {
+        ("edit" | "write", CallOutcome::Failed) => {
             return Some(format!("Could not change {}: `{}`.", paths.list(&[path], 1), complaint(call)));
         }
         ("edit" | "write", _) => "Changed",

@@ -75,7 +75,7 @@ fn story() -> Vec<String> {
 }
 
 #[test]
-fn a_story_is_told() {
+fn a_session_is_summarised() {
     let text = summary_of(Purpose::History, &story(), None);
     let expected = "\
 ## Goal
@@ -100,7 +100,7 @@ Changed `day.rs`, `print.rs`. Committed “Print in local time”.
 }
 
 #[test]
-fn languages_do_not_matter_for_what_was_asked_and_done() {
+fn requests_and_changes_are_summarised_in_any_language() {
     for (request, answer) in [
         (
             "満潮が一時間早く表示されます。`predict` は絶対に変更しないでください。",
@@ -126,7 +126,7 @@ fn languages_do_not_matter_for_what_was_asked_and_done() {
 }
 
 #[test]
-fn an_update_keeps_what_still_matters() {
+fn an_update_keeps_goals_rules_and_requests() {
     let first = summary_of(Purpose::History, &story(), None);
     let second = summary_of(
         Purpose::Update,
@@ -156,7 +156,7 @@ fn an_update_keeps_what_still_matters() {
 }
 
 #[test]
-fn the_beginning_of_a_turn_is_told_step_by_step() {
+fn a_turn_prefix_is_summarised_step_by_step() {
     let text = summary_of(Purpose::TurnPrefix, &story()[3 + 1..9], None);
     assert!(text.starts_with("## Original Request\n- The user wrote:\n  > No, not there"), "{text}");
     assert!(
@@ -175,7 +175,7 @@ fn a_branch_has_no_critical_context() {
 }
 
 #[test]
-fn the_focus_decides_what_else_is_told() {
+fn the_focus_selects_further_items() {
     let messages = [user("Look around."), assistant("Well. The harbour has a lock that opens at noon. Good.")];
     let (conversation, files) = (conversation(&messages), FileLists::default());
     let mut request = SummaryRequest::new(Purpose::History, &conversation, &files);
@@ -185,7 +185,7 @@ fn the_focus_decides_what_else_is_told() {
 }
 
 #[test]
-fn it_stops_when_asked_to() {
+fn cancelling_stops_the_summary() {
     let (conversation, files) = (conversation(&story()), FileLists::default());
     let request = SummaryRequest::new(Purpose::History, &conversation, &files);
     let cancel = Cancel::default();
@@ -195,7 +195,7 @@ fn it_stops_when_asked_to() {
 }
 
 #[test]
-fn much_takes_little_time_and_room() {
+fn large_conversations_take_little_time_and_space() {
     let blob = "x".repeat(3_000_000);
     let mut messages = vec![user(&format!("Never say {blob} again. {}", "Always do it. ".repeat(50_000)))];
     for n in 0..3000 {
@@ -285,7 +285,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn hostile_text_stays_in_its_place(
+    fn hostile_text_cannot_change_the_structure(
         messages in prop::collection::vec(hostile_message(), 0..12),
         previous in prop::option::of(hostile_text()),
         purpose in prop::sample::select(vec![Purpose::History, Purpose::Update, Purpose::TurnPrefix, Purpose::Branch]),

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use sessile_core::compaction::{Conversation, Part, Speaker};
+use sessile_core::compaction::{Conversation, ConversationPart, Speaker};
 
 use super::commands::looks_failed;
 
@@ -15,12 +15,12 @@ pub(super) struct Turn<'c> {
     /// The text of the user; empty for the part before the first request.
     pub(super) request: &'c str,
     /// What was said and done, in order.
-    pub(super) steps: Vec<Step<'c>>,
+    pub(super) steps: Vec<TurnStep<'c>>,
 }
 
 /// A step of a turn.
 #[derive(Debug)]
-pub(super) enum Step<'c> {
+pub(super) enum TurnStep<'c> {
     /// Text from the model.
     Text(&'c str),
     /// A tool call by the model, or a shell command by the user.
@@ -41,7 +41,7 @@ pub(super) struct Call<'c> {
     /// The file it worked on.
     pub(super) path: Option<String>,
     /// The outcome.
-    pub(super) outcome: Outcome,
+    pub(super) outcome: CallOutcome,
     /// The beginning of its output.
     pub(super) output: &'c str,
     /// The end of its output.
@@ -50,7 +50,7 @@ pub(super) struct Call<'c> {
 
 /// The outcome of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum CallOutcome {
     /// Not known.
     Unknown,
     /// Success.
@@ -63,7 +63,7 @@ impl<'c> Turn<'c> {
     /// The calls.
     pub(super) fn calls(&self) -> impl Iterator<Item = &Call<'c>> {
         self.steps.iter().filter_map(|step| match step {
-            Step::Call(call) => Some(call),
+            TurnStep::Call(call) => Some(call),
             _ => None,
         })
     }
@@ -71,15 +71,15 @@ impl<'c> Turn<'c> {
     /// The texts from the model.
     pub(super) fn texts(&self) -> impl DoubleEndedIterator<Item = &'c str> {
         self.steps.iter().filter_map(|step| match step {
-            Step::Text(text) if !text.trim().is_empty() => Some(*text),
+            TurnStep::Text(text) if !text.trim().is_empty() => Some(*text),
             _ => None,
         })
     }
 
     /// The final text from the model, with no tool call after it.
     pub(super) fn answer(&self) -> Option<&'c str> {
-        match self.steps.iter().rev().find(|step| !matches!(step, Step::Note(_)))? {
-            Step::Text(text) if !text.trim().is_empty() => Some(text),
+        match self.steps.iter().rev().find(|step| !matches!(step, TurnStep::Note(_)))? {
+            TurnStep::Text(text) if !text.trim().is_empty() => Some(text),
             _ => None,
         }
     }
@@ -95,7 +95,7 @@ impl<'c> Turn<'c> {
 impl Call<'_> {
     /// Whether it apparently wrote a file.
     pub(super) fn changes_file(&self) -> bool {
-        self.outcome != Outcome::Failed && matches!(self.tool, Some("write" | "edit"))
+        self.outcome != CallOutcome::Failed && matches!(self.tool, Some("write" | "edit"))
     }
 }
 
@@ -116,18 +116,18 @@ pub(super) fn turns(conversation: &Conversation) -> Vec<Turn<'_>> {
         let steps = &mut turns[at_turn].steps;
         match part.speaker {
             Speaker::User => {}
-            Speaker::Assistant => steps.push(Step::Text(text)),
-            Speaker::Extension => steps.push(Step::Note(text)),
-            Speaker::Summary => steps.push(Step::Summary(unwrapped(text))),
-            Speaker::Shell => steps.push(Step::Call(shell_call(part, text))),
+            Speaker::Assistant => steps.push(TurnStep::Text(text)),
+            Speaker::Extension => steps.push(TurnStep::Note(text)),
+            Speaker::Summary => steps.push(TurnStep::Summary(unwrapped(text))),
+            Speaker::Shell => steps.push(TurnStep::Call(shell_call(part, text))),
             Speaker::ToolCall => {
                 pending.add(part, (at_turn, steps.len()));
-                steps.push(Step::Call(tool_call(conversation, part)));
+                steps.push(TurnStep::Call(tool_call(conversation, part)));
             }
             Speaker::ToolResult => {
-                let place = pending.take(part);
-                let step = place.and_then(|(turn, step)| turns.get_mut(turn)?.steps.get_mut(step));
-                if let Some(Step::Call(call)) = step {
+                let position = pending.take(part);
+                let step = position.and_then(|(turn, step)| turns.get_mut(turn)?.steps.get_mut(step));
+                if let Some(TurnStep::Call(call)) = step {
                     (call.output, call.ending) = (text, conversation.ending_of(part));
                     call.outcome = outcome(part, call);
                 }
@@ -146,17 +146,17 @@ struct Pending<'c> {
 }
 
 impl<'c> Pending<'c> {
-    fn add(&mut self, part: &'c Part, place: (usize, usize)) {
+    fn add(&mut self, part: &'c ConversationPart, position: (usize, usize)) {
         match part.call_id.as_deref() {
             Some(id) => {
-                self.by_id.insert(id, place);
+                self.by_id.insert(id, position);
             }
-            None => self.others.push((part.tool.as_deref().unwrap_or_default(), place)),
+            None => self.others.push((part.tool.as_deref().unwrap_or_default(), position)),
         }
     }
 
     /// The position of the call that this result belongs to.
-    fn take(&mut self, part: &Part) -> Option<(usize, usize)> {
+    fn take(&mut self, part: &ConversationPart) -> Option<(usize, usize)> {
         if let Some(id) = part.call_id.as_deref() {
             return self.by_id.remove(id);
         }
@@ -166,7 +166,7 @@ impl<'c> Pending<'c> {
     }
 }
 
-fn tool_call<'c>(conversation: &'c Conversation, part: &'c Part) -> Call<'c> {
+fn tool_call<'c>(conversation: &'c Conversation, part: &'c ConversationPart) -> Call<'c> {
     let arguments = conversation.arguments_of(part);
     let text = |names: &[&str]| {
         let found = arguments.iter().find(|(name, _)| names.contains(name));
@@ -176,33 +176,33 @@ fn tool_call<'c>(conversation: &'c Conversation, part: &'c Part) -> Call<'c> {
         tool: part.tool.as_deref(),
         command: text(&["command", "cmd"]),
         path: text(&["path", "file_path"]),
-        outcome: Outcome::Unknown,
+        outcome: CallOutcome::Unknown,
         output: "",
         ending: "",
     }
 }
 
 /// A shell command by the user, extracted from the text in which the model sees it.
-fn shell_call<'c>(part: &'c Part, text: &'c str) -> Call<'c> {
+fn shell_call<'c>(part: &'c ConversationPart, text: &'c str) -> Call<'c> {
     let rest = text.strip_prefix(SHELL_OPENING).unwrap_or(text);
     let (command, output) = rest.split_once("`\n").unwrap_or((rest, ""));
     Call {
         tool: None,
         command: Some(command.to_owned()),
         path: None,
-        outcome: if part.is_error { Outcome::Failed } else { Outcome::Fine },
+        outcome: if part.is_error { CallOutcome::Failed } else { CallOutcome::Fine },
         output,
         ending: output,
     }
 }
 
-fn outcome(result: &Part, call: &Call<'_>) -> Outcome {
+fn outcome(result: &ConversationPart, call: &Call<'_>) -> CallOutcome {
     // It was stopped, so its outcome is unknown.
     if call.ending.trim_end().ends_with("aborted") {
-        return Outcome::Unknown;
+        return CallOutcome::Unknown;
     }
     let has_failed = result.is_error || (call.command.is_some() && looks_failed(call.output, call.ending));
-    if has_failed { Outcome::Failed } else { Outcome::Fine }
+    if has_failed { CallOutcome::Failed } else { CallOutcome::Fine }
 }
 
 /// A summary without the text around it.
@@ -216,11 +216,11 @@ mod tests {
     use sessile_core::compaction::serialize;
     use sessile_core::json::Raw;
 
-    use super::Outcome::{Failed, Fine};
+    use super::CallOutcome::{Failed, Fine};
     use super::*;
 
     #[test]
-    fn results_find_their_calls() {
+    fn results_are_matched_to_their_calls() {
         let messages = [
             r#"{"role":"assistant","content":"Hello."}"#,
             r#"{"role":"user","content":"Fix it"}"#,
@@ -238,10 +238,10 @@ mod tests {
         let conversation = serialize(messages.iter().map(|message| Raw::parse(message.as_bytes()).unwrap())).finish();
         let turns = turns(&conversation);
         assert_eq!((turns.len(), turns[0].request, turns[0].answer()), (2, "", Some("Hello.")));
-        let told: Vec<_> = turns[1].calls().map(|call| (call.command.as_deref(), call.outcome)).collect();
-        assert_eq!(told, [(Some("make"), Failed), (None, Failed), (Some("ls"), Fine), (None, Fine)]);
+        let calls_seen: Vec<_> = turns[1].calls().map(|call| (call.command.as_deref(), call.outcome)).collect();
+        assert_eq!(calls_seen, [(Some("make"), Failed), (None, Failed), (Some("ls"), Fine), (None, Fine)]);
         assert_eq!(turns[1].changed(), ["a.rs"]);
         assert_eq!(turns[1].answer(), None);
-        assert!(matches!(turns[1].steps.last(), Some(Step::Summary("other way"))));
+        assert!(matches!(turns[1].steps.last(), Some(TurnStep::Summary("other way"))));
     }
 }

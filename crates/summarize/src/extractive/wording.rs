@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn sentences_end_where_people_end_them() {
+    fn sentence_ends_are_found() {
         let all = |text| sentences(text).collect::<Vec<_>>();
         assert_eq!(all("Use v1.2, e.g. here. Then go! why?"), ["Use v1.2, e.g. here.", "Then go!", "why?"]);
         assert_eq!(all("直した。次は？ はい"), ["直した。", "次は？", "はい"]);

@@ -1,7 +1,7 @@
 //! Assembles an answer from events and checks it.
 
 use sessile_core::compaction::{Summary, SummaryFailure};
-use sessile_core::draft::{Cost, Usage};
+use sessile_core::draft::{Cost, TokenUsage};
 use sessile_core::json::Raw;
 
 use super::fault::{Fault, quoted};
@@ -13,10 +13,10 @@ use crate::settings::Prices;
 const MAX_TEXT: usize = 1 << 20;
 
 /// Ends a stream in `OpenAI`'s protocol.
-const DONE: &[u8] = b"[DONE]";
+const STREAM_END: &[u8] = b"[DONE]";
 
 /// Words in error names that mark an error as transient.
-const PASSING: &[&str] =
+const TRANSIENT_ERRORS: &[&str] =
     &["overload", "rate_limit", "api_error", "timeout", "server_error", "unavailable", "exhausted", "internal"];
 
 /// Why an answer ended.
@@ -42,7 +42,7 @@ pub(super) struct Answer {
     /// The number of text bytes delivered so far.
     n_reported: usize,
     pub(super) finish: Option<Finish>,
-    pub(super) usage: Usage,
+    pub(super) usage: TokenUsage,
     /// The cost that the provider reports, in dollars.
     pub(super) charged: Option<f64>,
     /// Whether the stream has announced its end.
@@ -51,13 +51,13 @@ pub(super) struct Answer {
 
 impl Answer {
     pub(super) fn new(protocol: Protocol) -> Self {
-        let usage = Usage::default();
+        let usage = TokenUsage::default();
         Self { protocol, text: String::new(), n_reported: 0, finish: None, usage, charged: None, is_closed: false }
     }
 
     /// Adds an event of the stream and passes on its text.
     pub(super) fn add(&mut self, payload: &[u8], on_text: &mut dyn FnMut(&str)) -> Result<(), Fault> {
-        if payload == DONE {
+        if payload == STREAM_END {
             self.is_closed = true;
             if !self.text.is_empty() {
                 self.finish.get_or_insert(Finish::Stop);
@@ -74,9 +74,9 @@ impl Answer {
         if self.text.len() > MAX_TEXT {
             return Err(Fault::Permanent(format!("the answer is longer than {MAX_TEXT} bytes")));
         }
-        let news = self.text.get(self.n_reported..).unwrap_or_default();
-        if !news.is_empty() {
-            on_text(news);
+        let new_text = self.text.get(self.n_reported..).unwrap_or_default();
+        if !new_text.is_empty() {
+            on_text(new_text);
             self.n_reported = self.text.len();
         }
         Ok(())
@@ -135,7 +135,7 @@ impl Answer {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts of tokens are far below what a float holds")]
-fn cost(usage: &Usage, prices: Prices, charged: Option<f64>) -> Cost {
+fn cost(usage: &TokenUsage, prices: Prices, charged: Option<f64>) -> Cost {
     let dollars = |tokens: u64, price: f64| tokens as f64 * price / 1e6;
     let mut cost = Cost {
         input: dollars(usage.input, prices.input),
@@ -153,9 +153,10 @@ fn cost(usage: &Usage, prices: Prices, charged: Option<f64>) -> Cost {
 fn error_in(error: Raw<'_>) -> Fault {
     let kind = text_at(error, &["type"]).or_else(|| text_at(error, &["status"])).unwrap_or_default().to_lowercase();
     let code = tokens_at(error, &["code"]).unwrap_or(0);
-    let said =
+    let message =
         text_at(error, &["message"]).or_else(|| error.as_string()).unwrap_or_else(|| error.to_text().into_owned());
-    let what = format!("the server reported: {}", quoted(&said));
-    let is_passing = PASSING.iter().any(|word| kind.contains(word)) || code == 429 || (500..600).contains(&code);
+    let what = format!("the server reported: {}", quoted(&message));
+    let is_passing =
+        TRANSIENT_ERRORS.iter().any(|word| kind.contains(word)) || code == 429 || (500..600).contains(&code);
     if is_passing { Fault::transient(what) } else { Fault::Permanent(what) }
 }

@@ -40,7 +40,7 @@ impl Fault {
     }
 
     /// Describes the fault, without the key.
-    pub(super) fn told(&self, question: &Question<'_>) -> String {
+    pub(super) fn description(&self, question: &Question<'_>) -> String {
         match self {
             Self::Transient { what, .. } | Self::Permanent(what) => question.without_key(what),
             Self::Cancelled => "cancelled".to_owned(),
@@ -68,14 +68,18 @@ impl Fault {
 }
 
 /// How many characters of a server's message are shown.
-const LONGEST: usize = 300;
+const MAX_SHOWN_CHARACTERS: usize = 300;
 
 /// Prepares a server's text for a message: one line, shortened, without control characters.
 pub(super) fn quoted(text: &str) -> String {
-    let words: String =
-        text.split_whitespace().flat_map(|word| [word, " "]).flat_map(str::chars).take(8 * LONGEST).collect();
+    let words: String = text
+        .split_whitespace()
+        .flat_map(|word| [word, " "])
+        .flat_map(str::chars)
+        .take(8 * MAX_SHOWN_CHARACTERS)
+        .collect();
     let words: String = words.trim().chars().filter(|it| !it.is_control()).collect();
-    let mut shown: String = words.chars().take(LONGEST).collect();
+    let mut shown: String = words.chars().take(MAX_SHOWN_CHARACTERS).collect();
     if shown.len() < words.len() {
         shown.push('…');
     }

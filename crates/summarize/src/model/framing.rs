@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_without_end_is_refused() {
+    fn an_endless_event_is_refused() {
         let mut framing = Framing::of(Protocol::OpenAi, false);
         let piece = vec![b'x'; 1 << 20];
         let pushed: Vec<bool> = (0..5).map(|_| framing.push(&piece).is_ok()).collect();

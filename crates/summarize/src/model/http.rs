@@ -12,9 +12,9 @@ use sessile_core::cancel::Cancel;
 use sessile_core::date::{self, Utc};
 use sessile_core::json::Raw;
 
-use super::LOOK;
+use super::CANCEL_POLL_INTERVAL;
 use super::fault::{Fault, quoted};
-use crate::settings::Patience;
+use crate::settings::RetryPolicy;
 
 /// Upper bound for the body of an answer, in bytes.
 const MAX_BODY: usize = 64 << 20;
@@ -23,7 +23,7 @@ const MAX_BODY: usize = 64 << 20;
 const MAX_COMPLAINT: usize = 64 << 10;
 
 /// How many pieces may be queued.
-const AHEAD: usize = 16;
+const MAX_QUEUED_PIECES: usize = 16;
 
 /// A request to send.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub(super) struct Request {
 }
 
 /// A message from the request thread.
-enum Piece {
+enum ResponsePiece {
     Head(Head),
     Bytes(Vec<u8>),
     End,
@@ -51,9 +51,9 @@ struct Head {
 
 /// An answer that is being received.
 pub(super) struct Response<'c> {
-    pieces: Receiver<Piece>,
+    pieces: Receiver<ResponsePiece>,
     head: Head,
-    patience: Patience,
+    retry_policy: RetryPolicy,
     cancel: &'c Cancel,
     since: Instant,
     n_read: usize,
@@ -61,40 +61,43 @@ pub(super) struct Response<'c> {
 
 impl<'c> Response<'c> {
     /// Sends a request and waits for the head of the answer.
-    pub(super) fn start(request: Request, patience: Patience, cancel: &'c Cancel) -> Result<Self, Fault> {
-        let (sender, pieces) = sync_channel(AHEAD);
+    pub(super) fn start(request: Request, retry_policy: RetryPolicy, cancel: &'c Cancel) -> Result<Self, Fault> {
+        let (sender, pieces) = sync_channel(MAX_QUEUED_PIECES);
         let spawned = thread::Builder::new().name("summary".to_owned()).spawn(move || {
-            if let Err(fault) = exchange(&request, patience, &sender) {
+            if let Err(fault) = exchange(&request, retry_policy, &sender) {
                 // The receiver may be gone.
-                drop(sender.send(Piece::Broken(fault)));
+                drop(sender.send(ResponsePiece::Broken(fault)));
             }
         });
         spawned.map_err(|error| Fault::Permanent(format!("cannot start a thread: {error}")))?;
         let head = Head { status: 0, content_type: String::new(), location: None, retry_after: None };
-        let mut response = Self { pieces, head, patience, cancel, since: Instant::now(), n_read: 0 };
+        let mut response = Self { pieces, head, retry_policy, cancel, since: Instant::now(), n_read: 0 };
         match response.piece()? {
-            Piece::Head(head) => response.head = head,
-            Piece::Broken(fault) => return Err(fault),
-            Piece::Bytes(_) | Piece::End => return Err(Fault::transient("the answer has no headers")),
+            ResponsePiece::Head(head) => response.head = head,
+            ResponsePiece::Broken(fault) => return Err(fault),
+            ResponsePiece::Bytes(_) | ResponsePiece::End => return Err(Fault::transient("the answer has no headers")),
         }
         Ok(response)
     }
 
     /// Waits for the next message of the thread, within the time limits.
-    fn piece(&mut self) -> Result<Piece, Fault> {
+    fn piece(&mut self) -> Result<ResponsePiece, Fault> {
         let idle_since = Instant::now();
         loop {
             if self.cancel.is_cancelled() {
                 return Err(Fault::Cancelled);
             }
-            if idle_since.elapsed() > self.patience.idle {
-                return Err(Fault::transient(format!("no data received for {} s", self.patience.idle.as_secs_f64())));
+            if idle_since.elapsed() > self.retry_policy.idle {
+                return Err(Fault::transient(format!(
+                    "no data received for {} s",
+                    self.retry_policy.idle.as_secs_f64()
+                )));
             }
-            if self.since.elapsed() > self.patience.total {
-                let limit = self.patience.total.as_secs_f64();
+            if self.since.elapsed() > self.retry_policy.total {
+                let limit = self.retry_policy.total.as_secs_f64();
                 return Err(Fault::Permanent(format!("the answer took longer than {limit} s")));
             }
-            match self.pieces.recv_timeout(LOOK) {
+            match self.pieces.recv_timeout(CANCEL_POLL_INTERVAL) {
                 Ok(piece) => return Ok(piece),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Err(Fault::transient("the connection was lost")),
@@ -105,15 +108,15 @@ impl<'c> Response<'c> {
     /// Returns the next bytes of the answer, or none at its end.
     pub(super) fn next(&mut self) -> Result<Option<Vec<u8>>, Fault> {
         match self.piece()? {
-            Piece::Bytes(bytes) => {
+            ResponsePiece::Bytes(bytes) => {
                 self.n_read += bytes.len();
                 if self.n_read > MAX_BODY {
                     return Err(Fault::Permanent(format!("the answer is larger than {MAX_BODY} bytes")));
                 }
                 Ok(Some(bytes))
             }
-            Piece::Broken(fault) => Err(fault),
-            Piece::End | Piece::Head(_) => Ok(None),
+            ResponsePiece::Broken(fault) => Err(fault),
+            ResponsePiece::End | ResponsePiece::Head(_) => Ok(None),
         }
     }
 
@@ -152,14 +155,14 @@ impl<'c> Response<'c> {
                 Ok(None) | Err(_) => break,
             }
         }
-        let text = said_in(&body).unwrap_or_else(|| String::from_utf8_lossy(&body).into_owned());
+        let text = error_message_in(&body).unwrap_or_else(|| String::from_utf8_lossy(&body).into_owned());
         let text = quoted(&text);
         Ok(if text.is_empty() { String::new() } else { format!(": {text}") })
     }
 }
 
 /// Finds the message in a JSON error, in one of the usual places.
-fn said_in(body: &[u8]) -> Option<String> {
+fn error_message_in(body: &[u8]) -> Option<String> {
     let json = Raw::parse(body).ok()?;
     let json = json.items().next().unwrap_or(json);
     let error = json.get("error").unwrap_or(json);
@@ -177,8 +180,8 @@ fn without_secrets(address: &str) -> String {
 }
 
 /// Sends the request and passes on the answer. Ends early if the receiver is gone.
-fn exchange(request: &Request, patience: Patience, sender: &SyncSender<Piece>) -> Result<(), Fault> {
-    let mut builder = agent(&request.url, patience).post(&request.url);
+fn exchange(request: &Request, retry_policy: RetryPolicy, sender: &SyncSender<ResponsePiece>) -> Result<(), Fault> {
+    let mut builder = agent(&request.url, retry_policy).post(&request.url);
     for (name, value) in &request.headers {
         let Ok(mut value) = ureq::http::HeaderValue::from_str(value) else {
             return Err(Fault::Permanent(format!("the header {name} contains an invalid character")));
@@ -194,7 +197,7 @@ fn exchange(request: &Request, patience: Patience, sender: &SyncSender<Piece>) -
         location: header("location"),
         retry_after: header("retry-after").and_then(|wait| retry_after(&wait, header("date").as_deref())),
     };
-    if sender.send(Piece::Head(head)).is_err() {
+    if sender.send(ResponsePiece::Head(head)).is_err() {
         return Ok(());
     }
     let mut body = response.body_mut().as_reader();
@@ -202,23 +205,23 @@ fn exchange(request: &Request, patience: Patience, sender: &SyncSender<Piece>) -
     loop {
         let n_read =
             body.read(&mut chunk).map_err(|error| Fault::transient(format!("the connection was lost: {error}")))?;
-        let piece = if n_read == 0 { Piece::End } else { Piece::Bytes(chunk[..n_read].to_vec()) };
+        let piece = if n_read == 0 { ResponsePiece::End } else { ResponsePiece::Bytes(chunk[..n_read].to_vec()) };
         if sender.send(piece).is_err() || n_read == 0 {
             return Ok(());
         }
     }
 }
 
-fn agent(url: &str, patience: Patience) -> ureq::Agent {
+fn agent(url: &str, retry_policy: RetryPolicy) -> ureq::Agent {
     let mut config = ureq::Agent::config_builder()
         .http_status_as_error(false)
         .max_redirects(0)
         .max_redirects_will_error(false)
         .user_agent(concat!("sessile/", env!("CARGO_PKG_VERSION")))
         .max_response_header_size(64 << 10)
-        .timeout_connect(Some(patience.idle.min(Duration::from_secs(30))))
-        .timeout_per_read(Some(patience.idle))
-        .timeout_global(Some(patience.total));
+        .timeout_connect(Some(retry_policy.idle.min(Duration::from_secs(30))))
+        .timeout_per_read(Some(retry_policy.idle))
+        .timeout_global(Some(retry_policy.total));
     if is_local(url) {
         config = config.proxy(None);
     }
@@ -254,7 +257,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn servers_say_how_long_to_wait() {
+    fn retry_after_is_read() {
         let date = Some("Wed, 21 Oct 2015 07:28:00 GMT");
         assert_eq!(retry_after("7", None), Some(Duration::from_secs(7)));
         assert_eq!(retry_after("Wed, 21 Oct 2015 07:28:09 GMT", date), Some(Duration::from_secs(9)));
@@ -264,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_shown_without_what_may_be_secret() {
+    fn addresses_are_shown_without_secrets() {
         assert_eq!(without_secrets("https://u:p@host/path?key=1"), "https://host/path");
         assert!(
             is_local("http://127.0.0.1:1/v1") && is_local("http://localhost:1") && !is_local("https://api.example")

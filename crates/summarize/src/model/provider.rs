@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ollama_is_where_its_variable_says() {
+    fn the_ollama_address_comes_from_its_variable() {
         for (host, expected) in [
             ("0.0.0.0", "http://127.0.0.1:11434"),
             ("gpu:8080", "http://gpu:8080"),

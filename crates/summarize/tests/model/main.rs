@@ -13,7 +13,7 @@ use sessile_core::compaction::{
     Conversation, FileLists, Purpose, Summarizer, Summary, SummaryFailure, SummaryProgress, SummaryRequest, serialize,
 };
 use sessile_core::json::Raw;
-use sessile_summarize::{Model, Patience, Prices, Settings};
+use sessile_summarize::{Model, Prices, RetryPolicy, Settings};
 
 /// A key that must appear in a header only.
 const KEY: &str = "sk-test-0123456789-never-shown";
@@ -23,8 +23,8 @@ const MODELS: [(&str, &str); 4] =
     [("anthropic/claude-test", ""), ("openai/gpt-test", "/v1"), ("google/gemini-test", ""), ("ollama/llama-test", "")];
 
 /// Limits that a good answer stays within on the slowest machine. Tests about a limit set it themselves.
-fn patience() -> Patience {
-    Patience {
+fn retry_policy() -> RetryPolicy {
+    RetryPolicy {
         idle: Duration::from_mins(5),
         total: Duration::from_mins(10),
         n_retries: 2,
@@ -39,32 +39,32 @@ fn conversation() -> Conversation {
 }
 
 /// The result of a request, and the progress reported on the way.
-struct Asked {
+struct Attempt {
     result: Result<Summary, SummaryFailure>,
-    told: Vec<String>,
+    events: Vec<String>,
 }
 
-impl Asked {
+impl Attempt {
     /// Returns the failure's message. Asserts that no output contains the key.
     fn failure(&self) -> String {
         let failure = self.result.as_ref().unwrap_err();
-        let all = format!("{failure} {failure:?} {:?}", self.told);
+        let all = format!("{failure} {failure:?} {:?}", self.events);
         assert!(!all.contains(KEY), "{all}");
         failure.to_string()
     }
 }
 
-fn ask(model: &str, base_url: &str) -> Asked {
-    ask_with(model, base_url, patience(), &Cancel::default())
+fn ask(model: &str, base_url: &str) -> Attempt {
+    ask_with(model, base_url, retry_policy(), &Cancel::default())
 }
 
-fn ask_with(model: &str, base_url: &str, patience: Patience, cancel: &Cancel) -> Asked {
+fn ask_with(model: &str, base_url: &str, retry_policy: RetryPolicy, cancel: &Cancel) -> Attempt {
     let settings = Settings {
         base_url: Some(base_url.to_owned()),
         key_variable: Some("TEST_KEY".to_owned()),
         max_output: Some(777),
         prices: Prices { input: 3.0, output: 15.0, cache_read: 0.3, cache_write: 3.75 },
-        patience,
+        retry_policy,
         ..Settings::default()
     };
     let variable = |name: &str| (name == "TEST_KEY").then(|| KEY.to_owned());
@@ -72,9 +72,9 @@ fn ask_with(model: &str, base_url: &str, patience: Patience, cancel: &Cancel) ->
     assert!(!format!("{model:?}").contains(KEY));
     let (conversation, files) = (conversation(), FileLists::default());
     let request = SummaryRequest::new(Purpose::History, &conversation, &files);
-    let mut told = Vec::new();
-    let mut tell = |progress: SummaryProgress<'_>| {
-        told.push(match progress {
+    let mut events = Vec::new();
+    let mut record = |progress: SummaryProgress<'_>| {
+        events.push(match progress {
             SummaryProgress::Text(text) => format!("+{text}"),
             SummaryProgress::Waiting { attempt, max_attempts, delay_ms, reason } => {
                 format!("wait {attempt}/{max_attempts} {delay_ms} ms: {reason}")
@@ -84,6 +84,6 @@ fn ask_with(model: &str, base_url: &str, patience: Patience, cancel: &Cancel) ->
             _ => "?".to_owned(),
         });
     };
-    let result = model.summarize(&request, &mut tell, cancel);
-    Asked { result, told }
+    let result = model.summarize(&request, &mut record, cancel);
+    Attempt { result, events }
 }

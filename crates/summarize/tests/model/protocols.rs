@@ -3,7 +3,7 @@
 use sessile_core::compaction::SummaryFailure;
 use sessile_core::json::Raw;
 
-use crate::server::{Play, Server, response, stream};
+use crate::server::{Reply, Server, response, stream};
 use crate::{KEY, MODELS, ask};
 
 /// A good answer in each protocol: `## Goal` and then `- 日`.
@@ -44,11 +44,11 @@ pub(crate) fn good(model: &str) -> Vec<u8> {
 #[test]
 fn an_answer_is_text_and_usage() {
     for (model, path) in MODELS {
-        let server = Server::play(vec![Play::Say(good(model))]);
-        let asked = ask(model, &format!("{}{path}", server.url));
-        let summary = asked.result.unwrap();
+        let server = Server::serve(vec![Reply::Send(good(model))]);
+        let attempt = ask(model, &format!("{}{path}", server.url));
+        let summary = attempt.result.unwrap();
         assert_eq!(summary.text, "## Goal\n- 日", "{model}");
-        assert_eq!(asked.told, ["+## Goal\n", "+- 日"], "{model}");
+        assert_eq!(attempt.events, ["+## Goal\n", "+- 日"], "{model}");
         let usage = summary.usage.unwrap();
         // Ollama does not report its cache.
         let (input, cache_read) = if model.starts_with("ollama") { (107, 0) } else { (100, 7) };
@@ -65,13 +65,13 @@ fn an_answer_is_text_and_usage() {
 }
 
 #[test]
-fn a_question_is_put_as_the_protocol_wants_it() {
+fn requests_follow_the_protocol() {
     for (model, path) in MODELS {
-        let server = Server::play(vec![Play::Say(good(model))]);
+        let server = Server::serve(vec![Reply::Send(good(model))]);
         ask(model, &format!("{}{path}", server.url)).result.unwrap();
-        let seen = server.seen().remove(0);
-        let head = seen.head.to_lowercase();
-        let body = seen.body.raw();
+        let request = server.requests().remove(0);
+        let head = request.head.to_lowercase();
+        let body = request.body.raw();
         let at = |path: &[&str]| {
             path.iter().try_fold(body, |json, name| match name.parse() {
                 Ok(place) => json.items().nth(place),
@@ -110,14 +110,14 @@ fn a_question_is_put_as_the_protocol_wants_it() {
         assert!(user.starts_with("<conversation>\n[User]: Why is high water early?\n</conversation>\n\n"), "{user}");
         assert!(body.get("tools").is_none());
     }
-    let server = Server::play(vec![Play::Say(good("ollama/x"))]);
+    let server = Server::serve(vec![Reply::Send(good("ollama/x"))]);
     ask("ollama/x", &server.url).result.unwrap();
-    let size = server.seen()[0].body.raw().get("options").and_then(|it| it.get("num_ctx")).and_then(Raw::as_number);
+    let size = server.requests()[0].body.raw().get("options").and_then(|it| it.get("num_ctx")).and_then(Raw::as_number);
     assert_eq!(size, Some(4096.0));
 }
 
 #[test]
-fn an_answer_that_is_none_is_a_failure() {
+fn an_unusable_answer_is_a_failure() {
     let sse = |json: &str| stream(&format!("data: {json}\n\n"));
     let line = |json: &str| stream(&format!("{json}\n"));
     let cases = [
@@ -150,10 +150,10 @@ fn an_answer_that_is_none_is_a_failure() {
         ("ollama/x", line(r#"{"message":{"content":"","tool_calls":[{}]},"done":true,"done_reason":"stop"}"#), "tool"),
         ("ollama/x", line(r#"{"message":{"content":""},"done":true}"#), "empty"),
     ];
-    for (model, said, expected) in cases {
-        let server = Server::play(vec![Play::Say(said)]);
-        let asked = ask(model, &server.url);
-        let found = match asked.result.as_ref().unwrap_err() {
+    for (model, response, expected) in cases {
+        let server = Server::serve(vec![Reply::Send(response)]);
+        let attempt = ask(model, &server.url);
+        let found = match attempt.result.as_ref().unwrap_err() {
             SummaryFailure::CutShort => "cut",
             SummaryFailure::CalledTool => "tool",
             SummaryFailure::Refused { .. } => "refused",
@@ -161,12 +161,12 @@ fn an_answer_that_is_none_is_a_failure() {
             other => panic!("{model} {expected}: {other}"),
         };
         assert_eq!(found, expected, "{model}");
-        assert_eq!(server.seen().len(), 1, "{model}: asking again would change nothing");
+        assert_eq!(server.requests().len(), 1, "{model}: asking again would change nothing");
     }
 }
 
 #[test]
-fn a_server_that_does_not_stream_is_understood() {
+fn an_answer_without_streaming_is_read() {
     let json = |body: &str| response("200 OK", "content-type: application/json\r\n", body);
     let cases = [
         (
@@ -184,8 +184,8 @@ fn a_server_that_does_not_stream_is_understood() {
             "whole",
         ),
     ];
-    for (model, said, expected) in cases {
-        let server = Server::play(vec![Play::Say(said)]);
+    for (model, response, expected) in cases {
+        let server = Server::serve(vec![Reply::Send(response)]);
         let summary = ask(model, &server.url).result.unwrap();
         assert_eq!(summary.text, expected);
         if let Some(usage) = summary.usage {

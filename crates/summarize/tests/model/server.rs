@@ -1,4 +1,4 @@
-//! A server that plays a script, one step per connection.
+//! A server that replies a script, one step per connection.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -9,9 +9,9 @@ use std::time::Duration;
 use sessile_core::json::Json;
 
 /// What to do with a connection after reading its request.
-pub(crate) enum Play {
+pub(crate) enum Reply {
     /// Sends these bytes and hangs up.
-    Say(Vec<u8>),
+    Send(Vec<u8>),
     /// Sends these bytes and then nothing, without hanging up.
     Hang(Vec<u8>),
     /// Sends the first bytes and then repeats the second ones until the client hangs up.
@@ -22,66 +22,66 @@ pub(crate) enum Play {
 
 /// A received request.
 #[derive(Clone, Debug)]
-pub(crate) struct Seen {
+pub(crate) struct ReceivedRequest {
     pub(crate) head: String,
     pub(crate) body: Json,
 }
 
 pub(crate) struct Server {
     pub(crate) url: String,
-    seen: Arc<Mutex<Vec<Seen>>>,
+    requests: Arc<Mutex<Vec<ReceivedRequest>>>,
 }
 
 impl Server {
-    /// Plays one step per connection and repeats the last one.
-    pub(crate) fn play(plays: Vec<Play>) -> Self {
+    /// Sends one reply per connection and repeats the last one.
+    pub(crate) fn serve(replies: Vec<Reply>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let seen: Arc<Mutex<Vec<Seen>>> = Arc::default();
-        let shared = Arc::clone(&seen);
+        let requests: Arc<Mutex<Vec<ReceivedRequest>>> = Arc::default();
+        let shared = Arc::clone(&requests);
         thread::spawn(move || {
             for (at, stream) in listener.incoming().enumerate() {
                 let mut stream = stream.unwrap();
                 shared.lock().unwrap().push(read_request(&mut stream));
-                act(&plays[at.min(plays.len() - 1)], stream);
+                act(&replies[at.min(replies.len() - 1)], stream);
             }
         });
-        Self { url, seen }
+        Self { url, requests }
     }
 
-    pub(crate) fn seen(&self) -> Vec<Seen> {
-        self.seen.lock().unwrap().clone()
+    pub(crate) fn requests(&self) -> Vec<ReceivedRequest> {
+        self.requests.lock().unwrap().clone()
     }
 }
 
 /// Write errors mean that the client hung up, which it may do.
-fn act(play: &Play, mut stream: TcpStream) {
-    match play {
-        Play::Say(bytes) => drop(stream.write_all(bytes)),
-        Play::Hang(bytes) => {
+fn act(reply: &Reply, mut stream: TcpStream) {
+    match reply {
+        Reply::Send(bytes) => drop(stream.write_all(bytes)),
+        Reply::Hang(bytes) => {
             drop(stream.write_all(bytes));
             thread::spawn(move || {
                 thread::sleep(Duration::from_hours(1));
                 drop(stream);
             });
         }
-        Play::Forever(first, again) => {
-            let mut is_heard = stream.write_all(first).is_ok();
-            while is_heard {
-                is_heard = stream.write_all(again).is_ok();
+        Reply::Forever(first, again) => {
+            let mut is_connected = stream.write_all(first).is_ok();
+            while is_connected {
+                is_connected = stream.write_all(again).is_ok();
             }
         }
-        Play::Drip(first) => {
-            let mut is_heard = stream.write_all(first).is_ok();
-            while is_heard {
+        Reply::Drip(first) => {
+            let mut is_connected = stream.write_all(first).is_ok();
+            while is_connected {
                 thread::sleep(Duration::from_millis(100));
-                is_heard = stream.write_all(b":\n").is_ok();
+                is_connected = stream.write_all(b":\n").is_ok();
             }
         }
     }
 }
 
-fn read_request(stream: &mut TcpStream) -> Seen {
+fn read_request(stream: &mut TcpStream) -> ReceivedRequest {
     let mut bytes = Vec::new();
     let mut byte = [0];
     while !bytes.ends_with(b"\r\n\r\n") && stream.read(&mut byte).unwrap_or(0) == 1 {
@@ -91,7 +91,7 @@ fn read_request(stream: &mut TcpStream) -> Seen {
     let length = head.lines().find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok());
     let mut body = vec![0; length.unwrap_or(0)];
     stream.read_exact(&mut body).unwrap();
-    Seen { head, body: Json::parse(body).unwrap_or_else(|_| Json::null()) }
+    ReceivedRequest { head, body: Json::parse(body).unwrap_or_else(|_| Json::null()) }
 }
 
 /// A complete response.

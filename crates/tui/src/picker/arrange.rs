@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use sessile::Sessions;
-use sessile::group::{ProjectPlace, Who};
+use sessile::group::{ProjectLocation, SessionRef};
 use sessile::list::SessionInfo;
 use sessile::text::excerpt::Excerpt;
 use sessile::text::picker::{PickerQuery, Row as QueryRow};
@@ -122,8 +122,8 @@ fn parents(sessions: &Sessions, list: &[SessionInfo]) -> Vec<Option<usize>> {
     }
     for family in sessions.families(list) {
         for member in &family.members {
-            let parent = member.parent.map(|parent| &family.members[parent].who);
-            if let (Who::Listed(index), Some(Who::Listed(parent))) = (&member.who, parent) {
+            let parent = member.parent.map(|parent| &family.members[parent].session);
+            if let (SessionRef::Listed(index), Some(SessionRef::Listed(parent))) = (&member.session, parent) {
                 parents[*index] = Some(*parent);
             }
         }
@@ -223,17 +223,17 @@ struct Group {
 fn grouped(sessions: &Sessions, list: &[SessionInfo], indexes: &[usize]) -> Vec<Group> {
     let subset: Vec<SessionInfo> = indexes.iter().map(|index| list[*index].clone()).collect();
     let home = sessions.environment().home().to_string_lossy().into_owned();
-    let top_of = |project: &ProjectPlace| match project {
-        ProjectPlace::Repository(common) => {
+    let top_of = |project: &ProjectLocation| match project {
+        ProjectLocation::Repository(common) => {
             Some(common.parent().filter(|_| common.ends_with(".git")).unwrap_or(common).to_path_buf())
         }
-        ProjectPlace::Directory(path) | ProjectPlace::Missing(path) => Some(path.clone()),
-        ProjectPlace::Unknown => None,
+        ProjectLocation::Directory(path) | ProjectLocation::Missing(path) => Some(path.clone()),
+        ProjectLocation::Unknown => None,
     };
-    let heading = |project: &ProjectPlace, top: Option<&Path>| match (project, top) {
-        (ProjectPlace::Unknown, _) | (_, None) => "(no directory)".to_owned(),
+    let heading = |project: &ProjectLocation, top: Option<&Path>| match (project, top) {
+        (ProjectLocation::Unknown, _) | (_, None) => "(no directory)".to_owned(),
         (project, Some(top)) => {
-            let is_there = !matches!(project, ProjectPlace::Missing(_));
+            let is_there = !matches!(project, ProjectLocation::Missing(_));
             let path = super::view::short_path(&top.to_string_lossy(), &home);
             if is_there { path } else { format!("{path} (missing)") }
         }
@@ -249,8 +249,8 @@ fn grouped(sessions: &Sessions, list: &[SessionInfo], indexes: &[usize]) -> Vec<
         let mut inside: Vec<usize> =
             project.directories.iter().flat_map(|directory| &directory.sessions).map(|at| indexes[*at]).collect();
         inside.sort_unstable();
-        let top = top_of(&project.place);
-        Group { heading: format!("{}{branches}", heading(&project.place, top.as_deref())), top, indexes: inside }
+        let top = top_of(&project.location);
+        Group { heading: format!("{}{branches}", heading(&project.location, top.as_deref())), top, indexes: inside }
     };
     sessions.group_by_project(&subset).into_iter().map(group).collect()
 }

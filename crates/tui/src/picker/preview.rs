@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use sessile::entry::{Entry, Payload};
-use sessile::format::archive::Mark;
+use sessile::format::archive::ArchiveMark;
 use sessile::format::cause::chain;
 use sessile::format::head::Role;
 use sessile::list::SessionInfo;
@@ -120,7 +120,7 @@ fn last_entry(session: &SessionManager) -> Result<Option<Entry>, sessile::Sessio
     let id = session.session_id();
     for row in session.path().into_iter().rev().take(MAX_SEARCHED_ENTRIES) {
         let entry = session.entry_at(row)?;
-        if Mark::of(entry.raw(), &id).is_none() {
+        if ArchiveMark::of(entry.raw(), &id).is_none() {
             return Ok(Some(entry));
         }
     }

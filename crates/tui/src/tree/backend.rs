@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sessile::compaction::{BranchSummarySettings, Summarizer};
-use sessile::compare::{Comparison, Piece, Side};
+use sessile::compare::{Comparison, EntryDiff, Side};
 use sessile::entry::{Entry, Payload};
 use sessile::format::archive::fold_away;
 use sessile::format::outline::Row;
 use sessile::message::Message;
-use sessile::tree::{Filter, Wanted};
+use sessile::tree::{Filter, TreeQuery};
 use sessile::{Cancel, SessionError, SessionManager, Sessions};
 use sessile_display::drawing::Drawing;
 use sessile_display::measure::{counted, number_words};
@@ -146,7 +146,7 @@ impl TreeBackend {
         cancel: &Cancel,
     ) -> Result<(Drawing, HashMap<usize, usize>), SessionError> {
         let mut shown = model.admitted(filter, survey);
-        let wanted = Wanted::new(query);
+        let wanted = TreeQuery::new(query);
         if !wanted.is_anything() {
             let mut nodes: Vec<(Row, usize)> =
                 (0..model.len()).filter(|node| shown[*node]).map(|node| (model.rows[node], node)).collect();
@@ -259,7 +259,7 @@ impl TreeBackend {
         let n_shared = comparison.n_common;
         let same: HashSet<Row> = (comparison.pieces.iter())
             .flat_map(|piece| match *piece {
-                Piece::Same { left, right } => [Some(left), Some(right)],
+                EntryDiff::Same { left, right } => [Some(left), Some(right)],
                 _ => [None, None],
             })
             .flatten()
@@ -301,7 +301,7 @@ impl TreeBackend {
         is_down: bool,
         cancel: &Cancel,
     ) -> Result<Option<usize>, SessionError> {
-        let wanted = Wanted::new(query);
+        let wanted = TreeQuery::new(query);
         let n_rows = drawing.len();
         let order = (1..=n_rows).map(|step| if is_down { from + step } else { from + n_rows - step } % n_rows);
         for chunk in order.collect::<Vec<_>>().chunks(CHUNK_ENTRIES) {
@@ -330,7 +330,7 @@ impl TreeBackend {
 #[derive(Debug, Default)]
 struct Spent {
     n_answers: usize,
-    tokens: sessile::format::info::Tokens,
+    tokens: sessile::format::info::TokenCounts,
     cost: f64,
 }
 

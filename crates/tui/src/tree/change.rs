@@ -32,7 +32,7 @@ pub(crate) fn fork_session(
     kind: OperationKind,
 ) -> Result<Outcome<Forked>, SessionError> {
     let sessions = sessions.clone().recording_new_files_as(kind);
-    let session = sessions.open_at_rest(path)?;
+    let session = sessions.open_when_idle(path)?;
     let mut host = SessionHost::new(sessions, session);
     let forked = host.fork(entry, position)?;
     if matches!(forked, Outcome::Done(_)) && !host.session().is_stored() {
@@ -124,7 +124,7 @@ impl TreeBackend {
                 return Ok(());
             }
         };
-        let (navigated, operation) = self.sessions.write_navigation_noted(&mut session, &finished)?;
+        let (navigated, operation) = self.sessions.write_navigation_recorded(&mut session, &finished)?;
         let message = match (summary.has_summary(), navigated.summary_entry_id.is_some()) {
             (_, true) => "The session continues from here, with a summary of the branch you left",
             (true, false) => "The session continues from here; there was nothing to summarise",

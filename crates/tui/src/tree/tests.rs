@@ -243,7 +243,7 @@ fn undo_is_limited_to_the_changes_of_this_tree() {
     let store = Store::new();
     let leaf = store.sessions.open(&store.path).unwrap().leaf_id().unwrap();
     let cloning = store.sessions.clone().recording_new_files_as(sessile::operations::OperationKind::Clone);
-    let session = cloning.open_at_rest(&store.path).unwrap();
+    let session = cloning.open_when_idle(&store.path).unwrap();
     let mut host = sessile::SessionHost::new(cloning, session);
     let sessile::event::Outcome::Done(cloned) = host.fork(&leaf, sessile::branch::ForkPosition::At).unwrap() else {
         panic!()

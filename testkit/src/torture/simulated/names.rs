@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use sessile::import::Importing;
+use sessile::import::ImportOptions;
 use sessile::{SessionError, Sessions};
 
 use super::{Effort, RowResult};
@@ -37,7 +37,7 @@ const CREATING_OPERATIONS: [CreatingOperation; 2] = [
         name: "import",
         source: "/in",
         directory: "/home/u/.pi/agent/sessions/--proj--",
-        act: |sessions, source| sessions.import(&[source.to_path_buf()], &Importing::default()).map(drop),
+        act: |sessions, source| sessions.import(&[source.to_path_buf()], &ImportOptions::default()).map(drop),
     },
     CreatingOperation {
         name: "move to another file system",

@@ -384,7 +384,7 @@ pub(super) fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 pub(super) fn id_of(line: &[u8]) -> Option<EntryId> {
     match read(line) {
-        Parsed::Kept(head) => head.id.map(|id| EntryId::from(id.into_owned())),
+        Parsed::Value(head) => head.id.map(|id| EntryId::from(id.into_owned())),
         _ => None,
     }
 }

@@ -5,7 +5,7 @@ const SCHEMES: [&str; 3] = ["http", "https", "mailto"];
 
 /// Examines the text after a closing bracket. Returns the length of a harmless link target or definition, 0 if there is
 /// neither, and `None` if there might be a harmful one.
-pub(super) fn harmless(behind: &str) -> Option<usize> {
+pub(super) fn harmless_length(behind: &str) -> Option<usize> {
     if let Some(inside) = behind.strip_prefix('(') {
         let target = inside.get(..target_length(inside))?;
         let after = inside.get(target.len()..)?;
@@ -108,7 +108,7 @@ mod tests {
             (":", None),
             (": https://e javascript:x", None),
         ] {
-            assert_eq!(harmless(behind), length, "{behind:?}");
+            assert_eq!(harmless_length(behind), length, "{behind:?}");
         }
     }
 }

@@ -66,7 +66,7 @@ impl StoreNotifier {
         let now_ms = call.engine().options.sessions.environment().now_ms();
         let options = &call.engine().options;
         let cancel = Cancel::default();
-        let watching = WatchOptions { tells_present: true, cancel: cancel.clone(), polls: false };
+        let watching = WatchOptions { reports_present: true, cancel: cancel.clone(), polls: false };
         let watcher = options.sessions.watch_store(watching)?;
         let connection = call.connection.shared().ok_or_else(|| Failure::invalid("the client is gone"))?;
         let mut teller = Self {
@@ -112,7 +112,7 @@ impl StoreNotifier {
 
     /// Returns when a session's file was last written to, in milliseconds.
     fn changed_at(&self, session: &SessionInfo) -> Option<i64> {
-        Some(self.connection.engine.options.sessions.look_at(&session.path)?.modified_ms)
+        Some(self.connection.engine.options.sessions.file_stat(&session.path)?.modified_ms)
     }
 
     /// Returns where the missed part of a session begins.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use sessile::format::cause::chain;
-use sessile::import::Importing;
+use sessile::import::ImportOptions;
 use sessile::json::Json;
 use sessile::operations::{Deletion, Operation, OperationState, Step};
 use sessile::os::Os;
@@ -327,7 +327,7 @@ impl Process {
                 (Effect::Fork(manager.session_id(), id(session)), None)
             }
             Op::Import => {
-                sessions.import(&[PathBuf::from(IMPORT)], &Importing::default())?;
+                sessions.import(&[PathBuf::from(IMPORT)], &ImportOptions::default())?;
                 (Effect::Import, None)
             }
         })

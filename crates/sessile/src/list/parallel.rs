@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_brings_every_piece_once_and_can_be_stopped() {
+    fn a_stream_delivers_every_piece_once_and_can_be_stopped() {
         let mut seen = Vec::new();
         stream(&RealOs, 100, || |piece| piece * 2, &mut |piece, doubled| {
             seen.push((piece, doubled));

@@ -4,28 +4,28 @@ use std::path::Path;
 
 use sessile_core::EntryId;
 
-use super::{Life, SessionHost};
+use super::{HostStage, SessionHost};
 use crate::error::SessionError;
 use crate::event::{SessionEvent, ShutdownReason, StartReason};
 use crate::manager::{ForkPosition, NewSession};
 
 impl SessionHost {
     /// A new session in the same place as this one, with its own host. Calls no handlers.
-    pub fn new_beside(&self, options: NewSession) -> Result<Self, SessionError> {
+    pub fn new_host(&self, options: NewSession) -> Result<Self, SessionError> {
         let session = self.session.prepare_new(options)?;
-        Ok(Self::new(self.sessions.clone(), self.session.beside(session)))
+        Ok(Self::new(self.sessions.clone(), self.session.with_session(session)))
     }
 
     /// A fork of this session with its own host, and the text of the message it omits. Calls no handlers.
-    pub fn fork_beside(&self, entry: &EntryId, position: ForkPosition) -> Result<(Self, Option<String>), SessionError> {
+    pub fn fork_host(&self, entry: &EntryId, position: ForkPosition) -> Result<(Self, Option<String>), SessionError> {
         let (session, text) = self.session.forked(entry, position)?;
-        Ok((Self::new(self.sessions.clone(), self.session.beside(session)), text))
+        Ok((Self::new(self.sessions.clone(), self.session.with_session(session)), text))
     }
 
     /// The path to an entry as a session with its own host, whether or not this one is saved. Calls no handlers.
-    pub fn branch_beside(&self, leaf: &EntryId) -> Result<Self, SessionError> {
+    pub fn branch_host(&self, leaf: &EntryId) -> Result<Self, SessionError> {
         let session = self.session.branched(leaf)?;
-        Ok(Self::new(self.sessions.clone(), self.session.beside(session)))
+        Ok(Self::new(self.sessions.clone(), self.session.with_session(session)))
     }
 
     /// Reports that a client leaves this session, if a start was reported.
@@ -33,8 +33,8 @@ impl SessionHost {
     /// If no other client stays, the session can be started again.
     pub fn notify_left(&mut self, reason: ShutdownReason, target: Option<&Path>, others_stay: bool) {
         self.end(reason, target.map(Path::to_path_buf));
-        if !others_stay && self.life == Life::Started {
-            self.life = Life::Before;
+        if !others_stay && self.stage == HostStage::Started {
+            self.stage = HostStage::Before;
         }
     }
 

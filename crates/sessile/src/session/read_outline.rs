@@ -22,9 +22,9 @@ const PART_WORTH_SAVING_AGAIN: u64 = 256;
 /// The outline of a file: the saved part plus what was added since.
 ///
 /// If much had to be read, the outline is saved for the next time. A failure to save only makes the next time slower.
-pub(super) fn outline_of(world: &World, log: &dyn Log, path: &Path) -> Result<Outlined, SessionError> {
+pub(super) fn outline_of(world: &World, log: &dyn Log, path: &Path) -> Result<ReadOutline, SessionError> {
     let revision = log.revision()?.filter(|revision| revision.length >= WORTH_SAVING);
-    let Some((caches, revision)) = world.caches().zip(revision) else { return scan(world, log).map(Outlined::read) };
+    let Some((caches, revision)) = world.caches().zip(revision) else { return scan(world, log).map(ReadOutline::read) };
     let path = absolute(world.environment(), path);
     let saved = caches.outline(&path, log, revision).filter(|saved| !saved.is_doubtful || has_header(saved, log));
     let known = saved.as_ref().map_or(0, |saved| saved.outline.end());
@@ -39,7 +39,7 @@ pub(super) fn outline_of(world: &World, log: &dyn Log, path: &Path) -> Result<Ou
     if known == 0 || outline.end() - known >= WORTH_SAVING_AGAIN.max(known / PART_WORTH_SAVING_AGAIN) {
         drop(caches.save_outline(&path, log, revision, &outline, is_doubtful));
     }
-    Ok(Outlined { outline, doubted: if is_doubtful { known } else { 0 } })
+    Ok(ReadOutline { outline, doubted: if is_doubtful { known } else { 0 } })
 }
 
 /// Whether a doubtful outline has the right header, without which there is no session.
@@ -49,13 +49,13 @@ fn has_header(saved: &SavedOutline, log: &dyn Log) -> bool {
 }
 
 /// The outline of a file, and how much of it may be out of date.
-pub(super) struct Outlined {
+pub(super) struct ReadOutline {
     pub(super) outline: Outline,
     /// Rows before this offset must be compared with their lines.
     pub(super) doubted: u64,
 }
 
-impl Outlined {
+impl ReadOutline {
     /// An outline that was just read.
     pub(super) fn read(outline: Outline) -> Self {
         Self { outline, doubted: 0 }

@@ -2,7 +2,7 @@
 
 /// Whether a character controls a terminal, breaks a line, or changes the order or appearance of the text around it: C0
 /// and C1 controls, line separators, directional formatting, annotations and tags.
-pub fn acts(char: char) -> bool {
+pub fn affects_display(char: char) -> bool {
     matches!(char,
         '\0'..='\u{1f}'
         | '\u{7f}'..='\u{9f}'

@@ -11,7 +11,7 @@ use sessile::{NewSession, Sessions};
 use sessile_testkit::{Replay, SplitMix};
 use tempfile::TempDir;
 
-use crate::{Told, host, sessions, text, turns, user};
+use crate::{EventLog, host, sessions, text, turns, user};
 
 /// Another program's access to the same sessions.
 fn others() -> Sessions {
@@ -23,7 +23,7 @@ fn others() -> Sessions {
 fn every_entry_is_reported_once_in_file_order() {
     let dir = TempDir::new().unwrap();
     let handlers = Handlers::new();
-    let told = Told::by(&handlers);
+    let log = EventLog::of(&handlers);
     let mut session = sessions(dir.path(), &handlers).with_session_dir(dir.path()).create(dir.path()).unwrap();
     turns(&mut session, 1);
     session.append_messages([user("a"), user("b")]).unwrap();
@@ -36,7 +36,7 @@ fn every_entry_is_reported_once_in_file_order() {
     session.follow_leaf().unwrap();
     session.append_message(user("ours")).unwrap();
 
-    let events = told.take();
+    let events = log.take();
     let appended: Vec<_> = events.iter().filter(|event| text(event, "type") == "entry_appended").collect();
     let ids: Vec<String> = appended
         .iter()
@@ -58,12 +58,12 @@ fn every_entry_is_reported_once_in_file_order() {
 
 /// The order in which two programs take turns makes no difference.
 #[test]
-fn every_entry_is_told_once_whatever_the_order_of_writes() {
+fn every_entry_is_reported_once_for_any_order_of_writes() {
     for seed in 0..100 {
         let dir = TempDir::new().unwrap();
         let mut random = SplitMix::new(seed);
         let handlers = Handlers::new();
-        let told = Told::by(&handlers);
+        let log = EventLog::of(&handlers);
         let path = crate::file(&host(dir.path(), &Handlers::new()));
         let mut ours = sessions(dir.path(), &handlers).open(&path).unwrap();
         let mut theirs = others().open(&path).unwrap();
@@ -88,7 +88,7 @@ fn every_entry_is_told_once_whatever_the_order_of_writes() {
             .map(|entry| entry.unwrap().id().unwrap())
             .map(|id| (id.to_string(), own.contains(&id)))
             .collect();
-        let events = told.take();
+        let events = log.take();
         let appended: Vec<(String, bool)> = (events.iter())
             .filter(|event| text(event, "type") == "entry_appended")
             .map(|event| {
@@ -101,26 +101,26 @@ fn every_entry_is_told_once_whatever_the_order_of_writes() {
 }
 
 #[test]
-fn a_session_that_is_opened_tells_nothing_of_what_was_there() {
+fn opening_a_session_reports_no_existing_entries() {
     let dir = TempDir::new().unwrap();
     let path = crate::file(&host(dir.path(), &Handlers::new()));
     let handlers = Handlers::new();
-    let told = Told::by(&handlers);
+    let log = EventLog::of(&handlers);
     let mut session = sessions(dir.path(), &handlers).open(&path).unwrap();
     session.refresh().unwrap();
-    assert!(told.kinds().is_empty());
+    assert!(log.kinds().is_empty());
 }
 
 #[test]
-fn leaves_that_are_moved_are_told_with_what_moved_them() {
+fn leaf_moves_are_reported_with_their_reason() {
     let dir = TempDir::new().unwrap();
     let handlers = Handlers::new();
-    let told = Told::by(&handlers);
+    let log = EventLog::of(&handlers);
     let mut host = host(dir.path(), &handlers);
     let session = host.session_mut();
     let ids: Vec<_> = session.entries().map(|entry| entry.unwrap().id().unwrap()).collect();
     let moves = || -> Vec<String> {
-        let events = told.take();
+        let events = log.take();
         let moved = events.iter().filter(|event| text(event, "type") == "leaf_moved");
         moved
             .map(|event| {
@@ -149,16 +149,16 @@ fn leaves_that_are_moved_are_told_with_what_moved_them() {
 }
 
 #[test]
-fn divergence_and_recovery_are_told() {
+fn divergence_and_recovery_are_reported() {
     let dir = TempDir::new().unwrap();
     let handlers = Handlers::new();
-    let told = Told::by(&handlers);
+    let log = EventLog::of(&handlers);
     let mut host = host(dir.path(), &handlers);
     let path = crate::file(&host);
     let common = host.session().leaf_id().unwrap();
     let foreign = others().open(&path).unwrap().append_message(user("theirs")).unwrap();
     let ours = host.session_mut().append_message(user("ours")).unwrap();
-    let events = told.take();
+    let events = log.take();
     assert_eq!(
         events.iter().map(|event| text(event, "type")).collect::<Vec<_>>(),
         ["entry_appended", "entry_appended", "divergence"]
@@ -172,16 +172,16 @@ fn divergence_and_recovery_are_told() {
     let stale = std::fs::read(&path).unwrap();
     let lost = host.session_mut().append_message(user("lost")).unwrap();
     std::fs::write(&path, stale).unwrap();
-    told.take();
+    log.take();
     host.session_mut().append_message(user("next")).unwrap();
-    let events: Vec<String> = told.take().iter().map(|event| event.to_text().into_owned()).collect();
+    let events: Vec<String> = log.take().iter().map(|event| event.to_text().into_owned()).collect();
     assert_eq!(events[0], r#"{"type":"file_changed","change":"truncated"}"#);
     assert_eq!(events[1], format!(r#"{{"type":"recovered","entryIds":["{lost}"],"reason":"truncated"}}"#));
     assert_eq!(events.len(), 3, "what is put back was told when it was written: {events:?}");
 }
 
 #[test]
-fn what_was_put_back_by_the_first_write_is_told() {
+fn entries_recovered_by_the_first_write_are_reported() {
     let dir = TempDir::new().unwrap();
     let mut first = host(dir.path(), &Handlers::new());
     let path = crate::file(&first);
@@ -190,14 +190,14 @@ fn what_was_put_back_by_the_first_write_is_told() {
     drop(first);
     std::fs::write(&path, stale).unwrap();
     let handlers = Handlers::new();
-    let told = Told::by(&handlers);
+    let log = EventLog::of(&handlers);
     let mut host = host(dir.path(), &handlers);
     host.start();
-    told.take();
+    log.take();
     host.switch_session(&path).unwrap();
-    told.take();
+    log.take();
     host.session_mut().append_message(user("next")).unwrap();
-    let events = told.take();
+    let events = log.take();
     assert_eq!(
         events.iter().map(|event| text(event, "type")).collect::<Vec<_>>(),
         ["recovered", "entry_appended", "entry_appended"]
@@ -206,18 +206,18 @@ fn what_was_put_back_by_the_first_write_is_told() {
 }
 
 #[test]
-fn deleted_sessions_are_told() {
+fn deleted_sessions_are_reported() {
     let dir = TempDir::new().unwrap();
     let handlers = Handlers::new();
-    let told = Told::by(&handlers);
+    let log = EventLog::of(&handlers);
     let (one, other) = (crate::file(&host(dir.path(), &Handlers::new())), dir.path().join("other.jsonl"));
     std::fs::copy(&one, &other).unwrap();
     let sessions = sessions(dir.path(), &handlers);
     sessions.delete(std::slice::from_ref(&one), Deletion::ToTrash, true).unwrap();
-    assert!(told.kinds().is_empty());
+    assert!(log.kinds().is_empty());
     sessions.delete(std::slice::from_ref(&one), Deletion::ToTrash, false).unwrap();
     sessions.delete(std::slice::from_ref(&other), Deletion::Permanent, false).unwrap();
-    let events: Vec<String> = told.take().iter().map(|event| event.to_text().into_owned()).collect();
+    let events: Vec<String> = log.take().iter().map(|event| event.to_text().into_owned()).collect();
     let event = |path: &std::path::Path, trashed: bool| {
         format!(r#"{{"type":"session_deleted","sessionPath":"{}","trashed":{trashed}}}"#, path.display())
     };
@@ -226,7 +226,7 @@ fn deleted_sessions_are_told() {
 
 /// A handler may be a program that needs a turn at the file.
 #[test]
-fn no_handler_is_notified_in_the_middle_of_a_turn() {
+fn no_handler_is_notified_while_the_lock_is_held() {
     let dir = TempDir::new().unwrap();
     let handlers = Handlers::new();
     let answers = Arc::new(Mutex::new(Vec::new()));
@@ -247,23 +247,23 @@ fn no_handler_is_notified_in_the_middle_of_a_turn() {
 }
 
 #[test]
-fn a_handler_names_the_session_and_that_is_told_too() {
+fn a_name_set_by_a_handler_is_reported() {
     let dir = TempDir::new().unwrap();
     let handlers = Handlers::new();
-    let told = Told::by(&handlers);
+    let log = EventLog::of(&handlers);
     handlers.on(EventKind::EntryAppended, "namer", |_, _| {
         Ok(Some(Reply { name: Some("  It is\ncalled this ".to_owned()), ..Reply::default() }))
     });
     let mut host = host(dir.path(), &handlers);
     host.session_mut().append_message(user("hello")).unwrap();
     assert_eq!(host.session().session_name().unwrap().as_deref(), Some("It is called this"));
-    assert_eq!(told.kinds(), ["entry_appended", "entry_appended", "session_info_changed"]);
+    assert_eq!(log.kinds(), ["entry_appended", "entry_appended", "session_info_changed"]);
     host.session_mut().append_message(user("hello again")).unwrap();
-    assert_eq!(told.kinds(), ["entry_appended"], "it is called that already");
+    assert_eq!(log.kinds(), ["entry_appended"], "it is called that already");
 }
 
 #[test]
-fn a_handler_that_always_has_another_name_does_not_go_on_for_ever() {
+fn handlers_that_rename_on_every_event_are_stopped() {
     let dir = TempDir::new().unwrap();
     let handlers = Handlers::new();
     let n_names = Mutex::new(0);
@@ -278,13 +278,13 @@ fn a_handler_that_always_has_another_name_does_not_go_on_for_ever() {
 }
 
 #[test]
-fn a_session_in_memory_tells_as_well() {
+fn a_session_in_memory_reports_events() {
     let handlers = Handlers::new();
-    let told = Told::by(&handlers);
+    let log = EventLog::of(&handlers);
     let dir = TempDir::new().unwrap();
     let mut session = sessions(dir.path(), &handlers).in_memory("/proj", NewSession::default()).unwrap();
     session.append_message(user("hello")).unwrap();
-    let events = told.take();
+    let events = log.take();
     assert_eq!(events.len(), 1);
     assert!(events[0].raw().get("sessionPath").is_none());
 }

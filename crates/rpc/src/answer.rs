@@ -50,7 +50,7 @@ pub use session::{
     nothing, restored_path, started, subscribed,
 };
 pub use settings::{edited_setting, setting, setting_value};
-pub(crate) use state::{Glance, state};
+pub(crate) use state::{CachedState, state};
 pub use state::{model, no_commands, no_queues};
 pub use stats::{session_stats, session_totals, stats};
 pub use tree::{tree_and_leaf, tree_row, write_tree};

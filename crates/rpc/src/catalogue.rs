@@ -12,7 +12,7 @@ pub use event::{EVENTS, EventShape, HOOK_EVENTS, STREAMED, SUBSCRIBED};
 use named::NAMED;
 use stored::STORED;
 
-use crate::command::{Run, agent, append, compact, hooks, look, navigate, replace, state, store, subscribe};
+use crate::command::{CommandFn, agent, append, compact, hooks, look, navigate, replace, state, store, subscribe};
 use crate::shape::Field;
 use crate::shape::Shape::{self, Any, Count, Flag, List, Named, Null, Number, Object, OneOf, Text, Words};
 
@@ -51,12 +51,12 @@ pub struct Command {
     pub writes: bool,
     /// Whether it may take long, so that others may overtake it.
     pub takes_long: bool,
-    pub(crate) run: Run,
+    pub(crate) run: CommandFn,
 }
 
 const NO_FIELDS: &[Field] = &[];
 
-const fn command(name: &'static str, what: &'static str, run: Run) -> Command {
+const fn command(name: &'static str, what: &'static str, run: CommandFn) -> Command {
     Command {
         name,
         what,
@@ -500,9 +500,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_used_once_and_lead_somewhere() {
-        for (place, command) in COMMANDS.iter().enumerate() {
-            assert!(COMMANDS[..place].iter().all(|other| other.name != command.name), "{} twice", command.name);
+    fn names_are_unique_and_shapes_exist() {
+        for (index, command) in COMMANDS.iter().enumerate() {
+            assert!(COMMANDS[..index].iter().all(|other| other.name != command.name), "{} twice", command.name);
             command.data.iter().for_each(resolve);
             command.all_parameters().for_each(|field| resolve(&field.shape));
         }

@@ -155,7 +155,7 @@ fn options(surroundings: &Surroundings, args: &RpcArgs) -> Result<Options, Failu
     options.branch_summary = surroundings.settings.branch_summary(surroundings.own_environment(), &RealOs)?;
     let compaction = compaction(surroundings, args.keep);
     options.compaction = compaction(None)?;
-    options.compaction_of = Some(Arc::new(move |model| compaction(Some(model))));
+    options.compaction_for_model = Some(Arc::new(move |model| compaction(Some(model))));
     options.summarizer = Arc::from(surroundings.summarizer(None)?);
     options.model = args.model.as_ref().and_then(|model| match (&args.provider, model.split_once('/')) {
         (Some(provider), _) => Some((provider.clone(), model.clone())),

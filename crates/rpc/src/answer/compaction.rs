@@ -78,12 +78,12 @@ pub fn preparation(
 /// A planned compaction as the command line prints it: counts instead of messages, and a digest of the text to
 /// summarise, which the caller computes.
 pub fn planned_compaction(session: &SessionManager, prepared: &Preparation, sha256: &str) -> Json {
-    let place = session.outline().entries().position(|row| row == prepared.first_kept);
+    let index = session.outline().entries().position(|row| row == prepared.first_kept);
     let files = prepared.files.lists().details(None);
     object(|out| {
         out.number("tokensBefore", prepared.tokens_before)
             .text("firstKeptEntryId", prepared.first_kept_entry_id.as_text())
-            .integer("firstKeptIndex", place.map_or(-1, count))
+            .integer("firstKeptIndex", index.map_or(-1, count))
             .bool("isSplitTurn", prepared.is_split_turn)
             .integer("messagesToSummarize", count(prepared.history.n_messages))
             .integer("turnPrefixMessages", count(prepared.turn_prefix.n_messages))

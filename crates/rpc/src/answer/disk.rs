@@ -24,14 +24,14 @@ pub fn disk_use(used: &DiskUse, info: Option<&SessionInfo>) -> Json {
 }
 
 /// The disk usage of several sessions: `{size, sessions, types, outsideContext, groups}`, with a group for each of the
-/// `shown` sessions.
-pub fn disk_uses(uses: &DiskUses, shown: &[(&SessionInfo, &DiskUse)]) -> Json {
+/// `listed` sessions.
+pub fn disk_uses(uses: &DiskUses, listed: &[(&SessionInfo, &DiskUse)]) -> Json {
     let weights = uses.weights();
     object(|out| {
         out.integer("size", whole(weights.total())).integer("sessions", count(uses.sessions.len()));
         put_types(out, &weights);
         out.integer("outsideContext", whole(uses.outside_context()));
-        put_list(out, "groups", shown.iter().map(|(info, used)| disk_use(used, Some(info))));
+        put_list(out, "groups", listed.iter().map(|(info, used)| disk_use(used, Some(info))));
     })
 }
 

@@ -60,7 +60,7 @@ pub fn step(step: &Step) -> Json {
                 put_length(out, *length);
             }
             Step::Delete { to, .. } => match to {
-                TrashedTo::Trash(place) => put_place(out, place),
+                TrashedTo::Trash(slot) => put_slot(out, slot),
                 TrashedTo::Program => {
                     out.bool("program", true);
                 }
@@ -69,7 +69,7 @@ pub fn step(step: &Step) -> Json {
                 }
             },
             Step::Restore { from, length, .. } => {
-                put_place(out, from);
+                put_slot(out, from);
                 put_length(out, *length);
             }
             Step::Create { length, source, .. } => {
@@ -85,9 +85,9 @@ pub fn step(step: &Step) -> Json {
     })
 }
 
-fn put_place(out: &mut ObjectWriter, place: &TrashSlot) {
-    put_path(out, "trashed", Some(&place.file));
-    put_path(out, "info", place.info.as_deref());
+fn put_slot(out: &mut ObjectWriter, slot: &TrashSlot) {
+    put_path(out, "trashed", Some(&slot.file));
+    put_path(out, "info", slot.info.as_deref());
 }
 
 fn put_length(out: &mut ObjectWriter, length: Option<u64>) {
@@ -148,13 +148,13 @@ pub fn pruned(pruned: &Pruned) -> Json {
 }
 
 /// A session in the trash: `{path, id, deleted, trashed, operation}`.
-pub fn in_trash(found: &InTrash) -> Json {
+pub fn in_trash(trashed: &InTrash) -> Json {
     object(|out| {
-        out.string("path", &found.session.path.to_string_lossy())
-            .string("id", &found.session.id)
-            .string("deleted", &to_iso(found.time))
-            .string("trashed", &found.place.file.to_string_lossy())
-            .string("operation", &found.operation);
+        out.string("path", &trashed.session.path.to_string_lossy())
+            .string("id", &trashed.session.id)
+            .string("deleted", &to_iso(trashed.time))
+            .string("trashed", &trashed.place.file.to_string_lossy())
+            .string("operation", &trashed.operation);
     })
 }
 
@@ -191,8 +191,8 @@ pub fn deleted(deleted: &Deleted) -> Json {
             out.string("path", &session.path.to_string_lossy()).string("id", &session.id);
             out.integer("size", whole(*size));
             match to {
-                Some(TrashedTo::Trash(place)) => {
-                    out.string("trashed", &place.file.to_string_lossy());
+                Some(TrashedTo::Trash(slot)) => {
+                    out.string("trashed", &slot.file.to_string_lossy());
                 }
                 Some(TrashedTo::Nowhere) => {
                     out.bool("permanent", true);
@@ -212,7 +212,7 @@ pub fn deleted(deleted: &Deleted) -> Json {
 pub fn trashed(to: Option<&TrashedTo>) -> Json {
     object(|out| {
         match to {
-            Some(TrashedTo::Trash(place)) => out.string("trashed", &place.file.to_string_lossy()),
+            Some(TrashedTo::Trash(slot)) => out.string("trashed", &slot.file.to_string_lossy()),
             Some(TrashedTo::Program) => out.bool("trashed", true),
             Some(TrashedTo::Nowhere) | None => out.bool("trashed", false),
         };
@@ -242,8 +242,8 @@ pub fn slimmed(slimmed: &Slimmed) -> Json {
             out.raw(key, part.raw());
         }
         put_string(out, "operation", slimmed.operation.as_deref());
-        if let Some(TrashedTo::Trash(place)) = &slimmed.trashed {
-            out.string("trashed", &place.file.to_string_lossy());
+        if let Some(TrashedTo::Trash(slot)) = &slimmed.trashed {
+            out.string("trashed", &slot.file.to_string_lossy());
         }
     })
 }

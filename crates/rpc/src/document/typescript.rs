@@ -72,10 +72,10 @@ pub fn typescript() -> String {
     page.line("");
     for (events, name) in [(STREAMED, "StreamEvent"), (SUBSCRIBED, "SessionEvent")] {
         page.line(&format!("export type {name} ="));
-        for (place, (event, fields, what)) in events.iter().enumerate() {
+        for (index, (event, fields, what)) in events.iter().enumerate() {
             let kind = Field::new("type", Shape::Word(event));
             let fields: Vec<&Field> = std::iter::once(&kind).chain(*fields).collect();
-            let end = if place + 1 == events.len() { ";" } else { "" };
+            let end = if index + 1 == events.len() { ";" } else { "" };
             page.line(&format!("  /** {what} */"));
             page.line(&format!("  | {}{end}", ts_object(&fields)));
         }

@@ -51,11 +51,11 @@ const FIGURES: [Figure; 7] =
     [Figure::Sessions, Figure::Messages, Figure::Calls, Figure::Failed, Figure::Tokens, Figure::Cached, Figure::Cost];
 
 /// The columns that a narrow terminal drops, in this order; the cost is always shown.
-const LEAST_NEEDED: [Figure; 6] =
+const DROP_ORDER: [Figure; 6] =
     [Figure::Cached, Figure::Failed, Figure::Sessions, Figure::Messages, Figure::Calls, Figure::Tokens];
 
 /// The columns dropped to make room for bars.
-const BARS_BEFORE: [Figure; 2] = [Figure::Cached, Figure::Failed];
+const DROPPED_FOR_BARS: [Figure; 2] = [Figure::Cached, Figure::Failed];
 
 /// Columns between table columns.
 const GAP: usize = 2;
@@ -91,7 +91,7 @@ impl GroupTable<'_> {
     /// Prints the table, with an empty line before it.
     pub(crate) fn print(&self, surroundings: &Surroundings, out: &mut Screen<'_>) -> io::Result<()> {
         let mut keys: Vec<Column> =
-            self.by.iter().enumerate().map(|(place, by)| self.keys(surroundings, place, *by)).collect();
+            self.by.iter().enumerate().map(|(index, by)| self.keys(surroundings, index, *by)).collect();
         let mut figures: Vec<(Figure, Column)> = FIGURES
             .into_iter()
             .filter(|figure| self.is_shown(*figure))
@@ -113,10 +113,10 @@ impl GroupTable<'_> {
             Some((what, _)) if *what != "cost" => line.pad(taken).styled(DIM, what),
             _ => line,
         })?;
-        for place in 0..self.groups.len() {
-            let line = row(&keys, &figures, cuts, false, |column| column.cells[place].clone());
+        for index in 0..self.groups.len() {
+            let line = row(&keys, &figures, cuts, false, |column| column.cells[index].clone());
             out.print(match &bars {
-                Some((_, bars)) => line.pad(taken).styled(ACCENT, &bars[place]),
+                Some((_, bars)) => line.pad(taken).styled(ACCENT, &bars[index]),
                 None => line,
             })?;
         }
@@ -124,11 +124,11 @@ impl GroupTable<'_> {
     }
 
     /// Builds the column of one kind of key.
-    fn keys(&self, surroundings: &Surroundings, place: usize, by: Grouping) -> Column {
+    fn keys(&self, surroundings: &Surroundings, index: usize, by: Grouping) -> Column {
         let ids = ShortIds::among(self.groups.iter().filter_map(|group| Some(group.session.as_ref()?.1.as_str())));
         let n_id = ids.width();
         let cell = |group: &StatsGroup| {
-            let key = group.keys.get(place).map(|key| key.trim()).unwrap_or_default();
+            let key = group.keys.get(index).map(|key| key.trim()).unwrap_or_default();
             match (by, &group.session) {
                 (Grouping::Project, _) if key.is_empty() => "(unknown)".to_owned(),
                 (Grouping::Project, _) => surroundings.short(key),
@@ -212,28 +212,29 @@ impl GroupTable<'_> {
 /// Fits a table into a terminal. Keys shrink to their minimum first; then columns are dropped to make room for bars,
 /// and further ones, with the bars, if the table is still too wide.
 fn fit(keys: &mut [Column], figures: &mut Vec<(Figure, Column)>, width: usize, plots: bool) {
-    let n_figures = |figures: &[(Figure, Column)]| figures.iter().map(|(_, column)| column.width + GAP).sum::<usize>();
+    let figures_width =
+        |figures: &[(Figure, Column)]| figures.iter().map(|(_, column)| column.width + GAP).sum::<usize>();
     let least: usize = keys.iter().map(|key| key.width.min(key.least) + GAP).sum();
-    let n_bar = if plots { LEAST_BAR + GAP } else { 0 };
-    for figure in BARS_BEFORE {
-        if least + n_figures(figures) + n_bar > width + GAP {
+    let bar_width = if plots { LEAST_BAR + GAP } else { 0 };
+    for figure in DROPPED_FOR_BARS {
+        if least + figures_width(figures) + bar_width > width + GAP {
             figures.retain(|(other, _)| *other != figure);
         }
     }
-    for figure in LEAST_NEEDED {
-        if least + n_figures(figures) > width + GAP && figures.len() > 1 {
+    for figure in DROP_ORDER {
+        if least + figures_width(figures) > width + GAP && figures.len() > 1 {
             figures.retain(|(other, _)| *other != figure);
         }
     }
-    let has_bar = least + n_figures(figures) + n_bar <= width + GAP;
-    let mut left = (width + GAP).saturating_sub(n_figures(figures) + if has_bar { n_bar } else { 0 });
+    let has_bar = least + figures_width(figures) + bar_width <= width + GAP;
+    let mut remaining = (width + GAP).saturating_sub(figures_width(figures) + if has_bar { bar_width } else { 0 });
     // The narrowest first, so that the others get the room they leave.
     let mut order: Vec<usize> = (0..keys.len()).collect();
-    order.sort_by_key(|place| keys[*place].width);
-    for (n_done, place) in order.iter().enumerate() {
-        let share = (left / (keys.len() - n_done)).saturating_sub(GAP).max(NARROWEST_KEY);
-        keys[*place].width = keys[*place].width.min(share);
-        left = left.saturating_sub(keys[*place].width + GAP);
+    order.sort_by_key(|index| keys[*index].width);
+    for (n_done, index) in order.iter().enumerate() {
+        let share = (remaining / (keys.len() - n_done)).saturating_sub(GAP).max(NARROWEST_KEY);
+        keys[*index].width = keys[*index].width.min(share);
+        remaining = remaining.saturating_sub(keys[*index].width + GAP);
     }
 }
 
@@ -272,8 +273,8 @@ fn bar(part: f64, width: usize) -> String {
         reason = "a part of a width"
     )]
     let n_eighths = ((part.min(1.0) * width as f64 * 8.0).round() as usize).max(1);
-    let rest = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"][n_eighths % 8];
-    "█".repeat(n_eighths / 8) + rest
+    let last_block = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"][n_eighths % 8];
+    "█".repeat(n_eighths / 8) + last_block
 }
 
 fn whole(count: u64) -> String {
@@ -362,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_are_quoted_and_no_formulas() {
+    fn cells_are_quoted_and_never_formulas() {
         for (text, cell) in [
             ("plain", "plain"),
             (" a,b ", "\"a,b\""),
@@ -418,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn bars_take_the_room_of_what_matters_least() {
+    fn bars_replace_the_least_needed_columns() {
         let key = "x".repeat(40);
         assert_eq!(fitted(&[&key], 71, Plot::Auto), (vec!["sessions", "calls", "failed", "tokens", "cost"], vec![16]));
         assert_eq!(fitted(&[&key], 60, Plot::Auto).0, ["sessions", "calls", "tokens", "cost"]);

@@ -65,7 +65,7 @@ pub(super) fn run(
     if args.list {
         return list(surroundings, args, out, err);
     }
-    let undone = surroundings.sessions_to_take(args.force).undo(args.id.as_deref(), args.dry_run);
+    let undone = surroundings.sessions_for_removal(args.force).undo(args.id.as_deref(), args.dry_run);
     let undone = undone.map_err(|error| match error {
         SessionError::LastStays { change, before } => Failure::LastStays {
             before: before.map(|before| (before.0.id.clone(), Words::of(surroundings, &before.1).step_list(&before.1))),
@@ -149,7 +149,7 @@ impl<'s> Words<'s> {
         let trashed: HashMap<&Path, &Path> = steps
             .iter()
             .filter_map(|step| match step {
-                Step::Delete { session, to: TrashedTo::Trash(place) } => Some((&*session.path, &*place.file)),
+                Step::Delete { session, to: TrashedTo::Trash(slot) } => Some((&*session.path, &*slot.file)),
                 _ => None,
             })
             .collect();
@@ -194,10 +194,10 @@ impl<'s> Words<'s> {
                 if *after { format!("archive {what}") } else { format!("unarchive {what}") }
             }
             Step::Leaf { before, after, .. } => {
-                let place = |id: &Option<EntryId>| {
+                let position = |id: &Option<EntryId>| {
                     id.as_ref().map_or_else(|| "the start".to_owned(), |id| format!("entry {id}"))
                 };
-                format!("move the leaf from {} to {} in {session}", place(before), place(after))
+                format!("move the leaf from {} to {} in {session}", position(before), position(after))
             }
             Step::Move { cwd_before, cwd_after, .. } => {
                 let cwd = |cwd: &Option<Json>| cwd.as_ref().and_then(|cwd| cwd.raw().as_string()).unwrap_or_default();

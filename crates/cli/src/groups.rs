@@ -142,7 +142,7 @@ impl GroupTable<'_> {
 
     /// Whether a column of figures contains any information.
     fn is_shown(&self, figure: Figure) -> bool {
-        let has = |wanted: fn(&Tally) -> bool| self.groups.iter().any(|group| wanted(&group.tally));
+        let has = |has_value: fn(&Tally) -> bool| self.groups.iter().any(|group| has_value(&group.tally));
         match figure {
             Figure::Sessions => {
                 let is_one = self.by.contains(&Grouping::Session);
@@ -395,8 +395,8 @@ mod tests {
         let table = GroupTable { by, groups: &groups, knows_tools: true, money: Money::upto(1234.5), plot };
         let mut columns: Vec<Column> =
             keys.iter().map(|key| Column::new("x", vec![(*key).to_owned()], LEAST_KEY)).collect();
-        let shown = FIGURES.into_iter().filter(|figure| table.is_shown(*figure));
-        let mut figures: Vec<(Figure, Column)> = shown.map(|figure| (figure, table.figures(figure))).collect();
+        let visible = FIGURES.into_iter().filter(|figure| table.is_shown(*figure));
+        let mut figures: Vec<(Figure, Column)> = visible.map(|figure| (figure, table.figures(figure))).collect();
         fit(&mut columns, &mut figures, width, plot != Plot::Never);
         let headings = figures.iter().map(|(_, column)| column.heading).collect();
         (headings, columns.iter().map(|column| column.width).collect())

@@ -14,7 +14,8 @@ use crate::surroundings::Surroundings;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Column {
     /// The list position, such as @1
-    Place,
+    #[value(name = "place")]
+    Position,
     /// The time since the last message
     Age,
     /// The number of messages
@@ -44,7 +45,7 @@ pub(crate) enum Column {
 impl Column {
     fn heading(self) -> &'static str {
         match self {
-            Self::Place => "",
+            Self::Position => "",
             Self::Age => "age",
             Self::Messages => "msgs",
             Self::Session => "session",
@@ -66,7 +67,7 @@ impl Column {
 
     fn least_width(self) -> usize {
         match self {
-            Self::Place => 2,
+            Self::Position => 2,
             Self::Age => 5,
             Self::Messages => 4,
             _ => 0,
@@ -86,7 +87,7 @@ const DROP_ORDER: [Column; 12] = [
     Column::Age,
     Column::Name,
     Column::Path,
-    Column::Place,
+    Column::Position,
     Column::Cost,
 ];
 
@@ -185,7 +186,7 @@ fn cell(
     let plain = |text: String| vec![(PLAIN, text)];
     let dim = |text: String| vec![(DIM, text)];
     match column {
-        Column::Place => dim(format!("@{position}")),
+        Column::Position => dim(format!("@{position}")),
         Column::Age => dim(age(now, session.modified)),
         Column::Messages => plain(session.message_count.to_string()),
         Column::Session => {
@@ -346,7 +347,7 @@ mod tests {
     }
 
     const CELLS: [(Column, &str); 6] = [
-        (Column::Place, "@1"),
+        (Column::Position, "@1"),
         (Column::Age, "40m"),
         (Column::Messages, "29"),
         (Column::Session, "High water an hour early, once more"),

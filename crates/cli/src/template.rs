@@ -24,7 +24,7 @@ pub(crate) enum Field {
     Parent,
     Original,
     First,
-    Place,
+    Position,
     Archived,
 }
 
@@ -44,7 +44,7 @@ const FIELDS: [(&str, Field); 16] = [
     ("parent", Field::Parent),
     ("original", Field::Original),
     ("first", Field::First),
-    ("place", Field::Place),
+    ("place", Field::Position),
     ("archived", Field::Archived),
 ];
 
@@ -109,7 +109,7 @@ impl Template {
 
     /// Whether it shows list positions, which later commands can then use.
     pub(crate) fn has_positions(&self) -> bool {
-        self.0.contains(&Piece::Field(Field::Place))
+        self.0.contains(&Piece::Field(Field::Position))
     }
 
     /// Renders the line for a session. No text of the session can end the line, split a column or act on a terminal.
@@ -167,7 +167,7 @@ fn value(field: Field, listed: &ListedSession<'_>) -> String {
         Field::Parent => session.parent_session_path.clone().unwrap_or_default(),
         Field::Original => original.map(|path| path.to_string_lossy().into_owned()).unwrap_or_default(),
         Field::First => first_message(),
-        Field::Place => format!("@{position}"),
+        Field::Position => format!("@{position}"),
         Field::Archived => {
             if session.is_archived {
                 "true".to_owned()

@@ -87,8 +87,8 @@ fn print(surroundings: &Surroundings, details: &SessionDetails, out: &mut Screen
     row("created", &format!("{created}, last active {}", clock.full(info.modified)))?;
     row("size", &format!("{}, version {}", size_words(info.size), details.version.unwrap_or(1.0)))?;
     if let Some(parent) = &info.parent_session_path {
-        let found = if details.parent.is_some() { "" } else { " (missing)" };
-        row("forked from", &format!("{}{found}", surroundings.short(parent)))?;
+        let missing_note = if details.parent.is_some() { "" } else { " (missing)" };
+        row("forked from", &format!("{}{missing_note}", surroundings.short(parent)))?;
     }
     for child in &details.children {
         row("forked into", &surroundings.short(&child.path.to_string_lossy()))?;

@@ -224,11 +224,11 @@ impl ListArgs {
             words.iter().filter_map(|word| Column::from_str(word, false).ok()).collect()
         } else {
             let directory = (self.all || self.repo || is_sample).then_some(Column::Directory);
-            let default_columns = [Column::Place, Column::Age, Column::Messages, Column::Session];
+            let default_columns = [Column::Position, Column::Age, Column::Messages, Column::Session];
             default_columns.into_iter().chain(directory).collect()
         };
         // List positions of a temporary sample are not stored, so they are only valid for its whole list.
-        columns.retain(|column| *column != Column::Place || surroundings.stores_positions() || is_whole);
+        columns.retain(|column| *column != Column::Position || surroundings.stores_positions() || is_whole);
         columns
     }
 }

@@ -191,7 +191,7 @@ fn sessions_are_switched_listed_and_searched() {
     assert_eq!([None, Some("shown"), Some("only")].map(rows), [3, 4, 1]);
     client.at(&original).archive_session(None, Some(false)).unwrap();
     assert_eq!(rows(None), 4);
-    let n_hits =
+    let results =
         here.search("constituents", Some("all"), Some(5), Some(&json(r#"{"role":"assistant"}"#)), None).unwrap();
     assert!(!results.hits.is_empty());
     let family = here.family().unwrap();

@@ -184,8 +184,8 @@ pub(crate) fn time(text: Option<&str>, surroundings: &Surroundings) -> Result<Op
 }
 
 fn not_a_time(text: &str) -> Failure {
-    let what = format!("{text:?} is not a time; use e.g. 2h, 3d, 1w, yesterday, 2026-01-31 or 2026-01-31T12:00");
-    Failure::misuse(ErrorKind::ValueValidation, what)
+    let message = format!("{text:?} is not a time; use e.g. 2h, 3d, 1w, yesterday, 2026-01-31 or 2026-01-31T12:00");
+    Failure::misuse(ErrorKind::ValueValidation, message)
 }
 
 /// How a list is printed.

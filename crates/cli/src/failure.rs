@@ -48,14 +48,14 @@ pub(crate) enum Failure {
     NoSocket { path: PathBuf, source: io::Error },
     #[error(transparent)]
     Rpc(#[from] sessile_rpc::Failure),
-    #[error("{what} is missing: give it as an argument or on standard input")]
-    NoInput { what: &'static str },
+    #[error("{input_name} is missing: give it as an argument or on standard input")]
+    NoInput { input_name: &'static str },
     #[error("cannot read standard input")]
     Input(#[source] io::Error),
     #[error("the input is not valid JSON")]
     NotJson { source: sessile::json::NotJson },
-    #[error("{what} is empty")]
-    Blank { what: &'static str },
+    #[error("{input_name} is empty")]
+    Blank { input_name: &'static str },
     #[error("the message is not a JSON object with a role")]
     NotAMessage,
     #[error("unknown role {role:?}")]
@@ -64,8 +64,8 @@ pub(crate) enum Failure {
     Incomplete { role: &'static str, missing: &'static str },
     #[error("the content is neither a JSON string nor an array of text and image blocks")]
     NotContent,
-    #[error("entry {id} is the {what} of {target}; the model never sees it")]
-    NoContent { id: EntryId, what: &'static str, target: EntryId },
+    #[error("entry {id} is the {kind} of {target}; the model never sees it")]
+    NoContent { id: EntryId, kind: &'static str, target: EntryId },
     #[error("the session has no current entry, so there is nothing to fork")]
     NothingToFork,
     #[error("there is no user message on the active branch")]
@@ -78,8 +78,8 @@ pub(crate) enum Failure {
     #[error(transparent)]
     Ui(Box<sessile_tui::TuiError>),
     #[cfg(feature = "tui")]
-    #[error("{what}")]
-    NotShown { what: String },
+    #[error("{message}")]
+    NotShown { message: String },
     #[cfg(feature = "tui")]
     #[error("cannot run `{line}`")]
     NotRun { line: String, source: io::Error },
@@ -95,8 +95,8 @@ pub(crate) enum Failure {
     #[error(transparent)]
     Usage(#[from] clap::Error),
     /// Arguments that clap accepted but that make no sense.
-    #[error("{what}")]
-    Misuse { kind: ErrorKind, what: String },
+    #[error("{message}")]
+    Misuse { kind: ErrorKind, message: String },
 }
 
 impl From<ReferenceError> for Failure {
@@ -110,18 +110,18 @@ impl From<ReferenceError> for Failure {
 
 impl Failure {
     /// Creates a failure for arguments that make no sense together or in this context.
-    pub(crate) fn misuse(kind: ErrorKind, what: impl Into<String>) -> Self {
-        Self::Misuse { kind, what: what.into() }
+    pub(crate) fn misuse(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self::Misuse { kind, message: message.into() }
     }
 
     /// Adds the usage of the command, if the failure is about its arguments.
     pub(crate) fn of_command(self, words: &[String]) -> Self {
-        let Self::Misuse { kind, what } = self else { return self };
+        let Self::Misuse { kind, message } = self else { return self };
         let mut command = definition::command();
         for word in words {
             command = command.find_subcommand(word).cloned().unwrap_or(command);
         }
-        Self::Usage(command.error(kind, what))
+        Self::Usage(command.error(kind, message))
     }
 
     /// Whether cached data of a session was stale and has been dropped, so that running the command again helps.

@@ -110,7 +110,7 @@ impl GroupTable<'_> {
         let line = row(&keys, &figures, cuts, true, heading);
         out.print(match &bars {
             // Cost bars need no heading, because the cost column is next to them.
-            Some((what, _)) if *what != "cost" => line.pad(taken).styled(DIM, what),
+            Some((label, _)) if *label != "cost" => line.pad(taken).styled(DIM, label),
             _ => line,
         })?;
         for index in 0..self.groups.len() {
@@ -203,9 +203,9 @@ impl GroupTable<'_> {
         ];
         let largest = |value: Measured| self.groups.iter().map(|group| value(&group.tally)).fold(0.0, f64::max);
         let mut kinds = kinds.into_iter().skip(usize::from(!is_of_tools));
-        let (what, value) = kinds.find(|(_, value)| largest(*value) > 0.0)?;
+        let (label, value) = kinds.find(|(_, value)| largest(*value) > 0.0)?;
         let largest = largest(value);
-        Some((what, self.groups.iter().map(|group| bar(value(&group.tally) / largest, width)).collect()))
+        Some((label, self.groups.iter().map(|group| bar(value(&group.tally) / largest, width)).collect()))
     }
 }
 

@@ -204,7 +204,7 @@ impl Surroundings {
 
     /// Returns the file of the session that a command is about.
     pub(crate) fn find(&self, arg: &SessionArg) -> Result<PathBuf, Failure> {
-        let usage = |kind, what: &str| Err(Failure::misuse(kind, what));
+        let usage = |kind, message: &str| Err(Failure::misuse(kind, message));
         match (&arg.session, &arg.chosen, arg.newest) {
             (Some(_), Some(_), _) | (Some(_), _, true) => {
                 usage(ErrorKind::ArgumentConflict, "the session is given twice, as an argument and by a flag")
@@ -213,8 +213,8 @@ impl Surroundings {
             (None, None, true) if self.sample.is_none() => self.most_recent(),
             (None, None, _) if let Some(sample) = self.sample() => nth_of_sample(self, sample, "1"),
             _ => {
-                let what = "SESSION is missing; use -c or @latest for the newest, or `sessile list` to see all";
-                usage(ErrorKind::MissingRequiredArgument, what)
+                let message = "SESSION is missing; use -c or @latest for the newest, or `sessile list` to see all";
+                usage(ErrorKind::MissingRequiredArgument, message)
             }
         }
     }

@@ -149,8 +149,8 @@ pub(super) fn run(
             get(&settings.effective(settings.get(key)?, environment), *json, out)
         }
         Some(Action::Set { how, .. } | Action::Unset { how, .. }) if cli.sample.is_some() && !how.dry_run => {
-            let what = "settings do not belong to the sample; omit --sample to change them";
-            Err(Failure::misuse(ErrorKind::ArgumentConflict, what))
+            let message = "settings do not belong to the sample; omit --sample to change them";
+            Err(Failure::misuse(ErrorKind::ArgumentConflict, message))
         }
         Some(Action::Set { key, value, how }) => change(environment, key, Some(value), how, out),
         Some(Action::Unset { key, how }) => change(environment, key, None, how, out),

@@ -110,8 +110,8 @@ fn parse_sides(surroundings: &Surroundings, left: &str, right: &str) -> Result<(
         |entry: &str, other: &DiffSide| DiffSide { session: other.session.clone(), entry: Some(entry.to_owned()) };
     match (left.strip_prefix(':'), right.strip_prefix(':')) {
         (Some(_), Some(_)) => {
-            let what = "neither A nor B names a SESSION; at most one of them can be :ENTRY";
-            Err(Failure::misuse(ErrorKind::MissingRequiredArgument, what))
+            let message = "neither A nor B names a SESSION; at most one of them can be :ENTRY";
+            Err(Failure::misuse(ErrorKind::MissingRequiredArgument, message))
         }
         (Some(entry), None) => {
             let right = parse_side(surroundings, right)?;

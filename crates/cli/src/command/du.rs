@@ -110,8 +110,8 @@ pub(super) fn run(
 ) -> Result<Exit, Failure> {
     let is_single_session = args.session.session.is_some() || args.session.chosen.is_some() || args.session.newest;
     if is_single_session && (args.all || args.repo) {
-        let what = "--all and --repo cannot be used with SESSION";
-        return Err(Failure::misuse(ErrorKind::ArgumentConflict, what));
+        let message = "--all and --repo cannot be used with SESSION";
+        return Err(Failure::misuse(ErrorKind::ArgumentConflict, message));
     }
     let meter = Meter::default();
     let on_progress = |n_done: u64, n_all: u64| meter.update(n_done, n_all);

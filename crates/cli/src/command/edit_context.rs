@@ -69,8 +69,8 @@ pub(super) fn run(
     let path = surroundings.find(&session)?;
     let reader = surroundings.open(&session, err)?;
     let target = reader.find_shown_entry(&required(entry, "ENTRY")?)?;
-    if let Some((what, of)) = annotated(&reader, &target)? {
-        return Err(Failure::NoContent { id: target, what, target: of });
+    if let Some((kind, annotated_id)) = annotated(&reader, &target)? {
+        return Err(Failure::NoContent { id: target, kind, target: annotated_id });
     }
     let leaf = reader.leaf_id();
     drop(reader);

@@ -46,8 +46,8 @@ pub(super) fn run(args: &HelpArgs, out: &mut Screen<'_>) -> Result<Exit, Failure
             let known = names.iter().map(String::as_str).chain(PAGES.map(|(name, _)| name));
             let nearest = sessile::format::nearest::nearest(word, known);
             let hint = nearest.map(|nearest| format!("; did you mean `{nearest}`?")).unwrap_or_default();
-            let what = format!("there is no command `{word}`{hint}");
-            return Err(Failure::misuse(ErrorKind::InvalidSubcommand, what));
+            let message = format!("there is no command `{word}`{hint}");
+            return Err(Failure::misuse(ErrorKind::InvalidSubcommand, message));
         };
         current = subcommand;
     }

@@ -56,8 +56,8 @@ pub(super) fn run(
     let is_stream = |file: &PathBuf| [Path::new("-"), Path::new("/dev/stdin")].contains(&file.as_path());
     let stream = args.files.iter().any(is_stream).then(copy_stdin_to_file).transpose()?;
     if stream.is_some() && args.files.len() > 1 {
-        let what = "standard input cannot be imported together with files";
-        return Err(Failure::misuse(ErrorKind::ArgumentConflict, what));
+        let message = "standard input cannot be imported together with files";
+        return Err(Failure::misuse(ErrorKind::ArgumentConflict, message));
     }
     let files: Vec<PathBuf> = match &stream {
         Some(stream) => vec![stream.path().to_path_buf()],

@@ -184,7 +184,7 @@ fn print_status(
         0 => String::new(),
         n_stale => format!(", {n_stale} to be read again"),
     };
-    let line = |what: &str, text: String| Line::new().styled(DIM, what).pad(NAME).text(&text);
+    let line = |label: &str, text: String| Line::new().styled(DIM, label).pad(NAME).text(&text);
     out.print_whole(&line("sessions", status.n_sessions.to_string()))?;
     out.print_whole(&line("listed", format!("{}{}", status.n_listed, stale(status.n_listed))))?;
     let unread = match status.n_uncovered {
@@ -203,14 +203,14 @@ fn print_status(
 const NAME: usize = 14;
 
 fn usage_line(surroundings: &Surroundings, usage: &CacheUsage) -> Line {
-    let what = match usage.directory {
+    let label = match usage.directory {
         "catalogue" => "lists",
         "outlines" => "outlines",
         "text" => "text index",
         _ => "file states",
     };
     let files = if usage.n_files == 1 { "file" } else { "files" };
-    let line = Line::new().styled(DIM, what).pad(NAME).text(&format!("{} {files}", usage.n_files)).pad(NAME + 12);
+    let line = Line::new().styled(DIM, label).pad(NAME).text(&format!("{} {files}", usage.n_files)).pad(NAME + 12);
     let line = line.text(&size_words(usage.n_bytes)).pad(NAME + 24);
     match usage.newest_ms {
         None => line,

@@ -69,8 +69,8 @@ pub(super) fn relatives(surroundings: &Surroundings, path: &std::path::Path) -> 
 }
 
 fn print(surroundings: &Surroundings, details: &SessionDetails, out: &mut Screen<'_>) -> Result<(), Failure> {
-    let mut row = |what: &str, value: &str| {
-        styled_fact(out, what, if what == "name" { NAMED } else { PLAIN }, value).map_err(Failure::from)
+    let mut row = |label: &str, value: &str| {
+        styled_fact(out, label, if label == "name" { NAMED } else { PLAIN }, value).map_err(Failure::from)
     };
     let info = &details.info;
     let clock = Clock::new(surroundings);
@@ -112,8 +112,8 @@ fn print(surroundings: &Surroundings, details: &SessionDetails, out: &mut Screen
     if !models.is_empty() {
         row("models", &models.join(", "))?;
     }
-    for (what, value) in figures(&(&info.facts).into()) {
-        row(what, &value)?;
+    for (label, value) in figures(&(&info.facts).into()) {
+        row(label, &value)?;
     }
     let estimated = if details.context.usage_tokens > 0.0 { "" } else { ", estimated" };
     row("context", &format!("{} tokens{estimated}", crate::measure::number(details.context.tokens)))?;

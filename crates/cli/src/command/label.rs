@@ -71,7 +71,7 @@ pub(super) fn run(
     if label.is_none() && !args.clear {
         return show(&session, &entry, args, out, err);
     }
-    let hint = annotated(&session, &entry)?.map(|(what, target)| hint(&entry, what, &target));
+    let hint = annotated(&session, &entry)?.map(|(kind, target)| hint(&entry, kind, &target));
     drop(session);
     let relabelled = surroundings.sessions.relabel(path, &entry, label.as_deref(), args.dry_run)?;
     surroundings.report_upgrade(relabelled.original.as_deref(), err)?;
@@ -101,8 +101,8 @@ fn show(
         out.print_whole(&Line::new().text(label))?;
     } else {
         err.print_whole(&Line::new().text(&format!("{entry} has no label")))?;
-        if let Some((what, target)) = annotated(session, entry)? {
-            err.print_whole(&hint(entry, what, &target))?;
+        if let Some((kind, target)) = annotated(session, entry)? {
+            err.print_whole(&hint(entry, kind, &target))?;
         }
     }
     Ok(if label.is_some() { Exit::Done } else { Exit::Nothing })
@@ -130,8 +130,8 @@ pub(super) fn annotated(session: &SessionManager, entry: &EntryId) -> Result<Opt
     Ok(target)
 }
 
-fn hint(entry: &EntryId, what: &str, target: &EntryId) -> Line {
-    let words = format!(" {entry} is itself the {what} of {target}; @leaf may refer to it if it was added last");
+fn hint(entry: &EntryId, kind: &str, target: &EntryId) -> Line {
+    let words = format!(" {entry} is itself the {kind} of {target}; @leaf may refer to it if it was added last");
     Line::new().styled(ACCENT, "hint:").text(&words)
 }
 

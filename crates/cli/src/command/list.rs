@@ -510,7 +510,7 @@ pub(super) fn report_empty_store(surroundings: &Surroundings, err: &mut Screen<'
     let root = || sessile::directory::sessions_root(surroundings.sessions.environment());
     let dir = surroundings.session_dir().unwrap_or_else(root);
     err.print_whole(&Line::new().text("there are no sessions yet"))?;
-    for (command, what) in [
+    for (command, description) in [
         (
             "pi",
             &*format!(
@@ -522,7 +522,7 @@ pub(super) fn report_empty_store(surroundings: &Surroundings, err: &mut Screen<'
         ("sessile import FILE", "imports a session file"),
         ("sessile --sample", "shows a made-up store to try things on"),
     ] {
-        err.print_whole(&Line::new().text("  ").styled(BOLD, command).pad(24).text(what))?;
+        err.print_whole(&Line::new().text("  ").styled(BOLD, command).pad(24).text(description))?;
     }
     Ok(())
 }
@@ -537,14 +537,14 @@ pub(super) fn report_no_sessions(
     let dir = surroundings.session_dir();
     let cwd = surroundings.short(&surroundings.cwd().to_string_lossy());
     let is_sample = surroundings.sample().is_some();
-    let (what, hint) = match dir {
+    let (message, hint) = match dir {
         Some(dir) if !surroundings.is_directory(&dir) => (
             format!("there is no directory {}", dir.display()),
             format!("use `sessile {command} --all` for all sessions of pi's own store"),
         ),
         Some(dir) if surroundings.sessions.is_store_root(&dir) => {
-            let what = format!("no sessions in {} itself, only in its subdirectories", dir.display());
-            (what, root_hint(surroundings, command, &dir))
+            let message = format!("no sessions in {} itself, only in its subdirectories", dir.display());
+            (message, root_hint(surroundings, command, &dir))
         }
         Some(dir) if is_wide => (format!("no sessions in {}", dir.display()), String::new()),
         Some(dir) => (
@@ -558,7 +558,7 @@ pub(super) fn report_no_sessions(
             format!("use `sessile {command} --all` for all directories, or `sessile --sample` to see a made-up store"),
         ),
     };
-    err.print_whole(&Line::new().text(&what))?;
+    err.print_whole(&Line::new().text(&message))?;
     if hint.is_empty() || (is_sample && hint.contains("--sample")) {
         return Ok(());
     }

@@ -41,8 +41,8 @@ fn demonstrate(sample: &Surroundings, out: &mut Screen<'_>, err: &mut Screen<'_>
     let session = sample.sessions.open(&store.richest)?;
     tree::draw(&session, &TreeSelection::default_view(), &Clock::new(sample), out)?;
     out.blank()?;
-    for (command, what) in SUGGESTIONS {
-        out.print(Line::new().styled(BOLD, command).pad(34).styled(DIM, what))?;
+    for (command, description) in SUGGESTIONS {
+        out.print(Line::new().styled(BOLD, command).pad(34).styled(DIM, description))?;
     }
     Ok(Exit::Done)
 }

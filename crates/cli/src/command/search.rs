@@ -200,9 +200,9 @@ pub(super) fn run(
         {
             let results = meter.watch(Unit::Bytes, err, || sessions.search(&wider, &options))?;
             let entries = noun(results.hits.len(), "entry matches", "entries match");
-            let what = format!(" {} {entries} inside longer words: `sessile search '{infix}'`", results.hits.len());
+            let hint = format!(" {} {entries} inside longer words: `sessile search '{infix}'`", results.hits.len());
             if !results.hits.is_empty() {
-                drop(err.print_whole(&Line::new().styled(ACCENT, "hint:").text(&what)));
+                drop(err.print_whole(&Line::new().styled(ACCENT, "hint:").text(&hint)));
             }
         }
     }
@@ -215,8 +215,8 @@ fn hint_archived(n_hits: usize, err: &mut Screen<'_>) -> std::io::Result<()> {
         return Ok(());
     }
     let entries = noun(n_hits, "entry of an archived session matches", "entries of archived sessions match");
-    let what = format!(" {n_hits} {entries}: add --archived");
-    err.print_whole(&Line::new().styled(ACCENT, "hint:").text(&what))
+    let hint = format!(" {n_hits} {entries}: add --archived");
+    err.print_whole(&Line::new().styled(ACCENT, "hint:").text(&hint))
 }
 
 /// Returns a query for the same words as parts of longer words; `None` if the query has more than plain words.
@@ -283,8 +283,8 @@ const MANY_UNINDEXED_BYTES: u64 = 32 << 20;
 
 fn hint(scope: &str, result: &SearchResult, err: &mut Screen<'_>) -> std::io::Result<()> {
     let read = size_words(result.unindexed_bytes);
-    let what = format!(" {read} not in the index had to be read; `sessile search --update{scope}` ");
-    err.print_whole(&Line::new().styled(ACCENT, "hint:").text(&what).text("makes later searches fast"))
+    let hint = format!(" {read} not in the index had to be read; `sessile search --update{scope}` ");
+    err.print_whole(&Line::new().styled(ACCENT, "hint:").text(&hint).text("makes later searches fast"))
 }
 
 impl SearchArgs {
@@ -341,7 +341,7 @@ fn on_path(surroundings: &Surroundings, args: &SearchArgs) -> Result<Option<OnPa
 
 /// Explains why a query is invalid. For a regular expression, shows the position as the parser draws it.
 fn unreadable(error: &BadQuery) -> Failure {
-    let what = match error {
+    let message = match error {
         BadQuery::Pattern(pattern) => {
             let message = pattern.to_string();
             let (pattern, reason) = message.rsplit_once("error: ").unwrap_or(("", &message));
@@ -350,7 +350,7 @@ fn unreadable(error: &BadQuery) -> Failure {
         }
         other => other.to_string(),
     };
-    Failure::misuse(ErrorKind::ValueValidation, what)
+    Failure::misuse(ErrorKind::ValueValidation, message)
 }
 
 fn print(

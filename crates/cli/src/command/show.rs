@@ -95,7 +95,7 @@ pub(super) fn run(
     if args.interactive {
         let path = surroundings.find_unless_picked(&session)?;
         let failure = crate::interactive::ui(surroundings, out, err).read(path)?;
-        return failure.map_or(Ok(Exit::Done), |what| Err(Failure::NotShown { what }));
+        return failure.map_or(Ok(Exit::Done), |message| Err(Failure::NotShown { message }));
     }
     let session = surroundings.open(&session, err)?;
     if let Some(entry) = entry {

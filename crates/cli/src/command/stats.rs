@@ -131,9 +131,9 @@ pub(super) fn run(
     let is_single_session = args.session.session.is_some() || args.session.chosen.is_some() || args.session.newest;
     let has_group_options = args.all || args.repo || !args.by.is_empty() || args.span.is_limited();
     if is_single_session && has_group_options {
-        let what =
+        let message =
             "a single SESSION is counted as a whole; --all, --repo, --by, --since and --until cannot be used with it";
-        return Err(Failure::misuse(ErrorKind::ArgumentConflict, what));
+        return Err(Failure::misuse(ErrorKind::ArgumentConflict, message));
     }
     if is_single_session {
         let path = surroundings.find(&args.session)?;
@@ -178,8 +178,8 @@ impl StatsArgs {
     fn options(&self, surroundings: &Surroundings) -> Result<StatsOptions<'static>, Failure> {
         let by: Vec<Grouping> = self.by.iter().map(|by| by.grouping()).collect();
         if by.len() > 2 || (by.len() == 2 && by.first() == by.last()) {
-            let what = "--by accepts one kind of group, or two different ones";
-            return Err(Failure::misuse(ErrorKind::ValueValidation, what));
+            let message = "--by accepts one kind of group, or two different ones";
+            return Err(Failure::misuse(ErrorKind::ValueValidation, message));
         }
         let (since, until) = (self.span.since(surroundings)?, self.span.until(surroundings)?);
         Ok(StatsOptions { by, since, until, cancel: on_interrupt()?, on_progress: None })
@@ -239,7 +239,7 @@ fn print_one(
         "tools",
         &format!("{} {}{errors}", count(stats.total.tool_calls), noun(stats.total.tool_calls, "call", "calls")),
     )?;
-    figures(&stats.total).iter().try_for_each(|(what, value)| fact(out, what, value))?;
+    figures(&stats.total).iter().try_for_each(|(label, value)| fact(out, label, value))?;
     if let Some(copied) = stats.copied.as_ref().filter(|copied| copied.entries > 0) {
         let words = format!(
             "{} {} of these, worth {}, came from the parent session",
@@ -307,7 +307,7 @@ fn print_many(
             &format!("{} calls, {} failed", count(stats.total.tool_calls), count(stats.total.tool_errors)),
         )?;
     }
-    figures(&stats.total).iter().try_for_each(|(what, value)| fact(out, what, value))?;
+    figures(&stats.total).iter().try_for_each(|(label, value)| fact(out, label, value))?;
     if stats.total.compactions > 0 {
         fact(out, "compactions", &count(stats.total.compactions))?;
     }

@@ -163,8 +163,8 @@ pub(super) fn run(
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
     if args.json && !args.flat && (args.has_selection() || args.times) {
-        let what = "nested JSON always contains the whole tree; add --flat to select entries";
-        return Err(Failure::misuse(ErrorKind::ArgumentConflict, what));
+        let message = "nested JSON always contains the whole tree; add --flat to select entries";
+        return Err(Failure::misuse(ErrorKind::ArgumentConflict, message));
     }
     #[cfg(feature = "tui")]
     if args.interactive {
@@ -193,8 +193,8 @@ fn open_screen(
 ) -> Result<Exit, Failure> {
     let path = surroundings.find_unless_picked(&args.session)?;
     let outcome = crate::interactive::ui(surroundings, out, err).tree(path)?;
-    if let Some(what) = outcome.failure {
-        return Err(Failure::NotShown { what });
+    if let Some(message) = outcome.failure {
+        return Err(Failure::NotShown { message });
     }
     if let Some(done) = outcome.done {
         err.print_whole(&Line::new().text(&done))?;

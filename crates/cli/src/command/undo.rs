@@ -189,9 +189,9 @@ impl<'s> Words<'s> {
                 change("label", &format!("entry {entry} of {session}"), before.as_deref(), after.as_deref())
             }
             Step::Archive { entry, after, .. } => {
-                let what =
+                let target =
                     entry.as_ref().map_or_else(|| session.clone(), |id| format!("the branch at {id} of {session}"));
-                if *after { format!("archive {what}") } else { format!("unarchive {what}") }
+                if *after { format!("archive {target}") } else { format!("unarchive {target}") }
             }
             Step::Leaf { before, after, .. } => {
                 let position = |id: &Option<EntryId>| {
@@ -214,12 +214,12 @@ impl<'s> Words<'s> {
 }
 
 /// Describes a change of a name or a label.
-fn change(what: &str, of: &str, before: Option<&str>, after: Option<&str>) -> String {
+fn change(property: &str, of: &str, before: Option<&str>, after: Option<&str>) -> String {
     match (before, after) {
-        (None, Some(after)) => format!("{what} {of} {after:?}"),
-        (Some(before), Some(after)) => format!("change the {what} of {of} from {before:?} to {after:?}"),
-        (Some(before), None) => format!("remove the {what} {before:?} of {of}"),
-        (None, None) => format!("leave {of} without a {what}"),
+        (None, Some(after)) => format!("{property} {of} {after:?}"),
+        (Some(before), Some(after)) => format!("change the {property} of {of} from {before:?} to {after:?}"),
+        (Some(before), None) => format!("remove the {property} {before:?} of {of}"),
+        (None, None) => format!("leave {of} without a {property}"),
     }
 }
 

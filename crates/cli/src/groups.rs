@@ -158,7 +158,7 @@ impl GroupTable<'_> {
     }
 
     fn figures(&self, figure: Figure) -> Column {
-        let count = |count: u64| if count == 0 { String::new() } else { whole(count) };
+        let count = |count: u64| if count == 0 { String::new() } else { count_text(count) };
         let cell = |group: &StatsGroup| {
             let tally = &group.tally;
             match figure {
@@ -277,7 +277,7 @@ fn bar(part: f64, width: usize) -> String {
     "█".repeat(n_eighths / 8) + last_block
 }
 
-fn whole(count: u64) -> String {
+fn count_text(count: u64) -> String {
     sessile_display::measure::number_words(count)
 }
 

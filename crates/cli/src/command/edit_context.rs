@@ -92,13 +92,13 @@ pub(super) fn run(
         write_value(out.data(), &answer::context_edited((!args.dry_run).then_some(&id), &target))?;
         return Ok(Exit::Done);
     }
-    let sees = match (args.drop, args.restore) {
+    let visible_content = match (args.drop, args.restore) {
         (true, _) => "nothing of it",
         (_, true) => "its original content",
         _ => "the replacement",
     };
-    let does = if args.dry_run { "would see" } else { "sees" };
-    let words = format!("entry {target}: the model {does} {sees}");
+    let verb = if args.dry_run { "would see" } else { "sees" };
+    let words = format!("entry {target}: the model {verb} {visible_content}");
     if args.dry_run {
         out.print_whole(&Line::new().text(&words))?;
     } else {

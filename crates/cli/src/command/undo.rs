@@ -156,11 +156,11 @@ impl<'s> Words<'s> {
         let file = |step: &&'t Step| {
             let session = step.session();
             let path = session.path.as_path();
-            let elsewhere = match step {
+            let moved_path = match step {
                 Step::Move { to, .. } => Some(to.as_path()),
                 _ => trashed.get(path).copied(),
             };
-            (session, elsewhere.filter(|_| !path.exists()).unwrap_or(path))
+            (session, moved_path.filter(|_| !path.exists()).unwrap_or(path))
         };
         let titles = Titles::of_files(surroundings, steps.iter().map(file));
         Self { surroundings, titles }

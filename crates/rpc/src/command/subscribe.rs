@@ -62,7 +62,7 @@ pub(crate) fn subscribe(call: &Call<'_>) -> CommandResult {
     let manager = session.lock_fresh();
     let position = match call.text("cursor") {
         None => Position::at_end(&manager),
-        Some(cursor) => Position::at(&manager, &cursor)?,
+        Some(cursor) => Position::after_cursor(&manager, &cursor)?,
     };
     let next_event = lock(&session.event_log).end();
     let cursor = position.cursor(&manager);
@@ -190,7 +190,7 @@ impl Position {
     }
 
     /// After the entry of a cursor.
-    fn at(manager: &SessionManager, cursor: &str) -> Result<Self, Failure> {
+    fn after_cursor(manager: &SessionManager, cursor: &str) -> Result<Self, Failure> {
         let unreadable = || Failure::invalid(format!("{cursor:?} is not a cursor"));
         let (offset, rest) = cursor.split_once(':').ok_or_else(unreadable)?;
         let (length, rest) = rest.split_once(':').ok_or_else(unreadable)?;

@@ -57,7 +57,7 @@ pub use tree::{tree_and_leaf, tree_row, write_tree};
 pub use verify::{findings, repair, report, unreadable_report};
 
 /// A number as JSON has it; a larger one becomes the largest.
-fn whole(number: u64) -> i64 {
+fn saturating_i64(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 

@@ -112,13 +112,13 @@ impl Request {
     }
 }
 
-fn unreadable(what: &str) -> NotARequest {
+fn unreadable(reason: &str) -> NotARequest {
     let mut answer = ObjectWriter::new();
     answer
         .string("type", "response")
         .string("command", "parse")
         .bool("success", false)
-        .string("error", &format!("Failed to parse command: {what}"))
+        .string("error", &format!("Failed to parse command: {reason}"))
         .string("code", "INVALID_ARGUMENT");
     NotARequest(answer.finish())
 }
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn unreadable_requests_get_an_error() {
-        for (text, what) in [
+        for (text, expected) in [
             (&b""[..], "unexpected end of input"),
             (b"not json", "unexpected input at byte 0"),
             (b"{\"a\":1", "unexpected end of input"),
@@ -165,7 +165,7 @@ mod tests {
         ] {
             let answer = refused(text);
             assert!(answer.contains(r#""command":"parse","success":false"#), "{answer}");
-            assert!(answer.contains(what), "{answer} lacks {what}");
+            assert!(answer.contains(expected), "{answer} lacks {expected}");
         }
     }
 }

@@ -41,24 +41,24 @@ pub struct Field {
     /// Whether it may be absent.
     pub is_optional: bool,
     /// A description; empty if the name is enough.
-    pub what: &'static str,
+    pub description: &'static str,
 }
 
 impl Field {
     /// Creates a required member.
     pub const fn new(name: &'static str, shape: Shape) -> Self {
-        Self { name, shape, is_optional: false, what: "" }
+        Self { name, shape, is_optional: false, description: "" }
     }
 
     /// Creates an optional member.
     pub const fn optional(name: &'static str, shape: Shape) -> Self {
-        Self { name, shape, is_optional: true, what: "" }
+        Self { name, shape, is_optional: true, description: "" }
     }
 
     /// Adds a description.
     #[must_use]
-    pub const fn about(self, what: &'static str) -> Self {
-        Self { what, ..self }
+    pub const fn about(self, description: &'static str) -> Self {
+        Self { description, ..self }
     }
 }
 

@@ -11,7 +11,7 @@ use sessile::operations::{
     TrashSlot, TrashedTo, Undone,
 };
 
-use super::{object, put_id, put_list, put_path, put_string, whole};
+use super::{object, put_id, put_list, put_path, put_string, saturating_i64};
 
 /// A logged operation: `{id, time, kind, state, undoes?, undoneBy?, steps}`.
 pub fn operation(operation: &Operation) -> Json {
@@ -92,7 +92,7 @@ fn put_slot(out: &mut ObjectWriter, slot: &TrashSlot) {
 
 fn put_length(out: &mut ObjectWriter, length: Option<u64>) {
     if let Some(length) = length {
-        out.integer("length", whole(length));
+        out.integer("length", saturating_i64(length));
     }
 }
 
@@ -127,7 +127,7 @@ pub fn pruned(pruned: &Pruned) -> Json {
         object(|out| {
             out.string("path", &session.path.to_string_lossy())
                 .string("id", &session.id)
-                .integer("size", whole(session.size))
+                .integer("size", saturating_i64(session.size))
                 .string("modified", &to_iso(session.modified))
                 .string("familyModified", &to_iso(*last_used));
         })
@@ -141,7 +141,7 @@ pub fn pruned(pruned: &Pruned) -> Json {
     };
     object(|out| {
         put_string(out, "operation", pruned.operation.as_deref());
-        out.integer("bytes", whole(pruned.size()));
+        out.integer("bytes", saturating_i64(pruned.size()));
         put_list(out, "sessions", pruned.sessions.iter().map(row));
         put_list(out, "kept", pruned.kept.iter().map(kept));
     })
@@ -189,7 +189,7 @@ pub fn deleted(deleted: &Deleted) -> Json {
     let row = |DeletedSession { session, size, to }: &DeletedSession| {
         object(|out| {
             out.string("path", &session.path.to_string_lossy()).string("id", &session.id);
-            out.integer("size", whole(*size));
+            out.integer("size", saturating_i64(*size));
             match to {
                 Some(TrashedTo::Trash(slot)) => {
                     out.string("trashed", &slot.file.to_string_lossy());
@@ -226,18 +226,18 @@ pub fn slimmed(slimmed: &Slimmed) -> Json {
     let original = object(|out| {
         out.string("path", &slimmed.original.path.to_string_lossy())
             .string("id", &slimmed.original.id)
-            .integer("size", whole(slimmed.size));
+            .integer("size", saturating_i64(slimmed.size));
     });
     object(|out| {
         out.raw("original", original.raw());
         if let Some(SessionPlace { path, id }) = &slimmed.session {
             out.string("path", &path.to_string_lossy()).string("id", id);
         }
-        out.integer("size", whole(slimmed.new_size)).integer("saved", whole(slimmed.saved()));
+        out.integer("size", saturating_i64(slimmed.new_size)).integer("saved", saturating_i64(slimmed.saved()));
         let taken = slimmed.taken;
         for (key, (number, bytes)) in [("images", taken.images), ("outputs", taken.outputs), ("custom", taken.custom)] {
             let part = object(|out| {
-                out.integer("count", whole(number)).integer("bytes", whole(bytes));
+                out.integer("count", saturating_i64(number)).integer("bytes", saturating_i64(bytes));
             });
             out.raw(key, part.raw());
         }
@@ -255,7 +255,7 @@ pub fn imported(imported: &Imported) -> Json {
             .string("path", &imported.path.to_string_lossy())
             .string("id", &imported.id);
         put_string(out, "oldId", imported.old_id.as_deref());
-        out.integer("size", whole(imported.size));
+        out.integer("size", saturating_i64(imported.size));
     })
 }
 

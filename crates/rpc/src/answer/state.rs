@@ -3,7 +3,7 @@
 use sessile::json::{Json, ObjectWriter};
 use sessile::{SessionError, SessionManager};
 
-use super::{count, object, put_path, put_string, whole};
+use super::{count, object, put_path, put_string, saturating_i64};
 
 /// The parts of [`state`] that are read from the session, each as members with a comma at the end. They are kept until
 /// the session changes.
@@ -75,7 +75,7 @@ pub fn model(provider: &str, id: &str, context_window: Option<u64>) -> Json {
     object(|out| {
         out.string("provider", provider).string("id", id);
         if let Some(window) = context_window {
-            out.integer("contextWindow", whole(window));
+            out.integer("contextWindow", saturating_i64(window));
         }
     })
 }

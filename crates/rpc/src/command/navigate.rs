@@ -5,7 +5,7 @@ use sessile::branch::{NavigateOptions, Navigated};
 use sessile::compaction::Summarizer;
 
 use super::compact::Retries;
-use super::look::existing;
+use super::read::existing;
 use super::{Call, CommandResult, answered};
 use crate::answer;
 use crate::failure::Failure;

@@ -38,8 +38,8 @@ pub(crate) struct Cli {
     ///
     /// If you omit SESSION, it means the newest session.
     #[arg(long, global = true, value_name = "DIR", num_args = 0..=1, require_equals = true, default_missing_value = "")]
-    #[arg(value_parser = OsStringValueParser::new().map(SamplePlace::new), value_hint = ValueHint::DirPath, help_heading = GLOBAL)]
-    pub(crate) sample: Option<SamplePlace>,
+    #[arg(value_parser = OsStringValueParser::new().map(SampleLocation::new), value_hint = ValueHint::DirPath, help_heading = GLOBAL)]
+    pub(crate) sample: Option<SampleLocation>,
 
     /// Look for sessions in DIR instead of where pi keeps them
     ///
@@ -91,14 +91,14 @@ impl Color {
 
 /// Where the sample is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum SamplePlace {
+pub(crate) enum SampleLocation {
     /// In a directory for this terminal; without a terminal, in a temporary directory.
     Terminal,
     /// In this directory.
     Dir(PathBuf),
 }
 
-impl SamplePlace {
+impl SampleLocation {
     fn new(dir: OsString) -> Self {
         if dir.is_empty() { Self::Terminal } else { Self::Dir(dir.into()) }
     }
@@ -162,7 +162,7 @@ pub(crate) struct SpanArgs {
 
 impl SpanArgs {
     /// Returns whether the span has a start or an end.
-    pub(crate) fn is_given(&self) -> bool {
+    pub(crate) fn is_limited(&self) -> bool {
         self.since.is_some() || self.until.is_some()
     }
 
@@ -179,13 +179,13 @@ impl SpanArgs {
 
 /// Parses a time given by the user.
 pub(crate) fn time(text: Option<&str>, surroundings: &Surroundings) -> Result<Option<TimeRange>, Failure> {
-    let read = |text: &str| surroundings.when(text).ok_or_else(|| not_a_time(text));
+    let read = |text: &str| surroundings.parse_time(text).ok_or_else(|| not_a_time(text));
     text.map(read).transpose()
 }
 
 fn not_a_time(text: &str) -> Failure {
-    let what = format!("{text:?} is not a time; use e.g. 2h, 3d, 1w, yesterday, 2026-01-31 or 2026-01-31T12:00");
-    Failure::misuse(ErrorKind::ValueValidation, what)
+    let message = format!("{text:?} is not a time; use e.g. 2h, 3d, 1w, yesterday, 2026-01-31 or 2026-01-31T12:00");
+    Failure::misuse(ErrorKind::ValueValidation, message)
 }
 
 /// How a list is printed.
@@ -203,26 +203,26 @@ pub(crate) struct ListFormat {
 /// Replaces pi's `--mode rpc`, which may stand anywhere among pi's flags, with the `rpc` command.
 pub(crate) fn with_mode(mut args: Vec<OsString>) -> Vec<OsString> {
     let end = args.iter().position(|arg| arg == "--").unwrap_or(args.len());
-    let is_pair = |place: usize| args[place] == "--mode" && args.get(place + 1).is_some_and(|mode| mode == "rpc");
-    let found = (1..end).find(|place| is_pair(*place) || args[*place] == "--mode=rpc");
-    let Some(place) = found else { return args };
-    let n_words = if args[place] == "--mode" { 2 } else { 1 };
-    args.drain(place..place + n_words);
+    let is_pair = |index: usize| args[index] == "--mode" && args.get(index + 1).is_some_and(|mode| mode == "rpc");
+    let index = (1..end).find(|index| is_pair(*index) || args[*index] == "--mode=rpc");
+    let Some(index) = index else { return args };
+    let n_words = if args[index] == "--mode" { 2 } else { 1 };
+    args.drain(index..index + n_words);
     args.insert(1, OsString::from("rpc"));
     args
 }
 
 /// Reads `--color` before anything else, because it also applies to errors and help.
-pub(crate) fn wanted_color(args: &[OsString]) -> Color {
+pub(crate) fn requested_color(args: &[OsString]) -> Color {
     let words = args.iter().take_while(|arg| *arg != "--").filter_map(|arg| arg.to_str());
-    let mut wanted = None;
+    let mut requested = None;
     let mut is_next = false;
     for word in words {
         let value = if is_next { Some(word) } else { word.strip_prefix("--color=") };
         is_next = word == "--color";
-        wanted = value.and_then(|value| Color::from_str(value, false).ok()).or(wanted);
+        requested = value.and_then(|value| Color::from_str(value, false).ok()).or(requested);
     }
-    wanted.unwrap_or_default()
+    requested.unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -232,12 +232,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_definition_is_sound() {
+    fn the_definition_is_valid() {
         Cli::command().debug_assert();
     }
 
     #[test]
-    fn words_move_up_when_a_flag_names_the_session() {
+    fn words_shift_when_a_flag_names_the_session() {
         let arg = |session: Option<&str>, newest| SessionArg { session: session.map(Into::into), chosen: None, newest };
         let words = |arg: &SessionArg, words: [Option<&str>; 2]| {
             let (session, words) = arg.with_words(words);
@@ -261,12 +261,12 @@ mod tests {
     }
 
     #[test]
-    fn colour_is_found_wherever_it_stands() {
-        let wanted = |words: &str| wanted_color(&words.split(' ').map(OsString::from).collect::<Vec<_>>());
-        assert_eq!(wanted("sessile list"), Color::Auto);
-        assert_eq!(wanted("sessile list --color never"), Color::Never);
-        assert_eq!(wanted("sessile --color=always list"), Color::Always);
-        assert_eq!(wanted("sessile --color mauve"), Color::Auto);
-        assert_eq!(wanted("sessile -- --color=always"), Color::Auto);
+    fn the_color_flag_is_found_in_any_position() {
+        let requested = |words: &str| requested_color(&words.split(' ').map(OsString::from).collect::<Vec<_>>());
+        assert_eq!(requested("sessile list"), Color::Auto);
+        assert_eq!(requested("sessile list --color never"), Color::Never);
+        assert_eq!(requested("sessile --color=always list"), Color::Always);
+        assert_eq!(requested("sessile --color mauve"), Color::Auto);
+        assert_eq!(requested("sessile -- --color=always"), Color::Auto);
     }
 }

@@ -230,7 +230,7 @@ fn is_picker(_cli: &Cli, _out: &Screen<'_>) -> bool {
 fn run_in(surroundings: &Surroundings, cli: &Cli, out: &mut Screen<'_>, err: &mut Screen<'_>) -> Result<Exit, Failure> {
     match &cli.command {
         #[cfg(feature = "tui")]
-        None if is_picker(cli, out) => resume::run(surroundings, &resume::ResumeArgs::usual(), out, err),
+        None if is_picker(cli, out) => resume::run(surroundings, &resume::ResumeArgs::without_command(), out, err),
         None => overview::run(surroundings, out, err),
         Some(command) => command.run(surroundings, out, err),
     }

@@ -1,7 +1,7 @@
 //! Completion of an unfinished command line.
 //!
 //! This module knows nothing of shells, files or sessions: the definition of the commands determines what is wanted,
-//! and [`Place`] the session it is about.
+//! and [`CompletionState`] the session it is about.
 
 pub(crate) mod bash;
 
@@ -10,7 +10,7 @@ use clap::{Arg, ArgAction, Command};
 
 /// The state at the end of a command line.
 #[derive(Debug)]
-pub(crate) struct Place<'c> {
+pub(crate) struct CompletionState<'c> {
     command: &'c Command,
     /// The number of positional arguments of the command so far.
     n_positional: usize,
@@ -18,14 +18,14 @@ pub(crate) struct Place<'c> {
     awaiting: Option<&'c Arg>,
     only_positional: bool,
     /// Whether an option names the session, so that no positional argument does.
-    is_by_flag: bool,
+    has_session_flag: bool,
     /// What the words so far say about the store and the session.
-    pub(crate) said: Said,
+    pub(crate) selection: SessionSelection,
 }
 
 /// What the words so far say about the store and the session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Said {
+pub(crate) struct SessionSelection {
     /// `--sample`
     pub(crate) is_sample: bool,
     /// `--session-dir`
@@ -38,7 +38,7 @@ pub(crate) struct Said {
 
 /// What may come next.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum Candidates {
     /// One of these, each with a short description.
     Words(Vec<(String, String)>),
     /// A session.
@@ -59,49 +59,49 @@ pub(crate) enum Wanted {
     Anything,
 }
 
-impl<'c> Place<'c> {
+impl<'c> CompletionState<'c> {
     /// Returns the state after some words, without the program's name. The commands must have been built.
-    pub(crate) fn behind(root: &'c Command, words: &[String]) -> Self {
-        let mut place = Self {
+    pub(crate) fn after(root: &'c Command, words: &[String]) -> Self {
+        let mut state = Self {
             command: root,
             n_positional: 0,
             awaiting: None,
             only_positional: false,
-            is_by_flag: false,
-            said: Said::default(),
+            has_session_flag: false,
+            selection: SessionSelection::default(),
         };
         for word in words {
-            place.take(word);
+            state.add_word(word);
         }
-        place
+        state
     }
 
-    fn take(&mut self, word: &str) {
+    fn add_word(&mut self, word: &str) {
         if let Some(arg) = self.awaiting.take() {
-            return self.note(arg, word);
+            return self.record_value(arg, word);
         }
         if !self.only_positional && word == "--" {
             self.only_positional = true;
         } else if !self.only_positional && word.starts_with('-') && word.len() > 1 {
-            self.take_option(word);
+            self.add_option(word);
         } else if let Some(command) = self.subcommand(word) {
             self.command = command;
             self.n_positional = 0;
         } else {
             if let Some(arg) = self.positional() {
-                self.note(arg, word);
+                self.record_value(arg, word);
             }
             self.n_positional += 1;
         }
     }
 
-    fn take_option(&mut self, word: &str) {
+    fn add_option(&mut self, word: &str) {
         let (name, value) = word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value)));
         let Some(arg) = self.option(name) else { return };
         match value {
-            Some(value) => self.note(arg, value),
+            Some(value) => self.record_value(arg, value),
             None if takes_next(arg) => self.awaiting = Some(arg),
-            None => self.note(arg, ""),
+            None => self.record_value(arg, ""),
         }
     }
 
@@ -125,58 +125,58 @@ impl<'c> Place<'c> {
         let all: Vec<&Arg> = self.command.get_positionals().collect();
         let last = all.last().copied().filter(|arg| arg.get_num_args().is_some_and(|range| range.max_values() > 1));
         // If a flag names the session, the next positional argument takes its place.
-        let is_session = |arg: &&Arg| names(arg) == "SESSION";
-        let shift = usize::from(self.is_by_flag && all.first().is_some_and(is_session));
+        let is_session = |arg: &&Arg| value_name(arg) == "SESSION";
+        let shift = usize::from(self.has_session_flag && all.first().is_some_and(is_session));
         all.get(self.n_positional + shift).copied().or(last)
     }
 
-    fn note(&mut self, arg: &Arg, value: &str) {
+    fn record_value(&mut self, arg: &Arg, value: &str) {
         match arg.get_long() {
-            Some("sample") => self.said.is_sample = true,
-            Some("session-dir") => self.said.session_dir = Some(value.to_owned()),
-            Some("continue") => (self.said.is_newest, self.is_by_flag) = (true, true),
-            long if names(arg) == "SESSION" => {
-                self.said.session = Some(value.to_owned());
-                self.is_by_flag |= long.is_some();
+            Some("sample") => self.selection.is_sample = true,
+            Some("session-dir") => self.selection.session_dir = Some(value.to_owned()),
+            Some("continue") => (self.selection.is_newest, self.has_session_flag) = (true, true),
+            long if value_name(arg) == "SESSION" => {
+                self.selection.session = Some(value.to_owned());
+                self.has_session_flag |= long.is_some();
             }
             // `:ENTRY` on one side of a comparison refers to the session of the other side.
-            _ if is_side(arg) => {
+            _ if is_diff_side(arg) => {
                 let session = value.rsplit_once(':').map_or(value, |(session, _)| session);
-                self.said.session = Some(session.to_owned()).filter(|session| !session.is_empty());
+                self.selection.session = Some(session.to_owned()).filter(|session| !session.is_empty());
             }
             _ => {}
         }
     }
 
     /// Returns what may come next, given its beginning, and how many bytes of the beginning stay unchanged.
-    pub(crate) fn wanted(&self, beginning: &str) -> (Wanted, usize) {
+    pub(crate) fn candidates(&self, beginning: &str) -> (Candidates, usize) {
         if let Some(arg) = self.awaiting {
-            return value_of(arg, beginning, 0);
+            return value_candidates(arg, beginning, 0);
         }
         if !self.only_positional && beginning.starts_with('-') {
             if let Some((name, value)) = beginning.split_once('=')
                 && let Some(arg) = self.option(name)
             {
-                return value_of(arg, value, name.len() + 1);
+                return value_candidates(arg, value, name.len() + 1);
             }
-            return (Wanted::Words(self.options()), 0);
+            return (Candidates::Words(self.options()), 0);
         }
         let commands: Vec<(String, String)> = if self.n_positional == 0 && !self.only_positional {
-            let shown = self.command.get_subcommands().filter(|command| !command.is_hide_set());
-            shown.map(|command| (command.get_name().to_owned(), first_line(command.get_about()))).collect()
+            let visible = self.command.get_subcommands().filter(|command| !command.is_hide_set());
+            visible.map(|command| (command.get_name().to_owned(), first_line(command.get_about()))).collect()
         } else {
             Vec::new()
         };
         match self.positional() {
-            Some(arg) if is_side(arg) => side_of(beginning),
-            Some(arg) if commands.is_empty() => value_of(arg, beginning, 0),
-            _ => (Wanted::Words(commands), 0),
+            Some(arg) if is_diff_side(arg) => diff_side_candidates(beginning),
+            Some(arg) if commands.is_empty() => value_candidates(arg, beginning, 0),
+            _ => (Candidates::Words(commands), 0),
         }
     }
 
     fn options(&self) -> Vec<(String, String)> {
-        let shown = self.command.get_arguments().filter(|arg| !arg.is_hide_set());
-        shown.filter_map(|arg| Some((format!("--{}", arg.get_long()?), first_line(arg.get_help())))).collect()
+        let visible = self.command.get_arguments().filter(|arg| !arg.is_hide_set());
+        visible.filter_map(|arg| Some((format!("--{}", arg.get_long()?), first_line(arg.get_help())))).collect()
     }
 }
 
@@ -187,43 +187,45 @@ fn takes_next(arg: &Arg) -> bool {
 }
 
 /// Returns what a value may be, and how much of the word stays unchanged: all before the value's last part.
-fn value_of(arg: &Arg, value: &str, n_before: usize) -> (Wanted, usize) {
+fn value_candidates(arg: &Arg, value: &str, n_before: usize) -> (Candidates, usize) {
     let n_parts = arg.get_value_delimiter().and_then(|delimiter| value.rfind(delimiter)).map_or(0, |at| at + 1);
     let possible = arg.get_possible_values();
-    let wanted = match (names(arg), arg.get_value_hint()) {
+    let candidates = match (value_name(arg), arg.get_value_hint()) {
         _ if !possible.is_empty() => {
-            let shown = possible.iter().filter(|value| !value.is_hide_set());
-            Wanted::Words(shown.map(|value| (value.get_name().to_owned(), first_line(value.get_help()))).collect())
+            let visible = possible.iter().filter(|value| !value.is_hide_set());
+            Candidates::Words(
+                visible.map(|value| (value.get_name().to_owned(), first_line(value.get_help()))).collect(),
+            )
         }
-        ("SESSION", _) => Wanted::Session,
-        ("DELETED", _) => Wanted::Deleted,
-        ("ENTRY" | "LEAF", _) => Wanted::Entry,
-        ("KEY", _) => Wanted::Key,
-        ("DIR", _) | (_, ValueHint::DirPath) => Wanted::Directory,
-        ("FILE", _) | (_, ValueHint::FilePath | ValueHint::AnyPath) => Wanted::File,
-        _ => Wanted::Anything,
+        ("SESSION", _) => Candidates::Session,
+        ("DELETED", _) => Candidates::Deleted,
+        ("ENTRY" | "LEAF", _) => Candidates::Entry,
+        ("KEY", _) => Candidates::Key,
+        ("DIR", _) | (_, ValueHint::DirPath) => Candidates::Directory,
+        ("FILE", _) | (_, ValueHint::FilePath | ValueHint::AnyPath) => Candidates::File,
+        _ => Candidates::Anything,
     };
-    (wanted, n_before + n_parts)
+    (candidates, n_before + n_parts)
 }
 
 /// Whether an argument is a side of a comparison: SESSION, SESSION:ENTRY or :ENTRY.
-fn is_side(arg: &Arg) -> bool {
-    matches!(names(arg), "A" | "B")
+fn is_diff_side(arg: &Arg) -> bool {
+    matches!(value_name(arg), "A" | "B")
 }
 
 /// Returns what a side of a comparison may be: an entry after a colon, before it a session.
-fn side_of(beginning: &str) -> (Wanted, usize) {
+fn diff_side_candidates(beginning: &str) -> (Candidates, usize) {
     match beginning.rsplit_once(':') {
         Some((session, _)) => {
             let named = (!session.is_empty()).then(|| session.to_owned());
-            (named.map_or(Wanted::Entry, Wanted::EntryOf), session.len() + 1)
+            (named.map_or(Candidates::Entry, Candidates::EntryOf), session.len() + 1)
         }
-        None => (Wanted::Session, 0),
+        None => (Candidates::Session, 0),
     }
 }
 
 /// Returns the name of an argument's value in the help.
-fn names(arg: &Arg) -> &str {
+fn value_name(arg: &Arg) -> &str {
     arg.get_value_names().and_then(|names| names.first()).map_or("", |name| name.as_str())
 }
 
@@ -238,19 +240,19 @@ mod tests {
     use super::*;
     use crate::args::Cli;
 
-    fn wanted(line: &str) -> (Wanted, usize, Said) {
+    fn candidates(line: &str) -> (Candidates, usize, SessionSelection) {
         let mut root = Cli::command();
         root.build();
         let mut words: Vec<String> = line.split(' ').map(str::to_owned).collect();
         let beginning = words.pop().unwrap();
-        let place = Place::behind(&root, &words);
-        let (wanted, n_kept) = place.wanted(&beginning);
-        (wanted, n_kept, place.said)
+        let state = CompletionState::after(&root, &words);
+        let (candidates, n_kept) = state.candidates(&beginning);
+        (candidates, n_kept, state.selection)
     }
 
     fn words(line: &str) -> Vec<String> {
-        match wanted(line).0 {
-            Wanted::Words(words) => words.into_iter().map(|(word, _)| word).collect(),
+        match candidates(line).0 {
+            Candidates::Words(words) => words.into_iter().map(|(word, _)| word).collect(),
             other => panic!("{line}: {other:?}"),
         }
     }
@@ -263,40 +265,44 @@ mod tests {
         assert!(words("config ").contains(&"set".to_owned()));
         assert_eq!(words("--color=always list --color "), ["auto", "always", "never"]);
         assert!(words("list --columns age,").contains(&"place".to_owned()));
-        assert_eq!(wanted("list --columns=age,pl").1, "--columns=age,".len());
+        assert_eq!(candidates("list --columns=age,pl").1, "--columns=age,".len());
         for (line, expected) in [
-            ("tree ", Wanted::Session),
-            ("tree --session ", Wanted::Session),
-            ("tree --session=", Wanted::Session),
-            ("tree -- ", Wanted::Session),
-            ("context x ", Wanted::Entry),
-            ("context -c ", Wanted::Entry),
-            ("context --session x ", Wanted::Entry),
-            ("config get ", Wanted::Key),
-            ("list --session-dir ", Wanted::Directory),
-            ("search some ", Wanted::Anything),
-            ("restore ", Wanted::Deleted),
-            ("--sample tree ", Wanted::Session),
-            ("--sample=x tree --all ", Wanted::Session),
-            ("no such thing ", Wanted::Words(Vec::new())),
-            ("diff ", Wanted::Session),
-            ("diff x ", Wanted::Session),
-            ("diff x:", Wanted::EntryOf("x".to_owned())),
-            ("diff x y:z", Wanted::EntryOf("y".to_owned())),
-            ("diff x:e :", Wanted::Entry),
+            ("tree ", Candidates::Session),
+            ("tree --session ", Candidates::Session),
+            ("tree --session=", Candidates::Session),
+            ("tree -- ", Candidates::Session),
+            ("context x ", Candidates::Entry),
+            ("context -c ", Candidates::Entry),
+            ("context --session x ", Candidates::Entry),
+            ("config get ", Candidates::Key),
+            ("list --session-dir ", Candidates::Directory),
+            ("search some ", Candidates::Anything),
+            ("restore ", Candidates::Deleted),
+            ("--sample tree ", Candidates::Session),
+            ("--sample=x tree --all ", Candidates::Session),
+            ("no such thing ", Candidates::Words(Vec::new())),
+            ("diff ", Candidates::Session),
+            ("diff x ", Candidates::Session),
+            ("diff x:", Candidates::EntryOf("x".to_owned())),
+            ("diff x y:z", Candidates::EntryOf("y".to_owned())),
+            ("diff x:e :", Candidates::Entry),
         ] {
-            assert_eq!(wanted(line).0, expected, "{line}");
+            assert_eq!(candidates(line).0, expected, "{line}");
         }
     }
 
     #[test]
-    fn what_was_said_is_noted() {
-        let said = wanted("--sample --session-dir x context --session y ").2;
-        let expected =
-            Said { is_sample: true, session_dir: Some("x".into()), session: Some("y".into()), is_newest: false };
-        assert_eq!(said, expected);
-        assert_eq!(wanted("context first ").2.session.as_deref(), Some("first"));
-        assert!(wanted("context -c ").2.is_newest);
-        assert_eq!((wanted("diff x:e :l").2.session.as_deref(), wanted("diff x:e :l").1), (Some("x"), 1));
+    fn the_selected_store_and_session_are_recorded() {
+        let selection = candidates("--sample --session-dir x context --session y ").2;
+        let expected = SessionSelection {
+            is_sample: true,
+            session_dir: Some("x".into()),
+            session: Some("y".into()),
+            is_newest: false,
+        };
+        assert_eq!(selection, expected);
+        assert_eq!(candidates("context first ").2.session.as_deref(), Some("first"));
+        assert!(candidates("context -c ").2.is_newest);
+        assert_eq!((candidates("diff x:e :l").2.session.as_deref(), candidates("diff x:e :l").1), (Some("x"), 1));
     }
 }

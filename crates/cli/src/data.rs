@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn output_does_nothing_to_a_terminal() {
+    fn output_contains_no_escape_sequences() {
         let value = "\"\u{7f}\u{9b}2J\u{61c}\u{200e}\u{202e}\u{2069}é\"";
         let expected = "[\"\\u007f\\u009b2J\\u061c\\u200e\\u202e\\u2069é\"]\n";
         assert_eq!(written(Layout::Array, &[value.as_bytes()]), expected);

@@ -15,14 +15,15 @@ pub(crate) fn command() -> Command {
 
 /// Returns the root command and every visible command below it, in the order of the help.
 pub(crate) fn every_command() -> Vec<Command> {
-    let mut found = Vec::new();
+    let mut commands = Vec::new();
     let mut waiting = vec![command()];
     while let Some(command) = waiting.pop() {
-        let below: Vec<Command> = command.get_subcommands().filter(|it| !it.is_hide_set()).cloned().collect();
-        waiting.extend(below.into_iter().rev());
-        found.push(command);
+        let subcommands: Vec<Command> =
+            command.get_subcommands().filter(|subcommand| !subcommand.is_hide_set()).cloned().collect();
+        waiting.extend(subcommands.into_iter().rev());
+        commands.push(command);
     }
-    found
+    commands
 }
 
 /// Returns the lines in all help texts that start with `$ sessile`, without that prefix.
@@ -125,7 +126,8 @@ fn meaning(arg: &Arg) -> String {
     if arg.get_action().takes_values() && !values.is_empty() {
         write!(meaning, " ({})", values.join(", ")).ok();
     }
-    let default: Vec<String> = arg.get_default_values().iter().map(|it| it.to_string_lossy().into_owned()).collect();
+    let default: Vec<String> =
+        arg.get_default_values().iter().map(|subcommand| subcommand.to_string_lossy().into_owned()).collect();
     if arg.get_action().takes_values() && !default.is_empty() {
         write!(meaning, "; `{}` by default", default.join(" ")).ok();
     }

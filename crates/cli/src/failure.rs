@@ -30,10 +30,10 @@ pub(crate) enum Failure {
     NoSuchFile { path: PathBuf, hint: String },
     #[error("there is no session to continue for {cwd}")]
     NothingToContinue { cwd: String },
-    #[error("the sample has no session {wanted}; it has {n_sessions}")]
-    NoSuchSample { wanted: String, n_sessions: usize },
+    #[error("the sample has no session {reference}; it has {n_sessions}")]
+    NoSuchSample { reference: String, n_sessions: usize },
     #[error("cannot write the sample to {}: {reason}", path.display())]
-    BadSamplePlace { path: PathBuf, reason: &'static str },
+    BadSampleDirectory { path: PathBuf, reason: &'static str },
     #[error("cannot write a temporary file")]
     NoTemporary(#[source] io::Error),
     #[error("{} exists", path.display())]
@@ -48,14 +48,14 @@ pub(crate) enum Failure {
     NoSocket { path: PathBuf, source: io::Error },
     #[error(transparent)]
     Rpc(#[from] sessile_rpc::Failure),
-    #[error("{what} is missing: give it as an argument or on standard input")]
-    NoInput { what: &'static str },
+    #[error("{input_name} is missing: give it as an argument or on standard input")]
+    NoInput { input_name: &'static str },
     #[error("cannot read standard input")]
     Input(#[source] io::Error),
     #[error("the input is not valid JSON")]
     NotJson { source: sessile::json::NotJson },
-    #[error("{what} is empty")]
-    Blank { what: &'static str },
+    #[error("{input_name} is empty")]
+    Blank { input_name: &'static str },
     #[error("the message is not a JSON object with a role")]
     NotAMessage,
     #[error("unknown role {role:?}")]
@@ -64,8 +64,8 @@ pub(crate) enum Failure {
     Incomplete { role: &'static str, missing: &'static str },
     #[error("the content is neither a JSON string nor an array of text and image blocks")]
     NotContent,
-    #[error("entry {id} is the {what} of {target}; the model never sees it")]
-    NoContent { id: EntryId, what: &'static str, target: EntryId },
+    #[error("entry {id} is the {kind} of {target}; the model never sees it")]
+    NoContent { id: EntryId, kind: &'static str, target: EntryId },
     #[error("the session has no current entry, so there is nothing to fork")]
     NothingToFork,
     #[error("there is no user message on the active branch")]
@@ -78,8 +78,8 @@ pub(crate) enum Failure {
     #[error(transparent)]
     Ui(Box<sessile_tui::TuiError>),
     #[cfg(feature = "tui")]
-    #[error("{what}")]
-    NotShown { what: String },
+    #[error("{message}")]
+    NotShown { message: String },
     #[cfg(feature = "tui")]
     #[error("cannot run `{line}`")]
     NotRun { line: String, source: io::Error },
@@ -95,8 +95,8 @@ pub(crate) enum Failure {
     #[error(transparent)]
     Usage(#[from] clap::Error),
     /// Arguments that clap accepted but that make no sense.
-    #[error("{what}")]
-    Misuse { kind: ErrorKind, what: String },
+    #[error("{message}")]
+    Misuse { kind: ErrorKind, message: String },
 }
 
 impl From<ReferenceError> for Failure {
@@ -110,18 +110,18 @@ impl From<ReferenceError> for Failure {
 
 impl Failure {
     /// Creates a failure for arguments that make no sense together or in this context.
-    pub(crate) fn misuse(kind: ErrorKind, what: impl Into<String>) -> Self {
-        Self::Misuse { kind, what: what.into() }
+    pub(crate) fn misuse(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self::Misuse { kind, message: message.into() }
     }
 
     /// Adds the usage of the command, if the failure is about its arguments.
     pub(crate) fn of_command(self, words: &[String]) -> Self {
-        let Self::Misuse { kind, what } = self else { return self };
+        let Self::Misuse { kind, message } = self else { return self };
         let mut command = definition::command();
         for word in words {
             command = command.find_subcommand(word).cloned().unwrap_or(command);
         }
-        Self::Usage(command.error(kind, what))
+        Self::Usage(command.error(kind, message))
     }
 
     /// Whether cached data of a session was stale and has been dropped, so that running the command again helps.
@@ -210,7 +210,7 @@ impl Failure {
                     .to_owned(),
             ),
             Self::NoSuchSample { .. } => Some("`sessile --sample list` shows its sessions".to_owned()),
-            Self::BadSamplePlace { .. } => Some("name a directory that is empty or does not exist yet".to_owned()),
+            Self::BadSampleDirectory { .. } => Some("name a directory that is empty or does not exist yet".to_owned()),
             Self::Session(SessionError::Store(StoreError::Busy { .. }) | SessionError::WrittenMeanwhile { .. }) => {
                 Some("try again once the other program has finished".to_owned())
             }
@@ -274,8 +274,8 @@ pub(crate) fn report_chain(failure: &Failure, err: &mut Screen<'_>) -> io::Resul
         Failure::Settings(error) => vec![chain(error)],
         _ => messages(failure),
     };
-    for (place, words) in texts.iter().enumerate() {
-        let (style, title) = if place == 0 { (BAD, "error:") } else { (BOLD, "caused by:") };
+    for (index, words) in texts.iter().enumerate() {
+        let (style, title) = if index == 0 { (BAD, "error:") } else { (BOLD, "caused by:") };
         err.print_whole(&Line::new().styled(style, title).text(" ").text(words))?;
     }
     match failure {
@@ -308,7 +308,7 @@ mod tests {
     use crate::Stream;
     use crate::args::Color;
 
-    fn told(failure: &Failure) -> String {
+    fn reported(failure: &Failure) -> String {
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let stream = |writer| Stream { writer, terminal_width: None, terminal_height: None, takes_color: false };
         let mut out_screen = Screen::new(stream(&mut out), Color::Auto);
@@ -318,22 +318,22 @@ mod tests {
     }
 
     #[test]
-    fn the_whole_chain_is_told() {
+    fn the_whole_error_chain_is_reported() {
         let source = io::Error::from(io::ErrorKind::PermissionDenied);
         let failure =
             Failure::from(SessionError::from(StoreError::io_at("open", "/x/\u{1b}[2J.jsonl".as_ref(), source)));
-        assert_eq!(told(&failure), "error: cannot open /x/␛[2J.jsonl\ncaused by: permission denied\n");
+        assert_eq!(reported(&failure), "error: cannot open /x/␛[2J.jsonl\ncaused by: permission denied\n");
         assert_eq!(failure.exit(), Exit::Error);
     }
 
     #[test]
     fn hints_come_last() {
         let failure = Failure::from(SessionError::NotASession { path: "/x".into() });
-        assert!(told(&failure).lines().last().unwrap().starts_with("hint: a session is"));
+        assert!(reported(&failure).lines().last().unwrap().starts_with("hint: a session is"));
     }
 
     #[test]
-    fn others_who_are_at_it_are_told_from_errors() {
+    fn busy_sessions_have_their_own_exit_code() {
         let moved = Failure::from(SessionError::LeafMoved { expected: None, actual: None });
         let busy = Failure::from(SessionError::from(StoreError::Busy {
             log: sessile::log::LogName::file("/x"),
@@ -343,9 +343,9 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_left_is_not_a_failure() {
+    fn a_closed_output_is_not_a_failure() {
         let failure = Failure::from(io::Error::from(io::ErrorKind::BrokenPipe));
-        assert_eq!((told(&failure), failure.exit()), (String::new(), Exit::Done));
+        assert_eq!((reported(&failure), failure.exit()), (String::new(), Exit::Done));
         assert_eq!(Failure::from(SessionError::Cancelled).exit(), Exit::Interrupted);
         assert_eq!(Failure::from(io::Error::from(io::ErrorKind::StorageFull)).exit(), Exit::Error);
     }

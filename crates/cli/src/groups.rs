@@ -51,11 +51,11 @@ const FIGURES: [Figure; 7] =
     [Figure::Sessions, Figure::Messages, Figure::Calls, Figure::Failed, Figure::Tokens, Figure::Cached, Figure::Cost];
 
 /// The columns that a narrow terminal drops, in this order; the cost is always shown.
-const LEAST_NEEDED: [Figure; 6] =
+const DROP_ORDER: [Figure; 6] =
     [Figure::Cached, Figure::Failed, Figure::Sessions, Figure::Messages, Figure::Calls, Figure::Tokens];
 
 /// The columns dropped to make room for bars.
-const BARS_BEFORE: [Figure; 2] = [Figure::Cached, Figure::Failed];
+const DROPPED_FOR_BARS: [Figure; 2] = [Figure::Cached, Figure::Failed];
 
 /// Columns between table columns.
 const GAP: usize = 2;
@@ -91,7 +91,7 @@ impl GroupTable<'_> {
     /// Prints the table, with an empty line before it.
     pub(crate) fn print(&self, surroundings: &Surroundings, out: &mut Screen<'_>) -> io::Result<()> {
         let mut keys: Vec<Column> =
-            self.by.iter().enumerate().map(|(place, by)| self.keys(surroundings, place, *by)).collect();
+            self.by.iter().enumerate().map(|(index, by)| self.keys(surroundings, index, *by)).collect();
         let mut figures: Vec<(Figure, Column)> = FIGURES
             .into_iter()
             .filter(|figure| self.is_shown(*figure))
@@ -110,13 +110,13 @@ impl GroupTable<'_> {
         let line = row(&keys, &figures, cuts, true, heading);
         out.print(match &bars {
             // Cost bars need no heading, because the cost column is next to them.
-            Some((what, _)) if *what != "cost" => line.pad(taken).styled(DIM, what),
+            Some((label, _)) if *label != "cost" => line.pad(taken).styled(DIM, label),
             _ => line,
         })?;
-        for place in 0..self.groups.len() {
-            let line = row(&keys, &figures, cuts, false, |column| column.cells[place].clone());
+        for index in 0..self.groups.len() {
+            let line = row(&keys, &figures, cuts, false, |column| column.cells[index].clone());
             out.print(match &bars {
-                Some((_, bars)) => line.pad(taken).styled(ACCENT, &bars[place]),
+                Some((_, bars)) => line.pad(taken).styled(ACCENT, &bars[index]),
                 None => line,
             })?;
         }
@@ -124,11 +124,11 @@ impl GroupTable<'_> {
     }
 
     /// Builds the column of one kind of key.
-    fn keys(&self, surroundings: &Surroundings, place: usize, by: Grouping) -> Column {
+    fn keys(&self, surroundings: &Surroundings, index: usize, by: Grouping) -> Column {
         let ids = ShortIds::among(self.groups.iter().filter_map(|group| Some(group.session.as_ref()?.1.as_str())));
         let n_id = ids.width();
         let cell = |group: &StatsGroup| {
-            let key = group.keys.get(place).map(|key| key.trim()).unwrap_or_default();
+            let key = group.keys.get(index).map(|key| key.trim()).unwrap_or_default();
             match (by, &group.session) {
                 (Grouping::Project, _) if key.is_empty() => "(unknown)".to_owned(),
                 (Grouping::Project, _) => surroundings.short(key),
@@ -142,7 +142,7 @@ impl GroupTable<'_> {
 
     /// Whether a column of figures contains any information.
     fn is_shown(&self, figure: Figure) -> bool {
-        let has = |wanted: fn(&Tally) -> bool| self.groups.iter().any(|group| wanted(&group.tally));
+        let has = |has_value: fn(&Tally) -> bool| self.groups.iter().any(|group| has_value(&group.tally));
         match figure {
             Figure::Sessions => {
                 let is_one = self.by.contains(&Grouping::Session);
@@ -158,7 +158,7 @@ impl GroupTable<'_> {
     }
 
     fn figures(&self, figure: Figure) -> Column {
-        let count = |count: u64| if count == 0 { String::new() } else { whole(count) };
+        let count = |count: u64| if count == 0 { String::new() } else { count_text(count) };
         let cell = |group: &StatsGroup| {
             let tally = &group.tally;
             match figure {
@@ -203,37 +203,38 @@ impl GroupTable<'_> {
         ];
         let largest = |value: Measured| self.groups.iter().map(|group| value(&group.tally)).fold(0.0, f64::max);
         let mut kinds = kinds.into_iter().skip(usize::from(!is_of_tools));
-        let (what, value) = kinds.find(|(_, value)| largest(*value) > 0.0)?;
+        let (label, value) = kinds.find(|(_, value)| largest(*value) > 0.0)?;
         let largest = largest(value);
-        Some((what, self.groups.iter().map(|group| bar(value(&group.tally) / largest, width)).collect()))
+        Some((label, self.groups.iter().map(|group| bar(value(&group.tally) / largest, width)).collect()))
     }
 }
 
 /// Fits a table into a terminal. Keys shrink to their minimum first; then columns are dropped to make room for bars,
 /// and further ones, with the bars, if the table is still too wide.
 fn fit(keys: &mut [Column], figures: &mut Vec<(Figure, Column)>, width: usize, plots: bool) {
-    let n_figures = |figures: &[(Figure, Column)]| figures.iter().map(|(_, column)| column.width + GAP).sum::<usize>();
+    let figures_width =
+        |figures: &[(Figure, Column)]| figures.iter().map(|(_, column)| column.width + GAP).sum::<usize>();
     let least: usize = keys.iter().map(|key| key.width.min(key.least) + GAP).sum();
-    let n_bar = if plots { LEAST_BAR + GAP } else { 0 };
-    for figure in BARS_BEFORE {
-        if least + n_figures(figures) + n_bar > width + GAP {
+    let bar_width = if plots { LEAST_BAR + GAP } else { 0 };
+    for figure in DROPPED_FOR_BARS {
+        if least + figures_width(figures) + bar_width > width + GAP {
             figures.retain(|(other, _)| *other != figure);
         }
     }
-    for figure in LEAST_NEEDED {
-        if least + n_figures(figures) > width + GAP && figures.len() > 1 {
+    for figure in DROP_ORDER {
+        if least + figures_width(figures) > width + GAP && figures.len() > 1 {
             figures.retain(|(other, _)| *other != figure);
         }
     }
-    let has_bar = least + n_figures(figures) + n_bar <= width + GAP;
-    let mut left = (width + GAP).saturating_sub(n_figures(figures) + if has_bar { n_bar } else { 0 });
+    let has_bar = least + figures_width(figures) + bar_width <= width + GAP;
+    let mut remaining = (width + GAP).saturating_sub(figures_width(figures) + if has_bar { bar_width } else { 0 });
     // The narrowest first, so that the others get the room they leave.
     let mut order: Vec<usize> = (0..keys.len()).collect();
-    order.sort_by_key(|place| keys[*place].width);
-    for (n_done, place) in order.iter().enumerate() {
-        let share = (left / (keys.len() - n_done)).saturating_sub(GAP).max(NARROWEST_KEY);
-        keys[*place].width = keys[*place].width.min(share);
-        left = left.saturating_sub(keys[*place].width + GAP);
+    order.sort_by_key(|index| keys[*index].width);
+    for (n_done, index) in order.iter().enumerate() {
+        let share = (remaining / (keys.len() - n_done)).saturating_sub(GAP).max(NARROWEST_KEY);
+        keys[*index].width = keys[*index].width.min(share);
+        remaining = remaining.saturating_sub(keys[*index].width + GAP);
     }
 }
 
@@ -272,11 +273,11 @@ fn bar(part: f64, width: usize) -> String {
         reason = "a part of a width"
     )]
     let n_eighths = ((part.min(1.0) * width as f64 * 8.0).round() as usize).max(1);
-    let rest = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"][n_eighths % 8];
-    "█".repeat(n_eighths / 8) + rest
+    let last_block = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"][n_eighths % 8];
+    "█".repeat(n_eighths / 8) + last_block
 }
 
-fn whole(count: u64) -> String {
+fn count_text(count: u64) -> String {
     sessile_display::measure::number_words(count)
 }
 
@@ -362,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_are_quoted_and_no_formulas() {
+    fn cells_are_quoted_and_never_formulas() {
         for (text, cell) in [
             ("plain", "plain"),
             (" a,b ", "\"a,b\""),
@@ -394,8 +395,8 @@ mod tests {
         let table = GroupTable { by, groups: &groups, knows_tools: true, money: Money::upto(1234.5), plot };
         let mut columns: Vec<Column> =
             keys.iter().map(|key| Column::new("x", vec![(*key).to_owned()], LEAST_KEY)).collect();
-        let shown = FIGURES.into_iter().filter(|figure| table.is_shown(*figure));
-        let mut figures: Vec<(Figure, Column)> = shown.map(|figure| (figure, table.figures(figure))).collect();
+        let visible = FIGURES.into_iter().filter(|figure| table.is_shown(*figure));
+        let mut figures: Vec<(Figure, Column)> = visible.map(|figure| (figure, table.figures(figure))).collect();
         fit(&mut columns, &mut figures, width, plot != Plot::Never);
         let headings = figures.iter().map(|(_, column)| column.heading).collect();
         (headings, columns.iter().map(|column| column.width).collect())
@@ -418,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn bars_take_the_room_of_what_matters_least() {
+    fn bars_replace_the_least_needed_columns() {
         let key = "x".repeat(40);
         assert_eq!(fitted(&[&key], 71, Plot::Auto), (vec!["sessions", "calls", "failed", "tokens", "cost"], vec![16]));
         assert_eq!(fitted(&[&key], 60, Plot::Auto).0, ["sessions", "calls", "tokens", "cost"]);

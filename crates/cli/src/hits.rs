@@ -12,7 +12,7 @@ use crate::screen::{ACCENT, BOLD, DIM, Line, NAMED, Screen};
 use crate::surroundings::Surroundings;
 
 /// The style of matches.
-const FOUND: anstyle::Style = ACCENT.bold();
+const MATCH_STYLE: anstyle::Style = ACCENT.bold();
 
 /// Minimum number of characters shown of an id.
 const SHORT_ID: usize = 8;
@@ -25,11 +25,11 @@ pub(crate) fn print_hits(
     limit: usize,
     out: &mut Screen<'_>,
 ) -> io::Result<()> {
-    let rows = rows_of(surroundings, hits);
-    let by_path: HashMap<&Path, &SessionInfo> = rows.iter().map(|row| (row.path.as_path(), row)).collect();
-    let row_of = |path: &Path| by_path.get(path).copied();
+    let infos = infos_of(surroundings, hits);
+    let by_path: HashMap<&Path, &SessionInfo> = infos.iter().map(|info| (info.path.as_path(), info)).collect();
+    let info_of = |path: &Path| by_path.get(path).copied();
     let mut sessions: Vec<(&PathBuf, Vec<(&SearchHit, usize)>)> = Vec::new();
-    for (hit, n_copies) in without_copies(hits, &row_of).into_iter().take(limit) {
+    for (hit, n_copies) in without_copies(hits, &info_of).into_iter().take(limit) {
         match sessions.iter_mut().find(|(path, _)| **path == hit.session_path) {
             Some((_, below)) => below.push((hit, n_copies)),
             None => sessions.push((&hit.session_path, vec![(hit, n_copies)])),
@@ -41,8 +41,13 @@ pub(crate) fn print_hits(
             out.blank()?;
         }
         // A temporary sample is gone after this command, so its list positions cannot be used later.
-        let place = if surroundings.notes_places() { format!("@{}  ", index + 1) } else { String::new() };
-        out.print_whole(&Line::new().styled(ACCENT, &place).join(heading(surroundings, path, row_of(path), &rows)))?;
+        let position = if surroundings.stores_positions() { format!("@{}  ", index + 1) } else { String::new() };
+        out.print_whole(&Line::new().styled(ACCENT, &position).join(heading(
+            surroundings,
+            path,
+            info_of(path),
+            &infos,
+        )))?;
         for (hit, n_copies) in hits {
             out.print_whole(&head_line(hit, n_copies))?;
             for line in excerpt(hit).wrapped(out.width().saturating_sub(INDENT)) {
@@ -50,7 +55,7 @@ pub(crate) fn print_hits(
             }
         }
     }
-    surroundings.note_places(paths);
+    surroundings.store_positions(paths);
     Ok(())
 }
 
@@ -58,24 +63,24 @@ pub(crate) fn print_hits(
 const INDENT: usize = 4;
 
 /// Lists the directories of the sessions found. A directory that cannot be listed is left out.
-fn rows_of(surroundings: &Surroundings, hits: &[SearchHit]) -> Vec<SessionInfo> {
+fn infos_of(surroundings: &Surroundings, hits: &[SearchHit]) -> Vec<SessionInfo> {
     let directories: BTreeSet<&Path> = hits.iter().filter_map(|hit| hit.session_path.parent()).collect();
     let list = |dir: &Path| surroundings.sessions.clone().with_session_dir(dir).list_all().unwrap_or_default();
     directories.into_iter().flat_map(list).collect()
 }
 
 /// Returns what all copies of a hit share; `None` for a hit that cannot have copies.
-fn likeness(hit: &SearchHit) -> Option<(&EntryId, i64, &str)> {
+fn copy_key(hit: &SearchHit) -> Option<(&EntryId, i64, &str)> {
     Some((hit.entry_id.as_ref()?, hit.time?, &hit.excerpt.text))
 }
 
 /// Returns the hits without copies of earlier ones.
 pub(crate) fn distinct(hits: &[SearchHit]) -> impl Iterator<Item = &SearchHit> {
-    let mut met: HashMap<(&EntryId, i64, &str), &Path> = HashMap::new();
+    let mut first_paths: HashMap<(&EntryId, i64, &str), &Path> = HashMap::new();
     hits.iter().filter(move |hit| {
-        let Some(likeness) = likeness(hit) else { return true };
+        let Some(copy_key) = copy_key(hit) else { return true };
         // A repetition within one session is not a copy.
-        *met.entry(likeness).or_insert(&hit.session_path) == hit.session_path
+        *first_paths.entry(copy_key).or_insert(&hit.session_path) == hit.session_path
     })
 }
 
@@ -83,18 +88,18 @@ pub(crate) fn distinct(hits: &[SearchHit]) -> impl Iterator<Item = &SearchHit> {
 /// the oldest session is kept.
 fn without_copies<'h, 'r>(
     hits: &'h [SearchHit],
-    row_of: &dyn Fn(&Path) -> Option<&'r SessionInfo>,
+    info_of: &dyn Fn(&Path) -> Option<&'r SessionInfo>,
 ) -> Vec<(&'h SearchHit, usize)> {
     let mut kept: Vec<(&SearchHit, usize)> = Vec::new();
-    let mut place_of = HashMap::new();
-    let created = |hit: &SearchHit| row_of(&hit.session_path).and_then(|row| row.created).unwrap_or(i64::MAX);
+    let mut index_of = HashMap::new();
+    let created = |hit: &SearchHit| info_of(&hit.session_path).and_then(|info| info.created).unwrap_or(i64::MAX);
     for hit in hits {
-        let Some(likeness) = likeness(hit) else {
+        let Some(copy_key) = copy_key(hit) else {
             kept.push((hit, 0));
             continue;
         };
-        let place = *place_of.entry(likeness).or_insert(kept.len());
-        match kept.get_mut(place) {
+        let index = *index_of.entry(copy_key).or_insert(kept.len());
+        match kept.get_mut(index) {
             Some((first, n_copies)) if first.session_path != hit.session_path => {
                 *n_copies += 1;
                 if created(hit) < created(first) {
@@ -108,32 +113,32 @@ fn without_copies<'h, 'r>(
 }
 
 /// Formats the heading of a session: its short id, its title, and its path.
-fn heading(surroundings: &Surroundings, path: &Path, row: Option<&SessionInfo>, rows: &[SessionInfo]) -> Line {
-    let place = surroundings.short(&path.to_string_lossy());
-    let Some(row) = row else { return Line::new().styled(BOLD, &place) };
-    let title = match &row.name {
+fn heading(surroundings: &Surroundings, path: &Path, info: Option<&SessionInfo>, infos: &[SessionInfo]) -> Line {
+    let short_path = surroundings.short(&path.to_string_lossy());
+    let Some(info) = info else { return Line::new().styled(BOLD, &short_path) };
+    let title = match &info.name {
         Some(name) => Line::new().styled(NAMED, name.to_str().trim()),
-        None => Line::new().styled(BOLD, row.first_message.to_str().trim()),
+        None => Line::new().styled(BOLD, info.first_message.to_str().trim()),
     };
-    let line = Line::new().styled(BOLD, &short_id(&row.id, rows)).text("  ").join(title.cut(WIDEST_TITLE));
-    line.text("  ").styled(DIM, &place)
+    let line = Line::new().styled(BOLD, &short_id(&info.id, infos)).text("  ").join(title.cut(WIDEST_TITLE));
+    line.text("  ").styled(DIM, &short_path)
 }
 
 /// Maximum width of a title.
 const WIDEST_TITLE: usize = 60;
 
 /// Shortens an id to the characters that distinguish it from others.
-fn short_id(id: &str, rows: &[SessionInfo]) -> String {
+fn short_id(id: &str, infos: &[SessionInfo]) -> String {
     let shared = |other: &str| id.chars().zip(other.chars()).take_while(|(one, other)| one == other).count();
-    let needed = rows.iter().filter(|row| row.id != id).map(|row| shared(&row.id) + 1).max().unwrap_or_default();
+    let needed = infos.iter().filter(|info| info.id != id).map(|info| shared(&info.id) + 1).max().unwrap_or_default();
     id.chars().take(needed.max(SHORT_ID)).collect()
 }
 
 fn head_line(hit: &SearchHit, n_copies: usize) -> Line {
     let id = hit.entry_id.as_ref().map(ToString::to_string).unwrap_or_default();
-    let what = hit.role.word().or(hit.kind.word()).unwrap_or_default();
+    let kind = hit.role.word().or(hit.kind.word()).unwrap_or_default();
     let time = hit.time.map(sessile::date::to_iso).unwrap_or_default();
-    let line = Line::new().text("  ").styled(NAMED, &id).text("  ").styled(DIM, what).text("  ").styled(DIM, &time);
+    let line = Line::new().text("  ").styled(NAMED, &id).text("  ").styled(DIM, kind).text("  ").styled(DIM, &time);
     match n_copies {
         0 => line,
         1 => line.styled(DIM, "  also in 1 other file"),
@@ -147,7 +152,7 @@ fn excerpt(hit: &SearchHit) -> Line {
     let mut at = 0;
     for range in &hit.excerpt.ranges {
         let part = |range: std::ops::Range<usize>| hit.excerpt.text.get(range).unwrap_or_default();
-        line = line.text(part(at..range.start)).styled(FOUND, part(range.clone()));
+        line = line.text(part(at..range.start)).styled(MATCH_STYLE, part(range.clone()));
         at = range.end;
     }
     line.text(hit.excerpt.text.get(at..).unwrap_or_default())

@@ -13,15 +13,15 @@ use crate::screen::{Line, Screen};
 /// Returns the text given as an argument, else all of standard input without its last line end.
 ///
 /// A blank text is refused: it usually comes from a failed command before a pipe, or from an unset variable.
-pub(crate) fn text(given: Option<&str>, what: &'static str) -> Result<String, Failure> {
-    let text = given.map_or_else(|| read(what), |given| Ok(given.to_owned()))?;
-    if text.trim().is_empty() { Err(Failure::Blank { what }) } else { Ok(text) }
+pub(crate) fn text(argument: Option<&str>, input_name: &'static str) -> Result<String, Failure> {
+    let text = argument.map_or_else(|| read(input_name), |argument| Ok(argument.to_owned()))?;
+    if text.trim().is_empty() { Err(Failure::Blank { input_name }) } else { Ok(text) }
 }
 
-fn read(what: &'static str) -> Result<String, Failure> {
+fn read(input_name: &'static str) -> Result<String, Failure> {
     let stdin = io::stdin();
     if stdin.is_terminal() {
-        return Err(Failure::NoInput { what });
+        return Err(Failure::NoInput { input_name });
     }
     let mut text = String::new();
     stdin.lock().read_to_string(&mut text).map_err(Failure::Input)?;
@@ -30,7 +30,7 @@ fn read(what: &'static str) -> Result<String, Failure> {
 }
 
 /// How long Ctrl-C may go unnoticed.
-const PATIENCE: Duration = Duration::from_millis(50);
+const INTERRUPT_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Asks a question; only `y` means yes. Returns `None` if the input or output is not a terminal.
 pub(crate) fn confirm(question: &str, err: &mut Screen<'_>) -> Result<Option<bool>, Failure> {
@@ -49,7 +49,7 @@ pub(crate) fn confirm(question: &str, err: &mut Screen<'_>) -> Result<Option<boo
     };
     threads::spawn_or_run("answer", read);
     loop {
-        match receiver.recv_timeout(PATIENCE) {
+        match receiver.recv_timeout(INTERRUPT_POLL_INTERVAL) {
             Ok(answer) => return Ok(Some(matches!(answer.map_err(Failure::Input)?.trim(), "y" | "Y" | "yes"))),
             Err(_) if cancel.is_cancelled() => {
                 err.blank()?;

@@ -10,7 +10,7 @@ use signal_hook::{SigId, flag, low_level};
 
 use crate::failure::Failure;
 
-/// The registrations that make the next Ctrl-C end the process; [`outlive`] removes them.
+/// The registrations that make the next Ctrl-C end the process; [`ignore_interrupts`] removes them.
 static DEADLY: Mutex<Vec<(SigId, Arc<AtomicBool>)>> = Mutex::new(Vec::new());
 
 /// Returns a token that Ctrl-C cancels. The second Ctrl-C ends the process at once, in case a write blocks.
@@ -26,7 +26,7 @@ pub(crate) fn on_interrupt() -> Result<Cancel, Failure> {
 
 /// Makes this process ignore Ctrl-C from now on and leaves it to a child such as a pager. If this process ended, the
 /// child would be left alone with the terminal.
-pub(crate) fn outlive() {
+pub(crate) fn ignore_interrupts() {
     // Only gives the signal a handler. If that fails, Ctrl-C still ends this process, as before.
     drop(flag::register(SIGINT, Arc::new(AtomicBool::new(false))));
     for (id, is_deadly) in DEADLY.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {

@@ -18,8 +18,8 @@ mod failure;
 #[doc(hidden)]
 pub mod fuzzing;
 mod groups;
+mod held_output;
 mod hits;
-mod holding;
 mod input;
 mod interactive;
 mod interrupt;
@@ -44,7 +44,7 @@ use sessile::Environment;
 
 use args::{Cli, Color};
 use failure::Failure;
-use holding::Holding;
+use held_output::HeldOutput;
 use screen::Screen;
 
 /// A stream to write to, and the properties of its terminal.
@@ -109,14 +109,14 @@ pub fn run(
     err: Stream<'_>,
 ) -> Exit {
     let args = args::with_mode(args.into_iter().collect());
-    let color = args::wanted_color(&args);
+    let color = args::requested_color(&args);
     let Stream { writer, terminal_width, terminal_height, takes_color } = out;
-    let mut held = Holding::new(writer);
+    let mut held = HeldOutput::new(writer);
     let columns = environment.variable("COLUMNS");
     let mut err = Screen::new(err, color);
     err.set_columns(columns.as_deref());
-    let mut attempt = |held: &mut Holding<'_>, is_last: bool| {
-        let has_left = held.begin();
+    let mut attempt = |held: &mut HeldOutput<'_>, is_last: bool| {
+        let has_written = held.begin();
         let mut out = Screen::new(Stream { writer: held, terminal_width, terminal_height, takes_color }, color);
         out.set_columns(columns.as_deref());
         let result = parse(args.clone(), color)
@@ -125,13 +125,13 @@ pub fn run(
                 command::run(&cli, environment, &mut out, &mut err).map_err(|failure| failure.of_command(&words))
             })
             .and_then(|exit| Ok(out.flush().map(|()| exit)?));
-        let can_be_taken_back = !has_left.get() && !out.is_paging();
-        if !is_last && can_be_taken_back && result.as_ref().is_err_and(Failure::is_stale) {
+        let can_be_discarded = !has_written.get() && !out.is_paging();
+        if !is_last && can_be_discarded && result.as_ref().is_err_and(Failure::is_stale) {
             return None;
         }
         // In every case the output is shown first, and the pager is waited for.
-        let shown = out.finish();
-        Some(match result.and_then(|exit| Ok(shown.map(|()| exit)?)) {
+        let finished = out.finish();
+        Some(match result.and_then(|exit| Ok(finished.map(|()| exit)?)) {
             Ok(exit) => exit,
             Err(failure) => {
                 let exit = failure.exit();
@@ -154,8 +154,8 @@ fn parse(args: Vec<OsString>, color: Color) -> Result<(Cli, Vec<String>), Failur
         Color::Never => clap::ColorChoice::Never,
     };
     let matches = Cli::command().color(choice).try_get_matches_from(args)?;
-    let below = std::iter::successors(matches.subcommand(), |(_, matches)| matches.subcommand());
-    let words = below.map(|(word, _)| word.to_owned()).collect();
+    let subcommands = std::iter::successors(matches.subcommand(), |(_, matches)| matches.subcommand());
+    let words = subcommands.map(|(word, _)| word.to_owned()).collect();
     Ok((Cli::from_arg_matches(&matches)?, words))
 }
 

@@ -74,7 +74,7 @@ impl Pager {
         self.state = match spawn(&self.command, self.options) {
             Some((child, mut stdin)) => {
                 // Ctrl-C is for the pager. If the user leaves it early, the next write fails, not this one.
-                interrupt::outlive();
+                interrupt::ignore_interrupts();
                 drop(stdin.write_all(&text));
                 State::Piping { child, stdin }
             }
@@ -143,12 +143,12 @@ mod tests {
         }
         let mut printed = Vec::new();
         pager.finish(&mut printed).unwrap();
-        let seen = io::read_to_string(file.reopen().unwrap()).unwrap();
-        (seen, String::from_utf8(printed).unwrap())
+        let paged_text = io::read_to_string(file.reopen().unwrap()).unwrap();
+        (paged_text, String::from_utf8(printed).unwrap())
     }
 
     #[test]
-    fn only_what_is_long_is_paged() {
+    fn only_long_output_is_paged() {
         let three = "0\n1\n2\n".to_owned();
         assert_eq!(paged("cat > FILE", 3, 4), (String::new(), three.clone()));
         assert_eq!(paged("cat > FILE", 3, 3), (three, String::new()));
@@ -157,17 +157,17 @@ mod tests {
     #[test]
     fn without_a_pager_everything_is_printed() {
         assert_eq!(paged("/no/such/pager --at-all", 3, 2), (String::new(), "0\n1\n2\n".to_owned()));
-        for nothing in ["", "  ", "cat"] {
-            assert!(Pager::new(nothing, 10, &sessile::System).is_none());
+        for disabled in ["", "  ", "cat"] {
+            assert!(Pager::new(disabled, 10, &sessile::System).is_none());
         }
     }
 
     #[test]
-    fn a_pager_that_is_left_early_is_a_reader_that_is_gone() {
+    fn leaving_the_pager_early_is_a_broken_pipe() {
         let mut pager = Pager::new("exit 0 #", 1, &sessile::System).unwrap();
         let line = [b'x'; 4096];
-        let gone = (0..1000).find_map(|_| pager.write_all(&line).and_then(|()| pager.write_all(b"\n")).err());
-        assert!(gone.is_some_and(|error| crate::is_broken_pipe(&error)));
+        let error = (0..1000).find_map(|_| pager.write_all(&line).and_then(|()| pager.write_all(b"\n")).err());
+        assert!(error.is_some_and(|error| crate::is_broken_pipe(&error)));
         pager.finish(&mut Vec::new()).unwrap();
     }
 }

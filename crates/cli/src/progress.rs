@@ -12,8 +12,8 @@ use sessile::threads;
 use crate::screen::{ACCENT, DIM, Line, Screen};
 
 /// The delay before the bar appears, and its update interval.
-const PATIENCE: Duration = Duration::from_millis(500);
-const STEP: Duration = Duration::from_millis(50);
+const SHOW_DELAY: Duration = Duration::from_millis(500);
+const UPDATE_INTERVAL: Duration = Duration::from_millis(50);
 /// The width of the bar in columns.
 const COLUMNS: u64 = 30;
 
@@ -35,7 +35,7 @@ pub(crate) struct Bar {
 
 impl Bar {
     pub(crate) fn new(unit: Unit) -> Self {
-        Self { unit, due: Instant::now() + PATIENCE, is_shown: false }
+        Self { unit, due: Instant::now() + SHOW_DELAY, is_shown: false }
     }
 
     /// Shows the progress, if an update is due.
@@ -43,9 +43,9 @@ impl Bar {
         if !err.is_terminal() || Instant::now() < self.due {
             return;
         }
-        self.due = Instant::now() + STEP;
+        self.due = Instant::now() + UPDATE_INTERVAL;
         // A bar that cannot be shown is not an error.
-        self.is_shown |= err.flash(drawn(self.unit, n_done, n_all)).is_ok();
+        self.is_shown |= err.flash(bar_line(self.unit, n_done, n_all)).is_ok();
     }
 
     /// Removes the bar, so that something else can be printed.
@@ -56,7 +56,7 @@ impl Bar {
     }
 }
 
-fn drawn(unit: Unit, n_done: u64, n_all: u64) -> Line {
+fn bar_line(unit: Unit, n_done: u64, n_all: u64) -> Line {
     let n_full = n_done.min(n_all) * COLUMNS / n_all.max(1);
     let part = |length: u64| "━".repeat(usize::try_from(length).unwrap_or_default());
     let text = match unit {
@@ -75,7 +75,7 @@ pub(crate) struct Meter {
 
 impl Meter {
     /// Records the progress.
-    pub(crate) fn note(&self, n_done: u64, n_all: u64) {
+    pub(crate) fn update(&self, n_done: u64, n_all: u64) {
         self.n_done.store(n_done, Ordering::Relaxed);
         self.n_all.store(n_all, Ordering::Relaxed);
     }
@@ -99,7 +99,7 @@ impl Meter {
                 return run();
             }
             loop {
-                match is_done.recv_timeout(STEP) {
+                match is_done.recv_timeout(UPDATE_INTERVAL) {
                     Err(mpsc::RecvTimeoutError::Timeout) => {
                         bar.show(self.n_done.load(Ordering::Relaxed), self.n_all.load(Ordering::Relaxed), err);
                     }
@@ -119,7 +119,7 @@ mod tests {
     use crate::Stream;
     use crate::args::Color;
 
-    fn shown(terminal_width: Option<usize>, is_due: bool) -> String {
+    fn displayed(terminal_width: Option<usize>, is_due: bool) -> String {
         let mut bytes = Vec::new();
         let mut screen = Screen::new(
             Stream { writer: &mut bytes, terminal_width, terminal_height: None, takes_color: false },
@@ -135,15 +135,15 @@ mod tests {
     }
 
     #[test]
-    fn a_bar_is_for_people_who_wait() {
-        assert_eq!(shown(None, true), "");
-        assert_eq!(shown(Some(80), false), "");
-        let told = shown(Some(80), true);
-        assert!(told.contains(" reading 5 of 10") && told.ends_with("\r\u{1b}[K"), "{told:?}");
+    fn a_bar_appears_on_terminals_after_a_delay() {
+        assert_eq!(displayed(None, true), "");
+        assert_eq!(displayed(Some(80), false), "");
+        let output = displayed(Some(80), true);
+        assert!(output.contains(" reading 5 of 10") && output.ends_with("\r\u{1b}[K"), "{output:?}");
     }
 
     #[test]
-    fn every_reader_gets_the_same_result() {
+    fn the_result_is_the_same_with_and_without_a_terminal() {
         for terminal_width in [None, Some(80)] {
             let mut bytes = Vec::new();
             let mut screen = Screen::new(
@@ -151,9 +151,9 @@ mod tests {
                 Color::Never,
             );
             let meter = Meter::default();
-            meter.note(u64::MAX / 64, 0);
+            meter.update(u64::MAX / 64, 0);
             assert_eq!(meter.watch(Unit::Bytes, &mut screen, || 7), 7);
         }
-        drop(drawn(Unit::Bytes, 3, 2));
+        drop(bar_line(Unit::Bytes, 3, 2));
     }
 }

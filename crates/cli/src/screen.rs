@@ -267,14 +267,14 @@ impl Line {
         for broken in wrapped(&text, width) {
             let mut line = Self::new();
             let mut run = (PLAIN, String::new());
-            for wanted in broken.chars() {
+            for char in broken.chars() {
                 // Wrapping removes nothing but spaces.
-                let style = styles.find(|(_, char)| *char == wanted).map_or(PLAIN, |(style, _)| style);
+                let style = styles.find(|(_, styled)| *styled == char).map_or(PLAIN, |(style, _)| style);
                 if style != run.0 {
                     line = line.styled(run.0, &run.1);
                     run = (style, String::new());
                 }
-                run.1.push(wanted);
+                run.1.push(char);
             }
             lines.push(line.styled(run.0, &run.1));
         }
@@ -325,8 +325,8 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_whole_where_no_one_looks_and_columns_are_what_the_user_says() {
-        let shown = |terminal_width, columns: Option<&str>| {
+    fn lines_are_whole_without_a_terminal_and_columns_sets_the_width() {
+        let printed_width = |terminal_width, columns: Option<&str>| {
             let mut bytes = Vec::new();
             let stream = Stream { writer: &mut bytes, terminal_width, terminal_height: None, takes_color: false };
             let mut screen = Screen::new(stream, Color::Auto);
@@ -334,14 +334,18 @@ mod tests {
             screen.print(Line::new().text(&"x".repeat(200))).unwrap();
             bytes.len() - 1
         };
-        assert_eq!(shown(None, None), 200);
-        assert_eq!(shown(None, Some("30")), 200);
+        assert_eq!(printed_width(None, None), 200);
+        assert_eq!(printed_width(None, Some("30")), 200);
         let cut = "…".len() - 1;
-        assert_eq!(shown(Some(80), None), 80 + cut);
-        assert_eq!(shown(Some(80), Some("30")), 30 + cut);
-        assert_eq!(shown(Some(80), Some(" 120 ")), 120 + cut);
-        for odd in ["", "0", "-1", "wide", "99999999999", "1"] {
-            assert_eq!(shown(Some(80), Some(odd)), if odd == "1" { 20 } else { 80 } + cut, "{odd:?}");
+        assert_eq!(printed_width(Some(80), None), 80 + cut);
+        assert_eq!(printed_width(Some(80), Some("30")), 30 + cut);
+        assert_eq!(printed_width(Some(80), Some(" 120 ")), 120 + cut);
+        for columns in ["", "0", "-1", "wide", "99999999999", "1"] {
+            assert_eq!(
+                printed_width(Some(80), Some(columns)),
+                if columns == "1" { 20 } else { 80 } + cut,
+                "{columns:?}"
+            );
         }
     }
 
@@ -350,10 +354,10 @@ mod tests {
         let line = Line::new().text("  one two ").styled(ACCENT, "three four").text(" 潮汐潮汐潮汐 five");
         for width in [8, 9, 10, 40] {
             let lines = line.wrapped(width);
-            let told: Vec<String> = lines.iter().map(|line| printed(line.clone(), 40, Color::Never)).collect();
-            assert!(lines.iter().all(|line| line.columns <= width), "{told:?}");
+            let output: Vec<String> = lines.iter().map(|line| printed(line.clone(), 40, Color::Never)).collect();
+            assert!(lines.iter().all(|line| line.columns <= width), "{output:?}");
             let words = |text: &str| text.replace([' ', '\n'], "");
-            assert_eq!(words(&told.concat()), "onetwothreefour潮汐潮汐潮汐five");
+            assert_eq!(words(&output.concat()), "onetwothreefour潮汐潮汐潮汐five");
             let accented = lines.iter().flat_map(|line| &line.pieces).filter(|(style, _)| *style == ACCENT);
             assert_eq!(words(&accented.map(|(_, text)| text.as_str()).collect::<String>()), "threefour");
         }

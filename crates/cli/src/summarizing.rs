@@ -30,8 +30,8 @@ pub(crate) fn summarizer(
         Some(Value::Other(value)) => Some((setting.key.as_str(), value.raw())),
         _ => None,
     });
-    let wishes = sessile_summarize::Settings::read(set).map_err(|error| bad_setting(settings, &error))?;
-    choose(&wishes, model, &|name| environment.variable(name)).map_err(Failure::NoSummarizer)
+    let summarizer_settings = sessile_summarize::Settings::read(set).map_err(|error| bad_setting(settings, &error))?;
+    choose(&summarizer_settings, model, &|name| environment.variable(name)).map_err(Failure::NoSummarizer)
 }
 
 /// Adds the position in the settings file to an error.
@@ -51,25 +51,25 @@ fn bad_setting(settings: &Settings, error: &sessile_summarize::SettingsError) ->
 /// Shows a summary while it is written.
 ///
 /// Complete lines stay; the line in progress is replaced as it grows.
-pub(crate) struct Telling<'t, 's> {
+pub(crate) struct SummaryDisplay<'t, 's> {
     err: &'t mut Screen<'s>,
     line: String,
     is_shown: bool,
 }
 
-impl<'t, 's> Telling<'t, 's> {
+impl<'t, 's> SummaryDisplay<'t, 's> {
     /// Announces the summarizer, unless it takes no time.
     pub(crate) fn begin(generator: Generator, err: &'t mut Screen<'s>) -> Self {
-        let mut telling = Self { err, line: String::new(), is_shown: false };
+        let mut display = Self { err, line: String::new(), is_shown: false };
         match generator {
             Generator::Extractive => {}
-            Generator::Model => telling.flash("the model is reading"),
-            Generator::Command => telling.flash("the command is running"),
+            Generator::Model => display.flash("the model is reading"),
+            Generator::Command => display.flash("the command is running"),
         }
-        telling
+        display
     }
 
-    pub(crate) fn tell(&mut self, progress: SummaryProgress<'_>) {
+    pub(crate) fn report(&mut self, progress: SummaryProgress<'_>) {
         match progress {
             SummaryProgress::Text(text) => self.add(text),
             SummaryProgress::Waiting { attempt, max_attempts, delay_ms, reason } => {
@@ -113,8 +113,8 @@ impl<'t, 's> Telling<'t, 's> {
         if self.err.is_terminal() {
             // Of a long line, the end is new.
             let width = self.err.width().saturating_sub(1);
-            let n_more = text.chars().count().saturating_sub(width);
-            let end: String = text.chars().skip(n_more).collect();
+            let n_skipped = text.chars().count().saturating_sub(width);
+            let end: String = text.chars().skip(n_skipped).collect();
             self.is_shown |= self.err.flash(Line::new().styled(DIM, &end)).is_ok();
         }
     }
@@ -137,33 +137,33 @@ mod tests {
     use crate::Stream;
     use crate::args::Color;
 
-    fn told(terminal_width: Option<usize>, generator: Generator, progress: &[SummaryProgress<'_>]) -> String {
+    fn displayed(terminal_width: Option<usize>, generator: Generator, progress: &[SummaryProgress<'_>]) -> String {
         let mut bytes = Vec::new();
         let stream = Stream { writer: &mut bytes, terminal_width, terminal_height: None, takes_color: false };
         let mut screen = Screen::new(stream, Color::Never);
-        let mut telling = Telling::begin(generator, &mut screen);
+        let mut display = SummaryDisplay::begin(generator, &mut screen);
         for progress in progress {
-            telling.tell(*progress);
+            display.report(*progress);
         }
-        telling.end();
+        display.end();
         String::from_utf8(bytes).unwrap()
     }
 
     #[test]
-    fn whole_lines_stay_and_nothing_acts() {
+    fn complete_lines_stay_and_escape_sequences_are_shown() {
         let pieces = ["## Go", "al\nMove \u{1b}[2J", " it", "\nlast"].map(SummaryProgress::Text);
-        let shown = told(Some(40), Generator::Model, &pieces);
+        let output = displayed(Some(40), Generator::Model, &pieces);
         for line in ["## Goal\n", "Move ␛[2J it\n", "last\n"] {
-            assert!(shown.contains(line), "{shown:?}");
+            assert!(output.contains(line), "{output:?}");
         }
-        assert!(!shown.contains("\u{1b}[2J"), "{shown:?}");
-        assert_eq!(told(None, Generator::Model, &pieces), "");
+        assert!(!output.contains("\u{1b}[2J"), "{output:?}");
+        assert_eq!(displayed(None, Generator::Model, &pieces), "");
     }
 
     #[test]
-    fn waiting_is_reported_to_all_clients() {
+    fn waiting_is_reported_without_a_terminal_too() {
         let waiting = SummaryProgress::Waiting { attempt: 1, max_attempts: 3, delay_ms: 1500, reason: "status 429" };
-        assert_eq!(told(None, Generator::Model, &[waiting]), "status 429; trying again in 2 s (1 of 3)\n");
-        assert_eq!(told(Some(80), Generator::Extractive, &[]), "");
+        assert_eq!(displayed(None, Generator::Model, &[waiting]), "status 429; trying again in 2 s (1 of 3)\n");
+        assert_eq!(displayed(Some(80), Generator::Extractive, &[]), "");
     }
 }

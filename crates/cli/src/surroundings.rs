@@ -16,7 +16,7 @@ use sessile::write::{Durability, WriteOptions};
 use sessile::{Environment, SessionError, SessionManager, Sessions};
 use tempfile::TempDir;
 
-use crate::args::{SamplePlace, SessionArg};
+use crate::args::{SampleLocation, SessionArg};
 use crate::failure::Failure;
 use crate::screen::{Line, NAMED, Screen};
 
@@ -45,10 +45,10 @@ impl Surroundings {
     /// Selects the user's own sessions, a sample in a directory, or a temporary sample.
     pub(crate) fn new(
         environment: Arc<dyn Environment>,
-        sample: Option<&SamplePlace>,
+        sample: Option<&SampleLocation>,
         settings: Settings,
     ) -> Result<Self, Failure> {
-        let sample = sample.map(|place| SampleStore::new(environment.as_ref(), place)).transpose()?;
+        let sample = sample.map(|location| SampleStore::new(environment.as_ref(), location)).transpose()?;
         let sessions = match &sample {
             Some(store) => store.sample.sessions(),
             None => Sessions::shared(Arc::clone(&environment)),
@@ -59,7 +59,7 @@ impl Surroundings {
             None => sessions,
         };
         let writing = WriteOptions { durability: settings.durability(), ..WriteOptions::default() };
-        let recovered = note_recovered(sessions.handlers());
+        let recovered = collect_recovered(sessions.handlers());
         let mut new = Self { environment, sessions: sessions.writing(writing), sample, settings, recovered };
         if let Some(dir) = new.session_dir() {
             new.sessions = new.sessions.with_session_dir(dir);
@@ -91,14 +91,14 @@ impl Surroundings {
         recovered.iter().try_for_each(|(path, n_entries)| {
             let session = self.short(&path.to_string_lossy());
             let entries = if *n_entries == 1 { "entry" } else { "entries" };
-            let why = "written less than an hour ago and removed by another program";
-            warn(err, &format!("restored {n_entries} {entries} in {session}: {why}"))
+            let reason = "written less than an hour ago and removed by another program";
+            warn(err, &format!("restored {n_entries} {entries} in {session}: {reason}"))
         })
     }
 
     /// Returns the sample, with the user's own environment.
     pub(crate) fn with_sample(&self) -> Result<Self, Failure> {
-        Self::new(Arc::clone(&self.environment), Some(&SamplePlace::Terminal), self.settings.clone())
+        Self::new(Arc::clone(&self.environment), Some(&SampleLocation::Terminal), self.settings.clone())
     }
 
     /// Returns the user's own environment, even if the command works on the sample.
@@ -132,7 +132,7 @@ impl Surroundings {
     }
 
     /// Parses a time given by the user; `None` if it is invalid.
-    pub(crate) fn when(&self, text: &str) -> Option<TimeRange> {
+    pub(crate) fn parse_time(&self, text: &str) -> Option<TimeRange> {
         date::parse_time_range(text, self.now_ms(), &Zone(self.sessions.environment()))
     }
 
@@ -167,19 +167,19 @@ impl Surroundings {
         match &self.sample {
             None => Some(dir),
             // The user's settings do not apply to the sample; only a flag does, relative to the user's directory.
-            Some(_) => self.has_given_dir().then(|| self.environment.current_dir().join(dir)),
+            Some(_) => self.has_session_dir_flag().then(|| self.environment.current_dir().join(dir)),
         }
     }
 
     /// Whether a flag gives the directory of the sessions.
-    pub(crate) fn has_given_dir(&self) -> bool {
+    pub(crate) fn has_session_dir_flag(&self) -> bool {
         let origin = self.settings.get("session_dir").map(|setting| &setting.origin);
         origin.is_ok_and(|origin| matches!(origin, Origin::Flag(_)))
     }
 
     /// Returns the flag with the directory of the sessions, as typed, to append to other words.
-    pub(crate) fn given_dir_words(&self) -> String {
-        let dir = self.settings.session_dir().filter(|_| self.has_given_dir());
+    pub(crate) fn session_dir_flag(&self) -> String {
+        let dir = self.settings.session_dir().filter(|_| self.has_session_dir_flag());
         dir.map(|dir| format!(" --session-dir {}", dir.display())).unwrap_or_default()
     }
 
@@ -204,17 +204,17 @@ impl Surroundings {
 
     /// Returns the file of the session that a command is about.
     pub(crate) fn find(&self, arg: &SessionArg) -> Result<PathBuf, Failure> {
-        let usage = |kind, what: &str| Err(Failure::misuse(kind, what));
+        let usage = |kind, message: &str| Err(Failure::misuse(kind, message));
         match (&arg.session, &arg.chosen, arg.newest) {
             (Some(_), Some(_), _) | (Some(_), _, true) => {
                 usage(ErrorKind::ArgumentConflict, "the session is given twice, as an argument and by a flag")
             }
-            (Some(wanted), None, false) | (None, Some(wanted), _) => self.find_session(wanted),
+            (Some(reference), None, false) | (None, Some(reference), _) => self.find_session(reference),
             (None, None, true) if self.sample.is_none() => self.most_recent(),
             (None, None, _) if let Some(sample) = self.sample() => nth_of_sample(self, sample, "1"),
             _ => {
-                let what = "SESSION is missing; use -c or @latest for the newest, or `sessile list` to see all";
-                usage(ErrorKind::MissingRequiredArgument, what)
+                let message = "SESSION is missing; use -c or @latest for the newest, or `sessile list` to see all";
+                usage(ErrorKind::MissingRequiredArgument, message)
             }
         }
     }
@@ -233,7 +233,7 @@ impl Surroundings {
     }
 
     /// Returns the sessions for moving or deleting; with `force`, even if other programs use them.
-    pub(crate) fn sessions_to_take(&self, force: bool) -> Sessions {
+    pub(crate) fn sessions_for_removal(&self, force: bool) -> Sessions {
         if force { self.sessions.clone().ignoring_users() } else { self.sessions.clone() }
     }
 
@@ -245,48 +245,48 @@ impl Surroundings {
     }
 
     /// Whether later commands know list positions. They do not for a temporary sample.
-    pub(crate) fn notes_places(&self) -> bool {
+    pub(crate) fn stores_positions(&self) -> bool {
         self.sample.as_ref().is_none_or(|sample| sample.temporary.is_none())
     }
 
     /// Returns the file of the session that a word refers to.
-    pub(crate) fn find_session(&self, wanted: &Path) -> Result<PathBuf, Failure> {
-        let text = wanted.to_string_lossy();
-        if let Some(place) = text.strip_prefix('@')
+    pub(crate) fn find_session(&self, reference: &Path) -> Result<PathBuf, Failure> {
+        let text = reference.to_string_lossy();
+        if let Some(position) = text.strip_prefix('@')
             && text != "@latest"
         {
-            return self.find_listed(wanted, place);
+            return self.find_listed(reference, position);
         }
         // Relative to the user's directory, not to the sample's.
-        let wanted = if sessile::reference::is_path(wanted) && self.sample.is_some() {
-            self.environment.current_dir().join(wanted)
+        let reference = if sessile::reference::is_path(reference) && self.sample.is_some() {
+            self.environment.current_dir().join(reference)
         } else {
-            wanted.to_path_buf()
+            reference.to_path_buf()
         };
-        Ok(self.sessions.find_session(wanted, self.cwd())?)
+        Ok(self.sessions.find_session(reference, self.cwd())?)
     }
 
     /// Returns the session at a position of the last list in this terminal.
-    fn find_listed(&self, wanted: &Path, place: &str) -> Result<PathBuf, Failure> {
+    fn find_listed(&self, reference: &Path, position: &str) -> Result<PathBuf, Failure> {
         let own = self.own_sessions();
-        let listed = || own.find_session(wanted, self.environment.current_dir());
+        let listed = || own.find_session(reference, self.environment.current_dir());
         let Some(sample) = self.sample() else { return Ok(listed()?) };
-        match self.notes_places().then(listed) {
+        match self.stores_positions().then(listed) {
             // The sample is small and constant, so its positions work without a list.
             None | Some(Err(ReferenceError::NoList { .. } | ReferenceError::OtherStore { .. })) => {
-                nth_of_sample(self, sample, place)
+                nth_of_sample(self, sample, position)
             }
-            Some(found) => Ok(found?),
+            Some(result) => Ok(result?),
         }
     }
 
     /// Stores the list position of each session for later commands. A failure does not prevent listing.
-    pub(crate) fn note_places<'p>(&self, paths: impl IntoIterator<Item = &'p Path>) {
+    pub(crate) fn store_positions<'p>(&self, paths: impl IntoIterator<Item = &'p Path>) {
         drop(self.own_sessions().note_list(paths));
     }
 
     /// Records that a command has appended to a session, which undo cannot reverse.
-    pub(crate) fn note_change(&self, command: &str, session: &SessionManager) {
+    pub(crate) fn record_change(&self, command: &str, session: &SessionManager) {
         if let Some(path) = session.session_file() {
             self.sessions.note_change(command, path);
         }
@@ -306,18 +306,18 @@ impl Surroundings {
 
     /// Returns the session that pi would continue here.
     fn most_recent(&self) -> Result<PathBuf, Failure> {
-        let found = self.sessions.most_recent(self.cwd())?;
-        found.ok_or_else(|| Failure::NothingToContinue { cwd: self.short(&self.cwd().to_string_lossy()) })
+        let path = self.sessions.most_recent(self.cwd())?;
+        path.ok_or_else(|| Failure::NothingToContinue { cwd: self.short(&self.cwd().to_string_lossy()) })
     }
 }
 
 /// Registers a handler that collects recovered sessions and the number of entries.
-fn note_recovered(handlers: &Handlers) -> Arc<Mutex<Vec<(PathBuf, usize)>>> {
+fn collect_recovered(handlers: &Handlers) -> Arc<Mutex<Vec<(PathBuf, usize)>>> {
     let recovered: Arc<Mutex<Vec<(PathBuf, usize)>>> = Arc::default();
-    let noted = Arc::clone(&recovered);
+    let collected = Arc::clone(&recovered);
     handlers.on(EventKind::Recovered, "report", move |event, context| {
         if let (SessionEvent::Recovered { entry_ids, .. }, Some(path)) = (event, &context.session_file) {
-            noted.lock().unwrap_or_else(PoisonError::into_inner).push((path.clone(), entry_ids.len()));
+            collected.lock().unwrap_or_else(PoisonError::into_inner).push((path.clone(), entry_ids.len()));
         }
         Ok(None)
     });
@@ -334,12 +334,12 @@ impl LocalZone for Zone<'_> {
 }
 
 impl SampleStore {
-    fn new(environment: &dyn Environment, place: &SamplePlace) -> Result<Self, Failure> {
-        let refused = |path: &Path, reason| Failure::BadSamplePlace { path: path.to_path_buf(), reason };
-        let agent_dir = real(&environment.current_dir().join(sessile::directory::agent_dir(environment)));
-        let kept = match place {
-            SamplePlace::Dir(dir) => Some(environment.current_dir().join(dir)),
-            SamplePlace::Terminal => kept_for_terminal(environment),
+    fn new(environment: &dyn Environment, location: &SampleLocation) -> Result<Self, Failure> {
+        let refused = |path: &Path, reason| Failure::BadSampleDirectory { path: path.to_path_buf(), reason };
+        let agent_dir = resolve_links(&environment.current_dir().join(sessile::directory::agent_dir(environment)));
+        let kept = match location {
+            SampleLocation::Dir(dir) => Some(environment.current_dir().join(dir)),
+            SampleLocation::Terminal => kept_for_terminal(environment),
         };
         let (dir, temporary) = if let Some(dir) = kept {
             (dir, None)
@@ -348,16 +348,16 @@ impl SampleStore {
             let temporary = temporary.map_err(Failure::NoTemporary)?;
             (temporary.path().to_path_buf(), Some(temporary))
         };
-        if real(&dir).starts_with(&agent_dir) {
+        if resolve_links(&dir).starts_with(&agent_dir) {
             return Err(refused(&dir, "your own sessions are stored there"));
         }
         if dir.symlink_metadata().is_ok() && !dir.is_dir() {
             return Err(refused(&dir, "it is not a directory"));
         }
         let sample = sessile::sample::keep_sample(&dir)?.ok_or_else(|| refused(&dir, "it is not empty"))?;
-        let flag = match place {
-            SamplePlace::Terminal => "--sample".to_owned(),
-            SamplePlace::Dir(dir) => format!("--sample={}", dir.display()),
+        let flag = match location {
+            SampleLocation::Terminal => "--sample".to_owned(),
+            SampleLocation::Dir(dir) => format!("--sample={}", dir.display()),
         };
         Ok(Self { sample, flag, temporary })
     }
@@ -376,17 +376,17 @@ fn kept_for_terminal(environment: &dyn Environment) -> Option<PathBuf> {
 }
 
 /// Resolves all symbolic links of a path, as far as it exists.
-fn real(path: &Path) -> PathBuf {
+fn resolve_links(path: &Path) -> PathBuf {
     for existing in path.ancestors() {
-        if let (Ok(mut real), Ok(rest)) = (existing.canonicalize(), path.strip_prefix(existing)) {
+        if let (Ok(mut resolved), Ok(rest)) = (existing.canonicalize(), path.strip_prefix(existing)) {
             for part in rest.components() {
                 match part {
                     // A path that does not exist is not a link, so `..` removes the last component.
-                    Component::ParentDir => drop(real.pop()),
-                    other => real.push(other),
+                    Component::ParentDir => drop(resolved.pop()),
+                    other => resolved.push(other),
                 }
             }
-            return real;
+            return resolved;
         }
     }
     path.to_path_buf()
@@ -394,23 +394,23 @@ fn real(path: &Path) -> PathBuf {
 
 /// Returns the session at a position of the sample's whole list, and stores the list, so that the position keeps
 /// its meaning.
-fn nth_of_sample(surroundings: &Surroundings, sample: &Sample, place: &str) -> Result<PathBuf, Failure> {
+fn nth_of_sample(surroundings: &Surroundings, sample: &Sample, position: &str) -> Result<PathBuf, Failure> {
     let mut sessions: Vec<SessionInfo> = sample.sessions().list_all()?;
     // The list leaves archived sessions out.
     sessions.retain(|session| !session.is_archived);
-    if surroundings.notes_places() {
-        surroundings.note_places(sessions.iter().map(|session| session.path.as_path()));
+    if surroundings.stores_positions() {
+        surroundings.store_positions(sessions.iter().map(|session| session.path.as_path()));
     }
     let n_sessions = sessions.len();
-    let index = place.parse::<usize>().ok().and_then(|place| place.checked_sub(1));
+    let index = position.parse::<usize>().ok().and_then(|position| position.checked_sub(1));
     match index.and_then(|index| sessions.into_iter().nth(index)) {
         Some(session) => Ok(session.path),
-        None => Err(Failure::NoSuchSample { wanted: format!("@{place}"), n_sessions }),
+        None => Err(Failure::NoSuchSample { reference: format!("@{position}"), n_sessions }),
     }
 }
 
 /// Says that a session has no entries, since the output is empty.
-pub(crate) fn note_if_empty(session: &SessionManager, err: &mut Screen<'_>) {
+pub(crate) fn report_if_empty(session: &SessionManager, err: &mut Screen<'_>) {
     if session.outline().n_entries() == 0 {
         // A message that cannot be printed is not an error.
         drop(err.print_whole(&Line::new().text("this session has no entries")));

@@ -14,7 +14,8 @@ use crate::surroundings::Surroundings;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Column {
     /// The list position, such as @1
-    Place,
+    #[value(name = "place")]
+    Position,
     /// The time since the last message
     Age,
     /// The number of messages
@@ -44,7 +45,7 @@ pub(crate) enum Column {
 impl Column {
     fn heading(self) -> &'static str {
         match self {
-            Self::Place => "",
+            Self::Position => "",
             Self::Age => "age",
             Self::Messages => "msgs",
             Self::Session => "session",
@@ -66,7 +67,7 @@ impl Column {
 
     fn least_width(self) -> usize {
         match self {
-            Self::Place => 2,
+            Self::Position => 2,
             Self::Age => 5,
             Self::Messages => 4,
             _ => 0,
@@ -75,7 +76,7 @@ impl Column {
 }
 
 /// The columns that a narrow terminal drops, in this order; the title is always shown.
-const LEAST_NEEDED: [Column; 12] = [
+const DROP_ORDER: [Column; 12] = [
     Column::Directory,
     Column::Created,
     Column::Modified,
@@ -86,7 +87,7 @@ const LEAST_NEEDED: [Column; 12] = [
     Column::Age,
     Column::Name,
     Column::Path,
-    Column::Place,
+    Column::Position,
     Column::Cost,
 ];
 
@@ -102,27 +103,27 @@ const NARROW_TITLE: usize = 12;
 pub(crate) const WIDEST_ALIGNED: usize = 80;
 
 /// A row of a table.
-pub(crate) struct Row<'r> {
+pub(crate) struct TableRow<'r> {
     /// The session; `None` for one that is not in the list.
     pub(crate) session: Option<&'r SessionInfo>,
     /// The text before its title.
-    pub(crate) before: String,
+    pub(crate) prefix: String,
     /// A remark before its title or, for a session that is not in the list, in place of the row.
     pub(crate) remark: String,
     /// Its working directory.
-    pub(crate) place: String,
+    pub(crate) directory: String,
 }
 
-impl<'r> Row<'r> {
+impl<'r> TableRow<'r> {
     /// Returns the row of a session.
     pub(crate) fn of(surroundings: &Surroundings, session: &'r SessionInfo) -> Self {
-        let place = surroundings.short(&session.cwd);
-        Self { session: Some(session), before: String::new(), remark: String::new(), place }
+        let directory = surroundings.short(&session.cwd);
+        Self { session: Some(session), prefix: String::new(), remark: String::new(), directory }
     }
 
     /// Returns the row of a session that is not in the list.
     pub(crate) fn absent(remark: String) -> Self {
-        Self { session: None, before: String::new(), remark, place: String::new() }
+        Self { session: None, prefix: String::new(), remark, directory: String::new() }
     }
 }
 
@@ -133,17 +134,17 @@ type Cell = Vec<(Style, String)>;
 pub(crate) fn print(
     surroundings: &Surroundings,
     out: &mut Screen<'_>,
-    rows: &[Row<'_>],
-    shown: &[Column],
+    rows: &[TableRow<'_>],
+    shown_columns: &[Column],
     with_paths: bool,
 ) -> io::Result<()> {
-    let cells = cells(surroundings, rows, shown);
-    let layout = Layout::new(shown, &cells, out.room());
-    let headings: Vec<Cell> = shown.iter().map(|column| vec![(DIM, column.heading().to_owned())]).collect();
+    let cells = cells(surroundings, rows, shown_columns);
+    let layout = Layout::new(shown_columns, &cells, out.room());
+    let headings: Vec<Cell> = shown_columns.iter().map(|column| vec![(DIM, column.heading().to_owned())]).collect();
     out.print(layout.line(&headings))?;
     for (row, cells) in rows.iter().zip(&cells) {
         let line = layout.line(cells);
-        match shown.last() {
+        match shown_columns.last() {
             // A path is never cut, so that it can be copied.
             Some(Column::Path) => out.print_whole(&line)?,
             _ => out.print(line)?,
@@ -155,20 +156,20 @@ pub(crate) fn print(
     Ok(())
 }
 
-fn cells(surroundings: &Surroundings, rows: &[Row<'_>], shown: &[Column]) -> Vec<Vec<Cell>> {
+fn cells(surroundings: &Surroundings, rows: &[TableRow<'_>], shown_columns: &[Column]) -> Vec<Vec<Cell>> {
     let now = surroundings.now_ms();
     let costs = rows.iter().filter_map(|row| row.session).map(|session| session.facts.cost);
     let money = Money::upto(costs.fold(0.0, f64::max));
     let mut n_sessions = 0;
-    let cells_of = |row: &Row<'_>| {
+    let cells_of = |row: &TableRow<'_>| {
         n_sessions += usize::from(row.session.is_some());
         let cell = |column: &Column| match row.session {
             Some(session) if *column == Column::Cost => vec![(PLAIN, money.words(session.facts.cost))],
             Some(session) => cell(surroundings, now, n_sessions, row, session, *column),
-            None if *column == Column::Session => vec![(DIM, row.before.clone()), (DIM, row.remark.clone())],
+            None if *column == Column::Session => vec![(DIM, row.prefix.clone()), (DIM, row.remark.clone())],
             None => Vec::new(),
         };
-        shown.iter().map(cell).collect()
+        shown_columns.iter().map(cell).collect()
     };
     rows.iter().map(cells_of).collect()
 }
@@ -176,8 +177,8 @@ fn cells(surroundings: &Surroundings, rows: &[Row<'_>], shown: &[Column]) -> Vec
 fn cell(
     surroundings: &Surroundings,
     now: i64,
-    place: usize,
-    row: &Row<'_>,
+    position: usize,
+    row: &TableRow<'_>,
     session: &SessionInfo,
     column: Column,
 ) -> Cell {
@@ -185,14 +186,14 @@ fn cell(
     let plain = |text: String| vec![(PLAIN, text)];
     let dim = |text: String| vec![(DIM, text)];
     match column {
-        Column::Place => dim(format!("@{place}")),
+        Column::Position => dim(format!("@{position}")),
         Column::Age => dim(age(now, session.modified)),
         Column::Messages => plain(session.message_count.to_string()),
         Column::Session => {
             let title = named.unwrap_or_else(|| (PLAIN, session.first_message.to_str().trim().to_owned()));
-            vec![(DIM, row.before.clone()), (DIM, row.remark.clone()), title]
+            vec![(DIM, row.prefix.clone()), (DIM, row.remark.clone()), title]
         }
-        Column::Directory => dim(row.place.clone()),
+        Column::Directory => dim(row.directory.clone()),
         Column::Name => named.into_iter().collect(),
         Column::Id => plain(session.id.clone()),
         Column::Created => dim(session.created.map(|created| surroundings.local_time(created)).unwrap_or_default()),
@@ -208,7 +209,7 @@ fn cell(
 /// The positions of the columns.
 struct Layout {
     /// The position and width of each column; `None` if there is no room for it.
-    places: Vec<Option<(usize, usize)>>,
+    positions: Vec<Option<(usize, usize)>>,
     is_right_aligned: Vec<bool>,
     /// Where the title starts.
     title_start: usize,
@@ -219,38 +220,38 @@ struct Layout {
 impl Layout {
     /// Makes columns as wide as their cells. On a terminal, the title gets the remaining room, minus a third for the
     /// directory; the least important columns are dropped if there is no room for all.
-    fn new(shown: &[Column], cells: &[Vec<Cell>], room: Option<usize>) -> Self {
+    fn new(shown_columns: &[Column], cells: &[Vec<Cell>], room: Option<usize>) -> Self {
         let mut widths: Vec<usize> = Vec::new();
-        for (place, column) in shown.iter().enumerate() {
-            let widest = cells.iter().map(|row| cell_width(&row[place])).max().unwrap_or_default();
+        for (index, column) in shown_columns.iter().enumerate() {
+            let widest = cells.iter().map(|row| cell_width(&row[index])).max().unwrap_or_default();
             widths.push(widest.max(column.heading().len()).max(column.least_width()));
         }
         match room {
-            Some(width) => fit(shown, &mut widths, width),
+            Some(width) => fit(shown_columns, &mut widths, width),
             None => widths.iter_mut().for_each(|width| *width = (*width).min(WIDEST_ALIGNED)),
         }
         let mut at = 0;
-        let mut places = Vec::new();
+        let mut positions = Vec::new();
         for width in widths {
-            places.push((width > 0).then_some((at, width)));
+            positions.push((width > 0).then_some((at, width)));
             at += if width > 0 { width + GAP } else { 0 };
         }
-        let title = shown.iter().position(|column| *column == Column::Session);
-        let title_start = title.and_then(|title| places[title]).map_or(GAP, |(at, _)| at);
-        let is_right_aligned = shown.iter().map(|column| column.is_right_aligned()).collect();
-        Self { places, is_right_aligned, title_start, cuts: room.is_some() }
+        let title = shown_columns.iter().position(|column| *column == Column::Session);
+        let title_start = title.and_then(|title| positions[title]).map_or(GAP, |(at, _)| at);
+        let is_right_aligned = shown_columns.iter().map(|column| column.is_right_aligned()).collect();
+        Self { positions, is_right_aligned, title_start, cuts: room.is_some() }
     }
 
     fn line(&self, cells: &[Cell]) -> Line {
         let mut line = Line::new();
-        for (place, cell) in cells.iter().enumerate() {
-            let Some((at, width)) = self.places[place] else { continue };
+        for (index, cell) in cells.iter().enumerate() {
+            let Some((at, width)) = self.positions[index] else { continue };
             line = line.pad_after(at, GAP);
             for (style, text) in cell {
-                let is_right = self.is_right_aligned[place];
+                let is_right = self.is_right_aligned[index];
                 line = if is_right { line.right(at + width, *style, text) } else { line.styled(*style, text) };
             }
-            if self.cuts && place + 1 < cells.len() {
+            if self.cuts && index + 1 < cells.len() {
                 line = line.cut(at + width);
             }
         }
@@ -259,40 +260,40 @@ impl Layout {
 }
 
 /// Fits columns into a terminal; a dropped column gets width 0.
-fn fit(shown: &[Column], widths: &mut [usize], width: usize) {
-    let place_of = |column| shown.iter().position(|shown| *shown == column);
-    let (title, directory) = (place_of(Column::Session), place_of(Column::Directory));
-    let is_flexible = |place: usize| Some(place) == title || (title.is_some() && Some(place) == directory);
+fn fit(shown_columns: &[Column], widths: &mut [usize], width: usize) {
+    let index_of = |column| shown_columns.iter().position(|shown| *shown == column);
+    let (title, directory) = (index_of(Column::Session), index_of(Column::Directory));
+    let is_flexible = |index: usize| Some(index) == title || (title.is_some() && Some(index) == directory);
     // A path in the last column is printed whole and needs no room.
-    let is_path = |place: usize| place + 1 == shown.len() && shown[place] == Column::Path;
+    let is_path = |index: usize| index + 1 == shown_columns.len() && shown_columns[index] == Column::Path;
     let fixed = |widths: &[usize]| -> usize {
-        let counts = |place: &usize| widths[*place] > 0 && !is_flexible(*place) && !is_path(*place);
-        (0..shown.len()).filter(counts).map(|place| widths[place] + GAP).sum()
+        let counts = |index: &usize| widths[*index] > 0 && !is_flexible(*index) && !is_path(*index);
+        (0..shown_columns.len()).filter(counts).map(|index| widths[index] + GAP).sum()
     };
     let least = title.map_or(0, |title| widths[title].min(NARROW_TITLE) + GAP);
-    for column in LEAST_NEEDED {
+    for column in DROP_ORDER {
         if fixed(widths) + least <= width + GAP {
             break;
         }
-        for place in
-            (0..shown.len()).filter(|place| shown[*place] == column && !is_flexible(*place) && !is_path(*place))
+        for index in (0..shown_columns.len())
+            .filter(|index| shown_columns[*index] == column && !is_flexible(*index) && !is_path(*index))
         {
             // At least one column stays.
             if widths.iter().filter(|width| **width > 0).count() > 1 {
-                widths[place] = 0;
+                widths[index] = 0;
             }
         }
     }
     let Some(title) = title else { return };
     let available = width.saturating_sub(fixed(widths));
-    let mut left = available;
+    let mut title_width = available;
     if let Some(directory) = directory {
-        let wanted = widths[directory].min(available / 3);
-        let fits = available >= LEAST_TITLE + GAP + wanted && wanted >= LEAST_DIRECTORY;
-        widths[directory] = if fits { wanted } else { 0 };
-        left = if fits { available - wanted - GAP } else { available };
+        let directory_width = widths[directory].min(available / 3);
+        let fits = available >= LEAST_TITLE + GAP + directory_width && directory_width >= LEAST_DIRECTORY;
+        widths[directory] = if fits { directory_width } else { 0 };
+        title_width = if fits { available - directory_width - GAP } else { available };
     }
-    widths[title] = left.max(NARROW_TITLE.min(width));
+    widths[title] = title_width.max(NARROW_TITLE.min(width));
 }
 
 fn cell_width(cell: &[(Style, String)]) -> usize {
@@ -316,7 +317,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_are_those_that_settings_know() {
+    fn columns_match_the_settings() {
         let names: Vec<String> = Column::value_variants()
             .iter()
             .map(|column| column.to_possible_value().unwrap().get_name().to_owned())
@@ -326,18 +327,18 @@ mod tests {
 
     #[test]
     fn numbers_stay_short() {
-        let told = [0.0, 999.0, 1000.0, 12_345.0, 1_234_567.0, f64::NAN].map(thousands);
-        assert_eq!(told, ["0", "999", "1.0k", "12k", "1.2M", "NaNM"]);
+        let output = [0.0, 999.0, 1000.0, 12_345.0, 1_234_567.0, f64::NAN].map(thousands);
+        assert_eq!(output, ["0", "999", "1.0k", "12k", "1.2M", "NaNM"]);
     }
 
     /// Returns a line as laid out on a terminal of this width.
-    fn laid_out(shown: &[Column], cells: &[(Column, &str)], room: Option<usize>) -> String {
+    fn laid_out(shown_columns: &[Column], cells: &[(Column, &str)], room: Option<usize>) -> String {
         let cell = |column: &Column| {
             let text = cells.iter().find(|(other, _)| other == column).map_or("", |(_, text)| text);
             vec![(PLAIN, text.to_owned())]
         };
-        let cells: Vec<Vec<Cell>> = vec![shown.iter().map(cell).collect()];
-        let layout = Layout::new(shown, &cells, room);
+        let cells: Vec<Vec<Cell>> = vec![shown_columns.iter().map(cell).collect()];
+        let layout = Layout::new(shown_columns, &cells, room);
         let mut bytes = Vec::new();
         let stream =
             crate::Stream { writer: &mut bytes, terminal_width: room, terminal_height: None, takes_color: false };
@@ -346,7 +347,7 @@ mod tests {
     }
 
     const CELLS: [(Column, &str); 6] = [
-        (Column::Place, "@1"),
+        (Column::Position, "@1"),
         (Column::Age, "40m"),
         (Column::Messages, "29"),
         (Column::Session, "High water an hour early, once more"),
@@ -355,9 +356,9 @@ mod tests {
     ];
 
     #[test]
-    fn narrow_terminals_drop_what_matters_least() {
-        let shown = CELLS.map(|(column, _)| column);
-        let at = |width| laid_out(&shown, &CELLS, Some(width));
+    fn narrow_terminals_drop_the_least_needed_columns() {
+        let shown_columns = CELLS.map(|(column, _)| column);
+        let at = |width| laid_out(&shown_columns, &CELLS, Some(width));
         let wide = "@1    40m    29  High water an hour early, once more                ~/src/tidepool  $12.34";
         assert_eq!(at(90), wide);
         assert_eq!(at(50), "@1    40m    29  High water an hour early…  $12.34");
@@ -369,10 +370,10 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_cut_where_no_one_looks() {
+    fn nothing_is_cut_without_a_terminal() {
         let long = "潮".repeat(100);
         let cells = [(Column::Session, long.as_str()), (Column::Directory, "~/x")];
-        let told = laid_out(&[Column::Session, Column::Directory], &cells, None);
-        assert_eq!(told, format!("{long}  ~/x"));
+        let output = laid_out(&[Column::Session, Column::Directory], &cells, None);
+        assert_eq!(output, format!("{long}  ~/x"));
     }
 }

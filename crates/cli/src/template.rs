@@ -24,7 +24,7 @@ pub(crate) enum Field {
     Parent,
     Original,
     First,
-    Place,
+    Position,
     Archived,
 }
 
@@ -44,7 +44,7 @@ const FIELDS: [(&str, Field); 16] = [
     ("parent", Field::Parent),
     ("original", Field::Original),
     ("first", Field::First),
-    ("place", Field::Place),
+    ("place", Field::Position),
     ("archived", Field::Archived),
 ];
 
@@ -62,10 +62,10 @@ enum Piece {
 pub(crate) struct Template(Vec<Piece>);
 
 /// A session with its context in the list.
-pub(crate) struct Filling<'f> {
+pub(crate) struct ListedSession<'f> {
     pub(crate) session: &'f SessionInfo,
     /// Its position in the list, starting at 1.
-    pub(crate) place: usize,
+    pub(crate) position: usize,
     /// The file that its file is a copy of.
     pub(crate) original: Option<&'f Path>,
 }
@@ -77,7 +77,7 @@ impl Template {
             let columns = FIELDS[..N_COLUMNS].iter().map(|(_, field)| Piece::Field(*field));
             let tab = || Piece::Text("\t".to_owned());
             let pieces =
-                columns.enumerate().flat_map(|(place, column)| (place > 0).then(tab).into_iter().chain([column]));
+                columns.enumerate().flat_map(|(position, column)| (position > 0).then(tab).into_iter().chain([column]));
             return Ok(Self(pieces.collect()));
         }
         let mut pieces = Vec::new();
@@ -108,17 +108,17 @@ impl Template {
     }
 
     /// Whether it shows list positions, which later commands can then use.
-    pub(crate) fn has_places(&self) -> bool {
-        self.0.contains(&Piece::Field(Field::Place))
+    pub(crate) fn has_positions(&self) -> bool {
+        self.0.contains(&Piece::Field(Field::Position))
     }
 
     /// Renders the line for a session. No text of the session can end the line, split a column or act on a terminal.
-    pub(crate) fn fill(&self, filling: &Filling<'_>) -> String {
+    pub(crate) fn fill(&self, listed: &ListedSession<'_>) -> String {
         let mut line = String::new();
         for piece in &self.0 {
             match piece {
                 Piece::Text(text) => line.push_str(text),
-                Piece::Field(field) => line.push_str(&clean(&value(*field, filling))),
+                Piece::Field(field) => line.push_str(&clean(&value(*field, listed))),
             }
         }
         if !line.ends_with(['\n', '\0']) {
@@ -141,15 +141,15 @@ fn escaped(char: Option<char>) -> Result<char, String> {
 }
 
 fn field(name: &str) -> Result<Field, String> {
-    let found = FIELDS.iter().find(|(known, _)| *known == name).map(|(_, field)| *field);
-    found.ok_or_else(|| {
+    let field = FIELDS.iter().find(|(known, _)| *known == name).map(|(_, field)| *field);
+    field.ok_or_else(|| {
         let known = FIELDS.map(|(name, _)| name).join(", ");
         format!("there is no field {{{name}}}; the fields are {known}; use {{{{ for a brace")
     })
 }
 
-fn value(field: Field, filling: &Filling<'_>) -> String {
-    let Filling { session, place, original } = filling;
+fn value(field: Field, listed: &ListedSession<'_>) -> String {
+    let ListedSession { session, position, original } = listed;
     let name = session.name.as_ref().map(|name| name.to_str().trim().to_owned());
     let first_message = || session.first_message.to_str().trim().to_owned();
     match field {
@@ -167,7 +167,7 @@ fn value(field: Field, filling: &Filling<'_>) -> String {
         Field::Parent => session.parent_session_path.clone().unwrap_or_default(),
         Field::Original => original.map(|path| path.to_string_lossy().into_owned()).unwrap_or_default(),
         Field::First => first_message(),
-        Field::Place => format!("@{place}"),
+        Field::Position => format!("@{position}"),
         Field::Archived => {
             if session.is_archived {
                 "true".to_owned()
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn templates_are_read() {
+    fn templates_are_parsed() {
         assert_eq!(pieces(r"{id}\t{title}"), Ok(vec![Piece::Field(Field::Id), text("\t"), Piece::Field(Field::Title)]));
         assert_eq!(pieces(r"{{{id}}} \\"), Ok(vec![text("{"), Piece::Field(Field::Id), text("} \\")]));
         assert_eq!(pieces("a}b"), Ok(vec![text("a}b")]));
@@ -203,7 +203,7 @@ mod tests {
 
     /// Scripts rely on the order: a new column goes to the end.
     #[test]
-    fn the_columns_stay() {
+    fn the_tsv_columns_keep_their_order() {
         let tsv = Template::parse("tsv").unwrap();
         let same = r"{id}\t{title}\t{cwd}\t{created}\t{modified}\t{messages}\t{tokens}\t{cost}\t{size}\t{path}\t{name}\t{parent}\t{original}";
         assert_eq!(tsv, Template::parse(same).unwrap());

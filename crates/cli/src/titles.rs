@@ -44,8 +44,8 @@ impl Titles {
         let row = |(path, file): (&Path, &Path)| {
             // A session that cannot be read is left out.
             let row = listed.get(file).cloned().or_else(|| surroundings.sessions.row(file).ok())?;
-            let place = surroundings.short(&row.cwd);
-            Some((path.to_path_buf(), (row, place)))
+            let directory = surroundings.short(&row.cwd);
+            Some((path.to_path_buf(), (row, directory)))
         };
         let rows: HashMap<PathBuf, (SessionInfo, String)> = files.into_iter().filter_map(row).collect();
         let ids = rows.values().map(|(row, _)| row.id.as_str()).chain(ids.iter().copied());
@@ -63,14 +63,14 @@ impl Titles {
     /// Appends id, title and directory of a session to a line; its path if it could not be read.
     pub(crate) fn put_after(&self, line: Line, session: &SessionLocation) -> Line {
         let line = line.styled(DIM, &self.ids.of(&session.id)).text("  ");
-        let Some((row, place)) = self.rows.get(&session.path) else {
+        let Some((row, directory)) = self.rows.get(&session.path) else {
             return line.text(&session.path.to_string_lossy());
         };
         let line = match &row.name {
             Some(name) => line.styled(NAMED, name.to_str().trim()),
             None => line.styled(PLAIN, row.first_message.to_str().trim()),
         };
-        line.styled(DIM, &format!("  {place}"))
+        line.styled(DIM, &format!("  {directory}"))
     }
 }
 

@@ -15,7 +15,7 @@ use sessile_display::picture::{Protocol, picture_text};
 use sessile_display::text::{Calls, call_text, role_name, start};
 
 use crate::screen::{ACCENT, BAD, BOLD, DIM, Line, NAMED, PERSON, PLAIN, Screen, wrapped};
-pub(crate) use entries::Told;
+pub(crate) use entries::Annotation;
 
 /// Maximum text width; longer lines are hard to read.
 const WIDEST: usize = 100;
@@ -43,7 +43,7 @@ pub(crate) struct Detail {
 /// Prints messages, oldest first, with an empty line between them.
 pub(crate) fn print(out: &mut Screen<'_>, messages: &[Json]) -> io::Result<()> {
     let mut transcript = Transcript::new(out, Detail { summaries: true, ..Detail::default() });
-    messages.iter().try_for_each(|message| transcript.next(Message::new(message.raw()), &Told::default()))
+    messages.iter().try_for_each(|message| transcript.next(Message::new(message.raw()), &Annotation::default()))
 }
 
 /// Whether an answer contains only tool calls.
@@ -78,46 +78,47 @@ impl<'t, 's> Transcript<'t, 's> {
     }
 
     /// Prints the next message, with its label and time.
-    pub(crate) fn next(&mut self, message: Message<'_>, told: &Told) -> io::Result<()> {
+    pub(crate) fn next(&mut self, message: Message<'_>, annotation: &Annotation) -> io::Result<()> {
         // The result of a call is printed directly below it.
         let is_result = matches!(message, Message::ToolResult(_));
-        let goes_on = is_result || (self.last == Last::Result && is_bare_call(message) && told.is_empty());
-        if self.last != Last::Nothing && !(goes_on && self.last != Last::Note) {
+        let is_continuation =
+            is_result || (self.last == Last::Result && is_bare_call(message) && annotation.is_empty());
+        if self.last != Last::Nothing && !(is_continuation && self.last != Last::Note) {
             self.out.blank()?;
         }
         self.last = if is_result { Last::Result } else { Last::Message };
-        self.message(message, told)
+        self.message(message, annotation)
     }
 
-    fn message(&mut self, message: Message<'_>, told: &Told) -> io::Result<()> {
+    fn message(&mut self, message: Message<'_>, annotation: &Annotation) -> io::Result<()> {
         match message {
-            Message::System(system) => self.system(system, told),
+            Message::System(system) => self.system(system, annotation),
             Message::User(user) => {
-                self.heading(PERSON, "user", "", told)?;
+                self.heading(PERSON, "user", "", annotation)?;
                 self.content(&user.content())
             }
-            Message::Assistant(answer) => self.answer(answer, told),
-            Message::ToolResult(result) => self.result(result, told),
-            Message::BashExecution(execution) => self.execution(execution, told),
+            Message::Assistant(answer) => self.answer(answer, annotation),
+            Message::ToolResult(result) => self.result(result, annotation),
+            Message::BashExecution(execution) => self.execution(execution, annotation),
             Message::Custom(custom) => {
-                self.heading(NAMED, &custom.custom_type().unwrap_or_else(|| "custom".to_owned()), "", told)?;
+                self.heading(NAMED, &custom.custom_type().unwrap_or_else(|| "custom".to_owned()), "", annotation)?;
                 self.content(&custom.content())
             }
             Message::BranchSummary(summary) => {
-                self.summary("summary of another branch", "", &summary.summary().unwrap_or_default(), told)
+                self.summary("summary of another branch", "", &summary.summary().unwrap_or_default(), annotation)
             }
             Message::CompactionSummary(summary) => {
-                self.summary("summary of earlier entries", "", &summary.summary().unwrap_or_default(), told)
+                self.summary("summary of earlier entries", "", &summary.summary().unwrap_or_default(), annotation)
             }
             other => {
-                self.heading(DIM, &role_name(other), "", told)?;
+                self.heading(DIM, &role_name(other), "", annotation)?;
                 self.content(&other.content())
             }
         }
     }
 
-    fn system(&mut self, system: SystemMessage<'_>, told: &Told) -> io::Result<()> {
-        self.heading(DIM, "system", "", told)?;
+    fn system(&mut self, system: SystemMessage<'_>, annotation: &Annotation) -> io::Result<()> {
+        self.heading(DIM, "system", "", annotation)?;
         self.dim("", &system.content().text())?;
         for (name, text) in system.sections().into_iter().flat_map(Raw::properties) {
             self.dim(&format!("{}: ", name.to_str()), &text.as_string().unwrap_or_default())?;
@@ -131,11 +132,11 @@ impl<'t, 's> Transcript<'t, 's> {
         Ok(())
     }
 
-    fn answer(&mut self, answer: AssistantMessage<'_>, told: &Told) -> io::Result<()> {
+    fn answer(&mut self, answer: AssistantMessage<'_>, annotation: &Annotation) -> io::Result<()> {
         let content = answer.content();
         self.calls.note(&content);
-        if !is_bare_call(Message::Assistant(answer)) || !told.is_empty() {
-            self.heading(ACCENT, "assistant", &answer.model().unwrap_or_default(), told)?;
+        if !is_bare_call(Message::Assistant(answer)) || !annotation.is_empty() {
+            self.heading(ACCENT, "assistant", &answer.model().unwrap_or_default(), annotation)?;
         }
         self.content(&content)?;
         match answer.stop_reason().as_deref() {
@@ -146,14 +147,14 @@ impl<'t, 's> Transcript<'t, 's> {
         }
     }
 
-    fn result(&mut self, result: ToolResultMessage<'_>, told: &Told) -> io::Result<()> {
+    fn result(&mut self, result: ToolResultMessage<'_>, annotation: &Annotation) -> io::Result<()> {
         let call = self.calls.answered(result.tool_call_id(), result.tool_name());
         let content = result.content();
         let text = content.text();
-        let lead = told.put_before(Line::new().text(INDENT));
+        let lead = annotation.put_before(Line::new().text(INDENT));
         let lead =
             if result.is_error() == Some(true) { lead.styled(BAD, "← failed ") } else { lead.styled(DIM, "← ") };
-        let lead = told.append_to(lead.styled(DIM, &call));
+        let lead = annotation.append_to(lead.styled(DIM, &call));
         if self.detail.full {
             self.print(lead)?;
             return self.each_block(&content, DIM);
@@ -174,18 +175,18 @@ impl<'t, 's> Transcript<'t, 's> {
         pictures.into_iter().try_for_each(|image| self.picture(image))
     }
 
-    fn execution(&mut self, execution: BashExecutionMessage<'_>, told: &Told) -> io::Result<()> {
+    fn execution(&mut self, execution: BashExecutionMessage<'_>, annotation: &Annotation) -> io::Result<()> {
         let note = if execution.exclude_from_context() == Some(true) { "not shown to the model" } else { "" };
-        self.heading(PERSON, "shell", note, told)?;
+        self.heading(PERSON, "shell", note, annotation)?;
         self.paragraph(BOLD, &format!("$ {}", execution.command().unwrap_or_default()))?;
         let output = execution.output().unwrap_or_default();
         let lines: Vec<&str> = output.trim_end().lines().collect();
-        let most = if self.detail.full { usize::MAX } else { MAX_OUTPUT };
-        for line in lines.iter().take(most) {
+        let max_lines = if self.detail.full { usize::MAX } else { MAX_OUTPUT };
+        for line in lines.iter().take(max_lines) {
             self.dim("", line)?;
         }
-        if lines.len() > most {
-            self.fold(DIM, "", &format!("… {} more lines", lines.len() - most))?;
+        if lines.len() > max_lines {
+            self.fold(DIM, "", &format!("… {} more lines", lines.len() - max_lines))?;
         }
         match execution.exit_code() {
             _ if execution.cancelled() == Some(true) => self.fold(BAD, "", "(cancelled)"),
@@ -195,15 +196,15 @@ impl<'t, 's> Transcript<'t, 's> {
     }
 
     /// Prints a summary; only the beginning of a long one.
-    fn summary(&mut self, what: &str, note: &str, text: &str, told: &Told) -> io::Result<()> {
-        self.heading(ACCENT, what, note, told)?;
+    fn summary(&mut self, title: &str, note: &str, text: &str, annotation: &Annotation) -> io::Result<()> {
+        self.heading(ACCENT, title, note, annotation)?;
         let lines = wrapped(text, self.text_width());
         let is_whole = self.detail.full || self.detail.summaries;
-        let most = if is_whole { usize::MAX } else { MAX_SUMMARY };
-        for line in lines.iter().take(most) {
+        let max_lines = if is_whole { usize::MAX } else { MAX_SUMMARY };
+        for line in lines.iter().take(max_lines) {
             self.out.print(Line::new().text(INDENT).text(line))?;
         }
-        match lines.len().checked_sub(most).filter(|n_more| *n_more > 0) {
+        match lines.len().checked_sub(max_lines).filter(|n_more| *n_more > 0) {
             Some(n_more) => self.fold(DIM, "", &format!("… {n_more} more lines")),
             None => Ok(()),
         }
@@ -271,10 +272,10 @@ impl<'t, 's> Transcript<'t, 's> {
         self.fold(DIM, "", &picture_text(&Picture::new(image)))
     }
 
-    fn heading(&mut self, style: Style, who: &str, note: &str, told: &Told) -> io::Result<()> {
-        let line = told.put_before(Line::new()).styled(style.bold(), who);
+    fn heading(&mut self, style: Style, title: &str, note: &str, annotation: &Annotation) -> io::Result<()> {
+        let line = annotation.put_before(Line::new()).styled(style.bold(), title);
         let line = if note.is_empty() { line } else { line.styled(DIM, " · ").styled(DIM, note) };
-        self.print(told.append_to(line))
+        self.print(annotation.append_to(line))
     }
 
     /// Prints wrapped text in full.

@@ -123,7 +123,7 @@ answers! {
     }
 
     /// A new session.
-    Made {
+    BranchedSession {
         /// Its file.
         session_path: Option<String> = |data| Some(text(data, "sessionPath")),
         /// Its id.

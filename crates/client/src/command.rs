@@ -3,7 +3,7 @@
 use sessile::json::{Json, ObjectWriter};
 
 use crate::answer::{
-    Answer, Cancelled, CompactionResult, Forked, Hits, Leaf, Made, Navigated, State, Subscription, Written,
+    Answer, BranchedSession, Cancelled, CompactionResult, Forked, Hits, Leaf, Navigated, State, Subscription, Written,
 };
 use crate::connection::{Client, ClientError};
 
@@ -72,8 +72,8 @@ impl Parameter for &[&str] {
 
 impl<P: Parameter> Parameter for Option<P> {
     fn put(&self, key: &str, parameters: &mut ObjectWriter) {
-        if let Some(given) = self {
-            given.put(key, parameters);
+        if let Some(value) = self {
+            value.put(key, parameters);
         }
     }
 }
@@ -89,7 +89,7 @@ impl<'c> Target<'c> {
         Self { expected_leaf: Some(OrNull(leaf)), ..self }
     }
 
-    fn ask<A: Answer>(&self, command: &'static str, mut parameters: ObjectWriter) -> Result<A, ClientError> {
+    fn call<A: Answer>(&self, command: &'static str, mut parameters: ObjectWriter) -> Result<A, ClientError> {
         self.session_path.put("sessionPath", &mut parameters);
         self.expected_leaf.put("expectedLeaf", &mut parameters);
         let data = self.client.call(command, &parameters.finish())?;
@@ -113,7 +113,7 @@ macro_rules! commands {
                     #[allow(unused_mut)]
                     let mut parameters = ObjectWriter::new();
                     $($parameter.put($key, &mut parameters);)*
-                    self.ask($command, parameters)
+                    self.call($command, parameters)
                 }
             )*
         }
@@ -209,7 +209,7 @@ commands! {
     /// Goes to another place in the tree.
     navigate_tree = "navigate_tree"(entry_id: &str = "entryId", summarize: Option<bool> = "summarize", custom_instructions: Option<&str> = "customInstructions", replace_instructions: Option<bool> = "replaceInstructions", label: Option<&str> = "label") -> Navigated;
     /// Switches to a copy of the path to an entry.
-    create_branched_session = "create_branched_session"(entry_id: &str = "entryId") -> Made;
+    create_branched_session = "create_branched_session"(entry_id: &str = "entryId") -> BranchedSession;
     /// Returns the entries from the root to an entry.
     get_branch = "get_branch"(entry_id: Option<&str> = "entryId") -> Json;
     /// Returns the children of an entry.

@@ -13,7 +13,7 @@ use sessile::json::{Json, ObjectWriter, Raw};
 use crate::command::Target;
 
 /// Upper bound for queued event records. A server that is further ahead has to wait.
-const MAX_TOLD: usize = 1024;
+const MAX_QUEUED_EVENTS: usize = 1024;
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
@@ -46,13 +46,13 @@ pub enum ClientError {
 }
 
 /// A record that is not an answer to a command.
-pub type Told = Json;
+pub type EventRecord = Json;
 
 /// A connection to a server.
 pub struct Client {
     writer: Mutex<Option<Box<dyn Write + Send>>>,
     waiting: Arc<Mutex<Waiting>>,
-    told: Mutex<Receiver<Told>>,
+    events: Mutex<Receiver<EventRecord>>,
     child: Mutex<Option<Child>>,
 }
 
@@ -69,17 +69,17 @@ impl Client {
     pub fn start(program: impl AsRef<std::ffi::OsStr>, args: &[&str]) -> Result<Self, ClientError> {
         let mut command = Command::new(program);
         command.arg("rpc").args(args);
-        Self::start_by(command)
+        Self::start_command(command)
     }
 
     /// Starts a command and takes over its standard input and output.
-    pub fn start_by(mut command: Command) -> Result<Self, ClientError> {
+    pub fn start_command(mut command: Command) -> Result<Self, ClientError> {
         let started = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
         let mut child = started.map_err(ClientError::Unreachable)?;
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(ClientError::Ended);
         };
-        let client = Self::over(output, input)?;
+        let client = Self::from_streams(output, input)?;
         *lock(&client.child) = Some(child);
         Ok(client)
     }
@@ -88,30 +88,33 @@ impl Client {
     #[cfg(unix)]
     pub fn connect(path: impl AsRef<std::path::Path>) -> Result<Self, ClientError> {
         let stream = std::os::unix::net::UnixStream::connect(path).map_err(ClientError::Unreachable)?;
-        let reading = stream.try_clone().map_err(ClientError::Unreachable)?;
-        Self::over(reading, SocketEnd(stream))
+        let reader = stream.try_clone().map_err(ClientError::Unreachable)?;
+        Self::from_streams(reader, SocketEnd(stream))
     }
 
     /// Uses two streams.
-    pub fn over(reader: impl Read + Send + 'static, writer: impl Write + Send + 'static) -> Result<Self, ClientError> {
+    pub fn from_streams(
+        reader: impl Read + Send + 'static,
+        writer: impl Write + Send + 'static,
+    ) -> Result<Self, ClientError> {
         let waiting: Arc<Mutex<Waiting>> = Arc::default();
-        let (tell, told) = sync_channel(MAX_TOLD);
+        let (event_sender, events) = sync_channel(MAX_QUEUED_EVENTS);
         let answers = Arc::clone(&waiting);
         let listen = move || {
             for record in BufReader::new(reader).split(b'\n').map_while(Result::ok) {
                 let Ok(record) = Json::parse(&record) else { continue };
                 if record.raw().get("type").and_then(Raw::as_text).is_none_or(|kind| kind != "response") {
                     // The client is gone.
-                    if tell.send(record).is_err() {
+                    if event_sender.send(record).is_err() {
                         break;
                     }
                     continue;
                 }
                 let number = record.raw().get("id").and_then(Raw::as_number);
                 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "we gave it out")]
-                let asker = number.and_then(|number| lock(&answers).by_number.remove(&(number as u64)));
-                if let Some(asker) = asker {
-                    drop(asker.send(record));
+                let caller = number.and_then(|number| lock(&answers).by_number.remove(&(number as u64)));
+                if let Some(caller) = caller {
+                    drop(caller.send(record));
                 }
             }
             let mut answers = lock(&answers);
@@ -121,7 +124,7 @@ impl Client {
         };
         std::thread::Builder::new().spawn(listen).map_err(ClientError::Unreachable)?;
         let writer: Box<dyn Write + Send> = Box::new(writer);
-        Ok(Self { writer: Mutex::new(Some(writer)), waiting, told: Mutex::new(told), child: Mutex::new(None) })
+        Ok(Self { writer: Mutex::new(Some(writer)), waiting, events: Mutex::new(events), child: Mutex::new(None) })
     }
 
     /// Targets the server's current session for this client.
@@ -136,7 +139,7 @@ impl Client {
 
     /// Sends a command with its parameters and waits for the data of its answer, if it has any.
     pub fn call(&self, command: &str, parameters: &Json) -> Result<Option<Json>, ClientError> {
-        let (answer, answered) = channel();
+        let (answer_sender, answer_receiver) = channel();
         let number = {
             let mut waiting = lock(&self.waiting);
             if waiting.has_ended {
@@ -144,7 +147,7 @@ impl Client {
             }
             waiting.next_number += 1;
             let number = waiting.next_number;
-            waiting.by_number.insert(number, answer);
+            waiting.by_number.insert(number, answer_sender);
             number
         };
         let mut request = ObjectWriter::new();
@@ -161,7 +164,7 @@ impl Client {
             let Some(writer) = writer.as_mut() else { return Err(ClientError::Ended) };
             writer.write_all(&bytes).and_then(|()| writer.flush()).map_err(ClientError::Unreachable)?;
         }
-        let Ok(answer) = answered.recv() else { return Err(ClientError::Ended) };
+        let Ok(answer) = answer_receiver.recv() else { return Err(ClientError::Ended) };
         let text = |key: &str| answer.raw().get(key).and_then(Raw::as_string).unwrap_or_default();
         if answer.raw().get("success").and_then(Raw::as_bool) != Some(true) {
             let leaf_id = answer.raw().get("leafId").and_then(Raw::as_text).map(EntryId::from);
@@ -171,9 +174,9 @@ impl Client {
     }
 
     /// Waits for the next record that is not an answer; none if the timeout passes.
-    pub fn next_reported(&self, timeout: Duration) -> Result<Option<Told>, ClientError> {
-        match lock(&self.told).recv_timeout(timeout) {
-            Ok(told) => Ok(Some(told)),
+    pub fn next_event(&self, timeout: Duration) -> Result<Option<EventRecord>, ClientError> {
+        match lock(&self.events).recv_timeout(timeout) {
+            Ok(record) => Ok(Some(record)),
             Err(RecvTimeoutError::Timeout) => Ok(None),
             Err(RecvTimeoutError::Disconnected) => Err(ClientError::Ended),
         }

@@ -3,7 +3,7 @@
 //! [`Client`] starts the program, connects to its socket, or uses any two streams. Every command is a method of
 //! [`Target`], which selects the session: [`Client::current`], or [`Client::at`] for another one. Methods wait for the
 //! answer; any number of threads may call them at once. Events and other unsolicited records arrive through
-//! [`Client::next_reported`].
+//! [`Client::next_event`].
 //!
 //! ```no_run
 //! use sessile_client::Client;
@@ -21,7 +21,7 @@ mod command;
 mod connection;
 
 pub use answer::{
-    Answer, Cancelled, CompactionResult, Forked, Hits, Leaf, Made, Navigated, State, Subscription, Written,
+    Answer, BranchedSession, Cancelled, CompactionResult, Forked, Hits, Leaf, Navigated, State, Subscription, Written,
 };
 pub use command::{COMMANDS, OrNull, Target};
-pub use connection::{Client, ClientError, Told};
+pub use connection::{Client, ClientError, EventRecord};

@@ -36,7 +36,7 @@ impl World {
         let (ours, theirs) = UnixStream::pair().unwrap();
         let engine = Arc::clone(&self.engine);
         thread::spawn(move || engine.serve(theirs.try_clone().unwrap(), theirs));
-        Client::over(ours.try_clone().unwrap(), ours).unwrap()
+        Client::from_streams(ours.try_clone().unwrap(), ours).unwrap()
     }
 
     fn path(&self, name: &str) -> String {
@@ -82,7 +82,7 @@ fn every_command_has_a_method() {
 }
 
 #[test]
-fn a_session_is_written_and_looked_at() {
+fn a_session_is_written_and_read() {
     let world = World::new(&Start::New);
     let client = world.client();
     let here = client.current();
@@ -142,9 +142,9 @@ fn the_tree_is_walked_and_compacted() {
     let side = here.expecting(Some(&first)).append_message(&answer("another")).unwrap().entry_id.to_string();
     assert_eq!(here.reset_leaf().unwrap().leaf_id, None);
     assert_eq!(here.follow_leaf().unwrap().leaf_id.unwrap(), side.as_str());
-    let gone = here.navigate_tree(&second, Some(true), Some("short"), Some(false), Some("back")).unwrap();
-    assert_eq!(gone.editor_text.as_deref(), Some("new"));
-    assert!(gone.summary_entry.is_some() && !gone.cancelled);
+    let navigated = here.navigate_tree(&second, Some(true), Some("short"), Some(false), Some("back")).unwrap();
+    assert_eq!(navigated.editor_text.as_deref(), Some("new"));
+    assert!(navigated.summary_entry.is_some() && !navigated.cancelled);
     here.branch_with_summary(OrNull(Some(&last)), "went elsewhere", None, Some(false), None).unwrap();
     let prepared = here.prepare_compaction(Some(1)).unwrap();
     assert!(prepared.raw().get("preparation").is_some());
@@ -158,7 +158,7 @@ fn the_tree_is_walked_and_compacted() {
 }
 
 #[test]
-fn sessions_are_left_and_found_again() {
+fn sessions_are_switched_listed_and_searched() {
     let world = World::new(&Start::New);
     let client = world.client();
     let here = client.current();
@@ -168,8 +168,8 @@ fn sessions_are_left_and_found_again() {
     let original = here.get_state().unwrap().session_file.unwrap();
     assert_eq!(here.fork(&second).unwrap().text.as_deref(), Some("second"));
     assert!(!here.clone_session().unwrap().cancelled);
-    let made = here.create_branched_session(&question).unwrap();
-    assert_eq!(here.get_state().unwrap().session_file, made.session_path);
+    let branched = here.create_branched_session(&question).unwrap();
+    assert_eq!(here.get_state().unwrap().session_file, branched.session_path);
     assert!(!here.new_session(Some(&original), None).unwrap().cancelled);
     assert_eq!(code(here.clone_session()), "INVALID_ARGUMENT");
     here.set_session_name("New").unwrap();
@@ -191,14 +191,14 @@ fn sessions_are_left_and_found_again() {
     assert_eq!([None, Some("shown"), Some("only")].map(rows), [3, 4, 1]);
     client.at(&original).archive_session(None, Some(false)).unwrap();
     assert_eq!(rows(None), 4);
-    let found =
+    let results =
         here.search("constituents", Some("all"), Some(5), Some(&json(r#"{"role":"assistant"}"#)), None).unwrap();
-    assert!(!found.hits.is_empty());
+    assert!(!results.hits.is_empty());
     let family = here.family().unwrap();
     assert_eq!(text(&family, "root"), original);
     assert_eq!(n(&family, "nodes"), 4);
     assert_eq!(code(client.at("/no/such.jsonl").get_state()), "NOT_FOUND");
-    let copy = made.session_path.unwrap();
+    let copy = branched.session_path.unwrap();
     let trashed = world.dir.path().join("trash");
     // Deleting would use the user's own trash, so the test deletes and restores only missing sessions.
     assert_eq!(code(here.delete_session(&world.path("missing.jsonl"))), "NOT_FOUND");
@@ -207,7 +207,7 @@ fn sessions_are_left_and_found_again() {
 }
 
 #[test]
-fn settings_and_what_needs_an_agent() {
+fn settings_work_and_agent_commands_are_refused() {
     let world = World::new(&Start::Memory);
     let client = world.client();
     let here = client.current();
@@ -237,26 +237,26 @@ fn settings_and_what_needs_an_agent() {
 }
 
 /// Returns the next record of a type and skips others.
-fn told(client: &Client, kind: &str) -> Json {
+fn next_of_type(client: &Client, kind: &str) -> Json {
     loop {
-        let told = client.next_reported(Duration::from_mins(2)).unwrap().unwrap_or_else(|| panic!("no {kind} came"));
-        if text(&told, "type") == kind {
-            return told;
+        let record = client.next_event(Duration::from_mins(2)).unwrap().unwrap_or_else(|| panic!("no {kind} came"));
+        if text(&record, "type") == kind {
+            return record;
         }
     }
 }
 
 #[test]
-fn a_subscription_goes_on_where_it_was_left() {
+fn a_subscription_resumes_at_its_cursor() {
     let world = World::new(&Start::New);
     let client = world.client();
     let here = client.current();
     here.append_message(&user("before")).unwrap();
     let subscribed = here.subscribe(Some(&["entry_appended"]), None, None).unwrap();
     let mut cursors = vec![subscribed.cursor.clone()];
-    for place in 0..5 {
-        here.append_message(&user(&place.to_string())).unwrap();
-        let event = told(&client, "event");
+    for index in 0..5 {
+        here.append_message(&user(&index.to_string())).unwrap();
+        let event = next_of_type(&client, "event");
         assert_eq!(text(&event, "subscription"), subscribed.subscription);
         let entry = event.raw().get("event").unwrap();
         assert_eq!(entry.get("own").and_then(Raw::as_bool), Some(true));
@@ -271,7 +271,7 @@ fn a_subscription_goes_on_where_it_was_left() {
     for (n_seen, cursor) in cursors.iter().enumerate() {
         let client = world.client();
         client.at(&path).subscribe(Some(&["entry_appended"]), Some(cursor), None).unwrap();
-        let missed: Vec<Json> = (n_seen..6).map(|_| told(&client, "event")).collect();
+        let missed: Vec<Json> = (n_seen..6).map(|_| next_of_type(&client, "event")).collect();
         let texts: Vec<String> = missed
             .iter()
             .map(|event| event.raw().get("event").unwrap().get("entry").unwrap().get("message").unwrap().to_json())
@@ -279,14 +279,14 @@ fn a_subscription_goes_on_where_it_was_left() {
             .collect();
         assert_eq!(texts.len(), 6 - n_seen);
         assert!(texts.last().unwrap().contains("while away"));
-        assert!(client.next_reported(Duration::from_millis(200)).unwrap().is_none());
+        assert!(client.next_event(Duration::from_millis(200)).unwrap().is_none());
     }
     let client = world.client();
     assert_eq!(code(client.at(&path).subscribe(None, Some("nonsense"), None)), "INVALID_ARGUMENT");
 }
 
 #[test]
-fn entries_without_an_id_are_told_once() {
+fn entries_without_an_id_are_sent_once() {
     let world = World::new(&Start::New);
     let client = world.client();
     let here = client.current();
@@ -297,23 +297,23 @@ fn entries_without_an_id_are_told_once() {
     let path = here.get_state().unwrap().session_file.unwrap();
     let mut file = std::fs::OpenOptions::new().append(true).open(&path).unwrap();
     file.write_all(b"{\"type\":\"custom\",\"customType\":\"odd\",\"parentId\":null}\n").unwrap();
-    let heard = |n: usize| {
-        let events = (0..n).map(|_| told(&client, "event").raw().get("event").unwrap().to_json());
+    let received = |n: usize| {
+        let events = (0..n).map(|_| next_of_type(&client, "event").raw().get("event").unwrap().to_json());
         let own = |event: Json| {
             let entry = event.raw().get("entry").unwrap().to_json();
             (entry.raw().get("customType").is_some(), event.raw().get("own").and_then(Raw::as_bool).unwrap())
         };
         events.map(own).collect::<Vec<_>>()
     };
-    assert_eq!(heard(2), [(true, false); 2]);
-    assert!(client.next_reported(Duration::from_millis(400)).unwrap().is_none());
+    assert_eq!(received(2), [(true, false); 2]);
+    assert!(client.next_event(Duration::from_millis(400)).unwrap().is_none());
     here.append_message(&user("after")).unwrap();
-    assert_eq!(heard(2), [(false, true); 2]);
-    assert!(client.next_reported(Duration::from_millis(400)).unwrap().is_none());
+    assert_eq!(received(2), [(false, true); 2]);
+    assert!(client.next_event(Duration::from_millis(400)).unwrap().is_none());
 }
 
 #[test]
-fn a_whole_store_is_told() {
+fn a_store_subscription_covers_all_sessions() {
     let world = World::new(&Start::New);
     let client = world.client();
     let here = client.current();
@@ -326,29 +326,30 @@ fn a_whole_store_is_told() {
     let dir = world.dir.path().join("sessions");
     let mut other = sessions.clone().with_session_dir(&dir).create(world.dir.path()).unwrap();
     other.append_message(draft::UserMessage::new("theirs 0", 1)).unwrap();
-    let event = told(&client, "event");
-    let told_of = |event: &Json| event.raw().get("event").unwrap().to_json();
-    assert_eq!(text(&told_of(&event), "sessionPath"), other.session_file().unwrap().to_string_lossy());
+    let event = next_of_type(&client, "event");
+    let event_in = |event: &Json| event.raw().get("event").unwrap().to_json();
+    assert_eq!(text(&event_in(&event), "sessionPath"), other.session_file().unwrap().to_string_lossy());
     let cursor = text(&event, "cursor");
     here.append_message(&user("ours")).unwrap();
-    assert_eq!(text(&told_of(&told(&client, "event")), "sessionPath"), first);
+    assert_eq!(text(&event_in(&next_of_type(&client, "event")), "sessionPath"), first);
     here.unsubscribe(&subscribed.subscription).unwrap();
     other.append_message(draft::UserMessage::new("theirs 1", 1)).unwrap();
     // A client that returns with a cursor gets what it missed, for every session.
     let back = world.client();
     back.current().subscribe(Some(&events), Some(&cursor), Some("store")).unwrap();
-    let mut missed: Vec<String> = (0..2).map(|_| told_of(&told(&back, "event")).to_text().into_owned()).collect();
+    let mut missed: Vec<String> =
+        (0..2).map(|_| event_in(&next_of_type(&back, "event")).to_text().into_owned()).collect();
     missed.sort();
     assert!(missed.iter().any(|event| event.contains("theirs 1")), "{missed:?}");
     assert!(missed.iter().any(|event| event.contains("ours")), "{missed:?}");
-    assert!(back.next_reported(Duration::from_millis(300)).unwrap().is_none());
+    assert!(back.next_event(Duration::from_millis(300)).unwrap().is_none());
     std::fs::remove_file(other.session_file().unwrap()).unwrap();
-    assert_eq!(text(&told_of(&told(&back, "event")), "type"), "session_deleted");
+    assert_eq!(text(&event_in(&next_of_type(&back, "event")), "type"), "session_deleted");
     assert_eq!(code(here.subscribe(None, Some("store:x"), Some("store"))), "INVALID_ARGUMENT");
 }
 
 #[test]
-fn who_was_too_late_learns_where_the_session_is() {
+fn a_stale_append_is_refused_with_the_actual_leaf() {
     let world = World::new(&Start::New);
     let client = world.client();
     let here = client.current();
@@ -369,7 +370,7 @@ fn who_was_too_late_learns_where_the_session_is() {
 }
 
 #[test]
-fn whatever_writes_can_expect_a_leaf() {
+fn every_write_can_expect_a_leaf() {
     let world = World::new(&Start::New);
     let client = world.client();
     let here = client.current();
@@ -390,7 +391,7 @@ fn whatever_writes_can_expect_a_leaf() {
 }
 
 #[test]
-fn sessions_are_named_by_id_and_forked_from_afar() {
+fn commands_accept_session_ids_and_fork_other_sessions() {
     let world = World::new(&Start::New);
     let client = world.client();
     let here = client.current();
@@ -408,13 +409,13 @@ fn sessions_are_named_by_id_and_forked_from_afar() {
     assert_eq!(code(here.new_session(None, Some("/no/such/directory"))), "NOT_FOUND");
     here.append_message(&user("mine")).unwrap();
     let mine = here.get_state().unwrap().session_file;
-    let afar = client.at(&first.session_id);
-    assert_eq!(afar.get_state().unwrap().session_file, first.session_file);
-    let forked = afar.fork(&second).unwrap();
+    let other_session = client.at(&first.session_id);
+    assert_eq!(other_session.get_state().unwrap().session_file, first.session_file);
+    let forked = other_session.fork(&second).unwrap();
     assert_eq!(forked.text.as_deref(), Some("three"));
-    let cloned = afar.clone_session().unwrap();
-    for (made, n_entries) in [(forked.new_session_path, 2), (cloned.new_session_path, 3)] {
-        assert_eq!(n(&client.at(&made.unwrap()).get_entries(None).unwrap(), "entries"), n_entries);
+    let cloned = other_session.clone_session().unwrap();
+    for (path, n_entries) in [(forked.new_session_path, 2), (cloned.new_session_path, 3)] {
+        assert_eq!(n(&client.at(&path.unwrap()).get_entries(None).unwrap(), "entries"), n_entries);
     }
     // The same holds for the client's own session.
     let own = client.at(mine.as_deref().unwrap());
@@ -430,7 +431,7 @@ fn sessions_are_named_by_id_and_forked_from_afar() {
 }
 
 #[test]
-fn what_goes_on_in_another_session_is_stopped_there() {
+fn abort_stops_work_only_in_the_targeted_session() {
     let world = World::new(&Start::New);
     let (client, guard) = (world.client(), world.client());
     let here = client.current();
@@ -445,7 +446,7 @@ fn what_goes_on_in_another_session_is_stopped_there() {
         let (client, path) = (world.client(), path.clone());
         thread::spawn(move || code(client.at(&path).compact(None)))
     };
-    told(&guard, "hook_request");
+    next_of_type(&guard, "hook_request");
     assert!(client.at(&path).get_state().unwrap().is_compacting);
     // An abort in this session does not stop work in the other one.
     here.abort().unwrap();
@@ -455,7 +456,7 @@ fn what_goes_on_in_another_session_is_stopped_there() {
 }
 
 #[test]
-fn a_search_is_about_the_directory_that_is_asked_for() {
+fn a_search_filter_selects_the_directory() {
     let world = World::new(&Start::New);
     let client = world.client();
     let here = client.current();
@@ -464,14 +465,14 @@ fn a_search_is_about_the_directory_that_is_asked_for() {
     here.new_session(None, Some(&elsewhere.to_string_lossy())).unwrap();
     here.append_message(&user("constituents")).unwrap();
     here.new_session(None, Some(&world.dir.path().to_string_lossy())).unwrap();
-    let found = |filters: Option<&Json>| here.search("constituents", None, None, filters, None).unwrap().hits.len();
-    assert_eq!(found(None), 0);
+    let n_hits = |filters: Option<&Json>| here.search("constituents", None, None, filters, None).unwrap().hits.len();
+    assert_eq!(n_hits(None), 0);
     let filters = json(&format!(r#"{{"cwd":"{}"}}"#, elsewhere.display()));
-    assert_eq!(found(Some(&filters)), 1);
+    assert_eq!(n_hits(Some(&filters)), 1);
 }
 
 #[test]
-fn subscribers_are_told_of_the_end() {
+fn subscribers_receive_the_shutdown_event() {
     let world = World::new(&Start::New);
     let (mut ours, theirs) = UnixStream::pair().unwrap();
     let engine = Arc::clone(&world.engine);
@@ -479,15 +480,15 @@ fn subscribers_are_told_of_the_end() {
     ours.write_all(b"{\"type\":\"subscribe\"}\n").unwrap();
     ours.write_all(b"{\"type\":\"append_custom_entry\",\"customType\":\"x\"}\n").unwrap();
     ours.shutdown(std::net::Shutdown::Write).unwrap();
-    let mut told = String::new();
-    ours.read_to_string(&mut told).unwrap();
+    let mut output = String::new();
+    ours.read_to_string(&mut output).unwrap();
     serving.join().unwrap();
-    let last = told.lines().last().unwrap();
-    assert!(last.contains("\"session_shutdown\"") && told.contains("\"entry_appended\""), "{told}");
+    let last = output.lines().last().unwrap();
+    assert!(last.contains("\"session_shutdown\"") && output.contains("\"entry_appended\""), "{output}");
 }
 
 #[test]
-fn a_session_that_comes_back_is_not_told_again() {
+fn entries_of_a_returning_session_are_not_sent_again() {
     let world = World::new(&Start::New);
     let client = world.client();
     let here = client.current();
@@ -495,31 +496,31 @@ fn a_session_that_comes_back_is_not_told_again() {
     let path = PathBuf::from(here.get_state().unwrap().session_file.unwrap());
     here.new_session(None, None).unwrap();
     here.subscribe(Some(&["entry_appended", "session_deleted"]), None, Some("store")).unwrap();
-    let aside = world.dir.path().join("aside.jsonl");
-    std::fs::rename(&path, &aside).unwrap();
-    let kind = || text(&told(&client, "event").raw().get("event").unwrap().to_json(), "type");
+    let moved_aside = world.dir.path().join("aside.jsonl");
+    std::fs::rename(&path, &moved_aside).unwrap();
+    let kind = || text(&next_of_type(&client, "event").raw().get("event").unwrap().to_json(), "type");
     assert_eq!(kind(), "session_deleted");
-    std::fs::rename(&aside, &path).unwrap();
+    std::fs::rename(&moved_aside, &path).unwrap();
     thread::sleep(Duration::from_millis(300));
     client.at(&path.to_string_lossy()).append_message(&user("two")).unwrap();
-    let event = told(&client, "event");
+    let event = next_of_type(&client, "event");
     assert!(event.to_text().contains("two"), "{}", event.to_text());
-    assert!(client.next_reported(Duration::from_millis(300)).unwrap().is_none());
+    assert!(client.next_event(Duration::from_millis(300)).unwrap().is_none());
 }
 
 #[test]
-fn a_session_that_was_away_is_one_session_for_all() {
+fn a_returning_session_is_shared_by_all_clients() {
     let world = World::new(&Start::New);
     let (stays, other) = (world.client(), world.client());
     stays.current().append_message(&user("one")).unwrap();
     let path = PathBuf::from(stays.current().get_state().unwrap().session_file.unwrap());
     other.current().new_session(None, None).unwrap();
     let subscribed = other.current().subscribe(Some(&["session_deleted"]), None, Some("store")).unwrap();
-    let aside = world.dir.path().join("aside.jsonl");
-    std::fs::rename(&path, &aside).unwrap();
-    told(&other, "event");
+    let moved_aside = world.dir.path().join("aside.jsonl");
+    std::fs::rename(&path, &moved_aside).unwrap();
+    next_of_type(&other, "event");
     other.current().unsubscribe(&subscribed.subscription).unwrap();
-    std::fs::rename(&aside, &path).unwrap();
+    std::fs::rename(&moved_aside, &path).unwrap();
     let second = other.at(&path.to_string_lossy()).append_message(&user("two")).unwrap().entry_id;
     let third = stays.current().append_message(&user("three")).unwrap().entry_id;
     let entry = stays.current().get_entry(&third.to_string()).unwrap();
@@ -527,7 +528,7 @@ fn a_session_that_was_away_is_one_session_for_all() {
 }
 
 #[test]
-fn a_cursor_knows_sessions_that_were_away() {
+fn a_cursor_remembers_missing_sessions() {
     let world = World::new(&Start::New);
     let client = world.client();
     let here = client.current();
@@ -536,10 +537,10 @@ fn a_cursor_knows_sessions_that_were_away() {
     let path = PathBuf::from(here.get_state().unwrap().session_file.unwrap());
     here.subscribe(Some(&events), None, Some("store")).unwrap();
     here.append_message(&user("one")).unwrap();
-    let cursor = text(&told(&client, "event"), "cursor");
-    let aside = world.dir.path().join("aside.jsonl");
-    std::fs::rename(&path, &aside).unwrap();
-    let after = text(&told(&client, "event"), "cursor");
+    let cursor = text(&next_of_type(&client, "event"), "cursor");
+    let moved_aside = world.dir.path().join("aside.jsonl");
+    std::fs::rename(&path, &moved_aside).unwrap();
+    let after = text(&next_of_type(&client, "event"), "cursor");
     // A client that subscribes while the session is away, whether or not it saw the deletion, gets only what is new
     // once the session is back.
     let late: Vec<Client> = [cursor, after]
@@ -550,19 +551,19 @@ fn a_cursor_knows_sessions_that_were_away() {
             late
         })
         .collect();
-    std::fs::rename(&aside, &path).unwrap();
+    std::fs::rename(&moved_aside, &path).unwrap();
     thread::sleep(Duration::from_millis(300));
     SessionManager::open(&path).unwrap().append_message(draft::UserMessage::new("two", 1)).unwrap();
     for client in &late {
-        assert!(told(client, "event").to_text().contains("two"));
-        assert!(client.next_reported(Duration::from_millis(200)).unwrap().is_none());
+        assert!(next_of_type(client, "event").to_text().contains("two"));
+        assert!(client.next_event(Duration::from_millis(200)).unwrap().is_none());
     }
     let refused = here.subscribe(Some(&["leaf_moved"]), None, Some("store"));
     assert_eq!(code(refused), "INVALID_ARGUMENT");
 }
 
 #[test]
-fn who_registers_again_is_asked_once() {
+fn registering_again_replaces_the_hook() {
     let world = World::new(&Start::New);
     let (client, guard) = (world.client(), world.client());
     client.current().append_message(&user("x")).unwrap();
@@ -570,20 +571,20 @@ fn who_registers_again_is_asked_once() {
     guard.current().hook_register(&before, Some(10_000)).unwrap();
     guard.current().hook_register(&before, Some(10_000)).unwrap();
     let answering = thread::spawn(move || {
-        let request = told(&guard, "hook_request");
+        let request = next_of_type(&guard, "hook_request");
         guard.current().hook_response(&text(&request, "requestId"), None, None).unwrap();
-        assert!(guard.next_reported(Duration::from_millis(200)).unwrap().is_none());
+        assert!(guard.next_event(Duration::from_millis(200)).unwrap().is_none());
         guard.current().hook_register(&[], None).unwrap();
         guard
     });
     assert!(!client.current().new_session(None, None).unwrap().cancelled);
     let guard = answering.join().unwrap();
     assert!(!client.current().new_session(None, None).unwrap().cancelled);
-    assert!(guard.next_reported(Duration::from_millis(200)).unwrap().is_none());
+    assert!(guard.next_event(Duration::from_millis(200)).unwrap().is_none());
 }
 
 #[test]
-fn who_is_too_slow_for_events_learns_how_many_are_lost() {
+fn slow_clients_receive_the_number_of_lost_events() {
     let world = World::new(&Start::New);
     let mut slow = {
         let (ours, theirs) = UnixStream::pair().unwrap();
@@ -596,22 +597,22 @@ fn who_is_too_slow_for_events_learns_how_many_are_lost() {
     let first = here.append_message(&user("one")).unwrap().entry_id.to_string();
     let second = here.append_message(&user("two")).unwrap().entry_id.to_string();
     slow.write_all(b"{\"type\":\"subscribe\",\"events\":[\"leaf_moved\"]}\n").unwrap();
-    let mut hearing = BufReader::new(slow.try_clone().unwrap());
-    let mut told = String::new();
-    hearing.read_line(&mut told).unwrap();
+    let mut reader = BufReader::new(slow.try_clone().unwrap());
+    let mut output = String::new();
+    reader.read_line(&mut output).unwrap();
     for _ in 0..2_500 {
         here.branch(&first).unwrap();
         here.branch(&second).unwrap();
     }
     // Large entries that were not subscribed to do not hide how many events were lost.
-    for place in 0..2_500 {
-        here.append_message(&user(&format!("{place} {}", "x".repeat(500)))).unwrap();
+    for index in 0..2_500 {
+        here.append_message(&user(&format!("{index} {}", "x".repeat(500)))).unwrap();
         here.branch(&first).unwrap();
         here.branch(&second).unwrap();
     }
     slow.shutdown(std::net::Shutdown::Write).unwrap();
-    hearing.read_to_string(&mut told).unwrap();
-    let records: Vec<Json> = told.lines().map(json).filter(|record| text(record, "type") == "event").collect();
+    reader.read_to_string(&mut output).unwrap();
+    let records: Vec<Json> = output.lines().map(json).filter(|record| text(record, "type") == "event").collect();
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
     let lost = |record: &Json| record.raw().get("lost").and_then(Raw::as_number).unwrap_or_default() as usize;
     let n_lost: usize = records.iter().map(lost).sum();
@@ -620,7 +621,7 @@ fn who_is_too_slow_for_events_learns_how_many_are_lost() {
 }
 
 #[test]
-fn what_another_program_writes_is_told_in_the_order_of_the_file() {
+fn entries_of_other_programs_are_sent_in_file_order() {
     let world = World::new(&Start::New);
     let client = world.client();
     let here = client.current();
@@ -628,27 +629,27 @@ fn what_another_program_writes_is_told_in_the_order_of_the_file() {
     let path = here.get_state().unwrap().session_file.unwrap();
     here.subscribe(None, None, None).unwrap();
     let mut other = SessionManager::open(Path::new(&path)).unwrap();
-    for place in 0..20 {
-        other.append_message(draft::UserMessage::new(format!("theirs {place}"), 1)).unwrap();
+    for index in 0..20 {
+        other.append_message(draft::UserMessage::new(format!("theirs {index}"), 1)).unwrap();
     }
-    for place in 0..20 {
-        let event = told(&client, "event");
+    for index in 0..20 {
+        let event = next_of_type(&client, "event");
         let event = event.raw().get("event").unwrap();
         assert_eq!(event.get("own").and_then(Raw::as_bool), Some(false));
-        assert!(event.to_text().contains(&format!("theirs {place}\"")), "{} is not {place}", event.to_text());
+        assert!(event.to_text().contains(&format!("theirs {index}\"")), "{} is not {index}", event.to_text());
     }
     // Our leaf stayed, so our entry diverges from theirs; the divergence is reported after the entry.
     here.append_message(&user("beside")).unwrap();
     let kinds: Vec<String> =
-        (0..2).map(|_| text(&told(&client, "event").raw().get("event").unwrap().to_json(), "type")).collect();
+        (0..2).map(|_| text(&next_of_type(&client, "event").raw().get("event").unwrap().to_json(), "type")).collect();
     assert_eq!(kinds, ["entry_appended", "divergence"]);
     here.reset_leaf().unwrap();
-    let moved = told(&client, "event");
+    let moved = next_of_type(&client, "event");
     assert_eq!(text(&moved.raw().get("event").unwrap().to_json(), "type"), "leaf_moved");
 }
 
 #[test]
-fn a_client_can_say_no_and_supply_summaries() {
+fn a_hook_can_cancel_and_supply_summaries() {
     let world = World::new(&Start::New);
     let (client, guard) = (world.client(), world.client());
     let here = client.current();
@@ -665,7 +666,7 @@ fn a_client_can_say_no_and_supply_summaries() {
             r#"{"compaction":{"summary":"SUPPLIED","tokensBefore":5}}"#,
             r#"{"summary":{"summary":"LEFT"},"label":"from the hook"}"#,
         ] {
-            let request = told(&guard, "hook_request");
+            let request = next_of_type(&guard, "hook_request");
             // A hook client may read the session while it is being asked.
             guard.current().get_messages().unwrap();
             guard.current().hook_response(&text(&request, "requestId"), Some(&json(result)), None).unwrap();
@@ -677,8 +678,8 @@ fn a_client_can_say_no_and_supply_summaries() {
     assert_eq!(code(here.compact(None)), "CANCELLED");
     let compacted = here.compact(None).unwrap();
     assert_eq!((compacted.summary.as_str(), compacted.tokens_before), ("SUPPLIED", 5.0));
-    let gone = here.navigate_tree(&first, Some(true), None, None, None).unwrap();
-    assert!(gone.summary_entry.unwrap().to_text().contains("LEFT"));
+    let navigated = here.navigate_tree(&first, Some(true), None, None, None).unwrap();
+    assert!(navigated.summary_entry.unwrap().to_text().contains("LEFT"));
     let guard = guarding.join().unwrap();
     assert_eq!(code(guard.current().hook_response("h99", None, None)), "NOT_FOUND");
     drop(guard);
@@ -687,14 +688,14 @@ fn a_client_can_say_no_and_supply_summaries() {
 }
 
 #[test]
-fn a_hook_that_does_not_answer_is_not_waited_for_without_end() {
+fn a_hook_without_an_answer_times_out() {
     let world = World::new(&Start::New);
     let (client, silent) = (world.client(), world.client());
     client.current().append_message(&user("x")).unwrap();
     silent.current().hook_register(&["session_before_switch"], Some(50)).unwrap();
     assert!(!client.current().new_session(None, None).unwrap().cancelled);
-    let request = told(&silent, "hook_request");
-    assert_eq!(text(&told(&silent, "hook_cancel"), "requestId"), text(&request, "requestId"));
+    let request = next_of_type(&silent, "hook_request");
+    assert_eq!(text(&next_of_type(&silent, "hook_cancel"), "requestId"), text(&request, "requestId"));
 }
 
 #[test]
@@ -704,11 +705,11 @@ fn a_hook_that_fails_is_reported_and_changes_nothing() {
     client.current().append_message(&user("x")).unwrap();
     failing.current().hook_register(&["session_before_switch"], None).unwrap();
     let answering = thread::spawn(move || {
-        let request = told(&failing, "hook_request");
+        let request = next_of_type(&failing, "hook_request");
         failing.current().hook_response(&text(&request, "requestId"), None, Some("out of ink")).unwrap();
     });
     assert!(!client.current().new_session(None, None).unwrap().cancelled);
-    assert_eq!(text(&told(&client, "extension_error"), "error"), "out of ink");
+    assert_eq!(text(&next_of_type(&client, "extension_error"), "error"), "out of ink");
     answering.join().unwrap();
 }
 
@@ -721,8 +722,8 @@ fn many_clients_lose_nothing() {
         .map(|writer| {
             let client = world.client();
             thread::spawn(move || {
-                for place in 0..50 {
-                    let data = json(&format!("[{writer},{place}]"));
+                for index in 0..50 {
+                    let data = json(&format!("[{writer},{index}]"));
                     client.current().append_custom_entry("w", Some(&data)).unwrap();
                 }
             })
@@ -741,7 +742,7 @@ fn many_clients_lose_nothing() {
 }
 
 #[test]
-fn new_sessions_of_an_id_are_found_again() {
+fn a_session_started_with_an_id_has_that_id() {
     let world = World::new(&Start::WithId("tide-1".to_owned()));
     let client = world.client();
     client.current().append_message(&user("x")).unwrap();

@@ -61,7 +61,7 @@ pub fn slimmed(line: &[u8], selection: SlimSelection, removed: &mut Removed) -> 
         Kind::Message => cut.message(head.role, entry.get("message")?),
         // Sessile itself reads the marks of archived branches.
         Kind::Custom if !selection.keeps_state && !is_archive_mark(entry) => {
-            cut.data(entry.get("data"), RemovedKind::Custom)
+            cut.data(entry.get("data"), RemovedKind::Custom);
         }
         Kind::CustomMessage => {
             cut.content(entry.get("content"), false);

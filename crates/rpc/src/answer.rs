@@ -50,14 +50,14 @@ pub use session::{
     nothing, restored_path, started, subscribed,
 };
 pub use settings::{edited_setting, setting, setting_value};
-pub(crate) use state::{Glance, state};
+pub(crate) use state::{CachedState, state};
 pub use state::{model, no_commands, no_queues};
 pub use stats::{session_stats, session_totals, stats};
 pub use tree::{tree_and_leaf, tree_row, write_tree};
 pub use verify::{findings, repair, report, unreadable_report};
 
 /// A number as JSON has it; a larger one becomes the largest.
-fn whole(number: u64) -> i64 {
+fn saturating_i64(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 

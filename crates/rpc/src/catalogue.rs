@@ -12,7 +12,7 @@ pub use event::{EVENTS, EventShape, HOOK_EVENTS, STREAMED, SUBSCRIBED};
 use named::NAMED;
 use stored::STORED;
 
-use crate::command::{Run, agent, append, compact, hooks, look, navigate, replace, state, store, subscribe};
+use crate::command::{CommandFn, agent, append, compact, hooks, navigate, read, replace, state, store, subscribe};
 use crate::shape::Field;
 use crate::shape::Shape::{self, Any, Count, Flag, List, Named, Null, Number, Object, OneOf, Text, Words};
 
@@ -38,7 +38,7 @@ pub struct Command {
     /// Its name: the request's `type`.
     pub name: &'static str,
     /// A description in one line.
-    pub what: &'static str,
+    pub description: &'static str,
     /// The origin.
     pub origin: Origin,
     /// The parameters, besides `id` and `type`.
@@ -51,15 +51,15 @@ pub struct Command {
     pub writes: bool,
     /// Whether it may take long, so that others may overtake it.
     pub takes_long: bool,
-    pub(crate) run: Run,
+    pub(crate) run: CommandFn,
 }
 
 const NO_FIELDS: &[Field] = &[];
 
-const fn command(name: &'static str, what: &'static str, run: Run) -> Command {
+const fn command(name: &'static str, description: &'static str, run: CommandFn) -> Command {
     Command {
         name,
-        what,
+        description,
         origin: Origin::Sessile,
         parameters: NO_FIELDS,
         data: None,
@@ -377,29 +377,29 @@ pub const COMMANDS: &[Command] = &[
         Field::new("leafId", ENTRY_OR_NULL),
     ])),
     // Ours: reading.
-    command("get_branch", "Returns the entries from the root to an entry, or to the leaf", look::get_branch)
+    command("get_branch", "Returns the entries from the root to an entry, or to the leaf", read::get_branch)
         .of_session()
         .takes(&[Field::optional("entryId", Text)])
         .gives(ENTRIES),
-    command("get_children", "Returns the children of an entry; null for the roots", look::get_children)
+    command("get_children", "Returns the children of an entry; null for the roots", read::get_children)
         .of_session()
         .takes(&[Field::new("parentId", ENTRY_OR_NULL)])
         .gives(ENTRIES),
-    command("get_entry", "Returns one entry", look::get_entry)
+    command("get_entry", "Returns one entry", read::get_entry)
         .of_session()
         .takes(&[ENTRY_ID])
         .gives(Object(&[Field::optional("entry", Named("Entry"))])),
-    command("get_label", "Returns the label of an entry", look::get_label)
+    command("get_label", "Returns the label of an entry", read::get_label)
         .of_session()
         .takes(&[ENTRY_ID])
         .gives(Object(&[Field::optional("label", Text)])),
-    command("get_header", "Returns the header of the session", look::get_header)
+    command("get_header", "Returns the header of the session", read::get_header)
         .of_session()
         .gives(Object(&[Field::new("header", Named("Header"))])),
     command(
         "build_session_context",
         "Returns what a model would see at an entry, or at the leaf",
-        look::build_session_context,
+        read::build_session_context,
     )
     .of_session()
     .takes(&[Field::optional("leafId", ENTRY_OR_NULL)])
@@ -408,7 +408,7 @@ pub const COMMANDS: &[Command] = &[
         Field::optional("thinkingLevel", Any),
         Field::new("model", OneOf(&[Null, Any])),
     ])),
-    command("build_context_entries", "Returns the entries that make up the context", look::build_context_entries)
+    command("build_context_entries", "Returns the entries that make up the context", read::build_context_entries)
         .of_session()
         .takes(&[Field::optional("leafId", ENTRY_OR_NULL)])
         .gives(ENTRIES),
@@ -491,8 +491,8 @@ pub const COMMANDS: &[Command] = &[
 ];
 
 const fn without_agent(name: &'static str) -> Command {
-    let what = "Fails with NOT_SUPPORTED: there is no agent here";
-    Command { origin: Origin::Agent, ..command(name, what, agent::not_supported) }
+    let description = "Fails with NOT_SUPPORTED: there is no agent here";
+    Command { origin: Origin::Agent, ..command(name, description, agent::not_supported) }
 }
 
 #[cfg(test)]
@@ -500,9 +500,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_used_once_and_lead_somewhere() {
-        for (place, command) in COMMANDS.iter().enumerate() {
-            assert!(COMMANDS[..place].iter().all(|other| other.name != command.name), "{} twice", command.name);
+    fn names_are_unique_and_shapes_exist() {
+        for (index, command) in COMMANDS.iter().enumerate() {
+            assert!(COMMANDS[..index].iter().all(|other| other.name != command.name), "{} twice", command.name);
             command.data.iter().for_each(resolve);
             command.all_parameters().for_each(|field| resolve(&field.shape));
         }

@@ -4,8 +4,8 @@ pub(crate) mod agent;
 pub(crate) mod append;
 pub(crate) mod compact;
 pub(crate) mod hooks;
-pub(crate) mod look;
 pub(crate) mod navigate;
+pub(crate) mod read;
 pub(crate) mod replace;
 pub(crate) mod state;
 pub(crate) mod store;
@@ -21,13 +21,13 @@ use crate::connection::Connection;
 use crate::engine::Engine;
 use crate::envelope::Request;
 use crate::failure::Failure;
-use crate::session::{Expected, OpenSession, Stopping};
+use crate::session::{ExpectedLeaf, OpenSession, StopGuard};
 
 /// The result of a command.
-pub(crate) type Outcome = Result<Reply, Failure>;
+pub(crate) type CommandResult = Result<Reply, Failure>;
 
 /// The implementation of a command. Its parameters have been checked against the catalogue.
-pub(crate) type Run = fn(&Call<'_>) -> Outcome;
+pub(crate) type CommandFn = fn(&Call<'_>) -> CommandResult;
 
 /// The answer to a command.
 #[derive(Default)]
@@ -35,7 +35,7 @@ pub(crate) struct Reply {
     /// The data, as JSON text.
     pub(crate) data: Option<Vec<u8>>,
     /// Held until this is answered; a stopped command waits for it.
-    pub(crate) held: Option<Stopping>,
+    pub(crate) held: Option<StopGuard>,
 }
 
 impl From<Vec<u8>> for Reply {
@@ -52,13 +52,13 @@ impl From<Json> for Reply {
 
 /// Answers without data.
 #[expect(clippy::unnecessary_wraps, reason = "it is how commands end, which may fail")]
-pub(crate) fn done() -> Outcome {
+pub(crate) fn done() -> CommandResult {
     Ok(Reply::default())
 }
 
 /// Answers with data.
 #[expect(clippy::unnecessary_wraps, reason = "it is how commands end, which may fail")]
-pub(crate) fn answered(data: impl Into<Reply>) -> Outcome {
+pub(crate) fn answered(data: impl Into<Reply>) -> CommandResult {
     Ok(data.into())
 }
 
@@ -84,17 +84,17 @@ impl Call<'_> {
 
     /// Returns the file that `sessionPath` refers to: a path, or a word that names a session like on the command line.
     pub(crate) fn session_path(&self) -> Result<Option<PathBuf>, Failure> {
-        let Some(given) = self.path("sessionPath") else { return Ok(None) };
-        let path = self.engine().absolute(&given);
-        if sessile::reference::is_path(&given)
+        let Some(word) = self.path("sessionPath") else { return Ok(None) };
+        let path = self.engine().absolute(&word);
+        if sessile::reference::is_path(&word)
             || self.engine().options.sessions.file_stat(&path).is_some()
-            || self.engine().opened(&path).is_some()
+            || self.engine().find_open(&path).is_some()
         {
             return Ok(Some(path));
         }
         let options = &self.engine().options;
         let cwd = self.connection.current().lock().cwd().to_path_buf();
-        Ok(Some(options.sessions.find_session(&given, cwd)?))
+        Ok(Some(options.sessions.find_session(&word, cwd)?))
     }
 
     /// Returns a parameter.
@@ -146,10 +146,10 @@ impl Call<'_> {
     }
 
     /// Returns what a write expects of the leaf, if anything.
-    pub(crate) fn expected_leaf(&self) -> Expected {
+    pub(crate) fn expected_leaf(&self) -> ExpectedLeaf {
         match self.get("expectedLeaf") {
-            None => Expected::Anything,
-            Some(given) => Expected::Leaf(given.as_text().map(EntryId::from)),
+            None => ExpectedLeaf::Anything,
+            Some(value) => ExpectedLeaf::Leaf(value.as_text().map(EntryId::from)),
         }
     }
 }

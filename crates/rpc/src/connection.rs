@@ -15,7 +15,7 @@ use sessile::threads;
 use crate::catalogue::Command;
 use crate::command::hooks::Hooks;
 use crate::command::subscribe::{self, Subscription};
-use crate::command::{Call, Outcome};
+use crate::command::{Call, CommandResult};
 use crate::engine::{Engine, lock};
 use crate::envelope::{NotARequest, Request};
 use crate::failure::{Code, Failure};
@@ -31,10 +31,10 @@ const MAX_WAITING: usize = 256;
 const MAX_WAITING_BYTES: usize = 16 << 20;
 
 /// How many long-running commands a client may have in flight. The next one waits.
-const MAX_ASIDE: usize = 8;
+const MAX_BACKGROUND: usize = 8;
 
 /// Upper bound for queued events caused by other clients.
-const MAX_LATER: usize = 256;
+const MAX_QUEUED_EVENTS: usize = 256;
 
 /// One client.
 pub(crate) struct Connection {
@@ -43,10 +43,10 @@ pub(crate) struct Connection {
     current: Mutex<Arc<OpenSession>>,
     waiting: Mutex<Waiting>,
     waiting_changed: Condvar,
-    n_aside: Mutex<usize>,
-    aside_ended: Condvar,
-    later: Mutex<Later>,
-    later_changed: Condvar,
+    n_background: Mutex<usize>,
+    background_ended: Condvar,
+    queued_events: Mutex<QueuedEvents>,
+    queued_events_changed: Condvar,
     is_leaving: AtomicBool,
     has_ended: AtomicBool,
     pub(crate) subscriptions: Mutex<HashMap<String, Subscription>>,
@@ -66,9 +66,9 @@ struct Waiting {
 
 /// Events caused by other clients.
 #[derive(Default)]
-struct Later {
+struct QueuedEvents {
     events: VecDeque<Json>,
-    has_teller: bool,
+    has_sender: bool,
 }
 
 impl Connection {
@@ -79,10 +79,10 @@ impl Connection {
             current: Mutex::new(session),
             waiting: Mutex::default(),
             waiting_changed: Condvar::new(),
-            n_aside: Mutex::new(0),
-            aside_ended: Condvar::new(),
-            later: Mutex::default(),
-            later_changed: Condvar::new(),
+            n_background: Mutex::new(0),
+            background_ended: Condvar::new(),
+            queued_events: Mutex::default(),
+            queued_events_changed: Condvar::new(),
             is_leaving: AtomicBool::new(false),
             has_ended: AtomicBool::new(false),
             subscriptions: Mutex::default(),
@@ -96,13 +96,13 @@ impl Connection {
         std::thread::scope(|scope| match threads::spawn_in(scope, || self.handle_all()) {
             Ok(_) => self.read_all(input),
             // This client learns why it is not served; the others are still served.
-            Err(error) => self.outbox.send(&[unserved(&Failure::no_thread(&error)).raw().as_bytes()]),
+            Err(error) => self.outbox.send(&[connection_refusal(&Failure::no_thread(&error)).raw().as_bytes()]),
         });
-        let mut n_aside = lock(&self.n_aside);
-        while *n_aside > 0 {
-            n_aside = self.aside_ended.wait(n_aside).unwrap_or_else(PoisonError::into_inner);
+        let mut n_background = lock(&self.n_background);
+        while *n_background > 0 {
+            n_background = self.background_ended.wait(n_background).unwrap_or_else(PoisonError::into_inner);
         }
-        drop(n_aside);
+        drop(n_background);
         // A client that sends nothing more may still be reading.
         self.leave(None);
         self.outbox.flush();
@@ -111,19 +111,19 @@ impl Connection {
     /// Ends the client's subscriptions, hooks and events of others.
     ///
     /// What happened until now is sent as long as the client reads, but at most until the timeout.
-    pub(crate) fn leave(&self, patience: Option<Duration>) {
+    pub(crate) fn leave(&self, timeout: Option<Duration>) {
         if self.is_leaving.swap(true, Ordering::Relaxed) {
             return;
         }
         let session = self.current();
-        let others_stay = self.engine.others_are_at(&session, self);
+        let others_stay = self.engine.is_current_for_others(&session, self);
         session.lock().host().notify_left(ShutdownReason::Quit, None, others_stay);
         let subscriptions = lock(&self.subscriptions).drain().map(|(_, subscription)| subscription).collect();
-        subscribe::finish(subscriptions, self, patience);
+        subscribe::finish(subscriptions, self, timeout);
         self.has_ended.store(true, Ordering::Relaxed);
         self.hooks.end(self.engine.handlers());
-        self.engine.sessions().iter().for_each(|session| session.note_news());
-        self.later_changed.notify_all();
+        self.engine.sessions().iter().for_each(|session| session.wake_senders());
+        self.queued_events_changed.notify_all();
         self.outbox.end();
     }
 
@@ -152,7 +152,7 @@ impl Connection {
     }
 
     /// Moves the client to another session.
-    pub(crate) fn go_to(&self, session: &Arc<OpenSession>) {
+    pub(crate) fn set_current(&self, session: &Arc<OpenSession>) {
         *lock(&self.current) = Arc::clone(session);
     }
 
@@ -245,33 +245,33 @@ impl Connection {
         };
         let me = self.shared().filter(|_| command.takes_long);
         let Some(me) = me else { return self.run_command(command, request) };
-        self.wait_for_room_aside();
-        let theirs = request.clone();
+        self.wait_for_background_slot();
+        let own_request = request.clone();
         let spawned = threads::spawn(command.name, move || {
-            let aside = InFlight(&me);
-            me.run_command(command, &theirs);
+            let in_flight = InFlight(&me);
+            me.run_command(command, &own_request);
             me.outbox.flush();
-            drop(aside);
+            drop(in_flight);
         });
         if let Err(error) = spawned {
-            *lock(&self.n_aside) -= 1;
+            *lock(&self.n_background) -= 1;
             self.refuse(request, &Failure::no_thread(&error));
         }
     }
 
-    fn wait_for_room_aside(&self) {
-        let mut n_aside = lock(&self.n_aside);
-        if *n_aside >= MAX_ASIDE {
+    fn wait_for_background_slot(&self) {
+        let mut n_background = lock(&self.n_background);
+        if *n_background >= MAX_BACKGROUND {
             self.outbox.flush();
         }
-        while *n_aside >= MAX_ASIDE {
-            n_aside = self.aside_ended.wait(n_aside).unwrap_or_else(PoisonError::into_inner);
+        while *n_background >= MAX_BACKGROUND {
+            n_background = self.background_ended.wait(n_background).unwrap_or_else(PoisonError::into_inner);
         }
-        *n_aside += 1;
+        *n_background += 1;
     }
 
     fn run_command(&self, command: &'static Command, request: &Request) {
-        match self.perform(command, request) {
+        match self.check_and_run(command, request) {
             Ok(reply) => {
                 self.answer(request, reply.data.as_deref());
                 // Releases the stopped command, which waits for this answer.
@@ -282,15 +282,15 @@ impl Connection {
     }
 
     /// Runs the command of a request, on this thread, and returns its reply.
-    pub(crate) fn call(&self, request: &Request) -> Outcome {
+    pub(crate) fn call(&self, request: &Request) -> CommandResult {
         match request.command.as_deref().and_then(Command::of) {
-            Some(command) => self.perform(command, request),
+            Some(command) => self.check_and_run(command, request),
             None => Err(request.unknown()),
         }
     }
 
     /// Checks the parameters and runs the command.
-    fn perform(&self, command: &'static Command, request: &Request) -> Outcome {
+    fn check_and_run(&self, command: &'static Command, request: &Request) -> CommandResult {
         let call = Call { connection: self, request };
         let checked = command
             .all_parameters()
@@ -304,20 +304,20 @@ impl Connection {
                 self.engine.sessions().iter().for_each(|session| drop(session.lock_fresh()));
                 self.run_guarded(command, &call)
             }
-            outcome => outcome,
+            result => result,
         }
     }
 
     /// Runs a command. If it panics, only this command fails.
-    fn run_guarded(&self, command: &'static Command, call: &Call<'_>) -> Outcome {
+    fn run_guarded(&self, command: &'static Command, call: &Call<'_>) -> CommandResult {
         catch_unwind(AssertUnwindSafe(|| (command.run)(call))).unwrap_or_else(|_| {
-            self.engine.sessions().iter().for_each(|session| session.clear_up());
+            self.engine.sessions().iter().for_each(|session| session.recover_from_panic());
             Err(Failure::new(Code::Io, format!("{} failed unexpectedly", command.name)))
         })
     }
 
     fn answer(&self, request: &Request, data: Option<&[u8]>) {
-        let data = data.map(in_utf8);
+        let data = data.map(to_utf8);
         let (beginning, data, end) = request.answer(data.as_deref());
         self.outbox.send(&[&beginning, data, end]);
     }
@@ -327,7 +327,7 @@ impl Connection {
     }
 
     /// Sends one of pi's events now, if it concerns the client's current session.
-    pub(crate) fn report_if_current(&self, session: &Arc<OpenSession>, event: &Json) {
+    pub(crate) fn send_event_if_current(&self, session: &Arc<OpenSession>, event: &Json) {
         if Arc::ptr_eq(&lock(&self.current), session) {
             self.outbox.send(&[event.to_text().as_bytes()]);
         }
@@ -337,44 +337,44 @@ impl Connection {
     ///
     /// If the client does not read, the oldest events are dropped. A subscription never drops entries, and reports how
     /// many other events it lost.
-    pub(crate) fn report_later(&self, session: &Arc<OpenSession>, event: &Json) {
+    pub(crate) fn queue_event_if_current(&self, session: &Arc<OpenSession>, event: &Json) {
         if Arc::ptr_eq(&lock(&self.current), session) {
-            self.report_anyway(event);
+            self.queue_event(event);
         }
     }
 
-    /// Like [`report_later`](Self::report_later), whatever the client's current session is.
-    pub(crate) fn report_anyway(&self, event: &Json) {
-        let mut later = lock(&self.later);
-        if later.events.len() >= MAX_LATER {
-            later.events.pop_front();
+    /// Like [`queue_event_if_current`](Self::queue_event_if_current), whatever the client's current session is.
+    pub(crate) fn queue_event(&self, event: &Json) {
+        let mut queued = lock(&self.queued_events);
+        if queued.events.len() >= MAX_QUEUED_EVENTS {
+            queued.events.pop_front();
         }
-        later.events.push_back(event.clone());
-        if !std::mem::replace(&mut later.has_teller, true)
+        queued.events.push_back(event.clone());
+        if !std::mem::replace(&mut queued.has_sender, true)
             && let Some(me) = self.shared()
         {
-            let spawned = threads::spawn("teller", move || me.report_waiting());
-            later.has_teller = spawned.is_ok();
+            let spawned = threads::spawn("events", move || me.send_queued_events());
+            queued.has_sender = spawned.is_ok();
         }
-        drop(later);
-        self.later_changed.notify_all();
+        drop(queued);
+        self.queued_events_changed.notify_all();
     }
 
-    fn report_waiting(&self) {
+    fn send_queued_events(&self) {
         loop {
-            let mut later = lock(&self.later);
-            while later.events.is_empty() && !self.has_ended() {
-                later = self.later_changed.wait(later).unwrap_or_else(PoisonError::into_inner);
+            let mut queued = lock(&self.queued_events);
+            while queued.events.is_empty() && !self.has_ended() {
+                queued = self.queued_events_changed.wait(queued).unwrap_or_else(PoisonError::into_inner);
             }
-            let Some(event) = later.events.pop_front() else { return };
-            drop(later);
+            let Some(event) = queued.events.pop_front() else { return };
+            drop(queued);
             self.outbox.send_now(&[event.to_text().as_bytes()]);
         }
     }
 }
 
 /// Returns data in UTF-8. Files may contain other bytes; records must not.
-pub(crate) fn in_utf8(data: &[u8]) -> Cow<'_, [u8]> {
+pub(crate) fn to_utf8(data: &[u8]) -> Cow<'_, [u8]> {
     match String::from_utf8_lossy(data) {
         Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
         Cow::Owned(text) => Cow::Owned(text.into_bytes()),
@@ -382,7 +382,7 @@ pub(crate) fn in_utf8(data: &[u8]) -> Cow<'_, [u8]> {
 }
 
 /// Returns the record for a client that cannot be served at all.
-pub(crate) fn unserved(failure: &Failure) -> Json {
+pub(crate) fn connection_refusal(failure: &Failure) -> Json {
     let mut answer = ObjectWriter::new();
     answer.string("type", "response").string("command", "connect").bool("success", false);
     answer.string("error", &failure.message).string("code", failure.code.word());
@@ -394,7 +394,7 @@ struct InFlight<'c>(&'c Connection);
 
 impl Drop for InFlight<'_> {
     fn drop(&mut self) {
-        *lock(&self.0.n_aside) -= 1;
-        self.0.aside_ended.notify_all();
+        *lock(&self.0.n_background) -= 1;
+        self.0.background_ended.notify_all();
     }
 }

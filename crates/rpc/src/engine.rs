@@ -15,18 +15,18 @@ use sessile::settings::SettingsError;
 use sessile::{NewSession, OpenOptions, SessionHost, SessionManager, Sessions};
 use sessile_summarize::Extractive;
 
-use crate::command::replace::in_pi_words;
+use crate::command::replace::with_pi_message;
 use crate::connection::Connection;
 use crate::envelope::Request;
+use crate::event_log::EventLog;
 use crate::failure::Failure;
 use crate::frame::MAX_RECORD;
 use crate::local::{self, Events, LocalClient};
-use crate::news::Happened;
 use crate::outbox::{Outbox, RecordQueue};
 use crate::session::OpenSession;
 
 /// How many sessions that are not current for any client stay open, so that later requests are fast.
-const MAX_KEPT: usize = 16;
+const MAX_RECENT: usize = 16;
 
 /// How long to wait for a client at shutdown.
 pub(crate) const SHUTDOWN_GRACE: Duration = Duration::from_millis(500);
@@ -46,7 +46,7 @@ pub struct Options {
     /// When to compact, and how much to keep.
     pub compaction: CompactionSettings,
     /// Overrides `compaction` depending on the session's model.
-    pub compaction_of: Option<CompactionOf>,
+    pub compaction_for_model: Option<CompactionForModel>,
     /// Settings for branch summaries.
     pub branch_summary: BranchSummarySettings,
     /// The summarizer. By default rules that work offline.
@@ -58,14 +58,14 @@ pub struct Options {
 }
 
 /// Returns when to compact a session that last used a model (`provider/model`), and how much to keep.
-pub type CompactionOf = Arc<dyn Fn(&str) -> Result<CompactionSettings, SettingsError> + Send + Sync>;
+pub type CompactionForModel = Arc<dyn Fn(&str) -> Result<CompactionSettings, SettingsError> + Send + Sync>;
 
 impl Options {
     /// Returns when to compact a session, and how much to keep.
     pub(crate) fn compaction_for(&self, session: &SessionManager) -> Result<CompactionSettings, Failure> {
-        let Some(of_model) = &self.compaction_of else { return Ok(self.compaction) };
-        let started_with = || self.model.as_ref().map(|(provider, id)| format!("{provider}/{id}"));
-        match session.model_name()?.or_else(started_with) {
+        let Some(of_model) = &self.compaction_for_model else { return Ok(self.compaction) };
+        let initial_model = || self.model.as_ref().map(|(provider, id)| format!("{provider}/{id}"));
+        match session.model_name()?.or_else(initial_model) {
             Some(model) => Ok(of_model(&model)?),
             None => Ok(self.compaction),
         }
@@ -78,7 +78,7 @@ impl Options {
             sessions,
             context_window: None,
             compaction: CompactionSettings::default(),
-            compaction_of: None,
+            compaction_for_model: None,
             branch_summary: BranchSummarySettings::default(),
             summarizer: Arc::new(Extractive::default()),
             model: None,
@@ -116,12 +116,12 @@ pub struct Engine {
     pub(crate) auto_compacts: AtomicBool,
     pub(crate) modes: Mutex<QueueModes>,
     first: Arc<OpenSession>,
-    open: Mutex<Opened>,
+    open: Mutex<OpenSessions>,
     clients: Mutex<Vec<Weak<Connection>>>,
     next_number: AtomicU64,
     is_recording: AtomicBool,
     /// Events of sessions that are not open here.
-    pub(crate) elsewhere: Mutex<Happened>,
+    pub(crate) closed_sessions_log: Mutex<EventLog>,
     /// The sessions that were restored from the trash through this server.
     pub(crate) restored: Mutex<HashSet<PathBuf>>,
 }
@@ -135,12 +135,12 @@ pub(crate) struct QueueModes {
 
 /// The open sessions.
 #[derive(Default)]
-struct Opened {
+struct OpenSessions {
     by_path: HashMap<PathBuf, Weak<OpenSession>>,
     /// All of them, including those without a file.
     all: Vec<Weak<OpenSession>>,
     /// The most recently requested ones, the newest at the end.
-    kept: Vec<Arc<OpenSession>>,
+    recent: Vec<Arc<OpenSession>>,
 }
 
 impl Engine {
@@ -173,14 +173,14 @@ impl Engine {
             clients: Mutex::default(),
             next_number: AtomicU64::new(1),
             is_recording: AtomicBool::new(false),
-            elsewhere: Mutex::default(),
+            closed_sessions_log: Mutex::default(),
             restored: Mutex::default(),
             first: Arc::clone(&first),
             options,
         };
         engine.register(&first);
         let engine = Arc::new(engine);
-        let told = Arc::downgrade(&engine);
+        let weak_engine = Arc::downgrade(&engine);
         engine.handlers().on_failure(move |failure| {
             let mut event = ObjectWriter::new();
             event
@@ -189,7 +189,11 @@ impl Engine {
                 .string("event", failure.event.name())
                 .string("error", &failure.error);
             let event = event.finish();
-            told.upgrade().iter().flat_map(|engine| engine.clients()).for_each(|client| client.report_anyway(&event));
+            weak_engine
+                .upgrade()
+                .iter()
+                .flat_map(|engine| engine.clients())
+                .for_each(|client| client.queue_event(&event));
         });
         Ok(engine)
     }
@@ -235,10 +239,10 @@ impl Engine {
     /// ```
     pub fn call(self: &Arc<Self>, request: &Request) -> Result<Option<Json>, Failure> {
         self.first.lock().host().start();
-        let connection = Connection::new(Arc::clone(self), Arc::clone(&self.first), Outbox::nothing());
-        let answered = local::call(&connection, request);
+        let connection = Connection::new(Arc::clone(self), Arc::clone(&self.first), Outbox::discarding());
+        let result = local::call(&connection, request);
         connection.end_call();
-        answered
+        result
     }
 
     fn add_client(self: &Arc<Self>, outbox: Outbox) -> Arc<Connection> {
@@ -260,7 +264,7 @@ impl Engine {
     }
 
     /// Whether a client other than this one has a session as its current one.
-    pub(crate) fn others_are_at(&self, session: &Arc<OpenSession>, client: &Connection) -> bool {
+    pub(crate) fn is_current_for_others(&self, session: &Arc<OpenSession>, client: &Connection) -> bool {
         let is_other = |other: &Arc<Connection>| !std::ptr::eq(Arc::as_ptr(other), client) && !other.is_leaving();
         self.clients().iter().any(|other| is_other(other) && Arc::ptr_eq(&other.current(), session))
     }
@@ -283,7 +287,7 @@ impl Engine {
         let engine = Arc::downgrade(self);
         self.handlers().on(EventSet::from_iter(EventKind::ALL), "subscriptions", move |event, context| {
             if let Some(engine) = engine.upgrade() {
-                engine.note(event, context);
+                engine.record_event(event, context);
             }
             Ok(None)
         });
@@ -307,31 +311,31 @@ impl Engine {
     /// Returns the session of an existing file, opening it if necessary.
     pub(crate) fn session_at(&self, path: &Path) -> Result<Arc<OpenSession>, Failure> {
         let path = self.absolute(path);
-        if let Some(session) = self.opened(&path) {
+        if let Some(session) = self.find_open(&path) {
             return Ok(session);
         }
         let manager = self.options.sessions.open(&path)?;
         if !manager.is_stored() {
             return Err(Failure::not_found(format!("no such session: {}", path.display())));
         }
-        Ok(self.enter(SessionHost::new(self.options.sessions.clone(), manager)))
+        Ok(self.add_session(SessionHost::new(self.options.sessions.clone(), manager)))
     }
 
     /// Returns a session that a client still has open although its file had disappeared: the file is back.
-    fn returned(&self, host: &SessionHost) -> Option<Arc<OpenSession>> {
+    fn reopened(&self, host: &SessionHost) -> Option<Arc<OpenSession>> {
         let (path, id) = (host.session().session_file()?, host.session().session_id());
         let session = self.sessions().into_iter().find(|known| known.path() == Some(path) && known.id() == id)?;
         let mut open = lock(&self.open);
         open.by_path.insert(path.to_path_buf(), Arc::downgrade(&session));
-        open.keep(&session);
+        open.keep_recent(&session);
         Some(session)
     }
 
     /// Returns a session that was opened by this path and is still open.
-    pub(crate) fn opened(&self, path: &Path) -> Option<Arc<OpenSession>> {
+    pub(crate) fn find_open(&self, path: &Path) -> Option<Arc<OpenSession>> {
         let mut open = lock(&self.open);
         let session = open.by_path.get(path).and_then(Weak::upgrade)?;
-        open.keep(&session);
+        open.keep_recent(&session);
         Some(session)
     }
 
@@ -343,11 +347,11 @@ impl Engine {
     /// Registers a session for all clients.
     ///
     /// If another client has opened it meanwhile, that instance is used, so that no entries go unseen.
-    pub(crate) fn enter(&self, host: SessionHost) -> Arc<OpenSession> {
-        if let Some(session) = host.session().session_file().and_then(|path| self.opened(path)) {
+    pub(crate) fn add_session(&self, host: SessionHost) -> Arc<OpenSession> {
+        if let Some(session) = host.session().session_file().and_then(|path| self.find_open(path)) {
             return session;
         }
-        if let Some(session) = self.returned(&host) {
+        if let Some(session) = self.reopened(&host) {
             return session;
         }
         let session = Arc::new(OpenSession::new(host));
@@ -362,7 +366,7 @@ impl Engine {
         open.all.push(Arc::downgrade(session));
         if let Some(path) = session.path() {
             open.by_path.insert(path.to_path_buf(), Arc::downgrade(session));
-            open.keep(session);
+            open.keep_recent(session);
         }
     }
 
@@ -370,7 +374,7 @@ impl Engine {
     pub(crate) fn forget(&self, path: &Path) {
         let mut open = lock(&self.open);
         open.by_path.remove(path);
-        open.kept.retain(|session| session.path() != Some(path));
+        open.recent.retain(|session| session.path() != Some(path));
     }
 
     /// Returns an absolute path, relative to the working directory.
@@ -385,33 +389,33 @@ impl Engine {
 
     /// Sends one of pi's events to all clients whose current session it concerns; to the asking client before its
     /// answer.
-    pub(crate) fn tell(&self, session: &Arc<OpenSession>, event: &Json, asker: &Connection) {
-        asker.report_if_current(session, event);
+    pub(crate) fn broadcast(&self, session: &Arc<OpenSession>, event: &Json, caller: &Connection) {
+        caller.send_event_if_current(session, event);
         for client in self.clients() {
-            if !std::ptr::eq(Arc::as_ptr(&client), asker) {
-                client.report_later(session, event);
+            if !std::ptr::eq(Arc::as_ptr(&client), caller) {
+                client.queue_event_if_current(session, event);
             }
         }
     }
 }
 
-impl Opened {
-    fn keep(&mut self, session: &Arc<OpenSession>) {
-        self.kept.retain(|kept| !Arc::ptr_eq(kept, session));
-        self.kept.push(Arc::clone(session));
-        if self.kept.len() > MAX_KEPT {
-            self.kept.remove(0);
+impl OpenSessions {
+    fn keep_recent(&mut self, session: &Arc<OpenSession>) {
+        self.recent.retain(|recent| !Arc::ptr_eq(recent, session));
+        self.recent.push(Arc::clone(session));
+        if self.recent.len() > MAX_RECENT {
+            self.recent.remove(0);
         }
     }
 }
 
 fn open_at(options: &Options, path: &Path, cwd: &Path) -> Result<SessionManager, Failure> {
     let sessions = &options.sessions;
-    let opening = OpenOptions::new().create(true).session_dir(sessions.session_dir().unwrap_or(Path::new("")));
-    let manager = sessions.open_with(path, &opening).map_err(in_pi_words)?;
+    let open_options = OpenOptions::new().create(true).session_dir(sessions.session_dir().unwrap_or(Path::new("")));
+    let manager = sessions.open_with(path, &open_options).map_err(with_pi_message)?;
     if !manager.is_stored() {
         // A session that is yet to be written uses the current directory.
-        return Ok(sessions.open_with(path, &opening.cwd(cwd))?);
+        return Ok(sessions.open_with(path, &open_options.cwd(cwd))?);
     }
     let stored = manager.header().cwd().unwrap_or_default();
     if !stored.is_empty() && options.sessions.file_stat(manager.cwd()).is_none() {

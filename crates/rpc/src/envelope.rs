@@ -48,8 +48,8 @@ impl Request {
             return Err(unreadable(&format!("not UTF-8 at byte {}", error.valid_up_to())));
         }
         let body = Json::parse(&bytes).map_err(|error| {
-            let place = if error.at >= bytes.len() { "unexpected end of input".to_owned() } else { error.to_string() };
-            unreadable(&place)
+            let reason = if error.at >= bytes.len() { "unexpected end of input".to_owned() } else { error.to_string() };
+            unreadable(&reason)
         })?;
         let command = body.raw().get("type").and_then(Raw::as_string);
         Ok(Self { body, command })
@@ -99,11 +99,11 @@ impl Request {
 
     /// Returns the failure for an unknown command.
     pub(crate) fn unknown(&self) -> Failure {
-        let asked = match self.body.raw().get("type") {
+        let command = match self.body.raw().get("type") {
             Some(kind) => kind.to_js_string(),
             None => JsText::from("undefined"),
         };
-        Failure::invalid(format!("Unknown command: {asked}"))
+        Failure::invalid(format!("Unknown command: {command}"))
     }
 
     /// Whether the request is an object, as it should be.
@@ -112,13 +112,13 @@ impl Request {
     }
 }
 
-fn unreadable(what: &str) -> NotARequest {
+fn unreadable(reason: &str) -> NotARequest {
     let mut answer = ObjectWriter::new();
     answer
         .string("type", "response")
         .string("command", "parse")
         .bool("success", false)
-        .string("error", &format!("Failed to parse command: {what}"))
+        .string("error", &format!("Failed to parse command: {reason}"))
         .string("code", "INVALID_ARGUMENT");
     NotARequest(answer.finish())
 }
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_and_types_come_back_as_they_were() {
+    fn answers_repeat_the_id_and_type() {
         for id in ["7", "1.0", r#""a\ud800""#, r#"{"x":[1,null]}"#, "null", "12345678901234567890"] {
             let request = format!(r#"{{"id":{id},"type":"x"}}"#);
             let expected = format!(
@@ -148,16 +148,16 @@ mod tests {
                 r#"{{"type":"response"{command},"success":false,"error":"Unknown command: {shown}","code":"INVALID_ARGUMENT"}}"#
             )
         };
-        for odd in ["null", "[1]", "7", "true", r#""get_state""#, "{}"] {
-            assert_eq!(refused(odd.as_bytes()), unknown("", "undefined"), "{odd}");
+        for not_a_command in ["null", "[1]", "7", "true", r#""get_state""#, "{}"] {
+            assert_eq!(refused(not_a_command.as_bytes()), unknown("", "undefined"), "{not_a_command}");
         }
         assert_eq!(refused(br#"{"type":5}"#), unknown(r#","command":5"#, "5"));
         assert_eq!(refused(br#"{"type":null}"#), unknown(r#","command":null"#, "null"));
     }
 
     #[test]
-    fn what_cannot_be_read_is_told() {
-        for (text, what) in [
+    fn unreadable_requests_get_an_error() {
+        for (text, expected) in [
             (&b""[..], "unexpected end of input"),
             (b"not json", "unexpected input at byte 0"),
             (b"{\"a\":1", "unexpected end of input"),
@@ -165,7 +165,7 @@ mod tests {
         ] {
             let answer = refused(text);
             assert!(answer.contains(r#""command":"parse","success":false"#), "{answer}");
-            assert!(answer.contains(what), "{answer} lacks {what}");
+            assert!(answer.contains(expected), "{answer} lacks {expected}");
         }
     }
 }

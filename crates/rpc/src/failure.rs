@@ -94,7 +94,7 @@ impl Failure {
     }
 
     /// Replaces the message with one that pi's clients know.
-    pub(crate) fn in_words(self, message: impl Into<String>) -> Self {
+    pub(crate) fn with_message(self, message: impl Into<String>) -> Self {
         Self { message: message.into(), ..self }
     }
 }

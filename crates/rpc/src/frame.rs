@@ -23,58 +23,58 @@ pub struct Records<R> {
     max_record: usize,
     chunk: Vec<u8>,
     /// Where the unprocessed part of the chunk begins.
-    at: usize,
+    position: usize,
     /// The beginning of the current record, from earlier chunks.
-    begun: Vec<u8>,
+    partial: Vec<u8>,
     /// How many bytes of the current record were skipped.
-    n_passed: u64,
+    n_skipped: u64,
     has_ended: bool,
 }
 
 impl<R: Read> Records<R> {
     /// Creates a splitter for records of at most `max_record` bytes.
     pub fn new(source: R, max_record: usize) -> Self {
-        Self { source, max_record, chunk: Vec::new(), at: 0, begun: Vec::new(), n_passed: 0, has_ended: false }
+        Self { source, max_record, chunk: Vec::new(), position: 0, partial: Vec::new(), n_skipped: 0, has_ended: false }
     }
 
     /// Whether a whole record is buffered, so that reading it does not block.
     pub fn is_ready(&self) -> bool {
-        memchr::memchr(b'\n', &self.chunk[self.at..]).is_some()
+        memchr::memchr(b'\n', &self.chunk[self.position..]).is_some()
     }
 
     /// Waits for the next record; none at the end of the stream.
     pub fn read(&mut self) -> io::Result<Option<Record>> {
         loop {
-            if let Some(length) = memchr::memchr(b'\n', &self.chunk[self.at..]) {
-                self.take(length);
-                self.at += 1;
+            if let Some(length) = memchr::memchr(b'\n', &self.chunk[self.position..]) {
+                self.take_bytes(length);
+                self.position += 1;
                 return Ok(Some(self.finish()));
             }
-            self.take(self.chunk.len() - self.at);
+            self.take_bytes(self.chunk.len() - self.position);
             if self.has_ended || !self.fill()? {
-                let has_rest = !self.begun.is_empty() || self.n_passed > 0;
-                return Ok(has_rest.then(|| self.finish()));
+                let has_partial = !self.partial.is_empty() || self.n_skipped > 0;
+                return Ok(has_partial.then(|| self.finish()));
             }
         }
     }
 
     /// Adds the next bytes of the chunk to the current record.
-    fn take(&mut self, length: usize) {
-        let part = &self.chunk[self.at..self.at + length];
-        self.at += length;
+    fn take_bytes(&mut self, length: usize) {
+        let part = &self.chunk[self.position..self.position + length];
+        self.position += length;
         // A carriage return before the line feed does not count, so one more byte may be kept.
-        if self.n_passed > 0 || self.begun.len() + part.len() > self.max_record + 1 {
-            self.n_passed += (std::mem::take(&mut self.begun).len() + part.len()) as u64;
+        if self.n_skipped > 0 || self.partial.len() + part.len() > self.max_record + 1 {
+            self.n_skipped += (std::mem::take(&mut self.partial).len() + part.len()) as u64;
         } else {
-            self.begun.extend_from_slice(part);
+            self.partial.extend_from_slice(part);
         }
     }
 
     fn finish(&mut self) -> Record {
-        let n_passed = std::mem::take(&mut self.n_passed);
-        let mut bytes = std::mem::take(&mut self.begun);
-        if n_passed > 0 {
-            return Record::TooLong(n_passed);
+        let n_skipped = std::mem::take(&mut self.n_skipped);
+        let mut bytes = std::mem::take(&mut self.partial);
+        if n_skipped > 0 {
+            return Record::TooLong(n_skipped);
         }
         if bytes.last() == Some(&b'\r') {
             bytes.pop();
@@ -85,7 +85,7 @@ impl<R: Read> Records<R> {
     /// Reads the next chunk. False at the end of the stream.
     fn fill(&mut self) -> io::Result<bool> {
         self.chunk.resize(CHUNK, 0);
-        self.at = 0;
+        self.position = 0;
         let n_read = loop {
             match self.source.read(&mut self.chunk) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -105,20 +105,20 @@ mod tests {
     use super::*;
 
     /// A stream that returns a few bytes at a time.
-    struct Drops<'d>(&'d [u8], usize);
+    struct SmallReads<'d>(&'d [u8], usize);
 
-    impl Read for Drops<'_> {
+    impl Read for SmallReads<'_> {
         fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
             let length = self.1.min(self.0.len()).min(buffer.len());
-            let (now, later) = self.0.split_at(length);
-            buffer[..length].copy_from_slice(now);
-            self.0 = later;
+            let (head, tail) = self.0.split_at(length);
+            buffer[..length].copy_from_slice(head);
+            self.0 = tail;
             Ok(length)
         }
     }
 
     fn records(bytes: &[u8], max_record: usize, step: usize) -> Vec<Record> {
-        let mut records = Records::new(Drops(bytes, step), max_record);
+        let mut records = Records::new(SmallReads(bytes, step), max_record);
         std::iter::from_fn(|| records.read().unwrap()).collect()
     }
 
@@ -131,8 +131,8 @@ mod tests {
         let whole = |line: &[u8]| {
             let kept = line.strip_suffix(b"\r").unwrap_or(line);
             if kept.len() > max_record {
-                let n_passed = if line.len() > max_record + 1 { line.len() } else { kept.len() };
-                return Record::TooLong(n_passed as u64);
+                let n_skipped = if line.len() > max_record + 1 { line.len() } else { kept.len() };
+                return Record::TooLong(n_skipped as u64);
             }
             Record::Whole(kept.to_vec())
         };
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_is_passed_over_and_the_next_one_is_whole() {
+    fn too_long_records_are_skipped_and_the_next_one_is_read() {
         let mut bytes = vec![b'x'; 200_000];
         bytes.extend_from_slice(b"\n{}\n");
         assert_eq!(records(&bytes, 100, 1000), [Record::TooLong(200_000), Record::Whole(b"{}".to_vec())]);
@@ -160,7 +160,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn steps_do_not_matter(
+        fn read_sizes_do_not_matter(
             bytes in prop::collection::vec(prop_oneof![Just(b'\n'), Just(b'\r'), Just(b'a')], 0..60),
             max_record in 0usize..8,
             step in 1usize..9,

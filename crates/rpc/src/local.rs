@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use sessile::json::Json;
 
-use crate::connection::{Connection, in_utf8};
+use crate::connection::{Connection, to_utf8};
 use crate::engine::SHUTDOWN_GRACE;
 use crate::envelope::Request;
 use crate::failure::{Code, Failure};
@@ -40,7 +40,7 @@ impl Drop for LocalClient {
 pub(crate) fn call(connection: &Connection, request: &Request) -> Result<Option<Json>, Failure> {
     let reply = connection.call(request)?;
     let unreadable = |error| Failure::new(Code::Io, format!("the answer is not JSON: {error}"));
-    reply.data.map(|data| Json::parse(in_utf8(&data)).map_err(unreadable)).transpose()
+    reply.data.map(|data| Json::parse(to_utf8(&data)).map_err(unreadable)).transpose()
 }
 
 /// The events of a client in this process, in order.
@@ -72,6 +72,6 @@ impl Iterator for Events {
 
 impl Drop for Events {
     fn drop(&mut self) {
-        self.queue.leave();
+        self.queue.close();
     }
 }

@@ -11,7 +11,7 @@ use sessile::json::Json;
 use crate::engine::lock;
 
 /// How many bytes are buffered before they are written.
-const GATHERED: usize = 64 << 10;
+const BUFFER_SIZE: usize = 64 << 10;
 
 /// How many unread records make background senders wait for a client in this process.
 const MAX_UNREAD: usize = 256;
@@ -35,12 +35,12 @@ enum Sink {
     /// A client in this process that reads records.
     Queue(Arc<RecordQueue>),
     /// A client in this process that only calls commands.
-    Nothing,
+    Discard,
 }
 
 struct Stream {
     writer: Box<dyn Write + Send>,
-    gathered: Vec<u8>,
+    buffer: Vec<u8>,
     is_gone: Arc<AtomicBool>,
 }
 
@@ -48,7 +48,7 @@ impl Outbox {
     /// Sends records to a stream.
     pub(crate) fn stream(writer: Box<dyn Write + Send>) -> Self {
         let is_gone = Arc::new(AtomicBool::new(false));
-        let stream = Stream { writer, gathered: Vec::new(), is_gone: Arc::clone(&is_gone) };
+        let stream = Stream { writer, buffer: Vec::new(), is_gone: Arc::clone(&is_gone) };
         Self { sink: Sink::Stream(Mutex::new(stream)), is_gone }
     }
 
@@ -58,8 +58,8 @@ impl Outbox {
     }
 
     /// Drops all records.
-    pub(crate) fn nothing() -> Self {
-        Self { sink: Sink::Nothing, is_gone: Arc::default() }
+    pub(crate) fn discarding() -> Self {
+        Self { sink: Sink::Discard, is_gone: Arc::default() }
     }
 
     /// Sends one record, made of these parts. In a stream, it may stay in the buffer until a flush.
@@ -69,7 +69,7 @@ impl Outbox {
         match &self.sink {
             Sink::Stream(stream) => lock(stream).send(parts),
             Sink::Queue(queue) => queue.push(&parts.concat()),
-            Sink::Nothing => {}
+            Sink::Discard => {}
         }
     }
 
@@ -105,11 +105,11 @@ impl Outbox {
 impl Stream {
     fn send(&mut self, parts: &[&[u8]]) {
         let n_bytes: usize = parts.iter().map(|part| part.len()).sum();
-        if self.gathered.len() + n_bytes <= GATHERED {
+        if self.buffer.len() + n_bytes <= BUFFER_SIZE {
             for part in parts {
-                self.gathered.extend_from_slice(part);
+                self.buffer.extend_from_slice(part);
             }
-            self.gathered.push(b'\n');
+            self.buffer.push(b'\n');
             return;
         }
         self.flush();
@@ -126,12 +126,12 @@ impl Stream {
     }
 
     fn flush(&mut self) {
-        let gathered = std::mem::take(&mut self.gathered);
-        if !gathered.is_empty() {
-            self.write(&gathered);
+        let buffer = std::mem::take(&mut self.buffer);
+        if !buffer.is_empty() {
+            self.write(&buffer);
         }
-        self.gathered = gathered;
-        self.gathered.clear();
+        self.buffer = buffer;
+        self.buffer.clear();
         if !self.is_gone.load(Ordering::Relaxed) && self.writer.flush().is_err() {
             self.is_gone.store(true, Ordering::Relaxed);
         }
@@ -141,13 +141,13 @@ impl Stream {
 /// The records that a client in this process has not read yet.
 #[derive(Default)]
 pub(crate) struct RecordQueue {
-    state: Mutex<Queued>,
+    state: Mutex<QueueState>,
     changed: Condvar,
     is_gone: Arc<AtomicBool>,
 }
 
 #[derive(Default)]
-struct Queued {
+struct QueueState {
     records: VecDeque<Json>,
     /// Whether no further records follow.
     has_ended: bool,
@@ -161,7 +161,7 @@ impl RecordQueue {
         }
         if state.records.len() >= MAX_QUEUED {
             drop(state);
-            return self.leave();
+            return self.close();
         }
         // Every sender writes JSON.
         state.records.extend(Json::parse(record).ok());
@@ -192,11 +192,11 @@ impl RecordQueue {
             state = match deadline {
                 None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
                 Some(deadline) => {
-                    let rest = deadline.saturating_duration_since(Instant::now());
-                    if rest.is_zero() {
+                    let remaining = deadline.saturating_duration_since(Instant::now());
+                    if remaining.is_zero() {
                         return None;
                     }
-                    self.changed.wait_timeout(state, rest).unwrap_or_else(PoisonError::into_inner).0
+                    self.changed.wait_timeout(state, remaining).unwrap_or_else(PoisonError::into_inner).0
                 }
             };
         }
@@ -208,7 +208,7 @@ impl RecordQueue {
     }
 
     /// Drops what is unread, and everything that would follow.
-    pub(crate) fn leave(&self) {
+    pub(crate) fn close(&self) {
         self.is_gone.store(true, Ordering::Relaxed);
         let mut state = lock(&self.state);
         state.has_ended = true;

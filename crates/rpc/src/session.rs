@@ -9,10 +9,10 @@ use std::time::Duration;
 use sessile::write::Durable;
 use sessile::{Cancel, EntryId, SessionError, SessionHost, SessionManager};
 
-use crate::answer::Glance;
+use crate::answer::CachedState;
 use crate::engine::lock;
+use crate::event_log::EventLog;
 use crate::failure::{Code, Failure};
-use crate::news::Happened;
 
 /// An open session.
 pub(crate) struct OpenSession {
@@ -20,21 +20,21 @@ pub(crate) struct OpenSession {
     path: Option<PathBuf>,
     id: String,
     /// Whether the leaf was moved on purpose; then the expected leaf is this one, not the last entry of the file.
-    is_elsewhere: AtomicBool,
+    is_leaf_moved: AtomicBool,
     /// Work in progress that can be stopped.
     work: Mutex<Work>,
     work_ended: Condvar,
     /// Incremented whenever there may be something to send.
-    news: Mutex<u64>,
-    has_news: Condvar,
+    wake_count: Mutex<u64>,
+    woken: Condvar,
     /// Events besides entries.
-    pub(crate) happened: Mutex<Happened>,
+    pub(crate) event_log: Mutex<EventLog>,
     /// The cached part of `get_state`, and the key it was made for.
-    pub(crate) glance: Mutex<Option<(GlanceKey, Glance)>>,
+    pub(crate) cached_state: Mutex<Option<(CachedStateKey, CachedState)>>,
 }
 
 /// The state that the cached part of `get_state` depends on.
-pub(crate) type GlanceKey = (usize, Option<EntryId>, bool);
+pub(crate) type CachedStateKey = (usize, Option<EntryId>, bool);
 
 /// A compaction or summary in progress.
 #[derive(Default)]
@@ -45,7 +45,7 @@ struct Work {
 }
 
 /// What a write expects of the leaf.
-pub(crate) enum Expected {
+pub(crate) enum ExpectedLeaf {
     /// Nothing.
     Anything,
     /// The leaf is this entry; none in a session without entries.
@@ -65,13 +65,13 @@ impl OpenSession {
             path: host.session().session_file().map(Path::to_path_buf),
             id: host.session().session_id(),
             host: Mutex::new(host),
-            is_elsewhere: AtomicBool::new(false),
+            is_leaf_moved: AtomicBool::new(false),
             work: Mutex::default(),
             work_ended: Condvar::new(),
-            news: Mutex::new(0),
-            has_news: Condvar::new(),
-            happened: Mutex::default(),
-            glance: Mutex::default(),
+            wake_count: Mutex::new(0),
+            woken: Condvar::new(),
+            event_log: Mutex::default(),
+            cached_state: Mutex::default(),
         }
     }
 
@@ -98,7 +98,7 @@ impl OpenSession {
     }
 
     /// Releases what a panicked command has left, if it was working on this session.
-    pub(crate) fn clear_up(&self) {
+    pub(crate) fn recover_from_panic(&self) {
         if self.host.is_poisoned() {
             drop(self.lock());
         }
@@ -109,10 +109,10 @@ impl OpenSession {
     pub(crate) fn lock_fresh(&self) -> HostGuard<'_> {
         let mut manager = self.lock();
         if manager.is_stored() {
-            let n_before = manager.outline().rows().len();
+            let n_rows_before = manager.outline().rows().len();
             drop(manager.refresh());
-            if manager.outline().rows().len() != n_before {
-                self.note_news();
+            if manager.outline().rows().len() != n_rows_before {
+                self.wake_senders();
             }
         }
         manager
@@ -122,37 +122,39 @@ impl OpenSession {
     /// promises.
     pub(crate) fn write<T>(
         &self,
-        expected: &Expected,
+        expected: &ExpectedLeaf,
         write: impl FnOnce(&mut SessionManager) -> Result<T, SessionError>,
     ) -> Result<Written<T>, Failure> {
         let mut manager = self.lock();
         let pending = match expected {
-            Expected::Anything => manager.deferred(write),
-            Expected::Leaf(expected) if self.is_elsewhere.load(Ordering::Relaxed) => {
+            ExpectedLeaf::Anything => manager.deferred(write),
+            ExpectedLeaf::Leaf(expected) if self.is_leaf_moved.load(Ordering::Relaxed) => {
                 let actual = manager.leaf_id();
                 if actual != *expected {
-                    return Err(is_elsewhere(expected.as_ref(), actual));
+                    return Err(leaf_moved(expected.as_ref(), actual));
                 }
                 manager.deferred(write)
             }
-            Expected::Leaf(expected) => manager.deferred(|manager| manager.append_to_last(expected.as_ref(), write)),
+            ExpectedLeaf::Leaf(expected) => {
+                manager.deferred(|manager| manager.append_to_last(expected.as_ref(), write))
+            }
         }?;
         let leaf = manager.leaf_id();
         drop(manager);
-        self.is_elsewhere.store(false, Ordering::Relaxed);
-        let waited = pending.wait();
-        self.note_news();
-        let (value, durable) = waited?;
+        self.is_leaf_moved.store(false, Ordering::Relaxed);
+        let result = pending.wait();
+        self.wake_senders();
+        let (value, durable) = result?;
         Ok(Written { value, leaf, durable })
     }
 
     /// Fails if the leaf is not the expected one, for commands that take long and write at the end.
-    pub(crate) fn check_leaf(&self, expected: &Expected) -> Result<(), Failure> {
-        let Expected::Leaf(expected) = expected else { return Ok(()) };
+    pub(crate) fn check_leaf(&self, expected: &ExpectedLeaf) -> Result<(), Failure> {
+        let ExpectedLeaf::Leaf(expected) = expected else { return Ok(()) };
         let manager = self.lock_fresh();
-        if self.is_elsewhere.load(Ordering::Relaxed) {
+        if self.is_leaf_moved.load(Ordering::Relaxed) {
             let actual = manager.leaf_id();
-            return if actual == *expected { Ok(()) } else { Err(is_elsewhere(expected.as_ref(), actual)) };
+            return if actual == *expected { Ok(()) } else { Err(leaf_moved(expected.as_ref(), actual)) };
         }
         let actual = manager.outline().entries().last().and_then(|row| manager.outline().id(row));
         if actual == *expected {
@@ -162,23 +164,23 @@ impl OpenSession {
     }
 
     /// Records that the leaf was moved on purpose, or is at the end again.
-    pub(crate) fn set_elsewhere(&self, is_elsewhere: bool) {
-        self.is_elsewhere.store(is_elsewhere, Ordering::Relaxed);
-        self.note_news();
+    pub(crate) fn set_leaf_moved(&self, is_leaf_moved: bool) {
+        self.is_leaf_moved.store(is_leaf_moved, Ordering::Relaxed);
+        self.wake_senders();
     }
 
     /// Wakes the threads that send events.
-    pub(crate) fn note_news(&self) {
-        *lock(&self.news) += 1;
-        self.has_news.notify_all();
+    pub(crate) fn wake_senders(&self) {
+        *lock(&self.wake_count) += 1;
+        self.woken.notify_all();
     }
 
-    /// Waits until there may be something new to send since the count `seen`. Returns the current count.
-    pub(crate) fn wait_for_news(&self, seen: u64, timeout: Duration) -> u64 {
-        let news = lock(&self.news);
-        let waited = self.has_news.wait_timeout_while(news, timeout, |news| *news == seen);
-        let (news, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        *news
+    /// Waits until there may be something new to send since the count `last_count`. Returns the current count.
+    pub(crate) fn wait_for_wake(&self, last_count: u64, timeout: Duration) -> u64 {
+        let wake_count = lock(&self.wake_count);
+        let result = self.woken.wait_timeout_while(wake_count, timeout, |wake_count| *wake_count == last_count);
+        let (wake_count, _) = result.unwrap_or_else(PoisonError::into_inner);
+        *wake_count
     }
 
     /// Whether a compaction or a summary is in progress.
@@ -187,14 +189,14 @@ impl OpenSession {
     }
 
     /// Begins a compaction or a summary; none if one is in progress.
-    pub(crate) fn begin_work(self: &Arc<Self>) -> Option<Working> {
+    pub(crate) fn begin_work(self: &Arc<Self>) -> Option<WorkGuard> {
         let mut work = lock(&self.work);
         if work.running.is_some() {
             return None;
         }
         let cancel = Cancel::default();
         work.running = Some(cancel.clone());
-        Some(Working { session: Arc::clone(self), cancel })
+        Some(WorkGuard { session: Arc::clone(self), cancel })
     }
 
     /// Stops the work in progress.
@@ -202,11 +204,11 @@ impl OpenSession {
         if let Some(running) = &lock(&self.work).running {
             running.cancel();
         }
-        self.note_news();
+        self.wake_senders();
     }
 
     /// Stops the work in progress and waits for its end. The stopped command is answered once the guard is dropped.
-    pub(crate) fn stop_and_wait(self: &Arc<Self>) -> Stopping {
+    pub(crate) fn stop_and_wait(self: &Arc<Self>) -> StopGuard {
         let mut work = lock(&self.work);
         work.n_stopping += 1;
         if let Some(running) = &work.running {
@@ -215,15 +217,15 @@ impl OpenSession {
         while work.running.is_some() {
             work = self.work_ended.wait(work).unwrap_or_else(PoisonError::into_inner);
         }
-        Stopping(Arc::clone(self))
+        StopGuard(Arc::clone(self))
     }
 }
 
 /// Returns the failure for a write that expects another leaf than the one that was moved to on purpose.
-fn is_elsewhere(expected: Option<&EntryId>, actual: Option<EntryId>) -> Failure {
-    let shown = |id: Option<&EntryId>| id.map_or_else(|| "the start".to_owned(), ToString::to_string);
-    let words = format!("the session is at {}, not at {}", shown(actual.as_ref()), shown(expected));
-    Failure::from(SessionError::LeafMoved { expected: expected.cloned(), actual }).in_words(words)
+fn leaf_moved(expected: Option<&EntryId>, actual: Option<EntryId>) -> Failure {
+    let name = |id: Option<&EntryId>| id.map_or_else(|| "the start".to_owned(), ToString::to_string);
+    let message = format!("the session is at {}, not at {}", name(actual.as_ref()), name(expected));
+    Failure::from(SessionError::LeafMoved { expected: expected.cloned(), actual }).with_message(message)
 }
 
 /// A session that is locked by this thread.
@@ -251,12 +253,12 @@ impl DerefMut for HostGuard<'_> {
 }
 
 /// A compaction or a summary in progress.
-pub(crate) struct Working {
+pub(crate) struct WorkGuard {
     session: Arc<OpenSession>,
     pub(crate) cancel: Cancel,
 }
 
-impl Working {
+impl WorkGuard {
     /// Ends the work. The callers that stopped it are answered before this returns.
     pub(crate) fn end(self) {
         let session = Arc::clone(&self.session);
@@ -268,7 +270,7 @@ impl Working {
     }
 }
 
-impl Drop for Working {
+impl Drop for WorkGuard {
     fn drop(&mut self) {
         lock(&self.session.work).running = None;
         self.session.work_ended.notify_all();
@@ -276,9 +278,9 @@ impl Drop for Working {
 }
 
 /// A caller that has stopped work and is not answered yet.
-pub(crate) struct Stopping(Arc<OpenSession>);
+pub(crate) struct StopGuard(Arc<OpenSession>);
 
-impl Drop for Stopping {
+impl Drop for StopGuard {
     fn drop(&mut self) {
         lock(&self.0.work).n_stopping -= 1;
         self.0.work_ended.notify_all();

@@ -41,24 +41,24 @@ pub struct Field {
     /// Whether it may be absent.
     pub is_optional: bool,
     /// A description; empty if the name is enough.
-    pub what: &'static str,
+    pub description: &'static str,
 }
 
 impl Field {
     /// Creates a required member.
     pub const fn new(name: &'static str, shape: Shape) -> Self {
-        Self { name, shape, is_optional: false, what: "" }
+        Self { name, shape, is_optional: false, description: "" }
     }
 
     /// Creates an optional member.
     pub const fn optional(name: &'static str, shape: Shape) -> Self {
-        Self { name, shape, is_optional: true, what: "" }
+        Self { name, shape, is_optional: true, description: "" }
     }
 
     /// Adds a description.
     #[must_use]
-    pub const fn about(self, what: &'static str) -> Self {
-        Self { what, ..self }
+    pub const fn about(self, description: &'static str) -> Self {
+        Self { description, ..self }
     }
 }
 
@@ -84,27 +84,27 @@ impl Shape {
     }
 
     /// Describes what is wrong with a value at a place; none if it has this shape.
-    fn fault(&self, place: &str, value: Raw<'_>) -> Option<String> {
+    fn error(&self, path: &str, value: Raw<'_>) -> Option<String> {
         if self.admits(value) {
             return None;
         }
-        let within = match (self, value.shape()) {
+        let nested = match (self, value.shape()) {
             (Self::List(shape), json::Shape::Array) => {
                 let mut items = value.items().enumerate();
-                items.find_map(|(index, item)| shape.fault(&format!("{place}[{index}]"), item))
+                items.find_map(|(index, item)| shape.error(&format!("{path}[{index}]"), item))
             }
             (Self::Object(fields), json::Shape::Object) => {
-                check(fields, value).err().map(|fault| format!("{place}.{fault}"))
+                check(fields, value).err().map(|error| format!("{path}.{error}"))
             }
-            (Self::Named(name), _) => named(name).and_then(|shape| shape.fault(place, value)),
+            (Self::Named(name), _) => named(name).and_then(|shape| shape.error(path, value)),
             // The first shape is the one that all values must have, so its fault is reported.
             (Self::OneOf(shapes), json::Shape::Array | json::Shape::Object) => {
                 let is_nested = |shape: &&Self| matches!(shape, Self::List(_) | Self::Object(_) | Self::Named(_));
-                shapes.iter().filter(is_nested).find_map(|shape| shape.fault(place, value))
+                shapes.iter().filter(is_nested).find_map(|shape| shape.error(path, value))
             }
             _ => None,
         };
-        Some(within.unwrap_or_else(|| format!("{place} must be {}", self.words())))
+        Some(nested.unwrap_or_else(|| format!("{path} must be {}", self.words())))
     }
 
     /// Describes the shape in words.
@@ -144,9 +144,9 @@ pub fn check(fields: &[Field], object: Raw<'_>) -> Result<(), String> {
         match object.get(field.name) {
             None if field.is_optional => {}
             None => return Err(format!("{} is missing; it must be {}", field.name, field.shape.words())),
-            Some(value) => match field.shape.fault(field.name, value) {
+            Some(value) => match field.shape.error(field.name, value) {
                 None => {}
-                Some(fault) => return Err(fault),
+                Some(error) => return Err(error),
             },
         }
     }
@@ -168,7 +168,7 @@ mod tests {
     ];
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn errors_name_the_wrong_member() {
         for (object, expected) in [
             (r#"{"name":"x","other":1}"#, Ok(())),
             (r#"{"name":"x","limit":3,"entryId":null,"scope":"all","list":[true]}"#, Ok(())),

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use sessile::threads;
 
-use crate::connection::unserved;
+use crate::connection::connection_refusal;
 use crate::engine::Engine;
 use crate::failure::{Code, Failure};
 
@@ -23,10 +23,10 @@ const MAX_CLIENTS: usize = 256;
 const PAUSES: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
 
 /// The prefix of the directories in which sockets are created.
-const HIDDEN: &str = ".sessile-socket-";
+const TEMP_DIR_PREFIX: &str = ".sessile-socket-";
 
 /// A directory for creating a socket exists for less than this, unless its process was killed.
-const LEFT_OVER: Duration = Duration::from_mins(1);
+const MAX_TEMP_DIR_AGE: Duration = Duration::from_mins(1);
 
 /// A socket in the file system that only its owner can connect to.
 pub struct Socket {
@@ -45,7 +45,7 @@ impl Socket {
         match fs::symlink_metadata(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(error),
-            Ok(found) if !found.file_type().is_socket() => {
+            Ok(metadata) if !metadata.file_type().is_socket() => {
                 return Err(io::Error::new(ErrorKind::AlreadyExists, "the path exists and is not a socket"));
             }
             Ok(_) => match UnixStream::connect(path) {
@@ -57,14 +57,14 @@ impl Socket {
             },
         }
         let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        remove_left_overs(directory);
+        remove_stale_temp_dirs(directory);
         // In its own directory, which other users cannot enter, the socket is never open to others. The directory's
         // name is random, because in a container every start has the same process id.
-        let hidden = directory.join(format!("{HIDDEN}{:016x}", RandomState::new().build_hasher().finish()));
-        fs::create_dir(&hidden)?;
-        let bound = bind_in(&hidden, path);
-        drop(fs::remove_dir_all(&hidden));
-        let (listener, inode) = bound?;
+        let temp_dir = directory.join(format!("{TEMP_DIR_PREFIX}{:016x}", RandomState::new().build_hasher().finish()));
+        fs::create_dir(&temp_dir)?;
+        let result = bind_in(&temp_dir, path);
+        drop(fs::remove_dir_all(&temp_dir));
+        let (listener, inode) = result?;
         Ok(Self { listener: Arc::new(listener), path: path.to_path_buf(), inode })
     }
 
@@ -84,7 +84,7 @@ impl Socket {
                     continue;
                 };
                 pause = PAUSES.0;
-                take(&engine, stream);
+                serve_client(&engine, stream);
             }
         };
         threads::spawn("accept", accept).map(drop)
@@ -92,25 +92,25 @@ impl Socket {
 
     /// Removes the socket, unless another one is at its path by now.
     pub fn close(&self) {
-        if fs::symlink_metadata(&self.path).is_ok_and(|found| found.ino() == self.inode) {
+        if fs::symlink_metadata(&self.path).is_ok_and(|metadata| metadata.ino() == self.inode) {
             drop(fs::remove_file(&self.path));
         }
     }
 }
 
 /// Serves a client on its own thread, or tells it why it is not served.
-fn take(engine: &Arc<Engine>, stream: UnixStream) {
+fn serve_client(engine: &Arc<Engine>, stream: UnixStream) {
     if engine.n_clients() >= MAX_CLIENTS {
         return refuse(&stream, &Failure::new(Code::Io, format!("too many clients: the limit is {MAX_CLIENTS}")));
     }
-    let reading = match stream.try_clone() {
-        Ok(reading) => reading,
+    let reader = match stream.try_clone() {
+        Ok(reader) => reader,
         Err(error) => return refuse(&stream, &Failure::new(Code::Io, format!("cannot serve a client: {error}"))),
     };
     let (engine, stream) = (Arc::clone(engine), Arc::new(stream));
-    let theirs = Arc::clone(&stream);
+    let writer = Arc::clone(&stream);
     let started = threads::spawn("client", move || {
-        engine.serve(reading, Shared(theirs));
+        engine.serve(reader, SharedStream(writer));
     });
     if let Err(error) = started {
         refuse(&stream, &Failure::no_thread(&error));
@@ -119,16 +119,16 @@ fn take(engine: &Arc<Engine>, stream: UnixStream) {
 
 /// Tells a client why it is not served, without blocking.
 fn refuse(stream: &UnixStream, failure: &Failure) {
-    let mut line = unserved(failure).into_bytes();
+    let mut line = connection_refusal(failure).into_bytes();
     line.push(b'\n');
     let mut writer = stream;
     drop(stream.set_nonblocking(true).and_then(|()| writer.write_all(&line)));
 }
 
 /// A stream that is kept until a thread serves it.
-struct Shared(Arc<UnixStream>);
+struct SharedStream(Arc<UnixStream>);
 
-impl Write for Shared {
+impl Write for SharedStream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.as_ref().write(bytes)
     }
@@ -139,31 +139,32 @@ impl Write for Shared {
 }
 
 /// Removes directories that killed processes left while creating their sockets, if no process listens in them.
-fn remove_left_overs(directory: &Path) {
+fn remove_stale_temp_dirs(directory: &Path) {
     let Ok(entries) = fs::read_dir(directory) else { return };
-    let is_name = |entry: &fs::DirEntry| entry.file_name().to_str().is_some_and(|name| name.starts_with(HIDDEN));
-    for hidden in entries.filter_map(Result::ok).filter(is_name).map(|entry| entry.path()) {
-        let Ok(found) = fs::symlink_metadata(&hidden) else { continue };
-        let is_old = found.modified().is_ok_and(|time| time.elapsed().is_ok_and(|age| age > LEFT_OVER));
-        if !found.is_dir() || !is_old {
+    let is_temp_dir =
+        |entry: &fs::DirEntry| entry.file_name().to_str().is_some_and(|name| name.starts_with(TEMP_DIR_PREFIX));
+    for temp_dir in entries.filter_map(Result::ok).filter(is_temp_dir).map(|entry| entry.path()) {
+        let Ok(metadata) = fs::symlink_metadata(&temp_dir) else { continue };
+        let is_old = metadata.modified().is_ok_and(|time| time.elapsed().is_ok_and(|age| age > MAX_TEMP_DIR_AGE));
+        if !metadata.is_dir() || !is_old {
             continue;
         }
-        let made = hidden.join("s");
-        let is_socket = fs::symlink_metadata(&made).is_ok_and(|found| found.file_type().is_socket());
-        if is_socket && UnixStream::connect(&made).is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused) {
-            drop(fs::remove_file(&made));
+        let socket = temp_dir.join("s");
+        let is_socket = fs::symlink_metadata(&socket).is_ok_and(|metadata| metadata.file_type().is_socket());
+        if is_socket && UnixStream::connect(&socket).is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused) {
+            drop(fs::remove_file(&socket));
         }
         // Only if it is empty: other content is not ours.
-        drop(fs::remove_dir(&hidden));
+        drop(fs::remove_dir(&temp_dir));
     }
 }
 
-fn bind_in(hidden: &Path, path: &Path) -> io::Result<(UnixListener, u64)> {
-    fs::set_permissions(hidden, Permissions::from_mode(0o700))?;
-    let made = hidden.join("s");
-    let listener = UnixListener::bind(&made)?;
-    fs::set_permissions(&made, Permissions::from_mode(0o600))?;
-    let inode = fs::symlink_metadata(&made)?.ino();
-    fs::rename(&made, path)?;
+fn bind_in(temp_dir: &Path, path: &Path) -> io::Result<(UnixListener, u64)> {
+    fs::set_permissions(temp_dir, Permissions::from_mode(0o700))?;
+    let socket = temp_dir.join("s");
+    let listener = UnixListener::bind(&socket)?;
+    fs::set_permissions(&socket, Permissions::from_mode(0o600))?;
+    let inode = fs::symlink_metadata(&socket)?.ino();
+    fs::rename(&socket, path)?;
     Ok((listener, inode))
 }

@@ -27,7 +27,7 @@ fn named(name: &str) -> &'static Shape {
 #[track_caller]
 fn check_shape(shape: &Shape, value: &Json) {
     assert!(shape.admits(value.raw()), "{value} is not {shape:?}");
-    assert_eq!(undescribed(shape, value.raw()), Vec::<String>::new(), "{value}");
+    assert_eq!(undescribed_members(shape, value.raw()), Vec::<String>::new(), "{value}");
 }
 
 /// Checks that a value is the data of a command.
@@ -37,21 +37,21 @@ fn check(command: &str, data: &Json) {
 }
 
 /// Returns the members that a shape does not mention.
-fn undescribed(shape: &Shape, value: Raw<'_>) -> Vec<String> {
+fn undescribed_members(shape: &Shape, value: Raw<'_>) -> Vec<String> {
     match shape {
         Shape::Named(name) if STORED.contains(name) => Vec::new(),
-        Shape::Named(name) => undescribed(named(name), value),
-        Shape::List(shape) => value.items().flat_map(|item| undescribed(shape, item)).collect(),
+        Shape::Named(name) => undescribed_members(named(name), value),
+        Shape::List(shape) => value.items().flat_map(|item| undescribed_members(shape, item)).collect(),
         Shape::OneOf(shapes) => {
             let fitting = shapes.iter().find(|shape| shape.admits(value));
-            fitting.map(|shape| undescribed(shape, value)).unwrap_or_default()
+            fitting.map(|shape| undescribed_members(shape, value)).unwrap_or_default()
         }
         Shape::Object(fields) => value
             .members()
             .flat_map(|member| {
                 let key = member.key.as_string().unwrap();
                 match fields.iter().find(|field| field.name == key) {
-                    Some(field) => undescribed(&field.shape, member.value),
+                    Some(field) => undescribed_members(&field.shape, member.value),
                     None => vec![key],
                 }
             })
@@ -115,9 +115,9 @@ fn answers_about_sessions_have_their_shapes() {
         check("verify", &answer::findings(&sessions.verify(&row.path).unwrap().findings));
     }
     let options = SearchOptions { scope: SearchScope::All, limit: 20, ..SearchOptions::default() };
-    let found = sessions.search(&Query::parse("the").unwrap(), &options).unwrap();
-    assert!(!found.hits.is_empty());
-    check("search", &answer::search_hits(&found.hits));
+    let results = sessions.search(&Query::parse("the").unwrap(), &options).unwrap();
+    assert!(!results.hits.is_empty());
+    check("search", &answer::search_hits(&results.hits));
     check_session(&Sessions::default().in_memory("/proj/x", NewSession::default()).unwrap());
 }
 
@@ -179,7 +179,7 @@ fn answers_to_changes_have_their_shapes() {
 }
 
 #[test]
-fn rows_omit_what_is_absent() {
+fn rows_omit_absent_values() {
     let session = SessionInfo {
         path: "/s/a.jsonl".into(),
         id: "a".to_owned(),
@@ -208,7 +208,7 @@ fn rows_omit_what_is_absent() {
 }
 
 #[test]
-fn hits_name_session_entry_and_position() {
+fn hits_name_session_entry_and_offset() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.jsonl");
     let header = r#"{"type":"session","version":3,"id":"s","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/proj"}"#;
@@ -217,8 +217,8 @@ fn hits_name_session_entry_and_position() {
     let scope = SearchScope::Files(vec![path.clone()]);
     let options = SearchOptions { scope, limit: 9, ..SearchOptions::default() };
     let sessions = Sessions::default().caching(None);
-    let mut found = sessions.search(&Query::parse("needle").unwrap(), &options).unwrap();
-    let mut hit = found.hits.pop().unwrap();
+    let mut results = sessions.search(&Query::parse("needle").unwrap(), &options).unwrap();
+    let mut hit = results.hits.pop().unwrap();
     hit.score = 1.234_567;
     let expected = format!(
         r#"{{"sessionPath":"{}","entryId":"a","role":"user","score":1.2346,"excerpt":"a 𝄞 needle","ranges":[[5,11]],"type":"message","timestamp":"2025-01-01T00:00:01.000Z","offset":{}}}"#,

@@ -17,12 +17,12 @@ fn file(name: &str) -> PathBuf {
 }
 
 /// Compares a file with its expected content, or updates it if requested.
-fn check(name: &str, made: &str) {
+fn check(name: &str, generated: &str) {
     if std::env::var_os("SESSILE_UPDATE_DOCS").is_some() {
-        std::fs::write(file(name), made).unwrap();
+        std::fs::write(file(name), generated).unwrap();
     }
     let kept = std::fs::read_to_string(file(name)).unwrap_or_default();
-    assert!(kept == made, "{name} does not say what the server does; `cargo xtask docs` updates it");
+    assert!(kept == generated, "{name} does not say what the server does; `cargo xtask docs` updates it");
 }
 
 #[test]
@@ -68,13 +68,13 @@ fn the_page_is_current() {
 }
 
 /// An environment in which the clock advances a second per call and ids count up.
-struct Still {
+struct FixedEnvironment {
     now_ms: AtomicI64,
     next: AtomicU32,
     home: PathBuf,
 }
 
-impl Environment for Still {
+impl Environment for FixedEnvironment {
     fn now_ms(&self) -> i64 {
         self.now_ms.fetch_add(1000, Ordering::Relaxed)
     }
@@ -108,8 +108,9 @@ impl Environment for Still {
 fn with_answers(page: &str) -> String {
     let directory = tempfile::tempdir().unwrap();
     let home = directory.path().canonicalize().unwrap();
-    let world = Still { now_ms: AtomicI64::new(1_763_164_800_000), next: AtomicU32::new(1), home: home.clone() };
-    let mut options = Options::new(Sessions::new(world));
+    let environment =
+        FixedEnvironment { now_ms: AtomicI64::new(1_763_164_800_000), next: AtomicU32::new(1), home: home.clone() };
+    let mut options = Options::new(Sessions::new(environment));
     // A fixed path, because its length affects every offset.
     options.cwd = PathBuf::from("/home/u/tidepool");
     options.sessions = options.sessions.with_session_dir(home.join("sessions"));
@@ -119,7 +120,7 @@ fn with_answers(page: &str) -> String {
     let mut text = String::new();
     let mut in_transcript = false;
     let lines: Vec<&str> = page.lines().collect();
-    for (place, line) in lines.iter().copied().enumerate() {
+    for (index, line) in lines.iter().copied().enumerate() {
         if line.starts_with("```") {
             in_transcript = line == "```transcript";
         }
@@ -130,11 +131,11 @@ fn with_answers(page: &str) -> String {
         text.push('\n');
         if let Some(request) = line.strip_prefix("→ ").filter(|_| in_transcript) {
             client.write_all(format!("{request}\n").as_bytes()).unwrap();
-            let n_shown = lines[place + 1..].iter().take_while(|line| line.starts_with('←')).count();
-            let mut told = answers(&mut client, n_shown);
+            let n_shown = lines[index + 1..].iter().take_while(|line| line.starts_with('←')).count();
+            let mut records = answers(&mut client, n_shown);
             // Events of a subscription arrive at their own pace.
-            told.sort_by_key(|record| record.starts_with("{\"type\":\"event\""));
-            for record in told {
+            records.sort_by_key(|record| record.starts_with("{\"type\":\"event\""));
+            for record in records {
                 text.extend(["← ", &record.replace(home.to_str().unwrap(), "/home/u"), "\n"]);
             }
         }

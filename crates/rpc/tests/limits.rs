@@ -21,7 +21,7 @@ use sessile_store::planted::refuse_threads;
 use tempfile::TempDir;
 
 /// Refusing threads affects the whole process, so only one test runs at a time.
-static ALONE: Mutex<()> = Mutex::new(());
+static SERIAL: Mutex<()> = Mutex::new(());
 
 fn options(dir: &TempDir, sessions: Sessions) -> Options {
     let mut options = Options::new(sessions.caching(None).recording_operations(None));
@@ -73,7 +73,7 @@ const VERIFY: &str = r#"{"id":3,"type":"verify"}"#;
 
 #[test]
 fn without_threads_requests_are_refused_and_later_ones_are_served() {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _serial = SERIAL.lock().unwrap_or_else(PoisonError::into_inner);
     let dir = tempfile::tempdir().unwrap();
     let engine = Engine::start(options(&dir, Sessions::default()), &Start::New, None).unwrap();
     let path = dir.path().join("socket");
@@ -101,19 +101,19 @@ fn without_threads_requests_are_refused_and_later_ones_are_served() {
 
 /// Panics at the next metadata read, once armed.
 #[derive(Debug, Default)]
-struct Trap(AtomicBool);
+struct PanicOnStat(AtomicBool);
 
-impl Layer for Trap {
+impl Layer for PanicOnStat {
     fn before_stat(&self) {
         assert!(!self.0.swap(false, Ordering::SeqCst), "a trap");
     }
 }
 
 #[test]
-fn a_command_that_panics_lets_go_of_the_session() {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+fn a_panicking_command_releases_the_session() {
+    let _serial = SERIAL.lock().unwrap_or_else(PoisonError::into_inner);
     let dir = tempfile::tempdir().unwrap();
-    let trap = Arc::new(Trap::default());
+    let trap = Arc::new(PanicOnStat::default());
     let sessions = Sessions::default().on(Arc::new(Layered::new(Arc::clone(&trap))));
     let engine = Engine::start(options(&dir, sessions), &Start::New, None).unwrap();
     let mut client = Client::of(&engine);
@@ -125,7 +125,7 @@ fn a_command_that_panics_lets_go_of_the_session() {
         let refused = client.ask(APPEND);
         assert_eq!((&refused["success"], &refused["code"]), (&false.into(), &"IO".into()), "{refused}");
         assert!(!trap.0.load(Ordering::SeqCst), "it was the trap");
-        append_elsewhere(&path);
+        append_from_another_process(&path);
         assert_eq!(client.ask(APPEND)["success"], true);
         let entries = client.ask(r#"{"id":5,"type":"get_entries"}"#);
         assert_eq!(entries["data"]["entries"].as_array().unwrap().len(), 3 + 2 * round);
@@ -133,31 +133,31 @@ fn a_command_that_panics_lets_go_of_the_session() {
 }
 
 /// Another process writes to the session, and waits only briefly for the lock.
-fn append_elsewhere(path: &Path) {
+fn append_from_another_process(path: &Path) {
     let writing = WriteOptions { busy: Busy::Fail(Duration::from_millis(200)), ..WriteOptions::default() };
     let mut session = Sessions::default().caching(None).writing(writing).open(path).unwrap();
     session.append_message(draft::UserMessage::new("elsewhere", 1)).unwrap();
 }
 
 #[test]
-fn a_socket_is_made_beside_what_was_left_of_others() {
+fn binding_removes_stale_socket_directories_only() {
     let dir = tempfile::tempdir().unwrap();
     // Left by an older version with the same process id.
     std::fs::create_dir(dir.path().join(format!(".sessile-{}", std::process::id()))).unwrap();
-    let left = dir.path().join(".sessile-socket-0123456789abcdef");
-    std::fs::create_dir(&left).unwrap();
-    drop(std::os::unix::net::UnixListener::bind(left.join("s")).unwrap());
-    let kept = dir.path().join(".sessile-socket-mine");
-    std::fs::create_dir(&kept).unwrap();
-    std::fs::write(kept.join("thesis.tex"), "mine").unwrap();
+    let stale = dir.path().join(".sessile-socket-0123456789abcdef");
+    std::fs::create_dir(&stale).unwrap();
+    drop(std::os::unix::net::UnixListener::bind(stale.join("s")).unwrap());
+    let foreign = dir.path().join(".sessile-socket-mine");
+    std::fs::create_dir(&foreign).unwrap();
+    std::fs::write(foreign.join("thesis.tex"), "mine").unwrap();
     let long_ago = std::time::SystemTime::UNIX_EPOCH;
-    for directory in [&left, &kept] {
+    for directory in [&stale, &foreign] {
         std::fs::File::open(directory).unwrap().set_modified(long_ago).unwrap();
     }
     let path = dir.path().join("socket");
     let socket = Socket::bind(&path).unwrap();
     assert!(UnixStream::connect(&path).is_ok());
-    assert!(!left.exists(), "what was left of a socket");
-    assert!(kept.join("thesis.tex").exists(), "what is not ours");
+    assert!(!stale.exists(), "what was left of a socket");
+    assert!(foreign.join("thesis.tex").exists(), "what is not ours");
     socket.close();
 }

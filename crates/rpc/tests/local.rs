@@ -72,7 +72,7 @@ fn a_call_fails_with_the_code_of_the_command() {
 }
 
 #[test]
-fn what_a_single_call_starts_ends_with_it() {
+fn a_single_call_leaves_no_subscription_or_hook() {
     let world = World::new();
     world.engine.call(&Request::new("subscribe")).unwrap();
     world.engine.call(&Request::new("hook_register").with("events", json(r#"["session_before_switch"]"#))).unwrap();

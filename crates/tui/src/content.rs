@@ -87,8 +87,8 @@ fn split_at_line(text: &str, max_lines: usize, max_bytes: usize) -> (&str, Optio
         text.get(..from).and_then(|start| start.rfind('\n')).unwrap_or(from)
     });
     let Some(at) = by_lines.into_iter().chain(by_bytes).min() else { return (text, None) };
-    let (shown, rest) = text.split_at(at);
-    (shown, Some(rest.strip_prefix('\n').unwrap_or(rest)))
+    let (displayed, rest) = text.split_at(at);
+    (displayed, Some(rest.strip_prefix('\n').unwrap_or(rest)))
 }
 
 struct Page {
@@ -283,9 +283,9 @@ impl Page {
     fn folded(&mut self, text: &str) {
         let text = text.trim_end();
         let max_lines = if self.detail.tools { self.detail.max_lines } else { MAX_FOLDED_LINES };
-        let (shown, rest) = split_at_line(text, max_lines, max_lines.saturating_mul(BYTES_PER_LINE).max(1 << 16));
+        let (displayed, rest) = split_at_line(text, max_lines, max_lines.saturating_mul(BYTES_PER_LINE).max(1 << 16));
         let mut lines: Vec<Line> =
-            wrapped(shown, self.width).iter().map(|line| Line::new().ink(Ink::DIM, line)).collect();
+            wrapped(displayed, self.width).iter().map(|line| Line::new().ink(Ink::DIM, line)).collect();
         let n_more = rest.map_or(0, |rest| rest.matches('\n').count() + 1) + lines.len().saturating_sub(max_lines);
         lines.truncate(max_lines);
         self.lines.extend(lines);
@@ -333,33 +333,33 @@ mod tests {
 
     use super::*;
 
-    fn shown(entry: &str, tools: bool) -> Vec<String> {
+    fn displayed(entry: &str, tools: bool) -> Vec<String> {
         let entry = Entry::new(Json::parse(entry).unwrap());
         entry_lines(&entry, 60, Detail { tools, thinking: false, max_lines: 1000 }).iter().map(Line::to_text).collect()
     }
 
     #[test]
     fn omitted_lines_are_counted() {
-        let said = |text: &str| {
+        let message_entry = |text: &str| {
             let text = Json::string(text).raw().to_text().into_owned();
             format!(
                 "{{\"type\":\"message\",\"message\":{{\"role\":\"toolResult\",\"toolName\":\"t\",\"content\":[{{\"type\":\"text\",\"text\":{text}}}]}}}}"
             )
         };
         let numbers: Vec<String> = (0..100_000).map(|number| format!("{number}")).collect();
-        let lines = shown(&said(&numbers.join("\n")), false);
+        let lines = displayed(&message_entry(&numbers.join("\n")), false);
         assert_eq!((lines.len(), lines[1].as_str(), lines[9].as_str()), (10, "0", "… 99,992 more lines"));
-        let lines = shown(&said(&numbers.join("\n")), true);
+        let lines = displayed(&message_entry(&numbers.join("\n")), true);
         assert_eq!((lines[1000 - 1].as_str(), lines[1000].as_str()), ("998", "… 2 more lines"));
-        let lines = shown(&said(&"x".repeat(1 << 20)), false);
+        let lines = displayed(&message_entry(&"x".repeat(1 << 20)), false);
         assert!(lines[8].starts_with("xxx") && lines[9].contains(" more lines"), "{}", lines[9]);
-        assert_eq!(shown(&said("one\ntwo\n"), false).len(), 3);
+        assert_eq!(displayed(&message_entry("one\ntwo\n"), false).len(), 3);
     }
 
     #[test]
     fn edits_are_shown_as_changes() {
         let entry = r#"{"type":"message","message":{"role":"assistant","model":"m","content":[{"type":"toolCall","id":"1","name":"edit","arguments":{"path":"a.rs","oldText":"one\ntwo\n","newText":"one\nthree\n"}}]}}"#;
-        assert_eq!(shown(entry, false), ["model · m", "→ [edit: a.rs]", "  one", "- two", "+ three"]);
+        assert_eq!(displayed(entry, false), ["model · m", "→ [edit: a.rs]", "  one", "- two", "+ three"]);
     }
 
     #[test]
@@ -368,9 +368,9 @@ mod tests {
         let entry = format!(
             r#"{{"type":"message","message":{{"role":"toolResult","toolName":"bash","content":[{{"type":"text","text":"{output}"}}]}}}}"#
         );
-        let few = shown(&entry, false);
+        let few = displayed(&entry, false);
         assert_eq!((few.len(), few.last().unwrap().as_str()), (10, "… 12 more lines"));
-        assert_eq!(shown(&entry, true).len(), 21);
+        assert_eq!(displayed(&entry, true).len(), 21);
     }
 
     #[test]
@@ -383,7 +383,7 @@ mod tests {
             r#"{"type":"message"}"#,
             "123",
         ] {
-            let lines = shown(entry, true);
+            let lines = displayed(entry, true);
             assert!(!lines.is_empty() && !lines.concat().contains('\u{1b}'), "{entry}");
         }
     }

@@ -169,7 +169,7 @@ impl Default for Keymap {
 impl Keymap {
     /// Builds the keymap with the user's keys from `[tui.keys]`; also returns the problems found there.
     pub(crate) fn from_settings<'s>(table: impl Iterator<Item = &'s Setting>) -> (Self, Vec<String>) {
-        let mut given: HashMap<&'static str, Vec<Key>> = HashMap::new();
+        let mut user_keys: HashMap<&'static str, Vec<Key>> = HashMap::new();
         let mut problems = Vec::new();
         for setting in table {
             let Some(id) = setting.key.strip_prefix("tui.keys.") else { continue };
@@ -178,28 +178,28 @@ impl Keymap {
                 continue;
             };
             match setting.value.as_ref().and_then(Value::texts).and_then(|names| keys_of(&names)) {
-                Some(keys) => drop(given.insert(action.id, keys)),
+                Some(keys) => drop(user_keys.insert(action.id, keys)),
                 None => problems.push(format!(
                     "{}: {} must be a key such as \"ctrl+s\", or a list of keys",
                     setting.origin, setting.key
                 )),
             }
         }
-        (Self::with(&given), problems)
+        (Self::with(&user_keys), problems)
     }
 
-    fn with(given: &HashMap<&'static str, Vec<Key>>) -> Self {
+    fn with(user_keys: &HashMap<&'static str, Vec<Key>>) -> Self {
         let mut keymap = Self { by_key: HashMap::new(), by_action: HashMap::new() };
         for definition in ACTIONS {
-            let usual = || definition.keys.iter().filter_map(|name| Key::named(name)).collect();
-            let keys: Vec<Key> = given.get(definition.id).cloned().unwrap_or_else(usual);
+            let default_keys = || definition.keys.iter().filter_map(|name| Key::named(name)).collect();
+            let keys: Vec<Key> = user_keys.get(definition.id).cloned().unwrap_or_else(default_keys);
             for key in &keys {
                 for context in definition.contexts {
                     // Keys chosen by the user win over default keys of other actions.
-                    let is_chosen = given.contains_key(definition.id);
+                    let is_user_key = user_keys.contains_key(definition.id);
                     let slot = keymap.by_key.entry((*context, *key));
                     match slot {
-                        std::collections::hash_map::Entry::Occupied(mut slot) if is_chosen => {
+                        std::collections::hash_map::Entry::Occupied(mut slot) if is_user_key => {
                             slot.insert(definition.action);
                         }
                         std::collections::hash_map::Entry::Occupied(_) => {}
@@ -300,8 +300,8 @@ mod tests {
             ("app.tree.editLabel", "shift+l", Tree, Action::EditLabel),
             ("app.tree.toggleLabelTimestamp", "shift+t", Tree, Action::ToggleLabelTime),
         ];
-        let given = pis.iter().map(|(id, key, ..)| (*id, vec![Key::named(key).unwrap()])).collect();
-        let keymap = Keymap::with(&given);
+        let user_keys = pis.iter().map(|(id, key, ..)| (*id, vec![Key::named(key).unwrap()])).collect();
+        let keymap = Keymap::with(&user_keys);
         for (id, key, context, action) in pis {
             assert_eq!(keymap.action(context, Key::named(key).unwrap()), Some(action), "{id}");
         }

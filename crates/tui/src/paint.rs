@@ -99,22 +99,22 @@ impl Line {
     }
 
     /// Highlights the occurrences of some text, ignoring case.
-    pub(crate) fn marked(self, wanted: &str) -> Self {
-        let wanted = wanted.to_lowercase();
+    pub(crate) fn marked(self, query: &str) -> Self {
+        let query = query.to_lowercase();
         let text = self.to_text();
         let lower = text.to_lowercase();
         // Characters whose lower case has another length would shift the offsets.
-        if wanted.is_empty() || lower.len() != text.len() || !lower.contains(&wanted) {
+        if query.is_empty() || lower.len() != text.len() || !lower.contains(&query) {
             return self;
         }
-        let found: Vec<std::ops::Range<usize>> =
-            lower.match_indices(&wanted).map(|(at, found)| at..at + found.len()).collect();
+        let ranges: Vec<std::ops::Range<usize>> =
+            lower.match_indices(&query).map(|(at, text)| at..at + text.len()).collect();
         let mut line = Self::new();
         let mut at = 0;
         for (ink, piece) in &self.pieces {
             for (offset, char) in piece.char_indices() {
-                let is_found = found.iter().any(|range| range.contains(&(at + offset)));
-                line.push(if is_found { ink.marked() } else { *ink }, char.encode_utf8(&mut [0; 4]));
+                let is_match = ranges.iter().any(|range| range.contains(&(at + offset)));
+                line.push(if is_match { ink.marked() } else { *ink }, char.encode_utf8(&mut [0; 4]));
             }
             at += piece.len();
         }

@@ -83,7 +83,7 @@ pub(crate) struct Reader {
     search: Option<LineEditor>,
     query: String,
     /// The entry of the last match shown.
-    found: Option<usize>,
+    current_hit: Option<usize>,
     /// All entries that contain the query, once counted.
     hits: Option<Vec<usize>>,
     /// The number of entries that were counted.
@@ -113,7 +113,7 @@ impl Reader {
             detail: Detail { tools: false, thinking: false, max_lines: MAX_ENTRY_LINES },
             search: None,
             query: String::new(),
-            found: None,
+            current_hit: None,
             hits: None,
             n_counted: 0,
             help: None,
@@ -229,7 +229,7 @@ impl Reader {
 
     fn move_to(&mut self, to: Position) -> Effects<Self> {
         let end = self.end();
-        self.found = None;
+        self.current_hit = None;
         self.sticks_to_end = to >= end;
         self.top = to.min(end);
         self.request_visible()
@@ -254,7 +254,7 @@ impl Reader {
 
     /// Starts a search for another text.
     fn search_for(&mut self, query: String) -> Effects<Self> {
-        (self.query, self.found) = (query, None);
+        (self.query, self.current_hit) = (query, None);
         let mut effects = self.request_count(0);
         effects.extend(self.find(true));
         effects
@@ -278,14 +278,14 @@ impl Reader {
             return Vec::new();
         }
         // Near the end, the last match may not be at the top.
-        let at = self.found.unwrap_or(self.top.0);
+        let at = self.current_hit.unwrap_or(self.top.0);
         if let Some(hits) = &self.hits {
             let next = if is_down {
                 hits.iter().find(|item| **item > at).or(hits.first())
             } else {
                 hits.iter().rev().find(|item| **item < at).or(hits.last())
             };
-            return self.found(next.copied());
+            return self.go_to_hit(next.copied());
         }
         let rows: Vec<(usize, Row)> = if is_down {
             (at + 1..self.rows.len())
@@ -300,7 +300,7 @@ impl Reader {
     }
 
     /// Moves to the entry of a match.
-    fn found(&mut self, item: Option<usize>) -> Effects<Self> {
+    fn go_to_hit(&mut self, item: Option<usize>) -> Effects<Self> {
         let Some(item) = item else {
             self.status.show(format!("No match: {}", self.query), self.now_ms, 4);
             return Vec::new();
@@ -308,7 +308,7 @@ impl Reader {
         self.status = Status::default();
         let line = self.line_of_hit(item);
         let effects = self.move_to((item, line));
-        self.found = Some(item);
+        self.current_hit = Some(item);
         effects
     }
 
@@ -318,7 +318,7 @@ impl Reader {
             return None;
         }
         let Some(hits) = &self.hits else { return Some("counting …".to_owned()) };
-        let index = self.found.and_then(|item| hits.binary_search(&item).ok());
+        let index = self.current_hit.and_then(|item| hits.binary_search(&item).ok());
         let n_hits = number_words(hits.len() as u64);
         Some(match index {
             Some(index) => format!("match {}/{n_hits}", number_words(index as u64 + 1)),
@@ -340,7 +340,7 @@ impl Reader {
                     self.requested = None;
                     effects.extend(self.request_visible());
                 } else {
-                    self.found = None;
+                    self.current_hit = None;
                     effects.extend(self.render_again(false));
                 }
                 effects
@@ -358,7 +358,7 @@ impl Reader {
                 self.requested = None;
                 self.request_visible()
             }
-            ReaderEvent::Found { item, query } if query == self.query => self.found(item),
+            ReaderEvent::Found { item, query } if query == self.query => self.go_to_hit(item),
             ReaderEvent::Counted { hits, query, n_rows } if query == self.query && n_rows == self.rows.len() => {
                 (self.hits, self.n_counted) = (Some(hits), n_rows);
                 Vec::new()

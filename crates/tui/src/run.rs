@@ -237,11 +237,11 @@ impl<S: Screen> Loop<'_, S> {
         self.terminal.leave()?;
         // The variable may contain arguments, so a shell parses it, as other programs do; the file is a separate
         // argument.
-        let ran =
+        let status =
             std::process::Command::new("sh").args(["-c", &format!("{editor} \"$1\""), "sh"]).arg(file.path()).status();
         self.keyboard.resume();
         self.reenter()?;
-        ran.map(drop).map_err(TuiError::Io)
+        status.map(drop).map_err(TuiError::Io)
     }
 
     fn reenter(&mut self) -> Result<(), TuiError> {

@@ -148,7 +148,7 @@ pub(crate) struct Trash {
     all: Option<Vec<Deleted>>,
     query: LineEditor,
     /// The indexes of the sessions shown.
-    shown: Vec<usize>,
+    visible: Vec<usize>,
     selected: usize,
     has_restored: bool,
     help: Option<Help>,
@@ -167,7 +167,7 @@ impl Trash {
             now_ms: 0,
             all: None,
             query: LineEditor::default(),
-            shown: Vec::new(),
+            visible: Vec::new(),
             selected: 0,
             has_restored: false,
             help: None,
@@ -192,16 +192,16 @@ impl Trash {
 
     fn first_visible(&self) -> usize {
         let height = usize::from(self.list().height);
-        self.selected.saturating_sub(height / 2).min(self.shown.len().saturating_sub(height))
+        self.selected.saturating_sub(height / 2).min(self.visible.len().saturating_sub(height))
     }
 
     fn selected_session(&self) -> Option<&Deleted> {
-        self.shown.get(self.selected).and_then(|index| self.all.as_ref()?.get(*index))
+        self.visible.get(self.selected).and_then(|index| self.all.as_ref()?.get(*index))
     }
 
     /// Applies the query again and keeps the selected session.
     fn choose(&mut self) {
-        let before = self.shown.get(self.selected).copied();
+        let before = self.visible.get(self.selected).copied();
         let query = PickerQuery::parse(self.query.text());
         let is_shown = |deleted: &Deleted| {
             let (title, folder) = (deleted.title(), deleted.folder());
@@ -209,9 +209,9 @@ impl Trash {
             query.score(&QueryRow { name: &title, id: &deleted.it.session.id, text: &text, cwd: &folder }).is_some()
         };
         let all = self.all.iter().flatten().enumerate();
-        self.shown = all.filter(|(_, deleted)| is_shown(deleted)).map(|(index, _)| index).collect();
-        let kept = self.shown.iter().position(|index| Some(*index) == before);
-        self.selected = kept.unwrap_or(self.selected).min(self.shown.len().saturating_sub(1));
+        self.visible = all.filter(|(_, deleted)| is_shown(deleted)).map(|(index, _)| index).collect();
+        let kept = self.visible.iter().position(|index| Some(*index) == before);
+        self.selected = kept.unwrap_or(self.selected).min(self.visible.len().saturating_sub(1));
     }
 
     fn press(&mut self, key: Key) -> Effects<Self> {
@@ -221,7 +221,7 @@ impl Trash {
             }
             return Vec::new();
         }
-        let (last, page) = (self.shown.len().saturating_sub(1), usize::from(self.list().height));
+        let (last, page) = (self.visible.len().saturating_sub(1), usize::from(self.list().height));
         match self.keymap.action(KeyContext::Trash, key) {
             Some(Action::Up) => self.selected = self.selected.saturating_sub(1),
             Some(Action::Down) => self.selected = (self.selected + 1).min(last),
@@ -294,7 +294,7 @@ impl Trash {
 
     fn draw_list(&self, canvas: &mut Canvas<'_>) {
         let list = self.list();
-        if self.shown.is_empty() {
+        if self.visible.is_empty() {
             let text = match (&self.all, self.query.is_empty()) {
                 (None, _) => "  Reading …",
                 (Some(_), false) => "  No matching deleted sessions.",
@@ -304,16 +304,16 @@ impl Trash {
                 canvas.line(list, row, line);
             }
         }
-        let rows = self.shown.iter().enumerate().skip(self.first_visible()).take(list.height.into());
+        let rows = self.visible.iter().enumerate().skip(self.first_visible()).take(list.height.into());
         for (row, (at, index)) in rows.enumerate() {
             let Some(deleted) = self.all.as_ref().and_then(|all| all.get(*index)) else { continue };
             let line = self.row_line(deleted, at == self.selected, list.width.into());
             if at == self.selected { canvas.selected_line(list, row, &line) } else { canvas.line(list, row, &line) }
         }
-        if !self.query.is_empty() || self.shown.len() > usize::from(list.height) {
-            let at = (self.selected + 1).min(self.shown.len());
+        if !self.query.is_empty() || self.visible.len() > usize::from(list.height) {
+            let at = (self.selected + 1).min(self.visible.len());
             let foot = Rect { y: list.y + list.height, height: 1, ..list };
-            canvas.line(foot, 0, &Line::new().ink(Ink::DIM, &format!("  ({at}/{})", self.shown.len())));
+            canvas.line(foot, 0, &Line::new().ink(Ink::DIM, &format!("  ({at}/{})", self.visible.len())));
         }
     }
 
@@ -366,11 +366,11 @@ impl Screen for Trash {
                 match mouse.action {
                     MouseAction::WheelUp => self.selected = self.selected.saturating_sub(3),
                     MouseAction::WheelDown => {
-                        self.selected = (self.selected + 3).min(self.shown.len().saturating_sub(1));
+                        self.selected = (self.selected + 3).min(self.visible.len().saturating_sub(1));
                     }
                     MouseAction::Click if list.contains((mouse.x, mouse.y).into()) => {
                         let at = self.first_visible() + usize::from(mouse.y - list.y);
-                        self.selected = if at < self.shown.len() { at } else { self.selected };
+                        self.selected = if at < self.visible.len() { at } else { self.selected };
                     }
                     MouseAction::Click => {}
                 }
@@ -460,7 +460,7 @@ mod tests {
         let screen = driver.lines().join("\n");
         assert!(screen.contains("High water an hour early"), "{screen}");
         driver.press("H i g h");
-        assert_eq!(driver.screen.shown.len(), 1, "letters go into the query");
+        assert_eq!(driver.screen.visible.len(), 1, "letters go into the query");
         let path = driver.screen.selected_session().unwrap().it.session.path.clone();
         assert!(store.paths.contains(&path) && !path.exists());
         driver.press("enter");
@@ -471,7 +471,7 @@ mod tests {
             driver.lines()
         );
         driver.press("escape");
-        assert_eq!((driver.screen.shown.len(), driver.outcome.as_ref()), (2, None), "the query is closed first");
+        assert_eq!((driver.screen.visible.len(), driver.outcome.as_ref()), (2, None), "the query is closed first");
         driver.press("escape");
         assert_eq!(driver.outcome, Some(TrashOutcome::Back));
     }
@@ -507,7 +507,7 @@ mod tests {
         let screen = driver.lines().concat().replace(' ', "");
         let name = path.file_name().unwrap().to_str().unwrap();
         assert!(screen.contains(name), "{:#?}", driver.lines());
-        assert_eq!(driver.screen.shown.len(), 3);
+        assert_eq!(driver.screen.visible.len(), 3);
     }
 
     /// The same session was deleted twice; the selected deletion is the one restored.
@@ -527,7 +527,7 @@ mod tests {
         let sessions = store.sessions.clone().ignoring_users();
         sessions.delete(std::slice::from_ref(&path), sessile::operations::Deletion::ToTrash, false).unwrap();
         let mut driver = store.trash();
-        assert_eq!(driver.screen.shown.len(), 4);
+        assert_eq!(driver.screen.visible.len(), 4);
         assert_eq!(driver.screen.selected_session().unwrap().it.session.path, path, "the last deleted comes first");
         driver.press("down");
         while driver.screen.selected_session().unwrap().it.session.path != path {

@@ -84,11 +84,11 @@ fn undo_operation(sessions: &Sessions, id: &str) -> Result<Undo, SessionError> {
     };
     let undone = sessions.undo(Some(id), false)?;
     let again = undone.id.map(|id| format!("; redo with `sessile undo {id}`")).unwrap_or_default();
-    let made = |step: &Step| match step {
+    let created_path = |step: &Step| match step {
         Step::Create { session, .. } => Some(session.path.clone()),
         _ => None,
     };
-    let removed = undone.operation.steps.iter().filter_map(made).collect();
+    let removed = undone.operation.steps.iter().filter_map(created_path).collect();
     Ok(Undo::Done { message: format!("Undone: {kind} {session}{more}{again}"), removed })
 }
 

@@ -43,7 +43,7 @@ pub(crate) struct AppendArgs {
 
     /// The role of the message
     #[arg(long, value_enum, default_value = "user")]
-    role: Speaker,
+    role: MessageRole,
 
     /// With --role assistant: the provider of the model; the current one by default
     #[arg(long, value_name = "PROVIDER")]
@@ -92,7 +92,7 @@ pub(crate) struct AppendArgs {
 
 /// Who says something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Speaker {
+enum MessageRole {
     /// A user message
     User,
     /// An answer of the model
@@ -109,18 +109,18 @@ pub(super) fn run(
 ) -> Result<Exit, Failure> {
     let (session, [text]) = args.session.with_words([args.text.as_deref()]);
     let path = surroundings.find(&session)?;
-    let look = surroundings.open(&session, err)?;
-    let parent = args.parent.as_ref().map(|entry| look.find_entry(entry)).transpose()?;
+    let reader = surroundings.open(&session, err)?;
+    let parent = args.parent.as_ref().map(|entry| reader.find_entry(entry)).transpose()?;
     let expected = match args.expect_leaf.as_deref() {
         None => None,
         Some("none") => Some(None),
-        Some(entry) => Some(Some(expected_entry(&look, entry)?)),
+        Some(entry) => Some(Some(expected_entry(&reader, entry)?)),
     };
     // A dry run keeps no leaf position, so the parent has to be given.
-    let parent = parent.or_else(|| look.leaf_id().filter(|_| args.dry_run && expected.is_none()));
-    drop(look);
+    let parent = parent.or_else(|| reader.leaf_id().filter(|_| args.dry_run && expected.is_none()));
+    drop(reader);
     let text = input::text(text.as_deref(), "the text")?;
-    let what = what(args, text, surroundings.now_ms())?;
+    let new_entry = parse_new_entry(args, text, surroundings.now_ms())?;
     let mut sessions = if args.dry_run { surroundings.dry_sessions() } else { surroundings.sessions.clone() };
     if args.durable && !args.dry_run {
         sessions = sessions.writing(WriteOptions { durability: Durability::Sync, ..WriteOptions::default() });
@@ -133,14 +133,14 @@ pub(super) fn run(
             session.branch(parent)?;
         }
         let parent = session.leaf_id();
-        put(session, &what, args, now_ms).map(|id| (id, parent))
+        append_entry(session, &new_entry, args, now_ms).map(|id| (id, parent))
     };
     let (id, parent) = match &expected {
         Some(expected) => session.append_to_last(expected.as_ref(), write)?,
         None => write(&mut session)?,
     };
     if !args.dry_run {
-        surroundings.note_change("append", &session);
+        surroundings.record_change("append", &session);
     }
     surroundings.report_upgrade(session.take_original().as_deref(), err)?;
     report(&session, args, (&id, parent.as_ref()), out, err)
@@ -157,36 +157,41 @@ fn expected_entry(session: &SessionManager, word: &str) -> Result<EntryId, Failu
 }
 
 /// The content to append.
-enum What {
+enum NewEntry {
     Text(String),
     Message(Json),
     Data(Json),
 }
 
-fn what(args: &AppendArgs, text: String, now_ms: i64) -> Result<What, Failure> {
+fn parse_new_entry(args: &AppendArgs, text: String, now_ms: i64) -> Result<NewEntry, Failure> {
     if !args.json_message && !args.data {
-        return Ok(What::Text(text));
+        return Ok(NewEntry::Text(text));
     }
     let json = Json::parse(&text).map_err(|source| Failure::NotJson { source })?;
     if args.data {
-        return Ok(What::Data(json));
+        return Ok(NewEntry::Data(json));
     }
-    message::checked(json.raw(), args.any_role, now_ms).map(What::Message)
+    message::checked(json.raw(), args.any_role, now_ms).map(NewEntry::Message)
 }
 
-fn put(session: &mut SessionManager, what: &What, args: &AppendArgs, now_ms: i64) -> Result<EntryId, SessionError> {
-    match (what, &args.custom_type) {
-        (What::Data(data), custom_type) => {
+fn append_entry(
+    session: &mut SessionManager,
+    new_entry: &NewEntry,
+    args: &AppendArgs,
+    now_ms: i64,
+) -> Result<EntryId, SessionError> {
+    match (new_entry, &args.custom_type) {
+        (NewEntry::Data(data), custom_type) => {
             session.append_custom_entry(custom_type.as_deref().unwrap_or_default(), Some(data))
         }
-        (What::Message(message), _) => session.append_message(message.clone()),
-        (What::Text(text), Some(custom_type)) => {
+        (NewEntry::Message(message), _) => session.append_message(message.clone()),
+        (NewEntry::Text(text), Some(custom_type)) => {
             session.append_custom_message_entry(custom_type, Json::string(text), true, None)
         }
-        (What::Text(text), None) => match args.role {
-            Speaker::User => session.append_message(UserMessage::new(text.as_str(), now_ms)),
-            Speaker::System => session.append_message(SystemMessage::new(text.as_str(), now_ms)),
-            Speaker::Assistant => {
+        (NewEntry::Text(text), None) => match args.role {
+            MessageRole::User => session.append_message(UserMessage::new(text.as_str(), now_ms)),
+            MessageRole::System => session.append_message(SystemMessage::new(text.as_str(), now_ms)),
+            MessageRole::Assistant => {
                 let (provider, model) = model_in_use(session, args)?;
                 session.append_message(AssistantMessage::new(provider, model, text.as_str(), now_ms))
             }
@@ -218,14 +223,14 @@ fn report(
         return Ok(Exit::Done);
     }
     if args.dry_run {
-        let on = parent.map_or_else(|| "as a root".to_owned(), |parent| format!("after {parent}"));
-        out.print_whole(&Line::new().text(&format!("an entry would be appended {on}; nothing was written")))?;
+        let location = parent.map_or_else(|| "as a root".to_owned(), |parent| format!("after {parent}"));
+        out.print_whole(&Line::new().text(&format!("an entry would be appended {location}; nothing was written")))?;
         return Ok(Exit::Done);
     }
     out.print_whole(&Line::new().text(&id.to_string()))?;
     if err.is_terminal() {
-        let on = parent.map_or_else(|| "as a root".to_owned(), |parent| format!("after {parent}"));
-        err.print_whole(&Line::new().text(&format!("appended {on}")))?;
+        let location = parent.map_or_else(|| "as a root".to_owned(), |parent| format!("after {parent}"));
+        err.print_whole(&Line::new().text(&format!("appended {location}")))?;
     }
     Ok(Exit::Done)
 }

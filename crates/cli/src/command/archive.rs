@@ -61,24 +61,24 @@ pub(super) fn run(
     let session = surroundings.open(&session, err)?;
     let entry = entry.map(|entry| session.find_shown_entry(&entry)).transpose()?;
     drop(session);
-    let done = surroundings.sessions.archive(path, entry.as_ref(), !args.clear, args.dry_run)?;
-    surroundings.report_upgrade(done.original.as_deref(), err)?;
+    let annotated = surroundings.sessions.archive(path, entry.as_ref(), !args.clear, args.dry_run)?;
+    surroundings.report_upgrade(annotated.original.as_deref(), err)?;
     if args.json {
-        write_value(out.data(), &answer::annotated(&done, args.dry_run))?;
+        write_value(out.data(), &answer::annotated(&annotated, args.dry_run))?;
     } else {
-        out.print_whole(&Line::new().text(&words(&done, args.dry_run)))?;
+        out.print_whole(&Line::new().text(&message(&annotated, args.dry_run)))?;
     }
     Ok(Exit::Done)
 }
 
-fn words(done: &Annotated, dry_run: bool) -> String {
-    let Step::Archive { entry, after, .. } = &done.step else { return String::new() };
-    let what = entry.as_ref().map_or_else(|| "the session".to_owned(), |entry| format!("the branch at {entry}"));
+fn message(annotated: &Annotated, dry_run: bool) -> String {
+    let Step::Archive { entry, after, .. } = &annotated.step else { return String::new() };
+    let target = entry.as_ref().map_or_else(|| "the session".to_owned(), |entry| format!("the branch at {entry}"));
     let is = if dry_run { "would be" } else { "is" };
-    match (done.is_change, after) {
-        (false, true) => format!("{what} is already archived"),
-        (false, false) => format!("{what} is not archived"),
-        (true, true) => format!("{what} {is} archived"),
-        (true, false) => format!("{what} {is} unarchived"),
+    match (annotated.is_change, after) {
+        (false, true) => format!("{target} is already archived"),
+        (false, false) => format!("{target} is not archived"),
+        (true, true) => format!("{target} {is} archived"),
+        (true, false) => format!("{target} {is} unarchived"),
     }
 }

@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::input;
 use crate::interrupt::on_interrupt;
 use crate::screen::{DIM, Line, Screen};
-use crate::summarizing::Telling;
+use crate::summarizing::SummaryDisplay;
 use crate::surroundings::Surroundings;
 
 /// Move the leaf of a session to an entry, to continue from there
@@ -89,27 +89,27 @@ pub(super) fn run(
         None => written_summary(surroundings, args, &session, entry.as_ref(), err)?,
     };
     drop(session);
-    let done = surroundings.sessions.move_leaf(path, entry.as_ref(), summary.as_ref(), args.dry_run)?;
-    surroundings.report_upgrade(done.original.as_deref(), err)?;
+    let moved = surroundings.sessions.move_leaf(path, entry.as_ref(), summary.as_ref(), args.dry_run)?;
+    surroundings.report_upgrade(moved.original.as_deref(), err)?;
     if args.json {
-        write_value(out.data(), &answer::annotated(&done, args.dry_run))?;
+        write_value(out.data(), &answer::annotated(&moved, args.dry_run))?;
         return Ok(Exit::Done);
     }
-    let Step::Leaf { before, after, .. } = &done.step else { return Ok(Exit::Done) };
-    let place =
+    let Step::Leaf { before, after, .. } = &moved.step else { return Ok(Exit::Done) };
+    let position =
         |id: &Option<_>| id.as_ref().map_or_else(|| "before the first entry".to_owned(), |id| format!("at {id}"));
     let would = if args.dry_run { "would be" } else { "is" };
     if let Some(summary) = summary.as_ref().filter(|_| args.dry_run) {
         summary.summary.lines().try_for_each(|line| out.print_whole(&Line::new().styled(DIM, line)))?;
     }
-    let words = if !done.is_change {
-        format!("the leaf is already {}", place(before))
-    } else if let Some(summary) = done.entry_id.as_ref().or(after.as_ref()).filter(|_| done.entry_id.is_some()) {
-        format!("the leaf is the summary {summary}, {}; it was {}", place(after), place(before))
+    let message = if !moved.is_change {
+        format!("the leaf is already {}", position(before))
+    } else if let Some(summary) = moved.entry_id.as_ref().or(after.as_ref()).filter(|_| moved.entry_id.is_some()) {
+        format!("the leaf is the summary {summary}, {}; it was {}", position(after), position(before))
     } else {
-        format!("the leaf {would} {}; it was {}", place(after), place(before))
+        format!("the leaf {would} {}; it was {}", position(after), position(before))
     };
-    out.print_whole(&Line::new().text(&words))?;
+    out.print_whole(&Line::new().text(&message))?;
     Ok(Exit::Done)
 }
 
@@ -130,8 +130,8 @@ fn written_summary(
     if args.dry_run && summarizer.generator() != Generator::Extractive {
         return Ok(None);
     }
-    let mut telling = Telling::begin(summarizer.generator(), err);
-    let mut progress = |progress: SummaryProgress<'_>| telling.tell(progress);
+    let mut display = SummaryDisplay::begin(summarizer.generator(), err);
+    let mut progress = |progress: SummaryProgress<'_>| display.report(progress);
     let options = NavigateOptions {
         custom_instructions: args.summary_with.clone(),
         settings: surroundings.settings.branch_summary(surroundings.own_environment(), &RealOs)?,
@@ -139,6 +139,6 @@ fn written_summary(
         ..NavigateOptions::default()
     };
     let summary = session.summarize_left(entry.clone(), &options, summarizer.as_ref(), &mut progress);
-    telling.end();
+    display.end();
     Ok(summary?)
 }

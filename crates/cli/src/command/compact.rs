@@ -20,7 +20,7 @@ use crate::failure::Failure;
 use crate::interrupt::on_interrupt;
 use crate::measure::{noun, number};
 use crate::screen::{Line, Screen};
-use crate::summarizing::Telling;
+use crate::summarizing::SummaryDisplay;
 use crate::surroundings::Surroundings;
 
 /// Summarise the older part of a session
@@ -102,7 +102,7 @@ pub(super) fn run(
     match compacted {
         Compacted::Nothing(reason) => report_nothing(reason, args.json, out),
         Compacted::Done(report) => {
-            surroundings.note_change("compact", host.session());
+            surroundings.record_change("compact", host.session());
             report_done(&report, args.json, out)
         }
     }
@@ -134,8 +134,8 @@ fn compact(
     err: &mut Screen<'_>,
 ) -> Result<Compacted, Failure> {
     let cancel = on_interrupt()?;
-    let mut telling = Telling::begin(summarizer.generator(), err);
-    let mut progress = |progress: sessile::compaction::SummaryProgress<'_>| telling.tell(progress);
+    let mut display = SummaryDisplay::begin(summarizer.generator(), err);
+    let mut progress = |progress: sessile::compaction::SummaryProgress<'_>| display.report(progress);
     let options = CompactOptions {
         settings,
         custom_instructions: args.instructions.clone(),
@@ -143,7 +143,7 @@ fn compact(
         ..CompactOptions::default()
     };
     let compacted = host.session_mut().compact(options, summarizer.as_ref(), &mut progress);
-    telling.end();
+    display.end();
     match compacted {
         // The user did not press Ctrl-C, so a hook vetoed.
         Err(SessionError::Cancelled) if !cancel.is_cancelled() => Err(Failure::Vetoed { by: BEFORE.to_owned() }),
@@ -207,23 +207,23 @@ impl Plan<'_> {
         let outline = session.outline();
         let leaf = session.leaf_id().and_then(|leaf| outline.find(&leaf));
         let path = leaf.map(|leaf| outline.path(leaf)).unwrap_or_default();
-        let place = path.iter().position(|row| *row == preparation.first_kept).unwrap_or(0);
-        let n_kept = path.len() - place;
+        let index = path.iter().position(|row| *row == preparation.first_kept).unwrap_or(0);
+        let n_kept = path.len() - index;
         let id = &preparation.first_kept_entry_id;
-        fact(out, "cut", &format!("before {id}, entry {} of {} on the path", place + 1, path.len()))?;
+        fact(out, "cut", &format!("before {id}, entry {} of {} on the path", index + 1, path.len()))?;
         let messages = |count: usize| format!("{count} {}", noun(count, "message", "messages"));
-        let mut goes = messages(preparation.history.n_messages);
+        let mut summarised = messages(preparation.history.n_messages);
         if preparation.is_split_turn {
             let first = match preparation.turn_prefix.n_messages {
                 1 => "message".to_owned(),
                 count => messages(count),
             };
-            goes = format!("{goes}, and the first {first} of the turn that is cut, summarised separately");
+            summarised = format!("{summarised}, and the first {first} of the turn that is cut, summarised separately");
         }
         if preparation.previous_summary.is_some() {
-            goes += ", with the existing summary";
+            summarised += ", with the existing summary";
         }
-        fact(out, "summarised", &goes)?;
+        fact(out, "summarised", &summarised)?;
         let kept = session.kept_tokens(preparation)?;
         fact(out, "kept", &format!("{n_kept} {}, about {} tokens", noun(n_kept, "entry", "entries"), grouped(kept)))?;
         let files = preparation.files.lists();

@@ -13,9 +13,9 @@ use sessile::settings::{KEYS, Settings, Value};
 use sessile::{Cancel, Environment, SessionError};
 
 use crate::Exit;
-use crate::args::{Cli, SamplePlace, SessionArg};
+use crate::args::{Cli, SampleLocation, SessionArg};
 use crate::completion::bash;
-use crate::completion::{Place, Said, Wanted};
+use crate::completion::{Candidates, CompletionState, SessionSelection};
 use crate::failure::Failure;
 use crate::screen::{Screen, clean};
 use crate::surroundings::Surroundings;
@@ -29,7 +29,7 @@ use crate::surroundings::Surroundings;
 pub(crate) struct CompleteArgs {
     /// The calling shell
     #[arg(long)]
-    shell: AskingShell,
+    shell: CallingShell,
 
     /// For bash: the line up to the cursor
     #[arg(long, allow_hyphen_values = true, default_value = "")]
@@ -45,14 +45,14 @@ pub(crate) struct CompleteArgs {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum AskingShell {
+enum CallingShell {
     Bash,
     Zsh,
     Fish,
 }
 
 /// How long completion may take. Partial results are cached for the next call.
-const PATIENCE: Duration = Duration::from_millis(1500);
+const TIME_LIMIT: Duration = Duration::from_millis(1500);
 /// Upper bound on the ids offered; users do not read longer lists.
 const MAX_IDS: usize = 100;
 
@@ -61,7 +61,7 @@ pub(super) fn run(
     environment: Arc<dyn Environment>,
     out: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    let typed = (args.shell == AskingShell::Bash).then(|| bash::split(&args.line, &args.breaks));
+    let typed = (args.shell == CallingShell::Bash).then(|| bash::split(&args.line, &args.breaks));
     let mut words = match &typed {
         Some(typed) => typed.words.iter().skip(1).cloned().collect(),
         None => args.words.clone(),
@@ -69,27 +69,29 @@ pub(super) fn run(
     let beginning = words.pop().unwrap_or_default();
     let mut root = Cli::command();
     root.build();
-    let place = Place::behind(&root, &words);
-    let (wanted, n_kept) = place.wanted(&beginning);
-    let (kept, rest) = beginning.split_at_checked(n_kept).unwrap_or(("", &beginning));
-    let found = match wanted {
-        Wanted::Words(words) => words,
-        Wanted::Key => KEYS.iter().map(|key| (key.name.to_owned(), key.what.to_owned())).collect(),
+    let state = CompletionState::after(&root, &words);
+    let (candidates, n_kept) = state.candidates(&beginning);
+    let (unchanged, prefix) = beginning.split_at_checked(n_kept).unwrap_or(("", &beginning));
+    let completions = match candidates {
+        Candidates::Words(words) => words,
+        Candidates::Key => KEYS.iter().map(|key| (key.name.to_owned(), key.what.to_owned())).collect(),
         // Errors are ignored while the user types; the command itself will report them.
-        Wanted::Session => sessions(environment, &place.said, rest).unwrap_or_default(),
-        Wanted::Deleted => deleted(environment, &place.said).unwrap_or_default(),
-        Wanted::Entry => entries(environment, &place.said, rest).unwrap_or_default(),
-        Wanted::EntryOf(session) => {
-            let said = Said { session: Some(session), is_newest: false, ..place.said };
-            entries(environment, &said, rest).unwrap_or_default()
+        Candidates::Session => sessions(environment, &state.selection, prefix).unwrap_or_default(),
+        Candidates::Deleted => deleted(environment, &state.selection).unwrap_or_default(),
+        Candidates::Entry => entries(environment, &state.selection, prefix).unwrap_or_default(),
+        Candidates::EntryOf(session) => {
+            let selection = SessionSelection { session: Some(session), is_newest: false, ..state.selection };
+            entries(environment, &selection, prefix).unwrap_or_default()
         }
-        Wanted::Directory => return Ok(say(":dirs", out)?),
-        Wanted::File => return Ok(say(":files", out)?),
-        Wanted::Anything => Vec::new(),
+        Candidates::Directory => return Ok(print_line(":dirs", out)?),
+        Candidates::File => return Ok(print_line(":files", out)?),
+        Candidates::Anything => Vec::new(),
     };
-    say(":words", out)?;
-    for (word, about) in found.iter().filter(|(word, _)| word.starts_with(rest) && !word.contains(affects_display)) {
-        let word = format!("{kept}{word}");
+    print_line(":words", out)?;
+    for (word, about) in
+        completions.iter().filter(|(word, _)| word.starts_with(prefix) && !word.contains(affects_display))
+    {
+        let word = format!("{unchanged}{word}");
         let line = match &typed {
             Some(typed) => typed.completed(&word),
             None if about.is_empty() => word,
@@ -101,67 +103,71 @@ pub(super) fn run(
     Ok(Exit::Done)
 }
 
-fn say(what: &str, out: &mut Screen<'_>) -> std::io::Result<Exit> {
-    out.data().write_all(what.as_bytes())?;
+fn print_line(text: &str, out: &mut Screen<'_>) -> std::io::Result<Exit> {
+    out.data().write_all(text.as_bytes())?;
     out.data().write_all(b"\n")?;
     Ok(Exit::Done)
 }
 
 /// Returns the surroundings that the preceding words select.
-fn surroundings(environment: Arc<dyn Environment>, said: &Said) -> Result<Surroundings, Failure> {
+fn surroundings(environment: Arc<dyn Environment>, selection: &SessionSelection) -> Result<Surroundings, Failure> {
     let mut settings = Settings::load(environment.as_ref(), &RealOs)?;
-    if let Some(dir) = said.session_dir.as_ref().filter(|dir| !dir.is_empty()) {
+    if let Some(dir) = selection.session_dir.as_ref().filter(|dir| !dir.is_empty()) {
         settings = settings.with_flag("session_dir", Value::Text(dir.clone()), "--session-dir");
     }
-    Surroundings::new(environment, said.is_sample.then_some(&SamplePlace::Terminal), settings)
+    Surroundings::new(environment, selection.is_sample.then_some(&SampleLocation::Terminal), settings)
 }
 
 /// Returns names and ids of sessions, those of this directory first.
-fn sessions(environment: Arc<dyn Environment>, said: &Said, beginning: &str) -> Result<Vec<(String, String)>, Failure> {
-    let surroundings = surroundings(environment, said)?;
+fn sessions(
+    environment: Arc<dyn Environment>,
+    selection: &SessionSelection,
+    beginning: &str,
+) -> Result<Vec<(String, String)>, Failure> {
+    let surroundings = surroundings(environment, selection)?;
     let cancel = Cancel::default();
     let stop = cancel.clone();
     // The thread is not joined: the process ends first. If it cannot start, the list has no time limit.
-    drop(sessile::threads::spawn("patience", move || {
-        std::thread::sleep(PATIENCE);
+    drop(sessile::threads::spawn("time limit", move || {
+        std::thread::sleep(TIME_LIMIT);
         stop.cancel();
     }));
     let mut options = ListOptions { cancel, ..ListOptions::default() };
     let here = surroundings.sessions.list_with(surroundings.cwd(), &mut options);
-    let mut found = vec![("@latest".to_owned(), "the newest session".to_owned())];
-    let mut here = here.or_else(forgive)?;
+    let mut completions = vec![("@latest".to_owned(), "the newest session".to_owned())];
+    let mut here = here.or_else(empty_if_cancelled)?;
     here.retain(|session| !session.is_archived);
-    found.extend(named(&here, beginning));
-    let is_found = |found: &[(String, String)]| found.iter().any(|(word, _)| word.starts_with(beginning));
-    if !is_found(&found) || said.is_sample {
-        let all = surroundings.sessions.list_all_with(&mut options).or_else(forgive)?;
+    completions.extend(names_and_ids(&here, beginning));
+    let has_match = |completions: &[(String, String)]| completions.iter().any(|(word, _)| word.starts_with(beginning));
+    if !has_match(&completions) || selection.is_sample {
+        let all = surroundings.sessions.list_all_with(&mut options).or_else(empty_if_cancelled)?;
         let (archived, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|session| session.is_archived);
-        found.extend(named(&others, beginning));
+        completions.extend(names_and_ids(&others, beginning));
         // Archived sessions are offered only if nothing else matches.
-        if !is_found(&found) {
-            found.extend(named(&archived, beginning));
+        if !has_match(&completions) {
+            completions.extend(names_and_ids(&archived, beginning));
         }
     }
-    Ok(found)
+    Ok(completions)
 }
 
 /// Returns the ids of sessions in the trash.
-fn deleted(environment: Arc<dyn Environment>, said: &Said) -> Result<Vec<(String, String)>, Failure> {
-    let surroundings = surroundings(environment, said)?;
-    let found = surroundings.sessions.in_trash()?;
+fn deleted(environment: Arc<dyn Environment>, selection: &SessionSelection) -> Result<Vec<(String, String)>, Failure> {
+    let surroundings = surroundings(environment, selection)?;
+    let in_trash = surroundings.sessions.in_trash()?;
     let path = |path: &Path| surroundings.short(&path.to_string_lossy());
-    Ok(found.into_iter().map(|it| (it.session.id, path(&it.session.path))).collect())
+    Ok(in_trash.into_iter().map(|trashed| (trashed.session.id, path(&trashed.session.path))).collect())
 }
 
 /// Turns a timeout into an empty list.
-fn forgive(error: SessionError) -> Result<Vec<SessionInfo>, SessionError> {
+fn empty_if_cancelled(error: SessionError) -> Result<Vec<SessionInfo>, SessionError> {
     match error {
         SessionError::Cancelled => Ok(Vec::new()),
         error => Err(error),
     }
 }
 
-fn named(sessions: &[SessionInfo], beginning: &str) -> Vec<(String, String)> {
+fn names_and_ids(sessions: &[SessionInfo], beginning: &str) -> Vec<(String, String)> {
     let name = |session: &SessionInfo| {
         let name = session.name.as_ref()?.to_str().trim().to_owned();
         (!name.is_empty()).then(|| (name, session.id.clone()))
@@ -175,22 +181,26 @@ fn named(sessions: &[SessionInfo], beginning: &str) -> Vec<(String, String)> {
 }
 
 /// Returns labels and entry ids of the named session.
-fn entries(environment: Arc<dyn Environment>, said: &Said, beginning: &str) -> Result<Vec<(String, String)>, Failure> {
-    let surroundings = surroundings(environment, said)?;
-    let session = said.session.as_ref().map(|session| Path::new(session).to_path_buf());
-    let path = surroundings.find(&SessionArg { session, chosen: None, newest: said.is_newest })?;
+fn entries(
+    environment: Arc<dyn Environment>,
+    selection: &SessionSelection,
+    beginning: &str,
+) -> Result<Vec<(String, String)>, Failure> {
+    let surroundings = surroundings(environment, selection)?;
+    let session = selection.session.as_ref().map(|session| Path::new(session).to_path_buf());
+    let path = surroundings.find(&SessionArg { session, chosen: None, newest: selection.is_newest })?;
     let session = surroundings.sessions.clone().read_only().open(path)?;
-    let mut found =
+    let mut completions =
         vec![("@leaf".to_owned(), "the current leaf".to_owned()), ("@root".to_owned(), "the first entry".to_owned())];
     let about = |label: &Label, id: &str| (label.text(), id.to_owned());
-    found.extend(session.labels()?.iter().map(|(id, label)| about(label, &id.to_string())));
+    completions.extend(session.labels()?.iter().map(|(id, label)| about(label, &id.to_string())));
     // Ids are offered only if the user has typed the beginning of one.
     let outline = session.outline();
     let ids = outline.entries().filter_map(|row| Some((outline.id(row)?.to_string(), row)));
-    let begun = ids.filter(|(id, _)| !beginning.is_empty() && id.starts_with(beginning)).take(MAX_IDS);
-    found.extend(begun.map(|(id, row)| {
-        let what = outline.role(row).word().or(outline.kind(row).word()).unwrap_or_default();
-        (id, what.to_owned())
+    let matching = ids.filter(|(id, _)| !beginning.is_empty() && id.starts_with(beginning)).take(MAX_IDS);
+    completions.extend(matching.map(|(id, row)| {
+        let kind = outline.role(row).word().or(outline.kind(row).word()).unwrap_or_default();
+        (id, kind.to_owned())
     }));
-    Ok(found)
+    Ok(completions)
 }

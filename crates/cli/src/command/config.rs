@@ -149,8 +149,8 @@ pub(super) fn run(
             get(&settings.effective(settings.get(key)?, environment), *json, out)
         }
         Some(Action::Set { how, .. } | Action::Unset { how, .. }) if cli.sample.is_some() && !how.dry_run => {
-            let what = "settings do not belong to the sample; omit --sample to change them";
-            Err(Failure::misuse(ErrorKind::ArgumentConflict, what))
+            let message = "settings do not belong to the sample; omit --sample to change them";
+            Err(Failure::misuse(ErrorKind::ArgumentConflict, message))
         }
         Some(Action::Set { key, value, how }) => change(environment, key, Some(value), how, out),
         Some(Action::Unset { key, how }) => change(environment, key, None, how, out),
@@ -186,22 +186,22 @@ fn change(
     if how.json {
         write_value(out.data(), &answer::edited_setting(key, &edited))?;
     } else {
-        out.print_whole(&told(key, &edited, how.dry_run))?;
+        out.print_whole(&edit_line(key, &edited, how.dry_run))?;
     }
     Ok(Exit::Done)
 }
 
 /// Describes the change in one line.
-fn told(key: &str, edited: &Edited, is_dry_run: bool) -> Line {
+fn edit_line(key: &str, edited: &Edited, is_dry_run: bool) -> Line {
     let Edited { path, before, after, .. } = edited;
     let would = if is_dry_run { "would be " } else { "" };
     let is = if is_dry_run { "would be" } else { "is" };
-    let (place, was) = (path.display(), before.as_deref().map(|before| format!(", was {before}")).unwrap_or_default());
+    let (path, was) = (path.display(), before.as_deref().map(|before| format!(", was {before}")).unwrap_or_default());
     let words = match after {
-        None if before.is_none() => format!("{key} is not set in {place}; nothing was changed"),
-        _ if before == after => format!("{key} is unchanged in {place}"),
-        Some(after) => format!("{key} {is} {after} in {place}{was}"),
-        None => format!("{key} {would}removed from {place}{was}"),
+        None if before.is_none() => format!("{key} is not set in {path}; nothing was changed"),
+        _ if before == after => format!("{key} is unchanged in {path}"),
+        Some(after) => format!("{key} {is} {after} in {path}{was}"),
+        None => format!("{key} {would}removed from {path}{was}"),
     };
     Line::new().styled(NAMED, &words)
 }
@@ -213,14 +213,14 @@ fn print_table(settings: &Settings, environment: &dyn Environment, out: &mut Scr
         Ok(rest) if home.parent().is_some() => format!("~/{}", rest.display()),
         _ => text,
     };
-    let shown = |setting: &Setting| match &settings.effective(setting, environment).value {
+    let value_text = |setting: &Setting| match &settings.effective(setting, environment).value {
         Some(value) if setting.value.is_some() => (PLAIN, short(value.to_text())),
         Some(value) => (DIM, short(value.to_text())),
         None => (DIM, "(not set)".to_owned()),
     };
     let rows: Vec<(&str, _, String)> = settings
         .iter()
-        .map(|setting| (setting.key.as_str(), shown(setting), short(setting.origin.to_string())))
+        .map(|setting| (setting.key.as_str(), value_text(setting), short(setting.origin.to_string())))
         .collect();
     let width = |texts: &mut dyn Iterator<Item = &str>| texts.map(|text| columns(&clean(text))).max().unwrap_or(0);
     let key_end = width(&mut rows.iter().map(|row| row.0)) + 2;

@@ -64,7 +64,7 @@ pub(super) fn run(
 ) -> Result<Exit, Failure> {
     let paths: Result<Vec<PathBuf>, Failure> = args.sessions.iter().map(|it| surroundings.find_session(it)).collect();
     let paths = paths?;
-    let sessions = surroundings.sessions_to_take(args.force);
+    let sessions = surroundings.sessions_for_removal(args.force);
     let how = if args.permanent { Deletion::Permanent } else { Deletion::ToTrash };
     if !args.dry_run && !args.yes {
         let planned = sessions.delete(&paths, how, true)?;

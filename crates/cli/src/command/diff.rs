@@ -67,7 +67,7 @@ pub(super) fn run(
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    let (left, right) = sides(surroundings, &args.left, &args.right)?;
+    let (left, right) = parse_sides(surroundings, &args.left, &args.right)?;
     let open = |path: &Path, err: &mut Screen<'_>| {
         surroundings.open(&SessionArg { session: Some(path.to_path_buf()), ..SessionArg::default() }, err)
     };
@@ -89,12 +89,12 @@ pub(super) fn run(
 }
 
 /// One side of the comparison, as given.
-struct Given {
+struct DiffSide {
     session: PathBuf,
     entry: Option<String>,
 }
 
-impl Given {
+impl DiffSide {
     /// Returns the path to its entry, or to the leaf.
     fn path_in(&self, session: &SessionManager) -> Result<Vec<Row>, Failure> {
         match &self.entry {
@@ -105,38 +105,39 @@ impl Given {
 }
 
 /// Resolves the two words to sides.
-fn sides(surroundings: &Surroundings, left: &str, right: &str) -> Result<(Given, Given), Failure> {
-    let of_other = |entry: &str, other: &Given| Given { session: other.session.clone(), entry: Some(entry.to_owned()) };
+fn parse_sides(surroundings: &Surroundings, left: &str, right: &str) -> Result<(DiffSide, DiffSide), Failure> {
+    let of_other =
+        |entry: &str, other: &DiffSide| DiffSide { session: other.session.clone(), entry: Some(entry.to_owned()) };
     match (left.strip_prefix(':'), right.strip_prefix(':')) {
         (Some(_), Some(_)) => {
-            let what = "neither A nor B names a SESSION; at most one of them can be :ENTRY";
-            Err(Failure::misuse(ErrorKind::MissingRequiredArgument, what))
+            let message = "neither A nor B names a SESSION; at most one of them can be :ENTRY";
+            Err(Failure::misuse(ErrorKind::MissingRequiredArgument, message))
         }
         (Some(entry), None) => {
-            let right = side(surroundings, right)?;
+            let right = parse_side(surroundings, right)?;
             Ok((of_other(entry, &right), right))
         }
         (None, Some(entry)) => {
-            let left = side(surroundings, left)?;
+            let left = parse_side(surroundings, left)?;
             let right = of_other(entry, &left);
             Ok((left, right))
         }
-        (None, None) => Ok((side(surroundings, left)?, side(surroundings, right)?)),
+        (None, None) => Ok((parse_side(surroundings, left)?, parse_side(surroundings, right)?)),
     }
 }
 
 /// Resolves a word to a side: a session, or a session and an entry after a colon. Of several colons, the last that
 /// works counts.
-fn side(surroundings: &Surroundings, word: &str) -> Result<Given, Failure> {
+fn parse_side(surroundings: &Surroundings, word: &str) -> Result<DiffSide, Failure> {
     let whole = match surroundings.find_session(Path::new(word)) {
-        Ok(session) => return Ok(Given { session, entry: None }),
+        Ok(session) => return Ok(DiffSide { session, entry: None }),
         Err(failure) => failure,
     };
     let mut first = None;
     for (at, _) in word.rmatch_indices(':').filter(|(at, _)| *at > 0) {
         let (session, entry) = (word.get(..at).unwrap_or_default(), word.get(at + 1..).unwrap_or_default());
         match surroundings.find_session(Path::new(session)) {
-            Ok(session) => return Ok(Given { session, entry: Some(entry.to_owned()) }),
+            Ok(session) => return Ok(DiffSide { session, entry: Some(entry.to_owned()) }),
             Err(failure) => first = first.or(Some(failure)),
         }
     }
@@ -241,8 +242,8 @@ impl Printer<'_, '_> {
         self.out.print(line)?;
         let change = EntryChange::between(&one, &other);
         for hunk in &change.hunks {
-            let place = format!("    @@ -{},{} +{},{} @@", hunk.left.0, hunk.left.1, hunk.right.0, hunk.right.1);
-            self.out.print_whole(&Line::new().styled(ACCENT, &place))?;
+            let range = format!("    @@ -{},{} +{},{} @@", hunk.left.0, hunk.left.1, hunk.right.0, hunk.right.1);
+            self.out.print_whole(&Line::new().styled(ACCENT, &range))?;
             for (kind, text) in &hunk.lines {
                 let style = match kind {
                     LineChange::Unchanged => DIM,

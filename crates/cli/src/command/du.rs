@@ -100,7 +100,7 @@ impl SortArg {
 }
 
 /// The default number of sessions shown to people.
-const USUAL_LIMIT: usize = 10;
+const DEFAULT_LIMIT: usize = 10;
 
 pub(super) fn run(
     surroundings: &Surroundings,
@@ -108,15 +108,15 @@ pub(super) fn run(
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    let is_one = args.session.session.is_some() || args.session.chosen.is_some() || args.session.newest;
-    if is_one && (args.all || args.repo) {
-        let what = "--all and --repo cannot be used with SESSION";
-        return Err(Failure::misuse(ErrorKind::ArgumentConflict, what));
+    let is_single_session = args.session.session.is_some() || args.session.chosen.is_some() || args.session.newest;
+    if is_single_session && (args.all || args.repo) {
+        let message = "--all and --repo cannot be used with SESSION";
+        return Err(Failure::misuse(ErrorKind::ArgumentConflict, message));
     }
     let meter = Meter::default();
-    let note = |n_done: u64, n_all: u64| meter.note(n_done, n_all);
-    let options = DiskOptions { cancel: on_interrupt()?, on_progress: Some(&note) };
-    if is_one {
+    let on_progress = |n_done: u64, n_all: u64| meter.update(n_done, n_all);
+    let options = DiskOptions { cancel: on_interrupt()?, on_progress: Some(&on_progress) };
+    if is_single_session {
         let path = surroundings.find(&args.session)?;
         let disk_use = meter.watch(Unit::Bytes, err, || surroundings.sessions.disk_use(&path, &options))?;
         if args.json {
@@ -133,18 +133,18 @@ pub(super) fn run(
         // A warning that cannot be printed is not an error.
         drop(warn(err, &format!("{} could not be read", path.display())));
     }
-    let shown = args.shown(&sessions, &uses);
+    let rows = args.sorted_rows(&sessions, &uses);
     if args.json {
-        write_value(out.data(), &answer::disk_uses(&uses, &shown))?;
+        write_value(out.data(), &answer::disk_uses(&uses, &rows))?;
     } else if !uses.sessions.is_empty() {
         let total = format!("total of {}", counted(uses.sessions.len(), "session", "sessions"));
         print_types(&uses.weights(), &total, out)?;
         print_outside(uses.outside_context(), out)?;
-        print_sessions(surroundings, args.sort.bulk(), &shown, uses.sessions.len(), out)?;
+        print_sessions(surroundings, args.sort.bulk(), &rows, uses.sessions.len(), out)?;
     }
     if sessions.is_empty() {
         // A message on standard error is optional; a failed write is ignored.
-        drop(list::say_no_sessions(surroundings, "du", args.all || args.repo, err));
+        drop(list::report_no_sessions(surroundings, "du", args.all || args.repo, err));
         return Ok(Exit::Nothing);
     }
     Ok(Exit::Done)
@@ -152,8 +152,8 @@ pub(super) fn run(
 
 impl DuArgs {
     /// Returns the sessions to show, in order.
-    fn shown<'s>(&self, sessions: &'s [SessionInfo], uses: &'s DiskUses) -> Vec<(&'s SessionInfo, &'s DiskUse)> {
-        let mut shown: Vec<_> = uses.sessions.iter().map(|(place, disk_use)| (&sessions[*place], disk_use)).collect();
+    fn sorted_rows<'s>(&self, sessions: &'s [SessionInfo], uses: &'s DiskUses) -> Vec<(&'s SessionInfo, &'s DiskUse)> {
+        let mut rows: Vec<_> = uses.sessions.iter().map(|(index, disk_use)| (&sessions[*index], disk_use)).collect();
         let size = |disk_use: &DiskUse| match self.sort {
             SortArg::Outside => disk_use.outside_context,
             sort => sort.bulk().map_or(disk_use.size(), |bulk| disk_use.weights[bulk]),
@@ -161,15 +161,15 @@ impl DuArgs {
         match self.sort {
             // The list is already in this order.
             SortArg::Recent => {}
-            SortArg::Name => shown.sort_by_cached_key(|(session, _)| title(session).to_lowercase()),
-            _ => shown.sort_by_key(|(_, disk_use)| std::cmp::Reverse(size(disk_use))),
+            SortArg::Name => rows.sort_by_cached_key(|(session, _)| title(session).to_lowercase()),
+            _ => rows.sort_by_key(|(_, disk_use)| std::cmp::Reverse(size(disk_use))),
         }
-        let usual = if self.json { 0 } else { USUAL_LIMIT };
-        match self.limit.unwrap_or(usual) {
+        let default_limit = if self.json { 0 } else { DEFAULT_LIMIT };
+        match self.limit.unwrap_or(default_limit) {
             0 => {}
-            limit => shown.truncate(limit),
+            limit => rows.truncate(limit),
         }
-        shown
+        rows
     }
 }
 
@@ -212,42 +212,43 @@ fn percent(bytes: u64, weights: &Weights) -> String {
 
 fn print_sessions(
     surroundings: &Surroundings,
-    wanted: Option<Bulk>,
-    shown: &[(&SessionInfo, &DiskUse)],
+    sort_type: Option<Bulk>,
+    rows: &[(&SessionInfo, &DiskUse)],
     n_sessions: usize,
     out: &mut Screen<'_>,
 ) -> Result<(), Failure> {
     out.blank()?;
-    let has_places = surroundings.notes_places();
-    let begin = if has_places { 5 } else { 0 };
-    let mostly: Vec<String> = shown.iter().map(|(_, disk_use)| mostly(&disk_use.weights, wanted)).collect();
-    let widest = mostly.iter().map(String::len).max().unwrap_or_default();
+    let has_positions = surroundings.stores_positions();
+    let begin = if has_positions { 5 } else { 0 };
+    let largest_types: Vec<String> =
+        rows.iter().map(|(_, disk_use)| largest_types(&disk_use.weights, sort_type)).collect();
+    let widest = largest_types.iter().map(String::len).max().unwrap_or_default();
     let title_start = begin + SIZE + 2;
     let available = out.width().saturating_sub(title_start);
     // A narrow terminal only has room for the title.
     let is_wide = available >= LEAST_TITLE + 2 + widest;
-    let widest_title = shown.iter().map(|(session, _)| columns(&clean(&title(session)))).max().unwrap_or_default();
-    let left = if is_wide { available - widest - 2 } else { available };
-    let title_end = title_start + widest_title.min(left).min(MAX_TITLE);
-    for (place, ((session, disk_use), mostly)) in shown.iter().zip(&mostly).enumerate() {
-        let line = if has_places { Line::new().styled(DIM, &format!("@{}", place + 1)) } else { Line::new() };
+    let widest_title = rows.iter().map(|(session, _)| columns(&clean(&title(session)))).max().unwrap_or_default();
+    let title_width = if is_wide { available - widest - 2 } else { available };
+    let title_end = title_start + widest_title.min(title_width).min(MAX_TITLE);
+    for (index, ((session, disk_use), largest_types)) in rows.iter().zip(&largest_types).enumerate() {
+        let line = if has_positions { Line::new().styled(DIM, &format!("@{}", index + 1)) } else { Line::new() };
         let line = line.pad(begin).right(begin + SIZE, PLAIN, &size_words(disk_use.size())).text("  ");
         let style = if session.name.is_some() { NAMED } else { PLAIN };
         let line = line.styled(style, &title(session)).cut(title_end);
-        out.print(if is_wide { line.pad(title_end + 2).styled(DIM, mostly) } else { line })?;
+        out.print(if is_wide { line.pad(title_end + 2).styled(DIM, largest_types) } else { line })?;
     }
-    if n_sessions > shown.len() {
-        let words = format!("and {} more; --limit 0 shows all", n_sessions - shown.len());
+    if n_sessions > rows.len() {
+        let words = format!("and {} more; --limit 0 shows all", n_sessions - rows.len());
         out.print(Line::new().pad(title_start).styled(DIM, &words))?;
     }
-    surroundings.note_places(shown.iter().map(|(session, _)| session.path.as_path()));
+    surroundings.store_positions(rows.iter().map(|(session, _)| session.path.as_path()));
     Ok(())
 }
 
 /// Returns the requested type, else the two largest types.
-fn mostly(weights: &Weights, wanted: Option<Bulk>) -> String {
+fn largest_types(weights: &Weights, sort_type: Option<Bulk>) -> String {
     let share = |bulk: Bulk, bytes: u64| format!("{} {}", bulk.words(), percent(bytes, weights));
-    if let Some(bulk) = wanted {
+    if let Some(bulk) = sort_type {
         return format!("{}, {}", share(bulk, weights[bulk]), size_words(weights[bulk]));
     }
     let types = weights.heaviest_first();

@@ -67,13 +67,13 @@ pub(super) fn run(
 ) -> Result<Exit, Failure> {
     let (session, [entry, text]) = args.session.with_words([args.entry.as_deref(), args.text.as_deref()]);
     let path = surroundings.find(&session)?;
-    let look = surroundings.open(&session, err)?;
-    let target = look.find_shown_entry(&required(entry, "ENTRY")?)?;
-    if let Some((what, of)) = annotated(&look, &target)? {
-        return Err(Failure::NoContent { id: target, what, target: of });
+    let reader = surroundings.open(&session, err)?;
+    let target = reader.find_shown_entry(&required(entry, "ENTRY")?)?;
+    if let Some((kind, annotated_id)) = annotated(&reader, &target)? {
+        return Err(Failure::NoContent { id: target, kind, target: annotated_id });
     }
-    let leaf = look.leaf_id();
-    drop(look);
+    let leaf = reader.leaf_id();
+    drop(reader);
     let sessions = if args.dry_run { surroundings.dry_sessions() } else { surroundings.sessions.clone() };
     let mut session = sessions.open(path)?;
     if let Some(leaf) = leaf.filter(|_| args.dry_run) {
@@ -85,20 +85,20 @@ pub(super) fn run(
         session.append_context_edit(&target, &replacement(args, text.as_deref())?)?
     };
     if !args.dry_run {
-        surroundings.note_change("edit-context", &session);
+        surroundings.record_change("edit-context", &session);
     }
     surroundings.report_upgrade(session.take_original().as_deref(), err)?;
     if args.json {
         write_value(out.data(), &answer::context_edited((!args.dry_run).then_some(&id), &target))?;
         return Ok(Exit::Done);
     }
-    let sees = match (args.drop, args.restore) {
+    let visible_content = match (args.drop, args.restore) {
         (true, _) => "nothing of it",
         (_, true) => "its original content",
         _ => "the replacement",
     };
-    let does = if args.dry_run { "would see" } else { "sees" };
-    let words = format!("entry {target}: the model {does} {sees}");
+    let verb = if args.dry_run { "would see" } else { "sees" };
+    let words = format!("entry {target}: the model {verb} {visible_content}");
     if args.dry_run {
         out.print_whole(&Line::new().text(&words))?;
     } else {

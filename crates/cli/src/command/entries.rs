@@ -10,7 +10,7 @@ use crate::args::{ListFormat, SessionArg};
 use crate::data::ListWriter;
 use crate::failure::Failure;
 use crate::screen::{DIM, Line, Screen, style_of};
-use crate::surroundings::{Surroundings, note_if_empty};
+use crate::surroundings::{Surroundings, report_if_empty};
 use sessile_display::text::{Calls, headline};
 
 /// Print all entries of a session in file order
@@ -42,7 +42,7 @@ pub(super) fn run(
     }
     let session = surroundings.open(&args.session, err)?;
     let Some(layout) = args.format.layout() else {
-        note_if_empty(&session, err);
+        report_if_empty(&session, err);
         print_rows(&session, out)?;
         return Ok(Exit::Done);
     };
@@ -63,8 +63,8 @@ fn print_salvaged(surroundings: &Surroundings, args: &EntriesArgs, out: &mut Scr
         list.finish()?;
     } else {
         for hidden in &hidden {
-            let place = format!("line {}, byte {}", hidden.line, hidden.offset);
-            out.print(Line::new().styled(DIM, &place).pad(26).text(&hidden.record.to_text()))?;
+            let position = format!("line {}, byte {}", hidden.line, hidden.offset);
+            out.print(Line::new().styled(DIM, &position).pad(26).text(&hidden.record.to_text()))?;
         }
     }
     Ok(if hidden.is_empty() { Exit::Nothing } else { Exit::Done })

@@ -110,7 +110,7 @@ pub(super) fn run(
     }
     let verb = if args.dry_run { "would write" } else { "wrote" };
     let entries = noun(n_entries, "entry", "entries");
-    let what = format!("{verb} {n_entries} {entries} to {}", surroundings.short(&path.to_string_lossy()));
-    out.print_whole(&Line::new().text(&what))?;
+    let message = format!("{verb} {n_entries} {entries} to {}", surroundings.short(&path.to_string_lossy()));
+    out.print_whole(&Line::new().text(&message))?;
     Ok(Exit::Done)
 }

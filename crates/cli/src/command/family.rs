@@ -52,10 +52,10 @@ pub(super) fn run(
         write_value(out.data(), &answer::family(&family, &sessions))?;
         return Ok(Exit::Done);
     }
-    let n_letters = telling_length(&family, &sessions);
+    let n_letters = unique_prefix_length(&family, &sessions);
     for (index, member) in family.members.iter().enumerate() {
         let style = if index == family.requested { ACCENT } else { DIM };
-        let line = Line::new().styled(DIM, &descent(member.relative.depth));
+        let line = Line::new().styled(DIM, &tree_prefix(member.relative.depth));
         out.print(match &member.relative.session {
             SessionRef::Missing(path) => {
                 let path = surroundings.short(&path.to_string_lossy());
@@ -75,12 +75,12 @@ pub(super) fn run(
 }
 
 /// Upper bound on the generations drawn; deeper indents would hide the title.
-const MAX_DRAWN: usize = 12;
+const MAX_DRAWN_DEPTH: usize = 12;
 
-fn descent(depth: usize) -> String {
+fn tree_prefix(depth: usize) -> String {
     match depth.checked_sub(1) {
         None => String::new(),
-        Some(n_above) => "  ".repeat(n_above.min(MAX_DRAWN)) + "└ ",
+        Some(n_above) => "  ".repeat(n_above.min(MAX_DRAWN_DEPTH)) + "└ ",
     }
 }
 
@@ -96,18 +96,18 @@ fn title(session: &SessionInfo) -> Line {
 const LEAST_LETTERS: usize = 8;
 
 /// Returns how many characters distinguish the ids of all members. Ids start with the time, which relatives may share.
-fn telling_length(family: &FamilyTree, sessions: &[SessionInfo]) -> usize {
+fn unique_prefix_length(family: &FamilyTree, sessions: &[SessionInfo]) -> usize {
     let listed = |member: &FamilyMember| match member.relative.session {
         SessionRef::Listed(at) => Some(sessions[at].id.as_str()),
         SessionRef::Missing(_) => None,
     };
     let ids: Vec<&str> = family.members.iter().filter_map(listed).collect();
     let longest = ids.iter().map(|id| id.len()).max().unwrap_or(0);
-    let tells_apart = |n_letters: &usize| {
+    let are_unique = |n_letters: &usize| {
         let starts: HashSet<&str> = ids.iter().map(|id| start(id, *n_letters)).collect();
         starts.len() == ids.len()
     };
-    (LEAST_LETTERS..=longest).find(tells_apart).unwrap_or(LEAST_LETTERS)
+    (LEAST_LETTERS..=longest).find(are_unique).unwrap_or(LEAST_LETTERS)
 }
 
 fn start(id: &str, n_letters: usize) -> &str {

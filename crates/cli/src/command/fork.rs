@@ -101,7 +101,7 @@ fn choose(
     match crate::interactive::ui(surroundings, out, err).fork(path)? {
         ForkOutcome::Nothing => Ok(Exit::Done),
         ForkOutcome::NoMessages => Err(Failure::NothingToFork),
-        ForkOutcome::Failed(what) => Err(Failure::NotShown { what }),
+        ForkOutcome::Failed(message) => Err(Failure::NotShown { message }),
         ForkOutcome::Forked { path, text } => {
             let path = path.map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
             out.print_whole(&Line::new().text(&path))?;

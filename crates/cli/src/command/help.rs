@@ -39,19 +39,19 @@ pub(super) fn run(args: &HelpArgs, out: &mut Screen<'_>) -> Result<Exit, Failure
         return Ok(Exit::Done);
     }
     let mut command = definition::command();
-    let mut at = &mut command;
+    let mut current = &mut command;
     for word in &args.topic {
-        let names: Vec<String> = at.get_subcommands().map(|known| known.get_name().to_owned()).collect();
-        let Some(found) = at.find_subcommand_mut(word) else {
+        let names: Vec<String> = current.get_subcommands().map(|known| known.get_name().to_owned()).collect();
+        let Some(subcommand) = current.find_subcommand_mut(word) else {
             let known = names.iter().map(String::as_str).chain(PAGES.map(|(name, _)| name));
-            let meant = sessile::format::nearest::nearest(word, known);
-            let hint = meant.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
-            let what = format!("there is no command `{word}`{hint}");
-            return Err(Failure::misuse(ErrorKind::InvalidSubcommand, what));
+            let nearest = sessile::format::nearest::nearest(word, known);
+            let hint = nearest.map(|nearest| format!("; did you mean `{nearest}`?")).unwrap_or_default();
+            let message = format!("there is no command `{word}`{hint}");
+            return Err(Failure::misuse(ErrorKind::InvalidSubcommand, message));
         };
-        at = found;
+        current = subcommand;
     }
-    out.print_help(&at.render_long_help())?;
+    out.print_help(&current.render_long_help())?;
     Ok(Exit::Done)
 }
 

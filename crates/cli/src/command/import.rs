@@ -54,10 +54,10 @@ pub(super) fn run(
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
     let is_stream = |file: &PathBuf| [Path::new("-"), Path::new("/dev/stdin")].contains(&file.as_path());
-    let stream = args.files.iter().any(is_stream).then(received).transpose()?;
+    let stream = args.files.iter().any(is_stream).then(copy_stdin_to_file).transpose()?;
     if stream.is_some() && args.files.len() > 1 {
-        let what = "standard input cannot be imported together with files";
-        return Err(Failure::misuse(ErrorKind::ArgumentConflict, what));
+        let message = "standard input cannot be imported together with files";
+        return Err(Failure::misuse(ErrorKind::ArgumentConflict, message));
     }
     let files: Vec<PathBuf> = match &stream {
         Some(stream) => vec![stream.path().to_path_buf()],
@@ -98,7 +98,7 @@ pub(super) fn run(
 }
 
 /// Copies standard input to a temporary file.
-fn received() -> Result<NamedTempFile, Failure> {
+fn copy_stdin_to_file() -> Result<NamedTempFile, Failure> {
     let mut file = NamedTempFile::with_prefix("sessile-import-").map_err(Failure::NoTemporary)?;
     std::io::copy(&mut std::io::stdin().lock(), &mut file).map_err(Failure::NoTemporary)?;
     Ok(file)

@@ -93,7 +93,7 @@ pub(super) fn run(
         }
         Action::Rebuild { dry_run: false, json } => {
             if rebuild(surroundings, err)? == Updated::Busy {
-                return Ok(say_busy(err));
+                return Ok(report_busy(err));
             }
             let after = surroundings.sessions.cache_status()?;
             if json {
@@ -106,7 +106,7 @@ pub(super) fn run(
         }
         Action::Clear { dry_run, json } => {
             if !dry_run && !surroundings.sessions.clear_caches()? {
-                return Ok(say_busy(err));
+                return Ok(report_busy(err));
             }
             Ok(print_cleared(&before, dry_run, json, out)?)
         }
@@ -115,16 +115,16 @@ pub(super) fn run(
 
 fn check(surroundings: &Surroundings, json: bool, out: &mut Screen<'_>, err: &mut Screen<'_>) -> Result<Exit, Failure> {
     let cancel = on_interrupt()?;
-    let Some(dropped) = surroundings.sessions.check_caches(&cancel)? else { return Ok(say_busy(err)) };
+    let Some(dropped) = surroundings.sessions.check_caches(&cancel)? else { return Ok(report_busy(err)) };
     let exit = if dropped.iter().any(|dropped| dropped.is_wrong) { Exit::Nothing } else { Exit::Done };
     if json {
         write_value(out.data(), &answer::checked_caches(&dropped))?;
         return Ok(exit);
     }
     for Dropped { cache, path, is_wrong } in &dropped {
-        let why = if *is_wrong { "was wrong" } else { "could not be verified" };
+        let reason = if *is_wrong { "was wrong" } else { "could not be verified" };
         let path = surroundings.short(&path.to_string_lossy());
-        out.print_whole(&Line::new().styled(DIM, cache).pad(NAME).text(&path).text(" ").styled(NAMED, why))?;
+        out.print_whole(&Line::new().styled(DIM, cache).pad(NAME).text(&path).text(" ").styled(NAMED, reason))?;
     }
     let words = match dropped.len() {
         0 => "all caches are correct".to_owned(),
@@ -137,15 +137,15 @@ fn check(surroundings: &Surroundings, json: bool, out: &mut Screen<'_>, err: &mu
 fn rebuild(surroundings: &Surroundings, err: &mut Screen<'_>) -> Result<Updated, Failure> {
     let cancel = on_interrupt()?;
     let meter = Meter::default();
-    let note = |done: Rebuilding| match done {
+    let on_progress = |progress: Rebuilding| match progress {
         // Listing takes a fraction of the time and needs no progress bar of its own.
         Rebuilding::Listing { .. } => {}
-        Rebuilding::Indexing { n_done, n_bytes } => meter.note(n_done, n_bytes),
+        Rebuilding::Indexing { n_done, n_bytes } => meter.update(n_done, n_bytes),
     };
-    Ok(meter.watch(Unit::Bytes, err, || surroundings.sessions.rebuild_caches(&cancel, &note))?)
+    Ok(meter.watch(Unit::Bytes, err, || surroundings.sessions.rebuild_caches(&cancel, &on_progress))?)
 }
 
-fn say_busy(err: &mut Screen<'_>) -> Exit {
+fn report_busy(err: &mut Screen<'_>) -> Exit {
     // A message on standard error is optional; a failed write is ignored.
     drop(err.print_whole(&Line::new().text("another process is updating the index")));
     Exit::Busy
@@ -184,7 +184,7 @@ fn print_status(
         0 => String::new(),
         n_stale => format!(", {n_stale} to be read again"),
     };
-    let line = |what: &str, text: String| Line::new().styled(DIM, what).pad(NAME).text(&text);
+    let line = |label: &str, text: String| Line::new().styled(DIM, label).pad(NAME).text(&text);
     out.print_whole(&line("sessions", status.n_sessions.to_string()))?;
     out.print_whole(&line("listed", format!("{}{}", status.n_listed, stale(status.n_listed))))?;
     let unread = match status.n_uncovered {
@@ -203,14 +203,14 @@ fn print_status(
 const NAME: usize = 14;
 
 fn usage_line(surroundings: &Surroundings, usage: &CacheUsage) -> Line {
-    let what = match usage.directory {
+    let label = match usage.directory {
         "catalogue" => "lists",
         "outlines" => "outlines",
         "text" => "text index",
         _ => "file states",
     };
     let files = if usage.n_files == 1 { "file" } else { "files" };
-    let line = Line::new().styled(DIM, what).pad(NAME).text(&format!("{} {files}", usage.n_files)).pad(NAME + 12);
+    let line = Line::new().styled(DIM, label).pad(NAME).text(&format!("{} {files}", usage.n_files)).pad(NAME + 12);
     let line = line.text(&size_words(usage.n_bytes)).pad(NAME + 24);
     match usage.newest_ms {
         None => line,

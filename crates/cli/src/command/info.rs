@@ -69,8 +69,8 @@ pub(super) fn relatives(surroundings: &Surroundings, path: &std::path::Path) -> 
 }
 
 fn print(surroundings: &Surroundings, details: &SessionDetails, out: &mut Screen<'_>) -> Result<(), Failure> {
-    let mut row = |what: &str, value: &str| {
-        styled_fact(out, what, if what == "name" { NAMED } else { PLAIN }, value).map_err(Failure::from)
+    let mut row = |label: &str, value: &str| {
+        styled_fact(out, label, if label == "name" { NAMED } else { PLAIN }, value).map_err(Failure::from)
     };
     let info = &details.info;
     let clock = Clock::new(surroundings);
@@ -87,8 +87,8 @@ fn print(surroundings: &Surroundings, details: &SessionDetails, out: &mut Screen
     row("created", &format!("{created}, last active {}", clock.full(info.modified)))?;
     row("size", &format!("{}, version {}", size_words(info.size), details.version.unwrap_or(1.0)))?;
     if let Some(parent) = &info.parent_session_path {
-        let found = if details.parent.is_some() { "" } else { " (missing)" };
-        row("forked from", &format!("{}{found}", surroundings.short(parent)))?;
+        let missing_note = if details.parent.is_some() { "" } else { " (missing)" };
+        row("forked from", &format!("{}{missing_note}", surroundings.short(parent)))?;
     }
     for child in &details.children {
         row("forked into", &surroundings.short(&child.path.to_string_lossy()))?;
@@ -112,8 +112,8 @@ fn print(surroundings: &Surroundings, details: &SessionDetails, out: &mut Screen
     if !models.is_empty() {
         row("models", &models.join(", "))?;
     }
-    for (what, value) in figures(&(&info.facts).into()) {
-        row(what, &value)?;
+    for (label, value) in figures(&(&info.facts).into()) {
+        row(label, &value)?;
     }
     let estimated = if details.context.usage_tokens > 0.0 { "" } else { ", estimated" };
     row("context", &format!("{} tokens{estimated}", crate::measure::number(details.context.tokens)))?;

@@ -71,15 +71,15 @@ pub(super) fn run(
     if label.is_none() && !args.clear {
         return show(&session, &entry, args, out, err);
     }
-    let hint = annotated(&session, &entry)?.map(|(what, target)| hint(&entry, what, &target));
+    let hint = annotated(&session, &entry)?.map(|(kind, target)| hint(&entry, kind, &target));
     drop(session);
-    let done = surroundings.sessions.relabel(path, &entry, label.as_deref(), args.dry_run)?;
-    surroundings.report_upgrade(done.original.as_deref(), err)?;
+    let relabelled = surroundings.sessions.relabel(path, &entry, label.as_deref(), args.dry_run)?;
+    surroundings.report_upgrade(relabelled.original.as_deref(), err)?;
     if args.format.json || args.format.jsonl {
-        write_value(out.data(), &answer::annotated(&done, args.dry_run))?;
+        write_value(out.data(), &answer::annotated(&relabelled, args.dry_run))?;
     } else {
-        out.print_whole(&Line::new().text(&words(&done, args.dry_run)))?;
-        if let Some(hint) = hint.filter(|_| !done.is_change && label.is_none()) {
+        out.print_whole(&Line::new().text(&words(&relabelled, args.dry_run)))?;
+        if let Some(hint) = hint.filter(|_| !relabelled.is_change && label.is_none()) {
             err.print_whole(&hint)?;
         }
     }
@@ -101,8 +101,8 @@ fn show(
         out.print_whole(&Line::new().text(label))?;
     } else {
         err.print_whole(&Line::new().text(&format!("{entry} has no label")))?;
-        if let Some((what, target)) = annotated(session, entry)? {
-            err.print_whole(&hint(entry, what, &target))?;
+        if let Some((kind, target)) = annotated(session, entry)? {
+            err.print_whole(&hint(entry, kind, &target))?;
         }
     }
     Ok(if label.is_some() { Exit::Done } else { Exit::Nothing })
@@ -112,8 +112,8 @@ fn show(
 ///
 /// A user who says `@leaf` right after labelling or editing usually means the target.
 pub(super) fn annotated(session: &SessionManager, entry: &EntryId) -> Result<Option<(&'static str, EntryId)>, Failure> {
-    let found = session.entry(entry)?;
-    let target = found.as_ref().and_then(|found| match found.payload() {
+    let stored_entry = session.entry(entry)?;
+    let target = stored_entry.as_ref().and_then(|stored_entry| match stored_entry.payload() {
         Payload::Label(label) => label.target_id().map(|target| ("label", target)),
         Payload::ContextEdit(edit) => edit.target_id().map(|target| ("edit", target)),
         Payload::Message(_)
@@ -130,8 +130,8 @@ pub(super) fn annotated(session: &SessionManager, entry: &EntryId) -> Result<Opt
     Ok(target)
 }
 
-fn hint(entry: &EntryId, what: &str, target: &EntryId) -> Line {
-    let words = format!(" {entry} is itself the {what} of {target}; @leaf may refer to it if it was added last");
+fn hint(entry: &EntryId, kind: &str, target: &EntryId) -> Line {
+    let words = format!(" {entry} is itself the {kind} of {target}; @leaf may refer to it if it was added last");
     Line::new().styled(ACCENT, "hint:").text(&words)
 }
 
@@ -151,10 +151,10 @@ fn list(session: &SessionManager, args: &LabelArgs, out: &mut Screen<'_>) -> Res
     Ok(if labels.is_empty() { Exit::Nothing } else { Exit::Done })
 }
 
-fn words(done: &Annotated, dry_run: bool) -> String {
-    let Step::Label { entry, before, after, .. } = &done.step else { return String::new() };
+fn words(relabelled: &Annotated, dry_run: bool) -> String {
+    let Step::Label { entry, before, after, .. } = &relabelled.step else { return String::new() };
     let would = if dry_run { "would be " } else { "" };
-    match (done.is_change, before, after) {
+    match (relabelled.is_change, before, after) {
         (false, _, Some(label)) => format!("{entry} already has the label {label:?}"),
         (false, _, None) => format!("{entry} has no label"),
         (true, _, Some(label)) => format!("{entry} {would}labelled {label:?}"),

@@ -17,8 +17,8 @@ use crate::interrupt::on_interrupt;
 use crate::progress::{Bar, Unit};
 use crate::screen::{ACCENT, BOLD, DIM, Line, PERSON, Screen};
 use crate::surroundings::Surroundings;
-use crate::table::{self, Column, Row};
-use crate::template::{Filling, Template};
+use crate::table::{self, Column, TableRow};
+use crate::template::{ListedSession, Template};
 
 /// List sessions, most recently active first
 ///
@@ -134,7 +134,7 @@ const EXAMPLES: &str = r"Examples:
 
 /// The result of listing.
 #[derive(Default)]
-pub(super) struct Listed {
+pub(super) struct Listing {
     /// The requested sessions.
     pub(super) sessions: Vec<SessionInfo>,
     /// How many others are left out because they are archived.
@@ -175,7 +175,7 @@ impl ListArgs {
         self.named
             || self.archived
             || self.children != ChildrenArg::Show
-            || self.span.is_given()
+            || self.span.is_limited()
             || !self.query.is_empty()
     }
 
@@ -192,8 +192,8 @@ impl ListArgs {
         };
         let settings = &surroundings.settings;
         let is_for_people = self.is_for_people();
-        let set = || SortArg::from_str(settings.list_sort(), false).ok().filter(|_| is_for_people);
-        let sort = match self.sort.or_else(set).unwrap_or_default() {
+        let from_settings = || SortArg::from_str(settings.list_sort(), false).ok().filter(|_| is_for_people);
+        let sort = match self.sort.or_else(from_settings).unwrap_or_default() {
             SortArg::Recent => SortBy::Recent,
             SortArg::Created => SortBy::Created,
             SortArg::Size => SortBy::Size,
@@ -201,8 +201,8 @@ impl ListArgs {
             SortArg::Messages => SortBy::Messages,
             SortArg::Name => SortBy::Name,
         };
-        let set = || settings.list_limit().filter(|_| is_for_people);
-        let limit = self.limit.or_else(set).filter(|limit| *limit > 0);
+        let from_settings = || settings.list_limit().filter(|_| is_for_people);
+        let limit = self.limit.or_else(from_settings).filter(|limit| *limit > 0);
         let (since, until) = (self.span.since(surroundings)?, self.span.until(surroundings)?);
         // Quoted words arrive as one argument and mean the same.
         let words = self.query.iter().flat_map(|query| query.split_whitespace()).map(str::to_owned).collect();
@@ -217,18 +217,18 @@ impl ListArgs {
     /// Returns the columns to show: those requested, else those from the settings, else the defaults.
     fn columns(&self, surroundings: &Surroundings, is_whole: bool) -> Vec<Column> {
         let is_sample = surroundings.sample().is_some();
-        let set = || surroundings.settings.list_columns();
+        let from_settings = || surroundings.settings.list_columns();
         let mut columns = if !self.columns.is_empty() {
             self.columns.clone()
-        } else if let Some(words) = set() {
+        } else if let Some(words) = from_settings() {
             words.iter().filter_map(|word| Column::from_str(word, false).ok()).collect()
         } else {
             let directory = (self.all || self.repo || is_sample).then_some(Column::Directory);
-            let usual = [Column::Place, Column::Age, Column::Messages, Column::Session];
-            usual.into_iter().chain(directory).collect()
+            let default_columns = [Column::Position, Column::Age, Column::Messages, Column::Session];
+            default_columns.into_iter().chain(directory).collect()
         };
         // List positions of a temporary sample are not stored, so they are only valid for its whole list.
-        columns.retain(|column| *column != Column::Place || surroundings.notes_places() || is_whole);
+        columns.retain(|column| *column != Column::Position || surroundings.stores_positions() || is_whole);
         columns
     }
 }
@@ -244,21 +244,21 @@ pub(super) fn run(
     if args.damaged {
         return list_damaged(surroundings, args, &skipped, out, err);
     }
-    let shown = print_sessions(surroundings, args, &listed, out, err);
+    let result = print_sessions(surroundings, args, &listed, out, err);
     if args.is_for_people() {
-        say_archived(args, listed.n_archived, err);
+        report_archived(args, listed.n_archived, err);
     }
     if args.is_for_people() && !skipped.is_empty() {
         // A message on standard error is optional; a failed write is ignored.
-        drop(err.print_whole(&say_skipped(surroundings, args, skipped.len())));
+        drop(err.print_whole(&skipped_line(surroundings, args, skipped.len())));
     }
-    shown
+    result
 }
 
 fn print_sessions(
     surroundings: &Surroundings,
     args: &ListArgs,
-    listed: &Listed,
+    listed: &Listing,
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
@@ -276,31 +276,31 @@ fn print_sessions(
     if args.is_filtered() && !find(surroundings, &ListArgs::of(args.all, args.repo), err)?.is_empty() {
         drop(err.print_whole(&Line::new().text("no sessions match")));
     } else if listed.n_archived == 0 {
-        drop(say_no_sessions(surroundings, "list", is_wide, err));
+        drop(report_no_sessions(surroundings, "list", is_wide, err));
     }
     Ok(Exit::Nothing)
 }
 
 /// Prints how many sessions are left out because they are archived.
-pub(super) fn say_archived(args: &ListArgs, n_archived: usize, err: &mut Screen<'_>) {
+pub(super) fn report_archived(args: &ListArgs, n_archived: usize, err: &mut Screen<'_>) {
     let scope = match (args.all, args.repo) {
         (true, _) => " --all",
         (false, true) => " --repo",
         (false, false) => "",
     };
-    let told = match n_archived {
+    let message = match n_archived {
         0 => return,
         1 => format!("1 archived session is hidden (`list{scope} --archived` shows it)"),
         n => format!("{n} archived sessions are hidden (`list{scope} --archived` shows them)"),
     };
     // A message on standard error is optional; a failed write is ignored.
-    drop(err.print_whole(&Line::new().styled(DIM, &told)));
+    drop(err.print_whole(&Line::new().styled(DIM, &message)));
 }
 
 /// Says how many files are not in the list, and which command explains why.
-fn say_skipped(surroundings: &Surroundings, args: &ListArgs, n_skipped: usize) -> Line {
+fn skipped_line(surroundings: &Surroundings, args: &ListArgs, n_skipped: usize) -> Line {
     let all = if args.all || args.repo { " --all" } else { "" };
-    let command = format!("`sessile list --damaged{all}{}`", surroundings.given_dir_words());
+    let command = format!("`sessile list --damaged{all}{}`", surroundings.session_dir_flag());
     Line::new().text(&match n_skipped {
         1 => format!("1 file could not be read as a session; {command} shows why and what `sessile repair` would do"),
         n => format!("{n} files could not be read as sessions; {command} shows why and what `sessile repair` would do"),
@@ -343,13 +343,13 @@ fn list_damaged(
 pub(super) fn print_table(
     surroundings: &Surroundings,
     args: &ListArgs,
-    listed: &Listed,
+    listed: &Listing,
     out: &mut Screen<'_>,
 ) -> Result<(), Failure> {
     let sessions = &listed.sessions;
     let is_whole = args.selection(surroundings)? == Selection::default() && !args.tree && !args.repo;
     let columns = args.columns(surroundings, is_whole);
-    let mut rows: Vec<Row<'_>> = sessions.iter().map(|session| Row::of(surroundings, session)).collect();
+    let mut rows: Vec<TableRow<'_>> = sessions.iter().map(|session| TableRow::of(surroundings, session)).collect();
     for row in &mut rows {
         let is_copy = row.session.is_some_and(|session| listed.copies.original_of(&session.path).is_some());
         row.remark = if is_copy { "[copy] ".to_owned() } else { String::new() };
@@ -358,42 +358,42 @@ pub(super) fn print_table(
         add_branches(surroundings, sessions, &mut rows);
     }
     if args.tree {
-        rows = drawn(surroundings, args, listed, rows)?;
+        rows = tree_rows(surroundings, args, listed, rows)?;
     }
     table::print(surroundings, out, &rows, &columns, args.paths)?;
-    surroundings.note_places(rows.iter().filter_map(|row| Some(row.session?.path.as_path())));
+    surroundings.store_positions(rows.iter().filter_map(|row| Some(row.session?.path.as_path())));
     Ok(())
 }
 
 /// Adds the checked-out branch to each directory.
-fn add_branches(surroundings: &Surroundings, sessions: &[SessionInfo], rows: &mut [Row<'_>]) {
+fn add_branches(surroundings: &Surroundings, sessions: &[SessionInfo], rows: &mut [TableRow<'_>]) {
     let projects = surroundings.sessions.group_by_project(sessions);
     for directory in projects.into_iter().flat_map(|project| project.directories) {
         let Some(branch) = directory.branch else { continue };
-        for place in directory.sessions {
-            rows[place].place = format!("{} [{branch}]", rows[place].place);
+        for index in directory.sessions {
+            rows[index].directory = format!("{} [{branch}]", rows[index].directory);
         }
     }
 }
 
 /// Returns rows in the order of families, each after a drawing of its descent. The parent of a session also gets a row
 /// if it is not in the list.
-fn drawn<'r>(
+fn tree_rows<'r>(
     surroundings: &Surroundings,
     args: &ListArgs,
-    listed: &'r Listed,
-    rows: Vec<Row<'r>>,
-) -> Result<Vec<Row<'r>>, Failure> {
-    let place_of: HashMap<&Path, usize> =
-        listed.sessions.iter().enumerate().map(|(place, session)| (session.path.as_path(), place)).collect();
-    let place_in_list = |session: &SessionRef, all: &[SessionInfo]| match session {
-        SessionRef::Listed(place) => place_of.get(all[*place].path.as_path()).copied(),
+    listed: &'r Listing,
+    rows: Vec<TableRow<'r>>,
+) -> Result<Vec<TableRow<'r>>, Failure> {
+    let index_of: HashMap<&Path, usize> =
+        listed.sessions.iter().enumerate().map(|(index, session)| (session.path.as_path(), index)).collect();
+    let list_index = |session: &SessionRef, all: &[SessionInfo]| match session {
+        SessionRef::Listed(index) => index_of.get(all[*index].path.as_path()).copied(),
         SessionRef::Missing(_) => None,
     };
     let is_in_scope: HashSet<&Path> = listed.everything.iter().map(|session| session.path.as_path()).collect();
     let families_of = |all: &[SessionInfo]| {
         let mut families = surroundings.sessions.families(all);
-        families.retain(|family| family.members.iter().any(|member| place_in_list(&member.session, all).is_some()));
+        families.retain(|family| family.members.iter().any(|member| list_index(&member.session, all).is_some()));
         families
     };
     let mut all = Cow::Borrowed(&listed.everything);
@@ -405,48 +405,47 @@ fn drawn<'r>(
         families = families_of(&all);
     }
     // Families are ordered like the list, by their first member in it.
-    families
-        .sort_by_key(|family| family.members.iter().filter_map(|member| place_in_list(&member.session, &all)).min());
-    let mut rows: Vec<Option<Row<'_>>> = rows.into_iter().map(Some).collect();
-    let mut drawn = Vec::new();
+    families.sort_by_key(|family| family.members.iter().filter_map(|member| list_index(&member.session, &all)).min());
+    let mut rows: Vec<Option<TableRow<'_>>> = rows.into_iter().map(Some).collect();
+    let mut tree_rows = Vec::new();
     for family in families {
-        let is_needed = ancestors_and_self(&family, |session| place_in_list(session, &all).is_some());
+        let is_needed = ancestors_and_self(&family, |session| list_index(session, &all).is_some());
         for (member, _) in family.members.iter().zip(is_needed).filter(|(_, is_needed)| *is_needed) {
-            let before = match member.depth.checked_sub(1) {
+            let prefix = match member.depth.checked_sub(1) {
                 None => String::new(),
                 // Deeper indents would hide the title.
-                Some(n_above) => "  ".repeat(n_above.min(MAX_DRAWN)) + "└ ",
+                Some(n_above) => "  ".repeat(n_above.min(MAX_DRAWN_DEPTH)) + "└ ",
             };
-            let row = match (place_in_list(&member.session, &all), &member.session) {
-                (Some(place), _) => rows[place].take(),
-                (None, SessionRef::Listed(place)) => {
-                    let session = &all[*place];
+            let row = match (list_index(&member.session, &all), &member.session) {
+                (Some(index), _) => rows[index].take(),
+                (None, SessionRef::Listed(index)) => {
+                    let session = &all[*index];
                     let title = session.name.as_ref().unwrap_or(&session.first_message).to_str();
-                    let place = surroundings.short(&session.cwd);
-                    Some(Row::absent(if session.is_archived && !args.archived {
+                    let directory = surroundings.short(&session.cwd);
+                    Some(TableRow::absent(if session.is_archived && !args.archived {
                         format!("(archived: {})", title.trim())
                     } else if is_in_scope.contains(session.path.as_path()) {
                         format!("(filtered out: {})", title.trim())
                     } else {
-                        format!("(in {place}: {})", title.trim())
+                        format!("(in {directory}: {})", title.trim())
                     }))
                 }
                 (None, SessionRef::Missing(path)) => {
-                    Some(Row::absent(format!("(missing: {})", surroundings.short(&path.to_string_lossy()))))
+                    Some(TableRow::absent(format!("(missing: {})", surroundings.short(&path.to_string_lossy()))))
                 }
             };
-            drawn.extend(row.map(|row| Row { before, ..row }));
+            tree_rows.extend(row.map(|row| TableRow { prefix, ..row }));
         }
     }
-    Ok(drawn)
+    Ok(tree_rows)
 }
 
 /// Returns which members of a family are wanted or have a wanted descendant.
-fn ancestors_and_self(family: &Family, is_wanted: impl Fn(&SessionRef) -> bool) -> Vec<bool> {
-    let mut is_needed: Vec<bool> = family.members.iter().map(|member| is_wanted(&member.session)).collect();
+fn ancestors_and_self(family: &Family, is_selected: impl Fn(&SessionRef) -> bool) -> Vec<bool> {
+    let mut is_needed: Vec<bool> = family.members.iter().map(|member| is_selected(&member.session)).collect();
     // Each member comes before its forks.
-    for place in (0..family.members.len()).rev() {
-        if let Some(parent) = family.members[place].parent.filter(|_| is_needed[place]) {
+    for index in (0..family.members.len()).rev() {
+        if let Some(parent) = family.members[index].parent.filter(|_| is_needed[index]) {
             is_needed[parent] = true;
         }
     }
@@ -454,7 +453,7 @@ fn ancestors_and_self(family: &Family, is_wanted: impl Fn(&SessionRef) -> bool) 
 }
 
 /// Upper bound on the generations drawn.
-const MAX_DRAWN: usize = 12;
+const MAX_DRAWN_DEPTH: usize = 12;
 
 /// Finds the requested sessions.
 pub(super) fn find(
@@ -470,7 +469,7 @@ pub(super) fn find_listed(
     surroundings: &Surroundings,
     args: &ListArgs,
     err: &mut Screen<'_>,
-) -> Result<Listed, Failure> {
+) -> Result<Listing, Failure> {
     find_and_report(surroundings, args, &mut Vec::new(), err)
 }
 
@@ -480,14 +479,14 @@ fn find_and_report(
     args: &ListArgs,
     skipped: &mut Vec<PathBuf>,
     err: &mut Screen<'_>,
-) -> Result<Listed, Failure> {
+) -> Result<Listing, Failure> {
     let selection = args.selection(surroundings)?;
     let mut bar = Bar::new(Unit::Sessions);
     let mut show = |progress: Progress<'_>| bar.show(progress.loaded as u64, progress.total as u64, err);
     let cancel = on_interrupt()?;
     let mut options = ListOptions { texts: args.text, progress: Some(&mut show), cancel, skipped: Some(skipped) };
-    let everything = args.all || (surroundings.sample().is_some() && !surroundings.has_given_dir());
-    let found = if args.repo {
+    let everything = args.all || (surroundings.sample().is_some() && !surroundings.has_session_dir_flag());
+    let result = if args.repo {
         surroundings.sessions.list_project_with(surroundings.cwd(), &mut options)
     } else if everything {
         surroundings.sessions.list_all_with(&mut options)
@@ -495,7 +494,7 @@ fn find_and_report(
         surroundings.sessions.list_with(surroundings.cwd(), &mut options)
     };
     bar.clear(err);
-    let mut sessions = found?;
+    let mut sessions = result?;
     let copies = Copies::among(&sessions);
     let everything = if args.tree { sessions.clone() } else { Vec::new() };
     let n_archived = match selection.archived {
@@ -503,15 +502,15 @@ fn find_and_report(
         Archived::Shown | Archived::Only => 0,
     };
     selection.apply(&mut sessions);
-    Ok(Listed { sessions, n_archived, copies, everything })
+    Ok(Listing { sessions, n_archived, copies, everything })
 }
 
 /// Says that the store is empty, where sessions would be, and what to do about it.
-pub(super) fn say_empty_store(surroundings: &Surroundings, err: &mut Screen<'_>) -> std::io::Result<()> {
+pub(super) fn report_empty_store(surroundings: &Surroundings, err: &mut Screen<'_>) -> std::io::Result<()> {
     let root = || sessile::directory::sessions_root(surroundings.sessions.environment());
     let dir = surroundings.session_dir().unwrap_or_else(root);
     err.print_whole(&Line::new().text("there are no sessions yet"))?;
-    for (command, what) in [
+    for (command, description) in [
         (
             "pi",
             &*format!(
@@ -523,13 +522,13 @@ pub(super) fn say_empty_store(surroundings: &Surroundings, err: &mut Screen<'_>)
         ("sessile import FILE", "imports a session file"),
         ("sessile --sample", "shows a made-up store to try things on"),
     ] {
-        err.print_whole(&Line::new().text("  ").styled(BOLD, command).pad(24).text(what))?;
+        err.print_whole(&Line::new().text("  ").styled(BOLD, command).pad(24).text(description))?;
     }
     Ok(())
 }
 
 /// Says that a command finds no sessions where it looks, and where else it could look.
-pub(super) fn say_no_sessions(
+pub(super) fn report_no_sessions(
     surroundings: &Surroundings,
     command: &str,
     is_wide: bool,
@@ -538,28 +537,28 @@ pub(super) fn say_no_sessions(
     let dir = surroundings.session_dir();
     let cwd = surroundings.short(&surroundings.cwd().to_string_lossy());
     let is_sample = surroundings.sample().is_some();
-    let (what, hint) = match dir {
+    let (message, hint) = match dir {
         Some(dir) if !surroundings.is_directory(&dir) => (
             format!("there is no directory {}", dir.display()),
             format!("use `sessile {command} --all` for all sessions of pi's own store"),
         ),
         Some(dir) if surroundings.sessions.is_store_root(&dir) => {
-            let what = format!("no sessions in {} itself, only in its subdirectories", dir.display());
-            (what, root_hint(surroundings, command, &dir))
+            let message = format!("no sessions in {} itself, only in its subdirectories", dir.display());
+            (message, root_hint(surroundings, command, &dir))
         }
         Some(dir) if is_wide => (format!("no sessions in {}", dir.display()), String::new()),
         Some(dir) => (
             format!("no sessions for {cwd} in {}", dir.display()),
             "add --all to include the sessions of other directories".to_owned(),
         ),
-        None if is_wide && !is_sample => return say_empty_store(surroundings, err),
+        None if is_wide && !is_sample => return report_empty_store(surroundings, err),
         None if is_sample => ("no sessions found".to_owned(), String::new()),
         None => (
             format!("no sessions for {cwd}"),
             format!("use `sessile {command} --all` for all directories, or `sessile --sample` to see a made-up store"),
         ),
     };
-    err.print_whole(&Line::new().text(&what))?;
+    err.print_whole(&Line::new().text(&message))?;
     if hint.is_empty() || (is_sample && hint.contains("--sample")) {
         return Ok(());
     }
@@ -580,7 +579,7 @@ fn root_hint(surroundings: &Surroundings, command: &str, dir: &Path) -> String {
     }
 }
 
-fn print_data(listed: &Listed, texts: bool, layout: Layout, out: &mut Screen<'_>) -> Result<(), Failure> {
+fn print_data(listed: &Listing, texts: bool, layout: Layout, out: &mut Screen<'_>) -> Result<(), Failure> {
     let mut list = ListWriter::new(out.data(), layout);
     for session in &listed.sessions {
         list.push(answer::session_info(session, texts, &listed.copies).raw())?;
@@ -591,17 +590,17 @@ fn print_data(listed: &Listed, texts: bool, layout: Layout, out: &mut Screen<'_>
 /// Prints one line per session, for scripts.
 fn print_lines(
     surroundings: &Surroundings,
-    listed: &Listed,
+    listed: &Listing,
     template: &Template,
     out: &mut Screen<'_>,
 ) -> Result<(), Failure> {
     let data = out.data();
-    for (place, session) in (1..).zip(&listed.sessions) {
+    for (position, session) in (1..).zip(&listed.sessions) {
         let original = listed.copies.original_of(&session.path);
-        data.write_all(template.fill(&Filling { session, place, original }).as_bytes())?;
+        data.write_all(template.fill(&ListedSession { session, position, original }).as_bytes())?;
     }
-    if template.has_places() {
-        surroundings.note_places(listed.sessions.iter().map(|session| session.path.as_path()));
+    if template.has_positions() {
+        surroundings.store_positions(listed.sessions.iter().map(|session| session.path.as_path()));
     }
     Ok(())
 }

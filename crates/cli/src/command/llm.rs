@@ -7,7 +7,7 @@ use crate::args::{ListFormat, SessionArg};
 use crate::data::ListWriter;
 use crate::failure::Failure;
 use crate::screen::Screen;
-use crate::surroundings::{Surroundings, note_if_empty};
+use crate::surroundings::{Surroundings, report_if_empty};
 use crate::{Exit, transcript};
 
 /// Print the messages of a session as sent to a model
@@ -39,7 +39,7 @@ pub(super) fn run(
         Some(entry) => session.llm_messages_at(session.find_entry(&entry)?)?,
     };
     let Some(layout) = args.format.layout() else {
-        note_if_empty(&session, err);
+        report_if_empty(&session, err);
         transcript::print(out, &messages)?;
         return Ok(Exit::Done);
     };

@@ -51,8 +51,8 @@ pub(super) fn run(
         }
     }
     let verb = if args.dry_run { "would write" } else { "wrote" };
-    let what = format!("{verb} {} pages to {}", pages.len(), surroundings.short(&dir.to_string_lossy()));
-    out.print_whole(&Line::new().text(&what))?;
+    let message = format!("{verb} {} pages to {}", pages.len(), surroundings.short(&dir.to_string_lossy()));
+    out.print_whole(&Line::new().text(&message))?;
     Ok(Exit::Done)
 }
 

@@ -61,15 +61,15 @@ pub(super) fn run(
     } else {
         vec![surroundings.find(&args.session)?]
     };
-    let mut done = Vec::new();
+    let mut migrations = Vec::new();
     let mut failed = None;
     for path in paths {
         if cancel.is_cancelled() {
-            print(surroundings, args, &done, out)?;
+            print(surroundings, args, &migrations, out)?;
             return Err(SessionError::Cancelled.into());
         }
         match migrate(surroundings, &path, args.dry_run) {
-            Ok(migrated) => done.extend(migrated),
+            Ok(migrated) => migrations.extend(migrated),
             // With --all, one unreadable session does not stop the others.
             Err(error) if args.all => {
                 let failure = Failure::from(error);
@@ -79,8 +79,8 @@ pub(super) fn run(
             Err(error) => return Err(error.into()),
         }
     }
-    print(surroundings, args, &done, out)?;
-    if done.is_empty() && failed.is_none() {
+    print(surroundings, args, &migrations, out)?;
+    if migrations.is_empty() && failed.is_none() {
         err.print_whole(&Line::new().text("nothing to migrate"))?;
         return Ok(Exit::Nothing);
     }
@@ -112,22 +112,22 @@ fn migrate(surroundings: &Surroundings, path: &Path, dry_run: bool) -> Result<Op
 fn print(
     surroundings: &Surroundings,
     args: &MigrateArgs,
-    done: &[Migrated],
+    migrations: &[Migrated],
     out: &mut Screen<'_>,
 ) -> Result<(), Failure> {
     if let Some(layout) = args.format.layout() {
         let mut list = ListWriter::new(out.data(), layout);
-        done.iter().try_for_each(|migrated| {
+        migrations.iter().try_for_each(|migrated| {
             list.push(answer::migrated(&migrated.path, &migrated.from, migrated.original.as_deref()).raw())
         })?;
         return Ok(list.finish()?);
     }
     let verb = if args.dry_run { "would be migrated" } else { "migrated" };
-    for migrated in done {
+    for migrated in migrations {
         let path = surroundings.short(&migrated.path.to_string_lossy());
-        let kept = migrated.original.as_ref().map(|original| surroundings.short(&original.to_string_lossy()));
-        let kept = kept.map(|kept| format!("; the original is {kept}")).unwrap_or_default();
-        let words = format!("{path} {verb} from version {} to 3{kept}", migrated.from);
+        let original = migrated.original.as_ref().map(|original| surroundings.short(&original.to_string_lossy()));
+        let original = original.map(|original| format!("; the original is {original}")).unwrap_or_default();
+        let words = format!("{path} {verb} from version {} to 3{original}", migrated.from);
         out.print_whole(&Line::new().text(&words))?;
     }
     Ok(())

@@ -56,7 +56,7 @@ pub(super) fn run(
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
     let to = surroundings.directory(Some(&args.to));
-    let sessions = surroundings.sessions_to_take(args.force);
+    let sessions = surroundings.sessions_for_removal(args.force);
     let moved = match &args.from {
         None => sessions.move_session(surroundings.find(&args.session)?, &to, args.dry_run)?,
         Some(from) => sessions.move_directory(surroundings.directory(Some(from)), &to, args.dry_run)?,

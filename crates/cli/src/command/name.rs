@@ -54,13 +54,13 @@ pub(super) fn run(
         return show(&session, args, out, err);
     }
     drop(surroundings.open(&session, err)?);
-    let done = surroundings.sessions.rename(surroundings.find(&session)?, name.as_deref(), args.dry_run)?;
-    surroundings.report_upgrade(done.original.as_deref(), err)?;
+    let annotated = surroundings.sessions.rename(surroundings.find(&session)?, name.as_deref(), args.dry_run)?;
+    surroundings.report_upgrade(annotated.original.as_deref(), err)?;
     if args.json {
-        write_value(out.data(), &answer::annotated(&done, args.dry_run))?;
+        write_value(out.data(), &answer::annotated(&annotated, args.dry_run))?;
         return Ok(Exit::Done);
     }
-    out.print_whole(&Line::new().text(&words(&done, args.dry_run)))?;
+    out.print_whole(&Line::new().text(&words(&annotated, args.dry_run)))?;
     Ok(Exit::Done)
 }
 
@@ -81,10 +81,10 @@ fn show(
     Ok(if name.is_some() { Exit::Done } else { Exit::Nothing })
 }
 
-fn words(done: &Annotated, dry_run: bool) -> String {
-    let Step::Name { before, after, .. } = &done.step else { return String::new() };
+fn words(annotated: &Annotated, dry_run: bool) -> String {
+    let Step::Name { before, after, .. } = &annotated.step else { return String::new() };
     let would = if dry_run { "would be " } else { "" };
-    match (done.is_change, before, after) {
+    match (annotated.is_change, before, after) {
         (false, _, Some(name)) => format!("the session is already named {name:?}"),
         (false, _, None) => "the session has no name".to_owned(),
         (true, Some(before), Some(after)) => format!("{would}renamed from {before:?} to {after:?}"),

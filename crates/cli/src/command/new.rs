@@ -87,8 +87,8 @@ pub(super) fn run(
         write_value(out.data(), &answer::started(&begun.session, begun.is_new, args.no_session)?)?;
         return Ok(Exit::Done);
     }
-    let shown = path.map_or_else(|| begun.session.session_id(), |path| path.to_string_lossy().into_owned());
-    out.print_whole(&Line::new().text(&shown))?;
+    let output = path.map_or_else(|| begun.session.session_id(), |path| path.to_string_lossy().into_owned());
+    out.print_whole(&Line::new().text(&output))?;
     // The directories of the sample do not exist.
     if args.cwd.is_some() && surroundings.sample().is_none() && !begun.session.cwd().is_dir() {
         warn(err, &format!("{} does not exist", begun.session.cwd().display()))?;
@@ -112,17 +112,17 @@ fn preview(
     out: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
     let (session, cwd) = (&begun.session, begun.session.cwd());
-    let there = choice.id.as_ref().and_then(|id| surroundings.sessions.find_by_id(cwd, id));
+    let existing = choice.id.as_ref().and_then(|id| surroundings.sessions.find_by_id(cwd, id));
     let default = || sessile::directory::default_session_dir(surroundings.sessions.environment(), cwd);
     let directory = surroundings.session_dir().unwrap_or_else(default);
     let name = session.session_name()?;
     if args.json {
-        let places = (there.as_deref(), directory.as_path());
-        write_value(out.data(), &answer::new_preview(session, places, choice.id.as_deref(), begun.is_new)?)?;
+        let directories = (existing.as_deref(), directory.as_path());
+        write_value(out.data(), &answer::new_preview(session, directories, choice.id.as_deref(), begun.is_new)?)?;
         return Ok(Exit::Done);
     }
     let name = name.map(|name| format!(", named {name:?}")).unwrap_or_default();
-    let words = if let Some(path) = &there {
+    let words = if let Some(path) = &existing {
         format!("{} exists and would be continued{name}", surroundings.short(&path.to_string_lossy()))
     } else {
         let (cwd, directory) =

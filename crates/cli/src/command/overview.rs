@@ -5,7 +5,7 @@ use std::io;
 use crate::Exit;
 use crate::clock::Clock;
 use crate::command::list::{self, ListArgs};
-use crate::command::tree::{self, Choice};
+use crate::command::tree::{self, TreeSelection};
 use crate::failure::Failure;
 use crate::screen::{BOLD, DIM, Line, NAMED, Screen};
 use crate::surroundings::Surroundings;
@@ -20,7 +20,7 @@ pub(super) fn run(surroundings: &Surroundings, out: &mut Screen<'_>, err: &mut S
         list::print_table(surroundings, &ListArgs::default(), &listed, out)?;
     }
     if !listed.sessions.is_empty() || listed.n_archived > 0 {
-        list::say_archived(&ListArgs::default(), listed.n_archived, err);
+        list::report_archived(&ListArgs::default(), listed.n_archived, err);
         return Ok(Exit::Done);
     }
     let cwd = surroundings.short(&surroundings.cwd().to_string_lossy());
@@ -36,13 +36,13 @@ fn demonstrate(sample: &Surroundings, out: &mut Screen<'_>, err: &mut Screen<'_>
     heading(out, &format!("{} made-up sessions", listed.sessions.len()))?;
     list::print_table(sample, &ListArgs::default(), &listed, out)?;
     out.blank()?;
-    let place = listed.sessions.iter().position(|session| session.path == store.richest).unwrap_or_default() + 1;
-    heading(out, &format!("the tree of @{place}; • marks the path to its leaf; a [label] precedes its entry"))?;
+    let position = listed.sessions.iter().position(|session| session.path == store.richest).unwrap_or_default() + 1;
+    heading(out, &format!("the tree of @{position}; • marks the path to its leaf; a [label] precedes its entry"))?;
     let session = sample.sessions.open(&store.richest)?;
-    tree::draw(&session, &Choice::usual(), &Clock::new(sample), out)?;
+    tree::draw(&session, &TreeSelection::default_view(), &Clock::new(sample), out)?;
     out.blank()?;
-    for (command, what) in SUGGESTIONS {
-        out.print(Line::new().styled(BOLD, command).pad(34).styled(DIM, what))?;
+    for (command, description) in SUGGESTIONS {
+        out.print(Line::new().styled(BOLD, command).pad(34).styled(DIM, description))?;
     }
     Ok(Exit::Done)
 }

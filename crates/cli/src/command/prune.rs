@@ -104,7 +104,7 @@ pub(super) fn run(
 impl PruneArgs {
     /// Selects the same sessions as a list with the same flags.
     fn scope(&self, surroundings: &Surroundings) -> PruneScope {
-        let is_sample = surroundings.sample().is_some() && !surroundings.has_given_dir();
+        let is_sample = surroundings.sample().is_some() && !surroundings.has_session_dir_flag();
         match &self.cwd {
             Some(cwd) => PruneScope::Cwd(surroundings.directory(Some(cwd))),
             None if self.repo => PruneScope::Project(surroundings.cwd()),
@@ -128,8 +128,8 @@ fn print(
         let style = if session.name.is_some() { NAMED } else { PLAIN };
         let start = Line::new().right(5, DIM, &age(now, *last_used)).right(16, DIM, &size_words(session.size));
         let start = start.text("  ").styled(DIM, &ids.of(&session.id)).pad(18 + ids.width());
-        let place = format!("  {}", surroundings.short(&session.cwd));
-        out.print(start.text("  ").styled(style, title.trim()).styled(DIM, &place))?;
+        let directory = format!("  {}", surroundings.short(&session.cwd));
+        out.print(start.text("  ").styled(style, title.trim()).styled(DIM, &directory))?;
     }
     let (n_sessions, size) = (pruned.sessions.len(), size_words(pruned.size()));
     let sessions = if n_sessions == 1 { "1 session".to_owned() } else { format!("{n_sessions} sessions") };

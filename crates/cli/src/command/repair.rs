@@ -75,7 +75,7 @@ fn close_many(
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    let is_all = args.all || (surroundings.sample().is_some() && !surroundings.has_given_dir());
+    let is_all = args.all || (surroundings.sample().is_some() && !surroundings.has_session_dir_flag());
     let cwd = (!is_all).then(|| surroundings.cwd());
     let closed = surroundings.sessions.restrict_access(cwd.as_deref(), args.dry_run, &on_interrupt()?)?;
     let n_failed = closed.failed.len();
@@ -88,13 +88,15 @@ fn close_many(
         list.finish()?;
     } else {
         let sessions = |number: usize| format!("{number} {}", if number == 1 { "session" } else { "sessions" });
-        let seen = sessions(closed.n_sessions);
-        let done = match (closed.repairs.len(), args.dry_run) {
-            (0, _) => format!("{seen}, all already readable only by you"),
-            (number, true) => format!("{number} of {seen} would be made readable only by you; nothing was changed"),
-            (number, false) => format!("{number} of {seen} made readable only by you"),
+        let all_sessions = sessions(closed.n_sessions);
+        let message = match (closed.repairs.len(), args.dry_run) {
+            (0, _) => format!("{all_sessions}, all already readable only by you"),
+            (number, true) => {
+                format!("{number} of {all_sessions} would be made readable only by you; nothing was changed")
+            }
+            (number, false) => format!("{number} of {all_sessions} made readable only by you"),
         };
-        out.print_whole(&Line::new().styled(NAMED, &done))?;
+        out.print_whole(&Line::new().styled(NAMED, &message))?;
     }
     Ok(if n_failed > 0 { Exit::Error } else { Exit::Done })
 }
@@ -104,23 +106,23 @@ fn print(surroundings: &Surroundings, repair: &Repair, out: &mut Screen<'_>) -> 
     out.print_whole(&Line::new().styled(BOLD, &path))?;
     let word = if repair.dry_run { "would repair" } else { "repaired" };
     for change in &repair.changes {
-        let place = format!(" line {}, byte {}: ", change.line, change.offset);
+        let position = format!(" line {}, byte {}: ", change.line, change.offset);
         let code = format!("  {}", change.code.word());
-        let start = Line::new().text("  ").styled(PERSON, word).styled(DIM, &place);
+        let start = Line::new().text("  ").styled(PERSON, word).styled(DIM, &position);
         out.print_whole(&start.text(&change.message).styled(DIM, &code))?;
     }
     for finding in repair.left.iter().filter(|finding| finding.counts()) {
         print_finding(finding, out)?;
     }
-    let done = match (repair.changes.len(), repair.dry_run) {
+    let message = match (repair.changes.len(), repair.dry_run) {
         (0, _) => "nothing to repair".to_owned(),
         (1, true) => "1 change would be made; nothing was changed".to_owned(),
         (number, true) => format!("{number} changes would be made; nothing was changed"),
         (1, false) => "1 change made".to_owned(),
         (number, false) => format!("{number} changes made"),
     };
-    let kept = repair.original.as_ref().map(|original| surroundings.short(&original.to_string_lossy()));
-    let kept = kept.map(|kept| format!("; the original is {kept}")).unwrap_or_default();
+    let original = repair.original.as_ref().map(|original| surroundings.short(&original.to_string_lossy()));
+    let original = original.map(|original| format!("; the original is {original}")).unwrap_or_default();
     let style = if repair.changes.is_empty() { DIM } else { NAMED };
-    out.print_whole(&Line::new().styled(style, &done).text(&kept))
+    out.print_whole(&Line::new().styled(style, &message).text(&original))
 }

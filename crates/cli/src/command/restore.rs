@@ -45,8 +45,8 @@ pub(super) fn run(
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    let Some(wanted) = &args.session else { return list(surroundings, args, out, err) };
-    let (restored, operation) = surroundings.sessions.restore(wanted, args.dry_run)?;
+    let Some(reference) = &args.session else { return list(surroundings, args, out, err) };
+    let (restored, operation) = surroundings.sessions.restore(reference, args.dry_run)?;
     if args.format.layout().is_some() {
         write_value(out.data(), &answer::restored(&restored, operation.as_deref()))?;
         return Ok(Exit::Done);
@@ -66,21 +66,24 @@ fn list(
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    let found = surroundings.sessions.in_trash()?;
+    let in_trash = surroundings.sessions.in_trash()?;
     if let Some(layout) = args.format.layout() {
         let mut list = ListWriter::new(out.data(), layout);
-        found.iter().try_for_each(|it| list.push(answer::in_trash(it).raw()))?;
+        in_trash.iter().try_for_each(|trashed| list.push(answer::in_trash(trashed).raw()))?;
         list.finish()?;
     } else {
         let now = surroundings.now_ms();
-        let titles = Titles::of_files(surroundings, found.iter().map(|it| (&it.session, it.slot.file.as_path())));
-        for it in &found {
-            let start = Line::new().right(5, DIM, &age(now, it.time)).text("  ");
-            out.print(titles.put_after(start, &it.session))?;
+        let titles = Titles::of_files(
+            surroundings,
+            in_trash.iter().map(|trashed| (&trashed.session, trashed.slot.file.as_path())),
+        );
+        for trashed in &in_trash {
+            let start = Line::new().right(5, DIM, &age(now, trashed.time)).text("  ");
+            out.print(titles.put_after(start, &trashed.session))?;
         }
-        if found.is_empty() {
+        if in_trash.is_empty() {
             err.print_whole(&Line::new().text("the trash contains no sessions deleted by Sessile"))?;
         }
     }
-    Ok(if found.is_empty() { Exit::Nothing } else { Exit::Done })
+    Ok(if in_trash.is_empty() { Exit::Nothing } else { Exit::Done })
 }

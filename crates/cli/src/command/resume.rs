@@ -6,7 +6,7 @@ use std::process::Command;
 use clap::{Args, ValueEnum, ValueHint};
 
 use crate::Exit;
-use crate::command::list::say_empty_store;
+use crate::command::list::report_empty_store;
 use crate::failure::Failure;
 use crate::interactive;
 use crate::screen::{Line, Screen};
@@ -53,7 +53,7 @@ enum InitShell {
 
 impl ResumeArgs {
     /// Returns the arguments of `sessile` without a command.
-    pub(super) fn usual() -> Self {
+    pub(super) fn without_command() -> Self {
         Self { query: Vec::new(), all: false, print: false, current: None, init: None }
     }
 }
@@ -73,7 +73,7 @@ pub(super) fn run(
         return Ok(Exit::Done);
     }
     if surroundings.is_store_empty()? {
-        drop(say_empty_store(surroundings, err));
+        drop(report_empty_store(surroundings, err));
         return Ok(Exit::Nothing);
     }
     let ui = interactive::ui(surroundings, out, err).with_current(args.current.clone());
@@ -83,14 +83,14 @@ pub(super) fn run(
             out.print_whole(&Line::new().text(&path.to_string_lossy()))?;
             Ok(Exit::Done)
         }
-        Some(path) => go_on(surroundings, &path, err),
+        Some(path) => run_resume_command(surroundings, &path, err),
         // A script must be told; a user who has just pressed Escape knows.
         None => Ok(if args.print { Exit::Nothing } else { Exit::Done }),
     }
 }
 
 /// Runs the command that resumes a session, and waits for it to end.
-fn go_on(surroundings: &Surroundings, path: &Path, err: &mut Screen<'_>) -> Result<Exit, Failure> {
+fn run_resume_command(surroundings: &Surroundings, path: &Path, err: &mut Screen<'_>) -> Result<Exit, Failure> {
     let line = surroundings.settings.resume_command();
     let cwd = surroundings.sessions.clone().read_only().open(path)?.header().cwd().map(PathBuf::from);
     let mut command = Command::new("sh");
@@ -99,13 +99,13 @@ fn go_on(surroundings: &Surroundings, path: &Path, err: &mut Screen<'_>) -> Resu
     if let Some(cwd) = cwd.filter(|cwd| surroundings.sample().is_none() && cwd.is_dir()) {
         command.current_dir(cwd);
     }
-    crate::interrupt::outlive();
-    let ended = command.status().map_err(|source| Failure::NotRun { line: line.to_owned(), source })?;
-    if ended.code() == Some(NOT_FOUND) {
+    crate::interrupt::ignore_interrupts();
+    let status = command.status().map_err(|source| Failure::NotRun { line: line.to_owned(), source })?;
+    if status.code() == Some(NOT_FOUND) {
         return Err(Failure::NoProgram { program: program_of(line) });
     }
-    if !ended.success() {
-        err.print_whole(&Line::new().text(&format!("`{line}` failed: {ended}")))?;
+    if !status.success() {
+        err.print_whole(&Line::new().text(&format!("`{line}` failed: {status}")))?;
         return Ok(Exit::Error);
     }
     Ok(Exit::Done)
@@ -121,9 +121,9 @@ fn program_of(line: &str) -> String {
 
 /// Puts the shell's first argument where the path goes.
 fn with_path(line: &str) -> String {
-    let put =
+    let replaced =
         ["\"{path}\"", "'{path}'", "{path}"].iter().fold(line.to_owned(), |line, hole| line.replace(hole, "\"$1\""));
-    if put == line { format!("{line} \"$1\"") } else { put }
+    if replaced == line { format!("{line} \"$1\"") } else { replaced }
 }
 
 #[cfg(test)]

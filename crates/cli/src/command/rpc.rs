@@ -92,24 +92,24 @@ pub(super) fn run(
     _err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
     let engine = Engine::start(options(surroundings, args)?, &start(surroundings, args)?, args.name.as_deref())?;
-    let (told, ended) = channel();
-    watch_signals(told.clone())?;
+    let (end_sender, end_receiver) = channel();
+    watch_signals(end_sender.clone())?;
     if let Some(path) = &args.listen {
-        return listen(&engine, &surroundings.directory(None).join(path), &ended);
+        return listen(&engine, &surroundings.directory(None).join(path), &end_receiver);
     }
     let serving = Arc::clone(&engine);
     let serve = move || {
         serving.serve(io::stdin(), crate::plain_stdout());
         // The send fails only if a signal came first.
-        drop(told.send(Ended::Input));
+        drop(end_sender.send(Ended::Input));
     };
     threads::spawn("client", serve).map_err(Failure::NoThread)?;
-    Ok(finish(&engine, &ended))
+    Ok(finish(&engine, &end_receiver))
 }
 
 /// Waits for the end, then stops all running work.
-fn finish(engine: &Engine, ended: &Receiver<Ended>) -> Exit {
-    let exit = match ended.recv() {
+fn finish(engine: &Engine, end_receiver: &Receiver<Ended>) -> Exit {
+    let exit = match end_receiver.recv() {
         Ok(Ended::Signal(signal)) => Exit::Signalled(signal),
         Ok(Ended::Input) | Err(_) => Exit::Done,
     };
@@ -117,11 +117,11 @@ fn finish(engine: &Engine, ended: &Receiver<Ended>) -> Exit {
     exit
 }
 
-fn watch_signals(told: Sender<Ended>) -> Result<(), Failure> {
+fn watch_signals(end_sender: Sender<Ended>) -> Result<(), Failure> {
     let mut signals = Signals::new([SIGTERM, SIGHUP, SIGINT]).map_err(Failure::NoSignals)?;
     let watch = move || {
         for signal in signals.forever() {
-            drop(told.send(Ended::Signal(signal)));
+            drop(end_sender.send(Ended::Signal(signal)));
         }
     };
     threads::spawn("signals", watch).map_err(Failure::NoThread)?;
@@ -129,7 +129,7 @@ fn watch_signals(told: Sender<Ended>) -> Result<(), Failure> {
 }
 
 #[cfg(unix)]
-fn listen(engine: &Arc<Engine>, path: &Path, ended: &Receiver<Ended>) -> Result<Exit, Failure> {
+fn listen(engine: &Arc<Engine>, path: &Path, end_receiver: &Receiver<Ended>) -> Result<Exit, Failure> {
     let socket =
         sessile_rpc::Socket::bind(path).map_err(|source| Failure::NoSocket { path: path.to_path_buf(), source })?;
     // The parent process need not poll for the socket.
@@ -137,7 +137,7 @@ fn listen(engine: &Arc<Engine>, path: &Path, ended: &Receiver<Ended>) -> Result<
     let mut out = crate::plain_stdout();
     writeln!(out, "{ready}").and_then(|()| out.flush())?;
     socket.serve(engine).map_err(Failure::NoThread)?;
-    let exit = finish(engine, ended);
+    let exit = finish(engine, end_receiver);
     socket.close();
     Ok(exit)
 }
@@ -155,7 +155,7 @@ fn options(surroundings: &Surroundings, args: &RpcArgs) -> Result<Options, Failu
     options.branch_summary = surroundings.settings.branch_summary(surroundings.own_environment(), &RealOs)?;
     let compaction = compaction(surroundings, args.keep);
     options.compaction = compaction(None)?;
-    options.compaction_of = Some(Arc::new(move |model| compaction(Some(model))));
+    options.compaction_for_model = Some(Arc::new(move |model| compaction(Some(model))));
     options.summarizer = Arc::from(surroundings.summarizer(None)?);
     options.model = args.model.as_ref().and_then(|model| match (&args.provider, model.split_once('/')) {
         (Some(provider), _) => Some((provider.clone(), model.clone())),

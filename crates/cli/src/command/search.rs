@@ -13,7 +13,7 @@ use sessile::text::texts::DocumentKind;
 use sessile::{SessionError, Sessions};
 use sessile_rpc::answer;
 
-use super::list::{ListArgs, say_no_sessions};
+use super::list::{ListArgs, report_no_sessions};
 use crate::Exit;
 use crate::args::{ListFormat, SpanArgs};
 use crate::data::{Layout, ListWriter};
@@ -122,19 +122,20 @@ pub(super) fn run(
 ) -> Result<Exit, Failure> {
     let scope = scope(surroundings, args)?;
     let meter = Meter::default();
-    let note = |n_done: u64, n_bytes: u64| meter.note(n_done, n_bytes);
+    let on_progress = |n_done: u64, n_bytes: u64| meter.update(n_done, n_bytes);
     let sessions = &surroundings.sessions;
     let cancel = on_interrupt()?;
     if args.update {
-        let options = IndexOptions { cancel: cancel.clone(), on_progress: Some(&note), ..IndexOptions::default() };
+        let options =
+            IndexOptions { cancel: cancel.clone(), on_progress: Some(&on_progress), ..IndexOptions::default() };
         let before = sessions.text_index_backlog(&scope)?;
         let updated = meter.watch(Unit::Bytes, err, || sessions.update_text_index(&scope, &options))?;
         if updated == Updated::Cancelled {
             return Ok(Exit::Interrupted);
         }
         let is_data = !args.query.is_empty() || args.format.layout().is_some();
-        let told = told(updated, before, sessions.text_index_backlog(&scope)?);
-        let line = Line::new().styled(NAMED, &told);
+        let message = update_message(updated, before, sessions.text_index_backlog(&scope)?);
+        let line = Line::new().styled(NAMED, &message);
         if is_data {
             drop(err.print_whole(&line));
         } else {
@@ -146,9 +147,9 @@ pub(super) fn run(
     }
     let query = Query::parse(&args.query.join(" ")).map_err(|error| unreadable(&error))?;
     let project = args.repo.then(|| sessions.project_of(surroundings.cwd()));
-    let is_ours = project.as_ref().map(|project| move |_: &Path, cwd: &str| project.holds(cwd));
+    let is_in_project = project.as_ref().map(|project| move |_: &Path, cwd: &str| project.holds(cwd));
     let mut options = SearchOptions {
-        admits: is_ours.as_ref().map(|is_ours| is_ours as _),
+        admits: is_in_project.as_ref().map(|is_in_project| is_in_project as _),
         scope,
         filter: filter(surroundings, args)?,
         cwd: args.cwd.clone(),
@@ -158,7 +159,7 @@ pub(super) fn run(
         excerpts: !args.sessions,
         limit: if args.sessions { usize::MAX } else { args.limit() },
         upkeep: if args.no_update || args.update { Upkeep::Never } else { Upkeep::IfWorthwhile },
-        on_progress: Some(&note),
+        on_progress: Some(&on_progress),
         cancel,
         ..SearchOptions::default()
     };
@@ -172,8 +173,11 @@ pub(super) fn run(
     })?;
     print(surroundings, args, &result, out)?;
     // A regular expression always reads everything, indexed or not.
-    if result.unindexed_bytes > MUCH && args.format.layout().is_none() && matches!(query, Query::Clauses(_)) {
-        let scope = args.scope_words() + &surroundings.given_dir_words();
+    if result.unindexed_bytes > MANY_UNINDEXED_BYTES
+        && args.format.layout().is_none()
+        && matches!(query, Query::Clauses(_))
+    {
+        let scope = args.scope_words() + &surroundings.session_dir_flag();
         drop(hint(&scope, &result, err));
     }
     if !result.hits.is_empty() {
@@ -181,24 +185,24 @@ pub(super) fn run(
     }
     if args.format.layout().is_none() && args.session.is_none() {
         // A message on standard error is optional; a failed write is ignored.
-        drop(say_nothing_found(surroundings, args, err)?);
+        drop(report_nothing_found(surroundings, args, err)?);
         if !args.archived {
             let archived = SearchOptions { archived: Archived::Only, upkeep: Upkeep::Never, ..options };
-            let found = meter.watch(Unit::Bytes, err, || sessions.search(&query, &archived))?;
-            drop(hint_archived(found.hits.len(), err));
-            if !found.hits.is_empty() {
+            let results = meter.watch(Unit::Bytes, err, || sessions.search(&query, &archived))?;
+            drop(hint_archived(results.hits.len(), err));
+            if !results.hits.is_empty() {
                 return Ok(Exit::Nothing);
             }
             options = SearchOptions { archived: Archived::Hidden, ..archived };
         }
-        if let Some(inside) = inside_words(&args.query.join(" "))
-            && let Ok(wider) = Query::parse(&inside)
+        if let Some(infix) = infix_query(&args.query.join(" "))
+            && let Ok(wider) = Query::parse(&infix)
         {
-            let found = meter.watch(Unit::Bytes, err, || sessions.search(&wider, &options))?;
-            let entries = noun(found.hits.len(), "entry matches", "entries match");
-            let what = format!(" {} {entries} inside longer words: `sessile search '{inside}'`", found.hits.len());
-            if !found.hits.is_empty() {
-                drop(err.print_whole(&Line::new().styled(ACCENT, "hint:").text(&what)));
+            let results = meter.watch(Unit::Bytes, err, || sessions.search(&wider, &options))?;
+            let entries = noun(results.hits.len(), "entry matches", "entries match");
+            let hint = format!(" {} {entries} inside longer words: `sessile search '{infix}'`", results.hits.len());
+            if !results.hits.is_empty() {
+                drop(err.print_whole(&Line::new().styled(ACCENT, "hint:").text(&hint)));
             }
         }
     }
@@ -211,12 +215,12 @@ fn hint_archived(n_hits: usize, err: &mut Screen<'_>) -> std::io::Result<()> {
         return Ok(());
     }
     let entries = noun(n_hits, "entry of an archived session matches", "entries of archived sessions match");
-    let what = format!(" {n_hits} {entries}: add --archived");
-    err.print_whole(&Line::new().styled(ACCENT, "hint:").text(&what))
+    let hint = format!(" {n_hits} {entries}: add --archived");
+    err.print_whole(&Line::new().styled(ACCENT, "hint:").text(&hint))
 }
 
 /// Returns a query for the same words as parts of longer words; `None` if the query has more than plain words.
-fn inside_words(query: &str) -> Option<String> {
+fn infix_query(query: &str) -> Option<String> {
     let is_plain = |word: &str| word.chars().all(char::is_alphanumeric);
     let words: Vec<&str> = query.split_whitespace().collect();
     (!words.is_empty() && words.iter().all(|word| is_plain(word)))
@@ -229,14 +233,14 @@ fn search_for_people(
     query: &Query,
     options: &mut SearchOptions<'_>,
 ) -> Result<SearchResult, SessionError> {
-    let wanted = options.limit;
+    let requested_limit = options.limit;
     loop {
         let result = sessions.search(query, options)?;
         let is_all = result.hits.len() < options.limit;
         // Copies have the same score as their original, so they come before all hits with a lower score.
-        let last = wanted.checked_sub(1).and_then(|last| distinct(&result.hits).nth(last));
+        let last = requested_limit.checked_sub(1).and_then(|last| distinct(&result.hits).nth(last));
         let is_enough = |hit: &SearchHit| result.hits.last().is_some_and(|worst| worst.score < hit.score);
-        if is_all || wanted == 0 || last.is_some_and(is_enough) {
+        if is_all || requested_limit == 0 || last.is_some_and(is_enough) {
             return Ok(result);
         }
         options.limit = options.limit.saturating_mul(4);
@@ -246,7 +250,7 @@ fn search_for_people(
 }
 
 /// Describes an update in one line.
-fn told(updated: Updated, before: Backlog, after: Backlog) -> String {
+fn update_message(updated: Updated, before: Backlog, after: Backlog) -> String {
     let n_bytes = before.n_bytes.saturating_sub(after.n_bytes);
     match updated {
         Updated::Busy => "another process is updating the index".to_owned(),
@@ -260,27 +264,27 @@ fn told(updated: Updated, before: Backlog, after: Backlog) -> String {
 }
 
 /// Says that nothing was found, and where else to look.
-fn say_nothing_found(
+fn report_nothing_found(
     surroundings: &Surroundings,
     args: &SearchArgs,
     err: &mut Screen<'_>,
 ) -> Result<std::io::Result<()>, Failure> {
     if super::list::find(surroundings, &ListArgs::of(args.is_wide(), args.repo), err)?.is_empty() {
-        return Ok(say_no_sessions(surroundings, "search", args.is_wide() || args.repo, err));
+        return Ok(report_no_sessions(surroundings, "search", args.is_wide() || args.repo, err));
     }
     let is_narrow = !args.is_wide() && !args.repo && surroundings.sample().is_none();
-    let told = err.print_whole(&Line::new().text("nothing found"));
+    let printed = err.print_whole(&Line::new().text("nothing found"));
     let hint = Line::new().styled(ACCENT, "hint:").text(" add --all to search the sessions of other directories");
-    Ok(told.and_then(|()| if is_narrow { err.print_whole(&hint) } else { Ok(()) }))
+    Ok(printed.and_then(|()| if is_narrow { err.print_whole(&hint) } else { Ok(()) }))
 }
 
 /// Minimum number of unindexed bytes for a hint that indexing is faster.
-const MUCH: u64 = 32 << 20;
+const MANY_UNINDEXED_BYTES: u64 = 32 << 20;
 
 fn hint(scope: &str, result: &SearchResult, err: &mut Screen<'_>) -> std::io::Result<()> {
     let read = size_words(result.unindexed_bytes);
-    let what = format!(" {read} not in the index had to be read; `sessile search --update{scope}` ");
-    err.print_whole(&Line::new().styled(ACCENT, "hint:").text(&what).text("makes later searches fast"))
+    let hint = format!(" {read} not in the index had to be read; `sessile search --update{scope}` ");
+    err.print_whole(&Line::new().styled(ACCENT, "hint:").text(&hint).text("makes later searches fast"))
 }
 
 impl SearchArgs {
@@ -297,11 +301,11 @@ impl SearchArgs {
     /// Returns the flags that select the scope, as typed.
     fn scope_words(&self) -> String {
         let mut words = String::new();
-        for (is_given, flag) in [(self.all, " --all"), (self.repo, " --repo"), (self.archived, " --archived")] {
-            words += if is_given { flag } else { "" };
+        for (is_set, flag) in [(self.all, " --all"), (self.repo, " --repo"), (self.archived, " --archived")] {
+            words += if is_set { flag } else { "" };
         }
-        for (given, flag) in [(&self.cwd, " --cwd "), (&self.session, " --session ")] {
-            words += &given.as_ref().map(|given| format!("{flag}{}", given.display())).unwrap_or_default();
+        for (path, flag) in [(&self.cwd, " --cwd "), (&self.session, " --session ")] {
+            words += &path.as_ref().map(|path| format!("{flag}{}", path.display())).unwrap_or_default();
         }
         words
     }
@@ -311,7 +315,8 @@ fn scope(surroundings: &Surroundings, args: &SearchArgs) -> Result<SearchScope, 
     if let Some(session) = &args.session {
         return Ok(SearchScope::Files(vec![surroundings.find_session(session)?]));
     }
-    let everything = args.is_wide() || args.repo || (surroundings.sample().is_some() && !surroundings.has_given_dir());
+    let everything =
+        args.is_wide() || args.repo || (surroundings.sample().is_some() && !surroundings.has_session_dir_flag());
     Ok(if everything { SearchScope::All } else { SearchScope::Cwd(surroundings.cwd()) })
 }
 
@@ -336,16 +341,16 @@ fn on_path(surroundings: &Surroundings, args: &SearchArgs) -> Result<Option<OnPa
 
 /// Explains why a query is invalid. For a regular expression, shows the position as the parser draws it.
 fn unreadable(error: &BadQuery) -> Failure {
-    let what = match error {
+    let message = match error {
         BadQuery::Pattern(pattern) => {
-            let told = pattern.to_string();
-            let (place, reason) = told.rsplit_once("error: ").unwrap_or(("", &told));
-            let place = place.trim_start_matches("regex parse error:\n").trim_end();
-            format!("{error}: {reason}{}{place}", if place.is_empty() { "" } else { "\n" })
+            let message = pattern.to_string();
+            let (pattern, reason) = message.rsplit_once("error: ").unwrap_or(("", &message));
+            let pattern = pattern.trim_start_matches("regex parse error:\n").trim_end();
+            format!("{error}: {reason}{}{pattern}", if pattern.is_empty() { "" } else { "\n" })
         }
         other => other.to_string(),
     };
-    Failure::misuse(ErrorKind::ValueValidation, what)
+    Failure::misuse(ErrorKind::ValueValidation, message)
 }
 
 fn print(

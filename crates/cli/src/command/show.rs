@@ -11,8 +11,8 @@ use crate::clock::Clock;
 use crate::data::{self, ListWriter};
 use crate::failure::Failure;
 use crate::screen::{BOLD, DIM, Line, NAMED, Screen};
-use crate::surroundings::{Surroundings, note_if_empty};
-use crate::transcript::{Detail, Told, Transcript};
+use crate::surroundings::{Surroundings, report_if_empty};
+use crate::transcript::{Annotation, Detail, Transcript};
 
 /// Print a session as a readable conversation
 ///
@@ -95,7 +95,7 @@ pub(super) fn run(
     if args.interactive {
         let path = surroundings.find_unless_picked(&session)?;
         let failure = crate::interactive::ui(surroundings, out, err).read(path)?;
-        return failure.map_or(Ok(Exit::Done), |what| Err(Failure::NotShown { what }));
+        return failure.map_or(Ok(Exit::Done), |message| Err(Failure::NotShown { message }));
     }
     let session = surroundings.open(&session, err)?;
     if let Some(entry) = entry {
@@ -113,14 +113,14 @@ pub(super) fn run(
         list.finish()?;
         return Ok(Exit::Done);
     }
-    note_if_empty(&session, err);
+    report_if_empty(&session, err);
     print_heading(surroundings, &session, out)?;
     let clock = Clock::new(surroundings);
     let mut times = Times { clock: &clock, is_wanted: args.times, day: String::new() };
     let mut transcript = Transcript::new(out, detail(surroundings, args, false));
     for (_, entry) in session.entries_of(path) {
         let entry = entry?;
-        transcript.entry(&entry, &told(&session, &entry, &mut times)?)?;
+        transcript.entry(&entry, &annotation(&session, &entry, &mut times)?)?;
     }
     Ok(Exit::Done)
 }
@@ -159,17 +159,17 @@ fn show_entry(
     }
     let kind = entry.raw().get("type").and_then(sessile::json::Raw::as_string).unwrap_or_default();
     let parent = entry.parent_id().map_or_else(|| "none".to_owned(), |parent| parent.to_string());
-    let place = format!(" · {kind} · parent {parent} · {}", entry.timestamp().unwrap_or_default());
-    out.print(Line::new().styled(BOLD, &id.to_string()).styled(DIM, &place))?;
+    let details = format!(" · {kind} · parent {parent} · {}", entry.timestamp().unwrap_or_default());
+    out.print(Line::new().styled(BOLD, &id.to_string()).styled(DIM, &details))?;
     out.blank()?;
     let label = session.label(id.clone())?;
-    Transcript::new(out, detail(surroundings, args, true)).entry(&entry, &Told { label, time: None })?;
+    Transcript::new(out, detail(surroundings, args, true)).entry(&entry, &Annotation { label, time: None })?;
     Ok(Exit::Done)
 }
 
-fn told(session: &SessionManager, entry: &Entry, times: &mut Times<'_>) -> Result<Told, Failure> {
+fn annotation(session: &SessionManager, entry: &Entry, times: &mut Times<'_>) -> Result<Annotation, Failure> {
     let label = entry.id().map(|id| session.label(id)).transpose()?.flatten();
-    Ok(Told { label, time: times.of(entry) })
+    Ok(Annotation { label, time: times.of(entry) })
 }
 
 /// The times beside entries. The day is shown only where it changes.

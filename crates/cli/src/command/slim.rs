@@ -95,7 +95,7 @@ pub(super) fn run(
         all: args.all,
         trash_original: args.trash_original,
     };
-    let slimmed = surroundings.sessions_to_take(args.force).slim(&path, &slimming, args.apply)?;
+    let slimmed = surroundings.sessions_for_removal(args.force).slim(&path, &slimming, args.apply)?;
     if args.json {
         write_value(out.data(), &answer::slimmed(&slimmed))?;
     } else {

@@ -128,14 +128,14 @@ pub(super) fn run(
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    let is_one = args.session.session.is_some() || args.session.chosen.is_some() || args.session.newest;
-    let is_chosen = args.all || args.repo || !args.by.is_empty() || args.span.is_given();
-    if is_one && is_chosen {
-        let what =
+    let is_single_session = args.session.session.is_some() || args.session.chosen.is_some() || args.session.newest;
+    let has_group_options = args.all || args.repo || !args.by.is_empty() || args.span.is_limited();
+    if is_single_session && has_group_options {
+        let message =
             "a single SESSION is counted as a whole; --all, --repo, --by, --since and --until cannot be used with it";
-        return Err(Failure::misuse(ErrorKind::ArgumentConflict, what));
+        return Err(Failure::misuse(ErrorKind::ArgumentConflict, message));
     }
-    if is_one {
+    if is_single_session {
         let path = surroundings.find(&args.session)?;
         // Opened only to print its warnings.
         drop(surroundings.open(&args.session, err)?);
@@ -152,8 +152,8 @@ pub(super) fn run(
     }
     let sessions = list::find(surroundings, &ListArgs::of(args.all, args.repo), err)?;
     let meter = Meter::default();
-    let note = |n_done: u64, n_all: u64| meter.note(n_done, n_all);
-    let options = StatsOptions { on_progress: Some(&note), ..args.options(surroundings)? };
+    let on_progress = |n_done: u64, n_all: u64| meter.update(n_done, n_all);
+    let options = StatsOptions { on_progress: Some(&on_progress), ..args.options(surroundings)? };
     let stats = meter.watch(Unit::Sessions, err, || surroundings.sessions.stats(&sessions, &options))?;
     for path in &stats.unreadable {
         // A warning that cannot be printed is not an error.
@@ -168,7 +168,7 @@ pub(super) fn run(
     }
     if sessions.is_empty() {
         // A message on standard error is optional; a failed write is ignored.
-        drop(list::say_no_sessions(surroundings, "stats", args.all || args.repo, err));
+        drop(list::report_no_sessions(surroundings, "stats", args.all || args.repo, err));
         return Ok(Exit::Nothing);
     }
     Ok(Exit::Done)
@@ -178,8 +178,8 @@ impl StatsArgs {
     fn options(&self, surroundings: &Surroundings) -> Result<StatsOptions<'static>, Failure> {
         let by: Vec<Grouping> = self.by.iter().map(|by| by.grouping()).collect();
         if by.len() > 2 || (by.len() == 2 && by.first() == by.last()) {
-            let what = "--by accepts one kind of group, or two different ones";
-            return Err(Failure::misuse(ErrorKind::ValueValidation, what));
+            let message = "--by accepts one kind of group, or two different ones";
+            return Err(Failure::misuse(ErrorKind::ValueValidation, message));
         }
         let (since, until) = (self.span.since(surroundings)?, self.span.until(surroundings)?);
         Ok(StatsOptions { by, since, until, cancel: on_interrupt()?, on_progress: None })
@@ -239,7 +239,7 @@ fn print_one(
         "tools",
         &format!("{} {}{errors}", count(stats.total.tool_calls), noun(stats.total.tool_calls, "call", "calls")),
     )?;
-    figures(&stats.total).iter().try_for_each(|(what, value)| fact(out, what, value))?;
+    figures(&stats.total).iter().try_for_each(|(label, value)| fact(out, label, value))?;
     if let Some(copied) = stats.copied.as_ref().filter(|copied| copied.entries > 0) {
         let words = format!(
             "{} {} of these, worth {}, came from the parent session",
@@ -264,8 +264,8 @@ fn print_one(
     for compaction in &stats.compactions {
         let tokens = compaction.tokens_before.map_or_else(|| "?".to_owned(), number);
         let time = compaction.time.map(|time| Clock::new(surroundings).full(time)).unwrap_or_default();
-        let place = if compaction.on_path { "" } else { ", on another branch" };
-        fact(out, "compaction", &format!("at {tokens} tokens, {time}{place}"))?;
+        let branch_note = if compaction.on_path { "" } else { ", on another branch" };
+        fact(out, "compaction", &format!("at {tokens} tokens, {time}{branch_note}"))?;
     }
     if let Some(parent) = &stats.parent {
         fact(out, "forked from", &surroundings.short(parent))?;
@@ -307,7 +307,7 @@ fn print_many(
             &format!("{} calls, {} failed", count(stats.total.tool_calls), count(stats.total.tool_errors)),
         )?;
     }
-    figures(&stats.total).iter().try_for_each(|(what, value)| fact(out, what, value))?;
+    figures(&stats.total).iter().try_for_each(|(label, value)| fact(out, label, value))?;
     if stats.total.compactions > 0 {
         fact(out, "compactions", &count(stats.total.compactions))?;
     }

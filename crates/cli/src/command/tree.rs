@@ -21,7 +21,7 @@ use crate::data::{Layout, ListWriter, write_text};
 use crate::failure::Failure;
 use crate::measure::noun;
 use crate::screen::{ACCENT, DIM, Line, NAMED, Screen, style_of};
-use crate::surroundings::{Surroundings, note_if_empty};
+use crate::surroundings::{Surroundings, report_if_empty};
 use sessile_display::drawing::{Drawing, Node};
 use sessile_display::text::{Calls, headline};
 
@@ -102,7 +102,7 @@ enum FilterArg {
 
 /// Which entries are drawn.
 #[derive(Debug, Default)]
-pub(super) struct Choice {
+pub(super) struct TreeSelection {
     /// `None` for all entries.
     filter: Option<Filter>,
     query: TreeQuery,
@@ -112,9 +112,9 @@ pub(super) struct Choice {
     archived: bool,
 }
 
-impl Choice {
+impl TreeSelection {
     /// Returns the default choice.
-    pub(super) fn usual() -> Self {
+    pub(super) fn default_view() -> Self {
         Self { filter: Some(Filter::Default), ..Self::default() }
     }
 }
@@ -132,7 +132,7 @@ impl TreeArgs {
         !self.opens_screen()
     }
 
-    fn choice(&self) -> Choice {
+    fn selection(&self) -> TreeSelection {
         let filter = match self.filter {
             FilterArg::Default => Filter::Default,
             FilterArg::NoTools => Filter::NoTools,
@@ -141,7 +141,7 @@ impl TreeArgs {
             FilterArg::All => Filter::All,
         };
         let query = self.search.as_deref().map(TreeQuery::new).unwrap_or_default();
-        Choice {
+        TreeSelection {
             filter: (!self.all).then_some(filter),
             query,
             limit: self.limit,
@@ -151,7 +151,7 @@ impl TreeArgs {
     }
 
     /// Whether the user selected entries.
-    fn is_chosen(&self) -> bool {
+    fn has_selection(&self) -> bool {
         self.all || self.filter != FilterArg::Default || self.search.is_some() || self.limit.is_some()
     }
 }
@@ -162,30 +162,30 @@ pub(super) fn run(
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    if args.json && !args.flat && (args.is_chosen() || args.times) {
-        let what = "nested JSON always contains the whole tree; add --flat to select entries";
-        return Err(Failure::misuse(ErrorKind::ArgumentConflict, what));
+    if args.json && !args.flat && (args.has_selection() || args.times) {
+        let message = "nested JSON always contains the whole tree; add --flat to select entries";
+        return Err(Failure::misuse(ErrorKind::ArgumentConflict, message));
     }
     #[cfg(feature = "tui")]
     if args.interactive {
-        return look(surroundings, args, out, err);
+        return open_screen(surroundings, args, out, err);
     }
     let session = surroundings.open(&args.session, err)?;
     let n_shown = match (args.json, args.flat) {
-        (true, true) => print_flat(&session, args.is_chosen().then(|| args.choice()), out.data())?,
+        (true, true) => print_flat(&session, args.has_selection().then(|| args.selection()), out.data())?,
         (true, false) => print_nested(&session, out.data())?,
         (false, _) => {
-            note_if_empty(&session, err);
-            draw(&session, &args.choice(), &Clock::new(surroundings), out)?
+            report_if_empty(&session, err);
+            draw(&session, &args.selection(), &Clock::new(surroundings), out)?
         }
     };
-    let is_found = n_shown > 0 || !args.is_chosen();
-    Ok(if is_found { Exit::Done } else { Exit::Nothing })
+    let has_results = n_shown > 0 || !args.has_selection();
+    Ok(if has_results { Exit::Done } else { Exit::Nothing })
 }
 
 /// Shows the tree in the TUI, and prints what the user did there.
 #[cfg(feature = "tui")]
-fn look(
+fn open_screen(
     surroundings: &Surroundings,
     args: &TreeArgs,
     out: &mut Screen<'_>,
@@ -193,8 +193,8 @@ fn look(
 ) -> Result<Exit, Failure> {
     let path = surroundings.find_unless_picked(&args.session)?;
     let outcome = crate::interactive::ui(surroundings, out, err).tree(path)?;
-    if let Some(what) = outcome.failure {
-        return Err(Failure::NotShown { what });
+    if let Some(message) = outcome.failure {
+        return Err(Failure::NotShown { message });
     }
     if let Some(done) = outcome.done {
         err.print_whole(&Line::new().text(&done))?;
@@ -208,14 +208,18 @@ fn look(
 }
 
 /// Prints the chosen entries in sequence; without a choice, all of them. Returns their number.
-fn print_flat(session: &SessionManager, choice: Option<Choice>, out: &mut dyn Write) -> Result<usize, Failure> {
+fn print_flat(
+    session: &SessionManager,
+    selection: Option<TreeSelection>,
+    out: &mut dyn Write,
+) -> Result<usize, Failure> {
     let mut list = ListWriter::new(out, Layout::Array);
     let nodes = session.tree()?;
-    let shown = choice.as_ref().map(|choice| shown(session, &nodes, choice)).transpose()?;
-    let is_shown = |place: usize| shown.as_ref().is_none_or(|shown| shown.is_shown[place]);
-    let most = choice.and_then(|choice| choice.limit).unwrap_or(usize::MAX);
+    let visible_nodes = selection.as_ref().map(|selection| visible_nodes(session, &nodes, selection)).transpose()?;
+    let is_shown = |index: usize| visible_nodes.as_ref().is_none_or(|visible_nodes| visible_nodes.is_shown[index]);
+    let max_rows = selection.and_then(|selection| selection.limit).unwrap_or(usize::MAX);
     let mut n_printed = 0;
-    for (_, node) in nodes.iter().enumerate().filter(|(place, _)| is_shown(*place)).take(most) {
+    for (_, node) in nodes.iter().enumerate().filter(|(index, _)| is_shown(*index)).take(max_rows) {
         list.push(answer::tree_row(session, node)?.raw())?;
         n_printed += 1;
     }
@@ -233,32 +237,32 @@ fn print_nested(session: &SessionManager, out: &mut dyn Write) -> Result<usize, 
 /// Draws a session for people, and returns how many entries were drawn.
 pub(super) fn draw(
     session: &SessionManager,
-    choice: &Choice,
+    selection: &TreeSelection,
     clock: &Clock<'_>,
     out: &mut Screen<'_>,
 ) -> Result<usize, Failure> {
     let nodes = session.tree()?;
-    let Shown { mut is_shown, calls } = shown(session, &nodes, choice)?;
+    let VisibleNodes { mut is_shown, calls } = visible_nodes(session, &nodes, selection)?;
     // The branch with the session's leaf is never folded.
-    let places = nodes.iter().map(|node| (node.depth, node.is_archived && !node.on_path));
-    let n_folded = if choice.archived { HashMap::new() } else { fold_away(places, &mut is_shown) };
-    let place = |(node, is_shown): (&TreeNode, &bool)| Node {
+    let nodes_to_fold = nodes.iter().map(|node| (node.depth, node.is_archived && !node.on_path));
+    let n_folded = if selection.archived { HashMap::new() } else { fold_away(nodes_to_fold, &mut is_shown) };
+    let drawing_node = |(node, is_shown): (&TreeNode, &bool)| Node {
         depth: u32::try_from(node.depth).unwrap_or(u32::MAX),
         is_first: node.on_path && !node.repeated,
         is_shown: *is_shown,
     };
-    let drawing = Drawing::new(&nodes.iter().zip(&is_shown).map(place).collect::<Vec<_>>());
-    let most_columns = out.width() / 2;
-    let most_rows = choice.limit.unwrap_or(usize::MAX);
+    let drawing = Drawing::new(&nodes.iter().zip(&is_shown).map(drawing_node).collect::<Vec<_>>());
+    let max_columns = out.width() / 2;
+    let max_rows = selection.limit.unwrap_or(usize::MAX);
     let n_rows = drawing.rows().count();
-    for (row, place) in drawing.rows().take(most_rows) {
-        let node = &nodes[place];
+    for (row, index) in drawing.rows().take(max_rows) {
+        let node = &nodes[index];
         let words = headline(&session.entry_at(node.row)?, &calls);
-        let mut line = Line::new().styled(DIM, &drawing.prefix(row, most_columns));
+        let mut line = Line::new().styled(DIM, &drawing.prefix(row, max_columns));
         if node.on_path {
             line = line.styled(ACCENT, "• ");
         }
-        if let Some(n_entries) = n_folded.get(&place).copied() {
+        if let Some(n_entries) = n_folded.get(&index).copied() {
             let entries = noun(n_entries, "entry", "entries");
             line = line.styled(DIM, &format!("[archived, {n_entries} {entries}] "));
         } else if node.is_archived {
@@ -266,46 +270,50 @@ pub(super) fn draw(
         }
         if let Some(label) = &node.label {
             line = line.styled(NAMED, "[").styled(NAMED, &label.text()).styled(NAMED, "] ");
-            let time = label.timestamp.as_ref().and_then(|time| clock.read(time.raw())).filter(|_| choice.times);
+            let time = label.timestamp.as_ref().and_then(|time| clock.read(time.raw())).filter(|_| selection.times);
             line = time.into_iter().fold(line, |line, time| line.styled(DIM, &(clock.short(time) + " ")));
         }
         out.print(line.styled(style_of(words.tone), &words.lead).text(&words.text))?;
     }
-    if n_rows > most_rows {
-        out.print(Line::new().styled(DIM, &format!("… {} more", n_rows - most_rows)))?;
+    if n_rows > max_rows {
+        out.print(Line::new().styled(DIM, &format!("… {} more", n_rows - max_rows)))?;
     }
     Ok(n_rows)
 }
 
 /// The entries to draw, and the tool calls after which results are named.
-struct Shown {
+struct VisibleNodes {
     is_shown: Vec<bool>,
     calls: Calls,
 }
 
-fn shown(session: &SessionManager, nodes: &[TreeNode], choice: &Choice) -> Result<Shown, Failure> {
+fn visible_nodes(
+    session: &SessionManager,
+    nodes: &[TreeNode],
+    selection: &TreeSelection,
+) -> Result<VisibleNodes, Failure> {
     let outline = session.outline();
     let mut calls = Calls::default();
     let mut is_shown = Vec::with_capacity(nodes.len());
     for node in nodes {
         let (kind, role) = (outline.kind(node.row), outline.role(node.row));
         let is_answer = kind == Kind::Message && role == Role::Assistant;
-        let is_admitted = choice.filter.is_none_or(|filter| filter.admits(kind, role, node.label.is_some()));
-        if !is_answer && (!is_admitted || choice.query.is_anything()) {
+        let is_admitted = selection.filter.is_none_or(|filter| filter.admits(kind, role, node.label.is_some()));
+        if !is_answer && (!is_admitted || selection.query.is_anything()) {
             is_shown.push(is_admitted);
             continue;
         }
         let entry = session.entry_at(node.row)?;
-        let is_silent = note_calls(&entry, &mut calls) && choice.filter.is_some();
+        let is_silent = record_calls(&entry, &mut calls) && selection.filter.is_some();
         let is_leaf = node.id.is_some() && node.id == session.leaf_id();
         let label = node.label.as_ref().map(|label| label.text());
-        is_shown.push(is_admitted && (!is_silent || is_leaf) && choice.query.matches(&entry, label.as_deref()));
+        is_shown.push(is_admitted && (!is_silent || is_leaf) && selection.query.matches(&entry, label.as_deref()));
     }
-    Ok(Shown { is_shown, calls })
+    Ok(VisibleNodes { is_shown, calls })
 }
 
 /// Records the tool calls of an answer; returns whether the answer contains nothing else.
-fn note_calls(entry: &Entry, calls: &mut Calls) -> bool {
+fn record_calls(entry: &Entry, calls: &mut Calls) -> bool {
     let Payload::Message(message) = entry.payload() else { return false };
     let Some(Message::Assistant(answer)) = message.message() else { return false };
     calls.note(&answer.content());

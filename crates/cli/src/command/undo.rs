@@ -65,7 +65,7 @@ pub(super) fn run(
     if args.list {
         return list(surroundings, args, out, err);
     }
-    let undone = surroundings.sessions_to_take(args.force).undo(args.id.as_deref(), args.dry_run);
+    let undone = surroundings.sessions_for_removal(args.force).undo(args.id.as_deref(), args.dry_run);
     let undone = undone.map_err(|error| match error {
         SessionError::LastStays { change, before } => Failure::LastStays {
             before: before.map(|before| (before.0.id.clone(), Words::of(surroundings, &before.1).step_list(&before.1))),
@@ -149,18 +149,18 @@ impl<'s> Words<'s> {
         let trashed: HashMap<&Path, &Path> = steps
             .iter()
             .filter_map(|step| match step {
-                Step::Delete { session, to: TrashedTo::Trash(place) } => Some((&*session.path, &*place.file)),
+                Step::Delete { session, to: TrashedTo::Trash(slot) } => Some((&*session.path, &*slot.file)),
                 _ => None,
             })
             .collect();
         let file = |step: &&'t Step| {
             let session = step.session();
             let path = session.path.as_path();
-            let elsewhere = match step {
+            let moved_path = match step {
                 Step::Move { to, .. } => Some(to.as_path()),
                 _ => trashed.get(path).copied(),
             };
-            (session, elsewhere.filter(|_| !path.exists()).unwrap_or(path))
+            (session, moved_path.filter(|_| !path.exists()).unwrap_or(path))
         };
         let titles = Titles::of_files(surroundings, steps.iter().map(file));
         Self { surroundings, titles }
@@ -189,15 +189,15 @@ impl<'s> Words<'s> {
                 change("label", &format!("entry {entry} of {session}"), before.as_deref(), after.as_deref())
             }
             Step::Archive { entry, after, .. } => {
-                let what =
+                let target =
                     entry.as_ref().map_or_else(|| session.clone(), |id| format!("the branch at {id} of {session}"));
-                if *after { format!("archive {what}") } else { format!("unarchive {what}") }
+                if *after { format!("archive {target}") } else { format!("unarchive {target}") }
             }
             Step::Leaf { before, after, .. } => {
-                let place = |id: &Option<EntryId>| {
+                let position = |id: &Option<EntryId>| {
                     id.as_ref().map_or_else(|| "the start".to_owned(), |id| format!("entry {id}"))
                 };
-                format!("move the leaf from {} to {} in {session}", place(before), place(after))
+                format!("move the leaf from {} to {} in {session}", position(before), position(after))
             }
             Step::Move { cwd_before, cwd_after, .. } => {
                 let cwd = |cwd: &Option<Json>| cwd.as_ref().and_then(|cwd| cwd.raw().as_string()).unwrap_or_default();
@@ -214,12 +214,12 @@ impl<'s> Words<'s> {
 }
 
 /// Describes a change of a name or a label.
-fn change(what: &str, of: &str, before: Option<&str>, after: Option<&str>) -> String {
+fn change(property: &str, of: &str, before: Option<&str>, after: Option<&str>) -> String {
     match (before, after) {
-        (None, Some(after)) => format!("{what} {of} {after:?}"),
-        (Some(before), Some(after)) => format!("change the {what} of {of} from {before:?} to {after:?}"),
-        (Some(before), None) => format!("remove the {what} {before:?} of {of}"),
-        (None, None) => format!("leave {of} without a {what}"),
+        (None, Some(after)) => format!("{property} {of} {after:?}"),
+        (Some(before), Some(after)) => format!("change the {property} of {of} from {before:?} to {after:?}"),
+        (Some(before), None) => format!("remove the {property} {before:?} of {of}"),
+        (None, None) => format!("leave {of} without a {property}"),
     }
 }
 

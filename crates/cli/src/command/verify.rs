@@ -102,7 +102,7 @@ pub(super) fn run(
     } else {
         unsound.iter().try_for_each(|report| print(surroundings, report, out))?;
         exposed.values().try_for_each(|(finding, n_files)| print_exposed(finding, *n_files, out))?;
-        out.print_whole(&tally.line(args, &surroundings.given_dir_words()))?;
+        out.print_whole(&tally.line(args, &surroundings.session_dir_flag()))?;
     }
     Ok(tally.exit())
 }
@@ -166,10 +166,10 @@ pub(super) fn print_finding(finding: &Finding, out: &mut Screen<'_>) -> std::io:
         Severity::Warning => NAMED,
         Severity::Note => DIM,
     };
-    let place = format!("line {}, byte {}: ", finding.line, finding.offset);
+    let position = format!("line {}, byte {}: ", finding.line, finding.offset);
     let start = Line::new().text("  ").styled(style, finding.severity.word()).pad(INDENT);
     let code = format!("  {}", finding.code.word());
-    out.print_whole(&start.styled(DIM, &place).text(&finding.message).styled(DIM, &code))?;
+    out.print_whole(&start.styled(DIM, &position).text(&finding.message).styled(DIM, &code))?;
     if finding.severity > Severity::Note {
         out.print_whole(&Line::new().pad(INDENT).text(finding.consequence()))?;
     }
@@ -215,7 +215,7 @@ impl Tally {
         }
     }
 
-    fn line(&self, args: &VerifyArgs, place: &str) -> Line {
+    fn line(&self, args: &VerifyArgs, session_dir_flag: &str) -> Line {
         let mut parts = Vec::new();
         if args.all {
             parts.push(counted(self.files, "session", "sessions"));
@@ -233,10 +233,11 @@ impl Tally {
         }
         if self.repairable > 0 {
             let words = if args.all { "SESSION".to_owned() } else { args.words() };
-            parts.push(format!("`sessile repair {words}{place}` repairs {}", self.repairable));
+            parts.push(format!("`sessile repair {words}{session_dir_flag}` repairs {}", self.repairable));
         }
         if self.exposed > 0 {
-            parts.push(format!("`sessile repair --permissions {}{place}` makes files private", args.words()));
+            parts
+                .push(format!("`sessile repair --permissions {}{session_dir_flag}` makes files private", args.words()));
         }
         let style = if self.exit() == Exit::Done { PERSON } else { NAMED };
         Line::new().styled(style, &parts.join(", "))

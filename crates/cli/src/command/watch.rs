@@ -75,7 +75,7 @@ fn follow(
     on_entry: &mut dyn FnMut(Json) -> io::Result<()>,
 ) -> Result<Exit, Failure> {
     loop {
-        let told = match follower.next(idle) {
+        let message = match follower.next(idle) {
             Ok(Some(FollowEvent::Entry { entry, .. })) => {
                 on_entry(entry)?;
                 continue;
@@ -89,7 +89,7 @@ fn follow(
             Err(error) => return Err(error.into()),
         };
         // A warning that cannot be printed is not an error.
-        drop(warn(err, &told));
+        drop(warn(err, &message));
     }
 }
 

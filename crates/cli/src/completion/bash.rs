@@ -10,28 +10,28 @@ pub(crate) enum Quote {
 
 /// A line being typed.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Typed {
+pub(crate) struct TypedLine {
     /// The words of its last command, unquoted; the last one is being typed.
     pub(crate) words: Vec<String>,
     pub(crate) quote: Quote,
     /// The bytes of the last word that bash does not replace: those before the open quote, or before the last character
     /// at which it breaks words. It breaks at more characters than we do, for example at `=` and `:`.
-    n_left: usize,
+    n_unreplaced: usize,
 }
 
 /// Splits a line. Nothing in it is ever evaluated.
-pub(crate) fn split(line: &str, breaks: &str) -> Typed {
+pub(crate) fn split(line: &str, breaks: &str) -> TypedLine {
     let mut words = vec![String::new()];
     let mut quote = Quote::None;
     let mut is_open = false;
-    let mut n_left = 0;
+    let mut n_unreplaced = 0;
     let mut chars = line.chars();
     while let Some(char) = chars.next() {
         let length = words.last().map_or(0, String::len);
         match (quote, char) {
             (Quote::Single, '\'') | (Quote::Double, '"') => quote = Quote::None,
-            (Quote::None, '\'') => (quote, is_open, n_left) = (Quote::Single, true, length),
-            (Quote::None, '"') => (quote, is_open, n_left) = (Quote::Double, true, length),
+            (Quote::None, '\'') => (quote, is_open, n_unreplaced) = (Quote::Single, true, length),
+            (Quote::None, '"') => (quote, is_open, n_unreplaced) = (Quote::Double, true, length),
             (Quote::None | Quote::Double, '\\') => {
                 is_open = true;
                 push(&mut words, chars.next());
@@ -39,25 +39,25 @@ pub(crate) fn split(line: &str, breaks: &str) -> Typed {
             (Quote::None, ';' | '|' | '&' | '(' | '\n') => {
                 // Another command starts.
                 words = vec![String::new()];
-                (is_open, n_left) = (false, 0);
+                (is_open, n_unreplaced) = (false, 0);
             }
             (Quote::None, char) if char.is_whitespace() => {
                 if is_open {
                     words.push(String::new());
                 }
-                (is_open, n_left) = (false, 0);
+                (is_open, n_unreplaced) = (false, 0);
             }
             (_, char) => {
                 is_open = true;
                 push(&mut words, Some(char));
                 if quote == Quote::None && breaks.contains(char) {
                     // These two characters belong to the word after the break.
-                    n_left = if matches!(char, '@' | '$') { length } else { length + char.len_utf8() };
+                    n_unreplaced = if matches!(char, '@' | '$') { length } else { length + char.len_utf8() };
                 }
             }
         }
     }
-    Typed { words, quote, n_left }
+    TypedLine { words, quote, n_unreplaced }
 }
 
 fn push(words: &mut [String], char: Option<char>) {
@@ -66,10 +66,10 @@ fn push(words: &mut [String], char: Option<char>) {
     }
 }
 
-impl Typed {
+impl TypedLine {
     /// Returns the text with which bash has to replace its part of the word, so that the typed word becomes `word`.
     pub(crate) fn completed(&self, word: &str) -> String {
-        escaped(word.get(self.n_left..).unwrap_or(word), self.quote)
+        escaped(word.get(self.n_unreplaced..).unwrap_or(word), self.quote)
     }
 }
 
@@ -102,7 +102,7 @@ mod tests {
     const BREAKS: &str = " \t\n\"'@><=;|&(:";
 
     #[test]
-    fn lines_are_taken_apart_as_bash_does() {
+    fn lines_are_split_like_in_bash() {
         let words = |line: &str| split(line, BREAKS).words;
         assert_eq!(words("sessile  tree "), ["sessile", "tree", ""]);
         assert_eq!(words("sessile tree @la"), ["sessile", "tree", "@la"]);
@@ -114,14 +114,14 @@ mod tests {
     }
 
     #[test]
-    fn what_a_shell_would_run_is_escaped() {
+    fn shell_characters_are_escaped() {
         assert_eq!(escaped("a $(rm) `x` 'y'", Quote::None), r"a\ \$\(rm\)\ \`x\`\ \'y\'");
         assert_eq!(escaped("a $(rm) \"", Quote::Double), "a \\$(rm) \\\"");
         assert_eq!(escaped("it's", Quote::Single), r"it'\''s");
     }
 
     #[test]
-    fn only_what_bash_replaces_is_given() {
+    fn only_the_part_that_bash_replaces_is_returned() {
         let completed = |line: &str, word: &str| split(line, BREAKS).completed(word);
         assert_eq!(completed("sessile tree @la", "@latest"), "@latest");
         assert_eq!(completed("sessile tree a@l", "a@latest"), "@latest");
@@ -134,7 +134,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_typed_is_what_was_meant(word in "\\PC{1,12}") {
+        fn completed_words_are_split_back(word in "\\PC{1,12}") {
             for (quote, open) in [(Quote::None, ""), (Quote::Double, "\""), (Quote::Single, "'")] {
                 let line = format!("sessile {open}{}", escaped(&word, quote));
                 prop_assert_eq!(split(&line, BREAKS).words.pop(), Some(word.clone()));

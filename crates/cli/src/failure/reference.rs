@@ -51,8 +51,8 @@ pub(super) fn print_candidates(error: &ReferenceError, err: &mut Screen<'_>) -> 
             for session in candidates {
                 let title = session.title.as_deref().unwrap_or_default().trim();
                 let line = Line::new().text("  ").styled(NAMED, &session.id).text("  ").text(title).text("  ");
-                let place = if is_same_session { session.path.to_string_lossy() } else { (&session.cwd).into() };
-                err.print_whole(&line.styled(DIM, &place))?;
+                let location = if is_same_session { session.path.to_string_lossy() } else { (&session.cwd).into() };
+                err.print_whole(&line.styled(DIM, &location))?;
             }
             (candidates.len(), *total)
         }

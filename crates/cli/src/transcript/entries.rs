@@ -12,12 +12,12 @@ use sessile_display::text::{headline, start};
 
 /// The label and time shown beside an entry, if any.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct Annotation {
     pub(crate) label: Option<String>,
     pub(crate) time: Option<String>,
 }
 
-impl Told {
+impl Annotation {
     pub(super) fn is_empty(&self) -> bool {
         self.label.is_none() && self.time.is_none()
     }
@@ -39,19 +39,21 @@ impl Told {
 
 impl Transcript<'_, '_> {
     /// Prints the next entry. Extension data and labels are shown only in full mode.
-    pub(crate) fn entry(&mut self, entry: &Entry, told: &Told) -> io::Result<()> {
+    pub(crate) fn entry(&mut self, entry: &Entry, annotation: &Annotation) -> io::Result<()> {
         match entry.payload() {
             Payload::Message(message) => match message.message() {
-                Some(message) => self.next(message, told),
-                None => self.note(entry, told),
+                Some(message) => self.next(message, annotation),
+                None => self.note(entry, annotation),
             },
-            Payload::CustomMessage(custom) => self.custom(custom, told),
-            Payload::Compaction(compaction) => self.compaction(compaction, told),
+            Payload::CustomMessage(custom) => self.custom(custom, annotation),
+            Payload::Compaction(compaction) => self.compaction(compaction, annotation),
             Payload::BranchSummary(summary) => {
                 self.begin()?;
-                self.summary("summary of another branch", "", &summary.summary().unwrap_or_default(), told)
+                self.summary("summary of another branch", "", &summary.summary().unwrap_or_default(), annotation)
             }
-            Payload::Custom(_) | Payload::Label(_) | Payload::Usage(_) if !self.detail.full && told.label.is_none() => {
+            Payload::Custom(_) | Payload::Label(_) | Payload::Usage(_)
+                if !self.detail.full && annotation.label.is_none() =>
+            {
                 Ok(())
             }
             Payload::Custom(_)
@@ -61,7 +63,7 @@ impl Transcript<'_, '_> {
             | Payload::ThinkingLevelChange(_)
             | Payload::ContextEdit(_)
             | Payload::SessionInfo(_)
-            | Payload::Unknown(_) => self.note(entry, told),
+            | Payload::Unknown(_) => self.note(entry, annotation),
         }
     }
 
@@ -72,25 +74,26 @@ impl Transcript<'_, '_> {
     }
 
     /// Prints a thin line between messages.
-    fn note(&mut self, entry: &Entry, told: &Told) -> io::Result<()> {
+    fn note(&mut self, entry: &Entry, annotation: &Annotation) -> io::Result<()> {
         if !matches!(self.last, Last::Nothing | Last::Note) {
             self.out.blank()?;
         }
         self.last = Last::Note;
         let words = headline(entry, &self.calls);
-        let line = told.put_before(Line::new().styled(DIM, "· ")).styled(DIM, &words.lead).styled(DIM, &words.text);
-        self.print(told.append_to(line))?;
+        let line =
+            annotation.put_before(Line::new().styled(DIM, "· ")).styled(DIM, &words.lead).styled(DIM, &words.text);
+        self.print(annotation.append_to(line))?;
         if self.detail.full && !matches!(entry.kind(), Kind::ModelChange | Kind::ThinkingLevelChange | Kind::Label) {
             self.paragraph(DIM, &entry.raw().to_text())?;
         }
         Ok(())
     }
 
-    fn custom(&mut self, custom: CustomMessageEntry<'_>, told: &Told) -> io::Result<()> {
+    fn custom(&mut self, custom: CustomMessageEntry<'_>, annotation: &Annotation) -> io::Result<()> {
         self.begin()?;
         let name = custom.custom_type().unwrap_or_else(|| "custom".to_owned());
         let is_hidden = custom.display() == Some(false);
-        self.heading(NAMED, &name, if is_hidden { "only for the model" } else { "" }, told)?;
+        self.heading(NAMED, &name, if is_hidden { "only for the model" } else { "" }, annotation)?;
         let content = custom.content();
         match &content {
             Content::Text(text) if is_hidden && !self.detail.full => self.fold(DIM, "", &start(text, 200)),
@@ -99,12 +102,12 @@ impl Transcript<'_, '_> {
     }
 
     /// Prints a compaction: a rule over the full width, and the summary below it.
-    fn compaction(&mut self, compaction: CompactionEntry<'_>, told: &Told) -> io::Result<()> {
+    fn compaction(&mut self, compaction: CompactionEntry<'_>, annotation: &Annotation) -> io::Result<()> {
         self.begin()?;
         let width = self.out.width().min(super::WIDEST);
         self.print(Line::new().styled(ACCENT, &"─".repeat(width)))?;
         let thousands = (compaction.tokens_before().unwrap_or_default() / 1000.0).round();
         let note = format!("{thousands}k tokens before");
-        self.summary("compaction", &note, &compaction.summary().unwrap_or_default(), told)
+        self.summary("compaction", &note, &compaction.summary().unwrap_or_default(), annotation)
     }
 }

@@ -14,18 +14,18 @@ fn two(home: &Home) -> (PathBuf, PathBuf) {
 }
 
 fn ids(home: &Home, words: &[&str]) -> Vec<String> {
-    let ran = home.run(words);
-    let rows: Value = serde_json::from_str(&ran.out).unwrap();
+    let output = home.run(words);
+    let rows: Value = serde_json::from_str(&output.out).unwrap();
     rows.as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap().to_owned()).collect()
 }
 
 #[test]
-fn an_archived_session_is_left_out_of_lists_until_it_comes_back() {
+fn archived_sessions_are_hidden_until_unarchived() {
     let home = Home::new();
     let (one, other) = two(&home);
     let before = std::fs::read(&one).unwrap();
-    let ran = home.run(&["archive", path(&one), "--dry-run"]);
-    assert_eq!((ran.code, ran.out.as_str()), (0, "the session would be archived\n"));
+    let output = home.run(&["archive", path(&one), "--dry-run"]);
+    assert_eq!((output.code, output.out.as_str()), (0, "the session would be archived\n"));
     assert_eq!(std::fs::read(&one).unwrap(), before);
     assert_eq!(home.run(&["archive", path(&one), "--clear"]).out, "the session is not archived\n");
     assert_eq!(home.run(&["archive", path(&one)]).out, "the session is archived\n");
@@ -53,8 +53,8 @@ fn an_archived_session_is_left_out_of_lists_until_it_comes_back() {
     let rows = home.run(&["list", "--archived", "--json"]).json();
     assert_eq!((&rows[0]["id"], &rows[0]["archived"]), (&"aaaa-1".into(), &true.into()));
     assert!(home.run(&["list", "--json"]).json()[0].get("archived").is_none());
-    let asked = home.run(&["list", "question"]);
-    assert_eq!(asked.err, "no sessions match\n1 archived session is hidden (`list --archived` shows it)\n");
+    let filtered = home.run(&["list", "question"]);
+    assert_eq!(filtered.err, "no sessions match\n1 archived session is hidden (`list --archived` shows it)\n");
 
     // Every kind of reference still finds it.
     for name in ["aaaa", "aaaa-1", path(&one)] {
@@ -87,16 +87,16 @@ fn an_archived_session_is_left_out_of_lists_until_it_comes_back() {
 }
 
 #[test]
-fn searches_and_completions_leave_archived_sessions_out() {
+fn searches_and_completions_omit_archived_sessions() {
     let home = Home::new();
     let (one, _) = two(&home);
     home.run(&["name", path(&one), "Tidal"]);
     home.run(&["archive", path(&one)]);
-    let found = home.run(&["search", "question"]);
-    assert_eq!((found.code, found.out.as_str()), (1, ""));
-    assert!(found.err.contains("hint: 3 entries of archived sessions match: add --archived"), "{}", found.err);
-    let found = home.run(&["search", "question", "--archived", "--json"]).json();
-    assert_eq!(found.as_array().unwrap().len(), 3);
+    let results = home.run(&["search", "question"]);
+    assert_eq!((results.code, results.out.as_str()), (1, ""));
+    assert!(results.err.contains("hint: 3 entries of archived sessions match: add --archived"), "{}", results.err);
+    let results = home.run(&["search", "question", "--archived", "--json"]).json();
+    assert_eq!(results.as_array().unwrap().len(), 3);
     assert_eq!(home.run(&["search", "question", "--session", "aaaa", "--json"]).json().as_array().unwrap().len(), 3);
     assert_eq!(home.run(&["search", "something", "--archived"]).code, 1);
     assert_eq!(home.run(&["search", "something", "--json"]).json().as_array().unwrap().len(), 1);
@@ -108,7 +108,7 @@ fn searches_and_completions_leave_archived_sessions_out() {
 }
 
 #[test]
-fn an_archived_branch_is_one_line_of_the_tree() {
+fn an_archived_branch_is_folded_in_the_tree() {
     let home = Home::new();
     let mut lines = small();
     lines.insert(3, user("c2", Some("c"), "further \u{1b}[2J"));
@@ -170,7 +170,7 @@ fn an_archived_parent_is_named_in_the_tree_of_sessions() {
 
 /// A catalogue written by an older version must not hide that sessions are archived.
 #[test]
-fn the_catalogue_follows_marks() {
+fn the_catalogue_reflects_archiving() {
     let home = Home::new();
     let (one, _) = two(&home);
     assert_eq!(ids(&home, &["list", "--json"]).len(), 2);

@@ -19,17 +19,17 @@ pub(super) fn last(file: &Path) -> Value {
 }
 
 /// Runs a command with this standard input.
-pub(super) fn fed(home: &Home, words: &[&str], input: &str) -> Ran {
+pub(super) fn fed(home: &Home, words: &[&str], input: &str) -> CommandOutput {
     let mut child =
         home.command(words).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
-    Ran { code: output.status.code().unwrap(), out: text(output.stdout), err: text(output.stderr) }
+    CommandOutput { code: output.status.code().unwrap(), out: text(output.stdout), err: text(output.stderr) }
 }
 
 #[test]
-fn names_are_given_taken_and_undone() {
+fn names_are_set_cleared_and_undone() {
     let home = Home::new();
     let file = home.session("x.jsonl", &small());
     let before = std::fs::read(&file).unwrap();
@@ -37,8 +37,8 @@ fn names_are_given_taken_and_undone() {
     let dry = home.run(&["name", path(&file), "One", "--dry-run"]);
     assert_eq!((dry.code, dry.out.as_str()), (0, "would be named \"One\"\n"));
     assert_eq!(std::fs::read(&file).unwrap(), before);
-    let ran = home.run(&["name", path(&file), " One\nname "]);
-    assert_eq!((ran.out.as_str(), ran.code), ("named \"One name\"\n", 0));
+    let output = home.run(&["name", path(&file), " One\nname "]);
+    assert_eq!((output.out.as_str(), output.code), ("named \"One name\"\n", 0));
     assert_eq!(home.run(&["name", path(&file)]).out, "One name\n");
     assert_eq!(home.run(&["name", path(&file), "--json"]).json()["name"], "One name");
     assert_eq!(home.run(&["name", path(&file), "One name"]).out, "the session is already named \"One name\"\n");
@@ -61,16 +61,16 @@ fn names_are_given_taken_and_undone() {
 }
 
 #[test]
-fn nothing_to_undo_is_1() {
+fn nothing_to_undo_exits_with_1() {
     let home = Home::new();
-    let ran = home.run(&["undo"]);
-    ran.expect(1, "error: there is nothing to undo\n");
+    let output = home.run(&["undo"]);
+    output.expect(1, "error: there is nothing to undo\n");
     assert_eq!(home.run(&["undo", "--list"]).code, 1);
     assert_eq!(home.run(&["undo", "abc"]).code, 3);
 }
 
 #[test]
-fn labels_are_given_taken_and_listed() {
+fn labels_are_set_cleared_and_listed() {
     let home = Home::new();
     let file = home.session("x.jsonl", &small());
     assert_eq!(home.run(&["label", path(&file), "b"]).out, "here\n");
@@ -93,23 +93,23 @@ fn the_leaf_is_moved_and_remembered() {
     let home = Home::new();
     let file = home.session("x.jsonl", &small());
     let before = std::fs::read(&file).unwrap();
-    let ran = home.run(&["branch", path(&file), "c"]);
-    assert_eq!((ran.code, ran.out.as_str()), (0, "the leaf is at c; it was at e\n"));
+    let output = home.run(&["branch", path(&file), "c"]);
+    assert_eq!((output.code, output.out.as_str()), (0, "the leaf is at c; it was at e\n"));
     assert_eq!(std::fs::read(&file).unwrap(), before, "nothing is written");
     let context = home.json(&["context", "--json"], &file);
     assert_eq!(context["messages"].as_array().unwrap().last().unwrap()["content"], "second question");
     let id = home.run(&["append", path(&file), "third question"]).out;
     assert_eq!((&last(&file)["parentId"], &last(&file)["id"]), (&"c".into(), &id.trim().into()));
     // The session has moved on in the meantime.
-    let ran = home.run(&["undo"]);
-    assert_eq!(ran.code, 3);
-    assert!(ran.err.contains("the session has changed"), "{}", ran.err);
+    let output = home.run(&["undo"]);
+    assert_eq!(output.code, 3);
+    assert!(output.err.contains("the session has changed"), "{}", output.err);
     home.run(&["branch", path(&file), "--reset"]).expect(0, "");
     assert_eq!(home.json(&["context", "--json"], &file)["messages"].as_array().unwrap().len(), 0);
     home.run(&["undo"]).expect(0, "");
     assert_eq!(home.json(&["context", "--json"], &file)["messages"].as_array().unwrap().len(), 4);
-    let ran = fed(&home, &["branch", path(&file), "a", "--summary-text", "--json"], "what happened\n");
-    assert_eq!(ran.code, 0, "{}", ran.err);
+    let output = fed(&home, &["branch", path(&file), "a", "--summary-text", "--json"], "what happened\n");
+    assert_eq!(output.code, 0, "{}", output.err);
     let summary = last(&file);
     assert_eq!((&summary["type"], &summary["summary"]), (&"branch_summary".into(), &"what happened".into()));
     assert_eq!((&summary["parentId"], &summary["fromId"]), (&"a".into(), &id.trim().into()));
@@ -122,12 +122,12 @@ fn the_leaf_is_moved_and_remembered() {
 fn entries_are_appended() {
     let home = Home::new();
     let file = home.session("x.jsonl", &small());
-    let ran = fed(&home, &["append", path(&file)], "from\nstdin\n");
-    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    let output = fed(&home, &["append", path(&file)], "from\nstdin\n");
+    assert_eq!((output.code, output.err.as_str()), (0, ""));
     assert_eq!(last(&file)["message"]["content"], "from\nstdin");
-    assert_eq!(last(&file)["id"], ran.out.trim());
+    assert_eq!(last(&file)["id"], output.out.trim());
     let answer = home.run(&["append", path(&file), "--role", "assistant", "yes", "--json", "--durable"]).json();
-    assert_eq!((&answer["durable"], &answer["parentId"]), (&"disk".into(), &ran.out.trim().into()));
+    assert_eq!((&answer["durable"], &answer["parentId"]), (&"disk".into(), &output.out.trim().into()));
     assert_eq!((&last(&file)["message"]["provider"], &last(&file)["message"]["model"]), (&"p".into(), &"m".into()));
     home.run(&["append", path(&file), "--custom-type", "ci", "passed", "--parent", "b"]).expect(0, "");
     assert_eq!((&last(&file)["type"], &last(&file)["parentId"]), (&"custom_message".into(), &"b".into()));
@@ -137,8 +137,8 @@ fn entries_are_appended() {
     home.run(&["append", path(&file), "--json-message", message]).expect(0, "");
     assert_eq!(last(&file)["message"]["command"], "ls");
     let count = lines(&file).len();
-    let ran = home.run(&["append", path(&file), "late", "--expect-leaf", "a"]);
-    assert_eq!((ran.code, ran.out.as_str()), (4, ""));
+    let output = home.run(&["append", path(&file), "late", "--expect-leaf", "a"]);
+    assert_eq!((output.code, output.out.as_str()), (4, ""));
     for (words, code) in [
         (&["--json-message", "{"][..], 2),
         (&["--json-message", "{}"], 2),
@@ -155,12 +155,12 @@ fn entries_are_appended() {
 }
 
 #[test]
-fn a_dry_run_forgets_no_leaf() {
+fn a_dry_run_keeps_the_leaf() {
     let home = Home::new();
     let file = home.session("x.jsonl", &small());
     home.run(&["branch", path(&file), "c"]).expect(0, "");
-    let ran = home.run(&["append", path(&file), "x", "--dry-run"]);
-    assert_eq!(ran.out, "an entry would be appended after c; nothing was written\n");
+    let output = home.run(&["append", path(&file), "x", "--dry-run"]);
+    assert_eq!(output.out, "an entry would be appended after c; nothing was written\n");
     home.run(&["append", path(&file), "x", "--dry-run", "--parent", "a"]).expect(0, "");
     home.run(&["edit-context", path(&file), "c", "--drop", "--dry-run"]).expect(0, "");
     home.run(&["append", path(&file), "x"]).expect(0, "");
@@ -168,17 +168,17 @@ fn a_dry_run_forgets_no_leaf() {
 }
 
 #[test]
-fn sessions_are_started() {
+fn sessions_are_created() {
     let home = Home::new();
-    let ran = home.run(&["new", "-n", "--odd name"]);
-    ran.expect(0, "");
-    let file = PathBuf::from(ran.out.trim());
+    let output = home.run(&["new", "-n", "--odd name"]);
+    output.expect(0, "");
+    let file = PathBuf::from(output.out.trim());
     assert_eq!((file.parent().unwrap(), lines(&file).len()), (home.session_dir().as_path(), 2));
     assert_eq!(last(&file)["name"], "--odd name");
-    let made = home.run(&["new", "--session-id", "my-id", "--json"]).json();
-    assert_eq!((&made["id"], &made["created"]), (&"my-id".into(), &true.into()));
+    let created = home.run(&["new", "--session-id", "my-id", "--json"]).json();
+    assert_eq!((&created["id"], &created["created"]), (&"my-id".into(), &true.into()));
     let again = home.run(&["new", "--session-id", "my-id", "--json"]).json();
-    assert_eq!((&again["path"], &again["created"]), (&made["path"], &false.into()));
+    assert_eq!((&again["path"], &again["created"]), (&created["path"], &false.into()));
     let other = home.session("x.jsonl", &small());
     let fork = home.run(&["new", "--fork", path(&other), "--json", "--cwd", "sub"]).json();
     assert_eq!(fork["parentSession"], path(&other));
@@ -218,22 +218,22 @@ fn walk(dir: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn forks_and_clones_are_taken() {
+fn forks_and_clones_are_created() {
     let home = Home::new();
     let file = home.session("x.jsonl", &small());
     let ids = |words: &[&str]| -> (Vec<String>, Value) {
-        let made = home.run(words).json();
-        let entries = lines(Path::new(made["path"].as_str().unwrap()));
-        (entries[1..].iter().map(|entry| entry["id"].as_str().unwrap().to_owned()).collect(), made)
+        let created = home.run(words).json();
+        let entries = lines(Path::new(created["path"].as_str().unwrap()));
+        (entries[1..].iter().map(|entry| entry["id"].as_str().unwrap().to_owned()).collect(), created)
     };
     // A label on the path is written again after it.
     assert_eq!(ids(&["fork", path(&file), "--json"]).0[..3], ["a", "b", "d"]);
     assert_eq!(ids(&["clone", path(&file), "--json"]).0.len(), 4);
-    let (entries, made) = ids(&["fork", path(&file), "c", "--json"]);
-    assert_eq!((&entries[..2], &made["text"]), (&["a".to_owned(), "b".to_owned()][..], &"second question".into()));
+    let (entries, created) = ids(&["fork", path(&file), "c", "--json"]);
+    assert_eq!((&entries[..2], &created["text"]), (&["a".to_owned(), "b".to_owned()][..], &"second question".into()));
     assert_eq!(ids(&["fork", path(&file), "c", "--at", "--json"]).0[2], "c");
-    let (_, made) = ids(&["fork", path(&file), "--before", "--json"]);
-    assert_eq!(made["text"], "another second question");
+    let (_, created) = ids(&["fork", path(&file), "--before", "--json"]);
+    assert_eq!(created["text"], "another second question");
     // A fork without any message has a file as well.
     let (entries, _) = ids(&["fork", path(&file), "a", "--json"]);
     assert_eq!(entries, [""; 0]);
@@ -245,7 +245,7 @@ fn forks_and_clones_are_taken() {
 }
 
 #[test]
-fn the_model_sees_what_is_edited() {
+fn edits_change_the_context() {
     let home = Home::new();
     let file = home.session("x.jsonl", &small());
     let first = || home.json(&["llm", "--json"], &file)[0].clone();
@@ -265,7 +265,7 @@ fn the_model_sees_what_is_edited() {
 }
 
 #[test]
-fn files_are_taken_in() {
+fn files_are_imported() {
     let home = Home::new();
     let elsewhere = home.dir.path().join("elsewhere");
     let file = write_session(&elsewhere.join("x.jsonl"), path(&home.project()), &small());
@@ -292,22 +292,22 @@ fn files_are_taken_in() {
 }
 
 #[test]
-fn a_session_comes_in_through_standard_input_and_with_a_new_id() {
+fn a_session_is_imported_from_standard_input_with_a_new_id() {
     let home = Home::new();
     let file = home.session("x.jsonl", &small());
     let text = std::fs::read_to_string(&file).unwrap();
     let refused = fed(&home, &["import", "-"], &text);
     assert!(refused.code == 3 && refused.err.contains("a session with the id s1 already exists"), "{}", refused.err);
-    let ran = fed(&home, &["import", "-", "--new-id", "--json"], &text).json();
-    let (new, copy) = (ran[0]["id"].as_str().unwrap(), PathBuf::from(ran[0]["path"].as_str().unwrap()));
-    assert_eq!((ran[0]["oldId"].as_str(), ran[0]["from"].as_str()), (Some("s1"), Some("-")));
+    let output = fed(&home, &["import", "-", "--new-id", "--json"], &text).json();
+    let (new, copy) = (output[0]["id"].as_str().unwrap(), PathBuf::from(output[0]["path"].as_str().unwrap()));
+    assert_eq!((output[0]["oldId"].as_str(), output[0]["from"].as_str()), (Some("s1"), Some("-")));
     assert!(new.len() == 36 && path(&copy).ends_with(&format!("_{new}.jsonl")), "{}", path(&copy));
     assert_eq!(std::fs::read_to_string(&copy).unwrap(), text.replacen("\"s1\"", &format!("\"{new}\""), 1));
     home.run(&["undo"]).expect(0, "");
     assert!(!copy.exists() && file.exists());
     // Likewise from a file.
-    let ran = home.run(&["import", path(&file), "--new-id", "--jsonl"]);
-    ran.expect(0, "");
+    let output = home.run(&["import", path(&file), "--new-id", "--jsonl"]);
+    output.expect(0, "");
     assert_eq!(home.run(&["list", "--json"]).json().as_array().unwrap().len(), 2);
     fed(&home, &["import", "-"], "junk\n").expect(
         3,
@@ -318,15 +318,15 @@ fn a_session_comes_in_through_standard_input_and_with_a_new_id() {
 }
 
 #[test]
-fn an_undo_never_passes_over_what_cannot_be_undone() {
+fn an_undo_never_skips_a_change_that_cannot_be_undone() {
     let home = Home::new();
     let file = home.session("x.jsonl", &small());
     home.run(&["name", path(&file), "A name"]).expect(0, "");
     home.run(&["append", path(&file), "more"]).expect(0, "");
     let before = std::fs::read(&file).unwrap();
-    let ran = home.run(&["undo"]);
-    assert_eq!((ran.code, ran.out.as_str()), (3, ""));
-    let [error, hint] = ran.err.lines().collect::<Vec<_>>().try_into().unwrap();
+    let output = home.run(&["undo"]);
+    assert_eq!((output.code, output.out.as_str()), (3, ""));
+    let [error, hint] = output.err.lines().collect::<Vec<_>>().try_into().unwrap();
     assert!(error.starts_with("error: the last change cannot be undone: `sessile append` appended to "), "{error}");
     let id = hint.split('`').nth(1).unwrap().strip_prefix("sessile undo ").unwrap().to_owned();
     assert!(hint.ends_with(": remove the name \"A name\" of s1 \"A name\""), "{hint}");
@@ -344,27 +344,27 @@ fn an_undo_never_passes_over_what_cannot_be_undone() {
 }
 
 #[test]
-fn a_new_session_can_be_undone_until_something_is_in_it() {
+fn a_new_session_can_be_undone_while_it_is_empty() {
     let home = Home::new();
-    let made = home.run(&["new", "--name", "First try", "--json"]).json();
-    let file = PathBuf::from(made["path"].as_str().unwrap());
+    let created = home.run(&["new", "--name", "First try", "--json"]).json();
+    let file = PathBuf::from(created["path"].as_str().unwrap());
     age(&file);
     home.run(&["undo"]).expect(0, "");
     assert!(!file.exists());
     let undone = home.run(&["undo", "--list"]);
     assert!(undone.out.contains("  new      create "), "{}", undone.out);
-    let made = home.run(&["new", "--json"]).json();
-    let file = PathBuf::from(made["path"].as_str().unwrap());
+    let created = home.run(&["new", "--json"]).json();
+    let file = PathBuf::from(created["path"].as_str().unwrap());
     home.run(&["append", path(&file), "something"]).expect(0, "");
     age(&file);
     let id = home.run(&["undo", "--list", "--json"]).json()[0]["id"].as_str().unwrap().to_owned();
-    let ran = home.run(&["undo", &id]);
-    assert!(ran.code == 3 && ran.err.contains("has changed since it was created"), "{}", ran.err);
+    let output = home.run(&["undo", &id]);
+    assert!(output.code == 3 && output.err.contains("has changed since it was created"), "{}", output.err);
     assert!(file.exists());
 }
 
 #[test]
-fn old_versions_are_brought_up() {
+fn old_versions_are_migrated() {
     let home = Home::new();
     let dir = home.session_dir();
     std::fs::create_dir_all(&dir).unwrap();

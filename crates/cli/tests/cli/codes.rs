@@ -6,7 +6,7 @@ use std::process::Stdio;
 use super::*;
 
 #[test]
-fn usage_errors_are_2() {
+fn usage_errors_exit_with_2() {
     let home = Home::new();
     for words in [
         &["--nonsense"][..],
@@ -18,9 +18,9 @@ fn usage_errors_are_2() {
         &["--color", "mauve"],
         &["completions", "tcl"],
     ] {
-        let ran = home.run(words);
-        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{words:?}");
-        assert!(ran.err.starts_with("error: "), "{words:?}: {}", ran.err);
+        let output = home.run(words);
+        assert_eq!((output.code, output.out.as_str()), (2, ""), "{words:?}");
+        assert!(output.err.starts_with("error: "), "{words:?}: {}", output.err);
     }
 }
 
@@ -28,15 +28,15 @@ fn usage_errors_are_2() {
 fn help_and_version_go_to_standard_output() {
     let home = Home::new();
     for words in [&["--help"][..], &["-h"], &["list", "--help"], &["--version"]] {
-        let ran = home.run(words);
-        ran.expect(0, "");
-        assert!(!ran.out.is_empty() && !ran.out.contains('\u{1b}'));
+        let output = home.run(words);
+        output.expect(0, "");
+        assert!(!output.out.is_empty() && !output.out.contains('\u{1b}'));
     }
     assert_eq!(home.run(&["-V"]).out, format!("sessile {}\n", env!("CARGO_PKG_VERSION")));
 }
 
 #[test]
-fn files_that_are_not_there_are_3() {
+fn missing_files_exit_with_3() {
     let home = Home::new();
     home.run(&["tree", "no.jsonl"]).expect(
         3,
@@ -51,29 +51,29 @@ fn files_that_are_not_there_are_3() {
 }
 
 #[test]
-fn what_is_not_a_session_exits_with_3() {
+fn other_files_exit_with_3() {
     let home = Home::new();
     let file = home.project().join("x.jsonl");
     std::fs::write(&file, "{\"type\":\"message\"}\n").unwrap();
-    let ran = home.run(&["context", "x.jsonl"]);
-    assert_eq!((ran.code, ran.out.as_str()), (3, ""));
-    assert!(ran.err.starts_with("error: ") && ran.err.contains("is not a session"), "{}", ran.err);
-    assert!(ran.err.contains("\nhint: a session is"), "{}", ran.err);
-    let ran = home.run(&["context", "."]);
-    assert_eq!(ran.code, 3);
-    assert!(ran.err.contains("\nhint: `sessile list --all --session-dir"), "{}", ran.err);
+    let output = home.run(&["context", "x.jsonl"]);
+    assert_eq!((output.code, output.out.as_str()), (3, ""));
+    assert!(output.err.starts_with("error: ") && output.err.contains("is not a session"), "{}", output.err);
+    assert!(output.err.contains("\nhint: a session is"), "{}", output.err);
+    let output = home.run(&["context", "."]);
+    assert_eq!(output.code, 3);
+    assert!(output.err.contains("\nhint: `sessile list --all --session-dir"), "{}", output.err);
 }
 
 #[test]
-fn nothing_found_is_1() {
+fn nothing_found_exits_with_1() {
     let home = Home::new();
-    let ran = home.run(&["list"]);
-    assert_eq!((ran.code, ran.out.as_str()), (1, ""));
-    assert!(ran.err.contains("--all") && ran.err.contains("--sample"), "{}", ran.err);
-    let ran = home.run(&["list", "--all", "--json"]);
-    assert_eq!((ran.code, ran.out.as_str()), (1, "[]\n"));
-    let ran = home.run(&["list", "--jsonl"]);
-    assert_eq!((ran.code, ran.out.as_str()), (1, ""));
+    let output = home.run(&["list"]);
+    assert_eq!((output.code, output.out.as_str()), (1, ""));
+    assert!(output.err.contains("--all") && output.err.contains("--sample"), "{}", output.err);
+    let output = home.run(&["list", "--all", "--json"]);
+    assert_eq!((output.code, output.out.as_str()), (1, "[]\n"));
+    let output = home.run(&["list", "--jsonl"]);
+    assert_eq!((output.code, output.out.as_str()), (1, ""));
     assert!(!home.agent_dir().exists(), "listing makes nothing");
 }
 
@@ -81,13 +81,13 @@ fn nothing_found_is_1() {
 fn unreadable_lines_are_mentioned() {
     let home = Home::new();
     let file = home.session("x.jsonl", &[user("a", None, "hi"), "{broken".to_owned(), "{torn".to_owned()]);
-    let ran = home.run(&["context", file.to_str().unwrap()]);
-    assert_eq!(ran.code, 0);
-    assert!(ran.err.starts_with("warning: line 3 (byte ") && ran.err.contains("1 more"), "{}", ran.err);
+    let output = home.run(&["context", file.to_str().unwrap()]);
+    assert_eq!(output.code, 0);
+    assert!(output.err.starts_with("warning: line 3 (byte ") && output.err.contains("1 more"), "{}", output.err);
 }
 
 #[test]
-fn a_reader_that_leaves_is_0() {
+fn a_closed_pipe_exits_with_0() {
     let home = Home::new();
     let lines: Vec<String> = (0..20_000).map(|n| user(&format!("e{n}"), None, &"x".repeat(100))).collect();
     let file = home.session("long.jsonl", &lines);
@@ -103,7 +103,7 @@ fn a_reader_that_leaves_is_0() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_is_3() {
+fn a_full_disk_exits_with_3() {
     let home = Home::new();
     let file = home.session("x.jsonl", &small());
     let full = std::fs::File::create("/dev/full").unwrap();
@@ -116,7 +116,7 @@ fn a_full_disk_is_3() {
 }
 
 #[test]
-fn what_shows_nothing_says_so() {
+fn empty_output_is_explained() {
     let home = Home::new();
     let empty = home.session("empty.jsonl", &[""; 0]);
     for command in ["tree", "entries", "llm"] {
@@ -124,8 +124,8 @@ fn what_shows_nothing_says_so() {
     }
     let link = empty.with_file_name("dangling.jsonl");
     std::os::unix::fs::symlink("nothing", &link).unwrap();
-    let ran = home.run(&["tree", link.to_str().unwrap()]);
-    assert_eq!(ran.code, 3, "{}", ran.err);
-    let ran = home.run(&["list", "--session-dir", "no-such-dir"]);
-    assert!(ran.code == 1 && ran.err.starts_with("there is no directory no-such-dir\n"), "{}", ran.err);
+    let output = home.run(&["tree", link.to_str().unwrap()]);
+    assert_eq!(output.code, 3, "{}", output.err);
+    let output = home.run(&["list", "--session-dir", "no-such-dir"]);
+    assert!(output.code == 1 && output.err.starts_with("there is no directory no-such-dir\n"), "{}", output.err);
 }

@@ -29,7 +29,7 @@ fn config(home: &Home, text: &str) {
 }
 
 #[test]
-fn a_dry_run_tells_the_cut_and_changes_nothing() {
+fn a_dry_run_shows_the_cut_and_changes_nothing() {
     let home = Home::new();
     let file = home.session("x.jsonl", &two_turns());
     let before = std::fs::read(&file).unwrap();
@@ -57,13 +57,13 @@ fn a_dry_run_tells_the_cut_and_changes_nothing() {
         (&plan["readFiles"][0], plan["serializedSha256"].as_str().unwrap().len()),
         (&"src/parser.rs".into(), 64)
     );
-    let told = home.run(&["compact", path(&file), "--keep", "5", "--dry-run"]);
+    let output = home.run(&["compact", path(&file), "--keep", "5", "--dry-run"]);
     for line in [
         "cut         before e, entry 5 of 5 on the path\n",
         "summarised  4 messages\n",
         "summary     by the built-in rule, offline\n",
     ] {
-        assert!(told.out.contains(line), "{}", told.out);
+        assert!(output.out.contains(line), "{}", output.out);
     }
     assert_eq!(std::fs::read(&file).unwrap(), before);
 }
@@ -98,7 +98,7 @@ fn a_session_is_compacted_once() {
 }
 
 #[test]
-fn how_much_stays_is_a_setting_and_errors_name_their_place() {
+fn the_kept_tokens_are_a_setting_and_errors_name_the_line() {
     let home = Home::new();
     let file = home.session("x.jsonl", &two_turns());
     let pi = home.agent_dir().join("settings.json");
@@ -160,8 +160,8 @@ fn a_command_writes_the_summary_or_nothing_is_written() {
     let script = home.dir.path().join("sum.sh");
     std::fs::write(&script, "#!/bin/sh\ncat > \"$1\"\necho '{\"summary\":\"All of it.\"}'\n").unwrap();
     std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let asked = home.dir.path().join("asked.json");
-    config(&home, &format!("[summarizer]\ncommand = [{script:?}, {asked:?}]\n"));
+    let request = home.dir.path().join("asked.json");
+    config(&home, &format!("[summarizer]\ncommand = [{script:?}, {request:?}]\n"));
     let before = std::fs::read(&file).unwrap();
     let compact = ["compact", path(&file), "--keep", "5", "--instructions", "Name the files."];
     std::fs::write(&script, "#!/bin/sh\necho 'no luck' >&2; exit 1\n").unwrap();
@@ -174,8 +174,8 @@ fn a_command_writes_the_summary_or_nothing_is_written() {
     let written = last(&file);
     assert_eq!(written["details"]["generator"], "command");
     assert!(written["summary"].as_str().unwrap().starts_with("All of it."));
-    let asked: Value = serde_json::from_slice(&std::fs::read(asked).unwrap()).unwrap();
-    assert!(asked.to_string().contains("Name the files."), "{asked}");
+    let request: Value = serde_json::from_slice(&std::fs::read(request).unwrap()).unwrap();
+    assert!(request.to_string().contains("Name the files."), "{request}");
     config(&home, "[summarizer]\nuse = \"magic\"\n");
     let wrong = home.run(&["compact", path(&file), "--keep", "1"]);
     assert!(
@@ -218,9 +218,10 @@ fn a_model_writes_the_summary_and_its_key_stays_secret() {
     let before = std::fs::read(&file).unwrap();
     let compact = |url: &str| {
         config(&home, &format!("[summarizer]\nbase_url = {url:?}\nretries = 0\nprice.output = 10\n"));
-        ran(home
-            .command(&["compact", path(&file), "--keep", "5", "--model", "openai/gpt-x"])
-            .env("OPENAI_API_KEY", "sk-very-secret"))
+        output_of(
+            home.command(&["compact", path(&file), "--keep", "5", "--model", "openai/gpt-x"])
+                .env("OPENAI_API_KEY", "sk-very-secret"),
+        )
     };
     let (url, served) = model_server(
         "data: {\"choices\":[{\"delta\":{\"content\":\"## Goal\\nhalf\"},\"finish_reason\":\"length\"}]}\n\ndata: [DONE]\n\n",
@@ -244,18 +245,18 @@ fn a_model_writes_the_summary_and_its_key_stays_secret() {
 }
 
 #[test]
-fn a_branch_is_left_with_a_summary() {
+fn leaving_a_branch_can_add_a_summary() {
     let home = Home::new();
     let file = home.session("x.jsonl", &two_turns());
     let before = std::fs::read(&file).unwrap();
     let dry = home.run(&["branch", path(&file), "b", "--summary", "--dry-run"]);
     assert!(dry.out.contains("the leaf would be at b"), "{}", dry.out);
     assert_eq!(std::fs::read(&file).unwrap(), before);
-    let told = home.run(&["branch", path(&file), "b", "--summary-with", "Only what went wrong.", "--json"]).json();
+    let output = home.run(&["branch", path(&file), "b", "--summary-with", "Only what went wrong.", "--json"]).json();
     let written = last(&file);
     assert_eq!(
         (&written["type"], &written["id"], &written["parentId"]),
-        (&"branch_summary".into(), &told["entryId"], &"b".into())
+        (&"branch_summary".into(), &output["entryId"], &"b".into())
     );
     assert_eq!((&written["fromId"], &written["details"]["generator"]), (&"e".into(), &"extractive".into()));
     assert!(written["summary"].as_str().unwrap().contains("allocates no more"), "{written}");
@@ -266,7 +267,7 @@ fn a_branch_is_left_with_a_summary() {
 }
 
 #[test]
-fn a_family_is_shown_with_what_its_members_share() {
+fn a_family_shows_the_shared_entries() {
     let home = Home::new();
     let file = home.session("2025-01-01T00-00-00-000Z_s1.jsonl", &two_turns());
     let child = home.run(&["fork", path(&file), "d", "--at"]).out.trim().to_owned();
@@ -288,12 +289,15 @@ fn a_family_is_shown_with_what_its_members_share() {
     std::fs::remove_file(&file).unwrap();
     let orphaned = home.run(&["family", &grandchild, "--json"]).json();
     assert_eq!((&orphaned["nodes"][0]["missing"], &orphaned["root"]), (&true.into(), &path(&file).into()));
-    let told = home.run(&["family", &grandchild]).out;
-    assert!(told.starts_with("(missing: ") && told.contains("└ ") && told.contains("2 entries shared"), "{told}");
+    let output = home.run(&["family", &grandchild]).out;
+    assert!(
+        output.starts_with("(missing: ") && output.contains("└ ") && output.contains("2 entries shared"),
+        "{output}"
+    );
 }
 
 #[test]
-fn a_hook_that_does_not_want_it_is_heard() {
+fn a_hook_can_cancel_a_compaction() {
     let home = Home::new();
     let file = home.session("x.jsonl", &two_turns());
     let hooks = home.dir.path().join("SESSILE_CONFIG_DIR/hooks");

@@ -12,15 +12,15 @@ fn answer(id: &str, parent: &str, text: &str, tokens: u64) -> String {
 }
 
 #[test]
-fn branches_are_compared_from_where_they_part() {
+fn branches_are_compared_from_their_common_ancestor() {
     let home = Home::new();
     let file = home.session("x.jsonl", &small());
-    let ran = home.run(&["diff", &format!("{}:c", path(&file)), ":d"]);
-    ran.expect(1, "");
+    let output = home.run(&["diff", &format!("{}:c", path(&file)), ":d"]);
+    output.expect(1, "");
     let expected = "--- s1:c  3 entries\n+++ s1:d  3 entries\n2 entries in common, up to b assistant: answer\n\
         - c user: second question\n+ d user: another second question\n\
         1 entry only in A, 1 entry only in B, 0 changed\n";
-    assert_eq!(ran.out, expected);
+    assert_eq!(output.out, expected);
     let full = home.run(&["diff", "s1:c", "s1:d", "--full"]);
     assert!(full.out.contains("- c user: second question\n    - second question\n+ d "), "{}", full.out);
     // A branch and a part of it, by label.
@@ -34,7 +34,7 @@ fn branches_are_compared_from_where_they_part() {
 }
 
 #[test]
-fn a_clone_is_equal_and_what_follows_is_not() {
+fn a_clone_is_equal_until_entries_are_added() {
     let home = Home::new();
     let file = home.session("x.jsonl", &small());
     let clone = home.run(&["clone", path(&file)]).out.trim().to_owned();
@@ -55,7 +55,7 @@ fn a_clone_is_equal_and_what_follows_is_not() {
 }
 
 #[test]
-fn texts_that_were_changed_are_shown_line_by_line() {
+fn changed_texts_are_compared_line_by_line() {
     let home = Home::new();
     let long = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine";
     let entries = |text: &str, tokens: u64| {
@@ -68,27 +68,27 @@ fn texts_that_were_changed_are_shown_line_by_line() {
     };
     let one = home.session("x.jsonl", &entries(long, 1));
     let other = home.session("y.jsonl", &entries(&long.replace("five", "FIVE\u{1b}[2J"), 2));
-    let ran = home.run(&["diff", path(&one), path(&other)]);
-    ran.expect(1, "");
+    let output = home.run(&["diff", path(&one), path(&other)]);
+    output.expect(1, "");
     let hunk = "~ b assistant: one two three four five six seven eight nine\n    @@ -2,7 +2,7 @@\n      two\n      three\n      four\n    - five\n    \
         + FIVE␛[2J\n      six\n      seven\n      eight\n    different: message.usage\n  2 entries are the same\n\
         0 entries only in A, 0 entries only in B, 1 changed\n";
-    assert!(ran.out.ends_with(hunk), "{}", ran.out);
+    assert!(output.out.ends_with(hunk), "{}", output.out);
     let json: Value = serde_json::from_str(&home.run(&["diff", path(&one), path(&other), "--json"]).out).unwrap();
     let changes = &json["changes"];
     assert_eq!(changes[0]["hunks"][0]["lines"][3], "-five");
     assert_eq!((&changes[0]["fields"][0], &changes[1]["entries"]), (&"message.usage".into(), &2.into()));
     // The same entry with the same text but other figures is a change.
     let third = home.session("z.jsonl", &entries(long, 3));
-    let ran = home.run(&["diff", path(&one), path(&third)]);
-    assert!(ran.code == 1 && ran.out.contains("\n    different: message.usage\n"), "{}", ran.out);
+    let output = home.run(&["diff", path(&one), path(&third)]);
+    assert!(output.code == 1 && output.out.contains("\n    different: message.usage\n"), "{}", output.out);
     // Colour is used on terminals, or on request.
-    assert!(!ran.out.contains('\u{1b}'));
+    assert!(!output.out.contains('\u{1b}'));
     assert!(home.run(&["diff", path(&one), path(&third), "--color=always"]).out.contains("\u{1b}[31m---"));
 }
 
 #[test]
-fn entries_with_other_ids_are_aligned_by_what_they_say() {
+fn entries_with_different_ids_are_aligned_by_content() {
     let home = Home::new();
     let one = [
         user("a", None, "hi"),
@@ -110,7 +110,7 @@ fn entries_with_other_ids_are_aligned_by_what_they_say() {
 }
 
 #[test]
-fn sides_are_named_in_three_ways() {
+fn sides_have_three_forms() {
     let home = Home::new();
     let file = home.session("x.jsonl", &small());
     home.run(&["name", path(&file), "a: b"]).expect(0, "");

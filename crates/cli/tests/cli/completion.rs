@@ -3,11 +3,11 @@
 use super::*;
 
 /// Returns the candidates that a shell gets for the end of a line.
-fn asked(home: &Home, words: &[&str]) -> Vec<String> {
+fn completions(home: &Home, words: &[&str]) -> Vec<String> {
     let words: Vec<&str> = ["__complete", "--shell", "fish", "--"].iter().chain(words).copied().collect();
-    let ran = home.run(&words);
-    ran.expect(0, "");
-    ran.out.lines().map(|line| line.split('\t').next().unwrap().to_owned()).collect()
+    let output = home.run(&words);
+    output.expect(0, "");
+    output.out.lines().map(|line| line.split('\t').next().unwrap().to_owned()).collect()
 }
 
 /// Creates a project with a session whose name, and an entry whose label, a shell must not execute.
@@ -24,29 +24,32 @@ fn hostile() -> Home {
 }
 
 #[test]
-fn scripts_are_made_for_every_shell() {
+fn every_shell_has_a_completion_script() {
     let home = Home::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        let ran = home.run(&["completions", shell]);
-        ran.expect(0, "");
-        assert!(ran.out.contains("sessile"), "{shell}");
+        let output = home.run(&["completions", shell]);
+        output.expect(0, "");
+        assert!(output.out.contains("sessile"), "{shell}");
     }
 }
 
 #[test]
-fn sessions_entries_and_settings_are_told() {
+fn sessions_entries_and_settings_are_completed() {
     let home = hostile();
-    let told = asked(&home, &["tree", ""]);
-    assert_eq!(told[..2], [":words", "@latest"]);
-    assert!(told.contains(&"s1".to_owned()) && told.iter().any(|word| word.starts_with("Tide tables")), "{told:?}");
-    assert_eq!(asked(&home, &["tree", "s"]), [":words", "s1"]);
-    assert_eq!(asked(&home, &["context", "s1", ""]), [":words", "@leaf", "@root", "start; touch hacked"]);
-    assert_eq!(asked(&home, &["context", "-c", "a1"]), [":words", "a1b2c3d4"]);
-    assert_eq!(asked(&home, &["config", "get", "list.s"]), [":words", "list.sort"]);
-    assert_eq!(asked(&home, &["list", "--session-dir", ""]), [":dirs"]);
-    assert_eq!(asked(&home, &["--sample", "context", "@1", "cause"]), [":words", "cause found"]);
-    assert!(asked(&home, &["--sample", "tree", "CSV"]).iter().any(|word| word.starts_with("CSV export")));
-    assert_eq!(asked(&home, &["context", "nothing like it", ""]), [":words"], "what fails says nothing");
+    let words_offered = completions(&home, &["tree", ""]);
+    assert_eq!(words_offered[..2], [":words", "@latest"]);
+    assert!(
+        words_offered.contains(&"s1".to_owned()) && words_offered.iter().any(|word| word.starts_with("Tide tables")),
+        "{words_offered:?}"
+    );
+    assert_eq!(completions(&home, &["tree", "s"]), [":words", "s1"]);
+    assert_eq!(completions(&home, &["context", "s1", ""]), [":words", "@leaf", "@root", "start; touch hacked"]);
+    assert_eq!(completions(&home, &["context", "-c", "a1"]), [":words", "a1b2c3d4"]);
+    assert_eq!(completions(&home, &["config", "get", "list.s"]), [":words", "list.sort"]);
+    assert_eq!(completions(&home, &["list", "--session-dir", ""]), [":dirs"]);
+    assert_eq!(completions(&home, &["--sample", "context", "@1", "cause"]), [":words", "cause found"]);
+    assert!(completions(&home, &["--sample", "tree", "CSV"]).iter().any(|word| word.starts_with("CSV export")));
+    assert_eq!(completions(&home, &["context", "nothing like it", ""]), [":words"], "what fails says nothing");
     assert!(!home.project().join("hacked").exists());
 }
 
@@ -69,7 +72,7 @@ fn completed(home: &Home, line: &str) -> Option<Vec<String>> {
 }
 
 #[test]
-fn bash_completes_what_can_be_typed() {
+fn bash_completes_to_valid_words() {
     let home = hostile();
     if completed(&home, "sessile ").is_none() {
         // bash is not installed.

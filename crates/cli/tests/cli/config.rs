@@ -26,10 +26,10 @@ fn write(path: PathBuf, text: &str) {
 }
 
 #[test]
-fn sessions_are_found_where_the_nearest_word_says() {
+fn the_nearest_setting_of_the_session_directory_applies() {
     let home = Home::new();
     home.session("default.jsonl", &[user("a", None, "default")]);
-    let first = |ran: Ran| ran.json()[0]["firstMessage"].as_str().map(str::to_owned).unwrap();
+    let first = |output: CommandOutput| output.json()[0]["firstMessage"].as_str().map(str::to_owned).unwrap();
     let listed = || first(home.run(&["list", "--json"]));
     assert_eq!(listed(), "default");
     let [global, project, own, variable, flag] =
@@ -66,29 +66,31 @@ fn sessions_are_found_where_the_nearest_word_says() {
 }
 
 #[test]
-fn settings_of_pi_that_make_no_sense_are_passed_over() {
+fn invalid_settings_of_pi_are_skipped() {
     let home = Home::new();
     home.session("default.jsonl", &small());
     for (text, what) in [("{\"sessionDir\":", "not valid JSON"), ("{\"sessionDir\":7}", "not a string")] {
         write(home.project().join(".pi/settings.json"), text);
-        let ran = home.run(&["list"]);
-        assert_eq!(ran.code, 0);
-        assert!(ran.err.starts_with("warning: ") && ran.err.contains(what), "{}", ran.err);
+        let output = home.run(&["list"]);
+        assert_eq!(output.code, 0);
+        assert!(output.err.starts_with("warning: ") && output.err.contains(what), "{}", output.err);
     }
     write(home.project().join(".pi/settings.json"), "[\"x\"]");
     home.run(&["list"]).expect(0, "");
 }
 
 #[test]
-fn what_is_wrong_in_the_file_is_told_with_its_place() {
+fn errors_in_the_settings_file_name_the_line() {
     let home = Home::new();
     home.session("x.jsonl", &small());
     home.configure("\nlist.limt = 3\n");
-    let place = home.config();
-    home.run(&["list"])
-        .expect(0, &format!("warning: {}:2: no such setting: list.limt; did you mean list.limit?\n", place.display()));
+    let config_file = home.config();
+    home.run(&["list"]).expect(
+        0,
+        &format!("warning: {}:2: no such setting: list.limt; did you mean list.limit?\n", config_file.display()),
+    );
     home.configure("[list]\nlimit = 'all'\n");
-    let wrong = format!("{}:2: list.limit must be a whole number, not \"all\"", place.display());
+    let wrong = format!("{}:2: list.limit must be a whole number, not \"all\"", config_file.display());
     home.run(&["list"]).expect(0, &format!("warning: {wrong}; using defaults instead of this file\n"));
     // The settings decide where sessions are written, so commands that write refuse to run.
     let n_files = || std::fs::read_dir(home.session_dir()).unwrap().count();
@@ -100,8 +102,12 @@ fn what_is_wrong_in_the_file_is_told_with_its_place() {
     home.run(&["config", "set", "list.limit", "2"]).expect(0, "");
     home.run(&["list"]).expect(0, "");
     home.configure("color = \n");
-    let ran = home.run(&["list"]);
-    assert!(ran.code == 0 && ran.err.starts_with(&format!("warning: {}:1: ", place.display())), "{}", ran.err);
+    let output = home.run(&["list"]);
+    assert!(
+        output.code == 0 && output.err.starts_with(&format!("warning: {}:1: ", config_file.display())),
+        "{}",
+        output.err
+    );
     assert_eq!(home.run(&["config", "get", "list.sort"]).out, "recent\n");
     assert_eq!(home.run(&["config", "set", "list.sort", "cost"]).code, 3);
 }
@@ -113,8 +119,8 @@ fn settings_are_changed_one_at_a_time() {
     assert_eq!(get("list.sort").out, "recent\n");
     assert_eq!((get("list.columns").code, get("list.columns").out), (1, String::new()));
     home.configure("# mine\ncolor = \"auto\" # or never\n");
-    let ran = home.run(&["config", "set", "color", "never", "--dry-run"]);
-    assert_eq!(ran.out, format!("color would be \"never\" in {}, was \"auto\"\n", home.config().display()));
+    let output = home.run(&["config", "set", "color", "never", "--dry-run"]);
+    assert_eq!(output.out, format!("color would be \"never\" in {}, was \"auto\"\n", home.config().display()));
     assert_eq!(get("color").out, "auto\n");
     home.run(&["config", "set", "color", "never"]).expect(0, "");
     assert_eq!(std::fs::read_to_string(home.config()).unwrap(), "# mine\ncolor = \"never\" # or never\n");
@@ -126,8 +132,8 @@ fn settings_are_changed_one_at_a_time() {
     assert_eq!(get("color").out, "auto\n");
     home.run(&["config", "set", "colour", "never"])
         .expect(2, "error: no such setting: colour\nhint: did you mean color?\n");
-    let ran = home.run(&["config", "set", "color", "mauve"]);
-    assert!(ran.code == 2 && ran.err.contains("one of auto, always, never"), "{}", ran.err);
+    let output = home.run(&["config", "set", "color", "mauve"]);
+    assert!(output.code == 2 && output.err.contains("one of auto, always, never"), "{}", output.err);
     let rows = home.run(&["config", "--json"]).json();
     assert!(rows.as_array().unwrap().iter().any(|row| row["key"] == "resume.command"));
     assert_eq!(home.run(&["config", "path"]).out, format!("{}\n", home.config().display()));
@@ -135,12 +141,12 @@ fn settings_are_changed_one_at_a_time() {
 }
 
 #[test]
-fn settings_are_told_as_they_count() {
+fn settings_are_shown_with_their_effective_value() {
     let home = Home::new();
     let root = home.agent_dir().join("sessions");
-    let ran = home.run(&["config", "get", "session_dir"]);
-    ran.expect(0, "");
-    assert_eq!(ran.out, format!("{}\n", root.display()));
+    let output = home.run(&["config", "get", "session_dir"]);
+    output.expect(0, "");
+    assert_eq!(output.out, format!("{}\n", root.display()));
     let rows = home.run(&["config", "--json"]).json();
     let row = rows.as_array().unwrap().iter().find(|row| row["key"] == "session_dir").unwrap();
     assert_eq!((row["value"].as_str(), row["origin"]["kind"].as_str()), (root.to_str(), Some("default")));
@@ -148,11 +154,11 @@ fn settings_are_told_as_they_count() {
     assert_eq!(set("color", "never")["after"], "never");
     assert_eq!(set("list.limit", "7")["after"], 7);
     assert_eq!(set("list.columns", "age,id")["after"], serde_json::json!(["age", "id"]));
-    let ran = home.run(&["config", "unset", "color"]);
-    assert_eq!(ran.out, format!("color is not set in {}; nothing was changed\n", home.config().display()));
+    let output = home.run(&["config", "unset", "color"]);
+    assert_eq!(output.out, format!("color is not set in {}; nothing was changed\n", home.config().display()));
     for words in [&["--sample", "config", "set", "color", "never"][..], &["--sample", "config", "unset", "color"]] {
-        let ran = home.run(words);
-        assert!(ran.code == 2 && ran.err.contains("settings do not belong to the sample"), "{}", ran.err);
+        let output = home.run(words);
+        assert!(output.code == 2 && output.err.contains("settings do not belong to the sample"), "{}", output.err);
     }
     assert!(!home.config().exists());
 }

@@ -3,14 +3,14 @@
 use super::*;
 
 #[test]
-fn entries_are_those_of_the_file() {
+fn entries_are_printed_as_in_the_file() {
     let home = Home::new();
     let lines = small();
     let file = home.session("x.jsonl", &lines);
-    let ran = home.run(&["entries", "--json", file.to_str().unwrap()]);
-    assert_eq!(ran.out, format!("[{}]\n", lines.join(",")));
-    let ran = home.run(&["entries", "--jsonl", file.to_str().unwrap()]);
-    assert_eq!(ran.out, format!("{}\n", lines.join("\n")));
+    let output = home.run(&["entries", "--json", file.to_str().unwrap()]);
+    assert_eq!(output.out, format!("[{}]\n", lines.join(",")));
+    let output = home.run(&["entries", "--jsonl", file.to_str().unwrap()]);
+    assert_eq!(output.out, format!("{}\n", lines.join("\n")));
 }
 
 #[test]
@@ -24,7 +24,7 @@ fn bytes_that_are_not_utf8_are_replaced() {
 }
 
 #[test]
-fn context_is_what_the_model_sees() {
+fn context_prints_the_messages_of_the_model() {
     let home = Home::new();
     let context = home.json(&["context", "--json"], &home.session("x.jsonl", &small()));
     let keys: Vec<&String> = context.as_object().unwrap().keys().collect();
@@ -53,12 +53,12 @@ fn trees_are_nested_and_entries_copied() {
     let home = Home::new();
     let lines = small();
     let file = home.session("x.jsonl", &lines);
-    let ran = home.run(&["tree", "--json", file.to_str().unwrap()]);
+    let output = home.run(&["tree", "--json", file.to_str().unwrap()]);
     let label = r#""label":"here","labelTimestamp":"2025-01-01T00:00:01.000Z""#;
     let leaf = |entry: &str| format!(r#"{{"entry":{entry},"children":[]}}"#);
     let branch = format!(r#"{{"entry":{},"children":[{}]}}"#, lines[3], leaf(&lines[4]));
     let middle = format!(r#"{{"entry":{},"children":[{},{branch}],{label}}}"#, lines[1], leaf(&lines[2]));
-    assert_eq!(ran.out, format!("[{{\"entry\":{},\"children\":[{middle}]}}]\n", lines[0]));
+    assert_eq!(output.out, format!("[{{\"entry\":{},\"children\":[{middle}]}}]\n", lines[0]));
 }
 
 #[test]
@@ -67,9 +67,9 @@ fn flat_trees_are_in_pre_order() {
     let mut lines = small();
     lines.push(r#"{"type":"future","id":"z","parentId":"gone"}"#.to_owned());
     let file = home.session("x.jsonl", &lines);
-    let ran = home.run(&["tree", "--json", "--flat", file.to_str().unwrap()]);
-    assert!(ran.err.starts_with("warning: the conversation is cut off at line 7 "), "{}", ran.err);
-    let tree: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    let output = home.run(&["tree", "--json", "--flat", file.to_str().unwrap()]);
+    assert!(output.err.starts_with("warning: the conversation is cut off at line 7 "), "{}", output.err);
+    let tree: serde_json::Value = serde_json::from_str(&output.out).unwrap();
     let expected = serde_json::json!([
         {"id": "a", "parentId": null, "depth": 0, "type": "message", "onPath": false},
         {"id": "b", "parentId": "a", "depth": 1, "type": "message", "label": "here",
@@ -101,7 +101,7 @@ fn lists_have_the_documented_keys() {
 }
 
 #[test]
-fn session_directories_are_looked_for_in_order() {
+fn session_directories_have_an_order_of_precedence() {
     let home = Home::new();
     let (flag, variable) = (home.dir.path().join("flag"), home.dir.path().join("variable"));
     let cwd = home.project().to_string_lossy().into_owned();
@@ -109,8 +109,8 @@ fn session_directories_are_looked_for_in_order() {
     write_session(&flag.join("flag.jsonl"), &cwd, &small());
     write_session(&flag.join("foreign.jsonl"), "/elsewhere", &small());
     write_session(&variable.join("variable.jsonl"), &cwd, &small());
-    let names = |ran: Ran| -> Vec<String> {
-        let rows = ran.json();
+    let names = |output: CommandOutput| -> Vec<String> {
+        let rows = output.json();
         let name = |row: &Value| row["path"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
         rows.as_array().unwrap().iter().map(name).collect()
     };

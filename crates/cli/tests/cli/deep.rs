@@ -14,24 +14,24 @@ fn deep_chains_are_printed_and_drawn() {
     let file = home.session("deep.jsonl", &lines);
     let file = file.to_str().unwrap();
 
-    let ran = home.run(&["tree", "--json", file]);
-    ran.expect(0, "");
+    let output = home.run(&["tree", "--json", file]);
+    output.expect(0, "");
     // Our own parser has no depth limit.
-    assert!(Json::parse(&ran.out).is_ok());
-    assert_eq!(ran.out.matches(r#","children":["#).count(), DEPTH);
-    assert_eq!(ran.out.trim_end().len() - ran.out.trim_end().trim_end_matches(['}', ']']).len(), 2 * DEPTH + 1);
+    assert!(Json::parse(&output.out).is_ok());
+    assert_eq!(output.out.matches(r#","children":["#).count(), DEPTH);
+    assert_eq!(output.out.trim_end().len() - output.out.trim_end().trim_end_matches(['}', ']']).len(), 2 * DEPTH + 1);
 
     let flat = home.run(&["tree", "--json", "--flat", file]).json();
     assert_eq!(flat[DEPTH - 1]["depth"], DEPTH - 1);
 
-    let ran = home.run(&["tree", file]);
-    ran.expect(0, "");
-    assert_eq!(ran.out.lines().count(), DEPTH);
-    assert!(ran.out.lines().all(|line| line == "• user: x"));
+    let output = home.run(&["tree", file]);
+    output.expect(0, "");
+    assert_eq!(output.out.lines().count(), DEPTH);
+    assert!(output.out.lines().all(|line| line == "• user: x"));
 }
 
 #[test]
-fn deep_branches_do_not_run_off_the_screen() {
+fn deep_branches_fit_the_screen() {
     let home = Home::new();
     let mut lines = vec![user("e0", None, "x")];
     for n in 1..20_000 {
@@ -40,10 +40,10 @@ fn deep_branches_do_not_run_off_the_screen() {
         lines.push(user(&format!("e{n}"), Some(&above), "main"));
     }
     let file = home.session("wide.jsonl", &lines);
-    let ran = home.run(&["tree", file.to_str().unwrap()]);
-    ran.expect(0, "");
-    assert_eq!(ran.out.lines().count(), lines.len());
-    assert!(ran.out.lines().all(|line| line.chars().count() <= 100));
+    let output = home.run(&["tree", file.to_str().unwrap()]);
+    output.expect(0, "");
+    assert_eq!(output.out.lines().count(), lines.len());
+    assert!(output.out.lines().all(|line| line.chars().count() <= 100));
 }
 
 /// Compares branches with nothing in common, with everything, or with everything in another order: quadratic time would
@@ -63,8 +63,8 @@ fn long_branches_are_compared() {
         ("e", &|n| format!("text {}", (n * 7919) % 97), false),
     ] {
         let other = home.session(&format!("{name}.jsonl"), &chain(name, text));
-        let ran = home.run(&["diff", one.to_str().unwrap(), other.to_str().unwrap()]);
-        ran.expect(i32::from(!is_equal), "");
-        assert!(ran.out.lines().count() >= 4, "{name}");
+        let output = home.run(&["diff", one.to_str().unwrap(), other.to_str().unwrap()]);
+        output.expect(i32::from(!is_equal), "");
+        assert!(output.out.lines().count() >= 4, "{name}");
     }
 }

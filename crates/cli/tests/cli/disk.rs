@@ -62,9 +62,9 @@ fn bulky() -> Vec<String> {
 }
 
 fn context(home: &Home, file: &str) -> Value {
-    let ran = home.run(&["context", "--json", file]);
-    assert_eq!(ran.code, 0, "{}", ran.err);
-    serde_json::from_str(&ran.out).unwrap()
+    let output = home.run(&["context", "--json", file]);
+    assert_eq!(output.code, 0, "{}", output.err);
+    serde_json::from_str(&output.out).unwrap()
 }
 
 fn sum(types: &Value) -> u64 {
@@ -83,9 +83,9 @@ fn sizes_add_up_to_those_of_the_files() {
     std::fs::write(&other, bytes).unwrap();
     let length = |file: &Path| std::fs::metadata(file).unwrap().len();
     for file in [&one, &other] {
-        let ran = home.run(&["du", path(file), "--json"]);
-        assert_eq!(ran.code, 0, "{}", ran.err);
-        let json: Value = serde_json::from_str(&ran.out).unwrap();
+        let output = home.run(&["du", path(file), "--json"]);
+        assert_eq!(output.code, 0, "{}", output.err);
+        let json: Value = serde_json::from_str(&output.out).unwrap();
         assert_eq!((json["size"].as_u64().unwrap(), sum(&json["types"])), (length(file), length(file)), "{json}");
     }
     let json = home.run(&["du", "--json"]).json();
@@ -150,13 +150,13 @@ fn a_slimmed_session_has_the_same_tree_and_context() {
     dry.expect(0, "");
     assert!(dry.out.ends_with("less; nothing was written; use --apply to do it\n"), "{}", dry.out);
     assert_eq!(std::fs::read_dir(home.session_dir()).unwrap().count(), 1);
-    let told = home.run(&["slim", path(&file), "--json"]).json();
-    let made = home.run(&["slim", path(&file), "--apply", "--json"]).json();
-    let new = made["path"].as_str().unwrap();
-    assert_eq!((&told["size"], &told["saved"]), (&made["size"], &made["saved"]));
-    assert_eq!(made["size"].as_u64().unwrap(), std::fs::metadata(new).unwrap().len());
+    let preview = home.run(&["slim", path(&file), "--json"]).json();
+    let created = home.run(&["slim", path(&file), "--apply", "--json"]).json();
+    let new = created["path"].as_str().unwrap();
+    assert_eq!((&preview["size"], &preview["saved"]), (&created["size"], &created["saved"]));
+    assert_eq!(created["size"].as_u64().unwrap(), std::fs::metadata(new).unwrap().len());
     assert_eq!(
-        (&made["images"]["count"], &made["outputs"]["count"], &made["custom"]["count"]),
+        (&created["images"]["count"], &created["outputs"]["count"], &created["custom"]["count"]),
         (&3.into(), &6.into(), &1.into())
     );
     assert_eq!(std::fs::read(&file).unwrap(), before, "the original is as it was");
@@ -169,12 +169,12 @@ fn a_slimmed_session_has_the_same_tree_and_context() {
     let ids: Vec<&str> = changed.iter().map(|line| line.split('"').nth(7).unwrap()).collect();
     assert_eq!(ids, ["c", "c2", "d", "z"], "all other lines are the same, byte for byte");
     let header: Value = serde_json::from_str(new_lines[0]).unwrap();
-    assert_eq!((&header["parentSession"], &header["id"]), (&path(&file).into(), &made["id"]));
+    assert_eq!((&header["parentSession"], &header["id"]), (&path(&file).into(), &created["id"]));
 
     // Details stay where an extension would continue from them: in the newest result of each tool on the path to the
     // leaf.
     let entries: Vec<Value> =
-        [3, 4, 5, 8].iter().map(|place: &usize| serde_json::from_str(new_lines[*place]).unwrap()).collect();
+        [3, 4, 5, 8].iter().map(|index: &usize| serde_json::from_str(new_lines[*index]).unwrap()).collect();
     assert!(entries[0]["message"]["details"].is_null() && entries[1]["message"]["details"].is_null());
     assert!(entries[2]["data"].is_null() && entries[3]["message"]["details"].is_null());
     let content = &entries[0]["message"]["content"];
@@ -201,13 +201,13 @@ fn a_slimmed_session_has_the_same_tree_and_context() {
 }
 
 #[test]
-fn wishes_say_what_goes_and_where() {
+fn slim_options_select_what_is_removed() {
     let home = Home::new();
     let file = home.session("x.jsonl", &bulky());
     let counts = |flags: &[&str]| {
         let words: Vec<&str> = ["slim", path(&file), "--json"].iter().chain(flags).copied().collect();
-        let ran = home.run(&words);
-        let json: Value = serde_json::from_str(&ran.out).unwrap();
+        let output = home.run(&words);
+        let json: Value = serde_json::from_str(&output.out).unwrap();
         let count = |key: &str| json[key]["count"].as_u64().unwrap();
         (count("images"), count("outputs"), count("custom"))
     };
@@ -229,18 +229,18 @@ fn wishes_say_what_goes_and_where() {
 }
 
 #[test]
-fn the_original_can_go_to_the_trash_and_come_back() {
+fn slim_can_trash_the_original_and_undo_restores_it() {
     let home = Home::new();
     let file = home.session("x.jsonl", &bulky());
     let before = std::fs::read(&file).unwrap();
-    let made = home.run(&["slim", path(&file), "--apply", "--trash-original", "--json"]).json();
-    let new = PathBuf::from(made["path"].as_str().unwrap());
+    let created = home.run(&["slim", path(&file), "--apply", "--trash-original", "--json"]).json();
+    let new = PathBuf::from(created["path"].as_str().unwrap());
     assert!(!file.exists() && new.exists());
-    assert_eq!(std::fs::read(made["trashed"].as_str().unwrap()).unwrap(), before);
+    assert_eq!(std::fs::read(created["trashed"].as_str().unwrap()).unwrap(), before);
     let undone = home.run(&["undo", "--json"]).json();
     assert_eq!(
         (&undone["undone"]["kind"], undone["undone"]["id"].as_str()),
-        (&"slim".into(), made["operation"].as_str())
+        (&"slim".into(), created["operation"].as_str())
     );
     assert!(file.exists() && !new.exists());
     assert_eq!(std::fs::read(&file).unwrap(), before);
@@ -249,35 +249,35 @@ fn the_original_can_go_to_the_trash_and_come_back() {
     // Without the flag there is one step, and undo removes the new session.
     home.run(&["undo"]).expect(0, "");
     age(&file);
-    let ran = home.run(&["slim", path(&file), "--apply"]);
-    assert_eq!(ran.code, 0, "{}", ran.err);
-    let new = PathBuf::from(ran.out.trim());
-    assert!(new.exists() && ran.err.contains(" less; `sessile undo "), "{}", ran.err);
+    let output = home.run(&["slim", path(&file), "--apply"]);
+    assert_eq!(output.code, 0, "{}", output.err);
+    let new = PathBuf::from(output.out.trim());
+    assert!(new.exists() && output.err.contains(" less; `sessile undo "), "{}", output.err);
     home.run(&["undo"]).expect(0, "");
     assert!(file.exists() && !new.exists());
     // A session that another program seems to be writing to is not moved.
     std::fs::write(&file, [before, b"{}\n".to_vec()].concat()).unwrap();
-    let ran = home.run(&["slim", path(&file), "--apply", "--trash-original"]);
-    assert!(ran.code == 4 && ran.err.contains(" is in use: "), "{}", ran.err);
+    let output = home.run(&["slim", path(&file), "--apply", "--trash-original"]);
+    assert!(output.code == 4 && output.err.contains(" is in use: "), "{}", output.err);
     assert!(file.exists());
     home.run(&["slim", path(&file), "--apply", "--trash-original", "--force", "--json"]).json();
     assert!(!file.exists());
 }
 
 #[test]
-fn the_leaf_stays_where_it_was_left() {
+fn slimming_keeps_the_leaf() {
     let home = Home::new();
     let file = home.session("x.jsonl", &bulky());
     assert_eq!(home.run(&["branch", path(&file), "z"]).code, 0);
     let before = context(&home, path(&file));
-    let made = home.run(&["slim", path(&file), "--apply", "--json"]).json();
+    let created = home.run(&["slim", path(&file), "--apply", "--json"]).json();
     // The context of that branch stays as well.
-    assert_eq!(made["images"]["count"], 2);
-    assert_eq!(context(&home, made["path"].as_str().unwrap()), before);
+    assert_eq!(created["images"]["count"], 2);
+    assert_eq!(context(&home, created["path"].as_str().unwrap()), before);
 }
 
 #[test]
-fn old_and_odd_sessions_are_slimmed_too() {
+fn old_and_unusual_sessions_are_slimmed_too() {
     let home = Home::new();
     let text = OUTPUT.repeat(100);
     let old = home.session_dir().join("old.jsonl");
@@ -294,8 +294,8 @@ fn old_and_odd_sessions_are_slimmed_too() {
     ];
     std::fs::write(&old, lines_of_old.join("\n")).unwrap();
     age(&old);
-    let made = home.run(&["slim", path(&old), "--apply", "--json"]).json();
-    let new = lines(Path::new(made["path"].as_str().unwrap()));
+    let created = home.run(&["slim", path(&old), "--apply", "--json"]).json();
+    let new = lines(Path::new(created["path"].as_str().unwrap()));
     assert_eq!(
         (&new[0]["version"], &new[2]["message"]["output"]),
         (&3.into(), &"[shell output removed by sessile slim: 1.5 kB]".into())
@@ -304,13 +304,13 @@ fn old_and_odd_sessions_are_slimmed_too() {
     let newer = home.session("newer.jsonl", &bulky());
     let text = std::fs::read_to_string(&newer).unwrap().replace("\"version\":3", "\"version\":4");
     std::fs::write(&newer, text).unwrap();
-    let ran = home.run(&["slim", path(&newer), "--apply"]);
-    assert!(ran.code == 3 && ran.err.contains("newer version"), "{}", ran.err);
+    let output = home.run(&["slim", path(&newer), "--apply"]);
+    assert!(output.code == 3 && output.err.contains("newer version"), "{}", output.err);
     // Duplicate ids and cycles.
     let odd = home.session(
         "odd.jsonl",
         &[user("a", Some("b"), "1"), result("b", "a", "x"), result("b", "b", "x"), user("q", None, "end")],
     );
-    let made = home.run(&["slim", path(&odd), "--apply", "--json"]).json();
-    assert_eq!(made["images"]["count"], 2);
+    let created = home.run(&["slim", path(&odd), "--apply", "--json"]).json();
+    assert_eq!(created["images"]["count"], 2);
 }

@@ -35,7 +35,7 @@ fn pieces(document: &str) -> Vec<Piece> {
         while let Some(line) = lines.next_if(|line| *line != "```") {
             match (line.strip_prefix("$ sessile"), block.last_mut()) {
                 (Some(command), _) => block.push(Shown { command: command.trim().to_owned(), out: Vec::new() }),
-                (None, Some(shown)) => shown.out.push(line.to_owned()),
+                (None, Some(example)) => example.out.push(line.to_owned()),
                 (None, None) => {}
             }
         }
@@ -52,16 +52,16 @@ fn run(home: &Home, command: &str) -> Vec<String> {
         words.insert(0, "--sample".to_owned());
     }
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let ran = ran(home.command(&words).env("SESSILE_TERMINAL", "a terminal"));
+    let output = output_of(home.command(&words).env("SESSILE_TERMINAL", "a terminal"));
     // Some commands, such as `config`, need no store.
     let samples = home.dir.path().join("SESSILE_STATE_DIR/samples").read_dir().into_iter().flatten();
     let kept = { samples }.next().map(|entry| entry.unwrap().path().to_string_lossy().into_owned());
-    let may_be_1 = ran.out.is_empty() || words.contains(&"diff");
-    let is_fine = ran.code == 0 || (ran.code == 1 && may_be_1);
-    assert!(is_fine, "sessile {command}\n{}\n{}", ran.out, ran.err);
+    let may_be_1 = output.out.is_empty() || words.contains(&"diff");
+    let is_fine = output.code == 0 || (output.code == 1 && may_be_1);
+    assert!(is_fine, "sessile {command}\n{}\n{}", output.out, output.err);
     let home = home.project().to_string_lossy().into_owned();
     let mut printed =
-        (ran.err + &ran.out).replace(kept.as_deref().unwrap_or("\0"), "~/.pi/agent").replace(&home, "~/project");
+        (output.err + &output.out).replace(kept.as_deref().unwrap_or("\0"), "~/.pi/agent").replace(&home, "~/project");
     if !command.contains("--sample") {
         printed = printed.replace("sessile --sample ", "sessile ");
     }
@@ -70,11 +70,11 @@ fn run(home: &Home, command: &str) -> Vec<String> {
 
 /// Returns the document with today's output.
 fn today(document: &str) -> String {
-    let mut made = String::new();
+    let mut generated = String::new();
     for piece in pieces(document) {
         let block = match piece {
             Piece::Text(text) => {
-                made += &text;
+                generated += &text;
                 continue;
             }
             Piece::Block(block) => block,
@@ -86,28 +86,31 @@ fn today(document: &str) -> String {
                 printed.truncate(out.len() - 1);
                 printed.push(MORE.to_owned());
             }
-            made += format!("$ sessile {command}").trim_end();
-            made += "\n";
+            generated += format!("$ sessile {command}").trim_end();
+            generated += "\n";
             for line in printed {
-                made += line.trim_end();
-                made += "\n";
+                generated += line.trim_end();
+                generated += "\n";
             }
         }
     }
-    made
+    generated
 }
 
 #[track_caller]
 fn check(name: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name);
     let kept = std::fs::read_to_string(&path).unwrap();
-    let made = today(&kept);
+    let generated = today(&kept);
     if std::env::var_os("SESSILE_UPDATE_DOCS").is_some() {
-        std::fs::write(&path, &made).unwrap();
+        std::fs::write(&path, &generated).unwrap();
         return;
     }
-    let differs = kept.lines().zip(made.lines()).find(|(kept, made)| kept != made);
-    assert!(kept == made, "{name} does not show what the program prints: {differs:?}; `cargo xtask docs` updates it");
+    let differs = kept.lines().zip(generated.lines()).find(|(kept, generated)| kept != generated);
+    assert!(
+        kept == generated,
+        "{name} does not show what the program prints: {differs:?}; `cargo xtask docs` updates it"
+    );
 }
 
 #[test]
@@ -136,6 +139,6 @@ fn the_tour_of_the_readme_leaves_the_readers_own_sessions_alone() {
         Piece::Block(block) => Some(block),
         Piece::Text(_) => None,
     });
-    let commands: Vec<String> = blocks.flatten().map(|shown| shown.command).collect();
+    let commands: Vec<String> = blocks.flatten().map(|example| example.command).collect();
     assert!(commands.len() > 5 && commands.iter().all(|command| command.starts_with("--sample")), "{commands:?}");
 }

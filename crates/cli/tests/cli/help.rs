@@ -35,25 +35,25 @@ const BEFORE: &[(&str, &[&str])] = &[
 fn on_sample(home: &Home, line: &str) -> String {
     let words = words(line);
     let words = words.iter().map(String::as_str).filter(|word| *word != "--sample");
-    let ran = home.run(&std::iter::once("--sample=kept").chain(words).collect::<Vec<_>>());
+    let output = home.run(&std::iter::once("--sample=kept").chain(words).collect::<Vec<_>>());
     // Nothing in the sample is large enough.
     if line.starts_with("slim") {
-        assert_eq!(ran.code, 1, "sessile {line}\n{}", ran.err);
-        return ran.out + &ran.err;
+        assert_eq!(output.code, 1, "sessile {line}\n{}", output.err);
+        return output.out + &output.err;
     }
     // Nothing in the sample is old enough.
     if line.starts_with("migrate") {
-        ran.expect(1, "nothing to migrate\n");
-        return ran.err;
+        output.expect(1, "nothing to migrate\n");
+        return output.err;
     }
-    if line.starts_with("clean") && ran.out.is_empty() {
-        ran.expect(0, "nothing to clean\n");
-        return ran.err;
+    if line.starts_with("clean") && output.out.is_empty() {
+        output.expect(0, "nothing to clean\n");
+        return output.err;
     }
     // `diff` exits with 1 if the sides differ.
     let expected = i32::from(line.starts_with("diff") && !line.contains("@1 @1"));
-    assert_eq!(ran.code, expected, "sessile {line}\n{}", ran.err);
-    ran.out
+    assert_eq!(output.code, expected, "sessile {line}\n{}", output.err);
+    output.out
 }
 
 #[test]
@@ -107,23 +107,23 @@ fn help_is_short_or_long() {
 #[test]
 fn the_concepts_have_a_page() {
     let home = Home::new();
-    let ran = home.run(&["help", "concepts"]);
-    ran.expect(0, "");
+    let output = home.run(&["help", "concepts"]);
+    output.expect(0, "");
     for concept in ["tree", "leaf", "path", "branch", "fork", "compaction", "label", "archive", "context"] {
-        assert!(ran.out.contains(&format!("\n{concept}: ")), "{concept} in\n{}", ran.out);
+        assert!(output.out.contains(&format!("\n{concept}: ")), "{concept} in\n{}", output.out);
     }
-    assert!(ran.out.lines().all(|line| line.chars().count() <= 80), "{}", ran.out);
-    assert_eq!(home.run(&["help", "concepts", "tree"]).out, ran.out);
+    assert!(output.out.lines().all(|line| line.chars().count() <= 80), "{}", output.out);
+    assert_eq!(home.run(&["help", "concepts", "tree"]).out, output.out);
 }
 
 #[test]
 fn the_environment_has_a_page() {
-    let ran = Home::new().run(&["help", "environment"]);
-    ran.expect(0, "");
+    let output = Home::new().run(&["help", "environment"]);
+    output.expect(0, "");
     for name in ["PI_CODING_AGENT_DIR", "PI_CODING_AGENT_SESSION_DIR", "SESSILE_CONFIG_DIR", "SESSILE_STATE_DIR"] {
-        assert!(ran.out.contains(&format!("\n{name}: ")), "{name} in\n{}", ran.out);
+        assert!(output.out.contains(&format!("\n{name}: ")), "{name} in\n{}", output.out);
     }
-    assert!(!ran.out.contains("**"), "{}", ran.out);
+    assert!(!output.out.contains("**"), "{}", output.out);
 }
 
 #[test]
@@ -134,15 +134,15 @@ fn manual_pages_are_written() {
     assert!(page.out.contains(".TH sessile 1"), "{}", page.out);
     assert_eq!(home.run(&["man", "--dir", "pages", "--dry-run"]).code, 0);
     assert!(!home.project().join("pages").exists());
-    let ran = home.run(&["man", "--dir", "pages"]);
-    assert!(ran.code == 0 && ran.out.ends_with(" pages to ~/project/pages\n"), "{}", ran.out);
+    let output = home.run(&["man", "--dir", "pages"]);
+    assert!(output.code == 0 && output.out.ends_with(" pages to ~/project/pages\n"), "{}", output.out);
     let tree = std::fs::read_to_string(home.project().join("pages/sessile-tree.1")).unwrap();
     assert!(tree.contains(".TH sessile-tree 1"), "{tree}");
     assert!(home.project().join("pages/sessile.1").is_file());
 }
 
 #[test]
-fn the_version_is_told() {
+fn the_version_is_printed() {
     let home = Home::new();
     for flag in ["--version", "-V"] {
         assert_eq!(home.run(&[flag]).out, format!("sessile {}\n", env!("CARGO_PKG_VERSION")));
@@ -154,10 +154,10 @@ fn the_version_is_told() {
 #[test]
 fn the_reference_is_up_to_date() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/cli.md");
-    let made = definition::reference();
+    let generated = definition::reference();
     if std::env::var_os("SESSILE_UPDATE_DOCS").is_some() {
-        std::fs::write(&path, &made).unwrap();
+        std::fs::write(&path, &generated).unwrap();
     }
     let kept = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(kept == made, "docs/cli.md is out of date; run `cargo xtask docs`");
+    assert!(kept == generated, "docs/cli.md is out of date; run `cargo xtask docs`");
 }

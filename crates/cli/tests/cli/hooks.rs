@@ -40,17 +40,17 @@ fn kinds(log: &Path) -> Vec<String> {
     if !log.exists() {
         return Vec::new();
     }
-    let told = lines(log).iter().map(|event| event["type"].as_str().unwrap().to_owned()).collect();
+    let kinds = lines(log).iter().map(|event| event["type"].as_str().unwrap().to_owned()).collect();
     std::fs::remove_file(log).unwrap();
-    told
+    kinds
 }
 
 #[test]
-fn commands_that_change_something_tell_hooks() {
+fn changes_run_hooks() {
     let home = Home::new();
     let file = home.session("x.jsonl", &small());
     let log = log_all(&home);
-    for (words, told) in [
+    for (words, expected_kinds) in [
         (vec!["append", path(&file), "hello"], vec!["entry_appended"]),
         (vec!["name", path(&file), "One"], vec!["entry_appended", "session_info_changed"]),
         (vec!["undo"], vec!["entry_appended", "session_info_changed"]),
@@ -69,18 +69,18 @@ fn commands_that_change_something_tell_hooks() {
         (vec!["delete", path(&file), "--yes"], vec!["session_deleted"]),
         (vec!["--sample", "append", "@1", "hello"], vec![]),
     ] {
-        let ran = home.run(&words);
-        assert_eq!((ran.code, ran.err.contains("warning")), (0, false), "{words:?}: {}", ran.err);
-        assert_eq!(kinds(&log), told, "{words:?}");
+        let output = home.run(&words);
+        assert_eq!((output.code, output.err.contains("warning")), (0, false), "{words:?}: {}", output.err);
+        assert_eq!(kinds(&log), expected_kinds, "{words:?}");
     }
 }
 
 #[test]
-fn a_hook_does_not_tell_hooks() {
+fn changes_by_a_hook_run_no_hooks() {
     let home = Home::new();
     let file = home.session("x.jsonl", &small());
     let log = log_all(&home);
-    assert_eq!(ran(home.command(&["append", path(&file), "x"]).env("SESSILE_HOOK", "entry_appended")).code, 0);
+    assert_eq!(output_of(home.command(&["append", path(&file), "x"]).env("SESSILE_HOOK", "entry_appended")).code, 0);
     assert!(kinds(&log).is_empty());
 }
 
@@ -93,13 +93,13 @@ fn a_hook_prevents_a_fork_and_a_broken_one_prevents_nothing() {
     let error = format!("error: nothing was done: the hook {} vetoed it\n", hook.display());
     home.run(&["clone", path(&file)]).expect(3, &error);
     install(&hooks_dir(&home), "session_before_fork", "printf 'oh \\033[2J dear' >&2; exit 1");
-    let ran = home.run(&["clone", path(&file), "--json"]);
+    let output = home.run(&["clone", path(&file), "--json"]);
     let warning = format!("warning: {} failed (exit status: 1): oh ␛[2J dear\n", hook.display());
-    assert_eq!((ran.code, ran.err), (0, warning), "what a hook says is made harmless");
+    assert_eq!((output.code, output.err), (0, warning), "what a hook says is made harmless");
 }
 
 #[test]
-fn settings_say_where_hooks_are_and_how_long_they_may_take() {
+fn settings_have_the_hook_directory_and_timeout() {
     let home = Home::new();
     let file = home.session("x.jsonl", &small());
     let elsewhere = home.dir.path().join("elsewhere");
@@ -107,9 +107,9 @@ fn settings_say_where_hooks_are_and_how_long_they_may_take() {
     install(&elsewhere, "entry_appended", "while :; do /bin/sleep 1; done");
     home.run(&["config", "set", "hooks.dir", path(&elsewhere)]).expect(0, "");
     home.run(&["config", "set", "hooks.timeout", "1"]).expect(0, "");
-    let ran = home.run(&["append", path(&file), "hello"]);
+    let output = home.run(&["append", path(&file), "hello"]);
     let warning = format!("warning: {}/entry_appended took longer than 1 s\n", elsewhere.display());
-    assert_eq!((ran.code, ran.err), (0, warning));
+    assert_eq!((output.code, output.err), (0, warning));
     assert_eq!(last(&file)["message"]["content"], "hello", "it was written before anybody was told");
 }
 
@@ -142,8 +142,8 @@ fn an_example_names_sessions_by_their_first_question() {
     let file = home.session("x.jsonl", &[] as &[&str]);
     let append = |words: &[&str]| {
         let words = [&["append", path(&file)], words].concat();
-        let ran = ran(&mut with_programs(&home, &words));
-        assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+        let output = output_of(&mut with_programs(&home, &words));
+        assert_eq!((output.code, output.err.as_str()), (0, ""));
         home.run(&["name", path(&file)]).out
     };
     assert_eq!(append(&["--role", "system", "Be brief."]), "", "that is no question");
@@ -182,23 +182,23 @@ fn an_example_posts_labels() {
         serde_json::from_slice::<Value>(&body).unwrap()
     });
     // Only labels are posted: the server answers once.
-    ran(with_programs(&home, &["append", path(&file), "hello"]).env("LABELS_URL", &url)).expect(0, "");
-    ran(with_programs(&home, &["label", path(&file), "a", "begin"]).env("LABELS_URL", &url)).expect(0, "");
+    output_of(with_programs(&home, &["append", path(&file), "hello"]).env("LABELS_URL", &url)).expect(0, "");
+    output_of(with_programs(&home, &["label", path(&file), "a", "begin"]).env("LABELS_URL", &url)).expect(0, "");
     let posted = server.join().unwrap();
     assert_eq!(
         (&posted["label"], &posted["entryId"], &posted["sessionId"]),
         (&"begin".into(), &"a".into(), &"s1".into())
     );
     // If the server is gone, the label is set and the failure is reported.
-    let ran = ran(with_programs(&home, &["label", path(&file), "b", "more"]).env("LABELS_URL", &url));
-    assert!(ran.code == 0 && ran.err.contains("entry_appended failed"), "{}", ran.err);
+    let output = output_of(with_programs(&home, &["label", path(&file), "b", "more"]).env("LABELS_URL", &url));
+    assert!(output.code == 0 && output.err.contains("entry_appended failed"), "{}", output.err);
     assert_eq!(last(&file)["label"], "more");
 }
 
 /// Returns the same summary each time.
-struct Saying;
+struct FixedSummary;
 
-impl Summarizer for Saying {
+impl Summarizer for FixedSummary {
     fn generator(&self) -> Generator {
         Generator::Extractive
     }
@@ -214,7 +214,7 @@ impl Summarizer for Saying {
 }
 
 #[test]
-fn an_example_keeps_sessions_whole_while_tests_are_red() {
+fn an_example_prevents_compaction_while_tests_fail() {
     let home = Home::new();
     let file = home.session("x.jsonl", &small());
     let hook = example("no-compaction-while-red").join("session_before_compact");
@@ -228,7 +228,7 @@ fn an_example_keeps_sessions_whole_while_tests_are_red() {
     let mut host = SessionHost::new(sessions, session);
     let mut compact = || {
         let settings = CompactionSettings { keep_recent_tokens: 1, ..CompactionSettings::default() };
-        host.session_mut().compact(CompactOptions { settings, ..CompactOptions::default() }, &Saying, &mut |_| {})
+        host.session_mut().compact(CompactOptions { settings, ..CompactOptions::default() }, &FixedSummary, &mut |_| {})
     };
     std::fs::write(home.project().join("tests"), "echo one of them fails; exit 1").unwrap();
     assert!(matches!(compact(), Err(SessionError::Cancelled)));

@@ -51,7 +51,7 @@ fn hostile_lines(harm: &str) -> Vec<String> {
 }
 
 #[test]
-fn nothing_of_a_session_acts_on_the_terminal() {
+fn session_text_cannot_control_the_terminal() {
     let home = Home::new();
     let file = hostile_session(&home);
     let file = file.to_str().unwrap();
@@ -73,34 +73,34 @@ fn nothing_of_a_session_acts_on_the_terminal() {
         &["du"],
         &[],
     ] {
-        let ran = home.run(words);
-        ran.expect(0, "");
-        assert!(ran.out.contains("[2J"), "{words:?} shows the text: {}", ran.out);
-        assert!(is_harmless(&ran.out), "{words:?}: {:?}", ran.out);
+        let output = home.run(words);
+        output.expect(0, "");
+        assert!(output.out.contains("[2J"), "{words:?} shows the text: {}", output.out);
+        assert!(is_harmless(&output.out), "{words:?}: {:?}", output.out);
     }
 }
 
 #[test]
-fn differences_do_not_act_either() {
+fn differences_cannot_control_the_terminal() {
     let home = Home::new();
     let file = hostile_session(&home);
     let other = file.with_file_name("other.jsonl");
     let text = std::fs::read_to_string(&file).unwrap().replace("[2J", "[2J changed");
     std::fs::write(&other, text).unwrap();
-    let ran = home.run(&["diff", file.to_str().unwrap(), other.to_str().unwrap(), "--full"]);
-    ran.expect(1, "");
-    assert!(ran.out.contains("[2J changed") && is_harmless(&ran.out), "{:?}", ran.out);
+    let output = home.run(&["diff", file.to_str().unwrap(), other.to_str().unwrap(), "--full"]);
+    output.expect(1, "");
+    assert!(output.out.contains("[2J changed") && is_harmless(&output.out), "{:?}", output.out);
 }
 
 #[test]
-fn colour_is_ours_alone() {
+fn only_our_own_colors_are_printed() {
     let home = Home::new();
     let file = hostile_session(&home);
-    let ran = home.run(&["tree", "--all", "--color", "always", file.to_str().unwrap()]);
-    assert!(ran.out.contains("\u{1b}[36m"));
+    let output = home.run(&["tree", "--all", "--color", "always", file.to_str().unwrap()]);
+    assert!(output.out.contains("\u{1b}[36m"));
     // After removing the sequences that only set colours, the rest is harmless.
     let mut rest = String::new();
-    for (n_before, piece) in ran.out.split("\u{1b}[").enumerate() {
+    for (n_before, piece) in output.out.split("\u{1b}[").enumerate() {
         let style = piece.trim_start_matches(|char: char| char.is_ascii_digit() || char == ';');
         assert!(n_before == 0 || style.starts_with('m'), "{piece:?}");
         rest.push_str(style);
@@ -109,21 +109,21 @@ fn colour_is_ours_alone() {
 }
 
 #[test]
-fn names_of_files_do_not_act_either() {
+fn file_names_cannot_control_the_terminal() {
     let home = Home::new();
     let name = "\u{1b}[2J\u{202e}.jsonl";
     std::fs::write(home.project().join(name), "{}\n").unwrap();
-    let ran = home.run(&["tree", name]);
-    assert_eq!(ran.code, 3);
-    assert!(is_harmless(&ran.err), "{:?}", ran.err);
+    let output = home.run(&["tree", name]);
+    assert_eq!(output.code, 3);
+    assert!(is_harmless(&output.err), "{:?}", output.err);
     for words in [&["tree", "\u{1b}[2J"][..], &["--\u{1b}[2J"], &["\u{9b}2J"]] {
-        let ran = home.run(words);
-        assert!(ran.code >= 2 && is_harmless(&ran.err), "{:?}", ran.err);
+        let output = home.run(words);
+        assert!(output.code >= 2 && is_harmless(&output.err), "{:?}", output.err);
     }
 }
 
 #[test]
-fn findings_do_not_act_either() {
+fn findings_cannot_control_the_terminal() {
     let home = Home::new();
     let harm = serde_json::to_string(HARM).unwrap();
     let bad = format!(r#"{{"type":"custom","id":{harm},"parentId":{harm},"timestamp":{harm}}}"#);
@@ -133,13 +133,17 @@ fn findings_do_not_act_either() {
     for words in
         [&["verify", file][..], &["repair", "--dry-run", file], &["entries", "--salvaged", file], &["repair", file]]
     {
-        let ran = home.run(words);
-        assert!(ran.code <= 1 && ran.out.contains("[2J") && is_harmless(&ran.out), "{words:?}: {:?}", ran.out);
+        let output = home.run(words);
+        assert!(
+            output.code <= 1 && output.out.contains("[2J") && is_harmless(&output.out),
+            "{words:?}: {:?}",
+            output.out
+        );
     }
 }
 
 /// Returns every character that acts on a terminal or on the order of the text around it.
-fn acting() -> String {
+fn display_control_chars() -> String {
     ('\u{7f}'..=char::MAX)
         .filter(|char| sessile::format::display_control::affects_display(*char))
         .filter(|char| *char < '\u{e0000}')
@@ -219,9 +223,9 @@ const JSON: &[&[&str]] = &[
 ];
 
 #[test]
-fn json_does_not_act_on_the_terminal_either() {
+fn json_cannot_control_the_terminal() {
     let home = Home::new();
-    let text = acting() + HARM;
+    let text = display_control_chars() + HARM;
     let file = home.session("x\u{9b}\u{202e}.jsonl", &hostile_lines(&format!("needle {text}")));
     let elsewhere = home.dir.path().join("else\u{9d}where.jsonl");
     std::fs::write(&elsewhere, std::fs::read_to_string(&file).unwrap().replacen("\"s1\"", "\"s2\"", 1)).unwrap();
@@ -236,23 +240,23 @@ fn json_does_not_act_on_the_terminal_either() {
             })
             .collect();
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let ran = home.run(&words);
-        assert!(ran.code <= 1 && !ran.out.is_empty(), "{words:?}: {} {}", ran.code, ran.err);
-        for (name, printed) in [("output", &ran.out), ("errors", &ran.err)] {
-            let acting: Vec<char> = printed
+        let output = home.run(&words);
+        assert!(output.code <= 1 && !output.out.is_empty(), "{words:?}: {} {}", output.code, output.err);
+        for (name, printed) in [("output", &output.out), ("errors", &output.err)] {
+            let control_chars: Vec<char> = printed
                 .chars()
                 .filter(|char| *char != '\n' && sessile::format::display_control::affects_display(*char))
                 .collect();
-            assert!(acting.is_empty(), "{words:?} prints {acting:?} to its {name}");
+            assert!(control_chars.is_empty(), "{words:?} prints {control_chars:?} to its {name}");
         }
-        for line in if words.contains(&"--jsonl") { ran.out.lines().collect() } else { vec![ran.out.as_str()] } {
+        for line in if words.contains(&"--jsonl") { output.out.lines().collect() } else { vec![output.out.as_str()] } {
             serde_json::from_str::<Value>(line).unwrap_or_else(|error| panic!("{words:?}: {error}"));
         }
     }
 }
 
 #[test]
-fn every_command_that_prints_json_is_looked_at() {
+fn every_command_that_prints_json_is_tested() {
     let reference = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/cli.md")).unwrap();
     for section in reference.split("\n## sessile ").skip(1) {
         let name = section.lines().next().unwrap();

@@ -20,13 +20,16 @@ fn caches_are_shown_rebuilt_and_removed() {
     let dry = home.run(&["index", "rebuild", "--dry-run"]);
     assert_eq!(dry.out, "2 sessions would be read and indexed; nothing was changed\n");
     assert_eq!(status(), empty);
-    let ran = home.run(&["index", "rebuild"]);
-    ran.expect(0, "");
-    assert_eq!(ran.out, "2 sessions and 6 entries are indexed\n");
+    let output = home.run(&["index", "rebuild"]);
+    output.expect(0, "");
+    assert_eq!(output.out, "2 sessions and 6 entries are indexed\n");
     let full = status();
     assert_eq!((&full["searchable"], &full["unsearchableBytes"]), (&2.into(), &0.into()));
-    let told = home.run(&["index", "status"]).out;
-    assert!(told.contains("~/SESSILE_CACHE_DIR\n") && told.contains("6 entries in 1 segment\n"), "{told}");
+    let status_text = home.run(&["index", "status"]).out;
+    assert!(
+        status_text.contains("~/SESSILE_CACHE_DIR\n") && status_text.contains("6 entries in 1 segment\n"),
+        "{status_text}"
+    );
     let bytes: u64 = full["kinds"].as_array().unwrap().iter().map(|kind| kind["bytes"].as_u64().unwrap()).sum();
     let would = home.run(&["index", "clear", "--dry-run", "--json"]).json();
     assert_eq!(would["bytes"], bytes);

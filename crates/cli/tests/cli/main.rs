@@ -22,11 +22,11 @@ mod mishaps;
 mod people;
 mod reading;
 mod references;
+mod removing;
 mod repair;
 mod sample;
 mod search;
 mod stats;
-mod taking_away;
 mod watch;
 
 use std::path::{Path, PathBuf};
@@ -40,7 +40,7 @@ struct Home {
 }
 
 /// The result of a run of the program.
-struct Ran {
+struct CommandOutput {
     code: i32,
     out: String,
     err: String,
@@ -89,12 +89,12 @@ impl Home {
         command
     }
 
-    fn run(&self, words: &[&str]) -> Ran {
-        ran(&mut self.command(words))
+    fn run(&self, words: &[&str]) -> CommandOutput {
+        output_of(&mut self.command(words))
     }
 
-    fn run_with(&self, words: &[&str], name: &str, value: &Path) -> Ran {
-        ran(self.command(words).env(name, value))
+    fn run_with(&self, words: &[&str], name: &str, value: &Path) -> CommandOutput {
+        output_of(self.command(words).env(name, value))
     }
 
     /// Runs a command on a session that must succeed, and parses its output.
@@ -104,9 +104,9 @@ impl Home {
     }
 }
 
-fn ran(command: &mut Command) -> Ran {
+fn output_of(command: &mut Command) -> CommandOutput {
     let output = command.output().unwrap();
-    Ran {
+    CommandOutput {
         code: output.status.code().unwrap(),
         out: String::from_utf8(output.stdout).unwrap(),
         err: String::from_utf8(output.stderr).unwrap(),
@@ -119,7 +119,7 @@ fn age(path: &Path) {
     std::fs::File::options().append(true).open(path).unwrap().set_modified(hour_ago).unwrap();
 }
 
-impl Ran {
+impl CommandOutput {
     #[track_caller]
     fn json(&self) -> Value {
         assert_eq!((self.code, self.err.as_str()), (0, ""));

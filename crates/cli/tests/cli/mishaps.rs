@@ -33,27 +33,31 @@ fn an_empty_file_is_not_a_session() {
         &["append", "--role", "user"],
     ] {
         let words: Vec<&str> = words.iter().copied().chain([path(&file)]).collect();
-        let ran = home.run(&words);
-        assert_eq!((ran.code, ran.out.as_str()), (3, ""), "{words:?}: {}", ran.err);
-        assert!(ran.err.starts_with("error: ") && ran.err.contains(" is not a session"), "{words:?}: {}", ran.err);
+        let output = home.run(&words);
+        assert_eq!((output.code, output.out.as_str()), (3, ""), "{words:?}: {}", output.err);
+        assert!(
+            output.err.starts_with("error: ") && output.err.contains(" is not a session"),
+            "{words:?}: {}",
+            output.err
+        );
     }
     assert_eq!(home.run(&["name", path(&file), "x"]).code, 3);
     assert_eq!(std::fs::read(&file).unwrap(), b"");
 }
 
 #[test]
-fn a_label_that_is_not_there_is_a_value_too() {
+fn a_missing_label_exits_with_1() {
     let home = Home::new();
     let file = home.session("x.jsonl", &small());
-    let ran = home.run(&["label", path(&file), "a", "--json"]);
-    assert_eq!((ran.code, ran.out.as_str()), (1, "{\"entryId\":\"a\"}\n"));
+    let output = home.run(&["label", path(&file), "a", "--json"]);
+    assert_eq!((output.code, output.out.as_str()), (1, "{\"entryId\":\"a\"}\n"));
     home.run(&["label", path(&file), "a"]).expect(1, "a has no label\n");
     // The last entry of this session is a label. Trees do not show labels, so `@leaf` refers to the entry before it.
     home.run(&["label", path(&file), "@leaf"]).expect(1, "d has no label\n");
     let hint = "hint: e is itself the label of b; @leaf may refer to it if it was added last\n";
     home.run(&["label", path(&file), "e"]).expect(1, &format!("e has no label\n{hint}"));
-    let ran = home.run(&["label", path(&file), "e", "--clear"]);
-    assert_eq!((ran.out.as_str(), ran.err.as_str()), ("e has no label\n", hint));
+    let output = home.run(&["label", path(&file), "e", "--clear"]);
+    assert_eq!((output.out.as_str(), output.err.as_str()), ("e has no label\n", hint));
     home.run(&["edit-context", path(&file), "e", "--drop"])
         .expect(3, "error: entry e is the label of b; the model never sees it\nhint: b is the entry to edit\n");
 }
@@ -88,9 +92,9 @@ fn whole_messages_are_checked() {
         (r#"{"role":"toolResult"}"#, "error: a message with the role toolResult needs content, "),
         (r#"{"role":"custom","content":{}}"#, "error: a message with the role custom needs content, "),
     ] {
-        let ran = home.run(&["append", path(&file), "--json-message", message]);
-        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{message}");
-        assert!(ran.err.starts_with(what), "{message}: {}", ran.err);
+        let output = home.run(&["append", path(&file), "--json-message", message]);
+        assert_eq!((output.code, output.out.as_str()), (2, ""), "{message}");
+        assert!(output.err.starts_with(what), "{message}: {}", output.err);
     }
     assert_eq!(std::fs::read(&file).unwrap(), before);
     home.run(&["append", path(&file), "--json-message", r#"{"role":"usr"}"#, "--any-role"]).expect(0, "");
@@ -105,7 +109,7 @@ fn whole_messages_are_checked() {
 }
 
 #[test]
-fn exports_go_where_they_are_told() {
+fn exports_are_written_to_the_given_file() {
     let home = Home::new();
     let file = home.session("x.jsonl", &small());
     let printed = home.run(&["export", path(&file), "--format", "md"]).out;
@@ -115,7 +119,7 @@ fn exports_go_where_they_are_told() {
 }
 
 #[test]
-fn one_is_one_entry() {
+fn counts_of_one_use_the_singular() {
     let home = Home::new();
     let file = home.session("x.jsonl", &[user("a", None, "only")]);
     home.run(&["fork", path(&file), "--at"]).expect(0, "1 entry\n");
@@ -133,7 +137,7 @@ fn one_is_one_entry() {
 }
 
 #[test]
-fn nothing_to_do_is_1() {
+fn nothing_to_do_exits_with_1() {
     let home = Home::new();
     let file = home.session("x.jsonl", &small());
     home.run(&["migrate", "--all"]).expect(1, "nothing to migrate\n");
@@ -145,18 +149,18 @@ fn nothing_to_do_is_1() {
 }
 
 #[test]
-fn a_leaf_that_is_unknown_is_not_the_leaf() {
+fn an_unknown_expected_leaf_is_refused() {
     let home = Home::new();
     let file = home.session("x.jsonl", &small());
     let before = std::fs::read(&file).unwrap();
-    let ran = home.run(&["append", path(&file), "x", "--expect-leaf", "zzz"]);
-    assert_eq!(ran.code, 4);
-    assert!(ran.err.starts_with("error: the session has changed: its last entry is e, not zzz\n"), "{}", ran.err);
+    let output = home.run(&["append", path(&file), "x", "--expect-leaf", "zzz"]);
+    assert_eq!(output.code, 4);
+    assert!(output.err.starts_with("error: the session has changed: its last entry is e, not zzz\n"), "{}", output.err);
     assert_eq!(std::fs::read(&file).unwrap(), before);
 }
 
 #[test]
-fn what_is_ambiguous_is_told_in_one_form() {
+fn ambiguous_references_have_one_error_format() {
     let home = Home::new();
     for id in ["0198-one", "0198-two"] {
         let file = home.session(&format!("{id}.jsonl"), &small());
@@ -164,19 +168,19 @@ fn what_is_ambiguous_is_told_in_one_form() {
         std::fs::write(&file, text.replacen("\"s1\"", &format!("\"{id}\""), 1)).unwrap();
         crate::age(&file);
     }
-    let ran = home.run(&["show", "0198"]);
+    let output = home.run(&["show", "0198"]);
     assert!(
-        ran.err.starts_with("error: \"0198\" is ambiguous: it matches 2 sessions in this directory\n"),
+        output.err.starts_with("error: \"0198\" is ambiguous: it matches 2 sessions in this directory\n"),
         "{}",
-        ran.err
+        output.err
     );
-    let ran = self::ran(home.command(&["show", "0198"]).current_dir(home.dir.path()));
-    assert!(ran.err.starts_with("error: \"0198\" is ambiguous: it matches 2 sessions\n"), "{}", ran.err);
+    let output = self::output_of(home.command(&["show", "0198"]).current_dir(home.dir.path()));
+    assert!(output.err.starts_with("error: \"0198\" is ambiguous: it matches 2 sessions\n"), "{}", output.err);
     home.run(&["delete", "0198-one", "0198-two", "--yes"]).expect(0, "");
-    let ran = home.run(&["restore", "0198"]);
-    assert_eq!(ran.code, 3);
-    let mut told: Vec<&str> = ran.err.lines().collect();
-    told.sort_unstable();
+    let output = home.run(&["restore", "0198"]);
+    assert_eq!(output.code, 3);
+    let mut lines: Vec<&str> = output.err.lines().collect();
+    lines.sort_unstable();
     let mut expected = [
         "error: \"0198\" is ambiguous: it matches 2 sessions in the trash",
         "  0198-one",
@@ -184,12 +188,12 @@ fn what_is_ambiguous_is_told_in_one_form() {
         "hint: use more of its id",
     ];
     expected.sort_unstable();
-    assert_eq!(told, expected);
+    assert_eq!(lines, expected);
     assert_eq!(home.run(&["restore", "zzz"]).code, 3);
 }
 
 #[test]
-fn dry_runs_say_what_would_change() {
+fn dry_runs_show_what_would_change() {
     let home = Home::new();
     let file = home.session("x.jsonl", &small());
     let before = std::fs::read(&file).unwrap();
@@ -209,10 +213,10 @@ fn dry_runs_say_what_would_change() {
     assert_eq!((appended.get("entryId"), &appended["dryRun"]), (None, &true.into()));
     let new = dry(&["new", "--name", "One"]);
     assert_eq!((new["directory"].as_str().unwrap(), &new["name"]), (path(&home.session_dir()), &"One".into()));
-    let told = home.run(&["new", "--name", "One", "--dry-run"]).out;
+    let preview = home.run(&["new", "--name", "One", "--dry-run"]).out;
     assert!(
-        told.starts_with("a session for ~/project, named \"One\" would be started in ~/agent/sessions/--"),
-        "{told}"
+        preview.starts_with("a session for ~/project, named \"One\" would be started in ~/agent/sessions/--"),
+        "{preview}"
     );
     let there = home.run(&["new", "--session-id", "s1", "--dry-run"]).out;
     assert!(there.starts_with("~/agent/") && there.contains("x.jsonl exists and would be continued"), "{there}");
@@ -220,17 +224,17 @@ fn dry_runs_say_what_would_change() {
 }
 
 #[test]
-fn a_new_session_of_nowhere_is_told() {
+fn a_new_session_in_a_missing_directory_has_a_warning() {
     let home = Home::new();
-    let ran = home.run(&["new", "--cwd", "missing"]);
+    let output = home.run(&["new", "--cwd", "missing"]);
     let missing = home.project().join("missing");
-    ran.expect(0, &format!("warning: {} does not exist\n", missing.display()));
-    assert_eq!(ran.out.lines().count(), 1, "the path alone");
-    assert!(Path::new(ran.out.trim_end()).is_file());
+    output.expect(0, &format!("warning: {} does not exist\n", missing.display()));
+    assert_eq!(output.out.lines().count(), 1, "the path alone");
+    assert!(Path::new(output.out.trim_end()).is_file());
 }
 
 #[test]
-fn the_first_write_to_an_old_file_tells_where_the_original_is() {
+fn the_first_write_to_an_old_file_reports_the_original() {
     for words in [&["append", "o", "x"][..], &["name", "o", "x"], &["label", "o", "@leaf", "x"]] {
         let home = Home::new();
         std::fs::create_dir_all(home.session_dir()).unwrap();
@@ -241,10 +245,10 @@ fn the_first_write_to_an_old_file_tells_where_the_original_is() {
             user("a", None, "x")
         );
         std::fs::write(&file, &old).unwrap();
-        let ran = home.run(words);
+        let output = home.run(words);
         let kept = "the file was migrated to version 3; the original is ~/agent/sessions/";
-        assert!(ran.code == 0 && ran.err.starts_with(kept), "{words:?}: {}", ran.err);
-        let original = ran.err.trim_end().rsplit_once("~/").unwrap().1;
+        assert!(output.code == 0 && output.err.starts_with(kept), "{words:?}: {}", output.err);
+        let original = output.err.trim_end().rsplit_once("~/").unwrap().1;
         assert_eq!(std::fs::read(home.dir.path().join(original)).unwrap(), old.as_bytes());
         home.run(&["name", "o", "y"]).expect(0, "");
         assert_eq!(lines(&file)[0]["version"], 3);
@@ -252,7 +256,7 @@ fn the_first_write_to_an_old_file_tells_where_the_original_is() {
 }
 
 #[test]
-fn what_was_undone_is_told_first() {
+fn the_undo_list_shows_the_state_first() {
     let home = Home::new();
     let file = home.session("x.jsonl", &small());
     home.run(&["name", path(&file), "One"]).expect(0, "");
@@ -264,7 +268,7 @@ fn what_was_undone_is_told_first() {
 }
 
 #[test]
-fn wording_is_of_one_or_of_many() {
+fn messages_use_singular_and_plural() {
     let home = Home::new();
     let file = home.session("x.jsonl", &[user("a", None, "old")]);
     let deleted = home.run(&["delete", path(&file), "--yes"]).out;
@@ -281,7 +285,7 @@ fn wording_is_of_one_or_of_many() {
 
 /// The next write recovers entries that another program removed, and the command reports it; reading changes nothing.
 #[test]
-fn entries_that_were_put_back_are_told() {
+fn recovered_entries_are_reported() {
     let home = Home::new();
     let file = home.session("x.jsonl", &small());
     let stale = std::fs::read(&file).unwrap();
@@ -293,19 +297,19 @@ fn entries_that_were_put_back_are_told() {
         assert_eq!(home.run(words).code, 0, "{words:?}");
         assert_eq!(std::fs::read(&file).unwrap(), stale, "{words:?}");
     }
-    let ran = home.run(&["verify", path(&file)]);
-    assert!(ran.out.contains("1 acknowledged entry is not in the file"), "{}", ran.out);
-    let ran = home.run(&["label", path(&file), "a", "there"]);
+    let output = home.run(&["verify", path(&file)]);
+    assert!(output.out.contains("1 acknowledged entry is not in the file"), "{}", output.out);
+    let output = home.run(&["label", path(&file), "a", "there"]);
     let why = "written less than an hour ago and removed by another program";
     let dir = home.session_dir().strip_prefix(home.dir.path()).unwrap().display().to_string();
-    assert_eq!((ran.code, ran.err), (0, format!("warning: restored 1 entry in ~/{dir}/x.jsonl: {why}\n")));
+    assert_eq!((output.code, output.err), (0, format!("warning: restored 1 entry in ~/{dir}/x.jsonl: {why}\n")));
     assert_eq!(home.json(&["info", "--json"], &file)["name"], "first");
     home.run(&["label", path(&file), "a", "once"]).expect(0, "");
 }
 
 /// A name is an entry that no tree shows.
 #[test]
-fn the_leaf_of_a_label_is_what_the_tree_shows_last() {
+fn label_resolves_the_leaf_to_the_last_shown_entry() {
     let home = Home::new();
     let file = home.session("x.jsonl", &[user("a", None, "one"), user("b", Some("a"), "two")]);
     home.run(&["name", path(&file), "A name"]).expect(0, "");

@@ -8,15 +8,15 @@ use super::*;
 fn trees_are_drawn() {
     let home = Home::new();
     let file = home.session("x.jsonl", &small());
-    let ran = home.run(&["tree", file.to_str().unwrap()]);
-    ran.expect(0, "");
+    let output = home.run(&["tree", file.to_str().unwrap()]);
+    output.expect(0, "");
     let expected = "\
 • user: first question
 • [here] assistant: answer
 ├─ • user: another second question
 └─ user: second question
 ";
-    assert_eq!(ran.out, expected);
+    assert_eq!(output.out, expected);
     let all = home.run(&["tree", "--all", file.to_str().unwrap()]);
     assert!(all.out.contains("│     • [label: here]\n"), "{}", all.out);
 }
@@ -46,18 +46,18 @@ user
 fn entries_are_printed_one_per_line() {
     let home = Home::new();
     let file = home.session("x.jsonl", &small());
-    let ran = home.run(&["entries", file.to_str().unwrap()]);
-    assert_eq!(ran.out.lines().count(), 5);
-    assert_eq!(ran.out.lines().next().unwrap(), "a         2025-01-01T00:00:01.000Z  user: first question");
+    let output = home.run(&["entries", file.to_str().unwrap()]);
+    assert_eq!(output.out.lines().count(), 5);
+    assert_eq!(output.out.lines().next().unwrap(), "a         2025-01-01T00:00:01.000Z  user: first question");
 }
 
 #[test]
 fn sessions_are_listed() {
     let home = Home::new();
     home.session("x.jsonl", &small());
-    let ran = home.run(&[]);
-    ran.expect(0, "");
-    let rows: Vec<&str> = ran.out.lines().collect();
+    let output = home.run(&[]);
+    output.expect(0, "");
+    let rows: Vec<&str> = output.out.lines().collect();
     assert_eq!(rows.len(), 2);
     assert_eq!(rows[0], "      age  msgs  session");
     assert!(rows[1].starts_with("@1 ") && rows[1].ends_with("     4  first question"), "{}", rows[1]);
@@ -69,9 +69,9 @@ fn sessions_are_listed() {
 }
 
 /// Returns the titles in a list, without the other columns.
-fn titles(ran: &Ran) -> Vec<String> {
-    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{}", ran.out);
-    ran.out.lines().skip(1).map(|row| row.chars().skip(17).collect::<String>().trim_end().to_owned()).collect()
+fn titles(output: &CommandOutput) -> Vec<String> {
+    assert_eq!((output.code, output.err.as_str()), (0, ""), "{}", output.out);
+    output.out.lines().skip(1).map(|row| row.chars().skip(17).collect::<String>().trim_end().to_owned()).collect()
 }
 
 /// Creates a session that starts with these words, a day later than the last one, as a fork of another.
@@ -91,7 +91,7 @@ fn family_member(home: &Home, name: &str, day: u32, parent: Option<&Path>, named
 }
 
 #[test]
-fn lists_are_narrowed_and_sorted() {
+fn lists_are_filtered_and_sorted() {
     let home = Home::new();
     let root = family_member(&home, "root", 1, None, Some("Zebra"));
     let child = family_member(&home, "child", 2, Some(&root), None);
@@ -122,7 +122,7 @@ fn lists_are_narrowed_and_sorted() {
 }
 
 #[test]
-fn words_narrow_a_list() {
+fn words_filter_a_list() {
     let home = Home::new();
     family_member(&home, "tides", 1, None, Some("High Water"));
     family_member(&home, "harbour", 2, None, None);
@@ -141,17 +141,21 @@ fn lists_for_scripts_have_fields() {
     let home = Home::new();
     let file = home.session("2025_s1.jsonl", &[user("a", None, "two\nlines\tand \u{1b}[2J"), small()[1].clone()]);
     let list = |format: &str| home.run(&["list", "--format", format]);
-    let ran = list(r"{id}\t{title}");
-    ran.expect(0, "");
-    assert_eq!(ran.out, "s1\ttwo lines and ␛[2J\n");
+    let output = list(r"{id}\t{title}");
+    output.expect(0, "");
+    assert_eq!(output.out, "s1\ttwo lines and ␛[2J\n");
     assert_eq!(list(r"{{{place}}}:{messages}\0").out, "{@1}:2\0");
     let tsv = list("tsv").out;
     let columns: Vec<&str> = tsv.strip_suffix('\n').unwrap().split('\t').collect();
     assert_eq!(columns.len(), 13, "{tsv}");
     assert_eq!((columns[0], columns[2]), ("s1", home.project().to_str().unwrap()));
     assert_eq!((columns[3], columns[7], columns[9]), ("2025-01-01T00:00:00.000Z", "0.000000", file.to_str().unwrap()));
-    let ran = list("{colour}");
-    assert!(ran.code == 2 && ran.err.contains("there is no field {colour}; the fields are id, title"), "{}", ran.err);
+    let output = list("{colour}");
+    assert!(
+        output.code == 2 && output.err.contains("there is no field {colour}; the fields are id, title"),
+        "{}",
+        output.err
+    );
     assert_eq!(home.run(&["list", "--format", "tsv", "--json"]).code, 2);
     // The limit in the settings applies to output for people only, and positions that are shown can be used.
     home.session("2025_s2.jsonl", &small());
@@ -170,9 +174,9 @@ fn files_with_the_same_session_are_marked() {
     let home = Home::new();
     let original = home.session("2025_s1.jsonl", &small());
     let copy = home.session("2025_s1.sync-conflict-1.jsonl", &small());
-    let mut found = titles(&home.run(&["list"]));
-    found.sort();
-    assert_eq!(found, ["[copy] first question", "first question"]);
+    let mut titles_found = titles(&home.run(&["list"]));
+    titles_found.sort();
+    assert_eq!(titles_found, ["[copy] first question", "first question"]);
     let rows = home.run(&["list", "--json"]).json();
     let row_of =
         |path: &Path| rows.as_array().unwrap().iter().find(|row| row["path"] == path.to_str().unwrap()).unwrap();
@@ -182,19 +186,19 @@ fn files_with_the_same_session_are_marked() {
     assert!(only.contains(&format!("{}\n", original.display())), "{only}");
     let mut server = home.command(&["rpc"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     server.stdin.take().unwrap().write_all(b"{\"type\":\"list_sessions\",\"scope\":\"all\"}\n").unwrap();
-    let told = String::from_utf8(server.wait_with_output().unwrap().stdout).unwrap();
-    assert_eq!(told.matches(&format!("\"copyOf\":{:?}", original.to_str().unwrap())).count(), 1, "{told}");
+    let answers = String::from_utf8(server.wait_with_output().unwrap().stdout).unwrap();
+    assert_eq!(answers.matches(&format!("\"copyOf\":{:?}", original.to_str().unwrap())).count(), 1, "{answers}");
     let info = |path: &Path| home.run(&["info", path.to_str().unwrap()]).out;
     assert!(info(&original).contains("\ncopied to   ~/agent/"), "{}", info(&original));
     assert!(info(&copy).contains("\ncopy of     ~/agent/"), "{}", info(&copy));
     assert_eq!(home.json(&["info", "--json"], &original)["copies"][0], copy.to_str().unwrap());
     assert_eq!(home.json(&["info", "--json"], &copy)["copyOf"], original.to_str().unwrap());
     home.run(&["repair", "--permissions", "--all"]).expect(0, "");
-    let ran = home.run(&["verify", "--all"]);
-    assert_eq!(ran.code, 0, "a copy is not damage: {}", ran.out);
+    let output = home.run(&["verify", "--all"]);
+    assert_eq!(output.code, 0, "a copy is not damage: {}", output.out);
     let words = format!("the file contains the same session as {}  same-session\n", original.display());
-    assert_eq!(ran.out.matches(&words).count(), 1, "{}", ran.out);
-    assert!(ran.out.ends_with("\n2 sessions, no problems found, 1 note\n"), "{}", ran.out);
+    assert_eq!(output.out.matches(&words).count(), 1, "{}", output.out);
+    assert!(output.out.ends_with("\n2 sessions, no problems found, 1 note\n"), "{}", output.out);
     let reports = home.run(&["verify", "--all", "--json"]).json();
     assert_eq!(reports[1]["findings"][0]["code"], "same-session");
     assert!(!home.run(&["verify", original.to_str().unwrap()]).out.contains("same-session"));
@@ -206,37 +210,37 @@ fn nothing_is_cut_in_a_pipe() {
     let long = format!("begin {} end", "tide tables ".repeat(40));
     let file = home.session("x.jsonl", &[user("a", None, &long)]);
     for words in [&["list"][..], &["list", "--all"], &["stats", "--by", "session"], &["prune", "--older-than", "1d"]] {
-        let out = ran(home.command(words).env("COLUMNS", "40")).out;
+        let out = output_of(home.command(words).env("COLUMNS", "40")).out;
         assert!(out.contains(" end") && !out.contains('…'), "{words:?}: {out}");
     }
     // Wrapped text follows the user's width.
-    let out = ran(home.command(&["show", file.to_str().unwrap()]).env("COLUMNS", "40")).out;
+    let out = output_of(home.command(&["show", file.to_str().unwrap()]).env("COLUMNS", "40")).out;
     assert!(out.lines().all(|line| line.chars().count() <= 40), "{out}");
     assert!(home.run(&["show", file.to_str().unwrap()]).out.lines().any(|line| line.chars().count() > 80));
 }
 
 #[test]
-fn lists_have_the_columns_and_the_time_that_are_wanted() {
+fn lists_have_the_requested_columns_and_time_span() {
     let home = Home::new();
     family_member(&home, "old", 1, None, Some("Named"));
     let lines = [user("a", None, "new")].map(|line| line.replace("1735689601000", "1767225600000"));
     home.session("new.jsonl", &lines);
     let list = |words: &[&str]| home.run(&[&["list"], words].concat());
-    let ran = list(&["--columns", "name,id,messages", "--sort", "name"]);
-    assert_eq!(ran.out, "name   id   msgs\nNamed  old     1\n       s1      1\n", "{}", ran.err);
-    let ran = list(&["--columns", "created,size,cost,tokens,path"]);
-    assert!(ran.out.lines().nth(1).unwrap().ends_with("/new.jsonl"), "{}", ran.out);
-    let shown = |words: &[&str]| {
-        let ran = list(&[words, &["--columns", "session"]].concat());
-        ran.out.lines().skip(1).map(str::to_owned).collect::<Vec<_>>()
+    let output = list(&["--columns", "name,id,messages", "--sort", "name"]);
+    assert_eq!(output.out, "name   id   msgs\nNamed  old     1\n       s1      1\n", "{}", output.err);
+    let output = list(&["--columns", "created,size,cost,tokens,path"]);
+    assert!(output.out.lines().nth(1).unwrap().ends_with("/new.jsonl"), "{}", output.out);
+    let titles_in = |words: &[&str]| {
+        let output = list(&[words, &["--columns", "session"]].concat());
+        output.out.lines().skip(1).map(str::to_owned).collect::<Vec<_>>()
     };
-    assert_eq!(shown(&["--since", "2025-06-01"]), ["new"]);
-    assert_eq!(shown(&["--until", "2025-06-01"]), ["Named"]);
-    assert_eq!(shown(&["--until", "2025-01-01T00:00Z"]), [""; 0]);
-    assert_eq!(shown(&["--since", "2024-12-31", "--until", "2026-01-02"]), ["new", "Named"]);
-    assert_eq!(shown(&["--since", "1m"]), [""; 0]);
-    let ran = list(&["--since", "some day"]);
-    assert!(ran.code == 2 && ran.err.contains("\"some day\" is not a time"), "{}", ran.err);
+    assert_eq!(titles_in(&["--since", "2025-06-01"]), ["new"]);
+    assert_eq!(titles_in(&["--until", "2025-06-01"]), ["Named"]);
+    assert_eq!(titles_in(&["--until", "2025-01-01T00:00Z"]), [""; 0]);
+    assert_eq!(titles_in(&["--since", "2024-12-31", "--until", "2026-01-02"]), ["new", "Named"]);
+    assert_eq!(titles_in(&["--since", "1m"]), [""; 0]);
+    let output = list(&["--since", "some day"]);
+    assert!(output.code == 2 && output.err.contains("\"some day\" is not a time"), "{}", output.err);
     assert_eq!(list(&["--columns", "colour"]).code, 2);
     home.run(&["config", "set", "list.columns", "session"]).expect(0, "");
     home.run(&["config", "set", "list.sort", "name"]).expect(0, "");
@@ -246,7 +250,7 @@ fn lists_have_the_columns_and_the_time_that_are_wanted() {
 }
 
 #[test]
-fn lists_without_sessions_say_why() {
+fn empty_lists_are_explained() {
     let home = Home::new();
     family_member(&home, "old", 1, None, None);
     home.run(&["list", "--named"]).expect(1, "no sessions match\n");
@@ -254,12 +258,12 @@ fn lists_without_sessions_say_why() {
     home.run(&["--sample", "list", "--since", "2999-01-01"]).expect(1, "no sessions match\n");
     assert_eq!(titles(&home.run(&["list", "--limit", "0"])), ["old"]);
     let root = home.agent_dir().join("sessions");
-    let ran = home.run(&["list", "--session-dir", root.to_str().unwrap()]);
-    assert!(ran.code == 1 && ran.err.contains("\nhint: this is the root of your store"), "{}", ran.err);
+    let output = home.run(&["list", "--session-dir", root.to_str().unwrap()]);
+    assert!(output.code == 1 && output.err.contains("\nhint: this is the root of your store"), "{}", output.err);
     let other = home.project().join("other/sessions");
     write_session(&other.join("--x--/x.jsonl"), "/x", &small());
-    let ran = home.run(&["list", "--all", "--session-dir", other.to_str().unwrap()]);
-    assert!(ran.code == 1 && ran.err.contains("`PI_CODING_AGENT_DIR="), "{}", ran.err);
+    let output = home.run(&["list", "--all", "--session-dir", other.to_str().unwrap()]);
+    assert!(output.code == 1 && output.err.contains("`PI_CODING_AGENT_DIR="), "{}", output.err);
 }
 
 #[test]
@@ -277,16 +281,16 @@ fn the_worktrees_of_a_repository_are_listed_together() {
     let other = home.agent_dir().join("sessions/--w--/w.jsonl");
     write_session(&other, worktree.to_str().unwrap(), &small());
     write_session(&home.agent_dir().join("sessions/--x--/x.jsonl"), "/elsewhere", &small());
-    let ran = home.run(&["list", "--repo"]);
-    ran.expect(0, "");
-    assert_eq!(ran.out.lines().count(), 3);
-    assert!(ran.out.contains("~/project [main]") && ran.out.contains("~/w [topic]"), "{}", ran.out);
-    let found = |scope: &str| home.run(&["search", "-l", scope, "question"]).out.lines().count();
-    assert_eq!((found("--repo"), found("--all")), (2, 3));
+    let output = home.run(&["list", "--repo"]);
+    output.expect(0, "");
+    assert_eq!(output.out.lines().count(), 3);
+    assert!(output.out.contains("~/project [main]") && output.out.contains("~/w [topic]"), "{}", output.out);
+    let n_found = |scope: &str| home.run(&["search", "-l", scope, "question"]).out.lines().count();
+    assert_eq!((n_found("--repo"), n_found("--all")), (2, 3));
 }
 
 #[test]
-fn a_list_is_the_same_whether_it_was_kept_or_not() {
+fn a_list_is_the_same_with_and_without_caches() {
     let home = Home::new();
     home.session("x.jsonl", &small());
     let first = home.run(&["list", "--all", "--json"]).json();

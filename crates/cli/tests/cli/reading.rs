@@ -38,9 +38,9 @@ fn a_session_is_shown_as_a_conversation() {
     let home = Home::new();
     let file = rich(&home);
     let file = file.to_str().unwrap();
-    let ran = home.run(&["show", file]);
-    ran.expect(0, "");
-    let body = ran.out.split_once("\n\n").unwrap().1;
+    let output = home.run(&["show", file]);
+    output.expect(0, "");
+    let body = output.out.split_once("\n\n").unwrap().1;
     let rule = "─".repeat(100);
     let expected = format!(
         "\
@@ -98,16 +98,16 @@ fn one_entry_or_another_branch_is_shown() {
 }
 
 #[test]
-fn no_line_is_wider_than_the_terminal_takes() {
+fn no_line_is_wider_than_the_terminal() {
     let home = Home::new();
     let text = "潮汐表 wide 潮汐潮汐潮汐潮汐潮汐潮汐潮汐潮汐潮汐潮汐潮汐潮汐潮汐 x".repeat(5);
     let file = home.session("wide.jsonl", &[user("a", None, &text)]);
-    let ran = home.run(&["show", file.to_str().unwrap()]);
-    assert!(ran.out.lines().all(|line| width(line) <= 100), "{}", ran.out);
+    let output = home.run(&["show", file.to_str().unwrap()]);
+    assert!(output.out.lines().all(|line| width(line) <= 100), "{}", output.out);
 }
 
 #[test]
-fn everything_about_a_session_is_told() {
+fn info_shows_all_details_of_a_session() {
     let home = Home::new();
     let file = rich(&home);
     let fork = home.session("fork.jsonl", &[user("a", None, "x")]);
@@ -144,8 +144,8 @@ fn a_branch_is_exported_as_pi_does_it() {
             r#"{"type":"compaction","id":"k","parentId":"l","firstKeptEntryId":"l","summary":"s","tokensBefore":1}"#,
         ],
     );
-    let ran = home.run(&["export", file.to_str().unwrap()]);
-    let (header, rest) = ran.out.split_once('\n').unwrap();
+    let output = home.run(&["export", file.to_str().unwrap()]);
+    let (header, rest) = output.out.split_once('\n').unwrap();
     let header: Value = serde_json::from_str(header).unwrap();
     let keys: Vec<&String> = header.as_object().unwrap().keys().collect();
     assert_eq!((header["id"].as_str(), keys.len()), (Some("s1"), 5), "{header}");
@@ -157,22 +157,25 @@ fn a_branch_is_exported_as_pi_does_it() {
 ";
     assert_eq!(rest, expected);
     let rootless = home.session("y.jsonl", &[r#"{"type":"message","id":"e","message":{"role":"user","content":"y"}}"#]);
-    let ran = home.run(&["export", rootless.to_str().unwrap()]);
-    assert!(ran.out.ends_with(
+    let output = home.run(&["export", rootless.to_str().unwrap()]);
+    assert!(output.out.ends_with(
         "{\"type\":\"message\",\"id\":\"e\",\"message\":{\"role\":\"user\",\"content\":\"y\"},\"parentId\":null}\n"
     ));
 }
 
 #[test]
-fn exports_are_whole_or_not_at_all() {
+fn exports_are_atomic() {
     let home = Home::new();
     let file = rich(&home);
     let session = file.to_str().unwrap();
     let out = home.project().join("out.md");
-    let ran = home.run(&["export", session, "--format", "md", "-o", "out.md", "--dry-run"]);
-    assert_eq!((ran.code, ran.out.as_str(), out.exists()), (0, "would write 8 entries to ~/project/out.md\n", false));
-    let ran = home.run(&["export", session, "--format", "md", "-o", "out.md"]);
-    assert_eq!((ran.code, ran.out.as_str()), (0, "wrote 8 entries to ~/project/out.md\n"));
+    let output = home.run(&["export", session, "--format", "md", "-o", "out.md", "--dry-run"]);
+    assert_eq!(
+        (output.code, output.out.as_str(), out.exists()),
+        (0, "would write 8 entries to ~/project/out.md\n", false)
+    );
+    let output = home.run(&["export", session, "--format", "md", "-o", "out.md"]);
+    assert_eq!((output.code, output.out.as_str()), (0, "wrote 8 entries to ~/project/out.md\n"));
     assert_eq!(std::fs::metadata(&out).unwrap().permissions().mode() & 0o777, 0o600);
     let document = std::fs::read_to_string(&out).unwrap();
     assert!(document.contains("\n### A question with &lt;b>html&lt;/b>\n\n```\nopen fence\n```\n"), "{document}");
@@ -186,8 +189,8 @@ fn exports_are_whole_or_not_at_all() {
     let before = std::fs::read(&file).unwrap();
     let other = home.session("other.jsonl", &small());
     for target in [&file, &other] {
-        let ran = home.run(&["export", session, "-o", target.to_str().unwrap(), "--force"]);
-        assert_eq!((ran.code, std::fs::read(&file).unwrap() == before), (3, true), "{}", ran.err);
+        let output = home.run(&["export", session, "-o", target.to_str().unwrap(), "--force"]);
+        assert_eq!((output.code, std::fs::read(&file).unwrap() == before), (3, true), "{}", output.err);
     }
 }
 
@@ -237,7 +240,7 @@ impl Golden {
 }
 
 #[test]
-fn trees_look_as_in_pi() {
+fn trees_look_like_in_pi() {
     let Some(Golden { lines, screens }) = Golden::read() else { return };
     let home = Home::new();
     let file = home.session("handmade.jsonl", &lines);
@@ -258,9 +261,9 @@ fn trees_look_as_in_pi() {
             _ => continue,
         };
         let mut command = home.command(&["tree", file.to_str().unwrap()]);
-        let ran = ran(command.args(words).env("TZ", "UTC"));
+        let output = output_of(command.args(words).env("TZ", "UTC"));
         // In any year but 2026, the output includes the year.
-        let drawn = ran.out.replace("26/1/2 03:04", "1/2 03:04");
+        let drawn = output.out.replace("26/1/2 03:04", "1/2 03:04");
         assert_eq!(drawn.lines().collect::<Vec<_>>(), expected, "{name}");
         n_compared += 1;
     }
@@ -268,7 +271,7 @@ fn trees_look_as_in_pi() {
 }
 
 #[test]
-fn trees_are_narrowed() {
+fn trees_are_filtered() {
     let home = Home::new();
     let file = home.session("x.jsonl", &small());
     let file = file.to_str().unwrap();
@@ -305,7 +308,7 @@ fn on_terminal(words: &[&str], columns: usize) -> String {
 }
 
 #[test]
-fn terminals_may_be_narrow_or_wide() {
+fn output_fits_narrow_and_wide_terminals() {
     for columns in [40, 80, 200] {
         for words in [
             &["show", "@1"][..],
@@ -316,10 +319,10 @@ fn terminals_may_be_narrow_or_wide() {
             &["stats", "@4"],
             &["help", "concepts"],
         ] {
-            let shown = on_terminal(words, columns);
+            let screen = on_terminal(words, columns);
             let is_figure =
                 |line: &&str| words[0] == "stats" && line.starts_with(|char: char| char.is_ascii_lowercase());
-            for line in shown.lines().filter(|line| !is_figure(line)) {
+            for line in screen.lines().filter(|line| !is_figure(line)) {
                 assert!(
                     width(line) <= columns || line.contains("/sessile-sample-") || words[0] == "help",
                     "{words:?} at {columns}: {line}"

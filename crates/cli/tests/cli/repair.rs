@@ -30,27 +30,27 @@ fn names(home: &Home) -> Vec<String> {
 }
 
 #[test]
-fn sound_sessions_are_0() {
+fn valid_sessions_exit_with_0() {
     let home = Home::new();
     let file = private(&home, "x.jsonl", &small());
-    let ran = home.run(&["verify", file.to_str().unwrap()]);
-    ran.expect(0, "");
-    assert_eq!(ran.out, "no problems found\n");
+    let output = home.run(&["verify", file.to_str().unwrap()]);
+    output.expect(0, "");
+    assert_eq!(output.out, "no problems found\n");
     let reports = home.json(&["verify", "--json"], &file);
     assert_eq!(reports, serde_json::json!([{ "path": file.to_str().unwrap(), "findings": [] }]));
     assert_eq!(home.run(&["--sample", "verify"]).code, 0);
     assert_eq!(home.run(&["--sample", "verify", "--all"]).code, 0);
-    let ran = home.run(&["repair", file.to_str().unwrap()]);
-    ran.expect(0, "");
-    assert!(ran.out.ends_with("\nnothing to repair\n"), "{}", ran.out);
+    let output = home.run(&["repair", file.to_str().unwrap()]);
+    output.expect(0, "");
+    assert!(output.out.ends_with("\nnothing to repair\n"), "{}", output.out);
 }
 
 #[test]
-fn findings_are_1() {
+fn findings_exit_with_1() {
     let home = Home::new();
     let file = damaged(&home, "x.jsonl");
-    let ran = home.run(&["verify", file.to_str().unwrap()]);
-    ran.expect(1, "");
+    let output = home.run(&["verify", file.to_str().unwrap()]);
+    output.expect(1, "");
     let expected = [
         "x.jsonl",
         "  error    line 3, byte 259: record b is not on its own line  fused",
@@ -62,14 +62,14 @@ fn findings_are_1() {
         "",
         "2 findings, `sessile repair ",
     ];
-    let lines: Vec<&str> = ran.out.lines().collect();
-    assert_eq!(lines.len(), expected.len(), "{}", ran.out);
+    let lines: Vec<&str> = output.out.lines().collect();
+    assert_eq!(lines.len(), expected.len(), "{}", output.out);
     for (line, expected) in lines.iter().zip(expected).skip(2) {
         assert!(line.starts_with(expected), "{line}");
     }
-    let ran = home.run(&["verify", "--json", file.to_str().unwrap()]);
-    ran.expect(1, "");
-    let reports: Value = serde_json::from_str(&ran.out).unwrap();
+    let output = home.run(&["verify", "--json", file.to_str().unwrap()]);
+    output.expect(1, "");
+    let reports: Value = serde_json::from_str(&output.out).unwrap();
     let keys: Vec<&String> = reports[0]["findings"][0].as_object().unwrap().keys().collect();
     let mut expected = ["code", "severity", "line", "offset", "message", "consequence", "repair"];
     expected.sort_unstable();
@@ -78,19 +78,19 @@ fn findings_are_1() {
 }
 
 #[test]
-fn all_sessions_are_looked_at() {
+fn all_sessions_are_verified() {
     let home = Home::new();
     damaged(&home, "b.jsonl");
     with_id(private(&home, "c.jsonl", &small()), "s2");
-    let ran = home.run(&["verify", "--all"]);
-    ran.expect(1, "");
-    assert!(ran.out.ends_with("\n2 sessions, 2 findings, `sessile repair SESSION` repairs 2\n"), "{}", ran.out);
+    let output = home.run(&["verify", "--all"]);
+    output.expect(1, "");
+    assert!(output.out.ends_with("\n2 sessions, 2 findings, `sessile repair SESSION` repairs 2\n"), "{}", output.out);
     let junk = home.session_dir().join("a.jsonl");
     std::fs::write(&junk, "junk\n").unwrap();
-    let ran = home.run(&["verify", "--all", "--json"]);
-    assert_eq!(ran.code, 3);
-    assert!(ran.err.starts_with("error: ") && ran.err.contains("a.jsonl is not a session"), "{}", ran.err);
-    let reports: Value = serde_json::from_str(&ran.out).unwrap();
+    let output = home.run(&["verify", "--all", "--json"]);
+    assert_eq!(output.code, 3);
+    assert!(output.err.starts_with("error: ") && output.err.contains("a.jsonl is not a session"), "{}", output.err);
+    let reports: Value = serde_json::from_str(&output.out).unwrap();
     assert_eq!(reports.as_array().unwrap().len(), 3);
     assert!(reports[0]["error"].is_string() && reports[1]["findings"][0]["code"] == "fused");
     assert_eq!(home.run(&["verify", junk.to_str().unwrap()]).code, 3);
@@ -101,7 +101,7 @@ fn all_sessions_are_looked_at() {
 }
 
 #[test]
-fn a_dry_run_changes_nothing_and_a_second_run_neither() {
+fn a_dry_run_and_a_second_repair_change_nothing() {
     let home = Home::new();
     let file = damaged(&home, "x.jsonl");
     let path = file.to_str().unwrap();
@@ -129,17 +129,17 @@ fn a_dry_run_changes_nothing_and_a_second_run_neither() {
 
 /// `repair` does nothing while another process may be writing. Its exit code differs from that of permanent failures.
 #[test]
-fn a_session_that_is_in_use_is_4() {
+fn a_session_in_use_exits_with_4() {
     let home = Home::new();
     let file = damaged(&home, "x.jsonl");
     let path = file.to_str().unwrap();
     let before = std::fs::read(&file).unwrap();
     let lock = std::fs::File::create(file.with_file_name(".x.jsonl.sessile-lock")).unwrap();
     lock.try_lock().unwrap();
-    let ran = home.run(&["repair", path]);
-    assert_eq!((ran.code, ran.out.as_str()), (4, ""), "{}", ran.err);
-    assert!(ran.err.contains(" is in use"), "{}", ran.err);
-    assert!(ran.err.ends_with("\nhint: try again once the other program has finished\n"), "{}", ran.err);
+    let output = home.run(&["repair", path]);
+    assert_eq!((output.code, output.out.as_str()), (4, ""), "{}", output.err);
+    assert!(output.err.contains(" is in use"), "{}", output.err);
+    assert!(output.err.ends_with("\nhint: try again once the other program has finished\n"), "{}", output.err);
     assert_eq!(std::fs::read(&file).unwrap(), before);
     // A dry run does not write.
     home.run(&["repair", "--dry-run", path]).expect(0, "");
@@ -148,14 +148,14 @@ fn a_session_that_is_in_use_is_4() {
 }
 
 #[test]
-fn permissions_are_closed_on_request() {
+fn permissions_are_restricted_on_request() {
     let home = Home::new();
     let file = home.session("x.jsonl", &small());
     set_mode(&file, 0o644);
     let path = file.to_str().unwrap();
-    let ran = home.run(&["verify", path]);
-    ran.expect(1, "");
-    assert!(ran.out.contains("  permissions\n") && ran.out.contains("with --permissions"), "{}", ran.out);
+    let output = home.run(&["verify", path]);
+    output.expect(1, "");
+    assert!(output.out.contains("  permissions\n") && output.out.contains("with --permissions"), "{}", output.out);
     home.run(&["repair", path]).expect(0, "");
     let mode = || std::fs::metadata(&file).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(), 0o644);
@@ -173,18 +173,18 @@ fn the_permissions_of_a_whole_store_are_one_finding_and_one_command() {
     for file in &files {
         set_mode(file, 0o644);
     }
-    let ran = home.run(&["verify", "--all"]);
-    ran.expect(1, "");
-    assert_eq!(ran.out.matches("  permissions\n").count(), 1, "{}", ran.out);
-    assert!(ran.out.starts_with("6 sessions\n"), "{}", ran.out);
-    assert!(ran.out.contains("`sessile repair --permissions --all` makes files private"), "{}", ran.out);
+    let output = home.run(&["verify", "--all"]);
+    output.expect(1, "");
+    assert_eq!(output.out.matches("  permissions\n").count(), 1, "{}", output.out);
+    assert!(output.out.starts_with("6 sessions\n"), "{}", output.out);
+    assert!(output.out.contains("`sessile repair --permissions --all` makes files private"), "{}", output.out);
     let other = home.project().join("other");
     set_mode(&write_session(&other.join("y.jsonl"), "/y", &small()), 0o644);
-    let ran = home.run(&["verify", "--all", "--session-dir", "other"]);
+    let output = home.run(&["verify", "--all", "--session-dir", "other"]);
     let command = "repair --permissions --all --session-dir other";
-    assert!(ran.out.contains(&format!("`sessile {command}` makes files private")), "{}", ran.out);
-    let ran = home.run(&command.split(' ').collect::<Vec<_>>());
-    assert_eq!(ran.out, "1 of 1 session made readable only by you\n");
+    assert!(output.out.contains(&format!("`sessile {command}` makes files private")), "{}", output.out);
+    let output = home.run(&command.split(' ').collect::<Vec<_>>());
+    assert_eq!(output.out, "1 of 1 session made readable only by you\n");
     let reports = home.run(&["verify", "--all", "--json"]).out;
     assert_eq!(reports.matches("\"permissions\"").count(), 6);
     let modes = || files.iter().filter(|file| file.metadata().unwrap().permissions().mode() & 0o777 == 0o600).count();
@@ -201,7 +201,7 @@ fn the_permissions_of_a_whole_store_are_one_finding_and_one_command() {
 }
 
 #[test]
-fn files_that_have_lost_their_header_are_told_and_rescued() {
+fn files_without_a_header_are_reported_and_repaired() {
     let home = Home::new();
     private(&home, "c.jsonl", &small());
     let torn = private(&home, "t.jsonl", &small());

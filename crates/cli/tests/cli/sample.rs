@@ -7,13 +7,17 @@ fn is_empty(dir: &Path) -> bool {
 }
 
 #[test]
-fn the_sample_is_shown_and_goes_away() {
+fn the_sample_is_shown_and_removed() {
     let home = Home::new();
-    let ran = home.run(&["--sample"]);
-    ran.expect(0, "");
-    assert!(ran.out.starts_with("SAMPLE  6 made-up sessions\n"), "{}", ran.out);
-    assert!(ran.out.contains("\n• [cause found] assistant: ") && ran.out.contains("\n└─ user: "), "{}", ran.out);
-    assert_eq!(ran.out, home.run(&["--sample"]).out, "the same on every run");
+    let output = home.run(&["--sample"]);
+    output.expect(0, "");
+    assert!(output.out.starts_with("SAMPLE  6 made-up sessions\n"), "{}", output.out);
+    assert!(
+        output.out.contains("\n• [cause found] assistant: ") && output.out.contains("\n└─ user: "),
+        "{}",
+        output.out
+    );
+    assert_eq!(output.out, home.run(&["--sample"]).out, "the same on every run");
     assert!(is_empty(&home.dir.path().join("tmp")), "and removed");
     assert!(!home.agent_dir().exists(), "and nowhere near the user's own");
 }
@@ -21,33 +25,33 @@ fn the_sample_is_shown_and_goes_away() {
 #[test]
 fn a_directory_without_sessions_shows_the_sample() {
     let home = Home::new();
-    let ran = home.run(&[]);
-    ran.expect(0, "");
-    let (first, rest) = ran.out.split_once("\n\n").unwrap();
+    let output = home.run(&[]);
+    output.expect(0, "");
+    let (first, rest) = output.out.split_once("\n\n").unwrap();
     assert_eq!(first, "No sessions for ~/project yet. This is what sessions look like:");
     assert_eq!(rest, home.run(&["--sample"]).out);
 }
 
 #[test]
-fn sessions_of_the_sample_have_places() {
+fn sessions_of_the_sample_have_positions() {
     let home = Home::new();
     let newest = home.run(&["--sample", "context", "--json"]).json();
     assert_eq!(newest, home.run(&["context", "@1", "--json", "--sample"]).json());
     assert_ne!(newest, home.run(&["context", "@2", "--json", "--sample"]).json());
     let list = home.run(&["--sample", "list", "--json"]).json();
     assert_eq!(list.as_array().unwrap().len(), 6);
-    for place in 1..=6 {
+    for position in 1..=6 {
         for command in ["tree", "context", "llm", "entries"] {
-            home.run(&["--sample", command, &format!("@{place}")]).expect(0, "");
+            home.run(&["--sample", command, &format!("@{position}")]).expect(0, "");
         }
     }
-    for place in ["@0", "@7", "@", "@x"] {
-        let ran = home.run(&["--sample", "tree", place]);
-        assert_eq!(ran.code, 3);
+    for position in ["@0", "@7", "@", "@x"] {
+        let output = home.run(&["--sample", "tree", position]);
+        assert_eq!(output.code, 3);
         assert!(
-            ran.err.starts_with(&format!("error: the sample has no session {place}; it has 6\nhint: ")),
+            output.err.starts_with(&format!("error: the sample has no session {position}; it has 6\nhint: ")),
             "{}",
-            ran.err
+            output.err
         );
     }
 }
@@ -55,13 +59,13 @@ fn sessions_of_the_sample_have_places() {
 #[test]
 fn a_sample_can_be_kept() {
     let home = Home::new();
-    let ran = home.run(&["--sample=kept", "list", "--json"]);
-    let list = ran.json();
+    let output = home.run(&["--sample=kept", "list", "--json"]);
+    let list = output.json();
     let kept = home.project().join("kept");
     assert!(list[0]["path"].as_str().unwrap().starts_with(kept.to_str().unwrap()));
     // The user's own pi finds it.
-    let found = home.run_with(&["list", "--all", "--json"], "PI_CODING_AGENT_DIR", &kept).json();
-    assert_eq!(found, list);
+    let listed = home.run_with(&["list", "--all", "--json"], "PI_CODING_AGENT_DIR", &kept).json();
+    assert_eq!(listed, list);
     // Later commands use it again, with its changes.
     home.run(&["--sample=kept", "name", "@2", "Another name"]).expect(0, "");
     assert_eq!(home.run(&["--sample=kept", "list", "--json"]).json()[1]["name"], "Another name");
@@ -74,27 +78,27 @@ fn a_sample_can_be_kept() {
 }
 
 #[test]
-fn a_sample_never_mixes_with_the_users_own() {
+fn a_sample_is_never_written_into_the_users_store() {
     let home = Home::new();
     std::fs::create_dir_all(home.agent_dir().join("sub")).unwrap();
     std::os::unix::fs::symlink(home.agent_dir(), home.project().join("link")).unwrap();
-    for place in ["../agent", "../agent/sub", "../agent/new/deeper", "link/new", "missing/../../agent/new"] {
-        let ran = home.run(&[&format!("--sample={place}"), "list"]);
-        assert_eq!(ran.code, 3, "{place}: {}", ran.err);
-        assert!(ran.err.contains("your own sessions are stored there"), "{}", ran.err);
+    for directory in ["../agent", "../agent/sub", "../agent/new/deeper", "link/new", "missing/../../agent/new"] {
+        let output = home.run(&[&format!("--sample={directory}"), "list"]);
+        assert_eq!(output.code, 3, "{directory}: {}", output.err);
+        assert!(output.err.contains("your own sessions are stored there"), "{}", output.err);
     }
     std::fs::write(home.project().join("file"), "x").unwrap();
     assert!(home.run(&["--sample=file"]).err.contains("it is not a directory"));
     let inside = home.agent_dir().join("sub");
-    let ran = home.run_with(&["--sample"], "TMPDIR", &inside);
-    assert_eq!(ran.code, 3);
+    let output = home.run_with(&["--sample"], "TMPDIR", &inside);
+    assert_eq!(output.code, 3);
     assert!(is_empty(&inside));
 }
 
 #[test]
 fn commands_in_one_terminal_share_a_sample() {
     let home = Home::new();
-    let in_terminal = |terminal: &str, words: &[&str]| ran(home.command(words).env("SESSILE_TERMINAL", terminal));
+    let in_terminal = |terminal: &str, words: &[&str]| output_of(home.command(words).env("SESSILE_TERMINAL", terminal));
     in_terminal("left", &["--sample", "name", "@2", "Another name"]).expect(0, "");
     let name_of = |terminal: &str| in_terminal(terminal, &["--sample", "info", "@2", "--json"]).json()["name"].clone();
     assert_eq!([name_of("left"), name_of("right")], [Value::from("Another name"), Value::Null]);

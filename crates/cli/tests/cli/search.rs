@@ -6,9 +6,9 @@ use super::{Home, entry, small, user};
 fn hits_are_printed_for_people_and_as_data() {
     let home = Home::new();
     let path = home.session("a.jsonl", &small());
-    let ran = home.run(&["search", "second question"]);
-    ran.expect(0, "");
-    assert!(ran.out.contains("another second question"), "{}", ran.out);
+    let output = home.run(&["search", "second question"]);
+    output.expect(0, "");
+    assert!(output.out.contains("another second question"), "{}", output.out);
     let hits = home.run(&["search", "--json", "\"second question\""]).json();
     assert_eq!(hits.as_array().unwrap().len(), 2);
     assert_eq!(hits[0]["sessionPath"], path.to_str().unwrap());
@@ -33,22 +33,22 @@ fn nothing_found_is_not_a_success() {
 }
 
 #[test]
-fn an_update_says_what_it_did() {
+fn an_index_update_reports_its_work() {
     let home = Home::new();
     let file = home.session("a.jsonl", &small());
     // Old enough that no unnoticed write can have happened since.
     let long_ago = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000);
     std::fs::File::options().append(true).open(&file).unwrap().set_modified(long_ago).unwrap();
-    let ran = home.run(&["search", "--update"]);
-    ran.expect(0, "");
-    assert!(ran.out.ends_with(" of 1 session indexed\n"), "{}", ran.out);
+    let output = home.run(&["search", "--update"]);
+    output.expect(0, "");
+    assert!(output.out.ends_with(" of 1 session indexed\n"), "{}", output.out);
     assert_eq!(home.run(&["search", "--update"]).out, "the index is up to date\n");
     // Standard output is for hits, so this goes to standard error.
     home.run(&["search", "--update", "question"]).expect(0, "the index is up to date\n");
 }
 
 #[test]
-fn a_search_for_words_brings_a_large_store_up_to_date() {
+fn a_word_search_indexes_a_large_store() {
     let home = Home::new();
     let filler = "tide ".repeat(200_000);
     for n in 0..40 {
@@ -57,9 +57,9 @@ fn a_search_for_words_brings_a_large_store_up_to_date() {
     let uncovered = || home.run(&["index", "--json"]).json()["unsearchableBytes"].as_u64().unwrap();
     let whole = uncovered();
     assert!(whole > 32 << 20, "{whole}");
-    let ran = home.run(&["search", "--all", "--no-update", "needle", "--limit", "1"]);
-    assert_eq!(ran.code, 0);
-    assert!(ran.err.contains("`sessile search --update --all` makes"), "{}", ran.err);
+    let output = home.run(&["search", "--all", "--no-update", "needle", "--limit", "1"]);
+    assert_eq!(output.code, 0);
+    assert!(output.err.contains("`sessile search --update --all` makes"), "{}", output.err);
     // An index does not help here, so none is built or suggested.
     home.run(&["search", "--all", "re:needle", "--limit", "1"]).expect(0, "");
     assert_eq!(uncovered(), whole);
@@ -68,37 +68,41 @@ fn a_search_for_words_brings_a_large_store_up_to_date() {
 }
 
 #[test]
-fn where_nothing_is_there_is_a_hint() {
+fn an_empty_result_has_a_hint() {
     let home = Home::new();
-    let ran = home.run(&["search", "x"]);
-    assert_eq!(ran.code, 1);
-    assert!(ran.err.starts_with("no sessions for ~/project\nhint: use `sessile search --all`"), "{}", ran.err);
-    let ran = home.run(&["stats"]);
-    assert_eq!(ran.code, 1);
-    assert!(ran.err.contains("hint: use `sessile stats --all`") && ran.out.contains("messages"), "{}", ran.err);
-    assert!(!ran.out.contains(':') && !ran.out.contains("copies"), "{}", ran.out);
+    let output = home.run(&["search", "x"]);
+    assert_eq!(output.code, 1);
+    assert!(output.err.starts_with("no sessions for ~/project\nhint: use `sessile search --all`"), "{}", output.err);
+    let output = home.run(&["stats"]);
+    assert_eq!(output.code, 1);
+    assert!(
+        output.err.contains("hint: use `sessile stats --all`") && output.out.contains("messages"),
+        "{}",
+        output.err
+    );
+    assert!(!output.out.contains(':') && !output.out.contains("copies"), "{}", output.out);
     home.session("a.jsonl", &small());
-    let ran = home.run(&["search", "nothing like it"]);
-    assert!(ran.code == 1 && ran.err.starts_with("nothing found\nhint: add --all "), "{}", ran.err);
+    let output = home.run(&["search", "nothing like it"]);
+    assert!(output.code == 1 && output.err.starts_with("nothing found\nhint: add --all "), "{}", output.err);
 }
 
 #[test]
-fn wrong_words_get_the_usage_of_their_command() {
+fn wrong_arguments_print_the_usage_of_their_command() {
     let home = Home::new();
-    let ran = home.run(&["search", "re:a["]);
-    assert_eq!(ran.code, 2);
+    let output = home.run(&["search", "re:a["]);
+    assert_eq!(output.code, 2);
     let expected = "error: not a regular expression: unclosed character class\n    a[\n     ^\n";
-    assert!(ran.err.starts_with(expected) && ran.err.contains("Usage: sessile search "), "{}", ran.err);
+    assert!(output.err.starts_with(expected) && output.err.contains("Usage: sessile search "), "{}", output.err);
     for words in [&["tree"][..], &["list", "--since", "someday"], &["stats", "x", "--all"], &["label"]] {
-        let ran = home.run(words);
-        assert_eq!(ran.code, 2, "{words:?}");
-        assert!(ran.err.contains(&format!("Usage: sessile {} ", words[0])), "{words:?}: {}", ran.err);
+        let output = home.run(words);
+        assert_eq!(output.code, 2, "{words:?}");
+        assert!(output.err.contains(&format!("Usage: sessile {} ", words[0])), "{words:?}: {}", output.err);
     }
     assert_eq!(home.run(&["search", "x", "--branch", "nope"]).code, 2);
 }
 
 #[test]
-fn every_word_that_hits_have_is_a_role() {
+fn every_role_of_a_hit_is_accepted_as_a_filter() {
     let home = Home::new();
     let lines = [
         entry("session_info", "a", None, r#""name":"needle""#),
@@ -107,7 +111,7 @@ fn every_word_that_hits_have_is_a_role() {
         entry("custom_message", "d", Some("c"), r#""customType":"x","content":"needle","display":true"#),
     ];
     home.session("a.jsonl", &lines);
-    for (word, n_found) in [
+    for (word, n_expected) in [
         ("session_info", 1),
         ("name", 1),
         ("compaction", 2),
@@ -115,13 +119,13 @@ fn every_word_that_hits_have_is_a_role() {
         ("summary", 2),
         ("custom_message", 1),
     ] {
-        let found = home.run(&["search", "--jsonl", "needle", "--role", word]).out.lines().count();
-        assert_eq!(found, n_found, "{word}");
+        let n_hits = home.run(&["search", "--jsonl", "needle", "--role", word]).out.lines().count();
+        assert_eq!(n_hits, n_expected, "{word}");
     }
 }
 
 #[test]
-fn hits_stand_below_their_session_and_copies_are_shown_once() {
+fn hits_are_grouped_by_session_and_copies_are_shown_once() {
     let home = Home::new();
     let long = format!("needle {}", "tide tables ".repeat(30));
     let shared = vec![user("a", None, &long), user("b", Some("a"), "a needle as well")];
@@ -179,7 +183,7 @@ fn filters_narrow_a_search() {
 }
 
 #[test]
-fn what_was_found_is_harmless_on_a_terminal() {
+fn hits_cannot_control_the_terminal() {
     let home = Home::new();
     home.session(
         "a.jsonl",

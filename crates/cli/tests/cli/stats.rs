@@ -104,7 +104,7 @@ fn totals_are_the_same_from_the_list_and_from_the_files() {
 }
 
 #[test]
-fn days_and_times_are_told_apart() {
+fn since_and_until_select_days_and_sessions() {
     let home = Home::new();
     let late = answer("c", "b", 3, "m", 1.0).replace("2025-01-01", "2025-01-02");
     home.session("x.jsonl", &[user("a", None, "q"), answer("b", "a", 2, "m", 6.0), late]);
@@ -120,8 +120,8 @@ fn days_and_times_are_told_apart() {
     assert_eq!((sessions(&[]), sessions(&["--until", "2025-01-01"])), ((2, 1), (2, 1)));
     assert_eq!(sessions(&["--since", "2025-01-02"]), (1, 0), "the other one has nothing of that time");
     assert_eq!(sessions(&["--since", "2025-02-01"]), (0, 0));
-    let ran = ran(home.command(&["stats", "--by", "day"]).env("TZ", "UTC"));
-    assert!(ran.out.contains("\n2025-01-01 ") && ran.out.contains("\n2025-01-02 "), "{}", ran.out);
+    let output = output_of(home.command(&["stats", "--by", "day"]).env("TZ", "UTC"));
+    assert!(output.out.contains("\n2025-01-01 ") && output.out.contains("\n2025-01-02 "), "{}", output.out);
     assert_eq!(home.run(&["stats", "--since", "whenever"]).code, 2);
     assert_eq!(home.run(&["stats", "x", "--all"]).code, 2);
 }
@@ -135,10 +135,11 @@ fn year_end(home: &Home) {
 }
 
 #[test]
-fn groups_are_of_one_kind_or_two() {
+fn groups_have_one_or_two_keys() {
     let home = Home::new();
     year_end(&home);
-    let stats = |by: &str, format: &str| ran(home.command(&["stats", "--all", "--by", by, format]).env("TZ", "UTC"));
+    let stats =
+        |by: &str, format: &str| output_of(home.command(&["stats", "--all", "--by", by, format]).env("TZ", "UTC"));
     let groups = |by: &str| -> Vec<(String, f64)> {
         let stats = stats(by, "--json").json();
         assert_eq!(stats["by"].as_array().unwrap().len(), by.split(',').count());
@@ -185,7 +186,8 @@ fn groups_are_of_one_kind_or_two() {
 fn groups_are_written_as_csv() {
     let home = Home::new();
     year_end(&home);
-    let csv = |words: &[&str]| ran(home.command(&[&["stats", "--all", "--csv"], words].concat()).env("TZ", "UTC")).out;
+    let csv =
+        |words: &[&str]| output_of(home.command(&[&["stats", "--all", "--csv"], words].concat()).env("TZ", "UTC")).out;
     let figures = "sessions,messages,user_messages,assistant_messages,tool_calls,tool_errors,input_tokens,output_tokens,cache_read_tokens,cache_write_tokens,tokens,cost";
     let expected =
         format!("month,{figures}\n2024-12,1,2,0,2,2,0,2,4,6,0,12,3.000000\n2025-01,2,2,0,2,2,0,2,4,6,0,12,12.000000\n");

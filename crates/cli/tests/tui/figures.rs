@@ -141,9 +141,9 @@ fn picker(home: &Home, table: &mut String) -> String {
     terminal.press("alt+t");
     terminal.wait("names only", |it| it.text().contains("names only"));
     terminal.press("project-7");
-    let found = until(&terminal, "the matches", |it| it.text().contains("/500)"));
+    let search_time = until(&terminal, "the matches", |it| it.text().contains("/500)"));
     table.push_str(&row("the same, with caches", times, &keys, &memory(&terminal)));
-    format!("A word typed into the picker of 5,000 sessions is found in {}.", time_text(found))
+    format!("A word typed into the picker of 5,000 sessions is found in {}.", time_text(search_time))
 }
 
 /// Measures the tree of many entries.
@@ -181,9 +181,9 @@ fn figures() {
     let mut table = "| | first picture | first rows | all of it | a key, median (slowest of 50) | memory |\n\
                      |---|---|---|---|---|---|\n"
         .to_owned();
-    let found = picker(&home, &mut table);
+    let search_time = picker(&home, &mut table);
     let filtered = tree(&home, &mut table);
-    println!("{table}\n{filtered} {found}");
+    println!("{table}\n{filtered} {search_time}");
 }
 
 #[test]

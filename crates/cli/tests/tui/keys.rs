@@ -226,7 +226,7 @@ fn undo_is_limited_to_the_changes_of_a_screen() {
 #[test]
 fn without_a_session_the_screens_open_the_picker() {
     let home = Home::new();
-    for (args, title, seen) in [
+    for (args, title, expected) in [
         (["tree", "-i"], "Open a session tree", "Session tree  CSV export"),
         (["show", "-i"], "Read a session", "which zone its times are in"),
         (["fork", "-i"], "Fork a session", "Fork before one of your messages"),
@@ -238,7 +238,7 @@ fn without_a_session_the_screens_open_the_picker() {
         terminal.press("down");
         terminal.wait("the next session", |it| it.selected_row().contains("CSV export"));
         terminal.press("enter");
-        terminal.wait(&format!("{args:?}"), |it| it.text().contains(seen) && !it.text().contains(title));
+        terminal.wait(&format!("{args:?}"), |it| it.text().contains(expected) && !it.text().contains(title));
         // A user who did nothing there returns to the picker.
         terminal.press("escape");
         terminal.wait("the picker again", |it| it.text().contains(title) && it.selected_row().contains("CSV export"));

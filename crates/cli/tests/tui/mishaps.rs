@@ -145,9 +145,9 @@ fn text_of_a_session_cannot_control_the_terminal() {
     ] {
         let terminal = Terminal::run(home.bare(&args), 130, 30);
         terminal.wait("the text", |it| it.text().contains("evil"));
-        for (key, seen) in keys {
+        for (key, expected) in keys {
             terminal.press(key);
-            terminal.wait(seen, |it| it.text().to_lowercase().contains(&seen.to_lowercase()));
+            terminal.wait(expected, |it| it.text().to_lowercase().contains(&expected.to_lowercase()));
         }
         let bytes = terminal.bytes();
         for sequence in

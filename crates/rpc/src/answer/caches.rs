@@ -5,7 +5,7 @@ use sessile::clean::{Cleaned, LeftOver};
 use sessile::date::to_iso;
 use sessile::json::Json;
 
-use super::{count, object, put_list, put_path, whole};
+use super::{count, object, put_list, put_path, saturating_i64};
 
 /// The status of the caches:
 /// `{root?, kinds, sessions, listed, searchable, unsearchableBytes, segments, entries}`, where a kind is
@@ -17,16 +17,16 @@ pub fn cache_status(status: &CacheStatus) -> Json {
         out.integer("sessions", count(status.n_sessions))
             .integer("listed", count(status.n_listed))
             .integer("searchable", count(status.n_searchable))
-            .integer("unsearchableBytes", whole(status.n_uncovered))
+            .integer("unsearchableBytes", saturating_i64(status.n_uncovered))
             .integer("segments", count(status.n_segments))
-            .integer("entries", whole(status.n_entries));
+            .integer("entries", saturating_i64(status.n_entries));
     })
 }
 
 fn usage(usage: &CacheUsage) -> Json {
     object(|out| {
         out.string("kind", usage.directory).integer("files", count(usage.n_files));
-        out.integer("bytes", whole(usage.n_bytes));
+        out.integer("bytes", saturating_i64(usage.n_bytes));
         if let Some(newest) = usage.newest_ms {
             out.string("updated", &to_iso(newest));
         }
@@ -48,7 +48,7 @@ pub fn checked_caches(dropped: &[Dropped]) -> Json {
 pub fn cleared_caches(before: &CacheStatus) -> Json {
     object(|out| {
         out.integer("files", count(before.usages.iter().map(|usage| usage.n_files).sum()))
-            .integer("bytes", whole(before.usages.iter().map(|usage| usage.n_bytes).sum()));
+            .integer("bytes", saturating_i64(before.usages.iter().map(|usage| usage.n_bytes).sum()));
     })
 }
 
@@ -60,7 +60,7 @@ pub fn cleaned(cleaned: &Cleaned) -> Json {
             out.string("path", &file.path.to_string_lossy())
                 .string("kind", file.kind.word())
                 .string("of", &file.of.to_string_lossy())
-                .integer("size", whole(file.size))
+                .integer("size", saturating_i64(file.size))
                 .string("modified", &to_iso(file.modified_ms));
             if let Some(reason) = file.keep_reason {
                 out.string("stays", reason.word());
@@ -69,7 +69,7 @@ pub fn cleaned(cleaned: &Cleaned) -> Json {
     };
     object(|out| {
         out.bool("applied", cleaned.applied);
-        out.integer("bytes", whole(cleaned.removed().map(|file| file.size).sum()));
+        out.integer("bytes", saturating_i64(cleaned.removed().map(|file| file.size).sum()));
         put_list(out, "files", cleaned.files.iter().map(row));
     })
 }

@@ -4,7 +4,7 @@ use sessile::compaction::{CompactionReport, CompactionSettings, ContextUsage, Pr
 use sessile::json::{Json, ObjectWriter};
 use sessile::{EntryId, SessionManager};
 
-use super::{count, object, put_list, whole};
+use super::{count, object, put_list, saturating_i64};
 
 /// A written compaction, like pi's `compact`:
 /// `{summary, firstKeptEntryId?, tokensBefore, estimatedTokensAfter?, usage?, details?}`.
@@ -28,7 +28,7 @@ fn put_report(out: &mut ObjectWriter, report: &CompactionReport) {
     }
     out.number("tokensBefore", report.tokens_before);
     if let Some(tokens) = report.estimated_tokens_after {
-        out.integer("estimatedTokensAfter", whole(tokens));
+        out.integer("estimatedTokensAfter", saturating_i64(tokens));
     }
     out.optional("usage", report.usage.as_ref().map(Json::raw))
         .optional("details", report.details.as_ref().map(Json::raw));
@@ -56,8 +56,8 @@ pub fn preparation(
     });
     let used = object(|out| {
         out.bool("enabled", settings.enabled)
-            .integer("reserveTokens", whole(settings.reserve_tokens))
-            .integer("keepRecentTokens", whole(settings.keep_recent_tokens));
+            .integer("reserveTokens", saturating_i64(settings.reserve_tokens))
+            .integer("keepRecentTokens", saturating_i64(settings.keep_recent_tokens));
     });
     let preparation = object(|out| {
         out.text("firstKeptEntryId", prepared.first_kept_entry_id.as_text())
@@ -78,12 +78,12 @@ pub fn preparation(
 /// A planned compaction as the command line prints it: counts instead of messages, and a digest of the text to
 /// summarise, which the caller computes.
 pub fn planned_compaction(session: &SessionManager, prepared: &Preparation, sha256: &str) -> Json {
-    let place = session.outline().entries().position(|row| row == prepared.first_kept);
+    let index = session.outline().entries().position(|row| row == prepared.first_kept);
     let files = prepared.files.lists().details(None);
     object(|out| {
         out.number("tokensBefore", prepared.tokens_before)
             .text("firstKeptEntryId", prepared.first_kept_entry_id.as_text())
-            .integer("firstKeptIndex", place.map_or(-1, count))
+            .integer("firstKeptIndex", index.map_or(-1, count))
             .bool("isSplitTurn", prepared.is_split_turn)
             .integer("messagesToSummarize", count(prepared.history.n_messages))
             .integer("turnPrefixMessages", count(prepared.turn_prefix.n_messages))
@@ -107,7 +107,7 @@ pub fn context_usage(usage: &ContextUsage) -> Json {
     };
     object(|out| {
         put(out, "tokens", usage.tokens);
-        out.integer("contextWindow", whole(usage.window));
+        out.integer("contextWindow", saturating_i64(usage.window));
         put(out, "percent", usage.percent());
     })
 }

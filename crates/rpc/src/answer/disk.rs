@@ -5,7 +5,7 @@ use sessile::format::bulk::{Bulk, Weights};
 use sessile::json::{Json, ObjectWriter};
 use sessile::list::SessionInfo;
 
-use super::{count, object, put_list, whole};
+use super::{count, object, put_list, saturating_i64};
 
 /// The disk usage of a session: `{path, id, name?, cwd?, size, types, outsideContext}`; types are sizes by name.
 pub fn disk_use(used: &DiskUse, info: Option<&SessionInfo>) -> Json {
@@ -17,28 +17,28 @@ pub fn disk_use(used: &DiskUse, info: Option<&SessionInfo>) -> Json {
         if let Some(info) = info {
             out.string("cwd", &info.cwd);
         }
-        out.integer("size", whole(used.size()));
+        out.integer("size", saturating_i64(used.size()));
         put_types(out, &used.weights);
-        out.integer("outsideContext", whole(used.outside_context));
+        out.integer("outsideContext", saturating_i64(used.outside_context));
     })
 }
 
 /// The disk usage of several sessions: `{size, sessions, types, outsideContext, groups}`, with a group for each of the
-/// `shown` sessions.
-pub fn disk_uses(uses: &DiskUses, shown: &[(&SessionInfo, &DiskUse)]) -> Json {
+/// `listed` sessions.
+pub fn disk_uses(uses: &DiskUses, listed: &[(&SessionInfo, &DiskUse)]) -> Json {
     let weights = uses.weights();
     object(|out| {
-        out.integer("size", whole(weights.total())).integer("sessions", count(uses.sessions.len()));
+        out.integer("size", saturating_i64(weights.total())).integer("sessions", count(uses.sessions.len()));
         put_types(out, &weights);
-        out.integer("outsideContext", whole(uses.outside_context()));
-        put_list(out, "groups", shown.iter().map(|(info, used)| disk_use(used, Some(info))));
+        out.integer("outsideContext", saturating_i64(uses.outside_context()));
+        put_list(out, "groups", listed.iter().map(|(info, used)| disk_use(used, Some(info))));
     })
 }
 
 fn put_types(out: &mut ObjectWriter, weights: &Weights) {
     let types = object(|types| {
         for bulk in Bulk::ALL {
-            types.integer(bulk.key(), whole(weights[bulk]));
+            types.integer(bulk.key(), saturating_i64(weights[bulk]));
         }
     });
     out.raw("types", types.raw());

@@ -67,8 +67,8 @@ pub fn entries(entries: &[Entry]) -> Json {
 /// Reads one entry at a time, so that memory holds only one copy.
 pub fn entries_and_leaf(session: &SessionManager, n_skipped: usize) -> Result<Vec<u8>, SessionError> {
     let mut data = b"{\"entries\":[".to_vec();
-    for (place, entry) in session.entries_from(n_skipped).enumerate() {
-        if place > 0 {
+    for (index, entry) in session.entries_from(n_skipped).enumerate() {
+        if index > 0 {
             data.push(b',');
         }
         data.extend_from_slice(entry?.raw().as_bytes());

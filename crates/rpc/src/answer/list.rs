@@ -11,7 +11,7 @@ use sessile::list::{Copies, DamagedFile, SessionInfo};
 use sessile::users::SessionUser;
 
 use super::stats::put_tally;
-use super::{count, object, put_id_or_null, put_list, whole};
+use super::{count, object, put_id_or_null, put_list, saturating_i64};
 
 /// A row of a list in pi's key order, with the path of the original in `copyOf` if the file is one of the `copies`.
 /// Includes the texts of all messages only if `with_texts` is set.
@@ -63,7 +63,7 @@ pub fn damaged_file(file: &DamagedFile) -> Json {
     object(|out| {
         out.string("path", &file.path.to_string_lossy());
         if let Some(size) = file.size {
-            out.integer("size", whole(size));
+            out.integer("size", saturating_i64(size));
         }
         out.string("reason", &file.reason).string("repair", &file.repair).bool("repairable", file.is_repairable);
     })
@@ -94,7 +94,7 @@ pub fn session_details(details: &SessionDetails) -> Json {
     let SessionDetails { info, shape, .. } = details;
     object(|out| {
         put_info(out, info, false, &details.copies);
-        out.integer("size", whole(info.size));
+        out.integer("size", saturating_i64(info.size));
         out.number("version", details.version.unwrap_or(1.0)).bool("cwdExists", details.cwd_exists());
         if let ProjectLocation::Repository(common) = &details.project {
             out.string("repository", &common.to_string_lossy());

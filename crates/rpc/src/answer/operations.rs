@@ -11,7 +11,7 @@ use sessile::operations::{
     Step, TrashSlot, TrashedSession, TrashedTo, Undone,
 };
 
-use super::{object, put_id, put_list, put_path, put_string, whole};
+use super::{object, put_id, put_list, put_path, put_string, saturating_i64};
 
 /// A logged operation: `{id, time, kind, state, undoes?, undoneBy?, steps}`.
 pub fn operation(operation: &Operation) -> Json {
@@ -60,7 +60,7 @@ pub fn step(step: &Step) -> Json {
                 put_length(out, *length);
             }
             Step::Delete { to, .. } => match to {
-                TrashedTo::Trash(place) => put_place(out, place),
+                TrashedTo::Trash(slot) => put_slot(out, slot),
                 TrashedTo::Program => {
                     out.bool("program", true);
                 }
@@ -69,7 +69,7 @@ pub fn step(step: &Step) -> Json {
                 }
             },
             Step::Restore { from, length, .. } => {
-                put_place(out, from);
+                put_slot(out, from);
                 put_length(out, *length);
             }
             Step::Create { length, source, .. } => {
@@ -85,14 +85,14 @@ pub fn step(step: &Step) -> Json {
     })
 }
 
-fn put_place(out: &mut ObjectWriter, place: &TrashSlot) {
-    put_path(out, "trashed", Some(&place.file));
-    put_path(out, "info", place.info.as_deref());
+fn put_slot(out: &mut ObjectWriter, slot: &TrashSlot) {
+    put_path(out, "trashed", Some(&slot.file));
+    put_path(out, "info", slot.info.as_deref());
 }
 
 fn put_length(out: &mut ObjectWriter, length: Option<u64>) {
     if let Some(length) = length {
-        out.integer("length", whole(length));
+        out.integer("length", saturating_i64(length));
     }
 }
 
@@ -127,7 +127,7 @@ pub fn pruned(pruned: &Pruned) -> Json {
         object(|out| {
             out.string("path", &session.path.to_string_lossy())
                 .string("id", &session.id)
-                .integer("size", whole(session.size))
+                .integer("size", saturating_i64(session.size))
                 .string("modified", &to_iso(session.modified))
                 .string("familyModified", &to_iso(*last_used));
         })
@@ -141,20 +141,20 @@ pub fn pruned(pruned: &Pruned) -> Json {
     };
     object(|out| {
         put_string(out, "operation", pruned.operation.as_deref());
-        out.integer("bytes", whole(pruned.size()));
+        out.integer("bytes", saturating_i64(pruned.size()));
         put_list(out, "sessions", pruned.sessions.iter().map(row));
         put_list(out, "kept", pruned.kept.iter().map(kept));
     })
 }
 
 /// A session in the trash: `{path, id, deleted, trashed, operation}`.
-pub fn in_trash(found: &TrashedSession) -> Json {
+pub fn in_trash(trashed: &TrashedSession) -> Json {
     object(|out| {
-        out.string("path", &found.session.path.to_string_lossy())
-            .string("id", &found.session.id)
-            .string("deleted", &to_iso(found.time))
-            .string("trashed", &found.slot.file.to_string_lossy())
-            .string("operation", &found.operation);
+        out.string("path", &trashed.session.path.to_string_lossy())
+            .string("id", &trashed.session.id)
+            .string("deleted", &to_iso(trashed.time))
+            .string("trashed", &trashed.slot.file.to_string_lossy())
+            .string("operation", &trashed.operation);
     })
 }
 
@@ -189,10 +189,10 @@ pub fn deleted(deleted: &Deleted) -> Json {
     let row = |DeletedSession { session, size, to }: &DeletedSession| {
         object(|out| {
             out.string("path", &session.path.to_string_lossy()).string("id", &session.id);
-            out.integer("size", whole(*size));
+            out.integer("size", saturating_i64(*size));
             match to {
-                Some(TrashedTo::Trash(place)) => {
-                    out.string("trashed", &place.file.to_string_lossy());
+                Some(TrashedTo::Trash(slot)) => {
+                    out.string("trashed", &slot.file.to_string_lossy());
                 }
                 Some(TrashedTo::Deleted) => {
                     out.bool("permanent", true);
@@ -212,7 +212,7 @@ pub fn deleted(deleted: &Deleted) -> Json {
 pub fn trashed(to: Option<&TrashedTo>) -> Json {
     object(|out| {
         match to {
-            Some(TrashedTo::Trash(place)) => out.string("trashed", &place.file.to_string_lossy()),
+            Some(TrashedTo::Trash(slot)) => out.string("trashed", &slot.file.to_string_lossy()),
             Some(TrashedTo::Program) => out.bool("trashed", true),
             Some(TrashedTo::Deleted) | None => out.bool("trashed", false),
         };
@@ -226,26 +226,26 @@ pub fn slimmed(slimmed: &Slimmed) -> Json {
     let original = object(|out| {
         out.string("path", &slimmed.original.path.to_string_lossy())
             .string("id", &slimmed.original.id)
-            .integer("size", whole(slimmed.size));
+            .integer("size", saturating_i64(slimmed.size));
     });
     object(|out| {
         out.raw("original", original.raw());
         if let Some(SessionLocation { path, id }) = &slimmed.session {
             out.string("path", &path.to_string_lossy()).string("id", id);
         }
-        out.integer("size", whole(slimmed.new_size)).integer("saved", whole(slimmed.saved()));
+        out.integer("size", saturating_i64(slimmed.new_size)).integer("saved", saturating_i64(slimmed.saved()));
         let removed = slimmed.removed;
         for (key, (number, bytes)) in
             [("images", removed.images), ("outputs", removed.outputs), ("custom", removed.custom)]
         {
             let part = object(|out| {
-                out.integer("count", whole(number)).integer("bytes", whole(bytes));
+                out.integer("count", saturating_i64(number)).integer("bytes", saturating_i64(bytes));
             });
             out.raw(key, part.raw());
         }
         put_string(out, "operation", slimmed.operation.as_deref());
-        if let Some(TrashedTo::Trash(place)) = &slimmed.trashed {
-            out.string("trashed", &place.file.to_string_lossy());
+        if let Some(TrashedTo::Trash(slot)) = &slimmed.trashed {
+            out.string("trashed", &slot.file.to_string_lossy());
         }
     })
 }
@@ -257,7 +257,7 @@ pub fn imported(imported: &Imported) -> Json {
             .string("path", &imported.path.to_string_lossy())
             .string("id", &imported.id);
         put_string(out, "oldId", imported.old_id.as_deref());
-        out.integer("size", whole(imported.size));
+        out.integer("size", saturating_i64(imported.size));
     })
 }
 

@@ -4,7 +4,7 @@ use sessile::date::to_iso;
 use sessile::json::Json;
 use sessile::search::SearchHit;
 
-use super::{object, put_id, put_list, whole};
+use super::{object, put_id, put_list, saturating_i64};
 
 /// A search hit. Ranges are pairs of start and end in UTF-16 units of the excerpt.
 pub fn search_hit(hit: &SearchHit) -> Json {
@@ -24,7 +24,7 @@ pub fn search_hit(hit: &SearchHit) -> Json {
         if let Some(time) = hit.time {
             out.string("timestamp", &to_iso(time));
         }
-        out.integer("offset", whole(hit.offset));
+        out.integer("offset", saturating_i64(hit.offset));
     })
 }
 

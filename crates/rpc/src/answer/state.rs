@@ -3,11 +3,11 @@
 use sessile::json::{Json, ObjectWriter};
 use sessile::{SessionError, SessionManager};
 
-use super::{count, object, put_path, put_string, whole};
+use super::{count, object, put_path, put_string, saturating_i64};
 
 /// The parts of [`state`] that are read from the session, each as members with a comma at the end. They are kept until
 /// the session changes.
-pub(crate) struct Glance {
+pub(crate) struct CachedState {
     /// Model and thinking level.
     head: Vec<u8>,
     /// File, id and name.
@@ -16,7 +16,7 @@ pub(crate) struct Glance {
     counts: Vec<u8>,
 }
 
-impl Glance {
+impl CachedState {
     /// Reads the parts from a session.
     pub(crate) fn of(
         session: &SessionManager,
@@ -53,7 +53,7 @@ fn members(write: impl FnOnce(&mut ObjectWriter)) -> Vec<u8> {
 /// The answer of pi's `get_state`, as JSON text. Values that change without the session are inserted between the kept
 /// parts; the order is pi's.
 pub(crate) fn state(
-    glance: &Glance,
+    cached_state: &CachedState,
     is_compacting: bool,
     (steering, follow_up): (&str, &str),
     auto_compacts: bool,
@@ -67,7 +67,7 @@ pub(crate) fn state(
     let end = members(|out| {
         out.bool("autoCompactionEnabled", auto_compacts);
     });
-    [b"{", glance.head.as_slice(), &middle, &glance.files, &end, &glance.counts, b"}"].concat()
+    [b"{", cached_state.head.as_slice(), &middle, &cached_state.files, &end, &cached_state.counts, b"}"].concat()
 }
 
 /// A model: `{provider, id, contextWindow?}`.
@@ -75,7 +75,7 @@ pub fn model(provider: &str, id: &str, context_window: Option<u64>) -> Json {
     object(|out| {
         out.string("provider", provider).string("id", id);
         if let Some(window) = context_window {
-            out.integer("contextWindow", whole(window));
+            out.integer("contextWindow", saturating_i64(window));
         }
     })
 }
@@ -108,8 +108,8 @@ mod tests {
         let mut session = sessions.in_memory("/proj/x", new).unwrap();
         session.append_message(draft::UserMessage::new("one", 1)).unwrap();
         let text = |model: Option<&Json>| {
-            let glance = Glance::of(&session, model, "off").unwrap();
-            let text = state(&glance, false, ("all", "one-at-a-time"), true);
+            let cached_state = CachedState::of(&session, model, "off").unwrap();
+            let text = state(&cached_state, false, ("all", "one-at-a-time"), true);
             let data = Command::of("get_state").unwrap().data.unwrap();
             assert!(data.admits(Json::parse(&text).unwrap().raw()));
             String::from_utf8(text).unwrap()

@@ -7,7 +7,7 @@ use sessile::format::head::Role;
 use sessile::json::{Json, ObjectWriter};
 use sessile::stats::{SessionStats, Stats, StatsGroup, Tally};
 
-use super::{context_usage, count, object, put_list, put_path, whole};
+use super::{context_usage, count, object, put_list, put_path, saturating_i64};
 
 /// The usage of some sessions: `{sessions, forks, branchedSessions, copiedEntries, …, by, groups}`, with the figures of
 /// a tally. A group is `{key | keys, path?, id?, sessions?, …}`.
@@ -16,7 +16,7 @@ pub fn stats(stats: &Stats) -> Json {
         out.integer("sessions", count(stats.sessions))
             .integer("forks", count(stats.forks))
             .integer("branchedSessions", count(stats.branched))
-            .integer("copiedEntries", whole(stats.copied));
+            .integer("copiedEntries", saturating_i64(stats.copied));
         put_tally(out, &stats.total, stats.knows_tools);
         put_list(out, "by", stats.by.iter().map(|grouping| Json::string(grouping.word())));
         put_list(out, "groups", stats.groups.iter().map(|part| group(part, stats.knows_tools)));
@@ -90,15 +90,16 @@ fn compaction(compaction: &CompactionRecord) -> Json {
 
 /// Adds the figures of a tally, with pi's names where pi has them.
 pub(super) fn put_tally(out: &mut ObjectWriter, tally: &Tally, knows_tools: bool) {
-    out.integer("userMessages", whole(tally.messages.of(Role::User)))
-        .integer("assistantMessages", whole(tally.messages.of(Role::Assistant)));
+    out.integer("userMessages", saturating_i64(tally.messages.of(Role::User)))
+        .integer("assistantMessages", saturating_i64(tally.messages.of(Role::Assistant)));
     if knows_tools {
-        out.integer("toolCalls", whole(tally.tool_calls)).integer("toolErrors", whole(tally.tool_errors));
+        out.integer("toolCalls", saturating_i64(tally.tool_calls))
+            .integer("toolErrors", saturating_i64(tally.tool_errors));
     }
-    out.integer("toolResults", whole(tally.messages.of(Role::ToolResult)))
-        .integer("totalMessages", whole(tally.messages.total()))
-        .integer("entries", whole(tally.entries))
-        .integer("compactionCount", whole(tally.compactions));
+    out.integer("toolResults", saturating_i64(tally.messages.of(Role::ToolResult)))
+        .integer("totalMessages", saturating_i64(tally.messages.total()))
+        .integer("entries", saturating_i64(tally.entries))
+        .integer("compactionCount", saturating_i64(tally.compactions));
     put_tokens(out, tally);
     if let Some(rate) = tally.cache_hit_rate() {
         out.number("cacheHitRate", rate);
@@ -122,11 +123,11 @@ pub fn session_totals(session: &SessionManager, tally: &Tally, usage: Option<&Co
     object(|out| {
         put_path(out, "sessionFile", session.session_file());
         out.string("sessionId", &session.session_id())
-            .integer("userMessages", whole(tally.messages.of(Role::User)))
-            .integer("assistantMessages", whole(tally.messages.of(Role::Assistant)))
-            .integer("toolCalls", whole(tally.tool_calls))
-            .integer("toolResults", whole(tally.messages.of(Role::ToolResult)))
-            .integer("totalMessages", whole(tally.messages.total()));
+            .integer("userMessages", saturating_i64(tally.messages.of(Role::User)))
+            .integer("assistantMessages", saturating_i64(tally.messages.of(Role::Assistant)))
+            .integer("toolCalls", saturating_i64(tally.tool_calls))
+            .integer("toolResults", saturating_i64(tally.messages.of(Role::ToolResult)))
+            .integer("totalMessages", saturating_i64(tally.messages.total()));
         put_tokens(out, tally);
         out.number("cost", tally.cost);
         if let Some(usage) = usage {

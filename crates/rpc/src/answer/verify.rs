@@ -8,7 +8,7 @@ use sessile::json::{Json, ObjectWriter};
 use sessile::repair::{Change, Repair};
 use sessile::verify::{Finding, Report};
 
-use super::{object, put_list, put_path, whole};
+use super::{object, put_list, put_path, saturating_i64};
 
 /// The findings about one session: `{path, findings}`.
 pub fn report(report: &Report) -> Json {
@@ -44,7 +44,7 @@ fn finding(finding: &Finding) -> Json {
 }
 
 fn put_position(out: &mut ObjectWriter, line: u64, offset: u64) {
-    out.integer("line", whole(line)).integer("offset", whole(offset));
+    out.integer("line", saturating_i64(line)).integer("offset", saturating_i64(offset));
 }
 
 /// A repair: `{path, dryRun, changes: [{code, line, offset, message}], left, original?}`; left are findings.

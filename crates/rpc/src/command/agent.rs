@@ -2,27 +2,27 @@
 
 use sessile::json::ObjectWriter;
 
-use super::{Call, Outcome, answered, done};
+use super::{Call, CommandResult, answered, done};
 use crate::answer;
 use crate::engine::lock;
 use crate::failure::Failure;
 
-pub(crate) fn not_supported(call: &Call<'_>) -> Outcome {
+pub(crate) fn not_supported(call: &Call<'_>) -> CommandResult {
     let name = call.request.command.as_deref().unwrap_or_default();
     let why = if name == "export_html" { "sessions are not exported as HTML yet" } else { "there is no agent here" };
     Err(Failure::not_supported(format!("{name} is not supported: {why}")))
 }
 
-pub(crate) fn accept(_call: &Call<'_>) -> Outcome {
+pub(crate) fn accept(_call: &Call<'_>) -> CommandResult {
     done()
 }
 
-pub(crate) fn set_steering_mode(call: &Call<'_>) -> Outcome {
+pub(crate) fn set_steering_mode(call: &Call<'_>) -> CommandResult {
     lock(&call.engine().modes).steering = mode(call);
     done()
 }
 
-pub(crate) fn set_follow_up_mode(call: &Call<'_>) -> Outcome {
+pub(crate) fn set_follow_up_mode(call: &Call<'_>) -> CommandResult {
     lock(&call.engine().modes).follow_up = mode(call);
     done()
 }
@@ -31,13 +31,13 @@ fn mode(call: &Call<'_>) -> &'static str {
     if call.text("mode").as_deref() == Some("all") { "all" } else { "one-at-a-time" }
 }
 
-pub(crate) fn clear_queue(call: &Call<'_>) -> Outcome {
+pub(crate) fn clear_queue(call: &Call<'_>) -> CommandResult {
     let mut event = ObjectWriter::new();
     event.string("type", "queue_update").array("steering", []).array("followUp", []);
-    call.connection.report_if_current(&call.connection.current(), &event.finish());
+    call.connection.send_event_if_current(&call.connection.current(), &event.finish());
     answered(answer::no_queues())
 }
 
-pub(crate) fn get_commands(_call: &Call<'_>) -> Outcome {
+pub(crate) fn get_commands(_call: &Call<'_>) -> CommandResult {
     answered(answer::no_commands())
 }

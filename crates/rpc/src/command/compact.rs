@@ -8,27 +8,27 @@ use sessile::compaction::{
 };
 use sessile::json::{Json, ObjectWriter};
 
-use super::{Call, Outcome, Reply, answered};
+use super::{Call, CommandResult, Reply, answered};
 use crate::answer;
 use crate::failure::{Code, Failure};
-use crate::session::{OpenSession, Working, busy};
+use crate::session::{OpenSession, WorkGuard, busy};
 
-pub(crate) fn compact(call: &Call<'_>) -> Outcome {
+pub(crate) fn compact(call: &Call<'_>) -> CommandResult {
     let session = call.session()?;
     session.check_leaf(&call.expected_leaf())?;
     let working = session.begin_work().ok_or_else(busy)?;
-    tell(call, &session, "compaction_start", |_| {});
+    send_event(call, &session, "compaction_start", |_| {});
     let compacted = compacted(call, &session, &working);
     let outcome = match compacted {
         Ok(result) => {
-            tell(call, &session, "compaction_end", |event| {
+            send_event(call, &session, "compaction_end", |event| {
                 event.raw("result", result.raw()).bool("aborted", false).bool("willRetry", false);
             });
             Ok(result.into())
         }
         Err(failure) => {
             let aborted = failure.code == Code::Cancelled;
-            tell(call, &session, "compaction_end", |event| {
+            send_event(call, &session, "compaction_end", |event| {
                 event.bool("aborted", aborted).bool("willRetry", false);
                 if !aborted {
                     event.string("errorMessage", &format!("Compaction failed: {}", failure.message));
@@ -42,22 +42,22 @@ pub(crate) fn compact(call: &Call<'_>) -> Outcome {
 }
 
 /// Compacts a session. The session is not locked while handlers run and the summary is made.
-fn compacted(call: &Call<'_>, session: &Arc<OpenSession>, working: &Working) -> Result<Json, Failure> {
+fn compacted(call: &Call<'_>, session: &Arc<OpenSession>, working: &WorkGuard) -> Result<Json, Failure> {
     let options = &call.engine().options;
-    let wanted = CompactOptions {
+    let compact_options = CompactOptions {
         settings: options.compaction_for(&session.lock_fresh())?,
         custom_instructions: call.text("customInstructions"),
         cancel: working.cancel.clone(),
         ..CompactOptions::default()
     };
-    let plan = match session.lock_fresh().plan_compaction(wanted)? {
+    let plan = match session.lock_fresh().plan_compaction(compact_options)? {
         PlannedCompaction::Ready(plan) => plan,
         PlannedCompaction::Nothing(nothing) => return Err(nothing_to_compact(nothing)),
     };
     let mut retries = Retries::new(call, session, "compaction");
-    let finished = plan.run(options.summarizer.as_ref(), &mut |progress| retries.tell(progress));
-    let written = session.lock().write_compaction(finished);
-    session.note_news();
+    let summarized = plan.run(options.summarizer.as_ref(), &mut |progress| retries.report(progress));
+    let written = session.lock().write_compaction(summarized);
+    session.wake_senders();
     match written {
         Ok(Compacted::Done(report)) => Ok(answer::compaction_report(&report)),
         Ok(Compacted::Nothing(nothing)) => Err(nothing_to_compact(nothing)),
@@ -80,11 +80,11 @@ fn summary_failure(error: SessionError) -> Failure {
 }
 
 /// Sends an event about a compaction.
-fn tell(call: &Call<'_>, session: &Arc<OpenSession>, kind: &str, write: impl FnOnce(&mut ObjectWriter)) {
+fn send_event(call: &Call<'_>, session: &Arc<OpenSession>, kind: &str, write: impl FnOnce(&mut ObjectWriter)) {
     let mut event = ObjectWriter::new();
     event.string("type", kind).string("reason", "manual");
     write(&mut event);
-    call.engine().tell(session, &event.finish(), call.connection);
+    call.engine().broadcast(session, &event.finish(), call.connection);
     call.connection.outbox.flush();
 }
 
@@ -102,7 +102,7 @@ impl<'r> Retries<'r> {
         Self { call, session, source, has_any: false }
     }
 
-    pub(super) fn tell(&mut self, progress: SummaryProgress<'_>) {
+    pub(super) fn report(&mut self, progress: SummaryProgress<'_>) {
         let mut event = ObjectWriter::new();
         match progress {
             SummaryProgress::Waiting { attempt, max_attempts, delay_ms, reason } => {
@@ -129,17 +129,17 @@ impl<'r> Retries<'r> {
     }
 
     fn send(&self, event: &Json) {
-        self.call.engine().tell(self.session, event, self.call.connection);
+        self.call.engine().broadcast(self.session, event, self.call.connection);
         self.call.connection.outbox.flush();
     }
 }
 
-pub(crate) fn abort(call: &Call<'_>) -> Outcome {
+pub(crate) fn abort(call: &Call<'_>) -> CommandResult {
     let held = call.session()?.stop_and_wait();
     Ok(Reply { data: None, held: Some(held) })
 }
 
-pub(crate) fn prepare_compaction(call: &Call<'_>) -> Outcome {
+pub(crate) fn prepare_compaction(call: &Call<'_>) -> CommandResult {
     let session = call.session()?;
     let manager = session.lock_fresh();
     let defaults = call.engine().options.compaction_for(&manager)?;

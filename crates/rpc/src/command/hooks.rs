@@ -9,17 +9,17 @@ use sessile::event::{
 };
 use sessile::json::{Json, ObjectWriter, Raw};
 
-use super::{Call, Outcome, answered};
+use super::{Call, CommandResult, answered};
 use crate::answer;
 use crate::connection::Connection;
 use crate::engine::lock;
 use crate::failure::Failure;
 
 /// How long to wait for an answer, unless the client sets a timeout.
-const PATIENCE: Duration = Duration::from_secs(30);
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How often a wait checks whether the answer is still needed.
-const GLANCE: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The hooks of a client.
 #[derive(Default)]
@@ -42,17 +42,16 @@ impl Hooks {
     }
 }
 
-pub(crate) fn hook_register(call: &Call<'_>) -> Outcome {
+pub(crate) fn hook_register(call: &Call<'_>) -> CommandResult {
     let words = call.get("events").into_iter().flat_map(Raw::items).filter_map(Raw::as_string);
     let events: EventSet = words.filter_map(|word| EventKind::of(&word)).collect();
-    let patience = call.count("timeoutMs").map_or(PATIENCE, Duration::from_millis);
+    let timeout = call.count("timeoutMs").map_or(DEFAULT_TIMEOUT, Duration::from_millis);
     let connection = call.connection.shared().as_ref().map(Arc::downgrade).unwrap_or_default();
     let name = format!("client {}", call.engine().next_number());
-    let id =
-        call.engine().handlers().on(events, name, move |event, context| ask(&connection, patience, event, context));
+    let id = call.engine().handlers().on(events, name, move |event, context| ask(&connection, timeout, event, context));
     // Earlier registrations are replaced, so that the client is not asked twice.
-    let before = std::mem::replace(&mut *lock(&call.connection.hooks.registered), vec![id]);
-    for id in before {
+    let replaced = std::mem::replace(&mut *lock(&call.connection.hooks.registered), vec![id]);
+    for id in replaced {
         call.engine().handlers().remove(id);
     }
     answered(answer::nothing())
@@ -61,7 +60,7 @@ pub(crate) fn hook_register(call: &Call<'_>) -> Outcome {
 /// Asks a client and waits for its answer.
 fn ask(
     connection: &Weak<Connection>,
-    patience: Duration,
+    timeout: Duration,
     event: &SessionEvent,
     context: &EventContext,
 ) -> Result<Option<HookReply>, HandlerError> {
@@ -77,7 +76,7 @@ fn ask(
     // Does not wait for the client to read: the timeout below covers that.
     connection.outbox.send(&[request.finish().to_text().as_bytes()]);
     connection.outbox.flush();
-    let answer = wait(&connection, &number, patience, context);
+    let answer = wait(&connection, &number, timeout, context);
     let Some(answer) = answer else {
         let mut notice = ObjectWriter::new();
         notice.string("type", "hook_cancel").string("requestId", &number);
@@ -86,14 +85,14 @@ fn ask(
         if context.cancel.is_cancelled() || connection.has_ended() {
             return Ok(None);
         }
-        return Err(format!("no answer within {} ms", patience.as_millis()).into());
+        return Err(format!("no answer within {} ms", timeout.as_millis()).into());
     };
     Ok(HookReply::from_json(answer?.raw())?)
 }
 
 /// Waits for an answer; none if it does not arrive in time or is no longer needed.
-fn wait(connection: &Connection, number: &str, patience: Duration, context: &EventContext) -> Option<Answer> {
-    let deadline = Instant::now() + patience;
+fn wait(connection: &Connection, number: &str, timeout: Duration, context: &EventContext) -> Option<Answer> {
+    let deadline = Instant::now() + timeout;
     let mut answers = lock(&connection.hooks.answers);
     loop {
         match answers.get(number) {
@@ -102,27 +101,27 @@ fn wait(connection: &Connection, number: &str, patience: Duration, context: &Eve
             Some(Some(_)) => return answers.remove(number).flatten(),
             Some(None) => {}
         }
-        let rest = deadline.saturating_duration_since(Instant::now()).min(GLANCE);
-        if rest.is_zero() || context.cancel.is_cancelled() || connection.has_ended() {
+        let remaining = deadline.saturating_duration_since(Instant::now()).min(POLL_INTERVAL);
+        if remaining.is_zero() || context.cancel.is_cancelled() || connection.has_ended() {
             answers.remove(number);
             return None;
         }
-        let waited = connection.hooks.has_answer.wait_timeout(answers, rest);
+        let waited = connection.hooks.has_answer.wait_timeout(answers, remaining);
         answers = waited.unwrap_or_else(PoisonError::into_inner).0;
     }
 }
 
-pub(crate) fn hook_response(call: &Call<'_>) -> Outcome {
+pub(crate) fn hook_response(call: &Call<'_>) -> CommandResult {
     let number = call.required("requestId")?;
     let answer = match call.text("error") {
         Some(error) => Err(error),
         None => Ok(call.json("result").unwrap_or_else(Json::null)),
     };
     let mut answers = lock(&call.connection.hooks.answers);
-    let Some(place) = answers.get_mut(&number) else {
+    let Some(slot) = answers.get_mut(&number) else {
         return Err(Failure::not_found(format!("no hook request {number} is waiting for an answer")));
     };
-    *place = Some(answer);
+    *slot = Some(answer);
     drop(answers);
     call.connection.hooks.has_answer.notify_all();
     answered(answer::nothing())

@@ -5,28 +5,28 @@ use std::sync::atomic::Ordering;
 use sessile::SessionManager;
 use sessile::json::{Json, ObjectWriter, Raw};
 
-use super::{Call, Outcome, answered, done};
-use crate::answer::{self, Glance};
+use super::{Call, CommandResult, answered, done};
+use crate::answer::{self, CachedState};
 use crate::engine::lock;
 use crate::failure::Failure;
 
-pub(crate) fn get_state(call: &Call<'_>) -> Outcome {
+pub(crate) fn get_state(call: &Call<'_>) -> CommandResult {
     let session = call.session()?;
     let manager = session.lock_fresh();
     let key = (manager.outline().rows().len(), manager.leaf_id(), manager.is_stored());
-    let mut glance = lock(&session.glance);
-    let glance = match &mut *glance {
-        Some((known, glance)) if *known == key => glance,
-        other => &mut other.insert((key, at_a_glance(call, &manager)?)).1,
+    let mut cached_state = lock(&session.cached_state);
+    let cached_state = match &mut *cached_state {
+        Some((cached_key, cached_state)) if *cached_key == key => cached_state,
+        other => &mut other.insert((key, read_state(call, &manager)?)).1,
     };
     let engine = call.engine();
     let modes = *lock(&engine.modes);
     let auto_compacts = engine.auto_compacts.load(Ordering::Relaxed);
-    answered(answer::state(glance, session.is_working(), (modes.steering, modes.follow_up), auto_compacts))
+    answered(answer::state(cached_state, session.is_working(), (modes.steering, modes.follow_up), auto_compacts))
 }
 
 /// Reads the part of the state that depends on the session only.
-fn at_a_glance(call: &Call<'_>, manager: &SessionManager) -> Result<Glance, Failure> {
+fn read_state(call: &Call<'_>, manager: &SessionManager) -> Result<CachedState, Failure> {
     let options = &call.engine().options;
     let settings = manager.context_settings()?;
     let named = settings.model.as_ref().and_then(|model| model.provider_name().zip(model.model_name()));
@@ -34,16 +34,16 @@ fn at_a_glance(call: &Call<'_>, manager: &SessionManager) -> Result<Glance, Fail
     let model = named.or_else(|| options.model.clone());
     let model = model.map(|(provider, id)| answer::model(&provider, &id, options.context_window));
     let level = settings.thinking_level.as_ref().and_then(|level| level.raw().as_string());
-    Ok(Glance::of(manager, model.as_ref(), level.as_deref().unwrap_or("off"))?)
+    Ok(CachedState::of(manager, model.as_ref(), level.as_deref().unwrap_or("off"))?)
 }
 
-pub(crate) fn get_messages(call: &Call<'_>) -> Outcome {
+pub(crate) fn get_messages(call: &Call<'_>) -> CommandResult {
     let session = call.session()?;
     let messages = answer::messages(&session.lock_fresh())?;
     answered(messages)
 }
 
-pub(crate) fn get_entries(call: &Call<'_>) -> Outcome {
+pub(crate) fn get_entries(call: &Call<'_>) -> CommandResult {
     let session = call.session()?;
     let manager = session.lock_fresh();
     let since = call.entry("since");
@@ -51,21 +51,21 @@ pub(crate) fn get_entries(call: &Call<'_>) -> Outcome {
     let n_skipped = match &since {
         None => 0,
         Some(since) => {
-            let place = outline.entries().position(|row| outline.id(row).as_ref() == Some(since));
+            let index = outline.entries().position(|row| outline.id(row).as_ref() == Some(since));
             let missing = || Failure::not_found(format!("Entry not found: {since}"));
-            place.ok_or_else(missing)? + 1
+            index.ok_or_else(missing)? + 1
         }
     };
     answered(answer::entries_and_leaf(&manager, n_skipped)?)
 }
 
-pub(crate) fn get_tree(call: &Call<'_>) -> Outcome {
+pub(crate) fn get_tree(call: &Call<'_>) -> CommandResult {
     let session = call.session()?;
     let tree = answer::tree_and_leaf(&session.lock_fresh())?;
     answered(tree)
 }
 
-pub(crate) fn get_session_stats(call: &Call<'_>) -> Outcome {
+pub(crate) fn get_session_stats(call: &Call<'_>) -> CommandResult {
     let session = call.session()?;
     let manager = session.lock_fresh();
     let tally = manager.tally()?;
@@ -74,19 +74,19 @@ pub(crate) fn get_session_stats(call: &Call<'_>) -> Outcome {
     answered(answer::session_totals(&manager, &tally, usage.as_ref()))
 }
 
-pub(crate) fn get_fork_messages(call: &Call<'_>) -> Outcome {
+pub(crate) fn get_fork_messages(call: &Call<'_>) -> CommandResult {
     let session = call.session()?;
     let messages = session.lock_fresh().fork_messages()?;
     answered(answer::fork_messages(&messages))
 }
 
-pub(crate) fn get_last_assistant_text(call: &Call<'_>) -> Outcome {
+pub(crate) fn get_last_assistant_text(call: &Call<'_>) -> CommandResult {
     let session = call.session()?;
     let text = session.lock_fresh().last_assistant_text()?;
     answered(answer::last_answer(text.as_ref()))
 }
 
-pub(crate) fn set_session_name(call: &Call<'_>) -> Outcome {
+pub(crate) fn set_session_name(call: &Call<'_>) -> CommandResult {
     let name = call.required("name")?;
     if name.trim().is_empty() {
         return Err(Failure::invalid("Session name cannot be empty"));
@@ -107,20 +107,20 @@ pub(super) fn report_name(call: &Call<'_>, session: &std::sync::Arc<crate::sessi
     if let Some(name) = name {
         event.string("name", name);
     }
-    call.engine().tell(session, &event.finish(), call.connection);
+    call.engine().broadcast(session, &event.finish(), call.connection);
 }
 
-pub(crate) fn set_auto_compaction(call: &Call<'_>) -> Outcome {
+pub(crate) fn set_auto_compaction(call: &Call<'_>) -> CommandResult {
     call.engine().auto_compacts.store(call.flag("enabled").unwrap_or_default(), Ordering::Relaxed);
     done()
 }
 
-pub(crate) fn set_model(call: &Call<'_>) -> Outcome {
+pub(crate) fn set_model(call: &Call<'_>) -> CommandResult {
     let (provider, id) = (call.required("provider")?, call.required("modelId")?);
     let session = call.session()?;
-    let known = session.lock_fresh().context_settings()?.model;
-    let known = known.and_then(|model| model.provider_name().zip(model.model_name()));
-    if known.as_ref() == Some(&(provider.clone(), id.clone())) {
+    let current = session.lock_fresh().context_settings()?.model;
+    let current = current.and_then(|model| model.provider_name().zip(model.model_name()));
+    if current.as_ref() == Some(&(provider.clone(), id.clone())) {
         session.check_leaf(&call.expected_leaf())?;
     } else {
         session.write(&call.expected_leaf(), |manager| manager.append_model_change(&provider, &id))?;
@@ -128,17 +128,17 @@ pub(crate) fn set_model(call: &Call<'_>) -> Outcome {
     answered(answer::model(&provider, &id, None))
 }
 
-pub(crate) fn set_thinking_level(call: &Call<'_>) -> Outcome {
+pub(crate) fn set_thinking_level(call: &Call<'_>) -> CommandResult {
     let level = call.required("level")?;
     let session = call.session()?;
-    let known = session.lock_fresh().context_settings()?.thinking_level;
-    if known.as_ref().map(Json::raw).and_then(Raw::as_string).as_ref() == Some(&level) {
+    let current = session.lock_fresh().context_settings()?.thinking_level;
+    if current.as_ref().map(Json::raw).and_then(Raw::as_string).as_ref() == Some(&level) {
         session.check_leaf(&call.expected_leaf())?;
         return done();
     }
     session.write(&call.expected_leaf(), |manager| manager.append_thinking_level_change(&level))?;
     let mut event = ObjectWriter::new();
     event.string("type", "thinking_level_changed").string("level", &level);
-    call.engine().tell(&session, &event.finish(), call.connection);
+    call.engine().broadcast(&session, &event.finish(), call.connection);
     done()
 }

@@ -11,7 +11,7 @@ use sessile::text::filter::Filter;
 use sessile::text::query::Query;
 use sessile::text::texts::DocumentKind;
 
-use super::{Call, Outcome, answered};
+use super::{Call, CommandResult, answered};
 use crate::answer;
 use crate::engine::lock;
 use crate::failure::Failure;
@@ -43,7 +43,7 @@ fn archived(call: &Call<'_>) -> Archived {
     }
 }
 
-pub(crate) fn list_sessions(call: &Call<'_>) -> Outcome {
+pub(crate) fn list_sessions(call: &Call<'_>) -> CommandResult {
     let mut sessions = in_scope(call, call.text("scope").as_deref().unwrap_or("cwd"))?;
     let children = match (call.flag("children"), call.text("children").as_deref()) {
         (Some(false), _) | (_, Some("hidden")) => Children::Hidden,
@@ -58,7 +58,7 @@ pub(crate) fn list_sessions(call: &Call<'_>) -> Outcome {
     answered(answer::sessions(&sessions, &copies))
 }
 
-pub(crate) fn search(call: &Call<'_>) -> Outcome {
+pub(crate) fn search(call: &Call<'_>) -> CommandResult {
     let query = Query::parse(&call.required("query")?).map_err(|error| Failure::invalid(error.to_string()))?;
     let sessions = &call.engine().options.sessions;
     let scope = call.text("scope");
@@ -77,21 +77,21 @@ pub(crate) fn search(call: &Call<'_>) -> Outcome {
         }
     };
     let project = (scope.as_deref() == Some("repo")).then(|| sessions.project_of(cwd(call)));
-    let is_ours = project.as_ref().map(|project| move |_: &Path, cwd: &str| project.holds(cwd));
+    let is_in_project = project.as_ref().map(|project| move |_: &Path, cwd: &str| project.holds(cwd));
     let filters = call.get("filters");
-    let found = sessions.search(
+    let results = sessions.search(
         &query,
         &SearchOptions {
             scope: search_scope,
             filter: filters.map(filter).transpose()?.unwrap_or_default(),
             cwd: filters.and_then(|filters| filters.get("cwd")).and_then(Raw::as_string).map(PathBuf::from),
             archived: archived(call),
-            admits: is_ours.as_ref().map(|is_ours| is_ours as _),
+            admits: is_in_project.as_ref().map(|is_in_project| is_in_project as _),
             limit: call.count("limit").map_or(50, |limit| usize::try_from(limit).unwrap_or(usize::MAX)),
             ..SearchOptions::default()
         },
     )?;
-    answered(answer::search_hits(&found.hits))
+    answered(answer::search_hits(&results.hits))
 }
 
 fn filter(filters: Raw<'_>) -> Result<Filter, Failure> {
@@ -126,7 +126,7 @@ fn time(value: Raw<'_>) -> Result<i64, Failure> {
         .ok_or_else(|| Failure::invalid(format!("{} is not a date or a number of milliseconds", value.to_text())))
 }
 
-pub(crate) fn family(call: &Call<'_>) -> Outcome {
+pub(crate) fn family(call: &Call<'_>) -> CommandResult {
     let session = call.session()?;
     let path = session.lock_fresh().session_file().map(Path::to_path_buf);
     let listed = in_scope(call, "all")?;
@@ -141,7 +141,7 @@ pub(crate) fn family(call: &Call<'_>) -> Outcome {
     answered(answer::lone_family(&manager, is_parent_missing))
 }
 
-pub(crate) fn delete_session(call: &Call<'_>) -> Outcome {
+pub(crate) fn delete_session(call: &Call<'_>) -> CommandResult {
     let path = call.session_path()?.ok_or_else(|| Failure::invalid("sessionPath is missing"))?;
     let sessions = call.engine().options.sessions.clone();
     let sessions = if call.flag("force") == Some(true) { sessions.ignoring_users() } else { sessions };
@@ -151,19 +151,19 @@ pub(crate) fn delete_session(call: &Call<'_>) -> Outcome {
     answered(answer::trashed(to))
 }
 
-pub(crate) fn restore_session(call: &Call<'_>) -> Outcome {
-    let wanted = call.required("sessionPath")?;
+pub(crate) fn restore_session(call: &Call<'_>) -> CommandResult {
+    let reference = call.required("sessionPath")?;
     let (restored, _) = {
         // Locked, so that no subscription reports the session before it is recorded as restored.
         let mut known = lock(&call.engine().restored);
-        let restored = call.engine().options.sessions.restore(&wanted, false)?;
+        let restored = call.engine().options.sessions.restore(&reference, false)?;
         known.insert(restored.0.session.path.clone());
         restored
     };
     answered(answer::restored_path(&restored.session.path))
 }
 
-pub(crate) fn verify(call: &Call<'_>) -> Outcome {
+pub(crate) fn verify(call: &Call<'_>) -> CommandResult {
     let path = if let Some(path) = call.session_path()? {
         path
     } else {

@@ -13,12 +13,12 @@ use sessile::format::outline::Row;
 use sessile::json::{Json, ObjectWriter, Raw};
 use sessile::{EntryId, SessionManager, threads};
 
-use super::{Call, Outcome, answered};
+use super::{Call, CommandResult, answered};
 use crate::answer;
 use crate::connection::Connection;
 use crate::engine::lock;
+use crate::event_log::RecordedEvent;
 use crate::failure::Failure;
-use crate::news::Item;
 use crate::session::OpenSession;
 use store::StoreNotifier;
 
@@ -26,16 +26,16 @@ use store::StoreNotifier;
 const MAX_SUBSCRIPTIONS: usize = 64;
 
 /// How often a file is checked for entries of other programs.
-const GLANCE: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// How many bytes of a session are read at once for sending. A single entry may be larger.
-const PORTION: usize = 256 << 10;
+const BATCH_BYTES: usize = 256 << 10;
 
-pub(crate) fn subscribe(call: &Call<'_>) -> Outcome {
+pub(crate) fn subscribe(call: &Call<'_>) -> CommandResult {
     if lock(&call.connection.subscriptions).len() >= MAX_SUBSCRIPTIONS {
         return Err(Failure::invalid(format!("a client can have at most {MAX_SUBSCRIPTIONS} subscriptions")));
     }
-    let wanted = match call.get("events") {
+    let event_kinds = match call.get("events") {
         None => EventSet::ALL,
         Some(words) => words.items().filter_map(Raw::as_string).filter_map(|word| EventKind::of(&word)).collect(),
     };
@@ -44,10 +44,9 @@ pub(crate) fn subscribe(call: &Call<'_>) -> Outcome {
     let phase = Arc::new(Phase::default());
     if call.text("scope").as_deref() == Some("store") {
         let of_store: EventSet = [EventKind::EntryAppended, EventKind::SessionDeleted].into_iter().collect();
-        if let Some(other) = call
-            .get("events")
-            .and_then(|_| EventKind::ALL.into_iter().find(|kind| wanted.contains(*kind) && !of_store.contains(*kind)))
-        {
+        if let Some(other) = call.get("events").and_then(|_| {
+            EventKind::ALL.into_iter().find(|kind| event_kinds.contains(*kind) && !of_store.contains(*kind))
+        }) {
             let message = format!(
                 "{} is an event of a session; the scope store has only entry_appended and session_deleted",
                 other.name()
@@ -55,23 +54,32 @@ pub(crate) fn subscribe(call: &Call<'_>) -> Outcome {
             return Err(Failure::invalid(message));
         }
         let (name, cursor) = (subscription.clone(), call.text("cursor"));
-        let teller = StoreNotifier::new(call, name, wanted, cursor.as_deref(), Arc::clone(&phase))?;
-        let cursor = teller.cursor();
-        return begin(call, &subscription, &cursor, phase, move || teller.run());
+        let sender = StoreNotifier::new(call, name, event_kinds, cursor.as_deref(), Arc::clone(&phase))?;
+        let cursor = sender.cursor();
+        return begin(call, &subscription, &cursor, phase, move || sender.run());
     }
     let session = call.session()?;
     let manager = session.lock_fresh();
-    let place = match call.text("cursor") {
-        None => Place::at_end(&manager),
-        Some(cursor) => Place::at(&manager, &cursor)?,
+    let position = match call.text("cursor") {
+        None => Position::at_end(&manager),
+        Some(cursor) => Position::after_cursor(&manager, &cursor)?,
     };
-    let next_news = lock(&session.happened).end();
-    let cursor = place.cursor(&manager);
+    let next_event = lock(&session.event_log).end();
+    let cursor = position.cursor(&manager);
     drop(manager);
     let Some(connection) = call.connection.shared() else { return Err(Failure::invalid("the client is gone")) };
     let name = subscription.clone();
-    let teller = Teller { connection, session, name, wanted, place, next_news, n_lost: 0, phase: Arc::clone(&phase) };
-    begin(call, &subscription, &cursor, phase, move || teller.run())
+    let sender = EventSender {
+        connection,
+        session,
+        name,
+        event_kinds,
+        position,
+        next_event,
+        n_lost: 0,
+        phase: Arc::clone(&phase),
+    };
+    begin(call, &subscription, &cursor, phase, move || sender.run())
 }
 
 /// How close a subscription is to its end.
@@ -104,24 +112,24 @@ impl Phase {
 /// A subscription: its phase, and the thread that sends its events.
 pub(crate) struct Subscription {
     phase: Arc<Phase>,
-    telling: JoinHandle<()>,
+    thread: JoinHandle<()>,
 }
 
 /// How often a caller that waits for subscriptions checks whether they have ended.
-const WAIT: Duration = Duration::from_millis(2);
+const END_POLL_INTERVAL: Duration = Duration::from_millis(2);
 
 /// Lets subscriptions send what has happened, and ends them. If the client does not read, waits until the deadline or
 /// until the client is gone.
-pub(crate) fn finish(subscriptions: Vec<Subscription>, connection: &Connection, patience: Option<Duration>) {
-    let deadline = patience.map(|patience| Instant::now() + patience);
+pub(crate) fn finish(subscriptions: Vec<Subscription>, connection: &Connection, timeout: Option<Duration>) {
+    let deadline = timeout.map(|timeout| Instant::now() + timeout);
     for subscription in &subscriptions {
         subscription.phase.finish();
     }
-    connection.engine.sessions().iter().for_each(|session| session.note_news());
-    let is_time = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
+    connection.engine.sessions().iter().for_each(|session| session.wake_senders());
+    let has_timed_out = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
     for subscription in subscriptions {
-        while !subscription.telling.is_finished() && !connection.outbox.is_gone() && !is_time() {
-            std::thread::sleep(WAIT);
+        while !subscription.thread.is_finished() && !connection.outbox.is_gone() && !has_timed_out() {
+            std::thread::sleep(END_POLL_INTERVAL);
         }
         subscription.phase.end();
     }
@@ -134,28 +142,28 @@ fn begin(
     cursor: &str,
     phase: Arc<Phase>,
     run: impl FnOnce() + Send + 'static,
-) -> Outcome {
+) -> CommandResult {
     // Locked, so that the subscription cannot be ended before it is registered.
     let mut subscriptions = lock(&call.connection.subscriptions);
-    let telling = threads::spawn(subscription, run).map_err(|error| Failure::no_thread(&error))?;
-    subscriptions.insert(subscription.to_owned(), Subscription { phase, telling });
+    let thread = threads::spawn(subscription, run).map_err(|error| Failure::no_thread(&error))?;
+    subscriptions.insert(subscription.to_owned(), Subscription { phase, thread });
     drop(subscriptions);
     answered(answer::subscribed(subscription, cursor))
 }
 
-pub(crate) fn unsubscribe(call: &Call<'_>) -> Outcome {
+pub(crate) fn unsubscribe(call: &Call<'_>) -> CommandResult {
     let subscription = call.required("subscription")?;
     let Some(known) = lock(&call.connection.subscriptions).remove(&subscription) else {
         return Err(Failure::not_found(format!("no such subscription: {subscription}")));
     };
     known.phase.end();
-    call.engine().sessions().iter().for_each(|session| session.note_news());
+    call.engine().sessions().iter().for_each(|session| session.wake_senders());
     answered(answer::nothing())
 }
 
 /// The position of a subscription: what was sent, in file order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Place {
+struct Position {
     /// The index of the first row that was neither sent nor skipped.
     next_row: usize,
     /// The last entry before it that has an id: the id, and where its line begins.
@@ -164,25 +172,25 @@ struct Place {
     after_last: usize,
 }
 
-impl Place {
+impl Position {
     /// After the last row.
     fn at_end(manager: &SessionManager) -> Self {
         let outline = manager.outline();
-        let last = outline.entries().rev().find_map(|row| Some((mark(manager, row)?, row.index() + 1)));
+        let last = outline.entries().rev().find_map(|row| Some((id_and_offset(manager, row)?, row.index() + 1)));
         let (last, after_last) = last.unzip();
         Self { next_row: outline.rows().len(), last, after_last: after_last.unwrap_or(0) }
     }
 
     /// Moves past one more entry.
-    fn pass(&mut self, row: Row, mark: Option<(EntryId, u64)>) {
+    fn pass(&mut self, row: Row, id_and_offset: Option<(EntryId, u64)>) {
         self.next_row = row.index() + 1;
-        if mark.is_some() {
-            (self.last, self.after_last) = (mark, self.next_row);
+        if id_and_offset.is_some() {
+            (self.last, self.after_last) = (id_and_offset, self.next_row);
         }
     }
 
     /// After the entry of a cursor.
-    fn at(manager: &SessionManager, cursor: &str) -> Result<Self, Failure> {
+    fn after_cursor(manager: &SessionManager, cursor: &str) -> Result<Self, Failure> {
         let unreadable = || Failure::invalid(format!("{cursor:?} is not a cursor"));
         let (offset, rest) = cursor.split_once(':').ok_or_else(unreadable)?;
         let (length, rest) = rest.split_once(':').ok_or_else(unreadable)?;
@@ -201,7 +209,7 @@ impl Place {
         Ok(Self { next_row, last: Some(last), after_last: next_row })
     }
 
-    /// Returns the cursor of this place: the offset, and the ids of session and entry.
+    /// Returns the cursor of this position: the offset, and the ids of session and entry.
     fn cursor(&self, manager: &SessionManager) -> String {
         cursor(&manager.session_id(), self.last.as_ref())
     }
@@ -212,43 +220,43 @@ fn cursor(session: &str, last: Option<&(EntryId, u64)>) -> String {
     format!("{offset}:{}:{session}{id}", session.len())
 }
 
-fn mark(manager: &SessionManager, row: Row) -> Option<(EntryId, u64)> {
+fn id_and_offset(manager: &SessionManager, row: Row) -> Option<(EntryId, u64)> {
     Some((manager.outline().id(row)?, manager.outline().span(row).offset))
 }
 
 /// Returns the index of the row after an entry: the one at its offset, or else the last one with its id.
 fn row_after(manager: &SessionManager, (id, offset): &(EntryId, u64)) -> Option<usize> {
     let outline = manager.outline();
-    let is_it = |row: &Row| outline.id(*row).as_ref() == Some(id);
-    let at_place = outline.entries_from(outline.first_row_from(*offset)).next();
-    let by_place = at_place.filter(|row| outline.span(*row).offset == *offset && is_it(row));
-    let by_id = || outline.entries().rev().find(is_it);
-    by_place.or_else(by_id).map(|row| row.index() + 1)
+    let has_id = |row: &Row| outline.id(*row).as_ref() == Some(id);
+    let at_offset = outline.entries_from(outline.first_row_from(*offset)).next();
+    let by_offset = at_offset.filter(|row| outline.span(*row).offset == *offset && has_id(row));
+    let by_id = || outline.entries().rev().find(has_id);
+    by_offset.or_else(by_id).map(|row| row.index() + 1)
 }
 
-/// Sends the events of a subscription. It reads the session in portions and waits for its client in between, so a
+/// Sends the events of a subscription. It reads the session in batches and waits for its client in between, so a
 /// client that does not read costs no memory.
-struct Teller {
+struct EventSender {
     connection: Arc<Connection>,
     session: Arc<OpenSession>,
     name: String,
-    wanted: EventSet,
-    place: Place,
-    next_news: u64,
+    event_kinds: EventSet,
+    position: Position,
+    next_event: u64,
     /// How many events were dropped since the last one that was sent.
     n_lost: u64,
     phase: Arc<Phase>,
 }
 
 /// An event to send, and the cursor after it.
-struct Told {
+struct PendingEvent {
     event: Json,
     cursor: String,
     /// How many events before it were dropped because the client was too slow.
     n_lost: u64,
 }
 
-impl Told {
+impl PendingEvent {
     fn send(&self, connection: &Connection, subscription: &str) {
         let mut record = ObjectWriter::new();
         record.string("type", "event").string("subscription", subscription).string("cursor", &self.cursor);
@@ -260,25 +268,25 @@ impl Told {
     }
 }
 
-impl Teller {
+impl EventSender {
     fn run(mut self) {
-        let mut seen = 0;
+        let mut wake_count = 0;
         loop {
-            let told = self.portion();
-            for told in &told {
+            let pending = self.next_batch();
+            for pending in &pending {
                 if self.has_ended() {
                     return;
                 }
-                told.send(&self.connection, &self.name);
+                pending.send(&self.connection, &self.name);
             }
             if self.has_ended() {
                 return;
             }
-            if told.is_empty() {
+            if pending.is_empty() {
                 if self.phase.is_finishing() {
                     return;
                 }
-                seen = self.session.wait_for_news(seen, GLANCE);
+                wake_count = self.session.wait_for_wake(wake_count, POLL_INTERVAL);
             }
         }
     }
@@ -288,49 +296,51 @@ impl Teller {
     }
 
     /// Returns the next events to send, in file order.
-    fn portion(&mut self) -> Vec<Told> {
+    fn next_batch(&mut self) -> Vec<PendingEvent> {
         let session = Arc::clone(&self.session);
         let manager = session.lock_fresh();
-        self.find_place(&manager);
-        let mut told = Vec::new();
-        let (news, end_of_news, n_lost): (Vec<Item>, u64, u64) = {
-            let happened = lock(&session.happened);
-            (happened.since(self.next_news).cloned().collect(), happened.end(), happened.n_lost(self.next_news))
+        self.update_position(&manager);
+        let mut pending = Vec::new();
+        let (events, end_of_log, n_lost): (Vec<RecordedEvent>, u64, u64) = {
+            let log = lock(&session.event_log);
+            (log.since(self.next_event).cloned().collect(), log.end(), log.n_lost(self.next_event))
         };
-        self.next_news += n_lost;
+        self.next_event += n_lost;
         self.n_lost += n_lost;
         let outline = manager.outline();
-        let rows = || outline.entries_from(self.place.next_row);
+        let rows = || outline.entries_from(self.position.next_row);
         // Events wait for the entry they came after, if that is still to be sent.
-        let mut due: HashSet<EntryId> = news.iter().filter_map(|item| item.after.clone()).collect();
-        if !due.is_empty() {
-            due.retain({
-                let later: HashSet<EntryId> = rows().filter_map(|row| outline.id(row)).collect();
-                move |after| !later.contains(after)
+        let mut passed: HashSet<EntryId> = events.iter().filter_map(|recorded| recorded.after.clone()).collect();
+        if !passed.is_empty() {
+            passed.retain({
+                let unsent: HashSet<EntryId> = rows().filter_map(|row| outline.id(row)).collect();
+                move |after| !unsent.contains(after)
             });
         }
-        let mut news = news.into_iter().peekable();
+        let mut events = events.into_iter().peekable();
         let rows = rows();
         let mut n_bytes = 0;
         for row in rows {
-            while let Some(item) = news.next_if(|item| item.after.as_ref().is_none_or(|after| due.contains(after))) {
-                self.next_news += 1;
-                told.extend(self.told_of(item, &manager));
+            while let Some(recorded) =
+                events.next_if(|recorded| recorded.after.as_ref().is_none_or(|after| passed.contains(after)))
+            {
+                self.next_event += 1;
+                pending.extend(self.pending_event(recorded, &manager));
             }
-            if n_bytes > PORTION {
-                return told;
+            if n_bytes > BATCH_BYTES {
+                return pending;
             }
-            let mark = mark(&manager, row);
-            let id = mark.as_ref().map(|(id, _)| id.clone());
-            let is_own = id.as_ref().is_some_and(|id| lock(&session.happened).is_own(id));
-            if !self.wanted.contains(EventKind::EntryAppended) {
-                due.extend(id);
-                self.place.pass(row, mark);
+            let id_and_offset = id_and_offset(&manager, row);
+            let id = id_and_offset.as_ref().map(|(id, _)| id.clone());
+            let is_own = id.as_ref().is_some_and(|id| lock(&session.event_log).is_own(id));
+            if !self.event_kinds.contains(EventKind::EntryAppended) {
+                passed.extend(id);
+                self.position.pass(row, id_and_offset);
                 continue;
             }
             let Ok(entry) = manager.entry_at(row) else { break };
-            due.extend(id.filter(|_| news.peek().is_some()));
-            self.place.pass(row, mark);
+            passed.extend(id.filter(|_| events.peek().is_some()));
+            self.position.pass(row, id_and_offset);
             n_bytes += entry.raw().as_bytes().len();
             let mut event = ObjectWriter::new();
             event.string("type", EventKind::EntryAppended.name());
@@ -339,33 +349,33 @@ impl Teller {
             }
             event.raw("entry", entry.raw()).bool("own", is_own);
             let n_lost = std::mem::take(&mut self.n_lost);
-            told.push(Told { event: event.finish(), cursor: self.place.cursor(&manager), n_lost });
+            pending.push(PendingEvent { event: event.finish(), cursor: self.position.cursor(&manager), n_lost });
         }
-        for item in news {
-            told.extend(self.told_of(item, &manager));
+        for recorded in events {
+            pending.extend(self.pending_event(recorded, &manager));
         }
-        self.next_news = end_of_news;
-        told
+        self.next_event = end_of_log;
+        pending
     }
 
-    fn told_of(&mut self, item: Item, manager: &SessionManager) -> Option<Told> {
-        if !self.wanted.contains(item.kind) {
+    fn pending_event(&mut self, recorded: RecordedEvent, manager: &SessionManager) -> Option<PendingEvent> {
+        if !self.event_kinds.contains(recorded.kind) {
             return None;
         }
         let n_lost = std::mem::take(&mut self.n_lost);
-        Some(Told { event: item.event, cursor: self.place.cursor(manager), n_lost })
+        Some(PendingEvent { event: recorded.event, cursor: self.position.cursor(manager), n_lost })
     }
 
-    /// Finds the place again in a rewritten file. If the last entry that was sent is gone, everything is sent again.
-    fn find_place(&mut self, manager: &SessionManager) {
+    /// Finds the position again in a rewritten file. If the last entry that was sent is gone, everything is sent again.
+    fn update_position(&mut self, manager: &SessionManager) {
         let n_rows = manager.outline().rows().len();
-        self.place.next_row = self.place.next_row.min(n_rows);
-        let Some(last) = &self.place.last else { return };
-        let found = row_after(manager, last);
-        if found != Some(self.place.after_last) {
-            let next_row = found.unwrap_or(0);
-            let last = self.place.last.take().filter(|_| found.is_some());
-            self.place = Place { next_row, last, after_last: next_row };
+        self.position.next_row = self.position.next_row.min(n_rows);
+        let Some(last) = &self.position.last else { return };
+        let relocated = row_after(manager, last);
+        if relocated != Some(self.position.after_last) {
+            let next_row = relocated.unwrap_or(0);
+            let last = self.position.last.take().filter(|_| relocated.is_some());
+            self.position = Position { next_row, last, after_last: next_row };
         }
     }
 }

@@ -14,8 +14,8 @@ pub fn json_schema() -> String {
         ("oneOf".to_owned(), refs(["Request", "Response", "Event"])),
     ];
     let mut defs: Vec<(String, String)> = Vec::new();
-    for (name, shape, what) in named_shapes() {
-        defs.push(((*name).to_owned(), described(&shape_schema(shape), what)));
+    for (name, shape, description) in named_shapes() {
+        defs.push(((*name).to_owned(), described(&shape_schema(shape), description)));
     }
     let supported = COMMANDS.iter().filter(|command| command.origin != Origin::Agent);
     for command in supported.clone() {
@@ -67,13 +67,13 @@ fn refs_object(names: impl Iterator<Item = String>) -> String {
     format!("{{\"oneOf\":{}}}", list(names.map(|name| reference(&name))))
 }
 
-fn described(schema: &str, what: &str) -> String {
-    if what.is_empty() {
+fn described(schema: &str, description: &str) -> String {
+    if description.is_empty() {
         return schema.to_owned();
     }
     let rest = schema.strip_prefix('{').unwrap_or(schema);
     let comma = if rest == "}" { "" } else { "," };
-    format!("{{\"description\":{}{comma}{rest}", quoted(what))
+    format!("{{\"description\":{}{comma}{rest}", quoted(description))
 }
 
 fn shape_schema(shape: &Shape) -> String {
@@ -100,7 +100,7 @@ fn object_schema(fields: &[Field]) -> String {
 fn fields_schema(fields: &[&Field]) -> String {
     let properties: Vec<(String, String)> = fields
         .iter()
-        .map(|field| (field.name.to_owned(), described(&shape_schema(&field.shape), field.what)))
+        .map(|field| (field.name.to_owned(), described(&shape_schema(&field.shape), field.description)))
         .collect();
     let required = list(fields.iter().filter(|field| !field.is_optional).map(|field| quoted(field.name)));
     format!("{{\"type\":\"object\",\"properties\":{},\"required\":{required}}}", object(&properties))
@@ -114,7 +114,7 @@ fn request_schema(command: &'static Command) -> String {
     for field in command.all_parameters() {
         fields.push(field);
     }
-    described(&fields_schema(&fields), command.what)
+    described(&fields_schema(&fields), command.description)
 }
 
 fn response_schema(command: &'static Command) -> String {
@@ -141,10 +141,10 @@ fn failure_schema() -> String {
     )
 }
 
-fn event_schema((name, fields, what): &EventShape) -> String {
+fn event_schema((name, fields, description): &EventShape) -> String {
     let kind = Field::new("type", Shape::Word(name));
     let fields: Vec<&Field> = std::iter::once(&kind).chain(*fields).collect();
-    described(&fields_schema(&fields), what)
+    described(&fields_schema(&fields), description)
 }
 
 /// Formats JSON text over several lines.

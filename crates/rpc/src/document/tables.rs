@@ -26,23 +26,23 @@ pub fn reference_tables() -> String {
         for command in commands {
             let parameters: Vec<String> = command.parameters.iter().map(md_field).collect();
             let data = command.data.as_ref().map_or_else(|| "–".to_owned(), |data| format!("`{}`", md_shape(data)));
-            let _ = writeln!(text, "| `{}` | {} | {data} | {} |", command.name, dash(&parameters), command.what);
+            let _ = writeln!(text, "| `{}` | {} | {data} | {} |", command.name, dash(&parameters), command.description);
         }
         text.push('\n');
     }
     text.push_str("### Shapes\n\n| name | members |\n|---|---|\n");
-    for (name, shape, what) in named_shapes() {
+    for (name, shape, description) in named_shapes() {
         let members = match shape {
             Shape::Object(fields) => dash(&fields.iter().map(md_field).collect::<Vec<_>>()),
             other => format!("`{}`", md_shape(other)),
         };
-        let _ = writeln!(text, "| `{name}` | {members} {what} |");
+        let _ = writeln!(text, "| `{name}` | {members} {description} |");
     }
     for (events, heading) in [(STREAMED, "### Events of pi's stream"), (SUBSCRIBED, "### Events to subscribe to")] {
         let _ = write!(text, "\n{heading}\n\n| event | members | |\n|---|---|---|\n");
-        for (name, fields, what) in events {
+        for (name, fields, description) in events {
             let fields: Vec<String> = fields.iter().map(md_field).collect();
-            let _ = writeln!(text, "| `{name}` | {} | {what} |", dash(&fields));
+            let _ = writeln!(text, "| `{name}` | {} | {description} |", dash(&fields));
         }
     }
     text
@@ -54,7 +54,7 @@ fn dash(fields: &[String]) -> String {
 
 fn md_field(field: &Field) -> String {
     let mark = if field.is_optional { "?" } else { "" };
-    let remark = if field.what.is_empty() { String::new() } else { format!(" ({})", field.what) };
+    let remark = if field.description.is_empty() { String::new() } else { format!(" ({})", field.description) };
     format!("`{}{mark}: {}`{remark}", field.name, md_shape(&field.shape))
 }
 

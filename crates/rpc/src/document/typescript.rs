@@ -43,14 +43,14 @@ pub fn typescript() -> String {
     let mut page = Page::default();
     page.line("// Generated from the catalogue of commands by `cargo xtask docs`. Do not edit.");
     page.line("");
-    for (name, shape, what) in named_shapes() {
-        page.line(&format!("/** {what} */"));
+    for (name, shape, description) in named_shapes() {
+        page.line(&format!("/** {description} */"));
         interface(&mut page, name, shape);
     }
     let supported: Vec<&Command> = COMMANDS.iter().filter(|command| command.origin != Origin::Agent).collect();
     page.block("export interface Commands {", "}", |page| {
         for command in &supported {
-            page.line(&format!("/** {} */", command.what));
+            page.line(&format!("/** {} */", command.description));
             let parameters: Vec<&Field> = command.all_parameters().collect();
             let data = command.data.as_ref().map_or_else(|| "void".to_owned(), ts_type);
             page.line(&format!("{}: {{ parameters: {}; data: {data} }};", command.name, ts_object(&parameters)));
@@ -72,11 +72,11 @@ pub fn typescript() -> String {
     page.line("");
     for (events, name) in [(STREAMED, "StreamEvent"), (SUBSCRIBED, "SessionEvent")] {
         page.line(&format!("export type {name} ="));
-        for (place, (event, fields, what)) in events.iter().enumerate() {
+        for (index, (event, fields, description)) in events.iter().enumerate() {
             let kind = Field::new("type", Shape::Word(event));
             let fields: Vec<&Field> = std::iter::once(&kind).chain(*fields).collect();
-            let end = if place + 1 == events.len() { ";" } else { "" };
-            page.line(&format!("  /** {what} */"));
+            let end = if index + 1 == events.len() { ";" } else { "" };
+            page.line(&format!("  /** {description} */"));
             page.line(&format!("  | {}{end}", ts_object(&fields)));
         }
         page.line("");
@@ -152,7 +152,7 @@ fn client(page: &mut Page, supported: &[&Command]) {
             let is_optional = parameters.iter().all(|field| field.is_optional);
             let mark = if is_optional { "?" } else { "" };
             let name = command.name;
-            page.line(&format!("/** {} */", command.what));
+            page.line(&format!("/** {} */", command.description));
             page.line(&format!(
                 "{}(parameters{mark}: Commands[{}][\"parameters\"]): Promise<Commands[{}][\"data\"]>;",
                 method_name(name),
@@ -172,8 +172,8 @@ fn interface(page: &mut Page, name: &str, shape: &Shape) {
     // An alias, because an interface is not assignable to a type with arbitrary members.
     page.block(&format!("export type {name} = {{"), "};", |page| {
         for field in *fields {
-            if !field.what.is_empty() {
-                page.line(&format!("/** {} */", field.what));
+            if !field.description.is_empty() {
+                page.line(&format!("/** {} */", field.description));
             }
             page.line(&format!("{};", ts_field(field)));
         }

@@ -84,7 +84,7 @@ pub(crate) fn arrange(sessions: &Sessions, list: &[SessionInfo], view: &View) ->
         .collect();
     let is_pinned = |index: &usize| view.pins.contains(&list[*index].id);
     if !view.query.trim().is_empty() {
-        return found(list, &admitted, view);
+        return matching_rows(list, &admitted, view);
     }
     let (pinned, others): (Vec<usize>, Vec<usize>) = admitted.into_iter().partition(is_pinned);
     let mut rows: Vec<Row> = pinned.into_iter().map(|index| row(index, String::new(), true, None)).collect();
@@ -173,36 +173,36 @@ fn threads(modified: &[i64], parents: &[Option<usize>]) -> Vec<(usize, String)> 
 }
 
 /// Returns the sessions that match by pi's grammar or by their content.
-fn found(list: &[SessionInfo], admitted: &[usize], view: &View) -> Vec<Row> {
+fn matching_rows(list: &[SessionInfo], admitted: &[usize], view: &View) -> Vec<Row> {
     let query = PickerQuery::parse(&view.query);
-    let said: HashMap<&PathBuf, (usize, &Excerpt)> =
+    let hits_by_path: HashMap<&PathBuf, (usize, &Excerpt)> =
         view.hits.iter().enumerate().map(|(rank, (path, excerpt))| (path, (rank, excerpt))).collect();
-    let mut found: Vec<(f64, usize, Option<&Excerpt>)> = Vec::new();
+    let mut matches: Vec<(f64, usize, Option<&Excerpt>)> = Vec::new();
     for index in admitted {
         let session = &list[*index];
         let (name, text) = (session.name.as_ref().map(|name| name.to_str()), session.all_messages_text.to_str());
-        let asked =
+        let query_row =
             QueryRow { name: name.as_deref().unwrap_or_default(), id: &session.id, text: &text, cwd: &session.cwd };
-        let said = said.get(&session.path);
-        let by_words = query.score(&asked);
+        let hit = hits_by_path.get(&session.path);
+        let by_words = query.score(&query_row);
         // Matches where the letters are merely scattered over a name or path rank below matches in the content.
-        let score = match (by_words, said) {
+        let score = match (by_words, hit) {
             (Some(score), _) => score,
             (None, Some(_)) => CONTENT_SCORE,
             (None, None) => continue,
         };
-        found.push((score, *index, said.map(|(_, excerpt)| *excerpt)));
+        matches.push((score, *index, hit.map(|(_, excerpt)| *excerpt)));
     }
     if view.sort != Sort::Recent {
-        let rank = |index: usize| said.get(&list[index].path).map_or(usize::MAX, |(rank, _)| *rank);
-        found.sort_by(|one, other| {
+        let rank = |index: usize| hits_by_path.get(&list[index].path).map_or(usize::MAX, |(rank, _)| *rank);
+        matches.sort_by(|one, other| {
             let by_score = one.0.total_cmp(&other.0);
             let by_rank =
                 if one.0 == CONTENT_SCORE { rank(one.1).cmp(&rank(other.1)) } else { std::cmp::Ordering::Equal };
             by_score.then(by_rank).then(list[other.1].modified.cmp(&list[one.1].modified))
         });
     }
-    found
+    matches
         .into_iter()
         .map(|(_, index, excerpt)| row(index, String::new(), view.pins.contains(&list[index].id), excerpt.cloned()))
         .collect()

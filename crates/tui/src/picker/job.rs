@@ -267,8 +267,8 @@ impl PickerBackend {
             cancel: cancel.clone(),
             ..SearchOptions::default()
         };
-        let found = self.sessions.search(&parsed, &options)?;
-        let hits = found.hits.into_iter().map(|hit| (hit.session_path, hit.excerpt)).collect();
+        let results = self.sessions.search(&parsed, &options)?;
+        let hits = results.hits.into_iter().map(|hit| (hit.session_path, hit.excerpt)).collect();
         send(PickerEvent::Found { query, hits });
         Ok(())
     }

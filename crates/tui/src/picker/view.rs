@@ -216,24 +216,27 @@ impl Picker {
             [path] => self.arranged.iter().find(|session| session.path == *path).map(title),
             _ => None,
         };
-        let asked = |before: &str, after: &str| {
+        let question = |before: &str, after: &str| {
             let room = width.saturating_sub(columns(before) + columns(after));
             let whole = title.as_ref().map_or(0, |title| columns(title) + 2);
-            let shown = title.as_ref().filter(|title| !title.is_empty() && room >= whole.min(MIN_TITLE_COLUMNS));
-            let what = match shown {
+            let named_title = title.as_ref().filter(|title| !title.is_empty() && room >= whole.min(MIN_TITLE_COLUMNS));
+            let what = match named_title {
                 Some(title) => format!("“{}”", Line::new().text(title).cut(room - 2).to_text()),
                 None => sessions_text(paths.len()),
             };
-            (format!("{before}{what}{after}"), shown.is_some())
+            (format!("{before}{what}{after}"), named_title.is_some())
         };
         let questions = match user {
             None => {
-                vec![asked("Move ", &format!(" to the trash? {answers}")), asked("Trash ", &format!("? {answers}"))]
+                vec![
+                    question("Move ", &format!(" to the trash? {answers}")),
+                    question("Trash ", &format!("? {answers}")),
+                ]
             }
             Some(user) => vec![
-                asked("Move ", &format!(" to the trash? In use: {user}. {answers}")),
-                asked("In use! Move ", &format!(" to the trash? {answers}")),
-                asked("In use! Trash ", &format!("? {answers}")),
+                question("Move ", &format!(" to the trash? In use: {user}. {answers}")),
+                question("In use! Move ", &format!(" to the trash? {answers}")),
+                question("In use! Trash ", &format!("? {answers}")),
             ],
         };
         // A shorter question is better than one that does not name the session.

@@ -185,9 +185,9 @@ impl ReaderBackend {
             if cancel.is_cancelled() {
                 return Err(SessionError::Cancelled);
             }
-            let made = self.with_session(|session| render_entry(session, *row, width, detail))?;
-            n_lines += made.len();
-            lines.push((*item, made));
+            let rendered = self.with_session(|session| render_entry(session, *row, width, detail))?;
+            n_lines += rendered.len();
+            lines.push((*item, rendered));
             // Small entries are shown without waiting for large ones near them.
             if n_lines > LINES_PER_EVENT {
                 n_lines = 0;

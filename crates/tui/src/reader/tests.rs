@@ -54,11 +54,11 @@ fn a_search_finds_and_highlights_text() {
     let (_dir, mut driver) = reader();
     driver.press("g / changelog enter");
     assert!(driver.lines().join("\n").to_lowercase().contains("changelog"));
-    let found = driver.screen.found;
+    let first_hit = driver.screen.current_hit;
     driver.press("n");
-    assert_ne!(driver.screen.found, found);
+    assert_ne!(driver.screen.current_hit, first_hit);
     driver.press("shift+n");
-    assert_eq!(driver.screen.found, found);
+    assert_eq!(driver.screen.current_hit, first_hit);
     driver.press("/ nowhere_to_be_found enter");
     assert!(driver.lines().last().unwrap().contains("No match"), "{:?}", driver.lines().last());
 }

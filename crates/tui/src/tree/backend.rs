@@ -145,26 +145,26 @@ impl TreeBackend {
         (filter, shows_archived, query): (Filter, bool, &str),
         cancel: &Cancel,
     ) -> Result<(Drawing, HashMap<usize, usize>), SessionError> {
-        let mut shown = model.admitted(filter, survey);
+        let mut is_shown = model.admitted(filter, survey);
         let wanted = TreeQuery::new(query);
         if !wanted.is_anything() {
             let mut nodes: Vec<(Row, usize)> =
-                (0..model.len()).filter(|node| shown[*node]).map(|node| (model.rows[node], node)).collect();
+                (0..model.len()).filter(|node| is_shown[*node]).map(|node| (model.rows[node], node)).collect();
             nodes.sort_unstable();
             let rows: Vec<Row> = nodes.iter().map(|(row, _)| *row).collect();
             let mut next = nodes.iter();
             self.for_each_entry(&rows, cancel, |_, entry| {
                 if let Some((_, node)) = next.next() {
                     let label = model.label(*node).map(|label| label.label.as_str());
-                    shown[*node] = wanted.matches(entry, label);
+                    is_shown[*node] = wanted.matches(entry, label);
                 }
             })?;
         }
         if cancel.is_cancelled() {
             return Err(SessionError::Cancelled);
         }
-        let archived = if shows_archived { HashMap::new() } else { fold_away(model.archived_nodes(), &mut shown) };
-        Ok((Drawing::new(&model.nodes(&shown)), archived))
+        let archived = if shows_archived { HashMap::new() } else { fold_away(model.archived_nodes(), &mut is_shown) };
+        Ok((Drawing::new(&model.nodes(&is_shown)), archived))
     }
 
     pub(super) fn headlines(

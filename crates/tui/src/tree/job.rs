@@ -219,8 +219,8 @@ impl Job for TreeJob {
                 send(TreeEvent::Surveyed { survey: Arc::new(survey), generation });
             }),
             Self::Layout { model, survey, filter, shows_archived, query, version } => {
-                let shown = (filter, shows_archived, query.as_str());
-                backend.layout(&model, survey.as_deref(), shown, cancel).map(|(drawing, archived)| {
+                let view = (filter, shows_archived, query.as_str());
+                backend.layout(&model, survey.as_deref(), view, cancel).map(|(drawing, archived)| {
                     send(TreeEvent::LaidOut { drawing: Arc::new(drawing), archived, version });
                 })
             }

@@ -12,7 +12,7 @@ use sessile::list::SessionInfo;
 use sessile::watch::{StoreEvent, StoreWatcher, WatchOptions};
 use sessile::{Cancel, SessionManager};
 
-use super::{GLANCE, PORTION, Phase, Told};
+use super::{BATCH_BYTES, POLL_INTERVAL, PendingEvent, Phase};
 use crate::command::Call;
 use crate::connection::Connection;
 use crate::engine::lock;
@@ -31,24 +31,24 @@ const PREFIX: &str = "store:";
 pub(super) struct StoreNotifier {
     connection: Arc<Connection>,
     name: String,
-    wanted: EventSet,
+    event_kinds: EventSet,
     watcher: StoreWatcher,
-    known: HashMap<PathBuf, Known>,
+    known: HashMap<PathBuf, SentSession>,
     cancel: Cancel,
     phase: Arc<Phase>,
     /// Sessions that disappeared, or were already missing, by id: they may come back.
-    gone: HashMap<String, Known>,
+    gone: HashMap<String, SentSession>,
     /// The cursor from which this subscription began.
-    before: Cursor,
+    start_cursor: Cursor,
     /// Sessions with missed entries, which are sent first.
     missed: Vec<PathBuf>,
 }
 
 /// How far a session was sent.
-struct Known {
+struct SentSession {
     id: String,
     /// Everything before this offset was sent.
-    told_to: u64,
+    sent_to: u64,
     /// When that last changed, in milliseconds.
     changed: i64,
 }
@@ -58,7 +58,7 @@ impl StoreNotifier {
     pub(super) fn new(
         call: &Call<'_>,
         name: String,
-        wanted: EventSet,
+        event_kinds: EventSet,
         cursor: Option<&str>,
         phase: Arc<Phase>,
     ) -> Result<Self, Failure> {
@@ -66,48 +66,48 @@ impl StoreNotifier {
         let now_ms = call.engine().options.sessions.environment().now_ms();
         let options = &call.engine().options;
         let cancel = Cancel::default();
-        let watching = WatchOptions { reports_present: true, cancel: cancel.clone(), polls: false };
-        let watcher = options.sessions.watch_store(watching)?;
+        let watch_options = WatchOptions { reports_present: true, cancel: cancel.clone(), polls: false };
+        let watcher = options.sessions.watch_store(watch_options)?;
         let connection = call.connection.shared().ok_or_else(|| Failure::invalid("the client is gone"))?;
-        let mut teller = Self {
+        let mut notifier = Self {
             connection,
             name,
-            wanted,
+            event_kinds,
             watcher,
             known: HashMap::new(),
             cancel,
             phase,
             gone: HashMap::new(),
-            before: Cursor { time: now_ms, told_to: HashMap::new() },
+            start_cursor: Cursor { time: now_ms, sent_to: HashMap::new() },
             missed: Vec::new(),
         };
-        while let Some(event) = teller.watcher.next(Duration::ZERO)? {
+        while let Some(event) = notifier.watcher.next(Duration::ZERO)? {
             if let StoreEvent::Added(session) | StoreEvent::Changed(session) = event {
-                teller.begin_at(&session, cursor.as_ref());
+                notifier.begin_at(&session, cursor.as_ref());
             }
         }
         if let Some(cursor) = cursor {
-            let known: HashSet<&String> = teller.known.values().map(|known| &known.id).collect();
-            for (id, told_to) in cursor.told_to.iter().filter(|(id, _)| !known.contains(id)) {
-                let gone = Known { id: id.clone(), told_to: *told_to, changed: now_ms };
-                teller.gone.insert(id.clone(), gone);
+            let known: HashSet<&String> = notifier.known.values().map(|known| &known.id).collect();
+            for (id, sent_to) in cursor.sent_to.iter().filter(|(id, _)| !known.contains(id)) {
+                let gone = SentSession { id: id.clone(), sent_to: *sent_to, changed: now_ms };
+                notifier.gone.insert(id.clone(), gone);
             }
-            teller.before = cursor;
+            notifier.start_cursor = cursor;
         }
-        Ok(teller)
+        Ok(notifier)
     }
 
     fn begin_at(&mut self, session: &SessionInfo, cursor: Option<&Cursor>) {
-        let told_to = cursor.map_or(session.size, |cursor| self.missed_from(session, cursor));
-        if told_to < session.size {
+        let sent_to = cursor.map_or(session.size, |cursor| self.missed_from(session, cursor));
+        if sent_to < session.size {
             self.missed.push(session.path.clone());
         }
         // A recently written session is in every cursor by id from the start, and one that was in the cursor stays
         // there.
-        let was_named = cursor.is_some_and(|cursor| cursor.told_to.contains_key(&session.id));
+        let was_named = cursor.is_some_and(|cursor| cursor.sent_to.contains_key(&session.id));
         let now_ms = self.connection.engine.options.sessions.environment().now_ms();
         let changed = if was_named { now_ms } else { self.changed_at(session).unwrap_or(i64::MAX) };
-        self.known.insert(session.path.clone(), Known { id: session.id.clone(), told_to, changed });
+        self.known.insert(session.path.clone(), SentSession { id: session.id.clone(), sent_to, changed });
     }
 
     /// Returns when a session's file was last written to, in milliseconds.
@@ -117,8 +117,8 @@ impl StoreNotifier {
 
     /// Returns where the missed part of a session begins.
     fn missed_from(&self, session: &SessionInfo, cursor: &Cursor) -> u64 {
-        if let Some(told_to) = cursor.told_to.get(&session.id) {
-            return *told_to;
+        if let Some(sent_to) = cursor.sent_to.get(&session.id) {
+            return *sent_to;
         }
         let since = cursor.time.saturating_sub(WINDOW_MS);
         if session.created.is_some_and(|created| created >= since) {
@@ -135,14 +135,14 @@ impl StoreNotifier {
     /// Returns the cursor from which a later subscription can resume.
     pub(super) fn cursor(&self) -> String {
         let now_ms = self.connection.engine.options.sessions.environment().now_ms();
-        let all = self.known.values().chain(self.gone.values());
-        let recent = all.filter(|known| known.changed >= now_ms.saturating_sub(WINDOW_MS));
-        let mut told_to = ObjectWriter::new();
+        let sent_sessions = self.known.values().chain(self.gone.values());
+        let recent = sent_sessions.filter(|known| known.changed >= now_ms.saturating_sub(WINDOW_MS));
+        let mut sent_to = ObjectWriter::new();
         for known in recent {
-            told_to.integer(&known.id, i64::try_from(known.told_to).unwrap_or(i64::MAX));
+            sent_to.integer(&known.id, i64::try_from(known.sent_to).unwrap_or(i64::MAX));
         }
         let mut cursor = ObjectWriter::new();
-        cursor.integer("t", now_ms).raw("s", told_to.finish().raw());
+        cursor.integer("t", now_ms).raw("s", sent_to.finish().raw());
         format!("{PREFIX}{}", cursor.finish())
     }
 
@@ -153,12 +153,12 @@ impl StoreNotifier {
         }
         while !self.has_ended() {
             let is_finishing = self.phase.is_finishing();
-            match self.watcher.next(if is_finishing { Duration::ZERO } else { GLANCE }) {
+            match self.watcher.next(if is_finishing { Duration::ZERO } else { POLL_INTERVAL }) {
                 Ok(Some(StoreEvent::Added(session) | StoreEvent::Changed(session))) => {
                     let id = session.id.clone();
                     if !self.known.contains_key(&session.path) {
-                        let told_to = self.appeared(&session);
-                        self.known.insert(session.path.clone(), Known { id, told_to, changed: 0 });
+                        let sent_to = self.start_offset(&session);
+                        self.known.insert(session.path.clone(), SentSession { id, sent_to, changed: 0 });
                     }
                     self.report_entries(&session.path);
                 }
@@ -166,20 +166,20 @@ impl StoreNotifier {
                 Ok(None) | Err(_) if is_finishing => break,
                 Ok(None) => {}
                 // A failed check is repeated later.
-                Err(_) => std::thread::sleep(GLANCE),
+                Err(_) => std::thread::sleep(POLL_INTERVAL),
             }
         }
         self.cancel.cancel();
     }
 
     /// Returns where to begin with a session that has appeared in the store.
-    fn appeared(&mut self, session: &SessionInfo) -> u64 {
+    fn start_offset(&mut self, session: &SessionInfo) -> u64 {
         // A session that was away continues where it was.
         if let Some(known) = self.gone.remove(&session.id) {
-            return known.told_to;
+            return known.sent_to;
         }
         if lock(&self.connection.engine.restored).contains(&session.path) {
-            return self.missed_from(session, &self.before);
+            return self.missed_from(session, &self.start_cursor);
         }
         0
     }
@@ -190,54 +190,56 @@ impl StoreNotifier {
 
     fn report_entries(&mut self, path: &Path) {
         let Ok(session) = self.connection.engine.session_at(path) else { return };
-        while let Some(told_to) = self.known.get(path).map(|known| known.told_to) {
-            let portion = portion(&session, told_to);
-            for (end, entry) in &portion.entries {
-                self.note(path, *end);
+        while let Some(sent_to) = self.known.get(path).map(|known| known.sent_to) {
+            let batch = next_batch(&session, sent_to);
+            for (end, entry) in &batch.entries {
+                self.record_sent(path, *end);
                 if self.has_ended() {
                     return;
                 }
                 if let Some((entry, own)) = entry
-                    && self.wanted.contains(EventKind::EntryAppended)
+                    && self.event_kinds.contains(EventKind::EntryAppended)
                 {
                     let (session_path, entry) = (Some(path.to_path_buf()), entry.clone());
                     self.send(&SessionEvent::EntryAppended { session_path, entry, own: *own });
                 }
             }
-            if portion.is_last {
-                return self.note(path, portion.end);
+            if batch.is_last {
+                return self.record_sent(path, batch.end);
             }
         }
     }
 
-    fn note(&mut self, path: &Path, told_to: u64) {
+    fn record_sent(&mut self, path: &Path, sent_to: u64) {
         let now_ms = self.connection.engine.options.sessions.environment().now_ms();
         if let Some(known) = self.known.get_mut(path) {
-            (known.told_to, known.changed) = (told_to, now_ms);
+            (known.sent_to, known.changed) = (sent_to, now_ms);
         }
     }
 
     fn report_deleted(&mut self, path: &Path) {
         if let Some(known) = self.known.remove(path) {
             let changed = self.connection.engine.options.sessions.environment().now_ms();
-            self.gone.insert(known.id.clone(), Known { changed, ..known });
+            self.gone.insert(known.id.clone(), SentSession { changed, ..known });
         }
         self.connection.engine.forget(path);
-        if self.wanted.contains(EventKind::SessionDeleted) {
+        if self.event_kinds.contains(EventKind::SessionDeleted) {
             // A deletion through this server has recorded where the session went.
-            let trashed = lock(&self.connection.engine.elsewhere).since(0).any(|item| is_trashed(&item.event, path));
+            let trashed = lock(&self.connection.engine.closed_sessions_log)
+                .since(0)
+                .any(|recorded| is_trashed(&recorded.event, path));
             self.send(&SessionEvent::Deleted { session_path: path.to_path_buf(), trashed });
         }
     }
 
     fn send(&self, event: &SessionEvent) {
-        let told = Told { event: event.to_json(), cursor: self.cursor(), n_lost: 0 };
-        told.send(&self.connection, &self.name);
+        let pending = PendingEvent { event: event.to_json(), cursor: self.cursor(), n_lost: 0 };
+        pending.send(&self.connection, &self.name);
     }
 }
 
 /// Some entries of a session, each with its end and whether this server wrote it. Unreadable entries have no content.
-struct Portion {
+struct Batch {
     entries: Vec<(u64, Option<(Json, bool)>)>,
     /// Whether nothing follows up to the known end.
     is_last: bool,
@@ -245,29 +247,30 @@ struct Portion {
 }
 
 /// Reads the next entries from an offset on.
-fn portion(session: &OpenSession, told_to: u64) -> Portion {
+fn next_batch(session: &OpenSession, sent_to: u64) -> Batch {
     let manager = session.lock_fresh();
     let outline = manager.outline();
     // A file that is shorter than what was sent has been replaced, and is sent from its beginning.
-    let told_to = if told_to > outline.end() { 0 } else { told_to };
-    let mut portion = Portion { entries: Vec::new(), is_last: true, end: outline.end() };
+    let sent_to = if sent_to > outline.end() { 0 } else { sent_to };
+    let mut batch = Batch { entries: Vec::new(), is_last: true, end: outline.end() };
     let mut n_bytes = 0;
-    for row in outline.entries_from(outline.first_row_from(told_to)) {
-        if n_bytes > PORTION {
-            portion.is_last = false;
+    for row in outline.entries_from(outline.first_row_from(sent_to)) {
+        if n_bytes > BATCH_BYTES {
+            batch.is_last = false;
             break;
         }
         let entry = manager.entry_at(row).ok().map(sessile::entry::Entry::into_json);
         n_bytes += entry.as_ref().map_or(0, |entry| entry.raw().as_bytes().len());
-        let own = outline.id(row).is_some_and(|id| lock(&session.happened).is_own(&id));
-        portion.entries.push((outline.span(row).end(), entry.map(|entry| (entry, own))));
+        let own = outline.id(row).is_some_and(|id| lock(&session.event_log).is_own(&id));
+        batch.entries.push((outline.span(row).end(), entry.map(|entry| (entry, own))));
     }
-    portion
+    batch
 }
 
 fn is_trashed(event: &Json, path: &Path) -> bool {
-    let is_this = event.raw().get("sessionPath").and_then(Raw::as_string).is_some_and(|told| Path::new(&told) == path);
-    is_this && event.raw().get("trashed").and_then(Raw::as_bool) == Some(true)
+    let is_same_path =
+        event.raw().get("sessionPath").and_then(Raw::as_string).is_some_and(|reported| Path::new(&reported) == path);
+    is_same_path && event.raw().get("trashed").and_then(Raw::as_bool) == Some(true)
 }
 
 /// Returns the offset of the first entry that is not older than a time.
@@ -282,7 +285,7 @@ fn first_since(manager: &SessionManager, since: i64) -> Option<u64> {
 /// The position of a client.
 struct Cursor {
     time: i64,
-    told_to: HashMap<String, u64>,
+    sent_to: HashMap<String, u64>,
 }
 
 impl Cursor {
@@ -294,7 +297,7 @@ impl Cursor {
         let sessions = cursor.raw().get("s").ok_or_else(unreadable)?;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positions are whole numbers")]
         let position = |value: Raw<'_>| value.as_number().map(|number| number as u64);
-        let told_to = sessions.members().filter_map(|member| Some((member.key.as_string()?, position(member.value)?)));
-        Ok(Self { time, told_to: told_to.collect() })
+        let sent_to = sessions.members().filter_map(|member| Some((member.key.as_string()?, position(member.value)?)));
+        Ok(Self { time, sent_to: sent_to.collect() })
     }
 }

@@ -8,43 +8,43 @@ use std::io::{self, Write};
 use std::rc::Rc;
 
 /// Upper bound on the bytes held back. A longer answer is written as it is produced.
-const MOST: usize = 4 << 20;
+const MAX_HELD: usize = 4 << 20;
 
 /// A stream that holds its beginning back until the bound is reached or it is flushed.
-pub(crate) struct Holding<'w> {
+pub(crate) struct HeldOutput<'w> {
     writer: &'w mut dyn Write,
     held: Vec<u8>,
     /// Whether any part has left. Shared, so that it can be read while another owner has the stream.
-    has_left: Rc<Cell<bool>>,
+    has_written: Rc<Cell<bool>>,
 }
 
-impl<'w> Holding<'w> {
+impl<'w> HeldOutput<'w> {
     pub(crate) fn new(writer: &'w mut dyn Write) -> Self {
-        Self { writer, held: Vec::new(), has_left: Rc::default() }
+        Self { writer, held: Vec::new(), has_written: Rc::default() }
     }
 
     /// Starts an answer, and discards what is held of the previous one. The returned flag shows, now and later, whether
     /// any part has left.
     pub(crate) fn begin(&mut self) -> Rc<Cell<bool>> {
         self.held.clear();
-        Rc::clone(&self.has_left)
+        Rc::clone(&self.has_written)
     }
 
     fn release(&mut self) -> io::Result<()> {
-        self.has_left.set(self.has_left.get() || !self.held.is_empty());
+        self.has_written.set(self.has_written.get() || !self.held.is_empty());
         let held = std::mem::take(&mut self.held);
         self.writer.write_all(&held)
     }
 }
 
-impl Write for Holding<'_> {
+impl Write for HeldOutput<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if !self.has_left.get() && self.held.len() + bytes.len() <= MOST {
+        if !self.has_written.get() && self.held.len() + bytes.len() <= MAX_HELD {
             self.held.extend_from_slice(bytes);
             return Ok(bytes.len());
         }
         self.release()?;
-        self.has_left.set(true);
+        self.has_written.set(true);
         self.writer.write(bytes)
     }
 
@@ -59,18 +59,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_has_not_left_can_be_taken_back() {
-        let mut seen = Vec::new();
-        let mut holding = Holding::new(&mut seen);
-        holding.write_all(b"wrong").unwrap();
-        let has_left = holding.begin();
-        assert!(!has_left.get());
-        holding.write_all(b"right").unwrap();
-        holding.flush().unwrap();
-        assert!(has_left.get());
-        holding.write_all(&vec![b'x'; MOST + 1]).unwrap();
-        holding.flush().unwrap();
-        assert_eq!(seen.len(), 5 + MOST + 1);
-        assert!(seen.starts_with(b"rightx"));
+    fn held_output_can_be_discarded() {
+        let mut written = Vec::new();
+        let mut held_output = HeldOutput::new(&mut written);
+        held_output.write_all(b"wrong").unwrap();
+        let has_written = held_output.begin();
+        assert!(!has_written.get());
+        held_output.write_all(b"right").unwrap();
+        held_output.flush().unwrap();
+        assert!(has_written.get());
+        held_output.write_all(&vec![b'x'; MAX_HELD + 1]).unwrap();
+        held_output.flush().unwrap();
+        assert_eq!(written.len(), 5 + MAX_HELD + 1);
+        assert!(written.starts_with(b"rightx"));
     }
 }

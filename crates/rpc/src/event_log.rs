@@ -13,34 +13,34 @@ const MAX_KEPT: usize = 1000;
 
 /// The events of a session besides entries.
 #[derive(Default)]
-pub(crate) struct Happened {
-    news: VecDeque<Item>,
+pub(crate) struct EventLog {
+    events: VecDeque<RecordedEvent>,
     /// The number of the first event that is kept.
     first: u64,
     /// The last entry that was recorded.
     last_entry: Option<EntryId>,
-    own: HashSet<EntryId>,
+    own_entries: HashSet<EntryId>,
 }
 
 /// A recorded event.
 #[derive(Clone)]
-pub(crate) struct Item {
+pub(crate) struct RecordedEvent {
     pub(crate) kind: EventKind,
     pub(crate) event: Json,
     /// The entry that it came after.
     pub(crate) after: Option<EntryId>,
 }
 
-impl Happened {
+impl EventLog {
     /// Returns the number of the next event.
     pub(crate) fn end(&self) -> u64 {
-        self.first + self.news.len() as u64
+        self.first + self.events.len() as u64
     }
 
     /// Returns the events from a number on.
-    pub(crate) fn since(&self, number: u64) -> impl Iterator<Item = &Item> {
+    pub(crate) fn since(&self, number: u64) -> impl Iterator<Item = &RecordedEvent> {
         let n_skipped = usize::try_from(number.saturating_sub(self.first)).unwrap_or(usize::MAX);
-        self.news.iter().skip(n_skipped)
+        self.events.iter().skip(n_skipped)
     }
 
     /// Returns how many events from a number on are no longer kept.
@@ -50,35 +50,35 @@ impl Happened {
 
     /// Whether an entry was written through this server since recording started.
     pub(crate) fn is_own(&self, id: &EntryId) -> bool {
-        self.own.contains(id)
+        self.own_entries.contains(id)
     }
 
     fn push(&mut self, kind: EventKind, event: Json) {
-        if self.news.len() >= MAX_KEPT {
-            self.news.pop_front();
+        if self.events.len() >= MAX_KEPT {
+            self.events.pop_front();
             self.first += 1;
         }
-        self.news.push_back(Item { kind, event, after: self.last_entry.clone() });
+        self.events.push_back(RecordedEvent { kind, event, after: self.last_entry.clone() });
     }
 }
 
 impl Engine {
     /// Records an event. The caller has the session locked, so this must not lock it.
-    pub(crate) fn note(&self, event: &SessionEvent, context: &EventContext) {
+    pub(crate) fn record_event(&self, event: &SessionEvent, context: &EventContext) {
         let session = self.sessions().into_iter().find(|session| session.id() == context.session_id);
-        let happened = session.as_ref().map_or(&self.elsewhere, |session| &session.happened);
-        let mut happened = lock(happened);
+        let log = session.as_ref().map_or(&self.closed_sessions_log, |session| &session.event_log);
+        let mut log = lock(log);
         if let SessionEvent::EntryAppended { entry, own, .. } = event {
             let id = entry.raw().get("id").and_then(Raw::as_text).map(EntryId::from);
-            happened.own.extend(id.clone().filter(|_| *own));
-            happened.last_entry = id;
+            log.own_entries.extend(id.clone().filter(|_| *own));
+            log.last_entry = id;
         } else {
-            happened.push(event.kind(), event.to_json());
+            log.push(event.kind(), event.to_json());
         }
-        drop(happened);
+        drop(log);
         match &session {
-            Some(session) => session.note_news(),
-            None => self.sessions().iter().for_each(|session| session.note_news()),
+            Some(session) => session.wake_senders(),
+            None => self.sessions().iter().for_each(|session| session.wake_senders()),
         }
     }
 }

@@ -4,11 +4,11 @@ use sessile::SessionError;
 use sessile::entry::Entry;
 use sessile::json::{Json, Raw};
 
-use super::{Call, Outcome, answered};
+use super::{Call, CommandResult, answered};
 use crate::answer;
 use crate::failure::Failure;
 
-pub(crate) fn get_branch(call: &Call<'_>) -> Outcome {
+pub(crate) fn get_branch(call: &Call<'_>) -> CommandResult {
     let session = call.session()?;
     let session = session.lock_fresh();
     let path = match call.entry("entryId") {
@@ -20,7 +20,7 @@ pub(crate) fn get_branch(call: &Call<'_>) -> Outcome {
     answered(answer::entries(&path))
 }
 
-pub(crate) fn get_children(call: &Call<'_>) -> Outcome {
+pub(crate) fn get_children(call: &Call<'_>) -> CommandResult {
     let session = call.session()?;
     let parent = call.entry("parentId");
     let session = session.lock_fresh();
@@ -30,19 +30,19 @@ pub(crate) fn get_children(call: &Call<'_>) -> Outcome {
     answered(answer::entries(&children?))
 }
 
-pub(crate) fn get_entry(call: &Call<'_>) -> Outcome {
+pub(crate) fn get_entry(call: &Call<'_>) -> CommandResult {
     let session = call.session()?;
     let entry = session.lock_fresh().entry(call.required_entry("entryId")?)?;
     answered(answer::entry(entry.as_ref()))
 }
 
-pub(crate) fn get_label(call: &Call<'_>) -> Outcome {
+pub(crate) fn get_label(call: &Call<'_>) -> CommandResult {
     let session = call.session()?;
     let label = session.lock_fresh().label(call.required_entry("entryId")?)?;
     answered(answer::label(label.as_deref()))
 }
 
-pub(crate) fn get_header(call: &Call<'_>) -> Outcome {
+pub(crate) fn get_header(call: &Call<'_>) -> CommandResult {
     let session = call.session()?;
     let manager = session.lock_fresh();
     answered(answer::header(manager.header()))
@@ -53,7 +53,7 @@ fn is_before_all(call: &Call<'_>) -> bool {
     call.get("leafId").is_some_and(Raw::is_null)
 }
 
-pub(crate) fn build_session_context(call: &Call<'_>) -> Outcome {
+pub(crate) fn build_session_context(call: &Call<'_>) -> CommandResult {
     if is_before_all(call) {
         return answered(answer::no_context());
     }
@@ -67,7 +67,7 @@ pub(crate) fn build_session_context(call: &Call<'_>) -> Outcome {
     Ok(context.to_json().into())
 }
 
-pub(crate) fn build_context_entries(call: &Call<'_>) -> Outcome {
+pub(crate) fn build_context_entries(call: &Call<'_>) -> CommandResult {
     if is_before_all(call) {
         return answered(answer::entries(&[]));
     }

@@ -11,13 +11,13 @@ fn trash(home: &Home) -> PathBuf {
 }
 
 #[test]
-fn sessions_go_to_the_trash_and_come_back() {
+fn sessions_are_trashed_and_restored() {
     let home = Home::new();
     let file = home.session("x.jsonl", &small());
     let bytes = std::fs::read(&file).unwrap();
-    let ran = home.run(&["delete", path(&file)]);
-    assert_eq!((ran.code, file.exists()), (2, true), "there was no terminal to ask");
-    assert!(ran.err.contains("\nhint: use --yes "), "{}", ran.err);
+    let output = home.run(&["delete", path(&file)]);
+    assert_eq!((output.code, file.exists()), (2, true), "there was no terminal to ask");
+    assert!(output.err.contains("\nhint: use --yes "), "{}", output.err);
     home.run(&["delete", path(&file), "--dry-run"]).expect(0, "");
     assert!(file.exists());
     let deleted = home.run(&["delete", "s1", "--yes", "--json"]).json();
@@ -33,9 +33,9 @@ fn sessions_go_to_the_trash_and_come_back() {
     assert_eq!((dry.code, file.exists()), (0, false));
     // Never over an existing file.
     std::fs::write(&file, "mine").unwrap();
-    let ran = home.run(&["restore", "s1"]);
-    assert_eq!((ran.code, std::fs::read(&file).unwrap()), (3, b"mine".to_vec()));
-    assert!(ran.err.contains("already exists"), "{}", ran.err);
+    let output = home.run(&["restore", "s1"]);
+    assert_eq!((output.code, std::fs::read(&file).unwrap()), (3, b"mine".to_vec()));
+    assert!(output.err.contains("already exists"), "{}", output.err);
     std::fs::remove_file(&file).unwrap();
     home.run(&["restore", "s1"]).expect(0, "");
     assert_eq!(std::fs::read(&file).unwrap(), bytes);
@@ -55,8 +55,8 @@ fn only_sessions_without_a_writer_are_deleted() {
     let other = home.session("y.jsonl", &small());
     let junk = home.session_dir().join("junk.jsonl");
     std::fs::write(&junk, "junk\n").unwrap();
-    let ran = home.run(&["delete", path(&file), path(&junk), "--yes"]);
-    assert_eq!((ran.code, file.exists(), junk.exists()), (3, true, true), "{}", ran.err);
+    let output = home.run(&["delete", path(&file), path(&junk), "--yes"]);
+    assert_eq!((output.code, file.exists(), junk.exists()), (3, true, true), "{}", output.err);
     let lock = std::fs::File::create(file.with_file_name(".x.jsonl.sessile-lock")).unwrap();
     lock.try_lock().unwrap();
     assert_eq!((home.run(&["delete", path(&file), "--yes"]).code, file.exists()), (4, true));
@@ -67,9 +67,9 @@ fn only_sessions_without_a_writer_are_deleted() {
     std::fs::remove_dir(other.with_file_name("y.jsonl.lock")).unwrap();
     home.run(&["delete", path(&other), "--yes", "--permanent"]).expect(0, "");
     assert!(!other.exists() && !trash(&home).exists());
-    let ran = home.run(&["undo"]);
-    assert_eq!(ran.code, 3);
-    assert!(ran.err.contains("was deleted permanently"), "{}", ran.err);
+    let output = home.run(&["undo"]);
+    assert_eq!(output.code, 3);
+    assert!(output.err.contains("was deleted permanently"), "{}", output.err);
 }
 
 #[test]
@@ -79,15 +79,15 @@ fn without_a_trash_nothing_is_deleted() {
     std::fs::create_dir_all(home.dir.path().join(".local")).unwrap();
     std::fs::write(home.dir.path().join(".local/share"), "in the way").unwrap();
     // There is no trash program either.
-    let ran = home.run_with(&["delete", path(&file), "--yes"], "PATH", Path::new("/nonexistent"));
-    assert_eq!((ran.code, file.exists()), (3, true));
-    assert!(ran.err.contains("to the trash; nothing was deleted"), "{}", ran.err);
-    assert!(ran.err.ends_with("\nhint: use --permanent to delete it permanently\n"), "{}", ran.err);
+    let output = home.run_with(&["delete", path(&file), "--yes"], "PATH", Path::new("/nonexistent"));
+    assert_eq!((output.code, file.exists()), (3, true));
+    assert!(output.err.contains("to the trash; nothing was deleted"), "{}", output.err);
+    assert!(output.err.ends_with("\nhint: use --permanent to delete it permanently\n"), "{}", output.err);
     assert_eq!(home.run(&["undo"]).code, 1, "what failed is nothing to undo");
 }
 
 #[test]
-fn a_project_that_moved_takes_its_sessions_along() {
+fn sessions_move_with_their_project() {
     let home = Home::new();
     let file = home.session("x.jsonl", &small());
     let sub = home.project().join("sub");
@@ -101,9 +101,9 @@ fn a_project_that_moved_takes_its_sessions_along() {
     let dry = home.run(&["move", "--from", ".", "--to", "../moved", "--dry-run", "--json"]).json();
     assert_eq!(dry["sessions"].as_array().unwrap().len(), 2);
     assert!(file.exists() && below.exists());
-    let ran = home.run(&words);
-    assert_eq!(ran.code, 0, "{}", ran.err);
-    assert!(ran.err.starts_with("warning: ") && ran.err.ends_with("does not exist\n"), "{}", ran.err);
+    let output = home.run(&words);
+    assert_eq!(output.code, 0, "{}", output.err);
+    assert!(output.err.starts_with("warning: ") && output.err.ends_with("does not exist\n"), "{}", output.err);
     assert!(!file.exists() && !below.exists() && beside.exists());
     let list = home.run(&["list", "--all", "--json"]).json();
     let mut cwds: Vec<&str> = list.as_array().unwrap().iter().map(|it| it["cwd"].as_str().unwrap()).collect();
@@ -118,18 +118,18 @@ fn a_project_that_moved_takes_its_sessions_along() {
 }
 
 #[test]
-fn pruning_is_a_dry_run_unless_told() {
+fn pruning_is_a_dry_run_by_default() {
     let home = Home::new();
     let file = home.session("x.jsonl", &[user("a", None, "old")]);
     let labelled = home.session("y.jsonl", &small());
     assert_eq!(home.run(&["prune"]).code, 2);
     assert_eq!(home.run(&["prune", "--older-than", "soon"]).code, 2);
-    let ran = home.run(&["prune", "--older-than", "90d"]);
-    assert_eq!((ran.code, file.exists()), (0, true));
+    let output = home.run(&["prune", "--older-than", "90d"]);
+    assert_eq!((output.code, file.exists()), (0, true));
     assert!(
-        ran.out.contains("1 session, ") && ran.out.contains("use --apply to do it; 1 with a name or labels kept"),
+        output.out.contains("1 session, ") && output.out.contains("use --apply to do it; 1 with a name or labels kept"),
         "{}",
-        ran.out
+        output.out
     );
     assert_eq!(home.run(&["prune", "--older-than", "90d", "--larger-than", "1G"]).code, 1);
     let pruned = home.run(&["prune", "--older-than", "90d", "--apply", "--json"]).json();
@@ -149,12 +149,12 @@ fn pruning_has_the_scope_of_a_list() {
     let there = home.agent_dir().join("sessions/--elsewhere--/2025_s2.jsonl");
     with_id(write_session(&there, "/elsewhere", &[user("a", None, "there")]), "s2");
     let ids = |words: &[&str]| {
-        let ran = home.run(&[&["prune", "--older-than", "1d", "--json"], words].concat());
-        let pruned: Value = serde_json::from_str(&ran.out).unwrap();
+        let output = home.run(&[&["prune", "--older-than", "1d", "--json"], words].concat());
+        let pruned: Value = serde_json::from_str(&output.out).unwrap();
         let ids = pruned["sessions"].as_array().unwrap().iter().map(|it| it["id"].as_str().unwrap().to_owned());
         let mut ids: Vec<String> = ids.collect();
         ids.sort();
-        (ran.code, ids.join(" "))
+        (output.code, ids.join(" "))
     };
     let is = |code, ids: &str| (code, ids.to_owned());
     assert_eq!(ids(&[]), is(0, "s1"));
@@ -173,26 +173,30 @@ fn pruning_has_the_scope_of_a_list() {
 
 /// Deletions and restorations show the session's title and id.
 #[test]
-fn what_goes_and_comes_back_has_a_title_and_an_id() {
+fn deletions_and_restorations_show_title_and_id() {
     let home = Home::new();
     let file = with_id(home.session("x.jsonl", &small()), "0123456789abcdef");
-    let told = "01234567  first question  ~/project";
-    let ran = home.run(&["prune", "--older-than", "1d", "--labelled"]);
-    assert!(ran.out.lines().next().unwrap().ends_with(told), "{}", ran.out);
+    let session_line = "01234567  first question  ~/project";
+    let output = home.run(&["prune", "--older-than", "1d", "--labelled"]);
+    assert!(output.out.lines().next().unwrap().ends_with(session_line), "{}", output.out);
     for words in [&["delete", path(&file), "--dry-run"][..], &["delete", path(&file), "--yes"], &["restore", "--list"]]
     {
-        let ran = home.run(words);
-        assert!(ran.out.lines().next().unwrap().ends_with(told), "{words:?}: {}", ran.out);
+        let output = home.run(words);
+        assert!(output.out.lines().next().unwrap().ends_with(session_line), "{words:?}: {}", output.out);
     }
-    let ran = home.run(&["restore", "01234567", "--dry-run"]);
-    assert!(ran.out.starts_with(told) && ran.out.ends_with("/x.jsonl would be restored\n"), "{}", ran.out);
-    let ran = home.run(&["restore", "01234567"]);
-    assert!(ran.out.starts_with(told) && ran.out.ends_with("/x.jsonl restored\n"), "{}", ran.out);
+    let output = home.run(&["restore", "01234567", "--dry-run"]);
+    assert!(
+        output.out.starts_with(session_line) && output.out.ends_with("/x.jsonl would be restored\n"),
+        "{}",
+        output.out
+    );
+    let output = home.run(&["restore", "01234567"]);
+    assert!(output.out.starts_with(session_line) && output.out.ends_with("/x.jsonl restored\n"), "{}", output.out);
 }
 
 /// Operations on the sample do not touch the user's own trash or state.
 #[test]
-fn the_sample_is_changed_in_its_own_place() {
+fn changes_to_the_sample_stay_in_its_directory() {
     let home = Home::new();
     for words in [
         &["delete", "@6", "--yes"][..],
@@ -209,15 +213,15 @@ fn the_sample_is_changed_in_its_own_place() {
         &["prune", "--older-than", "1d", "--named", "--labelled", "--apply"],
     ] {
         let words: Vec<&str> = ["--sample"].iter().chain(words).copied().collect();
-        let ran = home.run(&words);
-        assert_eq!(ran.code, 0, "{words:?}: {}", ran.err);
+        let output = home.run(&words);
+        assert_eq!(output.code, 0, "{words:?}: {}", output.err);
     }
     let left: Vec<_> = home.dir.path().read_dir().unwrap().map(|it| it.unwrap().file_name()).collect();
     assert!(!left.iter().any(|name| name == "SESSILE_STATE_DIR" || name == ".local" || name == "agent"), "{left:?}");
 }
 
 #[test]
-fn what_was_left_over_is_cleaned() {
+fn leftover_files_are_cleaned() {
     let home = Home::new();
     let file = home.session("x.jsonl", &small());
     let dir = home.session_dir();
@@ -256,21 +260,21 @@ fn what_was_left_over_is_cleaned() {
         "an original is as old as the rewrite: {}",
         dry.out
     );
-    let told = home.run(&["clean", "--apply", "--json"]).json();
-    let why = |end: &str| {
-        let files = told["files"].as_array().unwrap();
-        let found = files.iter().find(|file| file["path"].as_str().unwrap().ends_with(end));
-        found.unwrap_or_else(|| panic!("{end} in {told}"))["stays"].as_str().unwrap_or("goes").to_owned()
+    let cleaned = home.run(&["clean", "--apply", "--json"]).json();
+    let reason = |end: &str| {
+        let files = cleaned["files"].as_array().unwrap();
+        let file = files.iter().find(|file| file["path"].as_str().unwrap().ends_with(end));
+        file.unwrap_or_else(|| panic!("{end} in {cleaned}"))["stays"].as_str().unwrap_or("goes").to_owned()
     };
-    assert_eq!((exists(&gone), exists(&stays)), (0, 5), "{told}");
-    assert_eq!(why(".x.jsonl.sessile-tmp-4194301-0"), "goes");
-    assert_eq!(why(".x.jsonl.sessile-tmp-4194301-9"), "young");
-    assert_eq!(why(&format!("sessile-tmp-{own}-0")), "in use");
-    assert_eq!(why("/x.jsonl.orig-1"), "young");
-    assert!(told["applied"] == true && told["bytes"].as_u64().unwrap() > 100);
+    assert_eq!((exists(&gone), exists(&stays)), (0, 5), "{cleaned}");
+    assert_eq!(reason(".x.jsonl.sessile-tmp-4194301-0"), "goes");
+    assert_eq!(reason(".x.jsonl.sessile-tmp-4194301-9"), "young");
+    assert_eq!(reason(&format!("sessile-tmp-{own}-0")), "in use");
+    assert_eq!(reason("/x.jsonl.orig-1"), "young");
+    assert!(cleaned["applied"] == true && cleaned["bytes"].as_u64().unwrap() > 100);
     // With any age, the original of an existing session is removed, and that of a lost one stays.
-    let told = home.run(&["clean", "--older-than", "0m", "--apply", "--json"]).json();
-    assert_eq!(told["files"].as_array().unwrap().len(), 4, "{told}");
+    let cleaned = home.run(&["clean", "--older-than", "0m", "--apply", "--json"]).json();
+    assert_eq!(cleaned["files"].as_array().unwrap().len(), 4, "{cleaned}");
     assert_eq!(stays.map(|path| path.exists()), [true, false, true, true, true]);
     // The original of a damaged session stays as well.
     let original = leave(dir.join("x.jsonl.orig-2"));
@@ -278,9 +282,9 @@ fn what_was_left_over_is_cleaned() {
     text.truncate(text.len() - 20);
     text.push(b'\n');
     std::fs::write(&file, text).unwrap();
-    let told = home.run(&["clean", "--older-than", "0m", "--apply"]);
-    assert!(told.code == 0 && original.exists(), "{}", told.out);
-    assert!(told.out.contains("x.jsonl.orig-2  kept: its session is gone or damaged\n"), "{}", told.out);
+    let cleaned = home.run(&["clean", "--older-than", "0m", "--apply"]);
+    assert!(cleaned.code == 0 && original.exists(), "{}", cleaned.out);
+    assert!(cleaned.out.contains("x.jsonl.orig-2  kept: its session is gone or damaged\n"), "{}", cleaned.out);
     assert_eq!(home.run(&["clean", "--older-than", "soon"]).code, 2);
     let empty = Home::new();
     empty.run(&["clean"]).expect(0, "nothing to clean\n");
@@ -323,7 +327,7 @@ fn a_move_right_after_an_append_can_be_undone() {
 
 /// What a dry run promises is what happens, and sessions in use are called that.
 #[test]
-fn pruning_says_beforehand_what_is_in_use() {
+fn a_pruning_dry_run_shows_sessions_in_use() {
     let home = Home::new();
     let old = home.session("x.jsonl", &[user("a", None, "old")]);
     let used = with_id(home.session("y.jsonl", &[user("a", None, "used")]), "s2");

@@ -9,6 +9,7 @@ use std::path::Path;
 
 use crate::{Failure, TaskResult};
 
+mod circles;
 mod dependencies;
 mod examples;
 mod files;
@@ -95,6 +96,7 @@ type Check = (&'static str, fn(&Workspace) -> Vec<Problem>);
 const CHECKS: &[Check] = &[
     ("dependency direction", dependencies::direction),
     ("shared lints", dependencies::shared_lints),
+    ("import circles", circles::check),
     ("purity of core", purity::check),
     ("imports of examples", examples::imports),
     ("JSON shapes of answers", shapes::check),

@@ -6,8 +6,9 @@ use sessile_core::EntryId;
 
 use super::log::{OperationKind, Recording, settle_dead};
 use super::step::{SessionLocation, Step};
+use crate::compose::BranchSummary;
 use crate::error::SessionError;
-use crate::manager::{BranchSummary, FinishedNavigation, Navigated, SessionManager, Sessions, one_line};
+use crate::manager::{FinishedNavigation, Navigated, SessionManager, Sessions, one_line};
 
 /// A change to one session: made, or planned in a dry run.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -12,8 +12,8 @@ use sessile_store::{StoreError, create_directory, prepare_copy};
 use crate::directory::absolute;
 use crate::error::SessionError;
 use crate::list::read_header;
-use crate::manager::Sessions;
 use crate::operations::{OperationKind, Recording, SessionLocation, Step, header_of, lock_activity};
+use crate::sessions::Sessions;
 
 /// The maximum number of files with the same base name.
 const MAX_NAMES: usize = 1000;

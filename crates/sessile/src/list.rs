@@ -16,8 +16,9 @@ use sessile_core::json::JsText;
 use sessile_index::Caches;
 use sessile_store::subdirectories;
 
-use crate::directory::{CwdFilter, sessions_root};
+use crate::directory::{CwdFilter, absolute, sessions_root};
 use crate::error::SessionError;
+use crate::sessions::Sessions;
 use crate::world::World;
 pub(crate) use copies::Candidate;
 pub use copies::Copies;
@@ -83,9 +84,36 @@ pub struct ListOptions<'o> {
     pub skipped: Option<&'o mut Vec<PathBuf>>,
 }
 
-/// The sessions of a working directory.
-pub(crate) fn list(world: &World, cwd: &Path, options: &mut ListOptions<'_>) -> Result<Vec<SessionInfo>, SessionError> {
-    of_one_directory(world, &world.session_dir_of(cwd), &world.filter_of(cwd), options)
+impl Sessions {
+    /// The file of the working directory's session with exactly this id.
+    pub fn find_by_id(&self, cwd: impl AsRef<Path>, id: &str) -> Option<PathBuf> {
+        find_by_id(&self.world, &absolute(self.environment(), cwd.as_ref()), id)
+    }
+
+    /// The sessions of a working directory, most recently active first.
+    pub fn list(&self, cwd: impl AsRef<Path>) -> Result<Vec<SessionInfo>, SessionError> {
+        self.list_with(cwd, &mut ListOptions::default())
+    }
+
+    /// Like [`list`](Self::list), with progress, cancellation and more.
+    pub fn list_with(
+        &self,
+        cwd: impl AsRef<Path>,
+        options: &mut ListOptions<'_>,
+    ) -> Result<Vec<SessionInfo>, SessionError> {
+        let cwd = absolute(self.environment(), cwd.as_ref());
+        of_one_directory(&self.world, &self.world.session_dir_of(&cwd), &self.world.filter_of(&cwd), options)
+    }
+
+    /// The sessions of all working directories, most recently active first.
+    pub fn list_all(&self) -> Result<Vec<SessionInfo>, SessionError> {
+        self.list_all_with(&mut ListOptions::default())
+    }
+
+    /// Like [`list_all`](Self::list_all), with progress, cancellation and more.
+    pub fn list_all_with(&self, options: &mut ListOptions<'_>) -> Result<Vec<SessionInfo>, SessionError> {
+        list_all(&self.world, self.session_dir(), options)
+    }
 }
 
 /// All sessions: in one directory, or in every directory below the root.

@@ -21,7 +21,7 @@ pub use commit::{Pending, SharedSession};
 pub use compact::{CompactOptions, Compacted, CompactionPlan, CompactionReport, FinishedCompaction, PlannedCompaction};
 pub use export::{ExportFormat, ExportOptions};
 pub use navigate::{FinishedNavigation, ForkMessage, NavigateOptions, Navigated, NavigationPlan};
-pub use open::{NewSession, OpenOptions, Sessions};
+pub use open::{NewSession, OpenOptions};
 pub(crate) use open::{compose_header, session_path};
 pub use view::{CompactionRecord, ForkLinks, LeftBranch, TreeNode};
 pub use window::{ContextUsage, ModelLimits};

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use crate::directory::absolute;
 use crate::list::SessionInfo;
-use crate::manager::Sessions;
 use crate::operations::moved_paths;
+use crate::sessions::Sessions;
 
 /// A session and all its direct and indirect forks.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use sessile_store::FileLog;
 
 use crate::directory::absolute;
 use crate::error::SessionError;
-use crate::manager::Sessions;
+use crate::sessions::Sessions;
 use crate::splice::{Stored, Text};
 use crate::verify::examine;
 

@@ -8,7 +8,8 @@ use super::log::{OperationKind, Recording, settle_dead};
 use super::step::{SessionLocation, Step};
 use crate::compose::BranchSummary;
 use crate::error::SessionError;
-use crate::manager::{FinishedNavigation, Navigated, SessionManager, Sessions, one_line};
+use crate::manager::{FinishedNavigation, Navigated, SessionManager, one_line};
+use crate::sessions::Sessions;
 
 /// A change to one session: made, or planned in a dry run.
 #[derive(Clone, Debug, PartialEq, Eq)]

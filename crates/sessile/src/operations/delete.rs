@@ -16,8 +16,8 @@ use crate::directory::absolute;
 use crate::error::SessionError;
 use crate::event::{EventContext, EventKind, RecoveryReason, SessionEvent};
 use crate::list::read_header;
-use crate::manager::Sessions;
 use crate::session::entry_ids;
+use crate::sessions::Sessions;
 use crate::world::World;
 
 /// How long an operation waits for the session's lock.

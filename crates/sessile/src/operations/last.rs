@@ -9,7 +9,7 @@ use sessile_core::json::{ObjectWriter, Raw};
 use sessile_store::{MAX_NOTES, create_directory, read_whole, swap_in};
 
 use crate::error::SessionError;
-use crate::manager::Sessions;
+use crate::sessions::Sessions;
 
 /// A change that cannot be undone.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -17,7 +17,7 @@ use super::settle::settle_step;
 use super::slim::roll_back;
 use super::step::{SessionLocation, Step, TrashedTo, whole_number};
 use crate::error::SessionError;
-use crate::manager::Sessions;
+use crate::sessions::Sessions;
 use crate::world::World;
 
 /// The kind of an operation.

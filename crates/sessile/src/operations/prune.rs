@@ -17,7 +17,7 @@ use super::step::{SessionLocation, TrashedTo};
 use crate::error::SessionError;
 use crate::group::SessionRef;
 use crate::list::SessionInfo;
-use crate::manager::Sessions;
+use crate::sessions::Sessions;
 use crate::world::World;
 
 /// A day, in milliseconds.

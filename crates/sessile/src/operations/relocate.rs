@@ -18,8 +18,8 @@ use super::log::{OperationKind, Recording, settle_dead};
 use super::step::{SessionLocation, Step};
 use crate::directory::{absolute, default_session_dir, sessions_root};
 use crate::error::SessionError;
-use crate::manager::Sessions;
 use crate::remember;
+use crate::sessions::Sessions;
 use crate::splice::{Splice, Spliced, Stored, Text, write};
 use crate::world::World;
 

@@ -10,7 +10,7 @@ use super::reunite::clear_path;
 use super::step::{SessionLocation, Step, TrashedTo};
 use crate::directory::absolute;
 use crate::error::SessionError;
-use crate::manager::Sessions;
+use crate::sessions::Sessions;
 
 /// A session in the trash that can be restored.
 #[derive(Clone, Debug, PartialEq, Eq)]

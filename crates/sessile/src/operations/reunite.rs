@@ -24,7 +24,7 @@ use super::settle::is_there;
 use super::step::{SessionLocation, Step, TrashedTo};
 use crate::directory::{absolute, sessions_root};
 use crate::error::SessionError;
-use crate::manager::Sessions;
+use crate::sessions::Sessions;
 use crate::world::World;
 
 /// The maximum number of further stray files or lines to handle that arrive meanwhile.

@@ -16,8 +16,9 @@ use super::relocate::header_of;
 use super::reunite::append_missing;
 use super::step::{SessionLocation, Step, TrashedTo};
 use crate::error::SessionError;
-use crate::manager::{SessionManager, Sessions};
+use crate::manager::SessionManager;
 use crate::remember;
+use crate::sessions::Sessions;
 use crate::world::World;
 
 /// Finishes or rolls back a step. Returns whether it is done now.

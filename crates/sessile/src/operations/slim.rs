@@ -26,9 +26,10 @@ use crate::disk::Live;
 use crate::environment::Zone;
 use crate::error::SessionError;
 use crate::list::read_header;
-use crate::manager::{NewSession, SessionManager, Sessions, compose_header, session_path};
+use crate::manager::{NewSession, SessionManager, compose_header, session_path};
 use crate::remember;
 use crate::session::{Session, line_of};
+use crate::sessions::Sessions;
 use crate::world::World;
 
 /// What to remove from a session, and where. If images, outputs and custom are all unset, all three are removed.

@@ -23,7 +23,8 @@ use super::reunite::{clear_path, is_stray_of};
 use super::settle::is_session;
 use super::step::{SessionLocation, Step, TrashedTo};
 use crate::error::SessionError;
-use crate::manager::{SessionManager, Sessions};
+use crate::manager::SessionManager;
+use crate::sessions::Sessions;
 
 /// An undone operation, or one that a dry run would undo.
 #[derive(Clone, Debug, PartialEq, Eq)]

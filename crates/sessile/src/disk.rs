@@ -14,7 +14,7 @@ use crate::error::SessionError;
 use crate::list::SessionInfo;
 use crate::list::parallel::each;
 use crate::manager::SessionManager;
-use crate::operations::SessionLocation;
+use crate::record::SessionLocation;
 use crate::sessions::Sessions;
 
 /// The disk usage of a session.

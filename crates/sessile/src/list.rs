@@ -1,7 +1,6 @@
 //! Finding and listing sessions.
 
 mod copies;
-mod damaged;
 mod find;
 mod load;
 pub(crate) mod parallel;
@@ -22,7 +21,6 @@ use crate::sessions::Sessions;
 use crate::world::World;
 pub(crate) use copies::Candidate;
 pub use copies::Copies;
-pub use damaged::DamagedFile;
 pub use find::SessionCandidate;
 pub(crate) use find::{find_by_id, identified, most_recent, read_header};
 use load::Survey;
@@ -82,6 +80,21 @@ pub struct ListOptions<'o> {
     pub cancel: Cancel,
     /// Receives the files that are named like sessions but cannot be read as sessions.
     pub skipped: Option<&'o mut Vec<PathBuf>>,
+}
+
+/// A file that is named like a session and cannot be read as one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DamagedFile {
+    /// The file.
+    pub path: PathBuf,
+    /// Its length in bytes, if known.
+    pub size: Option<u64>,
+    /// Why a list does not show it.
+    pub reason: String,
+    /// What repair would do with it.
+    pub repair: String,
+    /// Whether repair would turn it into a session.
+    pub is_repairable: bool,
 }
 
 impl Sessions {

@@ -9,6 +9,7 @@ mod export;
 mod navigate;
 mod notify;
 mod open;
+mod upgrade;
 mod view;
 mod window;
 

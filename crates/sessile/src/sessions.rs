@@ -12,13 +12,13 @@ use sessile_store::{Files, Place, WriteOptions};
 use crate::directory::given_dir;
 use crate::environment::{Environment, System};
 use crate::event::Handlers;
-use crate::operations::OperationKind;
+use crate::record::OperationKind;
 use crate::world::World;
 
 /// A store of sessions: creates, opens, lists and changes them.
 ///
-/// The builder methods choose the environment, the session directory, and how to write. [`SessionManager::create`](crate::SessionManager::create) and
-/// its siblings use the default store.
+/// The builder methods choose the environment, the session directory, and how to write.
+/// [`SessionManager::create`](crate::SessionManager::create) and its siblings use the default store.
 ///
 /// Without [`with_session_dir`](Self::with_session_dir), sessions are in pi's store: each working directory has a
 /// session directory of its own, and [`list_all`](Self::list_all) and searches cover all of them.

@@ -11,6 +11,7 @@ mod damage;
 mod examine;
 mod heading;
 mod marks;
+mod skipped;
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};

@@ -280,7 +280,7 @@ impl SessionManager {
 
     /// Labels the entry of a row. Takes a row because an upgrade of the file may change the entry's id.
     pub(super) fn append_label_at(&mut self, target: Row, label: &str) -> Result<EntryId, SessionError> {
-        self.session.prepare_write(&self.world)?;
+        self.prepare_write()?;
         let Some(target) = self.session.outline.id(target) else {
             return Err(SessionError::StaleRow { row: target.index() });
         };
@@ -323,7 +323,7 @@ impl SessionManager {
         let compose = |index: usize, id: &EntryId, parent: Option<&EntryId>| {
             compose(index, &Base { id, parent, timestamp: &timestamp })
         };
-        let prepared = self.session.prepare_write(&self.world);
+        let prepared = self.prepare_write();
         let appended = prepared.and_then(|()| self.session.append(&self.world, n_entries, &compose));
         if appended.is_ok() {
             self.forget_leaf();

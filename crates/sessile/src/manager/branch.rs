@@ -17,7 +17,8 @@ use super::open::{NewSession, compose_header, new_session, session_path};
 use crate::error::SessionError;
 use crate::event::LeafMove;
 use crate::event::payload::ForkPosition;
-use crate::operations::{SessionLocation, publish};
+use crate::journal::publish;
+use crate::record::SessionLocation;
 use crate::session::{Backing, NameOrigin, Session, fresh_id, line_of};
 
 /// The result of a fork.

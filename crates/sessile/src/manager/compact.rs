@@ -354,7 +354,7 @@ impl SessionManager {
             return Err(SessionError::OtherSession { path, id: ready.position.session_id.clone() });
         }
         let old_leaf = self.leaf_id();
-        self.session.prepare_write(&self.world)?;
+        self.prepare_write()?;
         self.session.begin_turn()?;
         let written = self.write_compaction_in_turn(ready);
         self.session.end_turn();

@@ -18,8 +18,9 @@ use crate::directory::{absolute, given_dir};
 use crate::environment::{Environment, Migrated};
 use crate::error::SessionError;
 use crate::event::LeafMove;
+use crate::journal::{Recording, publish};
 use crate::list::{self, SessionInfo};
-use crate::operations::{Recording, SessionLocation, Step, publish};
+use crate::record::{SessionLocation, Step};
 use crate::remember;
 use crate::session::{Backing, NameOrigin, Session, line_of};
 use crate::sessions::Sessions;
@@ -264,11 +265,7 @@ impl Sessions {
 
     fn manager(&self, cwd: PathBuf, session_dir: Option<PathBuf>, session: Session) -> SessionManager {
         let mut session = session;
-        let saved = remember::recall(&self.world, &session);
-        if let Some(saved) = &saved {
-            session.leaf = saved.leaf.as_ref().and_then(|leaf| session.outline.find(leaf));
-        }
-        let has_saved_leaf = saved.is_some();
+        let has_saved_leaf = remember::return_to_leaf(&self.world, &mut session);
         SessionManager { world: self.world.clone(), cwd, session_dir, session, has_saved_leaf, is_notifying: false }
     }
 }
@@ -465,7 +462,7 @@ impl SessionManager {
     ///
     /// Returns the path of the kept original; `None` if no upgrade was needed.
     pub fn upgrade(&mut self) -> Result<Option<PathBuf>, SessionError> {
-        let upgraded = self.session.prepare_write(&self.world);
+        let upgraded = self.prepare_write();
         self.notify_handlers();
         upgraded.map(|()| self.session.retained.original.take())
     }

@@ -1,4 +1,4 @@
-//! The file of a session, as an operation on it needs it: its header, its lock, and lines of another file appended to it.
+//! The file of a session, for operations on it: its header, its lock, and appending the lines of another file.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use crate::record::SessionLocation;
 use crate::session::entry_ids;
 use crate::world::World;
 
-/// How long an operation waits for the session's lock.
+/// How long an operation on a session, or opening it when it is idle, waits for its lock.
 pub(crate) const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The maximum number of further stray files or lines to handle that arrive meanwhile.

@@ -207,11 +207,15 @@ fn is_same(world: &World, from: &Path, to: &Path) -> bool {
 /// Opens a session read-only, at its saved leaf.
 fn open_read_only(world: &World, session: &SessionLocation) -> Result<Session, SessionError> {
     let world = World { is_read_only: true, ..world.clone() };
-    let is_empty = matches!(world.place.state(&session.path)?, FileState::Empty);
-    let opened = if is_empty { None } else { Some(Session::open_file(&world, &session.path)?) };
-    let Some(mut opened) = opened.filter(|opened| opened.header.id() == session.id) else {
-        return Err(SessionError::OtherSession { path: session.path.clone(), id: session.id.clone() });
-    };
+    let other = || SessionError::OtherSession { path: session.path.clone(), id: session.id.clone() };
+    // An empty file may become any session.
+    if matches!(world.place.state(&session.path)?, FileState::Empty) {
+        return Err(other());
+    }
+    let mut opened = Session::open_file(&world, &session.path)?;
+    if opened.header.id() != session.id {
+        return Err(other());
+    }
     remember::return_to_leaf(&world, &mut opened);
     Ok(opened)
 }

@@ -1,7 +1,6 @@
 //! Creating, opening and switching sessions.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use sessile_core::date::to_iso;
 use sessile_core::entries::migrate_session_entries;
@@ -23,11 +22,9 @@ use crate::list::{self, SessionInfo};
 use crate::record::{SessionLocation, Step};
 use crate::remember;
 use crate::session::{Backing, NameOrigin, Session, line_of};
+use crate::session_file::LOCK_TIMEOUT;
 use crate::sessions::Sessions;
 use crate::world::World;
-
-/// How long opening a session waits for another process to finish an operation on it.
-const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Options for a new session.
 #[derive(Clone, Debug, Default)]

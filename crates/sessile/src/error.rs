@@ -8,7 +8,7 @@ use sessile_core::json::NotJson;
 use sessile_core::location::BadSessionId;
 use sessile_store::{LogName, StoreError};
 
-use crate::operations::{LastChange, Operation, Step};
+use crate::record::{LastChange, Operation, Step};
 
 /// Why an operation on a session failed. The manager is unchanged.
 ///

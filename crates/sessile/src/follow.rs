@@ -19,7 +19,7 @@ use sessile_store::{Polled, Restart, Tail, TailEvent, TailStart, Watch, Woken};
 use crate::directory::absolute;
 use crate::environment::{Environment, Migrated};
 use crate::error::SessionError;
-use crate::manager::Sessions;
+use crate::sessions::Sessions;
 use sessile_core::cancel::Cancel;
 
 /// Where following starts.

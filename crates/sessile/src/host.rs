@@ -11,7 +11,8 @@ use sessile_core::cancel::Cancel;
 use crate::begin::{BeginOptions, StartedSession};
 use crate::error::SessionError;
 use crate::event::{Handlers, SessionEvent, ShutdownReason, StartReason, Verdict};
-use crate::manager::{SessionManager, Sessions, one_line};
+use crate::manager::{SessionManager, one_line};
+use crate::sessions::Sessions;
 
 /// The session that a program works in, as in pi's hosts. Calls handlers before and after changes.
 ///

@@ -19,9 +19,11 @@ use sessile_store::{Busy, FileLog, Log, LogName, StoreError, Turn, WriteOptions,
 
 use crate::directory::{CwdFilter, absolute};
 use crate::error::SessionError;
+use crate::journal::rewriting;
 use crate::list::{identified, read_header};
-use crate::manager::Sessions;
-use crate::operations::{OperationKind, SessionLocation, Stray, rewriting};
+use crate::operations::Stray;
+use crate::record::{OperationKind, SessionLocation};
+use crate::sessions::Sessions;
 use crate::splice::{Spliced, Stored, Text, write};
 use crate::verify::{Examined, RecordFate, StandsFor, examine, exposure, vanished};
 use crate::world::World;

@@ -18,7 +18,7 @@ use sessile_store::{StoreError, create_directory, read_head, swap_in};
 use crate::SessionError;
 #[cfg(doc)]
 use crate::SessionManager;
-use crate::manager::Sessions;
+use crate::sessions::Sessions;
 use stage::Stage;
 use world::{World, at};
 

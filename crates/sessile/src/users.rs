@@ -10,7 +10,7 @@ use sessile_store::{StoreError, ends_with_ours, open_elsewhere};
 use crate::directory::absolute;
 use crate::error::SessionError;
 use crate::list::{SessionInfo, read_header};
-use crate::manager::Sessions;
+use crate::sessions::Sessions;
 use crate::world::World;
 
 /// A write within this time indicates that a program may be active.

@@ -11,6 +11,7 @@ mod damage;
 mod examine;
 mod heading;
 mod marks;
+mod skipped;
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -24,7 +25,7 @@ use sessile_store::{FileLog, FoundFile, find_sessions, missing_lines, permission
 use crate::directory::{absolute, default_session_dir};
 use crate::error::SessionError;
 use crate::list::{Candidate, Copies, read_header};
-use crate::manager::Sessions;
+use crate::sessions::Sessions;
 use crate::splice::Stored;
 use crate::world::World;
 pub(crate) use damage::RecordFate;

@@ -355,3 +355,43 @@ fn moved_parents_are_found() {
     assert_eq!(families(), Some(2));
     assert_eq!(sessions.families(&list).len(), 5);
 }
+
+/// A process died while it named a session. Whether that was done is seen in the session; if another file is at its
+/// path now, or an empty one, the operation stays unfinished.
+#[test]
+fn an_interrupted_name_is_settled_by_what_the_session_says() {
+    let named =
+        r#"{"type":"session_info","id":"n","parentId":"a","timestamp":"2025-01-01T00:00:02.000Z","name":"new"}"#;
+    let cases = [
+        (content("/proj"), OperationState::Failed),
+        ([content("/proj"), format!("{named}\n").into_bytes()].concat(), OperationState::Done),
+        (String::from_utf8(content("/proj")).unwrap().replace("s1", "s2").into_bytes(), OperationState::Unfinished),
+        (Vec::new(), OperationState::Unfinished),
+    ];
+    for (bytes, state) in cases {
+        let os = SimOs::new();
+        let path = session_path();
+        let log = format!(
+            "{}\n{}\n",
+            r#"{"operation":"0123456789ab","time":"2025-01-01T00:00:02.000Z","kind":"name","planned":1}"#,
+            format_args!(
+                r#"{{"operation":"0123456789ab","does":{{"step":"name","path":{path:?},"sessionId":"s1","before":null,"after":"new"}}}}"#
+            ),
+        );
+        let mark = Path::new("/home/u/state/running/0123456789ab");
+        for (file, bytes) in [
+            (path.as_path(), bytes.as_slice()),
+            (Path::new("/home/u/state/operations.jsonl"), log.as_bytes()),
+            (mark, b"1 host\n"),
+        ] {
+            os.make_directories(file.parent().unwrap());
+            let file = os.open(file, Mode::New).unwrap();
+            sessile::os::append_fully(file.as_ref(), bytes).unwrap();
+        }
+        let sessions = sessions(&os, 7);
+        // Every operation settles those of dead processes first, even if it then finds nothing to do.
+        sessions.delete(&[], Deletion::ToTrash, false).unwrap();
+        assert_eq!(sessions.operations().unwrap()[0].state, state);
+        assert_eq!(os.read_file(mark), None, "settled");
+    }
+}

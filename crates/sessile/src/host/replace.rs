@@ -8,8 +8,9 @@ use sessile_store::os::FileKind;
 use super::SessionHost;
 use crate::directory::absolute;
 use crate::error::SessionError;
+use crate::event::payload::ForkPosition;
 use crate::event::{Outcome, SessionEvent, ShutdownReason, StartReason, SwitchReason};
-use crate::manager::{ForkPosition, Forked, NewSession, SessionManager};
+use crate::manager::{Forked, NewSession, SessionManager};
 
 impl SessionHost {
     /// Leaves the session and starts a new one in the same place.

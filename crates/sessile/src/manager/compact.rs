@@ -16,9 +16,10 @@ use sessile_core::json::Json;
 use sessile_core::outline::Row;
 
 use super::SessionManager;
-use super::append::Compaction;
+use crate::compose::Compaction;
 use crate::environment::Zone;
 use crate::error::SessionError;
+use crate::event::reply::SuppliedCompaction;
 use crate::event::{BeforeCompact, CompactReason, EventKind, LeafMove, Outcome, Question, Reply, SessionEvent};
 
 /// How to compact: see [`SessionManager::compact`].
@@ -46,21 +47,6 @@ impl Default for CompactOptions {
             cancel: Cancel::default(),
         }
     }
-}
-
-/// A compaction supplied by a handler.
-#[derive(Clone, Debug, Default)]
-pub struct SuppliedCompaction {
-    /// The summary, written unchanged.
-    pub summary: String,
-    /// The first entry to keep; `None` to keep none.
-    pub first_kept_entry_id: Option<EntryId>,
-    /// The tokens of the context before; `None` for the prepared number.
-    pub tokens_before: Option<f64>,
-    /// Any data that its author wants to store.
-    pub details: Option<Json>,
-    /// The cost of making it.
-    pub usage: Option<Json>,
 }
 
 /// The result of compacting.
@@ -368,7 +354,7 @@ impl SessionManager {
             return Err(SessionError::OtherSession { path, id: ready.position.session_id.clone() });
         }
         let old_leaf = self.leaf_id();
-        self.session.prepare_write(&self.world)?;
+        self.prepare_write()?;
         self.session.begin_turn()?;
         let written = self.write_compaction_in_turn(ready);
         self.session.end_turn();

@@ -12,9 +12,9 @@ use sessile_core::message::Content;
 use sessile_core::outline::Row;
 
 use super::SessionManager;
-use super::append::BranchSummary;
 use super::branch::block_text;
 use super::compact::{SessionModel, summary_error};
+use crate::compose::BranchSummary;
 use crate::environment::Zone;
 use crate::error::SessionError;
 use crate::event::{EventKind, LeafMove, Outcome, Question, Reply, SessionEvent, TreePreparation};

@@ -12,12 +12,12 @@ use sessile_store::planted::{self, Bug};
 use sessile_store::{StoreError, append_notes};
 
 use super::delete::{Deletion, delete_if};
-use super::log::{OperationKind, Recording, settle_dead};
-use super::step::{SessionLocation, TrashedTo};
 use crate::error::SessionError;
 use crate::group::SessionRef;
+use crate::journal::{Recording, settle_dead};
 use crate::list::SessionInfo;
-use crate::manager::Sessions;
+use crate::record::{OperationKind, SessionLocation, TrashedTo};
+use crate::sessions::Sessions;
 use crate::world::World;
 
 /// A day, in milliseconds.

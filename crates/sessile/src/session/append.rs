@@ -251,18 +251,6 @@ impl Session {
         self.notice(SessionEvent::Divergence { leaf_id: id.clone(), foreign_leaf_id, common_ancestor_id });
     }
 
-    /// Prepares a file for appending: refuses a newer version, restores what was destroyed, upgrades an older version.
-    ///
-    /// The upgrade may change entry ids, so call this before using any id.
-    pub(crate) fn prepare_write(&mut self, world: &World) -> Result<(), SessionError> {
-        if world.is_read_only {
-            return Err(SessionError::ReadOnly);
-        }
-        self.check_writable()?;
-        self.resume(world)?;
-        self.upgrade_file(world)
-    }
-
     /// Writes lines to the log, or creates the file if the session is now worth one.
     fn write(
         &mut self,

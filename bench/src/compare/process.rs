@@ -103,7 +103,7 @@ impl Tools {
 
     fn job(&self, program: PathBuf) -> Job<'_> {
         let job = Job { tools: self, program, args: Vec::new(), env: Vec::new(), dir: self.scratch.clone() };
-        // No user settings, and the same time zone for all.
+        // No user settings, no network, and the same time zone for every program.
         job.env("HOME", &self.scratch).env("TZ", "UTC").env("PI_OFFLINE", "1").env("PI_SKIP_VERSION_CHECK", "1")
     }
 }

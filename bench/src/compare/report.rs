@@ -187,7 +187,7 @@ impl Report {
     }
 }
 
-/// Formats median, memory, and the number of turns if it is lower than usual.
+/// Formats the median time, the peak memory if known, and the number of turns if below nine.
 fn cell(turns: &Turns) -> String {
     let mut text = format!("{} ms", amount(turns.median_ms()));
     if turns.peak_mb() > 0.0 {

@@ -534,7 +534,7 @@ mod tests {
         assert_eq!(damaged[0].broken[0], 0..damaged[0].range.end - 1);
         let remainders = damaged[0].remainders(lines.as_bytes(), &[]);
         assert_eq!(remainders, damaged[0].broken);
-        // A NUL byte inside prevents it from being a broken record.
+        // With a NUL byte inside, it does not count as a broken record.
         let holed = lines.replace("- 5", "\u{0}5");
         assert!(split_damaged_lines(holed.as_bytes()).iter().all(|damaged| damaged.broken.is_empty()));
     }

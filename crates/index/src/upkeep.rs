@@ -6,7 +6,7 @@ use sessile_store::os::FileKind;
 
 use crate::cache::{Caches, Kind};
 
-/// The disk usage of one kind of file.
+/// The disk usage of one kind of cache file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CacheUsage {
     /// Their directory, below the root of all caches.

@@ -257,7 +257,7 @@ impl Engine {
         connection
     }
 
-    /// Stops work in progress, and notifies clients that the program ends.
+    /// Stops work in progress, and notifies clients that the program is exiting.
     pub fn stop(&self) {
         self.sessions().iter().for_each(|session| session.stop());
         self.clients().iter().for_each(|client| client.leave(Some(SHUTDOWN_GRACE)));

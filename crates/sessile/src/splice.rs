@@ -53,7 +53,7 @@ pub(crate) trait Text {
         Ok(())
     }
 
-    /// Where to continue reading after a chunk that ends at `at`: there, or at the end of the hole that it is in.
+    /// Returns the offset to continue at after a chunk that ends at `at`: `at`, or the end of the hole around it.
     fn after_hole(&self, _chunk: &[u8], at: u64) -> Result<u64, StoreError> {
         Ok(at)
     }

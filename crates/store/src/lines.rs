@@ -65,7 +65,7 @@ impl LineReader {
     }
 }
 
-/// Returns where to continue after these bytes, which end at an offset: there, or after the hole that they lie in.
+/// Returns the offset to continue at after a chunk that ends at `offset`: `offset`, or the end of the hole around it.
 ///
 /// A file of a few bytes may have a length of terabytes, all zeros, which would take hours to read. The system is asked
 /// only after a read returned nothing but zeros, so other files cost nothing.

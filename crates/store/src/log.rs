@@ -137,7 +137,7 @@ pub trait Log: Send {
         Ok(None)
     }
 
-    /// Returns the offset after a hole in a sparse file: where to continue after these bytes, which end at `offset`.
+    /// Returns the offset to continue at after bytes that end at `offset`: `offset`, or the end of the hole around it.
     fn after_hole(&self, _bytes: &[u8], offset: u64) -> Result<u64, StoreError> {
         Ok(offset)
     }

@@ -14,7 +14,7 @@ use crate::publish::{NewTurn, TEMPORARY, beside, create_exclusively, create_temp
 
 /// How many originals with the same stamp are kept before giving up.
 const MAX_ORIGINALS: usize = 1000;
-/// A lock directory that was not touched for this long is stale: its owner has died.
+/// A lock directory that has not been touched for this long is stale: its owner is presumed dead.
 const STALE_MS: i64 = 10_000;
 
 /// The result of a replacement.

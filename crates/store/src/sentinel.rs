@@ -22,10 +22,10 @@ const MAX_REST: u32 = 7;
 /// How many rounds in a row are skipped while the session is being written to.
 const MAX_SKIPPED: u32 = 10;
 
-/// Looks after guarded lines until all are safe, and restores lines that others destroy.
+/// A thread that watches guarded lines until all are safe, and restores lines that other programs destroy.
 ///
-/// It shares only a list of notices with the log. Like another process, it takes the lock for each round and finds
-/// everything it needs in the files.
+/// It shares only a list of notices with the log. Otherwise it works like a separate process: it takes the lock for
+/// each round and reads everything it needs from the files.
 #[derive(Debug)]
 pub(crate) struct Sentinel(Worker);
 

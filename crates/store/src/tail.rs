@@ -334,7 +334,7 @@ impl Followed {
         cap: usize,
         on: &mut dyn FnMut(TailEvent<'_>),
     ) -> io::Result<Option<Polled>> {
-        // A time in the future never settles, which costs time but misses nothing.
+        // A modification time in the future does not settle yet: each poll compares the delivered bytes again.
         let has_settled = now_ms.saturating_sub(stat.modified_ms) > SETTLED_MS;
         if !has_settled {
             return self.caught_up();

@@ -41,7 +41,7 @@ pub(crate) struct BranchArgs {
     #[arg(value_name = "ENTRY")]
     entry: Option<String>,
 
-    /// Move the leaf before the first entry
+    /// Move the leaf to the start, before the first entry
     #[arg(long, conflicts_with = "entry")]
     reset: bool,
 

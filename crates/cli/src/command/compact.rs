@@ -108,7 +108,7 @@ pub(super) fn run(
     }
 }
 
-/// Returns how much to keep: the flag's value, else the settings for the session's model.
+/// Returns the compaction settings for the session's model; `keep` overrides how much to keep.
 fn settings(
     surroundings: &Surroundings,
     session: &SessionManager,

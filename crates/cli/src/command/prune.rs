@@ -17,7 +17,7 @@ use crate::table::age;
 /// Move unused sessions to the trash
 ///
 /// Without --apply, only shows which sessions would be moved. Covers the sessions of this directory, or more with
-/// --repo and --all. Exits with 1 if there is nothing to prune.
+/// --repo or --all. Exits with 1 if there is nothing to prune.
 ///
 /// The age of a session is the time since any session of its family was last used, in any directory. A family is a
 /// session and all its forks. Keeps sessions with a name or labels, unless you use --named or --labelled. Without

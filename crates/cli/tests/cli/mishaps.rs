@@ -215,7 +215,7 @@ fn dry_runs_show_what_would_change() {
     assert_eq!((new["directory"].as_str().unwrap(), &new["name"]), (path(&home.session_dir()), &"One".into()));
     let preview = home.run(&["new", "--name", "One", "--dry-run"]).out;
     assert!(
-        preview.starts_with("a session for ~/project, named \"One\" would be started in ~/agent/sessions/--"),
+        preview.starts_with("a session for ~/project with the name \"One\" would be started in ~/agent/sessions/--"),
         "{preview}"
     );
     let there = home.run(&["new", "--session-id", "s1", "--dry-run"]).out;

@@ -192,8 +192,7 @@ mod x86 {
                 let end = ends.trailing_zeros();
                 let offset = at + end as usize;
                 let is_control = controls >> end & 1 == 1;
-                // If a backslash precedes a control character, the backslash is the first error. Then the character is
-                // escaped.
+                // If the control character is escaped, the error is the backslash before it.
                 let is_escaped = escaped >> end & 1 == 1;
                 return match (is_control, is_escaped) {
                     (true, true) => Err(offset - 1),

@@ -129,7 +129,7 @@ fn check_again(
         snapshot.sessions.iter().filter(|session| !session.is_in_trash).map(|session| session.path.clone()).collect();
     let listed = store.listed()?;
     if listed != live {
-        return Err(format!("{listed:?} is listed, but {live:?} is there"));
+        return Err(format!("the list has {listed:?}, but the store has {live:?}"));
     }
     Ok(())
 }

@@ -471,7 +471,7 @@ mod tests {
                 for byte in b" +-./0123456789:;TZtz\0" {
                     let mut bytes = base.as_bytes().to_vec();
                     bytes[at] = *byte;
-                    let text = String::from_utf8(bytes).expect("only ASCII was put in");
+                    let text = String::from_utf8(bytes).expect("the text is ASCII");
                     if let Some(ms) = parse_utc_iso(text.as_bytes()) {
                         assert_eq!(parse(&text, &NineAhead), Some(ms), "{text:?}");
                     }

@@ -525,7 +525,7 @@ mod tests {
 
     fn resolve(shape: &Shape) {
         match shape {
-            Named(name) => assert!(named_shapes().any(|(known, _, _)| known == name), "{name} is nowhere"),
+            Named(name) => assert!(named_shapes().any(|(known, _, _)| known == name), "{name} is not defined"),
             List(inner) => resolve(inner),
             OneOf(shapes) => shapes.iter().for_each(resolve),
             Object(fields) => fields.iter().for_each(|field| resolve(&field.shape)),

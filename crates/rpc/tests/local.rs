@@ -109,7 +109,11 @@ fn a_client_has_a_current_session_and_reads_its_events_in_order() {
     }
     drop(client);
     let last = events.last().unwrap();
-    assert!(last.to_text().contains("session_shutdown"), "the events end with the client: {}", last.to_text());
+    assert!(
+        last.to_text().contains("session_shutdown"),
+        "the last event is not the client's shutdown: {}",
+        last.to_text()
+    );
 }
 
 #[test]

@@ -228,7 +228,7 @@ mod tests {
         let again = keep_sample(&dir).unwrap().unwrap();
         assert_eq!(again.sessions().list_all().unwrap().len(), 6);
         let full = parent.path().join("new");
-        assert!(keep_sample(&full).unwrap().is_none(), "it holds something else");
+        assert!(keep_sample(&full).unwrap().is_none(), "a directory with other files was used");
     }
 
     #[test]

@@ -89,7 +89,7 @@ fn entries_are_followed_in_file_order_as_in_pi() {
     assert!(event(&mut follower).ends_with("second session header"));
     expect(&mut follower, &["7: -<-", "8: b<a"]);
     let manager = SessionManager::open(&scene.path).unwrap();
-    assert_eq!(manager.entries().count(), 3, "the same as a manager sees");
+    assert_eq!(manager.entries().count(), 3, "the follower and a manager see the same entries");
 }
 
 #[test]

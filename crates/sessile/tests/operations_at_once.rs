@@ -399,7 +399,7 @@ fn pruning_checks_again_under_the_lock() {
         assert_eq!(found.len(), 1, "call {n}");
         let text = String::from_utf8(os.read_file(&found[0]).unwrap()).unwrap();
         assert!(text.contains(&id), "call {n}");
-        assert!(!found[0].starts_with(TRASH), "call {n}: what was in use was pruned: {pruned:?}");
+        assert!(!found[0].starts_with(TRASH), "call {n}: a session in use was pruned: {pruned:?}");
         n_kept += 1;
     }
     assert!(n_kept > 3, "{n_kept}");

@@ -88,8 +88,8 @@ fn assert_undoable(os: &SimOs, trash_original: bool) {
         Ok(_) | Err(SessionError::NothingToUndo) => {}
         Err(error) => panic!("{error}"),
     }
-    assert_eq!(os.read_file(session_path()), Some(content()), "back in its place");
-    assert_eq!(ours.list_all().unwrap().len(), 1, "and nothing beside it");
+    assert_eq!(os.read_file(session_path()), Some(content()), "the session is back in its place");
+    assert_eq!(ours.list_all().unwrap().len(), 1, "there is no other session");
     let slimmed = slim(os, 100, trash_original).unwrap();
     let n_live = if trash_original { 1 } else { 2 };
     assert_eq!(ours.list_all().unwrap().len(), n_live);
@@ -108,7 +108,7 @@ fn a_slimming_may_be_interrupted_anywhere() {
                 let slimmed = slim(&os, 7, trash_original);
                 if !os.crashed() {
                     slimmed.unwrap();
-                    assert!(n > 20, "there was something to die in");
+                    assert!(n > 20, "too few calls to crash in");
                     break;
                 }
                 for seed in 0..3 {

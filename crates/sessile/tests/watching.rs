@@ -55,7 +55,7 @@ fn append(path: &Path, text: &str) {
 }
 
 fn next(watcher: &mut StoreWatcher) -> StoreEvent {
-    watcher.next(TIMEOUT).unwrap().expect("something happens")
+    watcher.next(TIMEOUT).unwrap().expect("no event before the timeout")
 }
 
 /// Waits until a session is as expected; intermediate events depend on timing.

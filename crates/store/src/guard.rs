@@ -554,9 +554,9 @@ mod tests {
         assert_eq!(decode(&bytes), (vec![old.clone()], bytes.len()));
         let mut again = Vec::new();
         encode(old.written_at, &old.lines, &mut again);
-        assert_eq!(again, bytes, "and stays as it is");
+        assert_eq!(again, bytes, "an old record is encoded as before");
         let now = moment(7 + 6000, 3, 0);
-        assert!(old.is_due(now) && !old.is_expired(now), "by the wall clock");
+        assert!(old.is_due(now) && !old.is_expired(now), "its age comes from the wall clock");
     }
 
     /// The last release treats a note as a record that is in place, whatever it says.
@@ -589,8 +589,8 @@ mod tests {
             (YEAR_MS - RESTORED_WITHIN_MS - 1, i64::MAX),
             (0, i64::MAX),
         ] {
-            assert_eq!(then.age(moment(wall_ms, 4, 5999)), age, "another boot");
-            assert_eq!(then.age(moment(wall_ms, 3, 999)), age, "a clock of the boot that went back");
+            assert_eq!(then.age(moment(wall_ms, 4, 5999)), age, "after another boot");
+            assert_eq!(then.age(moment(wall_ms, 3, 999)), age, "after the boot clock went back");
         }
     }
 
@@ -600,6 +600,6 @@ mod tests {
         let record = Record { written_at, ..record(b"x\n") };
         let hour = 11 + RESTORED_WITHIN_MS;
         assert!(!record.is_expired(moment(0, 3, hour - 1000)) && record.is_expired(moment(0, 3, hour - 999)));
-        assert!(!record.is_due(moment(0, 3, 11 + 4999)), "but they have to stay where they are as long as others");
+        assert!(!record.is_due(moment(0, 3, 11 + 4999)), "a restored line must stay as long as any other line");
     }
 }

@@ -225,7 +225,7 @@ mod tests {
                     return (n_resting, round);
                 }
             }
-            unreachable!("a rest has an end")
+            unreachable!("the rest never ended")
         };
         for expected in [0, 1, 3, 7, 15, 31, 63, 127, 127] {
             assert_eq!(rest(true), (expected, Round::Again));

@@ -200,7 +200,7 @@ mod tests {
         for text in ["one", "two"] {
             fs::write(&path, text).unwrap();
             let slot = trash(dir.path()).reserve(&RealOs, &path, "2026-11-15T09:30:00").unwrap();
-            assert_eq!(fs::read(&path).unwrap(), text.as_bytes(), "still there");
+            assert_eq!(fs::read(&path).unwrap(), text.as_bytes(), "a reservation does not move the file");
             slot.move_in(&RealOs, &path).unwrap();
             assert!(!path.exists());
             slots.push(slot);

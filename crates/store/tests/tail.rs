@@ -69,7 +69,7 @@ fn word(event: TailEvent<'_>) -> String {
 fn poll_all(tail: &mut Tail) -> Vec<String> {
     let mut words = Vec::new();
     let is_done = (0..100).any(|_| tail.poll(&mut |event| words.push(word(event))).unwrap() == Polled::CaughtUp);
-    assert!(is_done, "there is always more");
+    assert!(is_done, "the tail never catches up");
     words
 }
 

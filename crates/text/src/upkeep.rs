@@ -87,7 +87,7 @@ mod tests {
     fn only_the_idle_index_is_counted_and_removed() {
         let directory = tempfile::tempdir().unwrap();
         let caches = Caches::new(Arc::new(RealOs), directory.path());
-        assert!(TextIndex::clear(&caches).unwrap(), "where there is nothing");
+        assert!(TextIndex::clear(&caches).unwrap(), "clearing an empty cache succeeds");
         Manifest::default().write(&caches).unwrap();
         for name in ["1-2-3.segment", "thesis.tex"] {
             std::fs::write(caches.path(KIND, name), "mine").unwrap();
@@ -95,7 +95,7 @@ mod tests {
         assert_eq!(TextIndex::usage(&caches).n_files, 2);
         let held = RealOs.open(&caches.path(KIND, LOCK), Mode::Sidecar).unwrap();
         assert!(held.try_lock(Lock::Exclusive).unwrap());
-        assert!(!TextIndex::clear(&caches).unwrap(), "while another process updates");
+        assert!(!TextIndex::clear(&caches).unwrap(), "another process holds the lock");
         assert_eq!(TextIndex::usage(&caches).n_files, 2);
         drop(held);
         assert!(TextIndex::clear(&caches).unwrap());

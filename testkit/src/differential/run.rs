@@ -470,7 +470,7 @@ pub(crate) fn apply(manager: &mut SessionManager, op: &Op) -> Result<(), Session
             let target = id(*target);
             drop(manager.create_branched_session(target)?);
         }
-        other => unreachable!("{other:?} is not done by one call"),
+        other => unreachable!("{other:?} is not a single call"),
     }
     Ok(())
 }

@@ -57,7 +57,7 @@ impl Schedule {
             return;
         }
         state.n_calls += 1;
-        assert!(state.n_calls < MAX_CALLS, "stuck: a process waits for ever");
+        assert!(state.n_calls < MAX_CALLS, "a process waits forever");
         let stride = state.stride;
         if has_waited || state.random.below(stride) == 0 {
             self.pass_turn(&mut state, has_waited);

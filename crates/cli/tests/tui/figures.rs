@@ -99,7 +99,7 @@ fn keys(terminal: &Terminal, name: &str, key: &str, times: usize) -> String {
         let started = Instant::now();
         terminal.press(key);
         while terminal.selected_row() == before {
-            assert!(started.elapsed() < Duration::from_mins(1), "{key} does nothing:\n{}", terminal.text());
+            assert!(started.elapsed() < Duration::from_mins(1), "{key} had no effect:\n{}", terminal.text());
             std::thread::sleep(Duration::from_micros(200));
         }
         took.push(started.elapsed());

@@ -199,7 +199,7 @@ fn an_idle_screen_uses_no_processor_time() {
             std::thread::sleep(std::time::Duration::from_secs(1));
             ticks(id) - before <= 3
         };
-        assert!((0..120).any(is_quiet), "{args:?} is never quiet");
+        assert!((0..120).any(is_quiet), "{args:?} never becomes idle");
     }
 }
 

@@ -458,10 +458,10 @@ mod tests {
                     (bytes[0], bytes[150]) = (b'"', b'"');
                     (bytes[index - 1], bytes[index]) = (if index > 1 { before } else { b'"' }, byte);
                     let simple = string_end_simple(&bytes, 1);
-                    assert_eq!(string_end(&bytes, 0), simple, "{byte:#x} behind {before:#x} at {index}");
+                    assert_eq!(string_end(&bytes, 0), simple, "{byte:#x} after {before:#x} at {index}");
                     #[cfg(target_arch = "x86_64")]
                     for wide in wide::string_ends(&bytes, 0) {
-                        assert_eq!(wide, simple, "{byte:#x} behind {before:#x} at {index}");
+                        assert_eq!(wide, simple, "{byte:#x} after {before:#x} at {index}");
                     }
                 }
             }

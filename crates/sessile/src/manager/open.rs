@@ -536,7 +536,7 @@ impl SessionManager {
         match Sessions::default().in_memory(cwd, NewSession::default()) {
             Ok(manager) => manager,
             // The only possible error is a bad id, and no id is given here.
-            Err(error) => unreachable!("a session without choices was refused: {error}"),
+            Err(error) => unreachable!("a session with default options was refused: {error}"),
         }
     }
 

@@ -467,7 +467,7 @@ fn the_last_search_continues_in_all_rows() {
         driver.press("alt+n");
         found.push(driver.screen.selected);
     }
-    assert_eq!(found.first(), found.last(), "around once: {found:?}");
+    assert_eq!(found.first(), found.last(), "the search does not wrap around: {found:?}");
     driver.press("shift+alt+n");
     assert_eq!(driver.screen.selected, found[n_rows - 1]);
 }

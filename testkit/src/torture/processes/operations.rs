@@ -61,7 +61,7 @@ fn expected_states(bench: &Bench, operation: &Operation) -> ExpectedStates {
     let before = store.snapshot().digest();
     let args = (operation.args)(&store, "a");
     let ended = store.run(&args);
-    assert!(ended.is_done(), "{} does not even work: {}", operation.name, ended.words());
+    assert!(ended.is_done(), "{} fails without a fault: {}", operation.name, ended.words());
     let once = store.snapshot().digest();
     store.run(&args);
     ExpectedStates { before, once, twice: store.snapshot().digest() }

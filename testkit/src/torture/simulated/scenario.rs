@@ -191,7 +191,7 @@ impl Scenario {
         let Ok(id) = &written else {
             assert_eq!(manager.leaf_id(), parent, "a failed append has moved the leaf");
             if self.is_alone {
-                assert_eq!(manager.entry_count(), n_entries, "a failed append has changed what is known");
+                assert_eq!(manager.entry_count(), n_entries, "a failed append has changed the number of entries");
             }
             return written;
         };

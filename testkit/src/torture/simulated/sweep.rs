@@ -325,7 +325,7 @@ fn crashed(op: Op, durability: Durability, n: u64, tear: Tear) -> Scenario {
     case.scenario.os.crash_at(n, tear);
     drop(case.run());
     case.manager = None;
-    assert!(case.scenario.os.crashed(), "the process has survived");
+    assert!(case.scenario.os.crashed(), "the process has not crashed");
     case.scenario.has_crashed = true;
     case.scenario.forget_torn_starts();
     case.scenario

@@ -1,5 +1,5 @@
 //! The genuine pi on repaired files: it sees the same as before, plus what was hidden from it.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![expect(clippy::unwrap_used, reason = "tests panic on failure")]
 
 use serde_json::Value;
 use sessile::repair::RepairOptions;

@@ -101,7 +101,7 @@ impl From<Exit> for ExitCode {
 }
 
 /// Runs one command line, including the program name, and returns how it ended.
-#[expect(clippy::needless_pass_by_value, reason = "the caller has no further use for it")]
+#[expect(clippy::needless_pass_by_value, reason = "the caller no longer needs it")]
 pub fn run(
     args: impl IntoIterator<Item = OsString>,
     environment: Arc<dyn Environment>,

@@ -215,7 +215,7 @@ fn checksum(head: &[u8], body: &[u8]) -> u32 {
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "tests play the other programs")]
+#[expect(clippy::disallowed_methods, reason = "tests act as other programs")]
 mod tests {
     use sessile_store::os::RealOs;
 

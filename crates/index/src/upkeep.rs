@@ -60,7 +60,7 @@ fn is_own_name(kind: Kind, name: &str) -> bool {
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "tests play the other programs")]
+#[expect(clippy::disallowed_methods, reason = "tests act as other programs")]
 mod tests {
     use std::sync::Arc;
 

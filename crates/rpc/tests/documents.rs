@@ -1,5 +1,5 @@
 //! The documents are generated from the protocol, and the transcripts in docs/rpc.md are real.
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test reads files, and stops if it cannot go on")]
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests access files directly and panic on failure")]
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;

@@ -1,9 +1,5 @@
 //! If the system refuses something or a command panics, only that request fails, never the server.
-#![expect(
-    clippy::disallowed_methods,
-    clippy::unwrap_used,
-    reason = "a test plays others, and stops if it cannot go on"
-)]
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests act as other programs and panic on failure")]
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;

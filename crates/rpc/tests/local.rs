@@ -1,5 +1,5 @@
 //! Clients in the same process: commands without a stream of bytes, and an iterator over events.
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+#![expect(clippy::unwrap_used, reason = "tests panic on failure")]
 
 use std::sync::Arc;
 use std::thread;

@@ -1,5 +1,5 @@
 //! Archived sessions and branches: the last mark counts, nothing else changes, and archived items can be restored.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![expect(clippy::unwrap_used, reason = "tests panic on failure")]
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

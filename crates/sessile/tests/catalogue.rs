@@ -1,5 +1,5 @@
 //! Whatever happens to a store and its catalogue, a list matches a scan.
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at their own files")]
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests access files directly")]
 
 use std::collections::HashMap;
 use std::fs::{self, File};

@@ -1,5 +1,5 @@
 //! Compaction and navigation: what is written, and above all what is not.
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at their own files")]
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests access files directly")]
 
 use std::cell::RefCell;
 use std::fs;

@@ -1,5 +1,5 @@
 //! Following sessions on real files.
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at their own files")]
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests access files directly")]
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;

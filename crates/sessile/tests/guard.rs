@@ -1,5 +1,5 @@
 //! When the guard restores entries: whatever clocks do, but only for an hour, and only for writers.
-#![expect(clippy::unwrap_used, reason = "tests say what must hold")]
+#![expect(clippy::unwrap_used, reason = "tests panic on failure")]
 
 use std::path::PathBuf;
 use std::sync::Arc;

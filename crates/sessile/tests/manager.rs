@@ -1,5 +1,5 @@
 //! The manager on real files: its guarantees beyond pi's.
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at their own files")]
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests access files directly")]
 
 use std::fs;
 use std::io::Write;

@@ -1,6 +1,6 @@
 //! Moving and deleting on a machine that may die or fail at every call: no session is ever missing, and interrupted
 //! operations can be undone.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![expect(clippy::unwrap_used, reason = "tests panic on failure")]
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};

@@ -1,6 +1,6 @@
 //! Concurrent operations, operations whose process dies, and programs that know nothing of either: a session is in
 //! exactly one place, with every acknowledged entry.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![expect(clippy::unwrap_used, reason = "tests panic on failure")]
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};

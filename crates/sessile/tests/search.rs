@@ -1,5 +1,5 @@
 //! Searching sessions: on real files, and on a machine where every call can fail.
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at their own files")]
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests access files directly")]
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

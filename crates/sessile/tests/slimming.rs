@@ -1,6 +1,6 @@
 //! Slimming on a machine that may die or fail at every call: the original is never missing, a copy is complete or
 //! does not exist, and an interrupted operation can be undone and repeated.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![expect(clippy::unwrap_used, reason = "tests panic on failure")]
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

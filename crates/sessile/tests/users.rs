@@ -1,5 +1,5 @@
 //! Detecting users of a session, on a simulated machine and with the genuine pi.
-#![expect(clippy::unwrap_used, reason = "tests look at their own files")]
+#![expect(clippy::unwrap_used, reason = "tests panic on failure")]
 
 use std::io::Read;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
 //! Watching a store that other programs write.
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at their own files")]
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests access files directly")]
 
 use std::fs::{self, File};
 use std::io::Write;

@@ -181,7 +181,7 @@ fn percent_encoded(path: &Path) -> String {
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "the tests look at the very files")]
+#[expect(clippy::disallowed_methods, reason = "tests access files directly")]
 mod tests {
     use std::fs;
 

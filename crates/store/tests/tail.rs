@@ -1,5 +1,5 @@
 //! Follows real files that others write. Nothing here depends on timing.
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at their own files")]
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests access files directly")]
 
 use std::fs::{self, File, FileTimes, OpenOptions};
 use std::io::Write;

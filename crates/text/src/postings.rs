@@ -129,7 +129,7 @@ impl<'d> PostingsWriter<'d> {
 
     fn end_block(&mut self) {
         let end = |bytes: &[u8]| u32::try_from(bytes.len()).unwrap_or(u32::MAX);
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is cut to what fits")]
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to the range of the type")]
         let impact = (self.impact * IMPACT + 1.0).ceil().clamp(0.0, f32::from(u16::MAX)) as u16;
         self.blocks.push(Entry {
             last: self.last.unwrap_or_default(),

@@ -75,7 +75,7 @@ fn unproven(caches: &Caches, manifest: &Manifest) -> Vec<usize> {
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "tests play the other programs")]
+#[expect(clippy::disallowed_methods, reason = "tests act as other programs")]
 mod tests {
     use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! The index returns the same results as reading every file, whatever happened to either.
-#![expect(clippy::disallowed_methods, reason = "tests play the other programs")]
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![expect(clippy::disallowed_methods, reason = "tests act as other programs")]
+#![expect(clippy::unwrap_used, reason = "tests panic on failure")]
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

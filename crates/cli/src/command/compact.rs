@@ -181,7 +181,7 @@ fn report_done(report: &CompactionReport, json: bool, out: &mut Screen<'_>) -> R
     Ok(Exit::Done)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "shown to people")]
+#[expect(clippy::cast_precision_loss, reason = "a displayed number needs no precision")]
 fn grouped(tokens: u64) -> String {
     number(tokens as f64)
 }

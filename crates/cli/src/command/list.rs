@@ -35,7 +35,7 @@ use crate::template::{ListedSession, Template};
 /// session has the member archived with the value true.
 #[derive(Debug, Default, Args)]
 #[command(after_long_help = EXAMPLES)]
-#[expect(clippy::struct_excessive_bools, reason = "flags are what the user may set or not")]
+#[expect(clippy::struct_excessive_bools, reason = "independent flags")]
 pub(crate) struct ListArgs {
     /// List only sessions with each of these words in their name, first message or directory
     ///

@@ -31,7 +31,7 @@ use crate::table::age;
   $ sessile prune --older-than 2d
   $ sessile prune --all --older-than 2d --larger-than 900 --apply
   $ sessile prune --older-than 1d --keep 2 --named")]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "independent flags")]
 pub(crate) struct PruneArgs {
     /// Prune sessions of families that were not used for this long, e.g. 90d, 12h, 2w, 3mo, 1y
     #[arg(long, value_name = "AGE", value_parser = duration_ms)]

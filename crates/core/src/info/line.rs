@@ -8,7 +8,7 @@ use crate::line::is_blank;
 
 /// The result of parsing one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(clippy::large_enum_variant, reason = "nearly every line is an object, and none of them is kept")]
+#[expect(clippy::large_enum_variant, reason = "nearly every line is an object, and none is stored")]
 pub(super) enum Read<'a> {
     /// Blank, or a value that pi skips.
     Nothing,

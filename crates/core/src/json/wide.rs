@@ -7,7 +7,7 @@
 //!
 //! This is the only module of the crate that may use `unsafe`, for one purpose: to call a function compiled for CPU
 //! instructions that were just detected.
-#![expect(unsafe_code, reason = "instructions of the machine are chosen at run time")]
+#![expect(unsafe_code, reason = "CPU instructions are selected at run time")]
 
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) use other::{scan_value, string_end};
@@ -31,7 +31,7 @@ mod other {
 }
 
 #[cfg(target_arch = "x86_64")]
-#[expect(clippy::inline_always, reason = "functions have to be compiled with the instructions of their callers")]
+#[expect(clippy::inline_always, reason = "must be compiled for the same CPU instructions as the caller")]
 mod x86 {
     use std::arch::x86_64::{
         __m256i, __m512i, _mm256_and_si256, _mm256_cmpeq_epi8, _mm256_min_epu8, _mm256_movemask_epi8,

@@ -1,5 +1,5 @@
 //! Several programs share one session: who sees what, who waits, and what is never lost.
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at their own files")]
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests access files directly")]
 
 mod machine;
 

@@ -134,7 +134,7 @@ impl Answer {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts of tokens are far below what a float holds")]
+#[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
 fn cost(usage: &TokenUsage, prices: Prices, charged: Option<f64>) -> Cost {
     let dollars = |tokens: u64, price: f64| tokens as f64 * price / 1e6;
     let mut cost = Cost {

@@ -707,7 +707,7 @@ fn an_export_creates_its_directory_or_shows_the_whole_reason() {
     assert_eq!(n_files(own.join("home/there")), 1, "{:#?}", driver.lines());
     // The second export fails: the file already exists, or a file is where a directory should be.
     let file = own.join("new/file");
-    #[expect(clippy::disallowed_methods, reason = "an obstacle for the export")]
+    #[expect(clippy::disallowed_methods, reason = "creates an obstacle for the export")]
     std::fs::write(&file, "").unwrap();
     for (to, why) in [("new/deeper", "exists"), ("new/file/below", "directory")] {
         for (width, height) in [(40, 12), (80, 24)] {

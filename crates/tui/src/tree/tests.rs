@@ -502,7 +502,7 @@ fn a_summary_is_undone_like_any_other_move() {
 
 /// Another program changed a line of a large session after its outline was saved; the tree is read again.
 #[test]
-#[expect(clippy::disallowed_methods, reason = "the test acts as the other program")]
+#[expect(clippy::disallowed_methods, reason = "the test acts as another program")]
 fn a_session_edited_after_its_outline_was_saved_is_read_again() {
     use std::fmt::Write;
     use std::io::Write as _;

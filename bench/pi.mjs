@@ -36,7 +36,7 @@ class Digest {
 const peakKb = () => process.resourceUsage().maxRSS;
 const tell = (told) => console.log(JSON.stringify(told));
 
-/** Runs the work once, and tells how long it took and what `look` sees in its result. */
+/** Runs the work once, and reports its time and the digest that `look` makes of its result. */
 async function timed(work, look) {
   const start = performance.now();
   const result = await work();

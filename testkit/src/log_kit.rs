@@ -228,7 +228,7 @@ fn writing_at_once(subject: &dyn LogSubject) {
     }
 }
 
-/// A reader that scans from where it stopped gets every line once, in order, while others write.
+/// A reader that scans from where it stopped gets every line once, in order, while other processes write.
 fn following(subject: &dyn LogSubject) {
     let [place, other] = subject.fresh();
     drop(create(place.as_ref(), b"head\n"));
@@ -262,8 +262,8 @@ fn following(subject: &dyn LogSubject) {
     assert!(*seen.lock().unwrap() == expected);
 }
 
-/// Whatever step a process dies at: acknowledged lines are there, the others are whole or do not count, and the next
-/// process goes on.
+/// Whatever step a process dies at: acknowledged lines are there, the other lines are whole or do not count, and the
+/// next process continues.
 fn crashing(subject: &dyn LogSubject) {
     for n_step in 1.. {
         let (mut is_created, mut acknowledged) = (false, Vec::new());

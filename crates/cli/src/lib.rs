@@ -141,8 +141,8 @@ pub fn run(
             }
         })
     };
-    // Cached data of a session may turn out to be stale in the middle of an answer. Then it is dropped, and the answer
-    // is produced again from the session itself, unless a part of it has already left.
+    // Cached data of a session may turn out to be stale in the middle of an answer. In that case it is dropped, and
+    // the answer is produced again from the session itself, unless a part of it has already been written.
     attempt(&mut held, false).or_else(|| attempt(&mut held, true)).unwrap_or(Exit::Error)
 }
 

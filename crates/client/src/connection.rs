@@ -12,7 +12,7 @@ use sessile::json::{Json, ObjectWriter, Raw};
 
 use crate::command::Target;
 
-/// Upper bound for queued event records. A server that is further ahead has to wait.
+/// Upper bound on queued event records. A server that is further ahead has to wait.
 const MAX_QUEUED_EVENTS: usize = 1024;
 
 /// Why a command failed.

@@ -15,7 +15,7 @@ use sessile_rpc::catalogue::{COMMANDS, Origin};
 use sessile_rpc::{Engine, Options, Start};
 use tempfile::TempDir;
 
-/// A server with its sessions in a temporary directory of its own.
+/// A server with its sessions in a temporary directory.
 struct World {
     engine: Arc<Engine>,
     dir: TempDir,

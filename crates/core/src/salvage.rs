@@ -16,7 +16,7 @@
 //!
 //! Content blocks look like records (`{"type": "toolCall","id":…}`). So an entry must also have a `parentId`, and the
 //! text after it must not show that it is part of something larger. Sometimes a part of a torn record looks the same as
-//! a record glued to a torn one. Then the record is not [certain](Salvaged::is_certain).
+//! a record glued to a torn one. In that case the record is not [certain](Salvaged::is_certain).
 //!
 //! The work is linear in the length of the lines, whatever they hold: where parsing from one position fails, everything
 //! up to the failure is settled.

@@ -49,7 +49,7 @@ pub struct Command {
     pub is_about_session: bool,
     /// Whether it adds an entry, and so takes an `expectedLeaf`.
     pub writes: bool,
-    /// Whether it may take long, so that others may overtake it.
+    /// Whether it may take long, so that later commands may overtake it.
     pub takes_long: bool,
     pub(crate) run: CommandFn,
 }

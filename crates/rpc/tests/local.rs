@@ -10,7 +10,7 @@ use sessile::json::Json;
 use sessile_rpc::{Code, Engine, Options, Request, Start};
 use tempfile::TempDir;
 
-/// An engine on a directory of its own.
+/// An engine on a new directory.
 struct World {
     _dir: TempDir,
     engine: Arc<Engine>,

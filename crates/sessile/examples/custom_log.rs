@@ -114,7 +114,7 @@ impl PartLog {
         }
     }
 
-    /// Passes on the bytes of a range, part by part.
+    /// Calls `on_bytes` for the bytes of a range, part by part.
     fn each(&self, from: u64, to: u64, on_bytes: &mut dyn FnMut(&[u8])) -> Result<(), StoreError> {
         let mut start = 0;
         for (number, end) in self.ends()?.into_iter().enumerate() {

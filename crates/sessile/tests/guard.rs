@@ -247,7 +247,7 @@ fn reading_a_session_recovers_nothing() {
     assert_eq!(case.write("next"), [case.recovered()]);
 }
 
-/// A session that is open but was never written to reads what others made of it.
+/// A session that is open but was never written to reads the changes of other programs.
 #[test]
 fn a_reader_of_a_rewritten_session_can_append() {
     let case = Acknowledged::new();

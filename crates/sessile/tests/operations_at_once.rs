@@ -521,7 +521,7 @@ fn the_log_is_shortened_and_sessions_are_still_found() {
     assert!(operations.len() > 400);
 }
 
-/// A process with an open session writes to the file of that name, whatever happened to it meanwhile.
+/// A process with an open session writes to the file of that name, whatever has happened to it since.
 #[test]
 fn a_writer_follows_a_session_that_was_moved_and_moved_back() {
     for (before, take_away) in [BEFORE[2], BEFORE[3]] {

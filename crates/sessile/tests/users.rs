@@ -41,7 +41,7 @@ fn only_a_write_of_another_program_counts_as_use() {
     let users = |own_length| sessions.users_of(&path, own_length).unwrap();
     assert_eq!(users(None), [], "the last line is in the guard, so it is our own");
     let line = "{\"type\":\"custom\",\"id\":\"x1\",\"parentId\":null}\n";
-    // The environment's clock stands still, so others write at an earlier time.
+    // The environment's clock stands still, so other programs write at an earlier time.
     for (age_ms, is_recent) in [(1500, true), (0, true), (2 * MINUTE, true), (2 * MINUTE + 1, false), (-1000, true)] {
         os.step_clock(-age_ms);
         os.foreign_append(&path, line);

@@ -30,7 +30,7 @@ const MAX_SKIPPED: u32 = 10;
 pub(crate) struct Sentinel(Worker);
 
 impl Sentinel {
-    /// Starts the thread. None if the system provides no thread; then the next append or open checks the lines.
+    /// Starts the thread. None if the system provides no thread. In that case the next append or open checks the lines.
     pub(crate) fn start(os: &Arc<dyn Os>, path: &Path, notices: &Arc<Mutex<Vec<Notice>>>) -> Option<Self> {
         let mut watched = Watched {
             os: Arc::clone(os),

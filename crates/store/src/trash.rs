@@ -73,7 +73,7 @@ impl Trash {
         let user = os.user_id();
         let shared = top.join(".Trash");
         let path = match os.link_stat(&shared) {
-            // Every user may write here, so the sticky bit is required: it keeps others from removing files.
+            // Every user may write here, so the sticky bit is required: it keeps other users from removing files.
             Ok(stat) if stat.kind == FileKind::Directory && stat.mode & STICKY != 0 => shared.join(user.to_string()),
             _ => top.join(format!(".Trash-{user}")),
         };

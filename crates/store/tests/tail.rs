@@ -1,4 +1,4 @@
-//! Follows real files that others write. Nothing here depends on timing.
+//! Follows real files that other programs write. Nothing here depends on timing.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests access files directly")]
 
 use std::fs::{self, File, FileTimes, OpenOptions};

@@ -1,4 +1,4 @@
-//! The prompt for a model: the instructions, kept in files of their own, and the conversation.
+//! The prompt for a model: the instructions, kept in separate files, and the conversation.
 
 use sessile_core::compaction::{Purpose, SummaryRequest};
 

@@ -45,7 +45,7 @@ impl TextIndex {
 
     /// Removes the sessions whose index data cannot be verified, so that they are read again, and returns them.
     ///
-    /// These are large sessions that others have appended to. None while another process changes the index.
+    /// These are large sessions that other programs have appended to. None while another process changes the index.
     pub fn drop_unproven(caches: &Caches) -> Result<Option<Vec<PathBuf>>, StoreError> {
         if unproven(caches, &Manifest::read(caches)).is_empty() {
             return Ok(Some(Vec::new()));

@@ -5,7 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use super::Gate;
 use crate::SplitMix;
 
-/// More calls and waits than any history needs: beyond this, some process waits for ever.
+/// More calls and waits than any history needs: beyond this, some process waits forever.
 const MAX_CALLS: u64 = 200_000;
 
 /// Lets one of several threads run at a time. The same seed gives the same order.

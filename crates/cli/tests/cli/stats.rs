@@ -8,7 +8,7 @@ fn answer(id: &str, parent: &str, second: u32, model: &str, cost: f64) -> String
     )
 }
 
-/// Writes a fork of a session with entries of its own.
+/// Writes a fork of a session with its own entries.
 fn fork(home: &Home, name: &str, parent: &Path, lines: &[String]) -> PathBuf {
     let path = home.session(name, lines);
     let text = std::fs::read_to_string(&path).unwrap().replace("\"s1\"", &format!("{name:?}"));

@@ -214,7 +214,7 @@ fn many_keys_at_once_are_all_read() {
 
 /// A screen in which another thread panics.
 #[test]
-#[ignore = "is run by the test below, in a terminal of its own"]
+#[ignore = "the test below runs it, in a separate terminal"]
 fn a_worker_thread_panics() {
     let dir = tempfile::tempdir().unwrap();
     let sample = sessile::sample::write_sample(dir.path()).unwrap();

@@ -91,8 +91,8 @@ impl OpenOptions {
 /// The builder methods choose the environment, the session directory, and how to write. [`SessionManager::create`] and
 /// its siblings use the default store.
 ///
-/// Without [`with_session_dir`](Self::with_session_dir), sessions are in pi's store: each working directory has a
-/// session directory of its own, and [`list_all`](Self::list_all) and searches cover all of them.
+/// Without [`with_session_dir`](Self::with_session_dir), sessions are in pi's store: each working directory has its
+/// own session directory, and [`list_all`](Self::list_all) and searches cover all of them.
 #[derive(Clone)]
 pub struct Sessions {
     pub(crate) world: World,
@@ -737,7 +737,7 @@ pub(crate) fn session_path(dir: &Path, header: &Header) -> PathBuf {
 
 /// Opens a path: a session, an empty file that becomes one, or, with `create`, an unused name for a new one.
 ///
-/// Looks at the file once, so that a file that is removed meanwhile is an error and not a new session.
+/// Looks at the file once, so that a file that is removed during the call is an error and not a new session.
 fn load(world: &World, path: &Path, cwd: Option<&Path>, create: bool) -> Result<Session, SessionError> {
     let environment = world.environment();
     let origin = match world.place.state(path)? {

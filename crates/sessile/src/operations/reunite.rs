@@ -1,7 +1,7 @@
 //! Entries that were written to the old path of a session.
 //!
-//! pi opens a session's file for each line. If the session was moved or
-//! deleted meanwhile, the next line creates a new file of the old name without
+//! pi opens a session's file for each line. If the session has been moved
+//! or deleted since, the next line creates a new file of the old name without
 //! a header. Such a stray file is recognised by its first entry, whose parent
 //! is in the session that was there. Its lines are appended to that session.
 
@@ -27,7 +27,7 @@ use crate::error::SessionError;
 use crate::manager::Sessions;
 use crate::world::World;
 
-/// The maximum number of further stray files or lines to handle that arrive meanwhile.
+/// The maximum number of further stray files or lines to handle that arrive in the meantime.
 pub(super) const MAX_STRAYS: usize = 8;
 
 /// A file without a header whose entries belong to a session that was moved or deleted.

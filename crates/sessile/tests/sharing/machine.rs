@@ -166,7 +166,8 @@ fn our_lock_directory_is_refreshed_during_a_replacement() {
     assert!(!os.snapshot().contains_key(Path::new("/s.jsonl.lock")));
 }
 
-/// C5: an entry can be written beside those of others, but a file cannot be swapped while another process writes to it.
+/// C5: an entry can be written beside those of other processes, but a file cannot be swapped while another process
+/// writes to it.
 #[test]
 fn an_old_file_is_not_upgraded_while_another_process_has_its_lock() {
     let os = SimOs::new();

@@ -570,7 +570,7 @@ fn a_rewrite_with_entries_of_other_writers_is_a_divergence() {
 }
 
 /// A program that rewrites a session in place empties it first. Another program that opens it at that moment finds an
-/// empty file and starts a session in it, which the rewriter then overwrites. The entries acknowledged meanwhile must
+/// empty file and starts a session in it, which the rewriter then overwrites. The entries acknowledged in between must
 /// come back. The long torture run found that they did not.
 #[test]
 fn entries_written_while_the_file_was_empty_are_recovered() {

@@ -33,11 +33,11 @@ pub(super) fn all() -> Vec<Process> {
     Vec::new()
 }
 
-/// Upper bound for the arguments that are read, in bytes.
+/// Upper bound on the arguments that are read, in bytes.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const MAX_ARGUMENTS: u64 = 64 << 10;
 
-/// Reads one process; none if it has ended meanwhile or is a kernel thread.
+/// Reads one process; none if it has exited or is a kernel thread.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 #[expect(clippy::disallowed_methods, reason = "the only way to read this from the system")]
 fn read_process(pid: u32) -> Option<Process> {

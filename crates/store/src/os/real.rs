@@ -190,7 +190,7 @@ impl Os for RealOs {
     }
 }
 
-/// Refuses files without content of their own, like a socket: pipes, devices, and files that the kernel generates.
+/// Refuses files that store no content, like a socket: pipes, devices, and files that the kernel generates.
 ///
 /// Reading these may block forever, never end, or have side effects. `/dev/null` counts as an empty file.
 fn refuse_odd(file: &File) -> io::Result<()> {
@@ -200,7 +200,7 @@ fn refuse_odd(file: &File) -> io::Result<()> {
     let is_odd = if kind.is_char_device() {
         !is_null()
     } else {
-        // Reading a directory fails with an error of its own.
+        // Reading a directory fails anyway, with a specific error.
         !kind.is_dir() && (!kind.is_file() || (found.blocks() == 0 && is_made_up(file)?))
     };
     if is_odd { Err(Errno::NXIO.into()) } else { Ok(()) }
@@ -282,7 +282,7 @@ impl OsFile for RealFile {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     fn reserve(&self, offset: u64, length: u64) -> io::Result<()> {
         match rustix::fs::fallocate(&self.0, FallocateFlags::KEEP_SIZE, offset, length) {
-            // Not every file system supports this; then the write itself reports a full disk.
+            // Not every file system supports this. Where it does not, the write itself reports a full disk.
             Err(Errno::OPNOTSUPP | Errno::NOSYS) | Ok(()) => Ok(()),
             Err(error) => Err(error.into()),
         }

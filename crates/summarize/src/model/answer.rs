@@ -55,7 +55,7 @@ impl Answer {
         Self { protocol, text: String::new(), n_reported: 0, finish: None, usage, charged: None, is_closed: false }
     }
 
-    /// Adds an event of the stream and passes on its text.
+    /// Adds an event of the stream and calls `on_text` with its text.
     pub(super) fn add(&mut self, payload: &[u8], on_text: &mut dyn FnMut(&str)) -> Result<(), Fault> {
         if payload == STREAM_END {
             self.is_closed = true;

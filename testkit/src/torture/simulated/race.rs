@@ -75,7 +75,7 @@ pub fn races(effort: &Effort) -> RowResult {
             }
         }
     }
-    result.case(|| "a lock that was removed while others waited".to_owned(), a_removed_lock_is_not_trusted);
+    result.case(|| "a lock that was removed while other processes waited".to_owned(), a_removed_lock_is_not_trusted);
     result.case(|| "leaf after a rewrite".to_owned(), the_last_entry_is_last_again);
     result.case(|| "offset after a torn line".to_owned(), an_append_reports_the_offset_of_its_line);
     result

@@ -215,7 +215,7 @@ impl Scenario {
         }
     }
 
-    /// Appends; waits if a dead process made others wait.
+    /// Appends; waits if a dead process makes other processes wait.
     fn append_unless_busy(&mut self, manager: &mut SessionManager) -> Result<EntryId, SessionError> {
         match self.append(manager) {
             Err(SessionError::Store(StoreError::Busy { .. })) if self.has_crashed => {

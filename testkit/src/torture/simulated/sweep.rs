@@ -281,7 +281,7 @@ fn try_error(
         fault(&case.scenario.os);
         let result = case.run();
         if call.starts_with("remove_directory") {
-            // The directory is left behind as after a crash, and others wait for it as long.
+            // The directory is left behind as after a crash, and other processes wait for it as long.
             case.scenario.has_crashed = true;
             case.scenario.os.advance(2 * LONG_MS);
         }

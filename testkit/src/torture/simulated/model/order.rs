@@ -226,7 +226,7 @@ impl Session {
             let extra: Vec<_> = texts.difference(&self.texts).collect();
             return Some(format!("LOST {id} lacks {lost:?} and has {extra:?}"));
         }
-        // Forks carry names over by rules of their own.
+        // Forks have their own rules for names.
         (found.name != self.name && !id.starts_with("new-"))
             .then(|| format!("{id} should be called {:?}, and is called {:?}", self.name, found.name))
     }

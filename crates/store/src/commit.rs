@@ -1,8 +1,8 @@
 //! Group commit: one sync for all waiting writers.
 //!
 //! Writers that need their lines on disk wait here. The first writer that finds no sync in progress runs the next one,
-//! for itself and for all lines written before it began. The other writers sleep until a sync that covers them has ended.
-//! The number of syncs therefore follows the speed of the disk, not the number of entries.
+//! for itself and for all lines written before it began. Other writers sleep until a sync that covers them ends. The
+//! number of syncs therefore follows the speed of the disk, not the number of entries.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

@@ -33,7 +33,7 @@ use crate::table::age;
   $ sessile prune --older-than 1d --keep 2 --named")]
 #[expect(clippy::struct_excessive_bools, reason = "independent flags")]
 pub(crate) struct PruneArgs {
-    /// Prune sessions of families that were not used for this long, e.g. 90d, 12h, 2w, 3mo, 1y
+    /// Prune sessions of families that have not been used for this long, e.g. 90d, 12h, 2w, 3mo, 1y
     #[arg(long, value_name = "AGE", value_parser = duration_ms)]
     older_than: Option<i64>,
 

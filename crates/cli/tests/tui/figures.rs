@@ -175,7 +175,7 @@ fn tree(home: &Home, table: &mut String) -> String {
 }
 
 #[test]
-#[ignore = "measures, and takes its time"]
+#[ignore = "a slow measurement"]
 fn figures() {
     let home = Home::new();
     let mut table = "| | first picture | first rows | all of it | a key, median (slowest of 50) | memory |\n\

@@ -92,7 +92,10 @@ fn attempt(bench: &Bench, operation: &Operation, expected_states: &ExpectedState
     let is_logged_done =
         store.operations()?.first().is_some_and(|(_, state, id)| state == "done" && !known.contains(id));
     if is_logged_done && after.digest() != expected_states.once && !is_prune {
-        return Err(format!("the log says done, but it is not: {}", difference(&expected_states.once, &after)));
+        return Err(format!(
+            "the log says that the operation is done, but it is not: {}",
+            difference(&expected_states.once, &after)
+        ));
     }
     store.age();
     let again = store.run(&args);
@@ -119,7 +122,7 @@ fn check_again(
     snapshot.check_kept(before, operation.destroys).map_err(|problem| format!("LOST {problem}"))?;
     let digest = snapshot.digest();
     if digest != expected_states.once && digest != expected_states.twice {
-        let cannot = if is_done { "done again, the store is wrong" } else { "it cannot be done again" };
+        let cannot = if is_done { "after a second run, the store is wrong" } else { "a second run fails" };
         return Err(format!("{cannot}: {}", difference(&expected_states.once, &snapshot)));
     }
     if operation.name != "append" {

@@ -276,9 +276,9 @@ impl Scenario {
         let path = manager.session_file().unwrap();
         for Acknowledged { id, line, .. } in self.ledger.acknowledged.iter().filter(|entry| entry.path == path) {
             let entry = manager.entry(id.clone()).map_err(|error| chain(&error))?;
-            let entry = entry.ok_or_else(|| format!("entry {id} is not seen"))?;
+            let entry = entry.ok_or_else(|| format!("entry {id} is not found"))?;
             if entry.raw().as_bytes() != &line[..] {
-                return Err(format!("entry {id} is seen as something else"));
+                return Err(format!("entry {id} is read with other content"));
             }
         }
         Ok(())
@@ -334,7 +334,7 @@ impl Scenario {
         let mut manager = self.open(path).map_err(|error| chain(&error))?;
         self.check_view(&manager)?;
         if self.os.snapshot() != before {
-            return Err("opening has changed something".to_owned());
+            return Err("opening has changed a file".to_owned());
         }
         self.append(&mut manager).map_err(|error| format!("appending again: {}", chain(&error)))?;
         self.os.advance(LONG_MS);

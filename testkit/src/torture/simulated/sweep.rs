@@ -409,7 +409,7 @@ fn crash_again(left: &Scenario, m: u64, tear: Tear) -> Result<(), String> {
         scenario.resume(&path).map_err(|error| chain(&error))?;
     }
     if files(&scenario) != once {
-        return Err("looking again has changed a file again".to_owned());
+        return Err("opening the files again has changed a file".to_owned());
     }
     scenario.check_can_continue()
 }

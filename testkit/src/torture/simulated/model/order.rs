@@ -58,7 +58,7 @@ fn check_targets(events: &[Event]) -> Result<(), String> {
             is_operation && event.begin > target.end && event.end < undo.begin && !is_undone(event)
         });
         if let Some(passed) = passed {
-            return Err(format!("undo took back {target} although {passed} came later"));
+            return Err(format!("undo reverted {target} although {passed} is newer"));
         }
     }
     Ok(())

@@ -28,7 +28,7 @@ impl Sample {
 
     /// Returns the file that was created.
     pub(super) fn file(&self) -> Result<PathBuf, Failure> {
-        let file = self.figures["file"].as_str().ok_or_else(|| Failure("a contestant told of no file".to_owned()))?;
+        let file = self.figures["file"].as_str().ok_or_else(|| Failure("a contestant printed no file".to_owned()))?;
         Ok(file.into())
     }
 }
@@ -159,7 +159,7 @@ impl Job<'_> {
         let line = text.lines().last().unwrap_or_default();
         let figures: Value =
             serde_json::from_str(line).map_err(|error| Failure(format!("{}: {error}", self.name())))?;
-        let ms = figures["ms"].as_f64().ok_or_else(|| Failure(format!("{} told no time", self.name())))?;
+        let ms = figures["ms"].as_f64().ok_or_else(|| Failure(format!("{} printed no time", self.name())))?;
         let peak_kb = figures["peak_kb"].as_u64().unwrap_or_default();
         let answer = figures["digest"].as_str().map(str::to_owned);
         Ok(Sample { ms, peak_kb, answer, figures })

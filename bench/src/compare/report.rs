@@ -67,7 +67,7 @@ impl Report {
         self.caches = Some(harmed);
         let outcome = match harmed {
             Harmed { answers_agree: false, .. } => "answers: DIFFERENT".to_owned(),
-            Harmed { n_harmed: 0, .. } => "SKIPPED: not built yet: no cache files are made".to_owned(),
+            Harmed { n_harmed: 0, .. } => "SKIPPED: not built yet: no cache files are created".to_owned(),
             Harmed { n_harmed, .. } => format!("{n_harmed} times; answers: equal"),
         };
         format!("caches: files flipped, cut, emptied and deleted: {outcome}\n")

@@ -83,10 +83,7 @@ fn attempt(bench: &Bench, operation: &Operation, expected_states: &ExpectedState
     // A prune keeps sessions that it cannot read, and says so.
     let is_prune = operation.name.ends_with("prune");
     if first.is_done() && after.digest() != expected_states.once && !is_prune {
-        return Err(format!(
-            "says done, but the store is as if it were not: {}",
-            difference(&expected_states.once, &after)
-        ));
+        return Err(format!("reports success, but the store is wrong: {}", difference(&expected_states.once, &after)));
     }
     // If the log says that an operation is done, it is done.
     let is_logged_done =
@@ -102,7 +99,7 @@ fn attempt(bench: &Bench, operation: &Operation, expected_states: &ExpectedState
     let context = |problem: String| format!("{problem} (first {}; again {})", first.words(), again.words());
     check_again(&store, &before, operation, expected_states, again.is_done()).map_err(context)?;
     if !again.is_done() && again.err.trim().is_empty() && again.code != Some(1) {
-        return Err(context("says nothing about why it cannot be done again".to_owned()));
+        return Err(context("does not say why a second run fails".to_owned()));
     }
     // A file whose time could not be set looks as if another program had just written to it.
     let may_force = !inject.contains("signal=KILL");

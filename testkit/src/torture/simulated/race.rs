@@ -102,7 +102,7 @@ fn race(op: Op, intruder: Intruder, n: u64) -> Result<(), String> {
             check_divergence(&case.scenario, op, intruder)?;
         }
         let again = case.scenario.append_or_reopen(manager);
-        again.map_err(|error| format!("cannot go on: {} after {result:?}", chain(&error)))?;
+        again.map_err(|error| format!("cannot continue: {} after {result:?}", chain(&error)))?;
     }
     case.manager = None;
     case.scenario.os.advance(LONG_MS);

@@ -201,7 +201,7 @@ impl Case {
             None if self.op == Op::Close => Ok(()),
             None => self.run(),
         };
-        let failed = |error| format!("the same process cannot go on: {} after {}", chain(&error), describe(result));
+        let failed = |error| format!("the same process cannot continue: {} after {}", chain(&error), describe(result));
         again.map_err(failed)?;
         self.manager = None;
         if is_whole {

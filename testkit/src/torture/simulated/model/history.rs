@@ -179,7 +179,7 @@ fn check_result(os: &SimOs, clock: &AtomicU64, mut events: Vec<Event>) -> Result
         }
         let event = next.run(&Planned { op, crash: None }, nth, clock);
         if let Some(refusal) = &event.refusal {
-            let problem = format!("no process can go on with {op:?}: {refusal}");
+            let problem = format!("no process can continue with {op:?}: {refusal}");
             return Err(with_events(problem, &events));
         }
         events.push(event);

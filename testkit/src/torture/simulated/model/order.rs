@@ -195,7 +195,7 @@ impl Model {
                 (SessionState::Gone, Some(found)) => {
                     Some(format!("{id} was deleted for good, and is at {}", found.path.display()))
                 }
-                (_, None) => Some(format!("LOST {id} is nowhere")),
+                (_, None) => Some(format!("LOST {id} is missing")),
                 (state, Some(found)) => session.difference(id, state, found),
             };
             if problem.is_some() {
@@ -206,7 +206,7 @@ impl Model {
         extra.and_then(|(id, files)| {
             // A fork by a process that died may exist, if it is complete.
             let is_whole = id.starts_with("new-") && files.iter().all(|found| found.texts.len() >= 2);
-            (!is_whole).then(|| format!("{id} was not made by any operation: {files:?}"))
+            (!is_whole).then(|| format!("no operation created {id}: {files:?}"))
         })
     }
 }
@@ -228,6 +228,6 @@ impl Session {
         }
         // Forks have their own rules for names.
         (found.name != self.name && !id.starts_with("new-"))
-            .then(|| format!("{id} should be called {:?}, and is called {:?}", self.name, found.name))
+            .then(|| format!("{id} should have the name {:?}, but has {:?}", self.name, found.name))
     }
 }

@@ -121,7 +121,7 @@ impl SideBySide {
     }
 
     fn oracle(&mut self) -> &mut Oracle {
-        self.oracle.as_mut().expect("given back only at the end")
+        self.oracle.as_mut().expect("the oracle is returned only at the end")
     }
 
     /// Returns our environment.
@@ -354,7 +354,7 @@ impl SideBySide {
     /// Returns the explained differences between the two, each once. Any other difference is a failure.
     #[track_caller]
     pub fn differences(&mut self) -> Vec<Explained> {
-        let oracle = self.oracle.as_mut().expect("given back only at the end");
+        let oracle = self.oracle.as_mut().expect("the oracle is returned only at the end");
         let ours = self.ours.as_ref().expect("a session was opened");
         let mut explained = compare_sessions(oracle, ours, &self.paths, true).unwrap_or_else(|what| panic!("{what}"));
         explained.sort();

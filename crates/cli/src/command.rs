@@ -171,7 +171,7 @@ fn never<T>(_args: &T) -> bool {
 }
 
 /// The result of a command that [`run`] has already run.
-#[expect(clippy::unnecessary_wraps, reason = "the other commands may fail")]
+#[expect(clippy::unnecessary_wraps, reason = "other commands may fail")]
 fn has_run<T>(_args: &T) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }

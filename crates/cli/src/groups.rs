@@ -270,7 +270,7 @@ fn bar(part: f64, width: usize) -> String {
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         clippy::cast_precision_loss,
-        reason = "a part of a width"
+        reason = "a fraction of a width"
     )]
     let n_eighths = ((part.min(1.0) * width as f64 * 8.0).round() as usize).max(1);
     let last_block = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"][n_eighths % 8];

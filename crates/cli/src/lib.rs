@@ -101,7 +101,7 @@ impl From<Exit> for ExitCode {
 }
 
 /// Runs one command line, including the program name, and returns how it ended.
-#[expect(clippy::needless_pass_by_value, reason = "the caller has no further use for it")]
+#[expect(clippy::needless_pass_by_value, reason = "the caller no longer needs it")]
 pub fn run(
     args: impl IntoIterator<Item = OsString>,
     environment: Arc<dyn Environment>,
@@ -141,8 +141,8 @@ pub fn run(
             }
         })
     };
-    // Cached data of a session may turn out to be stale in the middle of an answer. Then it is dropped, and the answer
-    // is produced again from the session itself, unless a part of it has already left.
+    // Cached data of a session may turn out to be stale in the middle of an answer. In that case it is dropped, and
+    // the answer is produced again from the session itself, unless a part of it has already been written.
     attempt(&mut held, false).or_else(|| attempt(&mut held, true)).unwrap_or(Exit::Error)
 }
 

@@ -69,7 +69,7 @@ impl Surroundings {
 
     /// Runs the user's hooks for changes from now on.
     ///
-    /// Not for changes to the sample, nor for changes by a hook, which would recurse for ever.
+    /// Not for changes to the sample, nor for changes by a hook, which would recurse forever.
     pub(crate) fn use_hooks(&mut self) {
         let is_hook = self.environment.variable(HOOK_VARIABLE).is_some_and(|event| !event.is_empty());
         if is_hook || self.sample.is_some() {

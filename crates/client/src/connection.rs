@@ -12,7 +12,7 @@ use sessile::json::{Json, ObjectWriter, Raw};
 
 use crate::command::Target;
 
-/// Upper bound for queued event records. A server that is further ahead has to wait.
+/// Upper bound on queued event records. A server that is further ahead has to wait.
 const MAX_QUEUED_EVENTS: usize = 1024;
 
 /// Why a command failed.
@@ -111,7 +111,11 @@ impl Client {
                     continue;
                 }
                 let number = record.raw().get("id").and_then(Raw::as_number);
-                #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "we gave it out")]
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    reason = "the client generated this id"
+                )]
                 let caller = number.and_then(|number| lock(&answers).by_number.remove(&(number as u64)));
                 if let Some(caller) = caller {
                     drop(caller.send(record));

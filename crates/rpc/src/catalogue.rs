@@ -49,7 +49,7 @@ pub struct Command {
     pub is_about_session: bool,
     /// Whether it adds an entry, and so takes an `expectedLeaf`.
     pub writes: bool,
-    /// Whether it may take long, so that others may overtake it.
+    /// Whether it may take long, so that later commands may overtake it.
     pub takes_long: bool,
     pub(crate) run: CommandFn,
 }
@@ -525,7 +525,7 @@ mod tests {
 
     fn resolve(shape: &Shape) {
         match shape {
-            Named(name) => assert!(named_shapes().any(|(known, _, _)| known == name), "{name} is nowhere"),
+            Named(name) => assert!(named_shapes().any(|(known, _, _)| known == name), "{name} is not defined"),
             List(inner) => resolve(inner),
             OneOf(shapes) => shapes.iter().for_each(resolve),
             Object(fields) => fields.iter().for_each(|field| resolve(&field.shape)),

@@ -51,13 +51,13 @@ impl From<Json> for Reply {
 }
 
 /// Answers without data.
-#[expect(clippy::unnecessary_wraps, reason = "it is how commands end, which may fail")]
+#[expect(clippy::unnecessary_wraps, reason = "the return type of commands, which may fail")]
 pub(crate) fn done() -> CommandResult {
     Ok(Reply::default())
 }
 
 /// Answers with data.
-#[expect(clippy::unnecessary_wraps, reason = "it is how commands end, which may fail")]
+#[expect(clippy::unnecessary_wraps, reason = "the return type of commands, which may fail")]
 pub(crate) fn answered(data: impl Into<Reply>) -> CommandResult {
     Ok(data.into())
 }
@@ -139,7 +139,7 @@ impl Call<'_> {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "the shape admits whole numbers from 0 on"
+        reason = "the shape accepts only non-negative integers"
     )]
     pub(crate) fn count(&self, name: &str) -> Option<u64> {
         self.get(name).and_then(Raw::as_number).map(|number| number as u64)

@@ -24,16 +24,16 @@ use crate::outbox::Outbox;
 use crate::session::OpenSession;
 use crate::shape;
 
-/// Upper bound for queued requests.
+/// Upper bound on queued requests.
 const MAX_WAITING: usize = 256;
 
-/// Upper bound for the bytes of queued requests. A single request may be larger.
+/// Upper bound on the bytes of queued requests. A single request may be larger.
 const MAX_WAITING_BYTES: usize = 16 << 20;
 
 /// How many long-running commands a client may have in flight. The next one waits.
 const MAX_BACKGROUND: usize = 8;
 
-/// Upper bound for queued events caused by other clients.
+/// Upper bound on queued events caused by other clients.
 const MAX_QUEUED_EVENTS: usize = 256;
 
 /// One client.
@@ -95,7 +95,7 @@ impl Connection {
     pub(crate) fn run(self: &Arc<Self>, input: impl Read) {
         std::thread::scope(|scope| match threads::spawn_in(scope, || self.handle_all()) {
             Ok(_) => self.read_all(input),
-            // This client learns why it is not served; the others are still served.
+            // This client gets the reason; the other clients are still served.
             Err(error) => self.outbox.send(&[connection_refusal(&Failure::no_thread(&error)).raw().as_bytes()]),
         });
         let mut n_background = lock(&self.n_background);
@@ -108,7 +108,7 @@ impl Connection {
         self.outbox.flush();
     }
 
-    /// Ends the client's subscriptions, hooks and events of others.
+    /// Ends the client's subscriptions, its hooks, and the events caused by other clients.
     ///
     /// What happened until now is sent as long as the client reads, but at most until the timeout.
     pub(crate) fn leave(&self, timeout: Option<Duration>) {

@@ -205,7 +205,7 @@ impl Engine {
 
     /// Connects a client in this process: it calls commands and reads events without a stream of bytes.
     ///
-    /// Like a client on a stream it has a current session of its own, subscriptions and hooks. Drop [`Events`] if you
+    /// Like a client on a stream, it has its own current session, subscriptions and hooks. Drop [`Events`] if you
     /// do not read them.
     ///
     /// ```
@@ -257,7 +257,7 @@ impl Engine {
         connection
     }
 
-    /// Stops work in progress, and notifies clients that the program ends.
+    /// Stops work in progress, and notifies clients that the program is exiting.
     pub fn stop(&self) {
         self.sessions().iter().for_each(|session| session.stop());
         self.clients().iter().for_each(|client| client.leave(Some(SHUTDOWN_GRACE)));
@@ -346,7 +346,7 @@ impl Engine {
 
     /// Registers a session for all clients.
     ///
-    /// If another client has opened it meanwhile, that instance is used, so that no entries go unseen.
+    /// If another client has already opened it, that instance is used, so that no entries go unseen.
     pub(crate) fn add_session(&self, host: SessionHost) -> Arc<OpenSession> {
         if let Some(session) = host.session().session_file().and_then(|path| self.find_open(path)) {
             return session;

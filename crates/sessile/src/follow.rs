@@ -203,7 +203,7 @@ struct Reading {
     /// Whether the caller must still be told that this is not a session.
     is_refused: bool,
     /// All lines of a file that needs an upgrade, else only the current one: entries of the current version do not
-    /// depend on others, and a stream may be endless.
+    /// depend on other entries, and a stream may be endless.
     outline: Outline,
 }
 

@@ -58,7 +58,7 @@ enum HostStage {
 }
 
 impl SessionHost {
-    /// A host that works in this session and opens others through `sessions`. It sends no events before
+    /// A host that works in this session and opens other sessions through `sessions`. It sends no events before
     /// [`SessionHost::start`].
     pub fn new(sessions: Sessions, mut session: SessionManager) -> Self {
         session.use_handlers(sessions.handlers().clone());
@@ -102,7 +102,7 @@ impl SessionHost {
         self.begin(StartReason::Reload, None);
     }
 
-    /// Reports that the program ends.
+    /// Reports that the program is exiting.
     pub fn shutdown(&mut self) {
         self.end(ShutdownReason::Quit, None);
         self.stage = HostStage::Over;

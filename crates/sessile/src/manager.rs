@@ -40,7 +40,7 @@ pub struct SessionManager {
     session: Session,
     /// Whether the leaf position is saved in the state directory.
     has_saved_leaf: bool,
-    /// Whether handlers are being notified. Events raised meanwhile are delivered afterwards.
+    /// Whether handlers are being notified. Events raised during that time are delivered afterwards.
     is_notifying: bool,
 }
 

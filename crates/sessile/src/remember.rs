@@ -1,7 +1,7 @@
 //! Saved leaf positions, for the next time a session is opened.
 //!
 //! Moving the leaf writes nothing to the session, so the position is lost when
-//! the program ends. Programs that want to continue there (the command line, the
+//! the program exits. Programs that want to continue there (the command line, the
 //! terminal UI) save the position per session in the state directory. It is
 //! valid only while the session's last entry is the same: after the next append,
 //! the session opens at its last entry.

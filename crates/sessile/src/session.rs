@@ -204,7 +204,7 @@ impl Session {
     /// Opens a session that is read from a log and written to memory.
     fn open_overlay(world: &World, log: Box<dyn Log>, outline: ReadOutline, path: &Path) -> Result<Self, SessionError> {
         let overlay = Overlay::new(log)?;
-        // Data appended meanwhile may have completed the last line.
+        // Data appended in the meantime may have completed the last line.
         let outline = if outline.outline.end() == overlay.length()? {
             outline
         } else {
@@ -291,7 +291,7 @@ impl Session {
 
     /// Extracts a row's line from the bytes around it, and checks that it matches the row.
     ///
-    /// A mismatch means that another program has changed the middle of the file. Then the cached outline is dropped
+    /// A mismatch means that another program has changed the middle of the file. The cached outline is then dropped
     /// at once.
     fn checked<'l>(&self, row: Row, around: &'l [u8], n_before: usize) -> Result<&'l [u8], SessionError> {
         let span = self.outline.span(row);

@@ -23,7 +23,7 @@ use crate::world::World;
 /// How long an operation on a session, or opening it when it is idle, waits for its lock.
 pub(crate) const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The maximum number of further stray files or lines to handle that arrive meanwhile.
+/// The maximum number of further stray files or lines to handle that arrive in the meantime.
 pub(crate) const MAX_STRAYS: usize = 8;
 
 /// The header of a session as stored in its file, and its position.

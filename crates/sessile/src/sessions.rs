@@ -20,8 +20,8 @@ use crate::world::World;
 /// The builder methods choose the environment, the session directory, and how to write.
 /// [`SessionManager::create`](crate::SessionManager::create) and its siblings use the default store.
 ///
-/// Without [`with_session_dir`](Self::with_session_dir), sessions are in pi's store: each working directory has a
-/// session directory of its own, and [`list_all`](Self::list_all) and searches cover all of them.
+/// Without [`with_session_dir`](Self::with_session_dir), sessions are in pi's store: each working directory has its
+/// own session directory, and [`list_all`](Self::list_all) and searches cover all of them.
 #[derive(Clone)]
 pub struct Sessions {
     pub(crate) world: World,

@@ -19,7 +19,7 @@ const RECENT_MS: i64 = 2 * 60 * 1000;
 /// The minimum length of an id to search for in arguments; a shorter one would match by chance.
 const LEAST_ID: usize = 8;
 
-/// Runtimes that may run pi, besides a program of its own name.
+/// Runtimes that may run pi, besides a program called pi.
 const RUNTIMES: [&str; 4] = ["node", "nodejs", "bun", "deno"];
 
 /// pi's process titles.

@@ -13,10 +13,10 @@ use crate::choose::not_configured;
 use crate::prompt::Prompt;
 use sessile_program::{Limits, ProgramEnd};
 
-/// Upper bound for a program's output, in bytes.
+/// Upper bound on a program's output, in bytes.
 const MAX_OUTPUT: usize = 4 << 20;
 
-/// Upper bound for a program's summary, in bytes.
+/// Upper bound on a program's summary, in bytes.
 const MAX_SUMMARY: usize = 1 << 20;
 
 /// Runs a program for each summary.

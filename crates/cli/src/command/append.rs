@@ -32,7 +32,7 @@ use crate::surroundings::Surroundings;
   $ sessile append @1 --role assistant --model tide-1 \"Done.\" --json
   $ sessile append @1 --json-message '{\"role\":\"user\",\"content\":\"hi\",\"timestamp\":1763164800000}'
   $ sessile append @1 --custom-type ci.watch \"CI passed.\"")]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "independent flags")]
 pub(crate) struct AppendArgs {
     #[command(flatten)]
     session: SessionArg,

@@ -26,7 +26,7 @@ use crate::surroundings::Surroundings;
 /// A summary of the branch you leave is appended at ENTRY, so every program continues after it. --summary and
 /// --summary-with generate one, like `sessile compact`; --summary-text takes your own text.
 #[derive(Debug, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "independent flags")]
 #[command(after_long_help = "Examples:
   $ sessile branch @1 @leaf~3
   $ sessile branch @1 @leaf~3 --summary
@@ -41,7 +41,7 @@ pub(crate) struct BranchArgs {
     #[arg(value_name = "ENTRY")]
     entry: Option<String>,
 
-    /// Move the leaf before the first entry
+    /// Move the leaf to the start, before the first entry
     #[arg(long, conflicts_with = "entry")]
     reset: bool,
 

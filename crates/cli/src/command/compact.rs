@@ -108,7 +108,7 @@ pub(super) fn run(
     }
 }
 
-/// Returns how much to keep: the flag's value, else the settings for the session's model.
+/// Returns the compaction settings for the session's model; `keep` overrides how much to keep.
 fn settings(
     surroundings: &Surroundings,
     session: &SessionManager,
@@ -181,7 +181,7 @@ fn report_done(report: &CompactionReport, json: bool, out: &mut Screen<'_>) -> R
     Ok(Exit::Done)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "shown to people")]
+#[expect(clippy::cast_precision_loss, reason = "a displayed number needs no precision")]
 fn grouped(tokens: u64) -> String {
     number(tokens as f64)
 }

@@ -127,7 +127,7 @@ fn sessions(
     let surroundings = surroundings(environment, selection)?;
     let cancel = Cancel::default();
     let stop = cancel.clone();
-    // The thread is not joined: the process ends first. If it cannot start, the list has no time limit.
+    // The thread is not joined: the process exits first. If it cannot start, the list has no time limit.
     drop(sessile::threads::spawn("time limit", move || {
         std::thread::sleep(TIME_LIMIT);
         stop.cancel();

@@ -29,7 +29,7 @@ use crate::titles::Titles;
 #[command(after_long_help = "Examples:
   $ sessile delete @6 --dry-run
   $ sessile delete @5 @6 --yes")]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "independent flags")]
 pub(crate) struct DeleteArgs {
     /// The sessions
     #[arg(value_name = "SESSION", required = true)]

@@ -25,7 +25,7 @@ use crate::surroundings::Surroundings;
   $ sessile edit-context @1 \"cause found\" \"(a long answer, cut)\"
   $ sessile edit-context @1 \"cause found\" --drop
   $ sessile edit-context @1 \"cause found\" --restore")]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "independent flags")]
 pub(crate) struct EditContextArgs {
     #[command(flatten)]
     session: SessionArg,

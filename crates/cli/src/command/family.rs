@@ -74,13 +74,13 @@ pub(super) fn run(
     Ok(Exit::Done)
 }
 
-/// Upper bound on the generations drawn; deeper indents would hide the title.
-const MAX_DRAWN_DEPTH: usize = 12;
+/// Upper bound on the indent, in generations; a deeper one would hide the title.
+const MAX_INDENT_DEPTH: usize = 12;
 
 fn tree_prefix(depth: usize) -> String {
     match depth.checked_sub(1) {
         None => String::new(),
-        Some(n_above) => "  ".repeat(n_above.min(MAX_DRAWN_DEPTH)) + "└ ",
+        Some(n_above) => "  ".repeat(n_above.min(MAX_INDENT_DEPTH)) + "└ ",
     }
 }
 

@@ -32,7 +32,7 @@ use crate::surroundings::Surroundings;
   $ sessile fork @1
   $ sessile fork @1 @leaf~2 --at
   $ sessile fork @1 --before --json")]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "independent flags")]
 pub(crate) struct ForkArgs {
     #[command(flatten)]
     session: SessionArg,

@@ -138,7 +138,7 @@ fn rebuild(surroundings: &Surroundings, err: &mut Screen<'_>) -> Result<Updated,
     let cancel = on_interrupt()?;
     let meter = Meter::default();
     let on_progress = |progress: Rebuilding| match progress {
-        // Listing takes a fraction of the time and needs no progress bar of its own.
+        // Listing takes a fraction of the time and needs no separate progress bar.
         Rebuilding::Listing { .. } => {}
         Rebuilding::Indexing { n_done, n_bytes } => meter.update(n_done, n_bytes),
     };

@@ -35,7 +35,7 @@ use crate::template::{ListedSession, Template};
 /// session has the member archived with the value true.
 #[derive(Debug, Default, Args)]
 #[command(after_long_help = EXAMPLES)]
-#[expect(clippy::struct_excessive_bools, reason = "flags are what the user may set or not")]
+#[expect(clippy::struct_excessive_bools, reason = "independent flags")]
 pub(crate) struct ListArgs {
     /// List only sessions with each of these words in their name, first message or directory
     ///
@@ -414,7 +414,7 @@ fn tree_rows<'r>(
             let prefix = match member.depth.checked_sub(1) {
                 None => String::new(),
                 // Deeper indents would hide the title.
-                Some(n_above) => "  ".repeat(n_above.min(MAX_DRAWN_DEPTH)) + "└ ",
+                Some(n_above) => "  ".repeat(n_above.min(MAX_INDENT_DEPTH)) + "└ ",
             };
             let row = match (list_index(&member.session, &all), &member.session) {
                 (Some(index), _) => rows[index].take(),
@@ -452,8 +452,8 @@ fn ancestors_and_self(family: &Family, is_selected: impl Fn(&SessionRef) -> bool
     is_needed
 }
 
-/// Upper bound on the generations drawn.
-const MAX_DRAWN_DEPTH: usize = 12;
+/// Upper bound on the indent, in generations.
+const MAX_INDENT_DEPTH: usize = 12;
 
 /// Finds the requested sessions.
 pub(super) fn find(

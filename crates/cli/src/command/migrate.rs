@@ -18,8 +18,8 @@ use crate::surroundings::Surroundings;
 
 /// Migrate old sessions to the current version
 ///
-/// Migrates files of version 1 and 2 to version 3, as the first append would. The original is kept beside the file, as
-/// NAME.jsonl.orig-TIME. Sessions of the current version are not touched. Exits with 1 if there is nothing to migrate.
+/// Migrates files of versions 1 and 2 to version 3, as the first append would. Keeps the original beside the file, as
+/// NAME.jsonl.orig-TIME. Leaves sessions of the current version unchanged. Exits with 1 if there is nothing to migrate.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   $ sessile migrate @1

@@ -121,7 +121,7 @@ fn preview(
         write_value(out.data(), &answer::new_preview(session, directories, choice.id.as_deref(), begun.is_new)?)?;
         return Ok(Exit::Done);
     }
-    let name = name.map(|name| format!(", named {name:?}")).unwrap_or_default();
+    let name = name.map(|name| format!(" with the name {name:?}")).unwrap_or_default();
     let words = if let Some(path) = &existing {
         format!("{} exists and would be continued{name}", surroundings.short(&path.to_string_lossy()))
     } else {

@@ -17,7 +17,7 @@ use crate::table::age;
 /// Move unused sessions to the trash
 ///
 /// Without --apply, only shows which sessions would be moved. Covers the sessions of this directory, or more with
-/// --repo and --all. Exits with 1 if there is nothing to prune.
+/// --repo or --all. Exits with 1 if there is nothing to prune.
 ///
 /// The age of a session is the time since any session of its family was last used, in any directory. A family is a
 /// session and all its forks. Keeps sessions with a name or labels, unless you use --named or --labelled. Without
@@ -31,9 +31,9 @@ use crate::table::age;
   $ sessile prune --older-than 2d
   $ sessile prune --all --older-than 2d --larger-than 900 --apply
   $ sessile prune --older-than 1d --keep 2 --named")]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "independent flags")]
 pub(crate) struct PruneArgs {
-    /// Prune sessions of families that were not used for this long, e.g. 90d, 12h, 2w, 3mo, 1y
+    /// Prune sessions of families that have not been used for this long, e.g. 90d, 12h, 2w, 3mo, 1y
     #[arg(long, value_name = "AGE", value_parser = duration_ms)]
     older_than: Option<i64>,
 

@@ -23,7 +23,7 @@ use crate::surroundings::Surroundings;
 /// --permissions without SESSION changes only the permissions of all sessions of this directory, or of all directories
 /// with --all.
 #[derive(Debug, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "independent flags")]
 pub(crate) struct RepairArgs {
     #[command(flatten)]
     session: SessionArg,

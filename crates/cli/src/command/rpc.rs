@@ -25,7 +25,7 @@ use crate::surroundings::Surroundings;
 /// answers, and there are many more. docs/rpc.md lists all of them. pi's flags select the session; without a flag, it
 /// is a new session. Ends when standard input ends. `sessile --mode rpc` is the same.
 ///
-/// With --listen, any number of clients connect to a Unix socket instead and share the open sessions.
+/// With --listen, serves any number of clients on a Unix socket instead. They share the open sessions.
 #[derive(Debug, Args)]
 pub(crate) struct RpcArgs {
     /// Use this session: a path, which need not exist yet, or any other way to name a session

@@ -38,7 +38,7 @@ use crate::surroundings::Surroundings;
 ///
 /// An index makes searches fast. Sessile updates it before a search if necessary; the first update takes a while.
 #[derive(Debug, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "independent flags")]
 pub(crate) struct SearchArgs {
     /// The words to search for
     #[arg(value_name = "QUERY", required_unless_present = "update", num_args = 0..)]

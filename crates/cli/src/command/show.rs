@@ -22,7 +22,7 @@ use crate::transcript::{Annotation, Detail, Transcript};
 /// With ENTRY, prints only that entry, in full; with --json, as one object instead of an array.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
-#[expect(clippy::struct_excessive_bools, reason = "flags are what the user may set or not")]
+#[expect(clippy::struct_excessive_bools, reason = "independent flags")]
 pub(crate) struct ShowArgs {
     #[command(flatten)]
     session: SessionArg,

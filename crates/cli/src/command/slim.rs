@@ -31,7 +31,7 @@ use crate::surroundings::Surroundings;
   $ sessile slim @1
   $ sessile slim @1 --images --older-than 1w --apply
   $ sessile slim @1 --apply --trash-original --json")]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "independent flags")]
 pub(crate) struct SlimArgs {
     #[command(flatten)]
     session: SessionArg,

@@ -35,7 +35,7 @@ use crate::surroundings::{Surroundings, warn};
 /// With --since or --until, counts only entries from that time, and only sessions that contain such entries.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "independent flags")]
 pub(crate) struct StatsArgs {
     #[command(flatten)]
     session: SessionArg,
@@ -207,7 +207,7 @@ pub(super) fn figures(tally: &Tally) -> Vec<(&'static str, String)> {
 }
 
 pub(crate) fn count(count: u64) -> String {
-    #[expect(clippy::cast_precision_loss, reason = "shown for people")]
+    #[expect(clippy::cast_precision_loss, reason = "a displayed number needs no precision")]
     number(count as f64)
 }
 

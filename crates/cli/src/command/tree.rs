@@ -34,7 +34,7 @@ use sessile_display::text::{Calls, headline};
 /// by `sessile archive` takes one line, with the number of its entries, unless it contains the leaf.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
-#[expect(clippy::struct_excessive_bools, reason = "flags are what the user may set or not")]
+#[expect(clippy::struct_excessive_bools, reason = "independent flags")]
 pub(crate) struct TreeArgs {
     #[command(flatten)]
     session: SessionArg,

@@ -123,8 +123,8 @@ impl VerifyArgs {
     }
 }
 
-/// Removes the permission findings from a report and counts them instead: in a store that others can read they are the
-/// same for every file. Returns `None` if nothing is left that matters among many sessions.
+/// Removes the permission findings from a report and counts them instead: in a store that other users can read they are
+/// the same for every file. Returns `None` if nothing is left that matters among many sessions.
 fn without_exposure(mut report: Report, exposed: &mut BTreeMap<String, (Finding, usize)>) -> Option<Report> {
     let is_exposure = |finding: &Finding| matches!(finding.remedy, Remedy::Permissions(_)) && finding.counts();
     for finding in report.findings.iter().filter(|finding| is_exposure(finding)) {

@@ -118,7 +118,7 @@ fn filter(filters: Raw<'_>) -> Result<Filter, Failure> {
 
 /// Parses a time like JavaScript does, in milliseconds.
 fn time(value: Raw<'_>) -> Result<i64, Failure> {
-    #[expect(clippy::cast_possible_truncation, reason = "a time beyond all times is the last one")]
+    #[expect(clippy::cast_possible_truncation, reason = "times out of range are clamped")]
     let number = value.as_number().map(|number| number as i64);
     let parsed = || value.as_string().and_then(|text| date::parse(&text, &date::Utc));
     number

@@ -260,7 +260,7 @@ words! {
 words! {
     /// Why work in a session ends.
     ShutdownReason {
-        /// The program ends.
+        /// The program is exiting.
         Quit = "quit",
         /// The program reloads its handlers.
         Reload = "reload",
@@ -296,7 +296,7 @@ words! {
         Navigate = "navigate",
         /// A move to the last entry of the file.
         Follow = "follow",
-        /// A compaction was appended after entries that another program had added meanwhile.
+        /// A compaction was appended after entries that another program had added in the meantime.
         Compact = "compact",
         /// A write followed the expected last entry of the file.
         Expect = "expect",

@@ -39,7 +39,7 @@ impl Sessions {
         let text = read_whole(self.world.os(), &self.change_note()?, MAX_NOTES).ok()?;
         let note = Raw::parse(&text).ok()?;
         Some(LastChange {
-            #[expect(clippy::cast_possible_truncation, reason = "times fit")]
+            #[expect(clippy::cast_possible_truncation, reason = "times are far below 2^53")]
             time: note.get("time")?.as_number()? as i64,
             command: note.get("command")?.as_string()?,
             session: note.get("session")?.as_string()?.into(),

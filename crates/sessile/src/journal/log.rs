@@ -142,7 +142,7 @@ const TAIL: u64 = 64 << 10;
 const MAX_LOG: u64 = 4 << 20;
 /// The length of the newest part, which is kept unchanged.
 const KEPT_TAIL_LENGTH: usize = 2 << 20;
-/// The upper bound for older lines that are still useful; other older lines are dropped.
+/// Upper bound on the bytes of older lines that are still useful; other older lines are dropped.
 const MAX_OLD_LENGTH: usize = 1 << 20;
 
 /// Limits the size of the log: drops old lines, except those needed to find a session.
@@ -180,7 +180,7 @@ pub(super) fn shorten(world: &World, path: &Path) -> Result<(), SessionError> {
     replace_file(os, path, &mut |out| {
         kept.iter().try_for_each(|line| out.write_all(line).and_then(|()| out.write_all(b"\n"))).map_err(failed)
     })?;
-    // Lines that other processes wrote meanwhile.
+    // Lines that other processes have written since.
     let grown = file.stat().map_err(failed)?.length.saturating_sub(length);
     let late = read_upto(file.as_ref(), length, grown).map_err(failed)?;
     if !late.is_empty() {

@@ -1,8 +1,8 @@
 //! Settles the operations of dead processes: determines the outcome of the step during which a process died.
 //!
 //! Every step is one append, one new file, or one rename, so it was either done or not. A session may be left with two
-//! names only if the system cannot rename in one step, or after a move across file systems. Then the step is finished
-//! here.
+//! names only if the system cannot rename in one step, or after a move across file systems. In that case the step is
+//! finished here.
 
 use std::path::Path;
 

@@ -24,7 +24,7 @@ impl SessionManager {
     /// serialised as JavaScript would.
     ///
     /// With the feature `serde`, which is on by default, it also takes values of `serde_json`; use
-    /// `Json::from_serialize` for types of your own.
+    /// `Json::from_serialize` for your own types.
     ///
     #[cfg_attr(feature = "serde", doc = "```")]
     #[cfg_attr(not(feature = "serde"), doc = "```ignore")]

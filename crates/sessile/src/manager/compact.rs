@@ -231,7 +231,7 @@ impl SessionManager {
     /// between loses only the summary. If a compaction was written but never
     /// acknowledged, the next attempt finds it and has nothing to do.
     ///
-    /// If another program has meanwhile appended to the end of the path, the
+    /// If another program has appended to the end of the path in the meantime, the
     /// compaction follows those entries and keeps them. If another program has
     /// compacted the path, nothing is written.
     ///
@@ -272,7 +272,7 @@ impl SessionManager {
         }
     }
 
-    /// The first part of [`SessionManager::compact`]. Then call [`CompactionPlan::run`], on any thread, and
+    /// The first part of [`SessionManager::compact`]. Next, call [`CompactionPlan::run`], on any thread, and
     /// [`SessionManager::write_compaction`].
     pub fn plan_compaction(&mut self, options: CompactOptions) -> Result<PlannedCompaction, SessionError> {
         let (reason, will_retry) = (options.reason, options.will_retry);
@@ -381,7 +381,7 @@ impl SessionManager {
             let at = path.iter().position(|row| Some(*row) == position.leaf)?;
             Some(path.split_off(at + 1))
         };
-        // If the caller has moved meanwhile, even back along the same path, respect that position.
+        // If the caller has moved since, even back along the same path, respect that position.
         let (Some(_), Some(since)) = (after(self.session.leaf), after(end)) else {
             return Err(SessionError::LeafMoved { expected: position.leaf_id.clone(), actual: self.leaf_id() });
         };

@@ -30,7 +30,7 @@ pub struct NavigateOptions {
     pub label: Option<String>,
     /// How much of the context window to reserve.
     pub settings: BranchSummarySettings,
-    /// Cancels the navigation and its handlers; then the leaf does not move.
+    /// Cancels the navigation and its handlers, so that the leaf does not move.
     pub cancel: Cancel,
 }
 
@@ -169,7 +169,7 @@ impl SessionManager {
         }
     }
 
-    /// The first part of [`SessionManager::navigate`]; `None` if the target already is the leaf. Then call
+    /// The first part of [`SessionManager::navigate`]; `None` if the target already is the leaf. Next, call
     /// [`NavigationPlan::run`], on any thread, with the same summarizer, and [`SessionManager::write_navigation`].
     pub fn plan_navigation(
         &self,

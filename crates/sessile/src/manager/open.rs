@@ -349,7 +349,7 @@ impl SessionManager {
         match Sessions::default().in_memory(cwd, NewSession::default()) {
             Ok(manager) => manager,
             // The only possible error is a bad id, and no id is given here.
-            Err(error) => unreachable!("a session without choices was refused: {error}"),
+            Err(error) => unreachable!("a session with default options was refused: {error}"),
         }
     }
 
@@ -550,7 +550,7 @@ pub(crate) fn session_path(dir: &Path, header: &Header) -> PathBuf {
 
 /// Opens a path: a session, an empty file that becomes one, or, with `create`, an unused name for a new one.
 ///
-/// Looks at the file once, so that a file that is removed meanwhile is an error and not a new session.
+/// Looks at the file once, so that a file that is removed during the call is an error and not a new session.
 fn load(world: &World, path: &Path, cwd: Option<&Path>, create: bool) -> Result<Session, SessionError> {
     let environment = world.environment();
     let origin = match world.place.state(path)? {

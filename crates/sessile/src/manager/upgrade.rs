@@ -62,7 +62,7 @@ fn upgrade_in_turn(session: &mut Session, world: &World) -> Result<(), SessionEr
                 log.length().map(drop).map_err(SessionError::from)
             })
         });
-    // Even after an error the new file may be in place; then continue with it.
+    // Even after an error the new file may be in place. If it is, continue with it.
     if replaced.is_ok() || matches!(log.length(), Err(StoreError::Replaced { .. })) {
         session.reload(world, &path)?;
     }

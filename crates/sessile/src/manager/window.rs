@@ -93,8 +93,8 @@ impl SessionManager {
 
     /// Whether a host should compact now, and why. Call it before a prompt, between turns and after a run.
     ///
-    /// `is_before_prompt` says that the user is about to ask; then an answer
-    /// that the user aborted counts too.
+    /// `is_before_prompt` says that the user is about to ask. In that case an
+    /// answer that the user aborted counts too.
     pub fn auto_compaction(
         &self,
         settings: &CompactionSettings,

@@ -28,7 +28,7 @@ const RECENT: i64 = 7 * DAY;
 /// What to prune.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PruneOptions {
-    /// Sessions of families that were not used for this many milliseconds.
+    /// Sessions of families that have not been used for this many milliseconds.
     pub older_than: Option<i64>,
     /// Sessions whose files are longer than this many bytes.
     pub larger_than: Option<u64>,

@@ -1,7 +1,7 @@
 //! Entries that were written to the old path of a session.
 //!
-//! pi opens a session's file for each line. If the session was moved or
-//! deleted meanwhile, the next line creates a new file of the old name without
+//! pi opens a session's file for each line. If the session has been moved
+//! or deleted since, the next line creates a new file of the old name without
 //! a header. Such a stray file is recognised by its first entry, whose parent
 //! is in the session that was there. Its lines are appended to that session.
 

@@ -33,7 +33,7 @@ use crate::world::World;
 
 /// What to remove from a session, and where. If images, outputs and custom are all unset, all three are removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a wish of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "independent options")]
 pub struct SlimOptions {
     /// Remove images.
     pub images: bool,

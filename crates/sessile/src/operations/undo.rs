@@ -209,7 +209,7 @@ impl Sessions {
         changed: &dyn Fn(String) -> SessionError,
     ) -> Result<Option<Step>, SessionError> {
         let (os, path) = (self.world.os(), &session.path);
-        // Check the trash first, so that a session that another process restores meanwhile is seen at its path.
+        // Check the trash first, so that a session that another process is restoring is seen at its path.
         match to {
             TrashedTo::Trash(slot) if is_there(os, &slot.file) => {
                 if is_there(os, path) && !are_one(os, path, &slot.file) && !is_stray_of(self, path, &slot.file)? {

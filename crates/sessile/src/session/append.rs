@@ -23,7 +23,7 @@ const MAX_NAMES: usize = 100;
 
 /// The maximum number of times an append restarts because another program wrote in between.
 ///
-/// After that it appends at the current end, if the log allows that: with `O_APPEND` no byte is in danger, and the
+/// After that it appends at the current end, if the log allows that: with `O_APPEND` no bytes are at risk, and the
 /// lines in between are read afterwards. Only the id may then not be unique: each of those lines has it with a chance
 /// of one in four billion. Other logs report busy.
 const MAX_RACES: usize = 8;

@@ -55,7 +55,7 @@ impl Session {
 
     /// Saves the outline of a file that [`copy_after_header`](Self::copy_after_header) made, if it is known.
     pub(crate) fn save_copied_outline(&self, world: &World, header: &[u8], path: &Path) {
-        // Do not pass on rows that were not compared with their lines.
+        // Do not save rows that were not compared with their lines.
         if self.outline.body().is_some()
             && self.doubted == 0
             && let Some(outline) = self.outline.after_header(header.trim_ascii_end())

@@ -47,7 +47,7 @@ impl Sessions {
             Some(finding) => {
                 (format!("its header is missing; {entries} can be read"), finding.remedy.text().to_owned())
             }
-            // It can be read now: another program has repaired it meanwhile.
+            // It can be read now: another program has repaired it since.
             None => (format!("it is a session with {entries}"), "does nothing: the file is intact".to_owned()),
         })
     }

@@ -55,7 +55,7 @@ impl Answer {
         Self { protocol, text: String::new(), n_reported: 0, finish: None, usage, charged: None, is_closed: false }
     }
 
-    /// Adds an event of the stream and passes on its text.
+    /// Adds an event of the stream and calls `on_text` with its text.
     pub(super) fn add(&mut self, payload: &[u8], on_text: &mut dyn FnMut(&str)) -> Result<(), Fault> {
         if payload == STREAM_END {
             self.is_closed = true;
@@ -134,7 +134,7 @@ impl Answer {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts of tokens are far below what a float holds")]
+#[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
 fn cost(usage: &TokenUsage, prices: Prices, charged: Option<f64>) -> Cost {
     let dollars = |tokens: u64, price: f64| tokens as f64 * price / 1e6;
     let mut cost = Cost {

@@ -9,7 +9,7 @@ use super::secret::Secret;
 use super::{anthropic, gemini, ollama, openai};
 use crate::prompt::Prompt;
 
-/// Upper bound for an answer, in tokens, where the protocol requires one and none is set.
+/// Upper bound on an answer, in tokens, where the protocol requires one and none is set.
 pub(super) const USUAL_OUTPUT: u64 = 8192;
 
 /// A question and the model to ask.

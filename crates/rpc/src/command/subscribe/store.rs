@@ -292,7 +292,7 @@ impl Cursor {
     fn read(text: &str) -> Result<Self, Failure> {
         let unreadable = || Failure::invalid(format!("{text:?} is not a cursor of a store"));
         let cursor = text.strip_prefix(PREFIX).and_then(|text| Json::parse(text).ok()).ok_or_else(unreadable)?;
-        #[expect(clippy::cast_possible_truncation, reason = "times are far below what a float holds")]
+        #[expect(clippy::cast_possible_truncation, reason = "times are far below 2^53")]
         let time = cursor.raw().get("t").and_then(Raw::as_number).ok_or_else(unreadable)? as i64;
         let sessions = cursor.raw().get("s").ok_or_else(unreadable)?;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positions are whole numbers")]

@@ -24,7 +24,7 @@ use sessile_core::compaction::{
     DEFAULT_CONTEXT_WINDOW, Generator, Summarizer, Summary, SummaryFailure, SummaryProgress, SummaryRequest,
 };
 
-use crate::choose::not_configured;
+use crate::failure::not_configured;
 use crate::prompt::Prompt;
 use crate::settings::{Prices, RetryPolicy, Settings};
 use answer::Answer;

@@ -87,5 +87,5 @@ pub(super) fn text_at(json: Raw<'_>, path: &[&str]) -> Option<String> {
 
 /// Returns the number of tokens at a path of member names.
 pub(super) fn tokens_at(json: Raw<'_>, path: &[&str]) -> Option<u64> {
-    at(json, path).and_then(crate::command::as_count)
+    at(json, path).and_then(crate::usage::as_count)
 }

@@ -21,7 +21,7 @@ use crate::failure::Failure;
 use crate::screen::{Line, NAMED, Screen};
 
 /// Where to find sessions, and the base of relative paths.
-pub(crate) struct Surroundings {
+pub(crate) struct CommandEnvironment {
     /// The user's own environment.
     environment: Arc<dyn Environment>,
     /// Access to the sessions: the user's, or the sample's.
@@ -41,7 +41,7 @@ struct SampleStore {
     temporary: Option<TempDir>,
 }
 
-impl Surroundings {
+impl CommandEnvironment {
     /// Selects the user's own sessions, a sample in a directory, or a temporary sample.
     pub(crate) fn new(
         environment: Arc<dyn Environment>,
@@ -394,12 +394,12 @@ fn resolve_links(path: &Path) -> PathBuf {
 
 /// Returns the session at a position of the sample's whole list, and stores the list, so that the position keeps
 /// its meaning.
-fn nth_of_sample(surroundings: &Surroundings, sample: &Sample, position: &str) -> Result<PathBuf, Failure> {
+fn nth_of_sample(env: &CommandEnvironment, sample: &Sample, position: &str) -> Result<PathBuf, Failure> {
     let mut sessions: Vec<SessionInfo> = sample.sessions().list_all()?;
     // The list leaves archived sessions out.
     sessions.retain(|session| !session.is_archived);
-    if surroundings.stores_positions() {
-        surroundings.store_positions(sessions.iter().map(|session| session.path.as_path()));
+    if env.stores_positions() {
+        env.store_positions(sessions.iter().map(|session| session.path.as_path()));
     }
     let n_sessions = sessions.len();
     let index = position.parse::<usize>().ok().and_then(|position| position.checked_sub(1));

@@ -232,6 +232,17 @@ impl CommandEnvironment {
         path.map_or_else(|| self.cwd(), |path| self.environment.current_dir().join(path))
     }
 
+    /// Returns the sessions to search for relatives of a file: all sessions of the store and, if the file is not in the
+    /// store, the sessions in its directory.
+    pub(crate) fn relatives(&self, path: &Path) -> Result<Vec<SessionInfo>, Failure> {
+        let mut others = self.sessions.list_all()?;
+        if !others.iter().any(|other| other.path == path) {
+            let beside = self.sessions.clone().with_session_dir(path.parent().unwrap_or(path));
+            others.extend(beside.list_all()?);
+        }
+        Ok(others)
+    }
+
     /// Returns the sessions for moving or deleting; with `force`, even if other programs use them.
     pub(crate) fn sessions_for_removal(&self, force: bool) -> Sessions {
         if force { self.sessions.clone().ignoring_users() } else { self.sessions.clone() }

@@ -7,7 +7,6 @@ use sessile::group::{FamilyMember, FamilyTree, SessionRef};
 use sessile::list::SessionInfo;
 use sessile_rpc::answer;
 
-use super::info::relatives;
 use crate::args::SessionArg;
 use crate::data::write_value;
 use crate::environment::CommandEnvironment;
@@ -44,7 +43,7 @@ pub(super) fn run(
     let path = env.find(&args.session)?;
     // Opened only to print its warnings.
     drop(env.open(&args.session, err)?);
-    let sessions = relatives(env, &path)?;
+    let sessions = env.relatives(&path)?;
     let Some(family) = env.sessions.family_of(&sessions, &path) else {
         return Err(sessile::SessionError::NotASession { path }.into());
     };

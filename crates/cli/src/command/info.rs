@@ -4,16 +4,14 @@ use clap::Args;
 use sessile::details::SessionDetails;
 use sessile::format::head::Role;
 use sessile::group::ProjectLocation;
-use sessile::list::SessionInfo;
 use sessile_rpc::answer;
 
-use super::stats::figures;
 use crate::args::SessionArg;
 use crate::clock::Clock;
 use crate::data;
 use crate::environment::CommandEnvironment;
 use crate::exit::Exit;
-use crate::facts::styled_fact;
+use crate::facts::{styled_fact, usage_facts};
 use crate::failure::Failure;
 use crate::measure::{noun, size_words};
 use crate::screen::{BAD, NAMED, PERSON, PLAIN, Screen};
@@ -47,7 +45,7 @@ pub(super) fn run(
     let path = env.find(&args.session)?;
     // Opened only to print its warnings.
     drop(env.open(&args.session, err)?);
-    let others = relatives(env, &path)?;
+    let others = env.relatives(&path)?;
     let details = env.sessions.details(&path, &others)?;
     if args.json {
         data::write_value(out.data(), &answer::session_details(&details))?;
@@ -55,17 +53,6 @@ pub(super) fn run(
         print(env, &details, out)?;
     }
     Ok(Exit::Done)
-}
-
-/// Returns the sessions to search for relatives of a file: all sessions of the store and, if the file is not in the
-/// store, the sessions in its directory.
-pub(super) fn relatives(env: &CommandEnvironment, path: &std::path::Path) -> Result<Vec<SessionInfo>, Failure> {
-    let mut others = env.sessions.list_all()?;
-    if !others.iter().any(|other| other.path == path) {
-        let beside = env.sessions.clone().with_session_dir(path.parent().unwrap_or(path));
-        others.extend(beside.list_all()?);
-    }
-    Ok(others)
 }
 
 fn print(env: &CommandEnvironment, details: &SessionDetails, out: &mut Screen<'_>) -> Result<(), Failure> {
@@ -112,7 +99,7 @@ fn print(env: &CommandEnvironment, details: &SessionDetails, out: &mut Screen<'_
     if !models.is_empty() {
         row("models", &models.join(", "))?;
     }
-    for (label, value) in figures(&(&info.facts).into()) {
+    for (label, value) in usage_facts(&(&info.facts).into()) {
         row(label, &value)?;
     }
     let estimated = if details.context.usage_tokens > 0.0 { "" } else { ", estimated" };

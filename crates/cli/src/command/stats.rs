@@ -1,21 +1,18 @@
 //! `sessile stats`
 
-use std::fmt::Write;
-
 use clap::error::ErrorKind;
 use clap::{Args, ValueEnum};
 use sessile::format::head::Role;
 use sessile::stats::{Grouping, SessionStats, Stats, StatsGroup, StatsOptions, Tally};
 use sessile_rpc::answer;
 
-use super::info::relatives;
 use super::list::{self, ListArgs};
 use crate::args::SessionArg;
 use crate::clock::Clock;
 use crate::data;
 use crate::environment::{CommandEnvironment, warn};
 use crate::exit::Exit;
-use crate::facts::fact;
+use crate::facts::{fact, usage_facts};
 use crate::failure::Failure;
 use crate::groups::{self, GroupTable, Plot};
 use crate::interrupt::on_interrupt;
@@ -140,7 +137,7 @@ pub(super) fn run(
         let path = env.find(&args.session)?;
         // Opened only to print its warnings.
         drop(env.open(&args.session, err)?);
-        let stats = env.sessions.session_stats(&path, &relatives(env, &path)?)?;
+        let stats = env.sessions.session_stats(&path, &env.relatives(&path)?)?;
         if args.json {
             data::write_value(out.data(), &answer::session_stats(&stats))?;
         } else if args.csv {
@@ -187,26 +184,6 @@ impl StatsArgs {
     }
 }
 
-/// Describes tokens and cost, leaving out what is zero.
-pub(super) fn figures(tally: &Tally) -> Vec<(&'static str, String)> {
-    let tokens = &tally.tokens;
-    let mut rows = Vec::new();
-    if tokens.total() > 0.0 {
-        let sent = tokens.input + tokens.cache_read + tokens.cache_write;
-        let mut words = format!("{} in, {} out", number(sent), number(tokens.output));
-        if let Some(rate) = tally.cache_hit_rate().filter(|_| tokens.cache_read + tokens.cache_write > 0.0) {
-            let (read, written) = (number(tokens.cache_read), number(tokens.cache_write));
-            // Writing to a string cannot fail.
-            write!(words, "; {read} from the cache ({:.1}%), {written} written to it", rate * 100.0).ok();
-        }
-        rows.push(("tokens", words));
-    }
-    if tally.cost > 0.0 {
-        rows.push(("cost", money(tally.cost)));
-    }
-    rows
-}
-
 pub(crate) fn count(count: u64) -> String {
     #[expect(clippy::cast_precision_loss, reason = "shown for people")]
     number(count as f64)
@@ -235,7 +212,7 @@ fn print_one(env: &CommandEnvironment, stats: &SessionStats, plot: Plot, out: &m
         "tools",
         &format!("{} {}{errors}", count(stats.total.tool_calls), noun(stats.total.tool_calls, "call", "calls")),
     )?;
-    figures(&stats.total).iter().try_for_each(|(label, value)| fact(out, label, value))?;
+    usage_facts(&stats.total).iter().try_for_each(|(label, value)| fact(out, label, value))?;
     if let Some(copied) = stats.copied.as_ref().filter(|copied| copied.entries > 0) {
         let words = format!(
             "{} {} of these, worth {}, came from the parent session",
@@ -298,7 +275,7 @@ fn print_many(env: &CommandEnvironment, args: &StatsArgs, stats: &Stats, out: &m
             &format!("{} calls, {} failed", count(stats.total.tool_calls), count(stats.total.tool_errors)),
         )?;
     }
-    figures(&stats.total).iter().try_for_each(|(label, value)| fact(out, label, value))?;
+    usage_facts(&stats.total).iter().try_for_each(|(label, value)| fact(out, label, value))?;
     if stats.total.compactions > 0 {
         fact(out, "compactions", &count(stats.total.compactions))?;
     }

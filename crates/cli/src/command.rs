@@ -57,8 +57,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 #[cfg(feature = "tui")]
 use crate::interactive;
-use crate::screen::Color;
-use crate::screen::Screen;
+use crate::screen::{Color, Screen};
 
 /// Expands to the first expression if there is one, else to the other.
 macro_rules! first {

@@ -1,7 +1,6 @@
 //! The parts of this crate that the fuzz targets use. Not a public API.
 
-use crate::screen::Color;
-use crate::screen::{self, BAD, Line, Screen};
+use crate::screen::{self, BAD, Color, Line, Screen};
 use crate::stream::Stream;
 
 /// Sanitises a text into one line.

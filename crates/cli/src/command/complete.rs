@@ -13,8 +13,7 @@ use sessile::settings::{KEYS, Settings, Value};
 use sessile::{Cancel, Environment, SessionError};
 
 use crate::args::{SampleLocation, SessionArg};
-use crate::completion::bash;
-use crate::completion::{Candidates, CompletionState, SessionSelection};
+use crate::completion::{Candidates, CompletionState, SessionSelection, bash};
 use crate::environment::CommandEnvironment;
 use crate::exit::Exit;
 use crate::failure::Failure;

@@ -10,8 +10,7 @@ use sessile::settings::{Edited, Setting, Settings, SettingsError, Value, edit_se
 use sessile_rpc::answer;
 
 use crate::args::GlobalArgs;
-use crate::data::ListFormat;
-use crate::data::{ListWriter, write_value};
+use crate::data::{ListFormat, ListWriter, write_value};
 use crate::environment::warn;
 use crate::exit::Exit;
 use crate::failure::Failure;

@@ -6,8 +6,7 @@ use sessile::entry::{Entry, Payload};
 use sessile::message::Message;
 
 use crate::args::SessionArg;
-use crate::data::ListFormat;
-use crate::data::ListWriter;
+use crate::data::{ListFormat, ListWriter};
 use crate::environment::{CommandEnvironment, report_if_empty};
 use crate::exit::Exit;
 use crate::failure::Failure;

@@ -9,8 +9,7 @@ use sessile::import::ImportOptions;
 use sessile_rpc::answer;
 use tempfile::NamedTempFile;
 
-use crate::data::ListFormat;
-use crate::data::ListWriter;
+use crate::data::{ListFormat, ListWriter};
 use crate::environment::CommandEnvironment;
 use crate::exit::Exit;
 use crate::failure::Failure;

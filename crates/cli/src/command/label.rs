@@ -7,8 +7,7 @@ use sessile::{EntryId, SessionManager};
 use sessile_rpc::answer;
 
 use crate::args::{SessionArg, required};
-use crate::data::ListFormat;
-use crate::data::{ListWriter, write_value};
+use crate::data::{ListFormat, ListWriter, write_value};
 use crate::environment::CommandEnvironment;
 use crate::exit::Exit;
 use crate::failure::Failure;

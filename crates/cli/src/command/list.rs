@@ -9,8 +9,7 @@ use sessile::group::{Family, Relative, SessionRef};
 use sessile::list::{Archived, Children, Copies, ListOptions, Progress, Selection, SessionInfo, SortBy};
 use sessile_rpc::answer;
 
-use crate::data::ListFormat;
-use crate::data::{Layout, ListWriter};
+use crate::data::{Layout, ListFormat, ListWriter};
 use crate::environment::CommandEnvironment;
 use crate::exit::Exit;
 use crate::failure::Failure;

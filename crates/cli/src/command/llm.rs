@@ -4,8 +4,7 @@ use clap::Args;
 use sessile::json::Json;
 
 use crate::args::SessionArg;
-use crate::data::ListFormat;
-use crate::data::ListWriter;
+use crate::data::{ListFormat, ListWriter};
 use crate::environment::{CommandEnvironment, report_if_empty};
 use crate::exit::Exit;
 use crate::failure::Failure;

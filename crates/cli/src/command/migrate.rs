@@ -9,8 +9,7 @@ use sessile::{Cancel, SessionError};
 use sessile_rpc::answer;
 
 use crate::args::SessionArg;
-use crate::data::ListFormat;
-use crate::data::ListWriter;
+use crate::data::{ListFormat, ListWriter};
 use crate::environment::CommandEnvironment;
 use crate::exit::Exit;
 use crate::failure::{self, Failure};

@@ -3,8 +3,7 @@
 use clap::Args;
 use sessile_rpc::answer;
 
-use crate::data::ListFormat;
-use crate::data::{ListWriter, write_value};
+use crate::data::{ListFormat, ListWriter, write_value};
 use crate::environment::CommandEnvironment;
 use crate::exit::Exit;
 use crate::failure::Failure;

@@ -14,8 +14,7 @@ use sessile::{SessionError, Sessions};
 use sessile_rpc::answer;
 
 use super::list::{ListArgs, report_no_sessions};
-use crate::data::ListFormat;
-use crate::data::{Layout, ListWriter};
+use crate::data::{Layout, ListFormat, ListWriter};
 use crate::environment::CommandEnvironment;
 use crate::exit::Exit;
 use crate::failure::Failure;

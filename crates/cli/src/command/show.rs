@@ -7,8 +7,7 @@ use sessile_display::picture::Protocol;
 
 use crate::args::SessionArg;
 use crate::clock::Clock;
-use crate::data::ListFormat;
-use crate::data::{self, ListWriter};
+use crate::data::{self, ListFormat, ListWriter};
 use crate::environment::{CommandEnvironment, report_if_empty};
 use crate::exit::Exit;
 use crate::failure::Failure;

@@ -9,8 +9,7 @@ use sessile::operations::{Operation, OperationState, Step, TrashedTo};
 use sessile::{EntryId, SessionError};
 use sessile_rpc::answer;
 
-use crate::data::ListFormat;
-use crate::data::{ListWriter, write_value};
+use crate::data::{ListFormat, ListWriter, write_value};
 use crate::environment::CommandEnvironment;
 use crate::exit::Exit;
 use crate::failure::Failure;

@@ -12,8 +12,7 @@ use sessile::write::Restart;
 
 use super::entries::Rows;
 use crate::args::SessionArg;
-use crate::data::ListFormat;
-use crate::data::ListWriter;
+use crate::data::{ListFormat, ListWriter};
 use crate::environment::{CommandEnvironment, warn};
 use crate::exit::Exit;
 use crate::failure::Failure;

@@ -60,13 +60,13 @@ pub(crate) fn new_session(call: &Call<'_>) -> CommandResult {
 
 /// Creates a session for another working directory, in the usual place for its sessions.
 fn new_session_in_dir(call: &Call<'_>, cwd: &Path, options: NewSession) -> Result<SessionHost, Failure> {
-    let engine = call.server();
-    let cwd = engine.absolute(cwd);
-    let metadata = engine.options.sessions.file_stat(&cwd);
+    let server = call.server();
+    let cwd = server.absolute(cwd);
+    let metadata = server.options.sessions.file_stat(&cwd);
     if metadata.is_none_or(|metadata| metadata.kind != FileKind::Directory) {
         return Err(Failure::not_found(format!("no such directory: {}", cwd.display())));
     }
-    let sessions = engine.options.sessions.clone();
+    let sessions = server.options.sessions.clone();
     let session = if call.client.current().lock().is_persisted() {
         sessions.create_with(&cwd, &options)?
     } else {

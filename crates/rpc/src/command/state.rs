@@ -19,9 +19,9 @@ pub(crate) fn get_state(call: &Call<'_>) -> CommandResult {
         Some((cached_key, cached_state)) if *cached_key == key => cached_state,
         other => &mut other.insert((key, read_state(call, &manager)?)).1,
     };
-    let engine = call.server();
-    let modes = *lock(&engine.modes);
-    let auto_compacts = engine.auto_compacts.load(Ordering::Relaxed);
+    let server = call.server();
+    let modes = *lock(&server.modes);
+    let auto_compacts = server.auto_compacts.load(Ordering::Relaxed);
     answered(answer::state(cached_state, session.is_working(), (modes.steering, modes.follow_up), auto_compacts))
 }
 

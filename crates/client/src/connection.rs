@@ -10,8 +10,6 @@ use std::time::Duration;
 use sessile::EntryId;
 use sessile::json::{Json, ObjectWriter, Raw};
 
-use crate::command::Target;
-
 /// Upper bound on queued event records. A server that is further ahead has to wait.
 const MAX_QUEUED_EVENTS: usize = 1024;
 
@@ -129,16 +127,6 @@ impl Client {
         std::thread::Builder::new().spawn(listen).map_err(ClientError::Unreachable)?;
         let writer: Box<dyn Write + Send> = Box::new(writer);
         Ok(Self { writer: Mutex::new(Some(writer)), waiting, events: Mutex::new(events), child: Mutex::new(None) })
-    }
-
-    /// Targets the server's current session for this client.
-    pub fn current(&self) -> Target<'_> {
-        Target::new(self, None)
-    }
-
-    /// Targets the session in a file.
-    pub fn at<'c>(&'c self, session_path: &'c str) -> Target<'c> {
-        Target::new(self, Some(session_path))
     }
 
     /// Sends a command with its parameters and waits for the data of its answer, if it has any.

@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use sessile::threads;
 
-use crate::connection::connection_refusal;
 use crate::engine::Engine;
+use crate::envelope::connection_refusal;
 use crate::failure::{Code, Failure};
 
 /// How many clients may be connected at once.

@@ -13,9 +13,11 @@ use sessile_core::cancel::Cancel;
 use sessile_core::date::{self, Utc};
 use sessile_core::json::Raw;
 
-use super::CANCEL_POLL_INTERVAL;
 use super::fault::{Fault, quoted};
 use crate::settings::RetryPolicy;
+
+/// How often a wait checks for cancellation.
+pub(super) const CANCEL_POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Upper bound on the body of an answer, in bytes.
 const MAX_BODY: usize = 64 << 20;

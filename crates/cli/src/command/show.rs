@@ -33,8 +33,8 @@ pub(crate) struct ShowArgs {
     entry: Option<String>,
 
     /// Open a screen to read, search, jump, fold and follow new entries; without SESSION, pick one there first
-    #[cfg(feature = "tui")]
-    #[arg(short, long, conflicts_with_all = ["entry", "branch", "full", "thinking", "times", "images", "json", "jsonl"])]
+    #[cfg_attr(feature = "tui", arg(short, long, conflicts_with_all = ["entry", "branch", "full", "thinking", "times", "images", "json", "jsonl"]))]
+    #[cfg_attr(not(feature = "tui"), arg(skip))]
     pub(super) interactive: bool,
     /// Print the branch that ends at this entry instead of the active one
     #[arg(long, value_name = "LEAF")]
@@ -63,10 +63,7 @@ pub(crate) struct ShowArgs {
 impl ShowArgs {
     /// Whether it opens a screen. The picker that may open first can rename and delete.
     pub(super) fn opens_screen(&self) -> bool {
-        #[cfg(feature = "tui")]
-        return self.interactive;
-        #[cfg(not(feature = "tui"))]
-        false
+        self.interactive
     }
 
     /// Whether the output may go through a pager, which does not pass pictures on to the terminal.

@@ -40,8 +40,8 @@ pub(crate) struct TreeArgs {
     session: SessionArg,
 
     /// Open the tree on the screen to fold, search, label, move the leaf or fork; without SESSION, pick one there first
-    #[cfg(feature = "tui")]
-    #[arg(short, long, conflicts_with_all = ["filter", "archived", "all", "search", "limit", "times", "json", "flat"])]
+    #[cfg_attr(feature = "tui", arg(short, long, conflicts_with_all = ["filter", "archived", "all", "search", "limit", "times", "json", "flat"]))]
+    #[cfg_attr(not(feature = "tui"), arg(skip))]
     pub(super) interactive: bool,
     /// Draw only some entries, with the filters of pi's tree
     #[arg(long, value_name = "WHICH", default_value = "default")]
@@ -122,10 +122,7 @@ impl TreeSelection {
 impl TreeArgs {
     /// Whether it opens a screen, which can label, fork and move the leaf.
     pub(super) fn opens_screen(&self) -> bool {
-        #[cfg(feature = "tui")]
-        return self.interactive;
-        #[cfg(not(feature = "tui"))]
-        false
+        self.interactive
     }
 
     pub(super) fn is_paged(&self) -> bool {

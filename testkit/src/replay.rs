@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use sessile::Environment;
+use sessile::SessionId;
 
 use crate::random::SplitMix;
 
@@ -98,11 +99,11 @@ impl Environment for Replay {
         self.change(|world| world.scripted_ids.pop_front().unwrap_or_else(|| world.ids.uuid()))
     }
 
-    fn session_uuid(&self) -> String {
+    fn session_uuid(&self) -> SessionId {
         self.change(|world| {
             world.n_sessions += 1;
             let counted = format!("session-{}", world.n_sessions);
-            world.session_ids.pop_front().unwrap_or(counted)
+            world.session_ids.pop_front().unwrap_or(counted).into()
         })
     }
 

@@ -115,7 +115,7 @@ fn heading(env: &CommandEnvironment, path: &Path, info: Option<&SessionInfo>, in
         Some(name) => Line::new().styled(NAMED, name.to_str().trim()),
         None => Line::new().styled(BOLD, info.first_message.to_str().trim()),
     };
-    let line = Line::new().styled(BOLD, &short_id(&info.id, infos)).text("  ").join(title.cut(WIDEST_TITLE));
+    let line = Line::new().styled(BOLD, &short_id(info.id.as_str(), infos)).text("  ").join(title.cut(WIDEST_TITLE));
     line.text("  ").styled(DIM, &short_path)
 }
 
@@ -125,7 +125,8 @@ const WIDEST_TITLE: usize = 60;
 /// Shortens an id to the characters that distinguish it from others.
 fn short_id(id: &str, infos: &[SessionInfo]) -> String {
     let shared = |other: &str| id.chars().zip(other.chars()).take_while(|(one, other)| one == other).count();
-    let needed = infos.iter().filter(|info| info.id != id).map(|info| shared(&info.id) + 1).max().unwrap_or_default();
+    let needed =
+        infos.iter().filter(|info| info.id != id).map(|info| shared(info.id.as_str()) + 1).max().unwrap_or_default();
     id.chars().take(needed.max(SHORT_ID)).collect()
 }
 

@@ -195,7 +195,7 @@ fn cell(
         }
         Column::Directory => dim(row.directory.clone()),
         Column::Name => named.into_iter().collect(),
-        Column::Id => plain(session.id.clone()),
+        Column::Id => plain(session.id.to_string()),
         Column::Created => dim(session.created.map(|created| env.local_time(created)).unwrap_or_default()),
         Column::Modified => dim(env.local_time(session.modified)),
         Column::Size => plain(size_words(session.size)),

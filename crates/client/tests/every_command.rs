@@ -409,7 +409,7 @@ fn commands_accept_session_ids_and_fork_other_sessions() {
     assert_eq!(code(here.new_session(None, Some("/no/such/directory"))), "NOT_FOUND");
     here.append_message(&user("mine")).unwrap();
     let mine = here.get_state().unwrap().session_file;
-    let other_session = client.at(&first.session_id);
+    let other_session = client.at(first.session_id.as_str());
     assert_eq!(other_session.get_state().unwrap().session_file, first.session_file);
     let forked = other_session.fork(&second).unwrap();
     assert_eq!(forked.text.as_deref(), Some("three"));
@@ -426,7 +426,7 @@ fn commands_accept_session_ids_and_fork_other_sessions() {
     // A reference that matches no session must not create a file.
     assert_eq!(code(here.switch_session("nonsense")), "NOT_FOUND");
     assert!(!world.dir.path().join("nonsense").exists());
-    here.switch_session(&first.session_id).unwrap();
+    here.switch_session(first.session_id.as_str()).unwrap();
     assert_eq!(here.get_fork_messages().map(|data| n(&data, "messages")).unwrap(), 2);
 }
 
@@ -747,7 +747,7 @@ fn many_clients_lose_nothing() {
 
 #[test]
 fn a_session_started_with_an_id_has_that_id() {
-    let world = World::new(&Start::WithId("tide-1".to_owned()));
+    let world = World::new(&Start::WithId("tide-1".to_owned().into()));
     let client = world.client();
     client.current().append_message(&user("x")).unwrap();
     assert_eq!(client.current().get_state().unwrap().session_id, "tide-1");

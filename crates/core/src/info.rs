@@ -3,6 +3,7 @@
 mod facts;
 mod line;
 
+use crate::SessionId;
 use crate::archive::{ArchiveMark, ArchiveTarget, MAX_LINE};
 use crate::date::{self, LocalZone};
 use crate::entry::js_time;
@@ -21,7 +22,7 @@ pub const NO_MESSAGES: &str = "(no messages)";
 #[derive(Clone, Debug, PartialEq)]
 pub struct Info {
     /// The session's id.
-    pub id: String,
+    pub id: SessionId,
     /// The working directory from its header, or empty.
     pub cwd: String,
     /// The name that the user gave it.
@@ -82,7 +83,7 @@ pub struct HeaderInfo {
     /// The offset of its line.
     pub offset: u64,
     /// The session's id.
-    pub id: String,
+    pub id: SessionId,
     /// The working directory, or empty.
     pub cwd: String,
     /// The file the session was forked from.
@@ -296,7 +297,7 @@ impl HeaderInfo {
         let text = |key| header.get(key).and_then(Raw::as_string);
         Some(Self {
             offset,
-            id,
+            id: id.into(),
             cwd: text("cwd").unwrap_or_default(),
             parent_session: text("parentSession"),
             created: js_time(object.timestamp, zone),

@@ -30,7 +30,7 @@ pub fn head(header: &Header, name: Option<&str>) -> String {
     let mut out = format!("# {}\n\n", name.map_or_else(|| "Session".to_owned(), plain));
     let created = header.timestamp().unwrap_or_default();
     for (what, value) in [
-        ("Session", header.id()),
+        ("Session", header.id().into()),
         ("Directory", header.cwd().unwrap_or_default()),
         ("Created", created),
         ("Forked from", header.parent_session().unwrap_or_default()),

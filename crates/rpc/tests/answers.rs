@@ -156,7 +156,7 @@ fn answers_to_changes_have_their_shapes() {
     check("new_session", &answer::cancelled(true));
     check("fork", &answer::forked("one", Some("/s".as_ref())));
     check("clone", &answer::cloned(None));
-    check("create_branched_session", &answer::branched(Some("/s".as_ref()), "s", Some(&first)));
+    check("create_branched_session", &answer::branched(Some("/s".as_ref()), &"s".into(), Some(&first)));
     check("delete_session", &answer::trashed(Some(&TrashedTo::Program)));
     check("restore_session", &answer::restored_path("/s".as_ref()));
     check("subscribe", &answer::subscribed("s1", "c"));
@@ -182,7 +182,7 @@ fn answers_to_changes_have_their_shapes() {
 fn rows_omit_absent_values() {
     let session = SessionInfo {
         path: "/s/a.jsonl".into(),
-        id: "a".to_owned(),
+        id: "a".to_owned().into(),
         cwd: String::new(),
         name: None,
         is_archived: false,

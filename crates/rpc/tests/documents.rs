@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use sessile::{Environment, Sessions};
+use sessile::{Environment, SessionId, Sessions};
 use sessile_rpc::{Engine, Options, Start, json_schema, reference_tables, typescript};
 
 fn file(name: &str) -> PathBuf {
@@ -83,8 +83,8 @@ impl Environment for FixedEnvironment {
         format!("{:08x}-0000-4000-8000-000000000000", self.next.fetch_add(1, Ordering::Relaxed))
     }
 
-    fn session_uuid(&self) -> String {
-        "019a0000-0000-7000-8000-000000000000".to_owned()
+    fn session_uuid(&self) -> SessionId {
+        "019a0000-0000-7000-8000-000000000000".into()
     }
 
     fn variable(&self, _name: &str) -> Option<String> {

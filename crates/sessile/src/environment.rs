@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::path::PathBuf;
 
+use sessile_core::SessionId;
 use sessile_core::date::{LocalZone, to_local};
 use sessile_core::entry::js_time;
 use sessile_core::json::Raw;
@@ -22,7 +23,7 @@ pub trait Environment: Send + Sync {
     fn entry_uuid(&self) -> String;
 
     /// An id for a new session: a time-ordered UUID.
-    fn session_uuid(&self) -> String;
+    fn session_uuid(&self) -> SessionId;
 
     /// An environment variable.
     fn variable(&self, name: &str) -> Option<String>;
@@ -112,8 +113,8 @@ impl Environment for System {
         uuid.hyphenated().encode_lower(&mut uuid::Uuid::encode_buffer()).to_owned()
     }
 
-    fn session_uuid(&self) -> String {
-        uuid::Uuid::now_v7().to_string()
+    fn session_uuid(&self) -> SessionId {
+        uuid::Uuid::now_v7().to_string().into()
     }
 
     fn variable(&self, name: &str) -> Option<String> {

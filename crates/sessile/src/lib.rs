@@ -128,6 +128,8 @@ pub use host::SessionHost;
 pub use manager::{NewSession, OpenOptions, SessionManager};
 pub use sessile_core::cancel::Cancel;
 pub use sessile_core::search as text;
-pub use sessile_core::{EntryId, context, date, draft, entries, entry, header, json, label, llm, message, tree};
+pub use sessile_core::{
+    EntryId, SessionId, context, date, draft, entries, entry, header, json, label, llm, message, tree,
+};
 pub use sessile_store::{os, threads};
 pub use sessions::Sessions;

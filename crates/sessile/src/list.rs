@@ -9,6 +9,7 @@ mod select;
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 
+use sessile_core::SessionId;
 use sessile_core::cancel::Cancel;
 use sessile_core::info::SessionFacts;
 use sessile_core::json::JsText;
@@ -33,7 +34,7 @@ pub struct SessionInfo {
     /// Its file.
     pub path: PathBuf,
     /// Its id.
-    pub id: String,
+    pub id: SessionId,
     /// The working directory in its header, or empty.
     pub cwd: String,
     /// Its name, if it has one.
@@ -99,8 +100,8 @@ pub struct DamagedFile {
 
 impl Sessions {
     /// The file of the working directory's session with exactly this id.
-    pub fn find_by_id(&self, cwd: impl AsRef<Path>, id: &str) -> Option<PathBuf> {
-        find_by_id(&self.world, &absolute(self.environment(), cwd.as_ref()), id)
+    pub fn find_by_id(&self, cwd: impl AsRef<Path>, id: impl Into<SessionId>) -> Option<PathBuf> {
+        find_by_id(&self.world, &absolute(self.environment(), cwd.as_ref()), &id.into())
     }
 
     /// The sessions of a working directory, most recently active first.

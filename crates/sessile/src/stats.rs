@@ -17,6 +17,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use sessile_core::SessionId;
 use sessile_core::cancel::Cancel;
 use sessile_core::date::{to_iso, to_iso_week, to_local};
 use sessile_core::location::fingerprint;
@@ -123,7 +124,7 @@ pub struct StatsGroup {
     /// The values that its members share: one text for each criterion.
     pub keys: Vec<String>,
     /// The file and the id of the session, if the group is a session.
-    pub session: Option<(PathBuf, String)>,
+    pub session: Option<(PathBuf, SessionId)>,
     /// The number of sessions that contribute to it, if counted.
     pub sessions: Option<usize>,
     /// Its usage.
@@ -196,7 +197,7 @@ impl Sessions {
                     let other = root(&mut joined, *other);
                     joined[family] = other;
                 }
-                None => drop(by_id.insert(&session.id, family)),
+                None => drop(by_id.insert(session.id.as_str(), family)),
             }
         }
         let mut families: BTreeMap<usize, Vec<usize>> = BTreeMap::new();

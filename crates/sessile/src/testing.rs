@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use sessile_core::SessionId;
 use sessile_store::os::{MemoryOs, Os};
 
 use crate::environment::{Environment, System};
@@ -26,7 +27,7 @@ impl Environment for MemorySystem {
         System.entry_uuid()
     }
 
-    fn session_uuid(&self) -> String {
+    fn session_uuid(&self) -> SessionId {
         System.session_uuid()
     }
 

@@ -16,6 +16,7 @@ mod skipped;
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
+use sessile_core::SessionId;
 use sessile_core::cancel::Cancel;
 use sessile_core::diagnostic::Severity;
 use sessile_core::json::Json;
@@ -172,7 +173,7 @@ fn copies<'f>(world: &World, files: impl Iterator<Item = &'f FoundFile>) -> Copi
         let header = read_header(world, &file.path)?;
         Some((file, header.id(), header.cwd().unwrap_or_default()))
     };
-    let known: Vec<(&FoundFile, String, String)> = files.filter_map(known).collect();
+    let known: Vec<(&FoundFile, SessionId, String)> = files.filter_map(known).collect();
     Copies::among_files(known.iter().map(|(file, id, cwd)| Candidate {
         path: &file.path,
         id,

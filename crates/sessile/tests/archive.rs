@@ -68,7 +68,7 @@ fn sessions(os: &SimOs, seed: u64) -> Sessions {
 fn archived(sessions: &Sessions) -> Vec<String> {
     let mut rows = sessions.list("/proj").unwrap();
     Selection { archived: Archived::Only, ..Selection::default() }.apply(&mut rows);
-    rows.into_iter().map(|row| row.id).collect()
+    rows.into_iter().map(|row| row.id.to_string()).collect()
 }
 
 #[test]

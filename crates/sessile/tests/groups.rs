@@ -17,7 +17,7 @@ use tempfile::TempDir;
 fn session(id: &str, cwd: &str, modified: i64, parent: Option<&str>) -> SessionInfo {
     SessionInfo {
         path: format!("/s/2025_{id}.jsonl").into(),
-        id: id.to_owned(),
+        id: id.to_owned().into(),
         cwd: cwd.to_owned(),
         name: None,
         is_archived: false,
@@ -43,7 +43,7 @@ fn drawn(list: &[SessionInfo], families: &[Family]) -> String {
         writeln!(text, "= {}", family.newest_activity).unwrap();
         for member in &family.members {
             let name = match &member.session {
-                SessionRef::Listed(index) => list[*index].id.clone(),
+                SessionRef::Listed(index) => list[*index].id.to_string(),
                 SessionRef::Missing(path) => format!("?{}", path.display()),
             };
             writeln!(text, "{}{name}", "  ".repeat(member.depth)).unwrap();
@@ -243,7 +243,7 @@ fn the_list_of_a_project_covers_all_worktrees() {
     }
     let listed = |cwd: &Path| {
         let mut ids: Vec<String> =
-            (disk.sessions.list_project(cwd).unwrap()).into_iter().map(|session| session.id).collect();
+            (disk.sessions.list_project(cwd).unwrap()).into_iter().map(|session| session.id.to_string()).collect();
         ids.sort();
         ids
     };

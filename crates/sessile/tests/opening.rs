@@ -81,7 +81,7 @@ fn a_session_directory_applies_to_all_calls() {
     let dir = TempDir::new().unwrap();
     let sessions = sessions(&dir).with_session_dir("mine");
     assert_eq!(sessions.session_dir(), Some(&*dir.path().join("mine")));
-    let one = NewSession { id: Some("one".to_owned()), ..NewSession::default() };
+    let one = NewSession { id: Some("one".to_owned().into()), ..NewSession::default() };
     let mut session = sessions.create_with("/proj", &one).unwrap();
     session.append_message(user("hello")).unwrap();
     let path = session.session_file().unwrap().to_path_buf();
@@ -89,7 +89,7 @@ fn a_session_directory_applies_to_all_calls() {
     sessions.create("/other").unwrap().append_message(user("other")).unwrap();
 
     assert_eq!(sessions.list_all().unwrap().len(), 2);
-    let listed: Vec<String> = sessions.list("/proj").unwrap().into_iter().map(|row| row.id).collect();
+    let listed: Vec<String> = sessions.list("/proj").unwrap().into_iter().map(|row| row.id.to_string()).collect();
     assert_eq!(listed, ["one"]);
     assert_eq!(sessions.find_by_id("/proj", "one"), Some(path.clone()));
     assert_eq!(sessions.find_session("one", "/").unwrap(), path);

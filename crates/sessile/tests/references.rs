@@ -81,7 +81,7 @@ fn ambiguous_references_are_reported() {
         }
         other => panic!("{other}"),
     };
-    let titled = |id: &str, title: &str| (id.to_owned(), Some(title.to_owned()));
+    let titled = |id: &str, title: &str| (id.into(), Some(title.to_owned()));
     assert_eq!(ids("abc"), [titled("abc1", "Tides"), titled("abc2", "(no messages)")]);
     assert_eq!(ids("zz").len(), 2);
     assert_eq!(ids("Same").len(), 2);

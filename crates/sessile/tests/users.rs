@@ -90,7 +90,11 @@ fn agents_are_found_for_all_sessions_at_once() {
         directory: Some(directory.into()),
         program: Some("/usr/bin/node".into()),
     };
-    os.set_running(vec![pi(1, "/proj", &["pi"]), pi(2, "/", &["pi", "--session", &other_id]), pi(3, "/", &["pi"])]);
+    os.set_running(vec![
+        pi(1, "/proj", &["pi"]),
+        pi(2, "/", &["pi", "--session", other_id.as_str()]),
+        pi(3, "/", &["pi"]),
+    ]);
     let list = sessions.clone().with_session_dir("/s").list_all().unwrap();
     let all = sessions.users_of_all(&list);
     let agent = |pid, why| vec![SessionUser::Agent { pid, program: "pi".to_owned(), why }];

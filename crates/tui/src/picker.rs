@@ -12,6 +12,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use sessile::SessionId;
 use sessile::list::{Copies, SessionInfo};
 use sessile::text::excerpt::Excerpt;
 use sessile::users::SessionUser;
@@ -141,7 +142,7 @@ pub(crate) struct Picker {
     n_archived: usize,
     groups: bool,
     searches_text: bool,
-    pins: HashSet<String>,
+    pins: HashSet<SessionId>,
     /// The users of each session when the list was last read.
     users: HashMap<PathBuf, Vec<SessionUser>>,
     hits: Vec<(PathBuf, Excerpt)>,

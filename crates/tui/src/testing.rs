@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
-use sessile::{Cancel, Environment};
+use sessile::{Cancel, Environment, SessionId};
 
 use crate::content::Drawable;
 use crate::key::Key;
@@ -124,7 +124,7 @@ impl Environment for FixedEnvironment {
         sessile::System.entry_uuid()
     }
 
-    fn session_uuid(&self) -> String {
+    fn session_uuid(&self) -> SessionId {
         sessile::System.session_uuid()
     }
 

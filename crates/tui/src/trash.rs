@@ -128,7 +128,7 @@ struct Deleted {
 
 impl Deleted {
     fn title(&self) -> String {
-        self.info.as_ref().map(title).filter(|text| !text.is_empty()).unwrap_or_else(|| self.it.session.id.clone())
+        self.info.as_ref().map(title).filter(|text| !text.is_empty()).unwrap_or_else(|| self.it.session.id.to_string())
     }
 
     /// Returns the session's directory.
@@ -206,7 +206,9 @@ impl Trash {
         let is_shown = |deleted: &Deleted| {
             let (title, folder) = (deleted.title(), deleted.folder());
             let text = deleted.it.session.path.to_string_lossy();
-            query.score(&QueryRow { name: &title, id: &deleted.it.session.id, text: &text, cwd: &folder }).is_some()
+            query
+                .score(&QueryRow { name: &title, id: deleted.it.session.id.as_str(), text: &text, cwd: &folder })
+                .is_some()
         };
         let all = self.all.iter().flatten().enumerate();
         self.visible = all.filter(|(_, deleted)| is_shown(deleted)).map(|(index, _)| index).collect();

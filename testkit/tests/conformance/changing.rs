@@ -53,7 +53,8 @@ fn pi_continues_a_session_that_we_began() {
 fn pi_continues_our_forks() {
     let mut sides = SideBySide::new();
     let (source, question) = conversation(&sides);
-    let whole = BeginOptions { fork: Some(source.clone()), id: Some("forked".to_owned()), ..BeginOptions::default() };
+    let whole =
+        BeginOptions { fork: Some(source.clone()), id: Some("forked".to_owned().into()), ..BeginOptions::default() };
     let file = sides.sessions().begin(&whole).unwrap().session.session_file().unwrap().to_path_buf();
     pi_continues(&mut sides, &file, &["user:why", "assistant:because"]);
     let mut session = sides.sessions().open(&source).unwrap();

@@ -78,7 +78,7 @@ fn open(file: &str) -> SessionManager {
 
 fn digest_entries(session: &SessionManager, digest: &mut Digest) -> Value {
     let text = |id: Option<sessile::EntryId>| id.map(|id| id.to_string());
-    digest.field(session.session_id()).optional(text(session.leaf_id()));
+    digest.field(session.session_id().as_str()).optional(text(session.leaf_id()));
     let outline = session.outline();
     for row in outline.entries() {
         digest.field(outline.kind(row).word().unwrap_or_default());

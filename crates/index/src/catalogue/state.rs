@@ -59,7 +59,7 @@ pub(super) fn decode_first(from: &mut Reader<'_>) -> Option<FirstValue> {
 
 fn encode_header(out: &mut Writer, header: &HeaderInfo) {
     out.number(header.offset);
-    out.bytes(header.id.as_bytes());
+    out.bytes(header.id.as_str().as_bytes());
     out.bytes(header.cwd.as_bytes());
     out.option(header.parent_session.as_ref(), |out, parent| out.bytes(parent.as_bytes()));
     out.option(header.created, Writer::signed);
@@ -69,7 +69,7 @@ fn encode_header(out: &mut Writer, header: &HeaderInfo) {
 fn decode_header(from: &mut Reader<'_>) -> Option<HeaderInfo> {
     Some(HeaderInfo {
         offset: from.number()?,
-        id: from.string()?,
+        id: from.string()?.into(),
         cwd: from.string()?,
         parent_session: from.option(Reader::string)?,
         created: from.option(Reader::signed)?,
@@ -141,7 +141,7 @@ mod tests {
     fn first() -> impl Strategy<Value = FirstValue> {
         let header = (any::<u64>(), ".*", ".*", any::<Option<String>>(), any::<Option<i64>>(), any::<bool>());
         let header = header.prop_map(|(offset, id, cwd, parent_session, created, is_stated)| {
-            FirstValue::Header(HeaderInfo { offset, id, cwd, parent_session, created, is_stated })
+            FirstValue::Header(HeaderInfo { offset, id: id.into(), cwd, parent_session, created, is_stated })
         });
         prop_oneof![Just(FirstValue::NotYetSeen), Just(FirstValue::NoHeader), header]
     }

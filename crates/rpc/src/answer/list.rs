@@ -28,7 +28,7 @@ pub fn session_info(info: &SessionInfo, with_texts: bool, copies: &Copies) -> Js
 fn put_info(row: &mut ObjectWriter, info: &SessionInfo, with_texts: bool, copies: &Copies) {
     // Most paths are valid UTF-8, and checking that is faster than a lossy conversion.
     let path = info.path.to_str().map_or_else(|| info.path.to_string_lossy(), Cow::Borrowed);
-    row.string("path", &path).string("id", &info.id).string("cwd", &info.cwd);
+    row.string("path", &path).string("id", info.id.as_str()).string("cwd", &info.cwd);
     if let Some(name) = &info.name {
         row.text("name", name);
     }

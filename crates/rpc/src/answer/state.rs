@@ -30,7 +30,7 @@ impl CachedState {
         });
         let files = members(|out| {
             put_path(out, "sessionFile", session.session_file());
-            out.string("sessionId", &session.session_id());
+            out.string("sessionId", session.session_id().as_str());
             put_string(out, "sessionName", name.as_deref());
         });
         let mut counts = members(|out| {
@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn the_state_has_pi_s_order() {
         let sessions = Sessions::default().caching(None);
-        let new = NewSession { id: Some("s".to_owned()), parent_session: None };
+        let new = NewSession { id: Some("s".to_owned().into()), parent_session: None };
         let mut session = sessions.in_memory("/proj/x", new).unwrap();
         session.append_message(draft::UserMessage::new("one", 1)).unwrap();
         let text = |model: Option<&Json>| {

@@ -66,7 +66,7 @@ impl<'s> Tree<'s> {
             sessions.iter().enumerate().map(|(index, session)| (session.path.as_path(), index)).collect();
         let mut by_id: HashMap<&str, usize> = HashMap::new();
         for (index, session) in sessions.iter().enumerate() {
-            by_id.entry(&session.id).or_insert(index);
+            by_id.entry(session.id.as_str()).or_insert(index);
         }
         let mut missing: Vec<PathBuf> = Vec::new();
         let mut missing_by_path: HashMap<PathBuf, usize> = HashMap::new();

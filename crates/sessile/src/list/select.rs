@@ -123,7 +123,7 @@ fn has_words(session: &SessionInfo, words: &[String]) -> bool {
     }
     let name = session.name.as_ref().map(|name| name.to_str().to_lowercase()).unwrap_or_default();
     let texts = [name, session.first_message.to_str().to_lowercase(), session.cwd.to_lowercase()];
-    let id = session.id.to_lowercase();
+    let id = session.id.as_str().to_lowercase();
     words.iter().all(|word| texts.iter().any(|text| text.contains(word)) || id.starts_with(word.as_str()))
 }
 
@@ -143,7 +143,7 @@ mod tests {
     fn session(id: &str, name: Option<&'static str>, parent: Option<&str>, number: u32) -> SessionInfo {
         SessionInfo {
             path: id.into(),
-            id: id.to_owned(),
+            id: id.to_owned().into(),
             cwd: String::new(),
             name: name.map(Into::into),
             is_archived: false,
@@ -164,7 +164,7 @@ mod tests {
             let mut list = vec![session("a", None, None, 2), session("b", None, None, 1)];
             list[1].is_archived = true;
             Selection { archived, ..Selection::default() }.apply(&mut list);
-            list.into_iter().map(|session| session.id).collect::<String>()
+            list.into_iter().map(|session| session.id.to_string()).collect::<String>()
         };
         assert_eq!([Archived::default(), Archived::Shown, Archived::Only].map(found), ["a", "ab", "b"]);
     }
@@ -177,7 +177,7 @@ mod tests {
             session("a", None, None, 0),
         ];
         selection.apply(&mut list);
-        list.into_iter().map(|session| session.id).collect()
+        list.into_iter().map(|session| session.id.to_string()).collect()
     }
 
     #[test]
@@ -190,7 +190,7 @@ mod tests {
             let mut list = vec![named, unnamed];
             let words = words.iter().map(|word| (*word).to_owned()).collect();
             Selection { words, ..Selection::default() }.apply(&mut list);
-            list.into_iter().map(|session| session.id).collect::<Vec<_>>().join(" ")
+            list.into_iter().map(|session| session.id.to_string()).collect::<Vec<_>>().join(" ")
         };
         assert_eq!(found(&[]), "0190-a 0191-b");
         assert_eq!(found(&["water"]), "0190-a");

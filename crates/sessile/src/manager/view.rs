@@ -1,6 +1,5 @@
 //! Reading a session.
 
-use sessile_core::EntryId;
 use sessile_core::archive::Archive;
 use sessile_core::compaction::collect_abandoned;
 use sessile_core::context::{self, Projected, ReadContext, SessionContext};
@@ -13,6 +12,7 @@ use sessile_core::label::{Label, Labels};
 use sessile_core::llm;
 use sessile_core::outline::{Outline, Row};
 use sessile_core::tree::{self, BranchPoint, BranchStatistics};
+use sessile_core::{EntryId, SessionId};
 
 use super::SessionManager;
 use crate::environment::Zone;
@@ -56,7 +56,7 @@ pub struct CompactionRecord {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForkLinks {
     /// The session's id.
-    pub id: String,
+    pub id: SessionId,
     /// The file it was forked from.
     pub parent_session: Option<String>,
     /// Its branch summaries: each names an abandoned branch and the place where work continued.
@@ -76,7 +76,7 @@ pub struct LeftBranch {
 
 impl SessionManager {
     /// The session's id.
-    pub fn session_id(&self) -> String {
+    pub fn session_id(&self) -> SessionId {
         self.session.header.id()
     }
 

@@ -285,7 +285,7 @@ fn write_audit(
     line.string("time", &to_iso(world.environment().now_ms()))
         .string("operation", operation)
         .string("path", &session.path.to_string_lossy())
-        .string("id", &session.id)
+        .string("id", session.id.as_str())
         .integer("size", i64::try_from(session.size).unwrap_or(i64::MAX))
         .string("modified", &to_iso(session.modified))
         .string("familyModified", &to_iso(last_used));

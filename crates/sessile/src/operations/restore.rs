@@ -100,7 +100,8 @@ impl Sessions {
         if let Some(found) = all.iter().find(is_exact) {
             return Ok(found.clone());
         }
-        let mut beginning: Vec<&TrashedSession> = all.iter().filter(|it| it.session.id.starts_with(wanted)).collect();
+        let mut beginning: Vec<&TrashedSession> =
+            all.iter().filter(|it| it.session.id.as_str().starts_with(wanted)).collect();
         beginning.dedup_by(|one, other| one.session.id == other.session.id);
         match beginning.as_slice() {
             [one] => Ok((*one).clone()),
@@ -108,7 +109,7 @@ impl Sessions {
             several => Err(SessionError::Ambiguous {
                 wanted: wanted.to_owned(),
                 what: "sessions in the trash",
-                candidates: several.iter().map(|it| it.session.id.clone()).collect(),
+                candidates: several.iter().map(|it| it.session.id.to_string()).collect(),
             }),
         }
     }

@@ -127,8 +127,8 @@ impl HeaderSources<'_> {
         let old = |key: &str| old.as_ref().and_then(|old| old.get(key));
         let (name_time, name_id) = self.name();
         let (id, id_from) = match (name_id, old("id").and_then(Raw::as_string)) {
-            (Some(id), _) => (id, "the file name"),
-            (None, Some(id)) => (id, "the remains of the header"),
+            (Some(id), _) => (id.into(), "the file name"),
+            (None, Some(id)) => (id.into(), "the remains of the header"),
             (None, None) => (self.world.environment().session_uuid(), "nowhere (it is new)"),
         };
         let old_time = old("timestamp").and_then(Raw::as_string).and_then(|time| parse_utc_iso(time.as_bytes()));
@@ -148,7 +148,7 @@ impl HeaderSources<'_> {
         header
             .string("type", "session")
             .integer("version", version.map_or(i64::from(CURRENT_VERSION), |_| 2))
-            .string("id", &id)
+            .string("id", id.as_str())
             .string("timestamp", &to_iso(time))
             .string("cwd", &cwd)
             .optional("parentSession", old("parentSession").filter(|parent| parent.as_text().is_some()))

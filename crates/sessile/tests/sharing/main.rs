@@ -409,7 +409,7 @@ fn other_session() -> String {
     let dir = TempDir::new().unwrap();
     let mut other = sessions(77)
         .with_session_dir(dir.path())
-        .create_with("/proj", &NewSession { id: Some("other".to_owned()), parent_session: None });
+        .create_with("/proj", &NewSession { id: Some("other".to_owned().into()), parent_session: None });
     let other = other.as_mut().unwrap();
     for index in 0..20 {
         other.append_message(user(&format!("theirs {index}"))).unwrap();

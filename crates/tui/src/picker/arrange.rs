@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
+use sessile::SessionId;
 use sessile::Sessions;
 use sessile::group::{ProjectLocation, SessionRef};
 use sessile::list::SessionInfo;
@@ -34,7 +35,7 @@ pub(crate) struct View {
     pub(crate) shows_archived: bool,
     pub(crate) groups: bool,
     /// The ids of the sessions pinned to the top.
-    pub(crate) pins: HashSet<String>,
+    pub(crate) pins: HashSet<SessionId>,
     /// Matches inside sessions, best first.
     pub(crate) hits: Vec<(PathBuf, Excerpt)>,
 }
@@ -181,8 +182,12 @@ fn matching_rows(list: &[SessionInfo], admitted: &[usize], view: &View) -> Vec<R
     for index in admitted {
         let session = &list[*index];
         let (name, text) = (session.name.as_ref().map(|name| name.to_str()), session.all_messages_text.to_str());
-        let query_row =
-            QueryRow { name: name.as_deref().unwrap_or_default(), id: &session.id, text: &text, cwd: &session.cwd };
+        let query_row = QueryRow {
+            name: name.as_deref().unwrap_or_default(),
+            id: session.id.as_str(),
+            text: &text,
+            cwd: &session.cwd,
+        };
         let hit = hits_by_path.get(&session.path);
         let by_words = query.score(&query_row);
         // Matches where the letters are merely scattered over a name or path rank below matches in the content.

@@ -15,7 +15,7 @@ use sessile::text::pattern::Pattern;
 use sessile::text::query::Query;
 use sessile::users::SessionUser;
 use sessile::watch::{StoreEvent, WatchOptions};
-use sessile::{Cancel, SessionError, Sessions};
+use sessile::{Cancel, SessionError, SessionId, Sessions};
 use sessile_display::measure::counted;
 
 use super::Scope;
@@ -62,7 +62,7 @@ pub(crate) enum PickerJob {
     Users(Arc<Vec<SessionInfo>>),
     Pins,
     Pin {
-        id: String,
+        id: SessionId,
         is_pinned: bool,
     },
     Rename {
@@ -123,7 +123,7 @@ pub(crate) enum PickerEvent {
         list: Arc<Vec<SessionInfo>>,
         used: HashMap<PathBuf, Vec<SessionUser>>,
     },
-    Pins(HashSet<String>),
+    Pins(HashSet<SessionId>),
     /// Something was changed: the message to show, and whether it can be undone.
     Changed {
         message: String,

@@ -48,7 +48,7 @@ fn made_up(rows: &[MadeUp<'_>]) -> Vec<SessionInfo> {
     rows.iter()
         .map(|(path, first, name, age_ms, parent, cwd)| SessionInfo {
             path: PathBuf::from(path),
-            id: path.replace('/', ""),
+            id: path.replace('/', "").into(),
             cwd: (*cwd).to_owned(),
             name: name.map(|name| sessile::json::JsText::from(name).into_owned()),
             is_archived: false,
@@ -94,7 +94,7 @@ fn golden_sessions() -> Option<[Vec<SessionInfo>; 2]> {
                 |text: Option<String>| sessile::json::JsText::from(text.unwrap_or_default().as_str()).into_owned();
             SessionInfo {
                 path: text("path").unwrap().into(),
-                id: text("id").unwrap(),
+                id: text("id").unwrap().into(),
                 cwd: text("cwd").unwrap(),
                 name: text("name").map(|name| own(Some(name))),
                 is_archived: false,
@@ -362,7 +362,7 @@ fn the_message_about_an_edited_query_is_correct() {
 fn pins_stay_at_the_top_and_are_saved() {
     let dir = tempfile::tempdir().unwrap();
     let sessions = Sessions::new(FixedEnvironment { home: dir.path().to_path_buf() });
-    sessions.pin("/s/b".replace('/', "").as_str(), true).unwrap();
+    sessions.pin(&"/s/b".replace('/', "").as_str().into(), true).unwrap();
     assert!(sessions.pins().contains("sb"));
     let list = made_up(&[("/s/a", "one", None, 0, None, "/p"), ("/s/b", "two", None, 60_000, None, "/p")]);
     let mut driver = picker_with(list.clone(), list, None);

@@ -9,7 +9,7 @@ use sessile::format::cause::chain;
 use sessile::format::head::{Parsed, read};
 use sessile::json::Json;
 use sessile::write::{Durable, StoreError, WriteOptions};
-use sessile::{EntryId, Environment, SessionError, SessionManager, Sessions};
+use sessile::{EntryId, Environment, SessionError, SessionId, SessionManager, Sessions};
 
 use crate::Replay;
 use crate::notices::Notices;
@@ -36,7 +36,7 @@ impl Environment for TestEnvironment {
         self.0.entry_uuid()
     }
 
-    fn session_uuid(&self) -> String {
+    fn session_uuid(&self) -> SessionId {
         self.0.session_uuid()
     }
 

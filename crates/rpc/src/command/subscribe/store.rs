@@ -10,7 +10,7 @@ use sessile::format::outline::Row;
 use sessile::json::{Json, ObjectWriter, Raw};
 use sessile::list::SessionInfo;
 use sessile::watch::{StoreEvent, StoreWatcher, WatchOptions};
-use sessile::{Cancel, SessionManager};
+use sessile::{Cancel, SessionId, SessionManager};
 
 use super::{BATCH_BYTES, POLL_INTERVAL, PendingEvent};
 use crate::client::{Client, Phase};
@@ -37,7 +37,7 @@ pub(super) struct StoreNotifier {
     cancel: Cancel,
     phase: Arc<Phase>,
     /// Sessions that disappeared, or were already missing, by id: they may come back.
-    gone: HashMap<String, SentSession>,
+    gone: HashMap<SessionId, SentSession>,
     /// The cursor from which this subscription began.
     start_cursor: Cursor,
     /// Sessions with missed entries, which are sent first.
@@ -46,7 +46,7 @@ pub(super) struct StoreNotifier {
 
 /// How far a session was sent.
 struct SentSession {
-    id: String,
+    id: SessionId,
     /// Everything before this offset was sent.
     sent_to: u64,
     /// When that last changed, in milliseconds.
@@ -87,9 +87,9 @@ impl StoreNotifier {
             }
         }
         if let Some(cursor) = cursor {
-            let known: HashSet<&String> = notifier.known.values().map(|known| &known.id).collect();
+            let known: HashSet<&SessionId> = notifier.known.values().map(|known| &known.id).collect();
             for (id, sent_to) in cursor.sent_to.iter().filter(|(id, _)| !known.contains(id)) {
-                let gone = SentSession { id: id.clone(), sent_to: *sent_to, changed: now_ms };
+                let gone = SentSession { id: id.clone().into(), sent_to: *sent_to, changed: now_ms };
                 notifier.gone.insert(id.clone(), gone);
             }
             notifier.start_cursor = cursor;
@@ -139,7 +139,7 @@ impl StoreNotifier {
         let recent = sent_sessions.filter(|known| known.changed >= now_ms.saturating_sub(WINDOW_MS));
         let mut sent_to = ObjectWriter::new();
         for known in recent {
-            sent_to.integer(&known.id, i64::try_from(known.sent_to).unwrap_or(i64::MAX));
+            sent_to.integer(known.id.as_str(), i64::try_from(known.sent_to).unwrap_or(i64::MAX));
         }
         let mut cursor = ObjectWriter::new();
         cursor.integer("t", now_ms).raw("s", sent_to.finish().raw());
@@ -285,7 +285,7 @@ fn first_since(manager: &SessionManager, since: i64) -> Option<u64> {
 /// The position of a client.
 struct Cursor {
     time: i64,
-    sent_to: HashMap<String, u64>,
+    sent_to: HashMap<SessionId, u64>,
 }
 
 impl Cursor {
@@ -297,7 +297,8 @@ impl Cursor {
         let sessions = cursor.raw().get("s").ok_or_else(unreadable)?;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positions are whole numbers")]
         let position = |value: Raw<'_>| value.as_number().map(|number| number as u64);
-        let sent_to = sessions.members().filter_map(|member| Some((member.key.as_string()?, position(member.value)?)));
+        let sent_to =
+            sessions.members().filter_map(|member| Some((member.key.as_string()?.into(), position(member.value)?)));
         Ok(Self { time, sent_to: sent_to.collect() })
     }
 }

@@ -10,7 +10,7 @@ use sessile::import::ImportOptions;
 use sessile::json::Json;
 use sessile::operations::{Deletion, Operation, OperationState, Step};
 use sessile::os::Os;
-use sessile::{Environment, SessionError, Sessions};
+use sessile::{Environment, SessionError, SessionId, Sessions};
 
 use super::observed::Observed;
 use super::order::explains;
@@ -200,8 +200,11 @@ fn check_result(os: &SimOs, clock: &AtomicU64, mut events: Vec<Event>) -> Result
 /// could be checked. Such an operation stays unfinished.
 fn may_stay_unfinished(operation: &Operation, events: &[Event]) -> bool {
     let [Step::Name { session, .. }] = operation.steps.as_slice() else { return false };
-    let is_dead = |event: &&Event| event.is_optional && matches!(event.op, Op::Name(at) if SESSIONS[at] == session.id);
-    events.iter().filter(is_dead).any(|dead| events.iter().any(|it| it.end > dead.begin && it.takes(&session.id)))
+    let is_dead = |event: &&Event| event.is_optional && matches!(event.op, Op::Name(at) if session.id == SESSIONS[at]);
+    events
+        .iter()
+        .filter(is_dead)
+        .any(|dead| events.iter().any(|it| it.end > dead.begin && it.takes(session.id.as_str())))
 }
 
 impl Event {
@@ -324,7 +327,7 @@ impl Process {
             Op::Fork(session) => {
                 let mut manager = sessions.open(path(session))?;
                 manager.clone_session()?;
-                (Effect::Fork(manager.session_id(), id(session)), None)
+                (Effect::Fork(manager.session_id().to_string(), id(session)), None)
             }
             Op::Import => {
                 sessions.import(&[PathBuf::from(IMPORT)], &ImportOptions::default())?;
@@ -424,8 +427,8 @@ impl Environment for TestEnvironment {
         self.replay.entry_uuid()
     }
 
-    fn session_uuid(&self) -> String {
-        format!("new-{}-{}", self.pid, self.n_sessions.fetch_add(1, Ordering::Relaxed))
+    fn session_uuid(&self) -> SessionId {
+        format!("new-{}-{}", self.pid, self.n_sessions.fetch_add(1, Ordering::Relaxed)).into()
     }
 
     fn variable(&self, _name: &str) -> Option<String> {

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use sessile::Environment;
 use sessile::SessionId;
+use sessile::date::Timestamp;
 
 use crate::random::SplitMix;
 
@@ -91,8 +92,8 @@ impl Replay {
 }
 
 impl Environment for Replay {
-    fn now_ms(&self) -> i64 {
-        self.change(|world| world.now_ms)
+    fn now(&self) -> Timestamp {
+        self.change(|world| Timestamp::from_ms(world.now_ms))
     }
 
     fn entry_uuid(&self) -> String {

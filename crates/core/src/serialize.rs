@@ -9,6 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::date::Timestamp;
 use crate::entry::Entry;
 use crate::header::Header;
 use crate::json::{Json, Raw, print};
@@ -230,6 +231,20 @@ impl<'de> Deserialize<'de> for SessionId {
     }
 }
 
+/// Writes the milliseconds as a number.
+impl Serialize for Timestamp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_i64(self.as_ms())
+    }
+}
+
+/// Reads whole milliseconds.
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        i64::deserialize(deserializer).map(Self::from_ms)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
@@ -331,6 +346,14 @@ mod tests {
         assert_eq!(serde_json::to_string(&session).unwrap(), r#"{"a":"é"}"#);
         assert_eq!(serde_json::from_str::<BTreeMap<SessionId, SessionId>>(r#"{"a":"é"}"#).unwrap(), session);
         assert!(serde_json::from_str::<SessionId>("7").is_err());
+    }
+
+    #[test]
+    fn times_are_numbers() {
+        let time = Timestamp::from_ms(-1_735_689_600_000);
+        assert_eq!(serde_json::to_string(&time).unwrap(), "-1735689600000");
+        assert_eq!(serde_json::from_str::<Timestamp>("-1735689600000").unwrap(), time);
+        assert!(serde_json::from_str::<Timestamp>("1.5").is_err());
     }
 
     #[test]

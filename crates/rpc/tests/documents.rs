@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use sessile::date::Timestamp;
 use sessile::{Environment, SessionId, Sessions};
 use sessile_rpc::{Engine, Options, Start, json_schema, reference_tables, typescript};
 
@@ -75,8 +76,8 @@ struct FixedEnvironment {
 }
 
 impl Environment for FixedEnvironment {
-    fn now_ms(&self) -> i64 {
-        self.now_ms.fetch_add(1000, Ordering::Relaxed)
+    fn now(&self) -> Timestamp {
+        Timestamp::from_ms(self.now_ms.fetch_add(1000, Ordering::Relaxed))
     }
 
     fn entry_uuid(&self) -> String {

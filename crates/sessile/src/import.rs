@@ -99,7 +99,7 @@ impl Sessions {
             |path: &PathBuf| self.world.os().link_stat(path).is_err() && others.iter().all(|other| other.path != *path);
         let name = if importing.new_names || importing.new_ids {
             check_session_id(id.as_str()).map_err(|source| SessionError::BadSessionId { id: id.clone(), source })?;
-            PathBuf::from(file_name(&to_iso(environment.now_ms()), &id))
+            PathBuf::from(file_name(&to_iso(environment.now()), &id))
         } else {
             from.clone()
         };

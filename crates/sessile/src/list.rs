@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use sessile_core::SessionId;
 use sessile_core::cancel::Cancel;
+use sessile_core::date::Timestamp;
 use sessile_core::info::SessionFacts;
 use sessile_core::json::JsText;
 use sessile_index::Caches;
@@ -43,10 +44,10 @@ pub struct SessionInfo {
     pub is_archived: bool,
     /// The file it was forked from.
     pub parent_session_path: Option<String>,
-    /// Its creation time in milliseconds since 1970, if its header has it.
-    pub created: Option<i64>,
-    /// The time of its last message in milliseconds since 1970.
-    pub modified: i64,
+    /// Its creation time, if its header has it.
+    pub created: Option<Timestamp>,
+    /// The time of its last message.
+    pub modified: Timestamp,
     /// The number of messages of every role on every branch.
     pub message_count: usize,
     /// The first text of the user.

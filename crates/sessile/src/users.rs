@@ -174,7 +174,13 @@ struct ProcessSnapshot<'w> {
 impl<'w> ProcessSnapshot<'w> {
     fn new(world: &'w World) -> Self {
         let agents = world.os().processes().into_iter().filter(is_pi).collect();
-        Self { world, agents, now_ms: world.environment().now_ms(), real: HashMap::new(), sidecars: HashMap::new() }
+        Self {
+            world,
+            agents,
+            now_ms: world.environment().now().as_ms(),
+            real: HashMap::new(),
+            sidecars: HashMap::new(),
+        }
     }
 
     /// The processes that use a session.

@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 
 use sessile_core::SessionId;
 use sessile_core::cancel::Cancel;
+use sessile_core::date::Timestamp;
 use sessile_core::diagnostic::Severity;
 use sessile_core::json::Json;
 use sessile_core::location::encode_cwd;
@@ -178,7 +179,7 @@ fn copies<'f>(world: &World, files: impl Iterator<Item = &'f FoundFile>) -> Copi
         path: &file.path,
         id,
         cwd,
-        used: file.stat.modified_ms,
+        used: Timestamp::from_ms(file.stat.modified_ms),
         size: file.stat.length,
     }))
 }

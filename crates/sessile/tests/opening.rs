@@ -3,6 +3,7 @@
 
 use std::fs;
 
+use sessile::date::Timestamp;
 use sessile::draft::{AssistantMessage, UserMessage};
 use sessile::{EntryId, NewSession, OpenOptions, SessionError, SessionManager, Sessions};
 use sessile_testkit::Replay;
@@ -31,7 +32,7 @@ fn tree(entries: &[(&str, &str)]) -> SessionManager {
 }
 
 fn user(text: &str) -> UserMessage {
-    UserMessage::new(text, 1)
+    UserMessage::new(text, Timestamp::from_ms(1))
 }
 
 fn id(text: &str) -> EntryId {
@@ -118,7 +119,7 @@ fn a_session_is_read_from_bytes() {
         "\n"
     );
     let mut session = SessionManager::open_in_memory(old).unwrap();
-    session.append_message(AssistantMessage::new("p", "m", "ho", 2)).unwrap();
+    session.append_message(AssistantMessage::new("p", "m", "ho", Timestamp::from_ms(2))).unwrap();
     assert_eq!((session.branch_path().unwrap().len(), session.header().version()), (2, Some(3.0)));
 
     for wrong in ["", "\n", "{}\n", "hello", r#"{"type":"message"}"#] {

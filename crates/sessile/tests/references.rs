@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
+use sessile::date::Timestamp;
 use sessile::reference::ReferenceError;
 use sessile::{EntryId, SessionManager, Sessions, draft};
 use sessile_testkit::Replay;
@@ -110,7 +111,7 @@ fn ids_resolve_only_to_the_files_that_contain_them() {
 }
 
 fn append(session: &mut SessionManager, text: &str) -> EntryId {
-    session.append_message(draft::UserMessage::new(text, 1)).unwrap()
+    session.append_message(draft::UserMessage::new(text, Timestamp::from_ms(1))).unwrap()
 }
 
 #[test]

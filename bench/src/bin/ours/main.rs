@@ -14,6 +14,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 use sessile::branch::TreeNode;
 use sessile::context::SessionContext;
+use sessile::date::Timestamp;
 use sessile::json::Json;
 use sessile::list::{Copies, ListOptions, Progress, SessionInfo};
 use sessile::{SessionManager, Sessions, draft};
@@ -83,7 +84,7 @@ fn digest_entries(session: &SessionManager, digest: &mut Digest) -> Value {
     for row in outline.entries() {
         digest.field(outline.kind(row).word().unwrap_or_default());
         digest.field(text(outline.id(row)).unwrap_or_default()).optional(text(outline.parent_id(row)));
-        digest.field(outline.time(row).map_or_else(|| "NaN".to_owned(), |time| time.to_string()));
+        digest.field(outline.time(row).map_or_else(|| "NaN".to_owned(), |time| time.as_ms().to_string()));
     }
     json!({})
 }
@@ -161,7 +162,7 @@ fn migrate(file: &str) -> SessionManager {
 
 fn message(index: usize, bytes: usize) -> Json {
     let text = format!("{index} {}", "x".repeat(bytes));
-    draft::UserMessage::new(text.as_str(), 1_790_000_000_000 + i64::try_from(index).unwrap()).into()
+    draft::UserMessage::new(text.as_str(), Timestamp::from_ms(1_790_000_000_000 + i64::try_from(index).unwrap())).into()
 }
 
 fn append(file: &str, count: usize, bytes: usize) -> Value {

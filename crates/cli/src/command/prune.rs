@@ -121,7 +121,7 @@ fn print(
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<(), Failure> {
-    let now = env.now_ms();
+    let now = env.now();
     let ids = ShortIds::among(pruned.sessions.iter().map(|(session, _)| session.id.as_str()));
     for (session, last_used) in &pruned.sessions {
         let title = session.name.as_ref().unwrap_or(&session.first_message).to_str().into_owned();

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use sessile::SessionId;
-use sessile::date::to_iso;
+use sessile::date::{Timestamp, to_iso};
 use sessile::import::Imported;
 use sessile::json::{Json, ObjectWriter};
 use sessile::list::SessionInfo;
@@ -124,7 +124,7 @@ pub fn undone(undone: &Undone) -> Json {
 /// A pruning:
 /// `{operation?, bytes, sessions: [{path, id, size, modified, familyModified}], kept: [{path, id, reason}]}`.
 pub fn pruned(pruned: &Pruned) -> Json {
-    let row = |(session, last_used): &(SessionInfo, i64)| {
+    let row = |(session, last_used): &(SessionInfo, Timestamp)| {
         object(|out| {
             out.string("path", &session.path.to_string_lossy())
                 .string("id", session.id.as_str())

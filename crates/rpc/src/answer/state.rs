@@ -96,6 +96,7 @@ pub fn no_commands() -> Json {
 
 #[cfg(test)]
 mod tests {
+    use sessile::date::Timestamp;
     use sessile::{NewSession, Sessions, draft};
 
     use super::*;
@@ -106,7 +107,7 @@ mod tests {
         let sessions = Sessions::default().caching(None);
         let new = NewSession { id: Some("s".to_owned().into()), parent_session: None };
         let mut session = sessions.in_memory("/proj/x", new).unwrap();
-        session.append_message(draft::UserMessage::new("one", 1)).unwrap();
+        session.append_message(draft::UserMessage::new("one", Timestamp::from_ms(1))).unwrap();
         let text = |model: Option<&Json>| {
             let cached_state = CachedState::of(&session, model, "off").unwrap();
             let text = state(&cached_state, false, ("all", "one-at-a-time"), true);

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use sessile_core::SessionId;
+use sessile_core::date::Timestamp;
 use sessile_core::location::encode_cwd;
 
 use super::SessionInfo;
@@ -23,8 +24,8 @@ pub(crate) struct Candidate<'c> {
     pub(crate) path: &'c Path,
     pub(crate) id: &'c SessionId,
     pub(crate) cwd: &'c str,
-    /// The time of its last use in milliseconds since 1970.
-    pub(crate) used: i64,
+    /// The time of its last use.
+    pub(crate) used: Timestamp,
     pub(crate) size: u64,
 }
 
@@ -81,7 +82,7 @@ impl Copies {
 }
 
 /// The sort key by which the original comes first.
-fn rank<'c>(file: &Candidate<'c>) -> (bool, bool, Reverse<i64>, Reverse<u64>, &'c Path) {
+fn rank<'c>(file: &Candidate<'c>) -> (bool, bool, Reverse<Timestamp>, Reverse<u64>, &'c Path) {
     let own_name = format!("_{}.jsonl", file.id);
     let has_own_name = file.path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(&own_name));
     let directory = file.path.parent().and_then(Path::file_name);
@@ -104,7 +105,7 @@ mod tests {
             is_archived: false,
             parent_session_path: None,
             created: None,
-            modified,
+            modified: Timestamp::from_ms(modified),
             message_count: 1,
             first_message: "".into(),
             all_messages_text: "".into(),

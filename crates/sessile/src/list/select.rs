@@ -3,6 +3,7 @@
 use std::cmp::{Ordering, Reverse};
 
 use super::SessionInfo;
+use sessile_core::date::Timestamp;
 
 /// Which sessions of a list to return, and in which order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,10 +17,10 @@ pub struct Selection {
     pub children: Children,
     /// How to treat archived sessions.
     pub archived: Archived,
-    /// Only sessions with a message at or after this time, in milliseconds since 1970.
-    pub since: Option<i64>,
-    /// Only sessions without a message after this time, in milliseconds since 1970.
-    pub until: Option<i64>,
+    /// Only sessions with a message at or after this time.
+    pub since: Option<Timestamp>,
+    /// Only sessions without a message after this time.
+    pub until: Option<Timestamp>,
     /// The order.
     pub sort: SortBy,
     /// The maximum number of sessions.
@@ -148,8 +149,8 @@ mod tests {
             name: name.map(Into::into),
             is_archived: false,
             parent_session_path: parent.map(str::to_owned),
-            created: (number > 0).then_some(-i64::from(number)),
-            modified: i64::from(number),
+            created: (number > 0).then_some(Timestamp::from_ms(-i64::from(number))),
+            modified: Timestamp::from_ms(i64::from(number)),
             message_count: number as usize % 2,
             first_message: "".into(),
             all_messages_text: "".into(),
@@ -208,9 +209,16 @@ mod tests {
         assert_eq!(selected(&Selection { named: true, ..all.clone() }), "db");
         assert_eq!(selected(&Selection { children: Children::Hidden, ..all.clone() }), "da");
         assert_eq!(selected(&Selection { children: Children::Only, ..all.clone() }), "cb");
-        assert_eq!(selected(&Selection { since: Some(3), ..all.clone() }), "dc");
-        assert_eq!(selected(&Selection { until: Some(3), ..all.clone() }), "cba");
-        assert_eq!(selected(&Selection { since: Some(2), until: Some(3), ..all.clone() }), "cb");
+        assert_eq!(selected(&Selection { since: Some(Timestamp::from_ms(3)), ..all.clone() }), "dc");
+        assert_eq!(selected(&Selection { until: Some(Timestamp::from_ms(3)), ..all.clone() }), "cba");
+        assert_eq!(
+            selected(&Selection {
+                since: Some(Timestamp::from_ms(2)),
+                until: Some(Timestamp::from_ms(3)),
+                ..all.clone()
+            }),
+            "cb"
+        );
         assert_eq!(selected(&Selection { limit: Some(1), ..all.clone() }), "d");
         for (sort, expected) in [
             (SortBy::Created, "bcda"),

@@ -275,9 +275,9 @@ impl SessionManager {
     /// of user or assistant, so an abandoned start leaves nothing behind.
     ///
     /// ```no_run
-    /// use sessile::{SessionManager, draft};
+    /// use sessile::SessionManager;
     /// let mut session = SessionManager::create("/proj/project")?;
-    /// session.append_message(draft::UserMessage::new("hello", 1_763_164_800_000))?;
+    /// session.append_user_message("hello")?;
     /// println!("saved as {}", session.session_file().unwrap().display());
     /// # Ok::<(), sessile::SessionError>(())
     /// ```
@@ -540,7 +540,7 @@ pub(crate) fn compose_header(
         },
         None => environment.session_uuid(),
     };
-    let timestamp = to_iso(environment.now_ms());
+    let timestamp = to_iso(environment.now());
     Ok(Header::compose(&id, &timestamp, &cwd.to_string_lossy(), options.parent_session.as_deref()))
 }
 

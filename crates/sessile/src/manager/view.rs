@@ -3,6 +3,7 @@
 use sessile_core::archive::Archive;
 use sessile_core::compaction::collect_abandoned;
 use sessile_core::context::{self, Projected, ReadContext, SessionContext};
+use sessile_core::date::Timestamp;
 use sessile_core::diagnostic::Diagnostic;
 use sessile_core::entry::{Entry, js_time};
 use sessile_core::head::Kind;
@@ -46,8 +47,8 @@ pub struct CompactionRecord {
     pub on_path: bool,
     /// The number of tokens in the context before it.
     pub tokens_before: Option<f64>,
-    /// Its time in milliseconds since 1970.
-    pub time: Option<i64>,
+    /// Its time.
+    pub time: Option<Timestamp>,
     /// The first entry it keeps.
     pub first_kept_entry_id: Option<EntryId>,
 }

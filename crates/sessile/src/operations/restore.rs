@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use sessile_core::date::Timestamp;
 use sessile_store::{HeldTurn, TrashSlot};
 
 use super::reunite::clear_path;
@@ -17,8 +18,8 @@ use crate::sessions::Sessions;
 pub struct TrashedSession {
     /// The operation that deleted it.
     pub operation: String,
-    /// The time of that operation in milliseconds since 1970.
-    pub time: i64,
+    /// The time of that operation.
+    pub time: Timestamp,
     /// The session with its former path.
     pub session: SessionLocation,
     /// Its place in the trash.

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use crate::environment::Environment;
 use sessile_core::SessionId;
+use sessile_core::date::Timestamp;
 
 /// A clock that is set explicitly, and ids that only look random.
 pub(super) struct World {
@@ -69,9 +70,9 @@ impl World {
 }
 
 impl Environment for World {
-    fn now_ms(&self) -> i64 {
+    fn now(&self) -> Timestamp {
         // The clock advances with every call.
-        self.clock_ms.fetch_add(4, Ordering::Relaxed)
+        Timestamp::from_ms(self.clock_ms.fetch_add(4, Ordering::Relaxed))
     }
 
     fn entry_uuid(&self) -> String {

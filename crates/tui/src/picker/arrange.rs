@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use sessile::SessionId;
 use sessile::Sessions;
+use sessile::date::Timestamp;
 use sessile::group::{ProjectLocation, SessionRef};
 use sessile::list::SessionInfo;
 use sessile::text::excerpt::Excerpt;
@@ -133,7 +134,7 @@ fn parents(sessions: &Sessions, list: &[SessionInfo]) -> Vec<Option<usize>> {
 }
 
 /// Returns the forest as rows. Siblings are ordered by the newest activity in their subtrees.
-fn threads(modified: &[i64], parents: &[Option<usize>]) -> Vec<(usize, String)> {
+fn threads(modified: &[Timestamp], parents: &[Option<usize>]) -> Vec<(usize, String)> {
     let mut children: Vec<Vec<usize>> = vec![Vec::new(); parents.len()];
     let mut roots = Vec::new();
     for (index, parent) in parents.iter().enumerate() {
@@ -266,7 +267,17 @@ mod tests {
 
     #[test]
     fn threads_are_drawn_as_a_forest() {
-        let rows = threads(&[5, 9, 1, 7, 8, 2], &[None, Some(0), Some(1), Some(0), Some(3), None]);
+        let rows = threads(
+            &[
+                Timestamp::from_ms(5),
+                Timestamp::from_ms(9),
+                Timestamp::from_ms(1),
+                Timestamp::from_ms(7),
+                Timestamp::from_ms(8),
+                Timestamp::from_ms(2),
+            ],
+            &[None, Some(0), Some(1), Some(0), Some(3), None],
+        );
         let drawn: Vec<String> = rows.into_iter().map(|(index, prefix)| format!("{prefix}{index}")).collect();
         assert_eq!(drawn, ["0", "   ├─ 1", "   │  └─ 2", "   └─ 3", "      └─ 4", "5"]);
     }

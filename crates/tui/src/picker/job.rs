@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use sessile::date::Timestamp;
 use sessile::export::{ExportFormat, ExportOptions};
 use sessile::format::cause::chain;
 use sessile::list::{Archived, ListOptions, SessionInfo};
@@ -55,7 +56,7 @@ pub(crate) enum PickerJob {
         path: PathBuf,
         list: Arc<Vec<SessionInfo>>,
         width: usize,
-        now_ms: i64,
+        now: Timestamp,
     },
     Watch,
     /// Find the users of the sessions in a list.
@@ -177,8 +178,8 @@ impl Job for PickerJob {
             Self::Search { query, scope, shows_archived } => {
                 backend.search(query, (scope, shows_archived), cancel, send)
             }
-            Self::Preview { path, list, width, now_ms } => {
-                let lines = preview(&backend.sessions, &path, &list, width, now_ms);
+            Self::Preview { path, list, width, now } => {
+                let lines = preview(&backend.sessions, &path, &list, width, now);
                 send(PickerEvent::Previewed { path, lines });
                 Ok(())
             }

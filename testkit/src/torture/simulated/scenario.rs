@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use sessile::date::Timestamp;
 use sessile::format::cause::chain;
 use sessile::format::head::{Parsed, read};
 use sessile::json::Json;
@@ -28,8 +29,8 @@ const NOW: &str = "2025-01-01T00:00:00.000Z";
 struct TestEnvironment(Replay);
 
 impl Environment for TestEnvironment {
-    fn now_ms(&self) -> i64 {
-        self.0.now_ms()
+    fn now(&self) -> Timestamp {
+        self.0.now()
     }
 
     fn entry_uuid(&self) -> String {

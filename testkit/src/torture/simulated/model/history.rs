@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use sessile::date::Timestamp;
 use sessile::format::cause::chain;
 use sessile::import::ImportOptions;
 use sessile::json::Json;
@@ -419,8 +420,8 @@ struct TestEnvironment {
 }
 
 impl Environment for TestEnvironment {
-    fn now_ms(&self) -> i64 {
-        self.os.now_ms()
+    fn now(&self) -> Timestamp {
+        Timestamp::from_ms(self.os.now_ms())
     }
 
     fn entry_uuid(&self) -> String {

@@ -160,10 +160,10 @@ impl Model {
                     to.parent().unwrap_or(Path::new("/")).to_path_buf();
             }
             Step::Delete { session, .. } => {
-                self.at(session.id.as_str(), SessionState::Live)?.state = SessionState::Trash
+                self.at(session.id.as_str(), SessionState::Live)?.state = SessionState::Trash;
             }
             Step::Restore { session, .. } => {
-                self.at(session.id.as_str(), SessionState::Trash)?.state = SessionState::Live
+                self.at(session.id.as_str(), SessionState::Trash)?.state = SessionState::Live;
             }
             _ => {}
         }

@@ -1,7 +1,7 @@
 //! The type of instants.
 
 use std::fmt;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use super::to_iso;
 
@@ -67,31 +67,6 @@ impl Timestamp {
     }
 }
 
-/// Rounds down to whole milliseconds, and saturates.
-impl From<SystemTime> for Timestamp {
-    fn from(time: SystemTime) -> Self {
-        let ms = |duration: Duration| i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
-        match time.duration_since(SystemTime::UNIX_EPOCH) {
-            Ok(after) => Self(ms(after)),
-            Err(before) => {
-                let before = before.duration();
-                let has_fraction = before.subsec_nanos() % 1_000_000 != 0;
-                Self((-ms(before)).saturating_sub(i64::from(has_fraction)))
-            }
-        }
-    }
-}
-
-/// An instant that this system cannot represent becomes 1970.
-impl From<Timestamp> for SystemTime {
-    fn from(time: Timestamp) -> Self {
-        let distance = Duration::from_millis(time.0.unsigned_abs());
-        let found =
-            if time.0 < 0 { Self::UNIX_EPOCH.checked_sub(distance) } else { Self::UNIX_EPOCH.checked_add(distance) };
-        found.unwrap_or(Self::UNIX_EPOCH)
-    }
-}
-
 /// Writes the text of [`to_iso`].
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -108,16 +83,6 @@ impl fmt::Debug for Timestamp {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn system_times_round_down_and_come_back() {
-        for ms in [0, 1, -1, 1_735_689_600_123, -1_735_689_600_123, 8_640_000_000_000_000] {
-            let time = Timestamp::from_ms(ms);
-            assert_eq!(Timestamp::from(SystemTime::from(time)), time);
-            assert_eq!(Timestamp::from(SystemTime::from(time) + Duration::from_micros(1)), time);
-            assert_eq!(Timestamp::from(SystemTime::from(time) - Duration::from_micros(1)), time.saturating_sub_ms(1));
-        }
-    }
 
     #[test]
     fn differences_saturate() {

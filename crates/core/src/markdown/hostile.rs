@@ -139,7 +139,10 @@ fn document(text: &str) -> String {
     ];
     let mut out = head(&Header::compose(text, text, text, None), Some(text));
     for line in &lines {
-        let written = entry(&Entry::new(Json::parse(line).unwrap()), EntryNotes { label: Some(text), time: Some(0) });
+        let written = entry(
+            &Entry::new(Json::parse(line).unwrap()),
+            EntryNotes { label: Some(text), time: Some(Timestamp::from_ms(0)) },
+        );
         // Writing to a string cannot fail.
         write!(out, "{written}").ok();
     }

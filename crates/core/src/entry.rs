@@ -156,12 +156,12 @@ impl From<Entry> for Json {
 ///
 /// ```
 /// # use sessile_core as sessile;
-/// use sessile::date::Utc;
+/// use sessile::date::{Timestamp, Utc};
 /// use sessile::entry::js_time;
 /// use sessile::json::Raw;
 ///
 /// let date = Raw::parse(br#""2025-01-01""#)?;
-/// assert_eq!(js_time(Some(date), &Utc), Some(1_735_689_600_000));
+/// assert_eq!(js_time(Some(date), &Utc), Some(Timestamp::from_ms(1_735_689_600_000)));
 /// assert_eq!(js_time(None, &Utc), None);
 /// # Ok::<(), sessile::json::NotJson>(())
 /// ```

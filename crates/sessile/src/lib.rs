@@ -53,9 +53,9 @@
 //! # Types of numbers
 //!
 //! - Ids are [`SessionId`] and [`EntryId`]: any text that a file may hold. Instants are [`time::Timestamp`].
-//! - Numbers from files are `f64`, as in JavaScript: they may have a fraction. So are sums of them, such as
-//!   [`compaction::Preparation::tokens_before`] or the tokens in [`stats`].
-//! - Our own counts, estimates and limits are `u64`: the size of a context window, the settings of compaction, the
+//! - Numbers from files are `f64`, as in JavaScript: they may have a fraction. So are sums with them, such as
+//!   [`compaction::Preparation::tokens_before`], the size of a context, or the tokens in [`stats`].
+//! - Our own counts and limits are `u64`: the size of a context window, the settings of compaction, the
 //!   tokens of a [`draft::TokenUsage`].
 //!
 //! # What you can rely on

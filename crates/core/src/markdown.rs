@@ -11,7 +11,8 @@ use crate::entry::{Entry, Payload};
 use crate::header::Header;
 use crate::json::{Raw, print};
 use crate::message::{
-    AssistantMessage, BashExecutionMessage, Block, Content, Message, ThinkingBlock, ToolCall, ToolResultMessage,
+    AssistantMessage, BashExecutionMessage, Block, Content, Message, TextEdit, ThinkingBlock, ToolCall,
+    ToolResultMessage,
 };
 use crate::picture::Picture;
 use text::{code, fenced, flowing, plain, quoted};
@@ -181,11 +182,11 @@ fn thinking(thought: ThinkingBlock<'_>) -> String {
 fn call(call: ToolCall<'_>) -> String {
     let name = call.name().unwrap_or_else(|| "tool".to_owned());
     let arguments = call.arguments();
-    let command = arguments.and_then(|arguments| arguments.get("command")).and_then(Raw::as_string);
-    if let Some(edit) = arguments.filter(|_| name == "edit").and_then(edit) {
+    let command = call.text_argument("command");
+    if let Some(edit) = edit(call).filter(|_| name == "edit") {
         return format!("*tool call* {} {edit}", code(&name));
     }
-    if let Some((path, text)) = arguments.filter(|_| name == "write").and_then(written_file) {
+    if let (Some(path), Some(text)) = (call.path(), call.text_argument("content").filter(|_| name == "write")) {
         return format!("*tool call* {} {}\n\n{}", code(&name), code(&path), fenced("", &text));
     }
     let body = match command.filter(|_| name == "bash") {
@@ -196,14 +197,14 @@ fn call(call: ToolCall<'_>) -> String {
 }
 
 /// The file that an edit changes, and its changes as a diff; `None` if the arguments are not those of an edit.
-fn edit(arguments: Raw<'_>) -> Option<String> {
-    let path = path_of(arguments)?;
-    let several = arguments.get("edits");
-    let edits: Vec<Raw<'_>> = several.map_or_else(|| vec![arguments], |edits| edits.items().collect());
+fn edit(call: ToolCall<'_>) -> Option<String> {
+    let path = call.path()?;
+    let edits = call.edits();
+    if edits.is_empty() {
+        return None;
+    }
     let mut diff = String::new();
-    for edit in edits {
-        let part = |keys: [&str; 2]| keys.iter().find_map(|key| edit.get(key)?.as_string());
-        let (old, new) = (part(["oldText", "old_string"])?, part(["newText", "new_string"])?);
+    for TextEdit { old, new } in edits {
         let mut push = |sign: char, line: &str| {
             diff.push(sign);
             diff.push_str(line.trim_end_matches(['\n', '\r']));
@@ -229,15 +230,6 @@ fn edit(arguments: Raw<'_>) -> Option<String> {
 
 /// Longer texts are not compared line by line, because that may take quadratic time.
 const MAX_COMPARED: usize = 5000;
-
-/// The file that a call writes, and its text; `None` if the arguments do not match.
-fn written_file(arguments: Raw<'_>) -> Option<(String, String)> {
-    Some((path_of(arguments)?, arguments.get("content")?.as_string()?))
-}
-
-fn path_of(arguments: Raw<'_>) -> Option<String> {
-    ["path", "file_path"].iter().find_map(|key| arguments.get(key)?.as_string())
-}
 
 fn picture(picture: &Picture) -> String {
     let size = picture.size.map(|(width, height)| format!(", {width}×{height}")).unwrap_or_default();

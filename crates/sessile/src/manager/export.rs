@@ -93,6 +93,11 @@ impl SessionManager {
         replace_file(os, &path, &mut write)
     }
 
+    /// Passes the bytes of the session to a sink, exactly as they are stored, up to the end of what has been read.
+    pub fn export_original<E: From<SessionError>>(&self, sink: Sink<'_, E>) -> Result<(), E> {
+        self.session.copy_log(sink)
+    }
+
     /// Whether a file is this session, or is in a directory of sessions.
     fn is_precious(&self, path: &Path) -> bool {
         let os = self.world.os();

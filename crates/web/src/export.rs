@@ -1,0 +1,356 @@
+//! A session as one HTML file, or as a folder of files.
+//!
+//! The page contains the HTML of all entries and the original bytes of the session, compressed in chunks. It unpacks
+//! the chunks that it needs for what is on the screen. The last entries of the current branch are plain HTML before
+//! that, so the page can be read without scripts.
+
+use maud::{PreEscaped, html};
+use sessile::date::LocalZone;
+use sessile::entry::{Entry, Payload};
+use sessile::format::outline::Row;
+use sessile::json::Json;
+use sessile::message::Message;
+use sessile::tree::is_silent;
+use sessile::{SessionError, SessionManager};
+use sessile_display::Tone;
+use sessile_display::text::{Calls, headline};
+
+use crate::entry::{EntryContext, render_entry};
+use crate::html::push_text;
+use crate::pack::packed;
+use crate::page::{Card, END_OF_ENTRIES, SCRIPT, file_policy, start_of_page};
+use crate::tree::{FILTERS, TreeRows, structure};
+
+/// The parts of an export.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Form {
+    /// One file.
+    #[default]
+    OneFile,
+    /// A page, and the chunks in files beside it.
+    Split,
+}
+
+/// Receives an export piece by piece.
+pub trait Sink {
+    /// The error of the place that the export goes to.
+    type Error: From<SessionError>;
+
+    /// Takes the next bytes of the page.
+    fn page(&mut self, bytes: &[u8]) -> Result<(), Self::Error>;
+
+    /// Takes a file beside the page. Called only for [`Form::Split`].
+    fn file(&mut self, name: &str, bytes: &[u8]) -> Result<(), Self::Error>;
+}
+
+/// The bytes of HTML in a chunk of entries, and the number of entries in other chunks.
+const CHUNK_BYTES: usize = 192 << 10;
+const TITLES_PER_CHUNK: usize = 1000;
+const IDS_PER_CHUNK: usize = 5000;
+
+/// The bytes of the session in a chunk.
+const RAW_BYTES: usize = 512 << 10;
+
+/// The plain HTML at the end of the current branch.
+const STATIC_BYTES: usize = 160 << 10;
+const STATIC_ENTRIES: usize = 60;
+
+/// Results follow their calls closely.
+const REMEMBERED_CALLS: usize = 2000;
+
+/// Separates the pieces of a chunk. No text of a session contains it once it is HTML.
+const SEPARATOR: char = '\u{1e}';
+
+/// Exports a session. Memory does not depend on the length of the session's file, only on the number of entries.
+pub fn export_html<S: Sink>(
+    session: &SessionManager,
+    card: &Card,
+    zone: &dyn LocalZone,
+    form: Form,
+    sink: &mut S,
+) -> Result<(), S::Error> {
+    let outline = session.outline();
+    let sources = match form {
+        Form::OneFile => "",
+        Form::Split => " 'self' file:",
+    };
+    let page = start_of_page(card, Some(&file_policy(sources)), outline.n_entries());
+    sink.page(page.as_bytes())?;
+    let mut writer = Writer { session, card, zone, form, sink, chunks: Chunks::default(), is_silent: Vec::new() };
+    writer.last_entries()?;
+    writer.sink.page(END_OF_ENTRIES.as_bytes())?;
+    writer.entries()?;
+    writer.structure()?;
+    writer.original()?;
+    writer.end()
+}
+
+/// Where the chunks of each kind begin.
+#[derive(Default)]
+struct Chunks {
+    /// The first row of each chunk of entries.
+    entries: Vec<u64>,
+    /// The offset of each chunk of the original.
+    raw: Vec<u64>,
+    /// For each long text: the row, its number in the entry, its chunk, its first window there, the number of windows.
+    long: Vec<[u64; 5]>,
+    n_long: u64,
+}
+
+struct Writer<'a, S> {
+    session: &'a SessionManager,
+    card: &'a Card,
+    zone: &'a dyn LocalZone,
+    form: Form,
+    sink: &'a mut S,
+    chunks: Chunks,
+    is_silent: Vec<bool>,
+}
+
+/// Pieces that are collected until they fill a chunk.
+#[derive(Default)]
+struct Pieces {
+    text: String,
+    n_pieces: usize,
+}
+
+impl Pieces {
+    fn push(&mut self, piece: &str) {
+        if self.n_pieces > 0 {
+            self.text.push(SEPARATOR);
+        }
+        self.text.push_str(piece);
+        self.n_pieces += 1;
+    }
+}
+
+impl<S: Sink> Writer<'_, S> {
+    fn chunk(&mut self, name: &str, bytes: &[u8]) -> Result<(), S::Error> {
+        let data = packed(bytes);
+        match self.form {
+            Form::OneFile => {
+                self.sink.page(format!("<script type=\"text/plain\" id=\"{name}\">").as_bytes())?;
+                self.sink.page(data.as_bytes())?;
+                self.sink.page(b"</script>\n")
+            }
+            Form::Split => {
+                let text = format!("sessileChunk(\"{name}\",\"{data}\")\n");
+                self.sink.file(&format!("{name}.js"), text.as_bytes())
+            }
+        }
+    }
+
+    /// Writes the last entries of the current branch as plain HTML.
+    fn last_entries(&mut self) -> Result<(), S::Error> {
+        let path = self.session.path();
+        let mut rendered: Vec<String> = Vec::new();
+        let mut n_bytes = 0;
+        // Results need their calls, so the entries are read forwards from a little earlier.
+        let tail = path.len().saturating_sub(STATIC_ENTRIES);
+        let mut calls = Calls::recent(REMEMBERED_CALLS);
+        for row in path.get(tail..).unwrap_or_default() {
+            let entry = self.session.entry_at(*row)?;
+            rendered.push(self.rendered(*row, &entry, &mut calls)?.html);
+        }
+        let mut first = rendered.len();
+        while first > 0 && n_bytes + rendered[first - 1].len() <= STATIC_BYTES {
+            first -= 1;
+            n_bytes += rendered[first].len();
+        }
+        let shown = rendered.get(first.min(rendered.len().saturating_sub(1))..).unwrap_or_default();
+        shown.iter().try_for_each(|html| self.sink.page(html.as_bytes()))
+    }
+
+    fn rendered(&self, row: Row, entry: &Entry, calls: &mut Calls) -> Result<crate::entry::EntryHtml, SessionError> {
+        let time = entry.time(self.zone);
+        let label = match entry.id() {
+            Some(id) => self.session.label(id)?,
+            None => None,
+        };
+        let mut context = EntryContext {
+            index: row.index(),
+            label,
+            local_time: time.map(|ms| self.card.local(ms)),
+            time,
+            ..EntryContext::default()
+        };
+        match entry.payload() {
+            Payload::Message(message) => match message.message() {
+                Some(Message::Assistant(answer)) => calls.note(&answer.content()),
+                Some(Message::ToolResult(result)) => {
+                    let call = result.tool_call_id().and_then(|id| calls.get(&id).cloned());
+                    context.has_call = call.is_some();
+                    context.call_path = call.and_then(|call| call.path);
+                }
+                _ => {}
+            },
+            Payload::Compaction(compaction) => {
+                let outline = self.session.outline();
+                let path = outline.path(row);
+                let kept = compaction.first_kept_entry_id().and_then(|id| outline.find(&id));
+                context.n_covered = kept.and_then(|kept| path.iter().position(|row| *row == kept));
+            }
+            _ => {}
+        }
+        Ok(render_entry(entry, &context))
+    }
+
+    /// Writes the HTML, the lines of the tree and the ids of all entries.
+    fn entries(&mut self) -> Result<(), S::Error> {
+        let outline = self.session.outline();
+        let rows = outline.rows().len();
+        self.is_silent = vec![false; rows];
+        let mut calls = Calls::recent(REMEMBERED_CALLS);
+        let (mut html, mut titles, mut ids, mut long) =
+            (Pieces::default(), Pieces::default(), Pieces::default(), Pieces::default());
+        let (mut n_titles, mut n_ids) = (0, 0);
+        self.chunks.entries.push(0);
+        let mut next = outline.entries().peekable();
+        let mut entries = self.session.entries();
+        for row in outline.rows() {
+            let index = row.index() as u64;
+            if next.peek() != Some(&row) {
+                html.push("");
+                titles.push("");
+                ids.push("");
+            } else {
+                next.next();
+                let Some(entry) = entries.next().transpose()? else { break };
+                let rendered = self.rendered(row, &entry, &mut calls)?;
+                html.push(&rendered.html);
+                titles.push(&title(&entry, &calls));
+                ids.push(&entry.id().map(|id| id.to_string()).unwrap_or_default().replace(SEPARATOR, ""));
+                if let Some(Message::Assistant(answer)) = entry.message() {
+                    self.is_silent[row.index()] = is_silent(answer);
+                }
+                for (part, text) in (0_u64..).zip(&rendered.long_texts) {
+                    self.long_text([index, part], text, &mut long)?;
+                }
+            }
+            if html.text.len() >= CHUNK_BYTES {
+                let full = std::mem::take(&mut html);
+                self.chunk(&format!("e{}", self.chunks.entries.len() - 1), full.text.as_bytes())?;
+                self.chunks.entries.push(index + 1);
+            }
+            if titles.n_pieces >= TITLES_PER_CHUNK {
+                self.chunk(&format!("t{n_titles}"), std::mem::take(&mut titles).text.as_bytes())?;
+                n_titles += 1;
+            }
+            if ids.n_pieces >= IDS_PER_CHUNK {
+                self.chunk(&format!("i{n_ids}"), std::mem::take(&mut ids).text.as_bytes())?;
+                n_ids += 1;
+            }
+        }
+        self.chunk(&format!("e{}", self.chunks.entries.len() - 1), html.text.as_bytes())?;
+        self.chunk(&format!("t{n_titles}"), titles.text.as_bytes())?;
+        self.chunk(&format!("i{n_ids}"), ids.text.as_bytes())?;
+        self.chunk(&format!("l{}", self.chunks.n_long), long.text.as_bytes())
+    }
+
+    /// Adds the windows of a long text. They may spread over several chunks, each of which begins a new record.
+    fn long_text(
+        &mut self,
+        [row, part]: [u64; 2],
+        text: &crate::entry::LongText,
+        pieces: &mut Pieces,
+    ) -> Result<(), S::Error> {
+        let mut record = [row, part, self.chunks.n_long, pieces.n_pieces as u64, 0];
+        for window in text.windows() {
+            pieces.push(&window);
+            record[4] += 1;
+            if pieces.text.len() >= CHUNK_BYTES {
+                let full = std::mem::take(pieces);
+                self.chunk(&format!("l{}", self.chunks.n_long), full.text.as_bytes())?;
+                self.chunks.n_long += 1;
+                self.chunks.long.push(record);
+                record = [row, part, self.chunks.n_long, 0, 0];
+            }
+        }
+        if record[4] > 0 {
+            self.chunks.long.push(record);
+        }
+        Ok(())
+    }
+
+    fn structure(&mut self) -> Result<(), S::Error> {
+        let outline = self.session.outline();
+        self.chunk("s", &structure(outline))?;
+        let rows = TreeRows::new(self.session)?;
+        for (name, filter) in FILTERS {
+            let drawn = rows.drawn(outline, filter, &self.is_silent);
+            self.chunk(&format!("tree-{name}"), &drawn)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the original bytes, cut at line ends where possible.
+    fn original(&mut self) -> Result<(), S::Error> {
+        let session = self.session;
+        let mut buffer: Vec<u8> = Vec::new();
+        let mut offset = 0_u64;
+        session.export_original::<S::Error>(&mut |bytes| {
+            buffer.extend_from_slice(bytes);
+            while buffer.len() >= RAW_BYTES {
+                let end = buffer.get(..RAW_BYTES).and_then(|start| start.iter().rposition(|byte| *byte == b'\n'));
+                let end = end.map_or(RAW_BYTES, |at| at + 1);
+                let rest = buffer.split_off(end);
+                let full = std::mem::replace(&mut buffer, rest);
+                self.raw_chunk(offset, &full)?;
+                offset += full.len() as u64;
+            }
+            Ok(())
+        })?;
+        self.raw_chunk(offset, &buffer)
+    }
+
+    fn raw_chunk(&mut self, offset: u64, bytes: &[u8]) -> Result<(), S::Error> {
+        let name = format!("r{}", self.chunks.raw.len());
+        self.chunks.raw.push(offset);
+        self.chunk(&name, bytes)
+    }
+
+    /// Writes the index of the chunks, and the script.
+    fn end(&mut self) -> Result<(), S::Error> {
+        let outline = self.session.outline();
+        let numbers = |numbers: &[u64]| numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
+        let long: Vec<String> = self.chunks.long.iter().map(|record| format!("[{}]", numbers(record))).collect();
+        let leaf = self.session.path().last().map_or(-1, |row| i64::try_from(row.index()).unwrap_or(-1));
+        let name = Json::string(&self.session.session_id());
+        let index = format!(
+            "{{\"rows\":{},\"leaf\":{leaf},\"id\":{},\"titles\":{TITLES_PER_CHUNK},\"ids\":{IDS_PER_CHUNK},\
+             \"bytes\":{},\"entries\":[{}],\"raw\":[{}],\"long\":[{}],\"split\":{}}}",
+            outline.rows().len(),
+            name.to_text().replace('<', "\\u003c"),
+            outline.end(),
+            numbers(&self.chunks.entries),
+            numbers(&self.chunks.raw),
+            long.join(","),
+            self.form == Form::Split,
+        );
+        let markup = html! {
+            script type="application/json" #index { (PreEscaped(index)) }
+            script { (PreEscaped(SCRIPT)) }
+        };
+        self.sink.page(markup.into_string().as_bytes())?;
+        self.sink.page(b"</body></html>\n")
+    }
+}
+
+/// One line of the tree as HTML.
+fn title(entry: &Entry, calls: &Calls) -> String {
+    let headline = headline(entry, calls);
+    let class = match headline.tone {
+        Tone::Plain => "",
+        Tone::Dim => "dim",
+        Tone::Accent => "model",
+        Tone::Named => "named",
+        Tone::Person => "user",
+        Tone::Bad => "bad",
+    };
+    let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut out = format!("<b class=\"{class}\">");
+    push_text(&mut out, &one_line(&headline.lead));
+    out.push_str("</b> ");
+    push_text(&mut out, &one_line(&headline.text));
+    out
+}

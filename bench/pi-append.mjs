@@ -15,7 +15,7 @@ const message = (index) => ({
   role: "assistant", content: [{ type: "text", text: `${index} ${text}` }],
   api: "messages", provider: "acme", model: "acme-1", usage, stopReason: "stop", timestamp: 1763164800000 + index,
 });
-// The first append makes the file, and the engine warms up.
+// The first append creates the file, and the next ones warm up the engine.
 for (let index = 0; index < 500; index += 1) session.appendMessage(message(index));
 const start = performance.now();
 for (let index = 0; index < Number(count); index += 1) session.appendMessage(message(index));

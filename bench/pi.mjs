@@ -1,10 +1,10 @@
-// Does one piece of work with the genuine pi and tells what came of it.
+// Runs one operation with the genuine pi and prints the result.
 //
 //   node pi.mjs OPERATION ARGUMENTS…
 //
-// The operations that measure themselves print one JSON line: how many milliseconds the work took, how much memory the
-// process had used by then, and a digest of what pi produced. Those whose names begin with `print` print the answer
-// itself, in the shape that the command `sessile` prints it, and are measured from outside. `ours.rs` is the twin.
+// Operations that measure themselves print one JSON line: the time in milliseconds, the memory the process had used by
+// then, and a digest of the result. Operations whose names begin with `print` print the result itself, in the format of
+// the command `sessile`, and are measured from outside. `ours.rs` is the counterpart.
 
 import { createHash } from "node:crypto";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ const [operation, ...args] = process.argv.slice(2);
 const bundle = join(process.env.SESSILE_ORACLE_DIR, "pi/dist/bundle/index.js");
 const { SessionManager } = await import(pathToFileURL(bundle).href);
 
-/** Fields with their lengths before them; `digest.rs` is the twin. */
+/** A digest of fields, each preceded by its length; `digest.rs` is the counterpart. */
 class Digest {
   #hash = createHash("sha256");
   field(text) {
@@ -36,7 +36,7 @@ class Digest {
 const peakKb = () => process.resourceUsage().maxRSS;
 const tell = (told) => console.log(JSON.stringify(told));
 
-/** Runs the work once, and tells how long it took and what `look` sees in its result. */
+/** Runs the work once, and reports its time and the digest that `look` makes of its result. */
 async function timed(work, look) {
   const start = performance.now();
   const result = await work();
@@ -97,7 +97,7 @@ const OPERATIONS = {
     for (let index = 0; index < Number(times) + 3; index += 1) {
       const start = performance.now();
       context = session.buildSessionContext();
-      // The first calls are compiled while they run.
+      // The first calls are slower, because they are being compiled.
       if (index >= 3) all.push(performance.now() - start);
     }
     all.sort((one, other) => one - other);

@@ -1,4 +1,4 @@
-// Every command through the client, against the program that is named first. Says "every command works" if so.
+// Calls every command through the client, with the given program as server. Prints "every command works" on success.
 //
 //   node every-command.mjs PROGRAM
 
@@ -14,7 +14,7 @@ const home = mkdtempSync(join(tmpdir(), "sessile-js-"));
 const env = { ...process.env, HOME: home, XDG_DATA_HOME: join(home, "data"), XDG_CACHE_HOME: join(home, "cache"), XDG_STATE_HOME: join(home, "state"), XDG_CONFIG_HOME: join(home, "config") };
 const client = await SessileClient.start({ program, args: ["--keep", "1", "--session-dir", join(home, "sessions")], cwd: home, env });
 
-// Which commands were used, however they were called.
+// The commands that were used, by any method.
 const used = new Set();
 const send = client.send.bind(client);
 client.send = (command, parameters) => {

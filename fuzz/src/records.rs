@@ -101,7 +101,7 @@ fn served(bytes: &[u8]) -> Vec<u8> {
     static OPTIONS: OnceLock<Options> = OnceLock::new();
     let options =
         OPTIONS.get_or_init(|| Options::new(sessile::Sessions::default().caching(None).recording_operations(None)));
-    let engine = Engine::start(options.clone(), &Start::Memory, None).expect("a session in memory can be made");
+    let engine = Engine::start(options.clone(), &Start::Memory, None).expect("a session in memory can be created");
     let captured = CapturedOutput::default();
     engine.serve(bytes, captured.clone());
     captured.0.lock().expect("no code panics while it holds this lock").clone()

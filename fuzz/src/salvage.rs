@@ -40,7 +40,7 @@ fn sound_pieces(lines: &[u8]) {
             let line = &lines[record.range.clone()];
             let Parsed::Value(head) = read(line) else { panic!("a record is a whole line") };
             assert!(!line.contains(&b'\n') && !line.contains(&0) && head.id.is_some());
-            assert!(split_damaged_lines(line).is_empty(), "what was taken out is sound");
+            assert!(split_damaged_lines(line).is_empty(), "a salvaged record is damaged");
         }
         end = end.max(piece.range.end);
     }

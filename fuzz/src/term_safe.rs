@@ -29,7 +29,7 @@ fn assert_harmless(text: &str) {
         assert!(!hides, "invisible {char:?}");
         assert!(!matches!(char, '\u{2028}' | '\u{2029}'), "line break {char:?}");
         n_marks = if char.width() == Some(0) { n_marks + 1 } else { 0 };
-        assert!(n_marks <= 4, "a pile of marks ending in {char:?}");
+        assert!(n_marks <= 4, "more than four combining marks, up to {char:?}");
     }
 }
 

@@ -1,5 +1,5 @@
-// A whole pi, for what its session engine alone does not do: compacting and going elsewhere in the tree. Its model is a
-// server in this process, whose n-th answer to a request says "summary n" and takes 100n tokens in and 10n out.
+// A complete pi agent, for operations that its session engine alone does not have: compaction and moving in the tree.
+// Its model is a server in this process. The n-th response is "summary n" and reports 100n input and 10n output tokens.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -72,10 +72,10 @@ const STEPS = {
   forkMessages: (session) => session.getUserMessagesForForking(),
 };
 
-/** A value as JSON text that is the same once it has been UTF-8. */
+/** Serialises a value as JSON without lone surrogates, so that the text survives UTF-8. */
 export const told = (value) => JSON.stringify(value, (_, inner) => (typeof inner === "string" ? inner.toWellFormed() : inner));
 
-/** Opens a session file with an agent and takes steps. Gives what each step gave, and the leaf after it. */
+/** Opens a session file with an agent and runs steps. Returns each step's result, and the leaf after it. */
 export async function agent({ file, dir, keepRecentTokens, steps }, draws) {
   Object.assign(asked, { count: 0, failing: false });
   const sessionManager = pi.SessionManager.open(file, dir);

@@ -1,6 +1,6 @@
-// Pi's own functions for compaction and branch summaries, for the driver. Most of them are not exported by pi's bundle,
-// so they come from the modules beside it. Those import packages that are not installed here; what they need of them
-// is in the bundle's chunks, under the same names.
+// Pi's own functions for compaction and branch summaries, for the driver. Pi's bundle does not export most of them, so
+// they are loaded from the modules beside it. Those modules import packages that are not installed here; the functions
+// they need are in the bundle's chunks, under the same names.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { registerHooks } from "node:module";
@@ -9,7 +9,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 
 const dist = join(process.env.SESSILE_ORACLE_DIR, "pi/dist");
 
-/** The module of the bundle that has each name. */
+/** Maps each exported name to the chunk of the bundle that exports it. */
 async function bundledNames() {
   const found = new Map();
   const chunks = join(dist, "bundle/chunks");
@@ -20,7 +20,7 @@ async function bundledNames() {
   return found;
 }
 
-/** The names that a module imports from a package. */
+/** Returns the names that a module imports from a package. */
 function namesFrom(module, specifier) {
   const names = [];
   const imports = /import\s*(?:[\w$]+\s*,?\s*)?(?:\{([^}]*)\})?\s*from\s*["']([^"']+)["']/g;
@@ -50,7 +50,7 @@ registerHooks({
 const own = await import(pathToFileURL(join(dist, "core/compaction/index.js")).href);
 const pi = await import(pathToFileURL(join(dist, "bundle/index.js")).href);
 
-// ------------------------------------------------------------------------------------------------------ what is asked
+// ---------------------------------------------------------------------------------------------------------- queries
 
 const sorted = (set) => [...set].sort();
 const files = ({ read, written, edited }) => [sorted(read), sorted(written), sorted(edited)];
@@ -82,7 +82,7 @@ function preparedBranch(entries, budget) {
   return { messages: found.messages, text: said(found.messages), tokens: found.totalTokens, ...fileFields(found.fileOps) };
 }
 
-/** Everything pi says about a list of entries: each answer as JSON text, or as what was thrown. */
+/** Runs all queries on a list of entries. Returns each result as JSON text, or the error that was thrown. */
 export function answers({ entries, leaf, target, keeps, budgets, window }) {
   const byId = new Map(entries.map((entry) => [entry.id, entry]));
   const pathOf = (id) => {

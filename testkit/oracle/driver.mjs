@@ -1,6 +1,6 @@
 // Serves the genuine pi session engine to the conformance tests, one JSON request per input line and one JSON answer
 // per output line. README.md beside this file lists the requests. Pi is loaded as a black box from
-// $SESSILE_ORACLE_DIR; its clock and its randomness are replaced first, so that the same requests give the same bytes.
+// $SESSILE_ORACLE_DIR; its clock and randomness are replaced first, so that the same requests give the same bytes.
 
 import crypto from "node:crypto";
 import { syncBuiltinESMExports } from "node:module";
@@ -11,7 +11,7 @@ import { pathToFileURL } from "node:url";
 
 const MASK = (1n << 64n) - 1n;
 
-/** splitmix64, mirrored by the Rust side: `next()` is the full 64-bit draw. */
+/** splitmix64, as on the Rust side. `next()` returns the full 64 bits. */
 class SplitMix {
   constructor(seed) {
     this.state = BigInt.asUintN(64, seed);
@@ -32,7 +32,7 @@ const world = { now: 1735689600000, ids: new SplitMix(0n), bytes: new SplitMix(~
 function replaceClock() {
   const Real = Date;
   const now = () => world.now;
-  // A proxy and not a subclass: dates that Node makes itself (file times) must stay `instanceof Date`.
+  // A proxy, not a subclass: dates that Node itself creates (file times) must remain `instanceof Date`.
   globalThis.Date = new Proxy(Real, {
     construct: (target, args, newTarget) =>
       Reflect.construct(target, args.length === 0 ? [world.now] : args, newTarget === globalThis.Date ? target : newTarget),
@@ -46,7 +46,7 @@ function replaceRandomness() {
     const low = world.ids.next() & 0xffffffffn;
     return `${low.toString(16).padStart(8, "0")}-0000-4000-8000-000000000000`;
   };
-  // Session ids draw from a stream of their own: how many bytes they take must not move the entry ids.
+  // Session ids use a separate generator: the number of bytes they take must not affect the entry ids.
   const fill = (array) => {
     const view = new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
     for (let i = 0; i < view.length; i += 1) view[i] = Number(world.bytes.next() & 0xffn);
@@ -58,7 +58,7 @@ function replaceRandomness() {
   Object.defineProperty(globalThis.crypto, "getRandomValues", { value: fill, configurable: true, writable: true });
 }
 
-/** Keeps standard output for answers only, and returns the function that writes one. */
+/** Reserves standard output for answers, and returns the function that writes an answer. */
 function claimStdout() {
   const write = process.stdout.write.bind(process.stdout);
   process.stdout.write = process.stderr.write.bind(process.stderr);
@@ -87,7 +87,7 @@ function manager(handle = "m") {
   return found;
 }
 
-/** What the driver itself refuses. Told apart from pi's errors by its name. */
+/** An error of the driver itself. Its name distinguishes it from pi's errors. */
 class Refusal extends Error {
   name = "Driver";
 }
@@ -99,7 +99,7 @@ const errorText = (error) =>
 
 const TREE_BUDGET = 200_000;
 
-/** Pi follows `parentId` without remembering where it was. True if that would never end. `find` looks up an id. */
+/** Whether following `parentId` would never end: pi does not detect circles. `find` looks up an id. */
 function loops(start, find) {
   const seen = new Set();
   for (let entry = start; entry; entry = entry.parentId ? find(entry.parentId) : undefined) {
@@ -112,7 +112,7 @@ function loops(start, find) {
 
 const byId = (entries) => new Map(entries.map((entry) => [entry?.id, entry]));
 
-/** The entry where a context walk over a list starts: null means nowhere, an unknown leaf means the last entry. */
+/** Returns the entry where a context walk over a list starts: none for null, the last entry for an unknown leaf. */
 function contextStart(entries, leaf, index) {
   if (leaf === null) return undefined;
   return (leaf && index.get(leaf)) || entries.at(-1);
@@ -136,8 +136,8 @@ function anyLoops(m) {
 }
 
 /**
- * True if pi's tree would have more than TREE_BUDGET nodes when walked. Equal ids put one node below several parents,
- * which doubles the walk again and again or closes a circle; pi's own sorting would not come back from that.
+ * Whether a walk over pi's tree would visit more than TREE_BUDGET nodes. Duplicate ids put one node below several
+ * parents, which doubles the walk repeatedly or closes a circle; pi's own sorting would then never return.
  */
 function treeTooBig(m) {
   const entries = m.getEntries();
@@ -162,7 +162,7 @@ function guardLoop(wouldLoop) {
   if (wouldLoop) throw new Refusal("loop");
 }
 
-/** Methods of a manager that pi may not come back from, with the test that says so. */
+/** Methods of a manager that may never return in pi, each with the check that refuses such a call. */
 const METHOD_GUARDS = {
   getBranch: (m, [from]) => guardLoop(branchLoops(m, from)),
   createBranchedSession: (m, [leaf]) => guardLoop(branchLoops(m, leaf)),
@@ -195,7 +195,7 @@ function entryId(k, handle) {
   return entries[((k % entries.length) + entries.length) % entries.length]?.id;
 }
 
-/** The value that a placeholder object stands for, in a list of one, or nothing. */
+/** Returns the value of a placeholder object in a list of one, or an empty list for other objects. */
 function placeholder(value, progress) {
   if (value.$undefined === true) return [undefined];
   if (typeof value.$entry === "number") return [entryId(value.$entry, value.of)];
@@ -208,7 +208,7 @@ function placeholder(value, progress) {
   return [];
 }
 
-/** Replaces placeholders, in place: copying would turn a `__proto__` key into a prototype. */
+/** Replaces placeholders in place: a copy would turn a `__proto__` key into a prototype. */
 function fillIn(holder, progress) {
   const stack = [holder];
   while (stack.length > 0) {
@@ -224,7 +224,7 @@ function fillIn(holder, progress) {
   return holder;
 }
 
-/** The arguments of a request; `progress.calls` will hold the calls of a progress callback, if there is one. */
+/** Returns the arguments of a request. `progress.calls` receives the calls of a progress callback, if there is one. */
 function argumentsOf(request, progress) {
   const args = request.args ?? [];
   if (!Array.isArray(args)) throw new Refusal("args is not a list");
@@ -237,7 +237,7 @@ function requireFunction(holder, name, what) {
 
 // ---------------------------------------------------------------------------------------------------- observations
 
-/** Pi's tree in pre-order with depths, without recursion: sessions are deep. */
+/** Returns pi's tree in pre-order with depths. Not recursive, because sessions are deep. */
 function flattenTree(m) {
   METHOD_GUARDS.getTree(m);
   const flat = [];
@@ -254,7 +254,7 @@ function flattenTree(m) {
 const ids = (entries) => entries.map((entry) => entry?.id);
 const distinctIds = (m) => [...new Set(ids(m.getEntries()))];
 
-/** Calls a method with its guard. */
+/** Calls a method after its guard. */
 function invoke(m, method, args = []) {
   METHOD_GUARDS[method]?.(m, args);
   return m[method](...args);
@@ -262,7 +262,7 @@ function invoke(m, method, args = []) {
 
 const CHILDREN_LIMIT = 300;
 
-/** Each observation gives a value, whose JSON text goes into the answer; `undefined` leaves it out. */
+/** Each observation returns a value, whose JSON text becomes part of the answer; `undefined` is omitted. */
 const OBSERVATIONS = {
   header: (m) => m.getHeader(),
   entries: (m) => m.getEntries(),
@@ -300,11 +300,11 @@ function observeOne(m, name) {
 
 // -------------------------------------------------------------------------------------------------------- requests
 
-/** The answer for a value: the value, its text, and a flag for what JSON cannot say. */
+/** Builds the answer for a value: the value, its JSON text, and a flag for a value that JSON cannot express. */
 function result(value, extra = {}) {
   const text = JSON.stringify(value);
   if (text === undefined) return { ok: true, undefined: true, ...extra };
-  // Half a surrogate pair is fine inside `text` (it is escaped twice there), but strict parsers refuse it in `value`.
+  // A lone surrogate is allowed inside `text`, where it is escaped twice, but strict parsers reject it in `value`.
   const value_ = /\\ud[89a-f]/i.test(text) ? {} : { value };
   return { ok: true, ...value_, text, ...extra };
 }
@@ -358,7 +358,7 @@ const REQUESTS = {
     requireFunction(pi, request.name, "function");
     guardPure(request.name, args);
     const value = await pi[request.name](...args);
-    // Migration changes its argument and returns nothing.
+    // Migration modifies its argument and returns nothing.
     const after = request.name === "migrateSessionEntries" ? { after: JSON.stringify(args[0]) } : {};
     return result(value, { ...progress, ...after });
   },
@@ -387,7 +387,7 @@ const REQUESTS = {
     const { host } = await import("./host.mjs");
     return { ok: true, value: await host(request) };
   },
-  /** Never comes back, as pi does over some files: for tests of what waits for it. */
+  /** Never returns, as pi on some files. For tests of the code that waits for an answer. */
   spin() {
     for (;;);
   },
@@ -400,7 +400,7 @@ async function respond(line) {
   try {
     const request = JSON.parse(line);
     if (!isObject(request) || !Object.hasOwn(REQUESTS, request.cmd)) throw new Refusal(`no request "${request?.cmd}"`);
-    // Serialised here, so that a value too deep for JSON is an answer and not a crash.
+    // Serialised here, so that a value too deep for JSON gives an error answer instead of a crash.
     return JSON.stringify(await REQUESTS[request.cmd](request));
   } catch (error) {
     const code = isObject(error) && typeof error.code === "string" ? { code: error.code } : {};
@@ -408,7 +408,7 @@ async function respond(line) {
   }
 }
 
-/** Lines end at LF only: the readline module also splits at U+2028, which session text may hold. */
+/** Splits at LF only: the readline module also splits at U+2028, which session text may contain. */
 async function* lines(stream) {
   let parts = [];
   for await (const chunk of stream) {
@@ -424,7 +424,7 @@ async function* lines(stream) {
   if (parts.length > 0) yield Buffer.concat(parts).toString("utf8");
 }
 
-// Without a listener of ours, pi ends itself at this signal; with one, a file that cannot grow is an error of the write.
+// Without a listener, this signal would end pi. With one, writing beyond the file size limit fails with an error.
 process.on("SIGXFSZ", () => {});
 process.on("uncaughtException", (error) => console.error("driver: stray exception:", errorText(error)));
 process.on("unhandledRejection", (error) => console.error("driver: stray rejection:", errorText(error)));

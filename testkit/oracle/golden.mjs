@@ -1,12 +1,13 @@
-// Writes down what the genuine pi shows for the golden files of docs/format.
+// Records what the genuine pi shows for the golden files of docs/format.
 //
 //   SESSILE_ORACLE_DIR=… …/node testkit/oracle/golden.mjs docs/format [--check]
 //
-// For each `NAME.jsonl` it opens a copy in pi and updates `NAME.json`. Views that are already there stay: they say what
-// a reader has to show. A view in which pi differs goes into the member `pi`. With `--check` it writes nothing and fails
-// if a file would change.
+// For each `NAME.jsonl` it opens a copy in pi and updates `NAME.json`. Existing views stay unchanged: they define
+// what a reader must show. If pi's view differs, it is stored in the member `pi`. With `--check` the script writes
+// nothing and fails if a file would change.
 //
-// `writing.json` lists calls. The files that pi writes for them become `77-written.jsonl` and `78-copied-branch.jsonl`.
+// `writing.json` lists calls. From the files that pi writes for them, it makes `77-written.jsonl` and
+// `78-copied-branch.jsonl`.
 
 import { spawn } from "node:child_process";
 import { cpSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
@@ -37,7 +38,7 @@ const driver = spawn(process.execPath, [join(dirname(fileURLToPath(import.meta.u
   stdio: ["pipe", "pipe", "inherit"],
 });
 
-/** Answers end at LF only: the readline module also splits at U+2028. */
+/** Splits at LF only: the readline module also splits at U+2028. */
 async function* lines(stream) {
   let rest = Buffer.alloc(0);
   for await (const chunk of stream) {
@@ -55,13 +56,13 @@ async function ask(request) {
   return JSON.parse((await answers.next()).value);
 }
 
-/** The id that this project gives to the entry of a version 1 file with this many entries before it. */
+/** Returns the id that Sessile gives to the entry at an index of a version 1 file. */
 function stableId(ordinal) {
   const mixed = (BigInt(ordinal) * 0x9e3779b1n) & 0xffffffffn;
   return (mixed ^ 0x5e5511e0n).toString(16).padStart(8, "0");
 }
 
-/** pi gives the entries of a version 1 file random ids. Replaces them by the stable ones. */
+/** Replaces the random ids that pi gives to the entries of a version 1 file with the stable ones. */
 function withStableIds(text, entries) {
   return entries.reduce((text, entry, ordinal) => text.replaceAll(`"${entry?.id}"`, `"${stableId(ordinal)}"`), text);
 }
@@ -99,7 +100,7 @@ function update(file, before, after) {
 
 const textOf = (file) => (existsSync(join(folder, file)) ? readFileSync(join(folder, file), "utf8") : "");
 
-/** Makes the calls of `writing.json` in pi. The last one copies a branch into a new file. */
+/** Makes the calls of `writing.json` in pi. The last call copies a branch into a new file. */
 async function write({ clock, create: [cwd, options], calls }) {
   await ask({ cmd: "reset", clock, idSeed: "7" });
   await ask({ cmd: "static", method: "create", args: [cwd, join(home, "s"), options] });
@@ -132,7 +133,7 @@ for (const file of readdirSync(folder).filter((name) => name.endsWith(".jsonl"))
   const different = {};
   for (const [name, value] of Object.entries(shown)) {
     const isUsable = name !== "error" && value?.throws === undefined;
-    // What pi calls the error does not matter.
+    // The name of pi's error does not matter.
     if (name === "error" && golden.error !== undefined) continue;
     if (golden[name] === undefined && isUsable) golden[name] = value;
     else if (!isDeepStrictEqual(golden[name], value)) different[name] = value;

@@ -1,5 +1,5 @@
-// A whole pi with its session runtime, which goes from one session to another, and extensions of ours that write down
-// what they are told and answer what they are asked to answer.
+// A complete pi with its session runtime, which switches between sessions. Our extensions record the events they
+// receive and return the configured answers.
 
 import { agentDir, asked, modelRuntime, pi } from "./agent.mjs";
 
@@ -17,7 +17,7 @@ const EVENTS = [
   "session_shutdown",
 ];
 
-/** An event as JSON text: sets are arrays in order, and what only a program in the same process can use is left out. */
+/** Serialises an event as JSON text: sets become sorted arrays, and abort signals are left out. */
 function text(event) {
   return JSON.stringify(event, (key, value) => {
     if (value instanceof Set) return [...value].sort();
@@ -26,7 +26,7 @@ function text(event) {
   });
 }
 
-/** An extension that writes down what it is told. `answers` says by event what it answers, or that it throws. */
+/** An extension that records the events it receives. `answers` maps events to its answers; "throw" makes it throw. */
 const extension = (name, answers, seen) => ({
   name,
   factory: (api) => {
@@ -57,7 +57,7 @@ const STEPS = {
   },
 };
 
-/** Opens a session file with a runtime and takes steps. Gives for each what the extensions were told, and what it gave. */
+/** Opens a session file with a runtime and runs steps. Returns for each its events and its result. */
 export async function host({ file, dir, keepRecentTokens, extensions, steps }) {
   Object.assign(asked, { count: 0, failing: false });
   const seen = [];

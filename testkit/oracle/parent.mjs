@@ -1,7 +1,7 @@
-// Ends this process when its parent is gone, even while pi never comes back from what it does. Node loads this file before
-// pi (`--import`); the address says whose child this process is: `parent.mjs?parent=PID`.
+// Ends this process when its parent is gone, even while pi is in an endless loop. Node loads this file before pi
+// (`--import`); the URL contains the parent's process id: `parent.mjs?parent=PID`.
 //
-// A thread of its own looks, because nothing else runs in a process whose only JavaScript thread is busy.
+// A separate thread checks, because nothing else runs in a process whose only JavaScript thread is busy.
 
 import { isMainThread, Worker } from "node:worker_threads";
 

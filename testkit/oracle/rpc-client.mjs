@@ -1,4 +1,4 @@
-// pi's own RpcClient, driving the program that it is told to. Prints one JSON value: what each command gave.
+// Drives a program with pi's own RpcClient. Prints one JSON value: the result of each command.
 //
 // Arguments: the script that starts the program, the working directory, and a session file.
 
@@ -12,7 +12,7 @@ const client = new RpcClient({ cliPath, cwd, provider: "mock", model: "mock-1", 
 const given = {};
 const events = [];
 
-/** Notes what a command gave, or why it failed. */
+/** Records the result of a command, or its error. */
 async function take(name, command) {
   try {
     given[name] = (await command()) ?? null;

@@ -10,8 +10,8 @@
 //! - [`rpc`] talks to pi's RPC mode and to ours.
 //! - [`sim`] is an operating system whose calls fail and crash as the test demands.
 //! - [`torture`] tries everything that can go wrong, on that system and with real processes on a real kernel.
-#![expect(clippy::disallowed_methods, reason = "tests make their own files, and look for pi in the environment")]
-#![expect(clippy::missing_panics_doc, clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![expect(clippy::disallowed_methods, reason = "tests access files and the environment directly")]
+#![expect(clippy::missing_panics_doc, clippy::unwrap_used, reason = "tests panic on failure")]
 
 pub mod compaction;
 pub mod differential;

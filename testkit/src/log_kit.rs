@@ -102,7 +102,7 @@ fn reading(subject: &dyn LogSubject) {
     assert!(lines(log.as_ref(), 22).is_empty());
     let mut end = 0;
     log.scan_parts(0, &mut |part| end = part.end()).unwrap();
-    assert_eq!(end, 22, "parts end elsewhere than a scan");
+    assert_eq!(end, 22, "parts and a scan end at different offsets");
     assert!(!log.name().to_string().is_empty());
 }
 
@@ -167,7 +167,7 @@ fn acknowledging(subject: &dyn LogSubject) {
             assert!(ticket.number() > last, "tickets are not in order");
             last = ticket.number();
             assert_eq!(ticket.wait().unwrap(), log.durable());
-            assert!(log.n_synced() >= last, "a ticket was waited for and does not count as synced");
+            assert!(log.n_synced() >= last, "a ticket has been waited for, but does not count as synced");
         }
         log.append(b"y\n", Expect::Anything).unwrap();
         let reached = log.make_durable().unwrap();
@@ -205,7 +205,7 @@ fn writing_at_once(subject: &dyn LogSubject) {
                         match log.append(line.as_bytes(), Expect::Length(known)) {
                             Ok(appended) => {
                                 let span = Span { offset: appended.offset, len: line.len() as u64 };
-                                assert_eq!(log.read(span).unwrap(), line.as_bytes(), "the line is elsewhere");
+                                assert_eq!(log.read(span).unwrap(), line.as_bytes(), "the line is at another offset");
                                 break;
                             }
                             Err(StoreError::Grown { .. } | StoreError::Busy { .. }) => {}
@@ -228,7 +228,7 @@ fn writing_at_once(subject: &dyn LogSubject) {
     }
 }
 
-/// A reader that scans from where it stopped gets every line once, in order, while others write.
+/// A reader that scans from where it stopped gets every line once, in order, while other processes write.
 fn following(subject: &dyn LogSubject) {
     let [place, other] = subject.fresh();
     drop(create(place.as_ref(), b"head\n"));
@@ -242,7 +242,7 @@ fn following(subject: &dyn LogSubject) {
                 let is_last = is_over.load(Ordering::SeqCst);
                 for (offset, line, is_whole) in lines(log.as_ref(), next) {
                     if is_whole {
-                        assert_eq!(offset, next, "a gap");
+                        assert_eq!(offset, next, "there is a gap between two lines");
                         next = offset + line.len() as u64 + 1;
                         seen.lock().unwrap().push(line);
                     }
@@ -262,8 +262,8 @@ fn following(subject: &dyn LogSubject) {
     assert!(*seen.lock().unwrap() == expected);
 }
 
-/// Whatever step a process dies at: acknowledged lines are there, the others are whole or do not count, and the next
-/// process goes on.
+/// Whatever step a process dies at: acknowledged lines are there, the other lines are whole or do not count, and the
+/// next process continues.
 fn crashing(subject: &dyn LogSubject) {
     for n_step in 1.. {
         let (mut is_created, mut acknowledged) = (false, Vec::new());

@@ -125,7 +125,7 @@ impl Oracle {
         self.ask_all(&[request.into()]).remove(0)
     }
 
-    /// Returns whether a request got no answer since the last call. Then pi was restarted, without its sessions.
+    /// Returns whether a request got no answer since the last call. If so, pi was restarted, without its sessions.
     pub fn take_silence(&mut self) -> bool {
         std::mem::take(&mut self.was_silent)
     }
@@ -218,7 +218,7 @@ pub(crate) fn node() -> PathBuf {
     oracle_dir().join("node")
 }
 
-/// Returns a command that runs a script in Node. The process ends with its parent, even if it is busy.
+/// Returns a command that runs a script in Node. The process exits with its parent, even if it is busy.
 pub(crate) fn node_command() -> Command {
     let guard = Path::new(env!("CARGO_MANIFEST_DIR")).join("oracle/parent.mjs");
     let mut command = Command::new(node());

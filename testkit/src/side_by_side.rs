@@ -51,21 +51,21 @@ impl Both {
     #[track_caller]
     pub fn done(self) {
         assert_eq!(self.pi.error(), None, "pi refused");
-        self.ours.expect("pi did it, so we can");
+        self.ours.expect("pi succeeded, but Sessile failed");
     }
 
     /// Asserts that both refused. Returns their errors.
     #[track_caller]
     pub fn refused(self) -> (String, SessionError) {
-        let pi = self.pi.error().expect("pi refuses").to_owned();
-        (pi, self.ours.expect_err("pi refused, so must we"))
+        let pi = self.pi.error().expect("pi succeeded").to_owned();
+        (pi, self.ours.expect_err("pi refused, but Sessile succeeded"))
     }
 
     /// Asserts that only pi refused. Returns its error.
     #[track_caller]
     pub fn only_pi_refused(self) -> String {
-        let pi = self.pi.error().expect("pi refuses").to_owned();
-        self.ours.expect("we do it");
+        let pi = self.pi.error().expect("pi succeeded").to_owned();
+        self.ours.expect("Sessile refused");
         pi
     }
 
@@ -73,7 +73,7 @@ impl Both {
     #[track_caller]
     pub fn only_we_refused(self) -> SessionError {
         assert_eq!(self.pi.error(), None, "pi refused");
-        self.ours.expect_err("we refuse")
+        self.ours.expect_err("Sessile succeeded")
     }
 }
 
@@ -121,7 +121,7 @@ impl SideBySide {
     }
 
     fn oracle(&mut self) -> &mut Oracle {
-        self.oracle.as_mut().expect("given back only at the end")
+        self.oracle.as_mut().expect("the oracle is returned only at the end")
     }
 
     /// Returns our environment.
@@ -354,7 +354,7 @@ impl SideBySide {
     /// Returns the explained differences between the two, each once. Any other difference is a failure.
     #[track_caller]
     pub fn differences(&mut self) -> Vec<Explained> {
-        let oracle = self.oracle.as_mut().expect("given back only at the end");
+        let oracle = self.oracle.as_mut().expect("the oracle is returned only at the end");
         let ours = self.ours.as_ref().expect("a session was opened");
         let mut explained = compare_sessions(oracle, ours, &self.paths, true).unwrap_or_else(|what| panic!("{what}"));
         explained.sort();
@@ -365,13 +365,13 @@ impl SideBySide {
     /// Asserts that both show the same in every view, and that their files have the same names and bytes.
     #[track_caller]
     pub fn assert_same(&mut self) {
-        assert_eq!(self.differences(), [], "what differs");
+        assert_eq!(self.differences(), [], "there are differences");
     }
 
     /// Asserts that exactly these differences exist.
     #[track_caller]
     pub fn assert_differ_by(&mut self, expected: &[Explained]) {
-        assert_eq!(self.differences(), expected, "what differs");
+        assert_eq!(self.differences(), expected, "there are differences");
     }
 
     /// Returns the lists of both for a working directory, as pi's JSON with pi's paths.

@@ -1,5 +1,5 @@
 //! Three logs under the log kit: files, memory, and the example of a custom log.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![expect(clippy::unwrap_used, reason = "tests panic on failure")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use sessile_testkit::log_kit::{LogSubject, check};
 use sessile_testkit::sim::{SimOs, Tear};
 
 #[path = "../../crates/sessile/examples/custom_log.rs"]
-#[expect(dead_code, unreachable_pub, reason = "an example with a program of its own")]
+#[expect(dead_code, unreachable_pub, reason = "the example is also a standalone program")]
 mod custom_log;
 
 use custom_log::Parts;

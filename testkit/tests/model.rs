@@ -1,5 +1,5 @@
 //! Random operations of three processes, checked against a model of a store.
-#![expect(clippy::disallowed_methods, reason = "how much to run is said from outside")]
+#![expect(clippy::disallowed_methods, reason = "environment variables set the number of cases")]
 
 use sessile_testkit::torture::simulated::{Effort, model};
 

@@ -1,6 +1,6 @@
 //! Properties of every session, however odd its bytes are.
-#![expect(clippy::disallowed_methods, reason = "tests make their own files")]
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![expect(clippy::disallowed_methods, reason = "tests access files directly")]
+#![expect(clippy::unwrap_used, reason = "tests panic on failure")]
 
 use std::fmt::Write as _;
 use std::fs;

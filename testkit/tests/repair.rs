@@ -1,5 +1,5 @@
 //! The genuine pi on repaired files: it sees the same as before, plus what was hidden from it.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![expect(clippy::unwrap_used, reason = "tests panic on failure")]
 
 use serde_json::Value;
 use sessile::repair::RepairOptions;
@@ -39,7 +39,7 @@ fn pi_sees_all(content: &str, back: &[&str], texts: &[&str]) {
     assert!(before.iter().all(is_there), "{before:?} in {after:?}");
     for id in back {
         assert!(!before.iter().any(|entry| entry["id"] == **id), "{id} was there before");
-        assert!(after.iter().any(|entry| entry["id"] == **id), "{id} is there");
+        assert!(after.iter().any(|entry| entry["id"] == **id), "{id} is missing");
     }
     let expected: Vec<String> = texts.iter().map(|text| format!("user:{text}")).collect();
     assert_eq!(sides.pi_context(), expected);

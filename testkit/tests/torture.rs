@@ -1,5 +1,5 @@
 //! The deterministic torture bench, in a size that suits every test run.
-#![expect(clippy::print_stdout, reason = "counts and seeds are what one wants to know")]
+#![expect(clippy::print_stdout, reason = "prints the counts and seeds of a run")]
 
 use sessile_testkit::torture::simulated::{Effort, RowResult, clock, damage, machine, names, power, race, sweep};
 

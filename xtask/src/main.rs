@@ -2,7 +2,7 @@
 //!
 //! Everything here is plain `std`. A task is a function that returns [`TaskResult`]; its output is for people.
 
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a task runner talks to the terminal")]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
 #![expect(
     clippy::disallowed_methods,
     reason = "not part of the product: reads the workspace and its environment directly"

@@ -1,5 +1,5 @@
 //! Measures the cost of an append: bare writes, Sessile and pi in one run.
-#![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a measurement talks to the terminal and ends on errors")]
+#![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a benchmark prints results and panics on failure")]
 #![expect(clippy::disallowed_methods, reason = "not part of the product")]
 
 use std::fs::OpenOptions;

@@ -1,5 +1,5 @@
 //! Measures Sessile, pi and the machine in one run on the same files: `cargo xtask bench compare`.
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a measurement talks to the terminal")]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints results")]
 
 use std::path::PathBuf;
 use std::process::ExitCode;

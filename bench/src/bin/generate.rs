@@ -1,7 +1,7 @@
 //! Generates sessions and stores for measurements.
 //!
 //! `generate OUT NAME… [--scale X] [--seed N] [--projects DIR]`
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
 
 use std::process::ExitCode;
 use std::time::Instant;

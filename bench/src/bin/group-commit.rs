@@ -1,5 +1,5 @@
 //! Measures the benefit of one sync for many appends: bare syncs, `sync` and `group` in one run.
-#![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a measurement talks to the terminal and ends on errors")]
+#![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a benchmark prints results and panics on failure")]
 
 use std::fs::OpenOptions;
 use std::io::Write;

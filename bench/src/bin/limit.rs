@@ -2,7 +2,7 @@
 //!
 //! `limit read FILE`, `limit lines FILE`, `limit copy FILE TO`, `limit walk DIR`, `limit slurp DIR`. Prints one JSON
 //! line with the time in milliseconds.
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for other programs")]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "other programs read its output")]
 
 use std::fs::{self, File};
 use std::io::{self, Read};

@@ -3,7 +3,7 @@
 //! `measured REPORT PROGRAM [ARGUMENT…]`. The kernel reports the peak of a process only after it has ended, and only as
 //! the maximum over all children; so each one is run by a separate process. A child starts as a copy of its parent and
 //! inherits the parent's peak, so this program has to be small.
-#![expect(clippy::print_stderr, reason = "a program for other programs")]
+#![expect(clippy::print_stderr, reason = "other programs read its output")]
 #![expect(clippy::disallowed_methods, reason = "not part of the product")]
 
 use std::process::{Command, ExitCode};

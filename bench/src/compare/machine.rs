@@ -12,7 +12,7 @@ pub(super) fn describe() -> String {
     let memory_kb = memory.as_deref().and_then(|text| value(text, "MemTotal")?.split(' ').next()?.parse().ok());
     let memory_kb: f64 = memory_kb.unwrap_or_default();
     let system = read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    // The rest of the release identifies the builder.
+    // Only major and minor: the rest is the patch level and the build.
     let system: Vec<&str> = system.trim().split(['.', '-']).take(2).collect();
     format!("{n_cores} cores ({cpu}), {:.1} GiB of memory, Linux {}", memory_kb / 1024.0 / 1024.0, system.join("."))
 }

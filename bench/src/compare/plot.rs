@@ -17,7 +17,7 @@ const BOTTOM: f64 = 34.0;
 /// Returns an SVG with a panel for each cost. Both axes are logarithmic: a rising straight line grows with the data.
 pub(super) fn svg(curves: &[Curve]) -> String {
     let n_lines = curves.len().div_ceil(PER_LINE);
-    #[expect(clippy::cast_precision_loss, reason = "a handful")]
+    #[expect(clippy::cast_precision_loss, reason = "a small number")]
     let (width, height) = (WIDTH * PER_LINE as f64, HEIGHT * n_lines as f64 + 24.0);
     let mut out = String::new();
     // Writing to a string cannot fail.
@@ -30,7 +30,7 @@ pub(super) fn svg(curves: &[Curve]) -> String {
     )
     .ok();
     for (index, curve) in curves.iter().enumerate() {
-        #[expect(clippy::cast_precision_loss, reason = "a handful")]
+        #[expect(clippy::cast_precision_loss, reason = "a small number")]
         let (x, y) = ((index % PER_LINE) as f64 * WIDTH, (index / PER_LINE) as f64 * HEIGHT + 24.0);
         writeln!(out, "<g transform=\"translate({x},{y})\">").ok();
         panel(curve, &mut out);

@@ -28,7 +28,7 @@ impl Sample {
 
     /// Returns the file that was created.
     pub(super) fn file(&self) -> Result<PathBuf, Failure> {
-        let file = self.figures["file"].as_str().ok_or_else(|| Failure("a contestant told of no file".to_owned()))?;
+        let file = self.figures["file"].as_str().ok_or_else(|| Failure("a contestant printed no file".to_owned()))?;
         Ok(file.into())
     }
 }
@@ -103,7 +103,7 @@ impl Tools {
 
     fn job(&self, program: PathBuf) -> Job<'_> {
         let job = Job { tools: self, program, args: Vec::new(), env: Vec::new(), dir: self.scratch.clone() };
-        // No user settings, and the same time zone for all.
+        // No user settings, no network, and the same time zone for every program.
         job.env("HOME", &self.scratch).env("TZ", "UTC").env("PI_OFFLINE", "1").env("PI_SKIP_VERSION_CHECK", "1")
     }
 }
@@ -159,7 +159,7 @@ impl Job<'_> {
         let line = text.lines().last().unwrap_or_default();
         let figures: Value =
             serde_json::from_str(line).map_err(|error| Failure(format!("{}: {error}", self.name())))?;
-        let ms = figures["ms"].as_f64().ok_or_else(|| Failure(format!("{} told no time", self.name())))?;
+        let ms = figures["ms"].as_f64().ok_or_else(|| Failure(format!("{} printed no time", self.name())))?;
         let peak_kb = figures["peak_kb"].as_u64().unwrap_or_default();
         let answer = figures["digest"].as_str().map(str::to_owned);
         Ok(Sample { ms, peak_kb, answer, figures })

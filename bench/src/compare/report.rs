@@ -67,7 +67,7 @@ impl Report {
         self.caches = Some(harmed);
         let outcome = match harmed {
             Harmed { answers_agree: false, .. } => "answers: DIFFERENT".to_owned(),
-            Harmed { n_harmed: 0, .. } => "SKIPPED: not built yet: no cache files are made".to_owned(),
+            Harmed { n_harmed: 0, .. } => "SKIPPED: not built yet: no cache files are created".to_owned(),
             Harmed { n_harmed, .. } => format!("{n_harmed} times; answers: equal"),
         };
         format!("caches: files flipped, cut, emptied and deleted: {outcome}\n")
@@ -187,7 +187,7 @@ impl Report {
     }
 }
 
-/// Formats median, memory, and the number of turns if it is lower than usual.
+/// Formats the median time, the peak memory if known, and the number of turns if below nine.
 fn cell(turns: &Turns) -> String {
     let mut text = format!("{} ms", amount(turns.median_ms()));
     if turns.peak_mb() > 0.0 {

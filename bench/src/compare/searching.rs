@@ -123,7 +123,7 @@ fn search_phrase(bench: &Bench) -> Result<Row<'_>, Failure> {
 }
 
 /// Builds the whole index, which happens once.
-#[expect(clippy::cast_precision_loss, reason = "figures")]
+#[expect(clippy::cast_precision_loss, reason = "figures need no precision")]
 fn text_index(bench: &Bench) -> Result<Row<'_>, Failure> {
     if let Some(why) = missing(bench) {
         return Ok(Row::missing("text-index", "whole process: build the text index", why));

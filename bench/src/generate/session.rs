@@ -66,7 +66,7 @@ impl<'s> Session<'s> {
     ) -> io::Result<Self> {
         let id = session_id(&mut random, subject.start_ms);
         let model = random.below(MODELS.len());
-        #[expect(clippy::cast_possible_truncation, reason = "the low half is as random as the rest")]
+        #[expect(clippy::cast_possible_truncation, reason = "the low half is as random as the high half")]
         let salt = random.next() as u32;
         let mut session = Self {
             out,

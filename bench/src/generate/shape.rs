@@ -39,7 +39,7 @@ impl Lengths {
     }
 
     /// Returns a length `factor` times as long as usual, at least 1.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive, and a few millions at most")]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive, and at most a few million")]
     pub(super) fn draw_times(self, random: &mut Random, factor: f64) -> usize {
         let share = random.unit();
         let above = SHARES.iter().position(|known| *known > share).unwrap_or(SHARES.len() - 1);
@@ -85,7 +85,7 @@ mod tests {
         for (share, expected) in [(0.5, 180.0), (0.9, 1_500.0)] {
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an index")]
             let found = drawn[(20_000.0 * share) as usize];
-            #[expect(clippy::cast_precision_loss, reason = "small")]
+            #[expect(clippy::cast_precision_loss, reason = "small numbers")]
             let ratio = found as f64 / expected;
             assert!((0.9..1.1).contains(&ratio), "{share}: {found}");
         }

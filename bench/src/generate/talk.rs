@@ -314,7 +314,7 @@ impl Session<'_> {
         self.message(&message).map(drop)
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "some hundred thousand tokens")]
+    #[expect(clippy::cast_precision_loss, reason = "a few hundred thousand tokens")]
     fn usage(&mut self, written: usize, out: &mut Line) {
         let added = self.random.between(40, 2_400);
         let tokens = [*self.random.pick(&[1, 4, 9]), written, self.tokens, added];

@@ -60,7 +60,12 @@ impl Vocabulary {
     }
 
     /// Returns a word; the tenth is about a tenth as common as the first.
-    #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small")]
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "small numbers"
+    )]
     pub(super) fn word(&self, random: &mut Random) -> &str {
         let rank = (self.0.len() as f64).powf(random.unit()) as usize;
         &self.0[rank.clamp(1, self.0.len()) - 1]

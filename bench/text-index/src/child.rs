@@ -1,4 +1,4 @@
-//! Runs work in a process of its own.
+//! Runs work in a separate process.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::worker::Answers;
 /// How the error of a process that did not end by itself begins.
 pub const CRASHED: &str = "crashed";
 
-/// A command that does work in a process of its own.
+/// A command that does work in a separate process.
 pub fn command(engine: &str, work: &str, args: &[&Path]) -> Command {
     let me = std::env::current_exe().unwrap_or_default();
     let mut command = Command::new(me);
@@ -21,7 +21,7 @@ pub fn command(engine: &str, work: &str, args: &[&Path]) -> Command {
     command
 }
 
-/// Does work in a process of its own, and returns its figures.
+/// Does work in a separate process, and returns its figures.
 pub fn worker<T: DeserializeOwned>(engine: &str, work: &str, args: &[&Path]) -> Result<T, Failure> {
     let output = command(engine, work, args).output()?;
     let errors = String::from_utf8_lossy(&output.stderr);

@@ -47,7 +47,7 @@ pub fn sessions(store: &Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(files)
 }
 
-/// Passes on the entries of a session from an offset, and returns where its last whole line ends.
+/// Calls `on_document` for the entries of a session from an offset, and returns where its last whole line ends.
 pub fn read_documents(
     path: &Path,
     file: u32,

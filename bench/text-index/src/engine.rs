@@ -38,6 +38,6 @@ pub trait Engine {
     }
 }
 
-/// After how many bytes of sessions an engine that has no bound of its own commits.
+/// After how many bytes of sessions an engine without its own bound commits.
 #[cfg(any(feature = "tantivy", feature = "fts5"))]
 pub const COMMIT: u64 = 128 << 20;

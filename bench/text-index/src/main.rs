@@ -1,8 +1,8 @@
 //! Compares our text index with tantivy and SQLite FTS5: the same sessions, the same tokens, the same queries.
 //!
 //! `text-index run FOLDER STORE…` measures everything on each store and prints tables; FOLDER holds what it writes.
-//! `text-index cost FOLDER` builds a program with each engine alone. The other commands are what `run` starts in
-//! processes of their own, one engine in each.
+//! `text-index cost FOLDER` builds a program with each engine alone. `run` starts the other commands in separate
+//! processes, one engine in each.
 
 mod appended;
 mod child;
@@ -28,7 +28,7 @@ mod cost;
 
 use std::process::ExitCode;
 
-/// What any part may fail with; the program ends with it.
+/// Any error; it ends the program.
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 fn main() -> ExitCode {

@@ -1,4 +1,4 @@
-//! The work that a process of its own does with one engine. It prints its figures as JSON.
+//! The work that a separate process does with one engine. It prints its figures as JSON.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;

@@ -1,11 +1,11 @@
 //! Walks through the main screens of the made-up store, and writes them as one animated SVG.
 //!
 //! `cargo run -p sessile-cli --example record -- docs/tui.svg`
-#![expect(clippy::disallowed_methods, reason = "it writes the picture that it was asked for")]
-#![expect(clippy::unwrap_used, reason = "a recording that cannot go on should stop")]
+#![expect(clippy::disallowed_methods, reason = "writes the requested image")]
+#![expect(clippy::unwrap_used, reason = "a failed recording should panic")]
 
 #[path = "../tests/tui/terminal.rs"]
-#[allow(dead_code, reason = "tests use more of it")]
+#[allow(dead_code, reason = "the tests use the rest")]
 mod terminal;
 
 use std::fmt::Write;

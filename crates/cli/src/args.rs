@@ -5,27 +5,17 @@ use std::path::PathBuf;
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::error::ErrorKind;
-use clap::{Args, Parser, ValueEnum, ValueHint};
-use sessile::date::TimeRange;
+use clap::{Args, ValueEnum, ValueHint};
 
-use crate::command::Command;
 use crate::failure::Failure;
-use crate::surroundings::Surroundings;
+use crate::screen::Color;
 
-/// Read, inspect and repair coding agent sessions
-///
-/// Sessile reads the session files of the pi coding agent: append-only trees of messages, tool calls and summaries.
-///
-/// Commands that change something say so, and most have --dry-run; you can undo most changes.
-///
-/// Without a command, Sessile opens a picker with the sessions of this directory. If the output is not a terminal, it
-/// lists these sessions, or shows a made-up store if there are none.
-#[derive(Debug, Parser)]
-#[command(name = "sessile", version, disable_help_subcommand = true, max_term_width = 100)]
-#[command(
-    after_help = "`sessile help concepts` explains the terms, `sessile help environment` the environment variables.\n\nExit codes: 0 success, 1 nothing found (verify, diff and index check: something found), 2 usage error, 3 error, 4 busy, 130 interrupted"
-)]
-pub(crate) struct Cli {
+/// The heading of the options that every command has.
+const GLOBAL: &str = "Global options";
+
+/// The options that every command has.
+#[derive(Debug, Args)]
+pub(crate) struct GlobalArgs {
     /// When to use colour
     #[arg(long, global = true, value_name = "WHEN", help_heading = GLOBAL)]
     pub(crate) color: Option<Color>,
@@ -53,40 +43,6 @@ pub(crate) struct Cli {
     /// setting pager, else by the environment variable `PAGER`, else to less.
     #[arg(long, global = true, help_heading = GLOBAL)]
     pub(crate) no_pager: bool,
-
-    #[command(subcommand)]
-    pub(crate) command: Option<Command>,
-}
-
-/// The heading of the options that every command has.
-const GLOBAL: &str = "Global options";
-
-/// When to use colour.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Color {
-    /// Use colour on terminals, unless the environment disables it
-    #[default]
-    Auto,
-    /// Use colour in files and pipes too
-    Always,
-    /// Do not use colour
-    Never,
-}
-
-impl Color {
-    /// Returns whether to use colour on a stream, given whether the stream supports it.
-    pub(crate) fn paints(self, takes_color: bool) -> bool {
-        self == Self::Always || (self == Self::Auto && takes_color)
-    }
-
-    /// Returns the name of the value.
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Always => "always",
-            Self::Never => "never",
-        }
-    }
 }
 
 /// Where the sample is stored.
@@ -148,58 +104,6 @@ pub(crate) fn required(word: Option<String>, name: &str) -> Result<String, Failu
     word.ok_or_else(|| Failure::misuse(ErrorKind::MissingRequiredArgument, format!("{name} is missing")))
 }
 
-/// A span of time.
-#[derive(Clone, Debug, Default, Args)]
-pub(crate) struct SpanArgs {
-    /// Include only items from this time on: 2h, 3d, 1w, yesterday, 2026-01-31, 2026-01-31T12:00
-    #[arg(long, value_name = "WHEN")]
-    since: Option<String>,
-
-    /// Include only items up to this time, in the same forms; a date includes the whole day
-    #[arg(long, value_name = "WHEN")]
-    until: Option<String>,
-}
-
-impl SpanArgs {
-    /// Returns whether the span has a start or an end.
-    pub(crate) fn is_limited(&self) -> bool {
-        self.since.is_some() || self.until.is_some()
-    }
-
-    /// Returns the first millisecond.
-    pub(crate) fn since(&self, surroundings: &Surroundings) -> Result<Option<i64>, Failure> {
-        Ok(time(self.since.as_deref(), surroundings)?.map(|when| when.from))
-    }
-
-    /// Returns the last millisecond.
-    pub(crate) fn until(&self, surroundings: &Surroundings) -> Result<Option<i64>, Failure> {
-        Ok(time(self.until.as_deref(), surroundings)?.map(|when| when.to))
-    }
-}
-
-/// Parses a time given by the user.
-pub(crate) fn time(text: Option<&str>, surroundings: &Surroundings) -> Result<Option<TimeRange>, Failure> {
-    let read = |text: &str| surroundings.parse_time(text).ok_or_else(|| not_a_time(text));
-    text.map(read).transpose()
-}
-
-fn not_a_time(text: &str) -> Failure {
-    let message = format!("{text:?} is not a time; use e.g. 2h, 3d, 1w, yesterday, 2026-01-31 or 2026-01-31T12:00");
-    Failure::misuse(ErrorKind::ValueValidation, message)
-}
-
-/// How a list is printed.
-#[derive(Clone, Copy, Debug, Default, Args)]
-pub(crate) struct ListFormat {
-    /// Print one JSON array
-    #[arg(long)]
-    pub(crate) json: bool,
-
-    /// Print one JSON value per line
-    #[arg(long, conflicts_with = "json")]
-    pub(crate) jsonl: bool,
-}
-
 /// Replaces pi's `--mode rpc`, which may stand anywhere among pi's flags, with the `rpc` command.
 pub(crate) fn with_mode(mut args: Vec<OsString>) -> Vec<OsString> {
     let end = args.iter().position(|arg| arg == "--").unwrap_or(args.len());
@@ -227,14 +131,7 @@ pub(crate) fn requested_color(args: &[OsString]) -> Color {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
-
-    #[test]
-    fn the_definition_is_valid() {
-        Cli::command().debug_assert();
-    }
 
     #[test]
     fn words_shift_when_a_flag_names_the_session() {

@@ -5,7 +5,7 @@ use sessile::date::to_iso;
 use sessile::json::Raw;
 use sessile_display::measure::short_time;
 
-use crate::surroundings::Surroundings;
+use crate::environment::CommandEnvironment;
 
 /// The user's clock and calendar.
 pub(crate) struct Clock<'c> {
@@ -13,8 +13,8 @@ pub(crate) struct Clock<'c> {
 }
 
 impl<'c> Clock<'c> {
-    pub(crate) fn new(surroundings: &'c Surroundings) -> Self {
-        Self { environment: surroundings.sessions.environment() }
+    pub(crate) fn new(env: &'c CommandEnvironment) -> Self {
+        Self { environment: env.sessions.environment() }
     }
 
     /// Parses a time from a session value, in milliseconds.

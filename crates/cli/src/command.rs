@@ -51,13 +51,13 @@ use std::sync::Arc;
 use clap::{Subcommand, ValueEnum};
 use sessile::Environment;
 
-use crate::Exit;
-use crate::args::{Cli, Color};
+use crate::args::GlobalArgs;
+use crate::environment::CommandEnvironment;
+use crate::exit::Exit;
 use crate::failure::Failure;
 #[cfg(feature = "tui")]
 use crate::interactive;
-use crate::screen::Screen;
-use crate::surroundings::Surroundings;
+use crate::screen::{Color, Screen};
 
 /// Expands to the first expression if there is one, else to the other.
 macro_rules! first {
@@ -72,7 +72,8 @@ macro_rules! first {
 /// Generates the commands from one line each: the arguments, the function that runs them, whether it writes, moves or
 /// removes sessions, and whether it prints text to read, all at once.
 ///
-/// A command without a function runs before settings and sessions are known; see [`run`].
+/// [`run`] itself runs a command without a function, which needs the definition of the command line, or runs before
+/// settings and sessions are known.
 macro_rules! commands {
     ($(
         $(#[cfg($enabled:meta)])? $(#[command($clap:meta)])?
@@ -100,13 +101,13 @@ macro_rules! commands {
 
             fn run(
                 &self,
-                surroundings: &Surroundings,
+                env: &CommandEnvironment,
                 out: &mut Screen<'_>,
                 err: &mut Screen<'_>,
             ) -> Result<Exit, Failure> {
                 match self {
                     $($(#[cfg($enabled)])? Self::$name(args) => {
-                        first!($($run(surroundings, args, out, err))?; has_run(args))
+                        first!($($run(env, args, out, err))?; has_run(args))
                     })*
                 }
             }
@@ -156,7 +157,7 @@ commands! {
     Config(config::ConfigArgs);
     Rpc(Box<rpc::RpcArgs>) => rpc::run, writes: always, pages: never;
     Completions(completions::CompletionsArgs);
-    Man(man::ManArgs) => man::run, writes: never, pages: never;
+    Man(man::ManArgs);
     Help(help::HelpArgs);
     #[command(name = "__complete")]
     Complete(complete::CompleteArgs);
@@ -171,67 +172,62 @@ fn never<T>(_args: &T) -> bool {
 }
 
 /// The result of a command that [`run`] has already run.
-#[expect(clippy::unnecessary_wraps, reason = "the other commands may fail")]
+#[expect(clippy::unnecessary_wraps, reason = "other commands may fail")]
 fn has_run<T>(_args: &T) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Runs the command that the arguments select.
+/// Runs a command; without one, shows the user's sessions. `definition` returns the definition of the command line.
 pub(crate) fn run(
-    cli: &Cli,
+    globals: &GlobalArgs,
+    command: Option<&Command>,
+    definition: fn() -> clap::Command,
     environment: Arc<dyn Environment>,
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    if let Some(Command::Completions(args)) = &cli.command {
-        return completions::run(args, out);
+    match command {
+        Some(Command::Completions(args)) => return completions::run(args, definition, out),
+        Some(Command::Help(args)) => return help::run(args, definition, out),
+        Some(Command::Complete(args)) => return complete::run(args, definition, environment, out),
+        Some(Command::Config(args)) => return config::run(globals, args, environment.as_ref(), out, err),
+        _ => {}
     }
-    if let Some(Command::Help(args)) = &cli.command {
-        return help::run(args, out);
-    }
-    if let Some(Command::Complete(args)) = &cli.command {
-        return complete::run(args, environment, out);
-    }
-    if let Some(Command::Config(args)) = &cli.command {
-        return config::run(cli, args, environment.as_ref(), out, err);
-    }
-    let settings = config::load(cli, environment.as_ref(), err)?;
-    if cli.color.is_none() {
+    let must_have_settings = command.is_some_and(Command::writes_sessions);
+    let settings = config::load(globals, must_have_settings, environment.as_ref(), err)?;
+    if globals.color.is_none() {
         let color = Color::from_str(settings.color(), false).unwrap_or_default();
         out.paint(color);
         err.paint(color);
     }
-    if cli.command.as_ref().is_none_or(Command::is_paged) {
+    if command.is_none_or(Command::is_paged) {
         out.page(settings.pager(), environment.as_ref());
     }
-    let mut surroundings = Surroundings::new(environment, cli.sample.as_ref(), settings)?;
-    let writes = cli.command.as_ref().map_or_else(|| is_picker(cli, out), Command::writes_sessions);
-    if writes {
-        surroundings.use_hooks();
+    let opens_picker = command.is_none() && is_picker(globals, out);
+    let mut env = CommandEnvironment::new(environment, globals.sample.as_ref(), settings)?;
+    if command.map_or(opens_picker, Command::writes_sessions) {
+        env.use_hooks();
     }
-    let result = run_in(&surroundings, cli, out, err);
+    let result = match command {
+        #[cfg(feature = "tui")]
+        None if opens_picker => resume::run(&env, &resume::ResumeArgs::without_command(), out, err),
+        None => overview::run(&env, out, err),
+        Some(Command::Man(args)) => man::run(&env, args, definition, out),
+        Some(command) => command.run(&env, out, err),
+    };
     // A message that cannot be printed is not an error.
-    drop(surroundings.report_recovered(err));
-    drop(surroundings.report_failed_hooks(err));
+    drop(env.report_recovered(err));
+    drop(env.report_failed_hooks(err));
     result
 }
 
 /// Whether `sessile` without a command opens the picker.
 #[cfg(feature = "tui")]
-fn is_picker(cli: &Cli, out: &Screen<'_>) -> bool {
-    cli.command.is_none() && cli.sample.is_none() && interactive::is_possible(out)
+fn is_picker(globals: &GlobalArgs, out: &Screen<'_>) -> bool {
+    globals.sample.is_none() && interactive::is_possible(out)
 }
 
 #[cfg(not(feature = "tui"))]
-fn is_picker(_cli: &Cli, _out: &Screen<'_>) -> bool {
+fn is_picker(_globals: &GlobalArgs, _out: &Screen<'_>) -> bool {
     false
-}
-
-fn run_in(surroundings: &Surroundings, cli: &Cli, out: &mut Screen<'_>, err: &mut Screen<'_>) -> Result<Exit, Failure> {
-    match &cli.command {
-        #[cfg(feature = "tui")]
-        None if is_picker(cli, out) => resume::run(surroundings, &resume::ResumeArgs::without_command(), out, err),
-        None => overview::run(surroundings, out, err),
-        Some(command) => command.run(surroundings, out, err),
-    }
 }

@@ -238,7 +238,7 @@ mod tests {
     use clap::CommandFactory;
 
     use super::*;
-    use crate::args::Cli;
+    use crate::cli::Cli;
 
     fn candidates(line: &str) -> (Candidates, usize, SessionSelection) {
         let mut root = Cli::command();

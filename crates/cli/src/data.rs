@@ -3,9 +3,8 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
+use clap::Args;
 use sessile::json::{Json, Raw, harmless};
-
-use crate::args::ListFormat;
 
 /// Prints one value. Bytes that are not UTF-8 become U+FFFD, and characters that act on a terminal are escaped; the
 /// rest is not re-serialised.
@@ -33,6 +32,18 @@ pub(crate) enum Layout {
     Array,
     /// One per line.
     Lines,
+}
+
+/// How a list is printed.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub(crate) struct ListFormat {
+    /// Print one JSON array
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Print one JSON value per line
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) jsonl: bool,
 }
 
 impl ListFormat {

@@ -13,9 +13,10 @@ use sessile::settings::SettingsError;
 use sessile::write::StoreError;
 use sessile::{EntryId, SessionError};
 
-use crate::definition;
+use crate::exit::Exit;
+use crate::interrupt::NoSignals;
 use crate::screen::{ACCENT, BAD, BOLD, Line, NAMED, Screen};
-use crate::{Exit, is_broken_pipe};
+use crate::stream::is_broken_pipe;
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
@@ -40,8 +41,8 @@ pub(crate) enum Failure {
     OutputExists { path: PathBuf },
     #[error("a jsonl export contains the raw bytes of the session, which could control this terminal")]
     RawToTerminal,
-    #[error("cannot install a handler for Ctrl-C")]
-    NoSignals(#[source] io::Error),
+    #[error(transparent)]
+    NoSignals(#[from] NoSignals),
     #[error("cannot start another thread")]
     NoThread(#[source] io::Error),
     #[error("cannot listen on {}", path.display())]
@@ -112,16 +113,6 @@ impl Failure {
     /// Creates a failure for arguments that make no sense together or in this context.
     pub(crate) fn misuse(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self::Misuse { kind, message: message.into() }
-    }
-
-    /// Adds the usage of the command, if the failure is about its arguments.
-    pub(crate) fn of_command(self, words: &[String]) -> Self {
-        let Self::Misuse { kind, message } = self else { return self };
-        let mut command = definition::command();
-        for word in words {
-            command = command.find_subcommand(word).cloned().unwrap_or(command);
-        }
-        Self::Usage(command.error(kind, message))
     }
 
     /// Whether cached data of a session was stale and has been dropped, so that running the command again helps.
@@ -305,8 +296,8 @@ fn report_usage(error: &clap::Error, out: &mut Screen<'_>, err: &mut Screen<'_>)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Stream;
-    use crate::args::Color;
+    use crate::screen::Color;
+    use crate::stream::Stream;
 
     fn reported(failure: &Failure) -> String {
         let (mut out, mut err) = (Vec::new(), Vec::new());

@@ -1,8 +1,7 @@
 //! The parts of this crate that the fuzz targets use. Not a public API.
 
-use crate::Stream;
-use crate::args::Color;
-use crate::screen::{self, BAD, Line, Screen};
+use crate::screen::{self, BAD, Color, Line, Screen};
+use crate::stream::Stream;
 
 /// Sanitises a text into one line.
 pub fn clean(text: &str) -> String {

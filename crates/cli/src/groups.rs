@@ -6,9 +6,9 @@ use clap::ValueEnum;
 use sessile::format::head::Role;
 use sessile::stats::{Grouping, StatsGroup, Tally};
 
+use crate::environment::CommandEnvironment;
 use crate::measure::{Money, ShortIds, number};
 use crate::screen::{ACCENT, DIM, Line, PLAIN, Screen, clean, columns};
-use crate::surroundings::Surroundings;
 use crate::table::WIDEST_ALIGNED;
 
 /// When bars are drawn.
@@ -89,9 +89,8 @@ impl Column {
 
 impl GroupTable<'_> {
     /// Prints the table, with an empty line before it.
-    pub(crate) fn print(&self, surroundings: &Surroundings, out: &mut Screen<'_>) -> io::Result<()> {
-        let mut keys: Vec<Column> =
-            self.by.iter().enumerate().map(|(index, by)| self.keys(surroundings, index, *by)).collect();
+    pub(crate) fn print(&self, env: &CommandEnvironment, out: &mut Screen<'_>) -> io::Result<()> {
+        let mut keys: Vec<Column> = self.by.iter().enumerate().map(|(index, by)| self.keys(env, index, *by)).collect();
         let mut figures: Vec<(Figure, Column)> = FIGURES
             .into_iter()
             .filter(|figure| self.is_shown(*figure))
@@ -124,14 +123,14 @@ impl GroupTable<'_> {
     }
 
     /// Builds the column of one kind of key.
-    fn keys(&self, surroundings: &Surroundings, index: usize, by: Grouping) -> Column {
+    fn keys(&self, env: &CommandEnvironment, index: usize, by: Grouping) -> Column {
         let ids = ShortIds::among(self.groups.iter().filter_map(|group| Some(group.session.as_ref()?.1.as_str())));
         let n_id = ids.width();
         let cell = |group: &StatsGroup| {
             let key = group.keys.get(index).map(|key| key.trim()).unwrap_or_default();
             match (by, &group.session) {
                 (Grouping::Project, _) if key.is_empty() => "(unknown)".to_owned(),
-                (Grouping::Project, _) => surroundings.short(key),
+                (Grouping::Project, _) => env.short(key),
                 (Grouping::Session, Some((_, id))) => format!("{:n_id$}  {key}", ids.of(id)),
                 _ => key.to_owned(),
             }
@@ -270,7 +269,7 @@ fn bar(part: f64, width: usize) -> String {
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         clippy::cast_precision_loss,
-        reason = "a part of a width"
+        reason = "a fraction of a width"
     )]
     let n_eighths = ((part.min(1.0) * width as f64 * 8.0).round() as usize).max(1);
     let last_block = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"][n_eighths % 8];

@@ -8,8 +8,8 @@ use sessile::EntryId;
 use sessile::list::SessionInfo;
 use sessile::search::SearchHit;
 
+use crate::environment::CommandEnvironment;
 use crate::screen::{ACCENT, BOLD, DIM, Line, NAMED, Screen};
-use crate::surroundings::Surroundings;
 
 /// The style of matches.
 const MATCH_STYLE: anstyle::Style = ACCENT.bold();
@@ -20,12 +20,12 @@ const SHORT_ID: usize = 8;
 /// Prints each session once, the one with the best hit first, with its hits below it; at most `limit` hits in all.
 /// Stores the sessions' list positions.
 pub(crate) fn print_hits(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     hits: &[SearchHit],
     limit: usize,
     out: &mut Screen<'_>,
 ) -> io::Result<()> {
-    let infos = infos_of(surroundings, hits);
+    let infos = infos_of(env, hits);
     let by_path: HashMap<&Path, &SessionInfo> = infos.iter().map(|info| (info.path.as_path(), info)).collect();
     let info_of = |path: &Path| by_path.get(path).copied();
     let mut sessions: Vec<(&PathBuf, Vec<(&SearchHit, usize)>)> = Vec::new();
@@ -41,13 +41,8 @@ pub(crate) fn print_hits(
             out.blank()?;
         }
         // A temporary sample is gone after this command, so its list positions cannot be used later.
-        let position = if surroundings.stores_positions() { format!("@{}  ", index + 1) } else { String::new() };
-        out.print_whole(&Line::new().styled(ACCENT, &position).join(heading(
-            surroundings,
-            path,
-            info_of(path),
-            &infos,
-        )))?;
+        let position = if env.stores_positions() { format!("@{}  ", index + 1) } else { String::new() };
+        out.print_whole(&Line::new().styled(ACCENT, &position).join(heading(env, path, info_of(path), &infos)))?;
         for (hit, n_copies) in hits {
             out.print_whole(&head_line(hit, n_copies))?;
             for line in excerpt(hit).wrapped(out.width().saturating_sub(INDENT)) {
@@ -55,7 +50,7 @@ pub(crate) fn print_hits(
             }
         }
     }
-    surroundings.store_positions(paths);
+    env.store_positions(paths);
     Ok(())
 }
 
@@ -63,9 +58,9 @@ pub(crate) fn print_hits(
 const INDENT: usize = 4;
 
 /// Lists the directories of the sessions found. A directory that cannot be listed is left out.
-fn infos_of(surroundings: &Surroundings, hits: &[SearchHit]) -> Vec<SessionInfo> {
+fn infos_of(env: &CommandEnvironment, hits: &[SearchHit]) -> Vec<SessionInfo> {
     let directories: BTreeSet<&Path> = hits.iter().filter_map(|hit| hit.session_path.parent()).collect();
-    let list = |dir: &Path| surroundings.sessions.clone().with_session_dir(dir).list_all().unwrap_or_default();
+    let list = |dir: &Path| env.sessions.clone().with_session_dir(dir).list_all().unwrap_or_default();
     directories.into_iter().flat_map(list).collect()
 }
 
@@ -113,8 +108,8 @@ fn without_copies<'h, 'r>(
 }
 
 /// Formats the heading of a session: its short id, its title, and its path.
-fn heading(surroundings: &Surroundings, path: &Path, info: Option<&SessionInfo>, infos: &[SessionInfo]) -> Line {
-    let short_path = surroundings.short(&path.to_string_lossy());
+fn heading(env: &CommandEnvironment, path: &Path, info: Option<&SessionInfo>, infos: &[SessionInfo]) -> Line {
+    let short_path = env.short(&path.to_string_lossy());
     let Some(info) = info else { return Line::new().styled(BOLD, &short_path) };
     let title = match &info.name {
         Some(name) => Line::new().styled(NAMED, name.to_str().trim()),

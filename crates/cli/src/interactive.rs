@@ -9,28 +9,28 @@ mod with {
     use sessile::settings::Settings;
     use sessile_tui::{BranchSummarizer, TuiError, Ui};
 
+    use crate::environment::{CommandEnvironment, warn};
     use crate::failure::Failure;
     use crate::screen::Screen;
     use crate::summarizing::summarizer;
-    use crate::surroundings::{Surroundings, warn};
 
     /// Whether input and output are terminals.
     pub(crate) fn is_possible(out: &Screen<'_>) -> bool {
         out.is_terminal() && std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
     }
 
-    /// Creates a UI for the sessions of these surroundings.
-    pub(crate) fn ui(surroundings: &Surroundings, out: &Screen<'_>, err: &mut Screen<'_>) -> Ui {
-        let sessions = surroundings.sessions.clone();
-        let ui = Ui::new(sessions, surroundings.shared_environment(), surroundings.cwd(), &surroundings.settings);
+    /// Creates a UI for the sessions of this environment.
+    pub(crate) fn ui(env: &CommandEnvironment, out: &Screen<'_>, err: &mut Screen<'_>) -> Ui {
+        let sessions = env.sessions.clone();
+        let ui = Ui::new(sessions, env.shared_environment(), env.cwd(), &env.settings);
         for warning in ui.warnings() {
             // A warning that cannot be printed is not an error.
             drop(warn(err, warning));
         }
-        let default = Settings::pi_tree_filter(surroundings.own_environment(), &RealOs);
+        let default = Settings::pi_tree_filter(env.own_environment(), &RealOs);
         let ui = ui.with_default_filter(default.as_deref());
-        let settings = surroundings.settings.clone();
-        let environment = surroundings.shared_environment();
+        let settings = env.settings.clone();
+        let environment = env.shared_environment();
         let ui = ui.with_summarizer(Arc::new(move || {
             let environment = environment.as_ref();
             let chosen = summarizer(&settings, environment, None).map_err(|failure| failure.words())?;

@@ -167,7 +167,7 @@ mod tests {
         let mut pager = Pager::new("exit 0 #", 1, &sessile::System).unwrap();
         let line = [b'x'; 4096];
         let error = (0..1000).find_map(|_| pager.write_all(&line).and_then(|()| pager.write_all(b"\n")).err());
-        assert!(error.is_some_and(|error| crate::is_broken_pipe(&error)));
+        assert!(error.is_some_and(|error| crate::stream::is_broken_pipe(&error)));
         pager.finish(&mut Vec::new()).unwrap();
     }
 }

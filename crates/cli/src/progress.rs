@@ -116,8 +116,8 @@ impl Meter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Stream;
-    use crate::args::Color;
+    use crate::screen::Color;
+    use crate::stream::Stream;
 
     fn displayed(terminal_width: Option<usize>, is_due: bool) -> String {
         let mut bytes = Vec::new();

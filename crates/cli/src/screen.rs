@@ -4,6 +4,7 @@
 //! characters that reverse text, and invisible characters. Everything printed for people goes through a [`Line`], which
 //! sanitises all text that it takes.
 
+mod color;
 mod picture;
 
 use std::io::{self, Write};
@@ -12,9 +13,9 @@ use anstyle::{AnsiColor, Color as Hue, Style};
 use sessile::Environment;
 use sessile_display::Tone;
 
-use crate::Stream;
-use crate::args::Color;
 use crate::pager::Pager;
+use crate::stream::Stream;
+pub(crate) use color::Color;
 pub(crate) use sessile_display::{clean, columns, wrapped};
 
 /// Normal text.

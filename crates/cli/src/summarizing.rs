@@ -6,14 +6,14 @@ use sessile::settings::{Origin, Settings, SettingsError, Value};
 use sessile_rpc::answer;
 use sessile_summarize::{AnySummarizer, choose};
 
+use crate::environment::CommandEnvironment;
 use crate::failure::Failure;
 use crate::screen::{DIM, Line, Screen};
-use crate::surroundings::Surroundings;
 
 /// The settings table of the summarizer.
 const TABLE: &str = "summarizer";
 
-impl Surroundings {
+impl CommandEnvironment {
     /// Returns the summarizer: the given model, else the one in the user's settings, else the rule.
     pub(crate) fn summarizer(&self, model: Option<&str>) -> Result<AnySummarizer, Failure> {
         summarizer(&self.settings, self.own_environment(), model)
@@ -134,8 +134,8 @@ impl<'t, 's> SummaryDisplay<'t, 's> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Stream;
-    use crate::args::Color;
+    use crate::screen::Color;
+    use crate::stream::Stream;
 
     fn displayed(terminal_width: Option<usize>, generator: Generator, progress: &[SummaryProgress<'_>]) -> String {
         let mut bytes = Vec::new();

@@ -6,9 +6,9 @@ use anstyle::Style;
 use clap::ValueEnum;
 use sessile::list::SessionInfo;
 
+use crate::environment::CommandEnvironment;
 use crate::measure::{Money, size_words};
 use crate::screen::{DIM, Line, NAMED, PLAIN, Screen, clean, columns};
-use crate::surroundings::Surroundings;
 
 /// A column of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -116,8 +116,8 @@ pub(crate) struct TableRow<'r> {
 
 impl<'r> TableRow<'r> {
     /// Returns the row of a session.
-    pub(crate) fn of(surroundings: &Surroundings, session: &'r SessionInfo) -> Self {
-        let directory = surroundings.short(&session.cwd);
+    pub(crate) fn of(env: &CommandEnvironment, session: &'r SessionInfo) -> Self {
+        let directory = env.short(&session.cwd);
         Self { session: Some(session), prefix: String::new(), remark: String::new(), directory }
     }
 
@@ -132,13 +132,13 @@ type Cell = Vec<(Style, String)>;
 
 /// Prints rows in order, each with its path below it if wanted.
 pub(crate) fn print(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     out: &mut Screen<'_>,
     rows: &[TableRow<'_>],
     shown_columns: &[Column],
     with_paths: bool,
 ) -> io::Result<()> {
-    let cells = cells(surroundings, rows, shown_columns);
+    let cells = cells(env, rows, shown_columns);
     let layout = Layout::new(shown_columns, &cells, out.room());
     let headings: Vec<Cell> = shown_columns.iter().map(|column| vec![(DIM, column.heading().to_owned())]).collect();
     out.print(layout.line(&headings))?;
@@ -156,8 +156,8 @@ pub(crate) fn print(
     Ok(())
 }
 
-fn cells(surroundings: &Surroundings, rows: &[TableRow<'_>], shown_columns: &[Column]) -> Vec<Vec<Cell>> {
-    let now = surroundings.now_ms();
+fn cells(env: &CommandEnvironment, rows: &[TableRow<'_>], shown_columns: &[Column]) -> Vec<Vec<Cell>> {
+    let now = env.now_ms();
     let costs = rows.iter().filter_map(|row| row.session).map(|session| session.facts.cost);
     let money = Money::upto(costs.fold(0.0, f64::max));
     let mut n_sessions = 0;
@@ -165,7 +165,7 @@ fn cells(surroundings: &Surroundings, rows: &[TableRow<'_>], shown_columns: &[Co
         n_sessions += usize::from(row.session.is_some());
         let cell = |column: &Column| match row.session {
             Some(session) if *column == Column::Cost => vec![(PLAIN, money.words(session.facts.cost))],
-            Some(session) => cell(surroundings, now, n_sessions, row, session, *column),
+            Some(session) => cell(env, now, n_sessions, row, session, *column),
             None if *column == Column::Session => vec![(DIM, row.prefix.clone()), (DIM, row.remark.clone())],
             None => Vec::new(),
         };
@@ -175,7 +175,7 @@ fn cells(surroundings: &Surroundings, rows: &[TableRow<'_>], shown_columns: &[Co
 }
 
 fn cell(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     now: i64,
     position: usize,
     row: &TableRow<'_>,
@@ -196,8 +196,8 @@ fn cell(
         Column::Directory => dim(row.directory.clone()),
         Column::Name => named.into_iter().collect(),
         Column::Id => plain(session.id.clone()),
-        Column::Created => dim(session.created.map(|created| surroundings.local_time(created)).unwrap_or_default()),
-        Column::Modified => dim(surroundings.local_time(session.modified)),
+        Column::Created => dim(session.created.map(|created| env.local_time(created)).unwrap_or_default()),
+        Column::Modified => dim(env.local_time(session.modified)),
         Column::Size => plain(size_words(session.size)),
         // Costs are formatted together for the whole column.
         Column::Cost => Vec::new(),
@@ -340,9 +340,13 @@ mod tests {
         let cells: Vec<Vec<Cell>> = vec![shown_columns.iter().map(cell).collect()];
         let layout = Layout::new(shown_columns, &cells, room);
         let mut bytes = Vec::new();
-        let stream =
-            crate::Stream { writer: &mut bytes, terminal_width: room, terminal_height: None, takes_color: false };
-        Screen::new(stream, crate::args::Color::Never).print(layout.line(&cells[0])).unwrap();
+        let stream = crate::stream::Stream {
+            writer: &mut bytes,
+            terminal_width: room,
+            terminal_height: None,
+            takes_color: false,
+        };
+        Screen::new(stream, crate::screen::Color::Never).print(layout.line(&cells[0])).unwrap();
         String::from_utf8(bytes).unwrap().trim_end().to_owned()
     }
 

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use sessile::list::SessionInfo;
 use sessile::operations::SessionLocation;
 
+use crate::environment::CommandEnvironment;
 use crate::measure::ShortIds;
 use crate::screen::{DIM, Line, NAMED, PLAIN};
-use crate::surroundings::Surroundings;
 
 /// Short ids, titles and directories of some sessions.
 pub(crate) struct Titles {
@@ -19,32 +19,32 @@ pub(crate) struct Titles {
 
 impl Titles {
     /// Reads sessions that are at their normal paths.
-    pub(crate) fn of(surroundings: &Surroundings, paths: &[PathBuf]) -> Self {
-        Self::read(surroundings, paths.iter().map(|path| (path.as_path(), path.as_path())).collect(), &[])
+    pub(crate) fn of(env: &CommandEnvironment, paths: &[PathBuf]) -> Self {
+        Self::read(env, paths.iter().map(|path| (path.as_path(), path.as_path())).collect(), &[])
     }
 
     /// Reads sessions whose files may be elsewhere.
     pub(crate) fn of_files<'s>(
-        surroundings: &Surroundings,
+        env: &CommandEnvironment,
         sessions: impl IntoIterator<Item = (&'s SessionLocation, &'s Path)>,
     ) -> Self {
         let sessions: Vec<(&SessionLocation, &Path)> = sessions.into_iter().collect();
         let ids: Vec<&str> = sessions.iter().map(|(session, _)| session.id.as_str()).collect();
         let files = sessions.into_iter().map(|(session, file)| (session.path.as_path(), file)).collect();
-        Self::read(surroundings, files, &ids)
+        Self::read(env, files, &ids)
     }
 
     /// Reads files. `ids` are those of sessions that may not be readable: short ids differ from them too.
-    fn read(surroundings: &Surroundings, files: Vec<(&Path, &Path)>, ids: &[&str]) -> Self {
+    fn read(env: &CommandEnvironment, files: Vec<(&Path, &Path)>, ids: &[&str]) -> Self {
         let directories: BTreeSet<&Path> = files.iter().filter_map(|(_, file)| file.parent()).collect();
         // A list uses its cache.
-        let list = |dir: &Path| surroundings.sessions.clone().with_session_dir(dir).list_all();
+        let list = |dir: &Path| env.sessions.clone().with_session_dir(dir).list_all();
         let listed = directories.into_iter().filter_map(|dir| list(dir).ok()).flatten();
         let listed: HashMap<PathBuf, SessionInfo> = listed.map(|row| (row.path.clone(), row)).collect();
         let row = |(path, file): (&Path, &Path)| {
             // A session that cannot be read is left out.
-            let row = listed.get(file).cloned().or_else(|| surroundings.sessions.row(file).ok())?;
-            let directory = surroundings.short(&row.cwd);
+            let row = listed.get(file).cloned().or_else(|| env.sessions.row(file).ok())?;
+            let directory = env.short(&row.cwd);
             Some((path.to_path_buf(), (row, directory)))
         };
         let rows: HashMap<PathBuf, (SessionInfo, String)> = files.into_iter().filter_map(row).collect();

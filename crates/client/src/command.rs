@@ -78,11 +78,19 @@ impl<P: Parameter> Parameter for Option<P> {
     }
 }
 
-impl<'c> Target<'c> {
-    pub(crate) fn new(client: &'c Client, session_path: Option<&'c str>) -> Self {
-        Self { client, session_path, expected_leaf: None }
+impl Client {
+    /// Targets the server's current session for this client.
+    pub fn current(&self) -> Target<'_> {
+        Target { client: self, session_path: None, expected_leaf: None }
     }
 
+    /// Targets the session in a file.
+    pub fn at<'c>(&'c self, session_path: &'c str) -> Target<'c> {
+        Target { client: self, session_path: Some(session_path), expected_leaf: None }
+    }
+}
+
+impl<'c> Target<'c> {
     /// Makes writes conditional on this leaf; `None` expects a session without entries.
     #[must_use]
     pub fn expecting(self, leaf: Option<&'c str>) -> Self {

@@ -10,9 +10,7 @@ use std::time::Duration;
 use sessile::EntryId;
 use sessile::json::{Json, ObjectWriter, Raw};
 
-use crate::command::Target;
-
-/// Upper bound for queued event records. A server that is further ahead has to wait.
+/// Upper bound on queued event records. A server that is further ahead has to wait.
 const MAX_QUEUED_EVENTS: usize = 1024;
 
 /// Why a command failed.
@@ -111,7 +109,11 @@ impl Client {
                     continue;
                 }
                 let number = record.raw().get("id").and_then(Raw::as_number);
-                #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "we gave it out")]
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    reason = "the client generated this id"
+                )]
                 let caller = number.and_then(|number| lock(&answers).by_number.remove(&(number as u64)));
                 if let Some(caller) = caller {
                     drop(caller.send(record));
@@ -125,16 +127,6 @@ impl Client {
         std::thread::Builder::new().spawn(listen).map_err(ClientError::Unreachable)?;
         let writer: Box<dyn Write + Send> = Box::new(writer);
         Ok(Self { writer: Mutex::new(Some(writer)), waiting, events: Mutex::new(events), child: Mutex::new(None) })
-    }
-
-    /// Targets the server's current session for this client.
-    pub fn current(&self) -> Target<'_> {
-        Target::new(self, None)
-    }
-
-    /// Targets the session in a file.
-    pub fn at<'c>(&'c self, session_path: &'c str) -> Target<'c> {
-        Target::new(self, Some(session_path))
     }
 
     /// Sends a command with its parameters and waits for the data of its answer, if it has any.

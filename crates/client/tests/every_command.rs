@@ -1,5 +1,5 @@
 //! Every command through the Rust client, against a server in the same process.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![expect(clippy::unwrap_used, reason = "tests panic on failure")]
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
@@ -15,7 +15,7 @@ use sessile_rpc::catalogue::{COMMANDS, Origin};
 use sessile_rpc::{Engine, Options, Start};
 use tempfile::TempDir;
 
-/// A server with its sessions in a temporary directory of its own.
+/// A server with its sessions in a temporary directory.
 struct World {
     engine: Arc<Engine>,
     dir: TempDir,
@@ -186,7 +186,7 @@ fn sessions_are_switched_listed_and_searched() {
     assert_eq!(n(&here.list_sessions(Some("all"), None, None, Some(true), None, None).unwrap(), "sessions"), 1);
     assert_eq!(n(&here.list_sessions(None, None, None, None, Some("hidden"), None).unwrap(), "sessions"), 1);
     let rows = |archived| n(&here.list_sessions(Some("all"), None, None, None, None, archived).unwrap(), "sessions");
-    assert_eq!(code(here.archive_session(Some(&question), None)), "INVALID_ARGUMENT", "the session stands there");
+    assert_eq!(code(here.archive_session(Some(&question), None)), "INVALID_ARGUMENT", "the leaf is on that branch");
     client.at(&original).archive_session(None, None).unwrap();
     assert_eq!([None, Some("shown"), Some("only")].map(rows), [3, 4, 1]);
     client.at(&original).archive_session(None, Some(false)).unwrap();
@@ -360,7 +360,7 @@ fn a_stale_append_is_refused_with_the_actual_leaf() {
     let ClientError::Refused { code: refused, leaf_id, .. } =
         here.expecting(Some(&first.to_string())).append_message(&user("x")).unwrap_err()
     else {
-        panic!("not refused")
+        panic!("the request was not refused")
     };
     assert_eq!((refused.as_str(), leaf_id.as_ref()), ("LEAF_MOVED", Some(&theirs)));
     // With the reported leaf the append succeeds, and continues after it.
@@ -636,7 +636,11 @@ fn entries_of_other_programs_are_sent_in_file_order() {
         let event = next_of_type(&client, "event");
         let event = event.raw().get("event").unwrap();
         assert_eq!(event.get("own").and_then(Raw::as_bool), Some(false));
-        assert!(event.to_text().contains(&format!("theirs {index}\"")), "{} is not {index}", event.to_text());
+        assert!(
+            event.to_text().contains(&format!("theirs {index}\"")),
+            "expected event {index}, got {}",
+            event.to_text()
+        );
     }
     // Our leaf stayed, so our entry diverges from theirs; the divergence is reported after the entry.
     here.append_message(&user("beside")).unwrap();

@@ -162,7 +162,7 @@ mod tests {
             "[thinking]\nhm\none\ntwo\n[call: edit]\npath: a.rs\nn: 1\nnew:\nx\ny\n[image: image/png, 3 bytes, ";
         assert!(text.starts_with(start) && text.ends_with("]\n7\nerror: late"), "{text}");
         let other = entry(&answer.json().to_text().replace("AAAA", "AAAB"));
-        assert_ne!(comparable_text(&other), text, "different pictures are different lines");
+        assert_ne!(comparable_text(&other), text, "different images give different lines");
     }
 
     #[test]

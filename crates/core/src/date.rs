@@ -191,7 +191,7 @@ fn put_digits(text: &mut String, number: u64, width: usize) {
 pub fn time_clip(number: f64) -> Option<i64> {
     #[expect(clippy::cast_precision_loss, reason = "8.64e15 is below 2^53")]
     let limit = MAX_MS as f64;
-    #[expect(clippy::cast_possible_truncation, reason = "cutting the fraction is the purpose")]
+    #[expect(clippy::cast_possible_truncation, reason = "truncation is intended")]
     let whole = number as i64;
     (number.abs() <= limit).then_some(whole)
 }
@@ -471,7 +471,7 @@ mod tests {
                 for byte in b" +-./0123456789:;TZtz\0" {
                     let mut bytes = base.as_bytes().to_vec();
                     bytes[at] = *byte;
-                    let text = String::from_utf8(bytes).expect("only ASCII was put in");
+                    let text = String::from_utf8(bytes).expect("the text is ASCII");
                     if let Some(ms) = parse_utc_iso(text.as_bytes()) {
                         assert_eq!(parse(&text, &NineAhead), Some(ms), "{text:?}");
                     }

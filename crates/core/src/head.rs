@@ -252,7 +252,7 @@ pub fn read(line: &[u8]) -> Parsed<'_> {
 /// Reads the head of a line that this library has just written, without looking at the rest.
 ///
 /// Such a line is valid, starts with the common keys in a fixed order, and repeats none of them, so its first few bytes
-/// suffice. Returns `None` if they are not as expected; then [`read`] decides.
+/// suffice. Returns `None` if they are not as expected. In that case [`read`] decides.
 pub fn read_own(line: &[u8]) -> Option<Head<'_>> {
     let (kind, rest) = plain_string(line.strip_prefix(br#"{"type":"#)?)?;
     let (id, rest) = plain_string(rest.strip_prefix(br#","id":"#)?)?;

@@ -3,7 +3,7 @@
 //! Repair writes records byte for byte as they were written, or not at all. The remains of a record that is not whole
 //! become the data of a `custom` entry with the type [`MARK`]. This entry takes the record's position in the tree and
 //! contributes nothing to the context. The same entry without bytes stands for a record that is lost except for its id,
-//! because others name it as their parent.
+//! because other entries name it as their parent.
 //!
 //! ```text
 //! {"type":"custom","customType":"sessile:incomplete",

@@ -353,11 +353,17 @@ torn
         let archived = |marks: &[String]| scanned((SESSION.to_owned() + &marks.concat()).as_bytes()).is_archived;
         let (on, off) = (mark(r#"{"archived":true,"sessionId":"s"}"#), mark(r#"{"archived":false,"sessionId":"s"}"#));
         assert!(archived(std::slice::from_ref(&on)) && archived(&[off.clone(), on.clone()]));
-        assert!(archived(&[]) && !archived(&[on.clone(), off.clone()]), "the session itself ends with a mark");
-        assert!(!archived(&[off.clone(), mark(r#"{"archived":true,"sessionId":"another"}"#)]), "copied by a fork");
-        assert!(!archived(&[off.clone(), mark(r#"{"archived":true,"entryId":"a"}"#)]), "a branch");
+        assert!(archived(&[]) && !archived(&[on.clone(), off.clone()]), "the session ends with a mark");
+        assert!(
+            !archived(&[off.clone(), mark(r#"{"archived":true,"sessionId":"another"}"#)]),
+            "a mark copied by a fork does not count"
+        );
+        assert!(
+            !archived(&[off.clone(), mark(r#"{"archived":true,"entryId":"a"}"#)]),
+            "a mark of a branch does not count"
+        );
         let long = on.replace("\"id\"", &format!("\"x\":\"{}\",\"id\"", "x".repeat(9000)));
-        assert!(!archived(&[off, long]), "too long for a mark");
+        assert!(!archived(&[off, long]), "too long to be a mark");
         let before = on.clone() + SESSION + &on;
         assert_eq!(scanned(before.as_bytes()).header(), None);
     }

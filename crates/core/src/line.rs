@@ -74,7 +74,7 @@ pub struct LineSplitter {
     line_start: u64,
     /// The part of that line from earlier chunks.
     carried: Vec<u8>,
-    /// The number of bytes skipped because the line exceeds the cap. Then `carried` is empty.
+    /// The number of bytes skipped because the line exceeds the cap. If any were, `carried` is empty.
     passed_over: u64,
     cap: usize,
 }
@@ -122,7 +122,7 @@ impl LineSplitter {
         }
     }
 
-    /// Passes on the last line if it has no LF. An empty rest is not a line.
+    /// Calls `on_line` for the last line if it has no LF. An empty rest is not a line.
     pub fn finish(&mut self, on_line: &mut dyn FnMut(Line<'_>)) {
         if !self.carried.is_empty() || self.passed_over > 0 {
             self.emit_carried(false, on_line);

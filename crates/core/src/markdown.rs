@@ -282,7 +282,10 @@ mod tests {
         assert_eq!(call(one), "*tool call* `edit` `a.rs`\n\n````diff\n one\n-two\n+```\n````\n");
         let several = r#"{"path":"a","edits":[{"oldText":"x","newText":"y"},{"oldText":"z","newText":""}]}"#;
         assert_eq!(call(several), "*tool call* `edit` `a`\n\n```diff\n-x\n+y\n\n-z\n```\n");
-        assert!(call(r#"{"path":"a","edits":[{"oldText":"x"}]}"#).contains("```json"), "what is odd is shown as it is");
+        assert!(
+            call(r#"{"path":"a","edits":[{"oldText":"x"}]}"#).contains("```json"),
+            "incomplete edits are shown as JSON"
+        );
     }
 
     #[test]

@@ -61,7 +61,7 @@ const ODD_TIME: i64 = i64::MIN;
 
 /// The rows of a session as arrays, and the tree they form.
 #[derive(Clone, Debug, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about the lines")]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts about the lines")]
 pub struct Outline {
     offsets: Vec<u64>,
     lens: Vec<u32>,

@@ -16,7 +16,7 @@
 //!
 //! Content blocks look like records (`{"type": "toolCall","id":…}`). So an entry must also have a `parentId`, and the
 //! text after it must not show that it is part of something larger. Sometimes a part of a torn record looks the same as
-//! a record glued to a torn one. Then the record is not [certain](Salvaged::is_certain).
+//! a record glued to a torn one. In that case the record is not [certain](Salvaged::is_certain).
 //!
 //! The work is linear in the length of the lines, whatever they hold: where parsing from one position fails, everything
 //! up to the failure is settled.
@@ -534,7 +534,7 @@ mod tests {
         assert_eq!(damaged[0].broken[0], 0..damaged[0].range.end - 1);
         let remainders = damaged[0].remainders(lines.as_bytes(), &[]);
         assert_eq!(remainders, damaged[0].broken);
-        // A NUL byte inside prevents it from being a broken record.
+        // With a NUL byte inside, it does not count as a broken record.
         let holed = lines.replace("- 5", "\u{0}5");
         assert!(split_damaged_lines(holed.as_bytes()).iter().all(|damaged| damaged.broken.is_empty()));
     }

@@ -27,7 +27,7 @@ impl Serialize for Raw<'_> {
 }
 
 impl Raw<'_> {
-    /// Reads the value as a type of your own. Needs the feature `serde`.
+    /// Reads the value as one of your types. Needs the feature `serde`.
     ///
     /// ```
     /// # use sessile_core as sessile;
@@ -160,7 +160,7 @@ impl Serialize for Message<'_> {
 }
 
 impl Message<'_> {
-    /// Reads the message as a type of your own, see [`Raw::deserialize`]. Needs the feature `serde`.
+    /// Reads the message as one of your types, see [`Raw::deserialize`]. Needs the feature `serde`.
     pub fn deserialize<T: DeserializeOwned>(self) -> Result<T, serde_json::Error> {
         self.raw().deserialize()
     }

@@ -11,7 +11,7 @@ use crate::picture::Picture;
 
 /// What to remove from a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a wish of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "independent options")]
 pub struct SlimSelection {
     /// Image blocks.
     pub images: bool,

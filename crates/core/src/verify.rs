@@ -330,7 +330,7 @@ struct Turn {
     /// Whether each call has its result.
     calls: HashMap<JsText<'static>, bool>,
     n_open: usize,
-    /// Whether the answer was cut short. Then its calls are not executed, and no results are expected.
+    /// Whether the answer was cut short. The calls of such an answer are not executed, so no results are expected.
     is_cut_short: bool,
     /// Whether a compaction came before the results. pi stops running calls for a compaction.
     is_interrupted: bool,

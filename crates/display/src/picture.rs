@@ -42,7 +42,7 @@ impl Protocol {
         }
     }
 
-    /// The sequence that draws a picture `rows` high; `None` if it cannot be drawn. Passes on only valid base64.
+    /// The sequence that draws a picture `rows` high; `None` if it cannot be drawn. Contains only valid base64.
     pub fn drawn(self, mime_type: &str, data: &str, rows: usize) -> Option<String> {
         if data.len() > MAX_BASE64_BYTES || !self.takes(mime_type) || !is_base64(data) {
             return None;

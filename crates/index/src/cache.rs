@@ -14,7 +14,7 @@ const MAGIC: [u8; 8] = *b"sessile\x1a";
 /// Detects a file that was written or converted in another byte order.
 const BYTE_ORDER: u32 = 0x0a0b_0c0d;
 
-/// Upper bound for a cache that is read as a whole, in bytes. A longer one is ignored and rebuilt.
+/// Upper bound on a cache that is read as a whole, in bytes. A longer one is ignored and rebuilt.
 const MAX_LENGTH: u64 = 1 << 30;
 
 /// Magic, kind, version, byte order, length of the body, checksum.
@@ -215,7 +215,7 @@ fn checksum(head: &[u8], body: &[u8]) -> u32 {
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "tests play the other programs")]
+#[expect(clippy::disallowed_methods, reason = "tests act as other programs")]
 mod tests {
     use sessile_store::os::RealOs;
 

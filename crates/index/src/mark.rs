@@ -200,7 +200,7 @@ fn hashed(end: u64) -> Vec<Range<u64>> {
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "tests play the other programs")]
+#[expect(clippy::disallowed_methods, reason = "tests act as other programs")]
 mod tests {
     use std::io::Write;
     use std::path::Path;

@@ -6,7 +6,7 @@ use sessile_store::os::FileKind;
 
 use crate::cache::{Caches, Kind};
 
-/// The disk usage of one kind of file.
+/// The disk usage of one kind of cache file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CacheUsage {
     /// Their directory, below the root of all caches.
@@ -60,7 +60,7 @@ fn is_own_name(kind: Kind, name: &str) -> bool {
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "tests play the other programs")]
+#[expect(clippy::disallowed_methods, reason = "tests act as other programs")]
 mod tests {
     use std::sync::Arc;
 

@@ -5,21 +5,14 @@
 //! calls a function of it.
 
 mod event;
-mod named;
-mod stored;
 
 pub use event::{EVENTS, EventShape, HOOK_EVENTS, STREAMED, SUBSCRIBED};
-use named::NAMED;
-use stored::STORED;
 
 use crate::command::{CommandFn, agent, append, compact, hooks, navigate, read, replace, state, store, subscribe};
 use crate::shape::Field;
 use crate::shape::Shape::{self, Any, Count, Flag, List, Named, Null, Number, Object, OneOf, Text, Words};
-
-/// Returns all named shapes with their descriptions.
-pub fn named_shapes() -> impl Iterator<Item = &'static (&'static str, Shape, &'static str)> {
-    STORED.iter().chain(NAMED)
-}
+pub use crate::shape::named_shapes;
+use crate::shape::shared::{DETAILS, ENTRY_ID, ENTRY_OR_NULL, USAGE};
 
 /// The origin of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +42,7 @@ pub struct Command {
     pub is_about_session: bool,
     /// Whether it adds an entry, and so takes an `expectedLeaf`.
     pub writes: bool,
-    /// Whether it may take long, so that others may overtake it.
+    /// Whether it may take long, so that later commands may overtake it.
     pub takes_long: bool,
     pub(crate) run: CommandFn,
 }
@@ -123,10 +116,6 @@ pub const SESSION_PATH: &[Field] =
 pub const EXPECTED_LEAF: &[Field] = &[Field::optional("expectedLeaf", ENTRY_OR_NULL)
     .about("fail with LEAF_MOVED unless this is the leaf; null for a session without entries")];
 
-const ENTRY_OR_NULL: Shape = OneOf(&[Text, Null]);
-const ENTRY_ID: Field = Field::new("entryId", Text);
-const DETAILS: Field = Field::optional("details", Any);
-const USAGE: Field = Field::optional("usage", Any);
 const FROM_HOOK: Field = Field::optional("fromHook", Flag);
 const ARCHIVED: Shape = OneOf(&[Flag, Words(&["shown", "hidden", "only"])]);
 const ABOUT_ARCHIVED: &str = "archived sessions: hidden or false (default), shown, or only or true (no other sessions)";
@@ -525,7 +514,7 @@ mod tests {
 
     fn resolve(shape: &Shape) {
         match shape {
-            Named(name) => assert!(named_shapes().any(|(known, _, _)| known == name), "{name} is nowhere"),
+            Named(name) => assert!(named_shapes().any(|(known, _, _)| known == name), "{name} is not defined"),
             List(inner) => resolve(inner),
             OneOf(shapes) => shapes.iter().for_each(resolve),
             Object(fields) => fields.iter().for_each(|field| resolve(&field.shape)),

@@ -17,10 +17,10 @@ use std::sync::Arc;
 use sessile::EntryId;
 use sessile::json::{Json, Raw};
 
-use crate::connection::Connection;
-use crate::engine::Engine;
+use crate::client::Client;
 use crate::envelope::Request;
 use crate::failure::Failure;
+use crate::server::Server;
 use crate::session::{ExpectedLeaf, OpenSession, StopGuard};
 
 /// The result of a command.
@@ -51,33 +51,33 @@ impl From<Json> for Reply {
 }
 
 /// Answers without data.
-#[expect(clippy::unnecessary_wraps, reason = "it is how commands end, which may fail")]
+#[expect(clippy::unnecessary_wraps, reason = "the return type of commands, which may fail")]
 pub(crate) fn done() -> CommandResult {
     Ok(Reply::default())
 }
 
 /// Answers with data.
-#[expect(clippy::unnecessary_wraps, reason = "it is how commands end, which may fail")]
+#[expect(clippy::unnecessary_wraps, reason = "the return type of commands, which may fail")]
 pub(crate) fn answered(data: impl Into<Reply>) -> CommandResult {
     Ok(data.into())
 }
 
-/// A request and the connection it came from.
+/// A request and the client it came from.
 pub(crate) struct Call<'c> {
-    pub(crate) connection: &'c Connection,
+    pub(crate) client: &'c Client,
     pub(crate) request: &'c Request,
 }
 
 impl Call<'_> {
-    pub(crate) fn engine(&self) -> &Arc<Engine> {
-        &self.connection.engine
+    pub(crate) fn server(&self) -> &Arc<Server> {
+        &self.client.server
     }
 
     /// Returns the session that the call refers to: the one at `sessionPath`, else the current one.
     pub(crate) fn session(&self) -> Result<Arc<OpenSession>, Failure> {
-        let current = self.connection.current();
+        let current = self.client.current();
         match self.session_path()? {
-            Some(path) if current.path() != Some(&path) => self.engine().session_at(&path),
+            Some(path) if current.path() != Some(&path) => self.server().session_at(&path),
             _ => Ok(current),
         }
     }
@@ -85,15 +85,15 @@ impl Call<'_> {
     /// Returns the file that `sessionPath` refers to: a path, or a word that names a session like on the command line.
     pub(crate) fn session_path(&self) -> Result<Option<PathBuf>, Failure> {
         let Some(word) = self.path("sessionPath") else { return Ok(None) };
-        let path = self.engine().absolute(&word);
+        let path = self.server().absolute(&word);
         if sessile::reference::is_path(&word)
-            || self.engine().options.sessions.file_stat(&path).is_some()
-            || self.engine().find_open(&path).is_some()
+            || self.server().options.sessions.file_stat(&path).is_some()
+            || self.server().find_open(&path).is_some()
         {
             return Ok(Some(path));
         }
-        let options = &self.engine().options;
-        let cwd = self.connection.current().lock().cwd().to_path_buf();
+        let options = &self.server().options;
+        let cwd = self.client.current().lock().cwd().to_path_buf();
         Ok(Some(options.sessions.find_session(&word, cwd)?))
     }
 
@@ -139,7 +139,7 @@ impl Call<'_> {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "the shape admits whole numbers from 0 on"
+        reason = "the shape accepts only non-negative integers"
     )]
     pub(crate) fn count(&self, name: &str) -> Option<u64> {
         self.get(name).and_then(Raw::as_number).map(|number| number as u64)

@@ -1,5 +1,7 @@
 //! The envelopes of requests and responses.
 
+use std::borrow::Cow;
+
 use sessile::json::{Edit, JsText, Json, ObjectWriter, Raw, Shape};
 
 use crate::answer::put_id_or_null;
@@ -121,6 +123,22 @@ fn unreadable(reason: &str) -> NotARequest {
         .string("error", &format!("Failed to parse command: {reason}"))
         .string("code", "INVALID_ARGUMENT");
     NotARequest(answer.finish())
+}
+
+/// Returns the record for a client that cannot be served at all.
+pub(crate) fn connection_refusal(failure: &Failure) -> Json {
+    let mut answer = ObjectWriter::new();
+    answer.string("type", "response").string("command", "connect").bool("success", false);
+    answer.string("error", &failure.message).string("code", failure.code.word());
+    answer.finish()
+}
+
+/// Returns data in UTF-8. Files may contain other bytes; records must not.
+pub(crate) fn to_utf8(data: &[u8]) -> Cow<'_, [u8]> {
+    match String::from_utf8_lossy(data) {
+        Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
+        Cow::Owned(text) => Cow::Owned(text.into_bytes()),
+    }
 }
 
 #[cfg(test)]

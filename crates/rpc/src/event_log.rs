@@ -3,10 +3,8 @@
 use std::collections::{HashSet, VecDeque};
 
 use sessile::EntryId;
-use sessile::event::{EventContext, EventKind, SessionEvent};
+use sessile::event::{EventKind, SessionEvent};
 use sessile::json::{Json, Raw};
-
-use crate::engine::{Engine, lock};
 
 /// How many events are kept besides entries, which are in their files. A subscription further behind misses the oldest.
 const MAX_KEPT: usize = 1000;
@@ -53,32 +51,22 @@ impl EventLog {
         self.own_entries.contains(id)
     }
 
+    /// Records an event; of an entry, which is in its file, only the id.
+    pub(crate) fn record(&mut self, event: &SessionEvent) {
+        if let SessionEvent::EntryAppended { entry, own, .. } = event {
+            let id = entry.raw().get("id").and_then(Raw::as_text).map(EntryId::from);
+            self.own_entries.extend(id.clone().filter(|_| *own));
+            self.last_entry = id;
+        } else {
+            self.push(event.kind(), event.to_json());
+        }
+    }
+
     fn push(&mut self, kind: EventKind, event: Json) {
         if self.events.len() >= MAX_KEPT {
             self.events.pop_front();
             self.first += 1;
         }
         self.events.push_back(RecordedEvent { kind, event, after: self.last_entry.clone() });
-    }
-}
-
-impl Engine {
-    /// Records an event. The caller has the session locked, so this must not lock it.
-    pub(crate) fn record_event(&self, event: &SessionEvent, context: &EventContext) {
-        let session = self.sessions().into_iter().find(|session| session.id() == context.session_id);
-        let log = session.as_ref().map_or(&self.closed_sessions_log, |session| &session.event_log);
-        let mut log = lock(log);
-        if let SessionEvent::EntryAppended { entry, own, .. } = event {
-            let id = entry.raw().get("id").and_then(Raw::as_text).map(EntryId::from);
-            log.own_entries.extend(id.clone().filter(|_| *own));
-            log.last_entry = id;
-        } else {
-            log.push(event.kind(), event.to_json());
-        }
-        drop(log);
-        match &session {
-            Some(session) => session.wake_senders(),
-            None => self.sessions().iter().for_each(|session| session.wake_senders()),
-        }
     }
 }

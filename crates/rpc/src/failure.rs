@@ -97,6 +97,24 @@ impl Failure {
     pub(crate) fn with_message(self, message: impl Into<String>) -> Self {
         Self { message: message.into(), ..self }
     }
+
+    /// Words an error as clients of pi know it.
+    pub(crate) fn with_pi_message(error: SessionError) -> Self {
+        let message = match &error {
+            SessionError::Unsaved => {
+                Some("This session has not been saved yet. Send a message before cloning or forking it.".to_owned())
+            }
+            SessionError::NotASession { path } => {
+                Some(format!("Session file is not a valid pi session: {}", path.display()))
+            }
+            _ => None,
+        };
+        let failure = Self::from(error);
+        match message {
+            Some(message) => failure.with_message(message),
+            None => failure,
+        }
+    }
 }
 
 impl From<SessionError> for Failure {

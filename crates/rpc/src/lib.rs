@@ -20,8 +20,10 @@
 
 pub mod answer;
 pub mod catalogue;
+mod client;
 mod command;
 mod connection;
+mod dispatch;
 mod document;
 mod engine;
 mod envelope;
@@ -29,17 +31,21 @@ mod event_log;
 mod failure;
 mod frame;
 mod local;
+mod options;
 mod outbox;
+mod server;
 mod session;
 pub mod shape;
 #[cfg(unix)]
 mod socket;
+mod sync;
 
 pub use document::{json_schema, reference_tables, typescript};
-pub use engine::{AnySummarizer, CompactionForModel, Engine, Options, Start};
+pub use engine::Engine;
 pub use envelope::{NotARequest, Request};
 pub use failure::{Code, Failure};
 pub use frame::{MAX_RECORD, Record, Records};
 pub use local::{Events, LocalClient};
+pub use options::{AnySummarizer, CompactionForModel, Options, Start};
 #[cfg(unix)]
 pub use socket::Socket;

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use sessile::json::Json;
 
-use crate::connection::{Connection, to_utf8};
-use crate::engine::SHUTDOWN_GRACE;
-use crate::envelope::Request;
+use crate::client::{Client, SHUTDOWN_GRACE};
+use crate::dispatch::{self, command_of};
+use crate::envelope::{Request, to_utf8};
 use crate::failure::{Code, Failure};
 use crate::outbox::RecordQueue;
 
@@ -15,30 +15,32 @@ use crate::outbox::RecordQueue;
 ///
 /// Several threads may call commands at the same time. When the client is dropped, its subscriptions and hooks end.
 pub struct LocalClient {
-    connection: Arc<Connection>,
+    client: Arc<Client>,
 }
 
 impl LocalClient {
-    pub(crate) fn new(connection: Arc<Connection>) -> Self {
-        Self { connection }
+    pub(crate) fn new(client: Arc<Client>) -> Self {
+        Self { client }
     }
 
     /// Runs a command on this thread and returns its data, if it has any.
     ///
     /// If the command asks a hook of this client, answer it from the thread that reads the events.
     pub fn call(&self, request: &Request) -> Result<Option<Json>, Failure> {
-        call(&self.connection, request)
+        call(&self.client, request)
     }
 }
 
 impl Drop for LocalClient {
     fn drop(&mut self) {
-        self.connection.leave(Some(SHUTDOWN_GRACE));
+        self.client.leave(Some(SHUTDOWN_GRACE));
     }
 }
 
-pub(crate) fn call(connection: &Connection, request: &Request) -> Result<Option<Json>, Failure> {
-    let reply = connection.call(request)?;
+/// Runs the command of a request on this thread and returns its data, if it has any.
+pub(crate) fn call(client: &Client, request: &Request) -> Result<Option<Json>, Failure> {
+    let command = command_of(request).ok_or_else(|| request.unknown())?;
+    let reply = dispatch::run(command, client, request)?;
     let unreadable = |error| Failure::new(Code::Io, format!("the answer is not JSON: {error}"));
     reply.data.map(|data| Json::parse(to_utf8(&data)).map_err(unreadable)).transpose()
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use sessile::json::Json;
 
-use crate::engine::lock;
+use crate::sync::lock;
 
 /// How many bytes are buffered before they are written.
 const BUFFER_SIZE: usize = 64 << 10;

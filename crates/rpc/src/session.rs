@@ -10,9 +10,9 @@ use sessile::write::Durable;
 use sessile::{Cancel, EntryId, SessionError, SessionHost, SessionManager};
 
 use crate::answer::CachedState;
-use crate::engine::lock;
 use crate::event_log::EventLog;
 use crate::failure::{Code, Failure};
+use crate::sync::lock;
 
 /// An open session.
 pub(crate) struct OpenSession {

@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use sessile::threads;
 
-use crate::connection::connection_refusal;
 use crate::engine::Engine;
+use crate::envelope::connection_refusal;
 use crate::failure::{Code, Failure};
 
 /// How many clients may be connected at once.
@@ -58,7 +58,7 @@ impl Socket {
         }
         let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         remove_stale_temp_dirs(directory);
-        // In its own directory, which other users cannot enter, the socket is never open to others. The directory's
+        // In its own directory, which other users cannot enter, the socket is never open to them. The directory's
         // name is random, because in a container every start has the same process id.
         let temp_dir = directory.join(format!("{TEMP_DIR_PREFIX}{:016x}", RandomState::new().build_hasher().finish()));
         fs::create_dir(&temp_dir)?;
@@ -68,9 +68,9 @@ impl Socket {
         Ok(Self { listener: Arc::new(listener), path: path.to_path_buf(), inode })
     }
 
-    /// Accepts clients on threads of their own, until the process ends. Fails if there is no thread to accept them on.
+    /// Accepts clients on separate threads, until the process exits. Fails if there is no thread to accept them on.
     ///
-    /// A client that cannot be served is told why, and the others are still served.
+    /// A client that cannot be served gets the reason, and the other clients are still served.
     pub fn serve(&self, engine: &Arc<Engine>) -> io::Result<()> {
         let (listener, engine) = (Arc::clone(&self.listener), Arc::clone(engine));
         let accept = move || {
@@ -98,7 +98,7 @@ impl Socket {
     }
 }
 
-/// Serves a client on its own thread, or tells it why it is not served.
+/// Serves a client on its own thread, or sends it the reason why it is not served.
 fn serve_client(engine: &Arc<Engine>, stream: UnixStream) {
     if engine.n_clients() >= MAX_CLIENTS {
         return refuse(&stream, &Failure::new(Code::Io, format!("too many clients: the limit is {MAX_CLIENTS}")));

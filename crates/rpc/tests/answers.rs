@@ -1,5 +1,5 @@
 //! Answers have the shapes that the catalogue describes, and the bytes that clients know.
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test reads files, and stops if it cannot go on")]
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests access files directly and panic on failure")]
 
 use sessile::compaction::{CompactOptions, Compacted, CompactionSettings, Prepared};
 use sessile::format::info::SessionFacts;

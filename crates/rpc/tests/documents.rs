@@ -1,5 +1,5 @@
 //! The documents are generated from the protocol, and the transcripts in docs/rpc.md are real.
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test reads files, and stops if it cannot go on")]
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests access files directly and panic on failure")]
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -22,7 +22,7 @@ fn check(name: &str, generated: &str) {
         std::fs::write(file(name), generated).unwrap();
     }
     let kept = std::fs::read_to_string(file(name)).unwrap_or_default();
-    assert!(kept == generated, "{name} does not say what the server does; `cargo xtask docs` updates it");
+    assert!(kept == generated, "{name} is out of date; run `cargo xtask docs`");
 }
 
 #[test]
@@ -32,7 +32,7 @@ fn the_schema_is_current() {
     // Every referenced definition exists.
     for reference in schema.split("#/$defs/").skip(1) {
         let name = reference.split('"').next().unwrap();
-        assert!(parsed["$defs"].get(name).is_some(), "{name} is nowhere");
+        assert!(parsed["$defs"].get(name).is_some(), "{name} is not documented");
     }
     check("docs/rpc.schema.json", &schema);
 }

@@ -1,9 +1,5 @@
 //! If the system refuses something or a command panics, only that request fails, never the server.
-#![expect(
-    clippy::disallowed_methods,
-    clippy::unwrap_used,
-    reason = "a test plays others, and stops if it cannot go on"
-)]
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests act as other programs and panic on failure")]
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
@@ -83,7 +79,7 @@ fn without_threads_requests_are_refused_and_later_ones_are_served() {
     assert_eq!(client.ask(APPEND)["success"], true);
 
     refuse_threads(true);
-    assert_eq!(client.ask(APPEND)["success"], true, "what needs no thread is done");
+    assert_eq!(client.ask(APPEND)["success"], true, "a request that needs no thread succeeds");
     let refused = client.ask(VERIFY);
     assert_eq!((&refused["id"], &refused["success"], &refused["code"]), (&3.into(), &false.into(), &"IO".into()));
     let mut other = Client::new(UnixStream::connect(&path).unwrap());
@@ -105,7 +101,7 @@ struct PanicOnStat(AtomicBool);
 
 impl Layer for PanicOnStat {
     fn before_stat(&self) {
-        assert!(!self.0.swap(false, Ordering::SeqCst), "a trap");
+        assert!(!self.0.swap(false, Ordering::SeqCst), "panics on purpose");
     }
 }
 
@@ -124,7 +120,7 @@ fn a_panicking_command_releases_the_session() {
         trap.0.store(true, Ordering::SeqCst);
         let refused = client.ask(APPEND);
         assert_eq!((&refused["success"], &refused["code"]), (&false.into(), &"IO".into()), "{refused}");
-        assert!(!trap.0.load(Ordering::SeqCst), "it was the trap");
+        assert!(!trap.0.load(Ordering::SeqCst), "the planned panic did not happen");
         append_from_another_process(&path);
         assert_eq!(client.ask(APPEND)["success"], true);
         let entries = client.ask(r#"{"id":5,"type":"get_entries"}"#);
@@ -157,7 +153,7 @@ fn binding_removes_stale_socket_directories_only() {
     let path = dir.path().join("socket");
     let socket = Socket::bind(&path).unwrap();
     assert!(UnixStream::connect(&path).is_ok());
-    assert!(!stale.exists(), "what was left of a socket");
-    assert!(foreign.join("thesis.tex").exists(), "what is not ours");
+    assert!(!stale.exists(), "the directory of a stale socket is removed");
+    assert!(foreign.join("thesis.tex").exists(), "the files of other programs stay");
     socket.close();
 }

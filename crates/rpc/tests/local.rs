@@ -1,5 +1,5 @@
 //! Clients in the same process: commands without a stream of bytes, and an iterator over events.
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+#![expect(clippy::unwrap_used, reason = "tests panic on failure")]
 
 use std::sync::Arc;
 use std::thread;
@@ -10,7 +10,7 @@ use sessile::json::Json;
 use sessile_rpc::{Code, Engine, Options, Request, Start};
 use tempfile::TempDir;
 
-/// An engine on a directory of its own.
+/// An engine on a new directory.
 struct World {
     _dir: TempDir,
     engine: Arc<Engine>,
@@ -109,7 +109,11 @@ fn a_client_has_a_current_session_and_reads_its_events_in_order() {
     }
     drop(client);
     let last = events.last().unwrap();
-    assert!(last.to_text().contains("session_shutdown"), "the events end with the client: {}", last.to_text());
+    assert!(
+        last.to_text().contains("session_shutdown"),
+        "the last event is not the client's shutdown: {}",
+        last.to_text()
+    );
 }
 
 #[test]

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Run it twice with the same directory: the second run continues where the first one ended, even if it was killed.
-#![expect(clippy::print_stdout, reason = "a program of its own")]
+#![expect(clippy::print_stdout, reason = "a standalone program")]
 
 use std::error::Error;
 

@@ -142,7 +142,7 @@ fn tree(session: &SessionManager) -> String {
         let id = outline.id(row)?;
         let mark = if Some(&id) == leaf.as_ref() { "*" } else { " " };
         let parent = outline.parent(row).and_then(|parent| outline.id(parent));
-        Some(format!("{mark} {id} behind {}\n", parent.map_or_else(|| "nothing".to_owned(), |id| id.to_string())))
+        Some(format!("{mark} {id} after {}\n", parent.map_or_else(|| "nothing".to_owned(), |id| id.to_string())))
     };
     outline.entries().filter_map(line).collect()
 }

@@ -2,7 +2,7 @@
 //!
 //! A part is written once and never changed. Creating part `n` fails if another writer was first; that is the whole
 //! concurrency control. Run it with `cargo run -p sessile --example custom_log [DIRECTORY]`.
-#![expect(clippy::disallowed_methods, clippy::print_stdout, reason = "a program of its own")]
+#![expect(clippy::disallowed_methods, clippy::print_stdout, reason = "a standalone program")]
 
 use std::fs;
 use std::io::{self, Write};
@@ -114,7 +114,7 @@ impl PartLog {
         }
     }
 
-    /// Passes on the bytes of a range, part by part.
+    /// Calls `on_bytes` for the bytes of a range, part by part.
     fn each(&self, from: u64, to: u64, on_bytes: &mut dyn FnMut(&[u8])) -> Result<(), StoreError> {
         let mut start = 0;
         for (number, end) in self.ends()?.into_iter().enumerate() {

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Prints every complete entry once, in file order, and ends after the given number of seconds without a new one.
-#![expect(clippy::print_stdout, reason = "a program of its own")]
+#![expect(clippy::print_stdout, reason = "a standalone program")]
 
 use std::error::Error;
 use std::time::Duration;

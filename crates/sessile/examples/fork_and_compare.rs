@@ -3,7 +3,7 @@
 //! ```text
 //! cargo run -p sessile --example fork_and_compare
 //! ```
-#![expect(clippy::print_stdout, reason = "a program of its own")]
+#![expect(clippy::print_stdout, reason = "a standalone program")]
 
 use std::error::Error;
 
@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (only_left, only_right, changed) = comparison.counts();
     println!("{} common, {only_left} only left, {only_right} only right, {changed} changed", comparison.n_common);
 
-    // A fork is a session of its own, with the path to an entry. This one may go another way.
+    // A fork is a separate session, with the path to an entry. This one may continue differently.
     session.fork(second, ForkPosition::At)?;
     session.append_user_message("How strong was it?")?;
     println!("{} messages in the fork", session.build_session_context()?.messages.len());

@@ -3,7 +3,7 @@
 //! ```text
 //! cargo run -p sessile --example search -- DIRECTORY 'high water role:user'
 //! ```
-#![expect(clippy::print_stdout, reason = "a program of its own")]
+#![expect(clippy::print_stdout, reason = "a standalone program")]
 
 use std::error::Error;
 

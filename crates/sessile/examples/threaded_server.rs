@@ -6,7 +6,7 @@
 //!
 //! It prints its port. Every line that a client sends is a message, and the answer is the id of its entry. All clients
 //! that wait at the same time share one sync of the disk.
-#![expect(clippy::print_stdout, reason = "a program of its own")]
+#![expect(clippy::print_stdout, reason = "a standalone program")]
 
 use std::error::Error;
 use std::io::{self, BufRead, BufReader, Write};

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use crate::error::SessionError;
-use crate::manager::{NewSession, OpenOptions, SessionManager, Sessions, one_line};
+use crate::manager::{NewSession, OpenOptions, SessionManager, one_line};
+use crate::sessions::Sessions;
 
 /// Options for starting a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,6 +1,8 @@
 //! Branches of a session: going back, forking, and what was left.
 
+pub use crate::compose::BranchSummary;
+pub use crate::event::payload::ForkPosition;
 pub use crate::manager::{
-    BranchSummary, FinishedNavigation, ForkLinks, ForkMessage, ForkPosition, Forked, LeftBranch, NavigateOptions,
-    Navigated, NavigationPlan, TreeNode,
+    FinishedNavigation, ForkLinks, ForkMessage, Forked, LeftBranch, NavigateOptions, Navigated, NavigationPlan,
+    TreeNode,
 };

@@ -12,8 +12,8 @@ use sessile_text::{TextIndex, survey};
 
 use crate::error::SessionError;
 use crate::list::ListOptions;
-use crate::manager::Sessions;
 use crate::search::{IndexOptions, SearchScope};
+use crate::sessions::Sessions;
 
 /// What the caches cover, and the space they take.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use sessile_store::{Leftover, StoreError, find_leftovers, subdirectories};
 
 use crate::directory::sessions_root;
 use crate::error::SessionError;
-use crate::manager::Sessions;
+use crate::sessions::Sessions;
 
 /// The minimum age of files that may hold lines of a session, in milliseconds: 30 days.
 pub const MIN_AGE_WITH_LINES_MS: i64 = 30 * 24 * 3_600_000;

@@ -2,7 +2,9 @@
 
 pub use sessile_core::compaction::*;
 
+pub use crate::compose::{Compaction, UsageNote};
+pub use crate::event::reply::SuppliedCompaction;
 pub use crate::manager::{
-    CompactOptions, Compacted, Compaction, CompactionPlan, CompactionRecord, CompactionReport, ContextUsage,
-    FinishedCompaction, ModelLimits, PlannedCompaction, SuppliedCompaction, UsageNote,
+    CompactOptions, Compacted, CompactionPlan, CompactionRecord, CompactionReport, ContextUsage, FinishedCompaction,
+    ModelLimits, PlannedCompaction,
 };

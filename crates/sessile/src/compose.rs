@@ -1,7 +1,52 @@
-//! Serialises new entries in pi's key order.
+//! New entries: what a caller gives for them, and their lines in pi's key order.
 
 use sessile_core::EntryId;
 use sessile_core::json::{Json, ObjectWriter, Raw};
+
+/// A compaction to record: see [`SessionManager::append_compaction`](crate::SessionManager::append_compaction).
+#[derive(Clone, Debug, Default)]
+pub struct Compaction {
+    /// Replaces the entries that are no longer shown to the model.
+    pub summary: String,
+    /// The first entry that is still shown; `None` to hide every entry before the compaction.
+    pub first_kept_entry_id: Option<EntryId>,
+    /// The number of tokens in the context before the compaction.
+    pub tokens_before: f64,
+    /// Any data that the summary's author wants to store.
+    pub details: Option<Json>,
+    /// Whether an extension made the compaction.
+    pub from_hook: Option<bool>,
+    /// The cost of making the summary.
+    pub usage: Option<Json>,
+}
+
+/// A branch summary to record: see [`SessionManager::branch_with_summary`](crate::SessionManager::branch_with_summary).
+#[derive(Clone, Debug, Default)]
+pub struct BranchSummary {
+    /// What happened on the abandoned branch.
+    pub summary: String,
+    /// Any data that the summary's author wants to store.
+    pub details: Option<Json>,
+    /// Whether an extension made the summary.
+    pub from_hook: Option<bool>,
+    /// The cost of making the summary.
+    pub usage: Option<Json>,
+}
+
+/// A cost outside of any message: see [`SessionManager::append_usage`](crate::SessionManager::append_usage).
+#[derive(Clone, Debug)]
+pub struct UsageNote {
+    /// The purpose, such as `cache_warm`.
+    pub kind: String,
+    /// The model's provider.
+    pub provider: String,
+    /// The model.
+    pub model: String,
+    /// The tokens and their cost.
+    pub usage: Json,
+    /// A remark; an empty one is omitted.
+    pub note: Option<String>,
+}
 
 /// The members of every entry: its id, its parent and its time.
 pub(crate) struct Base<'b> {

@@ -14,7 +14,7 @@ use crate::environment::Zone;
 use crate::error::SessionError;
 use crate::group::{ProjectLocation, SessionRef};
 use crate::list::{Copies, SessionInfo, row_of};
-use crate::manager::Sessions;
+use crate::sessions::Sessions;
 use crate::users::SessionUser;
 use crate::verify::Report;
 

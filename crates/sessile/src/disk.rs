@@ -13,8 +13,9 @@ use sessile_core::outline::Row;
 use crate::error::SessionError;
 use crate::list::SessionInfo;
 use crate::list::parallel::each;
-use crate::manager::{SessionManager, Sessions};
-use crate::operations::SessionLocation;
+use crate::manager::SessionManager;
+use crate::record::SessionLocation;
+use crate::sessions::Sessions;
 
 /// The disk usage of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]

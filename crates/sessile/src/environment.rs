@@ -101,7 +101,7 @@ impl LocalZone for System {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "this is the place that asks the real world")]
+#[expect(clippy::disallowed_methods, reason = "the implementation for the real system")]
 impl Environment for System {
     fn now_ms(&self) -> i64 {
         RealOs.now_ms()
@@ -154,7 +154,7 @@ impl Environment for System {
 
 impl System {
     /// One of our directories: from our own variable, else below the desktop's or the home's directory for its kind.
-    #[expect(clippy::disallowed_methods, reason = "this is the place that asks the real world")]
+    #[expect(clippy::disallowed_methods, reason = "the implementation for the real system")]
     fn own_dir(self, own: &str, shared: &str, in_home: &str) -> PathBuf {
         let directory =
             |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|directory| directory.is_absolute());

@@ -8,12 +8,12 @@ use sessile_core::json::NotJson;
 use sessile_core::location::BadSessionId;
 use sessile_store::{LogName, StoreError};
 
-use crate::operations::{LastChange, Operation, Step};
+use crate::record::{LastChange, Operation, Step};
 
 /// Why an operation on a session failed. The manager is unchanged.
 ///
 /// `Display` says the whole reason on one line: the message, and its cause after a colon. [`source`] returns the cause as
-/// well, so use [`cause::chain`](crate::format::cause::chain) and not a loop of your own if you print causes separately.
+/// well, so use [`cause::chain`](crate::format::cause::chain) and not your own loop if you print causes separately.
 ///
 /// [`source`]: std::error::Error::source
 #[derive(Debug, thiserror::Error)]

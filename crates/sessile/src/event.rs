@@ -2,8 +2,8 @@
 
 mod handlers;
 mod kind;
-mod payload;
-mod reply;
+pub(crate) mod payload;
+pub(crate) mod reply;
 
 use sessile_core::EntryId;
 

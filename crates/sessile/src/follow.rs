@@ -19,7 +19,7 @@ use sessile_store::{Polled, Restart, Tail, TailEvent, TailStart, Watch, Woken};
 use crate::directory::absolute;
 use crate::environment::{Environment, Migrated};
 use crate::error::SessionError;
-use crate::manager::Sessions;
+use crate::sessions::Sessions;
 use sessile_core::cancel::Cancel;
 
 /// Where following starts.
@@ -203,7 +203,7 @@ struct Reading {
     /// Whether the caller must still be told that this is not a session.
     is_refused: bool,
     /// All lines of a file that needs an upgrade, else only the current one: entries of the current version do not
-    /// depend on others, and a stream may be endless.
+    /// depend on other entries, and a stream may be endless.
     outline: Outline,
 }
 

@@ -14,7 +14,7 @@ use sessile_store::os::{FileKind, Identity};
 use crate::directory::absolute;
 use crate::error::SessionError;
 use crate::list::{ListOptions, SessionInfo};
-use crate::manager::Sessions;
+use crate::sessions::Sessions;
 pub use family::{Family, Relative, SessionRef};
 use repository::checkout_of;
 pub use shared::{FamilyMember, FamilyTree};

@@ -11,7 +11,8 @@ use sessile_core::cancel::Cancel;
 use crate::begin::{BeginOptions, StartedSession};
 use crate::error::SessionError;
 use crate::event::{Handlers, SessionEvent, ShutdownReason, StartReason, Verdict};
-use crate::manager::{SessionManager, Sessions, one_line};
+use crate::manager::{SessionManager, one_line};
+use crate::sessions::Sessions;
 
 /// The session that a program works in, as in pi's hosts. Calls handlers before and after changes.
 ///
@@ -57,7 +58,7 @@ enum HostStage {
 }
 
 impl SessionHost {
-    /// A host that works in this session and opens others through `sessions`. It sends no events before
+    /// A host that works in this session and opens other sessions through `sessions`. It sends no events before
     /// [`SessionHost::start`].
     pub fn new(sessions: Sessions, mut session: SessionManager) -> Self {
         session.use_handlers(sessions.handlers().clone());
@@ -101,7 +102,7 @@ impl SessionHost {
         self.begin(StartReason::Reload, None);
     }
 
-    /// Reports that the program ends.
+    /// Reports that the program is exiting.
     pub fn shutdown(&mut self) {
         self.end(ShutdownReason::Quit, None);
         self.stage = HostStage::Over;

@@ -11,9 +11,11 @@ use sessile_store::{StoreError, create_directory, prepare_copy};
 
 use crate::directory::absolute;
 use crate::error::SessionError;
+use crate::journal::{Recording, lock_activity};
 use crate::list::read_header;
-use crate::manager::Sessions;
-use crate::operations::{OperationKind, Recording, SessionLocation, Step, header_of, lock_activity};
+use crate::record::{OperationKind, SessionLocation, Step};
+use crate::session_file::header_of;
+use crate::sessions::Sessions;
 
 /// The maximum number of files with the same base name.
 const MAX_NAMES: usize = 1000;

@@ -1,7 +1,6 @@
 //! Finding and listing sessions.
 
 mod copies;
-mod damaged;
 mod find;
 mod load;
 pub(crate) mod parallel;
@@ -16,12 +15,12 @@ use sessile_core::json::JsText;
 use sessile_index::Caches;
 use sessile_store::subdirectories;
 
-use crate::directory::{CwdFilter, sessions_root};
+use crate::directory::{CwdFilter, absolute, sessions_root};
 use crate::error::SessionError;
+use crate::sessions::Sessions;
 use crate::world::World;
 pub(crate) use copies::Candidate;
 pub use copies::Copies;
-pub use damaged::DamagedFile;
 pub use find::SessionCandidate;
 pub(crate) use find::{find_by_id, identified, most_recent, read_header};
 use load::Survey;
@@ -83,9 +82,51 @@ pub struct ListOptions<'o> {
     pub skipped: Option<&'o mut Vec<PathBuf>>,
 }
 
-/// The sessions of a working directory.
-pub(crate) fn list(world: &World, cwd: &Path, options: &mut ListOptions<'_>) -> Result<Vec<SessionInfo>, SessionError> {
-    of_one_directory(world, &world.session_dir_of(cwd), &world.filter_of(cwd), options)
+/// A file that is named like a session and cannot be read as one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DamagedFile {
+    /// The file.
+    pub path: PathBuf,
+    /// Its length in bytes, if known.
+    pub size: Option<u64>,
+    /// Why a list does not show it.
+    pub reason: String,
+    /// What repair would do with it.
+    pub repair: String,
+    /// Whether repair would turn it into a session.
+    pub is_repairable: bool,
+}
+
+impl Sessions {
+    /// The file of the working directory's session with exactly this id.
+    pub fn find_by_id(&self, cwd: impl AsRef<Path>, id: &str) -> Option<PathBuf> {
+        find_by_id(&self.world, &absolute(self.environment(), cwd.as_ref()), id)
+    }
+
+    /// The sessions of a working directory, most recently active first.
+    pub fn list(&self, cwd: impl AsRef<Path>) -> Result<Vec<SessionInfo>, SessionError> {
+        self.list_with(cwd, &mut ListOptions::default())
+    }
+
+    /// Like [`list`](Self::list), with progress, cancellation and more.
+    pub fn list_with(
+        &self,
+        cwd: impl AsRef<Path>,
+        options: &mut ListOptions<'_>,
+    ) -> Result<Vec<SessionInfo>, SessionError> {
+        let cwd = absolute(self.environment(), cwd.as_ref());
+        of_one_directory(&self.world, &self.world.session_dir_of(&cwd), &self.world.filter_of(&cwd), options)
+    }
+
+    /// The sessions of all working directories, most recently active first.
+    pub fn list_all(&self) -> Result<Vec<SessionInfo>, SessionError> {
+        self.list_all_with(&mut ListOptions::default())
+    }
+
+    /// Like [`list_all`](Self::list_all), with progress, cancellation and more.
+    pub fn list_all_with(&self, options: &mut ListOptions<'_>) -> Result<Vec<SessionInfo>, SessionError> {
+        list_all(&self.world, self.session_dir(), options)
+    }
 }
 
 /// All sessions: in one directory, or in every directory below the root.

@@ -9,6 +9,7 @@ mod export;
 mod navigate;
 mod notify;
 mod open;
+mod upgrade;
 mod view;
 mod window;
 
@@ -16,16 +17,12 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 pub(crate) use append::one_line;
-pub use append::{BranchSummary, Compaction, UsageNote};
-pub use branch::{ForkPosition, Forked};
+pub use branch::Forked;
 pub use commit::{Pending, SharedSession};
-pub use compact::{
-    CompactOptions, Compacted, CompactionPlan, CompactionReport, FinishedCompaction, PlannedCompaction,
-    SuppliedCompaction,
-};
+pub use compact::{CompactOptions, Compacted, CompactionPlan, CompactionReport, FinishedCompaction, PlannedCompaction};
 pub use export::{ExportFormat, ExportOptions};
 pub use navigate::{FinishedNavigation, ForkMessage, NavigateOptions, Navigated, NavigationPlan};
-pub use open::{NewSession, OpenOptions, Sessions};
+pub use open::{NewSession, OpenOptions};
 pub(crate) use open::{compose_header, session_path};
 pub use view::{CompactionRecord, ForkLinks, LeftBranch, TreeNode};
 pub use window::{ContextUsage, ModelLimits};
@@ -43,7 +40,7 @@ pub struct SessionManager {
     session: Session,
     /// Whether the leaf position is saved in the state directory.
     has_saved_leaf: bool,
-    /// Whether handlers are being notified. Events raised meanwhile are delivered afterwards.
+    /// Whether handlers are being notified. Events raised during that time are delivered afterwards.
     is_notifying: bool,
 }
 

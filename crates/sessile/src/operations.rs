@@ -6,30 +6,22 @@
 
 pub use sessile_store::TrashSlot;
 
+pub use crate::record::{LastChange, Operation, OperationKind, OperationState, SessionLocation, Step, TrashedTo};
+
 mod annotate;
 mod delete;
-mod last;
-mod log;
 mod prune;
 mod relocate;
 mod restore;
 mod reunite;
-mod settle;
 mod slim;
-mod step;
 mod undo;
 
 pub use annotate::Annotated;
 pub use delete::{Deleted, DeletedSession, Deletion};
-pub use last::LastChange;
-pub use log::{Operation, OperationKind, OperationState};
 pub use prune::{KeptSession, PruneExemption, PruneOptions, PruneScope, Pruned};
 pub use relocate::{Moved, MovedSession};
 pub use restore::TrashedSession;
 pub use reunite::{Reunited, Stray};
 pub use slim::{SlimOptions, Slimmed};
-pub use step::{SessionLocation, Step, TrashedTo};
 pub use undo::Undone;
-
-pub(crate) use log::{Recording, lock_activity, moved_paths, publish, rewriting};
-pub(crate) use relocate::header_of;

@@ -10,7 +10,7 @@ use sessile_core::json::{Json, ObjectWriter, Raw};
 use sessile_store::{MAX_NOTES, create_directory, read_whole, swap_in};
 
 use crate::error::SessionError;
-use crate::manager::Sessions;
+use crate::sessions::Sessions;
 
 impl Sessions {
     /// The ids of the pinned sessions. An unreadable file counts as no pins.

@@ -1,7 +1,7 @@
 //! Saved leaf positions, for the next time a session is opened.
 //!
 //! Moving the leaf writes nothing to the session, so the position is lost when
-//! the program ends. Programs that want to continue there (the command line, the
+//! the program exits. Programs that want to continue there (the command line, the
 //! terminal UI) save the position per session in the state directory. It is
 //! valid only while the session's last entry is the same: after the next append,
 //! the session opens at its last entry.
@@ -16,13 +16,6 @@ use sessile_store::{MAX_NOTES, create_directory, read_head, read_whole, swap_in}
 use crate::error::SessionError;
 use crate::session::Session;
 use crate::world::World;
-
-/// A position in a session.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct SavedLeaf {
-    /// The leaf; `None` means before all entries.
-    pub(crate) leaf: Option<EntryId>,
-}
 
 /// Saves a session's leaf position. Saves nothing if the leaf is the last entry, where sessions open anyway.
 pub(crate) fn remember(world: &World, session: &Session) -> Result<(), SessionError> {
@@ -66,8 +59,18 @@ pub(crate) fn follow(world: &World, from: &Path, to: &Path) {
     }
 }
 
-/// The saved leaf position of a session, if it is still valid.
-pub(crate) fn recall(world: &World, session: &Session) -> Option<SavedLeaf> {
+/// Moves a session's leaf to its saved position, if that is still valid. Returns whether it is.
+pub(crate) fn return_to_leaf(world: &World, session: &mut Session) -> bool {
+    let saved = recall(world, session);
+    if let Some(leaf) = &saved {
+        session.leaf = leaf.as_ref().and_then(|leaf| session.outline.find(leaf));
+    }
+    saved.is_some()
+}
+
+/// The saved leaf of a session, if it is still valid; `Some(None)` means before all entries.
+#[expect(clippy::option_option, reason = "a saved leaf may be before all entries")]
+fn recall(world: &World, session: &Session) -> Option<Option<EntryId>> {
     let (note, path) = note_path(world, session.backing.path())?;
     let mut found = None;
     let read = read_head(world.os(), &note, &mut |line| {
@@ -81,7 +84,7 @@ pub(crate) fn recall(world: &World, session: &Session) -> Option<SavedLeaf> {
     let is_current = id_of(text, "lastEntryId") == last_entry(session);
     let leaf = id_of(text, "leafId");
     let is_there = leaf.as_ref().is_none_or(|leaf| session.outline.find(leaf).is_some());
-    (is_this_session && is_current && is_there).then_some(SavedLeaf { leaf })
+    (is_this_session && is_current && is_there).then_some(leaf)
 }
 
 fn last_entry(session: &Session) -> Option<EntryId> {

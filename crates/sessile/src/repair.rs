@@ -19,9 +19,11 @@ use sessile_store::{Busy, FileLog, Log, LogName, StoreError, Turn, WriteOptions,
 
 use crate::directory::{CwdFilter, absolute};
 use crate::error::SessionError;
+use crate::journal::rewriting;
 use crate::list::{identified, read_header};
-use crate::manager::Sessions;
-use crate::operations::{OperationKind, SessionLocation, Stray, rewriting};
+use crate::operations::Stray;
+use crate::record::{OperationKind, SessionLocation};
+use crate::sessions::Sessions;
 use crate::splice::{Spliced, Stored, Text, write};
 use crate::verify::{Examined, RecordFate, StandsFor, examine, exposure, vanished};
 use crate::world::World;
@@ -55,7 +57,7 @@ pub struct Repair {
 pub struct AccessReport {
     /// The number of sessions checked.
     pub n_sessions: usize,
-    /// The sessions that others could access, with the changes.
+    /// The sessions that other users could access, with the changes.
     pub repairs: Vec<Repair>,
     /// The errors for sessions that could not be changed.
     pub failed: Vec<SessionError>,
@@ -299,7 +301,7 @@ fn planned_changes(examined: &Examined) -> Vec<Change> {
 /// The maximum number of passes. A pass may uncover damage that needs another pass.
 const MAX_PASSES: usize = 8;
 
-/// Repairs a text until there is nothing left to repair, and passes on the result. Returns the changes.
+/// Repairs a text until there is nothing left to repair, and calls `finish` with the result. Returns the changes.
 fn apply_repairs(
     world: &World,
     path: &Path,

@@ -18,7 +18,7 @@ use sessile_store::{StoreError, create_directory, read_head, swap_in};
 use crate::SessionError;
 #[cfg(doc)]
 use crate::SessionManager;
-use crate::manager::Sessions;
+use crate::sessions::Sessions;
 use stage::Stage;
 use world::{World, at};
 
@@ -182,7 +182,7 @@ mod tests {
         let sample = write_sample(dir).unwrap();
         let sessions = sample.sessions().list_all().unwrap();
         let text = |info: SessionInfo| {
-            #[expect(clippy::disallowed_methods, reason = "the test looks at the very bytes")]
+            #[expect(clippy::disallowed_methods, reason = "the test reads the file directly")]
             let text = std::fs::read_to_string(&info.path).unwrap();
             (info.path.strip_prefix(dir).unwrap().to_path_buf(), text)
         };
@@ -228,7 +228,7 @@ mod tests {
         let again = keep_sample(&dir).unwrap().unwrap();
         assert_eq!(again.sessions().list_all().unwrap().len(), 6);
         let full = parent.path().join("new");
-        assert!(keep_sample(&full).unwrap().is_none(), "it holds something else");
+        assert!(keep_sample(&full).unwrap().is_none(), "a directory with other files was used");
     }
 
     #[test]
@@ -238,7 +238,7 @@ mod tests {
         write_sample(&old).unwrap();
         write_sample(&new).unwrap();
         create_directory(&RealOs, &other, false).unwrap();
-        #[expect(clippy::disallowed_methods, reason = "the test plays with time")]
+        #[expect(clippy::disallowed_methods, reason = "the test needs a time in the past")]
         let long_ago = std::time::SystemTime::now() - Duration::from_hours(8 * 24);
         std::fs::File::options().append(true).open(old.join(MARKER)).unwrap().set_modified(long_ago).unwrap();
         drop_old_samples(parent.path());

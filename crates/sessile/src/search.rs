@@ -18,7 +18,7 @@ pub use options::{IndexOptions, OnPath, SearchOptions, SearchScope, Upkeep};
 use crate::directory::{CwdFilter, sessions_root};
 use crate::error::SessionError;
 use crate::list::{Archived, ListOptions, list_all};
-use crate::manager::Sessions;
+use crate::sessions::Sessions;
 use crate::world::World;
 use hit::{Checked, Checker};
 

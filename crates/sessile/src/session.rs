@@ -2,9 +2,9 @@
 
 mod append;
 mod change;
+mod copy;
 mod read_outline;
 mod rows;
-mod upgrade;
 
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
@@ -21,8 +21,8 @@ use sessile_core::context::ReadContext;
 use sessile_core::head::Kind;
 use sessile_core::header::Header;
 use sessile_core::json::{Json, NotJson, Raw, print};
-use sessile_core::label::Labels;
-use sessile_core::line::Span;
+use sessile_core::label::{Label, Labels};
+use sessile_core::line::{Span, js_trim};
 use sessile_core::migrate::upgrade_value;
 use sessile_core::outline::{Outline, Row};
 use sessile_index::Caches;
@@ -60,7 +60,7 @@ impl Backing {
         Self::Log { log: Box::new(log), path: None }
     }
 
-    fn log(&self) -> &dyn Log {
+    pub(crate) fn log(&self) -> &dyn Log {
         match self {
             Self::Log { log, .. } => log.as_ref(),
             Self::Awaited { log, .. } => log,
@@ -87,7 +87,7 @@ impl Backing {
     }
 
     /// The name in messages.
-    fn name(&self) -> LogName {
+    pub(crate) fn name(&self) -> LogName {
         self.log().name()
     }
 }
@@ -204,7 +204,7 @@ impl Session {
     /// Opens a session that is read from a log and written to memory.
     fn open_overlay(world: &World, log: Box<dyn Log>, outline: ReadOutline, path: &Path) -> Result<Self, SessionError> {
         let overlay = Overlay::new(log)?;
-        // Data appended meanwhile may have completed the last line.
+        // Data appended in the meantime may have completed the last line.
         let outline = if outline.outline.end() == overlay.length()? {
             outline
         } else {
@@ -291,7 +291,7 @@ impl Session {
 
     /// Extracts a row's line from the bytes around it, and checks that it matches the row.
     ///
-    /// A mismatch means that another program has changed the middle of the file. Then the cached outline is dropped
+    /// A mismatch means that another program has changed the middle of the file. The cached outline is then dropped
     /// at once.
     fn checked<'l>(&self, row: Row, around: &'l [u8], n_before: usize) -> Result<&'l [u8], SessionError> {
         let span = self.outline.span(row);
@@ -324,6 +324,19 @@ impl Session {
         SessionError::Changed { log: self.backing.name(), line: self.outline.line_number(row), source }
     }
 
+    /// The session's name.
+    pub(crate) fn name(&self) -> Result<Option<String>, SessionError> {
+        let named = self.outline.entries().rfind(|row| self.outline.kind(*row) == Kind::SessionInfo);
+        let Some(row) = named else { return Ok(None) };
+        let name = self.value(row)?.raw().get("name").and_then(Raw::as_string);
+        Ok(name.map(|name| js_trim(&name).to_owned()).filter(|name| !name.is_empty()))
+    }
+
+    /// The label of an entry.
+    pub(crate) fn label(&self, id: &EntryId) -> Result<Option<String>, SessionError> {
+        Ok(self.labels()?.get(id).map(Label::text))
+    }
+
     /// The labels of the whole file.
     pub(crate) fn labels(&self) -> Result<&Labels, SessionError> {
         if let Some(labels) = self.labels.get() {
@@ -353,6 +366,12 @@ impl Session {
         Ok(self.archive.get_or_init(|| archive))
     }
 
+    /// Whether the session is archived, or its branch that begins at `entry`.
+    pub(crate) fn is_archived(&self, entry: Option<&EntryId>) -> Result<bool, SessionError> {
+        let archive = self.archive()?;
+        Ok(entry.map_or_else(|| archive.is_archived(), |entry| archive.has_branch(entry)))
+    }
+
     /// Drops labels and marks that were read and may be out of date.
     fn forget_read(&mut self) {
         self.labels = OnceLock::new();
@@ -365,6 +384,12 @@ impl Session {
 
     pub(crate) fn leaf_path(&self) -> Vec<Row> {
         self.leaf.map(|leaf| self.outline.path(leaf)).unwrap_or_default()
+    }
+
+    /// Whether the file has the same header line as when it was first read.
+    pub(crate) fn has_known_header(&self) -> bool {
+        let header = self.outline.header().map(|row| self.outline.span(row));
+        header.is_some_and(|span| self.backing.log().read(span).is_ok_and(|line| line == self.header_line))
     }
 
     /// The version in the header's line as first read; 1 if it has none.

@@ -9,7 +9,7 @@ use sessile_store::{Log, StoreError};
 /// The chunk size for reading: small in tests, so that a text has many chunks.
 const CHUNK: u64 = if cfg!(test) { 8 } else { 256 << 10 };
 
-/// Passed on for holes, which are not read.
+/// Delivered for holes, which are not read.
 static ZEROS: [u8; 1 << 20] = [0; 1 << 20];
 
 /// Bytes that can be read by span.
@@ -20,7 +20,7 @@ pub(crate) trait Text {
     /// Reads a span, which must exist.
     fn read(&self, span: Span) -> Result<Vec<u8>, StoreError>;
 
-    /// Passes on the bytes of a span in chunks. Holes are not read.
+    /// Calls `on_chunk` for the bytes of a span in chunks. Holes are not read.
     fn chunks(&self, span: Span, on_chunk: &mut dyn FnMut(&[u8]) -> Result<(), StoreError>) -> Result<(), StoreError> {
         let mut at = span.offset;
         while at < span.end() {
@@ -37,7 +37,7 @@ pub(crate) trait Text {
         Ok(())
     }
 
-    /// Passes on the lines of a span that begins and ends at line boundaries.
+    /// Calls `on_line` for each line of a span that begins and ends at line boundaries.
     fn lines(&self, span: Span, on_line: &mut dyn FnMut(Line<'_>)) -> Result<(), StoreError> {
         let mut splitter = LineSplitter::starting_at(span.offset);
         let mut at = span.offset;
@@ -53,7 +53,7 @@ pub(crate) trait Text {
         Ok(())
     }
 
-    /// Where to continue reading after a chunk that ends at `at`: there, or at the end of the hole that it is in.
+    /// Returns the offset to continue at after a chunk that ends at `at`: `at`, or the end of the hole around it.
     fn after_hole(&self, _chunk: &[u8], at: u64) -> Result<u64, StoreError> {
         Ok(at)
     }
@@ -90,7 +90,7 @@ impl Text for Stored<'_> {
     }
 }
 
-/// A replacement of some bytes by others.
+/// A replacement of a span with other bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Splice {
     /// The span to remove.

@@ -29,7 +29,7 @@ use crate::error::SessionError;
 use crate::group::{ProjectLocation, SessionRef};
 use crate::list::SessionInfo;
 use crate::list::parallel::each;
-use crate::manager::Sessions;
+use crate::sessions::Sessions;
 pub use one::SessionStats;
 
 /// What to group by.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use sessile_store::os::{MemoryOs, Os};
 
 use crate::environment::{Environment, System};
-use crate::manager::Sessions;
+use crate::sessions::Sessions;
 
 /// The home and working directory in a [`MemorySystem`].
 pub const HOME: &str = "/home/user";

@@ -10,7 +10,7 @@ use sessile_store::{StoreError, ends_with_ours, open_elsewhere};
 use crate::directory::absolute;
 use crate::error::SessionError;
 use crate::list::{SessionInfo, read_header};
-use crate::manager::Sessions;
+use crate::sessions::Sessions;
 use crate::world::World;
 
 /// A write within this time indicates that a program may be active.
@@ -19,7 +19,7 @@ const RECENT_MS: i64 = 2 * 60 * 1000;
 /// The minimum length of an id to search for in arguments; a shorter one would match by chance.
 const LEAST_ID: usize = 8;
 
-/// Runtimes that may run pi, besides a program of its own name.
+/// Runtimes that may run pi, besides a program called pi.
 const RUNTIMES: [&str; 4] = ["node", "nodejs", "bun", "deno"];
 
 /// pi's process titles.

@@ -11,6 +11,7 @@ mod damage;
 mod examine;
 mod heading;
 mod marks;
+mod skipped;
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -24,7 +25,7 @@ use sessile_store::{FileLog, FoundFile, find_sessions, missing_lines, permission
 use crate::directory::{absolute, default_session_dir};
 use crate::error::SessionError;
 use crate::list::{Candidate, Copies, read_header};
-use crate::manager::Sessions;
+use crate::sessions::Sessions;
 use crate::splice::Stored;
 use crate::world::World;
 pub(crate) use damage::RecordFate;
@@ -77,7 +78,7 @@ impl Sessions {
         self.verify_beside(path.as_ref(), &mut Neighbours::default())
     }
 
-    /// Verifies all sessions, and passes on each report.
+    /// Verifies all sessions, and calls `on_verified` with each result.
     ///
     /// A file that cannot be read, or is not a session, does not affect the others. If several files hold the same
     /// session, all but one are reported as copies of that one.
@@ -132,8 +133,8 @@ impl Sessions {
 
     /// The entries of a file that has lost its header; `None` if it is a session or does not consist of entries.
     ///
-    /// pi writes a file like this when the session that it has open is moved or deleted. Then the first parent is an
-    /// entry of that session.
+    /// pi writes a file like this when the session that it has open is moved or deleted. In that case the first
+    /// parent is an entry of that session.
     pub fn headerless(&self, path: impl AsRef<Path>) -> Result<Option<Headerless>, SessionError> {
         let path = absolute(self.environment(), path.as_ref());
         let log = FileLog::open(&self.world.os, path, self.world.writing)?;
@@ -196,7 +197,7 @@ pub(crate) fn exposure(world: &World, path: &Path) -> Result<Vec<Finding>, Sessi
     let message = format!("the file has mode {:04o}{directory}", found.file);
     let remedy = Remedy::Permissions("with --permissions: sets the modes to 0600 and 0700".to_owned());
     let finding = Finding::new(Code::Permissions, 1, 0, message).with(remedy);
-    // A private file in an open directory shows others its name, not its content.
+    // A private file in an open directory shows other users its name, not its content.
     let severity = if found.is_file_private() { Severity::Note } else { finding.severity };
     Ok(vec![Finding { severity, ..finding }])
 }

@@ -14,7 +14,7 @@ use crate::environment::Zone;
 use crate::error::SessionError;
 use crate::list::parallel::each;
 use crate::list::{SessionInfo, row_of};
-use crate::manager::Sessions;
+use crate::sessions::Sessions;
 use crate::world::World;
 use sessile_core::cancel::Cancel;
 

@@ -10,7 +10,7 @@ use sessile_store::{Durability, Files, Place, StoreError, WriteOptions, subdirec
 use crate::directory::{CwdFilter, default_session_dir, sessions_root};
 use crate::environment::Environment;
 use crate::event::Handlers;
-use crate::operations::OperationKind;
+use crate::record::OperationKind;
 
 /// Environment, files and options, passed to everything that reads or writes.
 #[derive(Clone)]

@@ -1,5 +1,5 @@
 //! Fast answers match the simple ones.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![expect(clippy::unwrap_used, reason = "tests panic on failure")]
 
 use sessile::entry::Entry;
 use sessile::json::Json;

@@ -1,5 +1,5 @@
 //! Archived sessions and branches: the last mark counts, nothing else changes, and archived items can be restored.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![expect(clippy::unwrap_used, reason = "tests panic on failure")]
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -124,7 +124,7 @@ fn a_branch_with_the_leaf_is_not_archived() {
     let unknown = sessions.archive(session_path("s1"), Some(&"zz".into()), true, false);
     assert!(matches!(unknown, Err(SessionError::EntryNotFound { .. })), "{unknown:?}");
     sessions.archive(session_path("s1"), Some(&"b".into()), true, false).unwrap();
-    assert_eq!(archived(&sessions), [""; 0], "only a branch");
+    assert_eq!(archived(&sessions), [""; 0], "archiving a branch does not archive the session");
     let mut session = sessions.open(session_path("s1")).unwrap();
     let roots = |session: &sessile::SessionManager| {
         let nodes = session.tree().unwrap();
@@ -174,14 +174,14 @@ fn several_sessions_are_archived_in_one_operation() {
     sessions.archive(session_path("s2"), None, true, false).unwrap();
     let paths = [session_path("s1"), session_path("s2")];
     let (operation, n_sessions) = sessions.archive_sessions(&paths, true).unwrap();
-    assert_eq!((n_sessions, archived(&sessions).len()), (1, 2), "the other one was archived already");
+    assert_eq!((n_sessions, archived(&sessions).len()), (1, 2), "the other session was already archived");
     assert_eq!(sessions.archive_sessions(&paths, true).unwrap(), (None, 0));
     sessions.undo(operation.as_deref(), false).unwrap();
-    assert_eq!(archived(&sessions), ["s2"], "and stays so");
+    assert_eq!(archived(&sessions), ["s2"], "the other session stays archived");
     let (operation, _) = sessions.archive_sessions(&[session_path("s1")], true).unwrap();
     assert_eq!(sessions.archive_sessions(&paths, false).unwrap().1, 2);
     assert_eq!(archived(&sessions), [""; 0]);
-    assert!(sessions.undo(operation.as_deref(), false).unwrap().steps.is_empty(), "taken back by hand");
+    assert!(sessions.undo(operation.as_deref(), false).unwrap().steps.is_empty(), "already reverted by hand");
     sessions.undo(None, false).unwrap();
     assert_eq!(archived(&sessions).len(), 2);
 }
@@ -279,7 +279,7 @@ fn archiving_may_be_interrupted_and_fail_anywhere() {
             let done = archive(&os);
             if !os.crashed() {
                 done.unwrap();
-                assert!(n > 10, "there was something to die in");
+                assert!(n > 10, "too few calls to crash in");
                 break;
             }
             let next = os.process(2000);

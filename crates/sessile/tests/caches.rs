@@ -1,5 +1,5 @@
 //! Cache status, rebuilding caches, and cancelling that.
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests make the files that they need")]
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests access files directly")]
 
 use std::fs;
 use std::sync::Mutex;

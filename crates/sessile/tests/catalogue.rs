@@ -1,5 +1,5 @@
 //! Whatever happens to a store and its catalogue, a list matches a scan.
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at their own files")]
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests access files directly")]
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -347,7 +347,7 @@ fn unchanged_files_are_not_opened_and_grown_files_are_read_from_their_old_end() 
     let listed = all(&fixture.cached);
     n_reads();
     assert_eq!(all(&fixture.cached), listed);
-    assert_eq!(n_reads(), CWDS.len(), "each catalogue once, and nothing else");
+    assert_eq!(n_reads(), CWDS.len(), "each catalogue is read once, and nothing else");
     let big = fixture.file(3);
     fixture.write(&big, format!("{HEADER}\n{}", message(7).repeat(100_000)).as_bytes());
     all(&fixture.cached);

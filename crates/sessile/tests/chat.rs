@@ -1,5 +1,5 @@
 //! The example host, driven like a user would.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![expect(clippy::unwrap_used, reason = "tests panic on failure")]
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
 //! Compaction and navigation: what is written, and above all what is not.
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at their own files")]
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests access files directly")]
 
 use std::cell::RefCell;
 use std::fs;
@@ -303,7 +303,7 @@ fn navigating_takes_back_questions_and_goes_to_answers() {
     assert_eq!(fs::read(&path).unwrap(), before, "nothing is written without summary and label");
     drop(session);
     let mut session = sessions.open(&path).unwrap();
-    assert_eq!(session.leaf_id().as_ref(), Some(&ids[3]), "where one was is remembered");
+    assert_eq!(session.leaf_id().as_ref(), Some(&ids[3]), "the leaf position is remembered");
 
     let summarizer = summarizer_returning("left");
     let options = NavigateOptions { label: Some("back".into()), ..NavigateOptions::default() };
@@ -409,7 +409,7 @@ fn overflowed_attempts_are_recovered() {
     assert_eq!(texts(&session).len(), n_shown);
     let report = done(session.compact(keeping(2), &summarizer_returning("s"), &mut |_| {}).unwrap());
     let usage = session.context_usage(100_000).unwrap();
-    assert_eq!((usage.tokens, usage.percent()), (None, None), "there was no answer since");
+    assert_eq!((usage.tokens, usage.percent()), (None, None), "no answer since the compaction");
     assert!(report.estimated_tokens_after > Some(0));
 }
 

@@ -4,7 +4,11 @@
 //! that the damage made. The long form:
 //! `SESSILE_DAMAGE_CASES=100000 cargo test -p sessile --test damage -- --nocapture`; `SESSILE_DAMAGE_SEED` selects
 //! other cases, and repeats a single one.
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test asks for its own variables and may stop")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "tests read environment variables and panic on failure"
+)]
 
 use std::collections::HashMap;
 use std::ops::Range;

@@ -1,5 +1,5 @@
 //! Another program edits a large session in place and appends to it: everything shown matches the file.
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests play the other programs, and end on errors")]
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests act as other programs and panic on failure")]
 
 use std::fs::{self, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};

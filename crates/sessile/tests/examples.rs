@@ -1,5 +1,5 @@
 //! The examples, run as a reader would run them.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![expect(clippy::unwrap_used, reason = "tests panic on failure")]
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;

@@ -1,5 +1,5 @@
 //! Following sessions on real files.
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at their own files")]
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests access files directly")]
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -89,7 +89,7 @@ fn entries_are_followed_in_file_order_as_in_pi() {
     assert!(event(&mut follower).ends_with("second session header"));
     expect(&mut follower, &["7: -<-", "8: b<a"]);
     let manager = SessionManager::open(&scene.path).unwrap();
-    assert_eq!(manager.entries().count(), 3, "the same as a manager sees");
+    assert_eq!(manager.entries().count(), 3, "the follower and a manager see the same entries");
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! Grouping sessions.
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at their own files")]
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests access files directly")]
 
 use std::fmt::Write;
 use std::fs;

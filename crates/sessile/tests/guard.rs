@@ -1,5 +1,5 @@
 //! When the guard restores entries: whatever clocks do, but only for an hour, and only for writers.
-#![expect(clippy::unwrap_used, reason = "tests say what must hold")]
+#![expect(clippy::unwrap_used, reason = "tests panic on failure")]
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -159,7 +159,10 @@ fn entries_removed_within_an_hour_are_recovered_and_later_removals_are_not() {
         let expected = if comes_back { vec![case.recovered()] } else { Vec::new() };
         assert_eq!((case.has_lost(), events), (!comes_back, expected), "after {ms} ms");
         if !comes_back {
-            assert!(!contains(&case.os.read_file(case.guard()).unwrap(), b"\"lost\""), "it is not kept either");
+            assert!(
+                !contains(&case.os.read_file(case.guard()).unwrap(), b"\"lost\""),
+                "the expired line is still in the guard"
+            );
         }
     }
 }
@@ -244,14 +247,14 @@ fn reading_a_session_recovers_nothing() {
     assert_eq!(case.write("next"), [case.recovered()]);
 }
 
-/// A session that is open but was never written to reads what others made of it.
+/// A session that is open but was never written to reads the changes of other programs.
 #[test]
 fn a_reader_of_a_rewritten_session_can_append() {
     let case = Acknowledged::new();
     let mut reader = sessions(&case.os.process(2), 2).open(&case.path).unwrap();
     assert_eq!(reader.leaf_id(), Some(case.lost.clone()));
     case.rewrite();
-    assert!(reader.refresh().is_err(), "it stood at an entry that is gone");
+    assert!(reader.refresh().is_err(), "its leaf no longer exists");
     assert!(case.has_lost());
     let id = reader.append_message(user("next")).unwrap();
     assert_eq!(reader.entry(&id).unwrap().unwrap().parent_id(), Some(case.lost.clone()));

@@ -1,5 +1,5 @@
 //! Lists on a machine on which any call may fail: a session is listed, or its file or directory is named as skipped.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![expect(clippy::unwrap_used, reason = "tests panic on failure")]
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
 //! The manager on real files: its guarantees beyond pi's.
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at their own files")]
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests access files directly")]
 
 use std::fs;
 use std::io::Write;
@@ -336,7 +336,7 @@ fn a_fork_of_an_old_file_is_of_the_current_version() {
         .fork_from_with(&path, "/other", &NewSession { id: Some("-bad".into()), ..NewSession::default() })
         .unwrap_err();
     assert!(matches!(error, SessionError::BadSessionId { .. }), "{error}");
-    assert!(!fixture.path("new").exists(), "nothing is made for a fork that is refused");
+    assert!(!fixture.path("new").exists(), "a refused fork creates no files");
 }
 
 #[test]
@@ -378,7 +378,7 @@ fn a_list_can_be_watched_and_stopped() {
     let mut options = ListOptions { progress: Some(&mut progress), ..ListOptions::default() };
     let listed =
         fixture.sessions.clone().with_session_dir(fixture.dir.path()).list_with("/proj", &mut options).unwrap();
-    assert_eq!(listed.len(), 26, "one odd entry hides nothing");
+    assert_eq!(listed.len(), 26, "an invalid entry does not hide other sessions");
     assert_eq!(partials, [(1, 1), (10, 10), (20, 20), (26, 26)]);
     let cancel = Cancel::default();
     cancel.cancel();
@@ -475,7 +475,7 @@ fn an_upgrade_reads_entries_of_other_writers_once() {
     fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(format!("{theirs}\n").as_bytes()).unwrap();
     let ours = session.append_message(user("ours")).unwrap();
     let text = read(&path);
-    assert_eq!(text.matches("\"theirs\"").count(), 2, "its id and its content, once: {text}");
+    assert_eq!(text.matches("\"theirs\"").count(), 2, "the entry is there once, with its id and its content: {text}");
     assert!(!text.contains("hookMessage"), "{text}");
     assert_eq!(fixture.open(&path).entry(&ours).unwrap().unwrap().parent_id().unwrap(), "a");
 }
@@ -587,7 +587,7 @@ fn entries_in_memory_may_be_spread_over_lines() {
     let one = Json::parse("{\n  \"type\": \"custom\",\n  \"id\": \"a\",\n  \"parentId\": null\n}").unwrap();
     let session = fixture.sessions.in_memory_with("/proj", NewSession::default(), &[one, header]).unwrap();
     assert_eq!((session.session_id().as_str(), session.leaf_id().unwrap()), ("s", "a".into()));
-    assert_eq!(session.diagnostics().len(), 1, "only the missing time: {:?}", session.diagnostics());
+    assert_eq!(session.diagnostics().len(), 1, "the only diagnostic is the missing time: {:?}", session.diagnostics());
 }
 
 #[test]
@@ -671,7 +671,7 @@ fn a_line_too_long_to_read_is_not_written() {
             assert!(error_words(size, limit).contains(&size.to_string()));
         }
         let after = (fs::read(&path).unwrap(), session.leaf_id(), session.outline().n_entries());
-        assert_eq!(before, after, "nothing was written, and nothing is remembered");
+        assert_eq!(before, after, "neither the file nor the session has changed");
     }
     session.append_message(Json::parse(r#"{"role":"user","content":"fits","timestamp":1}"#).unwrap()).unwrap();
     // A session without a file refuses too.

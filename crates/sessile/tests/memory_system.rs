@@ -11,7 +11,7 @@ use sessile::text::query::Query;
 use sessile::{OpenOptions, Sessions};
 use sessile_testkit::sim::SimOs;
 
-/// Runs in a process of its own, whose home and working directory are empty.
+/// Runs in a separate process, whose home and working directory are empty.
 const CHILD: &str = "SESSILE_TEST_MEMORY_SYSTEM";
 
 #[test]

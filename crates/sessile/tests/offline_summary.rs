@@ -1,5 +1,5 @@
 //! Compaction without a model, on whole sessions.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![expect(clippy::unwrap_used, reason = "tests panic on failure")]
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
 //! Opening sessions, and finding one's way in their trees.
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at their own files")]
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests access files directly")]
 
 use std::fs;
 

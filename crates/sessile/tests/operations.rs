@@ -1,6 +1,6 @@
 //! Moving and deleting on a machine that may die or fail at every call: no session is ever missing, and interrupted
 //! operations can be undone.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![expect(clippy::unwrap_used, reason = "tests panic on failure")]
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -80,8 +80,8 @@ fn assert_undoable(os: &SimOs, elsewhere: &Path) {
         Ok(_) | Err(SessionError::NothingToUndo) => {}
         Err(error) => panic!("{error}"),
     }
-    assert_eq!(os.read_file(session_path()), Some(content("/proj")), "back in its place");
-    assert_eq!(in_directory(os, elsewhere), [""; 0].map(PathBuf::from), "and only there");
+    assert_eq!(os.read_file(session_path()), Some(content("/proj")), "the session is back in its place");
+    assert_eq!(in_directory(os, elsewhere), [""; 0].map(PathBuf::from), "the session is in no other place");
     assert_eq!(sessions.list_all().unwrap().len(), 1);
     assert!(matches!(sessions.undo(None, false), Err(SessionError::NothingToUndo)));
 }
@@ -107,7 +107,7 @@ fn dies_anywhere(act: fn(&SimOs) -> Result<(), SessionError>, elsewhere: &Path) 
             let acted = act(&os);
             if !os.crashed() {
                 acted.unwrap();
-                assert!(n > 20, "there was something to die in");
+                assert!(n > 20, "too few calls to crash in");
                 break;
             }
             for seed in 0..3 {
@@ -220,9 +220,9 @@ fn sidecars_move_with_the_session() {
         names.sort();
         names
     };
-    assert_eq!(names(session_path().parent().unwrap()).len(), 3, "a guard and a lock");
+    assert_eq!(names(session_path().parent().unwrap()).len(), 3, "the session, its guard and its lock");
     sessions.move_session(session_path(), "/new/place", false).unwrap();
-    assert_eq!(names(session_path().parent().unwrap()).len(), 1, "the original");
+    assert_eq!(names(session_path().parent().unwrap()).len(), 1, "only the original is left");
     assert_eq!(names(moved_path().parent().unwrap()), [format!(".{NAME}.sessile-guard"), NAME.to_owned()]);
     // Entries that vanish at the new path are restored from the guard, which was moved along, before the session goes.
     let whole = os.read_file(moved_path()).unwrap();
@@ -311,7 +311,7 @@ fn pruning_keeps_used_named_and_labelled_sessions() {
         let pruned = sessions.prune(pruning, apply).unwrap();
         pruned.sessions.iter().map(|(session, _)| session.id.clone()).collect()
     };
-    assert_eq!(ids(&PruneOptions::default(), true), [""; 0], "nothing without a criterion");
+    assert_eq!(ids(&PruneOptions::default(), true), [""; 0], "without a criterion, nothing is pruned");
     // The fork was used two weeks ago, which keeps the parent.
     let old = PruneOptions { older_than: Some(30 * day), ..PruneOptions::default() };
     assert_eq!(ids(&old, false), ["s1", "plain"]);
@@ -321,7 +321,7 @@ fn pruning_keeps_used_named_and_labelled_sessions() {
     assert!(reasons.contains(&PruneExemption::Named) && reasons.contains(&PruneExemption::Labelled));
     let all = PruneOptions { older_than: Some(day), named: true, labelled: true, ..PruneOptions::default() };
     assert_eq!(ids(&all, false).len(), 6);
-    assert_eq!(ids(&PruneOptions { keep: Some(1), ..all.clone() }, false).len(), 4, "one family of two");
+    assert_eq!(ids(&PruneOptions { keep: Some(1), ..all.clone() }, false).len(), 4, "one of two families");
     assert_eq!(ids(&PruneOptions { larger_than: Some(1 << 20), ..all.clone() }, false).len(), 0);
     let of = |scope: PruneScope| ids(&PruneOptions { scope, ..all.clone() }, false).len();
     assert_eq!((of(PruneScope::All), of(PruneScope::Cwd("/proj".into()))), (6, 6));
@@ -354,4 +354,44 @@ fn moved_parents_are_found() {
     assert_eq!(list.len(), 6);
     assert_eq!(families(), Some(2));
     assert_eq!(sessions.families(&list).len(), 5);
+}
+
+/// A process died while it named a session. Whether that was done is seen in the session; if another file is at its
+/// path now, or an empty one, the operation stays unfinished.
+#[test]
+fn an_interrupted_name_is_settled_by_what_the_session_says() {
+    let named =
+        r#"{"type":"session_info","id":"n","parentId":"a","timestamp":"2025-01-01T00:00:02.000Z","name":"new"}"#;
+    let cases = [
+        (content("/proj"), OperationState::Failed),
+        ([content("/proj"), format!("{named}\n").into_bytes()].concat(), OperationState::Done),
+        (String::from_utf8(content("/proj")).unwrap().replace("s1", "s2").into_bytes(), OperationState::Unfinished),
+        (Vec::new(), OperationState::Unfinished),
+    ];
+    for (bytes, state) in cases {
+        let os = SimOs::new();
+        let path = session_path();
+        let log = format!(
+            "{}\n{}\n",
+            r#"{"operation":"0123456789ab","time":"2025-01-01T00:00:02.000Z","kind":"name","planned":1}"#,
+            format_args!(
+                r#"{{"operation":"0123456789ab","does":{{"step":"name","path":{path:?},"sessionId":"s1","before":null,"after":"new"}}}}"#
+            ),
+        );
+        let mark = Path::new("/home/u/state/running/0123456789ab");
+        for (file, bytes) in [
+            (path.as_path(), bytes.as_slice()),
+            (Path::new("/home/u/state/operations.jsonl"), log.as_bytes()),
+            (mark, b"1 host\n"),
+        ] {
+            os.make_directories(file.parent().unwrap());
+            let file = os.open(file, Mode::New).unwrap();
+            sessile::os::append_fully(file.as_ref(), bytes).unwrap();
+        }
+        let sessions = sessions(&os, 7);
+        // Every operation settles those of dead processes first, even if it then finds nothing to do.
+        sessions.delete(&[], Deletion::ToTrash, false).unwrap();
+        assert_eq!(sessions.operations().unwrap()[0].state, state);
+        assert_eq!(os.read_file(mark), None, "settled");
+    }
 }

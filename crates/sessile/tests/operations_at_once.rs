@@ -1,6 +1,6 @@
 //! Concurrent operations, operations whose process dies, and programs that know nothing of either: a session is in
 //! exactly one place, with every acknowledged entry.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![expect(clippy::unwrap_used, reason = "tests panic on failure")]
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -399,7 +399,7 @@ fn pruning_checks_again_under_the_lock() {
         assert_eq!(found.len(), 1, "call {n}");
         let text = String::from_utf8(os.read_file(&found[0]).unwrap()).unwrap();
         assert!(text.contains(&id), "call {n}");
-        assert!(!found[0].starts_with(TRASH), "call {n}: what was in use was pruned: {pruned:?}");
+        assert!(!found[0].starts_with(TRASH), "call {n}: a session in use was pruned: {pruned:?}");
         n_kept += 1;
     }
     assert!(n_kept > 3, "{n_kept}");
@@ -521,7 +521,7 @@ fn the_log_is_shortened_and_sessions_are_still_found() {
     assert!(operations.len() > 400);
 }
 
-/// A process with an open session writes to the file of that name, whatever happened to it meanwhile.
+/// A process with an open session writes to the file of that name, whatever has happened to it since.
 #[test]
 fn a_writer_follows_a_session_that_was_moved_and_moved_back() {
     for (before, take_away) in [BEFORE[2], BEFORE[3]] {

@@ -1,5 +1,5 @@
 //! Saved outlines never change a result, whatever happens to the session or to the cache between two reads.
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests play the other programs, and end on errors")]
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests act as other programs and panic on failure")]
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;

@@ -1,5 +1,5 @@
 //! References to sessions and entries.
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at their own files")]
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests access files directly")]
 
 use std::fmt::Write;
 use std::fs;
@@ -54,10 +54,14 @@ fn near_and_exact_matches_come_first() {
     let named_like_an_id = store.add("/here", "x", Some("abc9"));
     store.add("/there", "abc9-far", Some("tides"));
     assert_eq!(store.find("abc1").unwrap(), near);
-    assert_eq!(store.find("abc").unwrap(), exact, "a whole id beats a beginning, however near");
-    assert_eq!(store.find("abc9").unwrap(), named_like_an_id, "a name here beats a beginning elsewhere");
+    assert_eq!(store.find("abc").unwrap(), exact, "a complete id wins over a prefix in this directory");
+    assert_eq!(
+        store.find("abc9").unwrap(),
+        named_like_an_id,
+        "a name in this directory wins over an id prefix elsewhere"
+    );
     assert_eq!(store.find("Tides").unwrap(), near);
-    assert_eq!(store.find("tides").unwrap(), near, "near beats spelled alike");
+    assert_eq!(store.find("tides").unwrap(), near, "this directory wins over the same spelling elsewhere");
     assert_eq!(store.find("MOON").unwrap(), exact);
     // Neither has a message, so the later name counts.
     assert_eq!(store.find("@latest").unwrap(), near.max(named_like_an_id));

@@ -1,6 +1,6 @@
 //! Every known kind of damage: the findings, the result of repair, and that a second repair does nothing.
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at their own files")]
-#![expect(clippy::many_single_char_names, reason = "entries are called by their ids")]
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests access files directly")]
+#![expect(clippy::many_single_char_names, reason = "variables are named after entry ids")]
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

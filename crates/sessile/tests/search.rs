@@ -1,5 +1,5 @@
 //! Searching sessions: on real files, and on a machine where every call can fail.
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at their own files")]
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests access files directly")]
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -106,7 +106,7 @@ fn filters_scopes_and_paths_restrict_a_search() {
     assert_eq!(found(SearchOptions { scope, ..all() }), ["z"]);
     let scope = SearchScope::Files(vec![scene.store().join("two.jsonl"), scene.store().join("gone.jsonl")]);
     assert_eq!(found(SearchOptions { scope, ..all() }), ["z"]);
-    assert_eq!(found(all()).len(), 5, "the others are not forgotten");
+    assert_eq!(found(all()).len(), 5, "the other sessions are still indexed");
     let per_session = SearchOptions { per_session: true, ..all() };
     assert_eq!(search(&scene.sessions, "needle", &per_session).len(), 2);
     assert_eq!(found(SearchOptions { limit: 2, ..all() }).len(), 2);

@@ -1,6 +1,6 @@
 //! Slimming on a machine that may die or fail at every call: the original is never missing, a copy is complete or
 //! does not exist, and an interrupted operation can be undone and repeated.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![expect(clippy::unwrap_used, reason = "tests panic on failure")]
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -88,8 +88,8 @@ fn assert_undoable(os: &SimOs, trash_original: bool) {
         Ok(_) | Err(SessionError::NothingToUndo) => {}
         Err(error) => panic!("{error}"),
     }
-    assert_eq!(os.read_file(session_path()), Some(content()), "back in its place");
-    assert_eq!(ours.list_all().unwrap().len(), 1, "and nothing beside it");
+    assert_eq!(os.read_file(session_path()), Some(content()), "the session is back in its place");
+    assert_eq!(ours.list_all().unwrap().len(), 1, "there is no other session");
     let slimmed = slim(os, 100, trash_original).unwrap();
     let n_live = if trash_original { 1 } else { 2 };
     assert_eq!(ours.list_all().unwrap().len(), n_live);
@@ -108,7 +108,7 @@ fn a_slimming_may_be_interrupted_anywhere() {
                 let slimmed = slim(&os, 7, trash_original);
                 if !os.crashed() {
                     slimmed.unwrap();
-                    assert!(n > 20, "there was something to die in");
+                    assert!(n > 20, "too few calls to crash in");
                     break;
                 }
                 for seed in 0..3 {

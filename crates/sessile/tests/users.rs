@@ -1,5 +1,5 @@
 //! Detecting users of a session, on a simulated machine and with the genuine pi.
-#![expect(clippy::unwrap_used, reason = "tests look at their own files")]
+#![expect(clippy::unwrap_used, reason = "tests panic on failure")]
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -39,9 +39,9 @@ fn simulated(os: &SimOs, seed: u64) -> Sessions {
 fn only_a_write_of_another_program_counts_as_use() {
     let (os, sessions, path) = machine();
     let users = |own_length| sessions.users_of(&path, own_length).unwrap();
-    assert_eq!(users(None), [], "the guard knows the last line");
+    assert_eq!(users(None), [], "the last line is in the guard, so it is our own");
     let line = "{\"type\":\"custom\",\"id\":\"x1\",\"parentId\":null}\n";
-    // The environment's clock stands still, so others write at an earlier time.
+    // The environment's clock stands still, so other programs write at an earlier time.
     for (age_ms, is_recent) in [(1500, true), (0, true), (2 * MINUTE, true), (2 * MINUTE + 1, false), (-1000, true)] {
         os.step_clock(-age_ms);
         os.foreign_append(&path, line);
@@ -49,7 +49,7 @@ fn only_a_write_of_another_program_counts_as_use() {
         let expected = is_recent.then_some(SessionUser::RecentWrite { age_ms: age_ms.max(0) });
         assert_eq!(users(None), Vec::from_iter(expected));
         let length = os.read_file(&path).unwrap().len() as u64;
-        assert_eq!(users(Some(length)), [], "the caller knows better");
+        assert_eq!(users(Some(length)), [], "the caller wrote this itself");
         assert_eq!(users(Some(length - 1)).len(), usize::from(is_recent));
     }
     let sentence = SessionUser::RecentWrite { age_ms: 1500 }.to_string();
@@ -61,7 +61,7 @@ fn another_process_of_ours_is_named() {
     let (os, sessions, path) = machine();
     let other = os.process(77);
     let mut writer = simulated(&other, 2).open(&path).unwrap();
-    assert_eq!(sessions.users_of(&path, None).unwrap(), [], "it only looks so far");
+    assert_eq!(sessions.users_of(&path, None).unwrap(), [], "a process that only reads is not a user");
     writer.append_message(draft::UserMessage::new("theirs", 1)).unwrap();
     let users = sessions.users_of(&path, None).unwrap();
     let [SessionUser::Sessile { pid: 77, host, since_ms }] = &users[..] else { panic!("{users:?}") };
@@ -115,7 +115,7 @@ fn an_agent_that_uses_a_copy_does_not_use_the_session() {
         sessions.users_of(&path, None).unwrap().len()
     };
     assert_eq!(run(&path), 1);
-    assert_eq!(run(&copy), 1, "the copy is not there");
+    assert_eq!(run(&copy), 1, "the copy does not exist yet");
     os.make_directory(Path::new("/copies")).unwrap();
     os.foreign_append(&copy, b"a copy");
     assert_eq!((run(&copy), run(&path)), (0, 1));
@@ -147,14 +147,14 @@ fn the_genuine_pi_is_found_in_its_directory_while_it_runs() {
     assert_eq!(agents(), [agent]);
     let node = std::fs::read_link(format!("/proc/{}/exe", pi.id())).unwrap();
     pi.finish();
-    assert_eq!(agents(), [], "it has ended");
+    assert_eq!(agents(), [], "the agent has exited");
 
     let mut other = Command::new(node);
     other.args(["-e", "console.log('here'); setInterval(() => {}, 100000)"]).stdout(Stdio::piped());
     let mut other = other.current_dir(&project).spawn().unwrap();
     let mut word = [0; 4];
     other.stdout.take().unwrap().read_exact(&mut word).unwrap();
-    assert_eq!(agents(), [], "another program of Node is no agent");
+    assert_eq!(agents(), [], "another Node program is not an agent");
     other.kill().unwrap();
     other.wait().unwrap();
 }

@@ -1,5 +1,5 @@
 //! Watching a store that other programs write.
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at their own files")]
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests access files directly")]
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -55,7 +55,7 @@ fn append(path: &Path, text: &str) {
 }
 
 fn next(watcher: &mut StoreWatcher) -> StoreEvent {
-    watcher.next(TIMEOUT).unwrap().expect("something happens")
+    watcher.next(TIMEOUT).unwrap().expect("no event before the timeout")
 }
 
 /// Waits until a session is as expected; intermediate events depend on timing.

@@ -1,7 +1,7 @@
 //! Group commit: one sync for all waiting writers.
 //!
 //! Writers that need their lines on disk wait here. The first writer that finds no sync in progress runs the next one,
-//! for itself and for all lines written before it began. The others sleep until a sync that covers them has ended. The
+//! for itself and for all lines written before it began. Other writers sleep until a sync that covers them ends. The
 //! number of syncs therefore follows the speed of the disk, not the number of entries.
 
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::options::Durable;
 use crate::os::OsFile;
 use crate::planted::{self, Bug};
 
-/// The longest time the leader of a group waits for others to join.
+/// The longest time the leader of a group waits for other writers to join.
 const MAX_GATHERING: Duration = Duration::from_millis(5);
 /// Shorter waits take longer than requested, because of timer resolution.
 const MIN_GATHERING: Duration = Duration::from_micros(200);
@@ -26,7 +26,7 @@ const FULL_GROUP: u64 = 64;
 #[derive(Debug)]
 pub(crate) struct Committer {
     file: Arc<dyn OsFile>,
-    /// Whether the leader gives others time to join.
+    /// Whether the leader gives other writers time to join.
     gathers: bool,
     state: Mutex<State>,
     /// Signals a write. Only the leader waits for it.
@@ -46,7 +46,7 @@ struct State {
     has_failed: bool,
     /// Duration of the last sync, which limits how long gathering pays off.
     last_sync: Duration,
-    /// Number of appends in the last sync, which shows whether others are likely to join.
+    /// Number of appends in the last sync, which shows whether other writers are likely to join.
     last_group: u64,
 }
 
@@ -135,7 +135,7 @@ impl Committer {
         synced.map(|()| state).map_err(|error| NotSynced(Some(error)))
     }
 
-    /// Lets others join, as long as they keep coming and the wait is short compared with the sync itself.
+    /// Lets other writers join, as long as they keep coming and the wait is short compared with the sync itself.
     fn gather<'s>(&'s self, mut state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
         let timeout = (state.last_sync / 8).min(MAX_GATHERING);
         if timeout < MIN_GATHERING || state.last_group < 2 {

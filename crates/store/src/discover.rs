@@ -67,7 +67,7 @@ fn entries(os: &dyn Os, directory: &Path) -> Result<Vec<PathBuf>, StoreError> {
     }
 }
 
-/// Passes on the lines of a file until `on_line` returns false, and closes the file.
+/// Calls `on_line` for each line of a file until it returns false, and closes the file.
 pub fn read_head(os: &dyn Os, path: &Path, on_line: &mut dyn FnMut(Line<'_>) -> bool) -> Result<(), StoreError> {
     let file = os.open(path, Mode::Read).map_err(StoreError::io("open", path))?;
     scan_file(file.as_ref(), path, 0, on_line).map(drop)

@@ -114,7 +114,7 @@ pub enum StoreError {
         /// Why there is no lock.
         source: Box<Self>,
     },
-    /// Only a part could be written, usually because the disk is full. The written part is sealed as a line of its own
+    /// Only a part could be written, usually because the disk is full. The written part is sealed as a separate line
     /// and does not count.
     #[error("wrote only {written} of {wanted} bytes to {}: {source}", path.display())]
     ShortWrite {

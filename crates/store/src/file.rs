@@ -219,7 +219,7 @@ impl FileLog {
             append_lines(self.file.as_ref(), &self.path, lines, ObservedEnd { length: Some(length), is_sealed })?;
         self.must_reseal = false;
         if self.turn.current == Some(Turn::Unlocked) {
-            // The lock holder may have swapped the file meanwhile; then our lines went to the old one.
+            // The lock holder may have swapped the file since. In that case our lines went to the old one.
             self.check_path()?;
         }
         self.remember_tail(appended.end, lines);
@@ -355,7 +355,7 @@ impl Log for FileLog {
     }
 
     fn can_append_blindly(&self) -> bool {
-        // `O_APPEND` puts every write after all others.
+        // `O_APPEND` puts every write after all earlier ones.
         true
     }
 
@@ -449,7 +449,7 @@ impl Log for FileLog {
 
 impl Drop for FileLog {
     fn drop(&mut self) {
-        // First the thread, which has handles of its own.
+        // First the thread, which has its own handles.
         self.sentinel = None;
         if self.flusher.take().is_some() {
             drop(self.committer.sync());

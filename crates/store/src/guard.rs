@@ -42,7 +42,7 @@ const HEAD: u64 = HEAD_LENGTH as u64;
 const RECORD: [u8; 4] = *b"\nrec";
 /// Marker, length, time, offset, device, inode, then checksum.
 const RECORD_HEAD: usize = 4 + 4 + 8 + 8 + 8 + 8 + 4;
-/// Upper bound for confirmed records in the file, in bytes; beyond it the guard is rewritten without them.
+/// Upper bound on confirmed records in the file, in bytes; beyond it the guard is rewritten without them.
 const MAX_CONFIRMED: u64 = 4 << 20;
 
 /// A moment, by the wall clock, which can be set, and by the boot clock, which cannot.
@@ -103,13 +103,13 @@ pub(crate) struct WrittenAt {
     pub(crate) identity: Identity,
 }
 
-/// Upper bound for the size of a guard: far more than is appended in five seconds.
+/// Upper bound on the size of a guard: far more than is appended in five seconds.
 const MAX_LENGTH: u64 = 1 << 30;
 
 /// The smallest and the largest step by which the file grows.
 const GROWTH_STEPS: (u64, u64) = (32 << 10, 1 << 20);
 
-/// How much is read at first when looking for records that others have added.
+/// How much is read at first when looking for records that other processes have added.
 const FIRST_READ: u64 = 16 << 10;
 
 /// The content of a growth step.
@@ -215,7 +215,7 @@ impl Guard {
         self.end - HEAD
     }
 
-    /// Updates the known state of the file: others may have added records, or replaced or removed the file.
+    /// Updates the known state of the file: other processes may have added records, or replaced or removed the file.
     ///
     /// Records are only ever added at the end and removed by replacing the file, so the link count and the bytes at our
     /// end show all changes. Returns whether the guard is a different file now.
@@ -286,7 +286,7 @@ impl Guard {
     /// stay in the file until a later rewrite.
     pub(crate) fn keep(&mut self, kept: &[Record], must: bool) -> Result<(), StoreError> {
         let n_forgotten = self.len().saturating_sub(kept.iter().map(Record::len).sum());
-        // The file is never truncated in place: others remember their end and would write past the new one.
+        // The file is never truncated in place: other processes remember its end and would write past the new one.
         let is_worth_it = kept.is_empty() && self.end > HEAD;
         if must || is_worth_it || n_forgotten > MAX_CONFIRMED {
             self.replace(self.generation, kept)?;
@@ -349,7 +349,7 @@ impl Guard {
         write_fully(self.file.as_ref(), &head(self.generation, self.owner), 0).map_err(failed)
     }
 
-    /// Moves our end past the records that others have added, reading little more than those.
+    /// Moves our end past the records that other processes have added, reading little more than those.
     fn advance_past_new_records(&mut self) -> Result<(), StoreError> {
         let mut wanted = FIRST_READ;
         loop {
@@ -554,9 +554,9 @@ mod tests {
         assert_eq!(decode(&bytes), (vec![old.clone()], bytes.len()));
         let mut again = Vec::new();
         encode(old.written_at, &old.lines, &mut again);
-        assert_eq!(again, bytes, "and stays as it is");
+        assert_eq!(again, bytes, "an old record is encoded as before");
         let now = moment(7 + 6000, 3, 0);
-        assert!(old.is_due(now) && !old.is_expired(now), "by the wall clock");
+        assert!(old.is_due(now) && !old.is_expired(now), "its age comes from the wall clock");
     }
 
     /// The last release treats a note as a record that is in place, whatever it says.
@@ -589,8 +589,8 @@ mod tests {
             (YEAR_MS - RESTORED_WITHIN_MS - 1, i64::MAX),
             (0, i64::MAX),
         ] {
-            assert_eq!(then.age(moment(wall_ms, 4, 5999)), age, "another boot");
-            assert_eq!(then.age(moment(wall_ms, 3, 999)), age, "a clock of the boot that went back");
+            assert_eq!(then.age(moment(wall_ms, 4, 5999)), age, "after another boot");
+            assert_eq!(then.age(moment(wall_ms, 3, 999)), age, "after the boot clock went back");
         }
     }
 
@@ -600,6 +600,6 @@ mod tests {
         let record = Record { written_at, ..record(b"x\n") };
         let hour = 11 + RESTORED_WITHIN_MS;
         assert!(!record.is_expired(moment(0, 3, hour - 1000)) && record.is_expired(moment(0, 3, hour - 999)));
-        assert!(!record.is_due(moment(0, 3, 11 + 4999)), "but they have to stay where they are as long as others");
+        assert!(!record.is_due(moment(0, 3, 11 + 4999)), "a restored line must stay as long as any other line");
     }
 }

@@ -20,7 +20,7 @@ pub struct LineReader {
 }
 
 impl LineReader {
-    /// Passes on the lines of a file until `on_line` returns false. `from` must be the start of a line.
+    /// Calls `on_line` for each line of a file until it returns false. `from` must be the start of a line.
     ///
     /// The last line is delivered even if it lacks its newline. Returns the offset where reading stopped.
     pub fn read(
@@ -33,7 +33,7 @@ impl LineReader {
         self.read_range(file, from..u64::MAX, on_line).map_err(StoreError::io("read", path))
     }
 
-    /// Like [`read`](Self::read), up to an offset: a line that is cut there is passed on without its end.
+    /// Like [`read`](Self::read), up to an offset: a line that crosses it is delivered without its end.
     pub fn read_range(
         &mut self,
         file: &dyn OsFile,
@@ -65,7 +65,7 @@ impl LineReader {
     }
 }
 
-/// Returns where to continue after these bytes, which end at an offset: there, or after the hole that they lie in.
+/// Returns the offset to continue at after a chunk that ends at `offset`: `offset`, or the end of the hole around it.
 ///
 /// A file of a few bytes may have a length of terabytes, all zeros, which would take hours to read. The system is asked
 /// only after a read returned nothing but zeros, so other files cost nothing.
@@ -79,7 +79,7 @@ pub fn after_hole(file: &dyn OsFile, read: &[u8], offset: u64) -> io::Result<u64
     }
 }
 
-/// Like [`LineReader::read`], with a buffer of its own.
+/// Like [`LineReader::read`], with a new buffer.
 pub(crate) fn scan_file(
     file: &dyn OsFile,
     path: &Path,

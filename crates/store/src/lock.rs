@@ -251,7 +251,7 @@ impl TurnLock {
         !self.was_held_elsewhere
     }
 
-    /// Records that this process has caught up with everything others did while they had the lock.
+    /// Records that this process has caught up with everything that other lock holders did.
     pub(crate) fn caught_up(&mut self) {
         self.was_held_elsewhere = false;
     }
@@ -378,7 +378,7 @@ pub(crate) fn lock_path(session: &Path) -> PathBuf {
 
 /// Opens a sidecar file, creating it if necessary.
 ///
-/// A file that others can read or write is made private if it is ours, and refused otherwise.
+/// A file that other users can read or write is made private if it is ours, and refused otherwise.
 pub(crate) fn open_sidecar(os: &dyn Os, path: &Path) -> Result<Box<dyn OsFile>, StoreError> {
     let refused = || StoreError::NotRegular { path: path.to_path_buf() };
     let file = os.open(path, Mode::Sidecar).map_err(|error| match error.raw_os_error() {

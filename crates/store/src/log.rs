@@ -81,7 +81,7 @@ pub struct Appended {
 pub enum Turn {
     /// No other process of ours writes until the turn ends.
     Ours,
-    /// Another process holds the lock, or there can be none: others may write in between.
+    /// Another process holds the lock, or there can be none: other processes may write in between.
     Unlocked,
 }
 
@@ -137,12 +137,12 @@ pub trait Log: Send {
         Ok(None)
     }
 
-    /// Returns the offset after a hole in a sparse file: where to continue after these bytes, which end at `offset`.
+    /// Returns the offset to continue at after bytes that end at `offset`: `offset`, or the end of the hole around it.
     fn after_hole(&self, _bytes: &[u8], offset: u64) -> Result<u64, StoreError> {
         Ok(offset)
     }
 
-    /// Passes on every line from `from` on, in parsed parts. Large logs are read on all cores.
+    /// Calls `on_part` with every line from `from` on, in parsed parts. Large logs are read on all cores.
     fn scan_parts(&self, from: u64, on_part: &mut dyn FnMut(OutlinePart)) -> Result<(), StoreError> {
         scan_as_one(self, from, on_part)
     }
@@ -202,7 +202,7 @@ pub trait Log: Send {
         Ok(false)
     }
 
-    /// Continues with the log as others have changed it, and restores nothing.
+    /// Continues with the log as other programs have changed it, and restores nothing.
     ///
     /// All known positions are invalid afterwards; scan the log again.
     fn reread(&mut self) -> Result<(), StoreError> {
@@ -227,7 +227,7 @@ pub trait Log: Send {
     }
 }
 
-/// Passes on every line as one part, read on this thread.
+/// Calls `on_part` once with all lines, read on this thread.
 pub(crate) fn scan_as_one<L: Log + ?Sized>(
     log: &L,
     from: u64,

@@ -1,4 +1,4 @@
-//! A log in memory, lost when the process ends.
+//! A log in memory, lost when the process exits.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -77,7 +77,7 @@ impl Log for MemoryLog {
 /// Lets a caller try changes to a session without touching it.
 pub struct Overlay {
     below: Box<dyn Log>,
-    /// How many bytes of the log count. Later appends by others do not.
+    /// How many bytes of the log count. Later appends by other processes do not.
     base: u64,
     /// Where the lines in memory begin: after the newline that the log may lack.
     top: u64,

@@ -37,11 +37,11 @@ fn n_threads() -> usize {
     thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS)
 }
 
-/// Reads a file to its end, and passes on its lines in parts. `from` must be the start of a line. Returns where the
-/// file ends, or none, without having read anything, if the system provides no threads.
+/// Reads a file to its end, and calls `on_part` for its lines in parts. `from` must be the start of a line. Returns
+/// where the file ends, or none, without having read anything, if the system provides no threads.
 ///
-/// `length` is a recent length of the file; bytes added since are read as well. If the file was changed meanwhile so
-/// that the parts do not fit together, that is an error.
+/// `length` is a recent length of the file; bytes added since are read as well. If the file changes during the
+/// scan so that the parts do not fit together, that is an error.
 pub(crate) fn scan_parts(
     file: &dyn OsFile,
     path: &Path,
@@ -121,7 +121,7 @@ impl Hole {
     }
 }
 
-/// Passes on parts in the order of their numbers.
+/// Calls `on_part` for the parts in the order of their numbers.
 fn merge(
     parts: &mpsc::Receiver<(u64, io::Result<OutlinePart>)>,
     from: u64,

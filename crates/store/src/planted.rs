@@ -23,7 +23,7 @@ pub enum Bug {
     WrongOffset,
     /// An append trusts the length that the caller saw last.
     StaleLength,
-    /// A lock counts although its file was removed meanwhile.
+    /// A lock counts although its file has been removed.
     LockOnWrongFile,
     /// Acknowledged entries are not added to the guard.
     GuardOff,
@@ -35,7 +35,7 @@ pub enum Bug {
     RewriteInPlace,
     /// A new version of a file replaces the old one before it was synced.
     NoSyncBeforeSwap,
-    /// Lines that others append while a file is being replaced are lost.
+    /// Lines that other programs append while a file is being replaced are lost.
     NoCarryOver,
     /// Destroyed entries are restored in reverse order.
     RecoverBackwards,

@@ -109,8 +109,8 @@ impl Prepared<'_> {
         Ok(file)
     }
 
-    /// Like [`publish`](Self::publish), and takes the turn at the new session, so that no other process takes it
-    /// meanwhile.
+    /// Like [`publish`](Self::publish), and takes the turn at the new session before another process can take
+    /// it.
     pub fn publish_in_turn(self) -> Result<NewTurn, StoreError> {
         if let Some(file) = &self.file {
             // No other process knows the file. Where there are no locks, there is no turn to take.
@@ -306,10 +306,10 @@ impl Write for Appending<'_> {
     }
 }
 
-/// Upper bound for the size of a settings file, in bytes.
+/// Upper bound on the size of a settings file, in bytes.
 pub const MAX_SETTINGS: u64 = 16 << 20;
 
-/// Upper bound for the size of a notes file, in bytes: pins, the last list, remembered leaves.
+/// Upper bound on the size of a notes file, in bytes: pins, the last list, remembered leaves.
 pub const MAX_NOTES: u64 = 64 << 20;
 
 /// Reads a small file completely. For notes, settings and caches, never for sessions.

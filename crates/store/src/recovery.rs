@@ -17,7 +17,7 @@ use crate::planted::{self, Bug};
 
 /// A file that has not changed for this long is no longer being rewritten.
 const QUIET_PERIOD: Duration = Duration::from_millis(250);
-/// The interval between checks meanwhile.
+/// The interval between checks until then.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// A header is searched for up to this offset only.
 const MAX_HEADER_OFFSET: u64 = 64 << 10;

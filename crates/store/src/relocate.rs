@@ -122,7 +122,7 @@ fn relocate_by_copy(os: &dyn Os, from: &Path, to: &Path) -> Result<(), StoreErro
     copy_late_lines(source.as_ref(), copied, target.as_ref(), to).map(drop)
 }
 
-/// Copies what others appended while the file was copied. Returns the offset reached.
+/// Copies lines that other programs appended while the file was copied. Returns the offset reached.
 fn copy_late_lines(source: &dyn OsFile, known: u64, target: &dyn OsFile, to: &Path) -> Result<u64, StoreError> {
     let length = source.stat().map_err(StoreError::io("access", to))?.length;
     if length <= known {

@@ -14,7 +14,7 @@ use crate::publish::{NewTurn, TEMPORARY, beside, create_exclusively, create_temp
 
 /// How many originals with the same stamp are kept before giving up.
 const MAX_ORIGINALS: usize = 1000;
-/// A lock directory that was not touched for this long is stale: its owner has died.
+/// A lock directory that has not been touched for this long is stale: its owner is presumed dead.
 const STALE_MS: i64 = 10_000;
 
 /// The result of a replacement.
@@ -30,10 +30,10 @@ pub struct Rewritten {
 ///
 /// The caller holds the turn of the session's log. `write` writes the new version, which must cover the first `known`
 /// bytes of the old one. It goes to a temporary file, which is synced before it replaces the old one. The original
-/// stays as `<name>.orig-<stamp>`, a name that discovery ignores. Lines that others append to the old file up to the
-/// swap are carried over. The path leads to a complete file at every moment. The new file keeps the modification time
-/// of the original, because a rewrite is not a use. The generation in the guard shows other processes of ours that
-/// nothing was destroyed.
+/// stays as `<name>.orig-<stamp>`, a name that discovery ignores. Lines that other programs append to the old file
+/// up to the swap are carried over. The path leads to a complete file at every moment. The new file keeps the
+/// modification time of the original, because a rewrite is not a use. The generation in the guard shows other
+/// processes of ours that nothing was destroyed.
 pub fn replace<E: From<StoreError>>(
     os: &Arc<dyn Os>,
     path: &Path,
@@ -126,7 +126,7 @@ fn copy_bytes(from: &dyn OsFile, offset: u64, to: &dyn OsFile) -> io::Result<u64
     }
 }
 
-/// Appends to the new file what others appended to the old one after it was read. Returns the offset reached.
+/// Copies lines that other programs appended to the old file after it was read. Returns the offset reached.
 fn carry_over(old: &dyn OsFile, known: u64, new: &dyn OsFile, path: &Path) -> Result<u64, StoreError> {
     let length = old.stat().map_err(StoreError::io("access", path))?.length;
     if length <= known || planted::has(Bug::NoCarryOver) {
@@ -246,7 +246,7 @@ impl ToolLock {
     }
 }
 
-/// A writer that meanwhile keeps the lock directory fresh.
+/// A writer that keeps the lock directory fresh while it writes.
 struct KeptFresh<'w> {
     out: &'w mut dyn Write,
     lock: &'w ToolLock,
@@ -258,7 +258,7 @@ impl Write for KeptFresh<'_> {
         let now_ms = self.lock.os.now_ms();
         if self.lock.identity.is_some() && now_ms.saturating_sub(self.touched_ms) >= STALE_MS / 2 {
             self.touched_ms = now_ms;
-            // If this fails, others may consider the lock stale, and the checks before the swap notice it.
+            // If this fails, other processes may consider the lock stale, and the checks before the swap notice it.
             drop(self.lock.os.touch(&self.lock.path));
         }
         self.out.write(bytes)
@@ -272,7 +272,7 @@ impl Write for KeptFresh<'_> {
 impl Drop for ToolLock {
     fn drop(&mut self) {
         let identity = self.os.stat(&self.path).ok().map(|stat| stat.identity);
-        // Others may take over a stale lock. If that cannot be determined, assume that it is ours.
+        // Other processes may take over a stale lock. If that cannot be determined, assume that it is ours.
         let is_anothers = identity.zip(self.identity).is_some_and(|(there, ours)| there != ours);
         if self.is_made && !is_anothers {
             drop(self.os.remove_directory(&self.path));

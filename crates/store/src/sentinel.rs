@@ -22,15 +22,15 @@ const MAX_REST: u32 = 7;
 /// How many rounds in a row are skipped while the session is being written to.
 const MAX_SKIPPED: u32 = 10;
 
-/// Looks after guarded lines until all are safe, and restores lines that others destroy.
+/// A thread that watches guarded lines until all are safe, and restores lines that other programs destroy.
 ///
-/// It shares only a list of notices with the log. Like another process, it takes the lock for each round and finds
-/// everything it needs in the files.
+/// It shares only a list of notices with the log. Otherwise it works like a separate process: it takes the lock for
+/// each round and reads everything it needs from the files.
 #[derive(Debug)]
 pub(crate) struct Sentinel(Worker);
 
 impl Sentinel {
-    /// Starts the thread. None if the system provides no thread; then the next append or open checks the lines.
+    /// Starts the thread. None if the system provides no thread. In that case the next append or open checks the lines.
     pub(crate) fn start(os: &Arc<dyn Os>, path: &Path, notices: &Arc<Mutex<Vec<Notice>>>) -> Option<Self> {
         let mut watched = Watched {
             os: Arc::clone(os),
@@ -225,7 +225,7 @@ mod tests {
                     return (n_resting, round);
                 }
             }
-            unreachable!("a rest has an end")
+            unreachable!("the rest never ended")
         };
         for expected in [0, 1, 3, 7, 15, 31, 63, 127, 127] {
             assert_eq!(rest(true), (expected, Round::Again));

@@ -1,13 +1,13 @@
-//! Follows a file that others append to, line by line.
+//! Follows a file that other programs append to, line by line.
 //!
-//! A [`Tail`] passes on whole lines only, in order, each once, until it detects that the file was replaced or
-//! overwritten. Then it reports this and begins again. Each poll looks at the file itself, so a wake-up
+//! A [`Tail`] delivers only whole lines, in order, each once. If it detects that the file was replaced or overwritten,
+//! it reports this and begins again. Each poll looks at the file itself, so a wake-up
 //! ([`Watch`](crate::Watch), if any) determines when a line is seen, never whether.
 //!
 //! # What it detects
 //!
 //! - Replaced by rename, or deleted and created again: a different device or inode. The file is held open, so its inode
-//!   cannot be reused meanwhile. If a file system reuses it anyway, the open file has no links left.
+//!   cannot be reused. If a file system reuses it anyway, the open file has no links left.
 //! - Truncated below the end of the delivered lines: by its length.
 //! - Overwritten, even if it is longer now: the first and the last kilobyte of the delivered bytes are compared after
 //!   new bytes were read and before any of their lines are delivered.
@@ -126,7 +126,7 @@ impl Tail {
         self.file.as_ref().map_or(0, |file| file.next)
     }
 
-    /// Polls the file and passes on what is new: at most a chunk of whole lines, or one line that is longer.
+    /// Polls the file and calls `on` for new lines: at most a chunk of whole lines, or one line that is longer.
     ///
     /// Costs one `stat` if nothing has changed for two seconds. After an error, poll again.
     pub fn poll(&mut self, on: &mut dyn FnMut(TailEvent<'_>)) -> Result<Polled, StoreError> {
@@ -334,7 +334,7 @@ impl Followed {
         cap: usize,
         on: &mut dyn FnMut(TailEvent<'_>),
     ) -> io::Result<Option<Polled>> {
-        // A time in the future never settles, which costs time but misses nothing.
+        // A modification time in the future does not settle yet: each poll compares the delivered bytes again.
         let has_settled = now_ms.saturating_sub(stat.modified_ms) > SETTLED_MS;
         if !has_settled {
             return self.caught_up();
@@ -355,7 +355,7 @@ impl Followed {
         Ok(Step::Restart(if is_cut { Restart::Truncated } else { Restart::Rewritten }))
     }
 
-    /// Passes on whole lines up to `length`. None if the known content has changed.
+    /// Calls `on` for whole lines up to `length`. None if the known content has changed.
     fn read(&mut self, length: u64, cap: usize, on: &mut dyn FnMut(TailEvent<'_>)) -> io::Result<Option<Polled>> {
         let mut buffer = vec![0; CHUNK.min(usize::try_from(length - self.next).unwrap_or(CHUNK))];
         if self.searched > self.next && !self.has_newline(length, &mut buffer)? {

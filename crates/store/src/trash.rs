@@ -73,7 +73,7 @@ impl Trash {
         let user = os.user_id();
         let shared = top.join(".Trash");
         let path = match os.link_stat(&shared) {
-            // Every user may write here, so the sticky bit is required: it keeps others from removing files.
+            // Every user may write here, so the sticky bit is required: it keeps other users from removing files.
             Ok(stat) if stat.kind == FileKind::Directory && stat.mode & STICKY != 0 => shared.join(user.to_string()),
             _ => top.join(format!(".Trash-{user}")),
         };
@@ -181,7 +181,7 @@ fn percent_encoded(path: &Path) -> String {
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "the tests look at the very files")]
+#[expect(clippy::disallowed_methods, reason = "tests access files directly")]
 mod tests {
     use std::fs;
 
@@ -200,7 +200,7 @@ mod tests {
         for text in ["one", "two"] {
             fs::write(&path, text).unwrap();
             let slot = trash(dir.path()).reserve(&RealOs, &path, "2026-11-15T09:30:00").unwrap();
-            assert_eq!(fs::read(&path).unwrap(), text.as_bytes(), "still there");
+            assert_eq!(fs::read(&path).unwrap(), text.as_bytes(), "a reservation does not move the file");
             slot.move_in(&RealOs, &path).unwrap();
             assert!(!path.exists());
             slots.push(slot);

@@ -136,7 +136,7 @@ fn directory_of(path: &Path) -> PathBuf {
     }
 }
 
-/// Selects relevant events: a directory has many files, and others may be busy, too.
+/// Selects relevant events: a directory has many files, and unrelated ones may change often, too.
 struct Filter {
     files: RelevantFiles,
     directories: Vec<PathBuf>,

@@ -1,5 +1,5 @@
 //! Files of absurd sizes, files with holes, and things that are not regular files.
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests play the other programs, and end on errors")]
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests act as other programs and panic on failure")]
 
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::FileExt;

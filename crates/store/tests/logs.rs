@@ -1,5 +1,5 @@
 //! The guarantees of logs, on real files and in memory.
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at their own files")]
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests access files directly")]
 
 use std::fs;
 use std::io::Write;

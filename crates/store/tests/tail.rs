@@ -1,5 +1,5 @@
-//! Follows real files that others write. Nothing here depends on timing.
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at their own files")]
+//! Follows real files that other programs write. Nothing here depends on timing.
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests access files directly")]
 
 use std::fs::{self, File, FileTimes, OpenOptions};
 use std::io::Write;
@@ -69,7 +69,7 @@ fn word(event: TailEvent<'_>) -> String {
 fn poll_all(tail: &mut Tail) -> Vec<String> {
     let mut words = Vec::new();
     let is_done = (0..100).any(|_| tail.poll(&mut |event| words.push(word(event))).unwrap() == Polled::CaughtUp);
-    assert!(is_done, "there is always more");
+    assert!(is_done, "the tail never catches up");
     words
 }
 

@@ -4,6 +4,7 @@ use sessile_core::compaction::{Summarizer, SummaryFailure};
 
 use crate::command::Command;
 use crate::extractive::Extractive;
+use crate::failure::not_configured;
 use crate::settings::{Settings, SummarizerKind};
 
 /// Any kind of summarizer; can be used on another thread.
@@ -50,10 +51,6 @@ fn the_model(
     _variable: &dyn Fn(&str) -> Option<String>,
 ) -> Result<AnySummarizer, SummaryFailure> {
     Err(not_configured(&format!("cannot use {named}: this program was built without the feature `models`")))
-}
-
-pub(crate) fn not_configured(what: &str) -> SummaryFailure {
-    SummaryFailure::NotConfigured { what: what.to_owned() }
 }
 
 #[cfg(test)]

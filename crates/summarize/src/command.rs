@@ -6,17 +6,17 @@ use sessile_core::cancel::Cancel;
 use sessile_core::compaction::{
     Generator, Purpose, Summarizer, Summary, SummaryFailure, SummaryProgress, SummaryRequest,
 };
-use sessile_core::draft::{Cost, TokenUsage};
 use sessile_core::json::{JsText, Json, ObjectWriter, Raw, write_text};
 
-use crate::choose::not_configured;
+use crate::failure::not_configured;
 use crate::prompt::Prompt;
+use crate::usage::read_usage;
 use sessile_program::{Limits, ProgramEnd};
 
-/// Upper bound for a program's output, in bytes.
+/// Upper bound on a program's output, in bytes.
 const MAX_OUTPUT: usize = 4 << 20;
 
-/// Upper bound for a program's summary, in bytes.
+/// Upper bound on a program's summary, in bytes.
 const MAX_SUMMARY: usize = 1 << 20;
 
 /// Runs a program for each summary.
@@ -136,7 +136,7 @@ fn answer(output: &[u8]) -> Result<Summary, String> {
     if text.len() > MAX_SUMMARY {
         return Err(format!("returned a summary of more than {MAX_SUMMARY} bytes"));
     }
-    Ok(Summary { text, usage: json.get("usage").filter(|usage| !usage.is_null()).map(usage) })
+    Ok(Summary { text, usage: json.get("usage").filter(|usage| !usage.is_null()).map(read_usage) })
 }
 
 /// Returns the beginning of a text that may be long, on one line.
@@ -148,39 +148,4 @@ fn first_of(text: &str) -> String {
         .collect::<String>()
         .trim()
         .to_owned()
-}
-
-/// Reads a usage object in pi's format. Counts that are missing or invalid are 0.
-fn usage(json: Raw<'_>) -> TokenUsage {
-    let count = |key: &str| json.get(key).and_then(as_count).unwrap_or(0);
-    let cost = json.get("cost");
-    let dollars =
-        |key: &str| cost.and_then(|cost| cost.get(key)).and_then(Raw::as_number).filter(|it| *it >= 0.0).unwrap_or(0.0);
-    let mut usage = TokenUsage {
-        input: count("input"),
-        output: count("output"),
-        cache_read: count("cacheRead"),
-        cache_write: count("cacheWrite"),
-        cache_write_1h: json.get("cacheWrite1h").and_then(as_count),
-        reasoning: json.get("reasoning").and_then(as_count),
-        total_tokens: count("totalTokens"),
-        cost: Cost {
-            input: dollars("input"),
-            output: dollars("output"),
-            cache_read: dollars("cacheRead"),
-            cache_write: dollars("cacheWrite"),
-            total: dollars("total"),
-            total_from_provider: cost.and_then(|cost| cost.get("totalFromProvider")).and_then(Raw::as_bool),
-        },
-    };
-    if usage.total_tokens == 0 {
-        usage.total_tokens = usage.input + usage.output + usage.cache_read + usage.cache_write;
-    }
-    usage
-}
-
-/// Reads a number of tokens.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is a whole number in range")]
-pub(crate) fn as_count(value: Raw<'_>) -> Option<u64> {
-    value.as_number().filter(|number| (0.0..=1e15).contains(number)).map(|number| number as u64)
 }

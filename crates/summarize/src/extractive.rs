@@ -13,6 +13,7 @@
 mod checkpoint;
 mod commands;
 mod cues;
+mod failing;
 mod gather;
 mod merge;
 mod paths;

@@ -25,10 +25,12 @@
 mod choose;
 mod command;
 mod extractive;
+mod failure;
 #[cfg(feature = "models")]
 mod model;
 mod prompt;
 mod settings;
+mod usage;
 
 pub use choose::{AnySummarizer, choose};
 pub use command::Command;

@@ -10,10 +10,12 @@ mod fault;
 mod framing;
 mod gemini;
 mod http;
+mod json;
 mod ollama;
 mod openai;
 mod protocol;
 mod provider;
+mod question;
 mod secret;
 
 use std::thread;
@@ -24,17 +26,14 @@ use sessile_core::compaction::{
     DEFAULT_CONTEXT_WINDOW, Generator, Summarizer, Summary, SummaryFailure, SummaryProgress, SummaryRequest,
 };
 
-use crate::choose::not_configured;
+use crate::failure::not_configured;
 use crate::prompt::Prompt;
 use crate::settings::{Prices, RetryPolicy, Settings};
 use answer::Answer;
 use fault::Fault;
-use protocol::Question;
 pub use provider::Provider;
+use question::Question;
 use secret::Secret;
-
-/// How often a wait checks for cancellation.
-const CANCEL_POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Room reserved for the instructions and the frame around the conversation, in bytes.
 const ROOM_FOR_WORDS: u64 = 12_000;
@@ -156,7 +155,7 @@ impl Model {
 
     /// Returns how many bytes of a conversation fit, at three bytes per token.
     fn room(&self, request: &SummaryRequest<'_>) -> usize {
-        let answer = self.max_output.unwrap_or(protocol::USUAL_OUTPUT).min(self.context_window / 2);
+        let answer = self.max_output.unwrap_or(question::USUAL_OUTPUT).min(self.context_window / 2);
         let previous = request.previous_summary.map_or(0, str::len) as u64;
         let room = (3 * (self.context_window - answer)).saturating_sub(ROOM_FOR_WORDS + previous);
         usize::try_from(room.max(4000)).unwrap_or(usize::MAX)
@@ -267,8 +266,8 @@ impl Model {
         progress: &mut dyn FnMut(SummaryProgress<'_>),
         cancel: &Cancel,
     ) -> Result<Answer, Fault> {
-        let mut answer = Answer::new(question.provider.protocol);
-        let mut response = http::Response::start(question.request(), self.retry_policy, cancel)?;
+        let mut answer = Answer::new(protocol::add_event(question.provider.protocol));
+        let mut response = http::Response::start(protocol::request(question), self.retry_policy, cancel)?;
         response.check_status()?;
         let mut frames = framing::Framing::of(question.provider.protocol, response.is_json());
         while let Some(bytes) = response.next()? {
@@ -299,6 +298,6 @@ fn wait(delay: Duration, cancel: &Cancel) -> Result<(), SummaryFailure> {
         if left.is_zero() {
             return Ok(());
         }
-        thread::sleep(left.min(CANCEL_POLL_INTERVAL));
+        thread::sleep(left.min(http::CANCEL_POLL_INTERVAL));
     }
 }

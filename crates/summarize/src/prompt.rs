@@ -1,4 +1,4 @@
-//! The prompt for a model: the instructions, kept in files of their own, and the conversation.
+//! The prompt for a model: the instructions, kept in separate files, and the conversation.
 
 use sessile_core::compaction::{Purpose, SummaryRequest};
 
@@ -84,7 +84,7 @@ mod tests {
         assert!(prompt.user.starts_with(
             "<conversation>\n[User]: Hi\n</conversation>\n\n<previous-summary>\nOLD\n</previous-summary>\n\nThe note in"
         ));
-        assert!(prompt.user.ends_with("letter by letter.\n\nAdditional focus: the tides"));
+        assert!(prompt.user.ends_with("error messages exactly.\n\nAdditional focus: the tides"));
         request.replaces_instructions = true;
         request.previous_summary = None;
         request.purpose = Purpose::Branch;

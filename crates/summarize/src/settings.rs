@@ -69,7 +69,7 @@ pub struct Settings {
     pub base_url: Option<String>,
     /// The environment variable that holds the key, unless the provider's usual one.
     pub key_variable: Option<String>,
-    /// Upper bound for the tokens of an answer.
+    /// Upper bound on the tokens of an answer.
     pub max_output: Option<u64>,
     /// The model's context window, in tokens.
     pub context_window: Option<u64>,

@@ -1,7 +1,7 @@
 //! Real programs as summarizers.
 
 #![cfg(unix)]
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at files and fail by panicking")]
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests access files directly and panic on failure")]
 
 use std::time::Duration;
 

@@ -10,7 +10,7 @@ const BLOCK: usize = 2048;
 /// Where the postings of a term are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TermLocation {
-    /// Where its documents begin; its positions follow.
+    /// The offset of the term's documents; its positions follow them.
     pub(crate) at: u64,
     /// The lengths of both.
     pub(crate) lengths: Lengths,

@@ -56,7 +56,7 @@ struct ClauseState<'s> {
 /// The rank of a run whose documents are not wanted.
 pub(crate) const UNWANTED: u32 = u32::MAX;
 
-/// Passes on matching documents, including all that are wanted.
+/// Adds matching documents to `matches`, including all that are wanted.
 pub(crate) fn evaluate<'s>(
     segment: &'s Segment<'s>,
     query: &SegmentQuery<'_>,
@@ -72,7 +72,7 @@ pub(crate) fn evaluate<'s>(
     if clauses.iter().all(|state| state.unchecked.is_empty()) {
         return score(segment, query, ranks, &candidates, &clauses, &mut |matched| matches.push(matched));
     }
-    // An upper bound for a document's score is known without its positions. The most promising documents are checked
+    // An upper bound on a document's score is known without its positions. The most promising documents are checked
     // first. Of the rest, only those that could still count are checked, in storage order.
     let mut promising = Vec::new();
     score(segment, query, ranks, &candidates, &clauses, &mut |matched| {

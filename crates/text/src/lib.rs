@@ -109,7 +109,7 @@ impl TextIndex {
         // The next update finds it missing and continues without it.
         self.caches.remove(KIND, &name);
         self.damaged.insert(name);
-        // Another process may have updated the index meanwhile and removed segments that it no longer needs.
+        // Another process may have updated the index since and removed segments that it no longer needs.
         self.manifest = Manifest::read(&self.caches);
         let (damaged, whole) =
             std::mem::take(&mut self.manifest.segments).into_iter().partition(|it| self.damaged.contains(&it.name));

@@ -22,7 +22,7 @@ pub(crate) enum Unmerged {
     Store(StoreError),
 }
 
-/// Writes a segment with all documents of others whose sessions are alive, in order. None if no document is left.
+/// Writes a segment with all documents of `segments` whose sessions are alive, in order. None if no document is left.
 pub(crate) fn merge(
     os: &dyn Os,
     segments: &[Segment<'_>],

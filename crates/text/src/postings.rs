@@ -1,7 +1,7 @@
 //! The documents in which a term occurs, its frequencies and its positions.
 //!
 //! Documents come in blocks of [`BLOCK`]. A table before the first block records where each block and its positions
-//! end, and an upper bound for the score of its documents, so that most blocks need not be read. For each document, the
+//! end, and an upper bound on the score of its documents, so that most blocks need not be read. For each document, the
 //! distance to the previous one and the frequency are stored as one number if the frequency is one, and as two
 //! otherwise. Positions are stored separately, as distances.
 
@@ -51,12 +51,12 @@ pub(crate) struct Entry {
 const IMPACT: f32 = 16_384.0;
 
 impl Entry {
-    /// Returns an upper bound for the impact of its documents.
+    /// Returns an upper bound on the impact of its documents.
     pub(crate) fn impact(self) -> f32 {
         f32::from(self.impact) / IMPACT
     }
 
-    /// Returns an upper bound for the time of its documents.
+    /// Returns an upper bound on the time of its documents.
     pub(crate) fn time(self) -> u32 {
         u32::from(self.time) << 16 | 0xffff
     }
@@ -129,7 +129,7 @@ impl<'d> PostingsWriter<'d> {
 
     fn end_block(&mut self) {
         let end = |bytes: &[u8]| u32::try_from(bytes.len()).unwrap_or(u32::MAX);
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is cut to what fits")]
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to the range of the type")]
         let impact = (self.impact * IMPACT + 1.0).ceil().clamp(0.0, f32::from(u16::MAX)) as u16;
         self.blocks.push(Entry {
             last: self.last.unwrap_or_default(),

@@ -45,7 +45,7 @@ impl TextIndex {
 
     /// Removes the sessions whose index data cannot be verified, so that they are read again, and returns them.
     ///
-    /// These are large sessions that others have appended to. None while another process changes the index.
+    /// These are large sessions that other programs have appended to. None while another process changes the index.
     pub fn drop_unproven(caches: &Caches) -> Result<Option<Vec<PathBuf>>, StoreError> {
         if unproven(caches, &Manifest::read(caches)).is_empty() {
             return Ok(Some(Vec::new()));
@@ -75,7 +75,7 @@ fn unproven(caches: &Caches, manifest: &Manifest) -> Vec<usize> {
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "tests play the other programs")]
+#[expect(clippy::disallowed_methods, reason = "tests act as other programs")]
 mod tests {
     use std::sync::Arc;
 
@@ -87,7 +87,7 @@ mod tests {
     fn only_the_idle_index_is_counted_and_removed() {
         let directory = tempfile::tempdir().unwrap();
         let caches = Caches::new(Arc::new(RealOs), directory.path());
-        assert!(TextIndex::clear(&caches).unwrap(), "where there is nothing");
+        assert!(TextIndex::clear(&caches).unwrap(), "clearing an empty cache succeeds");
         Manifest::default().write(&caches).unwrap();
         for name in ["1-2-3.segment", "thesis.tex"] {
             std::fs::write(caches.path(KIND, name), "mine").unwrap();
@@ -95,7 +95,7 @@ mod tests {
         assert_eq!(TextIndex::usage(&caches).n_files, 2);
         let held = RealOs.open(&caches.path(KIND, LOCK), Mode::Sidecar).unwrap();
         assert!(held.try_lock(Lock::Exclusive).unwrap());
-        assert!(!TextIndex::clear(&caches).unwrap(), "while another process updates");
+        assert!(!TextIndex::clear(&caches).unwrap(), "another process holds the lock");
         assert_eq!(TextIndex::usage(&caches).n_files, 2);
         drop(held);
         assert!(TextIndex::clear(&caches).unwrap());

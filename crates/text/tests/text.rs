@@ -1,6 +1,6 @@
 //! The index returns the same results as reading every file, whatever happened to either.
-#![expect(clippy::disallowed_methods, reason = "tests play the other programs")]
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![expect(clippy::disallowed_methods, reason = "tests act as other programs")]
+#![expect(clippy::unwrap_used, reason = "tests panic on failure")]
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -369,7 +369,7 @@ fn a_match_is_found_wherever_it_is() {
             (0..50).filter(|number| number % 7 == 3).map(|number| store.file(number)).collect();
         expected.sort();
         if query == "quixoticNee*" {
-            assert_eq!(found.len(), 50, "the words side by side are the same");
+            assert_eq!(found.len(), 50, "a prefix also finds the separate words");
         } else {
             assert_eq!(found, expected, "{query}");
         }

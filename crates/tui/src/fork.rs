@@ -272,7 +272,7 @@ mod tests {
         assert_eq!(driver.screen.selected, last - 1);
         driver.press("ctrl+n up enter");
         let operation = driver.backend.sessions.operations().unwrap().pop().unwrap();
-        assert_eq!(operation.kind, OperationKind::Fork, "it can be undone");
+        assert_eq!(operation.kind, OperationKind::Fork, "the fork is recorded for undo");
         let Some(ForkOutcome::Forked { path: Some(path), text }) = driver.outcome else { panic!() };
         assert!(path.exists() && !text.is_empty());
     }

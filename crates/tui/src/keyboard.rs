@@ -1,6 +1,6 @@
 //! The threads that read the terminal and receive signals.
 //!
-//! A read from a closed terminal returns at once with nothing, for ever. So the thread reads only after `poll` reports
+//! A read from a closed terminal returns at once with nothing, forever. So the thread reads only after `poll` reports
 //! data, and waiting costs nothing.
 
 use std::io;

@@ -274,7 +274,7 @@ mod tests {
                 let key = Key::named(name).unwrap_or_else(|| panic!("{name}"));
                 for context in definition.contexts {
                     let other = seen.insert((*context, key), definition.id);
-                    assert_eq!(other, None, "{name} in {context:?} is {} as well", definition.id);
+                    assert_eq!(other, None, "{name} in {context:?} has a second action: {}", definition.id);
                 }
             }
         }
@@ -320,7 +320,7 @@ mod tests {
                 assert_eq!(keymap.answer(Key::named(name).unwrap()), answer, "{name}");
             }
         }
-        assert_eq!(keymap.line_answer(Key::named("y").unwrap()), None, "in a line editor it is a letter");
+        assert_eq!(keymap.line_answer(Key::named("y").unwrap()), None, "in a line editor, y is a letter");
         assert_eq!(keymap.line_answer(Key::named("escape").unwrap()), Some(false));
     }
 

@@ -112,7 +112,7 @@ enum Question {
 }
 
 /// The state of the picker.
-#[expect(clippy::struct_excessive_bools, reason = "each is an independent flag of the screen")]
+#[expect(clippy::struct_excessive_bools, reason = "independent flags")]
 pub(crate) struct Picker {
     keymap: Arc<Keymap>,
     purpose: Purpose,

@@ -61,7 +61,7 @@ struct Anchor {
 }
 
 /// The state of the reader.
-#[expect(clippy::struct_excessive_bools, reason = "each is an independent flag of the screen")]
+#[expect(clippy::struct_excessive_bools, reason = "independent flags")]
 pub(crate) struct Reader {
     keymap: Arc<Keymap>,
     size: (u16, u16),

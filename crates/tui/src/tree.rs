@@ -100,7 +100,7 @@ struct NextModel {
 }
 
 /// The state of the tree.
-#[expect(clippy::struct_excessive_bools, reason = "each is an independent flag of the screen")]
+#[expect(clippy::struct_excessive_bools, reason = "independent flags")]
 pub(crate) struct Tree {
     keymap: Arc<Keymap>,
     size: (u16, u16),

@@ -129,7 +129,7 @@ mod tests {
         }
 
         fn run(self, backend: &Self::Backend, _: &Cancel, _: &mut dyn FnMut(())) {
-            assert!(self.0 != 2, "a job that panics does not hold up the others");
+            assert!(self.0 != 2, "a panicking job does not block the other jobs");
             thread::sleep(Duration::from_millis(20 / (self.0 + 1)));
             backend.lock().unwrap().push(self.0);
         }

@@ -2,8 +2,8 @@
 //!
 //! `cargo xtask differential --sequences 100000 --seed 1 --threads 2`
 //! `cargo xtask differential --compaction --cases 50000 --seed 1`
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command for people")]
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
+#![expect(clippy::unwrap_used, reason = "tests panic on failure")]
 
 use std::path::Path;
 use std::process::ExitCode;

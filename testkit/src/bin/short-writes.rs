@@ -2,8 +2,8 @@
 //!
 //! A file size limit applies to a whole process, so this is a separate program. Start it with the signal XFSZ ignored;
 //! otherwise the system kills it.
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "its output is what the tests read")]
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "the tests read its output")]
+#![expect(clippy::unwrap_used, reason = "tests panic on failure")]
 
 use std::fs;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! The torture bench with real processes.
 //!
 //! `cargo xtask torture [--long] [--only ROW] [--seed N] [--scale F] [--plant BUG] [--sessile PROGRAM]`
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command for people")]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
 
 use std::process::ExitCode;
 

@@ -44,7 +44,7 @@ impl List {
 pub(super) fn answers(case: &Case) -> Vec<(String, String)> {
     let list = List::new(case);
     let outline = &list.outline;
-    let row = |id: &str| outline.find(&id.into()).expect("the case names its own entries");
+    let row = |id: &str| outline.find(&id.into()).expect("the case refers to its own entries");
     let (leaf, target) = (row(&case.leaf), row(&case.target));
     let path = outline.path(leaf);
     let Ok(rows) = context::select(outline, &path, &mut list.reader());

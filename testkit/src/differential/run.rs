@@ -189,9 +189,9 @@ impl<'o> Pair<'o> {
         self.open(&file)
     }
 
-    /// Copies the file that pi has already upgraded to our side, before it is opened again.
+    /// Copies pi's upgraded file to our side, before it is opened again.
     ///
-    /// An upgrade draws its ids when the file is opened, so ours would differ.
+    /// An upgrade generates ids when the file is opened, so ours would differ.
     fn take_upgrade(&mut self, file: &Path) {
         if self.ours.as_ref().is_some_and(|ours| ours.outline().upgrade().is_needed()) {
             let upgraded = self.paths.bytes_as_ours(&fs::read(file).unwrap());
@@ -470,7 +470,7 @@ pub(crate) fn apply(manager: &mut SessionManager, op: &Op) -> Result<(), Session
             let target = id(*target);
             drop(manager.create_branched_session(target)?);
         }
-        other => unreachable!("{other:?} is not done by one call"),
+        other => unreachable!("{other:?} is not a single call"),
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ use super::SimOs;
 
 /// The calls of [`Os`](sessile_store::os::Os) and [`OsFile`](sessile_store::os::OsFile) that count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "named as the methods are")]
+#[expect(missing_docs, reason = "the names are those of the methods")]
 pub enum CallKind {
     Open,
     Stat,

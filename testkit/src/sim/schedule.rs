@@ -5,7 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use super::Gate;
 use crate::SplitMix;
 
-/// More calls and waits than any history needs: beyond this, some process waits for ever.
+/// More calls and waits than any history needs: beyond this, some process waits forever.
 const MAX_CALLS: u64 = 200_000;
 
 /// Lets one of several threads run at a time. The same seed gives the same order.
@@ -57,7 +57,7 @@ impl Schedule {
             return;
         }
         state.n_calls += 1;
-        assert!(state.n_calls < MAX_CALLS, "stuck: a process waits for ever");
+        assert!(state.n_calls < MAX_CALLS, "a process waits forever");
         let stride = state.stride;
         if has_waited || state.random.below(stride) == 0 {
             self.pass_turn(&mut state, has_waited);

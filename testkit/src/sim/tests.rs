@@ -65,11 +65,11 @@ fn modes_decide_where_a_write_goes() {
     sidecar.write_at(b"X", 1).unwrap();
     assert_eq!(text(&os, FILE).unwrap(), "aXc");
     sidecar.append(b"Y").unwrap();
-    assert_eq!(text(&os, FILE).unwrap(), "YXc", "without O_APPEND a write goes where the last one ended");
+    assert_eq!(text(&os, FILE).unwrap(), "YXc", "without O_APPEND, `append` writes at the handle's own position");
     sidecar.set_length(5).unwrap();
     assert_eq!(text(&os, FILE).unwrap(), "YXc\0\0");
     open(&os, FILE, Mode::Append).write_at(b"Z", 0).unwrap();
-    assert_eq!(text(&os, FILE).unwrap(), "YXc\0\0Z", "with O_APPEND, Linux appends whatever the offset");
+    assert_eq!(text(&os, FILE).unwrap(), "YXc\0\0Z", "with O_APPEND, Linux ignores the offset");
     assert_eq!(errno(open(&os, FILE, Mode::Read).append(b"x")), Some(Errno::BADF));
     assert_eq!(errno(os.open(Path::new(FILE), Mode::New)), Some(Errno::EXIST));
     assert_eq!(errno(os.open(Path::new("/d/none"), Mode::Append)), Some(Errno::NOENT));
@@ -114,7 +114,7 @@ fn names_behave_as_on_unix() {
     assert_eq!(handle.stat().unwrap().n_links, 2);
     assert_eq!(errno(os.link(file, second)), Some(Errno::EXIST));
     os.rename(file, second).unwrap();
-    assert_eq!(handle.stat().unwrap().n_links, 2, "two names of one file stay");
+    assert_eq!(handle.stat().unwrap().n_links, 2, "renaming one name of a file to another name of it does nothing");
     os.foreign_append(other, "other");
     os.rename(other, file).unwrap();
     assert_eq!((text(&os, FILE), os.read_file(other)), (Some("other".to_owned()), None));
@@ -161,7 +161,7 @@ fn time_passes_when_advanced() {
     let (start, boot) = (os.now_ms(), os.boot_ms());
     os.wait(Duration::from_millis(20));
     os.step_clock(-5);
-    assert_eq!(os.boot_ms() - boot, 20, "nothing sets that one");
+    assert_eq!(os.boot_ms() - boot, 20, "the boot clock cannot be set");
     assert_eq!(os.now_ms(), start + 15);
     let modified = || os.stat(Path::new(FILE)).unwrap().modified_ms;
     assert_eq!(modified(), start);
@@ -269,14 +269,14 @@ fn locks_belong_to_handles() {
     let other = os.process(2000);
     let [first, second, third] = [&os, &os, &other].map(|os| open(os, FILE, Mode::Sidecar));
     assert!(first.try_lock(Lock::Exclusive).unwrap());
-    assert!(!second.try_lock(Lock::Exclusive).unwrap(), "of the same process");
+    assert!(!second.try_lock(Lock::Exclusive).unwrap(), "locks exclude other handles of the same process");
     assert!(!third.try_lock(Lock::Shared).unwrap());
     first.unlock().unwrap();
     assert!(second.try_lock(Lock::Shared).unwrap());
     assert!(third.try_lock(Lock::Shared).unwrap());
     assert!(!second.try_lock(Lock::Exclusive).unwrap());
     drop(third);
-    assert!(first.try_lock(Lock::Exclusive).unwrap(), "a failed change of strength gives the lock up");
+    assert!(first.try_lock(Lock::Exclusive).unwrap(), "a failed upgrade releases the lock");
     drop(first);
     assert!(os.change(|world| world.foreign_lock(Path::new(FILE), Lock::Exclusive)));
     assert!(!second.try_lock(Lock::Shared).unwrap());
@@ -417,7 +417,7 @@ fn a_crash_tears_the_write_it_hits() {
         assert!(os.crashed());
         assert_eq!(text(&os, FILE).unwrap(), expected, "{tear:?}");
         assert!(is_death(&file.stat().unwrap_err()));
-        assert_eq!(os.calls().len(), 3, "what the dead call does not count");
+        assert_eq!(os.calls().len(), 3, "calls after the crash do not count");
         assert!(open(&os.process(1), FILE, Mode::Append).try_lock(Lock::Exclusive).unwrap());
     }
 }
@@ -480,7 +480,7 @@ fn forked_machines_are_independent() {
     fork.foreign_append(FILE, "e");
     assert_ne!(fork.snapshot(), os.snapshot());
     assert_eq!(text(&os, FILE).unwrap(), "abcd");
-    assert!(after_power_loss(&os.fork(), FILE).len() > 1, "what was not synced is still not");
+    assert!(after_power_loss(&os.fork(), FILE).len() > 1, "a fork does not sync data");
     assert_eq!(os.power_loss(3).snapshot(), os.power_loss(3).snapshot());
 }
 

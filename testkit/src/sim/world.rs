@@ -132,7 +132,7 @@ impl World {
     pub fn mount(&mut self, path: &Path) {
         self.make_directories(path);
         let inode = self.existing(path, true).unwrap();
-        assert!(self.is_empty(inode), "what is in it would change its file system");
+        assert!(self.is_empty(inode), "the directory must be empty");
         self.inode_mut(inode).device = inode + 1;
     }
 
@@ -184,7 +184,7 @@ impl World {
 
     /// Advances time.
     pub fn advance(&mut self, ms: i64) {
-        assert!(ms >= 0, "time does not go back; clocks do");
+        assert!(ms >= 0, "time cannot go back; use `step_clock` for clocks");
         self.now_ms += ms;
         self.boot_ms += ms;
     }

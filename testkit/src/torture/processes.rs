@@ -7,8 +7,8 @@
 //!
 //! A row that the machine does not support is skipped, with a message. With a planted bug a row is expected to fail,
 //! which proves that it would notice the bug.
-#![expect(clippy::print_stdout, reason = "what it prints is what it is for")]
-#![expect(clippy::unnecessary_wraps, reason = "every row has the same shape, also one that runs everywhere")]
+#![expect(clippy::print_stdout, reason = "prints the results")]
+#![expect(clippy::unnecessary_wraps, reason = "all rows have the same signature")]
 
 mod calls;
 mod child;

@@ -44,7 +44,7 @@ fn random_branches_are_prepared_the_same() {
     assert_eq!(report.cases as u64, N_CASES);
     assert!(report.compactions > report.cases / 2, "too few cases have something to compact: {report:?}");
     assert!(report.splits > report.compactions / 10, "too few turns are split: {report:?}");
-    assert!(report.throws < report.answers / 100, "pi refuses too much for this to mean anything: {report:?}");
+    assert!(report.throws < report.answers / 100, "pi refuses too many cases: {report:?}");
 }
 
 /// The number of sessions that both compact and navigate.

@@ -72,10 +72,10 @@ fn random_sequences_give_the_same() {
     for report in &reports {
         assert!(report.shortest > Some(0), "a sequence did nothing");
     }
-    assert!(n_steps > 3 * n_sequences, "sequences ended too soon to mean anything");
+    assert!(n_steps > 3 * n_sequences, "sequences are too short on average");
     let tests: Vec<String> = crate::tests_by_row().into_values().flatten().collect();
     for explained in Explained::ALL {
         let is_shown = tally.contains_key(&explained) || tests.iter().any(|test| test == shown_by(explained));
-        assert!(is_shown, "{explained} is claimed and was never seen");
+        assert!(is_shown, "the difference {explained} never occurred");
     }
 }

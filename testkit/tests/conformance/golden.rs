@@ -1,4 +1,4 @@
-//! The golden files of docs/format, from which others implement readers.
+//! The golden files of docs/format, from which other projects implement readers.
 
 use std::fs;
 use std::path::{Path, PathBuf};

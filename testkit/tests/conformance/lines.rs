@@ -23,7 +23,7 @@ pub(crate) const YO: &str = r#"{"role":"assistant","content":[{"type":"text","te
 pub(crate) fn file<L: AsRef<str>>(lines: &[L]) -> String {
     let mut file = String::new();
     for line in lines {
-        writeln!(file, "{}", line.as_ref()).expect("a string takes anything");
+        writeln!(file, "{}", line.as_ref()).expect("writing to a string cannot fail");
     }
     file
 }

@@ -3,8 +3,8 @@
 //! A test named `row_10_…` covers row 10 of the table of edge cases in the specification of the format. Each test runs
 //! its case in the genuine pi and in ours. Where the two should be equal, all views and the written bytes are compared.
 //! Where ours is better on purpose, both results are stated, so that a change on either side is noticed.
-#![expect(clippy::disallowed_methods, reason = "tests make their own files")]
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![expect(clippy::disallowed_methods, reason = "tests access files directly")]
+#![expect(clippy::unwrap_used, reason = "tests panic on failure")]
 
 mod archiving;
 mod changing;

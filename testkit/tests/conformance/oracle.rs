@@ -52,7 +52,9 @@ fn a_busy_pi_ends_with_its_harness() {
             .spawn()
             .unwrap();
         let mut lines = BufReader::new(harness.stdout.take().unwrap()).lines().map(Result::unwrap);
-        let pi = lines.find_map(|line| line.strip_prefix("pi ")?.parse().ok()).expect("the harness names its pi");
+        let pi = lines
+            .find_map(|line| line.strip_prefix("pi ")?.parse().ok())
+            .expect("the harness did not print the process id of its pi");
         assert!(is_alive(pi));
         let id = rustix::process::Pid::from_child(&harness);
         rustix::process::kill_process(id, signal).unwrap();

@@ -42,7 +42,7 @@ fn script(path: &Path, args: &[&str], home: &Path) -> String {
             Some(status) => break status,
             None if began.elapsed() > DEADLINE => {
                 child.kill().unwrap();
-                panic!("{} does not end", path.display());
+                panic!("{} does not exit", path.display());
             }
             None => std::thread::sleep(Duration::from_millis(20)),
         }

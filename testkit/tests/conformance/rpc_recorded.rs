@@ -187,7 +187,7 @@ fn compacting_by_hand() {
     }
 }
 
-/// Returns all records that a request causes, with hooks answered by `result`.
+/// Sends a request, answers its hooks with `result`, and returns all other records.
 fn with_hook(peer: &mut Peer, request: &Value, result: &Value) -> Vec<Value> {
     peer.send(format!("{request}\n").as_bytes());
     let mut got = Vec::new();

@@ -266,9 +266,9 @@ fn a_copy_that_does_not_fit_leaves_no_files() {
         let answer = pi.ask(request);
         assert!(answer.error().unwrap().contains("EFBIG"), "{answer:?}");
     }
-    assert_eq!(fs::read_dir(pi_file.parent().unwrap()).unwrap().count(), 3, "pi leaves what it has begun");
+    assert_eq!(fs::read_dir(pi_file.parent().unwrap()).unwrap().count(), 3, "pi leaves its unfinished files");
     let seen = pi.ask(r#"{"cmd":"observe","what":"file"}"#);
-    assert_ne!(seen.observation("file"), Ok(path.as_str()), "pi has left its session for a ruin");
+    assert_ne!(seen.observation("file"), Ok(path.as_str()), "pi has switched to the unfinished file");
 
     let ours = short_of_space("copy", &our_file);
     assert_eq!(ours, ["a branch is refused", "a fork is refused", "the session is the same: true, files: 1"]);

@@ -1,8 +1,8 @@
 //! Examples in the documentation of inner crates, which readers see through the crate `sessile`.
 //!
 //! Users have the crate `sessile` and not the ones it is made of. So an example in an inner crate imports
-//! `sessile::module`. To compile there, it begins with the hidden line `# use sessile_core as sessile;`. Then this check
-//! is all that is missing: `sessile` exports the module under that name.
+//! `sessile::module`. To compile there, it begins with the hidden line `# use sessile_core as sessile;`. This check
+//! covers the rest: `sessile` must export the module under that name.
 
 use super::{Problem, Workspace};
 

@@ -5,7 +5,7 @@
 //! program used for them. `client appends CLIENTS EACH SOCKET FILE PROGRAM [ARGUMENT…]` lets several clients of one
 //! socket append, each one entry after the other, and then checks that every acknowledged entry is in the file. Prints
 //! one JSON line.
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for other programs")]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "other programs read its output")]
 
 mod appends;
 mod server;

@@ -2,7 +2,7 @@
 //!
 //! `ours OPERATION ARGUMENTS…` prints one JSON line: the duration in milliseconds, the memory used by then, and a
 //! digest of the result. `pi.mjs` is its counterpart. `SESSILE_CACHE_DIR` sets the directory of the caches.
-#![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a measurement talks to the terminal and ends on errors")]
+#![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a benchmark prints results and panics on failure")]
 #![expect(clippy::disallowed_methods, reason = "not part of the product")]
 
 mod size;

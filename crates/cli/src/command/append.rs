@@ -11,13 +11,13 @@ use sessile::write::{Durability, WriteOptions};
 use sessile::{EntryId, SessionError, SessionManager};
 use sessile_rpc::answer;
 
-use crate::Exit;
 use crate::args::SessionArg;
 use crate::data::write_value;
+use crate::environment::CommandEnvironment;
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::input;
 use crate::screen::{Line, Screen};
-use crate::surroundings::Surroundings;
 
 /// Append an entry to a session
 ///
@@ -32,7 +32,7 @@ use crate::surroundings::Surroundings;
   $ sessile append @1 --role assistant --model tide-1 \"Done.\" --json
   $ sessile append @1 --json-message '{\"role\":\"user\",\"content\":\"hi\",\"timestamp\":1763164800000}'
   $ sessile append @1 --custom-type ci.watch \"CI passed.\"")]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "independent flags")]
 pub(crate) struct AppendArgs {
     #[command(flatten)]
     session: SessionArg,
@@ -102,14 +102,14 @@ enum MessageRole {
 }
 
 pub(super) fn run(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     args: &AppendArgs,
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
     let (session, [text]) = args.session.with_words([args.text.as_deref()]);
-    let path = surroundings.find(&session)?;
-    let reader = surroundings.open(&session, err)?;
+    let path = env.find(&session)?;
+    let reader = env.open(&session, err)?;
     let parent = args.parent.as_ref().map(|entry| reader.find_entry(entry)).transpose()?;
     let expected = match args.expect_leaf.as_deref() {
         None => None,
@@ -120,14 +120,14 @@ pub(super) fn run(
     let parent = parent.or_else(|| reader.leaf_id().filter(|_| args.dry_run && expected.is_none()));
     drop(reader);
     let text = input::text(text.as_deref(), "the text")?;
-    let new_entry = parse_new_entry(args, text, surroundings.now_ms())?;
-    let mut sessions = if args.dry_run { surroundings.dry_sessions() } else { surroundings.sessions.clone() };
+    let new_entry = parse_new_entry(args, text, env.now_ms())?;
+    let mut sessions = if args.dry_run { env.dry_sessions() } else { env.sessions.clone() };
     if args.durable && !args.dry_run {
         sessions = sessions.writing(WriteOptions { durability: Durability::Sync, ..WriteOptions::default() });
     }
     let mut session = sessions.open(path)?;
     session.recover()?;
-    let now_ms = surroundings.now_ms();
+    let now_ms = env.now_ms();
     let write = |session: &mut SessionManager| {
         if let Some(parent) = &parent {
             session.branch(parent)?;
@@ -140,9 +140,9 @@ pub(super) fn run(
         None => write(&mut session)?,
     };
     if !args.dry_run {
-        surroundings.record_change("append", &session);
+        env.record_change("append", &session);
     }
-    surroundings.report_upgrade(session.take_original().as_deref(), err)?;
+    env.report_upgrade(session.take_original().as_deref(), err)?;
     report(&session, args, (&id, parent.as_ref()), out, err)
 }
 

@@ -4,12 +4,12 @@ use clap::Args;
 use sessile::operations::{Annotated, Step};
 use sessile_rpc::answer;
 
-use crate::Exit;
 use crate::args::SessionArg;
 use crate::data::write_value;
+use crate::environment::CommandEnvironment;
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::screen::{Line, Screen};
-use crate::surroundings::Surroundings;
 
 /// Archive a session or one of its branches: hide it without deleting anything
 ///
@@ -51,18 +51,18 @@ pub(crate) struct ArchiveArgs {
 }
 
 pub(super) fn run(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     args: &ArchiveArgs,
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
     let (session, [entry]) = args.session.with_words([args.entry.as_deref()]);
-    let path = surroundings.find(&session)?;
-    let session = surroundings.open(&session, err)?;
+    let path = env.find(&session)?;
+    let session = env.open(&session, err)?;
     let entry = entry.map(|entry| session.find_shown_entry(&entry)).transpose()?;
     drop(session);
-    let annotated = surroundings.sessions.archive(path, entry.as_ref(), !args.clear, args.dry_run)?;
-    surroundings.report_upgrade(annotated.original.as_deref(), err)?;
+    let annotated = env.sessions.archive(path, entry.as_ref(), !args.clear, args.dry_run)?;
+    env.report_upgrade(annotated.original.as_deref(), err)?;
     if args.json {
         write_value(out.data(), &answer::annotated(&annotated, args.dry_run))?;
     } else {

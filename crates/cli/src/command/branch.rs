@@ -8,15 +8,15 @@ use sessile::os::RealOs;
 use sessile::{EntryId, SessionManager};
 use sessile_rpc::answer;
 
-use crate::Exit;
 use crate::args::{SessionArg, required};
 use crate::data::write_value;
+use crate::environment::CommandEnvironment;
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::input;
 use crate::interrupt::on_interrupt;
 use crate::screen::{DIM, Line, Screen};
 use crate::summarizing::SummaryDisplay;
-use crate::surroundings::Surroundings;
 
 /// Move the leaf of a session to an entry, to continue from there
 ///
@@ -26,7 +26,7 @@ use crate::surroundings::Surroundings;
 /// A summary of the branch you leave is appended at ENTRY, so every program continues after it. --summary and
 /// --summary-with generate one, like `sessile compact`; --summary-text takes your own text.
 #[derive(Debug, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "independent flags")]
 #[command(after_long_help = "Examples:
   $ sessile branch @1 @leaf~3
   $ sessile branch @1 @leaf~3 --summary
@@ -41,7 +41,7 @@ pub(crate) struct BranchArgs {
     #[arg(value_name = "ENTRY")]
     entry: Option<String>,
 
-    /// Move the leaf before the first entry
+    /// Move the leaf to the start, before the first entry
     #[arg(long, conflicts_with = "entry")]
     reset: bool,
 
@@ -72,25 +72,25 @@ pub(crate) struct BranchArgs {
 }
 
 pub(super) fn run(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     args: &BranchArgs,
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
     let (session, [entry]) = args.session.with_words([args.entry.as_deref()]);
-    let path = surroundings.find(&session)?;
-    let session = surroundings.open(&session, err)?;
+    let path = env.find(&session)?;
+    let session = env.open(&session, err)?;
     let entry = if args.reset { None } else { Some(session.find_entry(&required(entry, "ENTRY")?)?) };
     let summary = match &args.summary_text {
         Some(text) => {
             let summary = input::text(Some(text.as_str()).filter(|text| *text != "-"), "the summary")?;
             Some(BranchSummary { summary, ..BranchSummary::default() })
         }
-        None => written_summary(surroundings, args, &session, entry.as_ref(), err)?,
+        None => written_summary(env, args, &session, entry.as_ref(), err)?,
     };
     drop(session);
-    let moved = surroundings.sessions.move_leaf(path, entry.as_ref(), summary.as_ref(), args.dry_run)?;
-    surroundings.report_upgrade(moved.original.as_deref(), err)?;
+    let moved = env.sessions.move_leaf(path, entry.as_ref(), summary.as_ref(), args.dry_run)?;
+    env.report_upgrade(moved.original.as_deref(), err)?;
     if args.json {
         write_value(out.data(), &answer::annotated(&moved, args.dry_run))?;
         return Ok(Exit::Done);
@@ -117,7 +117,7 @@ pub(super) fn run(
 ///
 /// The rule costs nothing and also runs in a dry run; a model or program is only called if its answer is kept.
 fn written_summary(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     args: &BranchArgs,
     session: &SessionManager,
     entry: Option<&EntryId>,
@@ -126,7 +126,7 @@ fn written_summary(
     let (true, Some(entry)) = (args.summary || args.summary_with.is_some() || args.model.is_some(), entry) else {
         return Ok(None);
     };
-    let summarizer = surroundings.summarizer(args.model.as_deref())?;
+    let summarizer = env.summarizer(args.model.as_deref())?;
     if args.dry_run && summarizer.generator() != Generator::Extractive {
         return Ok(None);
     }
@@ -134,7 +134,7 @@ fn written_summary(
     let mut progress = |progress: SummaryProgress<'_>| display.report(progress);
     let options = NavigateOptions {
         custom_instructions: args.summary_with.clone(),
-        settings: surroundings.settings.branch_summary(surroundings.own_environment(), &RealOs)?,
+        settings: env.settings.branch_summary(env.own_environment(), &RealOs)?,
         cancel: on_interrupt()?,
         ..NavigateOptions::default()
     };

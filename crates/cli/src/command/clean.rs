@@ -4,12 +4,12 @@ use clap::Args;
 use sessile::clean::{CleanOptions, Cleaned};
 use sessile_rpc::answer;
 
-use crate::Exit;
 use crate::data::write_value;
+use crate::environment::CommandEnvironment;
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::measure::{duration_ms, noun, size_words};
 use crate::screen::{DIM, Line, Screen};
-use crate::surroundings::Surroundings;
 use crate::table::age;
 
 /// Remove files left behind by interrupted programs and rewrites
@@ -44,33 +44,33 @@ pub(crate) struct CleanArgs {
 }
 
 pub(super) fn run(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     args: &CleanArgs,
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
     let cleaning = CleanOptions { older_than: args.older_than };
-    let cleaned = surroundings.sessions.clean(&cleaning, args.apply)?;
+    let cleaned = env.sessions.clean(&cleaning, args.apply)?;
     if args.json {
         write_value(out.data(), &answer::cleaned(&cleaned))?;
     } else {
-        print(surroundings, &cleaned, out, err)?;
+        print(env, &cleaned, out, err)?;
     }
     Ok(Exit::Done)
 }
 
 fn print(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     cleaned: &Cleaned,
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<(), Failure> {
-    let now = surroundings.now_ms();
+    let now = env.now_ms();
     for file in &cleaned.files {
         let kept = file.keep_reason.map(|reason| format!("  kept: {}", reason.word())).unwrap_or_default();
         let start = Line::new().right(5, DIM, &age(now, file.since_ms)).right(16, DIM, &size_words(file.size));
         let line = start.text("  ").text(file.kind.word()).pad(28);
-        out.print_whole(&line.text(" ").text(&surroundings.short(&file.path.to_string_lossy())).styled(DIM, &kept))?;
+        out.print_whole(&line.text(" ").text(&env.short(&file.path.to_string_lossy())).styled(DIM, &kept))?;
     }
     let n_removed = cleaned.removed().count();
     let size = size_words(cleaned.removed().map(|file| file.size).sum());

@@ -4,11 +4,11 @@ use clap::Args;
 use sessile::operations::OperationKind;
 
 use super::fork::{forked, report};
-use crate::Exit;
 use crate::args::SessionArg;
+use crate::environment::CommandEnvironment;
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::screen::Screen;
-use crate::surroundings::Surroundings;
 
 /// Copy the active branch of a session into a new session
 ///
@@ -35,14 +35,14 @@ pub(crate) struct CloneArgs {
 }
 
 pub(super) fn run(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     args: &CloneArgs,
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    let path = surroundings.find(&args.session)?;
-    let leaf = surroundings.open(&args.session, err)?.leaf_id().ok_or(sessile::SessionError::NoLeaf)?;
-    let sessions = if args.dry_run { surroundings.dry_sessions() } else { surroundings.sessions.clone() };
+    let path = env.find(&args.session)?;
+    let leaf = env.open(&args.session, err)?.leaf_id().ok_or(sessile::SessionError::NoLeaf)?;
+    let sessions = if args.dry_run { env.dry_sessions() } else { env.sessions.clone() };
     let sessions = sessions.recording_new_files_as(OperationKind::Clone);
     let (mut session, cloned) = forked(sessions, &path, &leaf, sessile::branch::ForkPosition::At)?;
     report(&mut session, &cloned, (args.dry_run, args.json), out, err)

@@ -12,16 +12,16 @@ use sessile_rpc::answer;
 use sessile_summarize::AnySummarizer;
 use sha2::{Digest, Sha256};
 
-use crate::Exit;
 use crate::args::SessionArg;
 use crate::data::write_value;
+use crate::environment::CommandEnvironment;
+use crate::exit::Exit;
 use crate::facts::fact;
 use crate::failure::Failure;
 use crate::interrupt::on_interrupt;
 use crate::measure::{noun, number};
 use crate::screen::{Line, Screen};
 use crate::summarizing::SummaryDisplay;
-use crate::surroundings::Surroundings;
 
 /// Summarise the older part of a session
 ///
@@ -69,14 +69,14 @@ pub(crate) struct CompactArgs {
 const BEFORE: &str = "session_before_compact";
 
 pub(super) fn run(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     args: &CompactArgs,
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    let path = surroundings.find(&args.session)?;
-    let session = surroundings.open(&args.session, err)?;
-    let settings = settings(surroundings, &session, args.keep)?;
+    let path = env.find(&args.session)?;
+    let session = env.open(&args.session, err)?;
+    let settings = settings(env, &session, args.keep)?;
     if args.dry_run {
         let prepared = session.prepare_compaction(&settings)?;
         return match prepared {
@@ -87,36 +87,36 @@ pub(super) fn run(
                 Ok(Exit::Done)
             }
             Prepared::Ready(preparation) => {
-                let summarizer = surroundings.summarizer(args.model.as_deref())?;
-                let plan = Plan { surroundings, session: &session, preparation: &preparation, summarizer, args };
+                let summarizer = env.summarizer(args.model.as_deref())?;
+                let plan = Plan { env, session: &session, preparation: &preparation, summarizer, args };
                 plan.print(out, err)?;
                 Ok(Exit::Done)
             }
         };
     }
     drop(session);
-    let summarizer = surroundings.summarizer(args.model.as_deref())?;
-    let mut host = host(surroundings.sessions.clone(), &path)?;
+    let summarizer = env.summarizer(args.model.as_deref())?;
+    let mut host = host(env.sessions.clone(), &path)?;
     let compacted = compact(&mut host, settings, &summarizer, args, err)?;
-    surroundings.report_upgrade(host.session_mut().take_original().as_deref(), err)?;
+    env.report_upgrade(host.session_mut().take_original().as_deref(), err)?;
     match compacted {
         Compacted::Nothing(reason) => report_nothing(reason, args.json, out),
         Compacted::Done(report) => {
-            surroundings.record_change("compact", host.session());
+            env.record_change("compact", host.session());
             report_done(&report, args.json, out)
         }
     }
 }
 
-/// Returns how much to keep: the flag's value, else the settings for the session's model.
+/// Returns the compaction settings for the session's model; `keep` overrides how much to keep.
 fn settings(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     session: &SessionManager,
     keep: Option<u64>,
 ) -> Result<CompactionSettings, Failure> {
-    let environment = surroundings.own_environment();
+    let environment = env.own_environment();
     let model = session.model_name()?;
-    let settings = surroundings.settings.compaction(environment, &RealOs, model.as_deref())?;
+    let settings = env.settings.compaction(environment, &RealOs, model.as_deref())?;
     Ok(CompactionSettings { keep_recent_tokens: keep.unwrap_or(settings.keep_recent_tokens), ..settings })
 }
 
@@ -181,7 +181,7 @@ fn report_done(report: &CompactionReport, json: bool, out: &mut Screen<'_>) -> R
     Ok(Exit::Done)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "shown to people")]
+#[expect(clippy::cast_precision_loss, reason = "a displayed number needs no precision")]
 fn grouped(tokens: u64) -> String {
     number(tokens as f64)
 }
@@ -194,7 +194,7 @@ fn sha256(text: &str) -> String {
 
 /// A planned compaction, for a dry run.
 struct Plan<'p> {
-    surroundings: &'p Surroundings,
+    env: &'p CommandEnvironment,
     session: &'p SessionManager,
     preparation: &'p Preparation,
     summarizer: AnySummarizer,
@@ -244,8 +244,8 @@ impl Plan<'_> {
         if self.summarizer.generator() != Generator::Extractive {
             return Ok(format!("about {} and the summary", grouped(kept)));
         }
-        let path = self.surroundings.find(&self.args.session)?;
-        let mut host = host(self.surroundings.dry_sessions(), &path)?;
+        let path = self.env.find(&self.args.session)?;
+        let mut host = host(self.env.dry_sessions(), &path)?;
         let compacted = compact(&mut host, self.preparation.settings, &self.summarizer, self.args, err)?;
         let after = match compacted {
             Compacted::Done(report) => report.estimated_tokens_after,

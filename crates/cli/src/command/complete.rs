@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use clap::{Args, CommandFactory, ValueEnum};
+use clap::{Args, ValueEnum};
 use sessile::format::display_control::affects_display;
 use sessile::label::Label;
 use sessile::list::{ListOptions, SessionInfo};
@@ -12,13 +12,12 @@ use sessile::os::RealOs;
 use sessile::settings::{KEYS, Settings, Value};
 use sessile::{Cancel, Environment, SessionError};
 
-use crate::Exit;
-use crate::args::{Cli, SampleLocation, SessionArg};
-use crate::completion::bash;
-use crate::completion::{Candidates, CompletionState, SessionSelection};
+use crate::args::{SampleLocation, SessionArg};
+use crate::completion::{Candidates, CompletionState, SessionSelection, bash};
+use crate::environment::CommandEnvironment;
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::screen::{Screen, clean};
-use crate::surroundings::Surroundings;
 
 /// List the completions for the end of a command line, for a completion script
 ///
@@ -58,6 +57,7 @@ const MAX_IDS: usize = 100;
 
 pub(super) fn run(
     args: &CompleteArgs,
+    definition: fn() -> clap::Command,
     environment: Arc<dyn Environment>,
     out: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
@@ -67,8 +67,7 @@ pub(super) fn run(
         None => args.words.clone(),
     };
     let beginning = words.pop().unwrap_or_default();
-    let mut root = Cli::command();
-    root.build();
+    let root = definition();
     let state = CompletionState::after(&root, &words);
     let (candidates, n_kept) = state.candidates(&beginning);
     let (unchanged, prefix) = beginning.split_at_checked(n_kept).unwrap_or(("", &beginning));
@@ -109,13 +108,16 @@ fn print_line(text: &str, out: &mut Screen<'_>) -> std::io::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Returns the surroundings that the preceding words select.
-fn surroundings(environment: Arc<dyn Environment>, selection: &SessionSelection) -> Result<Surroundings, Failure> {
+/// Returns the environment that the preceding words select.
+fn selected_environment(
+    environment: Arc<dyn Environment>,
+    selection: &SessionSelection,
+) -> Result<CommandEnvironment, Failure> {
     let mut settings = Settings::load(environment.as_ref(), &RealOs)?;
     if let Some(dir) = selection.session_dir.as_ref().filter(|dir| !dir.is_empty()) {
         settings = settings.with_flag("session_dir", Value::Text(dir.clone()), "--session-dir");
     }
-    Surroundings::new(environment, selection.is_sample.then_some(&SampleLocation::Terminal), settings)
+    CommandEnvironment::new(environment, selection.is_sample.then_some(&SampleLocation::Terminal), settings)
 }
 
 /// Returns names and ids of sessions, those of this directory first.
@@ -124,23 +126,23 @@ fn sessions(
     selection: &SessionSelection,
     beginning: &str,
 ) -> Result<Vec<(String, String)>, Failure> {
-    let surroundings = surroundings(environment, selection)?;
+    let env = selected_environment(environment, selection)?;
     let cancel = Cancel::default();
     let stop = cancel.clone();
-    // The thread is not joined: the process ends first. If it cannot start, the list has no time limit.
+    // The thread is not joined: the process exits first. If it cannot start, the list has no time limit.
     drop(sessile::threads::spawn("time limit", move || {
         std::thread::sleep(TIME_LIMIT);
         stop.cancel();
     }));
     let mut options = ListOptions { cancel, ..ListOptions::default() };
-    let here = surroundings.sessions.list_with(surroundings.cwd(), &mut options);
+    let here = env.sessions.list_with(env.cwd(), &mut options);
     let mut completions = vec![("@latest".to_owned(), "the newest session".to_owned())];
     let mut here = here.or_else(empty_if_cancelled)?;
     here.retain(|session| !session.is_archived);
     completions.extend(names_and_ids(&here, beginning));
     let has_match = |completions: &[(String, String)]| completions.iter().any(|(word, _)| word.starts_with(beginning));
     if !has_match(&completions) || selection.is_sample {
-        let all = surroundings.sessions.list_all_with(&mut options).or_else(empty_if_cancelled)?;
+        let all = env.sessions.list_all_with(&mut options).or_else(empty_if_cancelled)?;
         let (archived, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|session| session.is_archived);
         completions.extend(names_and_ids(&others, beginning));
         // Archived sessions are offered only if nothing else matches.
@@ -153,9 +155,9 @@ fn sessions(
 
 /// Returns the ids of sessions in the trash.
 fn deleted(environment: Arc<dyn Environment>, selection: &SessionSelection) -> Result<Vec<(String, String)>, Failure> {
-    let surroundings = surroundings(environment, selection)?;
-    let in_trash = surroundings.sessions.in_trash()?;
-    let path = |path: &Path| surroundings.short(&path.to_string_lossy());
+    let env = selected_environment(environment, selection)?;
+    let in_trash = env.sessions.in_trash()?;
+    let path = |path: &Path| env.short(&path.to_string_lossy());
     Ok(in_trash.into_iter().map(|trashed| (trashed.session.id, path(&trashed.session.path))).collect())
 }
 
@@ -186,10 +188,10 @@ fn entries(
     selection: &SessionSelection,
     beginning: &str,
 ) -> Result<Vec<(String, String)>, Failure> {
-    let surroundings = surroundings(environment, selection)?;
+    let env = selected_environment(environment, selection)?;
     let session = selection.session.as_ref().map(|session| Path::new(session).to_path_buf());
-    let path = surroundings.find(&SessionArg { session, chosen: None, newest: selection.is_newest })?;
-    let session = surroundings.sessions.clone().read_only().open(path)?;
+    let path = env.find(&SessionArg { session, chosen: None, newest: selection.is_newest })?;
+    let session = env.sessions.clone().read_only().open(path)?;
     let mut completions =
         vec![("@leaf".to_owned(), "the current leaf".to_owned()), ("@root".to_owned(), "the first entry".to_owned())];
     let about = |label: &Label, id: &str| (label.text(), id.to_owned());

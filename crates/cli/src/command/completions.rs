@@ -1,10 +1,9 @@
 //! `sessile completions`
 
-use clap::{Args, CommandFactory};
+use clap::Args;
 use clap_complete::Shell;
 
-use crate::Exit;
-use crate::args::Cli;
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::screen::Screen;
 
@@ -19,7 +18,11 @@ pub(crate) struct CompletionsArgs {
     shell: Shell,
 }
 
-pub(super) fn run(args: &CompletionsArgs, out: &mut Screen<'_>) -> Result<Exit, Failure> {
+pub(super) fn run(
+    args: &CompletionsArgs,
+    definition: fn() -> clap::Command,
+    out: &mut Screen<'_>,
+) -> Result<Exit, Failure> {
     match args.shell {
         Shell::Bash => out.data().write_all(include_bytes!("../completion/sessile.bash"))?,
         Shell::Zsh => out.data().write_all(include_bytes!("../completion/sessile.zsh"))?,
@@ -28,7 +31,7 @@ pub(super) fn run(args: &CompletionsArgs, out: &mut Screen<'_>) -> Result<Exit, 
         shell => {
             // Written to memory first, because the generator panics on a write error.
             let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), "sessile", &mut script);
+            clap_complete::generate(shell, &mut definition(), "sessile", &mut script);
             out.data().write_all(&script)?;
         }
     }

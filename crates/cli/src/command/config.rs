@@ -9,13 +9,12 @@ use sessile::os::RealOs;
 use sessile::settings::{Edited, Setting, Settings, SettingsError, Value, edit_settings};
 use sessile_rpc::answer;
 
-use super::Command;
-use crate::Exit;
-use crate::args::{Cli, ListFormat};
-use crate::data::{ListWriter, write_value};
+use crate::args::GlobalArgs;
+use crate::data::{ListFormat, ListWriter, write_value};
+use crate::environment::warn;
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::screen::{BOLD, DIM, Line, NAMED, PLAIN, Screen, clean, columns};
-use crate::surroundings::warn;
 
 /// Show settings and where each comes from, or change them
 ///
@@ -91,12 +90,18 @@ struct How {
     json: bool,
 }
 
-/// Loads the settings for this run, and prints warnings about them.
-pub(super) fn load(cli: &Cli, environment: &dyn Environment, err: &mut Screen<'_>) -> Result<Settings, SettingsError> {
+/// Loads the settings for this run, and prints warnings about them. If the command can do without them, an unreadable
+/// file causes only a warning.
+pub(super) fn load(
+    globals: &GlobalArgs,
+    must_have_settings: bool,
+    environment: &dyn Environment,
+    err: &mut Screen<'_>,
+) -> Result<Settings, SettingsError> {
     let mut settings = match Settings::load(environment, &RealOs) {
         Ok(settings) => settings,
         // The settings decide where sessions are written, so a command that writes must not run without them.
-        Err(error) if cli.command.as_ref().is_some_and(Command::writes_sessions) => return Err(error),
+        Err(error) if must_have_settings => return Err(error),
         Err(error) => {
             drop(warn(err, &format!("{error}; using defaults instead of this file")));
             Settings::without_file(environment, &RealOs)
@@ -107,13 +112,13 @@ pub(super) fn load(cli: &Cli, environment: &dyn Environment, err: &mut Screen<'_
         drop(warn(err, warning));
     }
     // An empty directory counts as not given, as in pi.
-    if let Some(dir) = cli.session_dir.as_ref().filter(|dir| !dir.as_os_str().is_empty()) {
+    if let Some(dir) = globals.session_dir.as_ref().filter(|dir| !dir.as_os_str().is_empty()) {
         settings = settings.with_flag("session_dir", text(dir), "--session-dir");
     }
-    if let Some(color) = cli.color {
+    if let Some(color) = globals.color {
         settings = settings.with_flag("color", Value::Text(color.word().to_owned()), "--color");
     }
-    if cli.no_pager {
+    if globals.no_pager {
         settings = settings.with_flag("pager", Value::Text(String::new()), "--no-pager");
     }
     Ok(settings)
@@ -124,7 +129,7 @@ fn text(path: &std::path::Path) -> Value {
 }
 
 pub(super) fn run(
-    cli: &Cli,
+    globals: &GlobalArgs,
     args: &ConfigArgs,
     environment: &dyn Environment,
     out: &mut Screen<'_>,
@@ -132,7 +137,7 @@ pub(super) fn run(
 ) -> Result<Exit, Failure> {
     match &args.action {
         None => {
-            let settings = load(cli, environment, err)?;
+            let settings = load(globals, false, environment, err)?;
             match args.format.layout() {
                 None => print_table(&settings, environment, out)?,
                 Some(layout) => {
@@ -145,10 +150,10 @@ pub(super) fn run(
             Ok(Exit::Done)
         }
         Some(Action::Get { key, json }) => {
-            let settings = load(cli, environment, err)?;
+            let settings = load(globals, false, environment, err)?;
             get(&settings.effective(settings.get(key)?, environment), *json, out)
         }
-        Some(Action::Set { how, .. } | Action::Unset { how, .. }) if cli.sample.is_some() && !how.dry_run => {
+        Some(Action::Set { how, .. } | Action::Unset { how, .. }) if globals.sample.is_some() && !how.dry_run => {
             let message = "settings do not belong to the sample; omit --sample to change them";
             Err(Failure::misuse(ErrorKind::ArgumentConflict, message))
         }

@@ -4,10 +4,11 @@ use clap::Args;
 use sessile::context::{ModelChoice, SessionContext};
 
 use crate::args::SessionArg;
+use crate::environment::CommandEnvironment;
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::screen::{BOLD, DIM, Line, Screen};
-use crate::surroundings::Surroundings;
-use crate::{Exit, data, transcript};
+use crate::{data, transcript};
 
 /// Print what the model sees at the end of a session, or at an entry
 ///
@@ -29,13 +30,13 @@ pub(crate) struct ContextArgs {
 }
 
 pub(super) fn run(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     args: &ContextArgs,
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
     let (session, [entry]) = args.session.with_words([args.entry.as_deref()]);
-    let session = surroundings.open(&session, err)?;
+    let session = env.open(&session, err)?;
     let context = match entry {
         None => session.build_session_context()?,
         Some(entry) => session.build_session_context_at(session.find_entry(&entry)?)?,

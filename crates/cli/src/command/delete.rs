@@ -6,13 +6,13 @@ use clap::Args;
 use sessile::operations::{Deleted, Deletion};
 use sessile_rpc::answer;
 
-use crate::Exit;
 use crate::data::write_value;
+use crate::environment::CommandEnvironment;
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::input;
 use crate::measure::{noun, size_words};
 use crate::screen::{DIM, Line, Screen};
-use crate::surroundings::Surroundings;
 use crate::titles::Titles;
 
 /// Move sessions to the trash
@@ -29,7 +29,7 @@ use crate::titles::Titles;
 #[command(after_long_help = "Examples:
   $ sessile delete @6 --dry-run
   $ sessile delete @5 @6 --yes")]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "independent flags")]
 pub(crate) struct DeleteArgs {
     /// The sessions
     #[arg(value_name = "SESSION", required = true)]
@@ -57,18 +57,18 @@ pub(crate) struct DeleteArgs {
 }
 
 pub(super) fn run(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     args: &DeleteArgs,
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    let paths: Result<Vec<PathBuf>, Failure> = args.sessions.iter().map(|it| surroundings.find_session(it)).collect();
+    let paths: Result<Vec<PathBuf>, Failure> = args.sessions.iter().map(|it| env.find_session(it)).collect();
     let paths = paths?;
-    let sessions = surroundings.sessions_for_removal(args.force);
+    let sessions = env.sessions_for_removal(args.force);
     let how = if args.permanent { Deletion::Permanent } else { Deletion::ToTrash };
     if !args.dry_run && !args.yes {
         let planned = sessions.delete(&paths, how, true)?;
-        print(&Titles::of(surroundings, &paths), &planned, err)?;
+        print(&Titles::of(env, &paths), &planned, err)?;
         let question = if args.permanent { "Delete permanently?" } else { "Move to the trash?" };
         match input::confirm(question, err)? {
             Some(true) => {}
@@ -80,7 +80,7 @@ pub(super) fn run(
         }
     }
     // The titles cannot be read after the deletion.
-    let titles = Titles::of(surroundings, &paths);
+    let titles = Titles::of(env, &paths);
     let deleted = sessions.delete(&paths, how, args.dry_run)?;
     if args.json {
         write_value(out.data(), &answer::deleted(&deleted))?;
@@ -97,7 +97,7 @@ pub(super) fn run(
         (Some(_), true) => format!("{sessions} deleted permanently"),
         (Some(id), false) => {
             let them = noun(n_sessions, "it", "them");
-            let program = surroundings.program();
+            let program = env.program();
             format!("{sessions} moved to the trash; `{program} undo {id}` brings {them} back")
         }
     };

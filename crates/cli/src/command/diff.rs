@@ -13,13 +13,13 @@ use sessile_display::measure::counted;
 use sessile_display::text::{Calls, headline};
 use sessile_rpc::answer;
 
-use crate::Exit;
 use crate::args::SessionArg;
 use crate::data::write_value;
+use crate::environment::CommandEnvironment;
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::on_interrupt;
 use crate::screen::{ACCENT, BAD, BOLD, DIM, Line, NAMED, PERSON, Screen, style_of};
-use crate::surroundings::Surroundings;
 
 /// Compare two branches, forks or sessions, entry by entry
 ///
@@ -62,14 +62,14 @@ pub(crate) struct DiffArgs {
 }
 
 pub(super) fn run(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     args: &DiffArgs,
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    let (left, right) = parse_sides(surroundings, &args.left, &args.right)?;
+    let (left, right) = parse_sides(env, &args.left, &args.right)?;
     let open = |path: &Path, err: &mut Screen<'_>| {
-        surroundings.open(&SessionArg { session: Some(path.to_path_buf()), ..SessionArg::default() }, err)
+        env.open(&SessionArg { session: Some(path.to_path_buf()), ..SessionArg::default() }, err)
     };
     let one = open(&left.session, err)?;
     // Rows of the same session can be compared without reading them.
@@ -105,7 +105,7 @@ impl DiffSide {
 }
 
 /// Resolves the two words to sides.
-fn parse_sides(surroundings: &Surroundings, left: &str, right: &str) -> Result<(DiffSide, DiffSide), Failure> {
+fn parse_sides(env: &CommandEnvironment, left: &str, right: &str) -> Result<(DiffSide, DiffSide), Failure> {
     let of_other =
         |entry: &str, other: &DiffSide| DiffSide { session: other.session.clone(), entry: Some(entry.to_owned()) };
     match (left.strip_prefix(':'), right.strip_prefix(':')) {
@@ -114,29 +114,29 @@ fn parse_sides(surroundings: &Surroundings, left: &str, right: &str) -> Result<(
             Err(Failure::misuse(ErrorKind::MissingRequiredArgument, message))
         }
         (Some(entry), None) => {
-            let right = parse_side(surroundings, right)?;
+            let right = parse_side(env, right)?;
             Ok((of_other(entry, &right), right))
         }
         (None, Some(entry)) => {
-            let left = parse_side(surroundings, left)?;
+            let left = parse_side(env, left)?;
             let right = of_other(entry, &left);
             Ok((left, right))
         }
-        (None, None) => Ok((parse_side(surroundings, left)?, parse_side(surroundings, right)?)),
+        (None, None) => Ok((parse_side(env, left)?, parse_side(env, right)?)),
     }
 }
 
 /// Resolves a word to a side: a session, or a session and an entry after a colon. Of several colons, the last that
 /// works counts.
-fn parse_side(surroundings: &Surroundings, word: &str) -> Result<DiffSide, Failure> {
-    let whole = match surroundings.find_session(Path::new(word)) {
+fn parse_side(env: &CommandEnvironment, word: &str) -> Result<DiffSide, Failure> {
+    let whole = match env.find_session(Path::new(word)) {
         Ok(session) => return Ok(DiffSide { session, entry: None }),
         Err(failure) => failure,
     };
     let mut first = None;
     for (at, _) in word.rmatch_indices(':').filter(|(at, _)| *at > 0) {
         let (session, entry) = (word.get(..at).unwrap_or_default(), word.get(at + 1..).unwrap_or_default());
-        match surroundings.find_session(Path::new(session)) {
+        match env.find_session(Path::new(session)) {
             Ok(session) => return Ok(DiffSide { session, entry: Some(entry.to_owned()) }),
             Err(failure) => first = first.or(Some(failure)),
         }

@@ -9,15 +9,15 @@ use sessile_display::measure::counted;
 use sessile_rpc::answer;
 
 use super::list::{self, ListArgs};
-use crate::Exit;
 use crate::args::SessionArg;
 use crate::data::write_value;
+use crate::environment::{CommandEnvironment, warn};
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::on_interrupt;
 use crate::measure::size_words;
 use crate::progress::{Meter, Unit};
 use crate::screen::{BOLD, DIM, Line, NAMED, PLAIN, Screen, clean, columns};
-use crate::surroundings::{Surroundings, warn};
 
 /// Show disk usage by type: images, tool output, extension data and so on
 ///
@@ -103,7 +103,7 @@ impl SortArg {
 const DEFAULT_LIMIT: usize = 10;
 
 pub(super) fn run(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     args: &DuArgs,
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
@@ -117,8 +117,8 @@ pub(super) fn run(
     let on_progress = |n_done: u64, n_all: u64| meter.update(n_done, n_all);
     let options = DiskOptions { cancel: on_interrupt()?, on_progress: Some(&on_progress) };
     if is_single_session {
-        let path = surroundings.find(&args.session)?;
-        let disk_use = meter.watch(Unit::Bytes, err, || surroundings.sessions.disk_use(&path, &options))?;
+        let path = env.find(&args.session)?;
+        let disk_use = meter.watch(Unit::Bytes, err, || env.sessions.disk_use(&path, &options))?;
         if args.json {
             write_value(out.data(), &answer::disk_use(&disk_use, None))?;
         } else {
@@ -127,8 +127,8 @@ pub(super) fn run(
         }
         return Ok(Exit::Done);
     }
-    let sessions = list::find(surroundings, &ListArgs::of(args.all, args.repo), err)?;
-    let uses = meter.watch(Unit::Bytes, err, || surroundings.sessions.disk_uses(&sessions, &options))?;
+    let sessions = list::find(env, &ListArgs::of(args.all, args.repo), err)?;
+    let uses = meter.watch(Unit::Bytes, err, || env.sessions.disk_uses(&sessions, &options))?;
     for path in &uses.unreadable {
         // A warning that cannot be printed is not an error.
         drop(warn(err, &format!("{} could not be read", path.display())));
@@ -140,11 +140,11 @@ pub(super) fn run(
         let total = format!("total of {}", counted(uses.sessions.len(), "session", "sessions"));
         print_types(&uses.weights(), &total, out)?;
         print_outside(uses.outside_context(), out)?;
-        print_sessions(surroundings, args.sort.bulk(), &rows, uses.sessions.len(), out)?;
+        print_sessions(env, args.sort.bulk(), &rows, uses.sessions.len(), out)?;
     }
     if sessions.is_empty() {
         // A message on standard error is optional; a failed write is ignored.
-        drop(list::report_no_sessions(surroundings, "du", args.all || args.repo, err));
+        drop(list::report_no_sessions(env, "du", args.all || args.repo, err));
         return Ok(Exit::Nothing);
     }
     Ok(Exit::Done)
@@ -211,14 +211,14 @@ fn percent(bytes: u64, weights: &Weights) -> String {
 }
 
 fn print_sessions(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     sort_type: Option<Bulk>,
     rows: &[(&SessionInfo, &DiskUse)],
     n_sessions: usize,
     out: &mut Screen<'_>,
 ) -> Result<(), Failure> {
     out.blank()?;
-    let has_positions = surroundings.stores_positions();
+    let has_positions = env.stores_positions();
     let begin = if has_positions { 5 } else { 0 };
     let largest_types: Vec<String> =
         rows.iter().map(|(_, disk_use)| largest_types(&disk_use.weights, sort_type)).collect();
@@ -241,7 +241,7 @@ fn print_sessions(
         let words = format!("and {} more; --limit 0 shows all", n_sessions - rows.len());
         out.print(Line::new().pad(title_start).styled(DIM, &words))?;
     }
-    surroundings.store_positions(rows.iter().map(|(session, _)| session.path.as_path()));
+    env.store_positions(rows.iter().map(|(session, _)| session.path.as_path()));
     Ok(())
 }
 

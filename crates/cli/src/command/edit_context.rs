@@ -5,13 +5,13 @@ use sessile::json::{Json, ObjectWriter, Shape};
 use sessile_rpc::answer;
 
 use super::label::annotated;
-use crate::Exit;
 use crate::args::{SessionArg, required};
 use crate::data::write_value;
+use crate::environment::CommandEnvironment;
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::input;
 use crate::screen::{Line, Screen};
-use crate::surroundings::Surroundings;
 
 /// Change what the model sees of an entry
 ///
@@ -25,7 +25,7 @@ use crate::surroundings::Surroundings;
   $ sessile edit-context @1 \"cause found\" \"(a long answer, cut)\"
   $ sessile edit-context @1 \"cause found\" --drop
   $ sessile edit-context @1 \"cause found\" --restore")]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "independent flags")]
 pub(crate) struct EditContextArgs {
     #[command(flatten)]
     session: SessionArg,
@@ -60,21 +60,21 @@ pub(crate) struct EditContextArgs {
 }
 
 pub(super) fn run(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     args: &EditContextArgs,
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
     let (session, [entry, text]) = args.session.with_words([args.entry.as_deref(), args.text.as_deref()]);
-    let path = surroundings.find(&session)?;
-    let reader = surroundings.open(&session, err)?;
+    let path = env.find(&session)?;
+    let reader = env.open(&session, err)?;
     let target = reader.find_shown_entry(&required(entry, "ENTRY")?)?;
     if let Some((kind, annotated_id)) = annotated(&reader, &target)? {
         return Err(Failure::NoContent { id: target, kind, target: annotated_id });
     }
     let leaf = reader.leaf_id();
     drop(reader);
-    let sessions = if args.dry_run { surroundings.dry_sessions() } else { surroundings.sessions.clone() };
+    let sessions = if args.dry_run { env.dry_sessions() } else { env.sessions.clone() };
     let mut session = sessions.open(path)?;
     if let Some(leaf) = leaf.filter(|_| args.dry_run) {
         session.branch(leaf)?;
@@ -85,9 +85,9 @@ pub(super) fn run(
         session.append_context_edit(&target, &replacement(args, text.as_deref())?)?
     };
     if !args.dry_run {
-        surroundings.record_change("edit-context", &session);
+        env.record_change("edit-context", &session);
     }
-    surroundings.report_upgrade(session.take_original().as_deref(), err)?;
+    env.report_upgrade(session.take_original().as_deref(), err)?;
     if args.json {
         write_value(out.data(), &answer::context_edited((!args.dry_run).then_some(&id), &target))?;
         return Ok(Exit::Done);

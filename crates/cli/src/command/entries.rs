@@ -5,12 +5,12 @@ use sessile::SessionManager;
 use sessile::entry::{Entry, Payload};
 use sessile::message::Message;
 
-use crate::Exit;
-use crate::args::{ListFormat, SessionArg};
-use crate::data::ListWriter;
+use crate::args::SessionArg;
+use crate::data::{ListFormat, ListWriter};
+use crate::environment::{CommandEnvironment, report_if_empty};
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::screen::{DIM, Line, Screen, style_of};
-use crate::surroundings::{Surroundings, report_if_empty};
 use sessile_display::text::{Calls, headline};
 
 /// Print all entries of a session in file order
@@ -32,15 +32,15 @@ pub(crate) struct EntriesArgs {
 }
 
 pub(super) fn run(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     args: &EntriesArgs,
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
     if args.salvaged {
-        return print_salvaged(surroundings, args, out);
+        return print_salvaged(env, args, out);
     }
-    let session = surroundings.open(&args.session, err)?;
+    let session = env.open(&args.session, err)?;
     let Some(layout) = args.format.layout() else {
         report_if_empty(&session, err);
         print_rows(&session, out)?;
@@ -55,8 +55,8 @@ pub(super) fn run(
 }
 
 /// Prints the records that repair would recover.
-fn print_salvaged(surroundings: &Surroundings, args: &EntriesArgs, out: &mut Screen<'_>) -> Result<Exit, Failure> {
-    let hidden = surroundings.sessions.hidden_records(surroundings.find(&args.session)?)?;
+fn print_salvaged(env: &CommandEnvironment, args: &EntriesArgs, out: &mut Screen<'_>) -> Result<Exit, Failure> {
+    let hidden = env.sessions.hidden_records(env.find(&args.session)?)?;
     if let Some(layout) = args.format.layout() {
         let mut list = ListWriter::new(out.data(), layout);
         hidden.iter().try_for_each(|hidden| list.push(hidden.record.raw()))?;

@@ -7,12 +7,12 @@ use sessile::SessionError;
 use sessile::export::{ExportFormat, ExportOptions};
 use sessile::write::StoreError;
 
-use crate::Exit;
 use crate::args::SessionArg;
+use crate::environment::CommandEnvironment;
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::measure::noun;
 use crate::screen::{Line, Screen};
-use crate::surroundings::Surroundings;
 
 /// Export a session as a session file, Markdown or JSON
 ///
@@ -75,12 +75,12 @@ enum FormatArg {
 }
 
 pub(super) fn run(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     args: &ExportArgs,
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    let session = surroundings.open(&args.session, err)?;
+    let session = env.open(&args.session, err)?;
     let format = match args.format {
         FormatArg::Jsonl => ExportFormat::Jsonl,
         FormatArg::Md => ExportFormat::Markdown,
@@ -101,7 +101,7 @@ pub(super) fn run(
         session.export::<Failure>(&options, &mut |bytes| Ok(data.write_all(bytes)?))?;
         return Ok(Exit::Done);
     };
-    let path = surroundings.own_environment().current_dir().join(output);
+    let path = env.own_environment().current_dir().join(output);
     if !args.dry_run {
         session.export_to(&options, &path, args.force).map_err(|error| match error {
             SessionError::Store(StoreError::Exists { path }) => Failure::OutputExists { path },
@@ -110,7 +110,7 @@ pub(super) fn run(
     }
     let verb = if args.dry_run { "would write" } else { "wrote" };
     let entries = noun(n_entries, "entry", "entries");
-    let message = format!("{verb} {n_entries} {entries} to {}", surroundings.short(&path.to_string_lossy()));
+    let message = format!("{verb} {n_entries} {entries} to {}", env.short(&path.to_string_lossy()));
     out.print_whole(&Line::new().text(&message))?;
     Ok(Exit::Done)
 }

@@ -7,14 +7,13 @@ use sessile::group::{FamilyMember, FamilyTree, SessionRef};
 use sessile::list::SessionInfo;
 use sessile_rpc::answer;
 
-use super::info::relatives;
-use crate::Exit;
 use crate::args::SessionArg;
 use crate::data::write_value;
+use crate::environment::CommandEnvironment;
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::measure::noun;
 use crate::screen::{ACCENT, DIM, Line, NAMED, PLAIN, Screen};
-use crate::surroundings::Surroundings;
 
 /// Show which sessions were forked from which
 ///
@@ -36,16 +35,16 @@ pub(crate) struct FamilyArgs {
 }
 
 pub(super) fn run(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     args: &FamilyArgs,
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    let path = surroundings.find(&args.session)?;
+    let path = env.find(&args.session)?;
     // Opened only to print its warnings.
-    drop(surroundings.open(&args.session, err)?);
-    let sessions = relatives(surroundings, &path)?;
-    let Some(family) = surroundings.sessions.family_of(&sessions, &path) else {
+    drop(env.open(&args.session, err)?);
+    let sessions = env.relatives(&path)?;
+    let Some(family) = env.sessions.family_of(&sessions, &path) else {
         return Err(sessile::SessionError::NotASession { path }.into());
     };
     if args.json {
@@ -58,7 +57,7 @@ pub(super) fn run(
         let line = Line::new().styled(DIM, &tree_prefix(member.relative.depth));
         out.print(match &member.relative.session {
             SessionRef::Missing(path) => {
-                let path = surroundings.short(&path.to_string_lossy());
+                let path = env.short(&path.to_string_lossy());
                 line.styled(DIM, &format!("(missing: {path})"))
             }
             SessionRef::Listed(at) => {
@@ -74,13 +73,13 @@ pub(super) fn run(
     Ok(Exit::Done)
 }
 
-/// Upper bound on the generations drawn; deeper indents would hide the title.
-const MAX_DRAWN_DEPTH: usize = 12;
+/// Upper bound on the indent, in generations; a deeper one would hide the title.
+const MAX_INDENT_DEPTH: usize = 12;
 
 fn tree_prefix(depth: usize) -> String {
     match depth.checked_sub(1) {
         None => String::new(),
-        Some(n_above) => "  ".repeat(n_above.min(MAX_DRAWN_DEPTH)) + "└ ",
+        Some(n_above) => "  ".repeat(n_above.min(MAX_INDENT_DEPTH)) + "└ ",
     }
 }
 

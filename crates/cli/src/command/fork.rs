@@ -11,13 +11,13 @@ use sessile::operations::OperationKind;
 use sessile::{EntryId, SessionHost, SessionManager, Sessions};
 use sessile_rpc::answer;
 
-use crate::Exit;
 use crate::args::SessionArg;
 use crate::data::write_value;
+use crate::environment::CommandEnvironment;
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::measure::noun;
 use crate::screen::{Line, Screen};
-use crate::surroundings::Surroundings;
 
 /// Start a session from a part of another one
 ///
@@ -32,7 +32,7 @@ use crate::surroundings::Surroundings;
   $ sessile fork @1
   $ sessile fork @1 @leaf~2 --at
   $ sessile fork @1 --before --json")]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "independent flags")]
 pub(crate) struct ForkArgs {
     #[command(flatten)]
     session: SessionArg,
@@ -63,7 +63,7 @@ pub(crate) struct ForkArgs {
 }
 
 pub(super) fn run(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     args: &ForkArgs,
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
@@ -71,11 +71,11 @@ pub(super) fn run(
     let (session, [word]) = args.session.with_words([args.entry.as_deref()]);
     #[cfg(feature = "tui")]
     if args.interactive {
-        let path = surroundings.find_unless_picked(&session)?;
-        return choose(surroundings, path, out, err);
+        let path = env.find_unless_picked(&session)?;
+        return choose(env, path, out, err);
     }
-    let path = surroundings.find(&session)?;
-    let look = surroundings.open(&session, err)?;
+    let path = env.find(&session)?;
+    let look = env.open(&session, err)?;
     let entry = match &word {
         Some(entry) => look.find_entry(entry)?,
         None if args.before => last_question(&look)?.ok_or(Failure::NoQuestion)?,
@@ -84,7 +84,7 @@ pub(super) fn run(
     let is_before = args.before || (!args.at && word.is_some() && is_question(&look, &entry)?);
     drop(look);
     let position = if is_before { ForkPosition::Before } else { ForkPosition::At };
-    let sessions = if args.dry_run { surroundings.dry_sessions() } else { surroundings.sessions.clone() };
+    let sessions = if args.dry_run { env.dry_sessions() } else { env.sessions.clone() };
     let (mut session, forked) = forked(sessions.recording_new_files_as(OperationKind::Fork), &path, &entry, position)?;
     report(&mut session, &forked, (args.dry_run, args.json), out, err)
 }
@@ -92,13 +92,13 @@ pub(super) fn run(
 /// Lets the user choose the message to fork before.
 #[cfg(feature = "tui")]
 fn choose(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     path: Option<std::path::PathBuf>,
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
     use sessile_tui::ForkOutcome;
-    match crate::interactive::ui(surroundings, out, err).fork(path)? {
+    match crate::interactive::ui(env, out, err).fork(path)? {
         ForkOutcome::Nothing => Ok(Exit::Done),
         ForkOutcome::NoMessages => Err(Failure::NothingToFork),
         ForkOutcome::Failed(message) => Err(Failure::NotShown { message }),

@@ -3,9 +3,9 @@
 use clap::Args;
 use clap::error::ErrorKind;
 
-use crate::Exit;
-use crate::definition;
+use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::manual;
 use crate::screen::{ACCENT, BOLD, Line, Screen, wrapped};
 
 /// Explain a command, the concepts, or the environment variables
@@ -30,15 +30,15 @@ Examples:
 const CONCEPTS: &str = include_str!("../concepts.md");
 
 /// Pages that do not describe a command, by name.
-const PAGES: [(&str, &str); 2] = [("concepts", CONCEPTS), ("environment", definition::ENVIRONMENT)];
+const PAGES: [(&str, &str); 2] = [("concepts", CONCEPTS), ("environment", manual::ENVIRONMENT)];
 
-pub(super) fn run(args: &HelpArgs, out: &mut Screen<'_>) -> Result<Exit, Failure> {
+pub(super) fn run(args: &HelpArgs, definition: fn() -> clap::Command, out: &mut Screen<'_>) -> Result<Exit, Failure> {
     // A page has no parts, so further words are ignored.
     if let Some((_, page)) = PAGES.iter().find(|(name, _)| args.topic.first().is_some_and(|topic| topic == name)) {
         print_page(page, out)?;
         return Ok(Exit::Done);
     }
-    let mut command = definition::command();
+    let mut command = definition();
     let mut current = &mut command;
     for word in &args.topic {
         let names: Vec<String> = current.get_subcommands().map(|known| known.get_name().to_owned()).collect();

@@ -9,12 +9,11 @@ use sessile::import::ImportOptions;
 use sessile_rpc::answer;
 use tempfile::NamedTempFile;
 
-use crate::Exit;
-use crate::args::ListFormat;
-use crate::data::ListWriter;
+use crate::data::{ListFormat, ListWriter};
+use crate::environment::CommandEnvironment;
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::screen::{Line, Screen};
-use crate::surroundings::Surroundings;
 
 /// Import session files
 ///
@@ -48,7 +47,7 @@ pub(crate) struct ImportArgs {
 }
 
 pub(super) fn run(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     args: &ImportArgs,
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
@@ -61,15 +60,15 @@ pub(super) fn run(
     }
     let files: Vec<PathBuf> = match &stream {
         Some(stream) => vec![stream.path().to_path_buf()],
-        None => args.files.iter().map(|file| surroundings.directory(Some(file))).collect(),
+        None => args.files.iter().map(|file| env.directory(Some(file))).collect(),
     };
     let importing = ImportOptions {
-        cwd: args.cwd.as_ref().map(|cwd| surroundings.directory(Some(cwd))),
+        cwd: args.cwd.as_ref().map(|cwd| env.directory(Some(cwd))),
         new_ids: args.new_id,
         new_names: stream.is_some(),
         dry_run: args.dry_run,
     };
-    let imported = surroundings.sessions.import(&files, &importing);
+    let imported = env.sessions.import(&files, &importing);
     let mut imports = imported.map_err(|error| match error {
         // The file is our temporary copy; the user knows it as standard input.
         SessionError::NotASession { .. } if stream.is_some() => {

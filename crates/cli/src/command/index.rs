@@ -4,14 +4,14 @@ use clap::{Args, Subcommand};
 use sessile::caches::{CacheStatus, CacheUsage, Dropped, Rebuilding, Updated};
 use sessile_rpc::answer;
 
-use crate::Exit;
 use crate::data::write_value;
+use crate::environment::CommandEnvironment;
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::on_interrupt;
 use crate::measure::{noun, size_words};
 use crate::progress::{Meter, Unit};
 use crate::screen::{BOLD, DIM, Line, NAMED, Screen};
-use crate::surroundings::Surroundings;
 
 /// Show, check, rebuild or remove the caches
 ///
@@ -69,35 +69,35 @@ enum Action {
 }
 
 pub(super) fn run(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     args: &IndexArgs,
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    let before = surroundings.sessions.cache_status()?;
+    let before = env.sessions.cache_status()?;
     match *args.action.as_ref().unwrap_or(&Action::Status { json: args.json }) {
-        Action::Status { json } => print_status(surroundings, &before, json, out),
-        Action::Check { json } => check(surroundings, json, out, err),
+        Action::Status { json } => print_status(env, &before, json, out),
+        Action::Check { json } => check(env, json, out, err),
         Action::Rebuild { json: false, .. } | Action::Clear { json: false, .. } if before.root.is_none() => {
-            let whose = if surroundings.sample().is_some() { "the sample has" } else { "there are" };
+            let whose = if env.sample().is_some() { "the sample has" } else { "there are" };
             out.print_whole(&Line::new().styled(NAMED, &format!("{whose} no caches; nothing was changed")))?;
             Ok(Exit::Done)
         }
         Action::Rebuild { dry_run: true, json } => {
             if json {
-                return print_status(surroundings, &before, true, out);
+                return print_status(env, &before, true, out);
             }
             let words = format!("{} would be read and indexed; nothing was changed", sessions(before.n_sessions));
             out.print_whole(&Line::new().styled(NAMED, &words))?;
             Ok(Exit::Done)
         }
         Action::Rebuild { dry_run: false, json } => {
-            if rebuild(surroundings, err)? == Updated::Busy {
+            if rebuild(env, err)? == Updated::Busy {
                 return Ok(report_busy(err));
             }
-            let after = surroundings.sessions.cache_status()?;
+            let after = env.sessions.cache_status()?;
             if json {
-                return print_status(surroundings, &after, true, out);
+                return print_status(env, &after, true, out);
             }
             let entries = noun(after.n_entries, "entry", "entries");
             let words = format!("{} and {} {entries} are indexed", sessions(after.n_searchable), after.n_entries);
@@ -105,7 +105,7 @@ pub(super) fn run(
             Ok(Exit::Done)
         }
         Action::Clear { dry_run, json } => {
-            if !dry_run && !surroundings.sessions.clear_caches()? {
+            if !dry_run && !env.sessions.clear_caches()? {
                 return Ok(report_busy(err));
             }
             Ok(print_cleared(&before, dry_run, json, out)?)
@@ -113,9 +113,9 @@ pub(super) fn run(
     }
 }
 
-fn check(surroundings: &Surroundings, json: bool, out: &mut Screen<'_>, err: &mut Screen<'_>) -> Result<Exit, Failure> {
+fn check(env: &CommandEnvironment, json: bool, out: &mut Screen<'_>, err: &mut Screen<'_>) -> Result<Exit, Failure> {
     let cancel = on_interrupt()?;
-    let Some(dropped) = surroundings.sessions.check_caches(&cancel)? else { return Ok(report_busy(err)) };
+    let Some(dropped) = env.sessions.check_caches(&cancel)? else { return Ok(report_busy(err)) };
     let exit = if dropped.iter().any(|dropped| dropped.is_wrong) { Exit::Nothing } else { Exit::Done };
     if json {
         write_value(out.data(), &answer::checked_caches(&dropped))?;
@@ -123,7 +123,7 @@ fn check(surroundings: &Surroundings, json: bool, out: &mut Screen<'_>, err: &mu
     }
     for Dropped { cache, path, is_wrong } in &dropped {
         let reason = if *is_wrong { "was wrong" } else { "could not be verified" };
-        let path = surroundings.short(&path.to_string_lossy());
+        let path = env.short(&path.to_string_lossy());
         out.print_whole(&Line::new().styled(DIM, cache).pad(NAME).text(&path).text(" ").styled(NAMED, reason))?;
     }
     let words = match dropped.len() {
@@ -134,15 +134,15 @@ fn check(surroundings: &Surroundings, json: bool, out: &mut Screen<'_>, err: &mu
     Ok(exit)
 }
 
-fn rebuild(surroundings: &Surroundings, err: &mut Screen<'_>) -> Result<Updated, Failure> {
+fn rebuild(env: &CommandEnvironment, err: &mut Screen<'_>) -> Result<Updated, Failure> {
     let cancel = on_interrupt()?;
     let meter = Meter::default();
     let on_progress = |progress: Rebuilding| match progress {
-        // Listing takes a fraction of the time and needs no progress bar of its own.
+        // Listing takes a fraction of the time and needs no separate progress bar.
         Rebuilding::Listing { .. } => {}
         Rebuilding::Indexing { n_done, n_bytes } => meter.update(n_done, n_bytes),
     };
-    Ok(meter.watch(Unit::Bytes, err, || surroundings.sessions.rebuild_caches(&cancel, &on_progress))?)
+    Ok(meter.watch(Unit::Bytes, err, || env.sessions.rebuild_caches(&cancel, &on_progress))?)
 }
 
 fn report_busy(err: &mut Screen<'_>) -> Exit {
@@ -165,7 +165,7 @@ fn print_cleared(before: &CacheStatus, dry_run: bool, json: bool, out: &mut Scre
 }
 
 fn print_status(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     status: &CacheStatus,
     json: bool,
     out: &mut Screen<'_>,
@@ -174,10 +174,10 @@ fn print_status(
         write_value(out.data(), &answer::cache_status(status))?;
         return Ok(Exit::Done);
     }
-    let root = status.root.as_ref().map(|root| surroundings.short(&root.to_string_lossy()));
+    let root = status.root.as_ref().map(|root| env.short(&root.to_string_lossy()));
     out.print_whole(&Line::new().styled(BOLD, root.as_deref().unwrap_or("no caches")))?;
     for usage in &status.usages {
-        out.print_whole(&usage_line(surroundings, usage))?;
+        out.print_whole(&usage_line(env, usage))?;
     }
     out.blank()?;
     let stale = |n_known: usize| match status.n_sessions - n_known.min(status.n_sessions) {
@@ -202,7 +202,7 @@ fn print_status(
 /// The width of the first column.
 const NAME: usize = 14;
 
-fn usage_line(surroundings: &Surroundings, usage: &CacheUsage) -> Line {
+fn usage_line(env: &CommandEnvironment, usage: &CacheUsage) -> Line {
     let label = match usage.directory {
         "catalogue" => "lists",
         "outlines" => "outlines",
@@ -215,7 +215,7 @@ fn usage_line(surroundings: &Surroundings, usage: &CacheUsage) -> Line {
     match usage.newest_ms {
         None => line,
         Some(newest) => {
-            let now = surroundings.now_ms();
+            let now = env.now_ms();
             line.styled(DIM, &format!("written {} ago", crate::table::age(now, newest).replace("now", "less than 1m")))
         }
     }

@@ -4,19 +4,17 @@ use clap::Args;
 use sessile::details::SessionDetails;
 use sessile::format::head::Role;
 use sessile::group::ProjectLocation;
-use sessile::list::SessionInfo;
 use sessile_rpc::answer;
 
-use super::stats::figures;
-use crate::Exit;
 use crate::args::SessionArg;
 use crate::clock::Clock;
 use crate::data;
-use crate::facts::styled_fact;
+use crate::environment::CommandEnvironment;
+use crate::exit::Exit;
+use crate::facts::{styled_fact, usage_facts};
 use crate::failure::Failure;
 use crate::measure::{noun, size_words};
 use crate::screen::{BAD, NAMED, PERSON, PLAIN, Screen};
-use crate::surroundings::Surroundings;
 
 /// Show all details of one session
 ///
@@ -39,65 +37,54 @@ Examples:
   $ sessile info @4 --json";
 
 pub(super) fn run(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     args: &InfoArgs,
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    let path = surroundings.find(&args.session)?;
+    let path = env.find(&args.session)?;
     // Opened only to print its warnings.
-    drop(surroundings.open(&args.session, err)?);
-    let others = relatives(surroundings, &path)?;
-    let details = surroundings.sessions.details(&path, &others)?;
+    drop(env.open(&args.session, err)?);
+    let others = env.relatives(&path)?;
+    let details = env.sessions.details(&path, &others)?;
     if args.json {
         data::write_value(out.data(), &answer::session_details(&details))?;
     } else {
-        print(surroundings, &details, out)?;
+        print(env, &details, out)?;
     }
     Ok(Exit::Done)
 }
 
-/// Returns the sessions to search for relatives of a file: all sessions of the store and, if the file is not in the
-/// store, the sessions in its directory.
-pub(super) fn relatives(surroundings: &Surroundings, path: &std::path::Path) -> Result<Vec<SessionInfo>, Failure> {
-    let mut others = surroundings.sessions.list_all()?;
-    if !others.iter().any(|other| other.path == path) {
-        let beside = surroundings.sessions.clone().with_session_dir(path.parent().unwrap_or(path));
-        others.extend(beside.list_all()?);
-    }
-    Ok(others)
-}
-
-fn print(surroundings: &Surroundings, details: &SessionDetails, out: &mut Screen<'_>) -> Result<(), Failure> {
+fn print(env: &CommandEnvironment, details: &SessionDetails, out: &mut Screen<'_>) -> Result<(), Failure> {
     let mut row = |label: &str, value: &str| {
         styled_fact(out, label, if label == "name" { NAMED } else { PLAIN }, value).map_err(Failure::from)
     };
     let info = &details.info;
-    let clock = Clock::new(surroundings);
+    let clock = Clock::new(env);
     if let Some(name) = &info.name {
         row("name", &name.to_str())?;
     }
     if info.is_archived {
         row("archived", "the whole session")?;
     }
-    row("file", &surroundings.short(&info.path.to_string_lossy()))?;
+    row("file", &env.short(&info.path.to_string_lossy()))?;
     row("id", &info.id)?;
-    row("directory", &directory_words(surroundings, details))?;
+    row("directory", &directory_words(env, details))?;
     let created = info.created.map_or_else(|| "unknown".to_owned(), |created| clock.full(created));
     row("created", &format!("{created}, last active {}", clock.full(info.modified)))?;
     row("size", &format!("{}, version {}", size_words(info.size), details.version.unwrap_or(1.0)))?;
     if let Some(parent) = &info.parent_session_path {
         let missing_note = if details.parent.is_some() { "" } else { " (missing)" };
-        row("forked from", &format!("{}{missing_note}", surroundings.short(parent)))?;
+        row("forked from", &format!("{}{missing_note}", env.short(parent)))?;
     }
     for child in &details.children {
-        row("forked into", &surroundings.short(&child.path.to_string_lossy()))?;
+        row("forked into", &env.short(&child.path.to_string_lossy()))?;
     }
     if let Some(original) = details.copies.original_of(&info.path) {
-        row("copy of", &surroundings.short(&original.to_string_lossy()))?;
+        row("copy of", &env.short(&original.to_string_lossy()))?;
     }
     for copy in details.copies.of(&info.path) {
-        row("copied to", &surroundings.short(&copy.to_string_lossy()))?;
+        row("copied to", &env.short(&copy.to_string_lossy()))?;
     }
     row("entries", &entries_words(details))?;
     row("tree", &tree_words(details))?;
@@ -112,7 +99,7 @@ fn print(surroundings: &Surroundings, details: &SessionDetails, out: &mut Screen
     if !models.is_empty() {
         row("models", &models.join(", "))?;
     }
-    for (label, value) in figures(&(&info.facts).into()) {
+    for (label, value) in usage_facts(&(&info.facts).into()) {
         row(label, &value)?;
     }
     let estimated = if details.context.usage_tokens > 0.0 { "" } else { ", estimated" };
@@ -135,8 +122,8 @@ fn print(surroundings: &Surroundings, details: &SessionDetails, out: &mut Screen
     Ok(styled_fact(out, "check", style, &words)?)
 }
 
-fn directory_words(surroundings: &Surroundings, details: &SessionDetails) -> String {
-    let cwd = surroundings.short(&details.info.cwd);
+fn directory_words(env: &CommandEnvironment, details: &SessionDetails) -> String {
+    let cwd = env.short(&details.info.cwd);
     match (&details.project, &details.git_branch) {
         (ProjectLocation::Repository(_), Some(branch)) => format!("{cwd}, in a repository on {branch}"),
         (ProjectLocation::Repository(_), None) => format!("{cwd}, in a repository"),

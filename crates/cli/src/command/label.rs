@@ -6,12 +6,12 @@ use sessile::operations::{Annotated, Step};
 use sessile::{EntryId, SessionManager};
 use sessile_rpc::answer;
 
-use crate::Exit;
-use crate::args::{ListFormat, SessionArg, required};
-use crate::data::{ListWriter, write_value};
+use crate::args::{SessionArg, required};
+use crate::data::{ListFormat, ListWriter, write_value};
+use crate::environment::CommandEnvironment;
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::screen::{ACCENT, DIM, Line, NAMED, Screen};
-use crate::surroundings::Surroundings;
 
 /// Label an entry, print its label, or list all labels
 ///
@@ -56,14 +56,14 @@ pub(crate) struct LabelArgs {
 }
 
 pub(super) fn run(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     args: &LabelArgs,
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
     let (session, [entry, label]) = args.session.with_words([args.entry.as_deref(), args.label.as_deref()]);
-    let path = surroundings.find(&session)?;
-    let session = surroundings.open(&session, err)?;
+    let path = env.find(&session)?;
+    let session = env.open(&session, err)?;
     if args.list {
         return list(&session, args, out);
     }
@@ -73,8 +73,8 @@ pub(super) fn run(
     }
     let hint = annotated(&session, &entry)?.map(|(kind, target)| hint(&entry, kind, &target));
     drop(session);
-    let relabelled = surroundings.sessions.relabel(path, &entry, label.as_deref(), args.dry_run)?;
-    surroundings.report_upgrade(relabelled.original.as_deref(), err)?;
+    let relabelled = env.sessions.relabel(path, &entry, label.as_deref(), args.dry_run)?;
+    env.report_upgrade(relabelled.original.as_deref(), err)?;
     if args.format.json || args.format.jsonl {
         write_value(out.data(), &answer::annotated(&relabelled, args.dry_run))?;
     } else {

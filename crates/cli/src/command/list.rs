@@ -9,14 +9,14 @@ use sessile::group::{Family, Relative, SessionRef};
 use sessile::list::{Archived, Children, Copies, ListOptions, Progress, Selection, SessionInfo, SortBy};
 use sessile_rpc::answer;
 
-use crate::Exit;
-use crate::args::{ListFormat, SpanArgs};
-use crate::data::{Layout, ListWriter};
+use crate::data::{Layout, ListFormat, ListWriter};
+use crate::environment::CommandEnvironment;
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::on_interrupt;
 use crate::progress::{Bar, Unit};
 use crate::screen::{ACCENT, BOLD, DIM, Line, PERSON, Screen};
-use crate::surroundings::Surroundings;
+use crate::span::SpanArgs;
 use crate::table::{self, Column, TableRow};
 use crate::template::{ListedSession, Template};
 
@@ -35,7 +35,7 @@ use crate::template::{ListedSession, Template};
 /// session has the member archived with the value true.
 #[derive(Debug, Default, Args)]
 #[command(after_long_help = EXAMPLES)]
-#[expect(clippy::struct_excessive_bools, reason = "flags are what the user may set or not")]
+#[expect(clippy::struct_excessive_bools, reason = "independent flags")]
 pub(crate) struct ListArgs {
     /// List only sessions with each of these words in their name, first message or directory
     ///
@@ -184,13 +184,13 @@ impl ListArgs {
         self.format.layout().is_none() && self.template.is_none()
     }
 
-    fn selection(&self, surroundings: &Surroundings) -> Result<Selection, Failure> {
+    fn selection(&self, env: &CommandEnvironment) -> Result<Selection, Failure> {
         let children = match self.children {
             ChildrenArg::Show => Children::Shown,
             ChildrenArg::Hide => Children::Hidden,
             ChildrenArg::Only => Children::Only,
         };
-        let settings = &surroundings.settings;
+        let settings = &env.settings;
         let is_for_people = self.is_for_people();
         let from_settings = || SortArg::from_str(settings.list_sort(), false).ok().filter(|_| is_for_people);
         let sort = match self.sort.or_else(from_settings).unwrap_or_default() {
@@ -203,7 +203,7 @@ impl ListArgs {
         };
         let from_settings = || settings.list_limit().filter(|_| is_for_people);
         let limit = self.limit.or_else(from_settings).filter(|limit| *limit > 0);
-        let (since, until) = (self.span.since(surroundings)?, self.span.until(surroundings)?);
+        let (since, until) = (self.span.since(env)?, self.span.until(env)?);
         // Quoted words arrive as one argument and mean the same.
         let words = self.query.iter().flat_map(|query| query.split_whitespace()).map(str::to_owned).collect();
         let archived = match (self.archived, self.everything) {
@@ -215,9 +215,9 @@ impl ListArgs {
     }
 
     /// Returns the columns to show: those requested, else those from the settings, else the defaults.
-    fn columns(&self, surroundings: &Surroundings, is_whole: bool) -> Vec<Column> {
-        let is_sample = surroundings.sample().is_some();
-        let from_settings = || surroundings.settings.list_columns();
+    fn columns(&self, env: &CommandEnvironment, is_whole: bool) -> Vec<Column> {
+        let is_sample = env.sample().is_some();
+        let from_settings = || env.settings.list_columns();
         let mut columns = if !self.columns.is_empty() {
             self.columns.clone()
         } else if let Some(words) = from_settings() {
@@ -228,35 +228,35 @@ impl ListArgs {
             default_columns.into_iter().chain(directory).collect()
         };
         // List positions of a temporary sample are not stored, so they are only valid for its whole list.
-        columns.retain(|column| *column != Column::Position || surroundings.stores_positions() || is_whole);
+        columns.retain(|column| *column != Column::Position || env.stores_positions() || is_whole);
         columns
     }
 }
 
 pub(super) fn run(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     args: &ListArgs,
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
     let mut skipped = Vec::new();
-    let listed = find_and_report(surroundings, args, &mut skipped, err)?;
+    let listed = find_and_report(env, args, &mut skipped, err)?;
     if args.damaged {
-        return list_damaged(surroundings, args, &skipped, out, err);
+        return list_damaged(env, args, &skipped, out, err);
     }
-    let result = print_sessions(surroundings, args, &listed, out, err);
+    let result = print_sessions(env, args, &listed, out, err);
     if args.is_for_people() {
         report_archived(args, listed.n_archived, err);
     }
     if args.is_for_people() && !skipped.is_empty() {
         // A message on standard error is optional; a failed write is ignored.
-        drop(err.print_whole(&skipped_line(surroundings, args, skipped.len())));
+        drop(err.print_whole(&skipped_line(env, args, skipped.len())));
     }
     result
 }
 
 fn print_sessions(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     args: &ListArgs,
     listed: &Listing,
     out: &mut Screen<'_>,
@@ -264,19 +264,19 @@ fn print_sessions(
 ) -> Result<Exit, Failure> {
     match (args.format.layout(), &args.template) {
         (Some(layout), _) => print_data(listed, args.text, layout, out)?,
-        (None, Some(template)) => print_lines(surroundings, listed, template, out)?,
+        (None, Some(template)) => print_lines(env, listed, template, out)?,
         (None, None) if listed.sessions.is_empty() => {}
-        (None, None) => print_table(surroundings, args, listed, out)?,
+        (None, None) => print_table(env, args, listed, out)?,
     }
     if !listed.sessions.is_empty() {
         return Ok(Exit::Done);
     }
     let is_wide = args.all || args.repo;
     // A message on standard error is optional; a failed write is ignored.
-    if args.is_filtered() && !find(surroundings, &ListArgs::of(args.all, args.repo), err)?.is_empty() {
+    if args.is_filtered() && !find(env, &ListArgs::of(args.all, args.repo), err)?.is_empty() {
         drop(err.print_whole(&Line::new().text("no sessions match")));
     } else if listed.n_archived == 0 {
-        drop(report_no_sessions(surroundings, "list", is_wide, err));
+        drop(report_no_sessions(env, "list", is_wide, err));
     }
     Ok(Exit::Nothing)
 }
@@ -298,9 +298,9 @@ pub(super) fn report_archived(args: &ListArgs, n_archived: usize, err: &mut Scre
 }
 
 /// Says how many files are not in the list, and which command explains why.
-fn skipped_line(surroundings: &Surroundings, args: &ListArgs, n_skipped: usize) -> Line {
+fn skipped_line(env: &CommandEnvironment, args: &ListArgs, n_skipped: usize) -> Line {
     let all = if args.all || args.repo { " --all" } else { "" };
-    let command = format!("`sessile list --damaged{all}{}`", surroundings.session_dir_flag());
+    let command = format!("`sessile list --damaged{all}{}`", env.session_dir_flag());
     Line::new().text(&match n_skipped {
         1 => format!("1 file could not be read as a session; {command} shows why and what `sessile repair` would do"),
         n => format!("{n} files could not be read as sessions; {command} shows why and what `sessile repair` would do"),
@@ -309,14 +309,14 @@ fn skipped_line(surroundings: &Surroundings, args: &ListArgs, n_skipped: usize) 
 
 /// Lists the files that are named like sessions but are not valid ones.
 fn list_damaged(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     args: &ListArgs,
     skipped: &[PathBuf],
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
     let limit = args.limit.filter(|limit| *limit > 0).unwrap_or(usize::MAX);
-    let files = skipped.iter().take(limit).map(|path| surroundings.sessions.explain_skipped(path));
+    let files = skipped.iter().take(limit).map(|path| env.sessions.explain_skipped(path));
     if let Some(layout) = args.format.layout() {
         let mut list = ListWriter::new(out.data(), layout);
         for file in files {
@@ -325,7 +325,7 @@ fn list_damaged(
         list.finish()?;
     } else {
         for file in files {
-            let path = surroundings.short(&file.path.to_string_lossy());
+            let path = env.short(&file.path.to_string_lossy());
             let size =
                 file.size.map(|size| format!("  {}", sessile_display::measure::size_words(size))).unwrap_or_default();
             out.print_whole(&Line::new().styled(BOLD, &path).styled(DIM, &size))?;
@@ -341,33 +341,33 @@ fn list_damaged(
 
 /// Prints sessions for people, and stores their list positions.
 pub(super) fn print_table(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     args: &ListArgs,
     listed: &Listing,
     out: &mut Screen<'_>,
 ) -> Result<(), Failure> {
     let sessions = &listed.sessions;
-    let is_whole = args.selection(surroundings)? == Selection::default() && !args.tree && !args.repo;
-    let columns = args.columns(surroundings, is_whole);
-    let mut rows: Vec<TableRow<'_>> = sessions.iter().map(|session| TableRow::of(surroundings, session)).collect();
+    let is_whole = args.selection(env)? == Selection::default() && !args.tree && !args.repo;
+    let columns = args.columns(env, is_whole);
+    let mut rows: Vec<TableRow<'_>> = sessions.iter().map(|session| TableRow::of(env, session)).collect();
     for row in &mut rows {
         let is_copy = row.session.is_some_and(|session| listed.copies.original_of(&session.path).is_some());
         row.remark = if is_copy { "[copy] ".to_owned() } else { String::new() };
     }
     if args.repo {
-        add_branches(surroundings, sessions, &mut rows);
+        add_branches(env, sessions, &mut rows);
     }
     if args.tree {
-        rows = tree_rows(surroundings, args, listed, rows)?;
+        rows = tree_rows(env, args, listed, rows)?;
     }
-    table::print(surroundings, out, &rows, &columns, args.paths)?;
-    surroundings.store_positions(rows.iter().filter_map(|row| Some(row.session?.path.as_path())));
+    table::print(env, out, &rows, &columns, args.paths)?;
+    env.store_positions(rows.iter().filter_map(|row| Some(row.session?.path.as_path())));
     Ok(())
 }
 
 /// Adds the checked-out branch to each directory.
-fn add_branches(surroundings: &Surroundings, sessions: &[SessionInfo], rows: &mut [TableRow<'_>]) {
-    let projects = surroundings.sessions.group_by_project(sessions);
+fn add_branches(env: &CommandEnvironment, sessions: &[SessionInfo], rows: &mut [TableRow<'_>]) {
+    let projects = env.sessions.group_by_project(sessions);
     for directory in projects.into_iter().flat_map(|project| project.directories) {
         let Some(branch) = directory.branch else { continue };
         for index in directory.sessions {
@@ -379,7 +379,7 @@ fn add_branches(surroundings: &Surroundings, sessions: &[SessionInfo], rows: &mu
 /// Returns rows in the order of families, each after a drawing of its descent. The parent of a session also gets a row
 /// if it is not in the list.
 fn tree_rows<'r>(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     args: &ListArgs,
     listed: &'r Listing,
     rows: Vec<TableRow<'r>>,
@@ -392,7 +392,7 @@ fn tree_rows<'r>(
     };
     let is_in_scope: HashSet<&Path> = listed.everything.iter().map(|session| session.path.as_path()).collect();
     let families_of = |all: &[SessionInfo]| {
-        let mut families = surroundings.sessions.families(all);
+        let mut families = env.sessions.families(all);
         families.retain(|family| family.members.iter().any(|member| list_index(&member.session, all).is_some()));
         families
     };
@@ -401,7 +401,7 @@ fn tree_rows<'r>(
     let is_missing = |member: &Relative| matches!(member.session, SessionRef::Missing(_));
     if !args.all && families.iter().flat_map(|family| &family.members).any(is_missing) {
         // A parent that is not in this directory may be in another one.
-        all = Cow::Owned(surroundings.sessions.list_all()?);
+        all = Cow::Owned(env.sessions.list_all()?);
         families = families_of(&all);
     }
     // Families are ordered like the list, by their first member in it.
@@ -414,14 +414,14 @@ fn tree_rows<'r>(
             let prefix = match member.depth.checked_sub(1) {
                 None => String::new(),
                 // Deeper indents would hide the title.
-                Some(n_above) => "  ".repeat(n_above.min(MAX_DRAWN_DEPTH)) + "└ ",
+                Some(n_above) => "  ".repeat(n_above.min(MAX_INDENT_DEPTH)) + "└ ",
             };
             let row = match (list_index(&member.session, &all), &member.session) {
                 (Some(index), _) => rows[index].take(),
                 (None, SessionRef::Listed(index)) => {
                     let session = &all[*index];
                     let title = session.name.as_ref().unwrap_or(&session.first_message).to_str();
-                    let directory = surroundings.short(&session.cwd);
+                    let directory = env.short(&session.cwd);
                     Some(TableRow::absent(if session.is_archived && !args.archived {
                         format!("(archived: {})", title.trim())
                     } else if is_in_scope.contains(session.path.as_path()) {
@@ -431,7 +431,7 @@ fn tree_rows<'r>(
                     }))
                 }
                 (None, SessionRef::Missing(path)) => {
-                    Some(TableRow::absent(format!("(missing: {})", surroundings.short(&path.to_string_lossy()))))
+                    Some(TableRow::absent(format!("(missing: {})", env.short(&path.to_string_lossy()))))
                 }
             };
             tree_rows.extend(row.map(|row| TableRow { prefix, ..row }));
@@ -452,46 +452,42 @@ fn ancestors_and_self(family: &Family, is_selected: impl Fn(&SessionRef) -> bool
     is_needed
 }
 
-/// Upper bound on the generations drawn.
-const MAX_DRAWN_DEPTH: usize = 12;
+/// Upper bound on the indent, in generations.
+const MAX_INDENT_DEPTH: usize = 12;
 
 /// Finds the requested sessions.
 pub(super) fn find(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     args: &ListArgs,
     err: &mut Screen<'_>,
 ) -> Result<Vec<SessionInfo>, Failure> {
-    Ok(find_and_report(surroundings, args, &mut Vec::new(), err)?.sessions)
+    Ok(find_and_report(env, args, &mut Vec::new(), err)?.sessions)
 }
 
 /// Finds the requested sessions, with the other data that a table shows.
-pub(super) fn find_listed(
-    surroundings: &Surroundings,
-    args: &ListArgs,
-    err: &mut Screen<'_>,
-) -> Result<Listing, Failure> {
-    find_and_report(surroundings, args, &mut Vec::new(), err)
+pub(super) fn find_listed(env: &CommandEnvironment, args: &ListArgs, err: &mut Screen<'_>) -> Result<Listing, Failure> {
+    find_and_report(env, args, &mut Vec::new(), err)
 }
 
 /// Finds the requested sessions, and the files beside them that are not sessions.
 fn find_and_report(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     args: &ListArgs,
     skipped: &mut Vec<PathBuf>,
     err: &mut Screen<'_>,
 ) -> Result<Listing, Failure> {
-    let selection = args.selection(surroundings)?;
+    let selection = args.selection(env)?;
     let mut bar = Bar::new(Unit::Sessions);
     let mut show = |progress: Progress<'_>| bar.show(progress.loaded as u64, progress.total as u64, err);
     let cancel = on_interrupt()?;
     let mut options = ListOptions { texts: args.text, progress: Some(&mut show), cancel, skipped: Some(skipped) };
-    let everything = args.all || (surroundings.sample().is_some() && !surroundings.has_session_dir_flag());
+    let everything = args.all || (env.sample().is_some() && !env.has_session_dir_flag());
     let result = if args.repo {
-        surroundings.sessions.list_project_with(surroundings.cwd(), &mut options)
+        env.sessions.list_project_with(env.cwd(), &mut options)
     } else if everything {
-        surroundings.sessions.list_all_with(&mut options)
+        env.sessions.list_all_with(&mut options)
     } else {
-        surroundings.sessions.list_with(surroundings.cwd(), &mut options)
+        env.sessions.list_with(env.cwd(), &mut options)
     };
     bar.clear(err);
     let mut sessions = result?;
@@ -506,18 +502,12 @@ fn find_and_report(
 }
 
 /// Says that the store is empty, where sessions would be, and what to do about it.
-pub(super) fn report_empty_store(surroundings: &Surroundings, err: &mut Screen<'_>) -> std::io::Result<()> {
-    let root = || sessile::directory::sessions_root(surroundings.sessions.environment());
-    let dir = surroundings.session_dir().unwrap_or_else(root);
+pub(super) fn report_empty_store(env: &CommandEnvironment, err: &mut Screen<'_>) -> std::io::Result<()> {
+    let root = || sessile::directory::sessions_root(env.sessions.environment());
+    let dir = env.session_dir().unwrap_or_else(root);
     err.print_whole(&Line::new().text("there are no sessions yet"))?;
     for (command, description) in [
-        (
-            "pi",
-            &*format!(
-                "starts one in the current project and stores it in {}",
-                surroundings.short(&dir.to_string_lossy())
-            ),
-        ),
+        ("pi", &*format!("starts one in the current project and stores it in {}", env.short(&dir.to_string_lossy()))),
         ("sessile new", "starts an empty one for this directory"),
         ("sessile import FILE", "imports a session file"),
         ("sessile --sample", "shows a made-up store to try things on"),
@@ -529,29 +519,29 @@ pub(super) fn report_empty_store(surroundings: &Surroundings, err: &mut Screen<'
 
 /// Says that a command finds no sessions where it looks, and where else it could look.
 pub(super) fn report_no_sessions(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     command: &str,
     is_wide: bool,
     err: &mut Screen<'_>,
 ) -> std::io::Result<()> {
-    let dir = surroundings.session_dir();
-    let cwd = surroundings.short(&surroundings.cwd().to_string_lossy());
-    let is_sample = surroundings.sample().is_some();
+    let dir = env.session_dir();
+    let cwd = env.short(&env.cwd().to_string_lossy());
+    let is_sample = env.sample().is_some();
     let (message, hint) = match dir {
-        Some(dir) if !surroundings.is_directory(&dir) => (
+        Some(dir) if !env.is_directory(&dir) => (
             format!("there is no directory {}", dir.display()),
             format!("use `sessile {command} --all` for all sessions of pi's own store"),
         ),
-        Some(dir) if surroundings.sessions.is_store_root(&dir) => {
+        Some(dir) if env.sessions.is_store_root(&dir) => {
             let message = format!("no sessions in {} itself, only in its subdirectories", dir.display());
-            (message, root_hint(surroundings, command, &dir))
+            (message, root_hint(env, command, &dir))
         }
         Some(dir) if is_wide => (format!("no sessions in {}", dir.display()), String::new()),
         Some(dir) => (
             format!("no sessions for {cwd} in {}", dir.display()),
             "add --all to include the sessions of other directories".to_owned(),
         ),
-        None if is_wide && !is_sample => return report_empty_store(surroundings, err),
+        None if is_wide && !is_sample => return report_empty_store(env, err),
         None if is_sample => ("no sessions found".to_owned(), String::new()),
         None => (
             format!("no sessions for {cwd}"),
@@ -566,9 +556,9 @@ pub(super) fn report_no_sessions(
 }
 
 /// Suggests what to do if the user gave a whole store in place of a directory of sessions.
-fn root_hint(surroundings: &Surroundings, command: &str, dir: &Path) -> String {
-    let dir = surroundings.directory(Some(dir));
-    let is_own = dir == sessile::directory::sessions_root(surroundings.own_environment());
+fn root_hint(env: &CommandEnvironment, command: &str, dir: &Path) -> String {
+    let dir = env.directory(Some(dir));
+    let is_own = dir == sessile::directory::sessions_root(env.own_environment());
     match dir.parent().filter(|_| dir.file_name().is_some_and(|name| name == "sessions")) {
         _ if is_own => format!("this is the root of your store: use `sessile {command} --all` without --session-dir"),
         Some(parent) => {
@@ -589,7 +579,7 @@ fn print_data(listed: &Listing, texts: bool, layout: Layout, out: &mut Screen<'_
 
 /// Prints one line per session, for scripts.
 fn print_lines(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     listed: &Listing,
     template: &Template,
     out: &mut Screen<'_>,
@@ -600,7 +590,7 @@ fn print_lines(
         data.write_all(template.fill(&ListedSession { session, position, original }).as_bytes())?;
     }
     if template.has_positions() {
-        surroundings.store_positions(listed.sessions.iter().map(|session| session.path.as_path()));
+        env.store_positions(listed.sessions.iter().map(|session| session.path.as_path()));
     }
     Ok(())
 }

@@ -3,12 +3,13 @@
 use clap::Args;
 use sessile::json::Json;
 
-use crate::args::{ListFormat, SessionArg};
-use crate::data::ListWriter;
+use crate::args::SessionArg;
+use crate::data::{ListFormat, ListWriter};
+use crate::environment::{CommandEnvironment, report_if_empty};
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::screen::Screen;
-use crate::surroundings::{Surroundings, report_if_empty};
-use crate::{Exit, transcript};
+use crate::transcript;
 
 /// Print the messages of a session as sent to a model
 ///
@@ -27,13 +28,13 @@ pub(crate) struct LlmArgs {
 }
 
 pub(super) fn run(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     args: &LlmArgs,
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
     let (session, [entry]) = args.session.with_words([args.entry.as_deref()]);
-    let session = surroundings.open(&session, err)?;
+    let session = env.open(&session, err)?;
     let messages = match entry {
         None => session.llm_messages()?,
         Some(entry) => session.llm_messages_at(session.find_entry(&entry)?)?,

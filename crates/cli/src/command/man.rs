@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use clap_mangen::Man;
 
-use crate::Exit;
-use crate::definition;
+use crate::environment::CommandEnvironment;
+use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::manual;
 use crate::screen::{Line, Screen};
-use crate::surroundings::Surroundings;
 
 /// Print the manual page, or write the pages of all commands
 ///
@@ -33,25 +33,25 @@ Examples:
   $ sessile man --dir man1";
 
 pub(super) fn run(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     args: &ManArgs,
+    definition: fn() -> clap::Command,
     out: &mut Screen<'_>,
-    _err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
     let Some(dir) = &args.dir else {
-        out.data().write_all(&page(definition::command())?)?;
+        out.data().write_all(&page(definition())?)?;
         return Ok(Exit::Done);
     };
-    let dir = surroundings.own_environment().current_dir().join(dir);
-    let pages = definition::every_command();
+    let dir = env.own_environment().current_dir().join(dir);
+    let pages = manual::every_command(definition());
     for command in &pages {
         let name = command.get_display_name().unwrap_or_else(|| command.get_name());
         if !args.dry_run {
-            surroundings.sessions.write_document(&dir.join(format!("{name}.1")), &page(command.clone())?)?;
+            env.sessions.write_document(&dir.join(format!("{name}.1")), &page(command.clone())?)?;
         }
     }
     let verb = if args.dry_run { "would write" } else { "wrote" };
-    let message = format!("{verb} {} pages to {}", pages.len(), surroundings.short(&dir.to_string_lossy()));
+    let message = format!("{verb} {} pages to {}", pages.len(), env.short(&dir.to_string_lossy()));
     out.print_whole(&Line::new().text(&message))?;
     Ok(Exit::Done)
 }

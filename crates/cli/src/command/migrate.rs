@@ -8,18 +8,18 @@ use sessile::operations::OperationKind;
 use sessile::{Cancel, SessionError};
 use sessile_rpc::answer;
 
-use crate::Exit;
-use crate::args::{ListFormat, SessionArg};
-use crate::data::ListWriter;
+use crate::args::SessionArg;
+use crate::data::{ListFormat, ListWriter};
+use crate::environment::CommandEnvironment;
+use crate::exit::Exit;
 use crate::failure::{self, Failure};
 use crate::interrupt::on_interrupt;
 use crate::screen::{Line, Screen};
-use crate::surroundings::Surroundings;
 
 /// Migrate old sessions to the current version
 ///
-/// Migrates files of version 1 and 2 to version 3, as the first append would. The original is kept beside the file, as
-/// NAME.jsonl.orig-TIME. Sessions of the current version are not touched. Exits with 1 if there is nothing to migrate.
+/// Migrates files of versions 1 and 2 to version 3, as the first append would. Keeps the original beside the file, as
+/// NAME.jsonl.orig-TIME. Leaves sessions of the current version unchanged. Exits with 1 if there is nothing to migrate.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   $ sessile migrate @1
@@ -48,7 +48,7 @@ struct Migrated {
 }
 
 pub(super) fn run(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     args: &MigrateArgs,
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
@@ -56,19 +56,19 @@ pub(super) fn run(
     let cancel = if args.all { on_interrupt()? } else { Cancel::default() };
     let paths = if args.all {
         let mut options = ListOptions { cancel: cancel.clone(), ..ListOptions::default() };
-        let sessions = surroundings.sessions.list_all_with(&mut options)?;
+        let sessions = env.sessions.list_all_with(&mut options)?;
         sessions.into_iter().map(|session| session.path).collect()
     } else {
-        vec![surroundings.find(&args.session)?]
+        vec![env.find(&args.session)?]
     };
     let mut migrations = Vec::new();
     let mut failed = None;
     for path in paths {
         if cancel.is_cancelled() {
-            print(surroundings, args, &migrations, out)?;
+            print(env, args, &migrations, out)?;
             return Err(SessionError::Cancelled.into());
         }
-        match migrate(surroundings, &path, args.dry_run) {
+        match migrate(env, &path, args.dry_run) {
             Ok(migrated) => migrations.extend(migrated),
             // With --all, one unreadable session does not stop the others.
             Err(error) if args.all => {
@@ -79,7 +79,7 @@ pub(super) fn run(
             Err(error) => return Err(error.into()),
         }
     }
-    print(surroundings, args, &migrations, out)?;
+    print(env, args, &migrations, out)?;
     if migrations.is_empty() && failed.is_none() {
         err.print_whole(&Line::new().text("nothing to migrate"))?;
         return Ok(Exit::Nothing);
@@ -87,8 +87,8 @@ pub(super) fn run(
     Ok(failed.unwrap_or(Exit::Done))
 }
 
-fn migrate(surroundings: &Surroundings, path: &Path, dry_run: bool) -> Result<Option<Migrated>, SessionError> {
-    let mut session = surroundings.sessions.clone().read_only().open(path)?;
+fn migrate(env: &CommandEnvironment, path: &Path, dry_run: bool) -> Result<Option<Migrated>, SessionError> {
+    let mut session = env.sessions.clone().read_only().open(path)?;
     if !session.is_stored() {
         return Err(SessionError::NotASession { path: path.to_path_buf() });
     }
@@ -99,7 +99,7 @@ fn migrate(surroundings: &Surroundings, path: &Path, dry_run: bool) -> Result<Op
     let original = if dry_run {
         None
     } else {
-        session = surroundings.sessions.clone().recording_new_files_as(OperationKind::Migrate).open(path)?;
+        session = env.sessions.clone().recording_new_files_as(OperationKind::Migrate).open(path)?;
         match session.upgrade()? {
             // Another process has migrated it in the meantime.
             None => return Ok(None),
@@ -110,7 +110,7 @@ fn migrate(surroundings: &Surroundings, path: &Path, dry_run: bool) -> Result<Op
 }
 
 fn print(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     args: &MigrateArgs,
     migrations: &[Migrated],
     out: &mut Screen<'_>,
@@ -124,8 +124,8 @@ fn print(
     }
     let verb = if args.dry_run { "would be migrated" } else { "migrated" };
     for migrated in migrations {
-        let path = surroundings.short(&migrated.path.to_string_lossy());
-        let original = migrated.original.as_ref().map(|original| surroundings.short(&original.to_string_lossy()));
+        let path = env.short(&migrated.path.to_string_lossy());
+        let original = migrated.original.as_ref().map(|original| env.short(&original.to_string_lossy()));
         let original = original.map(|original| format!("; the original is {original}")).unwrap_or_default();
         let words = format!("{path} {verb} from version {} to 3{original}", migrated.from);
         out.print_whole(&Line::new().text(&words))?;

@@ -6,12 +6,12 @@ use clap::Args;
 use sessile::operations::Moved;
 use sessile_rpc::answer;
 
-use crate::Exit;
 use crate::args::SessionArg;
 use crate::data::write_value;
+use crate::environment::{CommandEnvironment, warn};
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::screen::{DIM, Line, Screen};
-use crate::surroundings::{Surroundings, warn};
 
 /// Move sessions to another working directory, for example after a project has moved
 ///
@@ -50,21 +50,21 @@ pub(crate) struct MoveArgs {
 }
 
 pub(super) fn run(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     args: &MoveArgs,
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    let to = surroundings.directory(Some(&args.to));
-    let sessions = surroundings.sessions_for_removal(args.force);
+    let to = env.directory(Some(&args.to));
+    let sessions = env.sessions_for_removal(args.force);
     let moved = match &args.from {
-        None => sessions.move_session(surroundings.find(&args.session)?, &to, args.dry_run)?,
-        Some(from) => sessions.move_directory(surroundings.directory(Some(from)), &to, args.dry_run)?,
+        None => sessions.move_session(env.find(&args.session)?, &to, args.dry_run)?,
+        Some(from) => sessions.move_directory(env.directory(Some(from)), &to, args.dry_run)?,
     };
     if args.json {
         write_value(out.data(), &answer::moved(&moved))?;
     } else {
-        print(surroundings, &moved, out, err)?;
+        print(env, &moved, out, err)?;
         if !moved.sessions.is_empty() && !to.is_dir() {
             warn(err, &format!("{} does not exist", to.display()))?;
         }
@@ -72,19 +72,13 @@ pub(super) fn run(
     Ok(if moved.sessions.is_empty() { Exit::Nothing } else { Exit::Done })
 }
 
-fn print(
-    surroundings: &Surroundings,
-    moved: &Moved,
-    out: &mut Screen<'_>,
-    err: &mut Screen<'_>,
-) -> Result<(), Failure> {
+fn print(env: &CommandEnvironment, moved: &Moved, out: &mut Screen<'_>, err: &mut Screen<'_>) -> Result<(), Failure> {
     if moved.sessions.is_empty() {
         return Ok(err.print_whole(&Line::new().text("nothing to move"))?);
     }
     for session in &moved.sessions {
         let name = session.session.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let (from, to) =
-            (surroundings.short(&session.cwd_before), surroundings.short(&session.cwd_after.to_string_lossy()));
+        let (from, to) = (env.short(&session.cwd_before), env.short(&session.cwd_after.to_string_lossy()));
         out.print_whole(&Line::new().styled(DIM, &name).text(&format!("  {from} → {to}")))?;
     }
     let sessions = match moved.sessions.len() {
@@ -92,7 +86,7 @@ fn print(
         number => format!("{number} sessions"),
     };
     let words = match &moved.operation {
-        Some(id) => format!("{sessions} moved; `{} undo {id}` reverts this", surroundings.program()),
+        Some(id) => format!("{sessions} moved; `{} undo {id}` reverts this", env.program()),
         None => format!("{sessions} would be moved; nothing was changed"),
     };
     Ok(out.print_whole(&Line::new().text(&words))?)

@@ -5,12 +5,12 @@ use sessile::SessionManager;
 use sessile::operations::{Annotated, Step};
 use sessile_rpc::answer;
 
-use crate::Exit;
 use crate::args::SessionArg;
 use crate::data::write_value;
+use crate::environment::CommandEnvironment;
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::screen::{Line, Screen};
-use crate::surroundings::Surroundings;
 
 /// Name a session, or print its name
 ///
@@ -43,19 +43,19 @@ pub(crate) struct NameArgs {
 }
 
 pub(super) fn run(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     args: &NameArgs,
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
     let (session, [name]) = args.session.with_words([args.name.as_deref()]);
     if name.is_none() && !args.clear {
-        let session = surroundings.open(&session, err)?;
+        let session = env.open(&session, err)?;
         return show(&session, args, out, err);
     }
-    drop(surroundings.open(&session, err)?);
-    let annotated = surroundings.sessions.rename(surroundings.find(&session)?, name.as_deref(), args.dry_run)?;
-    surroundings.report_upgrade(annotated.original.as_deref(), err)?;
+    drop(env.open(&session, err)?);
+    let annotated = env.sessions.rename(env.find(&session)?, name.as_deref(), args.dry_run)?;
+    env.report_upgrade(annotated.original.as_deref(), err)?;
     if args.json {
         write_value(out.data(), &answer::annotated(&annotated, args.dry_run))?;
         return Ok(Exit::Done);

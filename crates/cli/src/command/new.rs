@@ -9,11 +9,11 @@ use sessile::event::Handlers;
 use sessile::operations::OperationKind;
 use sessile_rpc::answer;
 
-use crate::Exit;
 use crate::data::write_value;
+use crate::environment::{CommandEnvironment, warn};
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::screen::{Line, Screen};
-use crate::surroundings::{Surroundings, warn};
 
 /// Start a session
 ///
@@ -55,32 +55,32 @@ pub(crate) struct NewArgs {
 }
 
 pub(super) fn run(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     args: &NewArgs,
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
     let choice = BeginOptions {
-        cwd: Some(surroundings.directory(args.cwd.as_deref())),
+        cwd: Some(env.directory(args.cwd.as_deref())),
         id: args.session_id.clone(),
-        fork: args.fork.as_ref().map(|source| surroundings.find_session(source)).transpose()?,
+        fork: args.fork.as_ref().map(|source| env.find_session(source)).transpose()?,
         name: args.name.clone(),
         in_memory: args.no_session,
         dry_run: args.dry_run,
     };
     let mut begun = if args.dry_run {
-        surroundings.sessions.clone().with_handlers(Handlers::new()).begin(&choice)?
+        env.sessions.clone().with_handlers(Handlers::new()).begin(&choice)?
     } else {
         let (host, is_new) = {
-            let sessions = surroundings.sessions.clone().recording_new_files_as(OperationKind::New);
+            let sessions = env.sessions.clone().recording_new_files_as(OperationKind::New);
             SessionHost::begin_session(sessions, &choice)?
         };
         StartedSession { session: host.into_session(), is_new }
     };
     let original = begun.session.take_original();
-    surroundings.report_upgrade(original.as_deref(), err)?;
+    env.report_upgrade(original.as_deref(), err)?;
     if args.dry_run && !args.no_session {
-        return preview(surroundings, args, (&choice, &begun), out);
+        return preview(env, args, (&choice, &begun), out);
     }
     let path = begun.session.session_file().filter(|_| !args.no_session);
     if args.json {
@@ -90,7 +90,7 @@ pub(super) fn run(
     let output = path.map_or_else(|| begun.session.session_id(), |path| path.to_string_lossy().into_owned());
     out.print_whole(&Line::new().text(&output))?;
     // The directories of the sample do not exist.
-    if args.cwd.is_some() && surroundings.sample().is_none() && !begun.session.cwd().is_dir() {
+    if args.cwd.is_some() && env.sample().is_none() && !begun.session.cwd().is_dir() {
         warn(err, &format!("{} does not exist", begun.session.cwd().display()))?;
     }
     if begun.is_new && args.session_id.is_some() && args.fork.is_none() && !args.no_session {
@@ -106,27 +106,26 @@ pub(super) fn run(
 
 /// Prints what would be created, and where.
 fn preview(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     args: &NewArgs,
     (choice, begun): (&BeginOptions, &StartedSession),
     out: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
     let (session, cwd) = (&begun.session, begun.session.cwd());
-    let existing = choice.id.as_ref().and_then(|id| surroundings.sessions.find_by_id(cwd, id));
-    let default = || sessile::directory::default_session_dir(surroundings.sessions.environment(), cwd);
-    let directory = surroundings.session_dir().unwrap_or_else(default);
+    let existing = choice.id.as_ref().and_then(|id| env.sessions.find_by_id(cwd, id));
+    let default = || sessile::directory::default_session_dir(env.sessions.environment(), cwd);
+    let directory = env.session_dir().unwrap_or_else(default);
     let name = session.session_name()?;
     if args.json {
         let directories = (existing.as_deref(), directory.as_path());
         write_value(out.data(), &answer::new_preview(session, directories, choice.id.as_deref(), begun.is_new)?)?;
         return Ok(Exit::Done);
     }
-    let name = name.map(|name| format!(", named {name:?}")).unwrap_or_default();
+    let name = name.map(|name| format!(" with the name {name:?}")).unwrap_or_default();
     let words = if let Some(path) = &existing {
-        format!("{} exists and would be continued{name}", surroundings.short(&path.to_string_lossy()))
+        format!("{} exists and would be continued{name}", env.short(&path.to_string_lossy()))
     } else {
-        let (cwd, directory) =
-            (surroundings.short(&cwd.to_string_lossy()), surroundings.short(&directory.to_string_lossy()));
+        let (cwd, directory) = (env.short(&cwd.to_string_lossy()), env.short(&directory.to_string_lossy()));
         format!("a session for {cwd}{name} would be started in {directory}")
     };
     out.print_whole(&Line::new().text(&words).text("; nothing was written"))?;

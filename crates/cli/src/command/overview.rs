@@ -2,35 +2,35 @@
 
 use std::io;
 
-use crate::Exit;
 use crate::clock::Clock;
 use crate::command::list::{self, ListArgs};
 use crate::command::tree::{self, TreeSelection};
+use crate::environment::CommandEnvironment;
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::screen::{BOLD, DIM, Line, NAMED, Screen};
-use crate::surroundings::Surroundings;
 
 /// Lists the sessions of this directory, or shows the sample if there are none.
-pub(super) fn run(surroundings: &Surroundings, out: &mut Screen<'_>, err: &mut Screen<'_>) -> Result<Exit, Failure> {
-    if surroundings.sample().is_some() {
-        return demonstrate(surroundings, out, err);
+pub(super) fn run(env: &CommandEnvironment, out: &mut Screen<'_>, err: &mut Screen<'_>) -> Result<Exit, Failure> {
+    if env.sample().is_some() {
+        return demonstrate(env, out, err);
     }
-    let listed = list::find_listed(surroundings, &ListArgs::default(), err)?;
+    let listed = list::find_listed(env, &ListArgs::default(), err)?;
     if !listed.sessions.is_empty() {
-        list::print_table(surroundings, &ListArgs::default(), &listed, out)?;
+        list::print_table(env, &ListArgs::default(), &listed, out)?;
     }
     if !listed.sessions.is_empty() || listed.n_archived > 0 {
         list::report_archived(&ListArgs::default(), listed.n_archived, err);
         return Ok(Exit::Done);
     }
-    let cwd = surroundings.short(&surroundings.cwd().to_string_lossy());
+    let cwd = env.short(&env.cwd().to_string_lossy());
     out.print(Line::new().text("No sessions for ").text(&cwd).text(" yet. This is what sessions look like:"))?;
     out.blank()?;
-    demonstrate(&surroundings.with_sample()?, out, err)
+    demonstrate(&env.with_sample()?, out, err)
 }
 
 /// Prints the list of the sample, and the tree of its richest session.
-fn demonstrate(sample: &Surroundings, out: &mut Screen<'_>, err: &mut Screen<'_>) -> Result<Exit, Failure> {
+fn demonstrate(sample: &CommandEnvironment, out: &mut Screen<'_>, err: &mut Screen<'_>) -> Result<Exit, Failure> {
     let Some(store) = sample.sample() else { return Ok(Exit::Nothing) };
     let listed = list::find_listed(sample, &ListArgs::default(), err)?;
     heading(out, &format!("{} made-up sessions", listed.sessions.len()))?;

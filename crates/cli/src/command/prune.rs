@@ -6,18 +6,18 @@ use clap::{ArgGroup, Args};
 use sessile::operations::{PruneExemption, PruneOptions, PruneScope, Pruned};
 use sessile_rpc::answer;
 
-use crate::Exit;
 use crate::data::write_value;
+use crate::environment::CommandEnvironment;
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::measure::{ShortIds, bytes, duration_ms, noun, size_words};
 use crate::screen::{ACCENT, DIM, Line, NAMED, PLAIN, Screen};
-use crate::surroundings::Surroundings;
 use crate::table::age;
 
 /// Move unused sessions to the trash
 ///
 /// Without --apply, only shows which sessions would be moved. Covers the sessions of this directory, or more with
-/// --repo and --all. Exits with 1 if there is nothing to prune.
+/// --repo or --all. Exits with 1 if there is nothing to prune.
 ///
 /// The age of a session is the time since any session of its family was last used, in any directory. A family is a
 /// session and all its forks. Keeps sessions with a name or labels, unless you use --named or --labelled. Without
@@ -31,9 +31,9 @@ use crate::table::age;
   $ sessile prune --older-than 2d
   $ sessile prune --all --older-than 2d --larger-than 900 --apply
   $ sessile prune --older-than 1d --keep 2 --named")]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "independent flags")]
 pub(crate) struct PruneArgs {
-    /// Prune sessions of families that were not used for this long, e.g. 90d, 12h, 2w, 3mo, 1y
+    /// Prune sessions of families that have not been used for this long, e.g. 90d, 12h, 2w, 3mo, 1y
     #[arg(long, value_name = "AGE", value_parser = duration_ms)]
     older_than: Option<i64>,
 
@@ -79,7 +79,7 @@ pub(crate) struct PruneArgs {
 }
 
 pub(super) fn run(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     args: &PruneArgs,
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
@@ -90,45 +90,45 @@ pub(super) fn run(
         keep: args.keep,
         named: args.named,
         labelled: args.labelled,
-        scope: args.scope(surroundings),
+        scope: args.scope(env),
     };
-    let pruned = surroundings.sessions.prune(&pruning, args.apply)?;
+    let pruned = env.sessions.prune(&pruning, args.apply)?;
     if args.json {
         write_value(out.data(), &answer::pruned(&pruned))?;
     } else {
-        print(surroundings, args, &pruned, out, err)?;
+        print(env, args, &pruned, out, err)?;
     }
     Ok(if pruned.sessions.is_empty() { Exit::Nothing } else { Exit::Done })
 }
 
 impl PruneArgs {
     /// Selects the same sessions as a list with the same flags.
-    fn scope(&self, surroundings: &Surroundings) -> PruneScope {
-        let is_sample = surroundings.sample().is_some() && !surroundings.has_session_dir_flag();
+    fn scope(&self, env: &CommandEnvironment) -> PruneScope {
+        let is_sample = env.sample().is_some() && !env.has_session_dir_flag();
         match &self.cwd {
-            Some(cwd) => PruneScope::Cwd(surroundings.directory(Some(cwd))),
-            None if self.repo => PruneScope::Project(surroundings.cwd()),
+            Some(cwd) => PruneScope::Cwd(env.directory(Some(cwd))),
+            None if self.repo => PruneScope::Project(env.cwd()),
             None if self.all || is_sample => PruneScope::All,
-            None => PruneScope::Cwd(surroundings.cwd()),
+            None => PruneScope::Cwd(env.cwd()),
         }
     }
 }
 
 fn print(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     args: &PruneArgs,
     pruned: &Pruned,
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<(), Failure> {
-    let now = surroundings.now_ms();
+    let now = env.now_ms();
     let ids = ShortIds::among(pruned.sessions.iter().map(|(session, _)| session.id.as_str()));
     for (session, last_used) in &pruned.sessions {
         let title = session.name.as_ref().unwrap_or(&session.first_message).to_str().into_owned();
         let style = if session.name.is_some() { NAMED } else { PLAIN };
         let start = Line::new().right(5, DIM, &age(now, *last_used)).right(16, DIM, &size_words(session.size));
         let start = start.text("  ").styled(DIM, &ids.of(&session.id)).pad(18 + ids.width());
-        let directory = format!("  {}", surroundings.short(&session.cwd));
+        let directory = format!("  {}", env.short(&session.cwd));
         out.print(start.text("  ").styled(style, title.trim()).styled(DIM, &directory))?;
     }
     let (n_sessions, size) = (pruned.sessions.len(), size_words(pruned.size()));
@@ -136,7 +136,7 @@ fn print(
     let words = match &pruned.operation {
         Some(id) => {
             let them = noun(n_sessions, "it", "them");
-            let program = surroundings.program();
+            let program = env.program();
             format!("{sessions}, {size}, moved to the trash; `{program} undo {id}` brings {them} back")
         }
         None if n_sessions == 0 => "nothing to prune".to_owned(),
@@ -159,7 +159,7 @@ fn print(
         return Ok(out.print_whole(&line)?);
     }
     err.print_whole(&line)?;
-    if pruned.kept.is_empty() && matches!(args.scope(surroundings), PruneScope::Cwd(_)) {
+    if pruned.kept.is_empty() && matches!(args.scope(env), PruneScope::Cwd(_)) {
         err.print_whole(&Line::new().styled(ACCENT, "hint:").text(" use --all for the sessions of all directories"))?;
     }
     Ok(())

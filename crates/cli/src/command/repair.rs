@@ -4,14 +4,14 @@ use clap::Args;
 use sessile::repair::{Repair, RepairOptions};
 use sessile_rpc::answer;
 
-use crate::Exit;
 use crate::args::SessionArg;
 use crate::command::verify::print_finding;
 use crate::data::{Layout, ListWriter, write_value};
+use crate::environment::CommandEnvironment;
+use crate::exit::Exit;
 use crate::failure::{Failure, report_chain};
 use crate::interrupt::on_interrupt;
 use crate::screen::{BOLD, DIM, Line, NAMED, PERSON, Screen};
-use crate::surroundings::Surroundings;
 
 /// Repair a damaged session
 ///
@@ -23,7 +23,7 @@ use crate::surroundings::Surroundings;
 /// --permissions without SESSION changes only the permissions of all sessions of this directory, or of all directories
 /// with --all.
 #[derive(Debug, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "independent flags")]
 pub(crate) struct RepairArgs {
     #[command(flatten)]
     session: SessionArg,
@@ -48,36 +48,36 @@ pub(crate) struct RepairArgs {
 }
 
 pub(super) fn run(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     args: &RepairArgs,
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
     let SessionArg { session, chosen, newest } = &args.session;
     if args.permissions && session.is_none() && chosen.is_none() && !newest {
-        return close_many(surroundings, args, out, err);
+        return close_many(env, args, out, err);
     }
-    let path = surroundings.find(&args.session)?;
+    let path = env.find(&args.session)?;
     let options = RepairOptions { dry_run: args.dry_run, permissions: args.permissions };
-    let repair = surroundings.sessions.repair(path, options)?;
+    let repair = env.sessions.repair(path, options)?;
     if args.json {
         write_value(out.data(), &answer::repair(&repair))?;
     } else {
-        print(surroundings, &repair, out)?;
+        print(env, &repair, out)?;
     }
     Ok(Exit::Done)
 }
 
 /// Removes other users' access to many sessions.
 fn close_many(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     args: &RepairArgs,
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    let is_all = args.all || (surroundings.sample().is_some() && !surroundings.has_session_dir_flag());
-    let cwd = (!is_all).then(|| surroundings.cwd());
-    let closed = surroundings.sessions.restrict_access(cwd.as_deref(), args.dry_run, &on_interrupt()?)?;
+    let is_all = args.all || (env.sample().is_some() && !env.has_session_dir_flag());
+    let cwd = (!is_all).then(|| env.cwd());
+    let closed = env.sessions.restrict_access(cwd.as_deref(), args.dry_run, &on_interrupt()?)?;
     let n_failed = closed.failed.len();
     for error in closed.failed {
         report_chain(&error.into(), err)?;
@@ -101,8 +101,8 @@ fn close_many(
     Ok(if n_failed > 0 { Exit::Error } else { Exit::Done })
 }
 
-fn print(surroundings: &Surroundings, repair: &Repair, out: &mut Screen<'_>) -> std::io::Result<()> {
-    let path = surroundings.short(&repair.path.to_string_lossy());
+fn print(env: &CommandEnvironment, repair: &Repair, out: &mut Screen<'_>) -> std::io::Result<()> {
+    let path = env.short(&repair.path.to_string_lossy());
     out.print_whole(&Line::new().styled(BOLD, &path))?;
     let word = if repair.dry_run { "would repair" } else { "repaired" };
     for change in &repair.changes {
@@ -121,7 +121,7 @@ fn print(surroundings: &Surroundings, repair: &Repair, out: &mut Screen<'_>) -> 
         (1, false) => "1 change made".to_owned(),
         (number, false) => format!("{number} changes made"),
     };
-    let original = repair.original.as_ref().map(|original| surroundings.short(&original.to_string_lossy()));
+    let original = repair.original.as_ref().map(|original| env.short(&original.to_string_lossy()));
     let original = original.map(|original| format!("; the original is {original}")).unwrap_or_default();
     let style = if repair.changes.is_empty() { DIM } else { NAMED };
     out.print_whole(&Line::new().styled(style, &message).text(&original))

@@ -3,12 +3,11 @@
 use clap::Args;
 use sessile_rpc::answer;
 
-use crate::Exit;
-use crate::args::ListFormat;
-use crate::data::{ListWriter, write_value};
+use crate::data::{ListFormat, ListWriter, write_value};
+use crate::environment::CommandEnvironment;
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::screen::{DIM, Line, Screen};
-use crate::surroundings::Surroundings;
 use crate::table::age;
 use crate::titles::Titles;
 
@@ -40,43 +39,41 @@ pub(crate) struct RestoreArgs {
 }
 
 pub(super) fn run(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     args: &RestoreArgs,
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    let Some(reference) = &args.session else { return list(surroundings, args, out, err) };
-    let (restored, operation) = surroundings.sessions.restore(reference, args.dry_run)?;
+    let Some(reference) = &args.session else { return list(env, args, out, err) };
+    let (restored, operation) = env.sessions.restore(reference, args.dry_run)?;
     if args.format.layout().is_some() {
         write_value(out.data(), &answer::restored(&restored, operation.as_deref()))?;
         return Ok(Exit::Done);
     }
-    let path = surroundings.short(&restored.session.path.to_string_lossy());
+    let path = env.short(&restored.session.path.to_string_lossy());
     let words = if args.dry_run { "would be restored" } else { "restored" };
     let file = if args.dry_run { &restored.slot.file } else { &restored.session.path };
-    let titles = Titles::of_files(surroundings, [(&restored.session, file.as_path())]);
+    let titles = Titles::of_files(env, [(&restored.session, file.as_path())]);
     out.print(titles.put_after(Line::new(), &restored.session))?;
     out.print_whole(&Line::new().text(&format!("{path} {words}")))?;
     Ok(Exit::Done)
 }
 
 fn list(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     args: &RestoreArgs,
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    let in_trash = surroundings.sessions.in_trash()?;
+    let in_trash = env.sessions.in_trash()?;
     if let Some(layout) = args.format.layout() {
         let mut list = ListWriter::new(out.data(), layout);
         in_trash.iter().try_for_each(|trashed| list.push(answer::in_trash(trashed).raw()))?;
         list.finish()?;
     } else {
-        let now = surroundings.now_ms();
-        let titles = Titles::of_files(
-            surroundings,
-            in_trash.iter().map(|trashed| (&trashed.session, trashed.slot.file.as_path())),
-        );
+        let now = env.now_ms();
+        let titles =
+            Titles::of_files(env, in_trash.iter().map(|trashed| (&trashed.session, trashed.slot.file.as_path())));
         for trashed in &in_trash {
             let start = Line::new().right(5, DIM, &age(now, trashed.time)).text("  ");
             out.print(titles.put_after(start, &trashed.session))?;

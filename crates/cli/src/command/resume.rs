@@ -5,12 +5,12 @@ use std::process::Command;
 
 use clap::{Args, ValueEnum, ValueHint};
 
-use crate::Exit;
 use crate::command::list::report_empty_store;
+use crate::environment::CommandEnvironment;
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interactive;
 use crate::screen::{Line, Screen};
-use crate::surroundings::Surroundings;
 
 /// Pick a session on the screen and resume it
 ///
@@ -59,7 +59,7 @@ impl ResumeArgs {
 }
 
 pub(super) fn run(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     args: &ResumeArgs,
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
@@ -72,31 +72,31 @@ pub(super) fn run(
         })?;
         return Ok(Exit::Done);
     }
-    if surroundings.is_store_empty()? {
-        drop(report_empty_store(surroundings, err));
+    if env.is_store_empty()? {
+        drop(report_empty_store(env, err));
         return Ok(Exit::Nothing);
     }
-    let ui = interactive::ui(surroundings, out, err).with_current(args.current.clone());
+    let ui = interactive::ui(env, out, err).with_current(args.current.clone());
     let picked = ui.pick(args.all, &args.query.join(" "))?;
     match picked {
         Some(path) if args.print => {
             out.print_whole(&Line::new().text(&path.to_string_lossy()))?;
             Ok(Exit::Done)
         }
-        Some(path) => run_resume_command(surroundings, &path, err),
+        Some(path) => run_resume_command(env, &path, err),
         // A script must be told; a user who has just pressed Escape knows.
         None => Ok(if args.print { Exit::Nothing } else { Exit::Done }),
     }
 }
 
 /// Runs the command that resumes a session, and waits for it to end.
-fn run_resume_command(surroundings: &Surroundings, path: &Path, err: &mut Screen<'_>) -> Result<Exit, Failure> {
-    let line = surroundings.settings.resume_command();
-    let cwd = surroundings.sessions.clone().read_only().open(path)?.header().cwd().map(PathBuf::from);
+fn run_resume_command(env: &CommandEnvironment, path: &Path, err: &mut Screen<'_>) -> Result<Exit, Failure> {
+    let line = env.settings.resume_command();
+    let cwd = env.sessions.clone().read_only().open(path)?.header().cwd().map(PathBuf::from);
     let mut command = Command::new("sh");
     // The path is a separate argument, so the shell cannot interpret anything in it.
     command.args(["-c", &with_path(line), "sh"]).arg(path);
-    if let Some(cwd) = cwd.filter(|cwd| surroundings.sample().is_none() && cwd.is_dir()) {
+    if let Some(cwd) = cwd.filter(|cwd| env.sample().is_none() && cwd.is_dir()) {
         command.current_dir(cwd);
     }
     crate::interrupt::ignore_interrupts();

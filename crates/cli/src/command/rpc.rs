@@ -14,10 +14,11 @@ use sessile_rpc::{Engine, Options, Start, answer};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use crate::Exit;
+use crate::environment::CommandEnvironment;
+use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::interrupt::NoSignals;
 use crate::screen::Screen;
-use crate::surroundings::Surroundings;
 
 /// Serve sessions to another program as JSON lines on standard input and output
 ///
@@ -25,7 +26,7 @@ use crate::surroundings::Surroundings;
 /// answers, and there are many more. docs/rpc.md lists all of them. pi's flags select the session; without a flag, it
 /// is a new session. Ends when standard input ends. `sessile --mode rpc` is the same.
 ///
-/// With --listen, any number of clients connect to a Unix socket instead and share the open sessions.
+/// With --listen, serves any number of clients on a Unix socket instead. They share the open sessions.
 #[derive(Debug, Args)]
 pub(crate) struct RpcArgs {
     /// Use this session: a path, which need not exist yet, or any other way to name a session
@@ -86,20 +87,20 @@ enum Ended {
 }
 
 pub(super) fn run(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     args: &RpcArgs,
     _out: &mut Screen<'_>,
     _err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    let engine = Engine::start(options(surroundings, args)?, &start(surroundings, args)?, args.name.as_deref())?;
+    let engine = Engine::start(options(env, args)?, &start(env, args)?, args.name.as_deref())?;
     let (end_sender, end_receiver) = channel();
     watch_signals(end_sender.clone())?;
     if let Some(path) = &args.listen {
-        return listen(&engine, &surroundings.directory(None).join(path), &end_receiver);
+        return listen(&engine, &env.directory(None).join(path), &end_receiver);
     }
     let serving = Arc::clone(&engine);
     let serve = move || {
-        serving.serve(io::stdin(), crate::plain_stdout());
+        serving.serve(io::stdin(), crate::stream::plain_stdout());
         // The send fails only if a signal came first.
         drop(end_sender.send(Ended::Input));
     };
@@ -118,7 +119,7 @@ fn finish(engine: &Engine, end_receiver: &Receiver<Ended>) -> Exit {
 }
 
 fn watch_signals(end_sender: Sender<Ended>) -> Result<(), Failure> {
-    let mut signals = Signals::new([SIGTERM, SIGHUP, SIGINT]).map_err(Failure::NoSignals)?;
+    let mut signals = Signals::new([SIGTERM, SIGHUP, SIGINT]).map_err(NoSignals)?;
     let watch = move || {
         for signal in signals.forever() {
             drop(end_sender.send(Ended::Signal(signal)));
@@ -134,7 +135,7 @@ fn listen(engine: &Arc<Engine>, path: &Path, end_receiver: &Receiver<Ended>) -> 
         sessile_rpc::Socket::bind(path).map_err(|source| Failure::NoSocket { path: path.to_path_buf(), source })?;
     // The parent process need not poll for the socket.
     let ready = answer::listening(path);
-    let mut out = crate::plain_stdout();
+    let mut out = crate::stream::plain_stdout();
     writeln!(out, "{ready}").and_then(|()| out.flush())?;
     socket.serve(engine).map_err(Failure::NoThread)?;
     let exit = finish(engine, end_receiver);
@@ -148,15 +149,15 @@ fn listen(_engine: &Arc<Engine>, _path: &Path, _ended: &Receiver<Ended>) -> Resu
     Err(Failure::misuse(kind, "--listen needs Unix sockets, which this system does not have"))
 }
 
-fn options(surroundings: &Surroundings, args: &RpcArgs) -> Result<Options, Failure> {
-    let mut options = Options::new(surroundings.sessions.clone());
-    options.cwd = surroundings.cwd();
+fn options(env: &CommandEnvironment, args: &RpcArgs) -> Result<Options, Failure> {
+    let mut options = Options::new(env.sessions.clone());
+    options.cwd = env.cwd();
     options.context_window = args.context_window;
-    options.branch_summary = surroundings.settings.branch_summary(surroundings.own_environment(), &RealOs)?;
-    let compaction = compaction(surroundings, args.keep);
+    options.branch_summary = env.settings.branch_summary(env.own_environment(), &RealOs)?;
+    let compaction = compaction(env, args.keep);
     options.compaction = compaction(None)?;
     options.compaction_for_model = Some(Arc::new(move |model| compaction(Some(model))));
-    options.summarizer = Arc::from(surroundings.summarizer(None)?);
+    options.summarizer = Arc::from(env.summarizer(None)?);
     options.model = args.model.as_ref().and_then(|model| match (&args.provider, model.split_once('/')) {
         (Some(provider), _) => Some((provider.clone(), model.clone())),
         (None, Some((provider, id))) => Some((provider.to_owned(), id.to_owned())),
@@ -167,10 +168,10 @@ fn options(surroundings: &Surroundings, args: &RpcArgs) -> Result<Options, Failu
 
 /// Returns the compaction settings for a model, or for none, with the flag's value in place of the setting.
 fn compaction(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     keep: Option<u64>,
 ) -> impl Fn(Option<&str>) -> Result<CompactionSettings, SettingsError> + use<> {
-    let (settings, environment) = (surroundings.settings.clone(), surroundings.shared_environment());
+    let (settings, environment) = (env.settings.clone(), env.shared_environment());
     move |model| {
         let set = settings.compaction(environment.as_ref(), &RealOs, model)?;
         Ok(CompactionSettings { keep_recent_tokens: keep.unwrap_or(set.keep_recent_tokens), ..set })
@@ -178,17 +179,17 @@ fn compaction(
 }
 
 /// Returns the session that the flags select.
-fn start(surroundings: &Surroundings, args: &RpcArgs) -> Result<Start, Failure> {
+fn start(env: &CommandEnvironment, args: &RpcArgs) -> Result<Start, Failure> {
     let id = args.session_id.clone();
     if let Some(session) = &args.session {
         return Ok(Start::Open(if sessile::reference::is_path(session) {
-            surroundings.directory(Some(session))
+            env.directory(Some(session))
         } else {
-            surroundings.find_session(session)?
+            env.find_session(session)?
         }));
     }
     if let Some(source) = &args.fork {
-        return Ok(Start::Fork { source: surroundings.find_session(source)?, id });
+        return Ok(Start::Fork { source: env.find_session(source)?, id });
     }
     Ok(match id {
         Some(id) => Start::WithId(id),

@@ -14,16 +14,16 @@ use sessile::{SessionError, Sessions};
 use sessile_rpc::answer;
 
 use super::list::{ListArgs, report_no_sessions};
-use crate::Exit;
-use crate::args::{ListFormat, SpanArgs};
-use crate::data::{Layout, ListWriter};
+use crate::data::{Layout, ListFormat, ListWriter};
+use crate::environment::CommandEnvironment;
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::hits::{distinct, print_hits};
 use crate::interrupt::on_interrupt;
 use crate::measure::{noun, size_words};
 use crate::progress::{Meter, Unit};
 use crate::screen::{ACCENT, Line, NAMED, Screen};
-use crate::surroundings::Surroundings;
+use crate::span::SpanArgs;
 
 /// Search the text of sessions
 ///
@@ -38,7 +38,7 @@ use crate::surroundings::Surroundings;
 ///
 /// An index makes searches fast. Sessile updates it before a search if necessary; the first update takes a while.
 #[derive(Debug, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "independent flags")]
 pub(crate) struct SearchArgs {
     /// The words to search for
     #[arg(value_name = "QUERY", required_unless_present = "update", num_args = 0..)]
@@ -115,15 +115,15 @@ fn parse_role(word: &str) -> Result<DocumentKind, String> {
 }
 
 pub(super) fn run(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     args: &SearchArgs,
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    let scope = scope(surroundings, args)?;
+    let scope = scope(env, args)?;
     let meter = Meter::default();
     let on_progress = |n_done: u64, n_bytes: u64| meter.update(n_done, n_bytes);
-    let sessions = &surroundings.sessions;
+    let sessions = &env.sessions;
     let cancel = on_interrupt()?;
     if args.update {
         let options =
@@ -146,14 +146,14 @@ pub(super) fn run(
         }
     }
     let query = Query::parse(&args.query.join(" ")).map_err(|error| unreadable(&error))?;
-    let project = args.repo.then(|| sessions.project_of(surroundings.cwd()));
+    let project = args.repo.then(|| sessions.project_of(env.cwd()));
     let is_in_project = project.as_ref().map(|project| move |_: &Path, cwd: &str| project.holds(cwd));
     let mut options = SearchOptions {
         admits: is_in_project.as_ref().map(|is_in_project| is_in_project as _),
         scope,
-        filter: filter(surroundings, args)?,
+        filter: filter(env, args)?,
         cwd: args.cwd.clone(),
-        on_path: on_path(surroundings, args)?,
+        on_path: on_path(env, args)?,
         archived: if args.archived { Archived::Only } else { Archived::Hidden },
         per_session: args.sessions,
         excerpts: !args.sessions,
@@ -171,13 +171,13 @@ pub(super) fn run(
             sessions.search(&query, &options)
         }
     })?;
-    print(surroundings, args, &result, out)?;
+    print(env, args, &result, out)?;
     // A regular expression always reads everything, indexed or not.
     if result.unindexed_bytes > MANY_UNINDEXED_BYTES
         && args.format.layout().is_none()
         && matches!(query, Query::Clauses(_))
     {
-        let scope = args.scope_words() + &surroundings.session_dir_flag();
+        let scope = args.scope_words() + &env.session_dir_flag();
         drop(hint(&scope, &result, err));
     }
     if !result.hits.is_empty() {
@@ -185,7 +185,7 @@ pub(super) fn run(
     }
     if args.format.layout().is_none() && args.session.is_none() {
         // A message on standard error is optional; a failed write is ignored.
-        drop(report_nothing_found(surroundings, args, err)?);
+        drop(report_nothing_found(env, args, err)?);
         if !args.archived {
             let archived = SearchOptions { archived: Archived::Only, upkeep: Upkeep::Never, ..options };
             let results = meter.watch(Unit::Bytes, err, || sessions.search(&query, &archived))?;
@@ -265,14 +265,14 @@ fn update_message(updated: Updated, before: Backlog, after: Backlog) -> String {
 
 /// Says that nothing was found, and where else to look.
 fn report_nothing_found(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     args: &SearchArgs,
     err: &mut Screen<'_>,
 ) -> Result<std::io::Result<()>, Failure> {
-    if super::list::find(surroundings, &ListArgs::of(args.is_wide(), args.repo), err)?.is_empty() {
-        return Ok(report_no_sessions(surroundings, "search", args.is_wide() || args.repo, err));
+    if super::list::find(env, &ListArgs::of(args.is_wide(), args.repo), err)?.is_empty() {
+        return Ok(report_no_sessions(env, "search", args.is_wide() || args.repo, err));
     }
-    let is_narrow = !args.is_wide() && !args.repo && surroundings.sample().is_none();
+    let is_narrow = !args.is_wide() && !args.repo && env.sample().is_none();
     let printed = err.print_whole(&Line::new().text("nothing found"));
     let hint = Line::new().styled(ACCENT, "hint:").text(" add --all to search the sessions of other directories");
     Ok(printed.and_then(|()| if is_narrow { err.print_whole(&hint) } else { Ok(()) }))
@@ -311,31 +311,30 @@ impl SearchArgs {
     }
 }
 
-fn scope(surroundings: &Surroundings, args: &SearchArgs) -> Result<SearchScope, Failure> {
+fn scope(env: &CommandEnvironment, args: &SearchArgs) -> Result<SearchScope, Failure> {
     if let Some(session) = &args.session {
-        return Ok(SearchScope::Files(vec![surroundings.find_session(session)?]));
+        return Ok(SearchScope::Files(vec![env.find_session(session)?]));
     }
-    let everything =
-        args.is_wide() || args.repo || (surroundings.sample().is_some() && !surroundings.has_session_dir_flag());
-    Ok(if everything { SearchScope::All } else { SearchScope::Cwd(surroundings.cwd()) })
+    let everything = args.is_wide() || args.repo || (env.sample().is_some() && !env.has_session_dir_flag());
+    Ok(if everything { SearchScope::All } else { SearchScope::Cwd(env.cwd()) })
 }
 
-fn filter(surroundings: &Surroundings, args: &SearchArgs) -> Result<Filter, Failure> {
+fn filter(env: &CommandEnvironment, args: &SearchArgs) -> Result<Filter, Failure> {
     Ok(Filter {
         kinds: args.role.clone(),
         tool: args.tool.clone(),
         model: args.model.clone(),
-        since: args.span.since(surroundings)?,
-        until: args.span.until(surroundings)?,
+        since: args.span.since(env)?,
+        until: args.span.until(env)?,
     })
 }
 
-fn on_path(surroundings: &Surroundings, args: &SearchArgs) -> Result<Option<OnPath>, Failure> {
+fn on_path(env: &CommandEnvironment, args: &SearchArgs) -> Result<Option<OnPath>, Failure> {
     let Some((entry, session)) = args.branch.as_ref().zip(args.session.as_ref()) else {
         return Ok(args.active.then_some(OnPath::Leaf));
     };
-    let path = surroundings.find_session(session)?;
-    let session = surroundings.sessions.clone().read_only().open(path)?;
+    let path = env.find_session(session)?;
+    let session = env.sessions.clone().read_only().open(path)?;
     Ok(Some(OnPath::Entry(session.find_entry(entry)?)))
 }
 
@@ -354,7 +353,7 @@ fn unreadable(error: &BadQuery) -> Failure {
 }
 
 fn print(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     args: &SearchArgs,
     result: &SearchResult,
     out: &mut Screen<'_>,
@@ -372,7 +371,7 @@ fn print(
             }
             Ok(())
         }
-        None => Ok(print_hits(surroundings, &result.hits, args.limit(), out)?),
+        None => Ok(print_hits(env, &result.hits, args.limit(), out)?),
     }
 }
 

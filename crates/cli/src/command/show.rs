@@ -5,13 +5,13 @@ use sessile::entry::Entry;
 use sessile::{EntryId, SessionManager};
 use sessile_display::picture::Protocol;
 
-use crate::Exit;
-use crate::args::{ListFormat, SessionArg};
+use crate::args::SessionArg;
 use crate::clock::Clock;
-use crate::data::{self, ListWriter};
+use crate::data::{self, ListFormat, ListWriter};
+use crate::environment::{CommandEnvironment, report_if_empty};
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::screen::{BOLD, DIM, Line, NAMED, Screen};
-use crate::surroundings::{Surroundings, report_if_empty};
 use crate::transcript::{Annotation, Detail, Transcript};
 
 /// Print a session as a readable conversation
@@ -22,7 +22,7 @@ use crate::transcript::{Annotation, Detail, Transcript};
 /// With ENTRY, prints only that entry, in full; with --json, as one object instead of an array.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
-#[expect(clippy::struct_excessive_bools, reason = "flags are what the user may set or not")]
+#[expect(clippy::struct_excessive_bools, reason = "independent flags")]
 pub(crate) struct ShowArgs {
     #[command(flatten)]
     session: SessionArg,
@@ -33,8 +33,8 @@ pub(crate) struct ShowArgs {
     entry: Option<String>,
 
     /// Open a screen to read, search, jump, fold and follow new entries; without SESSION, pick one there first
-    #[cfg(feature = "tui")]
-    #[arg(short, long, conflicts_with_all = ["entry", "branch", "full", "thinking", "times", "images", "json", "jsonl"])]
+    #[cfg_attr(feature = "tui", arg(short, long, conflicts_with_all = ["entry", "branch", "full", "thinking", "times", "images", "json", "jsonl"]))]
+    #[cfg_attr(not(feature = "tui"), arg(skip))]
     pub(super) interactive: bool,
     /// Print the branch that ends at this entry instead of the active one
     #[arg(long, value_name = "LEAF")]
@@ -63,10 +63,7 @@ pub(crate) struct ShowArgs {
 impl ShowArgs {
     /// Whether it opens a screen. The picker that may open first can rename and delete.
     pub(super) fn opens_screen(&self) -> bool {
-        #[cfg(feature = "tui")]
-        return self.interactive;
-        #[cfg(not(feature = "tui"))]
-        false
+        self.interactive
     }
 
     /// Whether the output may go through a pager, which does not pass pictures on to the terminal.
@@ -85,7 +82,7 @@ Examples:
   $ sessile show @1 --jsonl";
 
 pub(super) fn run(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     args: &ShowArgs,
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
@@ -93,13 +90,13 @@ pub(super) fn run(
     let (session, [entry]) = args.session.with_words([args.entry.as_deref()]);
     #[cfg(feature = "tui")]
     if args.interactive {
-        let path = surroundings.find_unless_picked(&session)?;
-        let failure = crate::interactive::ui(surroundings, out, err).read(path)?;
+        let path = env.find_unless_picked(&session)?;
+        let failure = crate::interactive::ui(env, out, err).read(path)?;
         return failure.map_or(Ok(Exit::Done), |message| Err(Failure::NotShown { message }));
     }
-    let session = surroundings.open(&session, err)?;
+    let session = env.open(&session, err)?;
     if let Some(entry) = entry {
-        return show_entry(surroundings, args, &session, &session.find_entry(&entry)?, out);
+        return show_entry(env, args, &session, &session.find_entry(&entry)?, out);
     }
     let path = match &args.branch {
         Some(leaf) => session.path_to(&session.find_entry(leaf)?)?,
@@ -114,10 +111,10 @@ pub(super) fn run(
         return Ok(Exit::Done);
     }
     report_if_empty(&session, err);
-    print_heading(surroundings, &session, out)?;
-    let clock = Clock::new(surroundings);
+    print_heading(env, &session, out)?;
+    let clock = Clock::new(env);
     let mut times = Times { clock: &clock, is_wanted: args.times, day: String::new() };
-    let mut transcript = Transcript::new(out, detail(surroundings, args, false));
+    let mut transcript = Transcript::new(out, detail(env, args, false));
     for (_, entry) in session.entries_of(path) {
         let entry = entry?;
         transcript.entry(&entry, &annotation(&session, &entry, &mut times)?)?;
@@ -125,17 +122,16 @@ pub(super) fn run(
     Ok(Exit::Done)
 }
 
-fn detail(surroundings: &Surroundings, args: &ShowArgs, is_single: bool) -> Detail {
-    let pictures =
-        args.images.then(|| Protocol::of_terminal(&|name| surroundings.own_environment().variable(name))).flatten();
+fn detail(env: &CommandEnvironment, args: &ShowArgs, is_single: bool) -> Detail {
+    let pictures = args.images.then(|| Protocol::of_terminal(&|name| env.own_environment().variable(name))).flatten();
     Detail { full: args.full || is_single, thinking: args.thinking, summaries: is_single, pictures }
 }
 
 /// Prints the title of the session and where it belongs.
-fn print_heading(surroundings: &Surroundings, session: &SessionManager, out: &mut Screen<'_>) -> Result<(), Failure> {
-    let mut parts = vec![surroundings.short(&session.header().cwd().unwrap_or_default())];
+fn print_heading(env: &CommandEnvironment, session: &SessionManager, out: &mut Screen<'_>) -> Result<(), Failure> {
+    let mut parts = vec![env.short(&session.header().cwd().unwrap_or_default())];
     let created = session.header().json().raw().get("timestamp");
-    parts.extend(created.and_then(|time| Clock::new(surroundings).read_day(time)));
+    parts.extend(created.and_then(|time| Clock::new(env).read_day(time)));
     parts.push(session.session_id());
     parts.retain(|part| !part.is_empty());
     if let Some(name) = session.session_name()? {
@@ -146,7 +142,7 @@ fn print_heading(surroundings: &Surroundings, session: &SessionManager, out: &mu
 }
 
 fn show_entry(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     args: &ShowArgs,
     session: &SessionManager,
     id: &EntryId,
@@ -163,7 +159,7 @@ fn show_entry(
     out.print(Line::new().styled(BOLD, &id.to_string()).styled(DIM, &details))?;
     out.blank()?;
     let label = session.label(id.clone())?;
-    Transcript::new(out, detail(surroundings, args, true)).entry(&entry, &Annotation { label, time: None })?;
+    Transcript::new(out, detail(env, args, true)).entry(&entry, &Annotation { label, time: None })?;
     Ok(Exit::Done)
 }
 

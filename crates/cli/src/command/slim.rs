@@ -5,13 +5,14 @@ use sessile::operations::{SlimOptions, Slimmed};
 use sessile_display::measure::number_words;
 use sessile_rpc::answer;
 
-use crate::Exit;
-use crate::args::{SessionArg, time};
+use crate::args::SessionArg;
 use crate::data::write_value;
+use crate::environment::CommandEnvironment;
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::measure::{noun, size_words};
 use crate::screen::{DIM, Line, PLAIN, Screen};
-use crate::surroundings::Surroundings;
+use crate::span::time;
 
 /// Copy a session without bulky data: images, tool output, extension data
 ///
@@ -31,7 +32,7 @@ use crate::surroundings::Surroundings;
   $ sessile slim @1
   $ sessile slim @1 --images --older-than 1w --apply
   $ sessile slim @1 --apply --trash-original --json")]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "independent flags")]
 pub(crate) struct SlimArgs {
     #[command(flatten)]
     session: SessionArg,
@@ -80,22 +81,22 @@ pub(crate) struct SlimArgs {
 }
 
 pub(super) fn run(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     args: &SlimArgs,
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    let path = surroundings.find(&args.session)?;
+    let path = env.find(&args.session)?;
     let slimming = SlimOptions {
         images: args.images,
         outputs: args.outputs,
         custom: args.custom,
         before_compaction: args.before_compaction,
-        older_than: time(args.older_than.as_deref(), surroundings)?.map(|when| when.from),
+        older_than: time(args.older_than.as_deref(), env)?.map(|when| when.from),
         all: args.all,
         trash_original: args.trash_original,
     };
-    let slimmed = surroundings.sessions_for_removal(args.force).slim(&path, &slimming, args.apply)?;
+    let slimmed = env.sessions_for_removal(args.force).slim(&path, &slimming, args.apply)?;
     if args.json {
         write_value(out.data(), &answer::slimmed(&slimmed))?;
     } else {

@@ -1,27 +1,25 @@
 //! `sessile stats`
 
-use std::fmt::Write;
-
 use clap::error::ErrorKind;
 use clap::{Args, ValueEnum};
 use sessile::format::head::Role;
 use sessile::stats::{Grouping, SessionStats, Stats, StatsGroup, StatsOptions, Tally};
 use sessile_rpc::answer;
 
-use super::info::relatives;
 use super::list::{self, ListArgs};
-use crate::Exit;
-use crate::args::{SessionArg, SpanArgs};
+use crate::args::SessionArg;
 use crate::clock::Clock;
 use crate::data;
-use crate::facts::fact;
+use crate::environment::{CommandEnvironment, warn};
+use crate::exit::Exit;
+use crate::facts::{fact, usage_facts};
 use crate::failure::Failure;
 use crate::groups::{self, GroupTable, Plot};
 use crate::interrupt::on_interrupt;
 use crate::measure::{Money, money, noun, number};
 use crate::progress::{Meter, Unit};
 use crate::screen::Screen;
-use crate::surroundings::{Surroundings, warn};
+use crate::span::SpanArgs;
 
 /// Count messages, tool calls, tokens and cost
 ///
@@ -35,7 +33,7 @@ use crate::surroundings::{Surroundings, warn};
 /// With --since or --until, counts only entries from that time, and only sessions that contain such entries.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "independent flags")]
 pub(crate) struct StatsArgs {
     #[command(flatten)]
     session: SessionArg,
@@ -123,7 +121,7 @@ impl By {
 }
 
 pub(super) fn run(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     args: &StatsArgs,
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
@@ -136,25 +134,25 @@ pub(super) fn run(
         return Err(Failure::misuse(ErrorKind::ArgumentConflict, message));
     }
     if is_single_session {
-        let path = surroundings.find(&args.session)?;
+        let path = env.find(&args.session)?;
         // Opened only to print its warnings.
-        drop(surroundings.open(&args.session, err)?);
-        let stats = surroundings.sessions.session_stats(&path, &relatives(surroundings, &path)?)?;
+        drop(env.open(&args.session, err)?);
+        let stats = env.sessions.session_stats(&path, &env.relatives(&path)?)?;
         if args.json {
             data::write_value(out.data(), &answer::session_stats(&stats))?;
         } else if args.csv {
             let total = StatsGroup { sessions: Some(1), tally: stats.total.clone(), ..StatsGroup::default() };
             groups::write_csv(&[], &[total], true, out.data())?;
         } else {
-            print_one(surroundings, &stats, args.plot, out)?;
+            print_one(env, &stats, args.plot, out)?;
         }
         return Ok(Exit::Done);
     }
-    let sessions = list::find(surroundings, &ListArgs::of(args.all, args.repo), err)?;
+    let sessions = list::find(env, &ListArgs::of(args.all, args.repo), err)?;
     let meter = Meter::default();
     let on_progress = |n_done: u64, n_all: u64| meter.update(n_done, n_all);
-    let options = StatsOptions { on_progress: Some(&on_progress), ..args.options(surroundings)? };
-    let stats = meter.watch(Unit::Sessions, err, || surroundings.sessions.stats(&sessions, &options))?;
+    let options = StatsOptions { on_progress: Some(&on_progress), ..args.options(env)? };
+    let stats = meter.watch(Unit::Sessions, err, || env.sessions.stats(&sessions, &options))?;
     for path in &stats.unreadable {
         // A warning that cannot be printed is not an error.
         drop(warn(err, &format!("{} could not be read", path.display())));
@@ -164,50 +162,30 @@ pub(super) fn run(
     } else if args.csv {
         print_csv(&stats, out)?;
     } else {
-        print_many(surroundings, args, &stats, out)?;
+        print_many(env, args, &stats, out)?;
     }
     if sessions.is_empty() {
         // A message on standard error is optional; a failed write is ignored.
-        drop(list::report_no_sessions(surroundings, "stats", args.all || args.repo, err));
+        drop(list::report_no_sessions(env, "stats", args.all || args.repo, err));
         return Ok(Exit::Nothing);
     }
     Ok(Exit::Done)
 }
 
 impl StatsArgs {
-    fn options(&self, surroundings: &Surroundings) -> Result<StatsOptions<'static>, Failure> {
+    fn options(&self, env: &CommandEnvironment) -> Result<StatsOptions<'static>, Failure> {
         let by: Vec<Grouping> = self.by.iter().map(|by| by.grouping()).collect();
         if by.len() > 2 || (by.len() == 2 && by.first() == by.last()) {
             let message = "--by accepts one kind of group, or two different ones";
             return Err(Failure::misuse(ErrorKind::ValueValidation, message));
         }
-        let (since, until) = (self.span.since(surroundings)?, self.span.until(surroundings)?);
+        let (since, until) = (self.span.since(env)?, self.span.until(env)?);
         Ok(StatsOptions { by, since, until, cancel: on_interrupt()?, on_progress: None })
     }
 }
 
-/// Describes tokens and cost, leaving out what is zero.
-pub(super) fn figures(tally: &Tally) -> Vec<(&'static str, String)> {
-    let tokens = &tally.tokens;
-    let mut rows = Vec::new();
-    if tokens.total() > 0.0 {
-        let sent = tokens.input + tokens.cache_read + tokens.cache_write;
-        let mut words = format!("{} in, {} out", number(sent), number(tokens.output));
-        if let Some(rate) = tally.cache_hit_rate().filter(|_| tokens.cache_read + tokens.cache_write > 0.0) {
-            let (read, written) = (number(tokens.cache_read), number(tokens.cache_write));
-            // Writing to a string cannot fail.
-            write!(words, "; {read} from the cache ({:.1}%), {written} written to it", rate * 100.0).ok();
-        }
-        rows.push(("tokens", words));
-    }
-    if tally.cost > 0.0 {
-        rows.push(("cost", money(tally.cost)));
-    }
-    rows
-}
-
 pub(crate) fn count(count: u64) -> String {
-    #[expect(clippy::cast_precision_loss, reason = "shown for people")]
+    #[expect(clippy::cast_precision_loss, reason = "a displayed number needs no precision")]
     number(count as f64)
 }
 
@@ -225,12 +203,7 @@ fn messages_words(tally: &Tally) -> String {
     format!("{}{colon}{}", count(tally.messages.total()), some.join(", "))
 }
 
-fn print_one(
-    surroundings: &Surroundings,
-    stats: &SessionStats,
-    plot: Plot,
-    out: &mut Screen<'_>,
-) -> Result<(), Failure> {
+fn print_one(env: &CommandEnvironment, stats: &SessionStats, plot: Plot, out: &mut Screen<'_>) -> Result<(), Failure> {
     fact(out, "messages", &messages_words(&stats.total))?;
     let errors =
         if stats.total.tool_errors == 0 { String::new() } else { format!(", {} failed", stats.total.tool_errors) };
@@ -239,7 +212,7 @@ fn print_one(
         "tools",
         &format!("{} {}{errors}", count(stats.total.tool_calls), noun(stats.total.tool_calls, "call", "calls")),
     )?;
-    figures(&stats.total).iter().try_for_each(|(label, value)| fact(out, label, value))?;
+    usage_facts(&stats.total).iter().try_for_each(|(label, value)| fact(out, label, value))?;
     if let Some(copied) = stats.copied.as_ref().filter(|copied| copied.entries > 0) {
         let words = format!(
             "{} {} of these, worth {}, came from the parent session",
@@ -263,23 +236,23 @@ fn print_one(
     fact(out, "tree", &words)?;
     for compaction in &stats.compactions {
         let tokens = compaction.tokens_before.map_or_else(|| "?".to_owned(), number);
-        let time = compaction.time.map(|time| Clock::new(surroundings).full(time)).unwrap_or_default();
+        let time = compaction.time.map(|time| Clock::new(env).full(time)).unwrap_or_default();
         let branch_note = if compaction.on_path { "" } else { ", on another branch" };
         fact(out, "compaction", &format!("at {tokens} tokens, {time}{branch_note}"))?;
     }
     if let Some(parent) = &stats.parent {
-        fact(out, "forked from", &surroundings.short(parent))?;
+        fact(out, "forked from", &env.short(parent))?;
     }
     for fork in &stats.forks {
-        fact(out, "forked into", &surroundings.short(&fork.to_string_lossy()))?;
+        fact(out, "forked into", &env.short(&fork.to_string_lossy()))?;
     }
     let money = Money::upto(stats.total.cost);
     let table = |by, groups| GroupTable { by, groups, knows_tools: true, money, plot };
     if stats.models.len() > 1 || stats.models.iter().any(|model| model.tally.cost > 0.0) {
-        table(&[Grouping::Model], &stats.models).print(surroundings, out)?;
+        table(&[Grouping::Model], &stats.models).print(env, out)?;
     }
     if !stats.tools.is_empty() {
-        table(&[Grouping::Tool], &stats.tools).print(surroundings, out)?;
+        table(&[Grouping::Tool], &stats.tools).print(env, out)?;
     }
     Ok(())
 }
@@ -290,12 +263,7 @@ fn print_csv(stats: &Stats, out: &mut Screen<'_>) -> Result<(), Failure> {
     Ok(groups::write_csv(&stats.by, groups, stats.knows_tools, out.data())?)
 }
 
-fn print_many(
-    surroundings: &Surroundings,
-    args: &StatsArgs,
-    stats: &Stats,
-    out: &mut Screen<'_>,
-) -> Result<(), Failure> {
+fn print_many(env: &CommandEnvironment, args: &StatsArgs, stats: &Stats, out: &mut Screen<'_>) -> Result<(), Failure> {
     let forks = if stats.forks == 0 { String::new() } else { format!(", {} of them forks", stats.forks) };
     let branched = if stats.branched == 0 { String::new() } else { format!(", {} with branches", stats.branched) };
     fact(out, "sessions", &format!("{}{forks}{branched}", stats.sessions))?;
@@ -307,7 +275,7 @@ fn print_many(
             &format!("{} calls, {} failed", count(stats.total.tool_calls), count(stats.total.tool_errors)),
         )?;
     }
-    figures(&stats.total).iter().try_for_each(|(label, value)| fact(out, label, value))?;
+    usage_facts(&stats.total).iter().try_for_each(|(label, value)| fact(out, label, value))?;
     if stats.total.compactions > 0 {
         fact(out, "compactions", &count(stats.total.compactions))?;
     }
@@ -328,5 +296,5 @@ fn print_many(
     let money = Money::upto(stats.total.cost);
     let Stats { by, groups, knows_tools, .. } = stats;
     let table = GroupTable { by, groups, knows_tools: *knows_tools, money, plot: args.plot };
-    Ok(table.print(surroundings, out)?)
+    Ok(table.print(env, out)?)
 }

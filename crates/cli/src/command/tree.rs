@@ -14,14 +14,14 @@ use sessile::message::Message;
 use sessile::tree::{Filter, TreeQuery, is_silent};
 use sessile_rpc::answer;
 
-use crate::Exit;
 use crate::args::SessionArg;
 use crate::clock::Clock;
 use crate::data::{Layout, ListWriter, write_text};
+use crate::environment::{CommandEnvironment, report_if_empty};
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::measure::noun;
 use crate::screen::{ACCENT, DIM, Line, NAMED, Screen, style_of};
-use crate::surroundings::{Surroundings, report_if_empty};
 use sessile_display::drawing::{Drawing, Node};
 use sessile_display::text::{Calls, headline};
 
@@ -34,14 +34,14 @@ use sessile_display::text::{Calls, headline};
 /// by `sessile archive` takes one line, with the number of its entries, unless it contains the leaf.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
-#[expect(clippy::struct_excessive_bools, reason = "flags are what the user may set or not")]
+#[expect(clippy::struct_excessive_bools, reason = "independent flags")]
 pub(crate) struct TreeArgs {
     #[command(flatten)]
     session: SessionArg,
 
     /// Open the tree on the screen to fold, search, label, move the leaf or fork; without SESSION, pick one there first
-    #[cfg(feature = "tui")]
-    #[arg(short, long, conflicts_with_all = ["filter", "archived", "all", "search", "limit", "times", "json", "flat"])]
+    #[cfg_attr(feature = "tui", arg(short, long, conflicts_with_all = ["filter", "archived", "all", "search", "limit", "times", "json", "flat"]))]
+    #[cfg_attr(not(feature = "tui"), arg(skip))]
     pub(super) interactive: bool,
     /// Draw only some entries, with the filters of pi's tree
     #[arg(long, value_name = "WHICH", default_value = "default")]
@@ -122,10 +122,7 @@ impl TreeSelection {
 impl TreeArgs {
     /// Whether it opens a screen, which can label, fork and move the leaf.
     pub(super) fn opens_screen(&self) -> bool {
-        #[cfg(feature = "tui")]
-        return self.interactive;
-        #[cfg(not(feature = "tui"))]
-        false
+        self.interactive
     }
 
     pub(super) fn is_paged(&self) -> bool {
@@ -157,7 +154,7 @@ impl TreeArgs {
 }
 
 pub(super) fn run(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     args: &TreeArgs,
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
@@ -168,15 +165,15 @@ pub(super) fn run(
     }
     #[cfg(feature = "tui")]
     if args.interactive {
-        return open_screen(surroundings, args, out, err);
+        return open_screen(env, args, out, err);
     }
-    let session = surroundings.open(&args.session, err)?;
+    let session = env.open(&args.session, err)?;
     let n_shown = match (args.json, args.flat) {
         (true, true) => print_flat(&session, args.has_selection().then(|| args.selection()), out.data())?,
         (true, false) => print_nested(&session, out.data())?,
         (false, _) => {
             report_if_empty(&session, err);
-            draw(&session, &args.selection(), &Clock::new(surroundings), out)?
+            draw(&session, &args.selection(), &Clock::new(env), out)?
         }
     };
     let has_results = n_shown > 0 || !args.has_selection();
@@ -186,13 +183,13 @@ pub(super) fn run(
 /// Shows the tree in the TUI, and prints what the user did there.
 #[cfg(feature = "tui")]
 fn open_screen(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     args: &TreeArgs,
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    let path = surroundings.find_unless_picked(&args.session)?;
-    let outcome = crate::interactive::ui(surroundings, out, err).tree(path)?;
+    let path = env.find_unless_picked(&args.session)?;
+    let outcome = crate::interactive::ui(env, out, err).tree(path)?;
     if let Some(message) = outcome.failure {
         return Err(Failure::NotShown { message });
     }

@@ -9,12 +9,11 @@ use sessile::operations::{Operation, OperationState, Step, TrashedTo};
 use sessile::{EntryId, SessionError};
 use sessile_rpc::answer;
 
-use crate::Exit;
-use crate::args::ListFormat;
-use crate::data::{ListWriter, write_value};
+use crate::data::{ListFormat, ListWriter, write_value};
+use crate::environment::CommandEnvironment;
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::screen::{DIM, Line, Screen};
-use crate::surroundings::Surroundings;
 use crate::table::age;
 use crate::titles::Titles;
 
@@ -57,20 +56,20 @@ pub(crate) struct UndoArgs {
 }
 
 pub(super) fn run(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     args: &UndoArgs,
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
     if args.list {
-        return list(surroundings, args, out, err);
+        return list(env, args, out, err);
     }
-    let undone = surroundings.sessions_for_removal(args.force).undo(args.id.as_deref(), args.dry_run);
+    let undone = env.sessions_for_removal(args.force).undo(args.id.as_deref(), args.dry_run);
     let undone = undone.map_err(|error| match error {
         SessionError::LastStays { change, before } => Failure::LastStays {
-            before: before.map(|before| (before.0.id.clone(), Words::of(surroundings, &before.1).step_list(&before.1))),
+            before: before.map(|before| (before.0.id.clone(), Words::of(env, &before.1).step_list(&before.1))),
             command: change.command,
-            session: surroundings.short(&change.session.to_string_lossy()),
+            session: env.short(&change.session.to_string_lossy()),
         },
         error => error.into(),
     })?;
@@ -78,7 +77,7 @@ pub(super) fn run(
         write_value(out.data(), &answer::undone(&undone))?;
         return Ok(Exit::Done);
     }
-    let words = Words::of(surroundings, &undone.steps);
+    let words = Words::of(env, &undone.steps);
     for step in &undone.steps {
         out.print(Line::new().text("  ").text(&words.step(step)))?;
     }
@@ -86,27 +85,27 @@ pub(super) fn run(
     let summary = match &undone.id {
         _ if undone.steps.is_empty() => format!("{} {id}: everything is already as before", kind.word()),
         None => format!("{} {id} would be undone; nothing was changed", kind.word()),
-        Some(by) => format!("{} {id} undone; `{} undo {by}` redoes it", kind.word(), surroundings.program()),
+        Some(by) => format!("{} {id} undone; `{} undo {by}` redoes it", kind.word(), env.program()),
     };
     out.print_whole(&Line::new().text(&summary))?;
     Ok(Exit::Done)
 }
 
 fn list(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     args: &UndoArgs,
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    let mut operations = surroundings.sessions.operations()?;
+    let mut operations = env.sessions.operations()?;
     operations.reverse();
     if let Some(layout) = args.format.layout() {
         let mut list = ListWriter::new(out.data(), layout);
         operations.iter().try_for_each(|operation| list.push(answer::operation(operation).raw()))?;
         list.finish()?;
     } else {
-        let now = surroundings.now_ms();
-        let words = Words::of(surroundings, operations.iter().filter_map(|operation| operation.steps.first()));
+        let now = env.now_ms();
+        let words = Words::of(env, operations.iter().filter_map(|operation| operation.steps.first()));
         // The state comes first, so that it is never cut.
         let widest = operations.iter().map(|operation| fate(operation).len()).max().unwrap_or_default();
         let begin = if widest == 0 { 0 } else { widest + 2 };
@@ -139,12 +138,12 @@ fn remark(operation: &Operation) -> String {
 
 /// Describes operations and steps for people, with the titles of their sessions.
 struct Words<'s> {
-    surroundings: &'s Surroundings,
+    env: &'s CommandEnvironment,
     titles: Titles,
 }
 
 impl<'s> Words<'s> {
-    fn of<'t>(surroundings: &'s Surroundings, steps: impl IntoIterator<Item = &'t Step>) -> Self {
+    fn of<'t>(env: &'s CommandEnvironment, steps: impl IntoIterator<Item = &'t Step>) -> Self {
         let steps: Vec<&Step> = steps.into_iter().collect();
         let trashed: HashMap<&Path, &Path> = steps
             .iter()
@@ -162,8 +161,8 @@ impl<'s> Words<'s> {
             };
             (session, moved_path.filter(|_| !path.exists()).unwrap_or(path))
         };
-        let titles = Titles::of_files(surroundings, steps.iter().map(file));
-        Self { surroundings, titles }
+        let titles = Titles::of_files(env, steps.iter().map(file));
+        Self { env, titles }
     }
 
     /// Describes an operation: its first step, and the number of further ones.
@@ -201,7 +200,7 @@ impl<'s> Words<'s> {
             }
             Step::Move { cwd_before, cwd_after, .. } => {
                 let cwd = |cwd: &Option<Json>| cwd.as_ref().and_then(|cwd| cwd.raw().as_string()).unwrap_or_default();
-                let short = |cwd: String| self.surroundings.short(&cwd);
+                let short = |cwd: String| self.env.short(&cwd);
                 format!("move {session} from {} to {}", short(cwd(cwd_before)), short(cwd(cwd_after)))
             }
             Step::Delete { .. } => format!("delete {session}"),

@@ -10,14 +10,14 @@ use sessile::verify::{Code, Finding, Remedy, Report, Verified};
 use sessile_display::measure::counted;
 use sessile_rpc::answer;
 
-use crate::Exit;
 use crate::args::SessionArg;
 use crate::data::{Layout, ListWriter};
+use crate::environment::CommandEnvironment;
+use crate::exit::Exit;
 use crate::failure::{self, Failure};
 use crate::interrupt::on_interrupt;
 use crate::progress::{Bar, Unit};
 use crate::screen::{BAD, BOLD, DIM, Line, NAMED, PERSON, Screen};
-use crate::surroundings::Surroundings;
 
 /// Check a session, or all sessions, for damage
 ///
@@ -42,7 +42,7 @@ pub(crate) struct VerifyArgs {
 }
 
 pub(super) fn run(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     args: &VerifyArgs,
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
@@ -79,19 +79,19 @@ pub(super) fn run(
         }
     };
     if args.all {
-        let dir = surroundings.session_dir();
-        if let Some(path) = dir.as_deref().filter(|dir| !surroundings.is_directory(dir)) {
+        let dir = env.session_dir();
+        if let Some(path) = dir.as_deref().filter(|dir| !env.is_directory(dir)) {
             // Reporting no problems for a mistyped directory would be dangerous.
             let hint = "use a directory that holds sessions".to_owned();
             return Err(Failure::NoSuchFile { path: path.to_path_buf(), hint });
         }
-        let verified = surroundings.sessions.verify_all(&cancel, &mut take);
+        let verified = env.sessions.verify_all(&cancel, &mut take);
         bar.clear(err);
         failed?;
         verified?;
     } else {
-        let path = surroundings.find(&args.session)?;
-        let report = surroundings.sessions.verify(&path)?;
+        let path = env.find(&args.session)?;
+        let report = env.sessions.verify(&path)?;
         take(Verified { path: &path, report: Ok(report), n_done: 0, n_bytes: 0 });
         failed?;
     }
@@ -100,9 +100,9 @@ pub(super) fn run(
         reports.iter().try_for_each(|report| list.push(report.raw()))?;
         list.finish()?;
     } else {
-        unsound.iter().try_for_each(|report| print(surroundings, report, out))?;
+        unsound.iter().try_for_each(|report| print(env, report, out))?;
         exposed.values().try_for_each(|(finding, n_files)| print_exposed(finding, *n_files, out))?;
-        out.print_whole(&tally.line(args, &surroundings.session_dir_flag()))?;
+        out.print_whole(&tally.line(args, &env.session_dir_flag()))?;
     }
     Ok(tally.exit())
 }
@@ -123,8 +123,8 @@ impl VerifyArgs {
     }
 }
 
-/// Removes the permission findings from a report and counts them instead: in a store that others can read they are the
-/// same for every file. Returns `None` if nothing is left that matters among many sessions.
+/// Removes the permission findings from a report and counts them instead: in a store that other users can read they are
+/// the same for every file. Returns `None` if nothing is left that matters among many sessions.
 fn without_exposure(mut report: Report, exposed: &mut BTreeMap<String, (Finding, usize)>) -> Option<Report> {
     let is_exposure = |finding: &Finding| matches!(finding.remedy, Remedy::Permissions(_)) && finding.counts();
     for finding in report.findings.iter().filter(|finding| is_exposure(finding)) {
@@ -146,11 +146,11 @@ fn print_exposed(finding: &Finding, n_files: usize, out: &mut Screen<'_>) -> std
 }
 
 /// Prints one report; nothing for a session without findings.
-fn print(surroundings: &Surroundings, report: &Report, out: &mut Screen<'_>) -> std::io::Result<()> {
+fn print(env: &CommandEnvironment, report: &Report, out: &mut Screen<'_>) -> std::io::Result<()> {
     if report.findings.is_empty() {
         return Ok(());
     }
-    let path = surroundings.short(&report.path.to_string_lossy());
+    let path = env.short(&report.path.to_string_lossy());
     out.print_whole(&Line::new().styled(BOLD, &path))?;
     report.findings.iter().try_for_each(|finding| print_finding(finding, out))?;
     out.blank()

@@ -11,13 +11,13 @@ use sessile::json::Json;
 use sessile::write::Restart;
 
 use super::entries::Rows;
-use crate::Exit;
-use crate::args::{ListFormat, SessionArg};
-use crate::data::ListWriter;
+use crate::args::SessionArg;
+use crate::data::{ListFormat, ListWriter};
+use crate::environment::{CommandEnvironment, warn};
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::on_interrupt;
 use crate::screen::Screen;
-use crate::surroundings::{Surroundings, warn};
 
 /// Print the entries of a session as they are written
 ///
@@ -42,15 +42,15 @@ pub(crate) struct WatchArgs {
 }
 
 pub(super) fn run(
-    surroundings: &Surroundings,
+    env: &CommandEnvironment,
     args: &WatchArgs,
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    let path = surroundings.find(&args.session)?;
+    let path = env.find(&args.session)?;
     let from = if args.from_start { FollowFrom::Beginning } else { FollowFrom::Now };
     let options = FollowOptions { from, cancel: on_interrupt()?, ..FollowOptions::default() };
-    let mut follower = surroundings.sessions.follow(path, options)?;
+    let mut follower = env.sessions.follow(path, options)?;
     let idle = args.until_idle.map_or(Duration::MAX, Duration::from_secs);
     let Some(layout) = args.format.layout() else {
         let mut rows = Rows::default();

@@ -22,8 +22,8 @@ impl Screen<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Stream;
-    use crate::args::Color;
+    use crate::screen::Color;
+    use crate::stream::Stream;
 
     #[test]
     fn only_terminals_get_pictures() {

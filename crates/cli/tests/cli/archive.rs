@@ -36,7 +36,7 @@ fn archived_sessions_are_hidden_until_unarchived() {
     assert_eq!(text.lines().count(), String::from_utf8(before).unwrap().lines().count() + 1);
     assert_eq!((&mark["type"], &mark["customType"]), (&"custom".into(), &"sessile.archive".into()));
     assert_eq!(mark["data"], serde_json::json!({"archived": true, "sessionId": "aaaa-1"}));
-    assert_eq!(mark["parentId"], "e", "at the leaf");
+    assert_eq!(mark["parentId"], "e", "the mark is a child of the leaf");
 
     let listed = home.run(&["list"]);
     assert!(listed.out.contains("something else") && !listed.out.contains("first question"), "{}", listed.out);
@@ -102,7 +102,10 @@ fn searches_and_completions_omit_archived_sessions() {
     assert_eq!(home.run(&["search", "something", "--json"]).json().as_array().unwrap().len(), 1);
     let completed = |word: &str| home.run(&["__complete", "--shell", "zsh", "--", "tree", word]).out;
     assert!(!completed("").contains("Tidal") && completed("").contains("@latest"), "{}", completed(""));
-    assert!(completed("Tid").contains("Tidal") && completed("aaaa").contains("aaaa-1"), "named on purpose");
+    assert!(
+        completed("Tid").contains("Tidal") && completed("aaaa").contains("aaaa-1"),
+        "an exact prefix completes archived sessions too"
+    );
     assert!(completed("bbb").contains("bbbb-2"));
     assert_eq!(home.run(&["tree", "Tidal"]).code, 0);
 }

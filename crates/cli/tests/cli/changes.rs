@@ -42,7 +42,7 @@ fn names_are_set_cleared_and_undone() {
     assert_eq!(home.run(&["name", path(&file)]).out, "One name\n");
     assert_eq!(home.run(&["name", path(&file), "--json"]).json()["name"], "One name");
     assert_eq!(home.run(&["name", path(&file), "One name"]).out, "the session is already named \"One name\"\n");
-    assert_eq!(lines(&file).len(), 7, "nothing is said twice");
+    assert_eq!(lines(&file).len(), 7, "the same name is not written twice");
     let changed = home.run(&["name", "s1", "Two", "--json"]).json();
     assert_eq!((&changed["change"]["before"], &changed["changed"]), (&"One name".into(), &true.into()));
     let undone = home.run(&["undo", "--json"]).json();
@@ -57,7 +57,7 @@ fn names_are_set_cleared_and_undone() {
     assert_eq!(home.run(&["name", "-c", "By flag"]).out, "named \"By flag\"\n");
     let list = home.run(&["undo", "--list", "--json"]).json();
     assert_eq!(list.as_array().unwrap().len(), 6);
-    assert!(std::fs::read(&file).unwrap().starts_with(&before), "only appended to");
+    assert!(std::fs::read(&file).unwrap().starts_with(&before), "existing lines are unchanged");
 }
 
 #[test]
@@ -201,7 +201,7 @@ fn sessions_are_created() {
         let words: Vec<&str> = ["new"].iter().chain(words).copied().collect();
         assert_eq!(home.run(&words).code, code, "{words:?}");
     }
-    assert_eq!(count(), before, "and nothing was made");
+    assert_eq!(count(), before, "no session was created");
 }
 
 /// Returns every file below a directory.

@@ -74,7 +74,7 @@ fn nothing_found_exits_with_1() {
     assert_eq!((output.code, output.out.as_str()), (1, "[]\n"));
     let output = home.run(&["list", "--jsonl"]);
     assert_eq!((output.code, output.out.as_str()), (1, ""));
-    assert!(!home.agent_dir().exists(), "listing makes nothing");
+    assert!(!home.agent_dir().exists(), "listing creates no files");
 }
 
 #[test]

@@ -87,7 +87,7 @@ fn a_session_is_compacted_once() {
     assert_eq!((&written["details"]["generator"], &written["fromHook"]), (&"extractive".into(), &false.into()));
     assert_eq!(report["summary"], written["summary"]);
     assert!(written["summary"].as_str().unwrap().contains("parser"), "{written}");
-    assert!(std::fs::read(&file).unwrap().starts_with(&before), "only appended to");
+    assert!(std::fs::read(&file).unwrap().starts_with(&before), "existing lines are unchanged");
     let context = home.json(&["context", "--json"], &file);
     let roles: Vec<&str> =
         context["messages"].as_array().unwrap().iter().map(|it| it["role"].as_str().unwrap()).collect();
@@ -108,12 +108,12 @@ fn the_kept_tokens_are_a_setting_and_errors_name_the_line() {
     std::fs::create_dir_all(home.project().join(".pi")).unwrap();
     let project = home.project().join(".pi/settings.json");
     std::fs::write(&project, r#"{"compaction":{"keepRecentTokens":100000}}"#).unwrap();
-    assert_eq!(cut().code, 1, "the project's file counts before the global one");
+    assert_eq!(cut().code, 1, "the project's file overrides the global one");
     config(
         &home,
         "[compaction]\nkeep_recent_tokens = 100000\n[compaction.model_overrides.\"p/m\"]\nkeep_recent_tokens = 5\n",
     );
-    assert_eq!(cut().json()["firstKeptEntryId"], "e", "our own counts before both, and the model's before all");
+    assert_eq!(cut().json()["firstKeptEntryId"], "e", "our own settings override both, and the model's override all");
     config(&home, "[compaction]\nkeep_recent_tokens = -1\n");
     let wrong = cut();
     assert_eq!(wrong.code, 3);
@@ -149,8 +149,8 @@ fn programs_compact_by_the_settings_of_the_sessions_model() {
         "[compaction]\nkeep_recent_tokens = 100000\n[compaction.model_overrides.\"p/m\"]\nkeep_recent_tokens = 5\n",
     );
     assert_eq!(cut(&[], ""), "e");
-    assert_eq!(cut(&["--keep", "100000"], ""), serde_json::Value::Null, "a flag counts before all settings");
-    assert_eq!(cut(&["--keep", "100000"], ",\"keepRecentTokens\":5"), "e", "and the request before the flag");
+    assert_eq!(cut(&["--keep", "100000"], ""), serde_json::Value::Null, "a flag overrides all settings");
+    assert_eq!(cut(&["--keep", "100000"], ",\"keepRecentTokens\":5"), "e", "the request overrides the flag");
 }
 
 #[test]
@@ -311,7 +311,11 @@ fn a_hook_can_cancel_a_compaction() {
     let vetoed = home.run(&["compact", path(&file), "--keep", "5"]);
     vetoed.expect(3, "error: nothing was done: the hook session_before_compact vetoed it\n");
     assert_eq!(std::fs::read(&file).unwrap(), before);
-    assert_eq!(home.run(&["compact", path(&file), "--keep", "5", "--dry-run"]).code, 0, "a dry run calls no model");
+    assert_eq!(
+        home.run(&["compact", path(&file), "--keep", "5", "--dry-run"]).code,
+        0,
+        "a dry run does not call the model"
+    );
     std::fs::write(&hook, "#!/bin/sh\nexit 0\n").unwrap();
     home.run(&["compact", path(&file), "--keep", "5"]).expect(0, "");
 }

@@ -49,7 +49,11 @@ fn sessions_entries_and_settings_are_completed() {
     assert_eq!(completions(&home, &["list", "--session-dir", ""]), [":dirs"]);
     assert_eq!(completions(&home, &["--sample", "context", "@1", "cause"]), [":words", "cause found"]);
     assert!(completions(&home, &["--sample", "tree", "CSV"]).iter().any(|word| word.starts_with("CSV export")));
-    assert_eq!(completions(&home, &["context", "nothing like it", ""]), [":words"], "what fails says nothing");
+    assert_eq!(
+        completions(&home, &["context", "nothing like it", ""]),
+        [":words"],
+        "a failed completion prints no candidates"
+    );
     assert!(!home.project().join("hacked").exists());
 }
 

@@ -91,7 +91,7 @@ fn sizes_add_up_to_those_of_the_files() {
     let json = home.run(&["du", "--json"]).json();
     assert_eq!((json["size"].as_u64().unwrap(), json["sessions"].as_u64()), (length(&one) + length(&other), Some(2)));
     assert_eq!(sum(&json["types"]), length(&one) + length(&other));
-    assert_eq!(json["groups"][0]["path"], path(&one), "the largest first");
+    assert_eq!(json["groups"][0]["path"], path(&one), "the largest group comes first");
     let types = &json["groups"][0]["types"];
     // Four results with an image each, three of them outside the context; two custom entries.
     let line = |id: &str| bulky().iter().find(|line| line.contains(&format!("\"id\":\"{id}\""))).unwrap().len() as u64;
@@ -225,7 +225,7 @@ fn slim_options_select_what_is_removed() {
     assert_eq!(home.run(&["slim", path(&file), "--force"]).code, 2);
     let all = home.run(&["slim", path(&file), "--all", "--apply", "--json"]).json();
     assert_ne!(context(&home, path(&file)), context(&home, all["path"].as_str().unwrap()));
-    assert_eq!(std::fs::read_dir(home.session_dir()).unwrap().count(), 2, "nothing is left over");
+    assert_eq!(std::fs::read_dir(home.session_dir()).unwrap().count(), 2, "no temporary files are left");
 }
 
 #[test]

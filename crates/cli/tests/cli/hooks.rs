@@ -95,7 +95,7 @@ fn a_hook_prevents_a_fork_and_a_broken_one_prevents_nothing() {
     install(&hooks_dir(&home), "session_before_fork", "printf 'oh \\033[2J dear' >&2; exit 1");
     let output = home.run(&["clone", path(&file), "--json"]);
     let warning = format!("warning: {} failed (exit status: 1): oh ␛[2J dear\n", hook.display());
-    assert_eq!((output.code, output.err), (0, warning), "what a hook says is made harmless");
+    assert_eq!((output.code, output.err), (0, warning), "control characters in a hook's message are escaped");
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn settings_have_the_hook_directory_and_timeout() {
     let output = home.run(&["append", path(&file), "hello"]);
     let warning = format!("warning: {}/entry_appended took longer than 1 s\n", elsewhere.display());
     assert_eq!((output.code, output.err), (0, warning));
-    assert_eq!(last(&file)["message"]["content"], "hello", "it was written before anybody was told");
+    assert_eq!(last(&file)["message"]["content"], "hello", "the entry was written before the hook ran");
 }
 
 // ------------------------------------------------------------------------------------------------------- examples
@@ -146,12 +146,12 @@ fn an_example_names_sessions_by_their_first_question() {
         assert_eq!((output.code, output.err.as_str()), (0, ""));
         home.run(&["name", path(&file)]).out
     };
-    assert_eq!(append(&["--role", "system", "Be brief."]), "", "that is no question");
+    assert_eq!(append(&["--role", "system", "Be brief."]), "", "a system message does not name the session");
     assert_eq!(
         append(&["Why is\nthe tide table an hour early after the clocks change?"]),
         "Why is the tide table an hour early…\n"
     );
-    assert_eq!(append(&["And now?"]), "Why is the tide table an hour early…\n", "the first one counts");
+    assert_eq!(append(&["And now?"]), "Why is the tide table an hour early…\n", "the first question names the session");
     assert_eq!(lines(&file).len(), 5, "the header, three messages and one name");
 }
 

@@ -262,7 +262,7 @@ fn every_command_that_prints_json_is_tested() {
         let name = section.lines().next().unwrap();
         if section.contains("\n| `--json` |") {
             let words: Vec<&str> = name.split(' ').collect();
-            assert!(JSON.iter().any(|known| known.starts_with(&words)), "`sessile {name} --json` is not looked at");
+            assert!(JSON.iter().any(|known| known.starts_with(&words)), "no test checks `sessile {name} --json`");
         }
     }
 }

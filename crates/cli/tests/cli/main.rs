@@ -1,7 +1,7 @@
 //! The program as the user sees it: few tests, about wiring. The output of the commands is tested in detail beside
 //! them.
-#![expect(clippy::disallowed_methods, reason = "tests make the files that they need")]
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![expect(clippy::disallowed_methods, reason = "tests access files directly")]
+#![expect(clippy::unwrap_used, reason = "tests panic on failure")]
 
 mod archive;
 mod changes;

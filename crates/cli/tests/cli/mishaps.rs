@@ -74,7 +74,7 @@ fn empty_texts_are_refused() {
     home.run(&["edit-context", path(&file), "a"]).expect(2, "error: the replacement text is empty\n");
     assert_eq!(std::fs::read(&file).unwrap(), before);
     assert_eq!(home.run(&["append", path(&file), "x"]).code, 0);
-    assert_eq!(last(&file)["parentId"], "e", "the leaf was not moved either");
+    assert_eq!(last(&file)["parentId"], "e", "the leaf did not move");
 }
 
 #[test]
@@ -215,7 +215,7 @@ fn dry_runs_show_what_would_change() {
     assert_eq!((new["directory"].as_str().unwrap(), &new["name"]), (path(&home.session_dir()), &"One".into()));
     let preview = home.run(&["new", "--name", "One", "--dry-run"]).out;
     assert!(
-        preview.starts_with("a session for ~/project, named \"One\" would be started in ~/agent/sessions/--"),
+        preview.starts_with("a session for ~/project with the name \"One\" would be started in ~/agent/sessions/--"),
         "{preview}"
     );
     let there = home.run(&["new", "--session-id", "s1", "--dry-run"]).out;
@@ -229,7 +229,7 @@ fn a_new_session_in_a_missing_directory_has_a_warning() {
     let output = home.run(&["new", "--cwd", "missing"]);
     let missing = home.project().join("missing");
     output.expect(0, &format!("warning: {} does not exist\n", missing.display()));
-    assert_eq!(output.out.lines().count(), 1, "the path alone");
+    assert_eq!(output.out.lines().count(), 1, "prints only the path");
     assert!(Path::new(output.out.trim_end()).is_file());
 }
 
@@ -260,7 +260,7 @@ fn the_undo_list_shows_the_state_first() {
     let home = Home::new();
     let file = home.session("x.jsonl", &small());
     home.run(&["name", path(&file), "One"]).expect(0, "");
-    assert!(!home.run(&["undo", "--list"]).out.starts_with(' '), "no column for nothing");
+    assert!(!home.run(&["undo", "--list"]).out.starts_with(' '), "no empty state column");
     home.run(&["undo"]).expect(0, "");
     let list = home.run(&["undo", "--list"]).out;
     let begins: Vec<bool> = list.lines().map(|line| line.starts_with("undone  ")).collect();

@@ -129,8 +129,8 @@ fn words_filter_a_list() {
     let list = |words: &[&str]| titles(&home.run(&[&["list"], words].concat()));
     assert_eq!(list(&["WATER"]), ["High Water"]);
     assert_eq!(list(&["tid", "high"]), ["High Water"]);
-    assert_eq!(list(&["high tid"]), ["High Water"], "words in quotes are words");
-    assert_eq!(list(&["project"]), ["harbour", "High Water"], "the directory counts");
+    assert_eq!(list(&["high tid"]), ["High Water"], "quoted words are matched one by one");
+    assert_eq!(list(&["project"]), ["harbour", "High Water"], "the directory is searched too");
     assert_eq!(home.run(&["list", "harbour", "--json"]).json().as_array().unwrap().len(), 1);
     home.run(&["list", "water", "harbour"]).expect(1, "no sessions match\n");
     home.run(&["list", "--", "--tree"]).expect(1, "no sessions match\n");
@@ -246,7 +246,7 @@ fn lists_have_the_requested_columns_and_time_span() {
     home.run(&["config", "set", "list.sort", "name"]).expect(0, "");
     home.run(&["config", "set", "list.limit", "1"]).expect(0, "");
     assert_eq!(list(&[]).out, "session\nNamed\n");
-    assert_eq!(list(&["--json"]).json().as_array().unwrap().len(), 2, "settings are for people");
+    assert_eq!(list(&["--json"]).json().as_array().unwrap().len(), 2, "the settings do not affect JSON output");
 }
 
 #[test]

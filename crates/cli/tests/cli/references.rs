@@ -81,7 +81,7 @@ fn positions_refer_to_the_last_list() {
     assert!(list.out.contains("\n@1 ") && list.out.contains("\n@2 "), "{}", list.out);
     assert_eq!([first_message(&home, &["@1"]), first_message(&home, &["@2"])], ["two", "one"]);
     home.run(&["list", "--json"]).expect(0, "");
-    assert_eq!(first_message(&home, &["@1"]), "two", "what programs read is no list that anybody looked at");
+    assert_eq!(first_message(&home, &["@1"]), "two", "a JSON list does not change the positions");
     home.run(&[]).expect(0, "");
     assert_ne!(first_message(&home, &["@1"]), first_message(&home, &["@2"]));
     let output = home.run(&["tree", "@3"]);

@@ -16,7 +16,7 @@ fn sessions_are_trashed_and_restored() {
     let file = home.session("x.jsonl", &small());
     let bytes = std::fs::read(&file).unwrap();
     let output = home.run(&["delete", path(&file)]);
-    assert_eq!((output.code, file.exists()), (2, true), "there was no terminal to ask");
+    assert_eq!((output.code, file.exists()), (2, true), "without a terminal there is no confirmation");
     assert!(output.err.contains("\nhint: use --yes "), "{}", output.err);
     home.run(&["delete", path(&file), "--dry-run"]).expect(0, "");
     assert!(file.exists());
@@ -83,7 +83,7 @@ fn without_a_trash_nothing_is_deleted() {
     assert_eq!((output.code, file.exists()), (3, true));
     assert!(output.err.contains("to the trash; nothing was deleted"), "{}", output.err);
     assert!(output.err.ends_with("\nhint: use --permanent to delete it permanently\n"), "{}", output.err);
-    assert_eq!(home.run(&["undo"]).code, 1, "what failed is nothing to undo");
+    assert_eq!(home.run(&["undo"]).code, 1, "a failed deletion cannot be undone");
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn pruning_has_the_scope_of_a_list() {
     assert_eq!(ids(&["--repo"]), is(0, "s1"));
     assert_eq!(ids(&["--all"]), is(0, "s1 s2"));
     assert_eq!(ids(&["--cwd", "/elsewhere"]), is(0, "s2"));
-    assert_eq!(ids(&["--keep", "1"]), is(1, ""), "the only family of this directory is the one used last");
+    assert_eq!(ids(&["--keep", "1"]), is(1, ""), "the only family of this directory is the most recent one");
     assert_eq!(ids(&["--all", "--keep", "1"]).1.len(), 2);
     assert_eq!(home.run(&["prune", "--older-than", "1d", "--all", "--repo"]).code, 2);
     home.run(&["prune", "--older-than", "1d", "--apply"]).expect(0, "");
@@ -257,7 +257,7 @@ fn leftover_files_are_cleaned() {
     assert_ne!(
         age("x.jsonl.orig-1"),
         age("sessile-tmp-4194301-0"),
-        "an original is as old as the rewrite: {}",
+        "the age of an original is the time since the rewrite: {}",
         dry.out
     );
     let cleaned = home.run(&["clean", "--apply", "--json"]).json();

@@ -17,9 +17,9 @@ fn the_sample_is_shown_and_removed() {
         "{}",
         output.out
     );
-    assert_eq!(output.out, home.run(&["--sample"]).out, "the same on every run");
-    assert!(is_empty(&home.dir.path().join("tmp")), "and removed");
-    assert!(!home.agent_dir().exists(), "and nowhere near the user's own");
+    assert_eq!(output.out, home.run(&["--sample"]).out, "every run prints the same");
+    assert!(is_empty(&home.dir.path().join("tmp")), "the sample was removed");
+    assert!(!home.agent_dir().exists(), "the user's own sessions are not touched");
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn commands_in_one_terminal_share_a_sample() {
     // List positions are stable: a session that was written to becomes the newest but keeps its position.
     let append = |text: &str| in_terminal("left", &["--sample", "append", "@2", text, "--json"]).json();
     assert_eq!(append("one")["sessionPath"], append("two")["sessionPath"]);
-    assert!(!home.agent_dir().exists(), "nowhere near the user's own");
+    assert!(!home.agent_dir().exists(), "the user's own sessions are not touched");
     // An empty name means that there is no terminal.
     assert_eq!(name_of(""), Value::Null);
     assert!(is_empty(&home.dir.path().join("tmp")));

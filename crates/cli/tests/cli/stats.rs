@@ -8,7 +8,7 @@ fn answer(id: &str, parent: &str, second: u32, model: &str, cost: f64) -> String
     )
 }
 
-/// Writes a fork of a session with entries of its own.
+/// Writes a fork of a session with its own entries.
 fn fork(home: &Home, name: &str, parent: &Path, lines: &[String]) -> PathBuf {
     let path = home.session(name, lines);
     let text = std::fs::read_to_string(&path).unwrap().replace("\"s1\"", &format!("{name:?}"));
@@ -118,7 +118,7 @@ fn since_and_until_select_days_and_sessions() {
     };
     home.session("y.jsonl", &small());
     assert_eq!((sessions(&[]), sessions(&["--until", "2025-01-01"])), ((2, 1), (2, 1)));
-    assert_eq!(sessions(&["--since", "2025-01-02"]), (1, 0), "the other one has nothing of that time");
+    assert_eq!(sessions(&["--since", "2025-01-02"]), (1, 0), "the other session has no entries in that period");
     assert_eq!(sessions(&["--since", "2025-02-01"]), (0, 0));
     let output = output_of(home.command(&["stats", "--by", "day"]).env("TZ", "UTC"));
     assert!(output.out.contains("\n2025-01-01 ") && output.out.contains("\n2025-01-02 "), "{}", output.out);
@@ -174,7 +174,7 @@ fn groups_have_one_or_two_keys() {
     assert!(rows[0].starts_with("week      project    sessions  messages") && rows[0].ends_with("cost"), "{out}");
     assert!(rows[2].starts_with("2025-W01  /other ") && rows[2].ends_with(&"█".repeat(30)), "{out}");
     assert!(rows[3].contains("  ~/project  ") && rows[3].contains("  $6.00  "), "{out}");
-    assert!(!stats("week", "--plot=auto").out.contains('█'), "no one looks");
+    assert!(!stats("week", "--plot=auto").out.contains('█'), "no plot without a terminal");
     let out = stats("session", "--plot=never").out;
     assert!(out.contains("\ns2-=and,  (no messages)") && out.contains("\ns1        (no messages)"), "{out}");
     for wrong in ["week,week", "week,day,tool", "colour", ""] {

@@ -99,7 +99,7 @@ fn keys(terminal: &Terminal, name: &str, key: &str, times: usize) -> String {
         let started = Instant::now();
         terminal.press(key);
         while terminal.selected_row() == before {
-            assert!(started.elapsed() < Duration::from_mins(1), "{key} does nothing:\n{}", terminal.text());
+            assert!(started.elapsed() < Duration::from_mins(1), "{key} had no effect:\n{}", terminal.text());
             std::thread::sleep(Duration::from_micros(200));
         }
         took.push(started.elapsed());
@@ -175,7 +175,7 @@ fn tree(home: &Home, table: &mut String) -> String {
 }
 
 #[test]
-#[ignore = "measures, and takes its time"]
+#[ignore = "a slow measurement"]
 fn figures() {
     let home = Home::new();
     let mut table = "| | first picture | first rows | all of it | a key, median (slowest of 50) | memory |\n\

@@ -1,6 +1,6 @@
 //! The screens in a real terminal: every key of every screen.
-#![expect(clippy::disallowed_methods, reason = "tests make the files that they need")]
-#![expect(clippy::unwrap_used, reason = "a test that cannot continue should stop")]
+#![expect(clippy::disallowed_methods, reason = "tests access files directly")]
+#![expect(clippy::unwrap_used, reason = "tests panic on failure")]
 #![cfg(unix)]
 
 mod figures;

@@ -199,7 +199,7 @@ fn an_idle_screen_uses_no_processor_time() {
             std::thread::sleep(std::time::Duration::from_secs(1));
             ticks(id) - before <= 3
         };
-        assert!((0..120).any(is_quiet), "{args:?} is never quiet");
+        assert!((0..120).any(is_quiet), "{args:?} never becomes idle");
     }
 }
 
@@ -214,7 +214,7 @@ fn many_keys_at_once_are_all_read() {
 
 /// A screen in which another thread panics.
 #[test]
-#[ignore = "is run by the test below, in a terminal of its own"]
+#[ignore = "the test below runs it, in a separate terminal"]
 fn a_worker_thread_panics() {
     let dir = tempfile::tempdir().unwrap();
     let sample = sessile::sample::write_sample(dir.path()).unwrap();

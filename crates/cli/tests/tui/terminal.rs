@@ -129,7 +129,7 @@ impl Terminal {
         }
     }
 
-    /// Waits until the program ends.
+    /// Waits until the program exits.
     pub(crate) fn wait_for_end(&mut self) -> std::process::ExitStatus {
         let ended = self.child.wait().unwrap();
         // The last output may still be in transit.

@@ -69,7 +69,7 @@ fn date(text: &str) -> Option<i64> {
             .bytes()
             .enumerate()
             .all(|(at, byte)| if matches!(at, 4 | 7) { byte == b'-' } else { byte.is_ascii_digit() });
-    // JavaScript reads a bare date in UTC, where days are whole.
+    // In UTC, as JavaScript reads a bare date: there every day has 24 hours.
     is_date.then(|| parse(text, &super::Utc)).flatten().map(|ms| ms.div_euclid(MS_PER_DAY))
 }
 

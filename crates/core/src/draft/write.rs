@@ -56,14 +56,14 @@ impl Write for f64 {
 }
 
 impl Write for i64 {
-    #[expect(clippy::cast_precision_loss, reason = "JavaScript has no other numbers")]
+    #[expect(clippy::cast_precision_loss, reason = "JavaScript numbers are floats")]
     fn json(&self) -> Option<Json> {
         (*self as f64).json()
     }
 }
 
 impl Write for u64 {
-    #[expect(clippy::cast_precision_loss, reason = "JavaScript has no other numbers")]
+    #[expect(clippy::cast_precision_loss, reason = "JavaScript numbers are floats")]
     fn json(&self) -> Option<Json> {
         (*self as f64).json()
     }

@@ -8,7 +8,7 @@ use crate::line::is_blank;
 
 /// The result of parsing one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(clippy::large_enum_variant, reason = "nearly every line is an object, and none of them is kept")]
+#[expect(clippy::large_enum_variant, reason = "nearly every line is an object, and none is stored")]
 pub(super) enum Read<'a> {
     /// Blank, or a value that pi skips.
     Nothing,
@@ -244,11 +244,11 @@ mod tests {
     fn members_of_the_message_are_not_mixed_up_with_those_of_others() {
         let line =
             br#"{"other":{"role":"user"},"message":{"model":"m","x":{"role":"no"}},"type":"message","model":"top"}"#;
-        let Read::Object(object) = read(line) else { panic!("no object") };
+        let Read::Object(object) = read(line) else { panic!("not an object") };
         assert_eq!((object.role(), object.kind()), (Role::None, Kind::Message));
         assert_eq!(object.message.model.and_then(Raw::as_string).as_deref(), Some("m"));
         assert_eq!(object.model.and_then(Raw::as_string).as_deref(), Some("top"));
-        let Read::Object(object) = read(br#"{"message":{"role":"user"},"message":5}"#) else { panic!("no object") };
+        let Read::Object(object) = read(br#"{"message":{"role":"user"},"message":5}"#) else { panic!("not an object") };
         assert_eq!(object.message, Message::default());
     }
 }

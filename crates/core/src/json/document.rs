@@ -184,7 +184,7 @@ mod tests {
     fn printed(text: &str) -> String {
         let value = Raw::parse(text.as_bytes()).unwrap();
         let printed = print(value).to_text().into_owned();
-        assert_eq!(printed, print_again(value).to_text(), "both ways give the same");
+        assert_eq!(printed, print_again(value).to_text(), "both printers give the same text");
         printed
     }
 

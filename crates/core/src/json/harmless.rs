@@ -57,7 +57,7 @@ mod tests {
         assert_eq!(print(Raw::parse(written.as_bytes()).unwrap()).to_text(), text);
         for char in every.chars().filter(|char| *char > '\u{1f}' && affects_display(*char)) {
             let first = char.to_string().as_bytes()[0];
-            assert!(may_begin(first), "{char:?} would not be looked for");
+            assert!(may_begin(first), "the search would miss {char:?}");
         }
     }
 

@@ -80,7 +80,7 @@ impl Strings for Simple {
 
 /// The parser of values, compiled once for each way to find the ends of strings.
 #[inline(always)]
-#[expect(clippy::inline_always, reason = "it has to be compiled with the instructions of its caller")]
+#[expect(clippy::inline_always, reason = "must be compiled for the same CPU instructions as its caller")]
 pub(super) fn scan_value_with<S: Strings, M: Members>(
     bytes: &[u8],
     start: usize,
@@ -154,7 +154,7 @@ pub(super) fn scan_value_with<S: Strings, M: Members>(
 
 /// Reads `"key" :` and returns the start of the value.
 #[inline(always)]
-#[expect(clippy::inline_always, reason = "it has to be compiled with the instructions of its caller")]
+#[expect(clippy::inline_always, reason = "must be compiled for the same CPU instructions as its caller")]
 fn key<S: Strings>(bytes: &[u8], at: usize, open: &Containers, pending: &mut Pending) -> Result<usize, usize> {
     if bytes.get(at) != Some(&b'"') {
         return Err(at);
@@ -458,10 +458,10 @@ mod tests {
                     (bytes[0], bytes[150]) = (b'"', b'"');
                     (bytes[index - 1], bytes[index]) = (if index > 1 { before } else { b'"' }, byte);
                     let simple = string_end_simple(&bytes, 1);
-                    assert_eq!(string_end(&bytes, 0), simple, "{byte:#x} behind {before:#x} at {index}");
+                    assert_eq!(string_end(&bytes, 0), simple, "{byte:#x} after {before:#x} at {index}");
                     #[cfg(target_arch = "x86_64")]
                     for wide in wide::string_ends(&bytes, 0) {
-                        assert_eq!(wide, simple, "{byte:#x} behind {before:#x} at {index}");
+                        assert_eq!(wide, simple, "{byte:#x} after {before:#x} at {index}");
                     }
                 }
             }

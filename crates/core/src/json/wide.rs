@@ -7,7 +7,7 @@
 //!
 //! This is the only module of the crate that may use `unsafe`, for one purpose: to call a function compiled for CPU
 //! instructions that were just detected.
-#![expect(unsafe_code, reason = "instructions of the machine are chosen at run time")]
+#![expect(unsafe_code, reason = "CPU instructions are selected at run time")]
 
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) use other::{scan_value, string_end};
@@ -31,7 +31,7 @@ mod other {
 }
 
 #[cfg(target_arch = "x86_64")]
-#[expect(clippy::inline_always, reason = "functions have to be compiled with the instructions of their callers")]
+#[expect(clippy::inline_always, reason = "must be compiled for the same CPU instructions as the caller")]
 mod x86 {
     use std::arch::x86_64::{
         __m256i, __m512i, _mm256_and_si256, _mm256_cmpeq_epi8, _mm256_min_epu8, _mm256_movemask_epi8,
@@ -192,8 +192,7 @@ mod x86 {
                 let end = ends.trailing_zeros();
                 let offset = at + end as usize;
                 let is_control = controls >> end & 1 == 1;
-                // If a backslash precedes a control character, the backslash is the first error. Then the character is
-                // escaped.
+                // If the control character is escaped, the error is the backslash before it.
                 let is_escaped = escaped >> end & 1 == 1;
                 return match (is_control, is_escaped) {
                     (true, true) => Err(offset - 1),

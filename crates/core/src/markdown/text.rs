@@ -71,7 +71,8 @@ pub(super) fn plain(text: &str) -> String {
         match char {
             '\n' => out.push(' '),
             char if "\\`[]<>&".contains(char) => refer(char, &mut out),
-            // These only change the appearance of text. All others have no meaning inside a line.
+            // These change only the appearance, so a backslash is enough. The remaining characters have no meaning
+            // inside a line.
             char if "*_#|~{".contains(char) => out.extend(['\\', char]),
             char => out.push(char),
         }

@@ -118,7 +118,7 @@ fn deep_and_wide_trees_are_read() {
 fn slow_path(outline: &Outline, start: Row) -> Vec<Row> {
     let mut path = vec![outline.current(start)];
     while let Some(parent) = outline.parent(path[path.len() - 1]) {
-        assert!(!path.contains(&parent), "a loop was not cut");
+        assert!(!path.contains(&parent), "a circle of parents was not broken");
         path.push(parent);
     }
     path.reverse();

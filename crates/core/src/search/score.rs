@@ -76,7 +76,7 @@ impl Scale {
         self.clause(frequency, length_code) * WEIGHTS.get(usize::from(kind)).copied().unwrap_or(1.0)
     }
 
-    /// An upper bound for documents with at most this impact that are no newer than this time.
+    /// An upper bound on the score of documents with at most this impact that are no newer than this time.
     ///
     /// Slightly larger than the exact value, because a score is computed in a different order.
     pub fn bound(&self, impact: f32, time: u32) -> f32 {

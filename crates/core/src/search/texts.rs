@@ -106,7 +106,7 @@ pub struct Document {
     pub time: Option<i64>,
 }
 
-/// Passes on the texts of a line. Returns `None` if it is not an entry with text.
+/// Adds the texts of a line to `out`. Returns `None` if it is not an entry with text.
 pub fn read_texts(line: &[u8], out: &mut impl Texts) -> Option<Document> {
     let Parsed::Value(head) = head::read(line) else { return None };
     texts_of(&head, Raw::trusted(line.trim_ascii()), out)
@@ -239,7 +239,7 @@ fn string(value: Option<Raw<'_>>, out: &mut impl Texts) {
     }
 }
 
-/// Passes on every string and number inside a value as a separate text, without keys.
+/// Adds every string and number inside a value to `out` as a separate text, without keys.
 fn scalars(value: Option<Raw<'_>>, out: &mut impl Texts) {
     let Some(value) = value else { return };
     let bytes = value.as_bytes();

@@ -26,7 +26,7 @@ const SUSPICIOUS: usize = 20;
 pub enum TokenKind {
     /// A word, or a part of one with humps.
     Word,
-    /// A whole word with humps. It has no position of its own and no neighbours.
+    /// A whole word with humps. It has no separate position and no neighbours.
     Whole,
     /// Two adjacent characters in a script without spaces.
     Pair,
@@ -88,7 +88,7 @@ fn class(byte: u8) -> u8 {
 }
 
 impl Tokenizer {
-    /// Passes on the tokens of a text in order, a whole word after its parts, until `on_token` returns false.
+    /// Calls `on_token` for the tokens of a text in order, a whole word after its parts, until it returns false.
     #[inline]
     pub fn run(&mut self, text: &str, mut on_token: impl FnMut(Token<'_>) -> bool) {
         let bytes = text.as_bytes();
@@ -195,7 +195,7 @@ impl Tokenizer {
     }
 }
 
-/// Passes on the pairs of a run in a script without spaces, and its last character. Returns its end.
+/// Calls `on_token` for the pairs of a run in a script without spaces, and for its last character. Returns its end.
 fn pairs(text: &str, start: usize, on_token: &mut impl FnMut(Token<'_>) -> bool) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut at = start;

@@ -118,7 +118,7 @@ impl<'b> Reader<'b> {
     }
 
     /// The outer `None` means invalid bytes, the inner one an absent value.
-    #[expect(clippy::option_option, reason = "two different absences")]
+    #[expect(clippy::option_option, reason = "the two `None`s have different meanings")]
     pub(super) fn option<T>(&mut self, read: impl FnOnce(&mut Self) -> Option<T>) -> Option<Option<T>> {
         match self.byte()? {
             0 => Some(None),

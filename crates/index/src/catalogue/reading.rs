@@ -48,7 +48,7 @@ impl<'g, Z: LocalZone> Gatherer<'g, Z> {
     /// Reads what a row does not cover yet, which is everything if it belongs to another file.
     pub fn gather(&mut self, path: &Path, row: Option<SavedRow<'_>>) -> Result<Gathered, StoreError> {
         let file = self.open(path)?;
-        // The metadata is read before the content: what is written meanwhile is left for the next list.
+        // The metadata is read before the content, so that later writes are left for the next listing.
         let stat = file.stat().map_err(|error| StoreError::io_at("access", path, error))?;
         let trusted = row.and_then(|row| {
             let freshness = row.mark.freshness(file.as_ref(), &stat);

@@ -1,8 +1,8 @@
 //! Every event and its fields.
 
-use super::{ENTRY_ID, ENTRY_OR_NULL};
 use crate::shape::Field;
 use crate::shape::Shape::{self, Count, Flag, List, Named, Text, Words};
+use crate::shape::shared::{ENTRY_ID, ENTRY_OR_NULL};
 
 /// An event: its name, its fields besides `type`, and when it is sent.
 pub type EventShape = (&'static str, &'static [Field], &'static str);

@@ -4,8 +4,8 @@ use sessile::json::ObjectWriter;
 
 use super::{Call, CommandResult, answered, done};
 use crate::answer;
-use crate::engine::lock;
 use crate::failure::Failure;
+use crate::sync::lock;
 
 pub(crate) fn not_supported(call: &Call<'_>) -> CommandResult {
     let name = call.request.command.as_deref().unwrap_or_default();
@@ -18,12 +18,12 @@ pub(crate) fn accept(_call: &Call<'_>) -> CommandResult {
 }
 
 pub(crate) fn set_steering_mode(call: &Call<'_>) -> CommandResult {
-    lock(&call.engine().modes).steering = mode(call);
+    lock(&call.server().modes).steering = mode(call);
     done()
 }
 
 pub(crate) fn set_follow_up_mode(call: &Call<'_>) -> CommandResult {
-    lock(&call.engine().modes).follow_up = mode(call);
+    lock(&call.server().modes).follow_up = mode(call);
     done()
 }
 
@@ -34,7 +34,7 @@ fn mode(call: &Call<'_>) -> &'static str {
 pub(crate) fn clear_queue(call: &Call<'_>) -> CommandResult {
     let mut event = ObjectWriter::new();
     event.string("type", "queue_update").array("steering", []).array("followUp", []);
-    call.connection.send_event_if_current(&call.connection.current(), &event.finish());
+    call.client.send_event_if_current(&call.client.current(), &event.finish());
     answered(answer::no_queues())
 }
 

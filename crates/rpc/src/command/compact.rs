@@ -43,7 +43,7 @@ pub(crate) fn compact(call: &Call<'_>) -> CommandResult {
 
 /// Compacts a session. The session is not locked while handlers run and the summary is made.
 fn compacted(call: &Call<'_>, session: &Arc<OpenSession>, working: &WorkGuard) -> Result<Json, Failure> {
-    let options = &call.engine().options;
+    let options = &call.server().options;
     let compact_options = CompactOptions {
         settings: options.compaction_for(&session.lock_fresh())?,
         custom_instructions: call.text("customInstructions"),
@@ -84,8 +84,8 @@ fn send_event(call: &Call<'_>, session: &Arc<OpenSession>, kind: &str, write: im
     let mut event = ObjectWriter::new();
     event.string("type", kind).string("reason", "manual");
     write(&mut event);
-    call.engine().broadcast(session, &event.finish(), call.connection);
-    call.connection.outbox.flush();
+    call.client.broadcast(session, &event.finish());
+    call.client.outbox.flush();
 }
 
 /// Reports a summarizer's retries with pi's events.
@@ -129,8 +129,8 @@ impl<'r> Retries<'r> {
     }
 
     fn send(&self, event: &Json) {
-        self.call.engine().broadcast(self.session, event, self.call.connection);
-        self.call.connection.outbox.flush();
+        self.call.client.broadcast(self.session, event);
+        self.call.client.outbox.flush();
     }
 }
 
@@ -142,7 +142,7 @@ pub(crate) fn abort(call: &Call<'_>) -> CommandResult {
 pub(crate) fn prepare_compaction(call: &Call<'_>) -> CommandResult {
     let session = call.session()?;
     let manager = session.lock_fresh();
-    let defaults = call.engine().options.compaction_for(&manager)?;
+    let defaults = call.server().options.compaction_for(&manager)?;
     let keep_recent_tokens = call.count("keepRecentTokens").unwrap_or(defaults.keep_recent_tokens);
     let settings = CompactionSettings { keep_recent_tokens, ..defaults };
     let prepared = match manager.prepare_compaction(&settings)? {

@@ -41,7 +41,7 @@ pub(crate) fn navigate_tree(call: &Call<'_>) -> CommandResult {
     let session = call.session()?;
     session.check_leaf(&call.expected_leaf())?;
     let working = session.begin_work().ok_or_else(busy)?;
-    let options = &call.engine().options;
+    let options = &call.server().options;
     let target = call.required_entry("entryId")?;
     let wants_summary = call.flag("summarize").unwrap_or_default();
     let summarizer = wants_summary.then_some(options.summarizer.as_ref() as &dyn Summarizer);

@@ -15,13 +15,13 @@ use crate::session::OpenSession;
 
 /// Whether a handler cancels the event.
 fn is_cancelled_by_handler(call: &Call<'_>, session: &OpenSession, event: &SessionEvent) -> bool {
-    let handlers = call.engine().handlers();
+    let handlers = call.server().handlers();
     if !handlers.wants(event.kind()) {
         return false;
     }
     let context = session.lock().event_context(Cancel::default());
     // The session is not locked while handlers run.
-    call.connection.outbox.flush();
+    call.client.outbox.flush();
     handlers.notify(event, &context).reply.cancel
 }
 
@@ -36,14 +36,14 @@ fn switch_to(call: &Call<'_>, old: &Arc<OpenSession>, new: &Arc<OpenSession>, re
         StartReason::Fork => ShutdownReason::Fork,
         _ => ShutdownReason::Resume,
     };
-    let others_stay = call.engine().is_current_for_others(old, call.connection);
+    let others_stay = call.client.is_current_for_others(old);
     old.lock().host().notify_left(shutdown_reason, new.path(), others_stay);
-    call.connection.set_current(new);
+    call.client.set_current(new);
     new.lock().host().notify_entered(reason, old.path());
 }
 
 pub(crate) fn new_session(call: &Call<'_>) -> CommandResult {
-    let old = call.connection.current();
+    let old = call.client.current();
     let event = SessionEvent::BeforeSwitch { reason: SwitchReason::New, target_session_file: None };
     if is_cancelled_by_handler(call, &old, &event) {
         return cancelled(true);
@@ -53,21 +53,21 @@ pub(crate) fn new_session(call: &Call<'_>) -> CommandResult {
         None => old.lock().host().new_host(options)?,
         Some(cwd) => new_session_in_dir(call, &cwd, options)?,
     };
-    let new = call.engine().add_session(host);
+    let new = call.server().add_session(host);
     switch_to(call, &old, &new, StartReason::New);
     cancelled(false)
 }
 
 /// Creates a session for another working directory, in the usual place for its sessions.
 fn new_session_in_dir(call: &Call<'_>, cwd: &Path, options: NewSession) -> Result<SessionHost, Failure> {
-    let engine = call.engine();
-    let cwd = engine.absolute(cwd);
-    let metadata = engine.options.sessions.file_stat(&cwd);
+    let server = call.server();
+    let cwd = server.absolute(cwd);
+    let metadata = server.options.sessions.file_stat(&cwd);
     if metadata.is_none_or(|metadata| metadata.kind != FileKind::Directory) {
         return Err(Failure::not_found(format!("no such directory: {}", cwd.display())));
     }
-    let sessions = engine.options.sessions.clone();
-    let session = if call.connection.current().lock().is_persisted() {
+    let sessions = server.options.sessions.clone();
+    let session = if call.client.current().lock().is_persisted() {
         sessions.create_with(&cwd, &options)?
     } else {
         sessions.in_memory(&cwd, options)?
@@ -76,7 +76,7 @@ fn new_session_in_dir(call: &Call<'_>, cwd: &Path, options: NewSession) -> Resul
 }
 
 pub(crate) fn switch_session(call: &Call<'_>) -> CommandResult {
-    let old = call.connection.current();
+    let old = call.client.current();
     let path = call.session_path()?.ok_or_else(|| Failure::invalid("sessionPath is missing"))?;
     let target_session_file = Some(path.clone());
     if is_cancelled_by_handler(
@@ -87,12 +87,12 @@ pub(crate) fn switch_session(call: &Call<'_>) -> CommandResult {
         return cancelled(true);
     }
     let cwd = old.lock().cwd().to_path_buf();
-    let opened = call.engine().find_open(&path);
+    let opened = call.server().find_open(&path);
     let new = if let Some(session) = opened {
         session
     } else {
-        let manager = call.engine().open_at(&path, &cwd)?;
-        call.engine().add_session(SessionHost::new(call.engine().options.sessions.clone(), manager))
+        let manager = call.server().open_at(&path, &cwd)?;
+        call.server().add_session(SessionHost::new(call.server().options.sessions.clone(), manager))
     };
     switch_to(call, &old, &new, StartReason::Resume);
     cancelled(false)
@@ -107,7 +107,7 @@ pub(crate) fn fork(call: &Call<'_>) -> CommandResult {
         Err(error @ (SessionError::EntryNotFound { .. } | SessionError::NotForkable { .. })) => {
             Err(not_forkable(error.into()))
         }
-        Err(error) => Err(with_pi_message(error)),
+        Err(error) => Err(Failure::with_pi_message(error)),
     }
 }
 
@@ -118,14 +118,14 @@ pub(crate) fn clone(call: &Call<'_>) -> CommandResult {
     drop(manager);
     let Some(leaf) = leaf else {
         if is_unsaved {
-            return Err(with_pi_message(SessionError::Unsaved));
+            return Err(Failure::with_pi_message(SessionError::Unsaved));
         }
         return Err(Failure::new(Code::NotFound, "Cannot clone session: no current entry selected"));
     };
     match forked(call, &session, &leaf, ForkPosition::At) {
         Ok(None) => cancelled(true),
         Ok(Some(forked)) => answered(answer::cloned(forked.path.as_deref())),
-        Err(error) => Err(with_pi_message(error)),
+        Err(error) => Err(Failure::with_pi_message(error)),
     }
 }
 
@@ -148,7 +148,7 @@ fn forked(
         return Ok(None);
     }
     let (host, text) = old.lock_fresh().host().fork_host(entry, position)?;
-    let new = call.engine().add_session(host);
+    let new = call.server().add_session(host);
     // A client that names a session stays where it is.
     let switches = call.get("sessionPath").is_none();
     if switches {
@@ -159,29 +159,11 @@ fn forked(
     Ok(Some(Forked { text: text.unwrap_or_default(), path }))
 }
 
-/// Words an error as clients of pi know it.
-pub(crate) fn with_pi_message(error: SessionError) -> Failure {
-    let message = match &error {
-        SessionError::Unsaved => {
-            Some("This session has not been saved yet. Send a message before cloning or forking it.".to_owned())
-        }
-        SessionError::NotASession { path } => {
-            Some(format!("Session file is not a valid pi session: {}", path.display()))
-        }
-        _ => None,
-    };
-    let failure = Failure::from(error);
-    match message {
-        Some(message) => failure.with_message(message),
-        None => failure,
-    }
-}
-
 pub(crate) fn create_branched_session(call: &Call<'_>) -> CommandResult {
     let old = call.session()?;
     let leaf = call.required_entry("entryId")?;
     let host = old.lock_fresh().host().branch_host(&leaf)?;
-    let new = call.engine().add_session(host);
+    let new = call.server().add_session(host);
     if call.get("sessionPath").is_none() {
         switch_to(call, &old, &new, StartReason::Fork);
     }

@@ -7,8 +7,8 @@ use sessile::json::{Json, ObjectWriter, Raw};
 
 use super::{Call, CommandResult, answered, done};
 use crate::answer::{self, CachedState};
-use crate::engine::lock;
 use crate::failure::Failure;
+use crate::sync::lock;
 
 pub(crate) fn get_state(call: &Call<'_>) -> CommandResult {
     let session = call.session()?;
@@ -19,15 +19,15 @@ pub(crate) fn get_state(call: &Call<'_>) -> CommandResult {
         Some((cached_key, cached_state)) if *cached_key == key => cached_state,
         other => &mut other.insert((key, read_state(call, &manager)?)).1,
     };
-    let engine = call.engine();
-    let modes = *lock(&engine.modes);
-    let auto_compacts = engine.auto_compacts.load(Ordering::Relaxed);
+    let server = call.server();
+    let modes = *lock(&server.modes);
+    let auto_compacts = server.auto_compacts.load(Ordering::Relaxed);
     answered(answer::state(cached_state, session.is_working(), (modes.steering, modes.follow_up), auto_compacts))
 }
 
 /// Reads the part of the state that depends on the session only.
 fn read_state(call: &Call<'_>, manager: &SessionManager) -> Result<CachedState, Failure> {
-    let options = &call.engine().options;
+    let options = &call.server().options;
     let settings = manager.context_settings()?;
     let named = settings.model.as_ref().and_then(|model| model.provider_name().zip(model.model_name()));
     // A session that names no model uses the one that the server was started with.
@@ -69,7 +69,7 @@ pub(crate) fn get_session_stats(call: &Call<'_>) -> CommandResult {
     let session = call.session()?;
     let manager = session.lock_fresh();
     let tally = manager.tally()?;
-    let window = call.engine().options.context_window;
+    let window = call.server().options.context_window;
     let usage = window.map(|window| manager.context_usage(window)).transpose()?;
     answered(answer::session_totals(&manager, &tally, usage.as_ref()))
 }
@@ -107,11 +107,11 @@ pub(super) fn report_name(call: &Call<'_>, session: &std::sync::Arc<crate::sessi
     if let Some(name) = name {
         event.string("name", name);
     }
-    call.engine().broadcast(session, &event.finish(), call.connection);
+    call.client.broadcast(session, &event.finish());
 }
 
 pub(crate) fn set_auto_compaction(call: &Call<'_>) -> CommandResult {
-    call.engine().auto_compacts.store(call.flag("enabled").unwrap_or_default(), Ordering::Relaxed);
+    call.server().auto_compacts.store(call.flag("enabled").unwrap_or_default(), Ordering::Relaxed);
     done()
 }
 
@@ -139,6 +139,6 @@ pub(crate) fn set_thinking_level(call: &Call<'_>) -> CommandResult {
     session.write(&call.expected_leaf(), |manager| manager.append_thinking_level_change(&level))?;
     let mut event = ObjectWriter::new();
     event.string("type", "thinking_level_changed").string("level", &level);
-    call.engine().broadcast(&session, &event.finish(), call.connection);
+    call.client.broadcast(&session, &event.finish());
     done()
 }

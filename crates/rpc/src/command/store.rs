@@ -13,20 +13,20 @@ use sessile::text::texts::DocumentKind;
 
 use super::{Call, CommandResult, answered};
 use crate::answer;
-use crate::engine::lock;
 use crate::failure::Failure;
+use crate::sync::lock;
 
 /// Returns the working directory that a command refers to.
 fn cwd(call: &Call<'_>) -> PathBuf {
     match call.path("cwd") {
-        Some(cwd) => call.engine().absolute(&cwd),
-        None => call.connection.current().lock().cwd().to_path_buf(),
+        Some(cwd) => call.server().absolute(&cwd),
+        None => call.client.current().lock().cwd().to_path_buf(),
     }
 }
 
 /// Returns the sessions in a scope, newest first.
 fn in_scope(call: &Call<'_>, scope: &str) -> Result<Vec<SessionInfo>, Failure> {
-    let sessions = &call.engine().options.sessions;
+    let sessions = &call.server().options.sessions;
     Ok(match scope {
         "all" => sessions.list_all()?,
         "repo" => sessions.list_project(cwd(call))?,
@@ -60,9 +60,9 @@ pub(crate) fn list_sessions(call: &Call<'_>) -> CommandResult {
 
 pub(crate) fn search(call: &Call<'_>) -> CommandResult {
     let query = Query::parse(&call.required("query")?).map_err(|error| Failure::invalid(error.to_string()))?;
-    let sessions = &call.engine().options.sessions;
+    let sessions = &call.server().options.sessions;
     let scope = call.text("scope");
-    let current = || call.connection.current().path().map(Path::to_path_buf);
+    let current = || call.client.current().path().map(Path::to_path_buf);
     let one_file = call.session_path()?;
     let one_file = one_file.or_else(|| current().filter(|_| scope.as_deref() == Some("session")));
     let search_scope = match (one_file, scope.as_deref()) {
@@ -118,7 +118,7 @@ fn filter(filters: Raw<'_>) -> Result<Filter, Failure> {
 
 /// Parses a time like JavaScript does, in milliseconds.
 fn time(value: Raw<'_>) -> Result<i64, Failure> {
-    #[expect(clippy::cast_possible_truncation, reason = "a time beyond all times is the last one")]
+    #[expect(clippy::cast_possible_truncation, reason = "times out of range are clamped")]
     let number = value.as_number().map(|number| number as i64);
     let parsed = || value.as_string().and_then(|text| date::parse(&text, &date::Utc));
     number
@@ -130,7 +130,7 @@ pub(crate) fn family(call: &Call<'_>) -> CommandResult {
     let session = call.session()?;
     let path = session.lock_fresh().session_file().map(Path::to_path_buf);
     let listed = in_scope(call, "all")?;
-    let sessions = &call.engine().options.sessions;
+    let sessions = &call.server().options.sessions;
     let family = path.as_ref().and_then(|path| sessions.family_of(&listed, path));
     if let Some(family) = family {
         return answered(answer::family(&family, &listed));
@@ -143,10 +143,10 @@ pub(crate) fn family(call: &Call<'_>) -> CommandResult {
 
 pub(crate) fn delete_session(call: &Call<'_>) -> CommandResult {
     let path = call.session_path()?.ok_or_else(|| Failure::invalid("sessionPath is missing"))?;
-    let sessions = call.engine().options.sessions.clone();
+    let sessions = call.server().options.sessions.clone();
     let sessions = if call.flag("force") == Some(true) { sessions.ignoring_users() } else { sessions };
     let deleted = sessions.delete(std::slice::from_ref(&path), Deletion::ToTrash, false)?;
-    call.engine().forget(&path);
+    call.server().forget(&path);
     let to = deleted.sessions.first().and_then(|session| session.to.as_ref());
     answered(answer::trashed(to))
 }
@@ -155,8 +155,8 @@ pub(crate) fn restore_session(call: &Call<'_>) -> CommandResult {
     let reference = call.required("sessionPath")?;
     let (restored, _) = {
         // Locked, so that no subscription reports the session before it is recorded as restored.
-        let mut known = lock(&call.engine().restored);
-        let restored = call.engine().options.sessions.restore(&reference, false)?;
+        let mut known = lock(&call.server().restored);
+        let restored = call.server().options.sessions.restore(&reference, false)?;
         known.insert(restored.0.session.path.clone());
         restored
     };
@@ -167,13 +167,13 @@ pub(crate) fn verify(call: &Call<'_>) -> CommandResult {
     let path = if let Some(path) = call.session_path()? {
         path
     } else {
-        let session = call.connection.current();
+        let session = call.client.current();
         let stored = session.lock().is_stored();
         let Some(path) = session.path().filter(|_| stored) else {
             return answered(answer::findings(&[]));
         };
         path.to_path_buf()
     };
-    let report = call.engine().options.sessions.verify(&path)?;
+    let report = call.server().options.sessions.verify(&path)?;
     answered(answer::findings(&report.findings))
 }

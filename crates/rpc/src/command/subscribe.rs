@@ -4,22 +4,20 @@ mod store;
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use sessile::event::{EventKind, EventSet};
 use sessile::format::outline::Row;
 use sessile::json::{Json, ObjectWriter, Raw};
-use sessile::{EntryId, SessionManager, threads};
+use sessile::{EntryId, SessionManager};
 
 use super::{Call, CommandResult, answered};
 use crate::answer;
-use crate::connection::Connection;
-use crate::engine::lock;
+use crate::client::{Client, Phase};
 use crate::event_log::RecordedEvent;
 use crate::failure::Failure;
 use crate::session::OpenSession;
+use crate::sync::lock;
 use store::StoreNotifier;
 
 /// How many subscriptions a client may have.
@@ -32,15 +30,15 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 const BATCH_BYTES: usize = 256 << 10;
 
 pub(crate) fn subscribe(call: &Call<'_>) -> CommandResult {
-    if lock(&call.connection.subscriptions).len() >= MAX_SUBSCRIPTIONS {
+    if call.client.subscriptions.len() >= MAX_SUBSCRIPTIONS {
         return Err(Failure::invalid(format!("a client can have at most {MAX_SUBSCRIPTIONS} subscriptions")));
     }
     let event_kinds = match call.get("events") {
         None => EventSet::ALL,
         Some(words) => words.items().filter_map(Raw::as_string).filter_map(|word| EventKind::of(&word)).collect(),
     };
-    call.engine().start_recording();
-    let subscription = format!("s{}", call.engine().next_number());
+    call.server().start_recording();
+    let subscription = format!("s{}", call.server().next_number());
     let phase = Arc::new(Phase::default());
     if call.text("scope").as_deref() == Some("store") {
         let of_store: EventSet = [EventKind::EntryAppended, EventKind::SessionDeleted].into_iter().collect();
@@ -67,75 +65,14 @@ pub(crate) fn subscribe(call: &Call<'_>) -> CommandResult {
     let next_event = lock(&session.event_log).end();
     let cursor = position.cursor(&manager);
     drop(manager);
-    let Some(connection) = call.connection.shared() else { return Err(Failure::invalid("the client is gone")) };
+    let Some(client) = call.client.shared() else { return Err(Failure::invalid("the client is gone")) };
     let name = subscription.clone();
-    let sender = EventSender {
-        connection,
-        session,
-        name,
-        event_kinds,
-        position,
-        next_event,
-        n_lost: 0,
-        phase: Arc::clone(&phase),
-    };
+    let sender =
+        EventSender { client, session, name, event_kinds, position, next_event, n_lost: 0, phase: Arc::clone(&phase) };
     begin(call, &subscription, &cursor, phase, move || sender.run())
 }
 
-/// How close a subscription is to its end.
-#[derive(Debug, Default)]
-pub(crate) struct Phase(AtomicU8);
-
-const FINISHING: u8 = 1;
-const OVER: u8 = 2;
-
-impl Phase {
-    /// No more events will occur: the pending ones are sent, then the subscription ends.
-    fn finish(&self) {
-        self.0.fetch_max(FINISHING, Ordering::Relaxed);
-    }
-
-    /// Nothing more is sent.
-    fn end(&self) {
-        self.0.store(OVER, Ordering::Relaxed);
-    }
-
-    fn is_finishing(&self) -> bool {
-        self.0.load(Ordering::Relaxed) >= FINISHING
-    }
-
-    fn is_over(&self) -> bool {
-        self.0.load(Ordering::Relaxed) >= OVER
-    }
-}
-
-/// A subscription: its phase, and the thread that sends its events.
-pub(crate) struct Subscription {
-    phase: Arc<Phase>,
-    thread: JoinHandle<()>,
-}
-
-/// How often a caller that waits for subscriptions checks whether they have ended.
-const END_POLL_INTERVAL: Duration = Duration::from_millis(2);
-
-/// Lets subscriptions send what has happened, and ends them. If the client does not read, waits until the deadline or
-/// until the client is gone.
-pub(crate) fn finish(subscriptions: Vec<Subscription>, connection: &Connection, timeout: Option<Duration>) {
-    let deadline = timeout.map(|timeout| Instant::now() + timeout);
-    for subscription in &subscriptions {
-        subscription.phase.finish();
-    }
-    connection.engine.sessions().iter().for_each(|session| session.wake_senders());
-    let has_timed_out = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
-    for subscription in subscriptions {
-        while !subscription.thread.is_finished() && !connection.outbox.is_gone() && !has_timed_out() {
-            std::thread::sleep(END_POLL_INTERVAL);
-        }
-        subscription.phase.end();
-    }
-}
-
-/// Starts sending on a new thread.
+/// Starts sending on a new thread, and answers.
 fn begin(
     call: &Call<'_>,
     subscription: &str,
@@ -143,21 +80,16 @@ fn begin(
     phase: Arc<Phase>,
     run: impl FnOnce() + Send + 'static,
 ) -> CommandResult {
-    // Locked, so that the subscription cannot be ended before it is registered.
-    let mut subscriptions = lock(&call.connection.subscriptions);
-    let thread = threads::spawn(subscription, run).map_err(|error| Failure::no_thread(&error))?;
-    subscriptions.insert(subscription.to_owned(), Subscription { phase, thread });
-    drop(subscriptions);
+    call.client.subscriptions.begin(subscription, phase, run)?;
     answered(answer::subscribed(subscription, cursor))
 }
 
 pub(crate) fn unsubscribe(call: &Call<'_>) -> CommandResult {
     let subscription = call.required("subscription")?;
-    let Some(known) = lock(&call.connection.subscriptions).remove(&subscription) else {
+    if !call.client.subscriptions.end(&subscription) {
         return Err(Failure::not_found(format!("no such subscription: {subscription}")));
-    };
-    known.phase.end();
-    call.engine().sessions().iter().for_each(|session| session.wake_senders());
+    }
+    call.server().sessions().iter().for_each(|session| session.wake_senders());
     answered(answer::nothing())
 }
 
@@ -237,7 +169,7 @@ fn row_after(manager: &SessionManager, (id, offset): &(EntryId, u64)) -> Option<
 /// Sends the events of a subscription. It reads the session in batches and waits for its client in between, so a
 /// client that does not read costs no memory.
 struct EventSender {
-    connection: Arc<Connection>,
+    client: Arc<Client>,
     session: Arc<OpenSession>,
     name: String,
     event_kinds: EventSet,
@@ -257,14 +189,14 @@ struct PendingEvent {
 }
 
 impl PendingEvent {
-    fn send(&self, connection: &Connection, subscription: &str) {
+    fn send(&self, client: &Client, subscription: &str) {
         let mut record = ObjectWriter::new();
         record.string("type", "event").string("subscription", subscription).string("cursor", &self.cursor);
         if self.n_lost > 0 {
             record.integer("lost", i64::try_from(self.n_lost).unwrap_or(i64::MAX));
         }
         record.raw("event", self.event.raw());
-        connection.outbox.send_now(&[record.finish().to_text().as_bytes()]);
+        client.outbox.send_now(&[record.finish().to_text().as_bytes()]);
     }
 }
 
@@ -277,7 +209,7 @@ impl EventSender {
                 if self.has_ended() {
                     return;
                 }
-                pending.send(&self.connection, &self.name);
+                pending.send(&self.client, &self.name);
             }
             if self.has_ended() {
                 return;
@@ -292,7 +224,7 @@ impl EventSender {
     }
 
     fn has_ended(&self) -> bool {
-        self.phase.is_over() || self.connection.has_ended()
+        self.phase.is_over() || self.client.has_ended()
     }
 
     /// Returns the next events to send, in file order.

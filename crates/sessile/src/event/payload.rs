@@ -9,7 +9,6 @@ use sessile_store::Holder;
 
 use super::kind::EventKind;
 use super::{FileChange, RecoveryReason};
-use crate::manager::ForkPosition;
 
 /// Something that happens in a session, as reported to handlers, hooks and clients.
 ///
@@ -261,7 +260,7 @@ words! {
 words! {
     /// Why work in a session ends.
     ShutdownReason {
-        /// The program ends.
+        /// The program is exiting.
         Quit = "quit",
         /// The program reloads its handlers.
         Reload = "reload",
@@ -297,7 +296,7 @@ words! {
         Navigate = "navigate",
         /// A move to the last entry of the file.
         Follow = "follow",
-        /// A compaction was appended after entries that another program had added meanwhile.
+        /// A compaction was appended after entries that another program had added in the meantime.
         Compact = "compact",
         /// A write followed the expected last entry of the file.
         Expect = "expect",
@@ -322,6 +321,15 @@ impl From<SwitchReason> for ShutdownReason {
             SwitchReason::Resume => Self::Resume,
         }
     }
+}
+
+/// The side of an entry at which a fork is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ForkPosition {
+    /// Omits the entry so that its text can be edited and sent again.
+    Before,
+    /// Keeps the entry as the last one of the fork.
+    At,
 }
 
 impl ForkPosition {

@@ -3,7 +3,7 @@
 use sessile_core::EntryId;
 use sessile_core::json::{Json, ObjectWriter, Raw, Shape};
 
-use crate::manager::{BranchSummary, SuppliedCompaction};
+use crate::compose::BranchSummary;
 
 /// A handler's reply to an event. Members that do not apply to the event are ignored.
 #[derive(Clone, Debug, Default)]
@@ -22,6 +22,21 @@ pub struct Reply {
     pub label: Option<String>,
     /// After the fact: give the session this name.
     pub name: Option<String>,
+}
+
+/// A compaction supplied by a handler.
+#[derive(Clone, Debug, Default)]
+pub struct SuppliedCompaction {
+    /// The summary, written unchanged.
+    pub summary: String,
+    /// The first entry to keep; `None` to keep none.
+    pub first_kept_entry_id: Option<EntryId>,
+    /// The tokens of the context before; `None` for the prepared number.
+    pub tokens_before: Option<f64>,
+    /// Any data that its author wants to store.
+    pub details: Option<Json>,
+    /// The cost of making it.
+    pub usage: Option<Json>,
 }
 
 /// Why a value is not a valid reply.

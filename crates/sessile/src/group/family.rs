@@ -6,9 +6,9 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use crate::directory::absolute;
+use crate::journal::moved_paths;
 use crate::list::SessionInfo;
-use crate::manager::Sessions;
-use crate::operations::moved_paths;
+use crate::sessions::Sessions;
 
 /// A session and all its direct and indirect forks.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,8 +7,8 @@ use sessile_core::outline::{Outline, Row};
 use super::family::{Family, Relative, SessionRef};
 use crate::error::SessionError;
 use crate::list::SessionInfo;
-use crate::manager::Sessions;
 use crate::session::Session;
+use crate::sessions::Sessions;
 use crate::world::World;
 
 /// The family of one session.

@@ -6,8 +6,9 @@ use sessile_core::EntryId;
 
 use super::{HostStage, SessionHost};
 use crate::error::SessionError;
+use crate::event::payload::ForkPosition;
 use crate::event::{SessionEvent, ShutdownReason, StartReason};
-use crate::manager::{ForkPosition, NewSession};
+use crate::manager::NewSession;
 
 impl SessionHost {
     /// A new session in the same place as this one, with its own host. Calls no handlers.

@@ -8,8 +8,9 @@ use sessile_store::os::FileKind;
 use super::SessionHost;
 use crate::directory::absolute;
 use crate::error::SessionError;
+use crate::event::payload::ForkPosition;
 use crate::event::{Outcome, SessionEvent, ShutdownReason, StartReason, SwitchReason};
-use crate::manager::{ForkPosition, Forked, NewSession, SessionManager};
+use crate::manager::{Forked, NewSession, SessionManager};
 
 impl SessionHost {
     /// Leaves the session and starts a new one in the same place.
@@ -29,8 +30,8 @@ impl SessionHost {
 
     /// Leaves the session and opens the one in a file, or a new one at that path if the file does not exist.
     ///
-    /// Refuses a file that is not a session, or whose working directory no longer exists; then the current session
-    /// stays open.
+    /// Refuses a file that is not a session, or whose working directory no longer exists. In that case the current
+    /// session stays open.
     pub fn switch_session(&mut self, path: impl AsRef<Path>) -> Result<Outcome<()>, SessionError> {
         let path = absolute(self.sessions.environment(), path.as_ref());
         let verdict = self

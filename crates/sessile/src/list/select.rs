@@ -197,7 +197,7 @@ mod tests {
         assert_eq!(found(&["EARLY", "high"]), "0190-a");
         assert_eq!(found(&["early", "harbour"]), "");
         assert_eq!(found(&["ärger", "harbour", "0191"]), "0191-b");
-        assert_eq!(found(&["191-b"]), "", "ids are known by how they begin");
+        assert_eq!(found(&["191-b"]), "", "ids match by prefix only");
         assert_eq!(found(&[""]), "0190-a 0191-b");
     }
 

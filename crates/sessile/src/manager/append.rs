@@ -12,55 +12,10 @@ use sessile_core::line::js_trim;
 use sessile_core::outline::Row;
 
 use super::SessionManager;
-use crate::compose::{self, Base, CompactionText};
+use crate::compose::{self, Base, BranchSummary, Compaction, CompactionText, UsageNote};
 use crate::environment::Zone;
 use crate::error::SessionError;
 use crate::event::LeafMove;
-
-/// A compaction to record: see [`SessionManager::append_compaction`].
-#[derive(Clone, Debug, Default)]
-pub struct Compaction {
-    /// Replaces the entries that are no longer shown to the model.
-    pub summary: String,
-    /// The first entry that is still shown; `None` to hide every entry before the compaction.
-    pub first_kept_entry_id: Option<EntryId>,
-    /// The number of tokens in the context before the compaction.
-    pub tokens_before: f64,
-    /// Any data that the summary's author wants to store.
-    pub details: Option<Json>,
-    /// Whether an extension made the compaction.
-    pub from_hook: Option<bool>,
-    /// The cost of making the summary.
-    pub usage: Option<Json>,
-}
-
-/// A branch summary to record: see [`SessionManager::branch_with_summary`].
-#[derive(Clone, Debug, Default)]
-pub struct BranchSummary {
-    /// What happened on the abandoned branch.
-    pub summary: String,
-    /// Any data that the summary's author wants to store.
-    pub details: Option<Json>,
-    /// Whether an extension made the summary.
-    pub from_hook: Option<bool>,
-    /// The cost of making the summary.
-    pub usage: Option<Json>,
-}
-
-/// A cost outside of any message: see [`SessionManager::append_usage`].
-#[derive(Clone, Debug)]
-pub struct UsageNote {
-    /// The purpose, such as `cache_warm`.
-    pub kind: String,
-    /// The model's provider.
-    pub provider: String,
-    /// The model.
-    pub model: String,
-    /// The tokens and their cost.
-    pub usage: Json,
-    /// A remark; an empty one is omitted.
-    pub note: Option<String>,
-}
 
 impl SessionManager {
     /// Adds a message of any role and returns its id.
@@ -69,7 +24,7 @@ impl SessionManager {
     /// serialised as JavaScript would.
     ///
     /// With the feature `serde`, which is on by default, it also takes values of `serde_json`; use
-    /// `Json::from_serialize` for types of your own.
+    /// `Json::from_serialize` for your own types.
     ///
     #[cfg_attr(feature = "serde", doc = "```")]
     #[cfg_attr(not(feature = "serde"), doc = "```ignore")]
@@ -325,7 +280,7 @@ impl SessionManager {
 
     /// Labels the entry of a row. Takes a row because an upgrade of the file may change the entry's id.
     pub(super) fn append_label_at(&mut self, target: Row, label: &str) -> Result<EntryId, SessionError> {
-        self.session.prepare_write(&self.world)?;
+        self.prepare_write()?;
         let Some(target) = self.session.outline.id(target) else {
             return Err(SessionError::StaleRow { row: target.index() });
         };
@@ -368,7 +323,7 @@ impl SessionManager {
         let compose = |index: usize, id: &EntryId, parent: Option<&EntryId>| {
             compose(index, &Base { id, parent, timestamp: &timestamp })
         };
-        let prepared = self.session.prepare_write(&self.world);
+        let prepared = self.prepare_write();
         let appended = prepared.and_then(|()| self.session.append(&self.world, n_entries, &compose));
         if appended.is_ok() {
             self.forget_leaf();

@@ -16,17 +16,10 @@ use super::navigate::content_text;
 use super::open::{NewSession, compose_header, new_session, session_path};
 use crate::error::SessionError;
 use crate::event::LeafMove;
-use crate::operations::{SessionLocation, publish};
+use crate::event::payload::ForkPosition;
+use crate::journal::publish;
+use crate::record::SessionLocation;
 use crate::session::{Backing, NameOrigin, Session, fresh_id, line_of};
-
-/// The side of an entry at which a fork is cut.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ForkPosition {
-    /// Omits the entry so that its text can be edited and sent again.
-    Before,
-    /// Keeps the entry as the last one of the fork.
-    At,
-}
 
 /// The result of a fork.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -50,10 +50,10 @@ impl SessionManager {
     ///
     /// Get `last` from [`last_id`](Self::last_id) when you read the session; `None` means a session without entries.
     /// The leaf may be elsewhere, such as after a [`branch`](Self::branch): this does not move it. If another writer
-    /// has appended meanwhile, this fails with [`SessionError::LeafMoved`] and nothing changes.
+    /// has appended since, this fails with [`SessionError::LeafMoved`] and nothing changes.
     ///
     /// Among programs that take Sessile's lock the comparison is exact: nothing comes between it and the write. A
-    /// program that takes no lock may still append in between; then both entries exist and
+    /// program that takes no lock may still append in between. In that case both entries exist and
     /// [`SessionEvent::Divergence`](crate::event::SessionEvent) reports it.
     ///
     /// ```

@@ -16,9 +16,10 @@ use sessile_core::json::Json;
 use sessile_core::outline::Row;
 
 use super::SessionManager;
-use super::append::Compaction;
+use crate::compose::Compaction;
 use crate::environment::Zone;
 use crate::error::SessionError;
+use crate::event::reply::SuppliedCompaction;
 use crate::event::{BeforeCompact, CompactReason, EventKind, LeafMove, Outcome, Question, Reply, SessionEvent};
 
 /// How to compact: see [`SessionManager::compact`].
@@ -46,21 +47,6 @@ impl Default for CompactOptions {
             cancel: Cancel::default(),
         }
     }
-}
-
-/// A compaction supplied by a handler.
-#[derive(Clone, Debug, Default)]
-pub struct SuppliedCompaction {
-    /// The summary, written unchanged.
-    pub summary: String,
-    /// The first entry to keep; `None` to keep none.
-    pub first_kept_entry_id: Option<EntryId>,
-    /// The tokens of the context before; `None` for the prepared number.
-    pub tokens_before: Option<f64>,
-    /// Any data that its author wants to store.
-    pub details: Option<Json>,
-    /// The cost of making it.
-    pub usage: Option<Json>,
 }
 
 /// The result of compacting.
@@ -245,7 +231,7 @@ impl SessionManager {
     /// between loses only the summary. If a compaction was written but never
     /// acknowledged, the next attempt finds it and has nothing to do.
     ///
-    /// If another program has meanwhile appended to the end of the path, the
+    /// If another program has appended to the end of the path in the meantime, the
     /// compaction follows those entries and keeps them. If another program has
     /// compacted the path, nothing is written.
     ///
@@ -286,7 +272,7 @@ impl SessionManager {
         }
     }
 
-    /// The first part of [`SessionManager::compact`]. Then call [`CompactionPlan::run`], on any thread, and
+    /// The first part of [`SessionManager::compact`]. Next, call [`CompactionPlan::run`], on any thread, and
     /// [`SessionManager::write_compaction`].
     pub fn plan_compaction(&mut self, options: CompactOptions) -> Result<PlannedCompaction, SessionError> {
         let (reason, will_retry) = (options.reason, options.will_retry);
@@ -368,7 +354,7 @@ impl SessionManager {
             return Err(SessionError::OtherSession { path, id: ready.position.session_id.clone() });
         }
         let old_leaf = self.leaf_id();
-        self.session.prepare_write(&self.world)?;
+        self.prepare_write()?;
         self.session.begin_turn()?;
         let written = self.write_compaction_in_turn(ready);
         self.session.end_turn();
@@ -395,7 +381,7 @@ impl SessionManager {
             let at = path.iter().position(|row| Some(*row) == position.leaf)?;
             Some(path.split_off(at + 1))
         };
-        // If the caller has moved meanwhile, even back along the same path, respect that position.
+        // If the caller has moved since, even back along the same path, respect that position.
         let (Some(_), Some(since)) = (after(self.session.leaf), after(end)) else {
             return Err(SessionError::LeafMoved { expected: position.leaf_id.clone(), actual: self.leaf_id() });
         };

@@ -13,10 +13,11 @@ use sessile_core::markdown::{self, EntryNotes};
 use sessile_core::outline::Row;
 use sessile_store::{StoreError, create_directory, create_file, replace_file, swap_in};
 
-use super::{SessionManager, Sessions};
+use super::SessionManager;
 use crate::directory::{absolute, sessions_root};
 use crate::environment::Zone;
 use crate::error::SessionError;
+use crate::sessions::Sessions;
 
 /// The format of an export.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

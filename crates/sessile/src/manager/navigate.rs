@@ -12,9 +12,9 @@ use sessile_core::message::Content;
 use sessile_core::outline::Row;
 
 use super::SessionManager;
-use super::append::BranchSummary;
 use super::branch::block_text;
 use super::compact::{SessionModel, summary_error};
+use crate::compose::BranchSummary;
 use crate::environment::Zone;
 use crate::error::SessionError;
 use crate::event::{EventKind, LeafMove, Outcome, Question, Reply, SessionEvent, TreePreparation};
@@ -30,7 +30,7 @@ pub struct NavigateOptions {
     pub label: Option<String>,
     /// How much of the context window to reserve.
     pub settings: BranchSummarySettings,
-    /// Cancels the navigation and its handlers; then the leaf does not move.
+    /// Cancels the navigation and its handlers, so that the leaf does not move.
     pub cancel: Cancel,
 }
 
@@ -169,7 +169,7 @@ impl SessionManager {
         }
     }
 
-    /// The first part of [`SessionManager::navigate`]; `None` if the target already is the leaf. Then call
+    /// The first part of [`SessionManager::navigate`]; `None` if the target already is the leaf. Next, call
     /// [`NavigationPlan::run`], on any thread, with the same summarizer, and [`SessionManager::write_navigation`].
     pub fn plan_navigation(
         &self,

@@ -1,8 +1,6 @@
 //! Creating, opening and switching sessions.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
 
 use sessile_core::date::to_iso;
 use sessile_core::entries::migrate_session_entries;
@@ -11,23 +9,22 @@ use sessile_core::head::{Kind, Parsed, read};
 use sessile_core::header::Header;
 use sessile_core::json::Json;
 use sessile_core::location::{check_session_id, file_name};
-use sessile_store::os::{Os, Stat};
 use sessile_store::planted::{self, Bug};
-use sessile_store::{FileState, Files, HeldTurn, Place, WriteOptions, create_directory};
+use sessile_store::{FileState, HeldTurn, WriteOptions, create_directory};
 
 use super::SessionManager;
 use crate::directory::{absolute, given_dir};
-use crate::environment::{Environment, Migrated, System};
+use crate::environment::{Environment, Migrated};
 use crate::error::SessionError;
-use crate::event::{Handlers, LeafMove};
-use crate::list::{self, ListOptions, SessionInfo};
-use crate::operations::{OperationKind, Recording, SessionLocation, Step, publish};
+use crate::event::LeafMove;
+use crate::journal::{Recording, publish};
+use crate::list::{self, SessionInfo};
+use crate::record::{SessionLocation, Step};
 use crate::remember;
 use crate::session::{Backing, NameOrigin, Session, line_of};
+use crate::session_file::LOCK_TIMEOUT;
+use crate::sessions::Sessions;
 use crate::world::World;
-
-/// How long opening a session waits for another process to finish an operation on it.
-const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Options for a new session.
 #[derive(Clone, Debug, Default)]
@@ -86,158 +83,7 @@ impl OpenOptions {
     }
 }
 
-/// A store of sessions: creates, opens, lists and changes them.
-///
-/// The builder methods choose the environment, the session directory, and how to write. [`SessionManager::create`] and
-/// its siblings use the default store.
-///
-/// Without [`with_session_dir`](Self::with_session_dir), sessions are in pi's store: each working directory has a
-/// session directory of its own, and [`list_all`](Self::list_all) and searches cover all of them.
-#[derive(Clone)]
-pub struct Sessions {
-    pub(crate) world: World,
-}
-
-impl Default for Sessions {
-    fn default() -> Self {
-        Self::new(System)
-    }
-}
-
 impl Sessions {
-    /// Uses this environment for time, ids and paths.
-    pub fn new(environment: impl Environment + 'static) -> Self {
-        Self::shared(Arc::new(environment))
-    }
-
-    /// Like [`new`](Self::new), with a shared environment.
-    pub fn shared(environment: Arc<dyn Environment>) -> Self {
-        Self { world: World::new(environment) }
-    }
-
-    /// Sets the options for writing.
-    #[must_use]
-    pub fn writing(mut self, options: WriteOptions) -> Self {
-        self.world.writing = options;
-        self
-    }
-
-    /// Makes the sessions read-only: refuses every append, and creates or restores nothing.
-    #[must_use]
-    pub fn read_only(mut self) -> Self {
-        self.world.is_read_only = true;
-        self
-    }
-
-    /// Opens sessions at the leaf where they were left, saving leaf moves in this directory.
-    ///
-    /// A saved position is valid until the next append to the session. Without
-    /// this, which is the default, a session opens at its last entry, as in pi.
-    #[must_use]
-    pub fn remembering_leaves(mut self, state_dir: impl Into<PathBuf>) -> Self {
-        self.world.state_dir = Some(state_dir.into());
-        self
-    }
-
-    /// Opens sessions at their last entry, as in pi.
-    #[must_use]
-    pub fn forgetting_leaves(mut self) -> Self {
-        self.world.state_dir = None;
-        self
-    }
-
-    /// Records operations in this directory; `None` to record nothing.
-    ///
-    /// Only recorded operations can be undone. By default the
-    /// directory is `$SESSILE_STATE_DIR`, else `sessile` below the user's state directory.
-    #[must_use]
-    pub fn recording_operations(mut self, directory: Option<PathBuf>) -> Self {
-        self.world.operations_dir = directory;
-        self
-    }
-
-    /// Records every file made from a session (a fork, a clone, an upgraded version) as an operation of this kind.
-    #[must_use]
-    pub fn recording_new_files_as(mut self, kind: OperationKind) -> Self {
-        self.world.recorded_as = Some(kind);
-        self
-    }
-
-    /// Moves and deletes sessions even while other programs use them.
-    ///
-    /// Without this, the operation fails with [`SessionError::InUse`], which names the programs. See
-    /// [`Sessions::users_of`].
-    #[must_use]
-    pub fn ignoring_users(mut self) -> Self {
-        self.world.ignores_users = true;
-        self
-    }
-
-    /// Keeps caches in this directory; `None` for no caches.
-    ///
-    /// Caches make reopening, listing and searching cheap. They may be deleted
-    /// at any time and never change a result. By default they are in
-    /// `$SESSILE_CACHE_DIR`, else in `sessile` below the user's cache directory.
-    #[must_use]
-    pub fn caching(mut self, directory: Option<PathBuf>) -> Self {
-        self.world.cache_dir = directory;
-        self
-    }
-
-    /// Notifies these handlers of events in the sessions.
-    #[must_use]
-    pub fn with_handlers(mut self, handlers: Handlers) -> Self {
-        self.world.handlers = handlers;
-        self
-    }
-
-    /// The handlers that are notified of events.
-    pub fn handlers(&self) -> &Handlers {
-        &self.world.handlers
-    }
-
-    /// Uses another operating system layer, such as one that fails on purpose.
-    #[must_use]
-    pub fn on(mut self, os: Arc<dyn Os>) -> Self {
-        self.world.place = Arc::new(Files::new(Arc::clone(&os)));
-        self.world.os = os;
-        self
-    }
-
-    /// Creates, finds and lists sessions in this directory, for all working directories.
-    ///
-    /// By default, each working directory has its own directory in pi's store; an empty path selects that again. A
-    /// session that is opened by its path stays where it is: sessions made from it are created next to it.
-    #[must_use]
-    pub fn with_session_dir(mut self, dir: impl AsRef<Path>) -> Self {
-        self.world.session_dir = given_dir(self.environment(), Some(dir.as_ref()));
-        self
-    }
-
-    /// The directory that [`with_session_dir`](Self::with_session_dir) has set.
-    pub fn session_dir(&self) -> Option<&Path> {
-        self.world.session_dir.as_deref()
-    }
-
-    /// Opens and creates sessions in a place other than files.
-    ///
-    /// Lists, searches and operations such as a move still work on the files of the session directories.
-    #[must_use]
-    pub fn in_place(mut self, place: Arc<dyn Place>) -> Self {
-        self.world.place = place;
-        self
-    }
-
-    /// The environment.
-    pub fn environment(&self) -> &dyn Environment {
-        self.world.environment()
-    }
-
-    /// The metadata of a path; `None` if nothing is there or it cannot be read.
-    pub fn file_stat(&self, path: &Path) -> Option<Stat> {
-        self.world.os().stat(path).ok()
-    }
-
     /// See [`SessionManager::create`].
     pub fn create(&self, cwd: impl AsRef<Path>) -> Result<SessionManager, SessionError> {
         self.create_with(cwd, &NewSession::default())
@@ -396,35 +242,6 @@ impl Sessions {
         self.open_found(path, dir, cwd)
     }
 
-    /// See [`SessionManager::find_by_id`].
-    pub fn find_by_id(&self, cwd: impl AsRef<Path>, id: &str) -> Option<PathBuf> {
-        list::find_by_id(&self.world, &absolute(self.environment(), cwd.as_ref()), id)
-    }
-
-    /// See [`SessionManager::list`].
-    pub fn list(&self, cwd: impl AsRef<Path>) -> Result<Vec<SessionInfo>, SessionError> {
-        self.list_with(cwd, &mut ListOptions::default())
-    }
-
-    /// Like [`list`](Self::list), with progress, cancellation and more.
-    pub fn list_with(
-        &self,
-        cwd: impl AsRef<Path>,
-        options: &mut ListOptions<'_>,
-    ) -> Result<Vec<SessionInfo>, SessionError> {
-        list::list(&self.world, &absolute(self.environment(), cwd.as_ref()), options)
-    }
-
-    /// See [`SessionManager::list_all`].
-    pub fn list_all(&self) -> Result<Vec<SessionInfo>, SessionError> {
-        self.list_all_with(&mut ListOptions::default())
-    }
-
-    /// Like [`list_all`](Self::list_all), with progress, cancellation and more.
-    pub fn list_all_with(&self, options: &mut ListOptions<'_>) -> Result<Vec<SessionInfo>, SessionError> {
-        list::list_all(&self.world, self.session_dir(), options)
-    }
-
     /// The directory for the sessions of a working directory.
     fn session_dir_of(&self, cwd: &Path) -> PathBuf {
         self.world.session_dir_of(cwd)
@@ -445,11 +262,7 @@ impl Sessions {
 
     fn manager(&self, cwd: PathBuf, session_dir: Option<PathBuf>, session: Session) -> SessionManager {
         let mut session = session;
-        let saved = remember::recall(&self.world, &session);
-        if let Some(saved) = &saved {
-            session.leaf = saved.leaf.as_ref().and_then(|leaf| session.outline.find(leaf));
-        }
-        let has_saved_leaf = saved.is_some();
+        let has_saved_leaf = remember::return_to_leaf(&self.world, &mut session);
         SessionManager { world: self.world.clone(), cwd, session_dir, session, has_saved_leaf, is_notifying: false }
     }
 }
@@ -536,7 +349,7 @@ impl SessionManager {
         match Sessions::default().in_memory(cwd, NewSession::default()) {
             Ok(manager) => manager,
             // The only possible error is a bad id, and no id is given here.
-            Err(error) => unreachable!("a session without choices was refused: {error}"),
+            Err(error) => unreachable!("a session with default options was refused: {error}"),
         }
     }
 
@@ -646,7 +459,7 @@ impl SessionManager {
     ///
     /// Returns the path of the kept original; `None` if no upgrade was needed.
     pub fn upgrade(&mut self) -> Result<Option<PathBuf>, SessionError> {
-        let upgraded = self.session.prepare_write(&self.world);
+        let upgraded = self.prepare_write();
         self.notify_handlers();
         upgraded.map(|()| self.session.retained.original.take())
     }
@@ -737,7 +550,7 @@ pub(crate) fn session_path(dir: &Path, header: &Header) -> PathBuf {
 
 /// Opens a path: a session, an empty file that becomes one, or, with `create`, an unused name for a new one.
 ///
-/// Looks at the file once, so that a file that is removed meanwhile is an error and not a new session.
+/// Looks at the file once, so that a file that is removed during the call is an error and not a new session.
 fn load(world: &World, path: &Path, cwd: Option<&Path>, create: bool) -> Result<Session, SessionError> {
     let environment = world.environment();
     let origin = match world.place.state(path)? {

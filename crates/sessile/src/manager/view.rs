@@ -10,7 +10,6 @@ use sessile_core::head::Kind;
 use sessile_core::header::Header;
 use sessile_core::json::{Json, Raw};
 use sessile_core::label::{Label, Labels};
-use sessile_core::line::js_trim;
 use sessile_core::llm;
 use sessile_core::outline::{Outline, Row};
 use sessile_core::tree::{self, BranchPoint, BranchStatistics};
@@ -289,7 +288,7 @@ impl SessionManager {
 
     /// The label of an entry.
     pub fn label(&self, id: impl Into<EntryId>) -> Result<Option<String>, SessionError> {
-        Ok(self.session.labels()?.get(&id.into()).map(Label::text))
+        self.session.label(&id.into())
     }
 
     /// The labels of all entries.
@@ -324,10 +323,7 @@ impl SessionManager {
 
     /// The most recent name of the session, from any branch.
     pub fn session_name(&self) -> Result<Option<String>, SessionError> {
-        let named = self.session.outline.entries().rfind(|row| self.session.outline.kind(*row) == Kind::SessionInfo);
-        let Some(row) = named else { return Ok(None) };
-        let name = self.session.value(row)?.raw().get("name").and_then(Raw::as_string);
-        Ok(name.map(|name| js_trim(&name).to_owned()).filter(|name| !name.is_empty()))
+        self.session.name()
     }
 
     /// The rows that make up the context at the leaf, in context order.

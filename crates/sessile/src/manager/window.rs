@@ -93,8 +93,8 @@ impl SessionManager {
 
     /// Whether a host should compact now, and why. Call it before a prompt, between turns and after a run.
     ///
-    /// `is_before_prompt` says that the user is about to ask; then an answer
-    /// that the user aborted counts too.
+    /// `is_before_prompt` says that the user is about to ask. In that case an
+    /// answer that the user aborted counts too.
     pub fn auto_compaction(
         &self,
         settings: &CompactionSettings,
@@ -144,7 +144,7 @@ impl SessionManager {
         };
         let results = path[at + 1..].iter().filter(|row| outline.role(**row) == Role::ToolResult);
         let targets: Vec<Row> = std::iter::once(&path[at]).chain(results).copied().collect();
-        self.session.prepare_write(&self.world)?;
+        self.prepare_write()?;
         let targets: Vec<EntryId> = targets.iter().filter_map(|row| self.session.outline.id(*row)).collect();
         let now_ms = self.world.environment().now_ms();
         let null = Json::null();

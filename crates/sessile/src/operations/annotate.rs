@@ -4,10 +4,12 @@ use std::path::{Path, PathBuf};
 
 use sessile_core::EntryId;
 
-use super::log::{OperationKind, Recording, settle_dead};
-use super::step::{SessionLocation, Step};
+use crate::compose::BranchSummary;
 use crate::error::SessionError;
-use crate::manager::{BranchSummary, FinishedNavigation, Navigated, SessionManager, Sessions, one_line};
+use crate::journal::{Recording, settle_dead};
+use crate::manager::{FinishedNavigation, Navigated, SessionManager, one_line};
+use crate::record::{OperationKind, SessionLocation, Step};
+use crate::sessions::Sessions;
 
 /// A change to one session: made, or planned in a dry run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,7 +70,7 @@ impl Sessions {
         dry_run: bool,
     ) -> Result<Annotated, SessionError> {
         self.annotate(path.as_ref(), OperationKind::Archive, None, dry_run, &|manager| {
-            let before = is_archived_in(manager, entry)?;
+            let before = manager.loaded().is_archived(entry)?;
             let is_change = before != is_archived;
             if is_change {
                 manager.check_archivable(entry, is_archived)?;
@@ -106,7 +108,7 @@ impl Sessions {
             manager.upgrade()?;
             manager.with_turn(|manager| {
                 manager.check_archivable(None, is_archived)?;
-                let (session, before) = (manager.session_location(), is_archived_in(manager, None)?);
+                let (session, before) = (manager.session_location(), manager.loaded().is_archived(None)?);
                 let step = Step::Archive { session, entry: None, before, after: is_archived };
                 recording.step(&step, || apply(manager, &step, None)).map(drop)
             })?;
@@ -205,12 +207,6 @@ impl SessionManager {
     pub(super) fn session_location(&self) -> SessionLocation {
         SessionLocation { path: self.session_file().unwrap_or(Path::new("")).to_path_buf(), id: self.session_id() }
     }
-}
-
-/// Whether a session is archived, or its branch that begins at `entry`.
-pub(super) fn is_archived_in(manager: &SessionManager, entry: Option<&EntryId>) -> Result<bool, SessionError> {
-    let archive = manager.archive()?;
-    Ok(entry.map_or_else(|| archive.is_archived(), |entry| archive.has_branch(entry)))
 }
 
 /// Applies a step to an open session. Returns the entry appended for it.

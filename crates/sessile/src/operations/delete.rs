@@ -1,27 +1,21 @@
 //! Deleting sessions: to the trash, or permanently.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use sessile_core::cancel::Cancel;
 use sessile_core::date::to_iso;
 use sessile_store::os::FileKind;
-use sessile_store::planted::{self, Bug};
-use sessile_store::{Busy, FileLog, Log, Notice, StoreError, ToolLock, Trash, TrashKind, WriteOptions};
+use sessile_store::{FileLog, StoreError, ToolLock, Trash, TrashKind};
 
-use super::log::{OperationKind, Recording, settle_dead};
-use super::relocate::header_of;
-use super::step::{SessionLocation, Step, TrashedTo};
 use crate::directory::absolute;
 use crate::error::SessionError;
-use crate::event::{EventContext, EventKind, RecoveryReason, SessionEvent};
+use crate::event::{EventContext, EventKind, SessionEvent};
+use crate::journal::{Recording, settle_dead};
 use crate::list::read_header;
-use crate::manager::Sessions;
-use crate::session::entry_ids;
+use crate::record::{OperationKind, SessionLocation, Step, TrashedTo};
+use crate::session_file::{header_of, lock_session};
+use crate::sessions::Sessions;
 use crate::world::World;
-
-/// How long an operation waits for the session's lock.
-pub(super) const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How to delete sessions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -183,21 +177,6 @@ fn report_deleted(world: &World, session: &SessionLocation, to: &TrashedTo) {
     }
 }
 
-/// Notifies handlers that entries were restored before an operation on the session.
-fn report_recovered(world: &World, path: &Path, notices: &[Notice]) {
-    for notice in notices {
-        let Notice::Recovered { lines } = notice else { continue };
-        let context = EventContext {
-            session_file: Some(path.to_path_buf()),
-            session_id: read_header(world, path).map(|header| header.id()).unwrap_or_default(),
-            cwd: world.environment().current_dir(),
-            cancel: Cancel::default(),
-        };
-        let event = SessionEvent::Recovered { entry_ids: entry_ids(lines), reason: RecoveryReason::Missing };
-        world.handlers.notify(&event, &context);
-    }
-}
-
 fn take_away(
     world: &World,
     recording: &Recording<'_>,
@@ -241,17 +220,4 @@ fn local_time(world: &World) -> String {
     let now_ms = world.environment().now_ms();
     let local_ms = now_ms.saturating_add(world.environment().local_offset_ms(now_ms));
     to_iso(local_ms).split('.').next().unwrap_or_default().to_owned()
-}
-
-/// Takes the lock of a session that is about to be moved or deleted. First restores destroyed entries and reports that.
-pub(super) fn lock_session(world: &World, path: &Path) -> Result<FileLog, SessionError> {
-    let writing = WriteOptions { busy: Busy::Fail(LOCK_TIMEOUT), ..world.writing };
-    let mut log = FileLog::open(&world.os, path, writing)?;
-    if log.resume()? {
-        report_recovered(world, path, &log.take_notices());
-    }
-    if !planted::has(Bug::NoTurnInMove) {
-        log.begin_turn()?;
-    }
-    Ok(log)
 }

@@ -12,12 +12,12 @@ use sessile_store::planted::{self, Bug};
 use sessile_store::{StoreError, append_notes};
 
 use super::delete::{Deletion, delete_if};
-use super::log::{OperationKind, Recording, settle_dead};
-use super::step::{SessionLocation, TrashedTo};
 use crate::error::SessionError;
 use crate::group::SessionRef;
+use crate::journal::{Recording, settle_dead};
 use crate::list::SessionInfo;
-use crate::manager::Sessions;
+use crate::record::{OperationKind, SessionLocation, TrashedTo};
+use crate::sessions::Sessions;
 use crate::world::World;
 
 /// A day, in milliseconds.
@@ -28,7 +28,7 @@ const RECENT: i64 = 7 * DAY;
 /// What to prune.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PruneOptions {
-    /// Sessions of families that were not used for this many milliseconds.
+    /// Sessions of families that have not been used for this many milliseconds.
     pub older_than: Option<i64>,
     /// Sessions whose files are longer than this many bytes.
     pub larger_than: Option<u64>,

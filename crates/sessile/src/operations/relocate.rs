@@ -3,23 +3,19 @@
 use std::path::{Path, PathBuf};
 
 use sessile_core::date::to_iso;
-use sessile_core::head::{Parsed, read};
 use sessile_core::header::Header;
 use sessile_core::json::{Edit, Json, Raw};
 use sessile_core::line::Span;
 use sessile_core::version::CURRENT_VERSION;
-use sessile_store::os::FileKind;
-use sessile_store::{
-    FileLog, Log, Rewritten, StoreError, ToolLock, are_one, begins_with, create_directory, read_head, relocate,
-};
+use sessile_store::{FileLog, Log, Rewritten, StoreError, ToolLock, are_one, begins_with, create_directory, relocate};
 
-use super::delete::lock_session;
-use super::log::{OperationKind, Recording, settle_dead};
-use super::step::{SessionLocation, Step};
 use crate::directory::{absolute, default_session_dir, sessions_root};
 use crate::error::SessionError;
-use crate::manager::Sessions;
+use crate::journal::{Recording, settle_dead};
+use crate::record::{OperationKind, SessionLocation, Step};
 use crate::remember;
+use crate::session_file::{header_of, lock_session, with_ending};
+use crate::sessions::Sessions;
 use crate::splice::{Splice, Spliced, Stored, Text, write};
 use crate::world::World;
 
@@ -249,39 +245,4 @@ fn check_header(path: &Path, session: &SessionLocation, header: &Header) -> Resu
         return Err(SessionError::NewerVersion { path: path.to_path_buf(), version });
     }
     Ok(())
-}
-
-/// The header of a session as stored in its file, and its position.
-pub(crate) fn header_of(world: &World, path: &Path) -> Result<(Header, Span), SessionError> {
-    let stat = world.os().link_stat(path).map_err(|source| StoreError::io_at("access", path, source))?;
-    if stat.kind != FileKind::Regular {
-        return Err(StoreError::NotRegular { path: path.to_path_buf() }.into());
-    }
-    let mut found = None;
-    read_head(world.os(), path, &mut |line| {
-        let line = line.without_bom();
-        let Some(bytes) = line.bytes else { return true };
-        match read(bytes) {
-            Parsed::Value(head) => {
-                let is_header = head.is_session_header();
-                let header = is_header.then(|| Raw::parse(bytes).ok()).flatten();
-                found = header.map(|header| (Header::new(header.to_json()), span_of(line.span, bytes, header)));
-                false
-            }
-            _ => true,
-        }
-    })?;
-    found.ok_or_else(|| SessionError::NotASession { path: path.to_path_buf() })
-}
-
-/// The span of a value on its line, without the surrounding whitespace.
-fn span_of(line: Span, bytes: &[u8], value: Raw<'_>) -> Span {
-    let before = bytes.len() - bytes.trim_ascii_start().len();
-    Span { offset: line.offset + before as u64, len: value.as_bytes().len() as u64 }
-}
-
-pub(super) fn with_ending(path: &Path, ending: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_os_string();
-    name.push(ending);
-    PathBuf::from(name)
 }

@@ -4,13 +4,13 @@ use std::path::Path;
 
 use sessile_store::{HeldTurn, TrashSlot};
 
-use super::delete::LOCK_TIMEOUT;
-use super::log::{OperationKind, Recording, settle_dead};
 use super::reunite::clear_path;
-use super::step::{SessionLocation, Step, TrashedTo};
 use crate::directory::absolute;
 use crate::error::SessionError;
-use crate::manager::Sessions;
+use crate::journal::{Recording, settle_dead};
+use crate::record::{OperationKind, SessionLocation, Step, TrashedTo};
+use crate::session_file::LOCK_TIMEOUT;
+use crate::sessions::Sessions;
 
 /// A session in the trash that can be restored.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,34 +1,25 @@
 //! Entries that were written to the old path of a session.
 //!
-//! pi opens a session's file for each line. If the session was moved or
-//! deleted meanwhile, the next line creates a new file of the old name without
+//! pi opens a session's file for each line. If the session has been moved
+//! or deleted since, the next line creates a new file of the old name without
 //! a header. Such a stray file is recognised by its first entry, whose parent
 //! is in the session that was there. Its lines are appended to that session.
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use sessile_core::EntryId;
 use sessile_core::date::to_iso;
 use sessile_core::head::{Kind, ParentRef, Parsed, read};
 use sessile_core::location::is_session_file_name;
-use sessile_store::os::{Mode, OsFile, read_upto};
-use sessile_store::{
-    Busy, Durability, Expect, FileLog, Log, StoreError, WriteOptions, read_head, relocate, subdirectories,
-};
+use sessile_store::{read_head, relocate, subdirectories};
 
-use super::delete::LOCK_TIMEOUT;
-use super::log::{OperationKind, Recording};
-use super::relocate::{header_of, with_ending};
-use super::settle::is_there;
-use super::step::{SessionLocation, Step, TrashedTo};
 use crate::directory::{absolute, sessions_root};
 use crate::error::SessionError;
-use crate::manager::Sessions;
+use crate::journal::Recording;
+use crate::record::{OperationKind, SessionLocation, Step, TrashedTo};
+use crate::session_file::{MAX_STRAYS, append_missing, header_of, is_there, with_ending};
+use crate::sessions::Sessions;
 use crate::world::World;
-
-/// The maximum number of further stray files or lines to handle that arrive meanwhile.
-pub(super) const MAX_STRAYS: usize = 8;
 
 /// A file without a header whose entries belong to a session that was moved or deleted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -146,52 +137,6 @@ pub(super) fn set_aside_name(world: &World, stray: &Path) -> PathBuf {
     (0..1000).map(name).find(is_free).unwrap_or_else(|| name(1000))
 }
 
-/// Appends the lines of a file that a session lacks, in order and byte for byte. Returns their number.
-///
-/// A program that still has the file open may add a line, so this repeats until the file stops growing.
-pub(super) fn append_missing(world: &World, from: &Path, session: &Path) -> Result<usize, SessionError> {
-    let source = world.os().open(from, Mode::Read).map_err(|error| StoreError::io_at("open", from, error))?;
-    // The appended lines are synced below, so they need no guard file, which would be out of place in the trash.
-    let writing =
-        WriteOptions { busy: Busy::Fail(LOCK_TIMEOUT), guard: false, durability: Durability::Sync, ..world.writing };
-    let mut log = FileLog::open(&world.os, session, writing)?;
-    log.begin_turn()?;
-    let mut n_appended = 0;
-    let mut known = 0;
-    for _ in 0..MAX_STRAYS {
-        let length = source.stat().map_err(|error| StoreError::io_at("access", from, error))?.length;
-        if length == known {
-            break;
-        }
-        n_appended += append_new_lines(source.as_ref(), from, length, &mut log)?;
-        known = length;
-    }
-    log.make_durable()?;
-    log.end_turn();
-    Ok(n_appended)
-}
-
-fn append_new_lines(source: &dyn OsFile, from: &Path, length: u64, log: &mut FileLog) -> Result<usize, SessionError> {
-    let bytes = read_upto(source, 0, length).map_err(|error| StoreError::io_at("read", from, error))?;
-    let mut wanted: HashSet<&[u8]> = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).collect();
-    log.scan(0, &mut |line| {
-        if let Some(line) = line.bytes {
-            wanted.remove(line);
-        }
-    })?;
-    let mut lines = Vec::new();
-    let mut n_lines = 0;
-    for line in bytes.split(|byte| *byte == b'\n').filter(|line| wanted.remove(line)) {
-        lines.extend_from_slice(line);
-        lines.push(b'\n');
-        n_lines += 1;
-    }
-    if n_lines > 0 {
-        log.append(&lines, Expect::Anything)?;
-    }
-    Ok(n_lines)
-}
-
 /// What identifies a file without a header.
 struct HeaderlessFile {
     first_parent: EntryId,
@@ -200,7 +145,7 @@ struct HeaderlessFile {
 
 /// Inspects a file; `None` if it has a header, no entry, or nothing that identifies its session.
 fn inspect(world: &World, path: &Path) -> Result<Option<HeaderlessFile>, SessionError> {
-    if !is_there(world, path) || !path.file_name().is_some_and(is_session_file_name) {
+    if !is_there(world.os(), path) || !path.file_name().is_some_and(is_session_file_name) {
         return Ok(None);
     }
     let mut first: Option<Option<EntryId>> = None;

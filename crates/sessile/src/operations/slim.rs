@@ -16,24 +16,24 @@ use sessile_core::json::{JsText, Raw};
 use sessile_core::outline::Row;
 use sessile_core::slim::{Removed, SlimSelection, is_slimmed_of, slimmed};
 use sessile_store::os::{Mode, read_upto};
-use sessile_store::{Durability, Expect, FileLog, HeldTurn, Log, Prepared, StoreError, WriteOptions, prepare_file};
+use sessile_store::{Durability, Expect, FileLog, Log, Prepared, StoreError, WriteOptions, prepare_file};
 
-use super::delete::{Deletion, LOCK_TIMEOUT, delete_in_turn, lock_session};
-use super::log::{OperationKind, Recording, settle_dead};
-use super::settle::is_session;
-use super::step::{SessionLocation, Step, TrashedTo};
+use super::delete::{Deletion, delete_in_turn};
 use crate::disk::Live;
 use crate::environment::Zone;
 use crate::error::SessionError;
-use crate::list::read_header;
-use crate::manager::{NewSession, SessionManager, Sessions, compose_header, session_path};
+use crate::journal::{Recording, settle_dead};
+use crate::manager::{NewSession, SessionManager, compose_header, session_path};
+use crate::record::{OperationKind, SessionLocation, Step, TrashedTo};
 use crate::remember;
 use crate::session::{Session, line_of};
+use crate::session_file::{is_session, lock_session};
+use crate::sessions::Sessions;
 use crate::world::World;
 
 /// What to remove from a session, and where. If images, outputs and custom are all unset, all three are removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a wish of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "independent options")]
 pub struct SlimOptions {
     /// Remove images.
     pub images: bool,
@@ -191,26 +191,6 @@ impl Sessions {
         recording.done();
         Ok(())
     }
-}
-
-/// Removes a new session whose process died before it could move the original to the trash.
-///
-/// Only if the original still exists and the new session has not grown. Returns true if the new session is gone.
-pub(super) fn roll_back(world: &World, steps: &[Step]) -> Result<bool, SessionError> {
-    let Some(Step::Create { session, length, source: Some(source) }) = steps.first() else { return Ok(false) };
-    if !is_session(world, session) {
-        return Ok(true);
-    }
-    if read_header(world, source).is_none() {
-        return Ok(false);
-    }
-    let _turn = HeldTurn::take(&world.os, &session.path, LOCK_TIMEOUT)?;
-    let failed = |error| StoreError::io_at("remove", &session.path, error);
-    if world.os().link_stat(&session.path).map_err(failed)?.length != *length {
-        return Ok(false);
-    }
-    world.os().remove(&session.path).map_err(failed)?;
-    Ok(true)
 }
 
 /// What to do with a row.

@@ -11,19 +11,19 @@ use sessile_core::EntryId;
 use sessile_core::archive::ArchiveMark;
 use sessile_core::head::Kind;
 use sessile_core::json::{Json, Raw};
-use sessile_store::os::{FileKind, Os};
 use sessile_store::planted::{self, Bug};
 use sessile_store::{StoreError, TrashSlot, are_one, begins_with};
 
-use super::annotate::{apply, is_archived_in};
+use super::annotate::apply;
 use super::delete::{Deletion, delete_one, trash};
-use super::log::{Operation, OperationKind, OperationState, Recording, lock_activity, process_of, settle_dead};
-use super::relocate::{header_of, move_one};
+use super::relocate::move_one;
 use super::reunite::{clear_path, is_stray_of};
-use super::settle::is_session;
-use super::step::{SessionLocation, Step, TrashedTo};
 use crate::error::SessionError;
-use crate::manager::{SessionManager, Sessions};
+use crate::journal::{Recording, lock_activity, process_of, settle_dead};
+use crate::manager::SessionManager;
+use crate::record::{Operation, OperationKind, OperationState, SessionLocation, Step, TrashedTo};
+use crate::session_file::{header_of, is_session, is_there};
+use crate::sessions::Sessions;
 
 /// An undone operation, or one that a dry run would undo.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -209,7 +209,7 @@ impl Sessions {
         changed: &dyn Fn(String) -> SessionError,
     ) -> Result<Option<Step>, SessionError> {
         let (os, path) = (self.world.os(), &session.path);
-        // Check the trash first, so that a session that another process restores meanwhile is seen at its path.
+        // Check the trash first, so that a session that another process is restoring is seen at its path.
         match to {
             TrashedTo::Trash(slot) if is_there(os, &slot.file) => {
                 if is_there(os, path) && !are_one(os, path, &slot.file) && !is_stray_of(self, path, &slot.file)? {
@@ -366,10 +366,6 @@ fn is_summary_at(manager: &SessionManager, parent: Option<&EntryId>) -> Result<b
     Ok(outline.kind(row) == Kind::BranchSummary && outline.parent_id(row).as_ref() == parent)
 }
 
-fn is_there(os: &dyn Os, path: &Path) -> bool {
-    os.link_stat(path).is_ok_and(|stat| stat.kind == FileKind::Regular)
-}
-
 /// The inverse of an undo's step.
 fn reversed(step: &Step) -> Step {
     let mut step = step.clone();
@@ -416,7 +412,7 @@ fn inverse_annotation(
             Ok(needed.then(|| Step::Label { session: session.clone(), entry: entry.clone(), before, after }))
         }
         Step::Archive { session, entry, before, after } => {
-            let now = is_archived_in(manager, entry.as_ref())?;
+            let now = manager.loaded().is_archived(entry.as_ref())?;
             let step =
                 || Step::Archive { session: session.clone(), entry: entry.clone(), before: *after, after: *before };
             Ok((now != *before).then(step))

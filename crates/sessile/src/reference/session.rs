@@ -13,7 +13,7 @@ use super::{ReferenceError, only};
 use crate::directory::{CwdFilter, absolute, sessions_root};
 use crate::error::SessionError;
 use crate::list::{self, ListOptions, SessionCandidate, SessionInfo};
-use crate::manager::Sessions;
+use crate::sessions::Sessions;
 
 /// Whether a reference is a path rather than an id or a name, by pi's rules.
 pub fn is_path(word: &Path) -> bool {

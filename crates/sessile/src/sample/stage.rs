@@ -12,7 +12,8 @@ use sessile_core::json::Json;
 use super::world::World;
 use crate::SessionError;
 use crate::environment::Environment;
-use crate::manager::{SessionManager, Sessions};
+use crate::manager::SessionManager;
+use crate::sessions::Sessions;
 
 /// A session being played, with the model that answers in it.
 pub(super) struct Stage {

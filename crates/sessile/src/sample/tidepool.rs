@@ -7,7 +7,7 @@ use sessile_core::draft::{SystemMessage, Tool};
 use sessile_core::json::Json;
 
 use super::stage::{Call, Played, Stage, call};
-use crate::manager::{BranchSummary, Compaction, UsageNote};
+use crate::compose::{BranchSummary, Compaction, UsageNote};
 
 /// The rich session, and the entry from which others start.
 pub(super) struct Rich {

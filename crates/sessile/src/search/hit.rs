@@ -17,7 +17,7 @@ use sessile_text::Hit;
 
 use super::options::{OnPath, SearchOptions};
 use crate::error::SessionError;
-use crate::manager::Sessions;
+use crate::sessions::Sessions;
 
 /// An entry found by a search.
 #[derive(Clone, Debug, PartialEq)]

@@ -23,7 +23,7 @@ const MAX_NAMES: usize = 100;
 
 /// The maximum number of times an append restarts because another program wrote in between.
 ///
-/// After that it appends at the current end, if the log allows that: with `O_APPEND` no byte is in danger, and the
+/// After that it appends at the current end, if the log allows that: with `O_APPEND` no bytes are at risk, and the
 /// lines in between are read afterwards. Only the id may then not be unique: each of those lines has it with a chance
 /// of one in four billion. Other logs report busy.
 const MAX_RACES: usize = 8;
@@ -249,18 +249,6 @@ impl Session {
         }
         let common_ancestor_id = n_common.checked_sub(1).and_then(|last| self.outline.id(own[last]));
         self.notice(SessionEvent::Divergence { leaf_id: id.clone(), foreign_leaf_id, common_ancestor_id });
-    }
-
-    /// Prepares a file for appending: refuses a newer version, restores what was destroyed, upgrades an older version.
-    ///
-    /// The upgrade may change entry ids, so call this before using any id.
-    pub(crate) fn prepare_write(&mut self, world: &World) -> Result<(), SessionError> {
-        if world.is_read_only {
-            return Err(SessionError::ReadOnly);
-        }
-        self.check_writable()?;
-        self.resume(world)?;
-        self.upgrade_file(world)
     }
 
     /// Writes lines to the log, or creates the file if the session is now worth one.

@@ -1,6 +1,7 @@
 //! Reacting to other programs' changes to the file: append, truncate, rewrite, replace.
 
 use std::cmp::Ordering;
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -185,6 +186,23 @@ impl Session {
             return Err(SessionError::LeafGone { log: self.backing.name(), id });
         }
         Ok(std::mem::replace(&mut self.outline, outline))
+    }
+
+    /// Opens the file again after an upgrade, with the leaf where it was.
+    ///
+    /// An upgrade keeps entries and their order, so row numbers stay valid.
+    pub(crate) fn reload(&mut self, world: &World, path: &Path) -> Result<(), SessionError> {
+        let reloaded = Self::open_for_writing(world, path)?;
+        let is_same = reloaded.header.id() == self.header.id()
+            && reloaded.outline.rows().len() >= self.outline.rows().len()
+            && self.outline.rows().all(|row| self.outline.kind(row) == reloaded.outline.kind(row));
+        if !is_same {
+            return Err(StoreError::Replaced { log: self.backing.name() }.into());
+        }
+        let n_known = self.outline.n_entries();
+        self.continue_with(reloaded, self.leaf);
+        self.arrived(world, |session| session.ids_from(n_known), false);
+        Ok(())
     }
 
     /// Opens the file again after a failed sync, with the leaf at the last entry known to be on disk.

@@ -10,7 +10,8 @@ use sessile_store::LineReader;
 use super::{Grouping, SeenEntries, SessionTally, StatsGroup, by_weight};
 use crate::error::SessionError;
 use crate::list::SessionInfo;
-use crate::manager::{CompactionRecord, Sessions};
+use crate::manager::CompactionRecord;
+use crate::sessions::Sessions;
 
 /// The usage of one session.
 #[derive(Clone, Debug, PartialEq)]

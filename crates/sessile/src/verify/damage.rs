@@ -59,7 +59,7 @@ pub(super) struct Remainder {
     pub(super) bytes: Vec<u8>,
     /// The id, the parent and the time of the original entry, as far as they precede the damage.
     pub(super) id: Option<EntryId>,
-    #[expect(clippy::option_option, reason = "the inner one is for an entry that was a root")]
+    #[expect(clippy::option_option, reason = "the inner `None` means that the entry was a root")]
     pub(super) parent: Option<Option<EntryId>>,
     pub(super) time: Option<i64>,
     /// Whether readers would take it for an entry on its own line. pi would, and an entry without an id cuts the

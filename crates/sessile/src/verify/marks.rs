@@ -40,7 +40,7 @@ pub(crate) enum StandsFor {
     Record,
     /// Bytes of unknown meaning.
     Remainder,
-    /// A missing entry that others name as their parent.
+    /// A missing entry that other entries name as their parent.
     Lost,
 }
 

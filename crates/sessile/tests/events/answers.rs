@@ -96,7 +96,11 @@ fn the_last_reply_wins_as_a_whole() {
     assert!(navigated.from_hook);
     assert_eq!(take(&seen), ["1", "2", "3", "4"]);
     let summary_id = navigated.summary_entry_id.unwrap();
-    assert_eq!(host.session().label(&summary_id).unwrap().as_deref(), Some("mine"), "the second says nothing of it");
+    assert_eq!(
+        host.session().label(&summary_id).unwrap().as_deref(),
+        Some("mine"),
+        "the second handler does not set a label"
+    );
     let tree = log.take().pop().unwrap();
     let entry = tree.raw().get("summaryEntry").unwrap();
     assert_eq!(entry.get("summary").and_then(Raw::as_string).as_deref(), Some("two"));
@@ -177,7 +181,7 @@ fn a_compaction_is_supplied() {
     let mut host = host(dir.path(), &handlers);
     let Compacted::Done(report) = compact(&mut host, None).unwrap() else { panic!("nothing") };
     assert_eq!((report.summary.as_str(), report.from_hook), ("theirs", true));
-    assert_eq!(report.first_kept_entry_id, report.entry_id, "none is kept");
+    assert_eq!(report.first_kept_entry_id, report.entry_id, "no entry is kept");
     let compacted = log.take().pop().unwrap();
     assert_eq!(text(&compacted, "fromExtension"), "true");
 }

@@ -1,5 +1,5 @@
 //! Events: which handlers are called, when, and what their replies change.
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at their own files")]
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests access files directly")]
 
 mod answers;
 mod order;

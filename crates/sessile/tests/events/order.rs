@@ -14,7 +14,7 @@ fn start_and_shutdown_are_reported_once() {
     let log = EventLog::of(&handlers);
     let mut host = host(dir.path(), &handlers);
     host.shutdown();
-    assert!(log.kinds().is_empty(), "what has not begun does not end");
+    assert!(log.kinds().is_empty(), "a session that has not started does not shut down");
     let mut host = crate::host(dir.path(), &handlers);
     host.start();
     host.start();
@@ -104,7 +104,7 @@ fn forks_are_reported_as_in_pi_and_under_the_old_event_name() {
     let first = file(&host);
     log.take();
     assert!(host.fork("nope", ForkPosition::Before).is_err());
-    assert_eq!(log.kinds(), ["session_before_fork"], "asked before anything is looked at, as in pi");
+    assert_eq!(log.kinds(), ["session_before_fork"], "the hook runs before the entry is looked up, as in pi");
 
     let question = host.session().fork_messages().unwrap()[1].entry_id.clone();
     let forked = host.fork(&question, ForkPosition::Before).unwrap().done().unwrap();

@@ -1,4 +1,4 @@
-//! Compaction and navigation in parts, while others continue to work in the session.
+//! Compaction and navigation in parts, while other callers continue to work in the session.
 
 use sessile::branch::{FinishedNavigation, NavigateOptions, NavigationPlan};
 use sessile::compaction::{

@@ -150,7 +150,7 @@ fn a_hook_ends_when_its_operation_is_cancelled() {
     let compacted = host.session_mut().compact(options, &crate::FixedSummary(Some("s")), &mut |_| {});
     assert!(matches!(compacted, Err(SessionError::Cancelled)));
     canceller.join().unwrap();
-    assert!(failures(&handlers).is_empty(), "that is no failure of the hook");
+    assert!(failures(&handlers).is_empty(), "a cancelled hook has not failed");
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn files_that_other_users_can_write_are_not_run() {
         }
     }
     fs::rename(&path, hooks.join("aside")).unwrap();
-    assert!(reported().is_empty(), "a hook that is gone is no hook");
+    assert!(reported().is_empty(), "a removed hook is not reported");
     fs::create_dir(&path).unwrap();
     assert_eq!(reported(), refused("it is not a regular file".to_owned()));
     fs::remove_dir(&path).unwrap();

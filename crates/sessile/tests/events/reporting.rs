@@ -53,7 +53,7 @@ fn every_entry_is_reported_once_in_file_order() {
         let entry = session.entry(id).unwrap().unwrap();
         assert_eq!(event.raw().get("entry").unwrap().as_bytes(), entry.raw().as_bytes());
     }
-    assert_eq!(events.len(), appended.len() + 1, "and the leaf was moved once");
+    assert_eq!(events.len(), appended.len() + 1, "the leaf moved once");
 }
 
 /// The order in which two programs take turns makes no difference.
@@ -136,7 +136,7 @@ fn leaf_moves_are_reported_with_their_reason() {
     session.follow_leaf().unwrap();
     assert_eq!(moves(), [format!("null {} follow", ids[5])]);
     let more = session.append_message(user("more")).unwrap();
-    assert!(moves().is_empty(), "an entry behind the leaf moves it without a word");
+    assert!(moves().is_empty(), "an append at the leaf emits no event for the move");
     let summary = BranchSummary { summary: "s".to_owned(), ..BranchSummary::default() };
     let summary = session.branch_with_summary(Some(&ids[0]), &summary).unwrap();
     assert_eq!(moves(), [format!("{more} {summary} branch")]);
@@ -177,7 +177,7 @@ fn divergence_and_recovery_are_reported() {
     let events: Vec<String> = log.take().iter().map(|event| event.to_text().into_owned()).collect();
     assert_eq!(events[0], r#"{"type":"file_changed","change":"truncated"}"#);
     assert_eq!(events[1], format!(r#"{{"type":"recovered","entryIds":["{lost}"],"reason":"truncated"}}"#));
-    assert_eq!(events.len(), 3, "what is put back was told when it was written: {events:?}");
+    assert_eq!(events.len(), 3, "a restored entry emits no second event: {events:?}");
 }
 
 #[test]
@@ -259,7 +259,7 @@ fn a_name_set_by_a_handler_is_reported() {
     assert_eq!(host.session().session_name().unwrap().as_deref(), Some("It is called this"));
     assert_eq!(log.kinds(), ["entry_appended", "entry_appended", "session_info_changed"]);
     host.session_mut().append_message(user("hello again")).unwrap();
-    assert_eq!(log.kinds(), ["entry_appended"], "it is called that already");
+    assert_eq!(log.kinds(), ["entry_appended"], "the session already has that name");
 }
 
 #[test]

@@ -114,7 +114,7 @@ fn a_failed_sync_is_remembered_when_another_writer_rewrites_the_file() {
     let reported = events.take();
     assert!(
         reported.iter().any(|event| matches!(event, SessionEvent::FileChanged { .. })),
-        "it was opened again: {reported:?}"
+        "the file was not opened again: {reported:?}"
     );
     let refused = ours.append_message(user("no")).unwrap_err();
     assert!(matches!(refused, SessionError::Store(StoreError::Poisoned { .. })), "{refused}");
@@ -166,7 +166,8 @@ fn our_lock_directory_is_refreshed_during_a_replacement() {
     assert!(!os.snapshot().contains_key(Path::new("/s.jsonl.lock")));
 }
 
-/// C5: an entry can be written beside those of others, but a file cannot be swapped while another process writes to it.
+/// C5: an entry can be written beside those of other processes, but a file cannot be swapped while another process
+/// writes to it.
 #[test]
 fn an_old_file_is_not_upgraded_while_another_process_has_its_lock() {
     let os = SimOs::new();
@@ -180,7 +181,7 @@ fn an_old_file_is_not_upgraded_while_another_process_has_its_lock() {
     assert!(matches!(refused, SessionError::Store(StoreError::Busy { .. })), "{refused}");
     assert_eq!(os.read_file("/old.jsonl").unwrap(), OLD.as_bytes());
     let there: Vec<_> = os.snapshot().into_keys().filter(|path| *path != lock).collect();
-    assert_eq!(there, [Path::new("/old.jsonl")], "and nothing was begun");
+    assert_eq!(there, [Path::new("/old.jsonl")], "the append left no other files");
     os.change(|world| world.foreign_unlock(lock));
     session.append_message(user("x")).unwrap();
     assert_eq!(session.entry_count(), 2);

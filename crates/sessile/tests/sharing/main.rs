@@ -1,5 +1,5 @@
 //! Several programs share one session: who sees what, who waits, and what is never lost.
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at their own files")]
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests access files directly")]
 
 mod machine;
 
@@ -171,7 +171,7 @@ fn entries_lost_after_our_death_are_recovered_by_the_next_writer() {
     fs::write(&path, &stale).unwrap();
 
     let looking = sessions(2).read_only().open(&path).unwrap();
-    assert_eq!(looking.entry_count(), 1, "looking changes nothing");
+    assert_eq!(looking.entry_count(), 1, "a read-only open changes nothing");
     assert_eq!(fs::read(&path).unwrap(), stale);
     let report = sessions(2).verify(&path).unwrap();
     assert!(
@@ -183,12 +183,12 @@ fn entries_lost_after_our_death_are_recovered_by_the_next_writer() {
     let mut next = sessions(2).open(&path).unwrap();
     let events = Notices::of(&mut next);
     next.refresh().unwrap();
-    assert_eq!((next.entry_count(), events.take()), (1, Vec::new()), "neither does opening");
+    assert_eq!((next.entry_count(), events.take()), (1, Vec::new()), "opening changes nothing");
     assert_eq!(fs::read(&path).unwrap(), stale);
     let id = next.append_message(user("next")).unwrap();
     let recovered = SessionEvent::Recovered { entry_ids: vec![lost.clone()], reason: RecoveryReason::Missing };
     assert_eq!(events.take(), [recovered]);
-    assert_eq!(next.entry(&id).unwrap().unwrap().parent_id(), Some(lost), "as if nothing had happened");
+    assert_eq!(next.entry(&id).unwrap().unwrap().parent_id(), Some(lost), "the entry continues from the restored one");
     assert!(fs::read(&path).unwrap().starts_with(&whole));
 }
 
@@ -378,7 +378,11 @@ fn the_leaf_is_remembered_until_the_next_append() {
     ours.branch(&first).unwrap();
     drop(ours);
     assert_eq!(remembering(2).open(&path).unwrap().leaf_id(), Some(first.clone()));
-    assert_eq!(sessions(2).open(&path).unwrap().leaf_id(), Some(second), "off unless asked for");
+    assert_eq!(
+        sessions(2).open(&path).unwrap().leaf_id(),
+        Some(second),
+        "the leaf position is not remembered by default"
+    );
 
     // Another program appends: sessions now open at its entry.
     let other = sessions(3).open(&path).unwrap().append_message(user("other")).unwrap();
@@ -496,7 +500,7 @@ fn entries_written_without_the_lock_are_guarded_too() {
     drop(ours);
     os.foreign_rewrite(&path, &stale);
     let mut seen = simulated(&os.process(3), 3).open(&path).unwrap();
-    assert!(seen.entry(&unlocked).unwrap().is_none(), "opening puts nothing back");
+    assert!(seen.entry(&unlocked).unwrap().is_none(), "opening restores nothing");
     seen.recover().unwrap();
     assert!(seen.entry(&unlocked).unwrap().is_some());
 }
@@ -566,7 +570,7 @@ fn a_rewrite_with_entries_of_other_writers_is_a_divergence() {
 }
 
 /// A program that rewrites a session in place empties it first. Another program that opens it at that moment finds an
-/// empty file and starts a session in it, which the rewriter then overwrites. The entries acknowledged meanwhile must
+/// empty file and starts a session in it, which the rewriter then overwrites. The entries acknowledged in between must
 /// come back. The long torture run found that they did not.
 #[test]
 fn entries_written_while_the_file_was_empty_are_recovered() {
@@ -579,7 +583,7 @@ fn entries_written_while_the_file_was_empty_are_recovered() {
     let mut ours = simulated(&os, 3).open(path).unwrap();
     let ids: Vec<_> = (0..3).map(|index| ours.append_message(user(&format!("{index}"))).unwrap()).collect();
     os.foreign_rewrite(path, &whole);
-    assert!(ours.append_message(user("late")).is_err(), "it is another session now");
+    assert!(ours.append_message(user("late")).is_err(), "the file contains another session now");
     drop(ours);
     let seen = simulated(&os.process(4), 4).open(path).unwrap();
     assert!(os.read_file(path).unwrap().starts_with(whole.as_bytes()));

@@ -98,7 +98,7 @@ impl FileLog {
         }
     }
 
-    /// Opens the guard, or reads what others have added. Without a guard, writing continues.
+    /// Opens the guard, or reads the records that other processes have added. Without a guard, writing continues.
     ///
     /// Returns whether the guard is a different file than before.
     pub(super) fn ready_guard(&mut self) -> bool {

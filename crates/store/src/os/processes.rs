@@ -33,13 +33,13 @@ pub(super) fn all() -> Vec<Process> {
     Vec::new()
 }
 
-/// Upper bound for the arguments that are read, in bytes.
+/// Upper bound on the arguments that are read, in bytes.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const MAX_ARGUMENTS: u64 = 64 << 10;
 
-/// Reads one process; none if it has ended meanwhile or is a kernel thread.
+/// Reads one process; none if it has exited or is a kernel thread.
 #[cfg(any(target_os = "linux", target_os = "android"))]
-#[expect(clippy::disallowed_methods, reason = "this is what the system is asked through")]
+#[expect(clippy::disallowed_methods, reason = "the only way to read this from the system")]
 fn read_process(pid: u32) -> Option<Process> {
     use std::io::Read;
     let directory = PathBuf::from(format!("/proc/{pid}"));
@@ -72,7 +72,7 @@ pub fn terminal() -> Option<String> {
 
 /// Returns a name for the terminal of this process, the same for all commands of one shell; none without a terminal.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
-#[expect(clippy::disallowed_methods, reason = "the terminal can only be found by opening it")]
+#[expect(clippy::disallowed_methods, reason = "only opening it shows whether there is a terminal")]
 pub fn terminal() -> Option<String> {
     std::fs::File::open("/dev/tty").ok()?;
     Some(rustix::process::getsid(None).ok()?.as_raw_nonzero().to_string())
@@ -88,7 +88,7 @@ const STARTED: usize = 19;
 
 /// Returns the fields of `/proc/PID/stat` after the process name, which may contain anything.
 #[cfg(any(target_os = "linux", target_os = "android"))]
-#[expect(clippy::disallowed_methods, reason = "this is what the system is asked through")]
+#[expect(clippy::disallowed_methods, reason = "the only way to read this from the system")]
 fn stat_fields(pid: &str) -> Option<Vec<String>> {
     let text = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
     let text = String::from_utf8_lossy(&text);

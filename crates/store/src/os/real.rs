@@ -141,7 +141,7 @@ impl Os for RealOs {
 
     fn boot_ms(&self) -> i64 {
         let time = rustix::time::clock_gettime(BOOT_CLOCK);
-        #[allow(clippy::useless_conversion, reason = "the types differ by system")]
+        #[allow(clippy::useless_conversion, reason = "the types differ between systems")]
         let (seconds, nanoseconds) = (i64::from(time.tv_sec), i64::from(time.tv_nsec));
         seconds.saturating_mul(1000).saturating_add(nanoseconds / 1_000_000)
     }
@@ -190,7 +190,7 @@ impl Os for RealOs {
     }
 }
 
-/// Refuses files without content of their own, like a socket: pipes, devices, and files that the kernel generates.
+/// Refuses files that store no content, like a socket: pipes, devices, and files that the kernel generates.
 ///
 /// Reading these may block forever, never end, or have side effects. `/dev/null` counts as an empty file.
 fn refuse_odd(file: &File) -> io::Result<()> {
@@ -200,7 +200,7 @@ fn refuse_odd(file: &File) -> io::Result<()> {
     let is_odd = if kind.is_char_device() {
         !is_null()
     } else {
-        // Reading a directory fails with an error of its own.
+        // Reading a directory fails anyway, with a specific error.
         !kind.is_dir() && (!kind.is_file() || (found.blocks() == 0 && is_made_up(file)?))
     };
     if is_odd { Err(Errno::NXIO.into()) } else { Ok(()) }
@@ -282,7 +282,7 @@ impl OsFile for RealFile {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     fn reserve(&self, offset: u64, length: u64) -> io::Result<()> {
         match rustix::fs::fallocate(&self.0, FallocateFlags::KEEP_SIZE, offset, length) {
-            // Not every file system supports this; then the write itself reports a full disk.
+            // Not every file system supports this. Where it does not, the write itself reports a full disk.
             Err(Errno::OPNOTSUPP | Errno::NOSYS) | Ok(()) => Ok(()),
             Err(error) => Err(error.into()),
         }
@@ -352,7 +352,7 @@ pub fn outlive_file_size_limit() -> io::Result<()> {
     signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false))).map(drop)
 }
 
-#[expect(clippy::disallowed_methods, reason = "this is the clock the store is given")]
+#[expect(clippy::disallowed_methods, reason = "the clock that is passed to the store")]
 fn now() -> SystemTime {
     SystemTime::now()
 }
@@ -365,7 +365,7 @@ const BOOT_CLOCK: rustix::time::ClockId = rustix::time::ClockId::Monotonic;
 
 /// Returns the number of this boot. Cached, because it does not change while this process lives.
 #[cfg(any(target_os = "linux", target_os = "android"))]
-#[expect(clippy::disallowed_methods, reason = "this is what the system is asked through")]
+#[expect(clippy::disallowed_methods, reason = "the only way to read this from the system")]
 fn boot_id() -> u32 {
     static BOOT: OnceLock<u32> = OnceLock::new();
     *BOOT.get_or_init(|| {
@@ -416,13 +416,13 @@ const MADE_UP_FILE_SYSTEMS: [u64; 9] = [
 
 #[cfg(target_os = "linux")]
 fn is_made_up(file: &File) -> io::Result<bool> {
-    #[expect(clippy::cast_sign_loss, clippy::cast_possible_truncation, reason = "a number, not a quantity")]
+    #[expect(clippy::cast_sign_loss, clippy::cast_possible_truncation, reason = "an identifier, not a quantity")]
     let kind = u64::from(rustix::fs::fstatfs(file)?.f_type as u32);
     Ok(MADE_UP_FILE_SYSTEMS.contains(&kind))
 }
 
 #[cfg(not(target_os = "linux"))]
-#[expect(clippy::unnecessary_wraps, reason = "it may fail elsewhere")]
+#[expect(clippy::unnecessary_wraps, reason = "fails on other systems")]
 fn is_made_up(_file: &File) -> io::Result<bool> {
     Ok(false)
 }
@@ -430,7 +430,7 @@ fn is_made_up(_file: &File) -> io::Result<bool> {
 #[cfg(target_os = "linux")]
 fn is_shared(path: &Path) -> io::Result<bool> {
     // The type is signed or unsigned, wider or narrower, depending on the machine; the low half is the number.
-    #[expect(clippy::cast_sign_loss, clippy::cast_possible_truncation, reason = "a number, not a quantity")]
+    #[expect(clippy::cast_sign_loss, clippy::cast_possible_truncation, reason = "an identifier, not a quantity")]
     let kind = u64::from(rustix::fs::statfs(path)?.f_type as u32);
     Ok(SHARED_FILE_SYSTEMS.contains(&kind))
 }

@@ -1,5 +1,6 @@
 //! Commands that were run: which ones matter, and their outcomes.
 
+use super::failing::failing_line;
 use super::turns::{Call, CallOutcome};
 use super::wording::{cost, line};
 
@@ -18,14 +19,6 @@ const SILENT_PROGRAMS: &[&str] =
 /// Subcommands of `git` that only inspect.
 const GIT_INSPECTING: &[&str] =
     &["status", "log", "diff", "show", "blame", "rev-parse", "ls-files", "remote", "grep", "fetch"];
-
-/// Beginnings of lines that report a failure.
-const FAILING: &[&str] =
-    &["error:", "error[", "error ", "fatal:", "panic:", "traceback (most recent call last)", "npm err", "npm error"];
-
-/// Text inside lines that report a failure.
-const FAILING_INSIDE: &[&str] =
-    &["error ts", "error: ", "panicked at", "test result: failed", "exception: ", "command not found"];
 
 /// All runs of one command.
 #[derive(Debug, PartialEq)]
@@ -209,22 +202,6 @@ fn shortened(command: &str) -> String {
     shown
 }
 
-/// Whether the output of a command shows a failure, even if its exit code comes from a filter after it.
-pub(super) fn looks_failed(output: &str, ending: &str) -> bool {
-    failing_line(output).or_else(|| failing_line(ending)).is_some()
-}
-
-fn failing_line(output: &str) -> Option<&str> {
-    output.lines().map(str::trim).find(|text| {
-        let lower: String = text.chars().take(300).flat_map(char::to_lowercase).collect();
-        // `0 errors`, `error: 0` and the like are not failures.
-        let begins = FAILING.iter().any(|cue| lower.starts_with(cue));
-        let has = FAILING_INSIDE.iter().any(|cue| lower.contains(cue))
-            && (text.starts_with("thread '") || !text.contains(['"', '\'', '`']));
-        (begins || has) && !lower.contains("0 error")
-    })
-}
-
 /// The error of a failed call, in one line.
 pub(super) fn complaint(call: &Call<'_>) -> String {
     let failing = failing_line(call.output).or_else(|| failing_line(call.ending));
@@ -277,22 +254,5 @@ mod tests {
         assert_eq!(branch("git checkout -b refactor && ls"), Some("refactor".to_owned()));
         assert_eq!(branch("git checkout file.rs"), None);
         assert_eq!(directory("cd '/a b' && ls"), Some("/a b"));
-    }
-
-    #[test]
-    fn failures_are_recognised_through_pipes() {
-        for output in [
-            "src/a.ts(1,2): error TS2307: no",
-            "ok\nerror[E0599]: no method",
-            "npm error Lifecycle script",
-            "thread 'x' panicked at a.rs",
-        ] {
-            assert!(looks_failed(output, ""), "{output}");
-        }
-        for output in
-            ["Found 0 errors", "test result: ok. 0 failed", "12: return Err(\"error: no\")", "error: 0 errors"]
-        {
-            assert!(!looks_failed(output, ""), "{output}");
-        }
     }
 }

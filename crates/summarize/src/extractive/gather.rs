@@ -239,7 +239,7 @@ fn open_points(text: &str) -> Vec<String> {
     points
 }
 
-/// The location, the commands run, notes and summaries from others, and the last answer.
+/// The location, the commands run, notes from extensions, summaries of other branches, and the last answer.
 fn add_context(checkpoint: &mut Checkpoint, turns: &[Turn<'_>], runs: &[Runs], paths: &Paths) {
     let commands = || {
         turns

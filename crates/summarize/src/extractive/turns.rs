@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use sessile_core::compaction::{Conversation, ConversationPart, Speaker};
 
-use super::commands::looks_failed;
+use super::failing::looks_failed;
 
 /// The prefix of a message that stands for a command in the user's shell.
 const SHELL_OPENING: &str = "Ran `";

@@ -5,8 +5,7 @@ use sessile_core::draft::{Cost, TokenUsage};
 use sessile_core::json::Raw;
 
 use super::fault::{Fault, quoted};
-use super::protocol::{add_event, at, text_at, tokens_at};
-use super::provider::Protocol;
+use super::json::{at, text_at, tokens_at};
 use crate::settings::Prices;
 
 /// The longest text an answer may have, in bytes.
@@ -34,10 +33,13 @@ pub(super) enum Finish {
     Other(String),
 }
 
+/// Adds an event to an answer, in the protocol of the provider.
+pub(super) type AddEvent = fn(Raw<'_>, &mut Answer);
+
 /// The answer received so far.
 #[derive(Debug)]
 pub(super) struct Answer {
-    protocol: Protocol,
+    add_event: AddEvent,
     text: String,
     /// The number of text bytes delivered so far.
     n_reported: usize,
@@ -50,12 +52,12 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    pub(super) fn new(protocol: Protocol) -> Self {
+    pub(super) fn new(add_event: AddEvent) -> Self {
         let usage = TokenUsage::default();
-        Self { protocol, text: String::new(), n_reported: 0, finish: None, usage, charged: None, is_closed: false }
+        Self { add_event, text: String::new(), n_reported: 0, finish: None, usage, charged: None, is_closed: false }
     }
 
-    /// Adds an event of the stream and passes on its text.
+    /// Adds an event of the stream and calls `on_text` with its text.
     pub(super) fn add(&mut self, payload: &[u8], on_text: &mut dyn FnMut(&str)) -> Result<(), Fault> {
         if payload == STREAM_END {
             self.is_closed = true;
@@ -70,7 +72,7 @@ impl Answer {
         if let Some(error) = at(event, &["error"]) {
             return Err(error_in(error));
         }
-        add_event(self.protocol, event, self);
+        (self.add_event)(event, self);
         if self.text.len() > MAX_TEXT {
             return Err(Fault::Permanent(format!("the answer is longer than {MAX_TEXT} bytes")));
         }
@@ -134,7 +136,7 @@ impl Answer {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts of tokens are far below what a float holds")]
+#[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
 fn cost(usage: &TokenUsage, prices: Prices, charged: Option<f64>) -> Cost {
     let dollars = |tokens: u64, price: f64| tokens as f64 * price / 1e6;
     let mut cost = Cost {

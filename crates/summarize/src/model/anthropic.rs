@@ -3,7 +3,8 @@
 use sessile_core::json::{ObjectWriter, Raw};
 
 use super::answer::{Answer, Finish};
-use super::protocol::{Parts, Question, USUAL_OUTPUT, at, count, strings, text_at, tokens_at};
+use super::json::{at, count, strings, text_at, tokens_at};
+use super::question::{Parts, Question, USUAL_OUTPUT};
 
 pub(super) fn request(question: &Question<'_>) -> Parts {
     let message = strings(&[("role", "user"), ("content", &question.prompt.user)]);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use sessile_core::compaction::SummaryFailure;
 
-use super::protocol::Question;
+use super::question::Question;
 
 /// Why an attempt failed.
 #[derive(Debug)]

@@ -1,7 +1,8 @@
 //! One request and its answer, in pieces.
 //!
-//! The request runs on its own thread, which passes on what arrives and stays at most a few pieces ahead. The caller
-//! can therefore stop waiting at any moment, whatever the network does; the thread then ends at its own time limit.
+//! The request runs on its own thread, which sends each piece to the caller and stays at most a few pieces ahead. The
+//! caller can therefore stop waiting at any moment, whatever the network does; the thread then ends at its own time
+//! limit.
 
 use std::io::Read;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -12,14 +13,16 @@ use sessile_core::cancel::Cancel;
 use sessile_core::date::{self, Utc};
 use sessile_core::json::Raw;
 
-use super::CANCEL_POLL_INTERVAL;
 use super::fault::{Fault, quoted};
 use crate::settings::RetryPolicy;
 
-/// Upper bound for the body of an answer, in bytes.
+/// How often a wait checks for cancellation.
+pub(super) const CANCEL_POLL_INTERVAL: Duration = Duration::from_millis(20);
+
+/// Upper bound on the body of an answer, in bytes.
 const MAX_BODY: usize = 64 << 20;
 
-/// Upper bound for the body of an error answer, in bytes.
+/// Upper bound on the body of an error answer, in bytes.
 const MAX_COMPLAINT: usize = 64 << 10;
 
 /// How many pieces may be queued.
@@ -179,7 +182,7 @@ fn without_secrets(address: &str) -> String {
     }
 }
 
-/// Sends the request and passes on the answer. Ends early if the receiver is gone.
+/// Sends the request, and the answer to `sender`. Ends early if the receiver is gone.
 fn exchange(request: &Request, retry_policy: RetryPolicy, sender: &SyncSender<ResponsePiece>) -> Result<(), Fault> {
     let mut builder = agent(&request.url, retry_policy).post(&request.url);
     for (name, value) in &request.headers {

@@ -3,7 +3,8 @@
 use sessile_core::json::{ObjectWriter, Raw};
 
 use super::answer::{Answer, Finish};
-use super::protocol::{Parts, Question, USUAL_OUTPUT, count, strings, text_at, tokens_at};
+use super::json::{count, strings, text_at, tokens_at};
+use super::question::{Parts, Question, USUAL_OUTPUT};
 
 pub(super) fn request(question: &Question<'_>) -> Parts {
     let system = strings(&[("role", "system"), ("content", &question.prompt.system)]);

@@ -3,7 +3,8 @@
 use sessile_core::json::{ObjectWriter, Raw};
 
 use super::answer::{Answer, Finish};
-use super::protocol::{Parts, Question, at, count, strings, text_at, tokens_at};
+use super::json::{at, count, strings, text_at, tokens_at};
+use super::question::{Parts, Question};
 
 pub(super) fn request(question: &Question<'_>) -> Parts {
     let is_openai = question.provider.name == "openai";

@@ -1,6 +1,6 @@
 //! Language models over real HTTP, played by local test servers.
 
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+#![expect(clippy::unwrap_used, reason = "tests panic on failure")]
 
 mod failures;
 mod protocols;

@@ -161,7 +161,7 @@ fn an_unusable_answer_is_a_failure() {
             other => panic!("{model} {expected}: {other}"),
         };
         assert_eq!(found, expected, "{model}");
-        assert_eq!(server.requests().len(), 1, "{model}: asking again would change nothing");
+        assert_eq!(server.requests().len(), 1, "{model}: there must be no retry");
     }
 }
 

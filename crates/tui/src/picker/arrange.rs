@@ -24,7 +24,7 @@ pub(crate) enum Sort {
 
 /// The options that decide what the list shows.
 #[derive(Clone, Debug, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each is an independent option")]
+#[expect(clippy::struct_excessive_bools, reason = "independent options")]
 pub(crate) struct View {
     pub(crate) query: String,
     pub(crate) sort: Sort,

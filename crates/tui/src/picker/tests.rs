@@ -700,14 +700,14 @@ fn an_export_creates_its_directory_or_shows_the_whole_reason() {
     let n_files = |path: PathBuf| path.read_dir().map_or(0, Iterator::count);
     let text = driver.lines()[1..4].concat().split_whitespace().collect::<String>();
     assert!(text.starts_with(&format!("1sessionexportedto{}", own.display())) && !text.contains("own/."), "{text}");
-    assert_eq!(n_files(own.clone()), 1, "where the user is, not where the made-up store is: {:#?}", driver.lines());
+    assert_eq!(n_files(own.clone()), 1, "not in the user's directory: {:#?}", driver.lines());
     driver.press("alt+a alt+e ctrl+u new/deeper enter");
     assert_eq!(n_files(own.join("new/deeper")), 4, "{:#?}", driver.lines());
     driver.press("alt+e ctrl+u ~/there enter");
     assert_eq!(n_files(own.join("home/there")), 1, "{:#?}", driver.lines());
     // The second export fails: the file already exists, or a file is where a directory should be.
     let file = own.join("new/file");
-    #[expect(clippy::disallowed_methods, reason = "an obstacle for the export")]
+    #[expect(clippy::disallowed_methods, reason = "creates an obstacle for the export")]
     std::fs::write(&file, "").unwrap();
     for (to, why) in [("new/deeper", "exists"), ("new/file/below", "directory")] {
         for (width, height) in [(40, 12), (80, 24)] {

@@ -132,7 +132,7 @@ fn escape_closes_the_topmost_item() {
         assert!(driver.outcome.take().is_some(), "then the screen: {close}");
     }
     driver.press("/ changelog enter q");
-    assert!(driver.outcome.is_some(), "this key leaves at once");
+    assert!(driver.outcome.is_some(), "this key leaves the screen at once");
 }
 
 #[test]

@@ -35,7 +35,7 @@ pub(crate) struct Labelled {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each is an independent fact about the entry")]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts about the entry")]
 struct Marks {
     on_path: bool,
     is_repeated: bool,

@@ -467,7 +467,7 @@ fn the_last_search_continues_in_all_rows() {
         driver.press("alt+n");
         found.push(driver.screen.selected);
     }
-    assert_eq!(found.first(), found.last(), "around once: {found:?}");
+    assert_eq!(found.first(), found.last(), "the search does not wrap around: {found:?}");
     driver.press("shift+alt+n");
     assert_eq!(driver.screen.selected, found[n_rows - 1]);
 }
@@ -502,7 +502,7 @@ fn a_summary_is_undone_like_any_other_move() {
 
 /// Another program changed a line of a large session after its outline was saved; the tree is read again.
 #[test]
-#[expect(clippy::disallowed_methods, reason = "the test acts as the other program")]
+#[expect(clippy::disallowed_methods, reason = "the test acts as another program")]
 fn a_session_edited_after_its_outline_was_saved_is_read_again() {
     use std::fmt::Write;
     use std::io::Write as _;

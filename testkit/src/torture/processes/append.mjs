@@ -1,5 +1,5 @@
-// Appends as pi does: one appendFileSync per record, no lock, no look at what stands before.
-// Arguments: file, count (0 for ever), smallest and largest record, seed.
+// Appends as pi does: one appendFileSync per record, without a lock and without reading the end of the file.
+// Arguments: file, count (0 means forever), smallest and largest record, seed.
 import { appendFileSync, writeSync } from "node:fs";
 
 const [path, count, smallest, largest, seed] = [process.argv[1], ...process.argv.slice(2).map(Number)];

@@ -66,7 +66,7 @@ fn round(bench: &Bench, report: &mut Report, path: &Path, n_writers: u32, random
         })
         .collect();
     if !writers.iter().all(|child| child.wait_for(1)) {
-        report.add_problem(format!("a writer said nothing on {}", path.display()));
+        report.add_problem(format!("a writer printed nothing for {}", path.display()));
     }
     std::thread::sleep(Duration::from_micros(1000 + random.below(8000) as u64));
     for child in &mut writers {

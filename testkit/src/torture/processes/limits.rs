@@ -108,13 +108,13 @@ fn copies_on_full_disk(bench: &Bench, report: &mut Report) -> Result<(), Skipped
     fill_disk(&disk.root);
     let before = (names(&disk.root), fs::read(&path).unwrap(), fs::read(&old).unwrap());
     let leaf = session.leaf_id().unwrap();
-    report.check(session.fork(leaf, sessile::branch::ForkPosition::At).is_err(), "a fork fitted on a full disk");
+    report.check(session.fork(leaf, sessile::branch::ForkPosition::At).is_err(), "a fork succeeded on a full disk");
     report.check(
         Sessions::default().with_session_dir(&disk.root).fork_from(&path, "/").is_err(),
         "a copy fitted on a full disk",
     );
     let upgraded = SessionManager::open(&old).and_then(|mut session| session.append_message(message(1000)));
-    report.check(upgraded.is_err(), "an upgrade fitted on a full disk");
+    report.check(upgraded.is_err(), "an upgrade succeeded on a full disk");
     let after = (names(&disk.root), fs::read(&path).unwrap(), fs::read(&old).unwrap());
     report.check(before == after, format!("a failed copy left something behind: {:?}, {:?}", before.0, after.0));
     Ok(())
@@ -186,7 +186,7 @@ fn inodes(bench: &Bench, report: &mut Report) -> Result<(), Skipped> {
         .with_session_dir(&disk.root)
         .create("/")
         .and_then(|mut session| session.append_message(message(100)));
-    report.check(created.is_err(), "a session was made without an inode");
+    report.check(created.is_err(), "a session was created without a free inode");
     report.check(names(&disk.root) == before, "a failed session left something behind");
     acknowledged.extend(session.append_message(message(100)).map(|id| id.to_string()));
     drop(session);

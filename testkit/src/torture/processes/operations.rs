@@ -61,7 +61,7 @@ fn expected_states(bench: &Bench, operation: &Operation) -> ExpectedStates {
     let before = store.snapshot().digest();
     let args = (operation.args)(&store, "a");
     let ended = store.run(&args);
-    assert!(ended.is_done(), "{} does not even work: {}", operation.name, ended.words());
+    assert!(ended.is_done(), "{} fails without a fault: {}", operation.name, ended.words());
     let once = store.snapshot().digest();
     store.run(&args);
     ExpectedStates { before, once, twice: store.snapshot().digest() }
@@ -83,23 +83,23 @@ fn attempt(bench: &Bench, operation: &Operation, expected_states: &ExpectedState
     // A prune keeps sessions that it cannot read, and says so.
     let is_prune = operation.name.ends_with("prune");
     if first.is_done() && after.digest() != expected_states.once && !is_prune {
-        return Err(format!(
-            "says done, but the store is as if it were not: {}",
-            difference(&expected_states.once, &after)
-        ));
+        return Err(format!("reports success, but the store is wrong: {}", difference(&expected_states.once, &after)));
     }
     // If the log says that an operation is done, it is done.
     let is_logged_done =
         store.operations()?.first().is_some_and(|(_, state, id)| state == "done" && !known.contains(id));
     if is_logged_done && after.digest() != expected_states.once && !is_prune {
-        return Err(format!("the log says done, but it is not: {}", difference(&expected_states.once, &after)));
+        return Err(format!(
+            "the log says that the operation is done, but it is not: {}",
+            difference(&expected_states.once, &after)
+        ));
     }
     store.age();
     let again = store.run(&args);
     let context = |problem: String| format!("{problem} (first {}; again {})", first.words(), again.words());
     check_again(&store, &before, operation, expected_states, again.is_done()).map_err(context)?;
     if !again.is_done() && again.err.trim().is_empty() && again.code != Some(1) {
-        return Err(context("says nothing about why it cannot be done again".to_owned()));
+        return Err(context("does not say why a second run fails".to_owned()));
     }
     // A file whose time could not be set looks as if another program had just written to it.
     let may_force = !inject.contains("signal=KILL");
@@ -119,7 +119,7 @@ fn check_again(
     snapshot.check_kept(before, operation.destroys).map_err(|problem| format!("LOST {problem}"))?;
     let digest = snapshot.digest();
     if digest != expected_states.once && digest != expected_states.twice {
-        let cannot = if is_done { "done again, the store is wrong" } else { "it cannot be done again" };
+        let cannot = if is_done { "after a second run, the store is wrong" } else { "a second run fails" };
         return Err(format!("{cannot}: {}", difference(&expected_states.once, &snapshot)));
     }
     if operation.name != "append" {
@@ -129,7 +129,7 @@ fn check_again(
         snapshot.sessions.iter().filter(|session| !session.is_in_trash).map(|session| session.path.clone()).collect();
     let listed = store.listed()?;
     if listed != live {
-        return Err(format!("{listed:?} is listed, but {live:?} is there"));
+        return Err(format!("the list has {listed:?}, but the store has {live:?}"));
     }
     Ok(())
 }

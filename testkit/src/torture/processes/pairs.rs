@@ -230,8 +230,11 @@ fn check_result(
     let nearest =
         allowed_results.allowed.iter().find(|(one, other, _)| (*one, *other) == (is_first_done, is_second_done));
     Err(match nearest {
-        Some((_, _, wanted)) => format!("as in no order: {}", difference(wanted, snapshot)),
-        None => format!("no order lets it end like this: {}", difference(&allowed_results.before.digest(), snapshot)),
+        Some((_, _, wanted)) => format!("no serial order gives this store: {}", difference(wanted, snapshot)),
+        None => format!(
+            "no serial order gives these exit codes: {}",
+            difference(&allowed_results.before.digest(), snapshot)
+        ),
     })
 }
 

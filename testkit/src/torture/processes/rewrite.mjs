@@ -1,5 +1,5 @@
-// Rewrites a session in place, as pi's upgrade does: read, think, cut, write line by line.
-// Arguments: file, how often, seed. Says "rewritten" after each.
+// Rewrites a session in place, as pi's upgrade does: reads it, waits, truncates it, and writes it line by line.
+// Arguments: file, number of rewrites, seed. Prints "rewritten" after each rewrite.
 import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 

@@ -433,7 +433,7 @@ impl StoreSnapshot {
             let wanted: BTreeSet<&String> = before.of(id).flat_map(|session| &session.texts).collect();
             let there: BTreeSet<&String> = self.of(id).flat_map(|session| &session.texts).collect();
             if self.of(id).next().is_none() {
-                return Err(format!("session {} is nowhere", first(id, 4)));
+                return Err(format!("session {} is missing", first(id, 4)));
             }
             if let Some(lost) = wanted.difference(&there).next() {
                 return Err(format!("session {} has lost {lost:?}", first(id, 4)));

@@ -101,7 +101,7 @@ fn swap_race(bench: &Bench, report: &mut Report, swapped: Swapped, n_rounds: u32
         let is_same = fs::read(&pair.outside).unwrap() == pair.before;
         report.check(is_same, format!("{swapped:?}: {} was written outside", pair.outside.display()));
     }
-    report.check(fs::read_dir(&outside).unwrap().count() == pairs.len(), "a file was made outside");
+    report.check(fs::read_dir(&outside).unwrap().count() == pairs.len(), "a file was created outside");
     let real = if swapped == Swapped::Session { pairs[0].real() } else { &path };
     inspect(report, real, &acknowledged, Fused::Forbidden);
     inspect_with_pi(report, bench, real, &acknowledged);
@@ -139,13 +139,13 @@ fn links(bench: &Bench, report: &mut Report) {
     symlink(&target, &link).unwrap();
     let appended = SessionManager::open_or_create(&link).and_then(|mut session| session.append_message(message(10)));
     report.check(appended.is_err(), "a link was written through");
-    report.check(fs::read(&target).unwrap() == before, "what a link leads to was changed");
+    report.check(fs::read(&target).unwrap() == before, "the target of a link was changed");
     let dangling = bench.path("dangling.jsonl");
     symlink(bench.path("nowhere"), &dangling).unwrap();
     let appended =
         SessionManager::open_or_create(&dangling).and_then(|mut session| session.append_message(message(10)));
     report.check(appended.is_err(), "a dangling link was written through");
-    report.check(!bench.path("nowhere").exists(), "the target of a dangling link was made");
+    report.check(!bench.path("nowhere").exists(), "the target of a dangling link was created");
 }
 
 /// Checks that only the owner can access the files we create, whatever the umask.
@@ -194,5 +194,5 @@ fn odd_files(bench: &Bench, report: &mut Report) {
             SessionManager::open_or_create(odd(name)).and_then(|mut session| session.append_message(message(10)));
         report.check(appended.is_err(), format!("{name} was written to"));
     }
-    report.check(began.elapsed().as_secs() < 2, "odd files made us wait");
+    report.check(began.elapsed().as_secs() < 2, "odd files caused a wait");
 }

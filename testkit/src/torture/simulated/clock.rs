@@ -63,7 +63,7 @@ fn work(scenario: &mut Scenario) -> Result<(), String> {
     let mut manager = scenario.open(path).map_err(context("opening after a rewrite"))?;
     scenario.append(&mut manager).map_err(context("the next one appending"))?;
     drop(manager);
-    scenario.check_files().map_err(|failure| format!("gone on with after a rewrite: {failure}"))?;
+    scenario.check_files().map_err(|failure| format!("continued after a rewrite: {failure}"))?;
     let sessions = scenario.sessions().recording_operations(Some("/d/state".into()));
     sessions.rename(path, Some("named"), false).map_err(context("naming"))?;
     sessions.undo(None, false).map_err(context("undoing"))?;

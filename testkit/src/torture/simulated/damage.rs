@@ -70,7 +70,7 @@ fn append_to_damaged(bytes: &[u8]) -> Result<(), String> {
     let intact: Vec<EntryId> = lines(bytes).skip(1).filter_map(id_of).collect();
     for id in intact.iter().filter(|_| bytes.starts_with(&header)) {
         if manager.entry(id.clone()).map_err(|error| chain(&error))?.is_none() {
-            return Err(format!("entry {id} is whole but not seen"));
+            return Err(format!("entry {id} is intact but not found"));
         }
     }
     match scenario.append(&mut manager) {
@@ -88,5 +88,9 @@ fn append_to_damaged(bytes: &[u8]) -> Result<(), String> {
 }
 
 fn is_untouched(scenario: &Scenario, bytes: &[u8]) -> Result<(), String> {
-    if scenario.os.read_file(FILE).as_deref() == Some(bytes) { Ok(()) } else { Err("refused but changed".to_owned()) }
+    if scenario.os.read_file(FILE).as_deref() == Some(bytes) {
+        Ok(())
+    } else {
+        Err("the file was refused, but has changed".to_owned())
+    }
 }

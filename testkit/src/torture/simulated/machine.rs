@@ -178,7 +178,7 @@ impl Machine {
         let Some(leaf) = manager.leaf_id() else { return Ok(()) };
         let from = manager.session_file().unwrap().to_path_buf();
         let ids: Vec<EntryId> = manager.path().into_iter().filter_map(|row| manager.outline().id(row)).collect();
-        // A fork writes labels again, and others may have moved what we read; only copied entries count.
+        // A fork writes labels again, and other processes may have moved the entries; only copied entries count.
         let Ok(Some(to)) = manager.create_branched_session(leaf) else { return Ok(()) };
         let copied = self.scenario.os.read_file(&to).unwrap_or_default();
         let is_copied = |id: &&EntryId| lines(&copied).any(|line| super::scenario::id_of(line).as_ref() == Some(*id));

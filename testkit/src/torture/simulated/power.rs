@@ -154,7 +154,7 @@ fn fail_deferred(seed: u64) -> Result<(), String> {
     }
     scenario.os.fail_call(1, Errno::IO);
     if pending.into_iter().any(|pending| pending.wait().is_ok()) {
-        return Err("a failed sync was not told to all who waited".to_owned());
+        return Err("a failed sync was not reported to all waiting writers".to_owned());
     }
     // The leaf returns to an entry known to be on disk, which the ledger's check of parents relies on.
     if scenario.append(&mut manager).is_ok() {
@@ -171,13 +171,13 @@ fn fail_sync(op: Op, durability: Durability, n: u64, seed: u64) -> Result<(), St
     case.scenario.os.fail_call(n, Errno::IO);
     let result = case.run();
     if result.is_ok() && !matches!(op, Op::Replace | Op::Upgrade | Op::Resume) {
-        return Err("a failed sync was not told".to_owned());
+        return Err("a failed sync was not reported".to_owned());
     }
     if result.is_err()
         && case.scenario.ledger.acknowledged.len() > n_before
         && !matches!(op, Op::Extract | Op::ForkFrom)
     {
-        return Err("something was acknowledged by an operation that failed".to_owned());
+        return Err("a failed operation acknowledged an entry".to_owned());
     }
     check_after_power_loss(&case.scenario, seed)?;
     match case.manager.as_mut() {
@@ -206,7 +206,7 @@ impl Scenario {
             let bytes = self.os.read_file(&entry.path).unwrap_or_default();
             let Some(parent) = parent_of(&entry.line) else { continue };
             if !lines(&bytes).any(|line| id_of(line).is_some_and(|id| id.to_string() == parent)) {
-                return Err(format!("acknowledged entry {} hangs on {parent}, which is lost", entry.id));
+                return Err(format!("acknowledged entry {} has the parent {parent}, which is lost", entry.id));
             }
         }
         Ok(())

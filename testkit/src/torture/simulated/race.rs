@@ -75,7 +75,7 @@ pub fn races(effort: &Effort) -> RowResult {
             }
         }
     }
-    result.case(|| "a lock that was removed while others waited".to_owned(), a_removed_lock_is_not_trusted);
+    result.case(|| "a lock that was removed while other processes waited".to_owned(), a_removed_lock_is_not_trusted);
     result.case(|| "leaf after a rewrite".to_owned(), the_last_entry_is_last_again);
     result.case(|| "offset after a torn line".to_owned(), an_append_reports_the_offset_of_its_line);
     result
@@ -102,7 +102,7 @@ fn race(op: Op, intruder: Intruder, n: u64) -> Result<(), String> {
             check_divergence(&case.scenario, op, intruder)?;
         }
         let again = case.scenario.append_or_reopen(manager);
-        again.map_err(|error| format!("cannot go on: {} after {result:?}", chain(&error)))?;
+        again.map_err(|error| format!("cannot continue: {} after {result:?}", chain(&error)))?;
     }
     case.manager = None;
     case.scenario.os.advance(LONG_MS);
@@ -150,7 +150,7 @@ fn check_deleted(case: &mut Case) -> Result<(), String> {
     let Some(manager) = case.manager.as_mut() else { return Ok(()) };
     let scenario = &mut case.scenario;
     if scenario.append(manager).is_ok() {
-        return Err("something was acknowledged after the file had been deleted".to_owned());
+        return Err("an entry was acknowledged after the file had been deleted".to_owned());
     }
     if scenario.os.read_file(FILE).is_some() {
         return Err("a deleted file came back".to_owned());
@@ -169,7 +169,7 @@ fn check_divergence(scenario: &Scenario, op: Op, intruder: Intruder) -> Result<(
     let (theirs, own) = (line_index(&foreign_line(77, None).0), own.and_then(line_index));
     let is_beside = theirs.zip(own).is_some_and(|(theirs, own)| theirs < own);
     let is_reported = scenario.notices.to_vec().iter().any(|event| matches!(event, SessionEvent::Divergence { .. }));
-    if is_beside == is_reported { Ok(()) } else { Err(format!("divergence: {is_beside}, told: {is_reported}")) }
+    if is_beside == is_reported { Ok(()) } else { Err(format!("diverged: {is_beside}, reported: {is_reported}")) }
 }
 
 /// A lock on a removed file excludes no other process, so it is not a lock (C5).
@@ -221,5 +221,5 @@ fn the_last_entry_is_last_again() -> Result<(), String> {
     scenario.append(&mut manager).map_err(|error| chain(&error))?;
     let order: Vec<EntryId> = lines(&scenario.os.read_file(FILE).unwrap()).filter_map(id_of).collect();
     let acknowledged: Vec<EntryId> = scenario.ledger.acknowledged.iter().map(|entry| entry.id.clone()).collect();
-    if order.ends_with(&acknowledged) { Ok(()) } else { Err("what was put back is in another order".to_owned()) }
+    if order.ends_with(&acknowledged) { Ok(()) } else { Err("restored entries are in another order".to_owned()) }
 }

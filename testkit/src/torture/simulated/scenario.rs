@@ -191,7 +191,7 @@ impl Scenario {
         let Ok(id) = &written else {
             assert_eq!(manager.leaf_id(), parent, "a failed append has moved the leaf");
             if self.is_alone {
-                assert_eq!(manager.entry_count(), n_entries, "a failed append has changed what is known");
+                assert_eq!(manager.entry_count(), n_entries, "a failed append has changed the number of entries");
             }
             return written;
         };
@@ -215,7 +215,7 @@ impl Scenario {
         }
     }
 
-    /// Appends; waits if a dead process made others wait.
+    /// Appends; waits if a dead process makes other processes wait.
     fn append_unless_busy(&mut self, manager: &mut SessionManager) -> Result<EntryId, SessionError> {
         match self.append(manager) {
             Err(SessionError::Store(StoreError::Busy { .. })) if self.has_crashed => {
@@ -276,9 +276,9 @@ impl Scenario {
         let path = manager.session_file().unwrap();
         for Acknowledged { id, line, .. } in self.ledger.acknowledged.iter().filter(|entry| entry.path == path) {
             let entry = manager.entry(id.clone()).map_err(|error| chain(&error))?;
-            let entry = entry.ok_or_else(|| format!("entry {id} is not seen"))?;
+            let entry = entry.ok_or_else(|| format!("entry {id} is not found"))?;
             if entry.raw().as_bytes() != &line[..] {
-                return Err(format!("entry {id} is seen as something else"));
+                return Err(format!("entry {id} is read with other content"));
             }
         }
         Ok(())
@@ -334,7 +334,7 @@ impl Scenario {
         let mut manager = self.open(path).map_err(|error| chain(&error))?;
         self.check_view(&manager)?;
         if self.os.snapshot() != before {
-            return Err("opening has changed something".to_owned());
+            return Err("opening has changed a file".to_owned());
         }
         self.append(&mut manager).map_err(|error| format!("appending again: {}", chain(&error)))?;
         self.os.advance(LONG_MS);

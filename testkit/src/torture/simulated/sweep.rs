@@ -201,7 +201,7 @@ impl Case {
             None if self.op == Op::Close => Ok(()),
             None => self.run(),
         };
-        let failed = |error| format!("the same process cannot go on: {} after {}", chain(&error), describe(result));
+        let failed = |error| format!("the same process cannot continue: {} after {}", chain(&error), describe(result));
         again.map_err(failed)?;
         self.manager = None;
         if is_whole {
@@ -281,7 +281,7 @@ fn try_error(
         fault(&case.scenario.os);
         let result = case.run();
         if call.starts_with("remove_directory") {
-            // The directory is left behind as after a crash, and others wait for it as long.
+            // The directory is left behind as after a crash, and other processes wait for it as long.
             case.scenario.has_crashed = true;
             case.scenario.os.advance(2 * LONG_MS);
         }
@@ -325,7 +325,7 @@ fn crashed(op: Op, durability: Durability, n: u64, tear: Tear) -> Scenario {
     case.scenario.os.crash_at(n, tear);
     drop(case.run());
     case.manager = None;
-    assert!(case.scenario.os.crashed(), "the process has survived");
+    assert!(case.scenario.os.crashed(), "the process has not crashed");
     case.scenario.has_crashed = true;
     case.scenario.forget_torn_starts();
     case.scenario
@@ -409,7 +409,7 @@ fn crash_again(left: &Scenario, m: u64, tear: Tear) -> Result<(), String> {
         scenario.resume(&path).map_err(|error| chain(&error))?;
     }
     if files(&scenario) != once {
-        return Err("looking again has changed a file again".to_owned());
+        return Err("opening the files again has changed a file".to_owned());
     }
     scenario.check_can_continue()
 }

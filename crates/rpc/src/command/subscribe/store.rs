@@ -12,12 +12,12 @@ use sessile::list::SessionInfo;
 use sessile::watch::{StoreEvent, StoreWatcher, WatchOptions};
 use sessile::{Cancel, SessionManager};
 
-use super::{BATCH_BYTES, POLL_INTERVAL, PendingEvent, Phase};
+use super::{BATCH_BYTES, POLL_INTERVAL, PendingEvent};
+use crate::client::{Client, Phase};
 use crate::command::Call;
-use crate::connection::Connection;
-use crate::engine::lock;
 use crate::failure::Failure;
 use crate::session::OpenSession;
+use crate::sync::lock;
 
 /// How long a session stays in the cursor by id after a change. Sessions changed earlier are recognised by their times.
 ///
@@ -29,7 +29,7 @@ const PREFIX: &str = "store:";
 
 /// Sends the events of a store to a subscription.
 pub(super) struct StoreNotifier {
-    connection: Arc<Connection>,
+    client: Arc<Client>,
     name: String,
     event_kinds: EventSet,
     watcher: StoreWatcher,
@@ -63,14 +63,14 @@ impl StoreNotifier {
         phase: Arc<Phase>,
     ) -> Result<Self, Failure> {
         let cursor = cursor.map(Cursor::read).transpose()?;
-        let now_ms = call.engine().options.sessions.environment().now_ms();
-        let options = &call.engine().options;
+        let now_ms = call.server().options.sessions.environment().now_ms();
+        let options = &call.server().options;
         let cancel = Cancel::default();
         let watch_options = WatchOptions { reports_present: true, cancel: cancel.clone(), polls: false };
         let watcher = options.sessions.watch_store(watch_options)?;
-        let connection = call.connection.shared().ok_or_else(|| Failure::invalid("the client is gone"))?;
+        let client = call.client.shared().ok_or_else(|| Failure::invalid("the client is gone"))?;
         let mut notifier = Self {
-            connection,
+            client,
             name,
             event_kinds,
             watcher,
@@ -105,14 +105,14 @@ impl StoreNotifier {
         // A recently written session is in every cursor by id from the start, and one that was in the cursor stays
         // there.
         let was_named = cursor.is_some_and(|cursor| cursor.sent_to.contains_key(&session.id));
-        let now_ms = self.connection.engine.options.sessions.environment().now_ms();
+        let now_ms = self.client.server.options.sessions.environment().now_ms();
         let changed = if was_named { now_ms } else { self.changed_at(session).unwrap_or(i64::MAX) };
         self.known.insert(session.path.clone(), SentSession { id: session.id.clone(), sent_to, changed });
     }
 
     /// Returns when a session's file was last written to, in milliseconds.
     fn changed_at(&self, session: &SessionInfo) -> Option<i64> {
-        Some(self.connection.engine.options.sessions.file_stat(&session.path)?.modified_ms)
+        Some(self.client.server.options.sessions.file_stat(&session.path)?.modified_ms)
     }
 
     /// Returns where the missed part of a session begins.
@@ -128,13 +128,13 @@ impl StoreNotifier {
             return session.size;
         }
         // It was quiet at that time, so newer entries came since.
-        let opened = self.connection.engine.session_at(&session.path);
+        let opened = self.client.server.session_at(&session.path);
         opened.map_or(session.size, |opened| first_since(&opened.lock_fresh(), since).unwrap_or(session.size))
     }
 
     /// Returns the cursor from which a later subscription can resume.
     pub(super) fn cursor(&self) -> String {
-        let now_ms = self.connection.engine.options.sessions.environment().now_ms();
+        let now_ms = self.client.server.options.sessions.environment().now_ms();
         let sent_sessions = self.known.values().chain(self.gone.values());
         let recent = sent_sessions.filter(|known| known.changed >= now_ms.saturating_sub(WINDOW_MS));
         let mut sent_to = ObjectWriter::new();
@@ -178,18 +178,18 @@ impl StoreNotifier {
         if let Some(known) = self.gone.remove(&session.id) {
             return known.sent_to;
         }
-        if lock(&self.connection.engine.restored).contains(&session.path) {
+        if lock(&self.client.server.restored).contains(&session.path) {
             return self.missed_from(session, &self.start_cursor);
         }
         0
     }
 
     fn has_ended(&self) -> bool {
-        self.phase.is_over() || self.connection.has_ended()
+        self.phase.is_over() || self.client.has_ended()
     }
 
     fn report_entries(&mut self, path: &Path) {
-        let Ok(session) = self.connection.engine.session_at(path) else { return };
+        let Ok(session) = self.client.server.session_at(path) else { return };
         while let Some(sent_to) = self.known.get(path).map(|known| known.sent_to) {
             let batch = next_batch(&session, sent_to);
             for (end, entry) in &batch.entries {
@@ -211,7 +211,7 @@ impl StoreNotifier {
     }
 
     fn record_sent(&mut self, path: &Path, sent_to: u64) {
-        let now_ms = self.connection.engine.options.sessions.environment().now_ms();
+        let now_ms = self.client.server.options.sessions.environment().now_ms();
         if let Some(known) = self.known.get_mut(path) {
             (known.sent_to, known.changed) = (sent_to, now_ms);
         }
@@ -219,13 +219,13 @@ impl StoreNotifier {
 
     fn report_deleted(&mut self, path: &Path) {
         if let Some(known) = self.known.remove(path) {
-            let changed = self.connection.engine.options.sessions.environment().now_ms();
+            let changed = self.client.server.options.sessions.environment().now_ms();
             self.gone.insert(known.id.clone(), SentSession { changed, ..known });
         }
-        self.connection.engine.forget(path);
+        self.client.server.forget(path);
         if self.event_kinds.contains(EventKind::SessionDeleted) {
             // A deletion through this server has recorded where the session went.
-            let trashed = lock(&self.connection.engine.closed_sessions_log)
+            let trashed = lock(&self.client.server.closed_sessions_log)
                 .since(0)
                 .any(|recorded| is_trashed(&recorded.event, path));
             self.send(&SessionEvent::Deleted { session_path: path.to_path_buf(), trashed });
@@ -234,7 +234,7 @@ impl StoreNotifier {
 
     fn send(&self, event: &SessionEvent) {
         let pending = PendingEvent { event: event.to_json(), cursor: self.cursor(), n_lost: 0 };
-        pending.send(&self.connection, &self.name);
+        pending.send(&self.client, &self.name);
     }
 }
 
@@ -292,7 +292,7 @@ impl Cursor {
     fn read(text: &str) -> Result<Self, Failure> {
         let unreadable = || Failure::invalid(format!("{text:?} is not a cursor of a store"));
         let cursor = text.strip_prefix(PREFIX).and_then(|text| Json::parse(text).ok()).ok_or_else(unreadable)?;
-        #[expect(clippy::cast_possible_truncation, reason = "times are far below what a float holds")]
+        #[expect(clippy::cast_possible_truncation, reason = "times are far below 2^53")]
         let time = cursor.raw().get("t").and_then(Raw::as_number).ok_or_else(unreadable)? as i64;
         let sessions = cursor.raw().get("s").ok_or_else(unreadable)?;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positions are whole numbers")]

@@ -131,7 +131,7 @@ impl Agent {
                 return;
             }
             Some(answered) => format!("pi refused {name:?}: {:.200}", answered.response["error"]),
-            None => format!("pi ended at {name:?}"),
+            None => format!("pi exited at {name:?}"),
         };
         self.failure.get_or_insert(failure);
     }
@@ -196,7 +196,7 @@ impl ConcurrentOperation {
         }
         let is_taken = REMOVING.contains(&self.operation.name) && ended.is_done();
         if is_taken && !self.is_forced {
-            return Err("taken away although pi uses it".to_owned());
+            return Err("the session was removed although pi uses it".to_owned());
         }
         if is_taken {
             recovery.run(store)?;
@@ -212,7 +212,7 @@ impl ConcurrentOperation {
         let sessions = after.sessions.iter().filter(|session| is_destroyed || session.id == ALPHA);
         let names: Vec<&String> = sessions.flat_map(|session| &session.names).collect();
         match acknowledged.iter().find(|name| is_kept(name) && !names.iter().any(|there| there == *name)) {
-            Some(lost) => Err(format!("LOST what pi wrote: {lost:?}; there are {names:?}")),
+            Some(lost) => Err(format!("LOST a name that pi wrote: {lost:?}; the sessions have {names:?}")),
             None => Ok(()),
         }
     }

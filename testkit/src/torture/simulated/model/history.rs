@@ -24,7 +24,7 @@ pub(super) const IMPORTED: &str = "i0";
 const IMPORT: &str = "/d/elsewhere/2025_i0.jsonl";
 const N_PROCESSES: usize = 3;
 const NOW_MS: i64 = 1_735_689_600_000;
-/// Longer than a dead process can make others wait.
+/// Longer than a dead process can make other processes wait.
 const LONG_MS: i64 = 120_000;
 
 /// An operation of a process.
@@ -179,7 +179,7 @@ fn check_result(os: &SimOs, clock: &AtomicU64, mut events: Vec<Event>) -> Result
         }
         let event = next.run(&Planned { op, crash: None }, nth, clock);
         if let Some(refusal) = &event.refusal {
-            let problem = format!("no process can go on with {op:?}: {refusal}");
+            let problem = format!("no process can continue with {op:?}: {refusal}");
             return Err(with_events(problem, &events));
         }
         events.push(event);

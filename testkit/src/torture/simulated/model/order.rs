@@ -58,7 +58,7 @@ fn check_targets(events: &[Event]) -> Result<(), String> {
             is_operation && event.begin > target.end && event.end < undo.begin && !is_undone(event)
         });
         if let Some(passed) = passed {
-            return Err(format!("undo took back {target} although {passed} came later"));
+            return Err(format!("undo reverted {target} although {passed} is newer"));
         }
     }
     Ok(())
@@ -195,7 +195,7 @@ impl Model {
                 (SessionState::Gone, Some(found)) => {
                     Some(format!("{id} was deleted for good, and is at {}", found.path.display()))
                 }
-                (_, None) => Some(format!("LOST {id} is nowhere")),
+                (_, None) => Some(format!("LOST {id} is missing")),
                 (state, Some(found)) => session.difference(id, state, found),
             };
             if problem.is_some() {
@@ -206,7 +206,7 @@ impl Model {
         extra.and_then(|(id, files)| {
             // A fork by a process that died may exist, if it is complete.
             let is_whole = id.starts_with("new-") && files.iter().all(|found| found.texts.len() >= 2);
-            (!is_whole).then(|| format!("{id} was not made by any operation: {files:?}"))
+            (!is_whole).then(|| format!("no operation created {id}: {files:?}"))
         })
     }
 }
@@ -226,8 +226,8 @@ impl Session {
             let extra: Vec<_> = texts.difference(&self.texts).collect();
             return Some(format!("LOST {id} lacks {lost:?} and has {extra:?}"));
         }
-        // Forks carry names over by rules of their own.
+        // Forks have their own rules for names.
         (found.name != self.name && !id.starts_with("new-"))
-            .then(|| format!("{id} should be called {:?}, and is called {:?}", self.name, found.name))
+            .then(|| format!("{id} should have the name {:?}, but has {:?}", self.name, found.name))
     }
 }

@@ -1,11 +1,17 @@
 //! Named shapes of parameters and answers. The functions of [`answer`](crate::answer) write the answers.
 
-use super::{DETAILS, ENTRY_OR_NULL, USAGE};
-use crate::shape::Field;
-use crate::shape::Shape::{self, Count, Flag, List, Named, Null, Number, Object, OneOf, Text, Word, Words};
+use super::kind::Field;
+use super::kind::Shape::{self, Count, Flag, List, Named, Null, Number, Object, OneOf, Text, Word, Words};
+use super::shared::{DETAILS, ENTRY_OR_NULL, USAGE};
+use super::stored::STORED;
+
+/// Returns all named shapes with their descriptions.
+pub fn named_shapes() -> impl Iterator<Item = &'static (&'static str, Shape, &'static str)> {
+    STORED.iter().chain(NAMED)
+}
 
 /// Named shapes of parameters and answers, with descriptions.
-pub(super) const NAMED: &[(&str, Shape, &str)] = &[
+const NAMED: &[(&str, Shape, &str)] = &[
     (
         "Header",
         Object(&[

@@ -147,7 +147,7 @@ impl Step {
     }
 
     /// The step as it is stored in the log: its kind, its session, and everything needed to undo it.
-    pub(super) fn stored(&self) -> Json {
+    pub(crate) fn stored(&self) -> Json {
         let mut step = ObjectWriter::new();
         step.string("step", self.word());
         let SessionLocation { path, id } = self.session();
@@ -227,7 +227,7 @@ impl Step {
     }
 
     /// Reads a step from a line of the log; `None` if its kind is unknown.
-    pub(super) fn read(step: Raw<'_>) -> Option<Self> {
+    pub(crate) fn read(step: Raw<'_>) -> Option<Self> {
         let text = |key| step.get(key).and_then(Raw::as_string);
         let path = |key| text(key).map(PathBuf::from);
         let id = |key| step.get(key).and_then(Raw::as_text).map(EntryId::from);
@@ -269,7 +269,7 @@ impl Step {
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be a whole number")]
-pub(super) fn whole_number(number: f64) -> Option<u64> {
+pub(crate) fn whole_number(number: f64) -> Option<u64> {
     (number.fract() == 0.0 && (0.0..9e15).contains(&number)).then_some(number as u64)
 }
 

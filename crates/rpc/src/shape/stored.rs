@@ -2,9 +2,9 @@
 //!
 //! They describe what pi writes. Other content in a file, or sent by a client, is accepted unchanged.
 
-use super::{DETAILS, ENTRY_OR_NULL};
-use crate::shape::Field;
-use crate::shape::Shape::{self, Any, Flag, List, Named, Null, Number, Object, OneOf, Text, Word, Words};
+use super::kind::Field;
+use super::kind::Shape::{self, Any, Flag, List, Named, Null, Number, Object, OneOf, Text, Word, Words};
+use super::shared::{DETAILS, ENTRY_OR_NULL};
 
 const TIME: Field = Field::new("timestamp", Number).about("milliseconds since 1970");
 const USAGE: Field = Field::optional("usage", Named("Usage"));

@@ -1,95 +1,23 @@
-//! Upgrading an old file to the current version, and copying lines.
+//! Copying the lines of a session, in the current version's form.
 
 use std::io::Write;
 use std::path::Path;
 
-use sessile_core::date::to_iso;
 use sessile_core::head::Kind;
 use sessile_core::line::Line;
 use sessile_core::outline::Row;
 use sessile_store::os::{Mode, OsFile};
-use sessile_store::{Prepared, StoreError, Turn, prepare_copy, prepare_file, replace};
+use sessile_store::{Prepared, StoreError, prepare_copy, prepare_file};
 
 use super::read_outline::save_outline;
 use super::{Backing, Session};
 use crate::error::SessionError;
-use crate::operations::{OperationKind, SessionLocation, rewriting};
 use crate::world::World;
 
 /// Receives a line, with its row if it has one.
 type OnLine<'f> = dyn FnMut(Option<Row>, Line<'_>) -> Result<(), SessionError> + 'f;
 
 impl Session {
-    /// Upgrades a file of version 1 or 2 to the current version before the first write.
-    pub(super) fn upgrade_file(&mut self, world: &World) -> Result<(), SessionError> {
-        if !self.backing.is_stored() || !self.outline.upgrade().is_needed() {
-            return Ok(());
-        }
-        let turn = self.begin_turn()?;
-        let upgraded = match turn {
-            Turn::Ours => self.upgrade_in_turn(world),
-            // Never swap a file while another program may be writing to it.
-            Turn::Unlocked => Err(StoreError::Busy { log: self.backing.name(), holder: None }.into()),
-        };
-        // The log may have been reopened since the turn began; ending a turn that was not begun does nothing.
-        self.end_turn();
-        upgraded
-    }
-
-    fn upgrade_in_turn(&mut self, world: &World) -> Result<(), SessionError> {
-        let log = self.backing.log();
-        let Some(path) = log.local_path() else { return Err(SessionError::OldVersion { log: log.name() }) };
-        let path = path.to_path_buf();
-        let header = self.outline.header().map(|row| self.outline.span(row));
-        let is_unchanged = header.is_some_and(|span| log.read(span).is_ok_and(|line| line == self.header_line));
-        if !is_unchanged || matches!(log.length(), Err(StoreError::Replaced { .. })) {
-            // Another process has upgraded the file, so all known offsets are wrong.
-            self.reload(world, &path)?;
-            return self.upgrade_file(world);
-        }
-        self.catch_up(world)?;
-        let log = self.backing.log();
-        let stamp = to_iso(world.environment().now_ms()).replace([':', '.'], "-");
-        let known = self.outline.end();
-        let location = SessionLocation { path: path.clone(), id: self.header.id() };
-        let replaced = rewriting(
-            world,
-            world.recorded_as.filter(|kind| *kind == OperationKind::Migrate),
-            location,
-            &stamp,
-            || {
-                replace(&world.os, &path, known, &stamp, &mut |out| {
-                    self.write_lines(&path, out, &|_| true)?;
-                    // Another program may have rewritten the file while it was being copied.
-                    log.length().map(drop).map_err(SessionError::from)
-                })
-            },
-        );
-        // Even after an error the new file may be in place; then continue with it.
-        if replaced.is_ok() || matches!(log.length(), Err(StoreError::Replaced { .. })) {
-            self.reload(world, &path)?;
-        }
-        self.retained.original = Some(replaced?.original);
-        Ok(())
-    }
-
-    /// Opens the file again after an upgrade, with the leaf where it was.
-    ///
-    /// An upgrade keeps entries and their order, so row numbers stay valid.
-    fn reload(&mut self, world: &World, path: &Path) -> Result<(), SessionError> {
-        let reloaded = Self::open_for_writing(world, path)?;
-        let is_same = reloaded.header.id() == self.header.id()
-            && reloaded.outline.rows().len() >= self.outline.rows().len()
-            && self.outline.rows().all(|row| self.outline.kind(row) == reloaded.outline.kind(row));
-        if !is_same {
-            return Err(StoreError::Replaced { log: self.backing.name() }.into());
-        }
-        let n_known = self.outline.n_entries();
-        self.continue_with(reloaded, self.leaf);
-        self.arrived(world, |session| session.ids_from(n_known), false);
-        Ok(())
-    }
-
     /// The same session, upgraded and only in memory.
     pub(crate) fn into_memory(self, world: &World) -> Result<Self, SessionError> {
         let mut bytes = Vec::new();
@@ -127,7 +55,7 @@ impl Session {
 
     /// Saves the outline of a file that [`copy_after_header`](Self::copy_after_header) made, if it is known.
     pub(crate) fn save_copied_outline(&self, world: &World, header: &[u8], path: &Path) {
-        // Do not pass on rows that were not compared with their lines.
+        // Do not save rows that were not compared with their lines.
         if self.outline.body().is_some()
             && self.doubted == 0
             && let Some(outline) = self.outline.after_header(header.trim_ascii_end())

@@ -9,18 +9,8 @@ use sessile_core::json::{ObjectWriter, Raw};
 use sessile_store::{MAX_NOTES, create_directory, read_whole, swap_in};
 
 use crate::error::SessionError;
-use crate::manager::Sessions;
-
-/// A change that cannot be undone.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LastChange {
-    /// Its time in milliseconds since 1970.
-    pub time: i64,
-    /// The command that made it.
-    pub command: String,
-    /// The session that it changed.
-    pub session: PathBuf,
-}
+use crate::record::LastChange;
+use crate::sessions::Sessions;
 
 impl Sessions {
     /// Records that a user's command has appended to a session.
@@ -45,11 +35,11 @@ impl Sessions {
     }
 
     /// The last change recorded by a command.
-    pub(super) fn last_change(&self) -> Option<LastChange> {
+    pub(crate) fn last_change(&self) -> Option<LastChange> {
         let text = read_whole(self.world.os(), &self.change_note()?, MAX_NOTES).ok()?;
         let note = Raw::parse(&text).ok()?;
         Some(LastChange {
-            #[expect(clippy::cast_possible_truncation, reason = "times fit")]
+            #[expect(clippy::cast_possible_truncation, reason = "times are far below 2^53")]
             time: note.get("time")?.as_number()? as i64,
             command: note.get("command")?.as_string()?,
             session: note.get("session")?.as_string()?.into(),

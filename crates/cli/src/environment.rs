@@ -21,7 +21,7 @@ use crate::failure::Failure;
 use crate::screen::{Line, NAMED, Screen};
 
 /// Where to find sessions, and the base of relative paths.
-pub(crate) struct Surroundings {
+pub(crate) struct CommandEnvironment {
     /// The user's own environment.
     environment: Arc<dyn Environment>,
     /// Access to the sessions: the user's, or the sample's.
@@ -41,7 +41,7 @@ struct SampleStore {
     temporary: Option<TempDir>,
 }
 
-impl Surroundings {
+impl CommandEnvironment {
     /// Selects the user's own sessions, a sample in a directory, or a temporary sample.
     pub(crate) fn new(
         environment: Arc<dyn Environment>,
@@ -69,7 +69,7 @@ impl Surroundings {
 
     /// Runs the user's hooks for changes from now on.
     ///
-    /// Not for changes to the sample, nor for changes by a hook, which would recurse for ever.
+    /// Not for changes to the sample, nor for changes by a hook, which would recurse forever.
     pub(crate) fn use_hooks(&mut self) {
         let is_hook = self.environment.variable(HOOK_VARIABLE).is_some_and(|event| !event.is_empty());
         if is_hook || self.sample.is_some() {
@@ -230,6 +230,17 @@ impl Surroundings {
     /// selected.
     pub(crate) fn directory(&self, path: Option<&Path>) -> PathBuf {
         path.map_or_else(|| self.cwd(), |path| self.environment.current_dir().join(path))
+    }
+
+    /// Returns the sessions to search for relatives of a file: all sessions of the store and, if the file is not in the
+    /// store, the sessions in its directory.
+    pub(crate) fn relatives(&self, path: &Path) -> Result<Vec<SessionInfo>, Failure> {
+        let mut others = self.sessions.list_all()?;
+        if !others.iter().any(|other| other.path == path) {
+            let beside = self.sessions.clone().with_session_dir(path.parent().unwrap_or(path));
+            others.extend(beside.list_all()?);
+        }
+        Ok(others)
     }
 
     /// Returns the sessions for moving or deleting; with `force`, even if other programs use them.
@@ -394,12 +405,12 @@ fn resolve_links(path: &Path) -> PathBuf {
 
 /// Returns the session at a position of the sample's whole list, and stores the list, so that the position keeps
 /// its meaning.
-fn nth_of_sample(surroundings: &Surroundings, sample: &Sample, position: &str) -> Result<PathBuf, Failure> {
+fn nth_of_sample(env: &CommandEnvironment, sample: &Sample, position: &str) -> Result<PathBuf, Failure> {
     let mut sessions: Vec<SessionInfo> = sample.sessions().list_all()?;
     // The list leaves archived sessions out.
     sessions.retain(|session| !session.is_archived);
-    if surroundings.stores_positions() {
-        surroundings.store_positions(sessions.iter().map(|session| session.path.as_path()));
+    if env.stores_positions() {
+        env.store_positions(sessions.iter().map(|session| session.path.as_path()));
     }
     let n_sessions = sessions.len();
     let index = position.parse::<usize>().ok().and_then(|position| position.checked_sub(1));

@@ -1,31 +1,17 @@
 //! Files that a list skips, and what repair would do with them.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use sessile_core::cause::chain;
 use sessile_core::verify::Code;
 use sessile_store::FileLog;
 
+use super::examine;
 use crate::directory::absolute;
 use crate::error::SessionError;
-use crate::manager::Sessions;
+use crate::list::DamagedFile;
+use crate::sessions::Sessions;
 use crate::splice::{Stored, Text};
-use crate::verify::examine;
-
-/// A file that is named like a session and cannot be read as one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DamagedFile {
-    /// The file.
-    pub path: PathBuf,
-    /// Its length in bytes, if known.
-    pub size: Option<u64>,
-    /// Why a list does not show it.
-    pub reason: String,
-    /// What repair would do with it.
-    pub repair: String,
-    /// Whether repair would turn it into a session.
-    pub is_repairable: bool,
-}
 
 impl Sessions {
     /// Explains why a skipped file is not a session, and what repair would do. Changes nothing.
@@ -61,7 +47,7 @@ impl Sessions {
             Some(finding) => {
                 (format!("its header is missing; {entries} can be read"), finding.remedy.text().to_owned())
             }
-            // It can be read now: another program has repaired it meanwhile.
+            // It can be read now: another program has repaired it since.
             None => (format!("it is a session with {entries}"), "does nothing: the file is intact".to_owned()),
         })
     }

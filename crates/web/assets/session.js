@@ -483,9 +483,13 @@
       });
     }
 
+    /** The line of a row, or of its nearest ancestor that the filter shows. */
     lineOf(row) {
-      const at = this.rows.indexOf(row);
-      return at < 0 ? -1 : lastAtMost(this.visible, at);
+      for (let up = row, steps = 0; up >= 0 && steps < 1000; up = this.session.parents[up], steps++) {
+        const at = this.rows.indexOf(up);
+        if (at >= 0) return lastAtMost(this.visible, at);
+      }
+      return -1;
     }
 
     /** Selects a row without moving the keyboard focus, and brings it into view. */
@@ -495,6 +499,7 @@
         const line = this.lineOf(row);
         if (line >= 0) {
           this.current = line;
+          this.selected = this.rows[this.visible[line]];
           this.reveal(line);
         }
       }

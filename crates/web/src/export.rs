@@ -5,20 +5,20 @@
 //! that, so the page can be read without scripts.
 
 use maud::{PreEscaped, html};
-use sessile::date::LocalZone;
 use sessile::entry::{Entry, Payload};
 use sessile::format::outline::Row;
 use sessile::json::Json;
 use sessile::message::Message;
+use sessile::time::time_of;
 use sessile::tree::is_silent;
-use sessile::{SessionError, SessionManager};
+use sessile::{Environment, SessionError, SessionManager};
 use sessile_display::Tone;
 use sessile_display::text::{Calls, headline};
 
 use crate::entry::{EntryContext, render_entry};
 use crate::html::push_text;
 use crate::pack::packed;
-use crate::page::{Card, END_OF_ENTRIES, SCRIPT, file_policy, start_of_page};
+use crate::page::{Card, END_OF_ENTRIES, SCRIPT, file_policy, local_text, start_of_page};
 use crate::tree::{FILTERS, TreeRows, structure};
 
 /// The parts of an export.
@@ -65,7 +65,7 @@ const SEPARATOR: char = '\u{1e}';
 pub fn export_html<S: Sink>(
     session: &SessionManager,
     card: &Card,
-    zone: &dyn LocalZone,
+    environment: &dyn Environment,
     form: Form,
     sink: &mut S,
 ) -> Result<(), S::Error> {
@@ -74,9 +74,9 @@ pub fn export_html<S: Sink>(
         Form::OneFile => "",
         Form::Split => " 'self' file:",
     };
-    let page = start_of_page(card, Some(&file_policy(sources)), outline.n_entries());
+    let page = start_of_page(card, environment, Some(&file_policy(sources)), outline.n_entries());
     sink.page(page.as_bytes())?;
-    let mut writer = Writer { session, card, zone, form, sink, chunks: Chunks::default(), is_silent: Vec::new() };
+    let mut writer = Writer { session, environment, form, sink, chunks: Chunks::default(), is_silent: Vec::new() };
     writer.last_entries()?;
     writer.sink.page(END_OF_ENTRIES.as_bytes())?;
     writer.entries()?;
@@ -99,8 +99,7 @@ struct Chunks {
 
 struct Writer<'a, S> {
     session: &'a SessionManager,
-    card: &'a Card,
-    zone: &'a dyn LocalZone,
+    environment: &'a dyn Environment,
     form: Form,
     sink: &'a mut S,
     chunks: Chunks,
@@ -162,7 +161,7 @@ impl<S: Sink> Writer<'_, S> {
     }
 
     fn rendered(&self, row: Row, entry: &Entry, calls: &mut Calls) -> Result<crate::entry::EntryHtml, SessionError> {
-        let time = entry.time(self.zone);
+        let time = entry.raw().get("timestamp").and_then(|time| time_of(self.environment, time));
         let label = match entry.id() {
             Some(id) => self.session.label(id)?,
             None => None,
@@ -170,7 +169,7 @@ impl<S: Sink> Writer<'_, S> {
         let mut context = EntryContext {
             index: row.index(),
             label,
-            local_time: time.map(|ms| self.card.local(ms)),
+            local_time: time.map(|ms| local_text(self.environment, ms)),
             time,
             ..EntryContext::default()
         };

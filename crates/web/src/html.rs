@@ -61,13 +61,6 @@ fn push_hidden(out: &mut String, char: char) {
     }
 }
 
-/// The text as [`push_text`] appends it.
-pub(crate) fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + text.len() / 8);
-    push_text(&mut out, text);
-    out
-}
-
 /// Splits off at most `max_lines` lines and `max_bytes` bytes; returns the start and the rest.
 pub(crate) fn split_text(text: &str, max_lines: usize, max_bytes: usize) -> (&str, &str) {
     let by_lines = text.match_indices('\n').nth(max_lines.saturating_sub(1)).map_or(text.len(), |(at, _)| at + 1);
@@ -84,6 +77,12 @@ pub(crate) fn split_text(text: &str, max_lines: usize, max_bytes: usize) -> (&st
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn escaped(text: &str) -> String {
+        let mut out = String::new();
+        push_text(&mut out, text);
+        out
+    }
 
     #[test]
     fn text_becomes_harmless_html() {

@@ -1,8 +1,13 @@
 //! The page around a session: what the export and the server have in common.
 
+use std::path::Path;
+
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sessile::date::to_iso;
 use sessile::list::SessionInfo;
+use sessile::time::local_time;
+use sessile::verify::Finding;
+use sessile::{Environment, Sessions};
 use sessile_display::measure::{counted, number_words, size_words};
 use sessile_display::text::start;
 use sha2::{Digest, Sha256};
@@ -21,6 +26,9 @@ pub(crate) const SCRIPT: &str = include_str!("../assets/session.js");
 /// The longest title made from the first words of a session.
 const MAX_TITLE: usize = 80;
 
+/// The problems of a file that the card lists.
+const MAX_PROBLEMS: usize = 5;
+
 /// What the header card says about a session.
 #[derive(Clone, Debug, Default)]
 pub struct Card {
@@ -32,32 +40,43 @@ pub struct Card {
     pub labels: Vec<String>,
     /// When the page was made, in milliseconds since 1970, if it is a copy.
     pub exported: Option<i64>,
-    /// Minutes east of UTC for times without a zone.
-    pub zone_offset_ms: i64,
     /// What is wrong with the file, in a sentence each.
     pub problems: Vec<String>,
 }
 
 impl Card {
-    /// The name of the session, or its first words.
-    pub fn title(&self) -> String {
-        let Some(info) = &self.info else { return "Session".to_owned() };
-        let name = info.name.as_ref().map(|name| name.to_str().trim().to_owned()).filter(|name| !name.is_empty());
-        let words = || {
-            let text = info.first_message.to_str();
-            start(text.trim().lines().next().unwrap_or_default(), MAX_TITLE)
-        };
-        let title = name.unwrap_or_else(words);
-        if title.is_empty() { "Session".to_owned() } else { title }
+    /// Describes a session. Its relatives are searched in `others`. A part that cannot be read is left out.
+    pub fn of(sessions: &Sessions, path: &Path, others: &[SessionInfo]) -> Self {
+        let Ok(details) = sessions.details(path, others) else { return Self::default() };
+        let problem =
+            |finding: &Finding| finding.counts().then(|| format!("Line {}: {}", finding.line, finding.message));
+        let mut problems: Vec<String> = details.report.findings.iter().filter_map(problem).collect();
+        let n_more = problems.len().saturating_sub(MAX_PROBLEMS);
+        problems.truncate(MAX_PROBLEMS);
+        if n_more > 0 {
+            problems.push(format!("and {} more: run `sessile verify`", counted(n_more, "problem", "problems")));
+        }
+        Self {
+            forks: details.children.iter().map(title_of).collect(),
+            labels: details.labels.iter().map(|(_, label)| label.text()).filter(|label| !label.is_empty()).collect(),
+            info: Some(details.info),
+            exported: None,
+            problems,
+        }
     }
 
-    fn facts(&self) -> Vec<(&'static str, String)> {
+    /// The name of the session, or its first words.
+    pub fn title(&self) -> String {
+        self.info.as_ref().map_or_else(|| "Session".to_owned(), title_of)
+    }
+
+    fn facts(&self, environment: &dyn Environment) -> Vec<(&'static str, String)> {
         let Some(info) = &self.info else { return Vec::new() };
         let models: Vec<String> = info.facts.models.iter().map(|model| model.model.to_str().into_owned()).collect();
         let tokens = info.facts.tokens;
         let counts = [(tokens.input, "in"), (tokens.output, "out"), (tokens.cache_read, "cached")];
         let counts = counts.iter().filter(|(n, _)| *n > 0.0).map(|(n, what)| format!("{} {what}", tokens_text(*n)));
-        let time = |ms: i64| self.local(ms);
+        let time = |ms: i64| local_text(environment, ms);
         let facts = [
             ("Directory", Some(info.cwd.clone())),
             ("Started", info.created.map(time)),
@@ -75,23 +94,31 @@ impl Card {
         let present = |(name, value): (&'static str, Option<String>)| Some((name, value?));
         facts.into_iter().filter_map(present).filter(|(_, value)| !value.is_empty()).collect()
     }
+}
 
-    /// A time in the zone of the page, to the minute.
-    pub(crate) fn local(&self, ms: i64) -> String {
-        let iso = to_iso(ms + self.zone_offset_ms);
-        match (iso.get(..10), iso.get(11..16)) {
-            (Some(date), Some(time)) => format!("{date} {time}"),
-            _ => iso,
-        }
+/// The name of a session, or its first words.
+pub(crate) fn title_of(info: &SessionInfo) -> String {
+    let name = info.name.as_ref().map(|name| name.to_str().trim().to_owned()).filter(|name| !name.is_empty());
+    let words = || start(info.first_message.to_str().trim().lines().next().unwrap_or_default(), MAX_TITLE);
+    let title = name.unwrap_or_else(words);
+    if title.is_empty() { "Session".to_owned() } else { title }
+}
+
+/// A time in the user's zone, to the minute.
+pub(crate) fn local_text(environment: &dyn Environment, ms: i64) -> String {
+    let iso = to_iso(local_time(environment, ms));
+    match (iso.get(..10), iso.get(11..16)) {
+        (Some(date), Some(time)) => format!("{date} {time}"),
+        _ => iso,
     }
 }
 
 /// The top of the page: the title and the facts about the session.
-fn card(card: &Card) -> Markup {
+fn card(card: &Card, environment: &dyn Environment) -> Markup {
     html! {
         header.card {
             h1 { (Text(&card.title())) }
-            dl { @for (name, value) in card.facts() { div { dt { (name) } dd { (Text(&value)) } } } }
+            dl { @for (name, value) in card.facts(environment) { div { dt { (name) } dd { (Text(&value)) } } } }
             @for problem in &card.problems { p.problem { (Text(problem)) } }
         }
     }
@@ -100,7 +127,12 @@ fn card(card: &Card) -> Markup {
 /// Everything before the entries of a page that shows a session.
 ///
 /// `policy` is the content security policy if the page is a file; a server sends it as a header.
-pub(crate) fn start_of_page(facts: &Card, policy: Option<&str>, n_entries: usize) -> String {
+pub(crate) fn start_of_page(
+    facts: &Card,
+    environment: &dyn Environment,
+    policy: Option<&str>,
+    n_entries: usize,
+) -> String {
     let markup = html! {
         (DOCTYPE)
         html lang="en" {
@@ -136,7 +168,7 @@ pub(crate) fn start_of_page(facts: &Card, policy: Option<&str>, n_entries: usize
                         div #tree role="tree" aria-label="Tree" tabindex="0" { div.spacer {} }
                     }
                     main #pane tabindex="-1" {
-                        (card(facts))
+                        (card(facts, environment))
                         @if n_entries == 0 { p.empty { "This session has no entries." } }
                         noscript { p.aside { "Without JavaScript, this page shows only the last part of the session." } }
                         div #entries {}
@@ -165,9 +197,4 @@ pub(crate) fn file_policy(script_sources: &str) -> String {
         hash(SCRIPT),
         hash(STYLE),
     )
-}
-
-/// A number of entries in words.
-pub(crate) fn entries_text(n_entries: usize) -> String {
-    counted(n_entries, "entry", "entries")
 }

@@ -16,6 +16,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("sessile-display", &["sessile-core"]),
     ("sessile-rpc", &["sessile", "sessile-summarize"]),
     ("sessile-tui", &["sessile", "sessile-display", "sessile-summarize"]),
+    ("sessile-web", &["sessile", "sessile-display"]),
     ("sessile-client", &["sessile", "sessile-rpc"]),
     (
         "sessile-cli",
@@ -27,6 +28,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "sessile-display",
             "sessile-rpc",
             "sessile-tui",
+            "sessile-web",
         ],
     ),
     (

@@ -83,10 +83,23 @@ impl SessionManager {
     ///
     /// Never overwrites a file in a directory of sessions.
     pub fn export_to(&self, options: &ExportOptions, path: &Path, overwrite: bool) -> Result<(), SessionError> {
+        self.write_export(path, overwrite, &mut |sink| self.export(options, sink))
+    }
+
+    /// Writes a document made from the session to a new file of mode 0600, or replaces an existing file if `overwrite`
+    /// is set. The file is complete, or is not there.
+    ///
+    /// Never overwrites a file in a directory of sessions.
+    pub fn write_export(
+        &self,
+        path: &Path,
+        overwrite: bool,
+        write: &mut dyn FnMut(Sink<'_, SessionError>) -> Result<(), SessionError>,
+    ) -> Result<(), SessionError> {
         let path = absolute(self.world.environment(), path);
         let os = self.world.os();
         let failed = |source| SessionError::from(StoreError::io_at("write", &path, source));
-        let mut write = |out: &mut dyn Write| self.export(options, &mut |bytes| out.write_all(bytes).map_err(failed));
+        let mut write = |out: &mut dyn Write| write(&mut |bytes| out.write_all(bytes).map_err(failed));
         let is_free = os.link_stat(&path).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound);
         if is_free || !overwrite || self.is_precious(&path) {
             return create_file(os, &path, false, &mut write);

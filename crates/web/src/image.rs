@@ -65,7 +65,7 @@ mod tests {
         let png = "iVBORw0KGgoAAAANSUhEUgAAAAIAAAADCAIAAAA2iEnWAAAAC0lEQVR4nGNgQAcAABIAAeRVj9gAAAAASUVORK5CYII=";
         let image = facts(&format!(r#"{{"type":"image","mimeType":"image/svg+xml","data":"{png}"}}"#));
         assert_eq!((image.raster_type, image.size), (Some("image/png"), Some((2, 3))));
-        assert_eq!(image.text(), "Image: image/png, 2×3, 72 B");
+        assert_eq!(image.text(), "Image: image/png, 2×3, 68 B");
         let svg = facts(r#"{"type":"image","mimeType":"image/png","data":"PHN2ZyB4bWxucz0i"}"#);
         assert_eq!((svg.raster_type, svg.text().as_str()), (None, "Image: image/png, 12 B"));
         for odd in [r#"{"type":"image"}"#, r#"{"data":7}"#, r#"{"data":"iVBORw0KGgo\"><script>"}"#] {

@@ -43,6 +43,30 @@ pub trait Sink {
     fn file(&mut self, name: &str, bytes: &[u8]) -> Result<(), Self::Error>;
 }
 
+/// A sink for a page without files beside it.
+pub struct PageSink<'w, E> {
+    /// Takes the next bytes of the page.
+    pub write: &'w mut dyn FnMut(&[u8]) -> Result<(), E>,
+}
+
+impl<E> std::fmt::Debug for PageSink<'_, E> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PageSink").finish_non_exhaustive()
+    }
+}
+
+impl<E: From<SessionError>> Sink for PageSink<'_, E> {
+    type Error = E;
+
+    fn page(&mut self, bytes: &[u8]) -> Result<(), E> {
+        (self.write)(bytes)
+    }
+
+    fn file(&mut self, _name: &str, _bytes: &[u8]) -> Result<(), E> {
+        Ok(())
+    }
+}
+
 /// The bytes of HTML in a chunk of entries, and the number of entries in other chunks.
 const CHUNK_BYTES: usize = 192 << 10;
 const TITLES_PER_CHUNK: usize = 1000;

@@ -15,5 +15,5 @@ mod pack;
 mod page;
 mod tree;
 
-pub use export::{Form, Sink, export_html};
+pub use export::{Form, PageSink, Sink, export_html};
 pub use page::Card;

@@ -14,7 +14,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("sessile", &["sessile-core", "sessile-program", "sessile-store", "sessile-index", "sessile-text"]),
     ("sessile-summarize", &["sessile-core", "sessile-program"]),
     ("sessile-display", &["sessile-core"]),
-    ("sessile-rpc", &["sessile", "sessile-summarize"]),
+    ("sessile-rpc", &["sessile", "sessile-summarize", "sessile-web"]),
     ("sessile-tui", &["sessile", "sessile-display", "sessile-summarize"]),
     ("sessile-web", &["sessile", "sessile-display"]),
     ("sessile-client", &["sessile", "sessile-rpc"]),

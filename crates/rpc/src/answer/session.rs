@@ -20,6 +20,13 @@ pub fn started(session: &SessionManager, created: bool, in_memory: bool) -> Resu
     }))
 }
 
+/// The answer of `export_html`: `{path}`.
+pub fn exported(path: &Path) -> Json {
+    object(|out| {
+        out.string("path", &path.to_string_lossy());
+    })
+}
+
 /// A session that the command line would start: `{dryRun, path | directory, id?, cwd, name?, parentSession?, created}`.
 /// `path` is that of an existing session, which would be continued; `id` is the requested id.
 pub fn new_preview(

@@ -81,7 +81,7 @@ impl SessionManager {
 
     /// Exports the session to a new file of mode 0600, or replaces an existing file if `overwrite` is set.
     ///
-    /// Never overwrites a file in a directory of sessions.
+    /// Never overwrites a session, or a file that belongs to one.
     pub fn export_to(&self, options: &ExportOptions, path: &Path, overwrite: bool) -> Result<(), SessionError> {
         self.write_export(path, overwrite, &mut |sink| self.export(options, sink))
     }
@@ -89,7 +89,7 @@ impl SessionManager {
     /// Writes a document made from the session to a new file of mode 0600, or replaces an existing file if `overwrite`
     /// is set. The file is complete, or is not there.
     ///
-    /// Never overwrites a file in a directory of sessions.
+    /// Never overwrites a session, or a file that belongs to one.
     pub fn write_export(
         &self,
         path: &Path,
@@ -112,14 +112,18 @@ impl SessionManager {
         self.session.copy_log(sink)
     }
 
-    /// Whether a file is this session, or is in a directory of sessions.
+    /// Whether a file is this session, or a session or a file of one in a directory of sessions.
     fn is_precious(&self, path: &Path) -> bool {
         let os = self.world.os();
         let identity = |path: &Path| os.stat(path).ok().map(|stat| stat.identity);
         let is_self =
             self.session_file().is_some_and(|own| identity(own).is_some_and(|own| Some(own) == identity(path)));
         let root = sessions_root(self.world.environment());
-        is_self || path.starts_with(absolute(self.world.environment(), &root)) || path.parent() == self.session_dir()
+        let is_among_sessions =
+            path.starts_with(absolute(self.world.environment(), &root)) || path.parent() == self.session_dir();
+        // Sessions end in `.jsonl`, and the files beside them contain that or start with a dot.
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        is_self || is_among_sessions && (name.contains(".jsonl") || name.starts_with('.'))
     }
 
     fn exported_rows(&self, options: &ExportOptions) -> Result<Vec<Row>, SessionError> {

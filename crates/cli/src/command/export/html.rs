@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use sessile::{SessionError, SessionManager, Sessions};
-use sessile_web::{Card, Form, Sink, export_html};
+use sessile_web::{Card, Form, PageSink, Sink, export_html};
 
 use super::{ExportArgs, failure, report};
 use crate::environment::CommandEnvironment;
@@ -65,23 +65,6 @@ fn write(
         export_html(session, card, environment, Form::Split, &mut sink)
     });
     written.map_err(failure)
-}
-
-/// A page without files beside it.
-struct PageSink<'w, E> {
-    write: &'w mut dyn FnMut(&[u8]) -> Result<(), E>,
-}
-
-impl<E: From<SessionError>> Sink for PageSink<'_, E> {
-    type Error = E;
-
-    fn page(&mut self, bytes: &[u8]) -> Result<(), E> {
-        (self.write)(bytes)
-    }
-
-    fn file(&mut self, _name: &str, _bytes: &[u8]) -> Result<(), E> {
-        Ok(())
-    }
 }
 
 /// A page with data files in a folder beside it.

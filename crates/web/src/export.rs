@@ -17,7 +17,7 @@ use sessile_display::text::{Calls, headline};
 
 use crate::entry::{EntryContext, render_entry};
 use crate::html::push_text;
-use crate::pack::packed;
+use crate::pack::Packer;
 use crate::page::{Card, END_OF_ENTRIES, SCRIPT, file_policy, local_text, start_of_page};
 use crate::tree::{FILTERS, TreeRows, structure};
 
@@ -79,6 +79,9 @@ const RAW_BYTES: usize = 512 << 10;
 const STATIC_BYTES: usize = 160 << 10;
 const STATIC_ENTRIES: usize = 60;
 
+/// The chunks that are packed at the same time, or wait to be written.
+const MAX_PACKING: usize = 6;
+
 /// Results follow their calls closely.
 const REMEMBERED_CALLS: usize = 2000;
 
@@ -100,13 +103,17 @@ pub fn export_html<S: Sink>(
     };
     let page = start_of_page(card, environment, Some(&file_policy(sources)), outline.n_entries());
     sink.page(page.as_bytes())?;
-    let mut writer = Writer { session, environment, form, sink, chunks: Chunks::default(), is_silent: Vec::new() };
-    writer.last_entries()?;
-    writer.sink.page(END_OF_ENTRIES.as_bytes())?;
-    writer.entries()?;
-    writer.structure()?;
-    writer.original()?;
-    writer.end()
+    std::thread::scope(|scope| {
+        let packer = Packer::new(scope);
+        let mut writer =
+            Writer { session, environment, form, sink, packer, chunks: Chunks::default(), is_silent: Vec::new() };
+        writer.last_entries()?;
+        writer.sink.page(END_OF_ENTRIES.as_bytes())?;
+        writer.entries()?;
+        writer.structure()?;
+        writer.original()?;
+        writer.end()
+    })
 }
 
 /// Where the chunks of each kind begin.
@@ -126,6 +133,7 @@ struct Writer<'a, S> {
     environment: &'a dyn Environment,
     form: Form,
     sink: &'a mut S,
+    packer: Packer,
     chunks: Chunks,
     is_silent: Vec<bool>,
 }
@@ -148,8 +156,16 @@ impl Pieces {
 }
 
 impl<S: Sink> Writer<'_, S> {
-    fn chunk(&mut self, name: &str, bytes: &[u8]) -> Result<(), S::Error> {
-        let data = packed(bytes);
+    /// Packs a chunk in the background, and writes those that are ready.
+    fn chunk(&mut self, name: &str, bytes: impl Into<Vec<u8>>) -> Result<(), S::Error> {
+        self.packer.push(name, bytes.into());
+        while let Some((name, data)) = self.packer.pop(MAX_PACKING) {
+            self.write_chunk(&name, &data)?;
+        }
+        Ok(())
+    }
+
+    fn write_chunk(&mut self, name: &str, data: &str) -> Result<(), S::Error> {
         match self.form {
             Form::OneFile => {
                 self.sink.page(format!("<script type=\"text/plain\" id=\"{name}\">").as_bytes())?;
@@ -252,22 +268,22 @@ impl<S: Sink> Writer<'_, S> {
             }
             if html.text.len() >= CHUNK_BYTES {
                 let full = std::mem::take(&mut html);
-                self.chunk(&format!("e{}", self.chunks.entries.len() - 1), full.text.as_bytes())?;
+                self.chunk(&format!("e{}", self.chunks.entries.len() - 1), full.text)?;
                 self.chunks.entries.push(index + 1);
             }
             if titles.n_pieces >= TITLES_PER_CHUNK {
-                self.chunk(&format!("t{n_titles}"), std::mem::take(&mut titles).text.as_bytes())?;
+                self.chunk(&format!("t{n_titles}"), std::mem::take(&mut titles).text)?;
                 n_titles += 1;
             }
             if ids.n_pieces >= IDS_PER_CHUNK {
-                self.chunk(&format!("i{n_ids}"), std::mem::take(&mut ids).text.as_bytes())?;
+                self.chunk(&format!("i{n_ids}"), std::mem::take(&mut ids).text)?;
                 n_ids += 1;
             }
         }
-        self.chunk(&format!("e{}", self.chunks.entries.len() - 1), html.text.as_bytes())?;
-        self.chunk(&format!("t{n_titles}"), titles.text.as_bytes())?;
-        self.chunk(&format!("i{n_ids}"), ids.text.as_bytes())?;
-        self.chunk(&format!("l{}", self.chunks.n_long), long.text.as_bytes())
+        self.chunk(&format!("e{}", self.chunks.entries.len() - 1), html.text)?;
+        self.chunk(&format!("t{n_titles}"), titles.text)?;
+        self.chunk(&format!("i{n_ids}"), ids.text)?;
+        self.chunk(&format!("l{}", self.chunks.n_long), long.text)
     }
 
     /// Adds the windows of a long text. They may spread over several chunks, each of which begins a new record.
@@ -283,7 +299,7 @@ impl<S: Sink> Writer<'_, S> {
             record[4] += 1;
             if pieces.text.len() >= CHUNK_BYTES {
                 let full = std::mem::take(pieces);
-                self.chunk(&format!("l{}", self.chunks.n_long), full.text.as_bytes())?;
+                self.chunk(&format!("l{}", self.chunks.n_long), full.text)?;
                 self.chunks.n_long += 1;
                 self.chunks.long.push(record);
                 record = [row, part, self.chunks.n_long, 0, 0];
@@ -297,11 +313,11 @@ impl<S: Sink> Writer<'_, S> {
 
     fn structure(&mut self) -> Result<(), S::Error> {
         let outline = self.session.outline();
-        self.chunk("s", &structure(outline))?;
+        self.chunk("s", structure(outline))?;
         let rows = TreeRows::new(self.session)?;
         for (name, filter) in FILTERS {
             let drawn = rows.drawn(outline, filter, &self.is_silent);
-            self.chunk(&format!("tree-{name}"), &drawn)?;
+            self.chunk(&format!("tree-{name}"), drawn)?;
         }
         Ok(())
     }
@@ -318,15 +334,16 @@ impl<S: Sink> Writer<'_, S> {
                 let end = end.map_or(RAW_BYTES, |at| at + 1);
                 let rest = buffer.split_off(end);
                 let full = std::mem::replace(&mut buffer, rest);
-                self.raw_chunk(offset, &full)?;
-                offset += full.len() as u64;
+                let next = offset + full.len() as u64;
+                self.raw_chunk(offset, full)?;
+                offset = next;
             }
             Ok(())
         })?;
-        self.raw_chunk(offset, &buffer)
+        self.raw_chunk(offset, buffer)
     }
 
-    fn raw_chunk(&mut self, offset: u64, bytes: &[u8]) -> Result<(), S::Error> {
+    fn raw_chunk(&mut self, offset: u64, bytes: Vec<u8>) -> Result<(), S::Error> {
         let name = format!("r{}", self.chunks.raw.len());
         self.chunks.raw.push(offset);
         self.chunk(&name, bytes)
@@ -334,6 +351,9 @@ impl<S: Sink> Writer<'_, S> {
 
     /// Writes the index of the chunks, and the script.
     fn end(&mut self) -> Result<(), S::Error> {
+        while let Some((name, data)) = self.packer.pop(0) {
+            self.write_chunk(&name, &data)?;
+        }
         let outline = self.session.outline();
         let numbers = |numbers: &[u64]| numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
         let long: Vec<String> = self.chunks.long.iter().map(|record| format!("[{}]", numbers(record))).collect();

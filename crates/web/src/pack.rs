@@ -1,9 +1,14 @@
 //! Data in a page: numbers as bytes, bytes compressed, compressed bytes as text.
 
+use std::collections::VecDeque;
 use std::io::Write;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::Scope;
 
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
+use sessile::threads;
 
 /// Appends a number, seven bits per byte, the lowest first.
 pub(crate) fn push_number(out: &mut Vec<u8>, mut number: u64) {
@@ -20,8 +25,65 @@ pub(crate) fn push_signed(out: &mut Vec<u8>, number: i64) {
 }
 
 /// Compresses bytes and encodes them as text.
-pub(crate) fn packed(bytes: &[u8]) -> String {
+fn packed(bytes: &[u8]) -> String {
     base64(&deflated(bytes))
+}
+
+/// Packs chunks on threads, and returns them in order.
+pub(crate) struct Packer {
+    jobs: Option<Sender<Job>>,
+    waiting: VecDeque<(String, Receiver<String>)>,
+}
+
+type Job = (Vec<u8>, Sender<String>);
+
+/// More threads than this would wait for the thread that makes the chunks.
+const MAX_THREADS: usize = 4;
+
+impl Packer {
+    /// Starts the threads. If the system provides none, chunks are packed at once.
+    pub(crate) fn new<'scope>(scope: &'scope Scope<'scope, '_>) -> Self {
+        let (jobs, next) = channel::<Job>();
+        let next = Arc::new(Mutex::new(next));
+        let n_threads = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
+        let start = |_: &usize| {
+            let next = Arc::clone(&next);
+            threads::spawn_in(scope, move || while pack_next(&next).is_some() {}).is_ok()
+        };
+        let n_started = (0..n_threads).filter(start).count();
+        Self { jobs: (n_started > 0).then_some(jobs), waiting: VecDeque::new() }
+    }
+
+    pub(crate) fn push(&mut self, name: &str, bytes: Vec<u8>) {
+        let (done, packed_bytes) = channel();
+        self.waiting.push_back((name.to_owned(), packed_bytes));
+        let job = (bytes, done);
+        let left = match &self.jobs {
+            Some(jobs) => jobs.send(job).err().map(|error| error.0),
+            None => Some(job),
+        };
+        if let Some((bytes, done)) = left {
+            // The receiver is waiting, so there is one.
+            done.send(packed(&bytes)).ok();
+        }
+    }
+
+    /// Waits for the oldest chunk if more than `max_waiting` are not yet returned.
+    pub(crate) fn pop(&mut self, max_waiting: usize) -> Option<(String, String)> {
+        if self.waiting.len() <= max_waiting {
+            return None;
+        }
+        let (name, packed_bytes) = self.waiting.pop_front()?;
+        Some((name, packed_bytes.recv().unwrap_or_default()))
+    }
+}
+
+/// Packs the next chunk; `None` when there are no more.
+fn pack_next(jobs: &Mutex<Receiver<Job>>) -> Option<()> {
+    let (bytes, done) = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()?;
+    // An export that failed no longer waits for its chunks.
+    done.send(packed(&bytes)).ok();
+    Some(())
 }
 
 fn deflated(bytes: &[u8]) -> Vec<u8> {

@@ -1,6 +1,6 @@
 //! Pictures in messages.
 
-use sessile::format::picture::Picture;
+use sessile::format::picture::{Picture, raster_type};
 use sessile::message::ImageBlock;
 use sessile_display::measure::size_words;
 
@@ -34,20 +34,6 @@ impl ImageFacts {
         let size = self.size.map(|(width, height)| format!(", {width}×{height}")).unwrap_or_default();
         format!("Image: {}{size}, {}", if kind.is_empty() { "unknown type" } else { &kind }, size_words(self.n_bytes))
     }
-}
-
-/// The type of an image, from the first characters of its base64 text.
-fn raster_type(base64: &str) -> Option<&'static str> {
-    let is = |start: &str| base64.starts_with(start);
-    let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte);
-    let kind = match () {
-        () if is("iVBORw0KGgo") => "image/png",
-        () if is("/9j/") => "image/jpeg",
-        () if is("R0lGODdh") || is("R0lGODlh") => "image/gif",
-        () if is("UklGR") => "image/webp",
-        () => return None,
-    };
-    base64.bytes().all(is_base64).then_some(kind)
 }
 
 #[cfg(test)]

@@ -62,6 +62,14 @@ pub(crate) struct ExportArgs {
     #[arg(long, requires = "output", conflicts_with_all = ["force", "branch"])]
     split: bool,
 
+    /// With md: show only N lines of each tool output
+    #[arg(long, value_name = "N")]
+    output_lines: Option<usize>,
+
+    /// With md: include images in the document instead of describing them
+    #[arg(long)]
+    images: bool,
+
     /// Show what would be written without writing anything
     #[arg(long, requires = "output")]
     dry_run: bool,
@@ -71,6 +79,7 @@ const EXAMPLES: &str = "\
 Examples:
   $ sessile export @1 --format md
   $ sessile export @1 -o session.html
+  $ sessile export @1 -o short.md --output-lines 5
   $ sessile export @4 -o exported.jsonl
   $ sessile export @1 --all --format json
   $ sessile export @1 --branch @leaf~4 --format md -o short.md";
@@ -118,7 +127,13 @@ pub(super) fn run(
         Some(leaf) => session.path_to(leaf)?.len(),
         None => session.path().len(),
     };
-    let options = ExportOptions { format, all_branches: args.all, leaf };
+    let options = ExportOptions {
+        format,
+        all_branches: args.all,
+        leaf,
+        max_output_lines: args.output_lines,
+        with_images: args.images,
+    };
     let Some(output) = args.output.as_ref().filter(|output| output.as_os_str() != "-") else {
         if format == ExportFormat::Jsonl && out.is_terminal() {
             return Err(Failure::RawToTerminal);

@@ -139,7 +139,10 @@ fn document(text: &str) -> String {
     ];
     let mut out = head(&Header::compose(text, text, text, None), Some(text));
     for line in &lines {
-        let written = entry(&Entry::new(Json::parse(line).unwrap()), EntryNotes { label: Some(text), time: Some(0) });
+        let written = entry(
+            &Entry::new(Json::parse(line).unwrap()),
+            EntryNotes { label: Some(text), time: Some(0), max_output_lines: Some(1), with_images: true },
+        );
         // Writing to a string cannot fail.
         write!(out, "{written}").ok();
     }

@@ -40,6 +40,10 @@ pub struct ExportOptions {
     pub all_branches: bool,
     /// The end of the branch; the current leaf if `None`.
     pub leaf: Option<EntryId>,
+    /// For a document: show only so many lines of each tool output.
+    pub max_output_lines: Option<usize>,
+    /// For a document: include images instead of describing them.
+    pub with_images: bool,
 }
 
 /// The maximum number of characters in a title made from the first question.
@@ -207,7 +211,7 @@ impl SessionManager {
         };
         sink(markdown::head(self.header(), name.as_deref()).as_bytes())?;
         if !options.all_branches {
-            return rows.iter().try_for_each(|row| self.export_entry(*row, sink));
+            return rows.iter().try_for_each(|row| self.export_entry(*row, options, sink));
         }
         let mut last = None;
         for node in self.tree()?.iter().filter(|node| !node.repeated) {
@@ -216,7 +220,7 @@ impl SessionManager {
                 let from = parent.and_then(|parent| self.session.outline.id(parent)).map(|id| id.to_string());
                 sink(markdown::branch(from.as_deref()).as_bytes())?;
             }
-            self.export_entry(node.row, sink)?;
+            self.export_entry(node.row, options, sink)?;
             last = Some(node.row);
         }
         Ok(())
@@ -237,12 +241,23 @@ impl SessionManager {
         Ok(Some(title).filter(|title| !title.is_empty()))
     }
 
-    fn export_entry<E: From<SessionError>>(&self, row: Row, sink: Sink<'_, E>) -> Result<(), E> {
+    fn export_entry<E: From<SessionError>>(
+        &self,
+        row: Row,
+        options: &ExportOptions,
+        sink: Sink<'_, E>,
+    ) -> Result<(), E> {
         let entry: Entry = self.entry_at(row)?;
         let labels = self.session.labels()?;
         let label = entry.id().and_then(|id| labels.get(&id).map(Label::text));
         let zone = Zone(self.world.environment());
         let time = entry.raw().get("timestamp").and_then(|time: Raw<'_>| js_time(Some(time), &zone));
-        sink(markdown::entry(&entry, EntryNotes { label: label.as_deref(), time }).as_bytes())
+        let notes = EntryNotes {
+            label: label.as_deref(),
+            time,
+            max_output_lines: options.max_output_lines,
+            with_images: options.with_images,
+        };
+        sink(markdown::entry(&entry, notes).as_bytes())
     }
 }

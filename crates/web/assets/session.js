@@ -13,6 +13,96 @@
   const SLICE_MS = 12;
   const SEPARATOR = "\u001e";
 
+  /** Decodes and decompresses the text of a chunk. */
+  async function unpack(text) {
+    const packed = Uint8Array.fromBase64
+      ? Uint8Array.fromBase64(text)
+      : Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
+    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+    return new Uint8Array(await new Response(stream).arrayBuffer());
+  }
+
+  /** The position of the last number that is at most `wanted`. */
+  function lastAtMost(numbers, wanted) {
+    let low = 0;
+    let high = numbers.length;
+    while (high - low > 1) {
+      const middle = (low + high) >> 1;
+      if (numbers[middle] <= wanted) low = middle;
+      else high = middle;
+    }
+    return low;
+  }
+
+  function joined(parts) {
+    const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+    parts.reduce((at, part) => (whole.set(part, at), at + part.length), 0);
+    return whole;
+  }
+
+  // ---- Search ----
+
+  /** Properties that no reader sees. */
+  const HIDDEN_KEYS = new Set([
+    "id", "parentId", "timestamp", "type", "toolCallId", "textSignature", "thinkingSignature", "thoughtSignature",
+    "responseId", "api", "mimeType",
+  ]);
+
+  function matches(line, words) {
+    const lower = line.toLowerCase();
+    // A quick look at the text of the line. Escaped characters may hide a word, so such lines are parsed.
+    if (!words.every((word) => lower.includes(word)) && !lower.includes("\\")) return false;
+    let entry;
+    try {
+      entry = JSON.parse(line);
+    } catch {
+      return words.every((word) => lower.includes(word));
+    }
+    const found = new Set();
+    const todo = [entry];
+    while (todo.length && found.size < words.length) {
+      const value = todo.pop();
+      if (typeof value === "string") {
+        const text = value.toLowerCase();
+        for (const word of words) if (text.includes(word)) found.add(word);
+      } else if (value && typeof value === "object") {
+        const isImage = value.type === "image";
+        for (const [key, inner] of Object.entries(value)) {
+          if (!HIDDEN_KEYS.has(key) && !(isImage && key === "data")) todo.push(inner);
+        }
+      }
+    }
+    return found.size === words.length;
+  }
+
+  /** In a worker: takes the original file chunk by chunk, and answers with the rows that match. */
+  function answerSearches() {
+    let [offsets, words, line, lineOffset, version] = [undefined, [], undefined, 0, 0];
+    const check = (bytes, offset, hits) => {
+      const row = lastAtMost(offsets, offset);
+      if (offsets[row] === offset && matches(new TextDecoder().decode(bytes), words)) hits.push(row);
+    };
+    onmessage = async ({ data }) => {
+      if (data.offsets) ({ offsets } = data);
+      if (data.words) [words, version, line, lineOffset] = [data.words, data.version, new Uint8Array(0), 0];
+      if (data.text === undefined || data.version !== version) return;
+      const bytes = await unpack(data.text);
+      if (data.version !== version) return;
+      const hits = [];
+      let from = 0;
+      for (let end = bytes.indexOf(10); end >= 0; end = bytes.indexOf(10, from)) {
+        const rest = bytes.subarray(from, end);
+        check(line.length ? joined([line, rest]) : rest, lineOffset, hits);
+        line = new Uint8Array(0);
+        from = end + 1;
+        lineOffset = data.offset + from;
+      }
+      line = joined([line, bytes.subarray(from)]);
+      if (data.isLast && line.length) check(line, lineOffset, hits);
+      postMessage({ version, hits, number: data.number });
+    };
+  }
+
   // ---- Data: chunks of the file, unpacked when they are needed ----
 
   class FileSource {
@@ -46,12 +136,7 @@
     }
 
     async unpack(name) {
-      const text = await this.text(name);
-      const packed = Uint8Array.fromBase64
-        ? Uint8Array.fromBase64(text)
-        : Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
-      const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
-      return new Uint8Array(await new Response(stream).arrayBuffer());
+      return unpack(await this.text(name));
     }
 
     /** The bytes of a chunk. The newest 24 MB stay unpacked. */
@@ -144,10 +229,7 @@
         length -= part.length;
         if (part.length === 0) break;
       }
-      if (parts.length === 1) return parts[0];
-      const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-      parts.reduce((at, part) => (whole.set(part, at), at + part.length), 0);
-      return whole;
+      return parts.length === 1 ? parts[0] : joined(parts);
     }
 
     async download() {
@@ -155,18 +237,6 @@
       for (let at = 0; at < this.index.raw.length; at++) parts.push(new Blob([await this.unpack(`r${at}`)]));
       return new Blob(parts, { type: "application/jsonl" });
     }
-  }
-
-  /** The position of the last number that is at most `wanted`. */
-  function lastAtMost(numbers, wanted) {
-    let low = 0;
-    let high = numbers.length;
-    while (high - low > 1) {
-      const middle = (low + high) >> 1;
-      if (numbers[middle] <= wanted) low = middle;
-      else high = middle;
-    }
-    return low;
   }
 
   /** Reads the numbers that the exporter wrote. */
@@ -261,55 +331,28 @@
       return images[number].data;
     }
 
-    /** Looks for entries with all words; reports rows as it finds them. */
+    /** Looks for entries with all words on another thread; reports rows as it finds them. */
     async search(words, onHits, isStale) {
-      let started = performance.now();
-      let hits = [];
-      for (let row = 0; row < this.n; row++) {
-        if (this.kinds[row] && matches(await this.line(row), words)) hits.push(row);
-        if (performance.now() - started > SLICE_MS) {
-          if (isStale()) return;
-          onHits(hits, row / this.n);
-          hits = [];
-          await rest();
-          started = performance.now();
-        }
+      const { raw } = this.source.index;
+      const version = (this.searches = (this.searches ?? 0) + 1);
+      const isNew = !this.worker;
+      this.worker ??= new Worker(workerUrl);
+      const answers = new Map();
+      this.worker.onmessage = ({ data }) => data.version === version && answers.get(data.number)?.(data.hits);
+      this.worker.postMessage({ words, version, ...(isNew ? { offsets: this.offsets } : {}) });
+      const waiting = [];
+      const take = async () => {
+        const { hits, number } = await waiting.shift();
+        if (!isStale()) onHits(hits.filter((row) => this.kinds[row]), (number + 1) / raw.length);
+      };
+      for (let number = 0; number < raw.length && !isStale(); number++) {
+        const text = await this.source.text(`r${number}`);
+        waiting.push(new Promise((resolve) => answers.set(number, (hits) => resolve({ hits, number }))));
+        this.worker.postMessage({ version, text, number, offset: raw[number], isLast: number === raw.length - 1 });
+        if (waiting.length > 4) await take();
       }
-      if (!isStale()) onHits(hits, 1);
+      while (waiting.length && !isStale()) await take();
     }
-  }
-
-  /** Properties that no reader sees. */
-  const HIDDEN_KEYS = new Set([
-    "id", "parentId", "timestamp", "type", "toolCallId", "textSignature", "thinkingSignature", "thoughtSignature",
-    "responseId", "api", "mimeType",
-  ]);
-
-  function matches(line, words) {
-    const lower = line.toLowerCase();
-    // A quick look at the text of the line. Escaped characters may hide a word, so such lines are parsed.
-    if (!words.every((word) => lower.includes(word)) && !lower.includes("\\")) return false;
-    let entry;
-    try {
-      entry = JSON.parse(line);
-    } catch {
-      return words.every((word) => lower.includes(word));
-    }
-    const found = new Set();
-    const todo = [entry];
-    while (todo.length && found.size < words.length) {
-      const value = todo.pop();
-      if (typeof value === "string") {
-        const text = value.toLowerCase();
-        for (const word of words) if (text.includes(word)) found.add(word);
-      } else if (value && typeof value === "object") {
-        const isImage = value.type === "image";
-        for (const [key, inner] of Object.entries(value)) {
-          if (!HIDDEN_KEYS.has(key) && !(isImage && key === "data")) todo.push(inner);
-        }
-      }
-    }
-    return found.size === words.length;
   }
 
   // ---- The tree ----
@@ -1094,6 +1137,8 @@
     });
   }
 
+  if (typeof document === "undefined") return answerSearches();
+  const workerUrl = URL.createObjectURL(new Blob([document.currentScript.textContent], { type: "text/javascript" }));
   try {
     const theme = localStorage.getItem("sessile:theme");
     if (theme === "dark" || theme === "light") document.documentElement.dataset.theme = theme;

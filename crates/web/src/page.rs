@@ -193,6 +193,7 @@ pub(crate) fn file_policy(script_sources: &str) -> String {
     let hash = |text: &str| base64(&Sha256::digest(text.as_bytes()));
     format!(
         "default-src 'none'; script-src 'sha256-{}'{script_sources}; style-src 'sha256-{}'; img-src data:; \
+         worker-src blob:; \
          base-uri 'none'; form-action 'none'",
         hash(SCRIPT),
         hash(STYLE),

@@ -367,6 +367,19 @@
       this.arrange();
     }
 
+    /** Lists all entries in the order of the file. A search needs it, because every filter hides some entries. */
+    list() {
+      const n = this.session.n;
+      this.filter = undefined;
+      Object.assign(this, {
+        rows: Int32Array.from({ length: n }, (_, row) => row),
+        levels: new Int32Array(n),
+        flags: new Uint8Array(n),
+        below: new Int32Array(n),
+      });
+      this.arrange();
+    }
+
     /** Marks the rows of the current branch. */
     mark(path) {
       this.onPath.fill(0);
@@ -990,7 +1003,7 @@
       if (!before) {
         before = tree.filter;
         tree.hits = new Set();
-        await tree.show("all");
+        tree.list();
       }
       tree.hits = new Set();
       let shown = 0;

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { before, test } from "node:test";
-import { everyKind, exported, open, require, search, settled, useBrowser } from "./lib.mjs";
+import { everyKind, exported, open, require, search, Session, settled, useBrowser } from "./lib.mjs";
 
 const browser = useBrowser();
 const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
@@ -66,6 +66,6 @@ test("the switch gives the other colours whatever the system prefers", async () 
 
 test("a page without entries has no violation", async () => {
   const page = await browser.tab({ init: axe });
-  await open(page, exported(""));
+  await open(page, exported(new Session()));
   await check(page, "empty");
 });

@@ -142,7 +142,7 @@ test("search finds everything that a reader sees", async () => {
   const cases = {
     "tool name": "greengage_tool", "tool argument": "quince", "list argument": "sloe", "path argument": "main.rs",
     "nested call": "damson", "tool output": "medlar", thinking: "pears", "compaction summary": "cornelian",
-    "branch summary": "quandong", "error message": "bullace", "session name": "every kind", "custom data": "rowan",
+    "branch summary": "quandong", "error message": "bullace", "session name": "every kind", "custom data": "rowanberry",
     label: "important", "model": "model-1", "failed result": "mirabelle", "words in any order": "PROMPT second",
     "user text": "orchard", command: "seq", "a part of a word": "rchar",
   };

@@ -112,7 +112,7 @@ export function everyKind() {
   ids.orphan = s.message({ role: "toolResult", toolCallId: "nowhere", toolName: "bash", content: [{ type: "text", text: "an orphan" }], isError: false });
   s.message({ role: "bashExecution", command: "ls -l", output: "\u001b[34mfolder\u001b[39m", exitCode: 2, cancelled: false, truncated: true, excludeFromContext: true, timestamp: 1772359201000 });
   s.add({ type: "custom_message", customType: "reminder", content: [{ type: "text", text: "A custom **message**" }, { type: "image", mimeType: "image/png", data: PNG }], display: false });
-  s.add({ type: "custom", customType: "extension", data: { rowan: [1, true, null] } });
+  s.add({ type: "custom", customType: "extension", data: { shrub: ["rowanberry", true, null] } });
   s.add({ type: "usage", kind: "title", provider: "acme", model: "model-1", usage, note: "title of the session" });
   s.add({ type: "context_edit", targetId: ids.bash, replacement: { content: "Shorter output" } });
   s.add({ type: "context_edit", targetId: ids.orphan, replacement: null });

@@ -629,7 +629,6 @@
     /** Shows a path, with a row at the top of the screen or the last row at the bottom. */
     async show(path, row) {
       this.path = path;
-      this.version++;
       const at = row === undefined ? path.length - 1 : Math.max(0, path.indexOf(row));
       await this.draw(Math.max(0, at - 4), Math.min(path.length, at + 12), true);
       if (row === undefined) this.scroller.scrollTop = this.scroller.scrollHeight;
@@ -651,7 +650,8 @@
 
     /** Draws the rows from `first` to `last` of the path, and keeps what the reader sees in its place. */
     async draw(first, last, isFresh) {
-      const version = this.version;
+      // What is drawn afresh replaces what other calls are still waiting for.
+      const version = isFresh ? ++this.version : this.version;
       const rows = this.path.subarray(first, last);
       const missing = isFresh ? [...rows] : [...rows].filter((row) => !this.element(row));
       const html = await this.session.source.html(missing);
@@ -669,9 +669,33 @@
       [this.first, this.last] = [first, last];
       this.before.style.height = `${this.sum(0, first)}px`;
       this.after.style.height = `${this.sum(last, this.path.length)}px`;
-      this.box.replaceChildren(this.before, ...elements, this.after);
+      this.place([this.before, ...elements, this.after]);
       if (anchor?.isConnected) this.scroller.scrollTop += anchor.getBoundingClientRect().top - top;
       highlightWords(this.box);
+    }
+
+    /** Makes these the children of the box. Those that stay are not moved, so that they keep the focus. */
+    place(elements) {
+      const staying = new Set(elements);
+      for (const child of [...this.box.children]) if (!staying.has(child)) child.remove();
+      let previous;
+      for (const element of elements) {
+        const isInPlace = element.parentNode === this.box && element.previousElementSibling === (previous ?? null);
+        if (!isInPlace) previous ? previous.after(element) : this.box.prepend(element);
+        previous = element;
+      }
+    }
+
+    /** Draws the same rows again, in the same place and with the focus on the same one. */
+    async redraw() {
+      const anchor = this.anchor();
+      const top = anchor?.getBoundingClientRect().top;
+      const focused = document.activeElement?.closest?.("#entries > [data-row]");
+      await this.draw(this.first, this.last, true);
+      const again = anchor && this.element(anchor.dataset.row);
+      if (again) this.scroller.scrollTop += again.getBoundingClientRect().top - top;
+      if (focused) this.element(focused.dataset.row)?.focus({ preventScroll: true });
+      this.later();
     }
 
     parse(row, html) {
@@ -703,7 +727,7 @@
 
     /** Draws more rows where the screen comes near the end of those that are drawn. */
     async extend() {
-      for (let steps = 0; steps < 20 && this.path.length; steps++) {
+      for (let steps = 0; steps < 20 && this.last > 0; steps++) {
         const view = this.scroller.getBoundingClientRect();
         const top = this.before.getBoundingClientRect().bottom;
         const bottom = this.after.getBoundingClientRect().top;
@@ -744,9 +768,9 @@
     }
 
     async go(row) {
-      if (!this.element(row)) {
-        const at = this.path.indexOf(row);
-        if (at < 0) return;
+      const at = this.path.indexOf(row);
+      if (at < 0) return;
+      if (at < this.first || at >= this.last) {
         await this.draw(Math.max(0, at - 4), Math.min(this.path.length, at + 12), true);
       }
       this.reveal(row);
@@ -926,7 +950,11 @@
     const source = new FileSource(index);
     const session = await Session.load(source, index.rows);
     const pane = new Pane(session, $("pane"), $("entries"));
-    const tree = new Tree(session, $("tree"), (row) => open(row, true));
+    const tree = new Tree(session, $("tree"), (row) => {
+      // On a phone the tree covers the conversation.
+      if (document.body.classList.contains("side-open")) toggleTree();
+      open(row, true);
+    });
     let leaf = index.leaf;
 
     /** Shows an entry: on the current branch if it is there, else on the newest branch through it. */
@@ -1048,10 +1076,9 @@
     $("filter").addEventListener("change", () => setFilter($("filter").value));
 
     // Switches.
-    const redraw = () => pane.draw(pane.first, pane.last, true);
     const toggle = (name) => {
       switches[name] = !switches[name];
-      redraw();
+      pane.redraw();
     };
     const toggleTheme = () => {
       const isDark = matchMedia("(prefers-color-scheme: dark)").matches;
@@ -1059,8 +1086,8 @@
       setTheme(now === "dark" ? "light" : "dark");
     };
     const toggleTree = () => {
-      const isOpen = document.body.classList.toggle(innerWidth < 800 ? "side-open" : "side-closed");
-      $("menu").setAttribute("aria-expanded", String(innerWidth < 800 ? isOpen : !isOpen));
+      const isOpen = document.body.classList.toggle(innerWidth <= 800 ? "side-open" : "side-closed");
+      $("menu").setAttribute("aria-expanded", String(innerWidth <= 800 ? isOpen : !isOpen));
     };
     $("theme").addEventListener("click", toggleTheme);
     $("menu").addEventListener("click", toggleTree);

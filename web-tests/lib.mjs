@@ -230,7 +230,7 @@ export const settled = (page) =>
   page.evaluate(async () => {
     const frame = () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 0)));
     let last;
-    for (let quiet = 0, n = 0; quiet < 3 && n < 100; n++) {
+    for (let quiet = 0, n = 0; quiet < 2 && n < 100; n++) {
       await frame();
       const now = `${document.getElementById("entries").childElementCount} ${document.getElementById("pane").scrollHeight} ${document.getElementById("tree").textContent.length}`;
       quiet = now === last ? quiet + 1 : 0;

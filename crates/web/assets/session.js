@@ -1007,7 +1007,6 @@
     document.documentElement.classList.add("ready");
 
     addEventListener("hashchange", follow);
-    addEventListener("popstate", follow);
 
     // Search.
     let version = 0;

@@ -623,7 +623,12 @@
       let sum = 0;
       if (this.path.length > 50000) sum = (to - from) * GUESSED_HEIGHT;
       else for (let at = from; at < to; at++) sum += this.height(this.path[at]);
-      return sum * Math.min(1, MAX_HEIGHT / (this.path.length * GUESSED_HEIGHT + 1));
+      return sum * this.scale;
+    }
+
+    /** The share of the real height that a row takes outside of the drawn part. */
+    get scale() {
+      return Math.min(1, MAX_HEIGHT / (this.path.length * GUESSED_HEIGHT + 1));
     }
 
     /** Shows a path, with a row at the top of the screen or the last row at the bottom. */
@@ -640,10 +645,16 @@
       return this.box.querySelector(`:scope > [data-row="${row}"]`);
     }
 
+    /** Brings the top of an element to the top of the screen. */
+    align(element) {
+      if (!element) return;
+      this.scroller.scrollTop += element.getBoundingClientRect().top - this.scroller.getBoundingClientRect().top - 8;
+    }
+
     reveal(row) {
       const element = this.element(row);
       if (!element) return;
-      this.scroller.scrollTop += element.getBoundingClientRect().top - this.scroller.getBoundingClientRect().top - 8;
+      this.align(element);
       element.classList.add("target");
       setTimeout(() => element.classList.remove("target"), 2000);
     }
@@ -734,6 +745,7 @@
         if (bottom < view.top - MARGIN || top > view.bottom + MARGIN) {
           const at = this.guess();
           await this.draw(Math.max(0, at - 8), Math.min(this.path.length, at + 16), true);
+          this.align(this.element(this.path[at]));
         } else if (top > view.top - MARGIN && this.first > 0) {
           const first = Math.max(0, this.first - STEP);
           await this.draw(first, Math.min(this.last, first + MAX_DRAWN), false);
@@ -746,11 +758,13 @@
       }
     }
 
-    /** The row at the scroll position, after a jump to a part that is not drawn. */
+    /** The place in the path at the scroll position, after a jump to a part that is not drawn. */
     guess() {
-      const from = this.box.offsetTop;
-      const share = (this.scroller.scrollTop - from) / Math.max(1, this.box.offsetHeight);
-      return Math.max(0, Math.min(this.path.length - 1, Math.floor(share * this.path.length)));
+      let y = (this.scroller.scrollTop - this.box.offsetTop) / this.scale;
+      let at = 0;
+      if (this.path.length > 50000) at = Math.floor(y / GUESSED_HEIGHT);
+      else while (at < this.path.length && (y -= this.height(this.path[at])) > 0) at++;
+      return Math.max(0, Math.min(this.path.length - 1, at));
     }
 
     /** The row that the reader sees first. */

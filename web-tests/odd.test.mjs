@@ -182,8 +182,8 @@ test("files of the format documentation can be exported and opened", async () =>
   const names = readdirSync(folder).filter((name) => name.endsWith(".jsonl"));
   assert.ok(names.length > 50);
   let opened = 0;
-  // Every fourth is enough here: Rust tests read all of them.
-  for (const name of names.filter((_, at) => at % 4 === 0)) {
+  // Every eighth is enough here: Rust tests read all of them.
+  for (const name of names.filter((_, at) => at % 8 === 0)) {
     let address;
     try {
       address = exported(readFileSync(folder + name));
@@ -197,5 +197,5 @@ test("files of the format documentation can be exported and opened", async () =>
     assertQuiet(name);
     opened++;
   }
-  assert.ok(opened > 10, `${opened} of ${names.length}`);
+  assert.ok(opened > 5, `${opened} of ${names.length}`);
 });

@@ -24,6 +24,9 @@ const FOLDER: &str = "web-tests-1";
 /// The folder of the tests in the workspace.
 const TESTS: &str = "web-tests";
 
+/// The test file that takes longest.
+const SLOWEST: &str = "hostile";
+
 /// What the tests need.
 pub(crate) struct Tools {
     node: PathBuf,
@@ -62,9 +65,8 @@ fn install_chromium() -> TaskResult {
 
 /// Installs the packages of the lock file in the cache, and returns their folder.
 fn install_packages(tests: &Path, cache: &Path) -> TaskResult<PathBuf> {
-    let failed = |what: &str, path: &Path, error: &std::io::Error| {
-        Failure(format!("cannot {what} {}: {error}", path.display()))
-    };
+    let failed =
+        |what: &str, path: &Path, error: &std::io::Error| Failure(format!("cannot {what} {}: {error}", path.display()));
     let read = |name: &str| {
         let path = tests.join(name);
         fs::read_to_string(&path).map_err(|error| failed("read", &path, &error))
@@ -104,7 +106,8 @@ pub(crate) fn run(root: &Path, tools: &Tools, args: &[String]) -> TaskResult {
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|path| path.to_string_lossy().ends_with(".test.mjs"))
         .collect();
-    files.sort();
+    // The slowest file starts first, so that it does not run alone at the end.
+    files.sort_by_key(|file| (!is_test_file(file, SLOWEST), file.clone()));
     let (named, patterns): (Vec<&String>, Vec<&String>) =
         args.iter().partition(|arg| files.iter().any(|file| is_test_file(file, arg)));
     files.retain(|file| named.is_empty() || named.iter().any(|name| is_test_file(file, name)));

@@ -25,7 +25,8 @@ fn files(home: &Home) -> Vec<(&'static str, std::path::PathBuf)> {
     let header = |version: &str| {
         format!(r#"{{"type":"session"{version},"id":"s1","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/x"}}"#)
     };
-    let message = r#"{"type":"message","timestamp":"2025-01-01T00:00:00.000Z","message":{"role":"user","content":"hi"}}"#;
+    let message =
+        r#"{"type":"message","timestamp":"2025-01-01T00:00:00.000Z","message":{"role":"user","content":"hi"}}"#;
     let entry = user("a", None, "hello");
     let files = vec![
         write("v1", &format!("{}\n{message}\n", header(""))),

@@ -410,6 +410,19 @@
       this.arrange();
     }
 
+    /** Lists all entries in the order of the file. A search needs it, because every filter hides some entries. */
+    list() {
+      const n = this.session.n;
+      this.filter = undefined;
+      Object.assign(this, {
+        rows: Int32Array.from({ length: n }, (_, row) => row),
+        levels: new Int32Array(n),
+        flags: new Uint8Array(n),
+        below: new Int32Array(n),
+      });
+      this.arrange();
+    }
+
     /** Marks the rows of the current branch. */
     mark(path) {
       this.onPath.fill(0);
@@ -653,13 +666,17 @@
       let sum = 0;
       if (this.path.length > 50000) sum = (to - from) * GUESSED_HEIGHT;
       else for (let at = from; at < to; at++) sum += this.height(this.path[at]);
-      return sum * Math.min(1, MAX_HEIGHT / (this.path.length * GUESSED_HEIGHT + 1));
+      return sum * this.scale;
+    }
+
+    /** The share of the real height that a row takes outside of the drawn part. */
+    get scale() {
+      return Math.min(1, MAX_HEIGHT / (this.path.length * GUESSED_HEIGHT + 1));
     }
 
     /** Shows a path, with a row at the top of the screen or the last row at the bottom. */
     async show(path, row) {
       this.path = path;
-      this.version++;
       const at = row === undefined ? path.length - 1 : Math.max(0, path.indexOf(row));
       await this.draw(Math.max(0, at - 4), Math.min(path.length, at + 12), true);
       if (row === undefined) this.scroller.scrollTop = this.scroller.scrollHeight;
@@ -671,17 +688,24 @@
       return this.box.querySelector(`:scope > [data-row="${row}"]`);
     }
 
+    /** Brings the top of an element to the top of the screen. */
+    align(element) {
+      if (!element) return;
+      this.scroller.scrollTop += element.getBoundingClientRect().top - this.scroller.getBoundingClientRect().top - 8;
+    }
+
     reveal(row) {
       const element = this.element(row);
       if (!element) return;
-      this.scroller.scrollTop += element.getBoundingClientRect().top - this.scroller.getBoundingClientRect().top - 8;
+      this.align(element);
       element.classList.add("target");
       setTimeout(() => element.classList.remove("target"), 2000);
     }
 
     /** Draws the rows from `first` to `last` of the path, and keeps what the reader sees in its place. */
     async draw(first, last, isFresh) {
-      const version = this.version;
+      // What is drawn afresh replaces what other calls are still waiting for.
+      const version = isFresh ? ++this.version : this.version;
       const rows = this.path.subarray(first, last);
       const missing = isFresh ? [...rows] : [...rows].filter((row) => !this.element(row));
       const html = await this.session.source.html(missing);
@@ -699,9 +723,33 @@
       [this.first, this.last] = [first, last];
       this.before.style.height = `${this.sum(0, first)}px`;
       this.after.style.height = `${this.sum(last, this.path.length)}px`;
-      this.box.replaceChildren(this.before, ...elements, this.after);
+      this.place([this.before, ...elements, this.after]);
       if (anchor?.isConnected) this.scroller.scrollTop += anchor.getBoundingClientRect().top - top;
       highlightWords(this.box);
+    }
+
+    /** Makes these the children of the box. Those that stay are not moved, so that they keep the focus. */
+    place(elements) {
+      const staying = new Set(elements);
+      for (const child of [...this.box.children]) if (!staying.has(child)) child.remove();
+      let previous;
+      for (const element of elements) {
+        const isInPlace = element.parentNode === this.box && element.previousElementSibling === (previous ?? null);
+        if (!isInPlace) previous ? previous.after(element) : this.box.prepend(element);
+        previous = element;
+      }
+    }
+
+    /** Draws the same rows again, in the same place and with the focus on the same one. */
+    async redraw() {
+      const anchor = this.anchor();
+      const top = anchor?.getBoundingClientRect().top;
+      const focused = document.activeElement?.closest?.("#entries > [data-row]");
+      await this.draw(this.first, this.last, true);
+      const again = anchor && this.element(anchor.dataset.row);
+      if (again) this.scroller.scrollTop += again.getBoundingClientRect().top - top;
+      if (focused) this.element(focused.dataset.row)?.focus({ preventScroll: true });
+      this.later();
     }
 
     parse(row, html) {
@@ -733,13 +781,14 @@
 
     /** Draws more rows where the screen comes near the end of those that are drawn. */
     async extend() {
-      for (let steps = 0; steps < 20 && this.path.length; steps++) {
+      for (let steps = 0; steps < 20 && this.last > 0; steps++) {
         const view = this.scroller.getBoundingClientRect();
         const top = this.before.getBoundingClientRect().bottom;
         const bottom = this.after.getBoundingClientRect().top;
         if (bottom < view.top - MARGIN || top > view.bottom + MARGIN) {
           const at = this.guess();
           await this.draw(Math.max(0, at - 8), Math.min(this.path.length, at + 16), true);
+          this.align(this.element(this.path[at]));
         } else if (top > view.top - MARGIN && this.first > 0) {
           const first = Math.max(0, this.first - STEP);
           await this.draw(first, Math.min(this.last, first + MAX_DRAWN), false);
@@ -752,11 +801,13 @@
       }
     }
 
-    /** The row at the scroll position, after a jump to a part that is not drawn. */
+    /** The place in the path at the scroll position, after a jump to a part that is not drawn. */
     guess() {
-      const from = this.box.offsetTop;
-      const share = (this.scroller.scrollTop - from) / Math.max(1, this.box.offsetHeight);
-      return Math.max(0, Math.min(this.path.length - 1, Math.floor(share * this.path.length)));
+      let y = (this.scroller.scrollTop - this.box.offsetTop) / this.scale;
+      let at = 0;
+      if (this.path.length > 50000) at = Math.floor(y / GUESSED_HEIGHT);
+      else while (at < this.path.length && (y -= this.height(this.path[at])) > 0) at++;
+      return Math.max(0, Math.min(this.path.length - 1, at));
     }
 
     /** The row that the reader sees first. */
@@ -774,9 +825,9 @@
     }
 
     async go(row) {
-      if (!this.element(row)) {
-        const at = this.path.indexOf(row);
-        if (at < 0) return;
+      const at = this.path.indexOf(row);
+      if (at < 0) return;
+      if (at < this.first || at >= this.last) {
         await this.draw(Math.max(0, at - 4), Math.min(this.path.length, at + 12), true);
       }
       this.reveal(row);
@@ -956,7 +1007,11 @@
     const source = new FileSource(index);
     const session = await Session.load(source, index.rows);
     const pane = new Pane(session, $("pane"), $("entries"));
-    const tree = new Tree(session, $("tree"), (row) => open(row, true));
+    const tree = new Tree(session, $("tree"), (row) => {
+      // On a phone the tree covers the conversation.
+      if (document.body.classList.contains("side-open")) toggleTree();
+      open(row, true);
+    });
     let leaf = index.leaf;
 
     /** Shows an entry: on the current branch if it is there, else on the newest branch through it. */
@@ -1009,7 +1064,6 @@
     document.documentElement.classList.add("ready");
 
     addEventListener("hashchange", follow);
-    addEventListener("popstate", follow);
 
     // Search.
     let version = 0;
@@ -1033,7 +1087,7 @@
       if (!before) {
         before = tree.filter;
         tree.hits = new Set();
-        await tree.show("all");
+        tree.list();
       }
       tree.hits = new Set();
       let shown = 0;
@@ -1078,10 +1132,9 @@
     $("filter").addEventListener("change", () => setFilter($("filter").value));
 
     // Switches.
-    const redraw = () => pane.draw(pane.first, pane.last, true);
     const toggle = (name) => {
       switches[name] = !switches[name];
-      redraw();
+      pane.redraw();
     };
     const toggleTheme = () => {
       const isDark = matchMedia("(prefers-color-scheme: dark)").matches;
@@ -1089,8 +1142,8 @@
       setTheme(now === "dark" ? "light" : "dark");
     };
     const toggleTree = () => {
-      const isOpen = document.body.classList.toggle(innerWidth < 800 ? "side-open" : "side-closed");
-      $("menu").setAttribute("aria-expanded", String(innerWidth < 800 ? isOpen : !isOpen));
+      const isOpen = document.body.classList.toggle(innerWidth <= 800 ? "side-open" : "side-closed");
+      $("menu").setAttribute("aria-expanded", String(innerWidth <= 800 ? isOpen : !isOpen));
     };
     $("theme").addEventListener("click", toggleTheme);
     $("menu").addEventListener("click", toggleTree);

@@ -148,7 +148,7 @@ pub(crate) fn start_of_page(
             }
             body {
                 a.skip href="#pane" { "Skip to the conversation" }
-                div.bar role="toolbar" aria-label="Page" {
+                header.bar {
                     button #menu type="button" aria-label="Tree" aria-expanded="true" aria-controls="side" { "☰" }
                     span.name { (Text(&facts.title())) }
                     span #status role="status" {}

@@ -28,6 +28,8 @@ mod sample;
 mod search;
 mod stats;
 mod watch;
+#[cfg(all(unix, feature = "web"))]
+mod web;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -111,6 +111,7 @@ pub mod search;
 mod session;
 mod session_file;
 mod sessions;
+mod secret;
 pub mod settings;
 mod splice;
 pub mod stats;

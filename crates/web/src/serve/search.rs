@@ -105,21 +105,50 @@ pub(crate) fn hits(app: &App, form: &Form, cancel: &Cancel) -> Markup {
     }
 }
 
-fn shown(app: &App, list: &Snapshot, by_path: &HashMap<&Path, &Arc<Row>>, hits: &[SearchHit]) -> Markup {
-    let mut sessions: Vec<(&Arc<Row>, Vec<&SearchHit>)> = Vec::new();
+/// A hit, its session, and the number of its copies in other sessions.
+type Found<'f> = (&'f SearchHit, &'f Arc<Row>, usize);
+
+/// Returns each hit once. A fork starts with copies of its parent's entries; the hit of the oldest session is kept.
+fn without_copies<'f>(hits: &'f [SearchHit], by_path: &HashMap<&Path, &'f Arc<Row>>) -> Vec<Found<'f>> {
+    let mut kept: Vec<Found<'f>> = Vec::new();
+    let mut index_of = HashMap::new();
+    let age = |row: &Row| row.created.unwrap_or(i64::MAX);
     for hit in hits {
-        let Some(row) = by_path.get(hit.session_path.as_path()) else { continue };
-        match sessions.iter_mut().find(|(known, _)| known.key == row.key) {
-            Some((_, below)) => below.push(hit),
-            None => sessions.push((row, vec![hit])),
+        let Some(row) = by_path.get(hit.session_path.as_path()).copied() else { continue };
+        let (Some(id), Some(time)) = (&hit.entry_id, hit.time) else {
+            kept.push((hit, row, 0));
+            continue;
+        };
+        let index = *index_of.entry((id, time, &hit.excerpt.text)).or_insert(kept.len());
+        match kept.get_mut(index) {
+            Some((first, first_row, n_copies)) if first_row.path != row.path => {
+                *n_copies += 1;
+                if age(row) < age(first_row) {
+                    (*first, *first_row) = (hit, row);
+                }
+            }
+            _ => kept.push((hit, row, 0)),
         }
     }
+    kept
+}
+
+fn shown(app: &App, list: &Snapshot, by_path: &HashMap<&Path, &Arc<Row>>, hits: &[SearchHit]) -> Markup {
+    let is_all = hits.len() < MAX_HITS;
+    let hits = without_copies(hits, by_path);
     let n_hits = hits.len();
+    let mut sessions: Vec<(&Arc<Row>, Vec<Found<'_>>)> = Vec::new();
+    for found in hits {
+        match sessions.iter_mut().find(|(known, _)| known.key == found.1.key) {
+            Some((_, below)) => below.push(found),
+            None => sessions.push((found.1, vec![found])),
+        }
+    }
     html! {
         p.aside {
             @if n_hits == 0 { "Nothing found." }
-            @else if n_hits == MAX_HITS { "The best " (n_hits) " hits" }
-            @else { (counted(n_hits, "hit", "hits")) }
+            @else if is_all { (counted(n_hits, "hit", "hits")) }
+            @else { "The best " (counted(n_hits, "hit", "hits")) }
             @if n_hits > 0 { " in " (counted(sessions.len(), "session", "sessions")) }
         }
         ol.found {
@@ -127,7 +156,7 @@ fn shown(app: &App, list: &Snapshot, by_path: &HashMap<&Path, &Arc<Row>>, hits: 
                 li {
                     h2 { a class=[row.is_named.then_some("named")] href={ "/s/" (row.key) } { (Text(&row.title)) } }
                     p.facts { (session_facts(app, list, row)) }
-                    ul { @for hit in hits.iter().take(MAX_PER_SESSION) { li { (one_hit(app, row, hit)) } } }
+                    ul { @for found in hits.iter().take(MAX_PER_SESSION) { li { (one_hit(app, *found)) } } }
                     @if hits.len() > MAX_PER_SESSION { p.aside { "and " (hits.len() - MAX_PER_SESSION) " more in this session" } }
                 }
             }
@@ -146,14 +175,17 @@ fn session_facts(app: &App, list: &Snapshot, row: &Row) -> Markup {
     }
 }
 
-fn one_hit(app: &App, row: &Row, hit: &SearchHit) -> Markup {
+fn one_hit(app: &App, (hit, row, n_copies): Found<'_>) -> Markup {
     let id = hit.entry_id.as_ref().map(ToString::to_string);
     let fragment = id.map(|id| format!("#{}", percent_encoded(&anchor_of(&id)))).unwrap_or_default();
     let kind = hit.role.word().or(hit.kind.word()).unwrap_or("entry");
     html! {
         a.hit href={ "/s/" (row.key) (fragment) } {
             span.kind { (kind) }
-            span.excerpt { (excerpt(&hit.excerpt)) }
+            span.excerpt {
+                (excerpt(&hit.excerpt))
+                @if n_copies > 0 { small { " Also in " (counted(n_copies, "other session", "other sessions")) "." } }
+            }
             @if let Some(time) = hit.time { time { (local_text(app.sessions.environment(), time)) } }
         }
     }

@@ -12,6 +12,7 @@ mod connection;
 mod form;
 mod frame;
 mod gate;
+mod hex;
 mod home;
 mod list;
 mod pins;
@@ -137,9 +138,15 @@ impl Server {
             .map_err(ServeError::Thread)?;
         let (indexing, index_cancel) = (Arc::clone(&app), cancel.clone());
         threads::spawn("index", move || update_index(&indexing.sessions, index_cancel)).map_err(ServeError::Thread)?;
-        let runtime =
-            tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build().map_err(ServeError::Thread)?;
-        let front = Arc::new(Front { router: TowerToHyperService::new(router::router(Arc::clone(&app))), app: Arc::clone(&app) });
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .enable_time()
+            .build()
+            .map_err(ServeError::Thread)?;
+        let front = Arc::new(Front {
+            router: TowerToHyperService::new(router::router(Arc::clone(&app))),
+            app: Arc::clone(&app),
+        });
         let write_timeout = options.write_timeout;
         let serve = move || {
             runtime.block_on(async {

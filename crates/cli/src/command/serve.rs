@@ -143,7 +143,11 @@ fn open(env: &CommandEnvironment, link: &str) -> Result<Option<NamedTempFile>, F
     let directory = state.join("serve");
     env.sessions.make_export_directory(&directory)?;
     // A temporary file has mode 0600, and is removed when it is dropped.
-    let mut page = tempfile::Builder::new().prefix("open-").suffix(".html").tempfile_in(directory).map_err(Failure::NoTemporary)?;
+    let mut page = tempfile::Builder::new()
+        .prefix("open-")
+        .suffix(".html")
+        .tempfile_in(directory)
+        .map_err(Failure::NoTemporary)?;
     let text = format!(
         "<!doctype html><meta charset=\"utf-8\"><meta http-equiv=\"refresh\" content=\"0; url={link}\">\
          <title>Sessile</title><p><a href=\"{link}\">Open your sessions</a></p>\n"

@@ -1,12 +1,12 @@
 //! What all requests share.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::body::{Body, to_bytes};
+use axum::extract::Request;
 use axum::http::header::{LOCATION, REFRESH, SET_COOKIE};
 use axum::http::{HeaderValue, Method, StatusCode};
-use axum::extract::Request;
 use axum::response::Response;
 use sessile::json::Json;
 use sessile::{Cancel, Sessions};
@@ -19,7 +19,7 @@ use super::pool::{NoResult, Pool};
 use super::reply::refusal;
 
 /// How long the body of a request may take.
-const BODY_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(20);
+const BODY_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// What all requests share.
 pub(crate) struct App {
@@ -50,10 +50,7 @@ impl Drop for CancelOnDrop {
 
 impl App {
     /// Runs the work of a request on another thread.
-    pub(crate) async fn run(
-        self: &Arc<Self>,
-        work: impl FnOnce(&Self) -> Response + Send + 'static,
-    ) -> Response {
+    pub(crate) async fn run(self: &Arc<Self>, work: impl FnOnce(&Self) -> Response + Send + 'static) -> Response {
         let app = Arc::clone(self);
         answered(self.pool.run(move || work(&app)).await)
     }
@@ -94,7 +91,7 @@ impl App {
         match result {
             Ok(answer) => answer,
             Err(refused) => {
-                let delay = if refused.is_guess { self.gate.count_wrong(Instant::now()) } else { Default::default() };
+                let delay = if refused.is_guess { self.gate.count_wrong(Instant::now()) } else { Duration::ZERO };
                 if !delay.is_zero() {
                     tokio::time::sleep(delay).await;
                 }

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use sha2::{Digest, Sha256};
 
+use super::hex::hex;
 use crate::page::STYLE;
 
 /// A file that pages refer to.
@@ -18,7 +19,7 @@ pub(crate) struct Asset {
 
 impl Asset {
     fn new(name: &str, extension: &str, kind: &'static str, content: &'static str) -> Self {
-        let hash: String = Sha256::digest(content).iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        let hash = hex(Sha256::digest(content).get(..8).unwrap_or_default());
         Self { path: format!("/assets/{name}-{hash}.{extension}"), kind, content }
     }
 }

@@ -6,7 +6,7 @@ use super::assets::{HOME_ASSET, STYLE_ASSET};
 use crate::html::Text;
 
 /// A page. `current` is the path of the part of the site that it belongs to.
-pub(crate) fn frame(title: &str, current: &str, content: Markup) -> Markup {
+pub(crate) fn frame(title: &str, current: &str, content: &Markup) -> Markup {
     let is_current = |path: &str| (path == current).then_some("page");
     html! {
         (DOCTYPE)

@@ -9,6 +9,8 @@ use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, COOKIE, HOST, HeaderMap, 
 use axum::http::{Method, StatusCode, Uri};
 use sha2::{Digest, Sha256};
 
+use super::hex::hex;
+
 /// The header that carries the write token.
 pub(crate) const WRITE_TOKEN_HEADER: &str = "x-sessile-token";
 
@@ -18,7 +20,7 @@ pub(crate) const MAX_BODY: usize = 1 << 20;
 /// The number of wrong tokens per [`WINDOW`] that are answered without a delay.
 const MAX_WRONG: u32 = 10;
 
-const WINDOW: Duration = Duration::from_secs(60);
+const WINDOW: Duration = Duration::from_mins(1);
 
 /// The delay of the answer to each further wrong token.
 const DELAY: Duration = Duration::from_secs(1);
@@ -45,7 +47,7 @@ impl Token {
     }
 
     pub(crate) fn from_bytes(bytes: &[u8; 32]) -> Self {
-        Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+        Self(hex(bytes))
     }
 
     /// The token as 64 hexadecimal digits.
@@ -173,7 +175,9 @@ impl Gate {
             return forbidden("The request comes from another site.");
         }
         if asked.is_from_elsewhere() && !asked.is_sign_in() {
-            return forbidden("The request comes from another site. Type the address, or use the link in your terminal.");
+            return forbidden(
+                "The request comes from another site. Type the address, or use the link in your terminal.",
+            );
         }
         Ok(())
     }
@@ -272,7 +276,7 @@ mod tests {
         assert!(token.is(token.text()));
         assert_eq!(token.text().len(), 64);
         assert!(!token.is(""));
-        assert!(!token.is(&token.text()[..63]));
+        assert!(!token.is(token.text().get(..63).unwrap()));
         assert!(!token.is(&format!("{}0", token.text())));
         assert!(!Token::random().unwrap().is(token.text()));
         assert_eq!(format!("{token:?}"), "Token(…)", "no log shows it");

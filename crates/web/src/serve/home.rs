@@ -38,8 +38,14 @@ const SORTS: [(&str, &str); 7] = [
 ];
 
 /// Times and their names.
-pub(super) const SPANS: [(&str, &str); 6] =
-    [("", "Any time"), ("today", "Today"), ("7d", "7 days"), ("30d", "30 days"), ("90d", "90 days"), ("365d", "1 year")];
+pub(super) const SPANS: [(&str, &str); 6] = [
+    ("", "Any time"),
+    ("today", "Today"),
+    ("7d", "7 days"),
+    ("30d", "30 days"),
+    ("90d", "90 days"),
+    ("365d", "1 year"),
+];
 
 /// What to do with archived sessions, and its name.
 pub(super) const ARCHIVED: [(&str, &str); 3] = [("", "Not archived"), ("only", "Archived"), ("all", "All")];
@@ -61,7 +67,10 @@ impl<'f> Filter<'f> {
 
     pub(super) fn admits(&self, row: &Row, list: &Snapshot) -> bool {
         let is_of_project = |key: &str| {
-            list.projects.of(&row.cwd).and_then(|at| list.projects.rows.get(at)).is_some_and(|project| project.key == key)
+            list.projects
+                .of(&row.cwd)
+                .and_then(|at| list.projects.rows.get(at))
+                .is_some_and(|project| project.key == key)
         };
         self.archived.admits(row.is_archived)
             && self.since.is_none_or(|since| row.modified >= since)
@@ -101,6 +110,7 @@ pub(crate) fn page(app: &App, form: &Form) -> Markup {
     let filter = Filter::of(&app.sessions, form);
     let projects = project_links(&list, &filter, form);
     let content = html! {
+        h1.offscreen { "Sessions" }
         form.filters #filters action="/" method="get" role="search" {
             input #q type="search" name="q" value=(Text(form.get("q"))) placeholder="Filter by title, first message or directory (/)" aria-label="Filter sessions" autocomplete="off" spellcheck="false";
             (choice("since", "Active within", &SPANS, form))
@@ -116,7 +126,7 @@ pub(crate) fn page(app: &App, form: &Form) -> Markup {
         }
     };
     let path = if form.pairs().next().is_none() { "/" } else { "" };
-    frame("Sessions", path, content)
+    frame("Sessions", path, &content)
 }
 
 /// A choice in a form.
@@ -155,7 +165,7 @@ pub(super) fn project_links(list: &Snapshot, filter: &Filter<'_>, form: &Form) -
                         a href=(link(&project.key)) aria-current=[is_current(&project.key)] {
                             span {
                                 (Text(&project.name))
-                                @if project.is_missing { " (missing)" }
+                                @if project.is_missing { " " small { "(missing)" } }
                                 @if !project.branches.is_empty() { " " small { (Text(&project.branches)) } }
                             }
                             span.count { (number_words(*count as u64)) }
@@ -318,7 +328,9 @@ fn threads<'l>(rows: &[&'l Arc<Row>], list: &Snapshot) -> Vec<(&'l Arc<Row>, usi
     }
     let by_newest = |index: &usize| Reverse(newest.get(*index).copied());
     roots.sort_by_key(by_newest);
-    children.iter_mut().for_each(|siblings| siblings.sort_by_key(by_newest));
+    for siblings in &mut children {
+        siblings.sort_by_key(by_newest);
+    }
     let mut found = Vec::with_capacity(rows.len());
     let mut todo: Vec<(usize, usize)> = roots.into_iter().rev().map(|root| (root, 0)).collect();
     while let Some((index, depth)) = todo.pop() {

@@ -8,12 +8,13 @@ use std::time::Duration;
 
 use sessile::format::info::SessionFacts;
 use sessile::group::{ProjectLocation, SessionRef};
-use sessile::list::SessionInfo;
+use sessile::list::{ListOptions, Progress, SessionInfo};
 use sessile::watch::{StoreEvent, StoreWatcher, WatchOptions};
 use sessile::{Cancel, SessionError, Sessions};
 use sha2::{Digest, Sha256};
 use tokio::sync::watch;
 
+use super::hex::hex;
 use crate::page::title_of;
 
 /// The bytes of a first message that a query looks into.
@@ -23,7 +24,7 @@ const MAX_SEARCHED: usize = 4000;
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
 /// How often the watcher may stop waiting for events.
-const WAIT: Duration = Duration::from_secs(3600);
+const WAIT: Duration = Duration::from_hours(1);
 
 /// A session as the list shows it.
 #[derive(Clone, Debug)]
@@ -100,7 +101,7 @@ impl Row {
 /// Names a session in URLs. Nothing turns it back into a path; it is only compared.
 pub(crate) fn key_of(path: &Path) -> String {
     let hash = Sha256::digest(path.as_os_str().as_encoded_bytes());
-    hash.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    hex(hash.get(..16).unwrap_or_default())
 }
 
 /// A repository or directory with sessions.
@@ -229,9 +230,21 @@ impl List {
     /// Keeps the list up to date until it is cancelled.
     pub(crate) fn follow(&self, sessions: &Sessions, cancel: &Cancel) {
         let mut rows = Rows::default();
+        // Without caches, reading a large store takes a while: show what is known so far.
+        let mut on_progress = |progress: Progress<'_>| {
+            if let Some(partial) = progress.partial {
+                rows.replace(partial);
+                self.publish(rows.snapshot(sessions));
+            }
+        };
         // A list saves what it has read in the caches, which a watcher only reads.
-        rows.replace(sessions.list_all().unwrap_or_default());
+        let mut options =
+            ListOptions { progress: Some(&mut on_progress), cancel: cancel.clone(), ..ListOptions::default() };
+        let infos = sessions.list_all_with(&mut options).unwrap_or_default();
+        rows.replace(&infos);
+        // Even an empty list ends the wait of requests.
         self.publish(rows.snapshot(sessions));
+        drop(infos);
         while !cancel.is_cancelled() {
             if let Err(SessionError::Cancelled) = self.watch(sessions, &mut rows, cancel) {
                 return;
@@ -267,7 +280,7 @@ impl List {
 /// The rows by path, and what depends on which sessions exist.
 #[derive(Default)]
 struct Rows {
-    rows: HashMap<PathBuf, Arc<Row>>,
+    by_path: HashMap<PathBuf, Arc<Row>>,
     projects: Arc<Projects>,
     parents: Arc<HashMap<PathBuf, PathBuf>>,
     /// Whether a session was added or removed since the families were found.
@@ -275,18 +288,18 @@ struct Rows {
 }
 
 impl Rows {
-    fn replace(&mut self, infos: Vec<SessionInfo>) {
-        self.rows = infos.iter().map(|info| (info.path.clone(), Arc::new(Row::new(info)))).collect();
+    fn replace(&mut self, infos: &[SessionInfo]) {
+        self.by_path = infos.iter().map(|info| (info.path.clone(), Arc::new(Row::new(info)))).collect();
         self.has_other_members = true;
     }
 
     fn apply(&mut self, event: StoreEvent) {
         match event {
             StoreEvent::Added(info) | StoreEvent::Changed(info) => {
-                let before = self.rows.insert(info.path.clone(), Arc::new(Row::new(&info)));
+                let before = self.by_path.insert(info.path.clone(), Arc::new(Row::new(&info)));
                 self.has_other_members |= before.is_none_or(|before| before.parent != info.parent_session_path);
             }
-            StoreEvent::Removed(path) => self.has_other_members |= self.rows.remove(&path).is_some(),
+            StoreEvent::Removed(path) => self.has_other_members |= self.by_path.remove(&path).is_some(),
         }
     }
 
@@ -299,8 +312,10 @@ impl Rows {
     }
 
     fn snapshot(&mut self, sessions: &Sessions) -> Snapshot {
-        let mut rows: Vec<Arc<Row>> = self.rows.values().cloned().collect();
-        rows.sort_unstable_by(|one, other| (Reverse(one.modified), &one.path).cmp(&(Reverse(other.modified), &other.path)));
+        let mut rows: Vec<Arc<Row>> = self.by_path.values().cloned().collect();
+        rows.sort_unstable_by(|one, other| {
+            (Reverse(one.modified), &one.path).cmp(&(Reverse(other.modified), &other.path))
+        });
         if rows.iter().any(|row| self.projects.of(&row.cwd).is_none()) {
             self.projects = Arc::new(Projects::find(sessions, &rows));
         }

@@ -2,15 +2,15 @@
 
 use axum::http::StatusCode;
 use axum::response::Response;
-use sessile::json::{Json, ObjectWriter};
+use sessile::json::{Json, ObjectWriter, Raw};
 
 use super::app::App;
 use super::reply::{json, refusal};
 
 /// Answers `{"key": …, "pinned": …}`.
 pub(crate) fn pin(app: &App, asked: &Json) -> Response {
-    let key = asked.raw().get("key").and_then(|key| key.as_string());
-    let is_pinned = asked.raw().get("pinned").and_then(|pinned| pinned.as_bool());
+    let key = asked.raw().get("key").and_then(Raw::as_string);
+    let is_pinned = asked.raw().get("pinned").and_then(Raw::as_bool);
     let (Some(key), Some(is_pinned)) = (key, is_pinned) else {
         return refusal(StatusCode::BAD_REQUEST, "The request needs `key` and `pinned`.");
     };

@@ -39,10 +39,7 @@ impl Pool {
     }
 
     /// Runs a job on one of the threads.
-    pub(crate) async fn run<T: Send + 'static>(
-        &self,
-        job: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, NoResult> {
+    pub(crate) async fn run<T: Send + 'static>(&self, job: impl FnOnce() -> T + Send + 'static) -> Result<T, NoResult> {
         let (sender, receiver) = oneshot::channel();
         let job = move || {
             // The client no longer waits for the result of an abandoned job.

@@ -1,11 +1,11 @@
 //! Responses.
 
 use axum::body::Body;
+use axum::http::StatusCode;
 use axum::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue, REFERRER_POLICY,
     X_CONTENT_TYPE_OPTIONS,
 };
-use axum::http::StatusCode;
 use axum::response::Response;
 use maud::{DOCTYPE, Markup, html};
 use sessile::json::Json;
@@ -55,6 +55,7 @@ pub(crate) fn refusal(status: StatusCode, reason: &str) -> Response {
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="dark light";
                 title { (title) }
+                link rel="icon" href="data:,";
             }
             body { main { h1 { (title) } p { (Text(reason)) } } }
         }

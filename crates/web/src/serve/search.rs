@@ -47,6 +47,7 @@ pub(crate) fn page(app: &App, form: &Form, cancel: &Cancel) -> Markup {
     let mut projects: Vec<(&str, &str)> = vec![("", "All projects")];
     projects.extend(list.projects.rows.iter().map(|project| (project.key.as_str(), project.name.as_str())));
     let content = html! {
+        h1.offscreen { "Search" }
         form.filters #filters action="/search" method="get" role="search" {
             input #q type="search" name="q" value=(Text(form.get("q"))) placeholder="Search in all messages (/)" aria-label="Search in all sessions" autocomplete="off" spellcheck="false";
             (choice("role", "Entries", &ROLES, form))
@@ -61,7 +62,7 @@ pub(crate) fn page(app: &App, form: &Form, cancel: &Cancel) -> Markup {
         }
         section #hits aria-label="Results" aria-live="polite" { (hits(app, form, cancel)) }
     };
-    frame("Search", "/search", content)
+    frame("Search", "/search", &content)
 }
 
 /// The hits of a search.
@@ -194,13 +195,14 @@ fn one_hit(app: &App, (hit, row, n_copies): Found<'_>) -> Markup {
 /// The text of an excerpt with its matches marked.
 fn excerpt(excerpt: &Excerpt) -> Markup {
     let piece = |range: Range<usize>| excerpt.text.get(range).unwrap_or_default();
-    let mut at = 0;
+    let ends = excerpt.ranges.iter().map(|range| range.end);
+    let matches = std::iter::once(0).chain(ends).zip(&excerpt.ranges);
+    let rest = excerpt.ranges.last().map_or(0, |range| range.end);
     html! {
-        @for range in &excerpt.ranges {
-            (Text(piece(at..range.start)))
+        @for (from, range) in matches {
+            (Text(piece(from..range.start)))
             mark { (Text(piece(range.clone()))) }
-            @let _ = at = range.end;
         }
-        (Text(piece(at..excerpt.text.len())))
+        (Text(piece(rest..excerpt.text.len())))
     }
 }

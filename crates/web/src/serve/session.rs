@@ -15,5 +15,5 @@ pub(crate) fn show(app: &App, key: &str) -> Response {
     let Some(row) = list.find(key) else {
         return refusal(StatusCode::NOT_FOUND, "There is no such session. It may have been moved or deleted.");
     };
-    page(frame(&row.title, "", html! { h1 { (Text(&row.title)) } }))
+    page(frame(&row.title, "", &html! { h1 { (Text(&row.title)) } }))
 }

@@ -133,7 +133,7 @@ fn anchor(id: &str) -> String {
     anchor_of(id)
 }
 
-fn anchor_of(id: &str) -> String {
+pub(crate) fn anchor_of(id: &str) -> String {
     // White space is not allowed in an `id` attribute.
     let id: String = id.chars().map(|char| if char.is_whitespace() { '_' } else { char }).collect();
     format!("entry-{id}")

@@ -26,6 +26,8 @@ mod removing;
 mod repair;
 mod sample;
 mod search;
+#[cfg(feature = "serve")]
+mod serve;
 mod stats;
 mod watch;
 #[cfg(all(unix, feature = "web"))]

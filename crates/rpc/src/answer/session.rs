@@ -160,3 +160,10 @@ pub fn listening(socket: &Path) -> Json {
         out.string("type", "listening").string("socket", &socket.to_string_lossy());
     })
 }
+
+/// What `sessile serve --json` prints: `{url, pid}`.
+pub fn serving(url: &str, pid: u32) -> Json {
+    object(|out| {
+        out.string("url", url).integer("pid", i64::from(pid));
+    })
+}

@@ -239,6 +239,92 @@
     }
   }
 
+  // ---- Data from a server ----
+
+  class HttpSource {
+    constructor(index) {
+      this.index = index;
+    }
+
+    async get(part, parameters = {}) {
+      const response = await fetch(`${this.index.base}${part}?${new URLSearchParams(parameters)}`);
+      if (!response.ok) throw new Error(`the server answers ${response.status}`);
+      return response;
+    }
+
+    async bytes(part) {
+      return new Uint8Array(await (await this.get(part)).arrayBuffer());
+    }
+
+    async pieces(part, parameters) {
+      return (await (await this.get(part, parameters)).text()).split(SEPARATOR);
+    }
+
+    structure() {
+      return this.bytes("structure");
+    }
+
+    tree(filter) {
+      return this.bytes(`tree-${filter}`);
+    }
+
+    async html(rows) {
+      const found = new Map();
+      for (let at = 0; at < rows.length; at += 100) {
+        const some = rows.slice(at, at + 100);
+        const pieces = await this.pieces("entries", { rows: some.join(",") });
+        some.forEach((row, number) => found.set(row, pieces[number]));
+      }
+      return found;
+    }
+
+    async titles(row) {
+      const first = row - (row % this.index.titles);
+      this.lines ??= new Map();
+      if (!this.lines.has(first)) this.lines.set(first, this.pieces("titles", { from: first }));
+      return { first, lines: await this.lines.get(first) };
+    }
+
+    async find(id) {
+      return (await (await this.get("find", { id })).json()).row;
+    }
+
+    async *windows(row, part) {
+      for (let window = 0; ; window++) {
+        const response = await fetch(`${this.index.base}long?${new URLSearchParams({ row, part, window })}`);
+        if (!response.ok) return;
+        yield await response.text();
+      }
+    }
+
+    imageUrl(row, number) {
+      return `${this.index.base}image?${new URLSearchParams({ row, number })}`;
+    }
+
+    /** Searches on the server, which reports hits while it reads. */
+    async search(words, onHits, isStale) {
+      const stop = new AbortController();
+      const url = `${this.index.base}search?${new URLSearchParams({ q: words.join(" ") })}`;
+      const reader = (await fetch(url, { signal: stop.signal })).body.pipeThrough(new TextDecoderStream()).getReader();
+      let text = "";
+      for (;;) {
+        const { value, done } = await reader.read();
+        if (isStale()) return stop.abort();
+        if (done) return;
+        const lines = (text + value).split("\n");
+        text = lines.pop();
+        for (const line of lines) {
+          const { rows, share } = JSON.parse(line);
+          onHits(rows, share);
+        }
+      }
+    }
+
+    download() {
+      location.href = `${this.index.base}original`;
+    }
+  }
+
   /** Reads the numbers that the exporter wrote. */
   class Numbers {
     constructor(bytes) {
@@ -333,6 +419,7 @@
 
     /** Looks for entries with all words on another thread; reports rows as it finds them. */
     async search(words, onHits, isStale) {
+      if (this.source.search) return this.source.search(words, onHits, isStale);
       const { raw } = this.source.index;
       const version = (this.searches = (this.searches ?? 0) + 1);
       const isNew = !this.worker;
@@ -842,6 +929,10 @@
   function enhance(article, session) {
     for (const image of article.querySelectorAll("img[data-image]")) {
       const [row, number] = image.dataset.image.split(":").map(Number);
+      if (session.source.imageUrl) {
+        image.src = session.source.imageUrl(row, number);
+        continue;
+      }
       session.image(row, number).then(
         (data) => (image.src = `data:${image.dataset.type};base64,${data}`),
         () => image.replaceWith(make("em", { textContent: "The picture cannot be read." })),
@@ -1004,7 +1095,7 @@
 
   async function start() {
     const index = JSON.parse($("index").textContent);
-    const source = new FileSource(index);
+    const source = index.base ? new HttpSource(index) : new FileSource(index);
     const session = await Session.load(source, index.rows);
     const pane = new Pane(session, $("pane"), $("entries"));
     const tree = new Tree(session, $("tree"), (row) => {
@@ -1149,6 +1240,7 @@
     $("menu").addEventListener("click", toggleTree);
     $("help").addEventListener("click", help);
     $("download").addEventListener("click", async () => {
+      if (index.base) return source.download();
       const url = URL.createObjectURL(await source.download());
       make("a", { href: url, download: `${index.id.replace(/[^\w.-]/g, "_")}.jsonl` }).click();
       setTimeout(() => URL.revokeObjectURL(url), 60000);

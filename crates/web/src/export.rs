@@ -5,20 +5,15 @@
 //! that, so the page can be read without scripts.
 
 use maud::{PreEscaped, html};
-use sessile::entry::{Entry, Payload};
-use sessile::format::outline::Row;
 use sessile::json::Json;
 use sessile::message::Message;
-use sessile::time::time_of;
 use sessile::tree::is_silent;
 use sessile::{Environment, SessionError, SessionManager};
-use sessile_display::Tone;
-use sessile_display::text::{Calls, headline};
+use sessile_display::text::Calls;
 
-use crate::entry::{EntryContext, render_entry};
-use crate::html::push_text;
 use crate::pack::Packer;
-use crate::page::{Card, END_OF_ENTRIES, SCRIPT, file_policy, local_text, start_of_page};
+use crate::page::{Card, END_OF_ENTRIES, PageKind, SCRIPT, file_policy, start_of_page};
+use crate::reader::{REMEMBERED_CALLS, Reader, SEPARATOR, TITLES_PER_CHUNK, title};
 use crate::tree::{FILTERS, TreeRows, structure};
 
 /// The parts of an export.
@@ -69,24 +64,13 @@ impl<E: From<SessionError>> Sink for PageSink<'_, E> {
 
 /// The bytes of HTML in a chunk of entries, and the number of entries in other chunks.
 const CHUNK_BYTES: usize = 192 << 10;
-const TITLES_PER_CHUNK: usize = 1000;
 const IDS_PER_CHUNK: usize = 5000;
 
 /// The bytes of the session in a chunk.
 const RAW_BYTES: usize = 512 << 10;
 
-/// The plain HTML at the end of the current branch.
-const STATIC_BYTES: usize = 160 << 10;
-const STATIC_ENTRIES: usize = 60;
-
 /// The chunks that are packed at the same time, or wait to be written.
 const MAX_PACKING: usize = 6;
-
-/// Results follow their calls closely.
-const REMEMBERED_CALLS: usize = 2000;
-
-/// Separates the pieces of a chunk. No text of a session contains it once it is HTML.
-const SEPARATOR: char = '\u{1e}';
 
 /// Exports a session. Memory does not depend on the length of the session's file, only on the number of entries.
 pub fn export_html<S: Sink>(
@@ -101,13 +85,22 @@ pub fn export_html<S: Sink>(
         Form::OneFile => "",
         Form::Split => " 'self' file:",
     };
-    let page = start_of_page(card, environment, Some(&file_policy(sources)), outline.n_entries());
+    let page = start_of_page(card, environment, PageKind::File { policy: &file_policy(sources) }, outline.n_entries());
     sink.page(page.as_bytes())?;
     std::thread::scope(|scope| {
         let packer = Packer::new(scope);
-        let mut writer =
-            Writer { session, environment, form, sink, packer, chunks: Chunks::default(), is_silent: Vec::new() };
-        writer.last_entries()?;
+        let mut writer = Writer {
+            session,
+            reader: Reader { session, environment },
+            form,
+            sink,
+            packer,
+            chunks: Chunks::default(),
+            is_silent: Vec::new(),
+        };
+        for entry in writer.reader.last_entries()? {
+            writer.sink.page(entry.as_bytes())?;
+        }
         writer.sink.page(END_OF_ENTRIES.as_bytes())?;
         writer.entries()?;
         writer.structure()?;
@@ -130,7 +123,7 @@ struct Chunks {
 
 struct Writer<'a, S> {
     session: &'a SessionManager,
-    environment: &'a dyn Environment,
+    reader: Reader<'a>,
     form: Form,
     sink: &'a mut S,
     packer: Packer,
@@ -179,61 +172,6 @@ impl<S: Sink> Writer<'_, S> {
         }
     }
 
-    /// Writes the last entries of the current branch as plain HTML.
-    fn last_entries(&mut self) -> Result<(), S::Error> {
-        let path = self.session.path();
-        let mut rendered: Vec<String> = Vec::new();
-        let mut n_bytes = 0;
-        // Results need their calls, so the entries are read forwards from a little earlier.
-        let tail = path.len().saturating_sub(STATIC_ENTRIES);
-        let mut calls = Calls::recent(REMEMBERED_CALLS);
-        for row in path.get(tail..).unwrap_or_default() {
-            let entry = self.session.entry_at(*row)?;
-            rendered.push(self.rendered(*row, &entry, &mut calls)?.html);
-        }
-        let mut first = rendered.len();
-        while first > 0 && n_bytes + rendered[first - 1].len() <= STATIC_BYTES {
-            first -= 1;
-            n_bytes += rendered[first].len();
-        }
-        let shown = rendered.get(first.min(rendered.len().saturating_sub(1))..).unwrap_or_default();
-        shown.iter().try_for_each(|html| self.sink.page(html.as_bytes()))
-    }
-
-    fn rendered(&self, row: Row, entry: &Entry, calls: &mut Calls) -> Result<crate::entry::EntryHtml, SessionError> {
-        let time = entry.raw().get("timestamp").and_then(|time| time_of(self.environment, time));
-        let label = match entry.id() {
-            Some(id) => self.session.label(id)?,
-            None => None,
-        };
-        let mut context = EntryContext {
-            index: row.index(),
-            label,
-            local_time: time.map(|ms| local_text(self.environment, ms)),
-            time,
-            ..EntryContext::default()
-        };
-        match entry.payload() {
-            Payload::Message(message) => match message.message() {
-                Some(Message::Assistant(answer)) => calls.note(&answer.content()),
-                Some(Message::ToolResult(result)) => {
-                    let call = result.tool_call_id().and_then(|id| calls.get(&id).cloned());
-                    context.has_call = call.is_some();
-                    context.call_path = call.and_then(|call| call.path);
-                }
-                _ => {}
-            },
-            Payload::Compaction(compaction) => {
-                let outline = self.session.outline();
-                let path = outline.path(row);
-                let kept = compaction.first_kept_entry_id().and_then(|id| outline.find(&id));
-                context.n_covered = kept.and_then(|kept| path.iter().position(|row| *row == kept));
-            }
-            _ => {}
-        }
-        Ok(render_entry(entry, &context))
-    }
-
     /// Writes the HTML, the lines of the tree and the ids of all entries.
     fn entries(&mut self) -> Result<(), S::Error> {
         let outline = self.session.outline();
@@ -255,7 +193,7 @@ impl<S: Sink> Writer<'_, S> {
             } else {
                 next.next();
                 let Some(entry) = entries.next().transpose()? else { break };
-                let rendered = self.rendered(row, &entry, &mut calls)?;
+                let rendered = self.reader.render(row, &entry, &mut calls)?;
                 html.push(&rendered.html);
                 titles.push(&title(&entry, &calls));
                 ids.push(&entry.id().map(|id| id.to_string()).unwrap_or_default().replace(SEPARATOR, ""));
@@ -377,23 +315,4 @@ impl<S: Sink> Writer<'_, S> {
         self.sink.page(markup.into_string().as_bytes())?;
         self.sink.page(b"</body></html>\n")
     }
-}
-
-/// One line of the tree as HTML.
-fn title(entry: &Entry, calls: &Calls) -> String {
-    let headline = headline(entry, calls);
-    let class = match headline.tone {
-        Tone::Plain => "",
-        Tone::Dim => "dim",
-        Tone::Accent => "model",
-        Tone::Named => "named",
-        Tone::Person => "user",
-        Tone::Bad => "bad",
-    };
-    let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let mut out = format!("<b class=\"{class}\">");
-    push_text(&mut out, &one_line(&headline.lead));
-    out.push_str("</b> ");
-    push_text(&mut out, &one_line(&headline.text));
-    out
 }

@@ -36,6 +36,14 @@ impl ImageFacts {
     }
 }
 
+/// The type and the bytes of a picture that browsers draw.
+#[cfg(feature = "serve")]
+pub(crate) fn raster_bytes(block: ImageBlock<'_>) -> Option<(&'static str, Vec<u8>)> {
+    let data = block.data()?;
+    let kind = raster_type(&data)?;
+    Some((kind, crate::pack::base64_bytes(&data)))
+}
+
 #[cfg(test)]
 mod tests {
     use sessile::json::Raw;

@@ -14,6 +14,7 @@ mod image;
 mod markdown;
 mod pack;
 mod page;
+mod reader;
 #[cfg(feature = "serve")]
 pub mod serve;
 mod tree;

@@ -109,6 +109,19 @@ pub(crate) fn base64(bytes: &[u8]) -> String {
     out
 }
 
+/// Decodes base64, up to the first character that is not a digit.
+#[cfg(feature = "serve")]
+pub(crate) fn base64_bytes(text: &str) -> Vec<u8> {
+    let value = |byte: u8| DIGITS.iter().position(|digit| *digit == byte).and_then(|at| u32::try_from(at).ok());
+    let values: Vec<u32> = text.bytes().map_while(value).collect();
+    let mut out = Vec::with_capacity(values.len() / 4 * 3);
+    for group in values.chunks(4) {
+        let bits = (0..4).fold(0, |bits, at| bits << 6 | group.get(at).copied().unwrap_or_default());
+        out.extend_from_slice(bits.to_be_bytes().get(1..group.len()).unwrap_or_default());
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -137,5 +150,9 @@ mod tests {
             assert_eq!(base64(bytes.as_bytes()), text);
         }
         assert_eq!(base64(&[0xff, 0xfe, 0xfd]), "//79");
+        #[cfg(feature = "serve")]
+        for bytes in [&b""[..], b"f", b"fo", b"foo", b"foob", &[0xff; 7]] {
+            assert_eq!(base64_bytes(&base64(bytes)), bytes);
+        }
     }
 }

@@ -8,6 +8,8 @@ use sessile::list::SessionInfo;
 use sessile::time::local_time;
 use sessile::verify::Finding;
 use sessile::{Environment, Sessions};
+#[cfg(feature = "serve")]
+use sessile::{SessionError, SessionManager};
 use sessile_display::measure::{counted, number_words, size_words};
 use sessile_display::text::start;
 use sha2::{Digest, Sha256};
@@ -63,6 +65,17 @@ impl Card {
             exported: None,
             problems,
         }
+    }
+
+    /// Like [`of`](Self::of), without relatives and problems, whose search takes longer.
+    #[cfg(feature = "serve")]
+    pub(crate) fn short(sessions: &Sessions, path: &Path, session: &SessionManager) -> Result<Self, SessionError> {
+        let labels = session.labelled()?.into_iter().map(|(_, label)| label.text());
+        Ok(Self {
+            info: sessions.row(path).ok(),
+            labels: labels.filter(|label| !label.is_empty()).collect(),
+            ..Self::default()
+        })
     }
 
     /// The name of the session, or its first words.
@@ -124,13 +137,21 @@ fn card(card: &Card, environment: &dyn Environment) -> Markup {
     }
 }
 
+/// Where a page is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum PageKind<'p> {
+    /// In a file, with this content security policy.
+    File { policy: &'p str },
+    #[cfg_attr(not(feature = "serve"), expect(dead_code, reason = "only a server makes such pages"))]
+    /// On a server, which sends a policy and has the style at this address.
+    Served { style: &'p str },
+}
+
 /// Everything before the entries of a page that shows a session.
-///
-/// `policy` is the content security policy if the page is a file; a server sends it as a header.
 pub(crate) fn start_of_page(
     facts: &Card,
     environment: &dyn Environment,
-    policy: Option<&str>,
+    kind: PageKind<'_>,
     n_entries: usize,
 ) -> String {
     let markup = html! {
@@ -138,17 +159,24 @@ pub(crate) fn start_of_page(
         html lang="en" {
             head {
                 meta charset="utf-8";
-                @if let Some(policy) = policy { meta http-equiv="Content-Security-Policy" content=(policy); }
+                @if let PageKind::File { policy } = kind { meta http-equiv="Content-Security-Policy" content=(policy); }
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="referrer" content="no-referrer";
                 meta name="color-scheme" content="dark light";
                 meta name="generator" content="sessile";
                 title { (Text(&facts.title())) }
-                style { (PreEscaped(STYLE)) }
+                @match kind {
+                    PageKind::File { .. } => style { (PreEscaped(STYLE)) },
+                    PageKind::Served { style } => {
+                        link rel="stylesheet" href=(style);
+                        link rel="icon" href="data:,";
+                    },
+                }
             }
             body {
                 a.skip href="#pane" { "Skip to the conversation" }
                 header.bar {
+                    @if let PageKind::Served { .. } = kind { a href="/" { "Sessions" } }
                     button #menu type="button" aria-label="Tree" aria-expanded="true" aria-controls="side" { "☰" }
                     span.name { (Text(&facts.title())) }
                     span #status role="status" {}

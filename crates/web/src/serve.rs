@@ -124,6 +124,7 @@ impl Server {
         let app = Arc::new(App {
             sessions: if options.is_read_only { sessions.read_only() } else { sessions },
             list: List::new(),
+            open_sessions: session::OpenSessions::default(),
             is_read_only: options.is_read_only,
             gate: Gate::new(port, cookie, options.is_read_only).map_err(ServeError::Random)?,
             pool: Pool::new("request", N_THREADS, N_QUEUED).map_err(ServeError::Thread)?,

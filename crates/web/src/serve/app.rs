@@ -17,6 +17,7 @@ use super::gate::{Asked, Gate, MAX_BODY, Refused};
 use super::list::List;
 use super::pool::{NoResult, Pool};
 use super::reply::refusal;
+use super::session::OpenSessions;
 
 /// How long the body of a request may take.
 const BODY_TIMEOUT: Duration = Duration::from_secs(20);
@@ -25,6 +26,7 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(20);
 pub(crate) struct App {
     pub(crate) sessions: Sessions,
     pub(crate) list: List,
+    pub(crate) open_sessions: OpenSessions,
     pub(crate) is_read_only: bool,
     pub(crate) gate: Gate,
     /// Threads for answers that take little time.

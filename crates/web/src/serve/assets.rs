@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use sha2::{Digest, Sha256};
 
 use super::hex::hex;
-use crate::page::STYLE;
+use crate::page::{SCRIPT, STYLE};
 
 /// A file that pages refer to.
 pub(crate) struct Asset {
@@ -32,7 +32,11 @@ pub(crate) static STYLE_ASSET: LazyLock<Asset> =
 pub(crate) static HOME_ASSET: LazyLock<Asset> =
     LazyLock::new(|| Asset::new("home", "js", "text/javascript; charset=utf-8", include_str!("../../assets/home.js")));
 
+/// The script of a session.
+pub(crate) static SESSION_ASSET: LazyLock<Asset> =
+    LazyLock::new(|| Asset::new("session", "js", "text/javascript; charset=utf-8", SCRIPT));
+
 /// Finds a file by its path.
 pub(crate) fn find(path: &str) -> Option<&'static Asset> {
-    [&STYLE_ASSET, &HOME_ASSET].into_iter().map(|asset| &**asset).find(|asset| asset.path == path)
+    [&STYLE_ASSET, &HOME_ASSET, &SESSION_ASSET].into_iter().map(|asset| &**asset).find(|asset| asset.path == path)
 }

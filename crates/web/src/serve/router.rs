@@ -32,6 +32,9 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/search", get(find))
         .route("/hits", get(hits))
         .route("/s/{key}", get(show))
+        .route("/s/{key}/original", get(original))
+        .route("/s/{key}/search", get(search_session))
+        .route("/s/{key}/{part}", get(part))
         .route("/events", get(events))
         .route("/api/token", get(token))
         .route("/api/pin", post(pin))
@@ -63,6 +66,18 @@ async fn hits(State(app): Shared, uri: Uri) -> Response {
 
 async fn show(State(app): Shared, Path(key): Path<String>) -> Response {
     app.run(move |app| session::show(app, &key)).await
+}
+
+async fn part(State(app): Shared, Path((key, part)): Path<(String, String)>, uri: Uri) -> Response {
+    app.run(move |app| session::part(app, &key, &part, &form(&uri))).await
+}
+
+async fn original(State(app): Shared, Path(key): Path<String>) -> Response {
+    app.run(move |app| session::original(app, &key)).await
+}
+
+async fn search_session(State(app): Shared, Path(key): Path<String>, uri: Uri) -> Response {
+    app.run(move |app| session::search(app, &key, &form(&uri))).await
 }
 
 /// Says when the list has changed.

@@ -31,6 +31,11 @@ impl StreamSender {
         self.0.send(piece.into()).await.is_ok()
     }
 
+    /// Sends a piece from a thread. Returns whether the client is still there.
+    pub(crate) fn send_from_thread(&self, piece: impl Into<Bytes>) -> bool {
+        self.0.blocking_send(piece.into()).is_ok()
+    }
+
     /// Waits until the client is gone.
     pub(crate) async fn closed(&self) {
         self.0.closed().await;

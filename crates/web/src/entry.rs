@@ -301,7 +301,7 @@ impl View<'_> {
             self.problem(&error);
         }
         for diagnostic in answer.diagnostics() {
-            let message = diagnostic.error().and_then(|error| error.message());
+            let message = diagnostic.error().and_then(sessile::message::DiagnosticError::message);
             let texts: Vec<String> = [diagnostic.kind(), message].into_iter().flatten().collect();
             self.aside(&texts.join(": "));
         }
@@ -329,7 +329,7 @@ impl View<'_> {
             },
             Block::Thinking(thought) => self.thinking(thought),
             Block::ToolCall(call) => self.call(call),
-            Block::Image(image) => self.image(ImageFacts::new(image)),
+            Block::Image(image) => self.image(&ImageFacts::new(image)),
             other => self.odd("block", other.raw()),
         }
     }
@@ -350,17 +350,18 @@ impl View<'_> {
     }
 
     /// Writes a picture. The page loads its bytes from the session.
-    fn image(&mut self, image: ImageFacts) {
+    fn image(&mut self, image: &ImageFacts) {
         let at = self.n_images;
         self.n_images += 1;
         let facts = image.text();
-        let markup = match image.raster_type {
-            Some(raster_type) => html! {
+        let markup = if let Some(raster_type) = image.raster_type {
+            html! {
                 figure { img data-image=(format!("{}:{at}", self.context.index)) data-type=(raster_type)
                     width=[image.size.map(|size| size.0)] height=[image.size.map(|size| size.1)] alt=(facts);
                     figcaption { (facts) } }
-            },
-            None => html! { p.aside { (Text(&facts)) ", not shown" } },
+            }
+        } else {
+            html! { p.aside { (Text(&facts)) ", not shown" } }
         };
         markup.render_to(&mut self.out);
     }
@@ -490,7 +491,7 @@ pub(crate) fn usage_text(usage: Option<TokenUsage<'_>>) -> Option<String> {
         count(usage.input(), "in"),
         count(usage.output(), "out"),
         count(usage.cache_read(), "cached"),
-        usage.cost().and_then(|cost| cost.total()).filter(|cost| *cost > 0.0).map(cost_text),
+        usage.cost().and_then(sessile::message::Cost::total).filter(|cost| *cost > 0.0).map(cost_text),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     (!parts.is_empty()).then(|| parts.join(" · "))

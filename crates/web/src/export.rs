@@ -186,11 +186,7 @@ impl<S: Sink> Writer<'_, S> {
         let mut entries = self.session.entries();
         for row in outline.rows() {
             let index = row.index() as u64;
-            if next.peek() != Some(&row) {
-                html.push("");
-                titles.push("");
-                ids.push("");
-            } else {
+            if next.peek() == Some(&row) {
                 next.next();
                 let Some(entry) = entries.next().transpose()? else { break };
                 let rendered = self.reader.render(row, &entry, &mut calls)?;
@@ -203,6 +199,10 @@ impl<S: Sink> Writer<'_, S> {
                 for (part, text) in (0_u64..).zip(&rendered.long_texts) {
                     self.long_text([index, part], text, &mut long)?;
                 }
+            } else {
+                html.push("");
+                titles.push("");
+                ids.push("");
             }
             if html.text.len() >= CHUNK_BYTES {
                 let full = std::mem::take(&mut html);

@@ -30,7 +30,7 @@ impl ImageFacts {
     /// The facts in a few words.
     pub(crate) fn text(&self) -> String {
         let kind = self.raster_type.unwrap_or(&self.claimed_type);
-        let kind: String = kind.chars().filter(|char| char.is_ascii_graphic()).take(40).collect();
+        let kind: String = kind.chars().filter(char::is_ascii_graphic).take(40).collect();
         let size = self.size.map(|(width, height)| format!(", {width}×{height}")).unwrap_or_default();
         format!("Image: {}{size}, {}", if kind.is_empty() { "unknown type" } else { &kind }, size_words(self.n_bytes))
     }

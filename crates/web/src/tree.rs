@@ -99,11 +99,12 @@ pub(crate) fn structure(outline: &Outline) -> Vec<u8> {
     let mut end = 0;
     for row in outline.rows() {
         let index = row.index() as u64;
-        let parent = outline.parent(row).map_or(0, |parent| index as i64 - parent.index() as i64);
+        let parent =
+            outline.parent(row).map_or(0, |parent| index.cast_signed() - (parent.index() as u64).cast_signed());
         push_signed(&mut out, parent);
         let span = outline.span(row);
-        push_signed(&mut out, span.offset as i64 - end);
-        end = span.end() as i64;
+        push_signed(&mut out, span.offset.cast_signed() - end);
+        end = span.end().cast_signed();
         push_number(&mut out, span.len);
         out.push(kind_code(outline.kind(row), outline.role(row)));
     }

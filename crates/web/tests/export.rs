@@ -1,5 +1,6 @@
 //! The exported page, read as the browser reads it.
 #![expect(clippy::unwrap_used, reason = "tests panic on failure")]
+#![expect(clippy::disallowed_methods, reason = "tests access files directly")]
 
 use std::collections::HashMap;
 use std::fmt::Write as _;

@@ -121,7 +121,7 @@ impl View<'_> {
                             Some(text) => self.folded(class, format.clone(), &text),
                             None => self.odd("text block", text.raw()),
                         },
-                        Block::Image(image) => self.image(ImageFacts::new(*image)),
+                        Block::Image(image) => self.image(&ImageFacts::new(*image)),
                         other => self.odd("block", other.raw()),
                     }
                 }

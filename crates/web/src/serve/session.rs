@@ -81,12 +81,12 @@ pub(crate) fn show(app: &App, key: &str) -> Response {
         page.extend(Reader { session, environment }.last_entries()?);
         page.push_str(END_OF_ENTRIES);
         let mut index = ObjectWriter::new();
-        let leaf = session.path().last().map_or(-1.0, |row| row.index() as f64);
+        let leaf = session.path().last().map_or(-1.0, |row| as_number(row.index()));
         index
             .string("base", &format!("/s/{key}/"))
-            .string("id", &session.session_id().to_string())
-            .number("rows", session.outline().rows().len() as f64)
-            .number("titles", TITLES_PER_CHUNK as f64)
+            .string("id", &session.session_id().clone())
+            .number("rows", as_number(session.outline().rows().len()))
+            .number("titles", as_number(TITLES_PER_CHUNK))
             .number("leaf", leaf);
         let index = index.finish().to_text().replace('<', "\\u003c");
         let end = html! {
@@ -105,7 +105,7 @@ pub(crate) fn part(app: &App, key: &str, part: &str, form: &Form) -> Response {
         "structure" => Ok(bytes(structure(opened.session.outline()))),
         "entries" => entries(app, &opened.session, form.get("rows")),
         "titles" => titles(app, &opened.session, number(form.get("from"))?),
-        "find" => find_entry(&opened.session, form.get("id")),
+        "find" => Ok(find_entry(&opened.session, form.get("id"))),
         "long" => long_text(app, &opened.session, form),
         "image" => image(&opened.session, form),
         _ => match part.strip_prefix("tree-").and_then(|name| FILTERS.iter().find(|(filter, _)| *filter == name)) {
@@ -113,6 +113,11 @@ pub(crate) fn part(app: &App, key: &str, part: &str, form: &Form) -> Response {
             None => Err(NoPart::Missing),
         },
     }))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "an outline has fewer than 2^32 rows")]
+fn as_number(count: usize) -> f64 {
+    count as f64
 }
 
 fn bytes(bytes: Vec<u8>) -> Response {
@@ -124,7 +129,7 @@ fn text(text: String) -> Response {
 }
 
 fn number(text: &str) -> Result<usize, NoPart> {
-    text.parse().map_err(|_| NoPart::Missing)
+    text.parse().ok().ok_or(NoPart::Missing)
 }
 
 fn row_at(session: &SessionManager, index: usize) -> Result<Row, NoPart> {
@@ -167,11 +172,11 @@ fn titles(app: &App, session: &SessionManager, from: usize) -> Result<Response, 
 }
 
 /// The row of an entry: `{row}`, -1 if there is none.
-fn find_entry(session: &SessionManager, id: &str) -> Result<Response, NoPart> {
+fn find_entry(session: &SessionManager, id: &str) -> Response {
     let row = session.outline().find(&id.into());
     let mut out = ObjectWriter::new();
-    out.number("row", row.map_or(-1.0, |row| row.index() as f64));
-    Ok(json(out.finish()))
+    out.number("row", row.map_or(-1.0, |row| as_number(row.index())));
+    json(out.finish())
 }
 
 /// One window of a long text.
@@ -259,7 +264,7 @@ fn send_hits(session: &SessionManager, words: &[String], sender: &StreamSender, 
             hits.push(row);
         }
         let is_due = n_read % REPORTED_ENTRIES == 0 && n_read > 0;
-        if is_due && !report(&mut hits, row.index() as f64 / n_rows as f64) {
+        if is_due && !report(&mut hits, as_number(row.index()) / as_number(n_rows)) {
             return;
         }
     }

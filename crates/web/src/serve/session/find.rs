@@ -35,7 +35,8 @@ pub(super) fn has_words(entry: Raw<'_>, words: &[String]) -> bool {
                 let is_image = value.get("type").and_then(Raw::as_string).is_some_and(|kind| kind == "image");
                 for member in value.members() {
                     let key = member.key.as_string().unwrap_or_default();
-                    if !HIDDEN_KEYS.contains(&key.as_str()) && !(is_image && key == "data") {
+                    let is_hidden = HIDDEN_KEYS.contains(&key.as_str()) || is_image && key == "data";
+                    if !is_hidden {
                         todo.push(member.value);
                     }
                 }

@@ -62,17 +62,16 @@ impl OpenSessions {
             open.extend(known.clone());
             known
         };
-        let opened = match known {
-            Some((_, opened)) => opened,
-            None => {
-                let session = sessions.clone().read_only().open(path)?;
-                let opened = Arc::new(Mutex::new(Opened { session, is_silent: Vec::new() }));
-                let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-                open.push((path.to_path_buf(), Arc::clone(&opened)));
-                let n_extra = open.len().saturating_sub(MAX_OPEN);
-                open.drain(..n_extra);
-                opened
-            }
+        let opened = if let Some((_, opened)) = known {
+            opened
+        } else {
+            let session = sessions.clone().read_only().open(path)?;
+            let opened = Arc::new(Mutex::new(Opened { session, is_silent: Vec::new() }));
+            let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            open.push((path.to_path_buf(), Arc::clone(&opened)));
+            let n_extra = open.len().saturating_sub(MAX_OPEN);
+            open.drain(..n_extra);
+            opened
         };
         let mut opened = opened.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(error) = opened.session.refresh() {

@@ -50,7 +50,7 @@ test("its policy allows scripts beside it and nothing else", async () => {
   const policy = await page.getAttribute('meta[http-equiv="Content-Security-Policy"]', "content");
   assert.match(policy, /script-src 'sha256-[\w+/=]+' 'self' file:;/);
   const rest = policy.replace(/script-src [^;]*;/, "").replace(/'sha256-[\w+/=]+'/g, "");
-  assert.equal(rest.replace(/\s+/g, " ").trim(), "default-src 'none'; style-src ; img-src data:; base-uri 'none'; form-action 'none'");
+  assert.equal(rest.replace(/\s+/g, " ").trim(), "default-src 'none'; style-src ; img-src data:; worker-src blob:; base-uri 'none'; form-action 'none'");
   assert.deepEqual([page.seen.errors, page.seen.violations, page.seen.executed, foreignRequests(page)], [[], [], [], []]);
 });
 

@@ -1,4 +1,8 @@
 //! The page of a session.
+//!
+//! Further addresses of a session belong below `/s/{key}/` in the router, with their answers here. `Row::path` is the file
+//! of the session. `App::run` runs work on another thread, `App::write` does the same for a write, and `stream` makes a
+//! body for events.
 
 use axum::http::StatusCode;
 use axum::response::Response;

@@ -74,7 +74,9 @@ function refresh(delay) {
     root.classList.add("busy");
     try {
       const html = await (await fetched(fragmentPath + wanted, { signal: pending.signal })).text();
+      const focused = document.activeElement?.closest("li.s")?.dataset.key;
       (rows ?? hits).replaceChildren(parsed(html));
+      if (focused) rows.querySelector(`li.s[data-key="${focused}"] a.title`)?.focus();
       watchMore();
       say("");
       history.replaceState(null, "", location.pathname + wanted);
@@ -171,7 +173,7 @@ function listen() {
   events.addEventListener("list", (event) => {
     const isNew = seen !== null && event.data !== seen;
     seen = event.data;
-    const isBusy = rows.contains(document.activeElement) || scrollY > 200 || location.search.includes("from=");
+    const isBusy = scrollY > 200 || location.search.includes("from=");
     if (!isNew) return;
     if (isBusy) say("The list has changed.");
     else refresh(0);

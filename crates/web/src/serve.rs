@@ -3,7 +3,7 @@
 //! [`Server::start`] listens on 127.0.0.1. One thread handles all connections; the work of a request runs on a bounded
 //! number of other threads, so that the engine stays synchronous and a slow client does not hold up the others.
 //!
-//! Other users and web pages can reach a port of this computer, too. So [`gate`] checks every request before anything
+//! Other users and web pages can reach a port of this computer, too. So `gate` checks every request before anything
 //! else looks at it; docs/web.md describes what it checks and why.
 
 mod app;

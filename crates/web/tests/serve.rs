@@ -781,6 +781,7 @@ fn the_list_is_filtered_sorted_and_paged() {
     let site = Site::with(&sessions, |options| options);
     let cookie = site.sign_in();
     let rows = |target: &str| site.get(target, &cookie).body.matches("<li class=\"s\"").count();
+    while site.get("/", &cookie).body.contains("still reading") {}
     let page = site.get("/", &cookie).body;
     assert_eq!(page.matches("<li class=\"s\"").count(), 100);
     assert!(page.contains("href=\"/?from=100\" rel=\"next\""));
@@ -795,6 +796,42 @@ fn the_list_is_filtered_sorted_and_paged() {
     }
     assert_eq!(site.get("/rows?group=project", &cookie).body.matches("class=\"group\"").count(), 1);
     assert_eq!(site.get("/rows?group=project&from=100", &cookie).body.matches("class=\"group\"").count(), 0);
+}
+
+#[test]
+fn the_list_has_families_pins_and_archived_sessions() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(dir.path().join("sessions")).unwrap();
+    for (at, prompt) in ["Parent", "Fork", "Other", "Old"].iter().enumerate() {
+        write_session(dir.path(), &format!("s{at}"), at, prompt, "/work/project");
+    }
+    let path = |at: usize| dir.path().join(format!("sessions/2026-01-01T00-00-00-000Z_s{at}.jsonl"));
+    let parent = serde_json::to_string(path(0).to_str().unwrap()).unwrap();
+    let fork = std::fs::read_to_string(path(1)).unwrap();
+    std::fs::write(path(1), fork.replacen("\"cwd\"", &format!("\"parentSession\":{parent},\"cwd\""), 1)).unwrap();
+    let sessions = sessions_in(dir.path());
+    sessions.open(path(3)).unwrap().set_archived(None, true).unwrap();
+    sessions.pin("s2", true).unwrap();
+    let site = Site::serve(dir, |options| options);
+    let cookie = site.sign_in();
+    let titles = |target: &str| {
+        let page = site.get(target, &cookie).body;
+        let titles = page.split("class=\"title\"").skip(1).filter_map(|rest| rest.split(['>', '<']).nth(1));
+        titles.collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(titles("/"), "Other Fork Parent", "pinned sessions come first");
+    assert_eq!(titles("/?sort=family"), "Other Parent Fork");
+    assert_eq!(titles("/?archived=only"), "Old");
+    assert_eq!(titles("/?archived=all&sort=created"), "Other Old Fork Parent");
+    let page = site.get("/?sort=family", &cookie).body;
+    assert_eq!(page.matches("data-depth=\"1\"").count(), 1);
+    // A search leaves archived sessions out, too.
+    assert!(site.get("/hits?q=old", &cookie).body.contains("Nothing found"));
+    assert!(site.get("/hits?q=old&archived=all", &cookie).body.contains("<mark>Old</mark>"));
+    assert!(site.get("/hits?q=parent&role=user", &cookie).body.contains("<mark>Parent</mark>"));
+    assert!(site.get("/hits?q=parent&role=assistant", &cookie).body.contains("Nothing found"));
+    assert!(site.get("/hits?q=parent&since=today", &cookie).body.contains("Nothing found"));
+    assert!(site.get("/hits?q=parent&project=none", &cookie).body.contains("Nothing found"));
 }
 
 #[test]

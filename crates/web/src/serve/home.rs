@@ -190,6 +190,9 @@ pub(crate) fn rows(app: &App, form: &Form) -> Markup {
     let page_of = |from: usize| form.with("from", &if from == 0 { String::new() } else { from.to_string() }).url("/");
     let mut group_before = from.checked_sub(1).and_then(|before| items.get(before)).and_then(|item| item.group);
     html! {
+        @if list.is_partial && from == 0 {
+            li.aside { "Sessile is still reading: " (counted(list.rows.len(), "session", "sessions")) " so far." }
+        }
         @if from > 0 { li.earlier { a href=(page_of(from.saturating_sub(wanted))) rel="prev" { "Earlier rows" } } }
         @for item in shown {
             @if item.group.is_some() && std::mem::replace(&mut group_before, item.group) != item.group {

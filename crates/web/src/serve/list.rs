@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sessile::format::info::SessionFacts;
 use sessile::group::{ProjectLocation, SessionRef};
@@ -22,6 +22,9 @@ const MAX_SEARCHED: usize = 4000;
 
 /// The pause after an error, before the store is watched again.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
+
+/// The time between two partial lists while the store is read for the first time.
+const PARTIAL_PAUSE: Duration = Duration::from_secs(1);
 
 /// How often the watcher may stop waiting for events.
 const WAIT: Duration = Duration::from_hours(1);
@@ -185,6 +188,8 @@ pub(crate) struct Snapshot {
     pub(crate) projects: Arc<Projects>,
     /// The parent of each fork whose parent is in the list.
     pub(crate) parents: Arc<HashMap<PathBuf, PathBuf>>,
+    /// Whether some sessions are missing because they are still being read.
+    pub(crate) is_partial: bool,
 }
 
 impl Snapshot {
@@ -231,10 +236,12 @@ impl List {
     pub(crate) fn follow(&self, sessions: &Sessions, cancel: &Cancel) {
         let mut rows = Rows::default();
         // Without caches, reading a large store takes a while: show what is known so far.
+        let mut next_partial = Instant::now() + PARTIAL_PAUSE;
         let mut on_progress = |progress: Progress<'_>| {
-            if let Some(partial) = progress.partial {
+            if let Some(partial) = progress.partial.filter(|_| Instant::now() >= next_partial) {
                 rows.replace(partial);
-                self.publish(rows.snapshot(sessions));
+                self.publish(Snapshot { is_partial: true, ..rows.snapshot(sessions) });
+                next_partial = Instant::now() + PARTIAL_PAUSE;
             }
         };
         // A list saves what it has read in the caches, which a watcher only reads.
@@ -323,7 +330,7 @@ impl Rows {
             self.parents = Arc::new(parents(sessions, &rows));
         }
         let (projects, parents) = (Arc::clone(&self.projects), Arc::clone(&self.parents));
-        Snapshot { rows, projects, parents }
+        Snapshot { rows, projects, parents, is_partial: false }
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
 
+use sessile_core::date::Timestamp;
 use sessile_core::checkpoint::checkpoint;
 use sessile_core::date::Utc;
 use sessile_core::diagnostic::Diagnostic;
@@ -120,7 +121,7 @@ fn facts(outline: &Outline) -> Facts {
         span: outline.span(row),
         kind: outline.kind(row),
         role: outline.role(row),
-        time: outline.time(row),
+        time: outline.time(row).map(Timestamp::as_ms),
         id: outline.id(row),
         parent_id: outline.parent_id(row),
         has_null_parent: outline.has_null_parent(row),
@@ -294,8 +295,8 @@ fn contexts(file: &File<'_>, path: &[Row]) {
         assert!(Raw::parse(message.raw().as_bytes()).is_ok());
     }
     // The sum of system messages is a system message, and its own sum is itself.
-    if let Some(sum) = checkpoint(built.messages.iter().map(Json::raw), 7) {
-        assert_eq!(checkpoint([sum.raw()], 7), Some(sum));
+    if let Some(sum) = checkpoint(built.messages.iter().map(Json::raw), Timestamp::from_ms(7)) {
+        assert_eq!(checkpoint([sum.raw()], Timestamp::from_ms(7)), Some(sum));
     }
 }
 

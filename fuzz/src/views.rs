@@ -5,7 +5,7 @@ use std::hint::black_box;
 use sessile_core::entry::{Entry, Payload};
 use sessile_core::message::{
     AssistantDiagnostic, AssistantMessage, Block, BranchSummaryMessage, CompactionSummaryMessage, Content, Deferred,
-    Message, NestedCalls, SystemMessage, ToolResultMessage, TokenUsage,
+    Message, NestedCalls, SystemMessage, TokenUsage, ToolResultMessage,
 };
 
 macro_rules! ask {

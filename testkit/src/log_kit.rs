@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
+use sessile::date::Timestamp;
 use sessile::draft::{AssistantMessage, UserMessage};
 use sessile::log::{Appended, Durable, Expect, FileState, Log, Notice, Place, Span, StoreError, Turn, WriteOptions};
 use sessile::write::Durability;
@@ -314,8 +315,8 @@ fn serving_sessions(subject: &dyn LogSubject) {
     let address: PathBuf = directory.path().join("session.jsonl");
     let places = subject.fresh();
     let [ours, theirs] = places.map(|place| Sessions::new(System).caching(None).in_place(place));
-    let user = |text: &str| UserMessage::new(text, 1_700_000_000_000);
-    let answer = |text: &str| AssistantMessage::new("provider", "model", text, 1_700_000_000_000);
+    let user = |text: &str| UserMessage::new(text, Timestamp::from_ms(1_700_000_000_000));
+    let answer = |text: &str| AssistantMessage::new("provider", "model", text, Timestamp::from_ms(1_700_000_000_000));
     let mut one = ours.open_or_create(&address).unwrap();
     let question = one.append_message(user("question")).unwrap();
     let first = one.append_message(answer("first")).unwrap();

@@ -62,7 +62,7 @@ fn view(manager: &SessionManager, name: &str) -> Result<String, SessionError> {
             format!("[{},{messages}]", id_text(outline.id(projected.row).as_ref()))
         })),
         "llm" => list(manager.llm_messages()?.iter().map(text)),
-        "sessionId" => quoted(&manager.session_id()),
+        "sessionId" => quoted(manager.session_id().as_str()),
         "cwd" => quoted(&manager.cwd().to_string_lossy()),
         "persisted" => manager.is_persisted().to_string(),
         other => panic!("no window {other}"),

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use sessile::Environment;
+use sessile::SessionId;
+use sessile::date::Timestamp;
 
 use crate::random::SplitMix;
 
@@ -90,19 +92,19 @@ impl Replay {
 }
 
 impl Environment for Replay {
-    fn now_ms(&self) -> i64 {
-        self.change(|world| world.now_ms)
+    fn now(&self) -> Timestamp {
+        self.change(|world| Timestamp::from_ms(world.now_ms))
     }
 
     fn entry_uuid(&self) -> String {
         self.change(|world| world.scripted_ids.pop_front().unwrap_or_else(|| world.ids.uuid()))
     }
 
-    fn session_uuid(&self) -> String {
+    fn session_uuid(&self) -> SessionId {
         self.change(|world| {
             world.n_sessions += 1;
             let counted = format!("session-{}", world.n_sessions);
-            world.session_ids.pop_front().unwrap_or(counted)
+            world.session_ids.pop_front().unwrap_or(counted).into()
         })
     }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use sessile::date::Timestamp;
 use sessile::log::{
     Appended, Durable, Expect, FileState, Files, Line, Log, LogName, Memory, MemoryLog, Place, Span, StoreError,
     WriteOptions,
@@ -348,7 +349,7 @@ fn a_log_with_a_faster_writer_is_busy_and_nothing_is_lost() {
     let directory = tempfile::tempdir().unwrap();
     let sessions = sessile::Sessions::new(sessile::System).caching(None).in_place(Arc::new(place));
     let mut session = sessions.open_or_create(directory.path().join("s.jsonl")).unwrap();
-    let answer = |text: &str| sessile::draft::AssistantMessage::new("p", "m", text, 0);
+    let answer = |text: &str| sessile::draft::AssistantMessage::new("p", "m", text, Timestamp::from_ms(0));
     let first = session.append_message(answer("first")).unwrap();
     is_contested.store(true, Ordering::SeqCst);
     let refused = session.append_message(answer("refused")).unwrap_err();

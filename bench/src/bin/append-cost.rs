@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use sessile::date::Timestamp;
 use sessile::json::Json;
 use sessile::write::WriteOptions;
 use sessile::{SessionManager, Sessions, System, draft};
@@ -53,7 +54,7 @@ fn main() {
 
 fn message(index: usize) -> Json {
     let text = format!("{index} {}", "x".repeat(N_BYTES));
-    draft::AssistantMessage::new("acme", "acme-1", text.as_str(), 1_763_164_800_000).into()
+    draft::AssistantMessage::new("acme", "acme-1", text.as_str(), Timestamp::from_ms(1_763_164_800_000)).into()
 }
 
 /// Returns a line of the same length as Sessile's lines.

@@ -6,6 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use sessile::date::Timestamp;
 use sessile::write::{Durability, SharedSession, WriteOptions};
 use sessile::{Sessions, System, draft};
 use sessile_bench::{Contestant, compete, ratio, slow_disk, table, time};
@@ -43,7 +44,7 @@ fn compare(what: &str, directory: &Path, sync: Duration) {
 }
 
 fn message(index: usize) -> draft::UserMessage {
-    draft::UserMessage::new(format!("{index} {}", "x".repeat(700)).as_str(), 1_763_164_800_000)
+    draft::UserMessage::new(format!("{index} {}", "x".repeat(700)).as_str(), Timestamp::from_ms(1_763_164_800_000))
 }
 
 fn bare(directory: &Path, sync: Duration) -> Duration {

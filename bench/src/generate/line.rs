@@ -1,6 +1,6 @@
 //! Composes lines: ids, times, numbers and strings as JavaScript spells them.
 
-use sessile::date::to_iso;
+use sessile::date::{Timestamp, to_iso};
 use sessile::json::{number_text, write_string};
 
 /// A line under construction.
@@ -56,7 +56,7 @@ pub fn foreign_lines(parent: &str, n_lines: u32, salt: u32) -> Vec<u8> {
         let text = format!("Note {number} of {salt}: {}", "and so it went on ".repeat(100));
         let mut line = Line::default();
         line.json(r#"{"type":"message","id":"#).string(&id).json(r#","parentId":"#).string(&parent);
-        line.json(r#","timestamp":"#).string(&to_iso(ms));
+        line.json(r#","timestamp":"#).string(&to_iso(Timestamp::from_ms(ms)));
         line.json(r#","message":{"role":"user","content":[{"type":"text","text":"#).string(&text);
         line.json(r#"}],"timestamp":"#).integer(ms).json("}}\n");
         lines.append(&mut line.0);

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use sessile::date::to_iso;
+use sessile::date::{Timestamp, to_iso};
 
 use super::line::{Line, entry_id};
 use super::needle::Needle;
@@ -101,7 +101,10 @@ impl<'s> Session<'s> {
         if self.subject.version > 1 {
             line.json(r#","version":"#).integer(self.subject.version);
         }
-        line.json(r#","id":"#).string(&self.id).json(r#","timestamp":"#).string(&to_iso(self.now_ms));
+        line.json(r#","id":"#)
+            .string(&self.id)
+            .json(r#","timestamp":"#)
+            .string(&to_iso(Timestamp::from_ms(self.now_ms)));
         line.json(r#","cwd":"#).string(self.subject.cwd);
         if self.subject.version == 1 {
             let model = &MODELS[self.model];
@@ -140,7 +143,7 @@ impl<'s> Session<'s> {
                 None => line.json("null"),
             };
         }
-        line.json(r#","timestamp":"#).string(&to_iso(self.now_ms));
+        line.json(r#","timestamp":"#).string(&to_iso(Timestamp::from_ms(self.now_ms)));
         line.0.extend_from_slice(&members.0);
         line.json("}\n");
         self.write(&line)?;

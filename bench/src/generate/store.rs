@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, UNIX_EPOCH};
 
-use sessile::date::to_iso;
+use sessile::date::{Timestamp, to_iso};
 
 use super::needle::Needle;
 use super::pool::Pools;
@@ -125,7 +125,7 @@ fn write_one(root: &Path, mut random: Random, job: &Job, pools: &Pools) -> io::R
         session.name()?;
     }
     let (id, end_ms, written) = (session.id.clone(), session.now_ms, session.written.clone());
-    let stamp = to_iso(job.start_ms).replace([':', '.'], "-");
+    let stamp = to_iso(Timestamp::from_ms(job.start_ms)).replace([':', '.'], "-");
     let path = root.join(folder(&job.cwd)).join(format!("{stamp}_{id}.jsonl"));
     let mut file = BufWriter::new(File::create(&path)?);
     file.write_all(&bytes)?;

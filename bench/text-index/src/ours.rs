@@ -51,7 +51,7 @@ impl Ours {
             admits: None,
             limit,
             per_session: false,
-            now_ms: 1_800_000_000_000,
+            now: sessile_core::date::Timestamp::from_ms(1_800_000_000_000),
             is_cancelled: &|| false,
             on_progress: &|_, _| {},
         };

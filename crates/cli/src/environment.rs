@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::error::ErrorKind;
-use sessile::date::{self, LocalZone, TimeRange};
+use sessile::date::{self, LocalZone, TimeRange, Timestamp};
 use sessile::event::{EventKind, Handlers, SessionEvent};
 use sessile::hooks::{HOOK_VARIABLE, HookFolder};
 use sessile::list::SessionInfo;
@@ -127,18 +127,18 @@ impl CommandEnvironment {
     }
 
     /// Returns the current time, for showing ages.
-    pub(crate) fn now_ms(&self) -> i64 {
-        self.sessions.environment().now_ms()
+    pub(crate) fn now(&self) -> Timestamp {
+        self.sessions.environment().now()
     }
 
     /// Parses a time given by the user; `None` if it is invalid.
     pub(crate) fn parse_time(&self, text: &str) -> Option<TimeRange> {
-        date::parse_time_range(text, self.now_ms(), &Zone(self.sessions.environment()))
+        date::parse_time_range(text, self.now(), &Zone(self.sessions.environment()))
     }
 
     /// Formats a local time to the minute.
-    pub(crate) fn local_time(&self, ms: i64) -> String {
-        let text = date::to_iso(date::to_local(ms, &Zone(self.sessions.environment())));
+    pub(crate) fn local_time(&self, time: Timestamp) -> String {
+        let text = date::to_iso(date::to_local(time, &Zone(self.sessions.environment())));
         text.get(..16).unwrap_or_default().replace('T', " ")
     }
 

@@ -131,7 +131,7 @@ impl GroupTable<'_> {
             match (by, &group.session) {
                 (Grouping::Project, _) if key.is_empty() => "(unknown)".to_owned(),
                 (Grouping::Project, _) => env.short(key),
-                (Grouping::Session, Some((_, id))) => format!("{:n_id$}  {key}", ids.of(id)),
+                (Grouping::Session, Some((_, id))) => format!("{:n_id$}  {key}", ids.of(id.as_str())),
                 _ => key.to_owned(),
             }
         };
@@ -297,7 +297,7 @@ pub(crate) fn write_csv(
     for group in groups {
         let mut cells: Vec<String> = group.keys.iter().map(|key| quoted(key)).collect();
         if let Some((path, id)) = group.session.as_ref().filter(|_| is_of_sessions) {
-            cells.extend([quoted(id), quoted(&path.to_string_lossy())]);
+            cells.extend([quoted(id.as_str()), quoted(&path.to_string_lossy())]);
         }
         cells.extend(csv_figures(group, knows_tools));
         writeln!(out, "{}", cells.join(","))?;

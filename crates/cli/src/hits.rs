@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use sessile::EntryId;
+use sessile::date::Timestamp;
 use sessile::list::SessionInfo;
 use sessile::search::SearchHit;
 
@@ -65,13 +66,13 @@ fn infos_of(env: &CommandEnvironment, hits: &[SearchHit]) -> Vec<SessionInfo> {
 }
 
 /// Returns what all copies of a hit share; `None` for a hit that cannot have copies.
-fn copy_key(hit: &SearchHit) -> Option<(&EntryId, i64, &str)> {
+fn copy_key(hit: &SearchHit) -> Option<(&EntryId, Timestamp, &str)> {
     Some((hit.entry_id.as_ref()?, hit.time?, &hit.excerpt.text))
 }
 
 /// Returns the hits without copies of earlier ones.
 pub(crate) fn distinct(hits: &[SearchHit]) -> impl Iterator<Item = &SearchHit> {
-    let mut first_paths: HashMap<(&EntryId, i64, &str), &Path> = HashMap::new();
+    let mut first_paths: HashMap<(&EntryId, Timestamp, &str), &Path> = HashMap::new();
     hits.iter().filter(move |hit| {
         let Some(copy_key) = copy_key(hit) else { return true };
         // A repetition within one session is not a copy.
@@ -87,7 +88,7 @@ fn without_copies<'h, 'r>(
 ) -> Vec<(&'h SearchHit, usize)> {
     let mut kept: Vec<(&SearchHit, usize)> = Vec::new();
     let mut index_of = HashMap::new();
-    let created = |hit: &SearchHit| info_of(&hit.session_path).and_then(|info| info.created).unwrap_or(i64::MAX);
+    let created = |hit: &SearchHit| info_of(&hit.session_path).and_then(|info| info.created).unwrap_or(Timestamp::MAX);
     for hit in hits {
         let Some(copy_key) = copy_key(hit) else {
             kept.push((hit, 0));
@@ -115,7 +116,7 @@ fn heading(env: &CommandEnvironment, path: &Path, info: Option<&SessionInfo>, in
         Some(name) => Line::new().styled(NAMED, name.to_str().trim()),
         None => Line::new().styled(BOLD, info.first_message.to_str().trim()),
     };
-    let line = Line::new().styled(BOLD, &short_id(&info.id, infos)).text("  ").join(title.cut(WIDEST_TITLE));
+    let line = Line::new().styled(BOLD, &short_id(info.id.as_str(), infos)).text("  ").join(title.cut(WIDEST_TITLE));
     line.text("  ").styled(DIM, &short_path)
 }
 
@@ -125,7 +126,8 @@ const WIDEST_TITLE: usize = 60;
 /// Shortens an id to the characters that distinguish it from others.
 fn short_id(id: &str, infos: &[SessionInfo]) -> String {
     let shared = |other: &str| id.chars().zip(other.chars()).take_while(|(one, other)| one == other).count();
-    let needed = infos.iter().filter(|info| info.id != id).map(|info| shared(&info.id) + 1).max().unwrap_or_default();
+    let needed =
+        infos.iter().filter(|info| info.id != id).map(|info| shared(info.id.as_str()) + 1).max().unwrap_or_default();
     id.chars().take(needed.max(SHORT_ID)).collect()
 }
 

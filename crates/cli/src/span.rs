@@ -2,7 +2,7 @@
 
 use clap::Args;
 use clap::error::ErrorKind;
-use sessile::date::TimeRange;
+use sessile::date::{TimeRange, Timestamp};
 
 use crate::environment::CommandEnvironment;
 use crate::failure::Failure;
@@ -26,12 +26,12 @@ impl SpanArgs {
     }
 
     /// Returns the first millisecond.
-    pub(crate) fn since(&self, env: &CommandEnvironment) -> Result<Option<i64>, Failure> {
+    pub(crate) fn since(&self, env: &CommandEnvironment) -> Result<Option<Timestamp>, Failure> {
         Ok(time(self.since.as_deref(), env)?.map(|when| when.from))
     }
 
     /// Returns the last millisecond.
-    pub(crate) fn until(&self, env: &CommandEnvironment) -> Result<Option<i64>, Failure> {
+    pub(crate) fn until(&self, env: &CommandEnvironment) -> Result<Option<Timestamp>, Failure> {
         Ok(time(self.until.as_deref(), env)?.map(|when| when.to))
     }
 }

@@ -4,6 +4,7 @@ use std::io;
 
 use anstyle::Style;
 use clap::ValueEnum;
+use sessile::date::Timestamp;
 use sessile::list::SessionInfo;
 
 use crate::environment::CommandEnvironment;
@@ -157,7 +158,7 @@ pub(crate) fn print(
 }
 
 fn cells(env: &CommandEnvironment, rows: &[TableRow<'_>], shown_columns: &[Column]) -> Vec<Vec<Cell>> {
-    let now = env.now_ms();
+    let now = env.now();
     let costs = rows.iter().filter_map(|row| row.session).map(|session| session.facts.cost);
     let money = Money::upto(costs.fold(0.0, f64::max));
     let mut n_sessions = 0;
@@ -176,7 +177,7 @@ fn cells(env: &CommandEnvironment, rows: &[TableRow<'_>], shown_columns: &[Colum
 
 fn cell(
     env: &CommandEnvironment,
-    now: i64,
+    now: Timestamp,
     position: usize,
     row: &TableRow<'_>,
     session: &SessionInfo,
@@ -195,7 +196,7 @@ fn cell(
         }
         Column::Directory => dim(row.directory.clone()),
         Column::Name => named.into_iter().collect(),
-        Column::Id => plain(session.id.clone()),
+        Column::Id => plain(session.id.to_string()),
         Column::Created => dim(session.created.map(|created| env.local_time(created)).unwrap_or_default()),
         Column::Modified => dim(env.local_time(session.modified)),
         Column::Size => plain(size_words(session.size)),

@@ -153,7 +153,7 @@ fn value(field: Field, listed: &ListedSession<'_>) -> String {
     let name = session.name.as_ref().map(|name| name.to_str().trim().to_owned());
     let first_message = || session.first_message.to_str().trim().to_owned();
     match field {
-        Field::Id => session.id.clone(),
+        Field::Id => session.id.to_string(),
         Field::Title => name.unwrap_or_else(first_message),
         Field::Cwd => session.cwd.clone(),
         Field::Created => session.created.map(to_iso).unwrap_or_default(),

@@ -54,7 +54,7 @@ impl Titles {
 
     /// Returns the id of a session and, if it could be read, its title in quotes, for a sentence.
     pub(crate) fn words(&self, session: &SessionLocation) -> String {
-        let id = self.ids.of(&session.id);
+        let id = self.ids.of(session.id.as_str());
         let Some((row, _)) = self.rows.get(&session.path) else { return id };
         let title = row.name.as_ref().unwrap_or(&row.first_message).to_str();
         format!("{id} {:?}", shortened(title.trim()))
@@ -62,7 +62,7 @@ impl Titles {
 
     /// Appends id, title and directory of a session to a line; its path if it could not be read.
     pub(crate) fn put_after(&self, line: Line, session: &SessionLocation) -> Line {
-        let line = line.styled(DIM, &self.ids.of(&session.id)).text("  ");
+        let line = line.styled(DIM, &self.ids.of(session.id.as_str())).text("  ");
         let Some((row, directory)) = self.rows.get(&session.path) else {
             return line.text(&session.path.to_string_lossy());
         };

@@ -1,7 +1,7 @@
 //! Typed answers to commands.
 
-use sessile::EntryId;
 use sessile::json::{Json, Raw};
+use sessile::{EntryId, SessionId};
 
 /// A type that can be read from the data of an answer.
 pub trait Answer: Sized {
@@ -68,7 +68,7 @@ answers! {
         /// The session's file.
         session_file: Option<String> = |data| Some(text(data, "sessionFile")),
         /// The session's id.
-        session_id: String = |data| text(data, "sessionId"),
+        session_id: SessionId = |data| text(data, "sessionId").map(SessionId::from),
         /// The session's name.
         session_name: Option<String> = |data| Some(text(data, "sessionName")),
         /// Whether automatic compaction is enabled.
@@ -127,7 +127,7 @@ answers! {
         /// Its file.
         session_path: Option<String> = |data| Some(text(data, "sessionPath")),
         /// Its id.
-        session_id: String = |data| text(data, "sessionId"),
+        session_id: SessionId = |data| text(data, "sessionId").map(SessionId::from),
         /// Its leaf.
         leaf_id: Option<EntryId> = |data| Some(id(data, "leafId")),
     }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use sessile::date::Timestamp;
 use sessile::json::{Json, Raw};
 use sessile::{NewSession, SessionManager, Sessions, draft};
 use sessile_client::{Client, ClientError, OrNull};
@@ -49,11 +50,11 @@ fn json(text: &str) -> Json {
 }
 
 fn user(text: &str) -> Json {
-    draft::UserMessage::new(text, 1).into()
+    draft::UserMessage::new(text, Timestamp::from_ms(1)).into()
 }
 
 fn answer(text: &str) -> Json {
-    draft::AssistantMessage::new("acme", "acme-1", text, 2).into()
+    draft::AssistantMessage::new("acme", "acme-1", text, Timestamp::from_ms(2)).into()
 }
 
 fn n(data: &Json, key: &str) -> usize {
@@ -331,7 +332,7 @@ fn a_store_subscription_covers_all_sessions() {
     let sessions = Sessions::default().caching(None);
     let dir = world.dir.path().join("sessions");
     let mut other = sessions.clone().with_session_dir(&dir).create(world.dir.path()).unwrap();
-    other.append_message(draft::UserMessage::new("theirs 0", 1)).unwrap();
+    other.append_message(draft::UserMessage::new("theirs 0", Timestamp::from_ms(1))).unwrap();
     let event = next_of_type(&client, "event");
     let event_in = |event: &Json| event.raw().get("event").unwrap().to_json();
     assert_eq!(text(&event_in(&event), "sessionPath"), other.session_file().unwrap().to_string_lossy());
@@ -339,7 +340,7 @@ fn a_store_subscription_covers_all_sessions() {
     here.append_message(&user("ours")).unwrap();
     assert_eq!(text(&event_in(&next_of_type(&client, "event")), "sessionPath"), first);
     here.unsubscribe(&subscribed.subscription).unwrap();
-    other.append_message(draft::UserMessage::new("theirs 1", 1)).unwrap();
+    other.append_message(draft::UserMessage::new("theirs 1", Timestamp::from_ms(1))).unwrap();
     // A client that returns with a cursor gets what it missed, for every session.
     let back = world.client();
     back.current().subscribe(Some(&events), Some(&cursor), Some("store")).unwrap();
@@ -362,7 +363,7 @@ fn a_stale_append_is_refused_with_the_actual_leaf() {
     let first = here.append_message(&user("ours")).unwrap().entry_id;
     let path = here.get_state().unwrap().session_file.unwrap();
     let mut other = SessionManager::open(Path::new(&path)).unwrap();
-    let theirs = other.append_message(draft::UserMessage::new("theirs", 1)).unwrap();
+    let theirs = other.append_message(draft::UserMessage::new("theirs", Timestamp::from_ms(1))).unwrap();
     let ClientError::Refused { code: refused, leaf_id, .. } =
         here.expecting(Some(&first.to_string())).append_message(&user("x")).unwrap_err()
     else {
@@ -415,7 +416,7 @@ fn commands_accept_session_ids_and_fork_other_sessions() {
     assert_eq!(code(here.new_session(None, Some("/no/such/directory"))), "NOT_FOUND");
     here.append_message(&user("mine")).unwrap();
     let mine = here.get_state().unwrap().session_file;
-    let other_session = client.at(&first.session_id);
+    let other_session = client.at(first.session_id.as_str());
     assert_eq!(other_session.get_state().unwrap().session_file, first.session_file);
     let forked = other_session.fork(&second).unwrap();
     assert_eq!(forked.text.as_deref(), Some("three"));
@@ -432,7 +433,7 @@ fn commands_accept_session_ids_and_fork_other_sessions() {
     // A reference that matches no session must not create a file.
     assert_eq!(code(here.switch_session("nonsense")), "NOT_FOUND");
     assert!(!world.dir.path().join("nonsense").exists());
-    here.switch_session(&first.session_id).unwrap();
+    here.switch_session(first.session_id.as_str()).unwrap();
     assert_eq!(here.get_fork_messages().map(|data| n(&data, "messages")).unwrap(), 2);
 }
 
@@ -559,7 +560,7 @@ fn a_cursor_remembers_missing_sessions() {
         .collect();
     std::fs::rename(&moved_aside, &path).unwrap();
     thread::sleep(Duration::from_millis(300));
-    SessionManager::open(&path).unwrap().append_message(draft::UserMessage::new("two", 1)).unwrap();
+    SessionManager::open(&path).unwrap().append_message(draft::UserMessage::new("two", Timestamp::from_ms(1))).unwrap();
     for client in &late {
         assert!(next_of_type(client, "event").to_text().contains("two"));
         assert!(client.next_event(Duration::from_millis(200)).unwrap().is_none());
@@ -636,7 +637,7 @@ fn entries_of_other_programs_are_sent_in_file_order() {
     here.subscribe(None, None, None).unwrap();
     let mut other = SessionManager::open(Path::new(&path)).unwrap();
     for index in 0..20 {
-        other.append_message(draft::UserMessage::new(format!("theirs {index}"), 1)).unwrap();
+        other.append_message(draft::UserMessage::new(format!("theirs {index}"), Timestamp::from_ms(1))).unwrap();
     }
     for index in 0..20 {
         let event = next_of_type(&client, "event");
@@ -753,7 +754,7 @@ fn many_clients_lose_nothing() {
 
 #[test]
 fn a_session_started_with_an_id_has_that_id() {
-    let world = World::new(&Start::WithId("tide-1".to_owned()));
+    let world = World::new(&Start::WithId("tide-1".to_owned().into()));
     let client = world.client();
     client.current().append_message(&user("x")).unwrap();
     assert_eq!(client.current().get_state().unwrap().session_id, "tide-1");

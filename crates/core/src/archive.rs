@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 
+use crate::SessionId;
 use crate::id::EntryId;
 use crate::json::{Json, ObjectWriter, Raw};
 
@@ -38,30 +39,30 @@ pub struct ArchiveMark {
 
 impl ArchiveMark {
     /// Reads an entry as a mark; `None` if it is something else or marks another session.
-    pub fn of(entry: Raw<'_>, session_id: &str) -> Option<Self> {
+    pub fn of(entry: Raw<'_>, session_id: &SessionId) -> Option<Self> {
         entry.get("type").and_then(Raw::as_text).filter(|kind| *kind == "custom")?;
         Self::read(entry.get("customType"), entry.get("data"), session_id)
     }
 
     /// Like [`of`](Self::of), from the members of a `custom` entry.
-    pub(crate) fn read(custom_type: Option<Raw<'_>>, data: Option<Raw<'_>>, session_id: &str) -> Option<Self> {
+    pub(crate) fn read(custom_type: Option<Raw<'_>>, data: Option<Raw<'_>>, session_id: &SessionId) -> Option<Self> {
         custom_type.and_then(plain).filter(|name| *name == CUSTOM_TYPE.as_bytes())?;
         let data = data?;
         let is_archived = data.get("archived")?.as_bool()?;
         let target = match (data.get("entryId"), data.get("sessionId")) {
             (Some(id), _) => ArchiveTarget::Branch(EntryId::from(id.as_text()?)),
-            (None, Some(id)) if id.as_text()? != session_id => return None,
+            (None, Some(id)) if id.as_text()? != session_id.as_str() => return None,
             (None, _) => ArchiveTarget::Session,
         };
         Some(Self { is_archived, target })
     }
 
     /// The data of the entry that creates this mark in a session.
-    pub fn to_data(&self, session_id: &str) -> Json {
+    pub fn to_data(&self, session_id: &SessionId) -> Json {
         let mut data = ObjectWriter::new();
         data.bool("archived", self.is_archived);
         match &self.target {
-            ArchiveTarget::Session => data.string("sessionId", session_id),
+            ArchiveTarget::Session => data.string("sessionId", session_id.as_str()),
             ArchiveTarget::Branch(id) => data.text("entryId", id.as_text()),
         };
         data.finish()
@@ -84,7 +85,7 @@ pub struct Archive {
 
 impl Archive {
     /// Adds the next `custom` entry of the file. Entries that are not marks change nothing.
-    pub fn push(&mut self, entry: Raw<'_>, session_id: &str) {
+    pub fn push(&mut self, entry: Raw<'_>, session_id: &SessionId) {
         let Some(mark) = ArchiveMark::of(entry, session_id) else { return };
         self.n_marks += 1;
         match mark.target {
@@ -180,7 +181,7 @@ mod tests {
     fn archive(entries: &[&str]) -> Archive {
         let mut archive = Archive::default();
         for entry in entries {
-            archive.push(Raw::parse(entry.as_bytes()).unwrap(), "s");
+            archive.push(Raw::parse(entry.as_bytes()).unwrap(), &"s".into());
         }
         archive
     }
@@ -249,11 +250,11 @@ mod tests {
                 let made = ArchiveMark { is_archived, target: target.clone() };
                 let entry = format!(
                     r#"{{"type":"custom","customType":"{CUSTOM_TYPE}","data":{},"id":"00000000","parentId":{},"timestamp":"2025-01-01T00:00:00.000Z"}}"#,
-                    made.to_data("s").to_text(),
+                    made.to_data(&"s".into()).to_text(),
                     Json::string(&long).to_text()
                 );
                 assert!(entry.len() as u64 <= MAX_LINE, "{}", entry.len());
-                assert_eq!(ArchiveMark::of(Raw::parse(entry.as_bytes()).unwrap(), "s"), Some(made));
+                assert_eq!(ArchiveMark::of(Raw::parse(entry.as_bytes()).unwrap(), &"s".into()), Some(made));
             }
         }
     }

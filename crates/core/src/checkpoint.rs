@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
+use crate::date::Timestamp;
 use crate::head::Role;
 use crate::json::{JsText, Json, ObjectWriter, Raw, Shape, array_index, print};
 
@@ -11,7 +12,7 @@ use crate::json::{JsText, Json, ObjectWriter, Raw, Shape, array_index, print};
 /// Texts are joined by blank lines. A `null` section removes it, and a string sets it; a section that is removed and
 /// set again moves to the end. For tools, each message first removes and then adds. Adding a known name replaces the
 /// tool in place.
-pub fn checkpoint<'m>(messages: impl IntoIterator<Item = Raw<'m>>, time_ms: i64) -> Option<Json> {
+pub fn checkpoint<'m>(messages: impl IntoIterator<Item = Raw<'m>>, time: Timestamp) -> Option<Json> {
     let mut replay = Replay::default();
     let mut is_timed = false;
     for message in messages.into_iter().filter(|message| Role::of(message.get("role")) == Role::System) {
@@ -19,7 +20,7 @@ pub fn checkpoint<'m>(messages: impl IntoIterator<Item = Raw<'m>>, time_ms: i64)
         is_timed |= message.get("timestamp").is_some();
     }
     // As in pi: without a timestamp anywhere, only tools justify a message.
-    (is_timed || !replay.tools.is_empty()).then(|| replay.finish(time_ms))
+    (is_timed || !replay.tools.is_empty()).then(|| replay.finish(time))
 }
 
 #[derive(Default)]
@@ -48,7 +49,7 @@ impl<'m> Replay<'m> {
         }
     }
 
-    fn finish(self, time_ms: i64) -> Json {
+    fn finish(self, time: Timestamp) -> Json {
         let content = self.texts.iter().map(JsText::as_wtf8).collect::<Vec<_>>().join(&b"\n\n"[..]);
         // JavaScript enumerates keys that look like array indices first.
         let mut named = self.sections.into_vec();
@@ -68,7 +69,7 @@ impl<'m> Replay<'m> {
             let tools: Vec<Json> = tools.iter().map(|(_, tool)| print(*tool)).collect();
             message.array("toolsAdded", tools.iter().map(Json::raw));
         }
-        message.integer("timestamp", time_ms).finish()
+        message.integer("timestamp", time.as_ms()).finish()
     }
 }
 
@@ -127,7 +128,7 @@ mod tests {
 
     fn replayed(messages: &[&str]) -> Option<String> {
         let raws = messages.iter().map(|message| Raw::parse(message.as_bytes()).unwrap());
-        checkpoint(raws, 7).map(|message| message.to_text().into_owned())
+        checkpoint(raws, Timestamp::from_ms(7)).map(|message| message.to_text().into_owned())
     }
 
     #[test]

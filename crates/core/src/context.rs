@@ -301,7 +301,7 @@ fn summary_message(role: &str, summary: Option<Raw<'_>>, extra: &str, entry: Raw
 /// Writes the entry's time in Unix milliseconds; `null` if invalid, as JavaScript prints it.
 fn write_entry_time(message: &mut ObjectWriter, entry: Raw<'_>, zone: &dyn LocalZone) {
     match js_time(entry.get("timestamp"), zone) {
-        Some(time) => message.integer("timestamp", time),
+        Some(time) => message.integer("timestamp", time.as_ms()),
         None => message.null("timestamp"),
     };
 }

@@ -2,8 +2,9 @@
 //!
 //! Session files are written by JavaScript programs, and the engine's `Date.parse` decides what they make of an odd
 //! timestamp. [`parse`] returns the result of V8 (checked against Node 22), [`to_iso`] is `toISOString` and
-//! [`time_clip`] is `new Date(number).getTime()`. Instants are milliseconds since 1970-01-01 UTC, within 8.64e15 on
-//! either side. Like JavaScript, they ignore leap seconds.
+//! [`time_clip`] is `new Date(number).getTime()`. Instants are [`Timestamp`]s: milliseconds since 1970-01-01 UTC. Those of JavaScript
+//! are within 8.64e15 on either side. Like JavaScript, they ignore leap seconds. Offsets of zones, and the times on a
+//! wall clock that [`LocalZone`] takes, are plain integers.
 //!
 //! A text is parsed in two steps. The `iso` grammar accepts what ECMAScript specifies. If it meets something unexpected
 //! before the `T`, the `legacy` grammar continues from there with the fields read so far. Both read from `token` and
@@ -17,11 +18,13 @@
 mod fields;
 mod iso;
 mod legacy;
+mod timestamp;
 mod token;
 mod when;
 
 use fields::Fields;
 use iso::IsoResult;
+pub use timestamp::Timestamp;
 use token::Tokens;
 pub use when::{TimeRange, parse_time_range, to_local};
 
@@ -59,13 +62,13 @@ impl LocalZone for Utc {
 ///
 /// ```
 /// # use sessile_core as sessile;
-/// use sessile::date::{Utc, parse};
+/// use sessile::date::{Timestamp, Utc, parse};
 ///
-/// assert_eq!(parse("2025-01-01T00:00:00.000Z", &Utc), Some(1_735_689_600_000));
-/// assert_eq!(parse("Wed, 1 January 2025 (New Year) 01:00 +0100", &Utc), Some(1_735_689_600_000));
+/// assert_eq!(parse("2025-01-01T00:00:00.000Z", &Utc), Some(Timestamp::from_ms(1_735_689_600_000)));
+/// assert_eq!(parse("Wed, 1 January 2025 (New Year) 01:00 +0100", &Utc), Some(Timestamp::from_ms(1_735_689_600_000)));
 /// assert_eq!(parse("yesterday", &Utc), None);
 /// ```
-pub fn parse(text: &str, zone: &dyn LocalZone) -> Option<i64> {
+pub fn parse(text: &str, zone: &dyn LocalZone) -> Option<Timestamp> {
     let mut tokens = Tokens::new(text);
     let mut fields = Fields::default();
     match iso::read(&mut tokens, &mut fields) {
@@ -73,7 +76,7 @@ pub fn parse(text: &str, zone: &dyn LocalZone) -> Option<i64> {
         IsoResult::Invalid => return None,
         IsoResult::Legacy(first) => legacy::read(first, &mut tokens, &mut fields)?,
     }
-    fields.resolve(zone)
+    fields.resolve(zone).map(Timestamp::from_ms)
 }
 
 /// Parses the format that `toISOString` writes for the years 0 to 9999. A fast path.
@@ -83,14 +86,14 @@ pub fn parse(text: &str, zone: &dyn LocalZone) -> Option<i64> {
 ///
 /// ```
 /// # use sessile_core as sessile;
-/// use sessile::date::parse_utc_iso;
+/// use sessile::date::{Timestamp, parse_utc_iso};
 ///
-/// assert_eq!(parse_utc_iso(b"2025-01-01T00:00:00.000Z"), Some(1_735_689_600_000));
+/// assert_eq!(parse_utc_iso(b"2025-01-01T00:00:00.000Z"), Some(Timestamp::from_ms(1_735_689_600_000)));
 /// assert_eq!(parse_utc_iso(b"2025-01-01T00:00:00Z"), None);
 /// assert_eq!(parse_utc_iso(b"2025-02-29T00:00:00.000Z"), None);
 /// ```
 #[must_use]
-pub fn parse_utc_iso(bytes: &[u8]) -> Option<i64> {
+pub fn parse_utc_iso(bytes: &[u8]) -> Option<Timestamp> {
     let bytes: &[u8; 24] = bytes.try_into().ok()?;
     if ISO_PUNCTUATION.iter().any(|&(at, byte)| bytes[at] != byte) {
         return None;
@@ -106,7 +109,7 @@ pub fn parse_utc_iso(bytes: &[u8]) -> Option<i64> {
     let is_time = hour < 24 && minute < 60 && second < 60;
     (is_date && is_time).then(|| {
         let seconds = (hour * 60 + minute) * 60 + second;
-        days_from_civil(year, month, day) * MS_PER_DAY + seconds * 1000 + millisecond
+        Timestamp::from_ms(days_from_civil(year, month, day) * MS_PER_DAY + seconds * 1000 + millisecond)
     })
 }
 
@@ -117,14 +120,14 @@ pub fn parse_utc_iso(bytes: &[u8]) -> Option<i64> {
 ///
 /// ```
 /// # use sessile_core as sessile;
-/// use sessile::date::to_iso;
+/// use sessile::date::{Timestamp, to_iso};
 ///
-/// assert_eq!(to_iso(1_735_689_600_000), "2025-01-01T00:00:00.000Z");
-/// assert_eq!(to_iso(i64::MAX), "+275760-09-13T00:00:00.000Z");
+/// assert_eq!(to_iso(Timestamp::from_ms(1_735_689_600_000)), "2025-01-01T00:00:00.000Z");
+/// assert_eq!(to_iso(Timestamp::MAX), "+275760-09-13T00:00:00.000Z");
 /// ```
 #[must_use]
-pub fn to_iso(ms: i64) -> String {
-    let ms = ms.clamp(-MAX_MS, MAX_MS);
+pub fn to_iso(time: Timestamp) -> String {
+    let ms = time.as_ms().clamp(-MAX_MS, MAX_MS);
     let (year, month, day) = civil_from_days(ms.div_euclid(MS_PER_DAY));
     let in_day = ms.rem_euclid(MS_PER_DAY);
     let (seconds, millisecond) = (in_day / 1000, in_day % 1000);
@@ -151,13 +154,13 @@ pub fn to_iso(ms: i64) -> String {
 ///
 /// ```
 /// # use sessile_core as sessile;
-/// use sessile::date::to_iso_week;
+/// use sessile::date::{Timestamp, to_iso_week};
 ///
-/// assert_eq!(to_iso_week(1_735_689_600_000), "2025-W01");
+/// assert_eq!(to_iso_week(Timestamp::from_ms(1_735_689_600_000)), "2025-W01");
 /// ```
 #[must_use]
-pub fn to_iso_week(ms: i64) -> String {
-    let days = ms.clamp(-MAX_MS, MAX_MS).div_euclid(MS_PER_DAY);
+pub fn to_iso_week(time: Timestamp) -> String {
+    let days = time.as_ms().clamp(-MAX_MS, MAX_MS).div_euclid(MS_PER_DAY);
     // 1970-01-01 was a Thursday.
     let thursday = days - (days + 3).rem_euclid(7) + 3;
     let (year, _, _) = civil_from_days(thursday);
@@ -181,19 +184,19 @@ fn put_digits(text: &mut String, number: u64, width: usize) {
 ///
 /// ```
 /// # use sessile_core as sessile;
-/// use sessile::date::time_clip;
+/// use sessile::date::{Timestamp, time_clip};
 ///
-/// assert_eq!(time_clip(-1.9), Some(-1));
-/// assert_eq!(time_clip(8.64e15), Some(8_640_000_000_000_000));
+/// assert_eq!(time_clip(-1.9), Some(Timestamp::from_ms(-1)));
+/// assert_eq!(time_clip(8.64e15), Some(Timestamp::from_ms(8_640_000_000_000_000)));
 /// assert_eq!(time_clip(f64::NAN), None);
 /// ```
 #[must_use]
-pub fn time_clip(number: f64) -> Option<i64> {
+pub fn time_clip(number: f64) -> Option<Timestamp> {
     #[expect(clippy::cast_precision_loss, reason = "8.64e15 is below 2^53")]
     let limit = MAX_MS as f64;
     #[expect(clippy::cast_possible_truncation, reason = "truncation is intended")]
     let whole = number as i64;
-    (number.abs() <= limit).then_some(whole)
+    (number.abs() <= limit).then_some(Timestamp::from_ms(whole))
 }
 
 /// The instant, if a JavaScript date can represent it.
@@ -382,7 +385,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: Option<i64>) {
-        assert_eq!(parse(text, &NineAhead), expected, "{text:?}");
+        assert_eq!(parse(text, &NineAhead), expected.map(Timestamp::from_ms), "{text:?}");
     }
 
     #[test]
@@ -414,8 +417,8 @@ mod tests {
     #[test]
     fn to_iso_and_parse_are_inverse() {
         for ms in sample_instants() {
-            let text = to_iso(ms);
-            assert_eq!(parse(&text, &NineAhead), Some(ms), "{text}");
+            let text = to_iso(Timestamp::from_ms(ms));
+            assert_eq!(parse(&text, &NineAhead), Some(Timestamp::from_ms(ms)), "{text}");
         }
     }
 
@@ -450,16 +453,16 @@ mod tests {
             (MAX_MS + 1, "+275760-09-13T00:00:00.000Z"),
             (i64::MIN, "-271821-04-20T00:00:00.000Z"),
         ] {
-            assert_eq!(to_iso(ms), expected);
+            assert_eq!(to_iso(Timestamp::from_ms(ms)), expected);
         }
     }
 
     #[test]
     fn fast_path_reads_what_to_iso_writes() {
         for ms in sample_instants() {
-            let text = to_iso(ms);
+            let text = to_iso(Timestamp::from_ms(ms));
             let expected = (text.len() == 24).then_some(ms);
-            assert_eq!(parse_utc_iso(text.as_bytes()), expected, "{text}");
+            assert_eq!(parse_utc_iso(text.as_bytes()), expected.map(Timestamp::from_ms), "{text}");
         }
     }
 
@@ -513,7 +516,7 @@ mod tests {
             (f64::INFINITY, None),
             (f64::NEG_INFINITY, None),
         ] {
-            assert_eq!(time_clip(number), expected, "{number}");
+            assert_eq!(time_clip(number), expected.map(Timestamp::from_ms), "{number}");
         }
     }
 
@@ -541,7 +544,7 @@ mod tests {
             }
         }
         for (ms, hours) in [(1_735_600_000_000, 1), (1_735_689_600_000, 2), (1_735_700_000_000, 2)] {
-            assert_eq!(to_local(ms, &Changing) - ms, hours * 3_600_000);
+            assert_eq!(to_local(Timestamp::from_ms(ms), &Changing).as_ms() - ms, hours * 3_600_000);
         }
     }
 }

@@ -9,15 +9,16 @@
 //!
 //! ```
 //! # use sessile_core as sessile;
+//! use sessile::date::Timestamp;
 //! use sessile::draft::{AssistantMessage, Block, UserMessage};
 //! use sessile::json::Json;
 //!
-//! let question = Json::from(UserMessage::new("What is in a.rs?", 1_735_689_600_000));
+//! let question = Json::from(UserMessage::new("What is in a.rs?", Timestamp::from_ms(1_735_689_600_000)));
 //! assert_eq!(question.to_text(), r#"{"role":"user","content":"What is in a.rs?","timestamp":1735689600000}"#);
 //!
 //! let call = Block::tool_call("call_1", "read", Json::parse(r#"{"path":"a.rs"}"#)?);
 //! let content = vec![Block::text("Let me see."), call];
-//! let mut answer = AssistantMessage::new("anthropic", "claude", content, 1_735_689_601_000);
+//! let mut answer = AssistantMessage::new("anthropic", "claude", content, Timestamp::from_ms(1_735_689_601_000));
 //! answer.usage.input = 12;
 //! assert!(Json::from(answer).to_text().contains(r#""stopReason":"toolUse""#));
 //! # Ok::<(), sessile::json::NotJson>(())
@@ -28,6 +29,7 @@ mod write;
 
 pub use content::{Block, Content, ImageBlock, TextBlock, ThinkingBlock, ToolCall};
 
+use crate::date::Timestamp;
 use crate::json::{Json, ObjectWriter};
 use write::{Write, object, unless_empty};
 
@@ -42,19 +44,19 @@ pub struct SystemMessage {
     pub tools_added: Vec<Tool>,
     /// The names of tools it may no longer call. Left out if empty.
     pub tools_removed: Vec<String>,
-    /// Unix milliseconds.
-    pub timestamp: i64,
+    /// The time of the message.
+    pub timestamp: Timestamp,
 }
 
 impl SystemMessage {
     /// Creates a message with instructions only.
-    pub fn new(content: impl Into<Content>, timestamp_ms: i64) -> Self {
+    pub fn new(content: impl Into<Content>, timestamp: Timestamp) -> Self {
         Self {
             content: content.into(),
             sections: Vec::new(),
             tools_added: Vec::new(),
             tools_removed: Vec::new(),
-            timestamp: timestamp_ms,
+            timestamp,
         }
     }
 }
@@ -113,14 +115,14 @@ impl Write for Tool {
 pub struct UserMessage {
     /// A text, or text and images.
     pub content: Content,
-    /// Unix milliseconds.
-    pub timestamp: i64,
+    /// The time of the message.
+    pub timestamp: Timestamp,
 }
 
 impl UserMessage {
     /// Creates a message from the user.
-    pub fn new(content: impl Into<Content>, timestamp_ms: i64) -> Self {
-        Self { content: content.into(), timestamp: timestamp_ms }
+    pub fn new(content: impl Into<Content>, timestamp: Timestamp) -> Self {
+        Self { content: content.into(), timestamp }
     }
 }
 
@@ -179,8 +181,8 @@ pub struct AssistantMessage {
     pub stop_reason: StopReason,
     /// The error message.
     pub error_message: Option<String>,
-    /// Unix milliseconds.
-    pub timestamp: i64,
+    /// The time of the message.
+    pub timestamp: Timestamp,
     /// The model that answered, according to the provider.
     pub response_model: Option<String>,
     /// The provider's id for the answer.
@@ -209,7 +211,7 @@ impl AssistantMessage {
         provider: impl Into<String>,
         model: impl Into<String>,
         content: impl Into<Content>,
-        timestamp_ms: i64,
+        timestamp: Timestamp,
     ) -> Self {
         let content = content.into().into_blocks();
         let calls_tools = content.iter().any(|block| matches!(block, Block::ToolCall(_)));
@@ -221,7 +223,7 @@ impl AssistantMessage {
             usage: TokenUsage::default(),
             stop_reason: if calls_tools { StopReason::ToolUse } else { StopReason::Stop },
             error_message: None,
-            timestamp: timestamp_ms,
+            timestamp,
             response_model: None,
             response_id: None,
             diagnostics: None,
@@ -273,8 +275,8 @@ pub struct ToolResultMessage {
     pub details: Option<Json>,
     /// Whether the call failed.
     pub is_error: bool,
-    /// Unix milliseconds.
-    pub timestamp: i64,
+    /// The time of the message.
+    pub timestamp: Timestamp,
     /// The tokens used by models that the tool called.
     pub usage: Option<TokenUsage>,
     /// The calls that the tool itself made: an object.
@@ -289,7 +291,7 @@ impl ToolResultMessage {
         tool_call_id: impl Into<String>,
         tool_name: impl Into<String>,
         content: impl Into<Content>,
-        timestamp_ms: i64,
+        timestamp: Timestamp,
     ) -> Self {
         Self {
             tool_call_id: tool_call_id.into(),
@@ -297,7 +299,7 @@ impl ToolResultMessage {
             content: content.into().into_blocks(),
             details: None,
             is_error: false,
-            timestamp: timestamp_ms,
+            timestamp,
             usage: None,
             nested_calls: None,
             duration_ms: None,
@@ -337,15 +339,15 @@ pub struct BashExecutionMessage {
     pub truncated: bool,
     /// The file with the full output.
     pub full_output_path: Option<String>,
-    /// Unix milliseconds.
-    pub timestamp: i64,
+    /// The time of the message.
+    pub timestamp: Timestamp,
     /// Whether to hide it from the model.
     pub exclude_from_context: Option<bool>,
 }
 
 impl BashExecutionMessage {
     /// Creates a command that ran to completion with full output.
-    pub fn new(command: impl Into<String>, output: impl Into<String>, exit_code: i64, timestamp_ms: i64) -> Self {
+    pub fn new(command: impl Into<String>, output: impl Into<String>, exit_code: i64, timestamp: Timestamp) -> Self {
         Self {
             command: command.into(),
             output: output.into(),
@@ -353,7 +355,7 @@ impl BashExecutionMessage {
             cancelled: false,
             truncated: false,
             full_output_path: None,
-            timestamp: timestamp_ms,
+            timestamp,
             exclude_from_context: None,
         }
     }
@@ -388,20 +390,14 @@ pub struct CustomMessage {
     pub display: bool,
     /// Private data of the extension.
     pub details: Option<Json>,
-    /// Unix milliseconds.
-    pub timestamp: i64,
+    /// The time of the message.
+    pub timestamp: Timestamp,
 }
 
 impl CustomMessage {
     /// Creates a visible message.
-    pub fn new(custom_type: impl Into<String>, content: impl Into<Content>, timestamp_ms: i64) -> Self {
-        Self {
-            custom_type: custom_type.into(),
-            content: content.into(),
-            display: true,
-            details: None,
-            timestamp: timestamp_ms,
-        }
+    pub fn new(custom_type: impl Into<String>, content: impl Into<Content>, timestamp: Timestamp) -> Self {
+        Self { custom_type: custom_type.into(), content: content.into(), display: true, details: None, timestamp }
     }
 }
 
@@ -564,22 +560,25 @@ mod tests {
 
     #[test]
     fn plain_messages_have_the_documented_keys() {
-        check(UserMessage::new("hi", 1), r#"{"role":"user","content":"hi","timestamp":1}"#);
-        check(SystemMessage::new("Be brief.", 1), r#"{"role":"system","content":"Be brief.","timestamp":1}"#);
+        check(UserMessage::new("hi", Timestamp::from_ms(1)), r#"{"role":"user","content":"hi","timestamp":1}"#);
         check(
-            AssistantMessage::new("p", "m", "yes", 1),
+            SystemMessage::new("Be brief.", Timestamp::from_ms(1)),
+            r#"{"role":"system","content":"Be brief.","timestamp":1}"#,
+        );
+        check(
+            AssistantMessage::new("p", "m", "yes", Timestamp::from_ms(1)),
             r#"{"role":"assistant","content":[{"type":"text","text":"yes"}],"api":"","provider":"p","model":"m","usage":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}},"stopReason":"stop","timestamp":1}"#,
         );
         check(
-            ToolResultMessage::new("c", "read", "text", 1),
+            ToolResultMessage::new("c", "read", "text", Timestamp::from_ms(1)),
             r#"{"role":"toolResult","toolCallId":"c","toolName":"read","content":[{"type":"text","text":"text"}],"isError":false,"timestamp":1}"#,
         );
         check(
-            BashExecutionMessage::new("ls", "a\n", -1, 1),
+            BashExecutionMessage::new("ls", "a\n", -1, Timestamp::from_ms(1)),
             r#"{"role":"bashExecution","command":"ls","output":"a\n","exitCode":-1,"cancelled":false,"truncated":false,"timestamp":1}"#,
         );
         check(
-            CustomMessage::new("x", "hi", 1),
+            CustomMessage::new("x", "hi", Timestamp::from_ms(1)),
             r#"{"role":"custom","customType":"x","content":"hi","display":true,"timestamp":1}"#,
         );
     }
@@ -621,7 +620,7 @@ mod tests {
                 raw_stop_reason: some("rsr"),
                 end_turn: Some(false),
                 duration_ms: Some(1.5),
-                ..AssistantMessage::new("p", "m", Vec::new(), 1)
+                ..AssistantMessage::new("p", "m", Vec::new(), Timestamp::from_ms(1))
             },
             &format!(
                 r#"{{"role":"assistant","content":[],"api":"a","provider":"p","model":"m","usage":{usage_text},"stopReason":"deferred","errorMessage":"e","timestamp":1,"responseModel":"rm","responseId":"ri","diagnostics":[],"providerThinkingLevel":"ptl","thinkingLevel":"tl","deferred":{{}},"rawStopReason":"rsr","endTurn":false,"durationMs":1.5}}"#
@@ -634,7 +633,7 @@ mod tests {
                 usage: Some(usage),
                 nested_calls: Some(json("{}")),
                 duration_ms: Some(2.0),
-                ..ToolResultMessage::new("c", "t", Vec::new(), 1)
+                ..ToolResultMessage::new("c", "t", Vec::new(), Timestamp::from_ms(1))
             },
             &format!(
                 r#"{{"role":"toolResult","toolCallId":"c","toolName":"t","content":[],"details":null,"isError":true,"timestamp":1,"usage":{usage_text},"nestedCalls":{{}},"durationMs":2}}"#
@@ -647,12 +646,16 @@ mod tests {
                 truncated: true,
                 full_output_path: some("/o"),
                 exclude_from_context: Some(true),
-                ..BashExecutionMessage::new("ls", "", 0, 1)
+                ..BashExecutionMessage::new("ls", "", 0, Timestamp::from_ms(1))
             },
             r#"{"role":"bashExecution","command":"ls","output":"","cancelled":true,"truncated":true,"fullOutputPath":"/o","timestamp":1,"excludeFromContext":true}"#,
         );
         check(
-            CustomMessage { display: false, details: Some(json("[1]")), ..CustomMessage::new("x", Vec::new(), 1) },
+            CustomMessage {
+                display: false,
+                details: Some(json("[1]")),
+                ..CustomMessage::new("x", Vec::new(), Timestamp::from_ms(1))
+            },
             r#"{"role":"custom","customType":"x","content":[],"display":false,"details":[1],"timestamp":1}"#,
         );
     }
@@ -669,7 +672,7 @@ mod tests {
                 constrained_sampling: None,
             }],
             tools_removed: vec!["u".into()],
-            ..SystemMessage::new(Block::text("s"), 1)
+            ..SystemMessage::new(Block::text("s"), Timestamp::from_ms(1))
         };
         check(
             message,
@@ -685,7 +688,10 @@ mod tests {
             r#"{"type":"toolCall","id":"c","name":"t","arguments":{"1":"\n","2":1,"a":"\ud800"}}"#,
         );
         let deep = "[".repeat(200_000) + &"]".repeat(200_000);
-        let message = ToolResultMessage { details: Some(json(&deep)), ..ToolResultMessage::new("c", "t", "", 1) };
+        let message = ToolResultMessage {
+            details: Some(json(&deep)),
+            ..ToolResultMessage::new("c", "t", "", Timestamp::from_ms(1))
+        };
         let text = Json::from(&message);
         assert_eq!(text.raw().get("details").map(Raw::as_bytes), Some(deep.as_bytes()));
     }
@@ -693,7 +699,8 @@ mod tests {
     #[test]
     fn written_messages_read_back_equal() {
         let call = Block::tool_call("c", "read", json(r#"{"path":"a"}"#));
-        let written = Json::from(AssistantMessage::new("p", "m", vec![Block::thinking("hm"), call], 7));
+        let written =
+            Json::from(AssistantMessage::new("p", "m", vec![Block::thinking("hm"), call], Timestamp::from_ms(7)));
         let Message::Assistant(read) = Message::new(written.raw()) else { panic!() };
         assert_eq!(read.stop_reason().as_deref(), Some(StopReason::ToolUse.word()));
         assert_eq!(read.timestamp(), Some(7.0));

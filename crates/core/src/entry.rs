@@ -5,7 +5,7 @@
 //! is `None`. Unknown fields remain available in [`Entry::raw`].
 
 use crate::EntryId;
-use crate::date::{self, LocalZone};
+use crate::date::{self, LocalZone, Timestamp};
 use crate::head::{self, Kind, Parsed};
 use crate::json::{Json, Raw, Shape};
 use crate::message::view::{Field, views};
@@ -80,8 +80,8 @@ impl Entry {
         self.field("timestamp")
     }
 
-    /// The time in Unix milliseconds, see [`js_time`].
-    pub fn time(&self, zone: &dyn LocalZone) -> Option<i64> {
+    /// The time, see [`js_time`].
+    pub fn time(&self, zone: &dyn LocalZone) -> Option<Timestamp> {
         js_time(self.raw().get("timestamp"), zone)
     }
 
@@ -148,7 +148,7 @@ impl From<Entry> for Json {
     }
 }
 
-/// The instant of `new Date(value)` in JavaScript, in Unix milliseconds.
+/// The instant of `new Date(value)` in JavaScript.
 ///
 /// Strings are read as in [`date::parse`], and numbers count milliseconds. `null` and `false` are the epoch, and `true`
 /// is one millisecond after it. A missing value is not a date. An array is first converted to a string, as JavaScript
@@ -156,20 +156,20 @@ impl From<Entry> for Json {
 ///
 /// ```
 /// # use sessile_core as sessile;
-/// use sessile::date::Utc;
+/// use sessile::date::{Timestamp, Utc};
 /// use sessile::entry::js_time;
 /// use sessile::json::Raw;
 ///
 /// let date = Raw::parse(br#""2025-01-01""#)?;
-/// assert_eq!(js_time(Some(date), &Utc), Some(1_735_689_600_000));
+/// assert_eq!(js_time(Some(date), &Utc), Some(Timestamp::from_ms(1_735_689_600_000)));
 /// assert_eq!(js_time(None, &Utc), None);
 /// # Ok::<(), sessile::json::NotJson>(())
 /// ```
-pub fn js_time(value: Option<Raw<'_>>, zone: &dyn LocalZone) -> Option<i64> {
+pub fn js_time(value: Option<Raw<'_>>, zone: &dyn LocalZone) -> Option<Timestamp> {
     let value = value?;
     match value.shape() {
-        Shape::Null => Some(0),
-        Shape::Bool => Some(i64::from(value.is_truthy())),
+        Shape::Null => Some(Timestamp::EPOCH),
+        Shape::Bool => Some(Timestamp::from_ms(i64::from(value.is_truthy()))),
         Shape::Number => date::time_clip(value.as_number()?),
         Shape::String | Shape::Array | Shape::Object => {
             let text = value.to_js_string();
@@ -393,7 +393,7 @@ mod tests {
         assert_eq!(entry.id().unwrap().to_json().to_text(), r#""\ud800""#);
         assert_eq!(entry.parent_id(), Some("p".into()));
         assert_eq!(entry.timestamp().as_deref(), Some("Jan 1 2025"));
-        assert_eq!(entry.time(&Utc), Some(1_735_689_600_000));
+        assert_eq!(entry.time(&Utc), Some(Timestamp::from_ms(1_735_689_600_000)));
     }
 
     #[test]
@@ -434,7 +434,7 @@ mod tests {
             ("[]", None),
         ];
         for (text, time) in cases {
-            assert_eq!(js_time(Some(raw(text)), &East), time, "{text}");
+            assert_eq!(js_time(Some(raw(text)), &East), time.map(Timestamp::from_ms), "{text}");
         }
         assert_eq!(js_time(None, &East), None);
     }

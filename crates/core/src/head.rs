@@ -7,6 +7,7 @@ use std::fmt;
 use std::ops::Range;
 
 use crate::date;
+use crate::date::Timestamp;
 use crate::json::{self, JsText, Members, NoMembers, Raw, Shape};
 use crate::line::is_blank;
 
@@ -204,8 +205,8 @@ pub struct Head<'a> {
     pub id: Option<JsText<'a>>,
     /// The parent.
     pub parent: ParentRef<'a>,
-    /// The time in Unix milliseconds, if it is in the format pi writes.
-    pub time: Option<i64>,
+    /// The time, if it is in the format pi writes.
+    pub time: Option<Timestamp>,
     /// The role of the message.
     pub role: Role,
 }
@@ -405,7 +406,7 @@ mod tests {
             kind: Kind::Message,
             id: Some("a".into()),
             parent: ParentRef::Id("b".into()),
-            time: Some(1_735_689_600_000),
+            time: Some(Timestamp::from_ms(1_735_689_600_000)),
             role: Role::User,
         };
         for line in [

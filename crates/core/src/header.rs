@@ -1,5 +1,6 @@
 //! The first line of a session.
 
+use crate::SessionId;
 use crate::json::{Json, ObjectWriter, Raw};
 use crate::version::CURRENT_VERSION;
 
@@ -14,12 +15,12 @@ impl Header {
     }
 
     /// The header of a new session, in pi's key order.
-    pub fn compose(id: &str, timestamp: &str, cwd: &str, parent_session: Option<&str>) -> Self {
+    pub fn compose(id: impl Into<SessionId>, timestamp: &str, cwd: &str, parent_session: Option<&str>) -> Self {
         let mut header = ObjectWriter::new();
         header
             .string("type", "session")
             .integer("version", i64::from(CURRENT_VERSION))
-            .string("id", id)
+            .string("id", id.into().as_str())
             .string("timestamp", timestamp)
             .string("cwd", cwd);
         if let Some(parent) = parent_session {
@@ -34,8 +35,8 @@ impl Header {
     }
 
     /// The session's id. Empty if the header has none.
-    pub fn id(&self) -> String {
-        self.text("id").unwrap_or_default()
+    pub fn id(&self) -> SessionId {
+        self.text("id").unwrap_or_default().into()
     }
 
     /// The version, if it is a number. A file without one has version 1.

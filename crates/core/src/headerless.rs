@@ -1,5 +1,6 @@
 //! Files with entries but no header.
 
+use crate::date::Timestamp;
 use crate::head::Kind;
 use crate::id::EntryId;
 use crate::outline::{Outline, Row};
@@ -13,8 +14,8 @@ pub struct Headerless {
     pub first_id: EntryId,
     /// The parent id of the first entry; `None` if it is a root.
     pub first_parent: Option<EntryId>,
-    /// The time of the first entry that has one, in Unix milliseconds.
-    pub first_time: Option<i64>,
+    /// The time of the first entry that has one.
+    pub first_time: Option<Timestamp>,
 }
 
 impl Headerless {
@@ -60,7 +61,7 @@ mod tests {
         let a = r#"{"type":"message","id":"a","parentId":"p","timestamp":"2025-01-01T00:00:00.000Z"}"#;
         let found = headerless(&format!("{{\"type\":\"sess\n{a}\n")).unwrap();
         assert_eq!((found.n_entries, found.first_parent), (1, Some("p".into())));
-        assert_eq!((found.first_id, found.first_time), ("a".into(), Some(1_735_689_600_000)));
+        assert_eq!((found.first_id, found.first_time), ("a".into(), Some(Timestamp::from_ms(1_735_689_600_000))));
         assert_eq!(headerless(&format!("{{\"type\":\"session\",\"id\":\"s\"}}\n{a}\n")), None);
         for other in ["", "\n", "{\"id\":\"a\",\"parentId\":null}\n", "{\"type\":\"x\",\"id\":\"a\",\"parentId\":null}"]
         {

@@ -1,10 +1,13 @@
-//! Ids of entries.
+//! Ids of entries and sessions.
+
+mod session;
 
 use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
 use crate::json::{JsText, Json, write_text};
+pub use session::SessionId;
 
 /// The id of an entry: any string a file may hold, compared as JavaScript compares strings.
 ///

@@ -15,7 +15,7 @@
 
 use memchr::memchr;
 
-use crate::date::{parse_utc_iso, to_iso};
+use crate::date::{Timestamp, parse_utc_iso, to_iso};
 use crate::head::Kind;
 use crate::id::EntryId;
 use crate::json::{Json, NoMembers, ObjectWriter, Raw, Shape, key_is, scan_value, skip_space};
@@ -40,8 +40,8 @@ pub struct IncompleteMark<'m> {
     pub id: &'m EntryId,
     /// The entry before it in the conversation.
     pub parent: Option<&'m EntryId>,
-    /// Its time in Unix milliseconds.
-    pub time: i64,
+    /// Its time.
+    pub time: Timestamp,
     /// The code of the damage.
     pub reason: &'m str,
     /// The remains of the record.
@@ -176,8 +176,8 @@ impl<'b> PartialObject<'b> {
         if parent.is_null() { Some(None) } else { parent.as_text().map(|parent| Some(parent.into())) }
     }
 
-    /// The time of the record in Unix milliseconds.
-    pub fn time(&self) -> Option<i64> {
+    /// The time of the record.
+    pub fn time(&self) -> Option<Timestamp> {
         parse_utc_iso(self.get("timestamp")?.as_string()?.as_bytes())
     }
 }
@@ -204,7 +204,7 @@ mod tests {
         let beginning = PartialObject::of(line).unwrap();
         assert_eq!(beginning.entry_id().unwrap(), "b");
         assert_eq!(beginning.parent(), Some(Some("a".into())));
-        assert_eq!(beginning.time(), Some(1_735_689_600_000));
+        assert_eq!(beginning.time(), Some(Timestamp::from_ms(1_735_689_600_000)));
         for (cut, id, parent) in [
             (3, false, false),
             (25, false, false),
@@ -226,8 +226,13 @@ mod tests {
 
     #[test]
     fn marks_are_recognised_by_their_first_bytes() {
-        let mark =
-            IncompleteMark { id: &"b".into(), parent: None, time: 0, reason: "torn", bytes: Some(b"{\"type\0\0\xff") };
+        let mark = IncompleteMark {
+            id: &"b".into(),
+            parent: None,
+            time: Timestamp::from_ms(0),
+            reason: "torn",
+            bytes: Some(b"{\"type\0\0\xff"),
+        };
         let line = mark.to_json();
         assert_eq!(
             line.to_text(),

@@ -3,8 +3,9 @@
 mod facts;
 mod line;
 
+use crate::SessionId;
 use crate::archive::{ArchiveMark, ArchiveTarget, MAX_LINE};
-use crate::date::{self, LocalZone};
+use crate::date::{self, LocalZone, Timestamp};
 use crate::entry::js_time;
 use crate::head::{Kind, Role};
 use crate::json::{JsText, Raw, Shape};
@@ -21,7 +22,7 @@ pub const NO_MESSAGES: &str = "(no messages)";
 #[derive(Clone, Debug, PartialEq)]
 pub struct Info {
     /// The session's id.
-    pub id: String,
+    pub id: SessionId,
     /// The working directory from its header, or empty.
     pub cwd: String,
     /// The name that the user gave it.
@@ -30,11 +31,11 @@ pub struct Info {
     pub is_archived: bool,
     /// The file it was forked from, as written in its header.
     pub parent_session: Option<String>,
-    /// When it was created, in Unix milliseconds, if its header says so.
-    pub created: Option<i64>,
-    /// The time of the newest user or assistant message, else of the creation, in Unix milliseconds. If neither is
+    /// When it was created, if its header says so.
+    pub created: Option<Timestamp>,
+    /// The time of the newest user or assistant message, else of the creation. If neither is
     /// known it is `None`, and the caller uses the file's modification time.
-    pub modified: Option<i64>,
+    pub modified: Option<Timestamp>,
     /// The number of messages of every role on every branch.
     pub message_count: usize,
     /// The first text from the user.
@@ -82,13 +83,13 @@ pub struct HeaderInfo {
     /// The offset of its line.
     pub offset: u64,
     /// The session's id.
-    pub id: String,
+    pub id: SessionId,
     /// The working directory, or empty.
     pub cwd: String,
     /// The file the session was forked from.
     pub parent_session: Option<String>,
-    /// When the session was created, in Unix milliseconds.
-    pub created: Option<i64>,
+    /// When the session was created.
+    pub created: Option<Timestamp>,
     /// Whether the header states that time as a string. Only then does it count as activity if there is no other.
     pub is_stated: bool,
 }
@@ -202,7 +203,7 @@ impl InfoScan {
         let Some(content) = message.content.filter(|_| role.is_conversation()) else { return };
         let own_time = message.timestamp.and_then(Raw::as_number);
         #[expect(clippy::cast_precision_loss, reason = "times are far below 2^53")]
-        let time = own_time.or_else(|| js_time(entry.timestamp, zone).map(|time| time as f64));
+        let time = own_time.or_else(|| js_time(entry.timestamp, zone).map(|time| time.as_ms() as f64));
         if let Some(time) = time {
             let newest = &mut self.collected.last_activity;
             *newest = Some(newest.unwrap_or_default().max(time));
@@ -296,7 +297,7 @@ impl HeaderInfo {
         let text = |key| header.get(key).and_then(Raw::as_string);
         Some(Self {
             offset,
-            id,
+            id: id.into(),
             cwd: text("cwd").unwrap_or_default(),
             parent_session: text("parentSession"),
             created: js_time(object.timestamp, zone),
@@ -335,13 +336,16 @@ torn
         let info = scanned(SESSION.as_bytes()).into_info().unwrap();
         assert_eq!((info.id.as_str(), info.cwd.as_str(), info.parent_session.as_deref()), ("s", "/p", Some("/q")));
         assert_eq!((info.name, info.first_message, info.message_count), (Some("N".into()), "hi".into(), 3));
-        assert_eq!((info.created, info.modified), (Some(1_735_689_600_000), Some(1_735_689_603_000)));
+        assert_eq!(
+            (info.created, info.modified),
+            (Some(Timestamp::from_ms(1_735_689_600_000)), Some(Timestamp::from_ms(1_735_689_603_000)))
+        );
         let facts = info.facts;
         assert_eq!((facts.entries, facts.compactions, facts.unreadable_lines), (7, 1, 1));
         assert_eq!((facts.messages.of(Role::User), facts.messages.of(Role::Assistant)), (2, 1));
         assert_eq!(facts.models, [ModelName { provider: "p".into(), model: "m".into() }]);
         assert!((facts.tokens.input - 7.0).abs() < 1e-9 && (facts.cost - 0.25).abs() < 1e-9);
-        assert_eq!(facts.newest_entry, Some(1_735_689_603_000));
+        assert_eq!(facts.newest_entry, Some(Timestamp::from_ms(1_735_689_603_000)));
         assert!(facts.has_branches);
     }
 

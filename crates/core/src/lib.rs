@@ -93,7 +93,7 @@ pub mod verify;
 pub mod version;
 
 pub use cancel::Cancel;
-pub use id::EntryId;
+pub use id::{EntryId, SessionId};
 
 /// The modules that `sessile` exports as `sessile::format`. Examples in this crate use the paths that users have.
 #[doc(hidden)]

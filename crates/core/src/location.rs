@@ -2,6 +2,7 @@
 //!
 //! Everything here works on the text of paths. Nothing accesses the disk or follows symbolic links.
 
+use crate::SessionId;
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
@@ -95,9 +96,9 @@ pub fn encode_cwd(cwd: &Path) -> String {
 /// ```
 /// # use sessile_core as sessile;
 /// use sessile::format::location::file_name;
-/// assert_eq!(file_name("2026-11-15T00:19:04.054Z", "x"), "2026-11-15T00-19-04-054Z_x.jsonl");
+/// assert_eq!(file_name("2026-11-15T00:19:04.054Z", &"x".into()), "2026-11-15T00-19-04-054Z_x.jsonl");
 /// ```
-pub fn file_name(timestamp: &str, session_id: &str) -> String {
+pub fn file_name(timestamp: &str, session_id: &SessionId) -> String {
     format!("{}_{session_id}.jsonl", timestamp.replace([':', '.'], "-"))
 }
 

@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use similar::{ChangeTag, TextDiff};
 
-use crate::date::to_iso;
+use crate::date::{Timestamp, to_iso};
 use crate::entry::{Entry, Payload};
 use crate::header::Header;
 use crate::json::{Raw, print};
@@ -22,8 +22,8 @@ use text::{code, fenced, flowing, plain, quoted};
 pub struct EntryNotes<'b> {
     /// Its label.
     pub label: Option<&'b str>,
-    /// Its time in Unix milliseconds, shown in UTC.
-    pub time: Option<i64>,
+    /// Its time, shown in UTC.
+    pub time: Option<Timestamp>,
     /// Show only so many lines of each tool output.
     pub max_output_lines: Option<usize>,
     /// Put images into the document instead of a description.
@@ -35,7 +35,7 @@ pub fn head(header: &Header, name: Option<&str>) -> String {
     let mut out = format!("# {}\n\n", name.map_or_else(|| "Session".to_owned(), plain));
     let created = header.timestamp().unwrap_or_default();
     for (what, value) in [
-        ("Session", header.id()),
+        ("Session", header.id().into()),
         ("Directory", header.cwd().unwrap_or_default()),
         ("Created", created),
         ("Forked from", header.parent_session().unwrap_or_default()),
@@ -269,7 +269,7 @@ mod tests {
     use crate::json::Json;
 
     fn written(line: &str) -> String {
-        let notes = EntryNotes { time: Some(1_735_689_600_000), ..EntryNotes::default() };
+        let notes = EntryNotes { time: Some(Timestamp::from_ms(1_735_689_600_000)), ..EntryNotes::default() };
         entry(&Entry::new(Json::parse(line).unwrap()), notes)
     }
 

@@ -14,6 +14,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::OnceLock;
 
+use crate::date::Timestamp;
 use crate::diagnostic::{Diagnostic, Oddity, Severity};
 use crate::head::{self, Kind, ParentRef, Parsed, Role};
 use crate::id::EntryId;
@@ -255,7 +256,7 @@ impl Outline {
         outline.offsets.iter_mut().skip(1).for_each(|offset| *offset = moved(*offset));
         outline.offsets[0] = 0;
         outline.lens[0] = u32::try_from(line.len()).ok()?;
-        outline.times[0] = head.time.unwrap_or(ODD_TIME);
+        outline.times[0] = head.time.map_or(ODD_TIME, Timestamp::as_ms);
         outline.passed_over.iter_mut().for_each(|passed| passed.offset = moved(passed.offset));
         outline.has_bom = false;
         outline.end = moved(self.end);
@@ -340,9 +341,9 @@ impl Outline {
         self.roles[row.index()]
     }
 
-    /// The row's time in Unix milliseconds, if it is in the format pi writes.
-    pub fn time(&self, row: Row) -> Option<i64> {
-        Some(self.times[row.index()]).filter(|time| *time != ODD_TIME)
+    /// The row's time, if it is in the format pi writes.
+    pub fn time(&self, row: Row) -> Option<Timestamp> {
+        Some(self.times[row.index()]).filter(|time| *time != ODD_TIME).map(Timestamp::from_ms)
     }
 
     /// Whether a line matches the row in kind, role, time, id and parent.

@@ -9,11 +9,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::EntryId;
+use crate::date::Timestamp;
 use crate::entry::Entry;
 use crate::header::Header;
 use crate::json::{Json, Raw, print};
 use crate::message::Message;
+use crate::{EntryId, SessionId};
 
 /// Writes the text of the value unchanged, for serialisers of `serde_json`.
 ///
@@ -216,6 +217,34 @@ impl<'de> Deserialize<'de> for EntryId {
     }
 }
 
+/// Writes a string.
+impl Serialize for SessionId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+/// Reads a string.
+impl<'de> Deserialize<'de> for SessionId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer).map(Self::from)
+    }
+}
+
+/// Writes the milliseconds as a number.
+impl Serialize for Timestamp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_i64(self.as_ms())
+    }
+}
+
+/// Reads whole milliseconds.
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        i64::deserialize(deserializer).map(Self::from_ms)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
@@ -313,6 +342,18 @@ mod tests {
         let lone = Entry::new(Json::parse(r#"{"id":"\ud800"}"#).unwrap()).id().unwrap();
         assert_eq!(serde_json::to_string(&lone).unwrap(), r#""\ud800""#);
         assert!(serde_json::from_str::<EntryId>(r#""\ud800""#).is_err());
+        let session = BTreeMap::from([(SessionId::from("a"), SessionId::from("é"))]);
+        assert_eq!(serde_json::to_string(&session).unwrap(), r#"{"a":"é"}"#);
+        assert_eq!(serde_json::from_str::<BTreeMap<SessionId, SessionId>>(r#"{"a":"é"}"#).unwrap(), session);
+        assert!(serde_json::from_str::<SessionId>("7").is_err());
+    }
+
+    #[test]
+    fn times_are_numbers() {
+        let time = Timestamp::from_ms(-1_735_689_600_000);
+        assert_eq!(serde_json::to_string(&time).unwrap(), "-1735689600000");
+        assert_eq!(serde_json::from_str::<Timestamp>("-1735689600000").unwrap(), time);
+        assert!(serde_json::from_str::<Timestamp>("1.5").is_err());
     }
 
     #[test]

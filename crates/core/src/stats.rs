@@ -1,6 +1,6 @@
 //! Statistics over entries: messages, tool calls, tokens and cost.
 
-use crate::date::LocalZone;
+use crate::date::{LocalZone, Timestamp};
 use crate::entry::js_time;
 use crate::head::{self, Kind, Parsed, Role};
 use crate::info::{RoleCounts, SessionFacts, TokenCounts, usage_of};
@@ -93,8 +93,8 @@ pub const OTHER_MODELS: &str = "tools and summaries";
 pub struct Share {
     /// Its id as WTF-8.
     pub id: Option<Vec<u8>>,
-    /// Its time in Unix milliseconds.
-    pub time: Option<i64>,
+    /// Its time.
+    pub time: Option<Timestamp>,
     role: Option<Role>,
     is_compaction: bool,
     calls: Vec<String>,

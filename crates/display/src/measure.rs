@@ -1,8 +1,10 @@
 //! Human-readable ages, times and sizes.
 
+use sessile_core::date::Timestamp;
+
 /// How long ago something was, in the format of pi's picker.
-pub fn age(now_ms: i64, then_ms: i64) -> String {
-    let minutes = now_ms.saturating_sub(then_ms) / 60_000;
+pub fn age(now: Timestamp, then: Timestamp) -> String {
+    let minutes = now.ms_since(then) / 60_000;
     let (hours, days) = (minutes / 60, minutes / 60 / 24);
     match (minutes, hours, days) {
         (..1, _, _) => "now".to_owned(),
@@ -92,7 +94,7 @@ mod tests {
             (365 * day, "1y"),
             (3 * 365 * day, "3y"),
         ] {
-            assert_eq!(age(0, -ago), expected);
+            assert_eq!(age(Timestamp::EPOCH, Timestamp::from_ms(-ago)), expected);
         }
     }
 

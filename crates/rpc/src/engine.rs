@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sessile::json::{Json, ObjectWriter};
 use sessile::operations::OperationKind;
-use sessile::{NewSession, OpenOptions, SessionManager};
+use sessile::{NewSession, OpenOptions, SessionId, SessionManager};
 
 use crate::client::{Client, Clients, SHUTDOWN_GRACE};
 use crate::connection::Connection;
@@ -120,7 +120,7 @@ impl Engine {
 
 fn first_session(options: &Options, start: &Start) -> Result<SessionManager, Failure> {
     let (sessions, cwd) = (&options.sessions, &options.cwd);
-    let with_id = |id: Option<String>| NewSession { id, parent_session: None };
+    let with_id = |id: Option<SessionId>| NewSession { id, parent_session: None };
     Ok(match start {
         Start::New => sessions.create(cwd)?,
         Start::WithId(id) => match sessions.find_by_id(cwd, id) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sessile::compaction::{BranchSummarySettings, CompactionSettings, Summarizer};
 use sessile::settings::SettingsError;
-use sessile::{SessionManager, Sessions};
+use sessile::{SessionId, SessionManager, Sessions};
 use sessile_summarize::Extractive;
 
 use crate::failure::Failure;
@@ -74,7 +74,7 @@ pub enum Start {
     #[default]
     New,
     /// The session with this id if the working directory has it, else a new one with this id.
-    WithId(String),
+    WithId(SessionId),
     /// This file, which need not exist yet.
     Open(PathBuf),
     /// The most recently written session of the working directory, or a new one.
@@ -84,7 +84,7 @@ pub enum Start {
         /// The file.
         source: PathBuf,
         /// The copy's id.
-        id: Option<String>,
+        id: Option<SessionId>,
     },
     /// A new session without a file.
     Memory,

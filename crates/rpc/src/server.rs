@@ -95,7 +95,7 @@ impl Server {
 
     /// Records an event. The caller has the session locked, so this must not lock it.
     fn record_event(&self, event: &SessionEvent, context: &EventContext) {
-        let session = self.sessions().into_iter().find(|session| session.id() == context.session_id);
+        let session = self.sessions().into_iter().find(|session| *session.id() == context.session_id);
         let log = session.as_ref().map_or(&self.closed_sessions_log, |session| &session.event_log);
         lock(log).record(event);
         match &session {
@@ -125,7 +125,7 @@ impl Server {
     /// Returns a session that a client still has open although its file had disappeared: the file is back.
     fn reopened(&self, host: &SessionHost) -> Option<Arc<OpenSession>> {
         let (path, id) = (host.session().session_file()?, host.session().session_id());
-        let session = self.sessions().into_iter().find(|known| known.path() == Some(path) && known.id() == id)?;
+        let session = self.sessions().into_iter().find(|known| known.path() == Some(path) && *known.id() == id)?;
         let mut open = lock(&self.open);
         open.by_path.insert(path.to_path_buf(), Arc::downgrade(&session));
         open.keep_recent(&session);

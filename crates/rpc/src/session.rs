@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use sessile::write::Durable;
-use sessile::{Cancel, EntryId, SessionError, SessionHost, SessionManager};
+use sessile::{Cancel, EntryId, SessionError, SessionHost, SessionId, SessionManager};
 
 use crate::answer::CachedState;
 use crate::event_log::EventLog;
@@ -18,7 +18,7 @@ use crate::sync::lock;
 pub(crate) struct OpenSession {
     host: Mutex<SessionHost>,
     path: Option<PathBuf>,
-    id: String,
+    id: SessionId,
     /// Whether the leaf was moved on purpose; then the expected leaf is this one, not the last entry of the file.
     is_leaf_moved: AtomicBool,
     /// Work in progress that can be stopped.
@@ -81,7 +81,7 @@ impl OpenSession {
     }
 
     /// Returns the session's id.
-    pub(crate) fn id(&self) -> &str {
+    pub(crate) fn id(&self) -> &SessionId {
         &self.id
     }
 

@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests access files directly and panic on failure")]
 
 use sessile::compaction::{CompactOptions, Compacted, CompactionSettings, Prepared};
+use sessile::date::Timestamp;
 use sessile::format::info::SessionFacts;
 use sessile::json::{JsText, Json, Raw};
 use sessile::list::{Copies, SessionInfo};
@@ -137,8 +138,8 @@ fn damage_has_its_shape() {
 fn answers_to_changes_have_their_shapes() {
     let sessions = Sessions::default().caching(None);
     let mut session = sessions.in_memory("/proj/x", NewSession::default()).unwrap();
-    let first = session.append_message(draft::UserMessage::new("one", 1)).unwrap();
-    session.append_message(draft::AssistantMessage::new("p", "m", "two", 2)).unwrap();
+    let first = session.append_message(draft::UserMessage::new("one", Timestamp::from_ms(1))).unwrap();
+    session.append_message(draft::AssistantMessage::new("p", "m", "two", Timestamp::from_ms(2))).unwrap();
     let durable = session.last_acknowledgement().unwrap().durable;
     check_shape(named("Written"), &answer::written(&first, None, durable));
     check_shape(named("Written"), &answer::written(&first, Some(&first), durable));
@@ -156,7 +157,7 @@ fn answers_to_changes_have_their_shapes() {
     check("new_session", &answer::cancelled(true));
     check("fork", &answer::forked("one", Some("/s".as_ref())));
     check("clone", &answer::cloned(None));
-    check("create_branched_session", &answer::branched(Some("/s".as_ref()), "s", Some(&first)));
+    check("create_branched_session", &answer::branched(Some("/s".as_ref()), &"s".into(), Some(&first)));
     check("delete_session", &answer::trashed(Some(&TrashedTo::Program)));
     check("restore_session", &answer::restored_path("/s".as_ref()));
     check("subscribe", &answer::subscribed("s1", "c"));
@@ -182,13 +183,13 @@ fn answers_to_changes_have_their_shapes() {
 fn rows_omit_absent_values() {
     let session = SessionInfo {
         path: "/s/a.jsonl".into(),
-        id: "a".to_owned(),
+        id: "a".to_owned().into(),
         cwd: String::new(),
         name: None,
         is_archived: false,
         parent_session_path: None,
         created: None,
-        modified: 0,
+        modified: Timestamp::from_ms(0),
         message_count: 2,
         first_message: "hi\u{1b}".into(),
         all_messages_text: "hi ho".into(),
@@ -200,8 +201,13 @@ fn rows_omit_absent_values() {
     assert_eq!(row(&session, false).to_text(), bare);
     check_shape(named("SessionRow"), &row(&session, false));
     let name = Json::parse(r#""\ud800""#).unwrap().raw().as_text().map(JsText::into_owned);
-    let session =
-        SessionInfo { name, is_archived: true, parent_session_path: Some("/p".into()), created: Some(1), ..session };
+    let session = SessionInfo {
+        name,
+        is_archived: true,
+        parent_session_path: Some("/p".into()),
+        created: Some(Timestamp::from_ms(1)),
+        ..session
+    };
     let full = r#"{"path":"/s/a.jsonl","id":"a","cwd":"","name":"\ud800","parentSessionPath":"/p","created":"1970-01-01T00:00:00.001Z","modified":"1970-01-01T00:00:00.000Z","messageCount":2,"firstMessage":"hi\u001b","allMessagesText":"hi ho","archived":true}"#;
     assert_eq!(row(&session, true).to_text(), full);
     check_shape(named("SessionRow"), &row(&session, false));
@@ -243,8 +249,8 @@ fn steps_are_answered_as_they_are_logged() {
     let (state, store) = (directory.path().join("state"), directory.path().join("sessions"));
     let sessions = Sessions::default().caching(None).recording_operations(Some(state.clone())).ignoring_users();
     let mut session = sessions.clone().with_session_dir(&store).create(directory.path()).unwrap();
-    let entry: EntryId = session.append_message(draft::UserMessage::new("one", 1)).unwrap();
-    session.append_message(draft::AssistantMessage::new("p", "m", "two", 2)).unwrap();
+    let entry: EntryId = session.append_message(draft::UserMessage::new("one", Timestamp::from_ms(1))).unwrap();
+    session.append_message(draft::AssistantMessage::new("p", "m", "two", Timestamp::from_ms(2))).unwrap();
     let path = session.session_file().unwrap().to_path_buf();
     drop(session);
     sessions.rename(&path, Some("a \u{1b} name"), false).unwrap();

@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use sessile::{Environment, Sessions};
+use sessile::date::Timestamp;
+use sessile::{Environment, SessionId, Sessions};
 use sessile_rpc::{Engine, Options, Start, json_schema, reference_tables, typescript};
 
 fn file(name: &str) -> PathBuf {
@@ -75,16 +76,16 @@ struct FixedEnvironment {
 }
 
 impl Environment for FixedEnvironment {
-    fn now_ms(&self) -> i64 {
-        self.now_ms.fetch_add(1000, Ordering::Relaxed)
+    fn now(&self) -> Timestamp {
+        Timestamp::from_ms(self.now_ms.fetch_add(1000, Ordering::Relaxed))
     }
 
     fn entry_uuid(&self) -> String {
         format!("{:08x}-0000-4000-8000-000000000000", self.next.fetch_add(1, Ordering::Relaxed))
     }
 
-    fn session_uuid(&self) -> String {
-        "019a0000-0000-7000-8000-000000000000".to_owned()
+    fn session_uuid(&self) -> SessionId {
+        "019a0000-0000-7000-8000-000000000000".into()
     }
 
     fn variable(&self, _name: &str) -> Option<String> {

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use sessile::date::Timestamp;
 use sessile::os::{Layer, Layered};
 use sessile::write::{Busy, WriteOptions};
 use sessile::{Sessions, draft};
@@ -132,7 +133,7 @@ fn a_panicking_command_releases_the_session() {
 fn append_from_another_process(path: &Path) {
     let writing = WriteOptions { busy: Busy::Fail(Duration::from_millis(200)), ..WriteOptions::default() };
     let mut session = Sessions::default().caching(None).writing(writing).open(path).unwrap();
-    session.append_message(draft::UserMessage::new("elsewhere", 1)).unwrap();
+    session.append_message(draft::UserMessage::new("elsewhere", Timestamp::from_ms(1))).unwrap();
 }
 
 #[test]

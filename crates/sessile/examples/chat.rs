@@ -16,7 +16,7 @@ use std::io::{self, BufRead, Write};
 use sessile::branch::{ForkPosition, NavigateOptions};
 use sessile::compaction::{CompactOptions, Compacted, CompactionSettings, Summarizer, Summary, serialize};
 use sessile::json::Json;
-use sessile::time::now_ms;
+use sessile::time::now;
 use sessile::{Cancel, Environment, SessionManager, System, draft};
 use sessile_summarize::{Extractive, Model, Prompt, Settings};
 
@@ -96,7 +96,7 @@ impl Chat {
         session.append_user_message(text)?;
         let answer = self.answer(session, text)?;
         let (provider, model) = self.model_name.split_once('/').ok_or("a model is provider/model")?;
-        let mut message = draft::AssistantMessage::new(provider, model, answer.text.as_str(), now_ms());
+        let mut message = draft::AssistantMessage::new(provider, model, answer.text.as_str(), now());
         message.usage = answer.usage.unwrap_or_default();
         session.append_message(message)?;
         let used = session.context_usage(WINDOW)?.tokens.unwrap_or_default();

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use crate::error::SessionError;
 use crate::manager::{NewSession, OpenOptions, SessionManager, one_line};
 use crate::sessions::Sessions;
+use sessile_core::SessionId;
 
 /// Options for starting a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -12,7 +13,7 @@ pub struct BeginOptions {
     /// Its working directory; the current one if `None`.
     pub cwd: Option<PathBuf>,
     /// Its id. A session with this id in the working directory is continued.
-    pub id: Option<String>,
+    pub id: Option<SessionId>,
     /// A session to copy, with all its branches.
     pub fork: Option<PathBuf>,
     /// Its name.

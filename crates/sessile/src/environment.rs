@@ -3,7 +3,8 @@
 use std::cell::RefCell;
 use std::path::PathBuf;
 
-use sessile_core::date::{LocalZone, to_local};
+use sessile_core::SessionId;
+use sessile_core::date::{LocalZone, Timestamp, to_local};
 use sessile_core::entry::js_time;
 use sessile_core::json::Raw;
 use sessile_core::version::{FreshIds, StableIds};
@@ -13,16 +14,16 @@ use sessile_store::os::{Os, RealOs};
 ///
 /// [`System`] is the real one. Tests supply their own and can replay any run.
 pub trait Environment: Send + Sync {
-    /// The time in milliseconds since 1970, for what is written into sessions and shown to users.
+    /// The current time, for what is written into sessions and shown to users.
     ///
     /// The age of a file is measured by [`Os::now_ms`], which goes with the times that the file system sets.
-    fn now_ms(&self) -> i64;
+    fn now(&self) -> Timestamp;
 
     /// A random UUID. Its first eight digits are the id of an entry.
     fn entry_uuid(&self) -> String;
 
     /// An id for a new session: a time-ordered UUID.
-    fn session_uuid(&self) -> String;
+    fn session_uuid(&self) -> SessionId;
 
     /// An environment variable.
     fn variable(&self, name: &str) -> Option<String>;
@@ -78,21 +79,21 @@ pub trait Environment: Send + Sync {
 /// The real system. Also the time zone of this computer, for functions that take a [`LocalZone`].
 ///
 /// ```
-/// use sessile::time::now_ms;
+/// use sessile::time::now;
 /// use sessile::{System, date};
 ///
-/// let now = now_ms();
-/// println!("It is {} here.", date::to_iso(date::to_local(now, &System)));
-/// # assert_eq!(date::parse(&date::to_iso(now), &System), Some(now));
+/// let now = now();
+/// println!("It is {now}, and the clock here shows {}.", date::to_local(now, &System));
+/// # assert_eq!(date::parse(&now.to_string(), &System), Some(now));
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct System;
 
-/// The current time in milliseconds since 1970, as drafts take it.
+/// The current time, as drafts take it.
 ///
 /// Code that has an [`Environment`] asks that instead, so that its tests control the time.
-pub fn now_ms() -> i64 {
-    System.now_ms()
+pub fn now() -> Timestamp {
+    System.now()
 }
 
 impl LocalZone for System {
@@ -103,8 +104,8 @@ impl LocalZone for System {
 
 #[expect(clippy::disallowed_methods, reason = "the implementation for the real system")]
 impl Environment for System {
-    fn now_ms(&self) -> i64 {
-        RealOs.now_ms()
+    fn now(&self) -> Timestamp {
+        Timestamp::from_ms(RealOs.now_ms())
     }
 
     fn entry_uuid(&self) -> String {
@@ -112,8 +113,8 @@ impl Environment for System {
         uuid.hyphenated().encode_lower(&mut uuid::Uuid::encode_buffer()).to_owned()
     }
 
-    fn session_uuid(&self) -> String {
-        uuid::Uuid::now_v7().to_string()
+    fn session_uuid(&self) -> SessionId {
+        uuid::Uuid::now_v7().to_string().into()
     }
 
     fn variable(&self, name: &str) -> Option<String> {
@@ -201,13 +202,13 @@ impl LocalZone for Zone<'_> {
     }
 }
 
-/// The user's local time at an instant, in milliseconds as if it were UTC.
-pub fn local_time(environment: &dyn Environment, ms: i64) -> i64 {
-    to_local(ms, &Zone(environment))
+/// What the user's clock shows at an instant, as if it showed UTC.
+pub fn local_time(environment: &dyn Environment, time: Timestamp) -> Timestamp {
+    to_local(time, &Zone(environment))
 }
 
-/// The instant in a value of a session, parsed as JavaScript parses dates, in milliseconds since 1970.
-pub fn time_of(environment: &dyn Environment, value: Raw<'_>) -> Option<i64> {
+/// The instant in a value of a session, parsed as JavaScript parses dates.
+pub fn time_of(environment: &dyn Environment, value: Raw<'_>) -> Option<Timestamp> {
     js_time(Some(value), &Zone(environment))
 }
 

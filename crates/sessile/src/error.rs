@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use sessile_core::EntryId;
 use sessile_core::compaction::SummaryFailure;
 use sessile_core::json::NotJson;
 use sessile_core::location::BadSessionId;
+use sessile_core::{EntryId, SessionId};
 use sessile_store::{LogName, StoreError};
 
 use crate::record::{LastChange, Operation, Step};
@@ -61,7 +61,7 @@ pub enum SessionError {
     #[error("{id:?} is not a valid session id: {source}")]
     BadSessionId {
         /// The id.
-        id: String,
+        id: SessionId,
         /// What is wrong with it.
         source: BadSessionId,
     },
@@ -219,13 +219,13 @@ pub enum SessionError {
         /// The file.
         path: PathBuf,
         /// The expected session.
-        id: String,
+        id: SessionId,
     },
     /// A session with this id already exists.
     #[error("a session with the id {id} already exists: {}", path.display())]
     SessionExists {
         /// The id.
-        id: String,
+        id: SessionId,
         /// Its file.
         path: PathBuf,
     },

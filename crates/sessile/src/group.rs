@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use sessile_core::date::Timestamp;
 use sessile_store::os::{FileKind, Identity};
 
 use crate::directory::absolute;
@@ -24,8 +25,8 @@ pub use shared::{FamilyMember, FamilyTree};
 pub struct CwdGroup {
     /// The working directory in the headers, or empty.
     pub cwd: String,
-    /// The time of the last message in any of them, in milliseconds since 1970.
-    pub newest_activity: i64,
+    /// The time of the last message in any of them.
+    pub newest_activity: Timestamp,
     /// The indexes in the list, in list order.
     pub sessions: Vec<usize>,
 }
@@ -35,8 +36,8 @@ pub struct CwdGroup {
 pub struct Project {
     /// The kind and path of the project.
     pub location: ProjectLocation,
-    /// The time of the last message in any of its sessions, in milliseconds since 1970.
-    pub newest_activity: i64,
+    /// The time of the last message in any of its sessions.
+    pub newest_activity: Timestamp,
     /// Its working directories, most recently active first.
     pub directories: Vec<ProjectDirectory>,
 }
@@ -63,8 +64,8 @@ pub struct ProjectDirectory {
     pub worktree: Option<PathBuf>,
     /// The branch currently checked out there, which may differ from the one at the time of the session.
     pub branch: Option<String>,
-    /// The time of the last message there, in milliseconds since 1970.
-    pub newest_activity: i64,
+    /// The time of the last message there.
+    pub newest_activity: Timestamp,
     /// The indexes in the list, in list order.
     pub sessions: Vec<usize>,
 }
@@ -93,7 +94,7 @@ pub fn group_by_cwd(sessions: &[SessionInfo]) -> Vec<CwdGroup> {
     for (index, session) in sessions.iter().enumerate() {
         let group = *known.entry(&session.cwd).or_insert(groups.len());
         if group == groups.len() {
-            groups.push(CwdGroup { cwd: session.cwd.clone(), newest_activity: i64::MIN, sessions: Vec::new() });
+            groups.push(CwdGroup { cwd: session.cwd.clone(), newest_activity: Timestamp::MIN, sessions: Vec::new() });
         }
         let group = &mut groups[group];
         group.newest_activity = group.newest_activity.max(session.modified);

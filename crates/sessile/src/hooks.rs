@@ -150,7 +150,7 @@ impl HookFolder {
 
     fn command(&self, path: &Path, kind: EventKind, context: &EventContext) -> Command {
         let mut command = Command::new(path);
-        command.env(HOOK_VARIABLE, kind.name()).env("SESSILE_SESSION_ID", &context.session_id);
+        command.env(HOOK_VARIABLE, kind.name()).env("SESSILE_SESSION_ID", context.session_id.as_str());
         match &context.session_file {
             Some(file) => command.env("SESSILE_SESSION_FILE", file),
             None => command.env_remove("SESSILE_SESSION_FILE"),
@@ -223,7 +223,7 @@ fn question(event: &SessionEvent, context: &EventContext) -> Vec<u8> {
     if let Some(file) = &context.session_file {
         session.string("file", &file.to_string_lossy());
     }
-    session.string("id", &context.session_id).string("cwd", &context.cwd.to_string_lossy());
+    session.string("id", context.session_id.as_str()).string("cwd", &context.cwd.to_string_lossy());
     let mut json = event.to_object();
     let mut bytes = json.raw("session", session.finish().raw()).finish().into_bytes();
     bytes.push(b'\n');

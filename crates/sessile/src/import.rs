@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use sessile_core::SessionId;
 use sessile_core::date::to_iso;
 use sessile_core::header::Header;
 use sessile_core::json::{Edit, Json};
@@ -42,9 +43,9 @@ pub struct Imported {
     /// The path of the copy.
     pub path: PathBuf,
     /// The session's id.
-    pub id: String,
+    pub id: SessionId,
     /// The former id, if it got a new one.
-    pub old_id: Option<String>,
+    pub old_id: Option<SessionId>,
     /// The length of the file.
     pub size: u64,
 }
@@ -58,7 +59,7 @@ impl Sessions {
         let dry_run = importing.dry_run;
         // Two concurrent imports of the same file must not both find that its session is new.
         let _turn = if dry_run { None } else { lock_activity(&self.world, "import")? };
-        let mut known: Vec<(String, PathBuf)> =
+        let mut known: Vec<(SessionId, PathBuf)> =
             self.list_all()?.into_iter().map(|session| (session.id, session.path)).collect();
         let mut imports: Vec<Imported> = Vec::new();
         for file in files {
@@ -97,8 +98,8 @@ impl Sessions {
         let is_free =
             |path: &PathBuf| self.world.os().link_stat(path).is_err() && others.iter().all(|other| other.path != *path);
         let name = if importing.new_names || importing.new_ids {
-            check_session_id(&id).map_err(|source| SessionError::BadSessionId { id: id.clone(), source })?;
-            PathBuf::from(file_name(&to_iso(environment.now_ms()), &id))
+            check_session_id(id.as_str()).map_err(|source| SessionError::BadSessionId { id: id.clone(), source })?;
+            PathBuf::from(file_name(&to_iso(environment.now()), &id))
         } else {
             from.clone()
         };
@@ -141,7 +142,7 @@ impl Sessions {
         let (header, span) = header_of(&self.world, &import.from)?;
         let before = read_upto(source, 0, span.offset);
         let mut head = before.map_err(|error| StoreError::io_at("read", &import.from, error))?;
-        let id = Json::string(&import.id);
+        let id = Json::string(import.id.as_str());
         head.extend(header.json().raw().edited(&[Edit::Set("id", id.raw())]).into_bytes());
         Ok((head, span.end()))
     }

@@ -50,6 +50,14 @@
 //! The repository has examples under `crates/sessile/examples`: `append_and_resume`, `follow`, `search`,
 //! `fork_and_compare`, `chat` (a host with compaction), `threaded_server` and `custom_log`.
 //!
+//! # Types of numbers
+//!
+//! - Ids are [`SessionId`] and [`EntryId`]: any text that a file may hold. Instants are [`time::Timestamp`].
+//! - Numbers from files are `f64`, as in JavaScript: they may have a fraction. So are sums with them, such as
+//!   [`compaction::Preparation::tokens_before`], the size of a context, or the tokens in [`stats`].
+//! - Our own counts and limits are `u64`: the size of a context window, the settings of compaction, the
+//!   tokens of a [`draft::TokenUsage`].
+//!
 //! # What you can rely on
 //!
 //! - Reading never writes. Opening a damaged, old or unfinished file does not change it.
@@ -129,6 +137,8 @@ pub use host::SessionHost;
 pub use manager::{NewSession, OpenOptions, SessionManager};
 pub use sessile_core::cancel::Cancel;
 pub use sessile_core::search as text;
-pub use sessile_core::{EntryId, context, date, draft, entries, entry, header, json, label, llm, message, tree};
+pub use sessile_core::{
+    EntryId, SessionId, context, date, draft, entries, entry, header, json, label, llm, message, tree,
+};
 pub use sessile_store::{os, threads};
 pub use sessions::Sessions;

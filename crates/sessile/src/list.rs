@@ -9,7 +9,9 @@ mod select;
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 
+use sessile_core::SessionId;
 use sessile_core::cancel::Cancel;
+use sessile_core::date::Timestamp;
 use sessile_core::info::SessionFacts;
 use sessile_core::json::JsText;
 use sessile_index::Caches;
@@ -33,7 +35,7 @@ pub struct SessionInfo {
     /// Its file.
     pub path: PathBuf,
     /// Its id.
-    pub id: String,
+    pub id: SessionId,
     /// The working directory in its header, or empty.
     pub cwd: String,
     /// Its name, if it has one.
@@ -42,10 +44,10 @@ pub struct SessionInfo {
     pub is_archived: bool,
     /// The file it was forked from.
     pub parent_session_path: Option<String>,
-    /// Its creation time in milliseconds since 1970, if its header has it.
-    pub created: Option<i64>,
-    /// The time of its last message in milliseconds since 1970.
-    pub modified: i64,
+    /// Its creation time, if its header has it.
+    pub created: Option<Timestamp>,
+    /// The time of its last message.
+    pub modified: Timestamp,
     /// The number of messages of every role on every branch.
     pub message_count: usize,
     /// The first text of the user.
@@ -99,8 +101,8 @@ pub struct DamagedFile {
 
 impl Sessions {
     /// The file of the working directory's session with exactly this id.
-    pub fn find_by_id(&self, cwd: impl AsRef<Path>, id: &str) -> Option<PathBuf> {
-        find_by_id(&self.world, &absolute(self.environment(), cwd.as_ref()), id)
+    pub fn find_by_id(&self, cwd: impl AsRef<Path>, id: impl Into<SessionId>) -> Option<PathBuf> {
+        find_by_id(&self.world, &absolute(self.environment(), cwd.as_ref()), &id.into())
     }
 
     /// The sessions of a working directory, most recently active first.

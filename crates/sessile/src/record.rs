@@ -2,6 +2,7 @@
 
 mod step;
 
+use sessile_core::date::Timestamp;
 use std::path::PathBuf;
 
 pub(crate) use step::whole_number;
@@ -123,8 +124,8 @@ impl OperationState {
 pub struct Operation {
     /// Its id.
     pub id: String,
-    /// Its start time in milliseconds since 1970.
-    pub time: i64,
+    /// Its start time.
+    pub time: Timestamp,
     /// Its kind.
     pub kind: OperationKind,
     /// How it ended.
@@ -142,8 +143,8 @@ pub struct Operation {
 /// A change that cannot be undone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LastChange {
-    /// Its time in milliseconds since 1970.
-    pub time: i64,
+    /// Its time.
+    pub time: Timestamp,
     /// The command that made it.
     pub command: String,
     /// The session that it changed.

@@ -28,7 +28,7 @@ pub(crate) fn remember(world: &World, session: &Session) -> Result<(), SessionEr
         create_directory(world.os(), directory, false)?;
     }
     let mut text = ObjectWriter::new();
-    text.string("path", &path.to_string_lossy()).string("sessionId", &session.header.id());
+    text.string("path", &path.to_string_lossy()).string("sessionId", session.header.id().as_str());
     put_id(&mut text, "lastEntryId", last_entry(session).as_ref());
     put_id(&mut text, "leafId", session.leaf_id().as_ref());
     let mut line = text.finish().into_bytes();
@@ -80,7 +80,8 @@ fn recall(world: &World, session: &Session) -> Option<Option<EntryId>> {
     let text: Json = read.ok().and(found)?;
     let text = text.raw();
     let has_text = |key: &str, value: &str| text.get(key).and_then(Raw::as_text).is_some_and(|text| text == value);
-    let is_this_session = has_text("path", &path.to_string_lossy()) && has_text("sessionId", &session.header.id());
+    let is_this_session =
+        has_text("path", &path.to_string_lossy()) && has_text("sessionId", session.header.id().as_str());
     let is_current = id_of(text, "lastEntryId") == last_entry(session);
     let leaf = id_of(text, "leafId");
     let is_there = leaf.as_ref().is_none_or(|leaf| session.outline.find(leaf).is_some());

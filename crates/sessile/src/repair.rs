@@ -381,7 +381,7 @@ fn print(line: &[u8]) -> u64 {
 
 /// Replaces the file with the new text, and returns the path of the original.
 fn swap(world: &World, path: &Path, log: &dyn Log, old: &dyn Text, new: &dyn Text) -> Result<PathBuf, SessionError> {
-    let stamp = to_iso(world.environment().now_ms()).replace([':', '.'], "-");
+    let stamp = to_iso(world.environment().now()).replace([':', '.'], "-");
     let id = read_header(world, path).map(|header| header.id()).unwrap_or_default();
     let location = SessionLocation { path: path.to_path_buf(), id };
     let replaced = rewriting(world, Some(OperationKind::Repair), location, &stamp, || {

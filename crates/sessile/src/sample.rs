@@ -252,7 +252,7 @@ mod tests {
         let written = write_sample(dir.path()).unwrap();
         let drawn = |sample: &Sample| {
             let sessions = sample.sessions();
-            (sessions.environment().now_ms(), sessions.environment().entry_uuid())
+            (sessions.environment().now(), sessions.environment().entry_uuid())
         };
         let first = open_sample(dir.path()).unwrap().unwrap();
         let second = open_sample(dir.path()).unwrap().unwrap();

@@ -134,7 +134,7 @@ impl Sessions {
             // Whether an entry is on the path is checked later, one by one.
             limit: if options.on_path.is_some() { usize::MAX } else { options.limit },
             per_session: options.per_session && options.on_path.is_none(),
-            now_ms: world.environment().now_ms(),
+            now: world.environment().now(),
             is_cancelled: &is_cancelled,
             on_progress: options.on_progress.unwrap_or(&|_, _| {}),
         };

@@ -17,8 +17,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use sessile_core::SessionId;
 use sessile_core::cancel::Cancel;
-use sessile_core::date::{to_iso, to_iso_week, to_local};
+use sessile_core::date::{Timestamp, to_iso, to_iso_week, to_local};
 use sessile_core::location::fingerprint;
 use sessile_core::stats::{Share, SplitBy, likeness};
 use sessile_store::os::Mode;
@@ -83,10 +84,10 @@ pub struct StatsOptions<'o> {
     ///
     /// Tool results do not name a model. By model and tool, only calls are counted.
     pub by: Vec<Grouping>,
-    /// Count entries from this time on, in milliseconds since 1970.
-    pub since: Option<i64>,
-    /// Count entries up to this time, in milliseconds since 1970.
-    pub until: Option<i64>,
+    /// Count entries from this time on.
+    pub since: Option<Timestamp>,
+    /// Count entries up to this time.
+    pub until: Option<Timestamp>,
     /// Checked before each family.
     pub cancel: Cancel,
     /// Called with the number of sessions counted and the total, from any thread.
@@ -123,7 +124,7 @@ pub struct StatsGroup {
     /// The values that its members share: one text for each criterion.
     pub keys: Vec<String>,
     /// The file and the id of the session, if the group is a session.
-    pub session: Option<(PathBuf, String)>,
+    pub session: Option<(PathBuf, SessionId)>,
     /// The number of sessions that contribute to it, if counted.
     pub sessions: Option<usize>,
     /// Its usage.
@@ -196,14 +197,14 @@ impl Sessions {
                     let other = root(&mut joined, *other);
                     joined[family] = other;
                 }
-                None => drop(by_id.insert(&session.id, family)),
+                None => drop(by_id.insert(session.id.as_str(), family)),
             }
         }
         let mut families: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for (index, family) in family_of.iter().enumerate() {
             families.entry(root(&mut joined, *family)).or_default().push(index);
         }
-        let age = |index: &usize| (sessions[*index].created.unwrap_or(i64::MAX), sessions[*index].path.clone());
+        let age = |index: &usize| (sessions[*index].created.unwrap_or(Timestamp::MAX), sessions[*index].path.clone());
         let mut families: Vec<Vec<usize>> = families.into_values().collect();
         for family in &mut families {
             family.sort_by_key(age);
@@ -281,7 +282,7 @@ impl Sessions {
     }
 
     /// The day, week or month of a time in local time.
-    fn period(&self, grouping: Grouping, time: i64) -> String {
+    fn period(&self, grouping: Grouping, time: Timestamp) -> String {
         let local = to_local(time, &Zone(self.environment()));
         if grouping == Grouping::Week {
             return to_iso_week(local);
@@ -432,7 +433,7 @@ fn by_weight(one: (f64, f64), other: (f64, f64)) -> Ordering {
 
 /// The entries seen, by a hash and their time, with the session in which each was first seen.
 #[derive(Default)]
-struct SeenEntries(HashMap<(u64, Option<i64>), usize>);
+struct SeenEntries(HashMap<(u64, Option<Timestamp>), usize>);
 
 impl SeenEntries {
     /// Records an entry.

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use sessile_core::SessionId;
+use sessile_core::date::Timestamp;
 use sessile_store::os::{MemoryOs, Os};
 
 use crate::environment::{Environment, System};
@@ -18,15 +20,15 @@ pub const HOME: &str = "/home/user";
 pub struct MemorySystem;
 
 impl Environment for MemorySystem {
-    fn now_ms(&self) -> i64 {
-        System.now_ms()
+    fn now(&self) -> Timestamp {
+        System.now()
     }
 
     fn entry_uuid(&self) -> String {
         System.entry_uuid()
     }
 
-    fn session_uuid(&self) -> String {
+    fn session_uuid(&self) -> SessionId {
         System.session_uuid()
     }
 
@@ -62,10 +64,9 @@ impl Sessions {
     /// ([`FollowOptions::polls`](crate::follow::FollowOptions::polls)), because the system sends no notifications.
     ///
     /// ```
-    /// use sessile::draft::UserMessage;
     /// use sessile::Sessions;
     /// let sessions = Sessions::in_memory_system();
-    /// sessions.create("/proj")?.append_message(UserMessage::new("hello", 0))?;
+    /// sessions.create("/proj")?.append_user_message("hello")?;
     /// assert_eq!(sessions.list("/proj")?.len(), 1);
     /// assert_eq!(sessions.continue_recent("/proj")?.entry_count(), 1);
     /// # Ok::<(), sessile::SessionError>(())

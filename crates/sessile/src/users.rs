@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use sessile_core::SessionId;
 use sessile_store::os::{Os, Process};
 use sessile_store::{StoreError, ends_with_ours, open_elsewhere};
 
@@ -117,7 +118,8 @@ impl Sessions {
         let stat = self.world.os().stat(&path).map_err(|source| StoreError::io_at("access", &path, source))?;
         let header = read_header(&self.world, &path);
         let cwd = header.as_ref().and_then(sessile_core::header::Header::cwd).unwrap_or_default();
-        let session = Used { path: &path, id: &header.map(|header| header.id()).unwrap_or_default(), cwd: &cwd };
+        let id = header.map(|header| header.id()).unwrap_or_default();
+        let session = Used { path: &path, id: &id, cwd: &cwd };
         let mut snapshot = ProcessSnapshot::new(&self.world);
         let mut users = snapshot.others(&session);
         if own_length != Some(stat.length) {
@@ -154,7 +156,7 @@ impl Sessions {
 /// A session to check.
 struct Used<'s> {
     path: &'s Path,
-    id: &'s str,
+    id: &'s SessionId,
     cwd: &'s str,
 }
 
@@ -172,7 +174,13 @@ struct ProcessSnapshot<'w> {
 impl<'w> ProcessSnapshot<'w> {
     fn new(world: &'w World) -> Self {
         let agents = world.os().processes().into_iter().filter(is_pi).collect();
-        Self { world, agents, now_ms: world.environment().now_ms(), real: HashMap::new(), sidecars: HashMap::new() }
+        Self {
+            world,
+            agents,
+            now_ms: world.environment().now().as_ms(),
+            real: HashMap::new(),
+            sidecars: HashMap::new(),
+        }
     }
 
     /// The processes that use a session.
@@ -266,7 +274,7 @@ fn names(os: &dyn Os, process: &Process, session: &Used<'_>) -> bool {
     let file = session.path.file_name().unwrap_or_default().to_string_lossy();
     let has = |word: &String| {
         (!file.is_empty() && word.contains(file.as_ref()))
-            || (session.id.len() >= LEAST_ID && word.contains(session.id))
+            || (session.id.as_str().len() >= LEAST_ID && word.contains(session.id.as_str()))
     };
     let identity = |path: &Path| os.stat(path).ok().map(|stat| stat.identity);
     let is_other = |word: &String| {
@@ -328,7 +336,9 @@ mod tests {
     #[test]
     fn a_session_is_named_by_its_file_or_its_id() {
         let path = Path::new("/s/2026_0198a1b2-aaaa.jsonl");
-        let named = |words: &[&str], id| names(&RealOs, &process("pi", None, words), &Used { path, id, cwd: "/" });
+        let named = |words: &[&str], id: &str| {
+            names(&RealOs, &process("pi", None, words), &Used { path, id: &id.into(), cwd: "/" })
+        };
         assert!(named(&["pi", "--session", "/s/2026_0198a1b2-aaaa.jsonl"], "x"));
         assert!(named(&["pi", "--session=2026_0198a1b2-aaaa.jsonl"], "x"));
         assert!(named(&["pi", "--session", "0198a1b2-aaaa"], "0198a1b2-aaaa"));

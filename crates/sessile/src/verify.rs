@@ -16,7 +16,9 @@ mod skipped;
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
+use sessile_core::SessionId;
 use sessile_core::cancel::Cancel;
+use sessile_core::date::Timestamp;
 use sessile_core::diagnostic::Severity;
 use sessile_core::json::Json;
 use sessile_core::location::encode_cwd;
@@ -172,12 +174,12 @@ fn copies<'f>(world: &World, files: impl Iterator<Item = &'f FoundFile>) -> Copi
         let header = read_header(world, &file.path)?;
         Some((file, header.id(), header.cwd().unwrap_or_default()))
     };
-    let known: Vec<(&FoundFile, String, String)> = files.filter_map(known).collect();
+    let known: Vec<(&FoundFile, SessionId, String)> = files.filter_map(known).collect();
     Copies::among_files(known.iter().map(|(file, id, cwd)| Candidate {
         path: &file.path,
         id,
         cwd,
-        used: file.stat.modified_ms,
+        used: Timestamp::from_ms(file.stat.modified_ms),
         size: file.stat.length,
     }))
 }

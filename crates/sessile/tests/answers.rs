@@ -1,6 +1,7 @@
 //! Fast answers match the simple ones.
 #![expect(clippy::unwrap_used, reason = "tests panic on failure")]
 
+use sessile::date::Timestamp;
 use sessile::entry::Entry;
 use sessile::json::Json;
 use sessile::sample::write_sample;
@@ -43,8 +44,8 @@ fn edits_and_compactions_are_counted() {
     let mut session = sessions.in_memory("/proj/x", NewSession::default()).unwrap();
     check(&session);
     assert_eq!(session.last_assistant_text().unwrap(), None);
-    let question = session.append_message(draft::UserMessage::new("one", 1)).unwrap();
-    session.append_message(draft::AssistantMessage::new("p", "m", "  two ", 2)).unwrap();
+    let question = session.append_message(draft::UserMessage::new("one", Timestamp::from_ms(1))).unwrap();
+    session.append_message(draft::AssistantMessage::new("p", "m", "  two ", Timestamp::from_ms(2))).unwrap();
     session.append_custom_message_entry("x", Json::string("three"), true, None).unwrap();
     check(&session);
     assert_eq!(session.last_assistant_text().unwrap().unwrap().to_str(), "two");

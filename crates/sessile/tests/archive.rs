@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sessile::branch::ForkPosition;
+use sessile::date::Timestamp;
 use sessile::format::archive::{CUSTOM_TYPE, MAX_ID};
 use sessile::json::Json;
 use sessile::list::{Archived, Selection};
@@ -68,7 +69,7 @@ fn sessions(os: &SimOs, seed: u64) -> Sessions {
 fn archived(sessions: &Sessions) -> Vec<String> {
     let mut rows = sessions.list("/proj").unwrap();
     Selection { archived: Archived::Only, ..Selection::default() }.apply(&mut rows);
-    rows.into_iter().map(|row| row.id).collect()
+    rows.into_iter().map(|row| row.id.to_string()).collect()
 }
 
 #[test]
@@ -140,7 +141,7 @@ fn a_branch_with_the_leaf_is_not_archived() {
     assert_eq!(roots(&session), ["b2"]);
     // The session moves there: the mark stays valid, and can still be revoked.
     session.branch("b2").unwrap();
-    session.append_message(draft::UserMessage::new("on the branch", 1)).unwrap();
+    session.append_message(draft::UserMessage::new("on the branch", Timestamp::from_ms(1))).unwrap();
     assert_eq!(roots(&session), ["b2"]);
     session.set_archived(Some(&"b2".into()), false).unwrap();
     assert_eq!(roots(&session), [""; 0]);
@@ -211,8 +212,8 @@ fn a_fork_of_an_archived_session_is_not_archived() {
     let leaf = session.leaf_id().unwrap();
     let path = session.fork(leaf, ForkPosition::At).unwrap().session_file.unwrap();
     assert!(!session.archive().unwrap().is_archived());
-    session.append_message(draft::UserMessage::new("in the fork", 1)).unwrap();
-    session.append_message(draft::AssistantMessage::new("p", "m", "yes", 2)).unwrap();
+    session.append_message(draft::UserMessage::new("in the fork", Timestamp::from_ms(1))).unwrap();
+    session.append_message(draft::AssistantMessage::new("p", "m", "yes", Timestamp::from_ms(2))).unwrap();
     drop(session);
     assert!(String::from_utf8(os.read_file(&path).unwrap()).unwrap().contains(CUSTOM_TYPE), "the mark was copied");
     assert_eq!(archived(&sessions), ["s1"]);

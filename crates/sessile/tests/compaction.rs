@@ -12,6 +12,7 @@ use sessile::compaction::{
     NothingToCompact, Purpose, Summarizer, SummarizerFn, Summary, SummaryFailure, SummaryRequest, SuppliedCompaction,
     summarizer_fn,
 };
+use sessile::date::Timestamp;
 use sessile::event::{EventKind, EventSet, Handlers, Outcome, Reply, SessionEvent};
 use sessile::json::Json;
 use sessile::list::ListOptions;
@@ -44,8 +45,10 @@ fn sessions() -> Sessions {
 fn three_turns(sessions: &Sessions, dir: &Path) -> (SessionManager, PathBuf) {
     let mut session = sessions.clone().with_session_dir(dir).create("/proj").unwrap();
     for turn in 1..=3 {
-        session.append_message(draft::UserMessage::new(format!("question {turn}"), turn)).unwrap();
-        session.append_message(draft::AssistantMessage::new("p", "m", format!("answer {turn}"), turn)).unwrap();
+        session.append_message(draft::UserMessage::new(format!("question {turn}"), Timestamp::from_ms(turn))).unwrap();
+        session
+            .append_message(draft::AssistantMessage::new("p", "m", format!("answer {turn}"), Timestamp::from_ms(turn)))
+            .unwrap();
     }
     let path = session.session_file().unwrap().to_path_buf();
     (session, path)
@@ -119,7 +122,7 @@ fn a_compaction_is_written_and_reported() {
 
     let again = session.compact(keeping(2), &summarizer_returning("x"), &mut |_| {}).unwrap();
     assert_eq!(nothing(again), NothingToCompact::AlreadyCompacted);
-    session.append_message(draft::UserMessage::new("question 4", 4)).unwrap();
+    session.append_message(draft::UserMessage::new("question 4", Timestamp::from_ms(4))).unwrap();
     assert_eq!(
         nothing(session.compact(keeping(99), &summarizer_returning("x"), &mut |_| {}).unwrap()),
         NothingToCompact::TooSmall
@@ -208,7 +211,7 @@ fn entries_of_other_programs_are_kept_after_the_cut() {
     let summarizer = summarizer_calling(move |request| {
         if request.purpose == Purpose::TurnPrefix {
             let mut other = Sessions::new(Replay::new(1_735_689_700_000, 99)).open(&file).unwrap();
-            other.append_message(draft::UserMessage::new("meanwhile", 9)).unwrap();
+            other.append_message(draft::UserMessage::new("meanwhile", Timestamp::from_ms(9))).unwrap();
         }
         Ok(Summary::new("s"))
     });
@@ -248,7 +251,7 @@ fn entries_of_other_programs_on_another_branch_stay_there() {
     let file = path.clone();
     let summarizer = summarizer_calling(move |_| {
         let mut other = Sessions::new(Replay::new(1_735_689_700_000, 99)).open(&file).unwrap();
-        other.append_message(draft::UserMessage::new("meanwhile", 9)).unwrap();
+        other.append_message(draft::UserMessage::new("meanwhile", Timestamp::from_ms(9))).unwrap();
         Ok(Summary::new("s"))
     });
     done(session.compact(keeping(5), &summarizer, &mut |_| {}).unwrap());
@@ -420,7 +423,7 @@ fn families_know_their_shared_entries() {
     let (mut session, root) = three_turns(&sessions, dir.path());
     let fourth = session.outline().id(session.outline().entries().nth(3).unwrap()).unwrap();
     let child = session.create_branched_session(&fourth).unwrap().unwrap();
-    session.append_message(draft::UserMessage::new("elsewhere", 9)).unwrap();
+    session.append_message(draft::UserMessage::new("elsewhere", Timestamp::from_ms(9))).unwrap();
     let grandchild = session.create_branched_session(session.leaf_id().unwrap()).unwrap().unwrap();
     let list = || {
         let mut options = ListOptions::default();

@@ -6,6 +6,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use sessile::date::Timestamp;
 use sessile::follow::{FollowEvent, FollowFrom, FollowOptions, Follower};
 use sessile::{Cancel, SessionError, SessionManager, Sessions, draft};
 use tempfile::TempDir;
@@ -181,7 +182,7 @@ fn entries_of_a_manager_are_followed_with_and_without_notifications() {
         assert_eq!(follower.next(TIMEOUT).unwrap(), Some(FollowEvent::Gone));
         let ids = std::thread::scope(|scope| {
             let writer = scope.spawn(|| {
-                let user = |text: &str| draft::UserMessage::new(text, 1);
+                let user = |text: &str| draft::UserMessage::new(text, Timestamp::from_ms(1));
                 (0..50).map(|n| manager.append_message(user(&n.to_string())).unwrap()).collect::<Vec<_>>()
             });
             let mut seen = Vec::new();

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 use sessile::Sessions;
+use sessile::date::Timestamp;
 use sessile::format::info::SessionFacts;
 use sessile::group::{Family, ProjectLocation, SessionRef, group_by_cwd};
 use sessile::list::SessionInfo;
@@ -17,13 +18,13 @@ use tempfile::TempDir;
 fn session(id: &str, cwd: &str, modified: i64, parent: Option<&str>) -> SessionInfo {
     SessionInfo {
         path: format!("/s/2025_{id}.jsonl").into(),
-        id: id.to_owned(),
+        id: id.to_owned().into(),
         cwd: cwd.to_owned(),
         name: None,
         is_archived: false,
         parent_session_path: parent.map(str::to_owned),
-        created: Some(modified),
-        modified,
+        created: Some(Timestamp::from_ms(modified)),
+        modified: Timestamp::from_ms(modified),
         message_count: 0,
         first_message: "".into(),
         all_messages_text: "".into(),
@@ -40,10 +41,10 @@ fn sessions() -> Sessions {
 fn drawn(list: &[SessionInfo], families: &[Family]) -> String {
     let mut text = String::new();
     for family in families {
-        writeln!(text, "= {}", family.newest_activity).unwrap();
+        writeln!(text, "= {}", family.newest_activity.as_ms()).unwrap();
         for member in &family.members {
             let name = match &member.session {
-                SessionRef::Listed(index) => list[*index].id.clone(),
+                SessionRef::Listed(index) => list[*index].id.to_string(),
                 SessionRef::Missing(path) => format!("?{}", path.display()),
             };
             writeln!(text, "{}{name}", "  ".repeat(member.depth)).unwrap();
@@ -57,7 +58,10 @@ fn directories_are_sorted_by_their_newest_session() {
     let list = [session("a", "/one", 5, None), session("b", "/two", 9, None), session("c", "/one", 7, None)];
     let groups = group_by_cwd(&list);
     let found: Vec<_> = groups.iter().map(|it| (it.cwd.as_str(), it.newest_activity, it.sessions.as_slice())).collect();
-    assert_eq!(found, [("/two", 9, [1].as_slice()), ("/one", 7, [0, 2].as_slice())]);
+    assert_eq!(
+        found,
+        [("/two", Timestamp::from_ms(9), [1].as_slice()), ("/one", Timestamp::from_ms(7), [0, 2].as_slice())]
+    );
 }
 
 #[test]
@@ -243,7 +247,7 @@ fn the_list_of_a_project_covers_all_worktrees() {
     }
     let listed = |cwd: &Path| {
         let mut ids: Vec<String> =
-            (disk.sessions.list_project(cwd).unwrap()).into_iter().map(|session| session.id).collect();
+            (disk.sessions.list_project(cwd).unwrap()).into_iter().map(|session| session.id.to_string()).collect();
         ids.sort();
         ids
     };

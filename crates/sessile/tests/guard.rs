@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use sessile::date::Timestamp;
 use sessile::event::{RecoveryReason, SessionEvent};
 use sessile::operations::Deletion;
 use sessile::os::Os;
@@ -21,7 +22,7 @@ const DAY: i64 = 24 * HOUR;
 const STEPS: [i64; 9] = [SECOND, 4 * SECOND, 6 * SECOND, 10 * SECOND, MINUTE, HOUR - 1, 2 * HOUR, 2 * DAY, 365 * DAY];
 
 fn user(text: &str) -> draft::UserMessage {
-    draft::UserMessage::new(text, 1)
+    draft::UserMessage::new(text, Timestamp::from_ms(1))
 }
 
 fn sessions(os: &SimOs, seed: u64) -> Sessions {

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use sessile::branch::{BranchSummary, ForkPosition};
 use sessile::compaction::Compaction;
+use sessile::date::Timestamp;
 use sessile::json::{Json, ObjectWriter};
 use sessile::list::ListOptions;
 use sessile::write::{StoreError, WriteOptions};
@@ -60,7 +61,7 @@ fn entry(id: &str, parent: Option<&str>) -> String {
 }
 
 fn user(text: &str) -> draft::UserMessage {
-    draft::UserMessage::new(text, 1)
+    draft::UserMessage::new(text, Timestamp::from_ms(1))
 }
 
 fn read(path: &Path) -> String {
@@ -344,7 +345,7 @@ fn compactions_branches_and_fork_links_are_listed() {
     let fixture = Fixture::new();
     let mut session = fixture.sessions.in_memory("/proj", NewSession::default()).unwrap();
     let first = session.append_message(user("one")).unwrap();
-    session.append_message(draft::AssistantMessage::new("acme", "acme-1", "answer", 2)).unwrap();
+    session.append_message(draft::AssistantMessage::new("acme", "acme-1", "answer", Timestamp::from_ms(2))).unwrap();
     let compaction = Compaction { summary: "s".into(), tokens_before: 1234.0, ..Compaction::default() };
     let compacted = session.append_compaction(&compaction).unwrap();
     let left = BranchSummary { summary: "went nowhere".into(), ..BranchSummary::default() };

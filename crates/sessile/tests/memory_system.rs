@@ -3,6 +3,7 @@
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
+use sessile::date::Timestamp;
 use sessile::draft::{AssistantMessage, UserMessage};
 use sessile::operations::Deletion;
 use sessile::os::{FileKind, Lock, MemoryOs, Mode, Os};
@@ -35,13 +36,18 @@ fn everything_works_in_memory() {
     let sessions = Sessions::in_memory_system();
     assert_eq!(sessions.list_all().unwrap(), []);
     let mut session = sessions.create("/proj").unwrap();
-    let question = session.append_message(UserMessage::new("Where is the harbour?", 1)).unwrap();
-    session.append_message(AssistantMessage::new("acme", "acme-1", "At the sea.", 2)).unwrap();
+    let question = session.append_message(UserMessage::new("Where is the harbour?", Timestamp::from_ms(1))).unwrap();
+    session.append_message(AssistantMessage::new("acme", "acme-1", "At the sea.", Timestamp::from_ms(2))).unwrap();
     let path = session.session_file().unwrap().to_path_buf();
     assert!(path.starts_with(sessile::testing::HOME) && !path.exists());
-    sessions.create("/other").unwrap().append_message(UserMessage::new("Something else", 3)).unwrap();
+    sessions
+        .create("/other")
+        .unwrap()
+        .append_message(UserMessage::new("Something else", Timestamp::from_ms(3)))
+        .unwrap();
     session.branch(&question).unwrap();
-    let last = session.append_message(AssistantMessage::new("acme", "acme-1", "By the quay.", 4)).unwrap();
+    let last =
+        session.append_message(AssistantMessage::new("acme", "acme-1", "By the quay.", Timestamp::from_ms(4))).unwrap();
 
     assert_eq!(sessions.list("/proj").unwrap().len(), 1);
     assert_eq!(sessions.list_all().unwrap().len(), 2);

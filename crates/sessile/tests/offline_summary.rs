@@ -5,6 +5,7 @@ use std::path::Path;
 
 use sessile::SessionManager;
 use sessile::compaction::{CompactOptions, Compacted, CompactionReport, CompactionSettings};
+use sessile::date::Timestamp;
 use sessile::sample::write_sample;
 use sessile_summarize::Extractive;
 
@@ -49,12 +50,21 @@ fn the_compacted_sample_can_be_continued() {
         assert!(report.summary.contains(expected), "{expected} is not in\n{}", report.summary);
     }
     // The next compaction keeps what the previous one summarised.
-    let question =
-        sessile::draft::UserMessage::new("Add a test for Lord Howe Island, which changes by half an hour.", 1);
+    let question = sessile::draft::UserMessage::new(
+        "Add a test for Lord Howe Island, which changes by half an hour.",
+        Timestamp::from_ms(1),
+    );
     session.append_message(question).unwrap();
-    let answer = sessile::draft::AssistantMessage::new("acme", "acme-1", "Added `lord_howe`; all 39 tests pass.", 2);
+    let answer = sessile::draft::AssistantMessage::new(
+        "acme",
+        "acme-1",
+        "Added `lord_howe`; all 39 tests pass.",
+        Timestamp::from_ms(2),
+    );
     session.append_message(answer).unwrap();
-    session.append_message(sessile::draft::UserMessage::new("Good. What is left to do?", 3)).unwrap();
+    session
+        .append_message(sessile::draft::UserMessage::new("Good. What is left to do?", Timestamp::from_ms(3)))
+        .unwrap();
     let again = compacted(&mut session, 1);
     assert!(again.summary.contains("Lord Howe Island") && again.summary.contains("UTC"), "{}", again.summary);
 }

@@ -3,6 +3,7 @@
 
 use std::fs;
 
+use sessile::date::Timestamp;
 use sessile::draft::{AssistantMessage, UserMessage};
 use sessile::{EntryId, NewSession, OpenOptions, SessionError, SessionManager, Sessions};
 use sessile_testkit::Replay;
@@ -31,7 +32,7 @@ fn tree(entries: &[(&str, &str)]) -> SessionManager {
 }
 
 fn user(text: &str) -> UserMessage {
-    UserMessage::new(text, 1)
+    UserMessage::new(text, Timestamp::from_ms(1))
 }
 
 fn id(text: &str) -> EntryId {
@@ -81,7 +82,7 @@ fn a_session_directory_applies_to_all_calls() {
     let dir = TempDir::new().unwrap();
     let sessions = sessions(&dir).with_session_dir("mine");
     assert_eq!(sessions.session_dir(), Some(&*dir.path().join("mine")));
-    let one = NewSession { id: Some("one".to_owned()), ..NewSession::default() };
+    let one = NewSession { id: Some("one".to_owned().into()), ..NewSession::default() };
     let mut session = sessions.create_with("/proj", &one).unwrap();
     session.append_message(user("hello")).unwrap();
     let path = session.session_file().unwrap().to_path_buf();
@@ -89,7 +90,7 @@ fn a_session_directory_applies_to_all_calls() {
     sessions.create("/other").unwrap().append_message(user("other")).unwrap();
 
     assert_eq!(sessions.list_all().unwrap().len(), 2);
-    let listed: Vec<String> = sessions.list("/proj").unwrap().into_iter().map(|row| row.id).collect();
+    let listed: Vec<String> = sessions.list("/proj").unwrap().into_iter().map(|row| row.id.to_string()).collect();
     assert_eq!(listed, ["one"]);
     assert_eq!(sessions.find_by_id("/proj", "one"), Some(path.clone()));
     assert_eq!(sessions.find_session("one", "/").unwrap(), path);
@@ -118,7 +119,7 @@ fn a_session_is_read_from_bytes() {
         "\n"
     );
     let mut session = SessionManager::open_in_memory(old).unwrap();
-    session.append_message(AssistantMessage::new("p", "m", "ho", 2)).unwrap();
+    session.append_message(AssistantMessage::new("p", "m", "ho", Timestamp::from_ms(2))).unwrap();
     assert_eq!((session.branch_path().unwrap().len(), session.header().version()), (2, Some(3.0)));
 
     for wrong in ["", "\n", "{}\n", "hello", r#"{"type":"message"}"#] {

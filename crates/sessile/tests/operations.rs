@@ -236,7 +236,7 @@ fn sidecars_move_with_the_session() {
     sessions.delete(&[moved_path()], Deletion::ToTrash, false).unwrap();
     assert_eq!(names(moved_path().parent().unwrap()), [""; 0]);
     assert_eq!(os.read_file(trashed()), Some(whole));
-    assert_eq!(*recovered.lock().unwrap(), [(EventKind::Recovered, Some(moved_path()), "s1".to_owned())]);
+    assert_eq!(*recovered.lock().unwrap(), [(EventKind::Recovered, Some(moved_path()), "s1".into())]);
 }
 
 #[test]
@@ -309,7 +309,7 @@ fn pruning_keeps_used_named_and_labelled_sessions() {
     let day = 24 * 60 * 60 * 1000;
     let ids = |pruning: &PruneOptions, apply: bool| -> Vec<String> {
         let pruned = sessions.prune(pruning, apply).unwrap();
-        pruned.sessions.iter().map(|(session, _)| session.id.clone()).collect()
+        pruned.sessions.iter().map(|(session, _)| session.id.to_string()).collect()
     };
     assert_eq!(ids(&PruneOptions::default(), true), [""; 0], "without a criterion, nothing is pruned");
     // The fork was used two weeks ago, which keeps the parent.

@@ -5,6 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use sessile::date::Timestamp;
 use sessile::draft::UserMessage;
 use sessile::import::ImportOptions;
 use sessile::operations::{Deletion, OperationKind, OperationState};
@@ -79,7 +80,7 @@ const ACTS: [Act; 7] = [
 
 fn append(sessions: &Sessions, path: &Path) -> Result<Option<String>, SessionError> {
     let mut session = sessions.open(path)?;
-    session.append_message(UserMessage::new("acknowledged", NOW)).map(|id| Some(id.to_string()))
+    session.append_message(UserMessage::new("acknowledged", Timestamp::from_ms(NOW))).map(|id| Some(id.to_string()))
 }
 
 /// Earlier actions, so that there is something to restore or undo.
@@ -493,7 +494,7 @@ fn a_lock_of_the_last_release_is_honoured() {
     old.unlock().unwrap();
     // And release 0.1 cannot move or delete a session that is open for writing here.
     let mut session = sessions(&os, 2).open(session_path()).unwrap();
-    session.append_message(UserMessage::new("x", NOW)).unwrap();
+    session.append_message(UserMessage::new("x", Timestamp::from_ms(NOW))).unwrap();
     let sidecar = os.process(2000).open(&sidecar, Mode::Sidecar).unwrap();
     assert!(!sidecar.try_lock(sessile::os::Lock::Exclusive).unwrap());
     drop(session);
@@ -527,13 +528,15 @@ fn a_writer_follows_a_session_that_was_moved_and_moved_back() {
     for (before, take_away) in [BEFORE[2], BEFORE[3]] {
         let os = machine();
         let mut writer = sessions(&os.process(2000), 1).open(session_path()).unwrap();
-        let mut acknowledged = vec![writer.append_message(UserMessage::new("first", NOW)).unwrap().to_string()];
+        let mut acknowledged =
+            vec![writer.append_message(UserMessage::new("first", Timestamp::from_ms(NOW))).unwrap().to_string()];
         let ours = sessions(&os, 2).ignoring_users();
         take_away(&ours).unwrap();
-        let refused = writer.append_message(UserMessage::new("lost", NOW)).unwrap_err();
+        let refused = writer.append_message(UserMessage::new("lost", Timestamp::from_ms(NOW))).unwrap_err();
         assert!(matches!(&refused, SessionError::Store(StoreError::Gone { .. })), "{before}: {refused}");
         ours.undo(None, false).unwrap();
-        acknowledged.push(writer.append_message(UserMessage::new("second", NOW)).unwrap().to_string());
+        acknowledged
+            .push(writer.append_message(UserMessage::new("second", Timestamp::from_ms(NOW))).unwrap().to_string());
         assert_whole(&os, &acknowledged, before);
         assert_eq!(session_paths(&os), [session_path()], "{before}");
     }

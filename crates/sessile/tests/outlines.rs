@@ -6,6 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
+use sessile::date::Timestamp;
 use sessile::{SessionManager, Sessions, draft};
 use sessile_testkit::Replay;
 
@@ -175,6 +176,6 @@ fn a_fork_of_a_large_session_is_what_reading_it_shows() {
     assert_eq!(shown(&fork), shown(&scanned));
     let body = |path: &Path| fs::read_to_string(path).unwrap().split_once('\n').unwrap().1.to_owned();
     assert_eq!(body(fork.session_file().unwrap()), body(&path));
-    fork.append_message(draft::UserMessage::new("more", 1)).unwrap();
+    fork.append_message(draft::UserMessage::new("more", Timestamp::from_ms(1))).unwrap();
     assert_eq!(fork.entry_count(), N_ENTRIES + 1);
 }

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
+use sessile::date::Timestamp;
 use sessile::reference::ReferenceError;
 use sessile::{EntryId, SessionManager, Sessions, draft};
 use sessile_testkit::Replay;
@@ -81,7 +82,7 @@ fn ambiguous_references_are_reported() {
         }
         other => panic!("{other}"),
     };
-    let titled = |id: &str, title: &str| (id.to_owned(), Some(title.to_owned()));
+    let titled = |id: &str, title: &str| (id.into(), Some(title.to_owned()));
     assert_eq!(ids("abc"), [titled("abc1", "Tides"), titled("abc2", "(no messages)")]);
     assert_eq!(ids("zz").len(), 2);
     assert_eq!(ids("Same").len(), 2);
@@ -110,7 +111,7 @@ fn ids_resolve_only_to_the_files_that_contain_them() {
 }
 
 fn append(session: &mut SessionManager, text: &str) -> EntryId {
-    session.append_message(draft::UserMessage::new(text, 1)).unwrap()
+    session.append_message(draft::UserMessage::new(text, Timestamp::from_ms(1))).unwrap()
 }
 
 #[test]

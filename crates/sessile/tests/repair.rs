@@ -7,6 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
+use sessile::date::Timestamp;
 use sessile::format::incomplete::IncompleteMark;
 use sessile::repair::{Repair, RepairOptions};
 use sessile::verify::{Code, Finding, Remedy, Report};
@@ -85,7 +86,7 @@ fn user(id: &str, parent: &str) -> String {
 fn mark(id: &str, parent: &str, reason: &str, bytes: Option<&str>) -> String {
     let (id, parent) = (id.into(), (!parent.is_empty()).then(|| parent.into()));
     let bytes = bytes.map(str::as_bytes);
-    IncompleteMark { id: &id, parent: parent.as_ref(), time: 1_735_689_601_000, reason, bytes }
+    IncompleteMark { id: &id, parent: parent.as_ref(), time: Timestamp::from_ms(1_735_689_601_000), reason, bytes }
         .to_json()
         .to_text()
         .into_owned()

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sessile::caches::Updated;
+use sessile::date::Timestamp;
 use sessile::format::head::{Kind, Role};
 use sessile::search::{IndexOptions, OnPath, SearchHit, SearchOptions, SearchScope, Upkeep};
 use sessile::text::filter::Filter;
@@ -78,7 +79,10 @@ fn hits_name_session_entry_and_position() {
     assert_eq!(hit.session_path, scene.store().join("one.jsonl"));
     assert_eq!(hit.excerpt.text, "where is the quixotic needle");
     assert_eq!(hit.excerpt.text.get(hit.excerpt.ranges[0].clone()), Some("needle"));
-    assert_eq!((hit.kind, hit.role, hit.time), (Kind::Message, Role::User, Some(1_735_689_601_000)));
+    assert_eq!(
+        (hit.kind, hit.role, hit.time),
+        (Kind::Message, Role::User, Some(Timestamp::from_ms(1_735_689_601_000)))
+    );
     assert_eq!(hit.excerpt.utf16_ranges().first(), Some(&(22..28)));
 }
 
@@ -100,7 +104,7 @@ fn filters_scopes_and_paths_restrict_a_search() {
     assert_eq!(found(SearchOptions { admits: Some(&|_, cwd| cwd == "/proj"), limit: 9, ..all() }).len(), 4);
     let labels = Filter { kinds: vec![DocumentKind::Label], ..Filter::default() };
     assert_eq!(found(SearchOptions { filter: labels, ..all() }), ["l"]);
-    let late = Filter { since: Some(1_735_700_000_000), ..Filter::default() };
+    let late = Filter { since: Some(Timestamp::from_ms(1_735_700_000_000)), ..Filter::default() };
     assert_eq!(found(SearchOptions { filter: late, ..all() }), ["l"]);
     let scope = SearchScope::Cwd("/other/deep".into());
     assert_eq!(found(SearchOptions { scope, ..all() }), ["z"]);

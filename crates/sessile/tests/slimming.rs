@@ -6,6 +6,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use sessile::date::Timestamp;
 use sessile::operations::{OperationState, SlimOptions, Slimmed};
 use sessile::os::{Mode, Os};
 use sessile::{SessionError, Sessions};
@@ -159,7 +160,7 @@ fn only_copied_files_go_to_the_trash() {
             let ours = sessions(&rival, 3);
             // The session may be gone by now.
             if let Ok(mut session) = ours.open(session_path()) {
-                drop(session.append_message(sessile::draft::UserMessage::new("late", NOW)));
+                drop(session.append_message(sessile::draft::UserMessage::new("late", Timestamp::from_ms(NOW))));
             }
         });
         let slimmed = slim(&os, 7, true);

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
+use sessile::date::Timestamp;
 use sessile::os::{Os, Process};
 use sessile::users::{AgentSign, SessionUser};
 use sessile::{Sessions, System, draft};
@@ -23,7 +24,7 @@ fn machine() -> (SimOs, Sessions, PathBuf) {
     os.make_directories("/s");
     let sessions = simulated(&os, 1);
     let mut session = sessions.clone().with_session_dir("/s").create("/proj").unwrap();
-    session.append_message(draft::UserMessage::new("hi", 1)).unwrap();
+    session.append_message(draft::UserMessage::new("hi", Timestamp::from_ms(1))).unwrap();
     let path = session.session_file().unwrap().to_path_buf();
     (os, sessions, path)
 }
@@ -62,7 +63,7 @@ fn another_process_of_ours_is_named() {
     let other = os.process(77);
     let mut writer = simulated(&other, 2).open(&path).unwrap();
     assert_eq!(sessions.users_of(&path, None).unwrap(), [], "a process that only reads is not a user");
-    writer.append_message(draft::UserMessage::new("theirs", 1)).unwrap();
+    writer.append_message(draft::UserMessage::new("theirs", Timestamp::from_ms(1))).unwrap();
     let users = sessions.users_of(&path, None).unwrap();
     let [SessionUser::Sessile { pid: 77, host, since_ms }] = &users[..] else { panic!("{users:?}") };
     assert_eq!((host.as_str(), *since_ms), ("sim", os.now_ms()));
@@ -80,7 +81,7 @@ fn another_process_of_ours_is_named() {
 fn agents_are_found_for_all_sessions_at_once() {
     let (os, sessions, path) = machine();
     let mut other = sessions.clone().with_session_dir("/s").create("/other").unwrap();
-    other.append_message(draft::UserMessage::new("hi", 1)).unwrap();
+    other.append_message(draft::UserMessage::new("hi", Timestamp::from_ms(1))).unwrap();
     let other_id = other.session_id();
     os.advance(10 * MINUTE);
     let pi = |pid, directory: &str, arguments: &[&str]| Process {
@@ -90,7 +91,11 @@ fn agents_are_found_for_all_sessions_at_once() {
         directory: Some(directory.into()),
         program: Some("/usr/bin/node".into()),
     };
-    os.set_running(vec![pi(1, "/proj", &["pi"]), pi(2, "/", &["pi", "--session", &other_id]), pi(3, "/", &["pi"])]);
+    os.set_running(vec![
+        pi(1, "/proj", &["pi"]),
+        pi(2, "/", &["pi", "--session", other_id.as_str()]),
+        pi(3, "/", &["pi"]),
+    ]);
     let list = sessions.clone().with_session_dir("/s").list_all().unwrap();
     let all = sessions.users_of_all(&list);
     let agent = |pid, why| vec![SessionUser::Agent { pid, program: "pi".to_owned(), why }];
@@ -132,7 +137,7 @@ fn the_genuine_pi_is_found_in_its_directory_while_it_runs() {
     std::fs::create_dir(&project).unwrap();
     let sessions = Sessions::new(System).caching(None);
     let mut session = sessions.clone().with_session_dir(home.join("s")).create(&project).unwrap();
-    session.append_message(draft::UserMessage::new("hi", 1)).unwrap();
+    session.append_message(draft::UserMessage::new("hi", Timestamp::from_ms(1))).unwrap();
     let path = session.session_file().unwrap().to_path_buf();
     drop(session);
     let agents = || {

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use sessile_core::date::Timestamp;
 use sessile_core::line::Span;
 use sessile_core::search::filter::Filter;
 use sessile_core::search::matching::Matcher;
@@ -37,8 +38,8 @@ pub struct Request<'r> {
     pub limit: usize,
     /// Whether only the best entry of each session counts.
     pub per_session: bool,
-    /// The current time, in milliseconds.
-    pub now_ms: i64,
+    /// The current time.
+    pub now: Timestamp,
     /// Called regularly; returns true to stop.
     pub is_cancelled: &'r (dyn Fn() -> bool + Sync),
     /// Called regularly with the number of bytes read without the index, and the total of such bytes.
@@ -115,7 +116,7 @@ impl TextIndex {
             let info = &self.manifest.segments[index];
             segments[index].get_or_init(|| Segment::open(os, &self.segment_path(&info.name), info)).as_ref()
         };
-        let scale = Scale::new(request.now_ms);
+        let scale = Scale::new(request.now);
         let next = AtomicUsize::new(0);
         let n_done = AtomicU64::new(0);
         let floor = Arc::new(Floor::default());

@@ -5,6 +5,7 @@
 //! distance to the previous one and the frequency are stored as one number if the frequency is one, and as two
 //! otherwise. Positions are stored separately, as distances.
 
+use sessile_core::date::Timestamp;
 use sessile_core::search::score::Scale;
 
 use crate::codec::{Bytes, put};
@@ -99,7 +100,7 @@ impl<'d> PostingsWriter<'d> {
     /// Creates a writer for terms of these documents.
     pub(crate) fn new(records: &'d [DocumentRecord]) -> Self {
         // Impacts do not depend on the time.
-        Self { records, scale: Some(Scale::new(0)), ..Self::default() }
+        Self { records, scale: Some(Scale::new(Timestamp::EPOCH)), ..Self::default() }
     }
 
     /// Appends a document with the ascending positions of the term: at least one.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
+use sessile_core::date::Timestamp;
 use sessile_core::search::filter::Filter;
 use sessile_core::search::query::Query;
 use sessile_core::search::texts::DocumentKind;
@@ -122,7 +123,11 @@ fn filters() -> Vec<Filter> {
         Filter::default(),
         Filter { kinds: vec![DocumentKind::User, DocumentKind::Name], ..Filter::default() },
         Filter { tool: Some("Bash".to_owned()), ..Filter::default() },
-        Filter { model: Some("claude".to_owned()), since: Some(1_735_689_605_000), ..Filter::default() },
+        Filter {
+            model: Some("claude".to_owned()),
+            since: Some(Timestamp::from_ms(1_735_689_605_000)),
+            ..Filter::default()
+        },
     ]
 }
 
@@ -141,7 +146,7 @@ fn find(
         admits: Some(&|_: &Path, id: &str, cwd: &str| !id.is_empty() && cwd != "/elsewhere"),
         limit,
         per_session,
-        now_ms: 1_735_700_000_000,
+        now: Timestamp::from_ms(1_735_700_000_000),
         is_cancelled: &|| false,
         on_progress: &|_, _| {},
     };
@@ -475,7 +480,11 @@ fn the_best_of_many_are_the_same_with_and_without_an_index() {
     store.update(1 << 20, false);
     let files = store.files();
     let (mut index, mut none) = (TextIndex::open(store.caches.clone()), TextIndex::none(Arc::new(RealOs)));
-    let since = Filter { since: Some(1_734_000_000_000), kinds: vec![DocumentKind::User], ..Filter::default() };
+    let since = Filter {
+        since: Some(Timestamp::from_ms(1_734_000_000_000)),
+        kinds: vec![DocumentKind::User],
+        ..Filter::default()
+    };
     for query in ["the", "of", "rare", "\"of the\"", "\"the of the\"", "of rare", "\"a word\" \"of the\"", "th*"] {
         for filter in [Filter::default(), since.clone()] {
             for (limit, per_session) in [(1, false), (10, false), (50, false), (usize::MAX, false), (2, true)] {

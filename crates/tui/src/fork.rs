@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use sessile::branch::{ForkMessage, ForkPosition};
+use sessile::date::Timestamp;
 use sessile::event::Outcome;
 use sessile::format::cause::chain;
 use sessile::operations::OperationKind;
@@ -101,7 +102,7 @@ const LINES_PER_MESSAGE: usize = 3;
 pub(crate) struct Fork {
     keymap: Arc<Keymap>,
     size: (u16, u16),
-    now_ms: i64,
+    now: Timestamp,
     messages: Option<Vec<ForkMessage>>,
     selected: usize,
     help: Option<Help>,
@@ -110,7 +111,15 @@ pub(crate) struct Fork {
 
 impl Fork {
     pub(crate) fn new(keymap: Arc<Keymap>) -> Self {
-        Self { keymap, size: (80, 24), now_ms: 0, messages: None, selected: 0, help: None, status: Status::default() }
+        Self {
+            keymap,
+            size: (80, 24),
+            now: Timestamp::EPOCH,
+            messages: None,
+            selected: 0,
+            help: None,
+            status: Status::default(),
+        }
     }
 
     fn n_messages(&self) -> usize {
@@ -168,9 +177,9 @@ impl Screen for Fork {
         match event {
             Event::Key(key) => return self.press(key),
             Event::Size(width, height) => self.size = (width, height),
-            Event::Clock(now_ms) => {
-                self.now_ms = now_ms;
-                self.status.expire(now_ms);
+            Event::Clock(now) => {
+                self.now = now;
+                self.status.expire(now);
             }
             Event::Mouse(mouse) => match mouse.action {
                 MouseAction::WheelUp => self.selected = self.selected.saturating_sub(1),
@@ -196,7 +205,7 @@ impl Screen for Fork {
             Event::Job(ForkEvent::Failed(message)) if self.messages.is_none() => {
                 return vec![Effect::Leave(ForkOutcome::Failed(message))];
             }
-            Event::Job(ForkEvent::Failed(message)) => self.status.show_error(message, self.now_ms),
+            Event::Job(ForkEvent::Failed(message)) => self.status.show_error(message, self.now),
             Event::Paste(_) => {}
         }
         Vec::new()

@@ -290,7 +290,7 @@ impl Ui {
 
     fn show_tree(&self, path: PathBuf, terminal: &mut Terminal) -> Result<TreeOutcome, TuiError> {
         let environment = self.sessions.environment();
-        let offset_ms = environment.local_offset_ms(environment.now_ms());
+        let offset_ms = environment.local_offset_ms(environment.now().as_ms());
         let mut tree =
             Tree::new(Arc::clone(&self.keymap), self.filter.unwrap_or(Filter::Default), self.shows_preview, offset_ms)
                 .drawing_pictures(self.environments().protocol().is_some());

@@ -5,6 +5,7 @@ use crate::keymap::{Action, KeyContext, Keymap};
 use crate::paint::Line;
 use crate::status::Status;
 use crate::theme::Ink;
+use sessile::date::Timestamp;
 
 /// A text with a cursor in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -145,7 +146,7 @@ pub(crate) struct QueryLine<'q> {
     pub(crate) is_editing: &'q mut bool,
     pub(crate) status: &'q mut Status,
     pub(crate) keymap: &'q Keymap,
-    pub(crate) now_ms: i64,
+    pub(crate) now: Timestamp,
 }
 
 impl QueryLine<'_> {
@@ -165,7 +166,7 @@ impl QueryLine<'_> {
         let before = self.query.clone();
         let is_other = self.press(key);
         if *self.query == before {
-            self.status.show(self.keymap.while_editing(key), self.now_ms, 4);
+            self.status.show(self.keymap.while_editing(key), self.now, 4);
         }
         is_other
     }

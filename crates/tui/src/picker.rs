@@ -12,6 +12,8 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use sessile::SessionId;
+use sessile::date::Timestamp;
 use sessile::list::{Copies, SessionInfo};
 use sessile::text::excerpt::Excerpt;
 use sessile::users::SessionUser;
@@ -123,7 +125,7 @@ pub(crate) struct Picker {
     /// The session that is currently open and must not be deleted.
     current: Option<PathBuf>,
     size: (u16, u16),
-    now_ms: i64,
+    now: Timestamp,
     scope: Scope,
     lists: [SessionList; 2],
     query: LineEditor,
@@ -141,7 +143,7 @@ pub(crate) struct Picker {
     n_archived: usize,
     groups: bool,
     searches_text: bool,
-    pins: HashSet<String>,
+    pins: HashSet<SessionId>,
     /// The users of each session when the list was last read.
     users: HashMap<PathBuf, Vec<SessionUser>>,
     hits: Vec<(PathBuf, Excerpt)>,
@@ -175,7 +177,7 @@ impl Picker {
             root: PathBuf::new(),
             current,
             size: (80, 24),
-            now_ms: 0,
+            now: Timestamp::EPOCH,
             scope: Scope::Here,
             lists: [SessionList::default(), SessionList::default()],
             query: LineEditor::default(),
@@ -238,7 +240,7 @@ impl Picker {
     /// Handles the return from another screen.
     pub(crate) fn on_return(&mut self, failure: Option<String>) {
         if let Some(message) = failure {
-            self.status.show_error(message, self.now_ms);
+            self.status.show_error(message, self.now);
         }
         // Other screens may have changed sessions, so the lists are read again.
         self.lists.iter_mut().for_each(|listed| listed.is_requested = false);
@@ -342,8 +344,8 @@ impl Picker {
         }
         self.preview_requested = Some(path.clone());
         self.preview_top = 0;
-        let (list, now_ms) = (Arc::clone(&self.arranged), self.now_ms);
-        vec![Effect::Run(PickerJob::Preview { path, list, width: width.into(), now_ms })]
+        let (list, now) = (Arc::clone(&self.arranged), self.now);
+        vec![Effect::Run(PickerJob::Preview { path, list, width: width.into(), now })]
     }
 
     fn select(&mut self, row: usize, is_down: bool) -> Effects<Self> {
@@ -441,7 +443,7 @@ impl Picker {
             PickerEvent::Changed { message, can_undo } => {
                 let undo = self.keymap.key_name(Action::Undo);
                 let hint = if can_undo { format!(" · {undo} undo") } else { String::new() };
-                self.status.show(format!("{message}{hint}"), self.now_ms, 8);
+                self.status.show(format!("{message}{hint}"), self.now, 8);
                 self.marks.clear();
                 let scope = self.scope;
                 self.listed_mut(scope).is_requested = false;
@@ -450,7 +452,7 @@ impl Picker {
             }
             PickerEvent::Failed(message) => {
                 self.is_searching = false;
-                self.status.show_error(message, self.now_ms);
+                self.status.show_error(message, self.now);
                 Vec::new()
             }
         }
@@ -521,9 +523,9 @@ impl Screen for Picker {
                 self.preview_requested = None;
                 self.request_preview()
             }
-            Event::Clock(now_ms) => {
-                self.now_ms = now_ms;
-                self.status.expire(now_ms);
+            Event::Clock(now) => {
+                self.now = now;
+                self.status.expire(now);
                 Vec::new()
             }
             Event::Job(event) => self.handle_job_event(event),

@@ -13,6 +13,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use ratatui_core::layout::Rect;
+use sessile::date::Timestamp;
 use sessile::format::outline::Row;
 use sessile_display::measure::number_words;
 
@@ -65,7 +66,7 @@ struct Anchor {
 pub(crate) struct Reader {
     keymap: Arc<Keymap>,
     size: (u16, u16),
-    now_ms: i64,
+    now: Timestamp,
     name: String,
     rows: Arc<Vec<Row>>,
     prompts: Vec<usize>,
@@ -98,7 +99,7 @@ impl Reader {
         Self {
             keymap,
             size: (80, 24),
-            now_ms: 0,
+            now: Timestamp::EPOCH,
             name: String::new(),
             rows: Arc::default(),
             prompts: Vec::new(),
@@ -295,14 +296,14 @@ impl Reader {
         } else {
             (0..at).rev().chain((at..self.rows.len()).rev()).map(|item| (item, self.rows[item])).collect()
         };
-        self.status.show("Searching …", self.now_ms, 30);
+        self.status.show("Searching …", self.now, 30);
         vec![Effect::Run(ReaderJob::Search { rows, query: self.query.clone() })]
     }
 
     /// Moves to the entry of a match.
     fn go_to_hit(&mut self, item: Option<usize>) -> Effects<Self> {
         let Some(item) = item else {
-            self.status.show(format!("No match: {}", self.query), self.now_ms, 4);
+            self.status.show(format!("No match: {}", self.query), self.now, 4);
             return Vec::new();
         };
         self.status = Status::default();
@@ -366,12 +367,12 @@ impl Reader {
             // The answer to an outdated search.
             ReaderEvent::Found { .. } | ReaderEvent::Counted { .. } => Vec::new(),
             ReaderEvent::TextToCopy(text) => {
-                self.status.show("Copied", self.now_ms, 2);
+                self.status.show("Copied", self.now, 2);
                 vec![Effect::Copy(text)]
             }
             ReaderEvent::Pictures(pictures) => {
                 if pictures.is_empty() {
-                    self.status.show("The visible entries have no pictures", self.now_ms, 3);
+                    self.status.show("The visible entries have no pictures", self.now, 3);
                     return Vec::new();
                 }
                 vec![Effect::ShowPictures(pictures)]
@@ -379,7 +380,7 @@ impl Reader {
             ReaderEvent::Document(text) => vec![Effect::Edit(text)],
             ReaderEvent::Grown => vec![Effect::Run(ReaderJob::Load)],
             ReaderEvent::Failed(message) => {
-                self.status.show_error(message, self.now_ms);
+                self.status.show_error(message, self.now);
                 Vec::new()
             }
             ReaderEvent::Broken(message) => vec![Effect::Leave(ReaderOutcome { failure: Some(message) })],
@@ -421,9 +422,9 @@ impl Screen for Reader {
                 self.size = (width, height);
                 self.render_again(true)
             }
-            Event::Clock(now_ms) => {
-                self.now_ms = now_ms;
-                self.status.expire(now_ms);
+            Event::Clock(now) => {
+                self.now = now;
+                self.status.expire(now);
                 Vec::new()
             }
             Event::Job(event) => self.handle_job_event(event),

@@ -87,7 +87,7 @@ struct Loop<'l, S: Screen> {
 impl<S: Screen> Loop<'_, S> {
     fn run(&mut self, receiver: &Receiver<Message<<S::Job as Job>::Event>>) -> Result<S::Outcome, TuiError> {
         self.size = Terminal::size()?;
-        self.screen.update(Event::Clock(self.environments.clock.now_ms()));
+        self.screen.update(Event::Clock(self.environments.clock.now()));
         self.screen.update(Event::Size(self.size.0, self.size.1));
         let effects = self.screen.start();
         if let Some(outcome) = self.perform(effects)? {
@@ -135,7 +135,7 @@ impl<S: Screen> Loop<'_, S> {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Err(TuiError::TerminalGone),
             }
-            self.screen.update(Event::Clock(self.environments.clock.now_ms()));
+            self.screen.update(Event::Clock(self.environments.clock.now()));
         }
     }
 

@@ -4,6 +4,7 @@
 //! which runs on another thread and reports back as an [`Event::Job`]. [`Screen::render`] only reads the state.
 
 use sessile::Cancel;
+use sessile::date::Timestamp;
 
 use crate::content::Drawable;
 use crate::key::Key;
@@ -20,7 +21,7 @@ pub(crate) enum Event<E> {
     /// The terminal size, before the first frame and after every change.
     Size(u16, u16),
     /// The current time, sent from time to time.
-    Clock(i64),
+    Clock(Timestamp),
     /// An event from a job.
     Job(E),
 }

@@ -1,6 +1,7 @@
 //! A temporary status line.
 
 use crate::theme::Ink;
+use sessile::date::Timestamp;
 
 /// The message for users whose terminal cannot draw pictures.
 pub(crate) const NO_PICTURES: &str =
@@ -8,18 +9,18 @@ pub(crate) const NO_PICTURES: &str =
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Status {
-    message: Option<(Ink, String, i64)>,
+    message: Option<(Ink, String, Timestamp)>,
 }
 
 impl Status {
     /// Shows a message for some seconds.
-    pub(crate) fn show(&mut self, text: impl Into<String>, now_ms: i64, seconds: i64) {
-        self.message = Some((Ink::ACCENT, text.into(), now_ms + seconds * 1000));
+    pub(crate) fn show(&mut self, text: impl Into<String>, now: Timestamp, seconds: i64) {
+        self.message = Some((Ink::ACCENT, text.into(), now.saturating_add_ms(seconds * 1000)));
     }
 
     /// Shows an error.
-    pub(crate) fn show_error(&mut self, text: impl Into<String>, now_ms: i64) {
-        self.message = Some((Ink::BAD, text.into(), now_ms + 6000));
+    pub(crate) fn show_error(&mut self, text: impl Into<String>, now: Timestamp) {
+        self.message = Some((Ink::BAD, text.into(), now.saturating_add_ms(6000)));
     }
 
     /// Removes the message unless it is an error.
@@ -27,8 +28,8 @@ impl Status {
         self.message = self.message.take().filter(|(ink, ..)| *ink == Ink::BAD);
     }
 
-    pub(crate) fn expire(&mut self, now_ms: i64) {
-        if self.message.as_ref().is_some_and(|(_, _, until)| now_ms >= *until) {
+    pub(crate) fn expire(&mut self, now: Timestamp) {
+        if self.message.as_ref().is_some_and(|(_, _, until)| now >= *until) {
             self.message = None;
         }
     }

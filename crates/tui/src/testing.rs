@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
-use sessile::{Cancel, Environment};
+use sessile::date::Timestamp;
+use sessile::{Cancel, Environment, SessionId};
 
 use crate::content::Drawable;
 use crate::key::Key;
@@ -31,7 +32,7 @@ impl<S: Screen> Driver<S> {
         let backend = Arc::new(backend);
         let mut driver =
             Self { screen, backend, size: (100, 24), outcome: None, copied: Vec::new(), shown: Vec::new(), skips };
-        driver.screen.update(Event::Clock(NOW_MS));
+        driver.screen.update(Event::Clock(NOW));
         driver.screen.update(Event::Size(100, 24));
         let effects = driver.screen.start();
         driver.perform(effects);
@@ -108,7 +109,7 @@ impl<S: Screen> Driver<S> {
 }
 
 /// The time of all tests: 2026-03-09, 10:00.
-pub(crate) const NOW_MS: i64 = 1_773_050_400_000;
+pub(crate) const NOW: Timestamp = Timestamp::from_ms(1_773_050_400_000);
 
 /// An environment with a fixed time.
 pub(crate) struct FixedEnvironment {
@@ -116,15 +117,15 @@ pub(crate) struct FixedEnvironment {
 }
 
 impl Environment for FixedEnvironment {
-    fn now_ms(&self) -> i64 {
-        NOW_MS
+    fn now(&self) -> Timestamp {
+        NOW
     }
 
     fn entry_uuid(&self) -> String {
         sessile::System.entry_uuid()
     }
 
-    fn session_uuid(&self) -> String {
+    fn session_uuid(&self) -> SessionId {
         sessile::System.session_uuid()
     }
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ratatui_core::layout::Rect;
+use sessile::date::Timestamp;
 use sessile::format::cause::chain;
 use sessile::list::SessionInfo;
 use sessile::operations::TrashedSession;
@@ -128,7 +129,7 @@ struct Deleted {
 
 impl Deleted {
     fn title(&self) -> String {
-        self.info.as_ref().map(title).filter(|text| !text.is_empty()).unwrap_or_else(|| self.it.session.id.clone())
+        self.info.as_ref().map(title).filter(|text| !text.is_empty()).unwrap_or_else(|| self.it.session.id.to_string())
     }
 
     /// Returns the session's directory.
@@ -144,7 +145,7 @@ pub(crate) struct Trash {
     /// The home directory, shown as `~`.
     home: String,
     size: (u16, u16),
-    now_ms: i64,
+    now: Timestamp,
     all: Option<Vec<Deleted>>,
     query: LineEditor,
     /// The indexes of the sessions shown.
@@ -164,7 +165,7 @@ impl Trash {
             keymap,
             home,
             size: (80, 24),
-            now_ms: 0,
+            now: Timestamp::EPOCH,
             all: None,
             query: LineEditor::default(),
             visible: Vec::new(),
@@ -178,7 +179,7 @@ impl Trash {
     /// Handles the return from another screen.
     pub(crate) fn on_return(&mut self, failure: Option<String>) {
         if let Some(message) = failure {
-            self.status.show_error(message, self.now_ms);
+            self.status.show_error(message, self.now);
         }
     }
 
@@ -206,7 +207,9 @@ impl Trash {
         let is_shown = |deleted: &Deleted| {
             let (title, folder) = (deleted.title(), deleted.folder());
             let text = deleted.it.session.path.to_string_lossy();
-            query.score(&QueryRow { name: &title, id: &deleted.it.session.id, text: &text, cwd: &folder }).is_some()
+            query
+                .score(&QueryRow { name: &title, id: deleted.it.session.id.as_str(), text: &text, cwd: &folder })
+                .is_some()
         };
         let all = self.all.iter().flatten().enumerate();
         self.visible = all.filter(|(_, deleted)| is_shown(deleted)).map(|(index, _)| index).collect();
@@ -281,12 +284,12 @@ impl Trash {
             }
             TrashEvent::Restored(message) => {
                 self.has_restored = true;
-                self.status.show(message, self.now_ms, 8);
+                self.status.show(message, self.now, 8);
                 return vec![Effect::Run(TrashJob::Load)];
             }
             TrashEvent::Failed(message) => {
                 self.all.get_or_insert_default();
-                self.status.show_error(message, self.now_ms);
+                self.status.show_error(message, self.now);
             }
         }
         Vec::new()
@@ -320,7 +323,7 @@ impl Trash {
     fn row_line(&self, deleted: &Deleted, is_selected: bool, width: usize) -> Line {
         let has_name = deleted.info.as_ref().is_some_and(|info| info.name.is_some());
         let ink = if has_name { Ink::NAMED } else { Ink::PLAIN };
-        let deleted_text = match age(self.now_ms, deleted.it.time).as_str() {
+        let deleted_text = match age(self.now, deleted.it.time).as_str() {
             "now" => "deleted now".to_owned(),
             age => format!("deleted {age} ago"),
         };
@@ -356,9 +359,9 @@ impl Screen for Trash {
                 }
             }
             Event::Size(width, height) => self.size = (width, height),
-            Event::Clock(now_ms) => {
-                self.now_ms = now_ms;
-                self.status.expire(now_ms);
+            Event::Clock(now) => {
+                self.now = now;
+                self.status.expire(now);
             }
             Event::Mouse(_) if self.help.is_some() => {}
             Event::Mouse(mouse) => {
@@ -435,7 +438,7 @@ mod tests {
             let environment = self.sessions.environment();
             let trash = Trash::new(Arc::new(Keymap::default()), environment.home().to_string_lossy().into_owned());
             let mut driver = Driver::new(trash, self.backend(), |_| false);
-            driver.send(Event::Clock(environment.now_ms()));
+            driver.send(Event::Clock(environment.now()));
             driver
         }
     }

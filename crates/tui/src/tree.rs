@@ -14,6 +14,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use sessile::date::Timestamp;
 use sessile::format::outline::Row;
 use sessile::tree::Filter;
 use sessile_display::drawing::Drawing;
@@ -104,7 +105,7 @@ struct NextModel {
 pub(crate) struct Tree {
     keymap: Arc<Keymap>,
     size: (u16, u16),
-    now_ms: i64,
+    now: Timestamp,
     /// Offset of local time from UTC, in milliseconds.
     offset_ms: i64,
     /// The model that `drawing` shows.
@@ -159,7 +160,7 @@ impl Tree {
         Self {
             keymap,
             size: (80, 24),
-            now_ms: 0,
+            now: Timestamp::EPOCH,
             offset_ms,
             model: None,
             survey: None,
@@ -342,7 +343,7 @@ impl Tree {
             TreeEvent::LayoutFailed { message, version } if version == self.version => {
                 // The current rows may belong to an older query.
                 self.redraw(Arc::default());
-                self.status.show_error(message, self.now_ms);
+                self.status.show_error(message, self.now);
                 Vec::new()
             }
             TreeEvent::Headlines { headlines, generation } if generation == self.generation => {
@@ -358,7 +359,7 @@ impl Tree {
                 Vec::new()
             }
             TreeEvent::TextToCopy(text) => {
-                self.status.show("Copied", self.now_ms, 2);
+                self.status.show("Copied", self.now, 2);
                 vec![Effect::Copy(text)]
             }
             TreeEvent::Found { row: Some(row), version } if version == self.version => {
@@ -366,7 +367,7 @@ impl Tree {
                 self.move_to(self.folds.position(row))
             }
             TreeEvent::Found { row: None, .. } => {
-                self.status.show(format!("No match: {}", self.last_query), self.now_ms, 4);
+                self.status.show(format!("No match: {}", self.last_query), self.now, 4);
                 Vec::new()
             }
             // Results for an outdated state.
@@ -377,7 +378,7 @@ impl Tree {
             | TreeEvent::Headlines { .. } => Vec::new(),
             TreeEvent::Pictures(pictures) => {
                 if pictures.is_empty() {
-                    self.status.show("This entry has no pictures", self.now_ms, 3);
+                    self.status.show("This entry has no pictures", self.now, 3);
                     return Vec::new();
                 }
                 vec![Effect::ShowPictures(pictures)]
@@ -416,7 +417,7 @@ impl Tree {
                 if matches!(self.mode, Mode::Summarising { .. }) {
                     self.mode = Mode::Tree;
                 }
-                self.status.show_error(message, self.now_ms);
+                self.status.show_error(message, self.now);
                 Vec::new()
             }
             TreeEvent::Broken(message) => {
@@ -429,7 +430,7 @@ impl Tree {
     fn show_done(&mut self, message: &str, can_undo: bool) {
         let undo = self.keymap.key_name(Action::Undo);
         let hint = if can_undo { format!(" · {undo} undo") } else { String::new() };
-        self.status.show(format!("{message}{hint}"), self.now_ms, 8);
+        self.status.show(format!("{message}{hint}"), self.now, 8);
     }
 
     fn changed(&mut self, message: String, can_undo: bool, text: Option<String>) -> Effects<Self> {
@@ -492,9 +493,9 @@ impl Screen for Tree {
                 self.requested_headlines = (0, 0);
                 self.request_visible()
             }
-            Event::Clock(now_ms) => {
-                self.now_ms = now_ms;
-                self.status.expire(now_ms);
+            Event::Clock(now) => {
+                self.now = now;
+                self.status.expire(now);
                 Vec::new()
             }
             Event::Job(event) => self.handle_job_event(event),

@@ -77,7 +77,7 @@ fn undo_operation(sessions: &Sessions, id: &str) -> Result<Undo, SessionError> {
         step => &step.session().path,
     };
     let title = sessions.row(file).ok().map(|info| title(&info)).filter(|title| !title.is_empty());
-    let session = title.map_or_else(|| first.session().id.clone(), |title| quoted(&title));
+    let session = title.map_or_else(|| first.session().id.clone(), |title| quoted(&title).into());
     let more = match planned.steps.len() {
         1 => String::new(),
         n_steps => format!(" and {} more", n_steps - 1),

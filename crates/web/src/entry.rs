@@ -6,7 +6,7 @@
 mod tool;
 
 use maud::{PreEscaped, Render, html};
-use sessile::date::to_iso;
+use sessile::date::Timestamp;
 use sessile::entry::{Entry, Payload};
 use sessile::json::{Raw, print};
 use sessile::message::{AssistantMessage, Block, Content, Message, ThinkingBlock, TokenUsage};
@@ -29,8 +29,8 @@ pub struct EntryContext {
     pub label: Option<String>,
     /// Its time in the reader's zone, as an ISO 8601 text without a zone.
     pub local_time: Option<String>,
-    /// Its time in milliseconds since 1970.
-    pub time: Option<i64>,
+    /// Its time.
+    pub time: Option<Timestamp>,
     /// The file that the call of a tool result is about.
     pub call_path: Option<String>,
     /// Whether the call of a tool result is known.
@@ -116,7 +116,7 @@ pub fn render_entry(entry: &Entry, context: &EntryContext) -> EntryHtml {
                 @for note in &head.notes { span.note { (Text(note)) } }
                 @if let Some(label) = &context.label { span.label { (Text(label)) } }
                 @if let Some(local) = &context.local_time {
-                    time datetime=[context.time.map(to_iso)] { (Text(local)) }
+                    time datetime=[context.time.map(|time| time.to_string())] { (Text(local)) }
                 }
                 @if let Some(id) = &id {
                     a.permalink href={ "#" (Attribute(percent_encoded(&anchor_of(id)))) } aria-label="Link to this entry" { "#" }

@@ -296,7 +296,7 @@ impl<S: Sink> Writer<'_, S> {
         let numbers = |numbers: &[u64]| numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
         let long: Vec<String> = self.chunks.long.iter().map(|record| format!("[{}]", numbers(record))).collect();
         let leaf = self.session.path().last().map_or(-1, |row| i64::try_from(row.index()).unwrap_or(-1));
-        let name = Json::string(&self.session.session_id());
+        let name = Json::string(self.session.session_id().as_str());
         let index = format!(
             "{{\"rows\":{},\"leaf\":{leaf},\"id\":{},\"titles\":{TITLES_PER_CHUNK},\"ids\":{IDS_PER_CHUNK},\
              \"bytes\":{},\"entries\":[{}],\"raw\":[{}],\"long\":[{}],\"split\":{}}}",

@@ -3,9 +3,8 @@
 use std::path::Path;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use sessile::date::to_iso;
 use sessile::list::SessionInfo;
-use sessile::time::local_time;
+use sessile::time::{Timestamp, local_time};
 use sessile::verify::Finding;
 use sessile::{Environment, Sessions};
 #[cfg(feature = "serve")]
@@ -40,8 +39,8 @@ pub struct Card {
     pub forks: Vec<String>,
     /// Its labels.
     pub labels: Vec<String>,
-    /// When the page was made, in milliseconds since 1970, if it is a copy.
-    pub exported: Option<i64>,
+    /// When the page was made, if it is a copy.
+    pub exported: Option<Timestamp>,
     /// What is wrong with the file, in a sentence each.
     pub problems: Vec<String>,
 }
@@ -89,7 +88,7 @@ impl Card {
         let tokens = info.facts.tokens;
         let counts = [(tokens.input, "in"), (tokens.output, "out"), (tokens.cache_read, "cached")];
         let counts = counts.iter().filter(|(n, _)| *n > 0.0).map(|(n, what)| format!("{} {what}", tokens_text(*n)));
-        let time = |ms: i64| local_text(environment, ms);
+        let time = |time: Timestamp| local_text(environment, time);
         let facts = [
             ("Directory", Some(info.cwd.clone())),
             ("Started", info.created.map(time)),
@@ -101,7 +100,7 @@ impl Card {
             ("Forked from", info.parent_session_path.clone()),
             ("Forks", Some(self.forks.join(", "))),
             ("Labels", Some(self.labels.join(", "))),
-            ("Session", Some(info.id.clone())),
+            ("Session", Some(info.id.to_string())),
             ("Exported", self.exported.map(time)),
         ];
         let present = |(name, value): (&'static str, Option<String>)| Some((name, value?));
@@ -118,8 +117,8 @@ pub(crate) fn title_of(info: &SessionInfo) -> String {
 }
 
 /// A time in the user's zone, to the minute.
-pub(crate) fn local_text(environment: &dyn Environment, ms: i64) -> String {
-    let iso = to_iso(local_time(environment, ms));
+pub(crate) fn local_text(environment: &dyn Environment, time: Timestamp) -> String {
+    let iso = local_time(environment, time).to_string();
     match (iso.get(..10), iso.get(11..16)) {
         (Some(date), Some(time)) => format!("{date} {time}"),
         _ => iso,

@@ -67,7 +67,7 @@ impl Reader<'_> {
         let mut context = EntryContext {
             index: row.index(),
             label,
-            local_time: time.map(|ms| local_text(self.environment, ms)),
+            local_time: time.map(|time| local_text(self.environment, time)),
             time,
             ..EntryContext::default()
         };

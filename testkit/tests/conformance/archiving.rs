@@ -4,6 +4,7 @@ use std::path::Path;
 
 use sessile::EntryId;
 use sessile::begin::BeginOptions;
+use sessile::date::Timestamp;
 use sessile::draft::{AssistantMessage, UserMessage};
 use sessile::list::SessionInfo;
 use sessile_testkit::SideBySide;
@@ -14,11 +15,11 @@ use crate::lines::user_op;
 /// answer.
 fn branched(sides: &SideBySide) -> (std::path::PathBuf, EntryId) {
     let mut session = sides.sessions().begin(&BeginOptions::default()).unwrap().session;
-    let question = session.append_message(UserMessage::new("why", 1)).unwrap();
-    let first = session.append_message(AssistantMessage::new("p", "m", "because", 2)).unwrap();
-    session.append_message(UserMessage::new("sure?", 3)).unwrap();
+    let question = session.append_message(UserMessage::new("why", Timestamp::from_ms(1))).unwrap();
+    let first = session.append_message(AssistantMessage::new("p", "m", "because", Timestamp::from_ms(2))).unwrap();
+    session.append_message(UserMessage::new("sure?", Timestamp::from_ms(3))).unwrap();
     session.branch(&question).unwrap();
-    session.append_message(AssistantMessage::new("p", "m", "for another reason", 4)).unwrap();
+    session.append_message(AssistantMessage::new("p", "m", "for another reason", Timestamp::from_ms(4))).unwrap();
     (session.session_file().unwrap().to_path_buf(), first)
 }
 

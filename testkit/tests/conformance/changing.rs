@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use sessile::EntryId;
 use sessile::begin::BeginOptions;
 use sessile::branch::ForkPosition;
+use sessile::date::Timestamp;
 use sessile::draft::{AssistantMessage, UserMessage};
 use sessile::import::ImportOptions;
 use sessile::operations::Deletion;
@@ -31,8 +32,8 @@ fn conversation(sides: &SideBySide) -> (PathBuf, EntryId) {
     let begun =
         sides.sessions().begin(&BeginOptions { name: Some("Named".to_owned()), ..BeginOptions::default() }).unwrap();
     let mut session = begun.session;
-    let question = session.append_message(UserMessage::new("why", 1)).unwrap();
-    session.append_message(AssistantMessage::new("p", "m", "because", 2)).unwrap();
+    let question = session.append_message(UserMessage::new("why", Timestamp::from_ms(1))).unwrap();
+    session.append_message(AssistantMessage::new("p", "m", "because", Timestamp::from_ms(2))).unwrap();
     (session.session_file().unwrap().to_path_buf(), question)
 }
 
@@ -53,7 +54,8 @@ fn pi_continues_a_session_that_we_began() {
 fn pi_continues_our_forks() {
     let mut sides = SideBySide::new();
     let (source, question) = conversation(&sides);
-    let whole = BeginOptions { fork: Some(source.clone()), id: Some("forked".to_owned()), ..BeginOptions::default() };
+    let whole =
+        BeginOptions { fork: Some(source.clone()), id: Some("forked".to_owned().into()), ..BeginOptions::default() };
     let file = sides.sessions().begin(&whole).unwrap().session.session_file().unwrap().to_path_buf();
     pi_continues(&mut sides, &file, &["user:why", "assistant:because"]);
     let mut session = sides.sessions().open(&source).unwrap();

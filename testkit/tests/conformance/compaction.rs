@@ -8,7 +8,7 @@ use sessile::compaction::{
     self, CompactOptions, Compacted, Compaction, CompactionSettings, NothingToCompact, Preparation, Prepared, Speaker,
     estimate_context, estimate_tokens,
 };
-use sessile::date::Utc;
+use sessile::date::{Timestamp, Utc};
 use sessile::json::Json;
 use sessile::{SessionManager, draft};
 use sessile_testkit::compaction::{CountingSummarizer, Report, run_agents, run_seeds};
@@ -204,7 +204,7 @@ fn a_second_compaction_of_the_recorded_session_equals_pis() {
     };
     assert_eq!(session.build_session_context().unwrap().messages.len(), 56);
     assert_eq!(tokens(&session), 20_187);
-    session.append_message(draft::UserMessage::new("u".repeat(40_000), 1)).unwrap();
+    session.append_message(draft::UserMessage::new("u".repeat(40_000), Timestamp::from_ms(1))).unwrap();
     for (keep, first_kept, history, prefix, is_split) in
         [(20_000, 1000, 54, 0, false), (10_000, 1001, 54, 1, true), (1000, 1001, 54, 1, true)]
     {

@@ -15,7 +15,7 @@ fn fork(sides: &mut SideBySide, id: Option<&str>) -> Both {
     let (source, target) = (sides.pi_argument("src/f.jsonl"), sides.pi_argument("dst"));
     let request = static_call("forkFrom", &[&source, "\"/var/../opt\"", &target, &options]);
     let (source, target) = (sides.our_path("src/f.jsonl"), sides.our_path("dst"));
-    let id = id.map(str::to_owned);
+    let id = id.map(Into::into);
     sides.both(&request, |sessions| {
         sessions.clone().with_session_dir(&target).fork_from_with(
             source,

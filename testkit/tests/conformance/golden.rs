@@ -188,7 +188,7 @@ fn pi_and_we_write_the_golden_files() {
     let mut sides = SideBySide::new();
     let request = static_call("create", &["\"/proj/tide/\"", &sides.pi_argument("s"), r#"{"id":"tide-1"}"#]);
     let dir = sides.our_path("s");
-    let options = NewSession { id: Some("tide-1".to_owned()), ..NewSession::default() };
+    let options = NewSession { id: Some("tide-1".to_owned().into()), ..NewSession::default() };
     sides
         .both(&request, |sessions| sessions.clone().with_session_dir(&dir).create_with("/proj/tide/", &options))
         .done();

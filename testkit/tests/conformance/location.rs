@@ -24,7 +24,7 @@ fn create_as(sides: &mut SideBySide, id: &str) -> Both {
     let options = format!(r#"{{"id":{}}}"#, quoted(id));
     let request = static_call("create", &["\"/w\"", &sides.pi_argument("s"), &options]);
     let dir = sides.our_path("s");
-    let options = NewSession { id: Some(id.to_owned()), ..NewSession::default() };
+    let options = NewSession { id: Some(id.to_owned().into()), ..NewSession::default() };
     sides.both(&request, |sessions| sessions.clone().with_session_dir(&dir).create_with("/w", &options))
 }
 

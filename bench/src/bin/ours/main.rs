@@ -14,6 +14,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 use sessile::branch::TreeNode;
 use sessile::context::SessionContext;
+use sessile::date::Timestamp;
 use sessile::json::Json;
 use sessile::list::{Copies, ListOptions, Progress, SessionInfo};
 use sessile::{SessionManager, Sessions, draft};
@@ -78,12 +79,12 @@ fn open(file: &str) -> SessionManager {
 
 fn digest_entries(session: &SessionManager, digest: &mut Digest) -> Value {
     let text = |id: Option<sessile::EntryId>| id.map(|id| id.to_string());
-    digest.field(session.session_id()).optional(text(session.leaf_id()));
+    digest.field(session.session_id().as_str()).optional(text(session.leaf_id()));
     let outline = session.outline();
     for row in outline.entries() {
         digest.field(outline.kind(row).word().unwrap_or_default());
         digest.field(text(outline.id(row)).unwrap_or_default()).optional(text(outline.parent_id(row)));
-        digest.field(outline.time(row).map_or_else(|| "NaN".to_owned(), |time| time.to_string()));
+        digest.field(outline.time(row).map_or_else(|| "NaN".to_owned(), |time| time.as_ms().to_string()));
     }
     json!({})
 }
@@ -161,7 +162,7 @@ fn migrate(file: &str) -> SessionManager {
 
 fn message(index: usize, bytes: usize) -> Json {
     let text = format!("{index} {}", "x".repeat(bytes));
-    draft::UserMessage::new(text.as_str(), 1_790_000_000_000 + i64::try_from(index).unwrap()).into()
+    draft::UserMessage::new(text.as_str(), Timestamp::from_ms(1_790_000_000_000 + i64::try_from(index).unwrap())).into()
 }
 
 fn append(file: &str, count: usize, bytes: usize) -> Value {

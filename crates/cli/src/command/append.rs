@@ -4,6 +4,7 @@ mod message;
 
 use clap::{Args, ValueEnum};
 use sessile::context::ModelChoice;
+use sessile::date::Timestamp;
 use sessile::draft::{AssistantMessage, SystemMessage, UserMessage};
 use sessile::json::Json;
 use sessile::reference::ReferenceError;
@@ -120,20 +121,20 @@ pub(super) fn run(
     let parent = parent.or_else(|| reader.leaf_id().filter(|_| args.dry_run && expected.is_none()));
     drop(reader);
     let text = input::text(text.as_deref(), "the text")?;
-    let new_entry = parse_new_entry(args, text, env.now_ms())?;
+    let new_entry = parse_new_entry(args, text, env.now())?;
     let mut sessions = if args.dry_run { env.dry_sessions() } else { env.sessions.clone() };
     if args.durable && !args.dry_run {
         sessions = sessions.writing(WriteOptions { durability: Durability::Sync, ..WriteOptions::default() });
     }
     let mut session = sessions.open(path)?;
     session.recover()?;
-    let now_ms = env.now_ms();
+    let now = env.now();
     let write = |session: &mut SessionManager| {
         if let Some(parent) = &parent {
             session.branch(parent)?;
         }
         let parent = session.leaf_id();
-        append_entry(session, &new_entry, args, now_ms).map(|id| (id, parent))
+        append_entry(session, &new_entry, args, now).map(|id| (id, parent))
     };
     let (id, parent) = match &expected {
         Some(expected) => session.append_to_last(expected.as_ref(), write)?,
@@ -163,7 +164,7 @@ enum NewEntry {
     Data(Json),
 }
 
-fn parse_new_entry(args: &AppendArgs, text: String, now_ms: i64) -> Result<NewEntry, Failure> {
+fn parse_new_entry(args: &AppendArgs, text: String, now: Timestamp) -> Result<NewEntry, Failure> {
     if !args.json_message && !args.data {
         return Ok(NewEntry::Text(text));
     }
@@ -171,14 +172,14 @@ fn parse_new_entry(args: &AppendArgs, text: String, now_ms: i64) -> Result<NewEn
     if args.data {
         return Ok(NewEntry::Data(json));
     }
-    message::checked(json.raw(), args.any_role, now_ms).map(NewEntry::Message)
+    message::checked(json.raw(), args.any_role, now).map(NewEntry::Message)
 }
 
 fn append_entry(
     session: &mut SessionManager,
     new_entry: &NewEntry,
     args: &AppendArgs,
-    now_ms: i64,
+    now: Timestamp,
 ) -> Result<EntryId, SessionError> {
     match (new_entry, &args.custom_type) {
         (NewEntry::Data(data), custom_type) => {
@@ -189,11 +190,11 @@ fn append_entry(
             session.append_custom_message_entry(custom_type, Json::string(text), true, None)
         }
         (NewEntry::Text(text), None) => match args.role {
-            MessageRole::User => session.append_message(UserMessage::new(text.as_str(), now_ms)),
-            MessageRole::System => session.append_message(SystemMessage::new(text.as_str(), now_ms)),
+            MessageRole::User => session.append_message(UserMessage::new(text.as_str(), now)),
+            MessageRole::System => session.append_message(SystemMessage::new(text.as_str(), now)),
             MessageRole::Assistant => {
                 let (provider, model) = model_in_use(session, args)?;
-                session.append_message(AssistantMessage::new(provider, model, text.as_str(), now_ms))
+                session.append_message(AssistantMessage::new(provider, model, text.as_str(), now))
             }
         },
     }

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use sessile::clean::{CleanOptions, Cleaned};
+use sessile::date::Timestamp;
 use sessile_rpc::answer;
 
 use crate::data::write_value;
@@ -65,10 +66,14 @@ fn print(
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<(), Failure> {
-    let now = env.now_ms();
+    let now = env.now();
     for file in &cleaned.files {
         let kept = file.keep_reason.map(|reason| format!("  kept: {}", reason.word())).unwrap_or_default();
-        let start = Line::new().right(5, DIM, &age(now, file.since_ms)).right(16, DIM, &size_words(file.size));
+        let start = Line::new().right(5, DIM, &age(now, Timestamp::from_ms(file.since_ms))).right(
+            16,
+            DIM,
+            &size_words(file.size),
+        );
         let line = start.text("  ").text(file.kind.word()).pad(28);
         out.print_whole(&line.text(" ").text(&env.short(&file.path.to_string_lossy())).styled(DIM, &kept))?;
     }

@@ -158,7 +158,7 @@ fn deleted(environment: Arc<dyn Environment>, selection: &SessionSelection) -> R
     let env = selected_environment(environment, selection)?;
     let in_trash = env.sessions.in_trash()?;
     let path = |path: &Path| env.short(&path.to_string_lossy());
-    Ok(in_trash.into_iter().map(|trashed| (trashed.session.id, path(&trashed.session.path))).collect())
+    Ok(in_trash.into_iter().map(|trashed| (trashed.session.id.to_string(), path(&trashed.session.path))).collect())
 }
 
 /// Turns a timeout into an empty list.
@@ -172,13 +172,13 @@ fn empty_if_cancelled(error: SessionError) -> Result<Vec<SessionInfo>, SessionEr
 fn names_and_ids(sessions: &[SessionInfo], beginning: &str) -> Vec<(String, String)> {
     let name = |session: &SessionInfo| {
         let name = session.name.as_ref()?.to_str().trim().to_owned();
-        (!name.is_empty()).then(|| (name, session.id.clone()))
+        (!name.is_empty()).then(|| (name, session.id.to_string()))
     };
     let id = |session: &SessionInfo| {
         let title = session.name.as_ref().unwrap_or(&session.first_message);
-        (session.id.clone(), title.to_str().chars().take(60).collect())
+        (session.id.to_string(), title.to_str().chars().take(60).collect())
     };
-    let ids = sessions.iter().filter(|session| session.id.starts_with(beginning)).take(MAX_IDS).map(id);
+    let ids = sessions.iter().filter(|session| session.id.as_str().starts_with(beginning)).take(MAX_IDS).map(id);
     sessions.iter().filter_map(name).chain(ids).collect()
 }
 

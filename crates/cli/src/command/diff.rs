@@ -180,7 +180,7 @@ impl Printer<'_, '_> {
 
     fn heading(&mut self, sign: &str, style: anstyle::Style, side: Side<'_>) -> Result<(), Failure> {
         let id = side.session.session_id();
-        let short: String = id.chars().take(8).collect();
+        let short: String = id.as_str().chars().take(8).collect();
         let mut line = Line::new().styled(style, sign).text(" ").styled(BOLD, &short);
         if let Some(entry) = side.path.last().and_then(|row| side.session.outline().id(*row)) {
             line = line.styled(BOLD, &format!(":{entry}"));

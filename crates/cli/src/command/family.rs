@@ -62,7 +62,7 @@ pub(super) fn run(
             }
             SessionRef::Listed(at) => {
                 let session = &sessions[*at];
-                let line = line.styled(style, start(&session.id, n_letters));
+                let line = line.styled(style, start(session.id.as_str(), n_letters));
                 // Before the title, which may be cut.
                 let shared =
                     member.shared_entries.map(|count| format!("  {count} {} shared", noun(count, "entry", "entries")));

@@ -2,6 +2,7 @@
 
 use clap::{Args, Subcommand};
 use sessile::caches::{CacheStatus, CacheUsage, Dropped, Rebuilding, Updated};
+use sessile::date::Timestamp;
 use sessile_rpc::answer;
 
 use crate::data::write_value;
@@ -215,8 +216,14 @@ fn usage_line(env: &CommandEnvironment, usage: &CacheUsage) -> Line {
     match usage.newest_ms {
         None => line,
         Some(newest) => {
-            let now = env.now_ms();
-            line.styled(DIM, &format!("written {} ago", crate::table::age(now, newest).replace("now", "less than 1m")))
+            let now = env.now();
+            line.styled(
+                DIM,
+                &format!(
+                    "written {} ago",
+                    crate::table::age(now, Timestamp::from_ms(newest)).replace("now", "less than 1m")
+                ),
+            )
         }
     }
 }

@@ -68,7 +68,7 @@ fn print(env: &CommandEnvironment, details: &SessionDetails, out: &mut Screen<'_
         row("archived", "the whole session")?;
     }
     row("file", &env.short(&info.path.to_string_lossy()))?;
-    row("id", &info.id)?;
+    row("id", info.id.as_str())?;
     row("directory", &directory_words(env, details))?;
     let created = info.created.map_or_else(|| "unknown".to_owned(), |created| clock.full(created));
     row("created", &format!("{created}, last active {}", clock.full(info.modified)))?;

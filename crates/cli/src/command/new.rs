@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use sessile::SessionHost;
+use sessile::SessionId;
 use sessile::begin::{BeginOptions, StartedSession};
 use sessile::event::Handlers;
 use sessile::operations::OperationKind;
@@ -62,7 +63,7 @@ pub(super) fn run(
 ) -> Result<Exit, Failure> {
     let choice = BeginOptions {
         cwd: Some(env.directory(args.cwd.as_deref())),
-        id: args.session_id.clone(),
+        id: args.session_id.as_ref().map(SessionId::from),
         fork: args.fork.as_ref().map(|source| env.find_session(source)).transpose()?,
         name: args.name.clone(),
         in_memory: args.no_session,
@@ -87,8 +88,8 @@ pub(super) fn run(
         write_value(out.data(), &answer::started(&begun.session, begun.is_new, args.no_session)?)?;
         return Ok(Exit::Done);
     }
-    let output = path.map_or_else(|| begun.session.session_id(), |path| path.to_string_lossy().into_owned());
-    out.print_whole(&Line::new().text(&output))?;
+    let output = path.map_or_else(|| begun.session.session_id(), |path| path.to_string_lossy().into_owned().into());
+    out.print_whole(&Line::new().text(output.as_str()))?;
     // The directories of the sample do not exist.
     if args.cwd.is_some() && env.sample().is_none() && !begun.session.cwd().is_dir() {
         warn(err, &format!("{} does not exist", begun.session.cwd().display()))?;
@@ -118,7 +119,7 @@ fn preview(
     let name = session.session_name()?;
     if args.json {
         let directories = (existing.as_deref(), directory.as_path());
-        write_value(out.data(), &answer::new_preview(session, directories, choice.id.as_deref(), begun.is_new)?)?;
+        write_value(out.data(), &answer::new_preview(session, directories, choice.id.as_ref(), begun.is_new)?)?;
         return Ok(Exit::Done);
     }
     let name = name.map(|name| format!(" with the name {name:?}")).unwrap_or_default();

@@ -121,13 +121,13 @@ fn print(
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<(), Failure> {
-    let now = env.now_ms();
+    let now = env.now();
     let ids = ShortIds::among(pruned.sessions.iter().map(|(session, _)| session.id.as_str()));
     for (session, last_used) in &pruned.sessions {
         let title = session.name.as_ref().unwrap_or(&session.first_message).to_str().into_owned();
         let style = if session.name.is_some() { NAMED } else { PLAIN };
         let start = Line::new().right(5, DIM, &age(now, *last_used)).right(16, DIM, &size_words(session.size));
-        let start = start.text("  ").styled(DIM, &ids.of(&session.id)).pad(18 + ids.width());
+        let start = start.text("  ").styled(DIM, &ids.of(session.id.as_str())).pad(18 + ids.width());
         let directory = format!("  {}", env.short(&session.cwd));
         out.print(start.text("  ").styled(style, title.trim()).styled(DIM, &directory))?;
     }

@@ -71,7 +71,7 @@ fn list(
         in_trash.iter().try_for_each(|trashed| list.push(answer::in_trash(trashed).raw()))?;
         list.finish()?;
     } else {
-        let now = env.now_ms();
+        let now = env.now();
         let titles =
             Titles::of_files(env, in_trash.iter().map(|trashed| (&trashed.session, trashed.slot.file.as_path())));
         for trashed in &in_trash {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use clap::Args;
+use sessile::SessionId;
 use sessile::compaction::CompactionSettings;
 use sessile::os::RealOs;
 use sessile::settings::SettingsError;
@@ -180,7 +181,7 @@ fn compaction(
 
 /// Returns the session that the flags select.
 fn start(env: &CommandEnvironment, args: &RpcArgs) -> Result<Start, Failure> {
-    let id = args.session_id.clone();
+    let id = args.session_id.as_ref().map(SessionId::from);
     if let Some(session) = &args.session {
         return Ok(Start::Open(if sessile::reference::is_path(session) {
             env.directory(Some(session))

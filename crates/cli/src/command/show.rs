@@ -132,7 +132,7 @@ fn print_heading(env: &CommandEnvironment, session: &SessionManager, out: &mut S
     let mut parts = vec![env.short(&session.header().cwd().unwrap_or_default())];
     let created = session.header().json().raw().get("timestamp");
     parts.extend(created.and_then(|time| Clock::new(env).read_day(time)));
-    parts.push(session.session_id());
+    parts.push(session.session_id().to_string());
     parts.retain(|part| !part.is_empty());
     if let Some(name) = session.session_name()? {
         out.print(Line::new().styled(NAMED.bold(), &name))?;

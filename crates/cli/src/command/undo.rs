@@ -104,7 +104,7 @@ fn list(
         operations.iter().try_for_each(|operation| list.push(answer::operation(operation).raw()))?;
         list.finish()?;
     } else {
-        let now = env.now_ms();
+        let now = env.now();
         let words = Words::of(env, operations.iter().filter_map(|operation| operation.steps.first()));
         // The state comes first, so that it is never cut.
         let widest = operations.iter().map(|operation| fate(operation).len()).max().unwrap_or_default();

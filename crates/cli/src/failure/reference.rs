@@ -50,7 +50,7 @@ pub(super) fn print_candidates(error: &ReferenceError, err: &mut Screen<'_>) -> 
             let is_same_session = have_one_id(candidates);
             for session in candidates {
                 let title = session.title.as_deref().unwrap_or_default().trim();
-                let line = Line::new().text("  ").styled(NAMED, &session.id).text("  ").text(title).text("  ");
+                let line = Line::new().text("  ").styled(NAMED, session.id.as_str()).text("  ").text(title).text("  ");
                 let location = if is_same_session { session.path.to_string_lossy() } else { (&session.cwd).into() };
                 err.print_whole(&line.styled(DIM, &location))?;
             }

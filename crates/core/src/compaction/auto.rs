@@ -1,6 +1,7 @@
 //! Decides from the last answer whether to compact.
 
 use super::files::is_word;
+use crate::date::Timestamp;
 use crate::json::Raw;
 
 /// What a host should do about the size of its context.
@@ -41,11 +42,11 @@ impl<'a> LastAnswer<'a> {
     }
 
     /// Whether it came before a compaction, and so says nothing about the current context.
-    pub fn is_older_than(self, compaction_time_ms: Option<i64>) -> bool {
+    pub fn is_older_than(self, compaction_time: Option<Timestamp>) -> bool {
         let time = self.0.get("timestamp").and_then(Raw::as_number);
         #[expect(clippy::cast_precision_loss, reason = "times are far below 2^53")]
-        let is_older = |compaction: i64| time.is_some_and(|time| time <= compaction as f64);
-        compaction_time_ms.is_some_and(is_older)
+        let is_older = |compaction: Timestamp| time.is_some_and(|time| time <= compaction.as_ms() as f64);
+        compaction_time.is_some_and(is_older)
     }
 
     /// Returns what to do if the context did not fit; `None` if it did.
@@ -128,8 +129,8 @@ mod tests {
     fn answers_before_a_compaction_are_ignored() {
         let answer = Raw::parse(br#"{"timestamp":5}"#).unwrap();
         let answer = LastAnswer::of(answer);
-        assert!(answer.is_older_than(Some(5)));
-        assert!(!answer.is_older_than(Some(4)));
+        assert!(answer.is_older_than(Some(Timestamp::from_ms(5))));
+        assert!(!answer.is_older_than(Some(Timestamp::from_ms(4))));
         assert!(!answer.is_older_than(None));
     }
 }

@@ -3,6 +3,7 @@
 use super::files::is_word;
 use crate::checkpoint::checkpoint;
 use crate::context::{Projection, ReadContext};
+use crate::date::Timestamp;
 use crate::head::{Kind, Role};
 use crate::json::{JsText, Json, Raw, Shape, print};
 use crate::outline::{Outline, Row};
@@ -184,7 +185,7 @@ fn guessed_for_all<E>(projection: &Projection<'_>, read: &mut impl ReadContext<E
             }
         }
     }
-    tokens += checkpoint(system.iter().map(Json::raw), 0).map_or(0.0, |sum| guess(sum.raw()));
+    tokens += checkpoint(system.iter().map(Json::raw), Timestamp::EPOCH).map_or(0.0, |sum| guess(sum.raw()));
     Ok(ProjectedEstimate { tokens, usage_tokens: 0.0, trailing_tokens: tokens, usage_row: None })
 }
 

@@ -1,14 +1,14 @@
 //! Times as users write them on a command line.
 
-use super::{LocalZone, MS_PER_DAY, parse};
+use super::{LocalZone, MS_PER_DAY, Timestamp, parse};
 
 /// A time, or a whole day if the text gives only a date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeRange {
     /// Its first millisecond.
-    pub from: i64,
+    pub from: Timestamp,
     /// Its last millisecond.
-    pub to: i64,
+    pub to: Timestamp,
 }
 
 /// Parses a time: how long ago (`90s`, `30m`, `2h`, `3d`, `1w`, `6mo`, `1y`), `now`, `today`, `yesterday`, a date
@@ -16,23 +16,23 @@ pub struct TimeRange {
 ///
 /// ```
 /// # use sessile_core as sessile;
-/// use sessile::date::{Utc, parse_time_range};
-/// let noon = 12 * 3_600_000;
-/// assert_eq!(parse_time_range("2h", noon, &Utc).unwrap().from, noon - 2 * 3_600_000);
-/// assert_eq!(parse_time_range("1970-01-02", noon, &Utc).unwrap().from, 24 * 3_600_000);
+/// use sessile::date::{Timestamp, Utc, parse_time_range};
+/// let noon = Timestamp::from_ms(12 * 3_600_000);
+/// assert_eq!(parse_time_range("2h", noon, &Utc).unwrap().from, Timestamp::from_ms(10 * 3_600_000));
+/// assert_eq!(parse_time_range("1970-01-02", noon, &Utc).unwrap().from, Timestamp::from_ms(24 * 3_600_000));
 /// assert_eq!(parse_time_range("some day", noon, &Utc), None);
 /// ```
-pub fn parse_time_range(text: &str, now_ms: i64, zone: &dyn LocalZone) -> Option<TimeRange> {
+pub fn parse_time_range(text: &str, now: Timestamp, zone: &dyn LocalZone) -> Option<TimeRange> {
     let text = text.trim();
-    let moment = |ms| TimeRange { from: ms, to: ms };
+    let moment = |time| TimeRange { from: time, to: time };
     match text.to_ascii_lowercase().as_str() {
-        "now" => return Some(moment(now_ms)),
-        "today" => return Some(day(local_day(now_ms, zone), zone)),
-        "yesterday" => return Some(day(local_day(now_ms, zone) - 1, zone)),
+        "now" => return Some(moment(now)),
+        "today" => return Some(day(local_day(now, zone), zone)),
+        "yesterday" => return Some(day(local_day(now, zone) - 1, zone)),
         _ => {}
     }
     if let Some(ago) = duration(text) {
-        return Some(moment(now_ms.saturating_sub(ago)));
+        return Some(moment(now.saturating_sub_ms(ago)));
     }
     if let Some(days) = date(text) {
         return Some(day(days, zone));
@@ -70,28 +70,28 @@ fn date(text: &str) -> Option<i64> {
             .enumerate()
             .all(|(at, byte)| if matches!(at, 4 | 7) { byte == b'-' } else { byte.is_ascii_digit() });
     // In UTC, as JavaScript reads a bare date: there every day has 24 hours.
-    is_date.then(|| parse(text, &super::Utc)).flatten().map(|ms| ms.div_euclid(MS_PER_DAY))
+    is_date.then(|| parse(text, &super::Utc)).flatten().map(|time| time.as_ms().div_euclid(MS_PER_DAY))
 }
 
 /// The current day on the local clock.
-fn local_day(now_ms: i64, zone: &dyn LocalZone) -> i64 {
-    to_local(now_ms, zone).div_euclid(MS_PER_DAY)
+fn local_day(now: Timestamp, zone: &dyn LocalZone) -> i64 {
+    to_local(now, zone).as_ms().div_euclid(MS_PER_DAY)
 }
 
 /// The time on the local clock at an instant, as if the clock showed UTC.
-pub fn to_local(ms: i64, zone: &dyn LocalZone) -> i64 {
+pub fn to_local(time: Timestamp, zone: &dyn LocalZone) -> Timestamp {
     // The zone takes local times, so the first answer may be wrong in the hours around a change.
-    let guess = ms.saturating_add(zone.offset_ms_at_local(ms));
-    ms.saturating_add(zone.offset_ms_at_local(guess))
+    let guess = time.saturating_add_ms(zone.offset_ms_at_local(time.as_ms()));
+    time.saturating_add_ms(zone.offset_ms_at_local(guess.as_ms()))
 }
 
 /// A whole day on the local clock.
 fn day(days: i64, zone: &dyn LocalZone) -> TimeRange {
     let midnight = |days: i64| {
         let local = days.saturating_mul(MS_PER_DAY);
-        local.saturating_sub(zone.offset_ms_at_local(local))
+        Timestamp::from_ms(local).saturating_sub_ms(zone.offset_ms_at_local(local))
     };
-    TimeRange { from: midnight(days), to: midnight(days.saturating_add(1)).saturating_sub(1) }
+    TimeRange { from: midnight(days), to: midnight(days.saturating_add(1)).saturating_sub_ms(1) }
 }
 
 #[cfg(test)]
@@ -110,7 +110,7 @@ mod tests {
         }
     }
 
-    const NOW: i64 = 1_000 * MS_PER_DAY + 23 * 3_600_000;
+    const NOW: Timestamp = Timestamp::from_ms(1_000 * MS_PER_DAY + 23 * 3_600_000);
 
     #[test]
     fn relative_and_local_times_are_parsed() {
@@ -144,7 +144,7 @@ mod tests {
     proptest! {
         #[test]
         fn nothing_overflows(text in "[0-9]{1,19}(s|m|h|d|w|mo|y)|today|[0-9]{4}-[0-9]{2}-[0-9]{2}", now in any::<i64>()) {
-            if let Some(range) = parse_time_range(&text, now, &Utc) {
+            if let Some(range) = parse_time_range(&text, Timestamp::from_ms(now), &Utc) {
                 prop_assert!(range.from <= range.to);
             }
         }

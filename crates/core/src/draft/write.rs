@@ -3,6 +3,7 @@
 //! serde is not an option here: its JSON writer cannot take text such as `"\ud800"` as a value, and it prints numbers
 //! differently from JavaScript.
 
+use crate::date::Timestamp;
 use crate::json::{self, Json, ObjectWriter, number_text};
 
 pub(super) trait Write {
@@ -59,6 +60,12 @@ impl Write for i64 {
     #[expect(clippy::cast_precision_loss, reason = "JavaScript numbers are floats")]
     fn json(&self) -> Option<Json> {
         (*self as f64).json()
+    }
+}
+
+impl Write for Timestamp {
+    fn json(&self) -> Option<Json> {
+        self.as_ms().json()
     }
 }
 

@@ -1,5 +1,6 @@
 //! Counts over a session that need none of its content in memory.
 
+use crate::date::Timestamp;
 use crate::head::Role;
 use crate::json::{JsText, Raw};
 
@@ -21,8 +22,8 @@ pub struct SessionFacts {
     pub tokens: TokenCounts,
     /// The cost of those tokens in dollars, as far as the session states it.
     pub cost: f64,
-    /// The newest time of an entry in Unix milliseconds, among times in the format pi writes.
-    pub newest_entry: Option<i64>,
+    /// The newest time of an entry, among times in the format pi writes.
+    pub newest_entry: Option<Timestamp>,
     /// Lines that pi does not see because they are damaged, or too long to be parsed.
     pub unreadable_lines: u64,
     /// Whether some entry is not a child of the entry before it: there are branches or gaps.

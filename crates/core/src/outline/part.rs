@@ -2,6 +2,7 @@
 
 use super::ids::Spelled;
 use super::{ODD_TIME, Outline};
+use crate::date::Timestamp;
 use crate::diagnostic::Oddity;
 use crate::head::{self, Head, Kind, ParentRef, Parsed, Role};
 use crate::line::{Line, Span};
@@ -54,7 +55,7 @@ impl<'a> LineFacts<'a> {
         Self {
             kind: head.kind,
             role: head.role,
-            time: head.time.unwrap_or(ODD_TIME),
+            time: head.time.map_or(ODD_TIME, Timestamp::as_ms),
             id: head.id.as_ref().map(|id| Spelled::of(id.as_wtf8())),
             parent: match &head.parent {
                 ParentRef::Null => ParentName::Null,

@@ -1,6 +1,7 @@
 //! Filters documents by properties other than their text.
 
 use super::texts::{Document, DocumentKind};
+use crate::date::Timestamp;
 
 /// Required properties of a document. Unset fields admit everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -11,10 +12,10 @@ pub struct Filter {
     pub tool: Option<String>,
     /// Part of the name of the model that wrote it, including the provider: `anthropic/claude-opus`, or `opus`.
     pub model: Option<String>,
-    /// The earliest time, in Unix milliseconds. Compared in whole seconds.
-    pub since: Option<i64>,
-    /// The latest time, in Unix milliseconds. Compared in whole seconds.
-    pub until: Option<i64>,
+    /// The earliest time. Compared in whole seconds.
+    pub since: Option<Timestamp>,
+    /// The latest time. Compared in whole seconds.
+    pub until: Option<Timestamp>,
 }
 
 impl Filter {
@@ -25,7 +26,7 @@ impl Filter {
 
     /// The allowed range of times in seconds. A document without a time passes only if no time is required.
     pub fn seconds(&self) -> std::ops::RangeInclusive<u32> {
-        let to_seconds = |time: Option<i64>| time.map(|time| super::score::seconds(Some(time)));
+        let to_seconds = |time: Option<Timestamp>| time.map(|time| super::score::seconds(Some(time)));
         let least = u32::from(self.since.is_some() || self.until.is_some());
         to_seconds(self.since).unwrap_or(0).max(least)..=to_seconds(self.until).unwrap_or(u32::MAX)
     }

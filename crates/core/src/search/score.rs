@@ -5,6 +5,7 @@
 //! query and the time, and is the same whether the result comes from an index, from reading every file, or from both.
 
 use super::texts::DocumentKind;
+use crate::date::Timestamp;
 
 /// The length of an average document, in tokens.
 const USUAL_LENGTH: f32 = 150.0;
@@ -41,9 +42,9 @@ pub fn length_of(code: u8) -> u32 {
     (code - exponent * 8).checked_shl(exponent).unwrap_or(u32::MAX)
 }
 
-/// A time in milliseconds as whole seconds, as stored with documents. `None` becomes 0.
-pub fn seconds(time_ms: Option<i64>) -> u32 {
-    time_ms.map_or(0, |time| u32::try_from(time.div_euclid(1000).max(0)).unwrap_or(u32::MAX))
+/// A time as whole seconds, as stored with documents. `None` becomes 0.
+pub fn seconds(time: Option<Timestamp>) -> u32 {
+    time.map_or(0, |time| u32::try_from(time.as_ms().div_euclid(1000).max(0)).unwrap_or(u32::MAX))
 }
 
 /// Scores matches as of a point in time.
@@ -55,11 +56,11 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// Creates a scale as of `now_ms`.
-    pub fn new(now_ms: i64) -> Self {
+    /// Creates a scale as of `now`.
+    pub fn new(now: Timestamp) -> Self {
         #[expect(clippy::cast_precision_loss, reason = "lengths need no precision")]
         let add = |code: u8| SATURATION * (1.0 - LENGTH_WEIGHT + LENGTH_WEIGHT * length_of(code) as f32 / USUAL_LENGTH);
-        Self { now: seconds(Some(now_ms)), lengths: (0..=u8::MAX).map(add).collect() }
+        Self { now: seconds(Some(now)), lengths: (0..=u8::MAX).map(add).collect() }
     }
 
     /// The score of a query clause with this number of occurrences in a document of this length.
@@ -129,7 +130,7 @@ mod tests {
 
     #[test]
     fn frequent_recent_and_short_documents_rank_higher() {
-        let scale = Scale::new(1_700_000_000_000);
+        let scale = Scale::new(Timestamp::from_ms(1_700_000_000_000));
         assert!(scale.clause(2, 10) > scale.clause(1, 10));
         assert!(scale.clause(1, 10) > scale.clause(1, 100));
         let now = 1_700_000_000;

@@ -1,5 +1,6 @@
 //! Extracts the searchable texts of a line.
 
+use crate::date::Timestamp;
 use crate::head::{self, Head, Kind, Parsed, Role};
 use crate::json::{Raw, Shape};
 
@@ -102,8 +103,8 @@ pub trait Texts {
 pub struct Document {
     /// The kind.
     pub kind: DocumentKind,
-    /// The time in Unix milliseconds, if it is in pi's format.
-    pub time: Option<i64>,
+    /// The time, if it is in pi's format.
+    pub time: Option<Timestamp>,
 }
 
 /// Adds the texts of a line to `out`. Returns `None` if it is not an entry with text.

@@ -1,5 +1,6 @@
 //! The whole forest of a session in pi's order.
 
+use crate::date::Timestamp;
 use crate::outline::{Outline, Row};
 
 /// One node of the forest.
@@ -22,7 +23,10 @@ pub struct Node {
 /// pi lists an entry once for each line that carries its id, with all its children each time. That can grow without
 /// bound and need not end. Here, repeated nodes show the entry again. They also show its children, as long as the
 /// repetitions stay in proportion to the file and never occur inside themselves.
-pub fn forest<E>(outline: &Outline, odd_time: &mut dyn FnMut(Row) -> Result<Option<i64>, E>) -> Result<Vec<Node>, E> {
+pub fn forest<E>(
+    outline: &Outline,
+    odd_time: &mut dyn FnMut(Row) -> Result<Option<Timestamp>, E>,
+) -> Result<Vec<Node>, E> {
     let mut nodes = Vec::with_capacity(outline.n_entries());
     walk(outline, odd_time, |node| nodes.push(node))?;
     Ok(nodes)
@@ -31,7 +35,7 @@ pub fn forest<E>(outline: &Outline, odd_time: &mut dyn FnMut(Row) -> Result<Opti
 /// Visits the nodes of the [`forest`] in order.
 pub fn walk<E>(
     outline: &Outline,
-    odd_time: &mut dyn FnMut(Row) -> Result<Option<i64>, E>,
+    odd_time: &mut dyn FnMut(Row) -> Result<Option<Timestamp>, E>,
     visit: impl FnMut(Node),
 ) -> Result<(), E> {
     if outline.may_loop() {
@@ -45,7 +49,7 @@ pub fn walk<E>(
 /// The forest of any session. The simple reference implementation of [`Links`], which cannot repeat an entry.
 fn walk_repeating<E>(
     outline: &Outline,
-    odd_time: &mut dyn FnMut(Row) -> Result<Option<i64>, E>,
+    odd_time: &mut dyn FnMut(Row) -> Result<Option<Timestamp>, E>,
 ) -> Result<Vec<Node>, E> {
     let children = Children::build(outline, odd_time)?;
     let mut walk = Walk {
@@ -117,7 +121,7 @@ struct Children {
 }
 
 impl Children {
-    fn build<E>(outline: &Outline, odd_time: &mut dyn FnMut(Row) -> Result<Option<i64>, E>) -> Result<Self, E> {
+    fn build<E>(outline: &Outline, odd_time: &mut dyn FnMut(Row) -> Result<Option<Timestamp>, E>) -> Result<Self, E> {
         let n_rows = outline.rows().len();
         let mut starts = vec![0u32; n_rows + 1];
         let mut roots = Vec::new();
@@ -164,7 +168,7 @@ struct Links {
 const END: u32 = u32::MAX;
 
 impl Links {
-    fn build<E>(outline: &Outline, odd_time: &mut dyn FnMut(Row) -> Result<Option<i64>, E>) -> Result<Self, E> {
+    fn build<E>(outline: &Outline, odd_time: &mut dyn FnMut(Row) -> Result<Option<Timestamp>, E>) -> Result<Self, E> {
         let n_rows = outline.rows().len();
         let mut links = Self { first: vec![END; n_rows + 1], next: vec![END; n_rows] };
         let mut splits = Vec::new();
@@ -224,7 +228,7 @@ impl Links {
 fn sort_by_time<E>(
     outline: &Outline,
     siblings: &mut [Row],
-    odd_time: &mut dyn FnMut(Row) -> Result<Option<i64>, E>,
+    odd_time: &mut dyn FnMut(Row) -> Result<Option<Timestamp>, E>,
 ) -> Result<(), E> {
     if siblings.len() < 2 {
         return Ok(());
@@ -236,7 +240,7 @@ fn sort_by_time<E>(
             Some(time) => Some(time),
             None => odd_time(row)?,
         };
-        timed.push((time.unwrap_or(i64::MAX), *position));
+        timed.push((time.unwrap_or(Timestamp::MAX), *position));
     }
     timed.sort_by_key(|(time, _)| *time);
     for (slot, (_, position)) in siblings.iter_mut().zip(timed) {
@@ -308,7 +312,7 @@ mod tests {
             prop_assert!(!outline.may_loop());
             // Seconds from 60 on are invalid. `odd_time` knows some of those times.
             let mut odd_time =
-                |row: Row| Ok::<_, Infallible>(row.number().is_multiple_of(3).then_some(i64::from(row.number())));
+                |row: Row| Ok::<_, Infallible>(row.number().is_multiple_of(3).then_some(Timestamp::from_ms(row.number().into())));
             let Ok(chains) = forest(&outline, &mut odd_time);
             let Ok(slices) = walk_repeating(&outline, &mut odd_time);
             prop_assert_eq!(chains, slices);

@@ -1,5 +1,6 @@
 //! Encodes what was collected from a session's lines.
 
+use sessile_core::date::Timestamp;
 use sessile_core::info::{
     Collected, FirstValue, HeaderInfo, MAX_MODELS, ModelName, RoleCounts, SessionFacts, TokenCounts,
 };
@@ -59,20 +60,20 @@ pub(super) fn decode_first(from: &mut Reader<'_>) -> Option<FirstValue> {
 
 fn encode_header(out: &mut Writer, header: &HeaderInfo) {
     out.number(header.offset);
-    out.bytes(header.id.as_bytes());
+    out.bytes(header.id.as_str().as_bytes());
     out.bytes(header.cwd.as_bytes());
     out.option(header.parent_session.as_ref(), |out, parent| out.bytes(parent.as_bytes()));
-    out.option(header.created, Writer::signed);
+    out.option(header.created.map(Timestamp::as_ms), Writer::signed);
     out.byte(u8::from(header.is_stated));
 }
 
 fn decode_header(from: &mut Reader<'_>) -> Option<HeaderInfo> {
     Some(HeaderInfo {
         offset: from.number()?,
-        id: from.string()?,
+        id: from.string()?.into(),
         cwd: from.string()?,
         parent_session: from.option(Reader::string)?,
-        created: from.option(Reader::signed)?,
+        created: from.option(Reader::signed)?.map(Timestamp::from_ms),
         is_stated: from.byte()? != 0,
     })
 }
@@ -90,7 +91,7 @@ fn encode_facts(out: &mut Writer, facts: &SessionFacts) {
     for number in [input, output, cache_read, cache_write, facts.cost] {
         out.float(number);
     }
-    out.option(facts.newest_entry, Writer::signed);
+    out.option(facts.newest_entry.map(Timestamp::as_ms), Writer::signed);
     out.number(facts.unreadable_lines);
     out.byte(u8::from(facts.has_branches));
 }
@@ -120,7 +121,7 @@ fn decode_facts(from: &mut Reader<'_>) -> Option<SessionFacts> {
             cache_write: from.float()?,
         },
         cost: from.float()?,
-        newest_entry: from.option(Reader::signed)?,
+        newest_entry: from.option(Reader::signed)?.map(Timestamp::from_ms),
         unreadable_lines: from.number()?,
         has_branches: from.byte()? != 0,
     })
@@ -141,7 +142,14 @@ mod tests {
     fn first() -> impl Strategy<Value = FirstValue> {
         let header = (any::<u64>(), ".*", ".*", any::<Option<String>>(), any::<Option<i64>>(), any::<bool>());
         let header = header.prop_map(|(offset, id, cwd, parent_session, created, is_stated)| {
-            FirstValue::Header(HeaderInfo { offset, id, cwd, parent_session, created, is_stated })
+            FirstValue::Header(HeaderInfo {
+                offset,
+                id: id.into(),
+                cwd,
+                parent_session,
+                created: created.map(Timestamp::from_ms),
+                is_stated,
+            })
         });
         prop_oneof![Just(FirstValue::NotYetSeen), Just(FirstValue::NoHeader), header]
     }
@@ -164,7 +172,7 @@ mod tests {
                 models: models.into_iter().map(|(provider, model)| ModelName { provider, model }).collect(),
                 tokens: TokenCounts { input, output, cache_read, cache_write },
                 cost,
-                newest_entry,
+                newest_entry: newest_entry.map(Timestamp::from_ms),
                 unreadable_lines: numbers[13],
                 has_branches,
             }

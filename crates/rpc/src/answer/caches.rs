@@ -2,7 +2,7 @@
 
 use sessile::caches::{CacheStatus, CacheUsage, Dropped};
 use sessile::clean::{Cleaned, LeftOver};
-use sessile::date::to_iso;
+use sessile::date::{Timestamp, to_iso};
 use sessile::json::Json;
 
 use super::{count, object, put_list, put_path, saturating_i64};
@@ -28,7 +28,7 @@ fn usage(usage: &CacheUsage) -> Json {
         out.string("kind", usage.directory).integer("files", count(usage.n_files));
         out.integer("bytes", saturating_i64(usage.n_bytes));
         if let Some(newest) = usage.newest_ms {
-            out.string("updated", &to_iso(newest));
+            out.string("updated", &to_iso(Timestamp::from_ms(newest)));
         }
     })
 }
@@ -61,7 +61,7 @@ pub fn cleaned(cleaned: &Cleaned) -> Json {
                 .string("kind", file.kind.word())
                 .string("of", &file.of.to_string_lossy())
                 .integer("size", saturating_i64(file.size))
-                .string("modified", &to_iso(file.modified_ms));
+                .string("modified", &to_iso(Timestamp::from_ms(file.modified_ms)));
             if let Some(reason) = file.keep_reason {
                 out.string("stays", reason.word());
             }

@@ -51,7 +51,7 @@ fn same(n_same: usize) -> Option<Json> {
 fn side(side: Side<'_>) -> Json {
     object(|out| {
         put_path(out, "path", side.session.session_file());
-        out.string("id", &side.session.session_id());
+        out.string("id", side.session.session_id().as_str());
         put_id(out, "leafId", side.path.last().and_then(|row| side.session.outline().id(*row)).as_ref());
         out.integer("entries", count(side.path.len()));
     })

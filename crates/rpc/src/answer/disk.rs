@@ -10,7 +10,7 @@ use super::{count, object, put_list, saturating_i64};
 /// The disk usage of a session: `{path, id, name?, cwd?, size, types, outsideContext}`; types are sizes by name.
 pub fn disk_use(used: &DiskUse, info: Option<&SessionInfo>) -> Json {
     object(|out| {
-        out.string("path", &used.session.path.to_string_lossy()).string("id", &used.session.id);
+        out.string("path", &used.session.path.to_string_lossy()).string("id", used.session.id.as_str());
         if let Some(name) = info.and_then(|info| info.name.as_ref()) {
             out.text("name", name);
         }

@@ -19,7 +19,7 @@ pub fn family(family: &FamilyTree, sessions: &[SessionInfo]) -> Json {
         object(|out| {
             out.string("sessionPath", &path_of(session));
             if let SessionRef::Listed(at) = session {
-                out.string("id", &sessions[*at].id);
+                out.string("id", sessions[*at].id.as_str());
             }
             if let Some(parent) = parent {
                 out.string("parent", &path_of(&family.members[*parent].relative.session));
@@ -55,13 +55,13 @@ pub fn lone_family(session: &SessionManager, is_parent_missing: bool) -> Json {
         if let Some(path) = &path {
             out.string("sessionPath", path);
         }
-        out.string("id", &id);
+        out.string("id", id.as_str());
         if let Some(parent) = &parent {
             out.string("parent", parent);
         }
         out.integer("depth", i64::from(parent.is_some()));
     });
-    let root = parent.as_ref().or(path.as_ref()).unwrap_or(&id);
+    let root = parent.as_deref().or(path.as_deref()).unwrap_or(id.as_str());
     object(|out| {
         out.string("root", root);
         put_list(out, "nodes", first.into_iter().chain([own]));

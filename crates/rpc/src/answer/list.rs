@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use sessile::EntryId;
-use sessile::date::to_iso;
+use sessile::date::{Timestamp, to_iso};
 use sessile::details::SessionDetails;
 use sessile::group::ProjectLocation;
 use sessile::json::{Json, ObjectWriter};
@@ -28,7 +28,7 @@ pub fn session_info(info: &SessionInfo, with_texts: bool, copies: &Copies) -> Js
 fn put_info(row: &mut ObjectWriter, info: &SessionInfo, with_texts: bool, copies: &Copies) {
     // Most paths are valid UTF-8, and checking that is faster than a lossy conversion.
     let path = info.path.to_str().map_or_else(|| info.path.to_string_lossy(), Cow::Borrowed);
-    row.string("path", &path).string("id", &info.id).string("cwd", &info.cwd);
+    row.string("path", &path).string("id", info.id.as_str()).string("cwd", &info.cwd);
     if let Some(name) = &info.name {
         row.text("name", name);
     }
@@ -75,7 +75,7 @@ pub fn session_user(user: &SessionUser) -> Json {
         match user {
             SessionUser::Sessile { pid, host, since_ms } => {
                 out.string("kind", "sessile").integer("pid", i64::from(*pid)).string("host", host);
-                out.string("since", &to_iso(*since_ms));
+                out.string("since", &to_iso(Timestamp::from_ms(*since_ms)));
             }
             SessionUser::Agent { pid, program, why } => {
                 out.string("kind", "agent").integer("pid", i64::from(*pid)).string("program", program);
@@ -129,7 +129,7 @@ pub fn session_details(details: &SessionDetails) -> Json {
         if let Some(writer) = &details.writer {
             let writer = object(|out| {
                 out.integer("pid", i64::from(writer.pid)).string("host", &writer.host);
-                out.string("since", &to_iso(writer.since_ms));
+                out.string("since", &to_iso(Timestamp::from_ms(writer.since_ms)));
             });
             out.raw("writer", writer.raw());
         }

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use sessile::date::to_iso;
+use sessile::SessionId;
+use sessile::date::{Timestamp, to_iso};
 use sessile::import::Imported;
 use sessile::json::{Json, ObjectWriter};
 use sessile::list::SessionInfo;
@@ -30,7 +31,7 @@ pub fn operation(operation: &Operation) -> Json {
 pub fn step(step: &Step) -> Json {
     let SessionLocation { path, id } = step.session();
     object(|out| {
-        out.string("step", step.word()).string("path", &path.to_string_lossy()).string("sessionId", id);
+        out.string("step", step.word()).string("path", &path.to_string_lossy()).string("sessionId", id.as_str());
         match step {
             Step::Name { before, after, .. } => {
                 put_string(out, "before", before.as_deref());
@@ -123,10 +124,10 @@ pub fn undone(undone: &Undone) -> Json {
 /// A pruning:
 /// `{operation?, bytes, sessions: [{path, id, size, modified, familyModified}], kept: [{path, id, reason}]}`.
 pub fn pruned(pruned: &Pruned) -> Json {
-    let row = |(session, last_used): &(SessionInfo, i64)| {
+    let row = |(session, last_used): &(SessionInfo, Timestamp)| {
         object(|out| {
             out.string("path", &session.path.to_string_lossy())
-                .string("id", &session.id)
+                .string("id", session.id.as_str())
                 .integer("size", saturating_i64(session.size))
                 .string("modified", &to_iso(session.modified))
                 .string("familyModified", &to_iso(*last_used));
@@ -135,7 +136,7 @@ pub fn pruned(pruned: &Pruned) -> Json {
     let kept = |KeptSession { session, reason }: &KeptSession| {
         object(|out| {
             out.string("path", &session.path.to_string_lossy())
-                .string("id", &session.id)
+                .string("id", session.id.as_str())
                 .string("reason", reason.word());
         })
     };
@@ -151,7 +152,7 @@ pub fn pruned(pruned: &Pruned) -> Json {
 pub fn in_trash(trashed: &TrashedSession) -> Json {
     object(|out| {
         out.string("path", &trashed.session.path.to_string_lossy())
-            .string("id", &trashed.session.id)
+            .string("id", trashed.session.id.as_str())
             .string("deleted", &to_iso(trashed.time))
             .string("trashed", &trashed.slot.file.to_string_lossy())
             .string("operation", &trashed.operation);
@@ -161,7 +162,7 @@ pub fn in_trash(trashed: &TrashedSession) -> Json {
 /// A restored session: `{path, id, operation?}`.
 pub fn restored(restored: &TrashedSession, operation: Option<&str>) -> Json {
     object(|out| {
-        out.string("path", &restored.session.path.to_string_lossy()).string("id", &restored.session.id);
+        out.string("path", &restored.session.path.to_string_lossy()).string("id", restored.session.id.as_str());
         put_string(out, "operation", operation);
     })
 }
@@ -172,7 +173,7 @@ pub fn moved(moved: &Moved) -> Json {
         object(|out| {
             out.string("path", &moving.session.path.to_string_lossy())
                 .string("to", &moving.to.to_string_lossy())
-                .string("id", &moving.session.id)
+                .string("id", moving.session.id.as_str())
                 .string("cwdBefore", &moving.cwd_before)
                 .string("cwdAfter", &moving.cwd_after.to_string_lossy());
             put_path(out, "original", moving.original.as_deref());
@@ -188,7 +189,7 @@ pub fn moved(moved: &Moved) -> Json {
 pub fn deleted(deleted: &Deleted) -> Json {
     let row = |DeletedSession { session, size, to }: &DeletedSession| {
         object(|out| {
-            out.string("path", &session.path.to_string_lossy()).string("id", &session.id);
+            out.string("path", &session.path.to_string_lossy()).string("id", session.id.as_str());
             out.integer("size", saturating_i64(*size));
             match to {
                 Some(TrashedTo::Trash(slot)) => {
@@ -225,13 +226,13 @@ pub fn trashed(to: Option<&TrashedTo>) -> Json {
 pub fn slimmed(slimmed: &Slimmed) -> Json {
     let original = object(|out| {
         out.string("path", &slimmed.original.path.to_string_lossy())
-            .string("id", &slimmed.original.id)
+            .string("id", slimmed.original.id.as_str())
             .integer("size", saturating_i64(slimmed.size));
     });
     object(|out| {
         out.raw("original", original.raw());
         if let Some(SessionLocation { path, id }) = &slimmed.session {
-            out.string("path", &path.to_string_lossy()).string("id", id);
+            out.string("path", &path.to_string_lossy()).string("id", id.as_str());
         }
         out.integer("size", saturating_i64(slimmed.new_size)).integer("saved", saturating_i64(slimmed.saved()));
         let removed = slimmed.removed;
@@ -255,8 +256,8 @@ pub fn imported(imported: &Imported) -> Json {
     object(|out| {
         out.string("from", &imported.from.to_string_lossy())
             .string("path", &imported.path.to_string_lossy())
-            .string("id", &imported.id);
-        put_string(out, "oldId", imported.old_id.as_deref());
+            .string("id", imported.id.as_str());
+        put_string(out, "oldId", imported.old_id.as_ref().map(SessionId::as_str));
         out.integer("size", saturating_i64(imported.size));
     })
 }

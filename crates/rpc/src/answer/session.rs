@@ -4,7 +4,7 @@ use std::path::Path;
 
 use sessile::branch::{ForkMessage, Forked, Navigated};
 use sessile::json::{Json, ObjectWriter};
-use sessile::{EntryId, SessionError, SessionManager};
+use sessile::{EntryId, SessionError, SessionId, SessionManager};
 
 use super::{object, put_id_or_null, put_list, put_path, put_string};
 
@@ -14,7 +14,7 @@ pub fn started(session: &SessionManager, created: bool, in_memory: bool) -> Resu
     let name = session.session_name()?;
     Ok(object(|out| {
         put_path(out, "path", session.session_file().filter(|_| !in_memory));
-        out.string("id", &session.session_id()).string("cwd", &session.cwd().to_string_lossy());
+        out.string("id", session.session_id().as_str()).string("cwd", &session.cwd().to_string_lossy());
         put_origin(out, name.as_deref(), session);
         out.bool("created", created);
     }))
@@ -32,7 +32,7 @@ pub fn exported(path: &Path) -> Json {
 pub fn new_preview(
     session: &SessionManager,
     (path, directory): (Option<&Path>, &Path),
-    id: Option<&str>,
+    id: Option<&SessionId>,
     created: bool,
 ) -> Result<Json, SessionError> {
     let name = session.session_name()?;
@@ -42,7 +42,7 @@ pub fn new_preview(
             Some(path) => out.string("path", &path.to_string_lossy()),
             None => out.string("directory", &directory.to_string_lossy()),
         };
-        put_string(out, "id", id);
+        put_string(out, "id", id.map(SessionId::as_str));
         out.string("cwd", &session.cwd().to_string_lossy());
         put_origin(out, name.as_deref(), session);
         out.bool("created", created);
@@ -58,7 +58,7 @@ fn put_origin(out: &mut ObjectWriter, name: Option<&str>, session: &SessionManag
 pub fn name(session: &SessionManager, name: Option<&str>) -> Json {
     let path = session.session_file().map(|path| path.to_string_lossy().into_owned());
     object(|out| {
-        out.string("path", &path.unwrap_or_default()).string("id", &session.session_id());
+        out.string("path", &path.unwrap_or_default()).string("id", session.session_id().as_str());
         put_string(out, "name", name);
     })
 }
@@ -68,7 +68,7 @@ pub fn name(session: &SessionManager, name: Option<&str>) -> Json {
 pub fn fork_written(session: &SessionManager, forked: &Forked) -> Json {
     object(|out| {
         put_path(out, "path", forked.session_file.as_deref());
-        out.string("id", &session.session_id());
+        out.string("id", session.session_id().as_str());
         put_string(out, "parentSession", session.header().parent_session().as_deref());
         put_string(out, "text", forked.text.as_deref());
     })
@@ -99,10 +99,10 @@ pub fn cancelled(cancelled: bool) -> Json {
 }
 
 /// The answer of `create_branched_session`: `{sessionPath?, sessionId, leafId}`.
-pub fn branched(path: Option<&Path>, id: &str, leaf: Option<&EntryId>) -> Json {
+pub fn branched(path: Option<&Path>, id: &SessionId, leaf: Option<&EntryId>) -> Json {
     object(|out| {
         put_path(out, "sessionPath", path);
-        out.string("sessionId", id);
+        out.string("sessionId", id.as_str());
         put_id_or_null(out, "leafId", leaf);
     })
 }

@@ -30,7 +30,7 @@ impl CachedState {
         });
         let files = members(|out| {
             put_path(out, "sessionFile", session.session_file());
-            out.string("sessionId", &session.session_id());
+            out.string("sessionId", session.session_id().as_str());
             put_string(out, "sessionName", name.as_deref());
         });
         let mut counts = members(|out| {
@@ -96,6 +96,7 @@ pub fn no_commands() -> Json {
 
 #[cfg(test)]
 mod tests {
+    use sessile::date::Timestamp;
     use sessile::{NewSession, Sessions, draft};
 
     use super::*;
@@ -104,9 +105,9 @@ mod tests {
     #[test]
     fn the_state_has_pi_s_order() {
         let sessions = Sessions::default().caching(None);
-        let new = NewSession { id: Some("s".to_owned()), parent_session: None };
+        let new = NewSession { id: Some("s".to_owned().into()), parent_session: None };
         let mut session = sessions.in_memory("/proj/x", new).unwrap();
-        session.append_message(draft::UserMessage::new("one", 1)).unwrap();
+        session.append_message(draft::UserMessage::new("one", Timestamp::from_ms(1))).unwrap();
         let text = |model: Option<&Json>| {
             let cached_state = CachedState::of(&session, model, "off").unwrap();
             let text = state(&cached_state, false, ("all", "one-at-a-time"), true);

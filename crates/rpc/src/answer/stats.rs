@@ -32,7 +32,7 @@ fn group(group: &StatsGroup, knows_tools: bool) -> Json {
             keys => put_list(out, "keys", keys.iter().map(|key| Json::string(key))),
         }
         if let Some((path, id)) = &group.session {
-            out.string("path", &path.to_string_lossy()).string("id", id);
+            out.string("path", &path.to_string_lossy()).string("id", id.as_str());
         }
         if let Some(sessions) = group.sessions {
             out.integer("sessions", count(sessions));
@@ -60,7 +60,7 @@ pub fn session_stats(stats: &SessionStats) -> Json {
         out.raw("kinds", kinds.raw());
     });
     object(|out| {
-        out.string("sessionFile", &stats.path.to_string_lossy()).string("sessionId", &stats.id);
+        out.string("sessionFile", &stats.path.to_string_lossy()).string("sessionId", stats.id.as_str());
         put_tally(out, &stats.total, true);
         if let Some(copied) = &stats.copied {
             out.raw("copied", object(|out| put_tally(out, copied, true)).raw());
@@ -122,7 +122,7 @@ fn put_tokens(out: &mut ObjectWriter, tally: &Tally) {
 pub fn session_totals(session: &SessionManager, tally: &Tally, usage: Option<&ContextUsage>) -> Json {
     object(|out| {
         put_path(out, "sessionFile", session.session_file());
-        out.string("sessionId", &session.session_id())
+        out.string("sessionId", session.session_id().as_str())
             .integer("userMessages", saturating_i64(tally.messages.of(Role::User)))
             .integer("assistantMessages", saturating_i64(tally.messages.of(Role::Assistant)))
             .integer("toolCalls", saturating_i64(tally.tool_calls))

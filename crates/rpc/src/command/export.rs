@@ -61,7 +61,7 @@ fn write_page(call: &Call<'_>, session: &SessionManager, absolute: &Path, path: 
     let sessions = &call.server().options.sessions;
     let environment = sessions.environment();
     let source = session.session_file().unwrap_or(absolute);
-    let card = Card { exported: Some(environment.now_ms()), ..Card::of(sessions, source, &[]) };
+    let card = Card { exported: Some(environment.now()), ..Card::of(sessions, source, &[]) };
     let written = session.write_export(absolute, true, &mut |write| {
         export_html(session, &card, environment, Form::OneFile, &mut PageSink { write })
     });

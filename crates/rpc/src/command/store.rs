@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use sessile::date;
+use sessile::date::Timestamp;
 use sessile::json::Raw;
 use sessile::list::{Archived, Children, Copies, Selection, SessionInfo};
 use sessile::operations::Deletion;
@@ -116,10 +117,10 @@ fn filter(filters: Raw<'_>) -> Result<Filter, Failure> {
     })
 }
 
-/// Parses a time like JavaScript does, in milliseconds.
-fn time(value: Raw<'_>) -> Result<i64, Failure> {
+/// Parses a time like JavaScript does.
+fn time(value: Raw<'_>) -> Result<Timestamp, Failure> {
     #[expect(clippy::cast_possible_truncation, reason = "times out of range are clamped")]
-    let number = value.as_number().map(|number| number as i64);
+    let number = value.as_number().map(|number| Timestamp::from_ms(number as i64));
     let parsed = || value.as_string().and_then(|text| date::parse(&text, &date::Utc));
     number
         .or_else(parsed)

@@ -9,7 +9,7 @@ use std::time::Duration;
 use sessile::event::{EventKind, EventSet};
 use sessile::format::outline::Row;
 use sessile::json::{Json, ObjectWriter, Raw};
-use sessile::{EntryId, SessionManager};
+use sessile::{EntryId, SessionId, SessionManager};
 
 use super::{Call, CommandResult, answered};
 use crate::answer;
@@ -129,7 +129,7 @@ impl Position {
         let offset: u64 = offset.parse().ok().ok_or_else(unreadable)?;
         let length: usize = length.parse().ok().ok_or_else(unreadable)?;
         let (session, entry) = rest.split_at_checked(length).ok_or_else(unreadable)?;
-        if session != manager.session_id() {
+        if manager.session_id() != session {
             return Err(Failure::invalid(format!("the cursor belongs to session {session}, not to this one")));
         }
         if entry.is_empty() {
@@ -147,9 +147,9 @@ impl Position {
     }
 }
 
-fn cursor(session: &str, last: Option<&(EntryId, u64)>) -> String {
+fn cursor(session: &SessionId, last: Option<&(EntryId, u64)>) -> String {
     let (id, offset) = last.map_or((String::new(), 0), |(id, offset)| (id.to_string(), *offset));
-    format!("{offset}:{}:{session}{id}", session.len())
+    format!("{offset}:{}:{session}{id}", session.as_str().len())
 }
 
 fn id_and_offset(manager: &SessionManager, row: Row) -> Option<(EntryId, u64)> {

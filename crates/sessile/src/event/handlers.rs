@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use sessile_core::SessionId;
 use sessile_core::cancel::Cancel;
 use sessile_core::cause::chain;
 
@@ -31,7 +32,7 @@ pub struct EventContext {
     /// The session's file, even if it does not exist yet; `None` in memory.
     pub session_file: Option<PathBuf>,
     /// The session's id.
-    pub session_id: String,
+    pub session_id: SessionId,
     /// The working directory the session runs in.
     pub cwd: PathBuf,
     /// Whether the action was cancelled, so that no reply is needed: pi's `signal`.

@@ -9,12 +9,13 @@ use crate::directory::absolute;
 use crate::journal::moved_paths;
 use crate::list::SessionInfo;
 use crate::sessions::Sessions;
+use sessile_core::date::Timestamp;
 
 /// A session and all its direct and indirect forks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Family {
-    /// The time of the last message in any of them, in milliseconds since 1970.
-    pub newest_activity: i64,
+    /// The time of the last message in any of them.
+    pub newest_activity: Timestamp,
     /// The members, parents before forks; among siblings the one with the most recently active descendants first.
     pub members: Vec<Relative>,
 }
@@ -66,7 +67,7 @@ impl<'s> Tree<'s> {
             sessions.iter().enumerate().map(|(index, session)| (session.path.as_path(), index)).collect();
         let mut by_id: HashMap<&str, usize> = HashMap::new();
         for (index, session) in sessions.iter().enumerate() {
-            by_id.entry(&session.id).or_insert(index);
+            by_id.entry(session.id.as_str()).or_insert(index);
         }
         let mut missing: Vec<PathBuf> = Vec::new();
         let mut missing_by_path: HashMap<PathBuf, usize> = HashMap::new();
@@ -153,9 +154,9 @@ impl<'s> Tree<'s> {
     }
 
     /// The newest activity of each session and its descendants.
-    fn newest(&self) -> Vec<i64> {
-        let own = |index: usize| self.sessions.get(index).map_or(i64::MIN, |session| session.modified);
-        let mut newest: Vec<i64> = (0..self.parents.len()).map(own).collect();
+    fn newest(&self) -> Vec<Timestamp> {
+        let own = |index: usize| self.sessions.get(index).map_or(Timestamp::MIN, |session| session.modified);
+        let mut newest: Vec<Timestamp> = (0..self.parents.len()).map(own).collect();
         for index in self.children_first() {
             if let Some(parent) = self.parents[index] {
                 newest[parent] = newest[parent].max(newest[index]);

@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
+use sessile_core::date::Timestamp;
 use sessile_core::json::{ObjectWriter, Raw};
 use sessile_store::{MAX_NOTES, create_directory, read_whole, swap_in};
 
@@ -23,7 +24,7 @@ impl Sessions {
     fn write_change(&self, command: &str, session: &Path) -> Result<(), SessionError> {
         let Some(note) = self.change_note() else { return Ok(()) };
         let mut text = ObjectWriter::new();
-        text.integer("time", self.environment().now_ms())
+        text.integer("time", self.environment().now().as_ms())
             .string("command", command)
             .string("session", &session.to_string_lossy());
         let mut line = text.finish().into_bytes();
@@ -40,7 +41,7 @@ impl Sessions {
         let note = Raw::parse(&text).ok()?;
         Some(LastChange {
             #[expect(clippy::cast_possible_truncation, reason = "times are far below 2^53")]
-            time: note.get("time")?.as_number()? as i64,
+            time: Timestamp::from_ms(note.get("time")?.as_number()? as i64),
             command: note.get("command")?.as_string()?,
             session: note.get("session")?.as_string()?.into(),
         })

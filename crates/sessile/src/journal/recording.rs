@@ -55,7 +55,7 @@ impl<'w> Recording<'w> {
         let running = running_dir(world).map(|directory| Running::start(world, &directory, &id)).transpose()?;
         let recording = Self { world, path, id, running, has_ended: Cell::new(false) };
         recording.write(&mut |line| {
-            line.string("time", &to_iso(world.environment().now_ms())).string("kind", kind.word());
+            line.string("time", &to_iso(world.environment().now())).string("kind", kind.word());
             line.integer("planned", i64::try_from(n_planned).unwrap_or(i64::MAX));
             if let Some(undoes) = undoes {
                 line.string("undoes", undoes);

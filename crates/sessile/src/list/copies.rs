@@ -4,6 +4,8 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
+use sessile_core::SessionId;
+use sessile_core::date::Timestamp;
 use sessile_core::location::encode_cwd;
 
 use super::SessionInfo;
@@ -20,10 +22,10 @@ pub struct Copies {
 /// The data that decides which of several files is the original.
 pub(crate) struct Candidate<'c> {
     pub(crate) path: &'c Path,
-    pub(crate) id: &'c str,
+    pub(crate) id: &'c SessionId,
     pub(crate) cwd: &'c str,
-    /// The time of its last use in milliseconds since 1970.
-    pub(crate) used: i64,
+    /// The time of its last use.
+    pub(crate) used: Timestamp,
     pub(crate) size: u64,
 }
 
@@ -39,7 +41,7 @@ impl Copies {
     pub fn among(sessions: &[SessionInfo]) -> Self {
         // Most lists have none, and this check is quick.
         let mut met: HashSet<&str> = HashSet::with_capacity(sessions.len());
-        if sessions.iter().all(|session| session.id.is_empty() || met.insert(&session.id)) {
+        if sessions.iter().all(|session| session.id.is_empty() || met.insert(session.id.as_str())) {
             return Self::default();
         }
         Self::among_files(sessions.iter().map(Candidate::from))
@@ -49,7 +51,7 @@ impl Copies {
     pub(crate) fn among_files<'c>(files: impl Iterator<Item = Candidate<'c>>) -> Self {
         let mut by_id: HashMap<&str, Vec<Candidate<'_>>> = HashMap::new();
         for file in files.filter(|file| !file.id.is_empty()) {
-            by_id.entry(file.id).or_default().push(file);
+            by_id.entry(file.id.as_str()).or_default().push(file);
         }
         let mut original_of = HashMap::new();
         for files in by_id.into_values().filter(|files| files.len() > 1) {
@@ -80,7 +82,7 @@ impl Copies {
 }
 
 /// The sort key by which the original comes first.
-fn rank<'c>(file: &Candidate<'c>) -> (bool, bool, Reverse<i64>, Reverse<u64>, &'c Path) {
+fn rank<'c>(file: &Candidate<'c>) -> (bool, bool, Reverse<Timestamp>, Reverse<u64>, &'c Path) {
     let own_name = format!("_{}.jsonl", file.id);
     let has_own_name = file.path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(&own_name));
     let directory = file.path.parent().and_then(Path::file_name);
@@ -97,13 +99,13 @@ mod tests {
     fn file(path: &str, id: &str, modified: i64) -> SessionInfo {
         SessionInfo {
             path: path.into(),
-            id: id.to_owned(),
+            id: id.to_owned().into(),
             cwd: "/home/u/x".to_owned(),
             name: None,
             is_archived: false,
             parent_session_path: None,
             created: None,
-            modified,
+            modified: Timestamp::from_ms(modified),
             message_count: 1,
             first_message: "".into(),
             all_messages_text: "".into(),

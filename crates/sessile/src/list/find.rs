@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 
+use sessile_core::SessionId;
 use sessile_core::head::{Parsed, read};
 use sessile_core::header::Header;
 use sessile_core::json::Json;
@@ -24,12 +25,12 @@ pub(crate) fn most_recent(world: &World, cwd: &Path) -> Result<Option<PathBuf>, 
 }
 
 /// The first file by name whose header has exactly this id and a matching working directory.
-pub(crate) fn find_by_id(world: &World, cwd: &Path, id: &str) -> Option<PathBuf> {
+pub(crate) fn find_by_id(world: &World, cwd: &Path, id: &SessionId) -> Option<PathBuf> {
     let (dir, filter) = (world.session_dir_of(cwd), world.filter_of(cwd));
     let files = find_sessions(world.os(), &dir).ok()?;
     let headers = Headers::of(world, &dir);
     let fits = |file: &FoundFile| {
-        headers.get(file).is_some_and(|(found, cwd)| found == id && filter.admits(world.environment(), &cwd))
+        headers.get(file).is_some_and(|(found, cwd)| found == *id && filter.admits(world.environment(), &cwd))
     };
     files.into_iter().find(fits).map(|file| file.path)
 }
@@ -40,7 +41,7 @@ pub struct SessionCandidate {
     /// Its file.
     pub path: PathBuf,
     /// Its id.
-    pub id: String,
+    pub id: SessionId,
     /// The working directory in its header, or empty.
     pub cwd: String,
     /// Its name, or else the first text of the user.
@@ -72,7 +73,7 @@ impl<'w> Headers<'w> {
     }
 
     /// The id and the working directory in a file's header; `None` if the file is not a session.
-    fn get(&self, file: &FoundFile) -> Option<(String, String)> {
+    fn get(&self, file: &FoundFile) -> Option<(SessionId, String)> {
         let row = file.path.file_name().and_then(|name| self.catalogue.row(name));
         match row.and_then(|row| row.header(&file.stat)) {
             Some(None) => None,

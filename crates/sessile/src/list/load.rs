@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use sessile_core::date::Timestamp;
 use sessile_core::info::Info;
 use sessile_index::{Caches, Catalogue, Gathered, Gatherer, NewRow};
 use sessile_store::{FoundFile, StoreError, find_sessions};
@@ -280,7 +281,7 @@ pub(crate) fn row_of(file: &FoundFile, info: Info) -> SessionInfo {
         is_archived: info.is_archived,
         parent_session_path: info.parent_session,
         created: info.created,
-        modified: info.modified.unwrap_or(file.stat.modified_ms),
+        modified: info.modified.unwrap_or(Timestamp::from_ms(file.stat.modified_ms)),
         message_count: info.message_count,
         first_message: info.first_message,
         all_messages_text: info.all_messages_text,

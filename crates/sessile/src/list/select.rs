@@ -3,6 +3,7 @@
 use std::cmp::{Ordering, Reverse};
 
 use super::SessionInfo;
+use sessile_core::date::Timestamp;
 
 /// Which sessions of a list to return, and in which order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,10 +17,10 @@ pub struct Selection {
     pub children: Children,
     /// How to treat archived sessions.
     pub archived: Archived,
-    /// Only sessions with a message at or after this time, in milliseconds since 1970.
-    pub since: Option<i64>,
-    /// Only sessions without a message after this time, in milliseconds since 1970.
-    pub until: Option<i64>,
+    /// Only sessions with a message at or after this time.
+    pub since: Option<Timestamp>,
+    /// Only sessions without a message after this time.
+    pub until: Option<Timestamp>,
     /// The order.
     pub sort: SortBy,
     /// The maximum number of sessions.
@@ -123,7 +124,7 @@ fn has_words(session: &SessionInfo, words: &[String]) -> bool {
     }
     let name = session.name.as_ref().map(|name| name.to_str().to_lowercase()).unwrap_or_default();
     let texts = [name, session.first_message.to_str().to_lowercase(), session.cwd.to_lowercase()];
-    let id = session.id.to_lowercase();
+    let id = session.id.as_str().to_lowercase();
     words.iter().all(|word| texts.iter().any(|text| text.contains(word)) || id.starts_with(word.as_str()))
 }
 
@@ -143,13 +144,13 @@ mod tests {
     fn session(id: &str, name: Option<&'static str>, parent: Option<&str>, number: u32) -> SessionInfo {
         SessionInfo {
             path: id.into(),
-            id: id.to_owned(),
+            id: id.to_owned().into(),
             cwd: String::new(),
             name: name.map(Into::into),
             is_archived: false,
             parent_session_path: parent.map(str::to_owned),
-            created: (number > 0).then_some(-i64::from(number)),
-            modified: i64::from(number),
+            created: (number > 0).then_some(Timestamp::from_ms(-i64::from(number))),
+            modified: Timestamp::from_ms(i64::from(number)),
             message_count: number as usize % 2,
             first_message: "".into(),
             all_messages_text: "".into(),
@@ -164,7 +165,7 @@ mod tests {
             let mut list = vec![session("a", None, None, 2), session("b", None, None, 1)];
             list[1].is_archived = true;
             Selection { archived, ..Selection::default() }.apply(&mut list);
-            list.into_iter().map(|session| session.id).collect::<String>()
+            list.into_iter().map(|session| session.id.to_string()).collect::<String>()
         };
         assert_eq!([Archived::default(), Archived::Shown, Archived::Only].map(found), ["a", "ab", "b"]);
     }
@@ -177,7 +178,7 @@ mod tests {
             session("a", None, None, 0),
         ];
         selection.apply(&mut list);
-        list.into_iter().map(|session| session.id).collect()
+        list.into_iter().map(|session| session.id.to_string()).collect()
     }
 
     #[test]
@@ -190,7 +191,7 @@ mod tests {
             let mut list = vec![named, unnamed];
             let words = words.iter().map(|word| (*word).to_owned()).collect();
             Selection { words, ..Selection::default() }.apply(&mut list);
-            list.into_iter().map(|session| session.id).collect::<Vec<_>>().join(" ")
+            list.into_iter().map(|session| session.id.to_string()).collect::<Vec<_>>().join(" ")
         };
         assert_eq!(found(&[]), "0190-a 0191-b");
         assert_eq!(found(&["water"]), "0190-a");
@@ -208,9 +209,16 @@ mod tests {
         assert_eq!(selected(&Selection { named: true, ..all.clone() }), "db");
         assert_eq!(selected(&Selection { children: Children::Hidden, ..all.clone() }), "da");
         assert_eq!(selected(&Selection { children: Children::Only, ..all.clone() }), "cb");
-        assert_eq!(selected(&Selection { since: Some(3), ..all.clone() }), "dc");
-        assert_eq!(selected(&Selection { until: Some(3), ..all.clone() }), "cba");
-        assert_eq!(selected(&Selection { since: Some(2), until: Some(3), ..all.clone() }), "cb");
+        assert_eq!(selected(&Selection { since: Some(Timestamp::from_ms(3)), ..all.clone() }), "dc");
+        assert_eq!(selected(&Selection { until: Some(Timestamp::from_ms(3)), ..all.clone() }), "cba");
+        assert_eq!(
+            selected(&Selection {
+                since: Some(Timestamp::from_ms(2)),
+                until: Some(Timestamp::from_ms(3)),
+                ..all.clone()
+            }),
+            "cb"
+        );
         assert_eq!(selected(&Selection { limit: Some(1), ..all.clone() }), "d");
         for (sort, expected) in [
             (SortBy::Created, "bcda"),

@@ -4,7 +4,7 @@ use sessile_core::EntryId;
 use sessile_core::archive::{ArchiveMark, ArchiveTarget, CUSTOM_TYPE, MAX_ID};
 use sessile_core::checkpoint::checkpoint;
 use sessile_core::context::{Projection, text_block};
-use sessile_core::date::to_iso;
+use sessile_core::date::{Timestamp, to_iso};
 use sessile_core::draft::{AssistantMessage, Content, UserMessage};
 use sessile_core::head::{Kind, Role};
 use sessile_core::json::{Json, ObjectWriter, Raw, Shape, print, print_owned};
@@ -29,11 +29,11 @@ impl SessionManager {
     #[cfg_attr(feature = "serde", doc = "```")]
     #[cfg_attr(not(feature = "serde"), doc = "```ignore")]
     /// use serde_json::json;
-    /// use sessile::time::now_ms;
+    /// use sessile::time::now;
     /// use sessile::SessionManager;
     ///
     /// let mut session = SessionManager::in_memory("/project");
-    /// let id = session.append_message(json!({"role": "user", "content": "Hello", "timestamp": now_ms()}))?;
+    /// let id = session.append_message(json!({"role": "user", "content": "Hello", "timestamp": now()}))?;
     /// let entry = session.entry(&id)?.unwrap();
     /// assert_eq!(entry.message().unwrap().text(), "Hello");
     /// assert_eq!(serde_json::to_value(&entry)?["message"]["role"], "user");
@@ -56,7 +56,7 @@ impl SessionManager {
     /// # Ok::<(), sessile::SessionError>(())
     /// ```
     pub fn append_user_message(&mut self, content: impl Into<Content>) -> Result<EntryId, SessionError> {
-        let now = self.world.environment().now_ms();
+        let now = self.world.environment().now();
         self.append_message(UserMessage::new(content, now))
     }
 
@@ -69,7 +69,7 @@ impl SessionManager {
         model: &str,
         content: impl Into<Content>,
     ) -> Result<EntryId, SessionError> {
-        let now = self.world.environment().now_ms();
+        let now = self.world.environment().now();
         self.append_message(AssistantMessage::new(provider, model, content, now))
     }
 
@@ -96,7 +96,7 @@ impl SessionManager {
     /// The entry includes the system messages in force, because earlier entries
     /// are no longer shown.
     pub fn append_compaction(&mut self, compaction: &Compaction) -> Result<EntryId, SessionError> {
-        let now = self.world.environment().now_ms();
+        let now = self.world.environment().now();
         let system_messages = self.system_messages()?;
         let system_message = checkpoint(system_messages.iter().map(Json::raw), now);
         let details = compaction.details.as_ref().map(js);
@@ -268,8 +268,8 @@ impl SessionManager {
             Some(labelled) if index == 1 => compose::label(base, labelled, label),
             _ => compose::branch_summary(base, &from, &summary.summary, details, usage, summary.from_hook),
         };
-        let now_ms = self.world.environment().now_ms();
-        let appended = self.append_several(now_ms, if label.is_some() { 2 } else { 1 }, &compose);
+        let now = self.world.environment().now();
+        let appended = self.append_several(now, if label.is_some() { 2 } else { 1 }, &compose);
         if appended.is_err() {
             self.session.leaf = old_leaf.and_then(|leaf| self.session.outline.find(&leaf));
         } else {
@@ -296,30 +296,30 @@ impl SessionManager {
         messages: impl IntoIterator<Item = impl Into<Json>>,
     ) -> Result<Vec<EntryId>, SessionError> {
         let messages: Vec<Json> = messages.into_iter().map(|message| print_owned(message.into())).collect();
-        let now_ms = self.world.environment().now_ms();
-        self.append_several(now_ms, messages.len(), &|index, base| compose::message(base, messages[index].raw()))
+        let now = self.world.environment().now();
+        self.append_several(now, messages.len(), &|index, base| compose::message(base, messages[index].raw()))
     }
 
     fn append(&mut self, compose: &dyn Fn(&Base<'_>) -> Json) -> Result<EntryId, SessionError> {
-        self.append_at(self.world.environment().now_ms(), compose)
+        self.append_at(self.world.environment().now(), compose)
     }
 
-    fn append_at(&mut self, now_ms: i64, compose: &dyn Fn(&Base<'_>) -> Json) -> Result<EntryId, SessionError> {
-        let mut ids = self.append_several(now_ms, 1, &|_, base| compose(base))?;
+    fn append_at(&mut self, now: Timestamp, compose: &dyn Fn(&Base<'_>) -> Json) -> Result<EntryId, SessionError> {
+        let mut ids = self.append_several(now, 1, &|_, base| compose(base))?;
         // One entry was requested, so there is exactly one id.
         Ok(ids.remove(0))
     }
 
     pub(super) fn append_several(
         &mut self,
-        now_ms: i64,
+        now: Timestamp,
         n_entries: usize,
         compose: &dyn Fn(usize, &Base<'_>) -> Json,
     ) -> Result<Vec<EntryId>, SessionError> {
         if n_entries == 0 {
             return Ok(Vec::new());
         }
-        let timestamp = to_iso(now_ms);
+        let timestamp = to_iso(now);
         let compose = |index: usize, id: &EntryId, parent: Option<&EntryId>| {
             compose(index, &Base { id, parent, timestamp: &timestamp })
         };

@@ -57,17 +57,16 @@ impl SessionManager {
     /// [`SessionEvent::Divergence`](crate::event::SessionEvent) reports it.
     ///
     /// ```
-    /// use sessile::draft::UserMessage;
     /// use sessile::SessionManager;
     /// let mut session = SessionManager::in_memory("/proj");
-    /// let first = session.append_message(UserMessage::new("one", 0))?;
-    /// session.append_message(UserMessage::new("two", 1))?;
+    /// let first = session.append_user_message("one")?;
+    /// session.append_user_message("two")?;
     ///
     /// // Try something else after the first message, unless another program writes in the meantime.
     /// let seen = session.last_id();
     /// session.branch(&first)?;
     /// let third = session.append_if_last(seen.as_ref(), |session| {
-    ///     session.append_message(UserMessage::new("three", 2))
+    ///     session.append_user_message("three")
     /// })?;
     /// assert_eq!(session.entry(&third)?.unwrap().parent_id(), Some(first));
     /// # Ok::<(), sessile::SessionError>(())

@@ -3,7 +3,6 @@
 //! Only the first and the last part need the session. [`SessionManager::compact`] does all three; a program that does
 //! other work while a summary is made calls them one by one.
 
-use sessile_core::EntryId;
 use sessile_core::cancel::Cancel;
 use sessile_core::cause::chain;
 use sessile_core::compaction::{
@@ -14,6 +13,7 @@ use sessile_core::context::{Projection, Settings};
 use sessile_core::head::Kind;
 use sessile_core::json::Json;
 use sessile_core::outline::Row;
+use sessile_core::{EntryId, SessionId};
 
 use super::SessionManager;
 use crate::compose::Compaction;
@@ -101,7 +101,7 @@ pub struct CompactionPlan {
 /// The position at which a compaction was planned.
 #[derive(Clone, Debug)]
 struct PlannedPosition {
-    session_id: String,
+    session_id: SessionId,
     leaf: Option<Row>,
     leaf_id: Option<EntryId>,
     /// Whether the leaf was the last entry of the file.

@@ -169,9 +169,9 @@ impl SessionManager {
 
     /// The header of an exported branch: the same session id with the present time.
     fn exported_header(&self) -> Header {
-        let now = sessile_core::date::to_iso(self.world.environment().now_ms());
+        let now = sessile_core::date::to_iso(self.world.environment().now());
         let cwd = self.cwd.to_string_lossy();
-        Header::compose(&self.session_id(), &now, &cwd, None)
+        Header::compose(self.session_id(), &now, &cwd, None)
     }
 
     fn export_object<E: From<SessionError>>(

@@ -1,7 +1,6 @@
 //! Moving to another entry of the tree, with or without a summary of the abandoned branch, in three parts: plan, run,
 //! write.
 
-use sessile_core::EntryId;
 use sessile_core::cancel::Cancel;
 use sessile_core::compaction::{
     self, AbandonedEntries, BranchPreparation, BranchSummarySettings, FinishedSummary, Summarizer, SummaryProgress,
@@ -10,6 +9,7 @@ use sessile_core::head::{Kind, Role};
 use sessile_core::json::{Json, Raw};
 use sessile_core::message::Content;
 use sessile_core::outline::Row;
+use sessile_core::{EntryId, SessionId};
 
 use super::SessionManager;
 use super::branch::block_text;
@@ -56,7 +56,7 @@ pub struct FinishedNavigation {
 /// The start and the target of a navigation.
 #[derive(Clone, Debug)]
 struct Route {
-    session_id: String,
+    session_id: SessionId,
     target: EntryId,
     old_leaf: Option<EntryId>,
     /// The last entry common to both paths.

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use sessile_core::SessionId;
 use sessile_core::date::to_iso;
 use sessile_core::entries::migrate_session_entries;
 use sessile_core::entry::Entry;
@@ -30,7 +31,7 @@ use crate::world::World;
 #[derive(Clone, Debug, Default)]
 pub struct NewSession {
     /// Its id; a time-ordered UUID if `None`.
-    pub id: Option<String>,
+    pub id: Option<SessionId>,
     /// The session file it comes from.
     pub parent_session: Option<String>,
 }
@@ -274,9 +275,9 @@ impl SessionManager {
     /// of user or assistant, so an abandoned start leaves nothing behind.
     ///
     /// ```no_run
-    /// use sessile::{SessionManager, draft};
+    /// use sessile::SessionManager;
     /// let mut session = SessionManager::create("/proj/project")?;
-    /// session.append_message(draft::UserMessage::new("hello", 1_763_164_800_000))?;
+    /// session.append_user_message("hello")?;
     /// println!("saved as {}", session.session_file().unwrap().display());
     /// # Ok::<(), sessile::SessionError>(())
     /// ```
@@ -379,7 +380,7 @@ impl SessionManager {
     }
 
     /// The file of the working directory's session with exactly this id.
-    pub fn find_by_id(cwd: impl AsRef<Path>, id: &str) -> Option<PathBuf> {
+    pub fn find_by_id(cwd: impl AsRef<Path>, id: impl Into<SessionId>) -> Option<PathBuf> {
         Sessions::default().find_by_id(cwd, id)
     }
 
@@ -533,13 +534,13 @@ pub(crate) fn compose_header(
     options: NewSession,
 ) -> Result<Header, SessionError> {
     let id = match options.id {
-        Some(id) => match check_session_id(&id) {
+        Some(id) => match check_session_id(id.as_str()) {
             Ok(()) => id,
             Err(source) => return Err(SessionError::BadSessionId { id, source }),
         },
         None => environment.session_uuid(),
     };
-    let timestamp = to_iso(environment.now_ms());
+    let timestamp = to_iso(environment.now());
     Ok(Header::compose(&id, &timestamp, &cwd.to_string_lossy(), options.parent_session.as_deref()))
 }
 

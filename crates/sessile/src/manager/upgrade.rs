@@ -51,7 +51,7 @@ fn upgrade_in_turn(session: &mut Session, world: &World) -> Result<(), SessionEr
     }
     session.catch_up(world)?;
     let log = session.backing.log();
-    let stamp = to_iso(world.environment().now_ms()).replace([':', '.'], "-");
+    let stamp = to_iso(world.environment().now()).replace([':', '.'], "-");
     let known = session.outline.end();
     let location = SessionLocation { path: path.clone(), id: session.header.id() };
     let replaced =

@@ -1,9 +1,9 @@
 //! Reading a session.
 
-use sessile_core::EntryId;
 use sessile_core::archive::Archive;
 use sessile_core::compaction::collect_abandoned;
 use sessile_core::context::{self, Projected, ReadContext, SessionContext};
+use sessile_core::date::Timestamp;
 use sessile_core::diagnostic::Diagnostic;
 use sessile_core::entry::{Entry, js_time};
 use sessile_core::head::Kind;
@@ -13,6 +13,7 @@ use sessile_core::label::{Label, Labels};
 use sessile_core::llm;
 use sessile_core::outline::{Outline, Row};
 use sessile_core::tree::{self, BranchPoint, BranchStatistics};
+use sessile_core::{EntryId, SessionId};
 
 use super::SessionManager;
 use crate::environment::Zone;
@@ -46,8 +47,8 @@ pub struct CompactionRecord {
     pub on_path: bool,
     /// The number of tokens in the context before it.
     pub tokens_before: Option<f64>,
-    /// Its time in milliseconds since 1970.
-    pub time: Option<i64>,
+    /// Its time.
+    pub time: Option<Timestamp>,
     /// The first entry it keeps.
     pub first_kept_entry_id: Option<EntryId>,
 }
@@ -56,7 +57,7 @@ pub struct CompactionRecord {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForkLinks {
     /// The session's id.
-    pub id: String,
+    pub id: SessionId,
     /// The file it was forked from.
     pub parent_session: Option<String>,
     /// Its branch summaries: each names an abandoned branch and the place where work continued.
@@ -76,7 +77,7 @@ pub struct LeftBranch {
 
 impl SessionManager {
     /// The session's id.
-    pub fn session_id(&self) -> String {
+    pub fn session_id(&self) -> SessionId {
         self.session.header.id()
     }
 

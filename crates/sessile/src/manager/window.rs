@@ -5,6 +5,7 @@ use sessile_core::compaction::{
     self, AutoCompaction, CompactionSettings, LastAnswer, ProjectedEstimate, stated_tokens,
 };
 use sessile_core::context::Projection;
+use sessile_core::date::Timestamp;
 use sessile_core::entry::js_time;
 use sessile_core::head::{Kind, Role};
 use sessile_core::json::Json;
@@ -125,7 +126,7 @@ impl SessionManager {
         at.map(|at| Ok((at, self.session.value(path[at])?))).transpose()
     }
 
-    fn newest_compaction_time(&self, path: &[Row]) -> Result<Option<i64>, SessionError> {
+    fn newest_compaction_time(&self, path: &[Row]) -> Result<Option<Timestamp>, SessionError> {
         let outline = &self.session.outline;
         let Some(row) = path.iter().rfind(|row| outline.kind(**row) == Kind::Compaction) else { return Ok(None) };
         let zone = Zone(self.world.environment());
@@ -146,10 +147,8 @@ impl SessionManager {
         let targets: Vec<Row> = std::iter::once(&path[at]).chain(results).copied().collect();
         self.prepare_write()?;
         let targets: Vec<EntryId> = targets.iter().filter_map(|row| self.session.outline.id(*row)).collect();
-        let now_ms = self.world.environment().now_ms();
+        let now = self.world.environment().now();
         let null = Json::null();
-        self.append_several(now_ms, targets.len(), &|index, base| {
-            compose::context_edit(base, &targets[index], null.raw())
-        })
+        self.append_several(now, targets.len(), &|index, base| compose::context_edit(base, &targets[index], null.raw()))
     }
 }

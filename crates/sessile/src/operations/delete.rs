@@ -217,7 +217,7 @@ pub(super) fn trash(world: &World) -> Trash {
 
 /// The local time, to the second.
 fn local_time(world: &World) -> String {
-    let now_ms = world.environment().now_ms();
-    let local_ms = now_ms.saturating_add(world.environment().local_offset_ms(now_ms));
-    to_iso(local_ms).split('.').next().unwrap_or_default().to_owned()
+    let now = world.environment().now();
+    let local = now.saturating_add_ms(world.environment().local_offset_ms(now.as_ms()));
+    to_iso(local).split('.').next().unwrap_or_default().to_owned()
 }

@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
-use sessile_core::date::to_iso;
+use sessile_core::date::{Timestamp, to_iso};
 use sessile_core::json::ObjectWriter;
 use sessile_store::planted::{self, Bug};
 use sessile_store::{StoreError, append_notes};
@@ -94,7 +94,7 @@ pub struct Pruned {
     /// The operation's id, for undo; `None` if nothing was done.
     pub operation: Option<String>,
     /// The pruned sessions, least recently used first, each with the time its family was last used.
-    pub sessions: Vec<(SessionInfo, i64)>,
+    pub sessions: Vec<(SessionInfo, Timestamp)>,
     /// The matching sessions that are kept.
     pub kept: Vec<KeptSession>,
 }
@@ -181,7 +181,7 @@ impl Sessions {
         let all = self.list_all()?;
         let in_scope = self.in_scope(&all, pruning)?;
         let last_used = self.last_used(&all, &in_scope, pruning.keep);
-        let used_until = self.environment().now_ms().saturating_sub(pruning.older_than.unwrap_or(RECENT));
+        let used_until = self.environment().now().saturating_sub_ms(pruning.older_than.unwrap_or(RECENT));
         for (index, session) in all.into_iter().enumerate() {
             let Some(last_used) = last_used.get(&index).copied().filter(|used| *used < used_until) else { continue };
             let is_large = pruning.larger_than.is_none_or(|limit| session.size > limit);
@@ -232,7 +232,7 @@ impl Sessions {
     }
 
     /// The time each session's family was last used, without the families to keep.
-    fn last_used(&self, sessions: &[SessionInfo], in_scope: &[bool], keep: Option<usize>) -> HashMap<usize, i64> {
+    fn last_used(&self, sessions: &[SessionInfo], in_scope: &[bool], keep: Option<usize>) -> HashMap<usize, Timestamp> {
         let mut last_used = HashMap::new();
         let is_member_in_scope =
             |session: &SessionRef| matches!(session, SessionRef::Listed(index) if in_scope[*index]);
@@ -241,15 +241,16 @@ impl Sessions {
             families.filter(|family| family.members.iter().any(|member| is_member_in_scope(&member.session)));
         for family in families.skip(keep.unwrap_or_default()) {
             // Every entry counts as a use, including names and labels.
-            let used =
-                |index: usize| sessions[index].modified.max(sessions[index].facts.newest_entry.unwrap_or(i64::MIN));
+            let used = |index: usize| {
+                sessions[index].modified.max(sessions[index].facts.newest_entry.unwrap_or(Timestamp::MIN))
+            };
             let listed: Vec<usize> = (family.members.iter())
                 .filter_map(|member| match &member.session {
                     SessionRef::Listed(index) => Some(*index),
                     SessionRef::Missing(_) => None,
                 })
                 .collect();
-            let newest = listed.iter().map(|index| used(*index)).max().unwrap_or(i64::MAX);
+            let newest = listed.iter().map(|index| used(*index)).max().unwrap_or(Timestamp::MAX);
             last_used.extend(listed.into_iter().map(|index| (index, newest)));
         }
         last_used
@@ -277,15 +278,15 @@ fn write_audit(
     world: &World,
     operation: &str,
     session: &SessionInfo,
-    last_used: i64,
+    last_used: Timestamp,
     to: &TrashedTo,
 ) -> Result<(), SessionError> {
     let Some(directory) = &world.operations_dir else { return Ok(()) };
     let mut line = ObjectWriter::new();
-    line.string("time", &to_iso(world.environment().now_ms()))
+    line.string("time", &to_iso(world.environment().now()))
         .string("operation", operation)
         .string("path", &session.path.to_string_lossy())
-        .string("id", &session.id)
+        .string("id", session.id.as_str())
         .integer("size", i64::try_from(session.size).unwrap_or(i64::MAX))
         .string("modified", &to_iso(session.modified))
         .string("familyModified", &to_iso(last_used));

@@ -147,7 +147,7 @@ pub(super) fn move_one(
     let cwd_before = header.json().raw().get("cwd").map(Raw::to_json);
     check(cwd_before.as_ref())?;
     let is_rewritten = cwd_before.as_ref() != cwd_after;
-    let stamp = to_iso(world.environment().now_ms()).replace([':', '.'], "-");
+    let stamp = to_iso(world.environment().now()).replace([':', '.'], "-");
     let expected = is_rewritten.then(|| with_ending(path, &format!(".orig-{stamp}")));
     let new_header = match cwd_after {
         Some(cwd) => header.json().raw().edited(&[Edit::Set("cwd", cwd.raw())]),

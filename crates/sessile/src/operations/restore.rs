@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use sessile_core::date::Timestamp;
 use sessile_store::{HeldTurn, TrashSlot};
 
 use super::reunite::clear_path;
@@ -17,8 +18,8 @@ use crate::sessions::Sessions;
 pub struct TrashedSession {
     /// The operation that deleted it.
     pub operation: String,
-    /// The time of that operation in milliseconds since 1970.
-    pub time: i64,
+    /// The time of that operation.
+    pub time: Timestamp,
     /// The session with its former path.
     pub session: SessionLocation,
     /// Its place in the trash.
@@ -100,7 +101,8 @@ impl Sessions {
         if let Some(found) = all.iter().find(is_exact) {
             return Ok(found.clone());
         }
-        let mut beginning: Vec<&TrashedSession> = all.iter().filter(|it| it.session.id.starts_with(wanted)).collect();
+        let mut beginning: Vec<&TrashedSession> =
+            all.iter().filter(|it| it.session.id.as_str().starts_with(wanted)).collect();
         beginning.dedup_by(|one, other| one.session.id == other.session.id);
         match beginning.as_slice() {
             [one] => Ok((*one).clone()),
@@ -108,7 +110,7 @@ impl Sessions {
             several => Err(SessionError::Ambiguous {
                 wanted: wanted.to_owned(),
                 what: "sessions in the trash",
-                candidates: several.iter().map(|it| it.session.id.clone()).collect(),
+                candidates: several.iter().map(|it| it.session.id.to_string()).collect(),
             }),
         }
     }

@@ -128,7 +128,7 @@ pub(super) fn reunite_one(
 
 /// A free name for a stray file that discovery ignores.
 pub(super) fn set_aside_name(world: &World, stray: &Path) -> PathBuf {
-    let stamp = to_iso(world.environment().now_ms()).replace([':', '.'], "-");
+    let stamp = to_iso(world.environment().now()).replace([':', '.'], "-");
     let name = |number: usize| match number {
         0 => with_ending(stray, &format!(".orig-{stamp}")),
         number => with_ending(stray, &format!(".orig-{stamp}-{number}")),

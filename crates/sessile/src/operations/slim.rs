@@ -10,6 +10,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use sessile_core::context::{self, Projection, ReadContext};
+use sessile_core::date::Timestamp;
 use sessile_core::head::{Kind, Role};
 use sessile_core::header::Header;
 use sessile_core::json::{JsText, Raw};
@@ -43,8 +44,8 @@ pub struct SlimOptions {
     pub custom: bool,
     /// Only in entries of the current branch that its newest compaction has summarised.
     pub before_compaction: bool,
-    /// Only in entries older than this, in milliseconds since 1970.
-    pub older_than: Option<i64>,
+    /// Only in entries older than this.
+    pub older_than: Option<Timestamp>,
     /// Also in entries that are part of the current context.
     pub all: bool,
     /// Move the original to the trash afterwards.

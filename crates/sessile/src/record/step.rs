@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use sessile_core::EntryId;
 use sessile_core::json::{Json, ObjectWriter, Raw};
+use sessile_core::{EntryId, SessionId};
 use sessile_store::TrashSlot;
 
 /// A session's file and id.
@@ -12,7 +12,7 @@ pub struct SessionLocation {
     /// Its file.
     pub path: PathBuf,
     /// Its id.
-    pub id: String,
+    pub id: SessionId,
 }
 
 /// Where a deleted session went.
@@ -151,7 +151,7 @@ impl Step {
         let mut step = ObjectWriter::new();
         step.string("step", self.word());
         let SessionLocation { path, id } = self.session();
-        step.string("path", &path.to_string_lossy()).string("sessionId", id);
+        step.string("path", &path.to_string_lossy()).string("sessionId", id.as_str());
         match self {
             Self::Name { before, after, .. } => {
                 put_text(&mut step, "before", before.as_deref());
@@ -233,7 +233,7 @@ impl Step {
         let id = |key| step.get(key).and_then(Raw::as_text).map(EntryId::from);
         let value = |key| step.get(key).map(Raw::to_json);
         let whole = |key| step.get(key).and_then(Raw::as_number).and_then(whole_number);
-        let session = SessionLocation { path: path("path")?, id: text("sessionId")? };
+        let session = SessionLocation { path: path("path")?, id: text("sessionId")?.into() };
         let slot = || Some(TrashSlot { file: path("trashed")?, info: path("info") });
         let is_set = |key| step.get(key).and_then(Raw::as_bool) == Some(true);
         Some(match text("step")?.as_str() {
@@ -301,7 +301,7 @@ mod tests {
 
     #[test]
     fn every_step_is_read_as_it_was_written() {
-        let session = || SessionLocation { path: "/s/a.jsonl".into(), id: "a\u{1b}".to_owned() };
+        let session = || SessionLocation { path: "/s/a.jsonl".into(), id: "a\u{1b}".to_owned().into() };
         let slot = TrashSlot { file: "/t/files/a".into(), info: Some("/t/info/a".into()) };
         let cwd = |text: &str| Some(Json::parse(text).unwrap());
         for step in [

@@ -23,9 +23,9 @@ impl SessionManager {
     /// Reads only labels.
     ///
     /// ```
-    /// use sessile::{SessionManager, draft};
+    /// use sessile::SessionManager;
     /// let mut session = SessionManager::in_memory("/proj");
-    /// let question = session.append_message(draft::UserMessage::new("Why?", 1))?;
+    /// let question = session.append_user_message("Why?")?;
     /// session.append_label_change(&question, Some("start"))?;
     /// assert_eq!(session.find_entry("start").unwrap(), question);
     /// assert_eq!(session.find_entry("@leaf~").unwrap(), question);
@@ -40,9 +40,9 @@ impl SessionManager {
     /// If the last entry is a name, a label or a setting, users do not see it as the end of the session.
     ///
     /// ```
-    /// use sessile::{SessionManager, draft};
+    /// use sessile::SessionManager;
     /// let mut session = SessionManager::in_memory("/proj");
-    /// let question = session.append_message(draft::UserMessage::new("Why?", 1))?;
+    /// let question = session.append_user_message("Why?")?;
     /// session.append_session_info("A question")?;
     /// assert_eq!(session.find_shown_entry("@leaf").unwrap(), question);
     /// # Ok::<(), sessile::SessionError>(())

@@ -221,7 +221,7 @@ impl SessionSearch<'_> {
         if let Some(path) = one(word, false, &all, |session| session.id == word)? {
             return Ok(path);
         }
-        let begins = |session: &SessionCandidate| session.id.starts_with(word);
+        let begins = |session: &SessionCandidate| session.id.as_str().starts_with(word);
         let wanted = folded(word);
         let is_alike = |session: &SessionCandidate| session.title.as_ref().is_some_and(|name| folded(name) == wanted);
         if let Some(path) = one(word, true, &here, begins)? {
@@ -320,9 +320,9 @@ fn nearest_id(word: &str, all: &[SessionCandidate]) -> Option<String> {
     if n_chars < 4 {
         return None;
     }
-    let beginning = |session: &SessionCandidate| session.id.chars().take(n_chars).collect::<String>();
+    let beginning = |session: &SessionCandidate| session.id.as_str().chars().take(n_chars).collect::<String>();
     let beginnings: Vec<String> = all.iter().map(beginning).collect();
     let found = nearest(word, beginnings.iter().map(String::as_str))?;
     let index = beginnings.iter().position(|beginning| beginning == found)?;
-    Some(all[index].id.clone())
+    Some(all[index].id.to_string())
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sessile_core::EntryId;
+use sessile_core::date::Timestamp;
 use sessile_core::draft::{
     AssistantMessage, BashExecutionMessage, Block, Cost, StopReason, TokenUsage, ToolResultMessage, UserMessage,
 };
@@ -133,10 +134,10 @@ impl Stage {
         self.session.append_message(answer)
     }
 
-    fn later(&mut self, seconds: i64, text: &str) -> i64 {
+    fn later(&mut self, seconds: i64, text: &str) -> Timestamp {
         self.world.wait(seconds);
         self.context_tokens += text.len() as u64 / 4 + 4;
-        self.world.now_ms()
+        self.world.now()
     }
 }
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use sessile_core::EntryId;
+use sessile_core::date::Timestamp;
 use sessile_core::draft::{SystemMessage, Tool};
 use sessile_core::json::Json;
 
@@ -55,8 +56,10 @@ pub(super) fn rich(mut stage: Stage) -> Played<Rich> {
 }
 
 fn system_message() -> SystemMessage {
-    let mut message =
-        SystemMessage::new("You are a careful assistant in a terminal. Show your work.", 1_762_763_400_000);
+    let mut message = SystemMessage::new(
+        "You are a careful assistant in a terminal. Show your work.",
+        Timestamp::from_ms(1_762_763_400_000),
+    );
     message.sections =
         vec![("project".to_owned(), Some("Run `cargo test` before you say that something works.".to_owned()))];
     let tools =

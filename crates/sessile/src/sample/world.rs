@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use crate::environment::Environment;
+use sessile_core::SessionId;
+use sessile_core::date::Timestamp;
 
 /// A clock that is set explicitly, and ids that only look random.
 pub(super) struct World {
@@ -68,20 +70,20 @@ impl World {
 }
 
 impl Environment for World {
-    fn now_ms(&self) -> i64 {
+    fn now(&self) -> Timestamp {
         // The clock advances with every call.
-        self.clock_ms.fetch_add(4, Ordering::Relaxed)
+        Timestamp::from_ms(self.clock_ms.fetch_add(4, Ordering::Relaxed))
     }
 
     fn entry_uuid(&self) -> String {
         uuid::Builder::from_random_bytes(self.draw_bytes()).into_uuid().to_string()
     }
 
-    fn session_uuid(&self) -> String {
+    fn session_uuid(&self) -> SessionId {
         let mut random = [0; 10];
         random.copy_from_slice(&self.draw_bytes()[..10]);
         let time = u64::try_from(self.clock_ms.load(Ordering::Relaxed)).unwrap_or_default();
-        uuid::Builder::from_unix_timestamp_millis(time, &random).into_uuid().to_string()
+        uuid::Builder::from_unix_timestamp_millis(time, &random).into_uuid().to_string().into()
     }
 
     fn variable(&self, name: &str) -> Option<String> {

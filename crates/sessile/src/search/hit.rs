@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use sessile_core::EntryId;
+use sessile_core::date::Timestamp;
 use sessile_core::head::{self, Kind, Parsed, Role};
 use sessile_core::json::Raw;
 use sessile_core::outline::Outline;
@@ -30,8 +31,8 @@ pub struct SearchHit {
     pub kind: Kind,
     /// The role of its message.
     pub role: Role,
-    /// Its time in milliseconds since 1970, if stored in pi's format.
-    pub time: Option<i64>,
+    /// Its time, if stored in pi's format.
+    pub time: Option<Timestamp>,
     /// The offset of its line in the file.
     pub offset: u64,
     /// The relevance; higher is better.

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use sessile_core::SessionId;
 use sessile_core::stats::Tally;
 use sessile_core::tree::{BranchKind, BranchStatistics};
 use sessile_store::LineReader;
@@ -19,7 +20,7 @@ pub struct SessionStats {
     /// Its file.
     pub path: PathBuf,
     /// Its id.
-    pub id: String,
+    pub id: SessionId,
     /// All its entries on all branches, including those copied from its parent, as pi counts.
     pub total: Tally,
     /// The part copied from its parent session, if that still exists.

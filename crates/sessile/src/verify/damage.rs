@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use sessile_core::EntryId;
+use sessile_core::date::Timestamp;
 use sessile_core::head::{self, ParentRef, Parsed};
 use sessile_core::incomplete::PartialObject;
 use sessile_core::json::Json;
@@ -30,7 +31,7 @@ pub(crate) struct Hidden {
     pub(crate) id: EntryId,
     /// The parent that it names.
     pub(super) parent: Option<EntryId>,
-    pub(super) time: Option<i64>,
+    pub(super) time: Option<Timestamp>,
     /// The record's bytes.
     pub(crate) bytes: Vec<u8>,
 }
@@ -61,7 +62,7 @@ pub(super) struct Remainder {
     pub(super) id: Option<EntryId>,
     #[expect(clippy::option_option, reason = "the inner `None` means that the entry was a root")]
     pub(super) parent: Option<Option<EntryId>>,
-    pub(super) time: Option<i64>,
+    pub(super) time: Option<Timestamp>,
     /// Whether readers would take it for an entry on its own line. pi would, and an entry without an id cuts the
     /// conversation.
     pub(super) is_readable: bool,
@@ -93,7 +94,7 @@ pub(super) struct Damage<'o> {
     pub(super) stray_header: Option<Vec<u8>>,
     /// The number of complete entries in damaged lines, and the time of the first.
     pub(super) n_entries: usize,
-    pub(super) first_time: Option<i64>,
+    pub(super) first_time: Option<Timestamp>,
     /// The parents named by records in damaged lines, from an earlier pass.
     named: HashSet<EntryId>,
     /// The parents named by records in damaged lines, collected in this pass.

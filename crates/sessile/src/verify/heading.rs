@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use memchr::{memchr, memchr_iter, memmem};
-use sessile_core::date::{parse_utc_iso, to_iso};
+use sessile_core::date::{Timestamp, parse_utc_iso, to_iso};
 use sessile_core::head::{self, Kind, Parsed};
 use sessile_core::headerless::Headerless;
 use sessile_core::incomplete::{PartialObject, pieces};
@@ -122,17 +122,17 @@ struct HeaderSources<'c> {
 
 impl HeaderSources<'_> {
     /// The header, and a description of its sources.
-    fn header(&self, torn: &[u8], first_time: Option<i64>) -> Result<(Json, String), SessionError> {
+    fn header(&self, torn: &[u8], first_time: Option<Timestamp>) -> Result<(Json, String), SessionError> {
         let old = PartialObject::of(torn);
         let old = |key: &str| old.as_ref().and_then(|old| old.get(key));
         let (name_time, name_id) = self.name();
         let (id, id_from) = match (name_id, old("id").and_then(Raw::as_string)) {
-            (Some(id), _) => (id, "the file name"),
-            (None, Some(id)) => (id, "the remains of the header"),
+            (Some(id), _) => (id.into(), "the file name"),
+            (None, Some(id)) => (id.into(), "the remains of the header"),
             (None, None) => (self.world.environment().session_uuid(), "nowhere (it is new)"),
         };
         let old_time = old("timestamp").and_then(Raw::as_string).and_then(|time| parse_utc_iso(time.as_bytes()));
-        let time = old_time.or(first_time).or(name_time).unwrap_or_else(|| self.world.environment().now_ms());
+        let time = old_time.or(first_time).or(name_time).unwrap_or_else(|| self.world.environment().now());
         let (cwd, cwd_from) = match old("cwd").and_then(Raw::as_string) {
             Some(cwd) => (cwd, "the remains of the header"),
             None => self.cwd()?,
@@ -148,7 +148,7 @@ impl HeaderSources<'_> {
         header
             .string("type", "session")
             .integer("version", version.map_or(i64::from(CURRENT_VERSION), |_| 2))
-            .string("id", &id)
+            .string("id", id.as_str())
             .string("timestamp", &to_iso(time))
             .string("cwd", &cwd)
             .optional("parentSession", old("parentSession").filter(|parent| parent.as_text().is_some()))
@@ -157,7 +157,7 @@ impl HeaderSources<'_> {
     }
 
     /// The time and the id in the file name.
-    fn name(&self) -> (Option<i64>, Option<String>) {
+    fn name(&self) -> (Option<Timestamp>, Option<String>) {
         let stem = self.path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_suffix(".jsonl"));
         let Some((time, id)) = stem.and_then(|stem| stem.split_once('_')) else { return (None, None) };
         let mut digits = time.as_bytes().to_vec();

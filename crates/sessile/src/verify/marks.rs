@@ -6,6 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use sessile_core::EntryId;
+use sessile_core::date::Timestamp;
 use sessile_core::incomplete::IncompleteMark;
 use sessile_core::line::Span;
 use sessile_core::location::fingerprint;
@@ -126,7 +127,7 @@ struct Planner<'d> {
     /// The ids of records that have their mark.
     done: HashSet<EntryId>,
     /// The last valid entry, and its time.
-    before: Option<(EntryId, Option<i64>)>,
+    before: Option<(EntryId, Option<Timestamp>)>,
     units: Vec<Unit>,
     marks: Vec<Marked>,
 }
@@ -208,7 +209,7 @@ impl<'d> Planner<'d> {
     }
 
     /// Inserts a mark for a missing parent, right before the entry that names it.
-    fn stand_in(&mut self, lost: &EntryId, line: u64, offset: u64, time: Option<i64>) {
+    fn stand_in(&mut self, lost: &EntryId, line: u64, offset: u64, time: Option<Timestamp>) {
         if *lost == "" || self.is_known(lost) {
             return;
         }
@@ -218,7 +219,7 @@ impl<'d> Planner<'d> {
         }
         self.marked.insert(lost.clone());
         let at = Span { offset, len: 0 };
-        let time = time.or(time_before).unwrap_or(0);
+        let time = time.or(time_before).unwrap_or(Timestamp::EPOCH);
         let mark =
             IncompleteMark { id: lost, parent: Some(&before), time, reason: Code::MissingParent.word(), bytes: None };
         let text = mark.to_json().into_bytes();
@@ -240,7 +241,7 @@ impl<'d> Planner<'d> {
             Some(Some(parent)) if self.is_known(&parent) && self.forest.attach(&id, &parent) => Some(parent),
             _ => self.before.clone().map(|(before, _)| before).filter(|before| self.forest.attach(&id, before)),
         };
-        let time = remainder.time.or(self.before.as_ref().and_then(|(_, time)| *time)).unwrap_or(0);
+        let time = remainder.time.or(self.before.as_ref().and_then(|(_, time)| *time)).unwrap_or(Timestamp::EPOCH);
         let mark = IncompleteMark {
             id: &id,
             parent: parent.as_ref(),

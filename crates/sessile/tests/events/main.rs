@@ -15,6 +15,7 @@ use sessile::compaction::{
     CompactOptions, Compacted, CompactionSettings, Generator, Summarizer, Summary, SummaryFailure, SummaryProgress,
     SummaryRequest,
 };
+use sessile::date::Timestamp;
 use sessile::event::{EventSet, Handlers};
 use sessile::json::Json;
 use sessile::{Cancel, SessionError, SessionHost, SessionManager, Sessions, draft};
@@ -81,13 +82,15 @@ fn sessions(dir: &Path, handlers: &Handlers) -> Sessions {
 }
 
 fn user(text: &str) -> draft::UserMessage {
-    draft::UserMessage::new(text, 1)
+    draft::UserMessage::new(text, Timestamp::from_ms(1))
 }
 
 fn turns(session: &mut SessionManager, n_turns: usize) {
     for turn in 1..=n_turns {
         session.append_message(user(&format!("question {turn}"))).unwrap();
-        session.append_message(draft::AssistantMessage::new("p", "m", format!("answer {turn}"), 1)).unwrap();
+        session
+            .append_message(draft::AssistantMessage::new("p", "m", format!("answer {turn}"), Timestamp::from_ms(1)))
+            .unwrap();
     }
 }
 

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
+use sessile::date::Timestamp;
 use sessile::event::{FileChange, RecoveryReason, SessionEvent};
 use sessile::os::{Layer, Layered, Lock, Os};
 use sessile::write::{Busy, Durability, Durable, SharedSession, StoreError, WriteOptions};
@@ -19,7 +20,7 @@ use sessile_testkit::{Notices, Replay};
 use tempfile::TempDir;
 
 fn user(text: &str) -> draft::UserMessage {
-    draft::UserMessage::new(text, 1)
+    draft::UserMessage::new(text, Timestamp::from_ms(1))
 }
 
 /// Sessions with their own directory and ids.
@@ -409,7 +410,7 @@ fn other_session() -> String {
     let dir = TempDir::new().unwrap();
     let mut other = sessions(77)
         .with_session_dir(dir.path())
-        .create_with("/proj", &NewSession { id: Some("other".to_owned()), parent_session: None });
+        .create_with("/proj", &NewSession { id: Some("other".to_owned().into()), parent_session: None });
     let other = other.as_mut().unwrap();
     for index in 0..20 {
         other.append_message(user(&format!("theirs {index}"))).unwrap();

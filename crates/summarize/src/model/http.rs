@@ -252,7 +252,7 @@ fn retry_after(wait: &str, date: Option<&str>) -> Option<Duration> {
         return (0.0..1e9).contains(&seconds).then(|| Duration::from_secs_f64(seconds));
     }
     let (until, now) = (date::parse(wait.trim(), &Utc)?, date::parse(date?.trim(), &Utc)?);
-    Some(Duration::from_millis(u64::try_from(until - now).unwrap_or(0)))
+    Some(until.duration_since(now).unwrap_or_default())
 }
 
 #[cfg(test)]

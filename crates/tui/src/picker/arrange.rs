@@ -4,7 +4,9 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
+use sessile::SessionId;
 use sessile::Sessions;
+use sessile::date::Timestamp;
 use sessile::group::{ProjectLocation, SessionRef};
 use sessile::list::SessionInfo;
 use sessile::text::excerpt::Excerpt;
@@ -34,7 +36,7 @@ pub(crate) struct View {
     pub(crate) shows_archived: bool,
     pub(crate) groups: bool,
     /// The ids of the sessions pinned to the top.
-    pub(crate) pins: HashSet<String>,
+    pub(crate) pins: HashSet<SessionId>,
     /// Matches inside sessions, best first.
     pub(crate) hits: Vec<(PathBuf, Excerpt)>,
 }
@@ -132,7 +134,7 @@ fn parents(sessions: &Sessions, list: &[SessionInfo]) -> Vec<Option<usize>> {
 }
 
 /// Returns the forest as rows. Siblings are ordered by the newest activity in their subtrees.
-fn threads(modified: &[i64], parents: &[Option<usize>]) -> Vec<(usize, String)> {
+fn threads(modified: &[Timestamp], parents: &[Option<usize>]) -> Vec<(usize, String)> {
     let mut children: Vec<Vec<usize>> = vec![Vec::new(); parents.len()];
     let mut roots = Vec::new();
     for (index, parent) in parents.iter().enumerate() {
@@ -181,8 +183,12 @@ fn matching_rows(list: &[SessionInfo], admitted: &[usize], view: &View) -> Vec<R
     for index in admitted {
         let session = &list[*index];
         let (name, text) = (session.name.as_ref().map(|name| name.to_str()), session.all_messages_text.to_str());
-        let query_row =
-            QueryRow { name: name.as_deref().unwrap_or_default(), id: &session.id, text: &text, cwd: &session.cwd };
+        let query_row = QueryRow {
+            name: name.as_deref().unwrap_or_default(),
+            id: session.id.as_str(),
+            text: &text,
+            cwd: &session.cwd,
+        };
         let hit = hits_by_path.get(&session.path);
         let by_words = query.score(&query_row);
         // Matches where the letters are merely scattered over a name or path rank below matches in the content.
@@ -261,7 +267,17 @@ mod tests {
 
     #[test]
     fn threads_are_drawn_as_a_forest() {
-        let rows = threads(&[5, 9, 1, 7, 8, 2], &[None, Some(0), Some(1), Some(0), Some(3), None]);
+        let rows = threads(
+            &[
+                Timestamp::from_ms(5),
+                Timestamp::from_ms(9),
+                Timestamp::from_ms(1),
+                Timestamp::from_ms(7),
+                Timestamp::from_ms(8),
+                Timestamp::from_ms(2),
+            ],
+            &[None, Some(0), Some(1), Some(0), Some(3), None],
+        );
         let drawn: Vec<String> = rows.into_iter().map(|(index, prefix)| format!("{prefix}{index}")).collect();
         assert_eq!(drawn, ["0", "   ├─ 1", "   │  └─ 2", "   └─ 3", "      └─ 4", "5"]);
     }

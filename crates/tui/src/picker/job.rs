@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use sessile::date::Timestamp;
 use sessile::export::{ExportFormat, ExportOptions};
 use sessile::format::cause::chain;
 use sessile::list::{Archived, ListOptions, SessionInfo};
@@ -15,7 +16,7 @@ use sessile::text::pattern::Pattern;
 use sessile::text::query::Query;
 use sessile::users::SessionUser;
 use sessile::watch::{StoreEvent, WatchOptions};
-use sessile::{Cancel, SessionError, Sessions};
+use sessile::{Cancel, SessionError, SessionId, Sessions};
 use sessile_display::measure::counted;
 
 use super::Scope;
@@ -55,14 +56,14 @@ pub(crate) enum PickerJob {
         path: PathBuf,
         list: Arc<Vec<SessionInfo>>,
         width: usize,
-        now_ms: i64,
+        now: Timestamp,
     },
     Watch,
     /// Find the users of the sessions in a list.
     Users(Arc<Vec<SessionInfo>>),
     Pins,
     Pin {
-        id: String,
+        id: SessionId,
         is_pinned: bool,
     },
     Rename {
@@ -123,7 +124,7 @@ pub(crate) enum PickerEvent {
         list: Arc<Vec<SessionInfo>>,
         used: HashMap<PathBuf, Vec<SessionUser>>,
     },
-    Pins(HashSet<String>),
+    Pins(HashSet<SessionId>),
     /// Something was changed: the message to show, and whether it can be undone.
     Changed {
         message: String,
@@ -177,8 +178,8 @@ impl Job for PickerJob {
             Self::Search { query, scope, shows_archived } => {
                 backend.search(query, (scope, shows_archived), cancel, send)
             }
-            Self::Preview { path, list, width, now_ms } => {
-                let lines = preview(&backend.sessions, &path, &list, width, now_ms);
+            Self::Preview { path, list, width, now } => {
+                let lines = preview(&backend.sessions, &path, &list, width, now);
                 send(PickerEvent::Previewed { path, lines });
                 Ok(())
             }

@@ -68,8 +68,8 @@ impl Picker {
     }
 
     fn query_line(&mut self) -> QueryLine<'_> {
-        let Self { query, is_editing, status, keymap, now_ms, .. } = self;
-        QueryLine { query, is_editing, status, keymap, now_ms: *now_ms }
+        let Self { query, is_editing, status, keymap, now, .. } = self;
+        QueryLine { query, is_editing, status, keymap, now: *now }
     }
 
     /// Runs the action of the prompt with the text that the user typed.
@@ -157,7 +157,7 @@ impl Picker {
             Action::ToggleText => {
                 self.searches_text = !self.searches_text;
                 let message = if self.searches_text { "Searching message text too" } else { "Searching names only" };
-                self.status.show(message, self.now_ms, 2);
+                self.status.show(message, self.now, 2);
                 self.start_query()
             }
             Action::TogglePath => {
@@ -168,11 +168,7 @@ impl Picker {
                 self.shows_preview = !self.shows_preview;
                 self.preview_requested = None;
                 if self.shows_preview && self.size.0 < MIN_PREVIEW_COLUMNS {
-                    self.status.show(
-                        format!("The preview needs at least {MIN_PREVIEW_COLUMNS} columns"),
-                        self.now_ms,
-                        3,
-                    );
+                    self.status.show(format!("The preview needs at least {MIN_PREVIEW_COLUMNS} columns"), self.now, 3);
                 }
                 self.request_preview()
             }
@@ -226,7 +222,7 @@ impl Picker {
     fn confirm_deletion(&mut self) -> Effects<Self> {
         let paths = self.targets();
         if paths.iter().any(|path| self.is_current(path)) {
-            self.status.show_error("You cannot delete the open session", self.now_ms);
+            self.status.show_error("You cannot delete the open session", self.now);
         } else if !paths.is_empty() {
             self.mode = Mode::Confirm(paths);
         }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use sessile::date::Timestamp;
 use sessile::entry::{Entry, Payload};
 use sessile::format::archive::ArchiveMark;
 use sessile::format::cause::chain;
@@ -25,7 +26,13 @@ const MAX_ANSWER_LINES: usize = 24;
 const MAX_SEARCHED_ENTRIES: usize = 200;
 
 /// Describes a session. Read errors are shown in place of the missing parts.
-pub(super) fn preview(sessions: &Sessions, path: &Path, list: &[SessionInfo], width: usize, now_ms: i64) -> Vec<Line> {
+pub(super) fn preview(
+    sessions: &Sessions,
+    path: &Path,
+    list: &[SessionInfo],
+    width: usize,
+    now: Timestamp,
+) -> Vec<Line> {
     let mut lines = Vec::new();
     let Some(info) = list.iter().find(|session| session.path == path) else { return lines };
     let home = sessions.environment().home().to_string_lossy().into_owned();
@@ -36,7 +43,7 @@ pub(super) fn preview(sessions: &Sessions, path: &Path, list: &[SessionInfo], wi
     let branch = branch.and_then(|project| project.directories.into_iter().next()?.branch);
     let directory = Line::new().ink(Ink::DIM, &short_path(&info.cwd, &home));
     lines.push(branch.iter().fold(directory, |line, branch| line.ink(Ink::ACCENT, &format!("  ⎇ {branch}"))));
-    lines.extend(wrapped(&facts(info, now_ms), width).iter().map(|line| Line::new().ink(Ink::DIM, line)));
+    lines.extend(wrapped(&facts(info, now), width).iter().map(|line| Line::new().ink(Ink::DIM, line)));
     let models: Vec<String> = info.facts.models.iter().map(|model| model.model.to_str().into_owned()).collect();
     if !models.is_empty() {
         lines.push(Line::new().ink(Ink::DIM, &models.join(", ")).cut(width));
@@ -54,10 +61,10 @@ pub(super) fn preview(sessions: &Sessions, path: &Path, list: &[SessionInfo], wi
     lines
 }
 
-fn facts(info: &SessionInfo, now_ms: i64) -> String {
+fn facts(info: &SessionInfo, now: Timestamp) -> String {
     let mut facts = vec![
         counted(info.message_count, "message", "messages"),
-        match age(now_ms, info.modified).as_str() {
+        match age(now, info.modified).as_str() {
             "now" => "just now".to_owned(),
             age => format!("{age} ago"),
         },

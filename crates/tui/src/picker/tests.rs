@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use sessile::Sessions;
+use sessile::date::Timestamp;
 use sessile::list::SessionInfo;
 use sessile::users::SessionUser;
 
@@ -11,7 +12,7 @@ use super::job::{PickerBackend, PickerEvent, PickerJob};
 use super::{Picked, Picker, Scope};
 use crate::keymap::Keymap;
 use crate::screen::{Event, Mouse, MouseAction, Screen};
-use crate::testing::{Driver, FixedEnvironment, NOW_MS, golden, shared};
+use crate::testing::{Driver, FixedEnvironment, NOW, golden, shared};
 
 /// A made-up store in its own directory.
 struct Store {
@@ -35,7 +36,7 @@ impl Store {
         let (sessions, history) = (self.sessions.clone(), picker.history());
         let backend = PickerBackend { sessions, cwd, user_cwd, user_home, history };
         let mut driver = Driver::new(picker, backend, |job| matches!(job, PickerJob::Watch));
-        driver.send(Event::Clock(environment.now_ms()));
+        driver.send(Event::Clock(environment.now()));
         driver
     }
 }
@@ -48,13 +49,13 @@ fn made_up(rows: &[MadeUp<'_>]) -> Vec<SessionInfo> {
     rows.iter()
         .map(|(path, first, name, age_ms, parent, cwd)| SessionInfo {
             path: PathBuf::from(path),
-            id: path.replace('/', ""),
+            id: path.replace('/', "").into(),
             cwd: (*cwd).to_owned(),
             name: name.map(|name| sessile::json::JsText::from(name).into_owned()),
             is_archived: false,
             parent_session_path: parent.map(str::to_owned),
             created: None,
-            modified: NOW_MS - age_ms,
+            modified: NOW.saturating_sub_ms(*age_ms),
             message_count: 3,
             first_message: sessile::json::JsText::from(*first).into_owned(),
             all_messages_text: sessile::json::JsText::from(*first).into_owned(),
@@ -94,13 +95,13 @@ fn golden_sessions() -> Option<[Vec<SessionInfo>; 2]> {
                 |text: Option<String>| sessile::json::JsText::from(text.unwrap_or_default().as_str()).into_owned();
             SessionInfo {
                 path: text("path").unwrap().into(),
-                id: text("id").unwrap(),
+                id: text("id").unwrap().into(),
                 cwd: text("cwd").unwrap(),
                 name: text("name").map(|name| own(Some(name))),
                 is_archived: false,
                 parent_session_path: text("parentSessionPath"),
                 created: None,
-                modified: NOW_MS - row["ageMs"].as_i64().unwrap(),
+                modified: NOW.saturating_sub_ms(row["ageMs"].as_i64().unwrap()),
                 message_count: usize::try_from(row["messageCount"].as_u64().unwrap()).unwrap(),
                 first_message: own(text("firstMessage")),
                 all_messages_text: own(text("allMessagesText").or_else(|| text("firstMessage"))),
@@ -336,7 +337,7 @@ fn archiving_names_the_session_and_the_preview_skips_the_mark() {
     let path = driver.screen.selected_session().unwrap().path.clone();
     driver.press("alt+z");
     assert!(driver.lines()[1].starts_with("“High water an hour early” archived"), "{:#?}", driver.lines());
-    driver.send(Event::Clock(driver.screen.now_ms + 60_000)).press("shift+alt+z");
+    driver.send(Event::Clock(driver.screen.now.saturating_add_ms(60_000))).press("shift+alt+z");
     assert_eq!(driver.screen.selected_session().unwrap().path, path);
     assert!(driver.lines()[2].contains("alt+z unarchive"), "{:#?}", driver.lines());
     assert!(
@@ -362,7 +363,7 @@ fn the_message_about_an_edited_query_is_correct() {
 fn pins_stay_at_the_top_and_are_saved() {
     let dir = tempfile::tempdir().unwrap();
     let sessions = Sessions::new(FixedEnvironment { home: dir.path().to_path_buf() });
-    sessions.pin("/s/b".replace('/', "").as_str(), true).unwrap();
+    sessions.pin(&"/s/b".replace('/', "").as_str().into(), true).unwrap();
     assert!(sessions.pins().contains("sb"));
     let list = made_up(&[("/s/a", "one", None, 0, None, "/p"), ("/s/b", "two", None, 60_000, None, "/p")]);
     let mut driver = picker_with(list.clone(), list, None);
@@ -389,7 +390,7 @@ fn sessions_are_marked_while_they_are_in_use() {
     let list = made_up(&[("/s/a", "one", None, 0, None, "/w"), ("/s/b", "two", None, 60_000, None, "/w")]);
     let mut driver = picker_with(list.clone(), Vec::new(), None);
     let list = Arc::new(list);
-    let theirs = SessionUser::Sessile { pid: 7, host: "here".to_owned(), since_ms: NOW_MS };
+    let theirs = SessionUser::Sessile { pid: 7, host: "here".to_owned(), since_ms: NOW.as_ms() };
     let used = [(PathBuf::from("/s/b"), vec![theirs])].into();
     driver.send(Event::Job(PickerEvent::Users { list: Arc::clone(&list), used }));
     let marked: Vec<bool> = rows(&driver.lines()).iter().map(|row| row.contains('●')).collect();
@@ -460,7 +461,12 @@ fn changes_by_other_programs_are_shown() {
     let n_rows = driver.screen.rows.len();
     let cwd = store.sessions.environment().current_dir();
     let mut session = store.sessions.create(&cwd).unwrap();
-    session.append_message(sessile::draft::UserMessage::new("written by another program", 1_763_000_000_000)).unwrap();
+    session
+        .append_message(sessile::draft::UserMessage::new(
+            "written by another program",
+            Timestamp::from_ms(1_763_000_000_000),
+        ))
+        .unwrap();
     let new = changed_row(session.session_file().unwrap());
     driver.send(Event::Job(PickerEvent::Store(sessile::watch::StoreEvent::Added(Box::new(new)))));
     assert_eq!(driver.screen.rows.len(), n_rows + 1);
@@ -571,7 +577,7 @@ fn keys_that_change_sessions_do_nothing_while_a_query_is_edited() {
         assert!(driver.screen.pins.is_empty() && driver.screen.history.len() == 1, "{key}");
         let is_explained = driver.lines()[1].contains("Editing the query");
         assert_eq!(is_explained, key != "ctrl+backspace", "{key}: {:?}", driver.lines());
-        driver.send(Event::Clock(driver.screen.now_ms + 60_000)).press("escape escape");
+        driver.send(Event::Clock(driver.screen.now.saturating_add_ms(60_000))).press("escape escape");
         driver.outcome = None;
     }
     // Editing keys edit the query.
@@ -622,7 +628,8 @@ fn hints_are_never_cut() {
         let screen = driver.lines();
         assert!(screen[1].ends_with("f1 keys") && !screen[1..3].concat().contains('…'), "{width}: {screen:#?}");
         let path = driver.screen.selected_session().unwrap().path.clone();
-        let theirs = SessionUser::Sessile { pid: 4_194_304, host: "a-host-with-a-name".to_owned(), since_ms: NOW_MS };
+        let theirs =
+            SessionUser::Sessile { pid: 4_194_304, host: "a-host-with-a-name".to_owned(), since_ms: NOW.as_ms() };
         for is_used in [false, true] {
             if is_used {
                 driver.screen.users.insert(path.clone(), vec![theirs.clone()]);

@@ -333,7 +333,7 @@ impl Picker {
                     path: self.shows_path.then(|| short_path(&session.path.to_string_lossy(), &self.home)),
                     note: notes(self.copies.original_of(&session.path).map(|_| "copy"), user.map(SessionUser::words)),
                     folder: Some(folder).filter(|folder| self.scope == Scope::All && !folder.is_empty()),
-                    end: format!("{} {}", session.message_count, age(self.now_ms, session.modified)),
+                    end: format!("{} {}", session.message_count, age(self.now, session.modified)),
                     ink: if is_being_deleted { Ink::BAD } else { Ink::DIM },
                 };
                 parts.line(width)

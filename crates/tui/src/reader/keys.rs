@@ -70,7 +70,7 @@ impl Reader {
                 self.rows.get(self.top.0).map(|row| Effect::Run(ReaderJob::CopyText(*row))).into_iter().collect()
             }
             Action::Pictures if !self.draws_pictures => {
-                self.status.show(NO_PICTURES, self.now_ms, 6);
+                self.status.show(NO_PICTURES, self.now, 6);
                 Vec::new()
             }
             Action::Pictures => {

@@ -77,7 +77,9 @@ fn new_entries_are_followed() {
     let sample = sessile::sample::open_sample(dir.path()).unwrap().unwrap();
     driver.press("f");
     let mut session = sample.sessions().open(&sample.richest).unwrap();
-    session.append_message(sessile::draft::UserMessage::new("and one more thing", 1_763_000_000_000)).unwrap();
+    session
+        .append_message(sessile::draft::UserMessage::new("and one more thing", Timestamp::from_ms(1_763_000_000_000)))
+        .unwrap();
     driver.send(Event::Job(ReaderEvent::Grown));
     assert!(driver.lines().join("\n").contains("and one more thing"), "{:#?}", driver.lines());
 }
@@ -101,13 +103,15 @@ fn matches_are_counted() {
     // Entries written in the meantime are counted.
     let sample = sessile::sample::open_sample(dir.path()).unwrap().unwrap();
     let mut session = sample.sessions().open(&sample.richest).unwrap();
-    session.append_message(sessile::draft::UserMessage::new("the changelog again", 1_763_000_000_000)).unwrap();
+    session
+        .append_message(sessile::draft::UserMessage::new("the changelog again", Timestamp::from_ms(1_763_000_000_000)))
+        .unwrap();
     driver.send(Event::Job(ReaderEvent::Grown));
     assert!(foot(&driver).contains(&format!("  {} matches  ", n_hits + 1)), "{}", foot(&driver));
     // The session may grow again before that count arrives.
     driver.screen.hits.as_mut().unwrap().pop();
     driver.screen.n_counted -= 1;
-    session.append_message(sessile::draft::UserMessage::new("nothing", 1_763_000_000_001)).unwrap();
+    session.append_message(sessile::draft::UserMessage::new("nothing", Timestamp::from_ms(1_763_000_000_001))).unwrap();
     driver.send(Event::Job(ReaderEvent::Grown));
     assert!(foot(&driver).contains(&format!("  {} matches  ", n_hits + 1)), "{}", foot(&driver));
     // A count for another query, or for fewer entries, is ignored.
@@ -115,7 +119,7 @@ fn matches_are_counted() {
     driver.send(Event::Job(stale));
     assert_eq!(driver.screen.hits.as_ref().unwrap().len(), n_hits + 1);
     driver.press("/ nowhere_to_be_found enter");
-    driver.send(Event::Clock(driver.screen.now_ms + 60_000));
+    driver.send(Event::Clock(driver.screen.now.saturating_add_ms(60_000)));
     assert!(foot(&driver).contains("  0 matches  "), "{}", foot(&driver));
 }
 

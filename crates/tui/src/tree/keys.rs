@@ -89,7 +89,7 @@ impl Tree {
             Mode::Summarising { .. } => match action {
                 Some(Action::Cancel) => {
                     self.mode = Mode::Tree;
-                    self.status.show("Cancelled; nothing was changed", self.now_ms, 3);
+                    self.status.show("Cancelled; nothing was changed", self.now, 3);
                     vec![Effect::Stop(NAVIGATE)]
                 }
                 _ => Vec::new(),
@@ -138,8 +138,8 @@ impl Tree {
     }
 
     fn query_line(&mut self) -> QueryLine<'_> {
-        let Self { query, is_editing, status, keymap, now_ms, .. } = self;
-        QueryLine { query, is_editing, status, keymap, now_ms: *now_ms }
+        let Self { query, is_editing, status, keymap, now, .. } = self;
+        QueryLine { query, is_editing, status, keymap, now: *now }
     }
 
     pub(super) fn search(&mut self) -> Effects<Self> {
@@ -229,7 +229,7 @@ impl Tree {
                 if self.shows_content && self.size.0 < MIN_CONTENT_COLUMNS {
                     self.status.show(
                         format!("Showing the entry needs at least {MIN_CONTENT_COLUMNS} columns"),
-                        self.now_ms,
+                        self.now,
                         3,
                     );
                 }
@@ -280,7 +280,7 @@ impl Tree {
     fn confirm(&mut self) -> Effects<Self> {
         let Some(row) = self.selected_entry() else { return Vec::new() };
         if Some(row) == self.model.as_ref().and_then(|model| model.leaf) {
-            self.status.show("The session already continues from here", self.now_ms, 3);
+            self.status.show("The session already continues from here", self.now, 3);
             return Vec::new();
         }
         if self.skips_menu {
@@ -294,7 +294,7 @@ impl Tree {
     fn find(&mut self, is_down: bool) -> Effects<Self> {
         let (Some(model), false) = (&self.model, self.drawing.is_empty()) else { return Vec::new() };
         if self.last_query.trim().is_empty() {
-            self.status.show("No search yet: type to search", self.now_ms, 3);
+            self.status.show("No search yet: type to search", self.now, 3);
             return Vec::new();
         }
         let job = TreeJob::Find {
@@ -305,7 +305,7 @@ impl Tree {
             is_down,
             version: self.version,
         };
-        self.status.show("Searching …", self.now_ms, 30);
+        self.status.show("Searching …", self.now, 30);
         vec![Effect::Run(job)]
     }
 
@@ -313,7 +313,7 @@ impl Tree {
         if self.draws_pictures {
             return self.for_selected(TreeJob::Pictures);
         }
-        self.status.show(NO_PICTURES, self.now_ms, 6);
+        self.status.show(NO_PICTURES, self.now, 6);
         Vec::new()
     }
 
@@ -339,7 +339,7 @@ impl Tree {
         if let Some(row) = found {
             return self.move_to(self.folds.position(row));
         }
-        self.status.show("There are no more", self.now_ms, 2);
+        self.status.show("There are no more", self.now, 2);
         Vec::new()
     }
 

@@ -4,6 +4,7 @@ use std::collections::hash_map::DefaultHasher;
 use std::collections::{HashMap, HashSet};
 use std::hash::{Hash, Hasher};
 
+use sessile::date::Timestamp;
 use sessile::entry::{Entry, Payload};
 use sessile::format::head::{Kind, Role};
 use sessile::format::outline::Row;
@@ -31,7 +32,7 @@ pub(crate) struct Model {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Labelled {
     pub(crate) label: String,
-    pub(crate) time: Option<i64>,
+    pub(crate) time: Option<Timestamp>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]

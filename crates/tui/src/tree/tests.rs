@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sessile::compaction::BranchSummarySettings;
+use sessile::date::Timestamp;
 use sessile::tree::Filter;
 use sessile::{Cancel, Sessions, draft};
 
@@ -17,7 +18,7 @@ use crate::testing::{Driver, FixedEnvironment, golden, shared};
 fn tree_of(sessions: &Sessions, path: &Path, shows_content: bool) -> Driver<Tree> {
     let tree = Tree::new(Arc::new(Keymap::default()), Filter::Default, shows_content, 0);
     let mut driver = Driver::new(tree, TreeBackend::new(sessions.clone(), path.to_path_buf(), None), |_| false);
-    driver.send(Event::Clock(sessions.environment().now_ms()));
+    driver.send(Event::Clock(sessions.environment().now()));
     driver
 }
 
@@ -95,7 +96,7 @@ fn several_roots_are_drawn_as_in_pi() {
     let Some((_dir, sessions, path)) = handmade() else { return };
     let mut session = sessions.open(&path).unwrap();
     session.reset_leaf();
-    session.append_message(draft::UserMessage::new("second root", 1_773_050_400_000)).unwrap();
+    session.append_message(draft::UserMessage::new("second root", Timestamp::from_ms(1_773_050_400_000))).unwrap();
     drop(session);
     let mut driver = tree_of(&sessions, &path, false);
     driver.resize(100, 40);
@@ -423,7 +424,7 @@ fn keys_refer_to_the_visible_rows_while_the_tree_is_redrawn() {
     let mut session = store.sessions.open(&store.path).unwrap();
     let first = session.entries().nth(1).unwrap().unwrap().id().unwrap();
     session.branch(&first).unwrap();
-    session.append_message(draft::UserMessage::new("another way", 1_773_050_400_000)).unwrap();
+    session.append_message(draft::UserMessage::new("another way", Timestamp::from_ms(1_773_050_400_000))).unwrap();
     drop(session);
     let mut events = Vec::new();
     TreeJob::Load.run(&driver.backend, &Cancel::default(), &mut |event| events.push(event));
@@ -587,8 +588,8 @@ fn the_compare_hint_stays_until_the_comparison_ends() {
     let hint = |driver: &Driver<Tree>| driver.lines().join(" ").contains("Select the end of the other branch");
     let mut driver = store.tree();
     driver.press("alt+v");
-    let now_ms = driver.screen.now_ms;
-    driver.send(Event::Clock(now_ms + 60_000)).press("alt+end");
+    let now = driver.screen.now;
+    driver.send(Event::Clock(now.saturating_add_ms(60_000))).press("alt+end");
     assert!(hint(&driver), "a minute later");
     driver.press("alt+v");
     assert!(matches!(driver.screen.mode, Mode::Compared { .. }));

@@ -1,7 +1,7 @@
 //! Drawing of the tree.
 
 use ratatui_core::layout::Rect;
-use sessile::date::to_iso;
+use sessile::date::{Timestamp, to_iso};
 use sessile::tree::Filter;
 use sessile_display::drawing::{Fold, LEVEL_COLUMNS};
 use sessile_display::measure::{counted, number_words, short_time};
@@ -231,8 +231,8 @@ impl Tree {
         if let Some(label) = model.label(node) {
             line.push(Ink::NAMED, &format!("[{}] ", label.label));
             if let Some(time) = label.time.filter(|_| self.shows_label_time) {
-                let wall = |ms: i64| to_iso(ms.saturating_add(self.offset_ms));
-                line.push(Ink::DIM, &format!("{} ", short_time(&wall(self.now_ms), &wall(time))));
+                let wall = |time: Timestamp| to_iso(time.saturating_add_ms(self.offset_ms));
+                line.push(Ink::DIM, &format!("{} ", short_time(&wall(self.now), &wall(time))));
             }
         }
         match u32::try_from(node).ok().and_then(|node| self.headlines.get(&node)) {

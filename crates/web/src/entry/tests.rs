@@ -41,7 +41,7 @@ fn an_entry_has_its_row_anchor_label_and_time() {
         index: 7,
         label: Some("<start>".to_owned()),
         local_time: Some("2026-01-02 03:04".to_owned()),
-        time: Some(0),
+        time: Some(Timestamp::from_ms(0)),
         ..EntryContext::default()
     };
     let line = r#"{"type":"message","id":"a \"1","message":{"role":"user","content":"**Hi**"}}"#;

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use maud::{Markup, html};
-use sessile::date::{LocalZone, parse_time_range, to_iso};
+use sessile::date::{LocalZone, Timestamp, parse_time_range};
 use sessile::list::Archived;
 use sessile::{Environment, Sessions};
 use sessile_display::measure::{age, counted, number_words};
@@ -54,14 +54,14 @@ pub(super) const ARCHIVED: [(&str, &str); 3] = [("", "Not archived"), ("only", "
 pub(super) struct Filter<'f> {
     /// The key of a project, or empty.
     pub(super) project: &'f str,
-    pub(super) since: Option<i64>,
+    pub(super) since: Option<Timestamp>,
     pub(super) archived: Archived,
 }
 
 impl<'f> Filter<'f> {
     pub(super) fn of(sessions: &Sessions, form: &'f Form) -> Self {
         let environment = sessions.environment();
-        let since = parse_time_range(form.get("since"), environment.now_ms(), &Zone(environment));
+        let since = parse_time_range(form.get("since"), environment.now(), &Zone(environment));
         Self { project: form.get("project"), since: since.map(|range| range.from), archived: archived(form) }
     }
 
@@ -255,8 +255,8 @@ fn session_row(app: &App, list: &Snapshot, item: &Item<'_>) -> Markup {
                 @if !row.models.is_empty() { span.models { (Text(&row.models)) } }
                 span { (counted(row.n_messages, "message", "messages")) }
                 @if row.cost > 0.0 { span { (cost_text(row.cost)) } }
-                time datetime=(to_iso(row.modified)) title=(local_text(environment, row.modified)) {
-                    (age(environment.now_ms(), row.modified))
+                time datetime=(row.modified) title=(local_text(environment, row.modified)) {
+                    (age(environment.now(), row.modified))
                 }
             }
             @if !app.is_read_only {
@@ -322,7 +322,7 @@ fn threads<'l>(rows: &[&'l Arc<Row>], list: &Snapshot) -> Vec<(&'l Arc<Row>, usi
         order.push(index);
         todo.extend(children.get(index).into_iter().flatten());
     }
-    let mut newest: Vec<i64> = rows.iter().map(|row| row.modified).collect();
+    let mut newest: Vec<Timestamp> = rows.iter().map(|row| row.modified).collect();
     for index in order.into_iter().rev() {
         let below = newest.get(index).copied().unwrap_or_default();
         if let Some(above) = parents.get(index).copied().flatten().and_then(|parent| newest.get_mut(parent)) {

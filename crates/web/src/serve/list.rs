@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use sessile::format::info::SessionFacts;
 use sessile::group::{ProjectLocation, SessionRef};
 use sessile::list::{ListOptions, Progress, SessionInfo};
+use sessile::time::Timestamp;
 use sessile::watch::{StoreEvent, StoreWatcher, WatchOptions};
 use sessile::{Cancel, SessionError, Sessions};
 use sha2::{Digest, Sha256};
@@ -40,8 +41,8 @@ pub(crate) struct Row {
     pub(crate) is_named: bool,
     pub(crate) cwd: String,
     pub(crate) is_archived: bool,
-    pub(crate) created: Option<i64>,
-    pub(crate) modified: i64,
+    pub(crate) created: Option<Timestamp>,
+    pub(crate) modified: Timestamp,
     pub(crate) n_messages: usize,
     pub(crate) cost: f64,
     pub(crate) models: String,
@@ -60,7 +61,7 @@ impl Row {
         Self {
             key: key_of(&info.path),
             path: info.path.clone(),
-            id: info.id.clone(),
+            id: info.id.to_string(),
             title: title_of(info),
             is_named: !name.trim().is_empty(),
             cwd: info.cwd.clone(),
@@ -85,7 +86,7 @@ impl Row {
     fn to_info(&self) -> SessionInfo {
         SessionInfo {
             path: self.path.clone(),
-            id: self.id.clone(),
+            id: self.id.as_str().into(),
             cwd: self.cwd.clone(),
             name: None,
             is_archived: self.is_archived,

@@ -12,6 +12,7 @@ use sessile::text::excerpt::Excerpt;
 use sessile::text::filter::Filter as EntryFilter;
 use sessile::text::query::Query;
 use sessile::text::texts::DocumentKind;
+use sessile::time::Timestamp;
 use sessile::{Cancel, SessionError};
 use sessile_display::measure::{age, counted};
 
@@ -113,7 +114,7 @@ type Found<'f> = (&'f SearchHit, &'f Arc<Row>, usize);
 fn without_copies<'f>(hits: &'f [SearchHit], by_path: &HashMap<&Path, &'f Arc<Row>>) -> Vec<Found<'f>> {
     let mut kept: Vec<Found<'f>> = Vec::new();
     let mut index_of = HashMap::new();
-    let age = |row: &Row| row.created.unwrap_or(i64::MAX);
+    let age = |row: &Row| row.created.unwrap_or(Timestamp::MAX);
     for hit in hits {
         let Some(row) = by_path.get(hit.session_path.as_path()).copied() else { continue };
         let (Some(id), Some(time)) = (&hit.entry_id, hit.time) else {
@@ -172,7 +173,7 @@ fn session_facts(app: &App, list: &Snapshot, row: &Row) -> Markup {
         @if row.is_archived { span.mark { "archived" } }
         @if list.parents.contains_key(&row.path) { span.mark { "fork" } }
         span { (counted(row.n_messages, "message", "messages")) }
-        time { (age(environment.now_ms(), row.modified)) }
+        time { (age(environment.now(), row.modified)) }
     }
 }
 

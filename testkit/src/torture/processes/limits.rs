@@ -257,7 +257,7 @@ fn directory_gone(bench: &Bench, report: &mut Report) -> Result<(), Skipped> {
 fn descriptors(bench: &Bench, report: &mut Report) -> Result<(), Skipped> {
     let directory = bench.path("descriptors");
     for n in 0..500 {
-        let options = NewSession { id: Some(format!("s{n}")), parent_session: None };
+        let options = NewSession { id: Some(format!("s{n}").into()), parent_session: None };
         let mut session = Sessions::default().with_session_dir(&directory).create_with("/", &options).unwrap();
         session.append_message(message(10)).unwrap();
     }

@@ -374,7 +374,7 @@ pub(super) fn program(directory: &Path) {
     if let Ok(mut session) = sessions
         .clone()
         .with_session_dir(&new)
-        .create_with("/", &NewSession { id: Some("one".to_owned()), parent_session: None })
+        .create_with("/", &NewSession { id: Some("one".to_owned().into()), parent_session: None })
     {
         for _ in 0..3 {
             let result = session.append_message(message(300));

@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use sessile::date::Timestamp;
 use sessile::format::cause::chain;
 use sessile::format::head::{Parsed, read};
 use sessile::json::Json;
 use sessile::write::{Durable, StoreError, WriteOptions};
-use sessile::{EntryId, Environment, SessionError, SessionManager, Sessions};
+use sessile::{EntryId, Environment, SessionError, SessionId, SessionManager, Sessions};
 
 use crate::Replay;
 use crate::notices::Notices;
@@ -28,15 +29,15 @@ const NOW: &str = "2025-01-01T00:00:00.000Z";
 struct TestEnvironment(Replay);
 
 impl Environment for TestEnvironment {
-    fn now_ms(&self) -> i64 {
-        self.0.now_ms()
+    fn now(&self) -> Timestamp {
+        self.0.now()
     }
 
     fn entry_uuid(&self) -> String {
         self.0.entry_uuid()
     }
 
-    fn session_uuid(&self) -> String {
+    fn session_uuid(&self) -> SessionId {
         self.0.session_uuid()
     }
 

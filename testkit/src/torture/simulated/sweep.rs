@@ -142,7 +142,7 @@ impl Case {
     }
 
     fn create(&mut self) -> Result<(), SessionError> {
-        let options = NewSession { id: Some("s1".to_owned()), parent_session: None };
+        let options = NewSession { id: Some("s1".to_owned().into()), parent_session: None };
         let manager = self.scenario.sessions().clone().with_session_dir("/d/new/dir").create_with(HOME, &options)?;
         self.manager = Some(manager);
         Ok(())

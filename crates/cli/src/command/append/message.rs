@@ -1,12 +1,13 @@
 //! Checks messages that the user provides as JSON.
 
+use sessile::date::Timestamp;
 use sessile::format::head::Role;
 use sessile::json::{Edit, Json, Raw, Shape};
 
 use crate::failure::Failure;
 
 /// Checks that a message can be appended: it has a role that pi knows and the fields that pi requires. Adds the time.
-pub(super) fn checked(message: Raw<'_>, takes_any_role: bool, now_ms: i64) -> Result<Json, Failure> {
+pub(super) fn checked(message: Raw<'_>, takes_any_role: bool, now: Timestamp) -> Result<Json, Failure> {
     let role = Role::of(message.get("role"));
     match role {
         Role::None => return Err(Failure::NotAMessage),
@@ -25,6 +26,6 @@ pub(super) fn checked(message: Raw<'_>, takes_any_role: bool, now_ms: i64) -> Re
     if message.get("timestamp").is_some() {
         return Ok(message.to_json());
     }
-    let now = Json::parse(now_ms.to_string()).map_err(|source| Failure::NotJson { source })?;
+    let now = Json::parse(now.as_ms().to_string()).map_err(|source| Failure::NotJson { source })?;
     Ok(message.edited(&[Edit::Set("timestamp", now.raw())]))
 }

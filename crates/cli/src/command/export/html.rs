@@ -22,7 +22,7 @@ pub(super) fn run(
         Some(path) => Card::of(&env.sessions, path, &env.relatives(path)?),
         None => Card::default(),
     };
-    let card = Card { exported: Some(env.sessions.environment().now_ms()), ..card };
+    let card = Card { exported: Some(env.sessions.environment().now()), ..card };
     let Some(output) = args.output.as_ref().filter(|output| output.as_os_str() != "-") else {
         if out.is_terminal() {
             return Err(Failure::RawToTerminal);

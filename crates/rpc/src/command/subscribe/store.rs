@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use sessile::date::Timestamp;
 use sessile::event::{EventKind, EventSet, SessionEvent};
 use sessile::format::outline::Row;
 use sessile::json::{Json, ObjectWriter, Raw};
 use sessile::list::SessionInfo;
 use sessile::watch::{StoreEvent, StoreWatcher, WatchOptions};
-use sessile::{Cancel, SessionManager};
+use sessile::{Cancel, SessionId, SessionManager};
 
 use super::{BATCH_BYTES, POLL_INTERVAL, PendingEvent};
 use crate::client::{Client, Phase};
@@ -37,7 +38,7 @@ pub(super) struct StoreNotifier {
     cancel: Cancel,
     phase: Arc<Phase>,
     /// Sessions that disappeared, or were already missing, by id: they may come back.
-    gone: HashMap<String, SentSession>,
+    gone: HashMap<SessionId, SentSession>,
     /// The cursor from which this subscription began.
     start_cursor: Cursor,
     /// Sessions with missed entries, which are sent first.
@@ -46,11 +47,11 @@ pub(super) struct StoreNotifier {
 
 /// How far a session was sent.
 struct SentSession {
-    id: String,
+    id: SessionId,
     /// Everything before this offset was sent.
     sent_to: u64,
-    /// When that last changed, in milliseconds.
-    changed: i64,
+    /// When that last changed.
+    changed: Timestamp,
 }
 
 impl StoreNotifier {
@@ -63,7 +64,7 @@ impl StoreNotifier {
         phase: Arc<Phase>,
     ) -> Result<Self, Failure> {
         let cursor = cursor.map(Cursor::read).transpose()?;
-        let now_ms = call.server().options.sessions.environment().now_ms();
+        let now = call.server().options.sessions.environment().now();
         let options = &call.server().options;
         let cancel = Cancel::default();
         let watch_options = WatchOptions { reports_present: true, cancel: cancel.clone(), polls: false };
@@ -78,7 +79,7 @@ impl StoreNotifier {
             cancel,
             phase,
             gone: HashMap::new(),
-            start_cursor: Cursor { time: now_ms, sent_to: HashMap::new() },
+            start_cursor: Cursor { time: now, sent_to: HashMap::new() },
             missed: Vec::new(),
         };
         while let Some(event) = notifier.watcher.next(Duration::ZERO)? {
@@ -87,9 +88,9 @@ impl StoreNotifier {
             }
         }
         if let Some(cursor) = cursor {
-            let known: HashSet<&String> = notifier.known.values().map(|known| &known.id).collect();
+            let known: HashSet<&SessionId> = notifier.known.values().map(|known| &known.id).collect();
             for (id, sent_to) in cursor.sent_to.iter().filter(|(id, _)| !known.contains(id)) {
-                let gone = SentSession { id: id.clone(), sent_to: *sent_to, changed: now_ms };
+                let gone = SentSession { id: id.clone(), sent_to: *sent_to, changed: now };
                 notifier.gone.insert(id.clone(), gone);
             }
             notifier.start_cursor = cursor;
@@ -105,14 +106,14 @@ impl StoreNotifier {
         // A recently written session is in every cursor by id from the start, and one that was in the cursor stays
         // there.
         let was_named = cursor.is_some_and(|cursor| cursor.sent_to.contains_key(&session.id));
-        let now_ms = self.client.server.options.sessions.environment().now_ms();
-        let changed = if was_named { now_ms } else { self.changed_at(session).unwrap_or(i64::MAX) };
+        let now = self.client.server.options.sessions.environment().now();
+        let changed = if was_named { now } else { self.changed_at(session).unwrap_or(Timestamp::MAX) };
         self.known.insert(session.path.clone(), SentSession { id: session.id.clone(), sent_to, changed });
     }
 
-    /// Returns when a session's file was last written to, in milliseconds.
-    fn changed_at(&self, session: &SessionInfo) -> Option<i64> {
-        Some(self.client.server.options.sessions.file_stat(&session.path)?.modified_ms)
+    /// Returns when a session's file was last written to.
+    fn changed_at(&self, session: &SessionInfo) -> Option<Timestamp> {
+        Some(Timestamp::from_ms(self.client.server.options.sessions.file_stat(&session.path)?.modified_ms))
     }
 
     /// Returns where the missed part of a session begins.
@@ -120,7 +121,7 @@ impl StoreNotifier {
         if let Some(sent_to) = cursor.sent_to.get(&session.id) {
             return *sent_to;
         }
-        let since = cursor.time.saturating_sub(WINDOW_MS);
+        let since = cursor.time.saturating_sub_ms(WINDOW_MS);
         if session.created.is_some_and(|created| created >= since) {
             return 0;
         }
@@ -134,15 +135,15 @@ impl StoreNotifier {
 
     /// Returns the cursor from which a later subscription can resume.
     pub(super) fn cursor(&self) -> String {
-        let now_ms = self.client.server.options.sessions.environment().now_ms();
+        let now = self.client.server.options.sessions.environment().now();
         let sent_sessions = self.known.values().chain(self.gone.values());
-        let recent = sent_sessions.filter(|known| known.changed >= now_ms.saturating_sub(WINDOW_MS));
+        let recent = sent_sessions.filter(|known| known.changed >= now.saturating_sub_ms(WINDOW_MS));
         let mut sent_to = ObjectWriter::new();
         for known in recent {
-            sent_to.integer(&known.id, i64::try_from(known.sent_to).unwrap_or(i64::MAX));
+            sent_to.integer(known.id.as_str(), i64::try_from(known.sent_to).unwrap_or(i64::MAX));
         }
         let mut cursor = ObjectWriter::new();
-        cursor.integer("t", now_ms).raw("s", sent_to.finish().raw());
+        cursor.integer("t", now.as_ms()).raw("s", sent_to.finish().raw());
         format!("{PREFIX}{}", cursor.finish())
     }
 
@@ -158,7 +159,7 @@ impl StoreNotifier {
                     let id = session.id.clone();
                     if !self.known.contains_key(&session.path) {
                         let sent_to = self.start_offset(&session);
-                        self.known.insert(session.path.clone(), SentSession { id, sent_to, changed: 0 });
+                        self.known.insert(session.path.clone(), SentSession { id, sent_to, changed: Timestamp::EPOCH });
                     }
                     self.report_entries(&session.path);
                 }
@@ -211,15 +212,15 @@ impl StoreNotifier {
     }
 
     fn record_sent(&mut self, path: &Path, sent_to: u64) {
-        let now_ms = self.client.server.options.sessions.environment().now_ms();
+        let now = self.client.server.options.sessions.environment().now();
         if let Some(known) = self.known.get_mut(path) {
-            (known.sent_to, known.changed) = (sent_to, now_ms);
+            (known.sent_to, known.changed) = (sent_to, now);
         }
     }
 
     fn report_deleted(&mut self, path: &Path) {
         if let Some(known) = self.known.remove(path) {
-            let changed = self.client.server.options.sessions.environment().now_ms();
+            let changed = self.client.server.options.sessions.environment().now();
             self.gone.insert(known.id.clone(), SentSession { changed, ..known });
         }
         self.client.server.forget(path);
@@ -274,7 +275,7 @@ fn is_trashed(event: &Json, path: &Path) -> bool {
 }
 
 /// Returns the offset of the first entry that is not older than a time.
-fn first_since(manager: &SessionManager, since: i64) -> Option<u64> {
+fn first_since(manager: &SessionManager, since: Timestamp) -> Option<u64> {
     let outline = manager.outline();
     let is_newer = |row: &Row| outline.time(*row).is_some_and(|time| time >= since);
     // Only the end of a file is new.
@@ -284,20 +285,22 @@ fn first_since(manager: &SessionManager, since: i64) -> Option<u64> {
 
 /// The position of a client.
 struct Cursor {
-    time: i64,
-    sent_to: HashMap<String, u64>,
+    time: Timestamp,
+    sent_to: HashMap<SessionId, u64>,
 }
 
 impl Cursor {
     fn read(text: &str) -> Result<Self, Failure> {
         let unreadable = || Failure::invalid(format!("{text:?} is not a cursor of a store"));
         let cursor = text.strip_prefix(PREFIX).and_then(|text| Json::parse(text).ok()).ok_or_else(unreadable)?;
-        #[expect(clippy::cast_possible_truncation, reason = "times are far below 2^53")]
-        let time = cursor.raw().get("t").and_then(Raw::as_number).ok_or_else(unreadable)? as i64;
+        let time = cursor.raw().get("t").and_then(Raw::as_number).ok_or_else(unreadable)?;
         let sessions = cursor.raw().get("s").ok_or_else(unreadable)?;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positions are whole numbers")]
         let position = |value: Raw<'_>| value.as_number().map(|number| number as u64);
-        let sent_to = sessions.members().filter_map(|member| Some((member.key.as_string()?, position(member.value)?)));
+        let sent_to =
+            sessions.members().filter_map(|member| Some((member.key.as_string()?.into(), position(member.value)?)));
+        #[expect(clippy::cast_possible_truncation, reason = "times are far below 2^53")]
+        let time = Timestamp::from_ms(time as i64);
         Ok(Self { time, sent_to: sent_to.collect() })
     }
 }

@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use sessile::date::Timestamp;
 use sessile::format::cause::chain;
 use sessile::import::ImportOptions;
 use sessile::json::Json;
 use sessile::operations::{Deletion, Operation, OperationState, Step};
 use sessile::os::Os;
-use sessile::{Environment, SessionError, Sessions};
+use sessile::{Environment, SessionError, SessionId, Sessions};
 
 use super::observed::Observed;
 use super::order::explains;
@@ -200,8 +201,11 @@ fn check_result(os: &SimOs, clock: &AtomicU64, mut events: Vec<Event>) -> Result
 /// could be checked. Such an operation stays unfinished.
 fn may_stay_unfinished(operation: &Operation, events: &[Event]) -> bool {
     let [Step::Name { session, .. }] = operation.steps.as_slice() else { return false };
-    let is_dead = |event: &&Event| event.is_optional && matches!(event.op, Op::Name(at) if SESSIONS[at] == session.id);
-    events.iter().filter(is_dead).any(|dead| events.iter().any(|it| it.end > dead.begin && it.takes(&session.id)))
+    let is_dead = |event: &&Event| event.is_optional && matches!(event.op, Op::Name(at) if session.id == SESSIONS[at]);
+    events
+        .iter()
+        .filter(is_dead)
+        .any(|dead| events.iter().any(|it| it.end > dead.begin && it.takes(session.id.as_str())))
 }
 
 impl Event {
@@ -324,7 +328,7 @@ impl Process {
             Op::Fork(session) => {
                 let mut manager = sessions.open(path(session))?;
                 manager.clone_session()?;
-                (Effect::Fork(manager.session_id(), id(session)), None)
+                (Effect::Fork(manager.session_id().to_string(), id(session)), None)
             }
             Op::Import => {
                 sessions.import(&[PathBuf::from(IMPORT)], &ImportOptions::default())?;
@@ -416,16 +420,16 @@ struct TestEnvironment {
 }
 
 impl Environment for TestEnvironment {
-    fn now_ms(&self) -> i64 {
-        self.os.now_ms()
+    fn now(&self) -> Timestamp {
+        Timestamp::from_ms(self.os.now_ms())
     }
 
     fn entry_uuid(&self) -> String {
         self.replay.entry_uuid()
     }
 
-    fn session_uuid(&self) -> String {
-        format!("new-{}-{}", self.pid, self.n_sessions.fetch_add(1, Ordering::Relaxed))
+    fn session_uuid(&self) -> SessionId {
+        format!("new-{}-{}", self.pid, self.n_sessions.fetch_add(1, Ordering::Relaxed)).into()
     }
 
     fn variable(&self, _name: &str) -> Option<String> {

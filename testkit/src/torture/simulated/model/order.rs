@@ -149,18 +149,22 @@ impl Model {
     fn undo_step(&mut self, step: &Step) -> Option<()> {
         match step {
             Step::Name { session, before, after } => {
-                let session = self.at(&session.id, SessionState::Live)?;
+                let session = self.at(session.id.as_str(), SessionState::Live)?;
                 if session.name != before.clone().unwrap_or_default() {
                     return None;
                 }
                 session.name = after.clone().unwrap_or_default();
             }
             Step::Move { session, to, .. } => {
-                self.at(&session.id, SessionState::Live)?.directory =
+                self.at(session.id.as_str(), SessionState::Live)?.directory =
                     to.parent().unwrap_or(Path::new("/")).to_path_buf();
             }
-            Step::Delete { session, .. } => self.at(&session.id, SessionState::Live)?.state = SessionState::Trash,
-            Step::Restore { session, .. } => self.at(&session.id, SessionState::Trash)?.state = SessionState::Live,
+            Step::Delete { session, .. } => {
+                self.at(session.id.as_str(), SessionState::Live)?.state = SessionState::Trash;
+            }
+            Step::Restore { session, .. } => {
+                self.at(session.id.as_str(), SessionState::Trash)?.state = SessionState::Live;
+            }
             _ => {}
         }
         Some(())

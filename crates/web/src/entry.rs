@@ -108,7 +108,7 @@ pub fn render_entry(entry: &Entry, context: &EntryContext) -> EntryHtml {
     let head = view.entry(entry);
     let View { out: body, long_texts, .. } = view;
     let id = entry.id().map(|id| id.to_string());
-    let anchor = id.as_deref().map(anchor);
+    let anchor = id.as_deref().map(anchor_of);
     let markup = html! {
         article class={ "e " (head.class) } id=[anchor.as_deref().map(Attribute)] data-row=(context.index) tabindex="-1" {
             header {
@@ -129,10 +129,6 @@ pub fn render_entry(entry: &Entry, context: &EntryContext) -> EntryHtml {
 }
 
 /// The `id` attribute of an entry.
-fn anchor(id: &str) -> String {
-    anchor_of(id)
-}
-
 pub(crate) fn anchor_of(id: &str) -> String {
     // White space is not allowed in an `id` attribute.
     let id: String = id.chars().map(|char| if char.is_whitespace() { '_' } else { char }).collect();

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use sessile::{Environment, Sessions, System};
+use sessile::time::Timestamp;
+use sessile::{Environment, SessionId, Sessions, System};
 use sessile_web::serve::{Options, Server};
 
 /// A deadline that only a test that fails reaches.
@@ -20,13 +21,13 @@ const FOREVER: Duration = Duration::from_mins(1);
 struct Home(PathBuf);
 
 impl Environment for Home {
-    fn now_ms(&self) -> i64 {
-        System.now_ms()
+    fn now(&self) -> Timestamp {
+        System.now()
     }
     fn entry_uuid(&self) -> String {
         System.entry_uuid()
     }
-    fn session_uuid(&self) -> String {
+    fn session_uuid(&self) -> SessionId {
         System.session_uuid()
     }
     fn variable(&self, _name: &str) -> Option<String> {
@@ -811,7 +812,7 @@ fn the_list_has_families_pins_and_archived_sessions() {
     std::fs::write(path(1), fork.replacen("\"cwd\"", &format!("\"parentSession\":{parent},\"cwd\""), 1)).unwrap();
     let sessions = sessions_in(dir.path());
     sessions.open(path(3)).unwrap().set_archived(None, true).unwrap();
-    sessions.pin("s2", true).unwrap();
+    sessions.pin(&"s2".into(), true).unwrap();
     let site = Site::serve(dir, |options| options);
     let cookie = site.sign_in();
     let titles = |target: &str| {

@@ -33,6 +33,7 @@ use crate::screen::{Line, Screen};
 /// terminal: use -o or a pipe.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
+#[expect(clippy::struct_excessive_bools, reason = "independent flags")]
 pub(crate) struct ExportArgs {
     #[command(flatten)]
     session: SessionArg,
@@ -119,7 +120,7 @@ pub(super) fn run(
         FormatArg::Md => ExportFormat::Markdown,
         FormatArg::Json => ExportFormat::Json,
         #[cfg(feature = "web")]
-        FormatArg::Html => return html::run(env, args, session, out),
+        FormatArg::Html => return html::run(env, args, &session, out),
     };
     let leaf = args.branch.as_deref().map(|leaf| session.find_entry(leaf)).transpose()?;
     let n_entries = match &leaf {

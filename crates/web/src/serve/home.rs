@@ -8,7 +8,7 @@ use std::sync::Arc;
 use maud::{Markup, html};
 use sessile::date::{LocalZone, Timestamp, parse_time_range};
 use sessile::list::Archived;
-use sessile::{Environment, Sessions};
+use sessile::{Environment, SessionId, Sessions};
 use sessile_display::measure::{age, counted, number_words};
 
 use super::app::App;
@@ -267,7 +267,7 @@ fn session_row(app: &App, list: &Snapshot, item: &Item<'_>) -> Markup {
 }
 
 /// Filters and orders the list. Pinned sessions come first, as in the picker.
-fn arrange<'l>(app: &App, list: &'l Snapshot, form: &Form, pins: &HashSet<String>) -> Vec<Item<'l>> {
+fn arrange<'l>(app: &App, list: &'l Snapshot, form: &Form, pins: &HashSet<SessionId>) -> Vec<Item<'l>> {
     let filter = Filter::of(&app.sessions, form);
     let words: Vec<String> = form.get("q").split_whitespace().map(str::to_lowercase).collect();
     let is_wanted = |row: &&Arc<Row>| filter.admits(row, list) && row.has_words(&words);

@@ -11,7 +11,7 @@ use sessile::group::{ProjectLocation, SessionRef};
 use sessile::list::{ListOptions, Progress, SessionInfo};
 use sessile::time::Timestamp;
 use sessile::watch::{StoreEvent, StoreWatcher, WatchOptions};
-use sessile::{Cancel, SessionError, Sessions};
+use sessile::{Cancel, SessionError, SessionId, Sessions};
 use sha2::{Digest, Sha256};
 use tokio::sync::watch;
 
@@ -36,7 +36,7 @@ pub(crate) struct Row {
     /// Names the session in URLs: a hash of its path.
     pub(crate) key: String,
     pub(crate) path: PathBuf,
-    pub(crate) id: String,
+    pub(crate) id: SessionId,
     pub(crate) title: String,
     pub(crate) is_named: bool,
     pub(crate) cwd: String,
@@ -61,7 +61,7 @@ impl Row {
         Self {
             key: key_of(&info.path),
             path: info.path.clone(),
-            id: info.id.to_string(),
+            id: info.id.clone(),
             title: title_of(info),
             is_named: !name.trim().is_empty(),
             cwd: info.cwd.clone(),
@@ -79,14 +79,16 @@ impl Row {
 
     /// Whether the row has each of these lower-case words, or an id that starts with it.
     pub(crate) fn has_words(&self, words: &[String]) -> bool {
-        words.iter().all(|word| self.searched.contains(word) || self.id.to_lowercase().starts_with(word.as_str()))
+        words
+            .iter()
+            .all(|word| self.searched.contains(word) || self.id.as_str().to_lowercase().starts_with(word.as_str()))
     }
 
     /// A list row with only what groups and families depend on.
     fn to_info(&self) -> SessionInfo {
         SessionInfo {
             path: self.path.clone(),
-            id: self.id.as_str().into(),
+            id: self.id.clone(),
             cwd: self.cwd.clone(),
             name: None,
             is_archived: self.is_archived,

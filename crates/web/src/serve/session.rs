@@ -84,7 +84,7 @@ pub(crate) fn show(app: &App, key: &str) -> Response {
         let leaf = session.path().last().map_or(-1.0, |row| as_number(row.index()));
         index
             .string("base", &format!("/s/{key}/"))
-            .string("id", &session.session_id().clone())
+            .string("id", session.session_id().as_str())
             .number("rows", as_number(session.outline().rows().len()))
             .number("titles", as_number(TITLES_PER_CHUNK))
             .number("leaf", leaf);
@@ -210,7 +210,8 @@ pub(crate) fn original(app: &App, key: &str) -> Response {
         Ok(session) => session,
         Err(error) => return NoPart::from(error).into_response(),
     };
-    let name: String = row.id.chars().filter(|char| char.is_ascii_alphanumeric() || "-_.".contains(*char)).collect();
+    let name: String =
+        row.id.as_str().chars().filter(|char| char.is_ascii_alphanumeric() || "-_.".contains(*char)).collect();
     let (sender, body) = stream();
     let send = move || {
         drop(session.export_original::<SessionError>(&mut |bytes| {

@@ -14,7 +14,7 @@ use crate::screen::Screen;
 pub(super) fn run(
     env: &CommandEnvironment,
     args: &ExportArgs,
-    session: SessionManager,
+    session: &SessionManager,
     out: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
     let n_entries = session.outline().n_entries();
@@ -29,12 +29,12 @@ pub(super) fn run(
         }
         let data = out.data();
         let mut sink = PageSink { write: &mut |bytes: &[u8]| Ok::<_, Failure>(data.write_all(bytes)?) };
-        export_html(&session, &card, env.sessions.environment(), Form::OneFile, &mut sink)?;
+        export_html(session, &card, env.sessions.environment(), Form::OneFile, &mut sink)?;
         return Ok(Exit::Done);
     };
     let path = env.own_environment().current_dir().join(output);
     if !args.dry_run {
-        write(env, args, &session, &card, &path)?;
+        write(env, args, session, &card, &path)?;
     }
     report(env, args, n_entries, &path, out)
 }

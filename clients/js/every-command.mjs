@@ -3,7 +3,7 @@
 //   node every-command.mjs PROGRAM
 
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -116,6 +116,11 @@ try {
   assert.ok((await client.deleteSession({ sessionPath: made.sessionPath })).trashed);
   assert.equal((await client.restoreSession({ sessionPath: made.sessionPath })).sessionPath, made.sessionPath);
 
+  // Documents.
+  const page = join(home, "page.html");
+  assert.deepEqual(await client.exportHtml({ sessionPath: original, outputPath: page }), { path: page });
+  assert.match(readFileSync(page, "utf8"), /^<!DOCTYPE html>/);
+
   // Settings.
   assert.deepEqual(await client.setModel({ provider: "p", modelId: "n" }), { provider: "p", id: "n" });
   await client.setThinkingLevel({ level: "low" });
@@ -127,7 +132,7 @@ try {
   await client.abortBash();
   await client.clearQueue();
   assert.deepEqual((await client.getCommands()).commands, []);
-  for (const command of ["prompt", "steer", "bash", "export_html"]) await refused(client.send(command), "NOT_SUPPORTED");
+  for (const command of ["prompt", "steer", "bash"]) await refused(client.send(command), "NOT_SUPPORTED");
 
   assert.deepEqual(COMMANDS.filter((command) => !used.has(command)), []);
   assert.equal(await client.close(), 0);

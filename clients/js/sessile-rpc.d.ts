@@ -447,6 +447,8 @@ export interface Commands {
   abort_bash: { parameters: {}; data: void };
   /** Returns the commands of extensions: always an empty list */
   get_commands: { parameters: {}; data: { commands: unknown[] } };
+  /** Writes the session as a web page, or in another format */
+  export_html: { parameters: { outputPath?: string | null; format?: "html" | "md" | "jsonl" | "json"; sessionPath?: string }; data: { path: string } };
   /** Appends a message of any role */
   append_message: { parameters: { message: Message; sessionPath?: string; expectedLeaf?: string | null }; data: Written };
   /** Appends a change of the thinking level */
@@ -702,6 +704,8 @@ export declare class SessileClient {
   abortBash(parameters?: Commands["abort_bash"]["parameters"]): Promise<Commands["abort_bash"]["data"]>;
   /** Returns the commands of extensions: always an empty list */
   getCommands(parameters?: Commands["get_commands"]["parameters"]): Promise<Commands["get_commands"]["data"]>;
+  /** Writes the session as a web page, or in another format */
+  exportHtml(parameters?: Commands["export_html"]["parameters"]): Promise<Commands["export_html"]["data"]>;
   /** Appends a message of any role */
   appendMessage(parameters: Commands["append_message"]["parameters"]): Promise<Commands["append_message"]["data"]>;
   /** Appends a change of the thinking level */

@@ -34,6 +34,7 @@ export const COMMANDS = [
   "abort_retry",
   "abort_bash",
   "get_commands",
+  "export_html",
   "append_message",
   "append_thinking_level_change",
   "append_model_change",

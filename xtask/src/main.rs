@@ -21,6 +21,7 @@ mod test;
 mod text_index;
 mod tidy;
 mod tools;
+mod web;
 
 /// The result of a task.
 type TaskResult<T = ()> = Result<T, Failure>;
@@ -40,7 +41,9 @@ Usage: cargo xtask TASK
 
   test [NAME]           build and run all tests, or those with NAME in theirs
   check                 the rest of what must pass before a change is merged: lints, torture, fuzzing, a small
-                        comparison, documentation, licences
+                        comparison, the web pages, documentation, licences
+  web-test [NAME]       open the web pages in Chromium and use them; NAME is a file of web-tests/ (odd) or a part of a
+                        test's name. Installs Chromium and the browser driver if they are missing
   tidy                  structural checks: dependency direction, purity of core, file names
   docs                  write docs/cli.md, and what is written about the RPC, from their definitions
   oracle                install the genuine pi as the reference for tests and print its folder
@@ -71,12 +74,16 @@ fn main() -> ExitCode {
 }
 
 fn run(task: &str, args: &[String]) -> TaskResult {
-    if !["bench", "differential", "fuzz", "test", "torture"].contains(&task) && !args.is_empty() {
+    if !["bench", "differential", "fuzz", "test", "torture", "web-test"].contains(&task) && !args.is_empty() {
         return Err(Failure(format!("takes no arguments, got `{}`", args.join(" "))));
     }
     match task {
         "test" => test::run(&workspace_root(), args),
         "check" => check::run(&workspace_root()),
+        "web-test" => {
+            let root = workspace_root();
+            web::run(&root, &web::install(&root, &tools::cache_dir()?)?, args)
+        }
         "tidy" => tidy::run(&workspace_root()),
         "docs" => docs(&workspace_root()),
         "oracle" => oracle::install(&tools::cache_dir()?).map(|folder| println!("{}", folder.display())),

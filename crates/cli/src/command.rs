@@ -38,6 +38,8 @@ mod restore;
 mod resume;
 mod rpc;
 mod search;
+#[cfg(feature = "serve")]
+mod serve;
 mod show;
 mod slim;
 mod stats;
@@ -153,6 +155,8 @@ commands! {
     Export(export::ExportArgs) => export::run, writes: never, pages: never;
     Verify(verify::VerifyArgs) => verify::run, writes: never, pages: verify::VerifyArgs::is_of_many;
     Repair(repair::RepairArgs) => repair::run, writes: always, pages: never;
+    #[cfg(feature = "serve")]
+    Serve(serve::ServeArgs) => serve::run, writes: serve::ServeArgs::writes, pages: never;
     Index(index::IndexArgs) => index::run, writes: never, pages: never;
     Config(config::ConfigArgs);
     Rpc(Box<rpc::RpcArgs>) => rpc::run, writes: always, pages: never;

@@ -47,6 +47,12 @@ pub(crate) enum Failure {
     NoThread(#[source] io::Error),
     #[error("cannot listen on {}", path.display())]
     NoSocket { path: PathBuf, source: io::Error },
+    #[cfg(feature = "serve")]
+    #[error(transparent)]
+    Serve(#[from] sessile_web::serve::ServeError),
+    #[cfg(feature = "serve")]
+    #[error("cannot run {program}")]
+    NoBrowser { program: &'static str, source: io::Error },
     #[error(transparent)]
     Rpc(#[from] sessile_rpc::Failure),
     #[error("{input_name} is missing: give it as an argument or on standard input")]

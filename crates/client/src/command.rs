@@ -180,6 +180,8 @@ commands! {
     abort_bash = "abort_bash"() -> ();
     /// Returns the commands of extensions.
     get_commands = "get_commands"() -> Json;
+    /// Writes the session as a web page, or in another format: `html`, `md`, `jsonl` or `json`.
+    export_html = "export_html"(output_path: Option<&str> = "outputPath", format: Option<&str> = "format") -> Json;
     /// Adds a message.
     append_message = "append_message"(message: &Json = "message") -> Written;
     /// Records a change of the thinking level.

@@ -127,6 +127,12 @@ fn a_session_is_written_and_read() {
     assert_eq!(n(&here.build_context_entries(Some(OrNull(Some(&question_id)))).unwrap(), "entries"), 1);
     assert!(n(&here.build_context_entries(None).unwrap(), "entries") >= 3);
     assert_eq!(n(&here.verify().unwrap(), "findings"), 0);
+    let page = world.path("page.html");
+    assert_eq!(text(&here.export_html(Some(&page), None).unwrap(), "path"), page);
+    let document = world.path("page.md");
+    here.export_html(Some(&document), Some("md")).unwrap();
+    assert!(std::path::Path::new(&document).is_file());
+    assert_eq!(code(here.export_html(None, Some("docx"))), "INVALID_ARGUMENT");
 }
 
 #[test]

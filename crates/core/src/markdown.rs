@@ -11,9 +11,10 @@ use crate::entry::{Entry, Payload};
 use crate::header::Header;
 use crate::json::{Raw, print};
 use crate::message::{
-    AssistantMessage, BashExecutionMessage, Block, Content, Message, ThinkingBlock, ToolCall, ToolResultMessage,
+    AssistantMessage, BashExecutionMessage, Block, Content, ImageBlock, Message, TextEdit, ThinkingBlock, ToolCall,
+    ToolResultMessage,
 };
-use crate::picture::Picture;
+use crate::picture::{Picture, raster_type};
 use text::{code, fenced, flowing, plain, quoted};
 
 /// Additional information about an entry.
@@ -23,6 +24,10 @@ pub struct EntryNotes<'b> {
     pub label: Option<&'b str>,
     /// Its time, shown in UTC.
     pub time: Option<Timestamp>,
+    /// Show only so many lines of each tool output.
+    pub max_output_lines: Option<usize>,
+    /// Put images into the document instead of a description.
+    pub with_images: bool,
 }
 
 /// The beginning of the document, which describes the session.
@@ -56,7 +61,7 @@ pub fn entry(entry: &Entry, notes: EntryNotes<'_>) -> String {
         Payload::Message(it) => it.message().map(|it| message(it, entry, notes)).unwrap_or_default(),
         Payload::CustomMessage(custom) => {
             let name = custom.custom_type().unwrap_or_else(|| "custom".to_owned());
-            heading(&name, entry, notes) + &content(&custom.content())
+            heading(&name, entry, notes) + &content(&custom.content(), notes)
         }
         Payload::Compaction(compaction) => {
             let thousands = (compaction.tokens_before().unwrap_or_default() / 1000.0).round();
@@ -80,13 +85,13 @@ pub fn entry(entry: &Entry, notes: EntryNotes<'_>) -> String {
 fn message(message: Message<'_>, entry: &Entry, notes: EntryNotes<'_>) -> String {
     match message {
         Message::System(system) => heading("System", entry, notes) + &quoted(&flowing(&system.content().text())),
-        Message::User(user) => heading("User", entry, notes) + &content(&user.content()),
+        Message::User(user) => heading("User", entry, notes) + &content(&user.content(), notes),
         Message::Assistant(it) => answer(it, entry, notes),
         Message::ToolResult(it) => result(it, notes),
-        Message::BashExecution(it) => heading("Shell", entry, notes) + &execution(it),
+        Message::BashExecution(it) => heading("Shell", entry, notes) + &execution(it, notes),
         other => {
             let role = other.raw().get("role").and_then(Raw::as_string).unwrap_or_else(|| "Message".to_owned());
-            heading(&role, entry, notes) + &content(&other.content())
+            heading(&role, entry, notes) + &content(&other.content(), notes)
         }
     }
 }
@@ -112,7 +117,7 @@ fn answer(answer: AssistantMessage<'_>, entry: &Entry, notes: EntryNotes<'_>) ->
     let only_calls = !answer_content.blocks().is_empty() && answer_content.blocks().iter().all(is_call);
     // To a reader, consecutive calls are one answer.
     let begin = if only_calls && notes.label.is_none() { "\n".to_owned() } else { heading(&author, entry, notes) };
-    let mut out = begin + &content(&answer_content);
+    let mut out = begin + &content(&answer_content, notes);
     match answer.stop_reason().as_deref() {
         Some("aborted") => out.push_str("\n*aborted*\n"),
         Some("error") => out.push_str(&note("error", &answer.error_message().unwrap_or_default())),
@@ -130,19 +135,20 @@ fn result(result: ToolResultMessage<'_>, notes: EntryNotes<'_>) -> String {
     let mut out = format!("\n*{what}* {name}{label}\n\n");
     let text = content.text();
     if !text.is_empty() {
-        out.push_str(&fenced("", &text));
+        out.push_str(&output("", &text, notes));
     }
     for block in content.blocks() {
         if let Block::Image(image) = block {
-            out.push_str(&picture(&Picture::new(*image)));
+            out.push_str(&picture(*image, notes));
         }
     }
     out
 }
 
-fn execution(execution: BashExecutionMessage<'_>) -> String {
+fn execution(execution: BashExecutionMessage<'_>, notes: EntryNotes<'_>) -> String {
     let command = execution.command().unwrap_or_default();
-    let mut out = fenced("console", &format!("$ {command}\n{}", execution.output().unwrap_or_default()));
+    let text = format!("$ {command}\n{}", execution.output().unwrap_or_default());
+    let mut out = output("console", &text, notes);
     if execution.cancelled() == Some(true) {
         out.push_str("\n*cancelled*\n");
     } else if let Some(exit_code) = execution.exit_code().filter(|exit_code| *exit_code != 0.0) {
@@ -151,21 +157,21 @@ fn execution(execution: BashExecutionMessage<'_>) -> String {
     out
 }
 
-fn content(content: &Content<'_>) -> String {
+fn content(content: &Content<'_>, notes: EntryNotes<'_>) -> String {
     match content {
         Content::Text(text) => flowing(text),
-        Content::Blocks(blocks) => blocks.iter().map(|it| block(*it)).collect::<Vec<_>>().join("\n"),
+        Content::Blocks(blocks) => blocks.iter().map(|it| block(*it, notes)).collect::<Vec<_>>().join("\n"),
         Content::Missing => String::new(),
         Content::Odd(value) => fenced("json", &value.to_text()),
     }
 }
 
-fn block(block: Block<'_>) -> String {
+fn block(block: Block<'_>, notes: EntryNotes<'_>) -> String {
     match block {
         Block::Text(text) => flowing(&text.text().unwrap_or_default()),
         Block::Thinking(thought) => thinking(thought),
         Block::ToolCall(it) => call(it),
-        Block::Image(image) => picture(&Picture::new(image)),
+        Block::Image(image) => picture(image, notes),
         other => fenced("json", &other.raw().to_text()),
     }
 }
@@ -181,11 +187,11 @@ fn thinking(thought: ThinkingBlock<'_>) -> String {
 fn call(call: ToolCall<'_>) -> String {
     let name = call.name().unwrap_or_else(|| "tool".to_owned());
     let arguments = call.arguments();
-    let command = arguments.and_then(|arguments| arguments.get("command")).and_then(Raw::as_string);
-    if let Some(edit) = arguments.filter(|_| name == "edit").and_then(edit) {
+    let command = call.text_argument("command");
+    if let Some(edit) = edit(call).filter(|_| name == "edit") {
         return format!("*tool call* {} {edit}", code(&name));
     }
-    if let Some((path, text)) = arguments.filter(|_| name == "write").and_then(written_file) {
+    if let (Some(path), Some(text)) = (call.path(), call.text_argument("content").filter(|_| name == "write")) {
         return format!("*tool call* {} {}\n\n{}", code(&name), code(&path), fenced("", &text));
     }
     let body = match command.filter(|_| name == "bash") {
@@ -196,14 +202,14 @@ fn call(call: ToolCall<'_>) -> String {
 }
 
 /// The file that an edit changes, and its changes as a diff; `None` if the arguments are not those of an edit.
-fn edit(arguments: Raw<'_>) -> Option<String> {
-    let path = path_of(arguments)?;
-    let several = arguments.get("edits");
-    let edits: Vec<Raw<'_>> = several.map_or_else(|| vec![arguments], |edits| edits.items().collect());
+fn edit(call: ToolCall<'_>) -> Option<String> {
+    let path = call.path()?;
+    let edits = call.edits();
+    if edits.is_empty() {
+        return None;
+    }
     let mut diff = String::new();
-    for edit in edits {
-        let part = |keys: [&str; 2]| keys.iter().find_map(|key| edit.get(key)?.as_string());
-        let (old, new) = (part(["oldText", "old_string"])?, part(["newText", "new_string"])?);
+    for TextEdit { old, new } in edits {
         let mut push = |sign: char, line: &str| {
             diff.push(sign);
             diff.push_str(line.trim_end_matches(['\n', '\r']));
@@ -230,18 +236,28 @@ fn edit(arguments: Raw<'_>) -> Option<String> {
 /// Longer texts are not compared line by line, because that may take quadratic time.
 const MAX_COMPARED: usize = 5000;
 
-/// The file that a call writes, and its text; `None` if the arguments do not match.
-fn written_file(arguments: Raw<'_>) -> Option<(String, String)> {
-    Some((path_of(arguments)?, arguments.get("content")?.as_string()?))
+/// The output of a tool, cut if the reader wants only some lines.
+fn output(language: &str, text: &str, notes: EntryNotes<'_>) -> String {
+    let max_lines = notes.max_output_lines.unwrap_or(usize::MAX);
+    let n_lines = text.trim_end().lines().count();
+    if n_lines <= max_lines {
+        return fenced(language, text);
+    }
+    let shown: Vec<&str> = text.lines().take(max_lines).collect();
+    let n_more = n_lines - max_lines;
+    let lines = if n_more == 1 { "line" } else { "lines" };
+    let shown = if shown.is_empty() { String::new() } else { fenced(language, &shown.join("\n")) + "\n" };
+    format!("{shown}*{n_more} more {lines}*\n")
 }
 
-fn path_of(arguments: Raw<'_>) -> Option<String> {
-    ["path", "file_path"].iter().find_map(|key| arguments.get(key)?.as_string())
-}
-
-fn picture(picture: &Picture) -> String {
+fn picture(block: ImageBlock<'_>, notes: EntryNotes<'_>) -> String {
+    let picture = Picture::new(block);
     let size = picture.size.map(|(width, height)| format!(", {width}×{height}")).unwrap_or_default();
-    format!("*image: {}{size}, {} bytes*\n", plain(&picture.mime_type), picture.bytes)
+    let data = block.data().unwrap_or_default();
+    match raster_type(&data).filter(|_| notes.with_images) {
+        Some(kind) => format!("![{kind}{size}](data:{kind};base64,{data})\n"),
+        None => format!("*image: {}{size}, {} bytes*\n", plain(&picture.mime_type), picture.bytes),
+    }
 }
 
 #[cfg(test)]
@@ -253,7 +269,7 @@ mod tests {
     use crate::json::Json;
 
     fn written(line: &str) -> String {
-        let notes = EntryNotes { label: None, time: Some(Timestamp::from_ms(1_735_689_600_000)) };
+        let notes = EntryNotes { time: Some(Timestamp::from_ms(1_735_689_600_000)), ..EntryNotes::default() };
         entry(&Entry::new(Json::parse(line).unwrap()), notes)
     }
 
@@ -278,6 +294,26 @@ mod tests {
             {"type":"toolCall","name":"bash","arguments":{"command":"ls"}},{"type":"image","mimeType":"image/png","data":""}]}}"#;
         let expected = "\n## Assistant (m)\n\n*2025-01-01 00:00 UTC*\n\n> *thinking*\n>\n> hm\n\n*tool call* `bash`\n\n```sh\nls\n```\n\n*image: image/png, 0 bytes*\n";
         assert_eq!(written(&call.replace('\n', " ")), expected);
+    }
+
+    #[test]
+    fn output_is_cut_and_images_are_included_on_request() {
+        let entry_of = |content: &str| {
+            let line = r#"{"type":"message","message":{"role":"toolResult","toolName":"t","content":[CONTENT]}}"#;
+            Entry::new(Json::parse(line.replace("CONTENT", content)).unwrap())
+        };
+        let text = entry_of(r#"{"type":"text","text":"1\n2\n3\n"}"#);
+        let cut = |lines: usize| entry(&text, EntryNotes { max_output_lines: Some(lines), ..EntryNotes::default() });
+        assert_eq!(cut(3), "\n*tool result* `t`\n\n```\n1\n2\n3\n```\n");
+        assert_eq!(cut(2), "\n*tool result* `t`\n\n```\n1\n2\n```\n\n*1 more line*\n");
+        assert_eq!(cut(0), "\n*tool result* `t`\n\n*3 more lines*\n");
+        let image = |data: &str, with_images| {
+            let block = format!(r#"{{"type":"image","mimeType":"image/png","data":"{data}"}}"#);
+            entry(&entry_of(&block), EntryNotes { with_images, ..EntryNotes::default() })
+        };
+        assert!(image("iVBORw0KGgoAAAA=", true).contains("![image/png](data:image/png;base64,iVBORw0KGgoAAAA=)"));
+        assert!(!image("iVBORw0KGgoAAAA=", false).contains("data:"));
+        assert!(!image("PHN2Zz4=", true).contains("data:"), "SVG can contain scripts");
     }
 
     #[test]

@@ -9,6 +9,7 @@
 mod content;
 mod parts;
 mod roles;
+mod tools;
 pub(crate) mod view;
 
 pub use content::{Block, Content, ImageBlock, TextBlock, ThinkingBlock, ToolCall};
@@ -17,6 +18,7 @@ pub use roles::{
     AssistantMessage, BashExecutionMessage, BranchSummaryMessage, CompactionSummaryMessage, CustomMessage,
     SystemMessage, ToolResultMessage, UserMessage,
 };
+pub use tools::TextEdit;
 
 use crate::head::Role;
 use crate::json::{JsText, Raw, Shape};

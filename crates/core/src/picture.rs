@@ -26,6 +26,28 @@ impl Picture {
     }
 }
 
+/// The type of a raster image that browsers draw, from the first characters of its base64 text. Never the type that the
+/// file claims; `None` for any other content, such as SVG, and for text that is not base64.
+///
+/// ```
+/// # use sessile_core as sessile;
+/// use sessile::format::picture::raster_type;
+///
+/// assert_eq!(raster_type("/9j/4AAQSkZJRg=="), Some("image/jpeg"));
+/// assert_eq!(raster_type("PHN2Zy8+"), None);
+/// ```
+pub fn raster_type(base64: &str) -> Option<&'static str> {
+    let types = [
+        ("iVBORw0KGgo", "image/png"),
+        ("/9j/", "image/jpeg"),
+        ("R0lGODdh", "image/gif"),
+        ("R0lGODlh", "image/gif"),
+        ("UklGR", "image/webp"),
+    ];
+    let (_, name) = types.iter().find(|(start, _)| base64.starts_with(start))?;
+    is_base64(base64).then_some(*name)
+}
+
 /// The length of base64 text that is decoded. A photograph may have long metadata before its size.
 const MAX_DECODED: usize = 128 << 10;
 

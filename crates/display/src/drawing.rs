@@ -121,6 +121,11 @@ impl Drawing {
         self.rows[at].is_branch
     }
 
+    /// Whether a row is the last among its siblings.
+    pub fn is_last(&self, at: usize) -> bool {
+        self.rows[at].is_last
+    }
+
     /// Whether a row has a connector before its text.
     pub fn is_connected(&self, at: usize) -> bool {
         self.rows[at].connected as usize == at

@@ -1,11 +1,12 @@
 //! How sessions look to users, whatever displays them.
 //!
 //! The command line and the terminal UI show the same things in the same words: entries on one line ([`text`]), trees
-//! in rows ([`drawing`]), ages and sizes ([`measure`]), pictures where the terminal supports them ([`picture`]), and
+//! in rows ([`drawing`]), code ([`code`]), ages and sizes ([`measure`]), pictures where the terminal supports them ([`picture`]), and
 //! all of it harmless to a terminal ([`clean()`]). Nothing here prints or knows about colours: a [`Tone`] classifies a
 //! text, and the caller decides how to show it.
 
 mod clean;
+pub mod code;
 pub mod drawing;
 pub mod measure;
 pub mod picture;

@@ -29,25 +29,57 @@ impl Headline {
     }
 }
 
-/// Texts of tool calls, by the id that their results refer to.
-#[derive(Debug, Default)]
-pub struct Calls(HashMap<String, String>);
+/// A tool call, as far as its result needs to know it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallFacts {
+    /// The call in a few words.
+    pub text: String,
+    /// The file or directory that it is about.
+    pub path: Option<String>,
+}
+
+/// Tool calls, by the id that their results refer to.
+#[derive(Debug)]
+pub struct Calls {
+    recent: HashMap<String, CallFacts>,
+    older: HashMap<String, CallFacts>,
+    max_recent: usize,
+}
+
+impl Default for Calls {
+    fn default() -> Self {
+        Self::recent(usize::MAX)
+    }
+}
 
 impl Calls {
+    /// Remembers at least the last `n_calls` calls and at most twice as many. Results follow their calls closely.
+    pub fn recent(n_calls: usize) -> Self {
+        Self { recent: HashMap::new(), older: HashMap::new(), max_recent: n_calls }
+    }
+
     /// Adds the calls in an answer.
     pub fn note(&mut self, content: &Content<'_>) {
         for block in content.blocks() {
             if let Block::ToolCall(call) = block
                 && let Some(id) = call.id()
             {
-                self.0.insert(id, call_text(*call));
+                if self.recent.len() >= self.max_recent {
+                    self.older = std::mem::take(&mut self.recent);
+                }
+                self.recent.insert(id, CallFacts { text: call_text(*call), path: call.path() });
             }
         }
     }
 
+    /// The call with this id, if it is remembered.
+    pub fn get(&self, id: &str) -> Option<&CallFacts> {
+        self.recent.get(id).or_else(|| self.older.get(id))
+    }
+
     /// The call that a result belongs to.
     pub fn answered(&self, id: Option<String>, tool: Option<String>) -> String {
-        let known = id.and_then(|id| self.0.get(&id)).cloned();
+        let known = id.and_then(|id| self.get(&id)).map(|call| call.text.clone());
         known.unwrap_or_else(|| format!("[{}]", tool.unwrap_or_else(|| "tool".to_owned())))
     }
 }
@@ -56,8 +88,8 @@ impl Calls {
 pub fn call_text(call: ToolCall<'_>) -> String {
     let name = call.name().unwrap_or_else(|| "tool".to_owned());
     let arguments = call.arguments();
-    let text = |key| arguments.and_then(|arguments| arguments.get(key)).and_then(Raw::as_string);
-    let path = || text("path").or_else(|| text("file_path"));
+    let text = |key| call.text_argument(key);
+    let path = || call.path();
     let text = match name.as_str() {
         "read" => format!("{}{}", path().unwrap_or_default(), line_range(arguments)),
         "write" | "edit" => path().unwrap_or_default(),

@@ -46,8 +46,8 @@ pub use operations::{
 };
 pub use search::{search_hit, search_hits};
 pub use session::{
-    branched, cancelled, cloned, fork_messages, fork_written, forked, leaf, listening, name, navigated, new_preview,
-    nothing, restored_path, started, subscribed,
+    branched, cancelled, cloned, exported, fork_messages, fork_written, forked, leaf, listening, name, navigated,
+    new_preview, nothing, restored_path, serving, started, subscribed,
 };
 pub use settings::{edited_setting, setting, setting_value};
 pub(crate) use state::{CachedState, state};

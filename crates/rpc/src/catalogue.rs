@@ -8,7 +8,9 @@ mod event;
 
 pub use event::{EVENTS, EventShape, HOOK_EVENTS, STREAMED, SUBSCRIBED};
 
-use crate::command::{CommandFn, agent, append, compact, hooks, navigate, read, replace, state, store, subscribe};
+use crate::command::{
+    CommandFn, agent, append, compact, export, hooks, navigate, read, replace, state, store, subscribe,
+};
 use crate::shape::Field;
 use crate::shape::Shape::{self, Any, Count, Flag, List, Named, Null, Number, Object, OneOf, Text, Words};
 pub use crate::shape::named_shapes;
@@ -233,8 +235,17 @@ pub const COMMANDS: &[Command] = &[
     command("get_commands", "Returns the commands of extensions: always an empty list", agent::get_commands)
         .of_pi()
         .gives(Object(&[Field::new("commands", List(&Any))])),
+    command("export_html", "Writes the session as a web page, or in another format", export::export_html)
+        .of_pi()
+        .of_session()
+        .takes(&[
+            Field::optional("outputPath", OneOf(&[Text, Null]))
+                .about("file to write or replace; default: pi-session-NAME.html in the working directory"),
+            Field::optional("format", Words(&["html", "md", "jsonl", "json"])).about("default: html"),
+        ])
+        .gives(Object(&[Field::new("path", Text)]))
+        .long(),
     // pi's commands that need an agent.
-    without_agent("export_html"),
     without_agent("prompt"),
     without_agent("steer"),
     without_agent("follow_up"),

@@ -3,6 +3,7 @@
 pub(crate) mod agent;
 pub(crate) mod append;
 pub(crate) mod compact;
+pub(crate) mod export;
 pub(crate) mod hooks;
 pub(crate) mod navigate;
 pub(crate) mod read;

@@ -116,6 +116,7 @@ mod remember;
 pub mod repair;
 pub mod sample;
 pub mod search;
+mod secret;
 mod session;
 mod session_file;
 mod sessions;

@@ -8,6 +8,7 @@ use sessile::entry::{Entry, Payload};
 use sessile::format::picture::Picture;
 use sessile::json::Raw;
 use sessile::message::{AssistantMessage, Block, Content, Message, ToolCall};
+use sessile_display::code::Highlighter;
 use sessile_display::measure::number_words;
 use sessile_display::picture::picture_text;
 use sessile_display::text::{call_text, role_name, start};
@@ -16,7 +17,7 @@ use similar::{ChangeTag, TextDiff};
 
 use crate::paint::Line;
 use crate::theme::Ink;
-use code::Highlighter;
+use code::highlighted;
 pub(crate) use pictures::{Drawable, entry_pictures};
 
 /// How much of an entry to show.
@@ -148,7 +149,8 @@ impl Page {
             }
             Message::BashExecution(run) => {
                 self.head(Ink::PERSON, "shell", "");
-                let command = Highlighter::new("sh").line(&run.command().unwrap_or_default().replace('\n', " ⏎ "));
+                let command = run.command().unwrap_or_default().replace('\n', " ⏎ ");
+                let command = highlighted(&mut Highlighter::new("sh"), &command);
                 self.lines.extend(Line::new().ink(Ink::DIM, "$ ").join(command).wrapped(self.width, 2));
                 self.folded(&run.output().unwrap_or_default());
             }
@@ -212,22 +214,13 @@ impl Page {
     fn call(&mut self, call: ToolCall<'_>) {
         self.lines.push(Line::new().ink(Ink::ACCENT, "→ ").ink(Ink::ACCENT, &call_text(call)).cut(self.width));
         let arguments = call.arguments();
-        let text = |key: &str| arguments.and_then(|it| it.get(key)).and_then(Raw::as_string);
-        let path = text("path").or_else(|| text("file_path")).unwrap_or_default();
         match call.name().as_deref() {
-            Some("edit") => {
-                let several = arguments.and_then(|it| it.get("edits"));
-                let edits: Vec<Raw<'_>> =
-                    several.map_or_else(|| arguments.into_iter().collect(), |it| it.items().collect());
-                for edit in edits {
-                    let part = |keys: [&str; 2]| keys.iter().find_map(|key| edit.get(key)?.as_string());
-                    if let (Some(old), Some(new)) = (part(["oldText", "old_string"]), part(["newText", "new_string"])) {
-                        self.change(&old, &new);
-                    }
-                }
+            Some("edit") => call.edits().iter().for_each(|edit| self.change(&edit.old, &edit.new)),
+            Some("write") => {
+                let path = call.path().unwrap_or_default();
+                self.code(&path, &call.text_argument("content").unwrap_or_default());
             }
-            Some("write") => self.code(&path, &text("content").unwrap_or_default()),
-            Some("bash") => self.code("x.sh", &text("command").unwrap_or_default()),
+            Some("bash") => self.code("x.sh", &call.text_argument("command").unwrap_or_default()),
             _ if self.detail.tools => {
                 for argument in arguments.into_iter().flat_map(Raw::members) {
                     let value = argument.value.as_string().unwrap_or_else(|| argument.value.to_text().into_owned());
@@ -258,8 +251,10 @@ impl Page {
     fn code(&mut self, path: &str, text: &str) {
         let mut highlighter = Highlighter::for_file(path);
         let text = start(text, MAX_TEXT_CHARS);
-        let lines =
-            text.lines().map(|line| Line::new().text("  ").join(highlighter.line(line)).cut(self.width)).collect();
+        let lines = text
+            .lines()
+            .map(|line| Line::new().text("  ").join(highlighted(&mut highlighter, line)).cut(self.width))
+            .collect();
         self.extend_folded(lines);
     }
 

@@ -178,6 +178,26 @@ fn a_session_in_memory_is_answered_alike() {
     look(&mut peers);
     peers.same(&ask("new_session"));
     look(&mut peers);
+    peers.same(&ask("export_html"));
+}
+
+#[test]
+fn exports_are_answered_alike() {
+    let mut peers = peers(&[("a.jsonl", session(1, 30))], &["--session", "HOME/sess/a.jsonl"]);
+    for path in ["", "x.html", "x.html", "x.md", "HOME/absolute.html", "~/tilde.html", "file://HOME/url.html"] {
+        let answer = peers.same(&json!({"id":1,"type":"export_html","outputPath":path,"theme":"dark"}));
+        assert_eq!(answer["success"], true, "{path}: {answer}");
+    }
+    for request in [ask("export_html"), json!({"type":"export_html","outputPath":null})] {
+        let answer = peers.same(&request);
+        assert_eq!(answer["data"]["path"], "pi-session-a.html");
+    }
+    for path in ["no/such/x.html", "HOME/sess"] {
+        let answer = peers.same(&json!({"type":"export_html","outputPath":path}));
+        assert_eq!(answer["success"], false, "{path}: {answer}");
+    }
+    peers.same(&ask("new_session"));
+    peers.same(&ask("export_html"));
 }
 
 #[test]

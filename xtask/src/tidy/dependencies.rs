@@ -14,8 +14,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("sessile", &["sessile-core", "sessile-program", "sessile-store", "sessile-index", "sessile-text"]),
     ("sessile-summarize", &["sessile-core", "sessile-program"]),
     ("sessile-display", &["sessile-core"]),
-    ("sessile-rpc", &["sessile", "sessile-summarize"]),
+    ("sessile-rpc", &["sessile", "sessile-summarize", "sessile-web"]),
     ("sessile-tui", &["sessile", "sessile-display", "sessile-summarize"]),
+    ("sessile-web", &["sessile", "sessile-display"]),
     ("sessile-client", &["sessile", "sessile-rpc"]),
     (
         "sessile-cli",
@@ -27,6 +28,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "sessile-display",
             "sessile-rpc",
             "sessile-tui",
+            "sessile-web",
         ],
     ),
     (

@@ -1,6 +1,10 @@
 //! `sessile export`
 
-use std::path::PathBuf;
+#[cfg(feature = "web")]
+mod html;
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum, ValueHint};
 use sessile::SessionError;
@@ -22,17 +26,21 @@ use crate::screen::{Line, Screen};
 /// sequence. md is a document to read; no text of the session can act as HTML in it. json is one object of header,
 /// entries and leafId.
 ///
+/// html is one file with every branch, the tree, a search and the original bytes. It opens in any browser, sends no
+/// request, and runs nothing that the session contains.
+///
 /// Only jsonl keeps the raw bytes of the session. They could control a terminal, so jsonl is never written to a
 /// terminal: use -o or a pipe.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
+#[expect(clippy::struct_excessive_bools, reason = "independent flags")]
 pub(crate) struct ExportArgs {
     #[command(flatten)]
     session: SessionArg,
 
-    /// The format of the export
-    #[arg(long, value_name = "FORMAT", default_value = "jsonl")]
-    format: FormatArg,
+    /// The format of the export [default: by the extension of --output, else jsonl]
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<FormatArg>,
 
     /// Export every branch
     #[arg(long, conflicts_with = "branch")]
@@ -50,6 +58,19 @@ pub(crate) struct ExportArgs {
     #[arg(long, requires = "output")]
     force: bool,
 
+    /// With html: write a folder with a page and data files, for sessions too large for one file
+    #[cfg(feature = "web")]
+    #[arg(long, requires = "output", conflicts_with_all = ["force", "branch"])]
+    split: bool,
+
+    /// With md: show only N lines of each tool output
+    #[arg(long, value_name = "N")]
+    output_lines: Option<usize>,
+
+    /// With md: include images in the document instead of describing them
+    #[arg(long)]
+    images: bool,
+
     /// Show what would be written without writing anything
     #[arg(long, requires = "output")]
     dry_run: bool,
@@ -58,6 +79,8 @@ pub(crate) struct ExportArgs {
 const EXAMPLES: &str = "\
 Examples:
   $ sessile export @1 --format md
+  $ sessile export @1 -o session.html
+  $ sessile export @1 -o short.md --output-lines 5
   $ sessile export @4 -o exported.jsonl
   $ sessile export @1 --all --format json
   $ sessile export @1 --branch @leaf~4 --format md -o short.md";
@@ -72,6 +95,17 @@ enum FormatArg {
     Md,
     /// One JSON object
     Json,
+    /// A web page that needs no server
+    #[cfg(feature = "web")]
+    Html,
+}
+
+impl ExportArgs {
+    fn format(&self) -> FormatArg {
+        let extension = self.output.as_deref().and_then(Path::extension).and_then(OsStr::to_str).unwrap_or_default();
+        let by_extension = || FormatArg::from_str(extension, true).unwrap_or_default();
+        self.format.unwrap_or_else(by_extension)
+    }
 }
 
 pub(super) fn run(
@@ -81,10 +115,12 @@ pub(super) fn run(
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
     let session = env.open(&args.session, err)?;
-    let format = match args.format {
+    let format = match args.format() {
         FormatArg::Jsonl => ExportFormat::Jsonl,
         FormatArg::Md => ExportFormat::Markdown,
         FormatArg::Json => ExportFormat::Json,
+        #[cfg(feature = "web")]
+        FormatArg::Html => return html::run(env, args, &session, out),
     };
     let leaf = args.branch.as_deref().map(|leaf| session.find_entry(leaf)).transpose()?;
     let n_entries = match &leaf {
@@ -92,9 +128,15 @@ pub(super) fn run(
         Some(leaf) => session.path_to(leaf)?.len(),
         None => session.path().len(),
     };
-    let options = ExportOptions { format, all_branches: args.all, leaf };
+    let options = ExportOptions {
+        format,
+        all_branches: args.all,
+        leaf,
+        max_output_lines: args.output_lines,
+        with_images: args.images,
+    };
     let Some(output) = args.output.as_ref().filter(|output| output.as_os_str() != "-") else {
-        if args.format == FormatArg::Jsonl && out.is_terminal() {
+        if format == ExportFormat::Jsonl && out.is_terminal() {
             return Err(Failure::RawToTerminal);
         }
         let data = out.data();
@@ -103,11 +145,26 @@ pub(super) fn run(
     };
     let path = env.own_environment().current_dir().join(output);
     if !args.dry_run {
-        session.export_to(&options, &path, args.force).map_err(|error| match error {
-            SessionError::Store(StoreError::Exists { path }) => Failure::OutputExists { path },
-            error => error.into(),
-        })?;
+        session.export_to(&options, &path, args.force).map_err(failure)?;
     }
+    report(env, args, n_entries, &path, out)
+}
+
+fn failure(error: SessionError) -> Failure {
+    match error {
+        SessionError::Store(StoreError::Exists { path }) => Failure::OutputExists { path },
+        error => error.into(),
+    }
+}
+
+/// Says what was written.
+fn report(
+    env: &CommandEnvironment,
+    args: &ExportArgs,
+    n_entries: usize,
+    path: &Path,
+    out: &mut Screen<'_>,
+) -> Result<Exit, Failure> {
     let verb = if args.dry_run { "would write" } else { "wrote" };
     let entries = noun(n_entries, "entry", "entries");
     let message = format!("{verb} {n_entries} {entries} to {}", env.short(&path.to_string_lossy()));

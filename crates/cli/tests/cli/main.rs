@@ -26,8 +26,12 @@ mod removing;
 mod repair;
 mod sample;
 mod search;
+#[cfg(feature = "serve")]
+mod serve;
 mod stats;
 mod watch;
+#[cfg(all(unix, feature = "web"))]
+mod web;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

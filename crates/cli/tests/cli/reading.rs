@@ -184,6 +184,8 @@ fn exports_are_atomic() {
     assert_eq!((again.code, std::fs::read_to_string(&out).unwrap() == document), (3, true));
     assert!(again.err.contains("exists\nhint: "), "{}", again.err);
     assert_eq!(home.run(&["export", session, "-o", "out.md", "--force"]).code, 0);
+    assert_eq!(std::fs::read_to_string(&out).unwrap(), document, "the extension decides the format");
+    assert_eq!(home.run(&["export", session, "--format", "jsonl", "-o", "out.md", "--force"]).code, 0);
     assert_ne!(std::fs::read_to_string(&out).unwrap(), document);
     // Never over a session, least of all this one.
     let before = std::fs::read(&file).unwrap();

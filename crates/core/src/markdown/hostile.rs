@@ -141,7 +141,12 @@ fn document(text: &str) -> String {
     for line in &lines {
         let written = entry(
             &Entry::new(Json::parse(line).unwrap()),
-            EntryNotes { label: Some(text), time: Some(Timestamp::from_ms(0)) },
+            EntryNotes {
+                label: Some(text),
+                time: Some(Timestamp::from_ms(0)),
+                max_output_lines: Some(1),
+                with_images: true,
+            },
         );
         // Writing to a string cannot fail.
         write!(out, "{written}").ok();

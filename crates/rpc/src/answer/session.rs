@@ -20,6 +20,13 @@ pub fn started(session: &SessionManager, created: bool, in_memory: bool) -> Resu
     }))
 }
 
+/// The answer of `export_html`: `{path}`.
+pub fn exported(path: &Path) -> Json {
+    object(|out| {
+        out.string("path", &path.to_string_lossy());
+    })
+}
+
 /// A session that the command line would start: `{dryRun, path | directory, id?, cwd, name?, parentSession?, created}`.
 /// `path` is that of an existing session, which would be continued; `id` is the requested id.
 pub fn new_preview(
@@ -151,5 +158,12 @@ pub fn nothing() -> Json {
 pub fn listening(socket: &Path) -> Json {
     object(|out| {
         out.string("type", "listening").string("socket", &socket.to_string_lossy());
+    })
+}
+
+/// What `sessile serve --json` prints: `{url, pid}`.
+pub fn serving(url: &str, pid: u32) -> Json {
+    object(|out| {
+        out.string("url", url).integer("pid", i64::from(pid));
     })
 }

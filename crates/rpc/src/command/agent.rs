@@ -9,8 +9,7 @@ use crate::sync::lock;
 
 pub(crate) fn not_supported(call: &Call<'_>) -> CommandResult {
     let name = call.request.command.as_deref().unwrap_or_default();
-    let why = if name == "export_html" { "sessions are not exported as HTML yet" } else { "there is no agent here" };
-    Err(Failure::not_supported(format!("{name} is not supported: {why}")))
+    Err(Failure::not_supported(format!("{name} is not supported: there is no agent here")))
 }
 
 pub(crate) fn accept(_call: &Call<'_>) -> CommandResult {

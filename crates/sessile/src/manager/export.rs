@@ -40,6 +40,10 @@ pub struct ExportOptions {
     pub all_branches: bool,
     /// The end of the branch; the current leaf if `None`.
     pub leaf: Option<EntryId>,
+    /// For a document: show only so many lines of each tool output.
+    pub max_output_lines: Option<usize>,
+    /// For a document: include images instead of describing them.
+    pub with_images: bool,
 }
 
 /// The maximum number of characters in a title made from the first question.
@@ -81,12 +85,25 @@ impl SessionManager {
 
     /// Exports the session to a new file of mode 0600, or replaces an existing file if `overwrite` is set.
     ///
-    /// Never overwrites a file in a directory of sessions.
+    /// Never overwrites a session, or a file that belongs to one.
     pub fn export_to(&self, options: &ExportOptions, path: &Path, overwrite: bool) -> Result<(), SessionError> {
+        self.write_export(path, overwrite, &mut |sink| self.export(options, sink))
+    }
+
+    /// Writes a document made from the session to a new file of mode 0600, or replaces an existing file if `overwrite`
+    /// is set. The file is complete, or is not there.
+    ///
+    /// Never overwrites a session, or a file that belongs to one.
+    pub fn write_export(
+        &self,
+        path: &Path,
+        overwrite: bool,
+        write: &mut dyn FnMut(Sink<'_, SessionError>) -> Result<(), SessionError>,
+    ) -> Result<(), SessionError> {
         let path = absolute(self.world.environment(), path);
         let os = self.world.os();
         let failed = |source| SessionError::from(StoreError::io_at("write", &path, source));
-        let mut write = |out: &mut dyn Write| self.export(options, &mut |bytes| out.write_all(bytes).map_err(failed));
+        let mut write = |out: &mut dyn Write| write(&mut |bytes| out.write_all(bytes).map_err(failed));
         let is_free = os.link_stat(&path).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound);
         if is_free || !overwrite || self.is_precious(&path) {
             return create_file(os, &path, false, &mut write);
@@ -94,14 +111,23 @@ impl SessionManager {
         replace_file(os, &path, &mut write)
     }
 
-    /// Whether a file is this session, or is in a directory of sessions.
+    /// Passes the bytes of the session to a sink, exactly as they are stored, up to the end of what has been read.
+    pub fn export_original<E: From<SessionError>>(&self, sink: Sink<'_, E>) -> Result<(), E> {
+        self.session.copy_log(sink)
+    }
+
+    /// Whether a file is this session, or a session or a file of one in a directory of sessions.
     fn is_precious(&self, path: &Path) -> bool {
         let os = self.world.os();
         let identity = |path: &Path| os.stat(path).ok().map(|stat| stat.identity);
         let is_self =
             self.session_file().is_some_and(|own| identity(own).is_some_and(|own| Some(own) == identity(path)));
         let root = sessions_root(self.world.environment());
-        is_self || path.starts_with(absolute(self.world.environment(), &root)) || path.parent() == self.session_dir()
+        let is_among_sessions =
+            path.starts_with(absolute(self.world.environment(), &root)) || path.parent() == self.session_dir();
+        // Sessions end in `.jsonl`, and the files beside them contain that or start with a dot.
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        is_self || is_among_sessions && (name.contains(".jsonl") || name.starts_with('.'))
     }
 
     fn exported_rows(&self, options: &ExportOptions) -> Result<Vec<Row>, SessionError> {
@@ -185,7 +211,7 @@ impl SessionManager {
         };
         sink(markdown::head(self.header(), name.as_deref()).as_bytes())?;
         if !options.all_branches {
-            return rows.iter().try_for_each(|row| self.export_entry(*row, sink));
+            return rows.iter().try_for_each(|row| self.export_entry(*row, options, sink));
         }
         let mut last = None;
         for node in self.tree()?.iter().filter(|node| !node.repeated) {
@@ -194,7 +220,7 @@ impl SessionManager {
                 let from = parent.and_then(|parent| self.session.outline.id(parent)).map(|id| id.to_string());
                 sink(markdown::branch(from.as_deref()).as_bytes())?;
             }
-            self.export_entry(node.row, sink)?;
+            self.export_entry(node.row, options, sink)?;
             last = Some(node.row);
         }
         Ok(())
@@ -215,12 +241,23 @@ impl SessionManager {
         Ok(Some(title).filter(|title| !title.is_empty()))
     }
 
-    fn export_entry<E: From<SessionError>>(&self, row: Row, sink: Sink<'_, E>) -> Result<(), E> {
+    fn export_entry<E: From<SessionError>>(
+        &self,
+        row: Row,
+        options: &ExportOptions,
+        sink: Sink<'_, E>,
+    ) -> Result<(), E> {
         let entry: Entry = self.entry_at(row)?;
         let labels = self.session.labels()?;
         let label = entry.id().and_then(|id| labels.get(&id).map(Label::text));
         let zone = Zone(self.world.environment());
         let time = entry.raw().get("timestamp").and_then(|time: Raw<'_>| js_time(Some(time), &zone));
-        sink(markdown::entry(&entry, EntryNotes { label: label.as_deref(), time }).as_bytes())
+        let notes = EntryNotes {
+            label: label.as_deref(),
+            time,
+            max_output_lines: options.max_output_lines,
+            with_images: options.with_images,
+        };
+        sink(markdown::entry(&entry, notes).as_bytes())
     }
 }

@@ -29,6 +29,21 @@ pub(crate) struct Rows<'s> {
 }
 
 impl Session {
+    /// Passes all bytes of the log to a sink, piece by piece, up to the end of the outline.
+    pub(crate) fn copy_log<E: From<SessionError>>(
+        &self,
+        sink: &mut dyn FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let (log, end) = (self.backing.log(), self.outline.end());
+        let mut offset = 0;
+        while offset < end {
+            let len = READ_AHEAD.min(end - offset);
+            sink(&log.read(Span { offset, len }).map_err(SessionError::from)?)?;
+            offset += len;
+        }
+        Ok(())
+    }
+
     /// A reader of many rows.
     pub(crate) fn reading(&self) -> Rows<'_> {
         Rows { session: self, buffer: Vec::new(), start: 0, end: u64::MAX }

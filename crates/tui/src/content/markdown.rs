@@ -1,8 +1,9 @@
 //! Renders Markdown as lines.
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+use sessile_display::code::Highlighter;
 
-use super::code::Highlighter;
+use super::code::highlighted;
 use crate::paint::Line;
 use crate::theme::Ink;
 
@@ -65,7 +66,7 @@ impl Page {
             let indent = self.indents.concat();
             for line in text.trim_end_matches('\n').split('\n') {
                 let lead = Line::new().ink(Ink::DIM, &format!("{indent}  "));
-                let code = self.code.as_mut().map(|code| code.line(line)).unwrap_or_default();
+                let code = self.code.as_mut().map(|code| highlighted(code, line)).unwrap_or_default();
                 self.lines.push(lead.join(code).cut(self.width));
             }
             return;

@@ -1,0 +1,142 @@
+//! The rows of a session as HTML, for an export and for a server.
+
+use sessile::entry::{Entry, Payload};
+use sessile::format::outline::Row;
+use sessile::message::Message;
+use sessile::time::time_of;
+use sessile::{Environment, SessionError, SessionManager};
+use sessile_display::Tone;
+use sessile_display::text::{Calls, headline};
+
+use crate::entry::{EntryContext, EntryHtml, render_entry};
+use crate::html::push_text;
+use crate::page::local_text;
+
+/// Separates pieces of HTML that the page asks for together. No text of a session contains it once it is HTML.
+pub(crate) const SEPARATOR: char = '\u{1e}';
+
+/// The lines of the tree that the page asks for together.
+pub(crate) const TITLES_PER_CHUNK: usize = 1000;
+
+/// Results follow their calls closely.
+pub(crate) const REMEMBERED_CALLS: usize = 2000;
+
+#[cfg(feature = "serve")]
+/// The distance between a result and its call, at most, for a reader that starts in the middle.
+const MAX_CALL_DISTANCE: usize = 64;
+
+/// The plain HTML at the end of the current branch.
+const STATIC_BYTES: usize = 160 << 10;
+const STATIC_ENTRIES: usize = 60;
+
+/// Renders the rows of one session.
+#[derive(Clone, Copy)]
+pub(crate) struct Reader<'s> {
+    pub(crate) session: &'s SessionManager,
+    pub(crate) environment: &'s dyn Environment,
+}
+
+impl Reader<'_> {
+    /// The last entries of the current branch, as much as fits into a small page.
+    pub(crate) fn last_entries(&self) -> Result<Vec<String>, SessionError> {
+        let path = self.session.path();
+        // Results need their calls, so the entries are read forwards from a little earlier.
+        let tail = path.len().saturating_sub(STATIC_ENTRIES);
+        let mut calls = Calls::recent(REMEMBERED_CALLS);
+        let mut rendered: Vec<String> = Vec::new();
+        for row in path.get(tail..).unwrap_or_default() {
+            let entry = self.session.entry_at(*row)?;
+            rendered.push(self.render(*row, &entry, &mut calls)?.html);
+        }
+        let mut first = rendered.len();
+        let mut n_bytes = 0;
+        while first > 0 && n_bytes + rendered[first - 1].len() <= STATIC_BYTES {
+            first -= 1;
+            n_bytes += rendered[first].len();
+        }
+        Ok(rendered.split_off(first.min(rendered.len().saturating_sub(1))))
+    }
+
+    /// Renders an entry. `calls` has the calls of the entries before it, and gets those of this entry.
+    pub(crate) fn render(&self, row: Row, entry: &Entry, calls: &mut Calls) -> Result<EntryHtml, SessionError> {
+        let time = entry.raw().get("timestamp").and_then(|time| time_of(self.environment, time));
+        let label = match entry.id() {
+            Some(id) => self.session.label(id)?,
+            None => None,
+        };
+        let mut context = EntryContext {
+            index: row.index(),
+            label,
+            local_time: time.map(|time| local_text(self.environment, time)),
+            time,
+            ..EntryContext::default()
+        };
+        match entry.payload() {
+            Payload::Message(message) => match message.message() {
+                Some(Message::Assistant(answer)) => calls.note(&answer.content()),
+                Some(Message::ToolResult(result)) => {
+                    let call = result.tool_call_id().and_then(|id| calls.get(&id).cloned());
+                    context.has_call = call.is_some();
+                    context.call_path = call.and_then(|call| call.path);
+                }
+                _ => {}
+            },
+            Payload::Compaction(compaction) => {
+                let outline = self.session.outline();
+                let path = outline.path(row);
+                let kept = compaction.first_kept_entry_id().and_then(|id| outline.find(&id));
+                context.n_covered = kept.and_then(|kept| path.iter().position(|row| *row == kept));
+            }
+            _ => {}
+        }
+        Ok(render_entry(entry, &context))
+    }
+
+    #[cfg(feature = "serve")]
+    /// Renders the entry of a row, and finds the call of a result among the entries above it.
+    pub(crate) fn render_row(&self, row: Row) -> Result<EntryHtml, SessionError> {
+        let entry = self.session.entry_at(row)?;
+        let mut calls = self.calls_above(row, &entry)?;
+        self.render(row, &entry, &mut calls)
+    }
+
+    #[cfg(feature = "serve")]
+    /// The calls that the entry of a row refers to.
+    pub(crate) fn calls_above(&self, row: Row, entry: &Entry) -> Result<Calls, SessionError> {
+        let mut calls = Calls::default();
+        let Some(Message::ToolResult(result)) = entry.message() else { return Ok(calls) };
+        let Some(id) = result.tool_call_id() else { return Ok(calls) };
+        let outline = self.session.outline();
+        let mut next = outline.parent(row);
+        for _ in 0..MAX_CALL_DISTANCE {
+            let Some(above) = next else { break };
+            if let Some(Message::Assistant(answer)) = self.session.entry_at(above)?.message() {
+                calls.note(&answer.content());
+                if calls.get(&id).is_some() {
+                    break;
+                }
+            }
+            next = outline.parent(above);
+        }
+        Ok(calls)
+    }
+}
+
+/// One line of the tree as HTML.
+pub(crate) fn title(entry: &Entry, calls: &Calls) -> String {
+    let headline = headline(entry, calls);
+    let class = match headline.tone {
+        Tone::Plain => "",
+        Tone::Dim => "dim",
+        Tone::Accent => "model",
+        Tone::Named => "named",
+        Tone::Person => "user",
+        Tone::Bad => "bad",
+    };
+    let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut out = format!("<b class=\"{class}\">");
+    push_text(&mut out, &one_line(&headline.lead));
+    out.push_str("</b> ");
+    push_text(&mut out, &one_line(&headline.text));
+    out
+}

@@ -1,0 +1,171 @@
+//! Which address leads where.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::header::CACHE_CONTROL;
+use axum::http::{HeaderValue, StatusCode, Uri};
+use axum::response::Response;
+use axum::routing::{get, post};
+use sessile::json::ObjectWriter;
+
+use super::app::App;
+use super::assets;
+use super::form::Form;
+use super::reply::{json, page, refusal, reply};
+use super::stream::stream;
+use super::{home, pins, search, session};
+
+/// How often a stream without events sends something, to notice that its client is gone.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+
+type Shared = State<Arc<App>>;
+
+/// The routes. Every request has passed the gate before.
+pub(crate) fn router(app: Arc<App>) -> Router {
+    Router::new()
+        .route("/", get(list))
+        .route("/rows", get(rows))
+        .route("/search", get(find))
+        .route("/hits", get(hits))
+        .route("/s/{key}", get(show))
+        .route("/s/{key}/original", get(original))
+        .route("/s/{key}/search", get(search_session))
+        .route("/s/{key}/{part}", get(part))
+        .route("/events", get(events))
+        .route("/api/token", get(token))
+        .route("/api/pin", post(pin))
+        .route("/assets/{name}", get(asset))
+        .fallback(nowhere)
+        .method_not_allowed_fallback(not_allowed)
+        .with_state(app)
+}
+
+fn form(uri: &Uri) -> Form {
+    Form::parse(uri.query().unwrap_or_default())
+}
+
+async fn list(State(app): Shared, uri: Uri) -> Response {
+    app.run(move |app| page(home::page(app, &form(&uri)))).await
+}
+
+async fn rows(State(app): Shared, uri: Uri) -> Response {
+    app.run(move |app| page(home::rows(app, &form(&uri)))).await
+}
+
+async fn find(State(app): Shared, uri: Uri) -> Response {
+    app.run_search(move |app, cancel| page(search::page(app, &form(&uri), cancel))).await
+}
+
+async fn hits(State(app): Shared, uri: Uri) -> Response {
+    app.run_search(move |app, cancel| page(search::hits(app, &form(&uri), cancel))).await
+}
+
+async fn show(State(app): Shared, Path(key): Path<String>) -> Response {
+    app.run(move |app| session::show(app, &key)).await
+}
+
+async fn part(State(app): Shared, Path((key, part)): Path<(String, String)>, uri: Uri) -> Response {
+    app.run(move |app| session::part(app, &key, &part, &form(&uri))).await
+}
+
+async fn original(State(app): Shared, Path(key): Path<String>) -> Response {
+    app.run(move |app| session::original(app, &key)).await
+}
+
+async fn search_session(State(app): Shared, Path(key): Path<String>, uri: Uri) -> Response {
+    app.run(move |app| session::search(app, &key, &form(&uri))).await
+}
+
+/// Says when the list has changed.
+async fn events(State(app): Shared) -> Response {
+    let (sender, body) = stream();
+    let (mut changes, mut stop) = (app.list.changes(), app.stop.clone());
+    tokio::spawn(async move {
+        loop {
+            let generation = *changes.borrow_and_update();
+            if !sender.send(format!("event: list\ndata: {generation}\n\n")).await {
+                return;
+            }
+            loop {
+                let change = async {
+                    // The sender lives as long as the server.
+                    drop(changes.changed().await);
+                    true
+                };
+                let is_over = async {
+                    drop(stop.wait_for(|is_stopping| *is_stopping).await);
+                };
+                match first(change, sender.closed(), is_over, tokio::time::sleep(HEARTBEAT)).await {
+                    First::Change => break,
+                    First::Over => return,
+                    First::Silence => {
+                        if !sender.send(": \n\n").await {
+                            return;
+                        }
+                    }
+                }
+            }
+        }
+    });
+    reply(StatusCode::OK, "text/event-stream", body)
+}
+
+enum First {
+    Change,
+    Over,
+    Silence,
+}
+
+/// What happens first.
+async fn first(
+    change: impl Future<Output = bool>,
+    gone: impl Future<Output = ()>,
+    over: impl Future<Output = ()>,
+    silence: impl Future<Output = ()>,
+) -> First {
+    use std::future::poll_fn;
+    use std::pin::pin;
+    use std::task::Poll;
+    let (mut change, mut gone, mut over, mut silence) = (pin!(change), pin!(gone), pin!(over), pin!(silence));
+    poll_fn(|context| {
+        if gone.as_mut().poll(context).is_ready() || over.as_mut().poll(context).is_ready() {
+            return Poll::Ready(First::Over);
+        }
+        if change.as_mut().poll(context).is_ready() {
+            return Poll::Ready(First::Change);
+        }
+        silence.as_mut().poll(context).map(|()| First::Silence)
+    })
+    .await
+}
+
+/// The token that a page sends with each write.
+async fn token(State(app): Shared) -> Response {
+    let mut out = ObjectWriter::new();
+    out.string("token", app.gate.write_token());
+    json(out.finish())
+}
+
+async fn pin(State(app): Shared, body: Body) -> Response {
+    app.write(body, pins::pin).await
+}
+
+async fn asset(uri: Uri) -> Response {
+    let Some(asset) = assets::find(uri.path()) else { return nowhere().await };
+    let mut response = reply(StatusCode::OK, asset.kind, asset.content);
+    let forever = HeaderValue::from_static("private, max-age=31536000, immutable");
+    response.headers_mut().insert(CACHE_CONTROL, forever);
+    response
+}
+
+async fn nowhere() -> Response {
+    refusal(StatusCode::NOT_FOUND, "There is no such page.")
+}
+
+async fn not_allowed() -> Response {
+    refusal(StatusCode::METHOD_NOT_ALLOWED, "This address does not accept that method.")
+}

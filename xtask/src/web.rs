@@ -1,0 +1,157 @@
+//! `cargo xtask web-test`: opens the program's web pages in a real browser.
+//!
+//! The tests are in `web-tests/`. They need Chromium, which comes from Debian's packages, and two packages of npm, which
+//! the lock file there pins by hash.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::command;
+use crate::steps::announce;
+use crate::{Failure, TaskResult, oracle, tools};
+
+/// The browser, and the packages that it and its texts need.
+const CHROMIUM: &str = "/usr/bin/chromium";
+const PACKAGES: [&str; 3] = ["chromium", "fonts-dejavu", "fonts-noto-color-emoji"];
+
+/// How long the package manager may take.
+const PACKAGES_LIMIT: Duration = Duration::from_mins(10);
+
+/// The folder of the packages of npm in the cache. A new layout gets a new number.
+const FOLDER: &str = "web-tests-1";
+
+/// The folder of the tests in the workspace.
+const TESTS: &str = "web-tests";
+
+/// The test file that takes longest.
+const SLOWEST: &str = "hostile";
+
+/// What the tests need.
+pub(crate) struct Tools {
+    node: PathBuf,
+    /// The folder with `node_modules`.
+    packages: PathBuf,
+}
+
+/// Installs what is missing.
+pub(crate) fn install(root: &Path, cache: &Path) -> TaskResult<Tools> {
+    let node = oracle::install(cache)?.join("node");
+    let _lock = tools::lock(cache, FOLDER)?;
+    install_chromium()?;
+    Ok(Tools { node, packages: install_packages(&root.join(TESTS), cache)? })
+}
+
+fn install_chromium() -> TaskResult {
+    if Path::new(CHROMIUM).exists() {
+        return Ok(());
+    }
+    let names = PACKAGES.join(" ");
+    let needed = format!("the tests of the web pages need {CHROMIUM}, from the Debian packages {names}");
+    if command::program("id").args(["-u"]).probe().as_deref() != Some("0") {
+        return Err(Failure(format!("{needed}; install them as root: apt-get install {names}")));
+    }
+    println!("installing {names}");
+    let apt = |args: &[&str]| command::program("apt-get").args(args).env("DEBIAN_FRONTEND", "noninteractive");
+    let install = || {
+        apt(&["install", "--yes", "--no-install-recommends"]).args(PACKAGES).succeeds_within(PACKAGES_LIMIT)
+            && Path::new(CHROMIUM).exists()
+    };
+    if install() || (apt(&["update"]).succeeds_within(PACKAGES_LIMIT) && install()) {
+        return Ok(());
+    }
+    Err(Failure(format!("{needed}, and `apt-get install {names}` failed; is there a network?")))
+}
+
+/// Installs the packages of the lock file in the cache, and returns their folder.
+fn install_packages(tests: &Path, cache: &Path) -> TaskResult<PathBuf> {
+    let failed =
+        |what: &str, path: &Path, error: &std::io::Error| Failure(format!("cannot {what} {}: {error}", path.display()));
+    let read = |name: &str| {
+        let path = tests.join(name);
+        fs::read_to_string(&path).map_err(|error| failed("read", &path, &error))
+    };
+    let lock = read("package-lock.json")?;
+    let folder = cache.join(FOLDER);
+    let stamp = folder.join("stamp");
+    if fs::read_to_string(&stamp).is_ok_and(|text| text == lock) {
+        return Ok(folder);
+    }
+    if command::program("npm").args(["--version"]).probe().is_none() {
+        return Err(Failure("npm is needed to install playwright-core and axe-core, and it is not on PATH".to_owned()));
+    }
+    println!("installing playwright-core and axe-core into {}", folder.display());
+    fs::create_dir_all(&folder).map_err(|error| failed("create", &folder, &error))?;
+    for (name, text) in [("package.json", read("package.json")?), ("package-lock.json", lock.clone())] {
+        fs::write(folder.join(name), text).map_err(|error| failed("write", &folder.join(name), &error))?;
+    }
+    let install = command::program("npm").dir(&folder).args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]);
+    install.run().map_err(|Failure(why)| {
+        Failure(format!("cannot install the packages of web-tests/package-lock.json; is there a network? {why}"))
+    })?;
+    // Written last, so a folder with a stamp is complete.
+    fs::write(&stamp, lock).map_err(|error| failed("write", &stamp, &error))?;
+    Ok(folder)
+}
+
+/// Builds the program and runs the tests. `args` select tests by name or file.
+pub(crate) fn run(root: &Path, tools: &Tools, args: &[String]) -> TaskResult {
+    // As `cargo xtask test` builds it, so that nothing is built twice.
+    announce(command::cargo(root).args(["test", "--workspace", "--test", "cli", "--no-run", "--locked", "--offline"]))?;
+    let me = std::env::current_exe().map_err(|error| Failure(format!("cannot find the build: {error}")))?;
+    let program = me.ancestors().nth(2).unwrap_or(root).join("debug/sessile");
+    let tests = root.join(TESTS);
+    let mut files: Vec<PathBuf> = fs::read_dir(&tests)
+        .map_err(|error| Failure(format!("cannot read {}: {error}", tests.display())))?
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.to_string_lossy().ends_with(".test.mjs"))
+        .collect();
+    // The slowest file starts first, so that it does not run alone at the end.
+    files.sort_by_key(|file| (!is_test_file(file, SLOWEST), file.clone()));
+    let (named, patterns): (Vec<&String>, Vec<&String>) =
+        args.iter().partition(|arg| files.iter().any(|file| is_test_file(file, arg)));
+    files.retain(|file| named.is_empty() || named.iter().any(|name| is_test_file(file, name)));
+    let patterns = patterns.iter().map(|pattern| format!("--test-name-pattern={pattern}"));
+    command::program(&tools.node)
+        .dir(root)
+        .args(["--test", "--test-reporter=spec", "--test-concurrency=2"])
+        .args(patterns)
+        .args(&files)
+        .env("SESSILE_PROGRAM", &program)
+        .env("SESSILE_CHROMIUM", CHROMIUM)
+        .env("SESSILE_WEB_TOOLS", &tools.packages)
+        .run()
+}
+
+/// Whether a file is the one of this name: `odd` means `web-tests/odd.test.mjs`.
+fn is_test_file(file: &Path, name: &str) -> bool {
+    file.file_name().is_some_and(|file| file.to_string_lossy() == format!("{name}.test.mjs"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_test_file_has_a_short_name() {
+        assert!(is_test_file(Path::new("/w/web-tests/odd.test.mjs"), "odd"));
+        assert!(!is_test_file(Path::new("/w/web-tests/odd.test.mjs"), "od"));
+    }
+
+    #[test]
+    fn packages_that_are_installed_are_not_installed_again() {
+        let dir = std::env::temp_dir().join(format!("xtask-web-{}", std::process::id()));
+        let (tests, installed) = (dir.join(TESTS), dir.join(FOLDER));
+        for folder in [&tests, &installed] {
+            fs::create_dir_all(folder).unwrap();
+        }
+        fs::write(tests.join("package-lock.json"), "pinned").unwrap();
+        fs::write(installed.join("stamp"), "pinned").unwrap();
+        assert_eq!(install_packages(&tests, &dir).unwrap(), installed);
+        // Another lock file needs an installation, which needs the missing package.json.
+        fs::write(tests.join("package-lock.json"), "newer").unwrap();
+        let Failure(why) = install_packages(&tests, &dir).unwrap_err();
+        assert!(why.contains("package.json"), "{why}");
+        fs::remove_dir_all(&dir).unwrap();
+    }
+}

@@ -11,7 +11,7 @@ const here = dirname(fileURLToPath(import.meta.url));
 export const require = createRequire(join(process.env.SESSILE_WEB_TOOLS ?? here, "package.json"));
 const { chromium } = require("playwright-core");
 
-const program = process.env.SESSILE_PROGRAM ?? join(here, "../target/debug/sessile");
+export const program = process.env.SESSILE_PROGRAM ?? join(here, "../target/debug/sessile");
 
 // ---- Sessions ----
 

@@ -764,7 +764,8 @@ fn text_from_sessions_is_escaped() {
     ] {
         let answer = site.get(target, &cookie);
         assert_eq!(answer.status, 200, "{target}");
-        let body = answer.body.replace("<script type=\"module\" src=\"/assets/", "");
+        let own = ["type=\"module\" src=\"/assets/", "src=\"/assets/", "id=\"index\" type=\"application/json\">"];
+        let body = own.iter().fold(answer.body, |body, own| body.replace(&format!("<script {own}"), ""));
         for raw in ["<script", "<img", "<b>", "<i>", "<u>", "\u{202e}", "onerror=alert(1)>"] {
             assert!(!body.contains(raw), "{target} has {raw}: {body}");
         }

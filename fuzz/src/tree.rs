@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
 
-use sessile_core::date::Timestamp;
 use sessile_core::checkpoint::checkpoint;
+use sessile_core::date::Timestamp;
 use sessile_core::date::Utc;
 use sessile_core::diagnostic::Diagnostic;
 use sessile_core::entries::{self, Leaf};

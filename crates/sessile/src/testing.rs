@@ -1,4 +1,4 @@
-//! For tests of programs that embed Sessile: a system in memory.
+//! For tests of programs that embed Sessile: a store in memory, and an environment of its own.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,16 +10,24 @@ use sessile_store::os::{MemoryOs, Os};
 use crate::environment::{Environment, System};
 use crate::sessions::Sessions;
 
-/// The home and working directory in a [`MemorySystem`].
+/// The home and working directory of a store in memory.
 pub const HOME: &str = "/home/user";
 
-/// An environment whose paths are in a [`MemoryOs`]: it has no variables, and its time zone is UTC.
-///
-/// Time and ids are real. See [`Sessions::in_memory_system`].
-#[derive(Clone, Copy, Debug, Default)]
-pub struct MemorySystem;
+/// An environment with a home of its own, in which all its directories are. It has no variables, and its time zone is
+/// UTC. Time and ids are real.
+#[derive(Clone, Debug)]
+pub struct IsolatedSystem {
+    home: PathBuf,
+}
 
-impl Environment for MemorySystem {
+impl IsolatedSystem {
+    /// An environment whose home and working directory is `home`.
+    pub fn in_home(home: impl Into<PathBuf>) -> Self {
+        Self { home: home.into() }
+    }
+}
+
+impl Environment for IsolatedSystem {
     fn now(&self) -> Timestamp {
         System.now()
     }
@@ -37,7 +45,7 @@ impl Environment for MemorySystem {
     }
 
     fn home(&self) -> PathBuf {
-        PathBuf::from(HOME)
+        self.home.clone()
     }
 
     fn current_dir(&self) -> PathBuf {
@@ -45,11 +53,11 @@ impl Environment for MemorySystem {
     }
 
     fn cache_dir(&self) -> Option<PathBuf> {
-        Some(self.home().join(".cache/sessile"))
+        Some(self.home.join(".cache/sessile"))
     }
 
     fn state_dir(&self) -> Option<PathBuf> {
-        Some(self.home().join(".local/state/sessile"))
+        Some(self.home.join(".local/state/sessile"))
     }
 
     fn local_offset_ms(&self, _local_ms: i64) -> i64 {
@@ -73,6 +81,6 @@ impl Sessions {
     /// ```
     pub fn in_memory_system() -> Self {
         let os: Arc<dyn Os> = Arc::new(MemoryOs::new());
-        Self::new(MemorySystem).on(os)
+        Self::new(IsolatedSystem::in_home(HOME)).on(os)
     }
 }

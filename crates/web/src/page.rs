@@ -21,8 +21,25 @@ use crate::tree::FILTERS;
 /// The style of every page.
 pub(crate) const STYLE: &str = include_str!("../assets/style.css");
 
-/// The script of every page that shows a session.
-pub(crate) const SCRIPT: &str = include_str!("../assets/session.js");
+/// Joins parts of a script into one function, so that they share names with each other and with no other script.
+macro_rules! script {
+    ($($part:literal),+ $(,)?) => {
+        concat!(
+            "\"use strict\";\n(() => {\n",
+            $(include_str!(concat!("../assets/session/", $part, ".js")), "\n",)+
+            "})();\n",
+        )
+    };
+}
+
+/// The script of a page that holds its session.
+pub(crate) const SCRIPT: &str =
+    script!("tools", "search", "file", "model", "tree", "pane", "entry", "page", "find", "start");
+
+/// The script of a page that gets its session from the server.
+#[cfg(feature = "serve")]
+pub(crate) const SERVED_SCRIPT: &str =
+    script!("tools", "http", "model", "tree", "pane", "entry", "page", "find", "start");
 
 /// The longest title made from the first words of a session.
 const MAX_TITLE: usize = 80;

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use sha2::{Digest, Sha256};
 
 use super::hex::hex;
-use crate::page::{SCRIPT, STYLE};
+use crate::page::{SERVED_SCRIPT, STYLE};
 
 /// A file that pages refer to.
 pub(crate) struct Asset {
@@ -34,7 +34,7 @@ pub(crate) static HOME_ASSET: LazyLock<Asset> =
 
 /// The script of a session.
 pub(crate) static SESSION_ASSET: LazyLock<Asset> =
-    LazyLock::new(|| Asset::new("session", "js", "text/javascript; charset=utf-8", SCRIPT));
+    LazyLock::new(|| Asset::new("session", "js", "text/javascript; charset=utf-8", SERVED_SCRIPT));
 
 /// Finds a file by its path.
 pub(crate) fn find(path: &str) -> Option<&'static Asset> {

@@ -1,0 +1,170 @@
+// The page: the tree and the conversation beside each other, addresses, keys and switches.
+
+class Page {
+  static async open(index) {
+    const page = new Page();
+    page.index = index;
+    page.source = openSource(index);
+    page.session = await Session.load(page.source, index.rows);
+    page.pane = new Pane(page.session, $("pane"), $("entries"));
+    page.tree = new Tree(page.session, $("tree"), (row) => {
+      // On a phone the tree covers the conversation.
+      if (document.body.classList.contains("side-open")) page.toggleTree();
+      page.show(row, true);
+    });
+    page.keys = new Map();
+    page.leaf = index.leaf;
+    const path = page.session.path(page.leaf);
+    page.pane.path = path;
+    if (!(await page.followAddress().catch(() => false))) await page.pane.show(path);
+    page.tree.mark(page.session.path(page.leaf));
+    await page.tree.show("default");
+    if (page.tree.selected === undefined && page.leaf >= 0) page.tree.select(page.leaf);
+    return page;
+  }
+
+  /** Shows the branch that ends at `leaf`, with `row` at the top, or its end. */
+  async showBranch(leaf, row) {
+    this.leaf = leaf;
+    const path = this.session.path(leaf);
+    this.tree.mark(path);
+    await this.pane.show(path, row);
+  }
+
+  /** Shows an entry: on the current branch if it is there, else on the newest branch through it. */
+  async show(row, isNew) {
+    if (this.pane.path.includes(row)) await this.pane.go(row);
+    else await this.showBranch(this.session.newestBelow(row), row);
+    this.tree.select(row);
+    const id = this.pane.element(row)?.id;
+    if (isNew && id && decodeURIComponent(location.hash.slice(1)) !== id) {
+      history.pushState(null, "", `#${encodeURIComponent(id)}`);
+    }
+  }
+
+  /** Follows the address: `#entry-ID`, or pi's `?leafId=…&targetId=…`. */
+  async followAddress() {
+    const query = new URLSearchParams(location.search);
+    const hash = decodeURIComponent(location.hash.slice(1));
+    const wanted = hash.startsWith("entry-") ? hash.slice(6) : query.get("targetId") ?? query.get("leafId");
+    if (!wanted) return false;
+    const branch = query.get("leafId") ? await this.source.find(query.get("leafId")) : -1;
+    const row = await this.source.find(wanted);
+    if (row < 0) {
+      say("There is no such entry.");
+      return false;
+    }
+    if (branch >= 0 && this.session.path(branch).includes(row)) {
+      await this.showBranch(branch, row);
+      this.tree.select(row);
+    } else {
+      await this.show(row, false);
+    }
+    return true;
+  }
+
+  /** Makes a key run an action. The help lists `label`, or the key, with `meaning`. */
+  addKey(key, meaning, run, label = key) {
+    this.keys.set(key, { meaning, run, label });
+  }
+
+  toggleTree() {
+    const isPhone = innerWidth <= 800;
+    const isOn = document.body.classList.toggle(isPhone ? "side-open" : "side-closed");
+    $("menu").setAttribute("aria-expanded", String(isPhone ? isOn : !isOn));
+  }
+
+  toggle(name) {
+    switches[name] = !switches[name];
+    this.pane.redraw();
+  }
+
+  async setFilter(name) {
+    $("filter").value = name;
+    if (this.filterBeforeSearch) this.filterBeforeSearch = name;
+    else await this.tree.show(name);
+  }
+
+  nextFilter() {
+    const filters = [...$("filter").options].map((option) => option.value);
+    return this.setFilter(filters[(filters.indexOf($("filter").value) + 1) % filters.length]);
+  }
+
+  async download() {
+    if (this.index.base) return this.source.download();
+    const url = URL.createObjectURL(await this.source.download());
+    make("a", { href: url, download: `${this.index.id.replace(/[^\w.-]/g, "_")}.jsonl` }).click();
+    setTimeout(() => URL.revokeObjectURL(url), 60000);
+  }
+
+  help() {
+    let dialog = $("keys");
+    if (!dialog) {
+      const list = make("dl");
+      for (const { label, meaning } of this.keys.values()) {
+        if (meaning) list.append(make("div", {}, make("dt", { textContent: label }), make("dd", { textContent: meaning })));
+      }
+      const close = make("button", { type: "button", textContent: "Close", onclick: () => dialog.close() });
+      dialog = make("dialog", { id: "keys" }, make("h2", { textContent: "Keyboard" }), list, close);
+      dialog.setAttribute("aria-label", "Keyboard shortcuts");
+      document.body.append(dialog);
+    }
+    dialog.showModal();
+  }
+}
+
+function textOf(element) {
+  const clone = element.cloneNode(true);
+  for (const extra of clone.querySelectorAll("header, button, summary, table.sides")) extra.remove();
+  return clone.textContent.trim();
+}
+
+function setTheme(theme) {
+  document.documentElement.dataset.theme = theme;
+  try {
+    localStorage.setItem("sessile:theme", theme);
+  } catch {}
+}
+
+function toggleTheme() {
+  const isDark = matchMedia("(prefers-color-scheme: dark)").matches;
+  const now = document.documentElement.dataset.theme ?? (isDark ? "dark" : "light");
+  setTheme(now === "dark" ? "light" : "dark");
+}
+
+features.push((page) => {
+  const { pane, tree } = page;
+  page.addKey("n", "Next and previous prompt", () => pane.prompt(1), "n, p");
+  page.addKey("p", "", () => pane.prompt(-1));
+  page.addKey("e", "Go to the tree", () => tree.focusCurrent());
+  page.addKey("Arrows", "In the tree: move, fold, open", undefined, "↑ ↓ ← →, Enter");
+  page.addKey("f", "Next filter of the tree", () => page.nextFilter());
+  page.addKey("t", "Show or hide thinking, tool output", () => page.toggle("thinking"), "t, o");
+  page.addKey("o", "", () => page.toggle("outputs"));
+  page.addKey("s", "Changes side by side or below each other", () => page.toggle("split"));
+  page.addKey("g", "First and last entry", () => pane.go(pane.path[0]), "g, G");
+  page.addKey("G", "", () => pane.go(pane.path[pane.path.length - 1]));
+  page.addKey("b", "Show or hide the tree", () => page.toggleTree());
+  page.addKey("d", "Dark or light", toggleTheme);
+  page.addKey("?", "This help", () => page.help());
+
+  addEventListener("hashchange", () => page.followAddress());
+  $("filter").addEventListener("change", () => page.setFilter($("filter").value));
+  $("theme").addEventListener("click", toggleTheme);
+  $("menu").addEventListener("click", () => page.toggleTree());
+  $("help").addEventListener("click", () => page.help());
+  $("download").addEventListener("click", () => page.download());
+  $("pane").addEventListener("click", (event) => {
+    const button = event.target.closest("button");
+    if (button?.dataset.more && !button.onclick) showMore(button, page.session);
+    else if (button?.classList.contains("whole")) copy(textOf(button.closest("article")));
+    else if (button?.classList.contains("copy")) copy(button.parentElement.querySelector("pre").textContent);
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.altKey || event.metaKey || event.target.closest?.("input, select, textarea, dialog")) return;
+    const action = page.keys.get(event.key)?.run;
+    if (!action) return;
+    event.preventDefault();
+    action();
+  });
+});

@@ -1,0 +1,10 @@
+//! The server as its clients see it, over real sockets. No test depends on how long something takes.
+#![cfg(feature = "serve")]
+#![expect(clippy::disallowed_methods, reason = "tests write session files directly")]
+#![expect(clippy::unwrap_used, reason = "tests panic on failure")]
+
+mod hosts;
+mod pages;
+mod requests;
+mod sign_in;
+mod site;

@@ -1,4 +1,6 @@
 // Values that try to run a script, send a request, or break out of where they are shown. Made for these tests.
+import assert from "node:assert/strict";
+import { foreignRequests, PNG, settled, SVG } from "./lib.mjs";
 
 const run = "canary(1)";
 const far = "http://attacker.invalid";
@@ -86,3 +88,117 @@ const wrongTypes = [
 
 const texts = [...new Set([...elements, ...breakouts, ...schemes, ...markdown])];
 export const values = [...texts, ...wrongTypes];
+
+/** Notes every element that the page adds, and what no element of ours has. Runs in the page. */
+export const watch = () => {
+  const elements = new Set(
+    "a article aside b blockquote br button caption circle code dd details dialog div dl dt em figcaption figure h1 h2 header hr i img li ol p pre s span strong summary table tbody td th thead time tr ul".split(" "),
+  );
+  const attributes = new Set(
+    "alt aria-hidden aria-label aria-level aria-selected aria-expanded class data-class data-image data-line data-more data-row data-type datetime disabled height href id open rel role src start style tabindex title type width".split(" "),
+  );
+  window.seenRows = new Set();
+  window.seenLines = new Set();
+  window.strange = [];
+  const inspect = (root) => {
+    for (const element of [root, ...root.querySelectorAll("*")]) {
+      if (!elements.has(element.localName) || element.namespaceURI !== "http://www.w3.org/1999/xhtml") window.strange.push(element.outerHTML.slice(0, 200));
+      for (const { name, value } of element.attributes) {
+        if (!attributes.has(name)) window.strange.push(`${name} of ${element.outerHTML.slice(0, 200)}`);
+        const isOwnLink = location.protocol !== "file:" && /^\/(?!\/)/.test(value);
+        if (name === "href" && !/^(https?:\/\/|mailto:|#)/i.test(value) && !isOwnLink) window.strange.push(`address ${value}`);
+        const isOwnImage = isOwnLink && /^\/s\/[0-9a-f]+\/image\?row=\d+&number=\d+$/.test(value);
+        if (name === "src" && !/^data:image\/(png|jpeg|gif|webp);base64,[\w+/=]*$/.test(value) && !isOwnImage) window.strange.push(`source ${value}`);
+        if (name === "style" && !element.matches(".pad, .line, .spacer")) window.strange.push(`style ${value}`);
+        if (name === "type" && value !== "button") window.strange.push(`type ${value}`);
+      }
+    }
+  };
+  document.addEventListener("DOMContentLoaded", () => {
+    if (!document.querySelector("main .card")) return;
+    new MutationObserver((records) => {
+      for (const { addedNodes } of records) {
+        for (const node of addedNodes) {
+          if (node.nodeType !== 1) continue;
+          inspect(node);
+          if (node.dataset.row) window.seenRows.add(Number(node.dataset.row));
+          if (node.dataset.line) window.seenLines.add(Number(node.dataset.line));
+        }
+      }
+    }).observe(document.body, { childList: true, subtree: true });
+    inspect(document.querySelector("main .card"));
+    for (const article of document.querySelectorAll("article")) inspect(article);
+  });
+};
+
+/** Adds entries with a value in every field that an entry of pi may have. The first has a harmless id. */
+export function addEntries(s, v, at) {
+  const text = typeof v === "string" ? v : JSON.stringify(v);
+  const hostileId = `${text}\u0020${at}`;
+  const image = { type: "image", mimeType: v, data: v, filename: v };
+  const usage = { input: v, output: v, cacheRead: v, cacheWrite: v, totalTokens: v, cost: { input: v, output: v, total: v, currency: v } };
+  const target = s.add({ id: `v${at}`, type: "message", message: { role: "user", content: v, timestamp: v } });
+  const add = (entry) => s.lines.push({ id: `${at}.${s.lines.length}`, parentId: s.leaf, timestamp: "2026-03-01T10:00:00.000Z", ...entry }) && (s.leaf = s.lines.at(-1).id);
+  s.add({ id: hostileId, type: "message", timestamp: v, message: { role: "user", content: [{ type: "text", text: v, textSignature: v }, image, { type: "image", mimeType: "image/svg+xml", data: SVG }, { type: v, text: v }, v] } });
+  const call = (name, args) => ({ type: "toolCall", id: v, name, arguments: args, thoughtSignature: v });
+  add({
+    type: "message",
+    message: {
+      role: "assistant", api: v, provider: v, model: v, responseId: v, usage, stopReason: v, errorMessage: v, durationMs: v, thinkingLevel: v,
+      diagnostics: [{ type: v, error: { name: v, message: v, stack: v } }, v],
+      content: [
+        { type: "text", text: v }, { type: "thinking", thinking: v, thinkingSignature: v }, { type: "thinking", thinking: v, redacted: true }, { type: "text", text: `before ${text}\n\n${text}` },
+        call("bash", { command: v, timeout: v }), call("read", { path: v, offset: v, limit: v }), call("write", { path: v, content: v }), call("edit", { path: v, edits: [{ oldText: v, newText: `${text} new` }] }),
+        call("grep", { pattern: v, path: v, glob: v }), call("find", { pattern: v, path: v }), call("ls", { path: v }), call(v, { [typeof v === "string" ? v : "key"]: v, nested: [v, { deep: v }] }), call(v, v), { ...call("bash", v), argumentsError: v },
+      ],
+    },
+  });
+  add({ type: "message", message: { role: "toolResult", toolCallId: v, toolName: v, content: [{ type: "text", text: v }, image, { type: "image", mimeType: v, data: PNG }, v], details: { diff: v, patch: v, truncation: v, fullOutputPath: v }, isError: v, usage, durationMs: v, nestedCalls: { calls: [{ id: v, name: v, arguments: { a: v }, status: v, durationMs: v, error: v }, v], complete: v } } });
+  add({ type: "message", message: { role: "toolResult", toolCallId: v, toolName: "edit", content: v, details: { diff: `-1 ${text}\n+1 ${text}\n${text}` }, isError: true } });
+  add({ type: "message", message: { role: "bashExecution", command: v, output: v, exitCode: v, cancelled: v, truncated: v, fullOutputPath: v, excludeFromContext: v } });
+  add({ type: "message", message: { role: at % 2 ? v : "system", content: v, customType: v, summary: v } });
+  add({ type: "custom_message", customType: v, content: v, display: v, details: v });
+  add({ type: "compaction", summary: v, firstKeptEntryId: v, tokensBefore: v, details: { readFiles: [v], modifiedFiles: [v] }, usage });
+  add({ type: "branch_summary", fromId: v, summary: v, details: { readFiles: [v, v] }, usage });
+  add({ type: "model_change", provider: v, modelId: v });
+  add(at % 2 ? { type: "thinking_level_change", thinkingLevel: v } : { type: "session_info", name: v });
+  add({ type: "label", targetId: target, label: v });
+  add(at % 2 ? { type: "usage", kind: v, provider: v, model: v, note: v, usage } : { type: "context_edit", targetId: v, replacement: { content: v } });
+  add(at % 2 ? { type: "custom", customType: v, data: v } : { type: v, anything: v });
+}
+
+export function assertNothingHappened(page, what) {
+  assert.deepEqual([page.seen.executed, page.seen.violations, foreignRequests(page), page.seen.errors], [[], [], [], []], what);
+}
+
+/** Opens every entry of a session, and every line of its tree; uses every key and filter. */
+export async function walk(page, n) {
+  await page.keyboard.press("o");
+  await page.keyboard.press("s");
+  await settled(page);
+  await page.evaluate(async (n) => {
+    const frame = () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 0)));
+    const size = window.groupSize;
+    for (let at = 0; at < n; at++) {
+      // The page draws more entries than those on the screen, so some groups are there already.
+      let row = 1 + at * size;
+      while (row < 1 + (at + 1) * size && window.seenRows.has(row)) row++;
+      if (row === 1 + (at + 1) * size) continue;
+      location.hash = `#entry-v${at}`;
+      const end = performance.now() + 10000;
+      do await frame();
+      while (!document.getElementById(`entry-v${at}`) && performance.now() < end);
+    }
+    document.getElementById("filter").value = "all";
+    document.getElementById("filter").dispatchEvent(new Event("change"));
+    await frame();
+    await frame();
+    const tree = document.getElementById("tree");
+    for (let y = 0; y <= tree.scrollHeight; y += tree.clientHeight) {
+      tree.scrollTop = y;
+      await frame();
+    }
+  }, n);
+  for (const key of ["g", "n", "n", "p", "G", "e", "Home", "ArrowDown", "Enter", "ArrowLeft", "ArrowRight", "End", "Enter", "f", "f", "f", "f", "f", "t", "t", "o", "s", "b", "b", "d", "d", "?", "Escape"]) await page.keyboard.press(key);
+  await settled(page);
+}

@@ -1,5 +1,5 @@
 // What the tests share: sessions to export, the program, and a browser that reports everything it is asked to do.
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 
 const here = dirname(fileURLToPath(import.meta.url));
 export const require = createRequire(join(process.env.SESSILE_WEB_TOOLS ?? here, "package.json"));
-const { chromium } = require("playwright-core");
+export const { chromium } = require("playwright-core");
 
 export const program = process.env.SESSILE_PROGRAM ?? join(here, "../target/debug/sessile");
 
@@ -135,6 +135,26 @@ export function everyKind() {
   return { session: s, ids };
 }
 
+/** A session of about this many bytes, of the usual mix. */
+export function large(bytes) {
+  const s = new Session();
+  const words = "the program reads a file and writes another one with more lines than before because of this change".split(" ");
+  let seed = 7;
+  const random = () => (seed = (seed * 1103515245 + 12345) % 2147483648) / 2147483648;
+  const text = (n) => Array.from({ length: n }, () => words[Math.floor(random() * words.length)]).join(" ");
+  const line = (n) => `${text(8)} ${n}`;
+  let measured = 0;
+  for (let size = 0, n = 0; size < bytes; n++) {
+    s.user(`Prompt ${n}: ${text(30)}`);
+    s.answer([{ type: "thinking", thinking: text(60) }, { type: "text", text: `${text(40)}\n\n\`\`\`rust\nfn f${n}() { let x = "${text(5)}"; }\n\`\`\`\n\n- ${text(9)}\n- ${text(9)}` }]);
+    s.tool("bash", { command: `grep -r ${text(3)}` }, Array.from({ length: 60 }, (_, n) => `\u001b[3${n % 8}m${line(n)}\u001b[0m`).join("\n"));
+    s.tool("edit", { path: `src/f${n}.rs`, edits: [{ oldText: Array.from({ length: 12 }, (_, n) => line(n)).join("\n"), newText: Array.from({ length: 12 }, (_, n) => line(n)).join("\n") }] }, "Done");
+    s.tool("read", { path: `src/f${n}.rs` }, Array.from({ length: 80 }, (_, n) => `    let ${line(n)};`).join("\n"));
+    for (; measured < s.lines.length; measured++) size += JSON.stringify(s.lines[measured]).length + 1;
+  }
+  return s;
+}
+
 // ---- The program ----
 
 let folder;
@@ -173,23 +193,43 @@ export function exported(session, { isSplit = false, name } = {}) {
   return pathToFileURL(isSplit ? join(out, "index.html") : out).href;
 }
 
+const servers = [];
+
+/** Starts `sessile serve` on a store in `home`, which ends with the tests of the file, and returns the link for a browser. */
+export async function serve(home, ...args) {
+  const server = spawn(program, ["serve", "--json", ...args], {
+    cwd: home,
+    env: { HOME: home, PI_CODING_AGENT_DIR: join(home, "agent"), TZ: "UTC", PATH: process.env.PATH },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  servers.push(server);
+  let text = "";
+  for await (const piece of server.stdout) {
+    text += piece;
+    if (text.includes("\n")) break;
+  }
+  return JSON.parse(text).url;
+}
+
 // ---- The browser ----
+
+/** How the browser is started. */
+export const LAUNCH = {
+  executablePath: process.env.SESSILE_CHROMIUM ?? "/usr/bin/chromium",
+  args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"],
+};
 
 /** The browser of a test file. */
 export function useBrowser() {
   const state = {};
-  const launch = () =>
-    chromium.launch({
-      executablePath: process.env.SESSILE_CHROMIUM ?? "/usr/bin/chromium",
-      args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"],
-    });
   after(async () => {
     await (await state.browser)?.close();
+    for (const server of servers) server.kill();
     if (folder) rmSync(folder, { recursive: true, force: true });
   });
   /** A tab of its own. `tab.seen` has page errors, requests, calls of the canary and violations of the policy. */
   state.tab = async ({ javaScript = true, size = { width: 1280, height: 900 }, scheme = "light", init } = {}) => {
-    state.browser ??= launch();
+    state.browser ??= chromium.launch(LAUNCH);
     const context = await (await state.browser).newContext({ javaScriptEnabled: javaScript, viewport: size, colorScheme: scheme, acceptDownloads: true });
     const page = await context.newPage();
     page.setDefaultTimeout(120000);
@@ -214,6 +254,14 @@ export function useBrowser() {
   };
   return state;
 }
+
+/** Notes tasks of the page's main thread that take more than 50 ms. */
+export const watchTasks = () => {
+  window.longTasks = [];
+  new PerformanceObserver((list) => {
+    for (const task of list.getEntries()) window.longTasks.push(Math.round(task.duration));
+  }).observe({ type: "longtask", buffered: true });
+};
 
 /** Opens an address and waits until the page is interactive. */
 export async function open(page, address) {
@@ -250,6 +298,10 @@ export async function search(page, text) {
 /** Requests other than for the page itself, and for its data files if it is split. */
 export function foreignRequests(page) {
   const own = page.url().split(/[?#]/)[0];
+  if (own.startsWith("http:")) {
+    const { origin } = new URL(own);
+    return page.seen.requests.filter((url) => url !== "about:blank" && !url.startsWith(`${origin}/`) && !url.startsWith("data:"));
+  }
   const folder = own.replace(/index\.html$/, "data/");
   return page.seen.requests.filter((url) => {
     const bare = url.split(/[?#]/)[0];

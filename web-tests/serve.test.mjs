@@ -1,17 +1,15 @@
 // The pages of `sessile serve`.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { everyKind, open, program, search, settled, useBrowser } from "./lib.mjs";
+import { everyKind, open, search, serve, settled, useBrowser } from "./lib.mjs";
 
 const browser = useBrowser();
 const home = mkdtempSync(join(tmpdir(), "sessile-serve-"));
 const { session, ids } = everyKind();
 const file = join(home, "agent", "sessions", "--p--", "2026-01-02T03-04-05-000Z_s.jsonl");
-let server;
 let page;
 let address;
 
@@ -20,28 +18,16 @@ before(async () => {
   writeFileSync(file, session.text());
   const hourAgo = Date.now() / 1000 - 3600;
   utimesSync(file, hourAgo, hourAgo);
-  server = spawn(program, ["serve", "--json"], {
-    cwd: home,
-    env: { HOME: home, PI_CODING_AGENT_DIR: join(home, "agent"), TZ: "UTC", PATH: process.env.PATH },
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  let text = "";
-  for await (const piece of server.stdout) {
-    text += piece;
-    if (text.includes("\n")) break;
-  }
+  const link = await serve(home);
   page = await browser.tab();
-  await page.goto(JSON.parse(text).url);
+  await page.goto(link);
   await page.locator("main a", { hasText: "Every kind of entry" }).first().click();
   await page.waitForSelector("html.ready", { state: "attached" });
   await settled(page);
   address = page.url();
 });
 
-after(() => {
-  server?.kill();
-  rmSync(home, { recursive: true, force: true });
-});
+after(() => rmSync(home, { recursive: true, force: true }));
 
 test("a session is shown with its tree and its last entries", async () => {
   assert.equal(await page.title(), "Every kind of entry");

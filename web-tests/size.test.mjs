@@ -1,37 +1,10 @@
 // Large sessions: the document stays small, and no task holds up the reader.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { exported, foreignRequests, open, search, Session, settled, useBrowser } from "./lib.mjs";
+import { exported, foreignRequests, large, open, search, Session, settled, useBrowser, watchTasks } from "./lib.mjs";
 
 const browser = useBrowser();
 const MAX_ELEMENTS = 5000;
-
-/** Notes tasks of the page's main thread that take more than 50 ms. */
-const watchTasks = () => {
-  window.longTasks = [];
-  new PerformanceObserver((list) => {
-    for (const task of list.getEntries()) window.longTasks.push(Math.round(task.duration));
-  }).observe({ type: "longtask", buffered: true });
-};
-
-/** A session of about this many bytes, of the usual mix. */
-function large(bytes) {
-  const s = new Session();
-  const words = "the program reads a file and writes another one with more lines than before because of this change".split(" ");
-  let seed = 7;
-  const random = () => (seed = (seed * 1103515245 + 12345) % 2147483648) / 2147483648;
-  const text = (n) => Array.from({ length: n }, () => words[Math.floor(random() * words.length)]).join(" ");
-  const line = (n) => `${text(8)} ${n}`;
-  for (let size = 0, n = 0; size < bytes; n++) {
-    s.user(`Prompt ${n}: ${text(30)}`);
-    s.answer([{ type: "thinking", thinking: text(60) }, { type: "text", text: `${text(40)}\n\n\`\`\`rust\nfn f${n}() { let x = "${text(5)}"; }\n\`\`\`\n\n- ${text(9)}\n- ${text(9)}` }]);
-    s.tool("bash", { command: `grep -r ${text(3)}` }, Array.from({ length: 60 }, (_, n) => `\u001b[3${n % 8}m${line(n)}\u001b[0m`).join("\n"));
-    s.tool("edit", { path: `src/f${n}.rs`, edits: [{ oldText: Array.from({ length: 12 }, (_, n) => line(n)).join("\n"), newText: Array.from({ length: 12 }, (_, n) => line(n)).join("\n") }] }, "Done");
-    s.tool("read", { path: `src/f${n}.rs` }, Array.from({ length: 80 }, (_, n) => `    let ${line(n)};`).join("\n"));
-    size = s.lines.length * 1150;
-  }
-  return s;
-}
 
 const elements = (page) => page.evaluate(() => document.querySelectorAll("*").length);
 

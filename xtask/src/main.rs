@@ -44,6 +44,7 @@ Usage: cargo xtask TASK
                         comparison, the web pages, documentation, licences
   web-test [NAME]       open the web pages in Chromium and use them; NAME is a file of web-tests/ (odd) or a part of a
                         test's name. Installs Chromium and the browser driver if they are missing
+  web-pictures          make the pictures of docs/web.md again
   tidy                  structural checks: dependency direction, purity of core, file names
   docs                  write docs/cli.md, and what is written about the RPC, from their definitions
   oracle                install the genuine pi as the reference for tests and print its folder
@@ -54,6 +55,7 @@ Usage: cargo xtask TASK
                         what earlier runs found, --input FILE to run one input
   bench [NAME]          measure Sessile, pi and the machine in one run: append-cost, group-commit; both without NAME
   bench compare [ARGS]  the whole comparison on made-up sessions (ARGS go to the program; --small takes seconds)
+  bench web             measure the web pages in Chromium beside pi's page; --write-docs DIR writes the figures
   bench text-index      compare the text index with tantivy and SQLite FTS5; `bench text-index cost` compares what they
                         cost to build
   help                  this text
@@ -83,6 +85,10 @@ fn run(task: &str, args: &[String]) -> TaskResult {
         "web-test" => {
             let root = workspace_root();
             web::run(&root, &web::install(&root, &tools::cache_dir()?)?, args)
+        }
+        "web-pictures" => {
+            let root = workspace_root();
+            web::pictures(&root, &web::install(&root, &tools::cache_dir()?)?)
         }
         "tidy" => tidy::run(&workspace_root()),
         "docs" => docs(&workspace_root()),
@@ -132,6 +138,11 @@ fn bench(names: &[String]) -> TaskResult {
     }
     let folder = oracle::install(&tools::cache_dir()?)?;
     let root = workspace_root();
+    if let Some((first, args)) = names.split_first()
+        && first == "web"
+    {
+        return web::bench(&root, &web::install(&root, &tools::cache_dir()?)?, &folder, args);
+    }
     if let Some((first, args)) = names.split_first()
         && first == "compare"
     {

@@ -96,10 +96,7 @@ fn install_packages(tests: &Path, cache: &Path) -> TaskResult<PathBuf> {
 
 /// Builds the program and runs the tests. `args` select tests by name or file.
 pub(crate) fn run(root: &Path, tools: &Tools, args: &[String]) -> TaskResult {
-    // As `cargo xtask test` builds it, so that nothing is built twice.
-    announce(command::cargo(root).args(["test", "--workspace", "--test", "cli", "--no-run", "--locked", "--offline"]))?;
-    let me = std::env::current_exe().map_err(|error| Failure(format!("cannot find the build: {error}")))?;
-    let program = me.ancestors().nth(2).unwrap_or(root).join("debug/sessile");
+    let program = build(root)?;
     let tests = root.join(TESTS);
     let mut files: Vec<PathBuf> = fs::read_dir(&tests)
         .map_err(|error| Failure(format!("cannot read {}: {error}", tests.display())))?
@@ -121,6 +118,54 @@ pub(crate) fn run(root: &Path, tools: &Tools, args: &[String]) -> TaskResult {
         .env("SESSILE_CHROMIUM", CHROMIUM)
         .env("SESSILE_WEB_TOOLS", &tools.packages)
         .run()
+}
+
+/// Makes the pictures of `docs/web.md` again.
+pub(crate) fn pictures(root: &Path, tools: &Tools) -> TaskResult {
+    command::program(&tools.node)
+        .dir(root)
+        .args(["web-tests/pictures.mjs", "docs/web"])
+        .env("SESSILE_PROGRAM", build(root)?)
+        .env("SESSILE_CHROMIUM", CHROMIUM)
+        .env("SESSILE_WEB_TOOLS", &tools.packages)
+        .run()
+}
+
+/// Builds the program as `cargo xtask test` does, so that nothing is built twice, and returns its path.
+fn build(root: &Path) -> TaskResult<PathBuf> {
+    announce(command::cargo(root).args(["test", "--workspace", "--test", "cli", "--no-run", "--locked", "--offline"]))?;
+    let me = std::env::current_exe().map_err(|error| Failure(format!("cannot find the build: {error}")))?;
+    Ok(me.ancestors().nth(2).unwrap_or(root).join("debug/sessile"))
+}
+
+/// Builds the program, makes large sessions, and measures the pages beside pi's. With `--write-docs DIR`, the figures go
+/// to `performance.md` there.
+pub(crate) fn bench(root: &Path, tools: &Tools, oracle: &Path, args: &[String]) -> TaskResult {
+    let docs = match args {
+        [] => None,
+        [option, folder] if option == "--write-docs" => Some(root.join(folder)),
+        _ => return Err(Failure("the only option of `bench web` is --write-docs DIR".to_owned())),
+    };
+    command::cargo(root).args(crate::COMPARED).args(["--locked"]).run()?;
+    let me = std::env::current_exe().map_err(|error| Failure(format!("cannot find the build: {error}")))?;
+    let builds = me.ancestors().nth(2).unwrap_or(root);
+    let corpus = builds.join("bench-corpus");
+    // The same corpus as that of the comparison; what exists is not made again.
+    let make = command::program(builds.join("release/generate")).dir(root).args([&corpus]);
+    make.args(["store-l", "giant-128", "giant-1800"]).run()?;
+    let mut bench = command::program(&tools.node)
+        .dir(root)
+        .args(["web-tests/bench.mjs"])
+        .env("SESSILE_PROGRAM", builds.join("release/sessile"))
+        .env("SESSILE_CHROMIUM", CHROMIUM)
+        .env("SESSILE_WEB_TOOLS", &tools.packages)
+        .env("SESSILE_PI", oracle.join("pi/dist/bundle/cli.js"))
+        .env("SESSILE_CORPUS", &corpus)
+        .env("SESSILE_BENCH_DIR", builds);
+    if let Some(docs) = docs {
+        bench = bench.env("SESSILE_WRITE_DOCS", docs);
+    }
+    bench.run()
 }
 
 /// Whether a file is the one of this name: `odd` means `web-tests/odd.test.mjs`.

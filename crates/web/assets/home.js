@@ -167,6 +167,15 @@ rows?.addEventListener("click", (event) => {
 let events = null;
 let seen = null;
 
+/** Shows the statuses of the rows that are there. */
+async function showStatuses() {
+  const courses = await (await fetched("/statuses")).json();
+  for (const dot of rows.querySelectorAll("li.s .dot")) {
+    const course = courses[dot.closest("li.s").dataset.key];
+    if (course) setCourse(dot, course);
+  }
+}
+
 function listen() {
   if (!rows || document.hidden || events) return;
   events = new EventSource("/events");
@@ -175,8 +184,9 @@ function listen() {
     seen = event.data;
     const isBusy = scrollY > 200 || location.search.includes("from=");
     if (!isNew) return;
-    if (isBusy) say("The list has changed.");
-    else refresh(0);
+    if (!isBusy) return refresh(0);
+    say("The list has changed.");
+    showStatuses().catch((error) => say(error.message));
   });
 }
 

@@ -50,7 +50,7 @@ let n = 0;
 function newSession(nEntries = 2) {
   n += 1;
   const name = `Session number ${n}.`;
-  const session = new Session({ id: `01990000-0000-7000-8000-${String(n).padStart(12, "0")}` });
+  const session = new Session({ cwd: home, id: `01990000-0000-7000-8000-${String(n).padStart(12, "0")}` });
   session.add({ type: "session_info", name });
   const ids = [];
   for (let at = 0; at < nEntries; at++) {
@@ -87,7 +87,8 @@ before(async () => {
   newSession();
   port = await freePort();
   const url = await start();
-  page = await browser.tab();
+  page = await browser.tab({ init: axe });
+  page.setDefaultTimeout(60000);
   await page.goto(url);
 });
 
@@ -280,12 +281,10 @@ test("the new elements are accessible, also on a phone and in the dark", async (
     await settled(page);
     append(shown.file, "News");
     await news(page, "1 new message");
-    await page.evaluate(axe.concat("\n;undefined"));
     for (const where of [undefined, "/"]) {
       if (where) {
         await page.goto(`http://127.0.0.1:${port}${where}`);
         await page.waitForSelector("html.ready", { state: "attached" });
-        await page.evaluate(axe.concat("\n;undefined"));
       }
       const { violations } = await page.evaluate(() => window.axe.run());
       assert.deepEqual(violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.html).join(" ")}`), []);

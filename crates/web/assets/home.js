@@ -165,7 +165,8 @@ rows?.addEventListener("click", (event) => {
 // Changes of the store
 
 let events = null;
-let seen = null;
+// The page has the number of the list that it shows, so that no change before the first event is missed.
+let seen = rows?.dataset.generation;
 
 /** Shows the statuses of the rows that are there. */
 async function showStatuses() {
@@ -180,7 +181,7 @@ function listen() {
   if (!rows || document.hidden || events) return;
   events = new EventSource("/events");
   events.addEventListener("list", (event) => {
-    const isNew = seen !== null && event.data !== seen;
+    const isNew = event.data !== seen;
     seen = event.data;
     const isBusy = scrollY > 200 || location.search.includes("from=");
     if (!isNew) return;

@@ -110,6 +110,8 @@ struct Item<'l> {
 
 /// The page with the list.
 pub(crate) fn page(app: &App, form: &Form) -> Markup {
+    // Read before the list, so that the page learns of every change after it.
+    let generation = *app.list.changes().borrow();
     let list = app.list.snapshot();
     let filter = Filter::of(&app.sessions, form);
     let projects = project_links(&list, &filter, form);
@@ -126,7 +128,7 @@ pub(crate) fn page(app: &App, form: &Form) -> Markup {
         }
         div.shelves {
             nav.projects aria-label="Projects" { (projects) }
-            section aria-label="Sessions" { ol #rows { (rows(app, form)) } }
+            section aria-label="Sessions" { ol #rows data-generation=(generation) { (rows(app, form)) } }
         }
     };
     let path = if form.pairs().next().is_none() { "/" } else { "" };

@@ -167,7 +167,7 @@ impl Client {
         let leaf = opened.session.path().last().map_or(-1, |row| i64::try_from(row.index()).unwrap_or(-1));
         match known {
             None => {
-                let cursor = Cursor::at(outline, n_rows);
+                let cursor = opened.cursor();
                 self.cursor = Some(cursor);
                 // The tree that the client loads now has whatever is known now.
                 self.is_surveyed = Some(opened.is_surveyed());

@@ -22,7 +22,6 @@ use open::survey;
 use super::app::App;
 use super::assets::{SESSION_ASSET, STYLE_ASSET};
 use super::form::Form;
-use super::live::Cursor;
 use super::reply::{json, refusal, reply};
 use super::stream::{StreamSender, stream};
 use crate::image::raster_bytes;
@@ -89,7 +88,7 @@ pub(crate) fn show(app: &App, key: &str) -> Response {
             .string("base", &format!("/s/{key}/"))
             .string("id", session.session_id().as_str())
             .number("rows", as_number(session.outline().rows().len()))
-            .string("cursor", &Cursor::at(session.outline(), session.outline().rows().len()).to_string())
+            .string("cursor", &opened.cursor().to_string())
             .number("titles", as_number(TITLES_PER_CHUNK))
             .number("leaf", leaf);
         let index = index.finish().to_text().replace('<', "\\u003c");

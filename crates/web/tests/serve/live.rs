@@ -267,3 +267,26 @@ fn the_list_has_dots_and_their_course() {
     let words: Vec<_> = statuses[&key].as_array().unwrap().iter().map(|step| step[0].as_str().unwrap()).collect();
     assert_eq!(words, ["quiet", "stopped"]);
 }
+
+#[test]
+fn the_tree_of_a_large_session_loses_silent_answers_when_they_are_known() {
+    let shown = shown();
+    let message = |id: &str, parent: &str, message: &str| {
+        format!("{{\"type\":\"message\",\"id\":\"{id}\",\"parentId\":\"{parent}\",\"message\":{message}}}\n")
+    };
+    let silent = r#"{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"ls","arguments":{}}]}"#;
+    let long = format!("{{\"role\":\"user\",\"content\":\"{}\"}}", "x".repeat(65 << 20));
+    append(&shown.path, &(message("e2", "e1", silent) + &message("e3", "e2", &long) + &message("e4", "e3", silent)));
+    let mut stream = shown.open(&shown.cursor);
+    stream.rows(2, 5);
+    // For each row, two bytes: the distance from the row before it, and its level.
+    let tree = || shown.site.get(&shown.target.replace("/events", "/tree-default"), &shown.cookie).body.len() / 2;
+    assert_eq!(tree(), 4, "nothing is known about the answers at first");
+    stream.next("tree");
+    assert_eq!(tree(), 3, "the leaf is shown in any case");
+    // A page that connects later may have loaded the tree before.
+    shown.open(&shown.cursor).rows(2, 5);
+    append(&shown.path, &line("e5", "e4"));
+    stream.rows(5, 6);
+    assert_eq!(tree(), 3, "new answers are read at once");
+}

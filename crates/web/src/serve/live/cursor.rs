@@ -21,6 +21,12 @@ impl Cursor {
         Self::default().extended(outline, n_rows)
     }
 
+    /// The cursor after all rows, whose fingerprint is known.
+    pub(crate) fn after_all(outline: &Outline, print: u64) -> Self {
+        let end = outline.rows().next_back().map_or(0, |row| outline.span(row).end());
+        Self { n_rows: outline.rows().len(), end, print }
+    }
+
     /// The cursor after more rows.
     pub(crate) fn extended(self, outline: &Outline, n_rows: usize) -> Self {
         let end = outline.rows().take(n_rows).next_back().map_or(0, |row| outline.span(row).end());
@@ -60,8 +66,10 @@ pub(crate) fn fingerprint(outline: &Outline, from: usize, to: usize, start: u64)
         add(span.len);
         add(outline.parent(row).map_or(u64::MAX, |parent| parent.index() as u64));
         add(outline.kind(row) as u64 + (outline.role(row) as u64) * 256);
-        for piece in outline.id(row).map(|id| id.as_wtf8().to_vec()).unwrap_or_default().chunks(8) {
-            add(piece.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)));
+        if let Some(id) = outline.id(row) {
+            for piece in id.as_wtf8().chunks(8) {
+                add(piece.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)));
+            }
         }
     }
     print
@@ -92,6 +100,7 @@ mod tests {
         let cursor = Cursor::at(whole.outline(), 3);
         assert_eq!(Cursor::parse(&cursor.to_string()), Some(cursor));
         assert_eq!(Cursor::at(whole.outline(), 1).extended(whole.outline(), 3), cursor);
+        assert_eq!(Cursor::after_all(whole.outline(), Cursor::at(whole.outline(), 4).print), Cursor::at(whole.outline(), 4));
         assert!(cursor.is_start_of(whole.outline()) && Cursor::default().is_start_of(whole.outline()));
         assert!(cursor.is_start_of(outline_of(&[&a, &b]).outline()));
         assert!(!cursor.is_start_of(outline_of(&[&a]).outline()), "too short");

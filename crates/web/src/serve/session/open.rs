@@ -10,7 +10,7 @@ use sessile::message::Message;
 use sessile::tree::{Filter, is_silent};
 use sessile::{SessionError, SessionManager, Sessions};
 
-use super::super::live::fingerprint;
+use super::super::live::{Cursor, fingerprint};
 use super::NoPart;
 use crate::tree::TreeRows;
 
@@ -46,6 +46,11 @@ impl Opened {
         let mut opened = Self { session, is_silent: Vec::new(), n_surveyed: 0, is_large: false, epoch: 0, seen: (usize::MAX, 0) };
         opened.note_rows();
         opened
+    }
+
+    /// The cursor of a page that has all rows.
+    pub(crate) fn cursor(&self) -> Cursor {
+        Cursor::after_all(self.session.outline(), self.seen.1)
     }
 
     /// Reads what other programs have appended.

@@ -174,14 +174,12 @@ mod tests {
         }
         let course = activity(true).course(after(SECOND));
         let wait = Duration::from_secs;
-        assert_eq!(
-            course,
-            [(wait(0), Status::Working), (wait(9), Status::Quiet), (wait(599), Status::Stopped)]
-        );
+        assert_eq!(course, [(wait(0), Status::Working), (wait(9), Status::Quiet), (wait(599), Status::Stopped)]);
         assert_eq!(activity(true).course(Timestamp::MIN).len(), 1);
     }
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "the test is another program")]
     fn an_open_session_and_a_list_agree() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("2026-01-01T00-00-00-000Z_s.jsonl");

@@ -53,6 +53,7 @@ mod tests {
     use crate::testing::IsolatedSystem;
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "the test is another program")]
     fn a_change_ends_the_wait_and_a_cancellation_fails_it() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("s.jsonl");

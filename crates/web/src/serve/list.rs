@@ -74,11 +74,7 @@ impl Row {
             cost: info.facts.cost,
             models: models.join(", "),
             size: info.size,
-            info: SessionInfo {
-                first_message: title_of(info).into(),
-                all_messages_text: "".into(),
-                ..info.clone()
-            },
+            info: SessionInfo { first_message: title_of(info).into(), all_messages_text: "".into(), ..info.clone() },
             parent: info.parent_session_path.clone(),
             searched: format!("{name}\n{first}\n{}", info.cwd).to_lowercase(),
         }

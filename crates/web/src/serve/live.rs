@@ -144,7 +144,8 @@ impl Client {
     /// What the client does not know yet.
     fn news(&mut self, app: &App) -> News {
         let path = self.path.clone();
-        match app.open_sessions.with(&app.sessions, &path, |opened| self.read(opened, app.sessions.environment().now())) {
+        match app.open_sessions.with(&app.sessions, &path, |opened| self.read(opened, app.sessions.environment().now()))
+        {
             Ok(news) => {
                 self.is_gone = false;
                 news

@@ -16,8 +16,8 @@ use sessile::json::ObjectWriter;
 use sessile::message::{Block, Content};
 use sessile::{Cancel, SessionError, SessionManager};
 
-pub(crate) use open::{OpenSessions, Opened};
 use open::survey;
+pub(crate) use open::{OpenSessions, Opened};
 
 use super::app::App;
 use super::assets::{SESSION_ASSET, STYLE_ASSET};

@@ -259,7 +259,8 @@ fn clients_of_a_session_share_one_follower() {
 fn the_list_has_dots_and_their_course() {
     let shown = shown();
     age(&shown.path);
-    let is_quiet = |page: &str| page.contains("class=\"dot\" role=\"img\" aria-label=\"Busy, nothing written for a while\"");
+    let is_quiet =
+        |page: &str| page.contains("class=\"dot\" role=\"img\" aria-label=\"Busy, nothing written for a while\"");
     // The list notices the new time by itself.
     while !is_quiet(&shown.site.get("/", &shown.cookie).body) {}
     let statuses: serde_json::Value = serde_json::from_str(&shown.site.get("/statuses", &shown.cookie).body).unwrap();

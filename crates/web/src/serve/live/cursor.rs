@@ -83,6 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "the test is another program")]
     fn a_cursor_fits_only_the_rows_that_it_was_made_for() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("s.jsonl");
@@ -93,14 +94,19 @@ mod tests {
             sessions.open(&path).unwrap()
         };
         let entry = |id: &str, parent: &str| {
-            format!(r#"{{"type":"message","id":"{id}","parentId":"{parent}","message":{{"role":"user","content":"x"}}}}"#)
+            format!(
+                r#"{{"type":"message","id":"{id}","parentId":"{parent}","message":{{"role":"user","content":"x"}}}}"#
+            )
         };
         let (a, b, c) = (entry("a", "-"), entry("b", "a"), entry("c", "b"));
         let whole = outline_of(&[&a, &b, &c]);
         let cursor = Cursor::at(whole.outline(), 3);
         assert_eq!(Cursor::parse(&cursor.to_string()), Some(cursor));
         assert_eq!(Cursor::at(whole.outline(), 1).extended(whole.outline(), 3), cursor);
-        assert_eq!(Cursor::after_all(whole.outline(), Cursor::at(whole.outline(), 4).print), Cursor::at(whole.outline(), 4));
+        assert_eq!(
+            Cursor::after_all(whole.outline(), Cursor::at(whole.outline(), 4).print),
+            Cursor::at(whole.outline(), 4)
+        );
         assert!(cursor.is_start_of(whole.outline()) && Cursor::default().is_start_of(whole.outline()));
         assert!(cursor.is_start_of(outline_of(&[&a, &b]).outline()));
         assert!(!cursor.is_start_of(outline_of(&[&a]).outline()), "too short");

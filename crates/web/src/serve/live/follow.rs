@@ -66,20 +66,17 @@ impl Drop for Following {
 /// Follows a session; starts a thread for it unless there is one.
 pub(super) fn follow(app: &Arc<App>, path: &Path) -> io::Result<Following> {
     let mut all = app.live.lock();
-    let changes = match all.get_mut(path) {
-        Some(followed) => {
-            followed.n_clients += 1;
-            followed.changes.subscribe()
-        }
-        None => {
-            let (changes, receiver) = watch::channel(0);
-            let cancel = Cancel::default();
-            let (following, sender, thread_path, thread_cancel) =
-                (Arc::clone(app), changes.clone(), path.to_path_buf(), cancel.clone());
-            threads::spawn("follow", move || wait_for_changes(&following, &thread_path, &sender, &thread_cancel))?;
-            all.insert(path.to_path_buf(), Followed { n_clients: 1, changes, cancel });
-            receiver
-        }
+    let changes = if let Some(followed) = all.get_mut(path) {
+        followed.n_clients += 1;
+        followed.changes.subscribe()
+    } else {
+        let (changes, receiver) = watch::channel(0);
+        let cancel = Cancel::default();
+        let (following, sender, thread_path, thread_cancel) =
+            (Arc::clone(app), changes.clone(), path.to_path_buf(), cancel.clone());
+        threads::spawn("follow", move || wait_for_changes(&following, &thread_path, &sender, &thread_cancel))?;
+        all.insert(path.to_path_buf(), Followed { n_clients: 1, changes, cancel });
+        receiver
     };
     Ok(Following { app: Arc::clone(app), path: path.to_path_buf(), changes })
 }

@@ -43,7 +43,8 @@ pub(crate) struct Opened {
 
 impl Opened {
     fn new(session: SessionManager) -> Self {
-        let mut opened = Self { session, is_silent: Vec::new(), n_surveyed: 0, is_large: false, epoch: 0, seen: (usize::MAX, 0) };
+        let mut opened =
+            Self { session, is_silent: Vec::new(), n_surveyed: 0, is_large: false, epoch: 0, seen: (usize::MAX, 0) };
         opened.note_rows();
         opened
     }

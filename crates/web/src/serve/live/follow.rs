@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sessile::{Cancel, threads};
 use tokio::sync::watch;
@@ -13,6 +13,9 @@ use super::super::app::App;
 
 /// How often a follower may stop waiting for changes.
 const WAIT: Duration = Duration::from_hours(1);
+
+/// The shortest and longest rest after a look at a session; in between, four times the duration of the look.
+const REST: [Duration; 2] = [Duration::from_millis(2), Duration::from_millis(80)];
 
 /// The sessions that clients follow.
 #[derive(Default)]
@@ -86,6 +89,7 @@ fn wait_for_changes(app: &App, path: &Path, changes: &watch::Sender<u64>, cancel
     let mut seen = None;
     // The first look is for changes between the first event of a client and the start of the watch.
     loop {
+        let begun = Instant::now();
         let state = app.open_sessions.with(&app.sessions, path, |opened| {
             Ok((opened.epoch, opened.session.outline().end(), opened.session.activity()?))
         });
@@ -94,6 +98,9 @@ fn wait_for_changes(app: &App, path: &Path, changes: &watch::Sender<u64>, cancel
             seen = state;
             changes.send_modify(|count| *count += 1);
         }
+        // A program that writes all the time must not keep a core busy.
+        let [least, most] = REST;
+        std::thread::sleep((begun.elapsed() * 4).clamp(least, most));
         if watcher.wait(WAIT).is_err() {
             return;
         }

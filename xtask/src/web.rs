@@ -117,6 +117,7 @@ pub(crate) fn run(root: &Path, tools: &Tools, args: &[String]) -> TaskResult {
         .env("SESSILE_PROGRAM", &program)
         .env("SESSILE_CHROMIUM", CHROMIUM)
         .env("SESSILE_WEB_TOOLS", &tools.packages)
+        .env(oracle::VARIABLE, tools.node.parent().unwrap_or(root))
         .run()
 }
 

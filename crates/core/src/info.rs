@@ -12,7 +12,7 @@ use crate::json::{JsText, Raw, Shape};
 use crate::line::Line;
 use crate::message::content_text;
 
-pub use facts::{MAX_MODELS, ModelName, RoleCounts, SessionFacts, TokenCounts, usage_of};
+pub use facts::{MAX_MODELS, ModelName, RoleCounts, SessionFacts, TokenCounts, leaves_work, usage_of};
 use line::{Object, Read};
 
 /// Stands for the first message of a session that has none.
@@ -192,6 +192,7 @@ impl InfoScan {
         let (role, message) = (entry.role(), &entry.message);
         let facts = &mut self.collected.facts;
         facts.messages.add(role);
+        facts.is_unanswered = leaves_work(role, message.stop_reason).unwrap_or(facts.is_unanswered);
         if role == Role::Assistant {
             facts.add_model(message.provider, message.model);
         }
@@ -347,6 +348,30 @@ torn
         assert!((facts.tokens.input - 7.0).abs() < 1e-9 && (facts.cost - 0.25).abs() < 1e-9);
         assert_eq!(facts.newest_entry, Some(Timestamp::from_ms(1_735_689_603_000)));
         assert!(facts.has_branches);
+    }
+
+    #[test]
+    fn a_prompt_a_result_and_a_call_leave_work() {
+        let is_unanswered = |lines: &[&str]| {
+            let mut text = r#"{"type":"session","version":3,"id":"s"}"#.to_owned();
+            for line in lines {
+                text += "\n";
+                text += line;
+            }
+            scanned(text.as_bytes()).facts.is_unanswered
+        };
+        let user = r#"{"type":"message","message":{"role":"user","content":"x"}}"#;
+        let call = r#"{"type":"message","message":{"role":"assistant","stopReason":"toolUse","content":[]}}"#;
+        let result = r#"{"type":"message","message":{"role":"toolResult","content":[]}}"#;
+        let answer = r#"{"type":"message","message":{"role":"assistant","stop\u0052eason":"stop","content":[]}}"#;
+        let label = r#"{"type":"label","targetId":"a","label":"x"}"#;
+        let shell = r#"{"type":"message","message":{"role":"bashExecution","command":"ls"}}"#;
+        assert!(!is_unanswered(&[]) && is_unanswered(&[user]) && is_unanswered(&[user, label, shell]));
+        assert!(is_unanswered(&[user, call]) && is_unanswered(&[user, call, result]));
+        assert!(!is_unanswered(&[user, call, result, answer]) && !is_unanswered(&[user, answer, label, shell]));
+        assert!(is_unanswered(&[user, answer, user]));
+        let stopped = |reason: &str| is_unanswered(&[&answer.replace("\"stop\"", reason)]);
+        assert!(!stopped("\"aborted\"") && !stopped("\"error\"") && !stopped("null") && stopped("\"deferred\""));
     }
 
     #[test]

@@ -194,6 +194,7 @@ fn rows_omit_absent_values() {
         first_message: "hi\u{1b}".into(),
         all_messages_text: "hi ho".into(),
         size: 0,
+        written: Timestamp::EPOCH,
         facts: SessionFacts::default(),
     };
     let row = |session: &SessionInfo, with_texts| answer::session_info(session, with_texts, &Copies::default());

@@ -123,6 +123,7 @@ mod sessions;
 pub mod settings;
 mod splice;
 pub mod stats;
+pub mod status;
 pub mod testing;
 pub mod time;
 pub mod users;

@@ -56,6 +56,8 @@ pub struct SessionInfo {
     pub all_messages_text: JsText<'static>,
     /// The length of its file in bytes.
     pub size: u64,
+    /// When its file was last written.
+    pub written: Timestamp,
     /// Further figures.
     pub facts: SessionFacts,
 }

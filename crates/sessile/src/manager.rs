@@ -33,7 +33,7 @@ use crate::world::World;
 
 #[doc = include_str!("docs/manager.md")]
 pub struct SessionManager {
-    world: World,
+    pub(crate) world: World,
     cwd: PathBuf,
     /// The directory for new files; `None` in memory.
     session_dir: Option<PathBuf>,

@@ -1,5 +1,7 @@
 //! Watches a store that other programs write: added, changed and removed sessions.
 
+mod file;
+
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -17,6 +19,8 @@ use crate::list::{SessionInfo, row_of};
 use crate::sessions::Sessions;
 use crate::world::World;
 use sessile_core::cancel::Cancel;
+
+pub use file::FileWatcher;
 
 /// Options for watching.
 #[derive(Clone, Debug, Default)]

@@ -29,6 +29,7 @@ fn session(id: &str, cwd: &str, modified: i64, parent: Option<&str>) -> SessionI
         first_message: "".into(),
         all_messages_text: "".into(),
         size: 0,
+        written: Timestamp::EPOCH,
         facts: SessionFacts::default(),
     }
 }

@@ -165,18 +165,29 @@ rows?.addEventListener("click", (event) => {
 // Changes of the store
 
 let events = null;
-let seen = null;
+// The page has the number of the list that it shows, so that no change before the first event is missed.
+let seen = rows?.dataset.generation;
+
+/** Shows the statuses of the rows that are there. */
+async function showStatuses() {
+  const courses = await (await fetched("/statuses")).json();
+  for (const dot of rows.querySelectorAll("li.s .dot")) {
+    const course = courses[dot.closest("li.s").dataset.key];
+    if (course) setCourse(dot, course);
+  }
+}
 
 function listen() {
   if (!rows || document.hidden || events) return;
   events = new EventSource("/events");
   events.addEventListener("list", (event) => {
-    const isNew = seen !== null && event.data !== seen;
+    const isNew = event.data !== seen;
     seen = event.data;
     const isBusy = scrollY > 200 || location.search.includes("from=");
     if (!isNew) return;
-    if (isBusy) say("The list has changed.");
-    else refresh(0);
+    if (!isBusy) return refresh(0);
+    say("The list has changed.");
+    showStatuses().catch((error) => say(error.message));
   });
 }
 

@@ -39,7 +39,7 @@ pub(crate) const SCRIPT: &str =
 /// The script of a page that gets its session from the server.
 #[cfg(feature = "serve")]
 pub(crate) const SERVED_SCRIPT: &str =
-    script!("tools", "http", "model", "tree", "pane", "entry", "page", "find", "start");
+    script!("tools", "http", "model", "tree", "pane", "entry", "page", "find", "status", "live", "start");
 
 /// The longest title made from the first words of a session.
 const MAX_TITLE: usize = 80;
@@ -83,15 +83,15 @@ impl Card {
         }
     }
 
-    /// Like [`of`](Self::of), without relatives and problems, whose search takes longer.
+    /// Describes a session by its row in a list, without relatives and problems, whose search takes longer.
     #[cfg(feature = "serve")]
-    pub(crate) fn short(sessions: &Sessions, path: &Path, session: &SessionManager) -> Result<Self, SessionError> {
-        let labels = session.labelled()?.into_iter().map(|(_, label)| label.text());
-        Ok(Self {
-            info: sessions.row(path).ok(),
-            labels: labels.filter(|label| !label.is_empty()).collect(),
-            ..Self::default()
-        })
+    pub(crate) fn short(info: SessionInfo, session: &SessionManager) -> Result<Self, SessionError> {
+        let outline = session.outline();
+        let labels = session.labels()?;
+        let mut labels: Vec<_> = labels.iter().map(|(id, label)| (outline.find(id), label.text())).collect();
+        labels.retain(|(row, text)| row.is_some() && !text.is_empty());
+        labels.sort();
+        Ok(Self { info: Some(info), labels: labels.into_iter().map(|(_, text)| text).collect(), ..Self::default() })
     }
 
     /// The name of the session, or its first words.

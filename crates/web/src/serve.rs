@@ -15,12 +15,14 @@ mod gate;
 mod hex;
 mod home;
 mod list;
+mod live;
 mod pins;
 mod pool;
 mod reply;
 mod router;
 mod search;
 mod session;
+mod status;
 mod stream;
 
 use std::io;
@@ -124,7 +126,8 @@ impl Server {
         let app = Arc::new(App {
             sessions: if options.is_read_only { sessions.read_only() } else { sessions },
             list: List::new(),
-            open_sessions: session::OpenSessions::default(),
+            open_sessions: Arc::default(),
+            live: Arc::default(),
             is_read_only: options.is_read_only,
             gate: Gate::new(port, cookie, options.is_read_only).map_err(ServeError::Random)?,
             pool: Pool::new("request", N_THREADS, N_QUEUED).map_err(ServeError::Thread)?,
@@ -169,6 +172,11 @@ impl Server {
     /// The link that signs in the next browser, once.
     pub fn link(&self) -> String {
         format!("{}{}", self.app.origin, self.app.gate.link())
+    }
+
+    /// The number of sessions that pages follow now. Each has one thread.
+    pub fn n_followed(&self) -> usize {
+        self.app.live.n_followed()
     }
 
     /// Ends open responses and closes the port.

@@ -112,7 +112,7 @@ pub(crate) fn structure(outline: &Outline) -> Vec<u8> {
 }
 
 /// What the page does with an entry by its type: prompts are places to jump to.
-fn kind_code(kind: Kind, role: Role) -> u8 {
+pub(crate) fn kind_code(kind: Kind, role: Role) -> u8 {
     match (kind, role) {
         (Kind::Header | Kind::NotObject, _) => 0,
         (Kind::Message, Role::User) => 1,

@@ -28,6 +28,28 @@ pub struct SessionFacts {
     pub unreadable_lines: u64,
     /// Whether some entry is not a child of the entry before it: there are branches or gaps.
     pub has_branches: bool,
+    /// Whether the last message of the user, the model or a tool leaves something to do for the agent; see [`leaves_work`].
+    pub is_unanswered: bool,
+}
+
+/// Whether a message leaves something to do for the agent: a prompt and the result of a tool do, and so does an answer
+/// that calls tools. `None` for messages that say nothing about it.
+pub fn leaves_work(role: Role, stop_reason: Option<Raw<'_>>) -> Option<bool> {
+    match role {
+        Role::User | Role::ToolResult => Some(true),
+        Role::Assistant => {
+            let reason = stop_reason.and_then(Raw::as_text);
+            Some(reason.is_some_and(|reason| reason == "toolUse" || reason == "deferred"))
+        }
+        Role::None
+        | Role::System
+        | Role::BashExecution
+        | Role::Custom
+        | Role::BranchSummary
+        | Role::CompactionSummary
+        | Role::HookMessage
+        | Role::Other => None,
+    }
 }
 
 /// A model, by provider and model name.

@@ -45,6 +45,7 @@ pub(super) struct Message<'a> {
     pub(super) usage: Option<Raw<'a>>,
     pub(super) provider: Option<Raw<'a>>,
     pub(super) model: Option<Raw<'a>>,
+    pub(super) stop_reason: Option<Raw<'a>>,
 }
 
 impl Object<'_> {
@@ -119,6 +120,7 @@ fn look_up(entry: Raw<'_>) -> Object<'_> {
             usage: inside("usage"),
             provider: inside("provider"),
             model: inside("model"),
+            stop_reason: inside("stopReason"),
         },
     }
 }
@@ -144,6 +146,7 @@ impl<'a> LineMembers<'a> {
                 b"usage" => self.inner.usage = value(),
                 b"provider" => self.inner.provider = value(),
                 b"model" => self.inner.model = value(),
+                b"stopReason" => self.inner.stop_reason = value(),
                 _ => {}
             }
             return;
@@ -202,6 +205,7 @@ mod tests {
             "\"provider\"",
             "\"model\"",
             "\"customType\"",
+            "\"stopReason\"",
             "\"data\"",
             r#""\u0069d""#,
             r#""n\u0061me""#,

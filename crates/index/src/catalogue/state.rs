@@ -94,6 +94,7 @@ fn encode_facts(out: &mut Writer, facts: &SessionFacts) {
     out.option(facts.newest_entry.map(Timestamp::as_ms), Writer::signed);
     out.number(facts.unreadable_lines);
     out.byte(u8::from(facts.has_branches));
+    out.byte(u8::from(facts.is_unanswered));
 }
 
 fn decode_facts(from: &mut Reader<'_>) -> Option<SessionFacts> {
@@ -124,6 +125,7 @@ fn decode_facts(from: &mut Reader<'_>) -> Option<SessionFacts> {
         newest_entry: from.option(Reader::signed)?.map(Timestamp::from_ms),
         unreadable_lines: from.number()?,
         has_branches: from.byte()? != 0,
+        is_unanswered: from.byte()? != 0,
     })
 }
 
@@ -160,7 +162,7 @@ mod tests {
             models in proptest::collection::vec((text(), text()), 0..4),
             floats in any::<[f32; 5]>(),
             newest_entry in any::<Option<i64>>(),
-            has_branches in any::<bool>(),
+            [has_branches, is_unanswered] in any::<[bool; 2]>(),
         ) -> SessionFacts {
             let mut counts = [0; RoleCounts::N_ROLES];
             counts.copy_from_slice(&numbers[..RoleCounts::N_ROLES]);
@@ -175,6 +177,7 @@ mod tests {
                 newest_entry: newest_entry.map(Timestamp::from_ms),
                 unreadable_lines: numbers[13],
                 has_branches,
+                is_unanswered,
             }
         }
     }

@@ -110,6 +110,7 @@ mod tests {
             first_message: "".into(),
             all_messages_text: "".into(),
             size: 1,
+            written: Timestamp::EPOCH,
             facts: SessionFacts::default(),
         }
     }

@@ -286,6 +286,7 @@ pub(crate) fn row_of(file: &FoundFile, info: Info) -> SessionInfo {
         first_message: info.first_message,
         all_messages_text: info.all_messages_text,
         size: file.stat.length,
+        written: Timestamp::from_ms(file.stat.modified_ms),
         facts: info.facts,
     }
 }

@@ -155,6 +155,7 @@ mod tests {
             first_message: "".into(),
             all_messages_text: "".into(),
             size: u64::from(number),
+            written: Timestamp::EPOCH,
             facts: SessionFacts { cost: f64::from(number % 3), ..SessionFacts::default() },
         }
     }

@@ -60,6 +60,7 @@ fn made_up(rows: &[MadeUp<'_>]) -> Vec<SessionInfo> {
             first_message: sessile::json::JsText::from(*first).into_owned(),
             all_messages_text: sessile::json::JsText::from(*first).into_owned(),
             size: 1000,
+            written: Timestamp::EPOCH,
             facts: sessile::format::info::SessionFacts::default(),
         })
         .collect()
@@ -106,6 +107,7 @@ fn golden_sessions() -> Option<[Vec<SessionInfo>; 2]> {
                 first_message: own(text("firstMessage")),
                 all_messages_text: own(text("allMessagesText").or_else(|| text("firstMessage"))),
                 size: 0,
+                written: Timestamp::EPOCH,
                 facts: sessile::format::info::SessionFacts::default(),
             }
         });

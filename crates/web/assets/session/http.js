@@ -40,8 +40,18 @@ class HttpSource {
   async titles(row) {
     const first = row - (row % this.index.titles);
     this.lines ??= new Map();
-    if (!this.lines.has(first)) this.lines.set(first, this.pieces("titles", { from: first }));
+    if (!this.lines.has(first)) {
+      const lines = this.pieces("titles", { from: first });
+      this.lines.set(first, lines);
+      // Another attempt may succeed, for example after the server was started again.
+      lines.catch(() => this.lines.get(first) === lines && this.lines.delete(first));
+    }
     return { first, lines: await this.lines.get(first) };
+  }
+
+  /** Forgets the titles of rows from this one on, because there are more now. */
+  forgetTitles(row) {
+    for (const first of this.lines?.keys() ?? []) if (first + this.index.titles > row) this.lines.delete(first);
   }
 
   async find(id) {

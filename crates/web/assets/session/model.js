@@ -57,6 +57,24 @@ class Session {
     return session;
   }
 
+  /** Adds rows at the end. */
+  extend({ from, parents, offsets, lengths, kinds }) {
+    const n = from + parents.length;
+    if (n > this.parents.length) {
+      const size = Math.ceil(n * 1.25) + 64;
+      for (const name of ["parents", "offsets", "lengths", "kinds"]) {
+        const larger = new this[name].constructor(size);
+        larger.set(this[name]);
+        this[name] = larger;
+      }
+    }
+    this.parents.set(parents, from);
+    this.offsets.set(offsets, from);
+    this.lengths.set(lengths, from);
+    this.kinds.set(kinds, from);
+    this.n = n;
+  }
+
   /** The rows from the root to a row. */
   path(leaf) {
     const rows = [];

@@ -70,9 +70,14 @@ class Pane {
     // What is drawn afresh replaces what other calls are still waiting for.
     const version = isFresh ? ++this.version : this.version;
     const rows = this.path.subarray(first, last);
-    const missing = isFresh ? [...rows] : [...rows].filter((row) => !this.element(row));
-    const html = await this.session.source.html(missing);
-    if (version !== this.version) return;
+    const html = new Map();
+    // Another call may remove elements while this one waits.
+    for (;;) {
+      const missing = [...rows].filter((row) => !html.has(row) && (isFresh || !this.element(row)));
+      if (!missing.length) break;
+      for (const [row, text] of await this.session.source.html(missing)) html.set(row, text);
+      if (version !== this.version) return;
+    }
     const anchor = isFresh ? undefined : this.anchor();
     const top = anchor?.getBoundingClientRect().top;
     for (const child of this.box.children) {

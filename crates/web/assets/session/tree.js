@@ -27,6 +27,7 @@ class Tree {
   }
 
   async show(filter) {
+    const version = (this.version = (this.version ?? 0) + 1);
     const numbers = new Numbers(await this.session.source.tree(filter));
     const [rows, levels, flags, below] = [[], [], [], []];
     let row = 0;
@@ -43,6 +44,8 @@ class Tree {
         started = performance.now();
       }
     }
+    // Something else is to be shown by now.
+    if (version !== this.version) return;
     this.filter = filter;
     Object.assign(this, {
       rows: Int32Array.from(rows),
@@ -56,6 +59,7 @@ class Tree {
   /** Lists all entries in the order of the file. A search needs it, because every filter hides some entries. */
   list() {
     const n = this.session.n;
+    this.version = (this.version ?? 0) + 1;
     this.filter = undefined;
     Object.assign(this, {
       rows: Int32Array.from({ length: n }, (_, row) => row),
@@ -68,6 +72,7 @@ class Tree {
 
   /** Marks the rows of the current branch. */
   mark(path) {
+    if (this.onPath.length < this.session.n) this.onPath = new Uint8Array(this.session.parents.length);
     this.onPath.fill(0);
     for (const row of path) this.onPath[row] = 1;
     this.redraw();
@@ -144,6 +149,7 @@ class Tree {
     if (!this.hits) element.append(make("span", { className: "guide", ariaHidden: "true", textContent: this.guide(at, isFolded) }));
     const title = make("span", { className: "title" });
     element.append(title);
+    if (this.fresh?.has(row)) element.append(make("span", { className: "fresh", textContent: "new" }));
     if (isFolded) element.append(make("span", { className: "count", textContent: ` (${this.below[at]} hidden)` }));
     this.fill(title, row);
     return element;

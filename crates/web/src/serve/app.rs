@@ -15,6 +15,7 @@ use tokio::sync::watch;
 use super::form::Form;
 use super::gate::{Asked, Gate, MAX_BODY, Refused};
 use super::list::List;
+use super::live::Live;
 use super::pool::{NoResult, Pool};
 use super::reply::refusal;
 use super::session::OpenSessions;
@@ -26,7 +27,9 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(20);
 pub(crate) struct App {
     pub(crate) sessions: Sessions,
     pub(crate) list: List,
-    pub(crate) open_sessions: OpenSessions,
+    pub(crate) open_sessions: Arc<OpenSessions>,
+    /// The sessions that pages follow.
+    pub(crate) live: Arc<Live>,
     pub(crate) is_read_only: bool,
     pub(crate) gate: Gate,
     /// Threads for answers that take little time.

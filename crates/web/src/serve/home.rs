@@ -15,6 +15,7 @@ use super::app::App;
 use super::form::Form;
 use super::frame::frame;
 use super::list::{Row, Snapshot, short_path};
+use super::status::{course, dot};
 use crate::entry::cost_text;
 use crate::html::Text;
 use crate::page::local_text;
@@ -22,6 +23,9 @@ use crate::page::local_text;
 /// The rows of an answer.
 const PAGE: usize = 100;
 const MAX_PAGE: usize = 200;
+
+/// How long after its last write a session may still change its status.
+const RECENT_MS: i64 = 11 * 60 * 1000;
 
 /// The deepest indentation of a fork.
 const MAX_DEPTH: usize = 8;
@@ -106,6 +110,8 @@ struct Item<'l> {
 
 /// The page with the list.
 pub(crate) fn page(app: &App, form: &Form) -> Markup {
+    // Read before the list, so that the page learns of every change after it.
+    let generation = *app.list.changes().borrow();
     let list = app.list.snapshot();
     let filter = Filter::of(&app.sessions, form);
     let projects = project_links(&list, &filter, form);
@@ -122,7 +128,7 @@ pub(crate) fn page(app: &App, form: &Form) -> Markup {
         }
         div.shelves {
             nav.projects aria-label="Projects" { (projects) }
-            section aria-label="Sessions" { ol #rows { (rows(app, form)) } }
+            section aria-label="Sessions" { ol #rows data-generation=(generation) { (rows(app, form)) } }
         }
     };
     let path = if form.pairs().next().is_none() { "/" } else { "" };
@@ -211,6 +217,16 @@ pub(crate) fn rows(app: &App, form: &Form) -> Markup {
     }
 }
 
+/// The statuses of sessions that were written lately, by key. All others stay as they are.
+pub(crate) fn statuses(app: &App) -> String {
+    let now = app.sessions.environment().now();
+    let list = app.list.snapshot();
+    let is_recent = |row: &&Arc<Row>| now.as_ms().saturating_sub(row.info.written.as_ms()) < RECENT_MS;
+    let recent = list.rows.iter().filter(is_recent);
+    let recent = recent.map(|row| format!("\"{}\":{}", row.key, course(row.info.activity(), now)));
+    format!("{{{}}}", recent.collect::<Vec<_>>().join(","))
+}
+
 fn nothing(list: &Snapshot, form: &Form) -> Markup {
     let query = form.get("q");
     html! {
@@ -248,6 +264,7 @@ fn session_row(app: &App, list: &Snapshot, item: &Item<'_>) -> Markup {
         li.s data-key=(row.key) data-depth=[(depth > 0).then_some(depth)] {
             a.title class=[row.is_named.then_some("named")] href={ "/s/" (row.key) } { (Text(&row.title)) }
             span.facts {
+                (dot(row.info.activity(), environment.now()))
                 @if item.is_pinned { span.mark { "pinned" } }
                 @if row.is_archived { span.mark { "archived" } }
                 @if item.depth > 0 || list.parents.contains_key(&row.path) { span.mark { "fork" } }

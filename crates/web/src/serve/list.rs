@@ -47,6 +47,8 @@ pub(crate) struct Row {
     pub(crate) cost: f64,
     pub(crate) models: String,
     pub(crate) size: u64,
+    /// The facts for the header of its page, with only the title of its first message.
+    pub(crate) info: SessionInfo,
     parent: Option<String>,
     /// The lower-case text that a query looks into.
     searched: String,
@@ -72,6 +74,7 @@ impl Row {
             cost: info.facts.cost,
             models: models.join(", "),
             size: info.size,
+            info: SessionInfo { first_message: title_of(info).into(), all_messages_text: "".into(), ..info.clone() },
             parent: info.parent_session_path.clone(),
             searched: format!("{name}\n{first}\n{}", info.cwd).to_lowercase(),
         }
@@ -99,6 +102,7 @@ impl Row {
             first_message: "".into(),
             all_messages_text: "".into(),
             size: 0,
+            written: Timestamp::EPOCH,
             facts: SessionFacts::default(),
         }
     }

@@ -7,7 +7,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::header::CACHE_CONTROL;
-use axum::http::{HeaderValue, StatusCode, Uri};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use axum::response::Response;
 use axum::routing::{get, post};
 use sessile::json::ObjectWriter;
@@ -17,10 +17,10 @@ use super::assets;
 use super::form::Form;
 use super::reply::{json, page, refusal, reply};
 use super::stream::stream;
-use super::{home, pins, search, session};
+use super::{home, live, pins, search, session};
 
 /// How often a stream without events sends something, to notice that its client is gone.
-const HEARTBEAT: Duration = Duration::from_secs(15);
+pub(super) const HEARTBEAT: Duration = Duration::from_secs(15);
 
 type Shared = State<Arc<App>>;
 
@@ -34,8 +34,10 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/s/{key}", get(show))
         .route("/s/{key}/original", get(original))
         .route("/s/{key}/search", get(search_session))
+        .route("/s/{key}/events", get(session_events))
         .route("/s/{key}/{part}", get(part))
         .route("/events", get(events))
+        .route("/statuses", get(statuses))
         .route("/api/token", get(token))
         .route("/api/pin", post(pin))
         .route("/assets/{name}", get(asset))
@@ -80,6 +82,17 @@ async fn search_session(State(app): Shared, Path(key): Path<String>, uri: Uri) -
     app.run(move |app| session::search(app, &key, &form(&uri))).await
 }
 
+/// Sends what is new in a session after the cursor that the page or the browser remembers.
+async fn session_events(State(app): Shared, Path(key): Path<String>, uri: Uri, headers: HeaderMap) -> Response {
+    let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()).filter(|id| !id.is_empty());
+    let form = form(&uri);
+    live::events(app, key, last.unwrap_or_else(|| form.get("cursor"))).await
+}
+
+async fn statuses(State(app): Shared) -> Response {
+    app.run(|app| reply(StatusCode::OK, "application/json", home::statuses(app))).await
+}
+
 /// Says when the list has changed.
 async fn events(State(app): Shared) -> Response {
     let (sender, body) = stream();
@@ -114,14 +127,14 @@ async fn events(State(app): Shared) -> Response {
     reply(StatusCode::OK, "text/event-stream", body)
 }
 
-enum First {
+pub(super) enum First {
     Change,
     Over,
     Silence,
 }
 
 /// What happens first.
-async fn first(
+pub(super) async fn first(
     change: impl Future<Output = bool>,
     gone: impl Future<Output = ()>,
     over: impl Future<Output = ()>,

@@ -4,6 +4,8 @@ mod find;
 mod open;
 
 use std::num::NonZeroUsize;
+use std::path::Path;
+use std::sync::Arc;
 
 use axum::http::header::CONTENT_DISPOSITION;
 use axum::http::{HeaderValue, StatusCode};
@@ -14,6 +16,7 @@ use sessile::json::ObjectWriter;
 use sessile::message::{Block, Content};
 use sessile::{Cancel, SessionError, SessionManager};
 
+use open::survey;
 pub(crate) use open::{OpenSessions, Opened};
 
 use super::app::App;
@@ -69,13 +72,12 @@ fn answered(result: Result<Response, NoPart>) -> Response {
 
 /// Answers `/s/{key}`.
 pub(crate) fn show(app: &App, key: &str) -> Response {
-    answered(with_session(app, key, |opened| {
+    let list = app.list.snapshot();
+    let Some(row) = list.find(key) else { return NoPart::Missing.into_response() };
+    answered(app.open_sessions.with(&app.sessions, &row.path, |opened| {
         let session = &opened.session;
         let environment = app.sessions.environment();
-        let card = match session.session_file() {
-            Some(path) => Card::short(&app.sessions, path, session)?,
-            None => Card::default(),
-        };
+        let card = Card::short(row.info.clone(), session)?;
         let kind = PageKind::Served { style: &STYLE_ASSET.path };
         let mut page = start_of_page(&card, environment, kind, session.outline().n_entries());
         page.extend(Reader { session, environment }.last_entries()?);
@@ -86,6 +88,7 @@ pub(crate) fn show(app: &App, key: &str) -> Response {
             .string("base", &format!("/s/{key}/"))
             .string("id", session.session_id().as_str())
             .number("rows", as_number(session.outline().rows().len()))
+            .string("cursor", &opened.cursor().to_string())
             .number("titles", as_number(TITLES_PER_CHUNK))
             .number("leaf", leaf);
         let index = index.finish().to_text().replace('<', "\\u003c");
@@ -109,10 +112,29 @@ pub(crate) fn part(app: &App, key: &str, part: &str, form: &Form) -> Response {
         "long" => long_text(app, &opened.session, form),
         "image" => image(&opened.session, form),
         _ => match part.strip_prefix("tree-").and_then(|name| FILTERS.iter().find(|(filter, _)| *filter == name)) {
-            Some((_, filter)) => Ok(bytes(opened.tree(*filter)?)),
+            Some((_, filter)) => {
+                if opened.begins_survey()
+                    && let Some(path) = opened.session.session_file()
+                {
+                    start_survey(app, path);
+                }
+                Ok(bytes(opened.tree(*filter)?))
+            }
             None => Err(NoPart::Missing),
         },
     }))
+}
+
+/// Finds the answers without text on a thread, after which the pages of the session load their tree again.
+fn start_survey(app: &App, path: &Path) {
+    let (open, live, sessions) = (Arc::clone(&app.open_sessions), Arc::clone(&app.live), app.sessions.clone());
+    let path = path.to_path_buf();
+    let work = move || {
+        survey(&open, &sessions, &path);
+        live.touch(&path);
+    };
+    // Without a thread, the tree goes on showing these answers.
+    drop(sessile::threads::spawn("survey", work));
 }
 
 #[expect(clippy::cast_precision_loss, reason = "an outline has fewer than 2^32 rows")]

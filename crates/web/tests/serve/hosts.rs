@@ -96,7 +96,7 @@ fn only_the_exact_host_is_answered() {
     ];
     assert!(refused.len() >= 60, "{}", refused.len());
     for host in &refused {
-        for path in ["/", "/events", "/assets/style.css", "/login?token=1", "/s/x"] {
+        for path in ["/", "/events", "/assets/style.css", "/login?token=1", "/s/x", "/s/x/events", "/statuses"] {
             let request =
                 format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}\r\nConnection: close\r\n\r\n");
             let answer = parse(&site.raw(request.as_bytes()));

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "tests panic on failure")]
 
 mod hosts;
+mod live;
 mod pages;
 mod requests;
 mod sign_in;

@@ -23,6 +23,7 @@ fn every_kind_of_response_has_the_headers() {
     for (target, status, kind) in [
         ("/", 200, "text/html; charset=utf-8"),
         ("/rows", 200, "text/html; charset=utf-8"),
+        ("/statuses", 200, "application/json"),
         ("/search?q=trip", 200, "text/html; charset=utf-8"),
         ("/hits?q=trip", 200, "text/html; charset=utf-8"),
         ("/hits?q=re:(", 200, "text/html; charset=utf-8"),

@@ -1,45 +1,153 @@
 //! The sessions that pages show.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
-use axum::response::Response;
+use sessile::format::head::{Kind, Role};
 use sessile::message::Message;
 use sessile::tree::{Filter, is_silent};
 use sessile::{SessionError, SessionManager, Sessions};
 
+use super::super::live::{Cursor, fingerprint};
 use super::NoPart;
 use crate::tree::TreeRows;
 
 /// The sessions that stay open. Opening one again is cheap.
 const MAX_OPEN: usize = 8;
 
-/// In larger sessions, answers without text are shown in the tree, because finding them would read the whole file.
+/// With more than this to read, a thread finds the answers without text, which the tree shows until then.
 const MAX_SURVEYED_BYTES: u64 = 64 << 20;
+
+/// How long that thread keeps other requests for the session waiting, and for how long it then lets them work.
+const SURVEY_STEP: Duration = Duration::from_millis(10);
+const SURVEY_PAUSE: Duration = Duration::from_millis(1);
+
+/// Counts the epochs of all sessions.
+static N_EPOCHS: AtomicU64 = AtomicU64::new(1);
 
 /// An open session, which is only read.
 pub(crate) struct Opened {
     pub(crate) session: SessionManager,
     /// For each row, whether it is an answer without text; as far as it has been read.
     is_silent: Vec<bool>,
+    n_surveyed: usize,
+    /// Whether a thread finds the answers without text.
+    is_large: bool,
+    /// While this stays the same, the session has only grown.
+    pub(crate) epoch: u64,
+    /// The rows that were there last, and their fingerprint.
+    seen: (usize, u64),
 }
 
 impl Opened {
+    fn new(session: SessionManager) -> Self {
+        let mut opened =
+            Self { session, is_silent: Vec::new(), n_surveyed: 0, is_large: false, epoch: 0, seen: (usize::MAX, 0) };
+        opened.note_rows();
+        opened
+    }
+
+    /// The cursor of a page that has all rows.
+    pub(crate) fn cursor(&self) -> Cursor {
+        Cursor::after_all(self.session.outline(), self.seen.1)
+    }
+
+    /// Reads what other programs have appended.
+    fn refresh(&mut self) -> Result<(), SessionError> {
+        self.session.refresh()?;
+        if self.session.outline().rows().len() != self.seen.0 {
+            // What a program writes is what its user looks at.
+            self.session.follow_leaf()?;
+        }
+        self.note_rows();
+        Ok(())
+    }
+
+    /// Begins another epoch unless the session has only grown. A new row can also give earlier rows another parent.
+    fn note_rows(&mut self) {
+        let outline = self.session.outline();
+        let n_rows = outline.rows().len();
+        let (n_seen, print_seen) = self.seen;
+        if n_seen == n_rows {
+            return;
+        }
+        let print = if n_seen <= n_rows { fingerprint(outline, 0, n_seen, 0) } else { 0 };
+        if n_seen > n_rows || print != print_seen {
+            self.epoch = N_EPOCHS.fetch_add(1, Ordering::Relaxed);
+            self.is_silent.clear();
+            self.n_surveyed = 0;
+            self.is_large = false;
+            self.seen = (n_rows, fingerprint(outline, 0, n_rows, 0));
+        } else {
+            self.seen = (n_rows, fingerprint(outline, n_seen, n_rows, print));
+        }
+    }
+
     /// The rows that a filter shows.
     pub(crate) fn tree(&mut self, filter: Filter) -> Result<Vec<u8>, SessionError> {
-        let n_rows = self.session.outline().rows().len();
-        if self.session.outline().end() <= MAX_SURVEYED_BYTES {
-            let n_known = self.is_silent.len();
-            let new: Vec<_> = self.session.outline().entries().filter(|row| row.index() >= n_known).collect();
-            self.is_silent.resize(n_rows, false);
-            for row in new {
-                if let Some(Message::Assistant(answer)) = self.session.entry_at(row)?.message() {
-                    self.is_silent[row.index()] = is_silent(answer);
-                }
-            }
+        if self.can_survey_now() {
+            self.survey(Duration::MAX)?;
         }
-        self.is_silent.resize(n_rows, false);
-        Ok(TreeRows::new(&self.session)?.drawn(self.session.outline(), filter, &self.is_silent))
+        self.is_silent.resize(self.session.outline().rows().len(), false);
+        let tree = TreeRows::new(&self.session)?.drawn(self.session.outline(), filter, &self.is_silent);
+        self.is_silent.truncate(self.n_surveyed);
+        Ok(tree)
+    }
+
+    /// Whether so little is left to survey that a request may wait for it.
+    fn can_survey_now(&self) -> bool {
+        let outline = self.session.outline();
+        let from = outline.rows().nth(self.n_surveyed).map_or(outline.end(), |row| outline.span(row).offset);
+        outline.end() - from <= MAX_SURVEYED_BYTES
+    }
+
+    /// Finds answers without text for a while. Returns whether there are more rows.
+    fn survey(&mut self, limit: Duration) -> Result<bool, SessionError> {
+        let begun = Instant::now();
+        let outline = self.session.outline();
+        let n_rows = outline.rows().len();
+        for row in outline.rows().skip(self.n_surveyed) {
+            if begun.elapsed() >= limit {
+                break;
+            }
+            let is_answer = outline.kind(row) == Kind::Message && outline.role(row) == Role::Assistant;
+            let is_silent = is_answer
+                && match self.session.entry_at(row)?.message() {
+                    Some(Message::Assistant(answer)) => is_silent(answer),
+                    _ => false,
+                };
+            self.is_silent.resize(row.index(), false);
+            self.is_silent.push(is_silent);
+            self.n_surveyed = row.index() + 1;
+        }
+        Ok(self.n_surveyed < n_rows)
+    }
+
+    /// Whether a thread must find the answers without text, and none does so yet. The caller starts it.
+    pub(crate) fn begins_survey(&mut self) -> bool {
+        !self.can_survey_now() && !std::mem::replace(&mut self.is_large, true)
+    }
+
+    /// Whether the tree was too large to leave out answers without text at first.
+    pub(crate) fn is_large(&self) -> bool {
+        self.is_large
+    }
+
+    /// Whether the tree leaves out answers without text.
+    pub(crate) fn is_surveyed(&self) -> bool {
+        self.can_survey_now()
+    }
+}
+
+/// Finds the answers without text of a session, in steps between which other requests can use it.
+pub(crate) fn survey(open: &OpenSessions, sessions: &Sessions, path: &Path) {
+    loop {
+        match open.with(sessions, path, |opened| Ok(opened.survey(SURVEY_STEP)?)) {
+            Ok(true) => std::thread::sleep(SURVEY_PAUSE),
+            Ok(false) | Err(_) => return,
+        }
     }
 }
 
@@ -49,36 +157,43 @@ pub(crate) struct OpenSessions(Mutex<Vec<(PathBuf, Arc<Mutex<Opened>>)>>);
 
 impl OpenSessions {
     /// Runs work on a session, which is opened first, or brought up to date.
-    pub(crate) fn with(
+    pub(crate) fn with<T>(
         &self,
         sessions: &Sessions,
         path: &Path,
-        work: impl FnOnce(&mut Opened) -> Result<Response, NoPart>,
-    ) -> Result<Response, NoPart> {
-        let known = {
-            let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            let at = open.iter().position(|(known, _)| known == path);
-            let known = at.map(|at| open.remove(at));
-            open.extend(known.clone());
-            known
-        };
-        let opened = if let Some((_, opened)) = known {
-            opened
-        } else {
-            let session = sessions.clone().read_only().open(path)?;
-            let opened = Arc::new(Mutex::new(Opened { session, is_silent: Vec::new() }));
-            let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        work: impl FnOnce(&mut Opened) -> Result<T, NoPart>,
+    ) -> Result<T, NoPart> {
+        if let Some(opened) = self.known(path) {
+            let mut opened = opened.lock().unwrap_or_else(PoisonError::into_inner);
+            if opened.refresh().is_ok() {
+                return work(&mut opened);
+            }
+            // Another file took its place, or its content changed.
+            self.lock().retain(|(known, _)| known != path);
+        }
+        let opened = Arc::new(Mutex::new(Opened::new(sessions.clone().read_only().open(path)?)));
+        {
+            let mut open = self.lock();
+            open.retain(|(known, _)| known != path);
             open.push((path.to_path_buf(), Arc::clone(&opened)));
             let n_extra = open.len().saturating_sub(MAX_OPEN);
             open.drain(..n_extra);
-            opened
-        };
-        let mut opened = opened.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Err(error) = opened.session.refresh() {
-            // The next request opens the file that is there now.
-            self.0.lock().unwrap_or_else(PoisonError::into_inner).retain(|(known, _)| known != path);
-            return Err(error.into());
         }
+        let mut opened = opened.lock().unwrap_or_else(PoisonError::into_inner);
         work(&mut opened)
+    }
+
+    /// A session that is open, which becomes the last to be closed.
+    fn known(&self, path: &Path) -> Option<Arc<Mutex<Opened>>> {
+        let mut open = self.lock();
+        let at = open.iter().position(|(known, _)| known == path)?;
+        let known = open.remove(at);
+        let opened = Arc::clone(&known.1);
+        open.push(known);
+        Some(opened)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<(PathBuf, Arc<Mutex<Opened>>)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

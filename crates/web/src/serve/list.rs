@@ -238,17 +238,14 @@ impl List {
         self.generation.send_modify(|generation| *generation += 1);
     }
 
-    /// Waits until the list contains the sessions with these keys, or no longer contains them.
-    pub(crate) async fn wait_for(&self, awaited: &[(String, bool)]) {
+    /// Waits until the list shows a change, but not for ever.
+    pub(crate) async fn wait_until(&self, is_shown: impl Fn(&Snapshot) -> bool) {
         let mut changes = self.changes();
-        let is_due = || {
-            let current = self.current.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            current.is_none_or(|list| awaited.iter().all(|(key, is_there)| list.find(key).is_some() == *is_there))
-        };
         let wait = async {
             loop {
                 changes.borrow_and_update();
-                if is_due() || changes.changed().await.is_err() {
+                let current = self.current.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                if current.is_none_or(|list| is_shown(&list)) || changes.changed().await.is_err() {
                     return;
                 }
             }

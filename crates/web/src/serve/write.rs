@@ -16,14 +16,14 @@ use sessile::branch::{ForkPosition, ForkedSession};
 use sessile::event::Outcome;
 use sessile::json::{Json, ObjectWriter, Raw, Shape};
 use sessile::message::Message;
-use sessile::operations::{Annotated, Deletion, OperationKind, Step};
+use sessile::operations::{Annotated, Deletion, OperationKind};
 use sessile::settings::resume_line;
 use sessile::{EntryId, SessionError, SessionManager, Sessions};
 
 pub use leaf::{BranchSummarizer, ResolveSummarizer};
 
 use super::app::App;
-use super::list::{Row, key_of};
+use super::list::{Row, Snapshot, key_of};
 use super::reply::json;
 use crate::page::title_of;
 use failure::NoChange;
@@ -31,13 +31,31 @@ use failure::NoChange;
 /// A change that was made.
 struct Done {
     answer: Json,
-    /// The keys of sessions that the list must contain, or must not contain, before the page goes on.
-    awaited: Vec<(String, bool)>,
+    /// What the list must show before the page goes on.
+    awaited: Vec<Awaited>,
 }
 
 impl Done {
     fn new(answer: &mut ObjectWriter) -> Self {
         Self { answer: answer.finish(), awaited: Vec::new() }
+    }
+}
+
+/// What the list shows of a session after a change.
+struct Awaited {
+    key: String,
+    /// The title; `None` if the session is gone.
+    title: Option<String>,
+}
+
+impl Awaited {
+    /// What the list will show of the session at a path.
+    fn at(sessions: &Sessions, path: &Path) -> Self {
+        Self { key: key_of(path), title: sessions.row(path).ok().map(|info| title_of(&info)) }
+    }
+
+    fn is_shown(&self, list: &Snapshot) -> bool {
+        list.find(&self.key).map(|row| &row.title) == self.title.as_ref()
     }
 }
 
@@ -68,7 +86,7 @@ pub(crate) async fn change(State(app): State<Arc<App>>, Part(what): Part<String>
 async fn finished(app: &App, made: Result<Result<Done, NoChange>, Response>) -> Response {
     match made {
         Ok(Ok(done)) => {
-            app.list.wait_for(&done.awaited).await;
+            app.list.wait_until(|list| done.awaited.iter().all(|awaited| awaited.is_shown(list))).await;
             json(done.answer)
         }
         Ok(Err(reason)) => reason.into_response(),
@@ -145,14 +163,11 @@ fn label(app: &App, asked: &Request<'_>) -> Result<Done, NoChange> {
 
 fn annotated(app: &App, row: &Row, made: &Annotated) -> Done {
     app.open_sessions.forget(&row.path);
+    let awaited = Awaited::at(&app.sessions, &row.path);
     let mut out = ObjectWriter::new();
     with_operation(&mut out, made.operation.as_ref());
-    out.bool("changed", made.is_change).string("title", &title(&app.sessions, &row.path).unwrap_or_default());
-    Done::new(&mut out)
-}
-
-fn title(sessions: &Sessions, path: &Path) -> Option<String> {
-    sessions.row(path).ok().map(|info| title_of(&info))
+    out.bool("changed", made.is_change).string("title", awaited.title.as_deref().unwrap_or_default());
+    Done { awaited: vec![awaited], ..Done::new(&mut out) }
 }
 
 /// `{key, entry}`. A fork does not change the session, so it does not matter how that ends.
@@ -161,28 +176,28 @@ fn fork(app: &App, asked: &Request<'_>) -> Result<Done, NoChange> {
     let session = app.sessions.clone().read_only().open(&row.path)?;
     let position = if is_question(&session, &entry)? { ForkPosition::Before } else { ForkPosition::At };
     drop(session);
-    forked(app.sessions.fork_session(&row.path, Some(&entry), position, OperationKind::Fork)?)
+    forked(app, app.sessions.fork_session(&row.path, Some(&entry), position, OperationKind::Fork)?)
 }
 
 /// `{key, last}`
 fn clone(app: &App, asked: &Request<'_>) -> Result<Done, NoChange> {
     let row = asked.row(app)?;
-    forked(asked.sessions(app)?.fork_session(&row.path, None, ForkPosition::At, OperationKind::Clone)?)
+    forked(app, asked.sessions(app)?.fork_session(&row.path, None, ForkPosition::At, OperationKind::Clone)?)
 }
 
-fn forked(outcome: Outcome<ForkedSession>) -> Result<Done, NoChange> {
+fn forked(app: &App, outcome: Outcome<ForkedSession>) -> Result<Done, NoChange> {
     let forked = match outcome {
         Outcome::Done(forked) => forked,
         Outcome::Cancelled { by } => return Err(NoChange::vetoed(&by)),
     };
-    let key = key_of(&forked.path);
+    let awaited = Awaited::at(&app.sessions, &forked.path);
     let mut out = ObjectWriter::new();
     with_operation(&mut out, forked.operation.as_ref());
-    out.string("key", &key);
+    out.string("key", &awaited.key);
     if let Some(text) = &forked.text {
         out.string("text", text);
     }
-    Ok(Done { awaited: vec![(key, true)], ..Done::new(&mut out) })
+    Ok(Done { awaited: vec![awaited], ..Done::new(&mut out) })
 }
 
 /// Whether an entry is a message of the user, which a fork leaves out so that the user can change it.
@@ -201,7 +216,7 @@ fn delete(app: &App, asked: &Request<'_>) -> Result<Done, NoChange> {
     let mut out = ObjectWriter::new();
     with_operation(&mut out, deleted.operation.as_ref());
     out.string("title", &row.title);
-    Ok(Done { awaited: vec![(row.key.clone(), false)], ..Done::new(&mut out) })
+    Ok(Done { awaited: vec![Awaited { key: row.key.clone(), title: None }], ..Done::new(&mut out) })
 }
 
 /// `{operation, force?}`; the last operation if that is `null`.
@@ -216,16 +231,11 @@ fn undo(app: &App, asked: &Request<'_>) -> Result<Done, NoChange> {
     for step in &undone.steps {
         let path = &step.session().path;
         app.open_sessions.forget(path);
-        match step {
-            Step::Restore { .. } => awaited.push((key_of(path), true)),
-            Step::Delete { .. } => awaited.push((key_of(path), false)),
-            _ => {}
-        }
+        awaited.push(Awaited::at(&app.sessions, path));
     }
-    if let Some(step) = undone.steps.first() {
-        let path = &step.session().path;
-        out.string("key", &key_of(path)).bool("removed", matches!(step, Step::Delete { .. }));
-        out.string("title", &title(&app.sessions, path).unwrap_or_default());
+    if let Some(first) = awaited.first() {
+        out.string("key", &first.key).bool("removed", first.title.is_none());
+        out.string("title", first.title.as_deref().unwrap_or_default());
     }
     Ok(Done { awaited, ..Done::new(&mut out) })
 }

@@ -24,7 +24,7 @@ impl Store {
         let dir = TempDir::new().unwrap();
         fs::create_dir_all(dir.path().join("sessions")).unwrap();
         let path = dir.path().join("sessions/2026-01-01T00-00-00-000Z_s.jsonl");
-        fs::write(&path, lines.iter().map(|line| format!("{line}\n")).collect::<String>()).unwrap();
+        fs::write(&path, lines.join("\n") + "\n").unwrap();
         age(&path);
         Self { dir, path }
     }

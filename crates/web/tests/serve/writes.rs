@@ -1,5 +1,6 @@
 //! Changes to sessions: their results in the files, conflicts, hostile values, other programs.
 
+use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -95,7 +96,7 @@ impl Writer {
         let host = self.site.host();
         let mut out = format!("POST /api/{what} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {}\r\n", body.len());
         for (name, value) in self.headers(&format!("http://{host}")) {
-            out += &format!("{name}: {value}\r\n");
+            write!(out, "{name}: {value}\r\n").unwrap();
         }
         [out.as_bytes(), b"Connection: close\r\n\r\n", body].concat()
     }

@@ -1,5 +1,6 @@
 //! A program's current session, and the handlers for its events.
 
+mod fork;
 mod hosts;
 mod replace;
 
@@ -13,6 +14,7 @@ use crate::error::SessionError;
 use crate::event::{Handlers, SessionEvent, ShutdownReason, StartReason, Verdict};
 use crate::manager::{SessionManager, one_line};
 use crate::sessions::Sessions;
+pub use fork::ForkedSession;
 
 /// The session that a program works in, as in pi's hosts. Calls handlers before and after changes.
 ///

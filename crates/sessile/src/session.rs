@@ -32,7 +32,7 @@ use crate::directory::absolute;
 use crate::environment::Environment;
 use crate::error::SessionError;
 use crate::event::{PendingEvent, SessionEvent};
-use crate::world::World;
+use crate::world::{ExpectedLeaf, World};
 
 /// Where a session's bytes are.
 pub(crate) enum Backing {
@@ -148,16 +148,6 @@ pub(crate) struct RetainedState {
     pub(crate) n_turns: usize,
     /// Where the file's state before the upgrade is kept.
     pub(crate) original: Option<PathBuf>,
-}
-
-/// What a caller expects as the file's last entry.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum ExpectedLeaf {
-    /// Nothing.
-    #[default]
-    Any,
-    /// This entry, or none.
-    Exactly(Option<EntryId>),
 }
 
 /// What a returned append guarantees.

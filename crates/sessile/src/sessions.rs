@@ -6,14 +6,15 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use sessile_core::EntryId;
 use sessile_store::os::{Os, Stat};
-use sessile_store::{Files, Place, WriteOptions};
+use sessile_store::{Busy, Files, Place, WriteOptions};
 
 use crate::directory::given_dir;
 use crate::environment::{Environment, System};
 use crate::event::Handlers;
 use crate::record::OperationKind;
-use crate::world::World;
+use crate::world::{ExpectedLeaf, World};
 
 /// A store of sessions: creates, opens, lists and changes them.
 ///
@@ -89,6 +90,25 @@ impl Sessions {
     #[must_use]
     pub fn recording_new_files_as(mut self, kind: OperationKind) -> Self {
         self.world.recorded_as = Some(kind);
+        self
+    }
+
+    /// Changes a session only if its last entry is still `last`; `None` for a session without entries.
+    ///
+    /// Otherwise the operation fails with [`SessionError::LeafMoved`](crate::SessionError::LeafMoved), and nothing
+    /// changes. Get `last` from [`SessionManager::last_id`](crate::SessionManager::last_id). This applies to
+    /// [`rename`](Self::rename), [`relabel`](Self::relabel), [`archive`](Self::archive),
+    /// [`move_leaf`](Self::move_leaf), [`write_navigation_recorded`](Self::write_navigation_recorded),
+    /// [`delete`](Self::delete) and [`fork_session`](Self::fork_session).
+    ///
+    /// The comparison needs the session's lock. So if another process holds it for long, these operations fail instead
+    /// of writing without it.
+    #[must_use]
+    pub fn expecting_last(mut self, last: Option<EntryId>) -> Self {
+        self.world.expected_last = ExpectedLeaf::Exactly(last);
+        if let Busy::Continue(time) = self.world.writing.busy {
+            self.world.writing.busy = Busy::Fail(time);
+        }
         self
     }
 

@@ -9,6 +9,7 @@ mod edit;
 mod file;
 mod key;
 mod pi;
+mod resume;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -22,6 +23,7 @@ use crate::directory::{absolute, sessions_root};
 use crate::environment::Environment;
 pub use edit::Edited;
 pub use key::{COLUMNS, KEYS, Key, Kind, RESERVED, SORTS, Value};
+pub use resume::resume_line;
 
 /// The origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use sessile_core::EntryId;
 use sessile_index::Caches;
 use sessile_store::os::{Os, RealOs};
 use sessile_store::{Durability, Files, Place, StoreError, WriteOptions, subdirectories};
@@ -11,6 +12,16 @@ use crate::directory::{CwdFilter, default_session_dir, sessions_root};
 use crate::environment::Environment;
 use crate::event::Handlers;
 use crate::record::OperationKind;
+
+/// What a caller expects as the file's last entry.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum ExpectedLeaf {
+    /// Nothing.
+    #[default]
+    Any,
+    /// This entry, or none.
+    Exactly(Option<EntryId>),
+}
 
 /// Environment, files and options, passed to everything that reads or writes.
 #[derive(Clone)]
@@ -30,6 +41,8 @@ pub(crate) struct World {
     pub(crate) operations_dir: Option<PathBuf>,
     /// The kind of operation to log for new session files, if any.
     pub(crate) recorded_as: Option<OperationKind>,
+    /// The last entry that a session must have for an operation to change it.
+    pub(crate) expected_last: ExpectedLeaf,
     /// Whether to move and delete sessions even while other programs use them.
     pub(crate) ignores_users: bool,
     /// Where caches are kept, if at all.
@@ -51,6 +64,7 @@ impl World {
             is_read_only: false,
             state_dir: None,
             recorded_as: None,
+            expected_last: ExpectedLeaf::Any,
             ignores_users: false,
             handlers: Handlers::new(),
         }

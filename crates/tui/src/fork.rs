@@ -18,7 +18,7 @@ use crate::paint::{Canvas, Line};
 use crate::screen::{CHANGES, Effect, Effects, Event, Job, Lane, MouseAction, Screen};
 use crate::status::Status;
 use crate::theme::Ink;
-use crate::tree::change::{fork_session, veto_message};
+use crate::tree::change::veto_message;
 
 /// The result of the fork selector.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,10 +86,11 @@ impl ForkBackend {
     }
 
     fn fork(&self, id: &EntryId) -> Result<ForkEvent, SessionError> {
-        Ok(match fork_session(&self.sessions, &self.path, id, ForkPosition::Before, OperationKind::Fork)? {
+        let forked = self.sessions.fork_session(&self.path, Some(id), ForkPosition::Before, OperationKind::Fork)?;
+        Ok(match forked {
             Outcome::Cancelled { by } => ForkEvent::Failed(veto_message(&by)),
             Outcome::Done(forked) => {
-                ForkEvent::Forked { path: forked.session_file, text: forked.text.unwrap_or_default() }
+                ForkEvent::Forked { path: Some(forked.path), text: forked.text.unwrap_or_default() }
             }
         })
     }

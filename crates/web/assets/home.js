@@ -282,4 +282,3 @@ document.addEventListener("keydown", (event) => {
 });
 
 if ($("q") && !matchMedia("(pointer: coarse)").matches && location.pathname === "/search") $("q").focus();
-root.classList.add("ready");

@@ -38,8 +38,9 @@ pub(crate) const SCRIPT: &str =
 
 /// The script of a page that gets its session from the server.
 #[cfg(feature = "serve")]
-pub(crate) const SERVED_SCRIPT: &str =
-    script!("tools", "http", "model", "tree", "pane", "entry", "page", "find", "status", "live", "start");
+pub(crate) const SERVED_SCRIPT: &str = script!(
+    "tools", "http", "model", "tree", "pane", "entry", "page", "find", "status", "live", "change", "write", "start"
+);
 
 /// The longest title made from the first words of a session.
 const MAX_TITLE: usize = 80;

@@ -24,6 +24,7 @@ mod search;
 mod session;
 mod status;
 mod stream;
+mod write;
 
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
@@ -45,6 +46,7 @@ use app::App;
 use gate::{Gate, Token};
 use list::List;
 use pool::Pool;
+pub use write::{BranchSummarizer, ResolveSummarizer};
 
 /// The threads that answer requests, and the requests that wait for one.
 const N_THREADS: usize = 8;
@@ -53,6 +55,10 @@ const N_QUEUED: usize = 64;
 /// The same for searches.
 const N_SEARCH_THREADS: usize = 2;
 const N_QUEUED_SEARCHES: usize = 16;
+
+/// The same for summaries.
+const N_SUMMARY_THREADS: usize = 2;
+const N_QUEUED_SUMMARIES: usize = 4;
 
 /// How a server runs.
 pub struct Options {
@@ -65,6 +71,10 @@ pub struct Options {
     pub secret: Option<[u8; 32]>,
     /// How long a client may read nothing before its connection is closed.
     pub write_timeout: Duration,
+    /// The command that continues a session, with `{path}` for its file.
+    pub resume_command: String,
+    /// How to summarise a branch that the user leaves.
+    pub resolve_summarizer: Box<ResolveSummarizer>,
     /// Called with the link for the next browser after a browser has signed in.
     pub on_sign_in: Box<dyn Fn(&str) + Send + Sync>,
 }
@@ -76,6 +86,8 @@ impl Default for Options {
             is_read_only: false,
             secret: None,
             write_timeout: Duration::from_secs(30),
+            resume_command: "pi --session {path}".to_owned(),
+            resolve_summarizer: Box::new(|| Err("This server has no summarizer.".to_owned())),
             on_sign_in: Box::new(|_| {}),
         }
     }
@@ -132,6 +144,9 @@ impl Server {
             gate: Gate::new(port, cookie, options.is_read_only).map_err(ServeError::Random)?,
             pool: Pool::new("request", N_THREADS, N_QUEUED).map_err(ServeError::Thread)?,
             search_pool: Pool::new("search", N_SEARCH_THREADS, N_QUEUED_SEARCHES).map_err(ServeError::Thread)?,
+            summary_pool: Pool::new("summary", N_SUMMARY_THREADS, N_QUEUED_SUMMARIES).map_err(ServeError::Thread)?,
+            resolve_summarizer: options.resolve_summarizer,
+            resume_command: options.resume_command,
             stop: stopped.clone(),
             on_sign_in: options.on_sign_in,
             origin: format!("http://127.0.0.1:{port}"),

@@ -95,7 +95,7 @@ fn run_resume_command(env: &CommandEnvironment, path: &Path, err: &mut Screen<'_
     let cwd = env.sessions.clone().read_only().open(path)?.header().cwd().map(PathBuf::from);
     let mut command = Command::new("sh");
     // The path is a separate argument, so the shell cannot interpret anything in it.
-    command.args(["-c", &with_path(line), "sh"]).arg(path);
+    command.args(["-c", &env.settings.resume_command_with("\"$1\""), "sh"]).arg(path);
     if let Some(cwd) = cwd.filter(|cwd| env.sample().is_none() && cwd.is_dir()) {
         command.current_dir(cwd);
     }
@@ -119,23 +119,9 @@ fn program_of(line: &str) -> String {
     line.split_whitespace().find(|word| !word.contains('=')).unwrap_or(line).to_owned()
 }
 
-/// Puts the shell's first argument where the path goes.
-fn with_path(line: &str) -> String {
-    let replaced =
-        ["\"{path}\"", "'{path}'", "{path}"].iter().fold(line.to_owned(), |line, hole| line.replace(hole, "\"$1\""));
-    if replaced == line { format!("{line} \"$1\"") } else { replaced }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_path_is_an_argument_of_its_own() {
-        assert_eq!(with_path("pi --session {path}"), "pi --session \"$1\"");
-        assert_eq!(with_path("x '{path}' \"{path}\""), "x \"$1\" \"$1\"");
-        assert_eq!(with_path("code"), "code \"$1\"");
-    }
 
     #[test]
     fn the_program_is_the_first_word() {

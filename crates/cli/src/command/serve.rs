@@ -5,9 +5,10 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::{Sender, channel};
 
 use clap::Args;
+use sessile::os::RealOs;
 use sessile::threads;
 use sessile_rpc::answer;
-use sessile_web::serve::{Options, Server};
+use sessile_web::serve::{BranchSummarizer, Options, ResolveSummarizer, Server};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use tempfile::NamedTempFile;
@@ -18,6 +19,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::NoSignals;
 use crate::screen::{ACCENT, DIM, Line, Screen};
+use crate::summarizing::summarizer;
 
 /// Show your sessions in a browser
 ///
@@ -73,6 +75,8 @@ pub(super) fn run(
         port: args.port,
         is_read_only: args.read_only,
         secret,
+        resume_command: env.settings.resume_command().to_owned(),
+        resolve_summarizer: resolve_summarizer(env),
         // If nothing receives it, the server is about to stop.
         on_sign_in: Box::new(move |link| drop(sender.send(Event::SignedIn(link.to_owned())))),
         ..Options::default()
@@ -110,6 +114,17 @@ pub(super) fn run(
     };
     server.stop();
     Ok(signal.map_or(Exit::Done, Exit::Signalled))
+}
+
+/// Chooses the summarizer as other commands do, each time one is needed.
+fn resolve_summarizer(env: &CommandEnvironment) -> Box<ResolveSummarizer> {
+    let (settings, environment) = (env.settings.clone(), env.shared_environment());
+    Box::new(move || {
+        let environment = environment.as_ref();
+        let summarizer = summarizer(&settings, environment, None).map_err(|failure| failure.words())?;
+        let room = settings.branch_summary(environment, &RealOs).map_err(|error| Failure::from(error).words())?;
+        Ok(BranchSummarizer { summarizer, settings: room })
+    })
 }
 
 fn print_link(words: &str, link: &str, out: &mut Screen<'_>) -> io::Result<()> {

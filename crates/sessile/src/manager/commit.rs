@@ -8,7 +8,7 @@ use sessile_store::{Durable, Ticket};
 use super::SessionManager;
 use crate::error::SessionError;
 use crate::event::LeafMove;
-use crate::session::ExpectedLeaf;
+use crate::world::ExpectedLeaf;
 
 /// A completed write whose data may not be on disk yet.
 #[derive(Debug)]
@@ -43,6 +43,19 @@ impl SessionManager {
         let acted = self.session.catch_up(&self.world).and_then(|()| act(self));
         self.session.end_turn();
         self.notify_handlers();
+        acted
+    }
+
+    /// Runs `act`, in which every append requires the last entry that the [`Sessions`](crate::Sessions) expect, if any.
+    pub(crate) fn as_expected<T>(
+        &mut self,
+        act: impl FnOnce(&mut Self) -> Result<T, SessionError>,
+    ) -> Result<T, SessionError> {
+        let ExpectedLeaf::Exactly(last) = self.world.expected_last.clone() else { return act(self) };
+        self.refresh()?;
+        let outer = std::mem::take(&mut self.session.retained.expected_leaf);
+        let acted = self.session.expect_leaf(last.as_ref()).and_then(|()| act(self));
+        self.session.retained.expected_leaf = outer;
         acted
     }
 

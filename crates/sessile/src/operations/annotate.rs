@@ -165,12 +165,15 @@ impl Sessions {
         }
         // Do not log a change that will be refused anyway.
         manager.check_writable()?;
+        manager.as_expected(|_| Ok(()))?;
         let recording = Recording::begin(&self.world, kind, 1, None)?;
         let original = manager.upgrade()?;
         let (step, entry_id) = manager.with_turn(|manager| {
-            let (step, _) = plan_step(manager)?;
-            let entry_id = recording.step(&step, || apply(manager, &step, summary))?;
-            Ok((step, entry_id))
+            manager.as_expected(|manager| {
+                let (step, _) = plan_step(manager)?;
+                let entry_id = recording.step(&step, || apply(manager, &step, summary))?;
+                Ok((step, entry_id))
+            })
         })?;
         let operation = Some(recording.id.clone());
         recording.done();
@@ -189,6 +192,7 @@ impl Sessions {
             return Err(SessionError::LeafForgotten);
         }
         session.check_writable()?;
+        session.as_expected(|_| Ok(()))?;
         let step = Step::Leaf {
             session: session.session_location(),
             before: finished.old_leaf().cloned(),
@@ -196,7 +200,7 @@ impl Sessions {
             summary: finished.has_summary(),
         };
         let recording = Recording::begin(&self.world, OperationKind::Branch, 1, None)?;
-        let navigated = recording.step(&step, || session.write_navigation(finished))?;
+        let navigated = recording.step(&step, || session.as_expected(|session| session.write_navigation(finished)))?;
         let operation = recording.id.clone();
         recording.done();
         Ok((navigated, operation))

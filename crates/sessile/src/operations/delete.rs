@@ -15,7 +15,7 @@ use crate::list::read_header;
 use crate::record::{OperationKind, SessionLocation, Step, TrashedTo};
 use crate::session_file::{header_of, lock_session};
 use crate::sessions::Sessions;
-use crate::world::World;
+use crate::world::{ExpectedLeaf, World};
 
 /// How to delete sessions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -70,9 +70,10 @@ impl Sessions {
         }
         for (session, _) in &found {
             self.refuse_users(&session.path)?;
+            self.refuse_unexpected(&session.path)?;
         }
         let recording = Recording::begin(&self.world, OperationKind::Delete, found.len(), None)?;
-        let sessions = delete_all(&self.world, &recording, found, how)?;
+        let sessions = self.delete_all(&recording, found, how)?;
         let operation = Some(recording.id.clone());
         recording.done();
         Ok(Deleted { operation, sessions })
@@ -92,6 +93,31 @@ impl Sessions {
         Err(SessionError::InUse { path: path.to_path_buf(), users: users.iter().map(ToString::to_string).collect() })
     }
 
+    /// Refuses a session whose last entry is not the one that the caller expects.
+    fn refuse_unexpected(&self, path: &Path) -> Result<(), SessionError> {
+        let ExpectedLeaf::Exactly(expected) = &self.world.expected_last else { return Ok(()) };
+        let actual = self.clone().read_only().open(path)?.last_id();
+        if actual == *expected {
+            return Ok(());
+        }
+        Err(SessionError::LeafMoved { expected: expected.clone(), actual })
+    }
+
+    /// Deletes sessions one after the other.
+    fn delete_all(
+        &self,
+        recording: &Recording<'_>,
+        found: Vec<(SessionLocation, u64)>,
+        how: Deletion,
+    ) -> Result<Vec<DeletedSession>, SessionError> {
+        let delete = |(session, size): (SessionLocation, u64)| {
+            let check = || self.refuse_unexpected(&session.path);
+            let to = delete_if(&self.world, recording, &session, how, &check)?;
+            Ok(DeletedSession { session, size, to: Some(to) })
+        };
+        found.into_iter().map(delete).collect()
+    }
+
     /// Checks that a session can be deleted, and returns the length of its file.
     pub(super) fn deletable(&self, path: &Path) -> Result<(SessionLocation, u64), SessionError> {
         let path = absolute(self.environment(), path);
@@ -104,20 +130,6 @@ impl Sessions {
             None => Err(SessionError::NotASession { path }),
         }
     }
-}
-
-/// Deletes sessions one after the other.
-pub(super) fn delete_all(
-    world: &World,
-    recording: &Recording<'_>,
-    found: Vec<(SessionLocation, u64)>,
-    how: Deletion,
-) -> Result<Vec<DeletedSession>, SessionError> {
-    let delete = |(session, size): (SessionLocation, u64)| {
-        let to = delete_one(world, recording, &session, how)?;
-        Ok(DeletedSession { session, size, to: Some(to) })
-    };
-    found.into_iter().map(delete).collect()
 }
 
 /// Deletes one session while holding its lock.

@@ -9,11 +9,11 @@ use sessile_store::planted::{self, Bug};
 use sessile_store::{Durable, Expect, Log, Notice, StoreError, Turn};
 
 use super::change::{LostLeaf, change_of};
-use super::{Acknowledgement, Backing, ExpectedLeaf, NameOrigin, Session, fresh_id, put_line};
+use super::{Acknowledgement, Backing, NameOrigin, Session, fresh_id, put_line};
 use crate::environment::Migrated;
 use crate::error::SessionError;
 use crate::event::{EventKind, FileChange, PendingEvent, RecoveryReason, SessionEvent};
-use crate::world::World;
+use crate::world::{ExpectedLeaf, World};
 
 /// The maximum number of times an append restarts because another program has changed the file.
 const MAX_CHANGES: usize = 4;

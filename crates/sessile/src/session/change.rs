@@ -12,12 +12,12 @@ use sessile_core::outline::Outline;
 use sessile_store::StoreError;
 
 use super::read_outline::save_outline;
-use super::{Backing, ExpectedLeaf, Session, scan, upgrade_header};
+use super::{Backing, Session, scan, upgrade_header};
 use crate::directory::absolute;
 use crate::environment::Migrated;
 use crate::error::SessionError;
 use crate::event::{FileChange, SessionEvent};
-use crate::world::World;
+use crate::world::{ExpectedLeaf, World};
 
 impl Session {
     /// Reads what other programs have appended. The leaf does not move.

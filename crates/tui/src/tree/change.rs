@@ -4,12 +4,12 @@
 
 use std::path::Path;
 
-use sessile::branch::{ForkPosition, Forked, NavigateOptions};
+use sessile::branch::{ForkPosition, ForkedSession, NavigateOptions};
 use sessile::compaction::{Summarizer, SummaryProgress};
 use sessile::event::Outcome;
 use sessile::format::outline::Row;
-use sessile::operations::{OperationKind, Step};
-use sessile::{Cancel, EntryId, SessionError, SessionHost, Sessions};
+use sessile::operations::OperationKind;
+use sessile::{Cancel, EntryId, SessionError};
 
 use super::backend::TreeBackend;
 use super::job::{SummaryChoice, TreeEvent};
@@ -21,32 +21,6 @@ pub(crate) fn veto_message(by: &str) -> String {
     // The hook is named by its file name; its whole path would not fit.
     let name = Path::new(by).file_name().map_or_else(|| by.into(), |name| name.to_string_lossy());
     format!("The hook {name} prevented this; nothing was changed")
-}
-
-/// Forks a session as an operation of this kind, and writes the file even if the new session has no messages yet.
-pub(crate) fn fork_session(
-    sessions: &Sessions,
-    path: &Path,
-    entry: &EntryId,
-    position: ForkPosition,
-    kind: OperationKind,
-) -> Result<Outcome<Forked>, SessionError> {
-    let sessions = sessions.clone().recording_new_files_as(kind);
-    let session = sessions.open_when_idle(path)?;
-    let mut host = SessionHost::new(sessions, session);
-    let forked = host.fork(entry, position)?;
-    if matches!(forked, Outcome::Done(_)) && !host.session().is_stored() {
-        // The user wants to continue in it anyway.
-        host.session_mut().persist_now()?;
-    }
-    Ok(forked)
-}
-
-/// Returns the operation that created a session.
-fn creating_operation(sessions: &Sessions, path: &Path) -> Option<String> {
-    let is_made = |step: &Step| matches!(step, Step::Create { session, .. } if session.path == path);
-    let operations = sessions.operations().ok()?;
-    operations.into_iter().rev().find(|operation| operation.steps.iter().any(is_made)).map(|operation| operation.id)
 }
 
 impl TreeBackend {
@@ -140,16 +114,14 @@ impl TreeBackend {
         position: ForkPosition,
         kind: OperationKind,
     ) -> Result<TreeEvent, SessionError> {
-        let forked = fork_session(&self.sessions, &self.path, &self.id(row)?, position, kind)?;
+        let forked = self.sessions.fork_session(&self.path, Some(&self.id(row)?), position, kind)?;
         Ok(match forked {
             Outcome::Cancelled { by } => TreeEvent::Failed(veto_message(&by)),
-            Outcome::Done(forked) => {
-                let path = forked.session_file;
-                let operation = path.as_ref().and_then(|path| creating_operation(&self.sessions, path));
+            Outcome::Done(ForkedSession { path, operation, .. }) => {
                 self.history.push(operation.as_ref());
-                let target = path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
                 let what = if kind == OperationKind::Clone { "Cloned" } else { "Forked" };
-                TreeEvent::Forked { path, message: format!("{what} to {target}"), can_undo: operation.is_some() }
+                let message = format!("{what} to {}", path.display());
+                TreeEvent::Forked { path: Some(path), message, can_undo: operation.is_some() }
             }
         })
     }

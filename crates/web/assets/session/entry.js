@@ -1,5 +1,8 @@
 // Details of entries: folded texts, changes side by side, marked words.
 
+/** Functions that add something to an entry when it is drawn. */
+const enhancers = [];
+
 /** Adds what needs a script: pictures, copy buttons, and the state of the switches. */
 function enhance(article, session) {
   for (const image of article.querySelectorAll("img[data-image]")) {
@@ -25,6 +28,7 @@ function enhance(article, session) {
   }
   const header = article.querySelector("header");
   if (header) header.append(make("button", { className: "copy whole", type: "button", textContent: "Copy", ariaLabel: "Copy this entry" }));
+  for (const add of enhancers) add(article);
 }
 
 const switches = { thinking: true, outputs: false, split: false };

@@ -19,6 +19,7 @@ use super::live::Live;
 use super::pool::{NoResult, Pool};
 use super::reply::refusal;
 use super::session::OpenSessions;
+use super::write::ResolveSummarizer;
 
 /// How long the body of a request may take.
 const BODY_TIMEOUT: Duration = Duration::from_secs(20);
@@ -36,6 +37,11 @@ pub(crate) struct App {
     pub(crate) pool: Pool,
     /// Threads for searches, which may take longer, so that other answers do not wait for them.
     pub(crate) search_pool: Pool,
+    /// Threads for summaries, which may wait for a model.
+    pub(crate) summary_pool: Pool,
+    pub(crate) resolve_summarizer: Box<ResolveSummarizer>,
+    /// The command that continues a session, with `{path}` for its file.
+    pub(crate) resume_command: String,
     /// Becomes true when the server stops.
     pub(crate) stop: watch::Receiver<bool>,
     /// Called with the link for the next browser after a browser has signed in.
@@ -77,16 +83,41 @@ impl App {
         body: Body,
         work: impl FnOnce(&Self, &Json) -> Response + Send + 'static,
     ) -> Response {
+        match self.json_of(body).await {
+            Ok(json) => self.run(move |app| work(app, &json)).await,
+            Err(response) => response,
+        }
+    }
+
+    /// The JSON of a request, or the response to a body that is none.
+    pub(crate) async fn json_of(&self, body: Body) -> Result<Json, Response> {
         let Ok(read) = tokio::time::timeout(BODY_TIMEOUT, to_bytes(body, MAX_BODY)).await else {
-            return refusal(StatusCode::REQUEST_TIMEOUT, "The request took too long.");
+            return Err(refusal(StatusCode::REQUEST_TIMEOUT, "The request took too long."));
         };
         let Ok(bytes) = read else {
-            return refusal(StatusCode::PAYLOAD_TOO_LARGE, "The request is too large.");
+            return Err(refusal(StatusCode::PAYLOAD_TOO_LARGE, "The request is too large."));
         };
-        let Ok(json) = Json::parse(&bytes) else {
-            return refusal(StatusCode::BAD_REQUEST, "The request is not JSON.");
-        };
-        self.run(move |app| work(app, &json)).await
+        Json::parse(&bytes).map_err(|_not_json| refusal(StatusCode::BAD_REQUEST, "The request is not JSON."))
+    }
+
+    /// The result of work on another thread, or the response if there is none.
+    pub(crate) async fn result_of<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Self) -> T + Send + 'static,
+    ) -> Result<T, Response> {
+        let app = Arc::clone(self);
+        self.pool.run(move || work(&app)).await.map_err(no_result)
+    }
+
+    /// Like [`result_of`](Self::result_of), for work that may write a summary. It is cancelled if the client leaves.
+    pub(crate) async fn run_summary<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Self, &Cancel) -> T + Send + 'static,
+    ) -> Result<T, Response> {
+        let app = Arc::clone(self);
+        let guard = CancelOnDrop(Cancel::default());
+        let cancel = guard.0.clone();
+        self.summary_pool.run(move || work(&app, &cancel)).await.map_err(no_result)
     }
 
     /// Answers a request that must not reach its route, or that signs in; `None` for any other.
@@ -146,8 +177,12 @@ impl App {
 }
 
 fn answered(result: Result<Response, NoResult>) -> Response {
-    result.unwrap_or_else(|reason| match reason {
+    result.unwrap_or_else(no_result)
+}
+
+fn no_result(reason: NoResult) -> Response {
+    match reason {
         NoResult::Busy => refusal(StatusCode::SERVICE_UNAVAILABLE, "The server is busy. Try again."),
         NoResult::Failed => refusal(StatusCode::INTERNAL_SERVER_ERROR, "The request failed because of a bug."),
-    })
+    }
 }

@@ -32,7 +32,16 @@ pub(crate) static STYLE_ASSET: LazyLock<Asset> =
 pub(crate) static HOME_ASSET: LazyLock<Asset> =
     LazyLock::new(|| Asset::new("home", "js", "text/javascript; charset=utf-8", HOME_SCRIPT));
 
-const HOME_SCRIPT: &str = concat!(include_str!("../../assets/session/status.js"), include_str!("../../assets/home.js"));
+/// The block keeps names that both scripts have apart.
+const HOME_SCRIPT: &str = concat!(
+    include_str!("../../assets/session/status.js"),
+    include_str!("../../assets/home.js"),
+    "{\n",
+    include_str!("../../assets/session/tools.js"),
+    include_str!("../../assets/session/change.js"),
+    include_str!("../../assets/rows.js"),
+    "}\nroot.classList.add(\"ready\");\n",
+);
 
 /// The script of a session.
 pub(crate) static SESSION_ASSET: LazyLock<Asset> =

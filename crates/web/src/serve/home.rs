@@ -128,7 +128,9 @@ pub(crate) fn page(app: &App, form: &Form) -> Markup {
         }
         div.shelves {
             nav.projects aria-label="Projects" { (projects) }
-            section aria-label="Sessions" { ol #rows data-generation=(generation) { (rows(app, form)) } }
+            section aria-label="Sessions" {
+                ol #rows data-generation=(generation) data-writes=[(!app.is_read_only).then_some("")] { (rows(app, form)) }
+            }
         }
     };
     let path = if form.pairs().next().is_none() { "/" } else { "" };
@@ -276,6 +278,7 @@ fn session_row(app: &App, list: &Snapshot, item: &Item<'_>) -> Markup {
                     (age(environment.now(), row.modified))
                 }
             }
+            button.actions type="button" aria-haspopup="menu" aria-expanded="false" aria-label={ "Actions for " (Text(&row.title)) } { "⋯" }
             @if !app.is_read_only {
                 button.pin type="button" aria-pressed=(item.is_pinned) aria-label={ "Pin " (Text(&row.title)) } { "⚑" }
             }

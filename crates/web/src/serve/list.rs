@@ -30,6 +30,9 @@ const PARTIAL_PAUSE: Duration = Duration::from_secs(1);
 /// How often the watcher may stop waiting for events.
 const WAIT: Duration = Duration::from_hours(1);
 
+/// How long the answer to a change waits for the list to show it.
+const MAX_WAIT: Duration = Duration::from_secs(5);
+
 /// A session as the list shows it.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
@@ -237,6 +240,22 @@ impl List {
     /// Reports a change that is not in the sessions themselves, such as a pin.
     pub(crate) fn touch(&self) {
         self.generation.send_modify(|generation| *generation += 1);
+    }
+
+    /// Waits until the list shows a change, but not for ever.
+    pub(crate) async fn wait_until(&self, is_shown: impl Fn(&Snapshot) -> bool) {
+        let mut changes = self.changes();
+        let wait = async {
+            loop {
+                changes.borrow_and_update();
+                let current = self.current.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                if current.is_none_or(|list| is_shown(&list)) || changes.changed().await.is_err() {
+                    return;
+                }
+            }
+        };
+        // The change is made, and the list will show it later.
+        drop(tokio::time::timeout(MAX_WAIT, wait).await);
     }
 
     /// Keeps the list up to date until it is cancelled.

@@ -17,7 +17,7 @@ use super::assets;
 use super::form::Form;
 use super::reply::{json, page, refusal, reply};
 use super::stream::stream;
-use super::{home, live, pins, search, session};
+use super::{home, live, pins, search, session, write};
 
 /// How often a stream without events sends something, to notice that its client is gone.
 pub(super) const HEARTBEAT: Duration = Duration::from_secs(15);
@@ -35,11 +35,13 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/s/{key}/original", get(original))
         .route("/s/{key}/search", get(search_session))
         .route("/s/{key}/events", get(session_events))
+        .route("/s/{key}/resume", get(resume))
         .route("/s/{key}/{part}", get(part))
         .route("/events", get(events))
         .route("/statuses", get(statuses))
         .route("/api/token", get(token))
         .route("/api/pin", post(pin))
+        .route("/api/{change}", post(write::change))
         .route("/assets/{name}", get(asset))
         .fallback(nowhere)
         .method_not_allowed_fallback(not_allowed)
@@ -76,6 +78,10 @@ async fn part(State(app): Shared, Path((key, part)): Path<(String, String)>, uri
 
 async fn original(State(app): Shared, Path(key): Path<String>) -> Response {
     app.run(move |app| session::original(app, &key)).await
+}
+
+async fn resume(State(app): Shared, Path(key): Path<String>) -> Response {
+    app.run(move |app| session::resume(app, &key)).await
 }
 
 async fn search_session(State(app): Shared, Path(key): Path<String>, uri: Uri) -> Response {

@@ -24,6 +24,7 @@ use super::assets::{SESSION_ASSET, STYLE_ASSET};
 use super::form::Form;
 use super::reply::{json, refusal, reply};
 use super::stream::{StreamSender, stream};
+use super::write;
 use crate::image::raster_bytes;
 use crate::page::{Card, END_OF_ENTRIES, PageKind, start_of_page};
 use crate::reader::{Reader, SEPARATOR, TITLES_PER_CHUNK, title};
@@ -90,7 +91,8 @@ pub(crate) fn show(app: &App, key: &str) -> Response {
             .number("rows", as_number(session.outline().rows().len()))
             .string("cursor", &opened.cursor().to_string())
             .number("titles", as_number(TITLES_PER_CHUNK))
-            .number("leaf", leaf);
+            .number("leaf", leaf)
+            .bool("writes", !app.is_read_only);
         let index = index.finish().to_text().replace('<', "\\u003c");
         let end = html! {
             script #index type="application/json" { (PreEscaped(index)) }
@@ -108,6 +110,7 @@ pub(crate) fn part(app: &App, key: &str, part: &str, form: &Form) -> Response {
         "structure" => Ok(bytes(structure(opened.session.outline()))),
         "entries" => entries(app, &opened.session, form.get("rows")),
         "titles" => titles(app, &opened.session, number(form.get("from"))?),
+        "state" => Ok(write::state(&opened.session, form.get("row").parse().ok())?),
         "find" => Ok(find_entry(&opened.session, form.get("id"))),
         "long" => long_text(app, &opened.session, form),
         "image" => image(&opened.session, form),
@@ -221,6 +224,13 @@ fn image(session: &SessionManager, form: &Form) -> Result<Response, NoPart> {
     let Some(Block::Image(image)) = block else { return Err(NoPart::Missing) };
     let (kind, bytes) = raster_bytes(*image).ok_or(NoPart::Missing)?;
     Ok(reply(StatusCode::OK, kind, bytes))
+}
+
+/// The line for a shell that continues a session.
+pub(crate) fn resume(app: &App, key: &str) -> Response {
+    let list = app.list.snapshot();
+    let Some(row) = list.find(key) else { return NoPart::Missing.into_response() };
+    text(write::resume(app, row))
 }
 
 /// Sends the original bytes as a file.

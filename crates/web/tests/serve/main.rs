@@ -9,3 +9,4 @@ mod pages;
 mod requests;
 mod sign_in;
 mod site;
+mod writes;

@@ -43,7 +43,8 @@ impl Answer {
 }
 
 pub(crate) fn sessions_in(dir: &Path) -> Sessions {
-    Sessions::new(IsolatedSystem::in_home(dir)).with_session_dir(dir.join("sessions"))
+    let sessions = Sessions::new(IsolatedSystem::in_home(dir)).with_session_dir(dir.join("sessions"));
+    sessions.remembering_leaves(dir.join("leaves"))
 }
 
 impl Site {

@@ -156,6 +156,11 @@ pub(crate) fn survey(open: &OpenSessions, sessions: &Sessions, path: &Path) {
 pub(crate) struct OpenSessions(Mutex<Vec<(PathBuf, Arc<Mutex<Opened>>)>>);
 
 impl OpenSessions {
+    /// Closes a session that a change has moved, removed or given another leaf.
+    pub(crate) fn forget(&self, path: &Path) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).retain(|(known, _)| known != path);
+    }
+
     /// Runs work on a session, which is opened first, or brought up to date.
     pub(crate) fn with<T>(
         &self,

@@ -8,7 +8,10 @@
 
 mod app;
 mod assets;
+mod chart;
 mod connection;
+mod counts;
+mod family;
 mod form;
 mod frame;
 mod gate;
@@ -21,6 +24,7 @@ mod reply;
 mod router;
 mod search;
 mod session;
+mod stats;
 mod stream;
 
 use std::io;
@@ -40,6 +44,7 @@ use sessile::{Cancel, Sessions, threads};
 use tokio::sync::watch;
 
 use app::App;
+use counts::Counts;
 use gate::{Gate, Token};
 use list::List;
 use pool::Pool;
@@ -124,6 +129,7 @@ impl Server {
         let app = Arc::new(App {
             sessions: if options.is_read_only { sessions.read_only() } else { sessions },
             list: List::new(),
+            counts: Counts::new(),
             open_sessions: session::OpenSessions::default(),
             is_read_only: options.is_read_only,
             gate: Gate::new(port, cookie, options.is_read_only).map_err(ServeError::Random)?,

@@ -12,6 +12,7 @@ use sessile::json::Json;
 use sessile::{Cancel, Sessions};
 use tokio::sync::watch;
 
+use super::counts::Counts;
 use super::form::Form;
 use super::gate::{Asked, Gate, MAX_BODY, Refused};
 use super::list::List;
@@ -26,6 +27,7 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(20);
 pub(crate) struct App {
     pub(crate) sessions: Sessions,
     pub(crate) list: List,
+    pub(crate) counts: Counts,
     pub(crate) open_sessions: OpenSessions,
     pub(crate) is_read_only: bool,
     pub(crate) gate: Gate,

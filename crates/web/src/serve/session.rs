@@ -19,6 +19,7 @@ pub(crate) use open::{OpenSessions, Opened};
 use super::app::App;
 use super::assets::{SESSION_ASSET, STYLE_ASSET};
 use super::form::Form;
+use super::list::Row as ListRow;
 use super::reply::{json, refusal, reply};
 use super::stream::{StreamSender, stream};
 use crate::image::raster_bytes;
@@ -69,6 +70,9 @@ fn answered(result: Result<Response, NoPart>) -> Response {
 
 /// Answers `/s/{key}`.
 pub(crate) fn show(app: &App, key: &str) -> Response {
+    let list = app.list.snapshot();
+    let has_family = |row: &ListRow| row.is_fork() || list.forked().contains(row.path.as_path());
+    let family = list.find(key).is_some_and(|row| has_family(row)).then(|| format!("/s/{key}/family"));
     answered(with_session(app, key, |opened| {
         let session = &opened.session;
         let environment = app.sessions.environment();
@@ -76,7 +80,7 @@ pub(crate) fn show(app: &App, key: &str) -> Response {
             Some(path) => Card::short(&app.sessions, path, session)?,
             None => Card::default(),
         };
-        let kind = PageKind::Served { style: &STYLE_ASSET.path };
+        let kind = PageKind::Served { style: &STYLE_ASSET.path, family: family.as_deref() };
         let mut page = start_of_page(&card, environment, kind, session.outline().n_entries());
         page.extend(Reader { session, environment }.last_entries()?);
         page.push_str(END_OF_ENTRIES);

@@ -8,3 +8,4 @@ mod pages;
 mod requests;
 mod sign_in;
 mod site;
+mod stats;

@@ -125,7 +125,7 @@ fn fork_point(app: &App, row: &Row, parent: &Row) -> Markup {
     html! {
         @match (entry, &point) {
             (Some(id), Some(point)) => {
-                a href={ "/s/" (parent.key) "#" (percent_encoded(&anchor_of(&id.to_string()))) } aria-label={ "The entry of the parent after which " (Text(&row.title)) " begins" } {
+                a href={ "/s/" (parent.key) "#" (percent_encoded(&anchor_of(&id.to_string()))) } title="The last entry that the fork shares with its parent" {
                     "forked after " (counted(point.shared_entries, "entry", "entries"))
                 }
             }

@@ -34,8 +34,8 @@ const MAX_DAYS: i64 = 4000;
 const MAX_VALUES: usize = 2000;
 /// The weeks of a calendar.
 const WEEKS: i64 = 53;
-/// The longest name in a choice.
-const MAX_CHOICE: usize = 80;
+/// The characters of a name in choices and tables.
+const MAX_NAME: usize = 120;
 
 /// Answers `/stats`.
 pub(crate) fn show(app: &App, form: &Form, counts: &Counted) -> Response {
@@ -298,7 +298,7 @@ impl<'v> View<'v> {
         let (title, column) = if is_project { ("project", "Project") } else { ("model", "Model") };
         let link = |key: &str| {
             let choice = if is_project { project_key(key) } else { choice_of(key) };
-            html! { a href=(self.form.with(title, &choice).url("/stats")) { (Text(&name(key))) } }
+            html! { a href=(self.form.with(title, &choice).url("/stats")) { (Text(&cut(&name(key)))) } }
         };
         html! {
             @if values.is_empty() { p.empty { "There is no usage in this time." } } @else {
@@ -369,6 +369,6 @@ fn monday(day: i64) -> i64 {
 
 fn cut(text: &str) -> String {
     let mut chars = text.chars();
-    let start: String = chars.by_ref().take(MAX_CHOICE).collect();
+    let start: String = chars.by_ref().take(MAX_NAME).collect();
     if chars.next().is_some() { start + "…" } else { start }
 }

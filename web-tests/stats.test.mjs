@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { values } from "./hostile.mjs";
-import { header, program, require, usage, useBrowser } from "./lib.mjs";
+import { exported, header, open, program, require, Session, settled, usage, useBrowser } from "./lib.mjs";
 
 const browser = useBrowser();
 const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
@@ -77,6 +77,21 @@ const answer = (id, ms, model, cost, provider = "acme") => ({
   message: { role: "assistant", content: [], api: "t", provider, model, stopReason: "stop", usage: { ...usage, cost: { total: cost } } },
 });
 
+// Two branches after the first prompt, which cost $0.50 and $0.0040, and a third without a cost.
+const branches = new Session({ id: "branches", timestamp: iso(now - 500 * DAY) });
+const priced = (total) => ({ usage: { ...usage, cost: { total } } });
+branches.user("Prompt of branches");
+branches.answer("Common", priced(0.125));
+const fork = branches.leaf;
+branches.user("Dear branch");
+branches.answer("Dear answer", priced(0.5));
+branches.leaf = fork;
+branches.user("Cheap branch");
+branches.answer("Cheap answer", priced(0.004));
+branches.leaf = fork;
+branches.user("Free branch");
+branches.answer("Free answer", priced(0));
+
 const site = new Site();
 const evil = new Site();
 const nested = new Site();
@@ -93,6 +108,9 @@ before(async () => {
   for (let at = 0; at < N_NESTED; at++) {
     nested.write(`n${at}`, { cwd: "/n", ...(at ? { parentSession: nested.path(`n${at - 1}`) } : {}) }, []);
   }
+  writeFileSync(site.path("branches"), branches.text());
+  const hourAgo = now / 1000 - 3600;
+  utimesSync(site.path("branches"), hourAgo, hourAgo);
   await Promise.all(sites.map((site) => site.start()));
 });
 
@@ -122,7 +140,7 @@ test("charts are drawn, and their tables have the figures of the command line", 
     assert.deepEqual(sorted(await table(page, heading)), sorted(expected), heading);
   }
   const total = site.json("day");
-  assert.deepEqual(await page.$$eval(".totals data", (all) => all.map((data) => Number(data.value))), [total.cost, total.tokens.total, 3, 1]);
+  assert.deepEqual(await page.$$eval(".totals data", (all) => all.map((data) => Number(data.value))), [total.cost, total.tokens.total, 4, 1]);
   assert.deepEqual([page.seen.errors, page.seen.violations, page.seen.executed], [[], [], []]);
   await page.context().close();
 });
@@ -222,6 +240,21 @@ test("a family shows parents and forks, and leads to the entry where a fork begi
   await page.click("header >> text=Family");
   await page.waitForSelector("#members li");
   assert.deepEqual([page.seen.errors, page.seen.violations], [[], []]);
+  await page.context().close();
+});
+
+test("the tree shows what branches cost, in a file and on the server", async () => {
+  const lines = (page) => page.$$eval("#tree .line", (all) => all.filter((line) => line.querySelector(".cost")).map((line) => `${line.querySelector(".title").textContent}:${line.querySelector(".cost").textContent}`));
+  const expected = ["user: Prompt of branches: $0.63", "user: Cheap branch: $0.0040", "user: Dear branch: $0.50"];
+  const page = await site.tab();
+  await open(page, exported(branches));
+  assert.deepEqual((await lines(page)).sort(), expected.sort());
+  await page.goto(`${site.origin}/?q=branches`);
+  await page.click("li.s a.title");
+  await page.waitForSelector("html.ready", { state: "attached" });
+  await settled(page);
+  assert.deepEqual((await lines(page)).sort(), expected.sort());
+  assert.deepEqual([page.seen.errors, page.seen.executed], [[], []]);
   await page.context().close();
 });
 

@@ -4,24 +4,23 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::response::Response;
-use sessile::message::Message;
-use sessile::tree::{Filter, is_silent};
+use sessile::tree::Filter;
 use sessile::{SessionError, SessionManager, Sessions};
 
 use super::NoPart;
-use crate::tree::TreeRows;
+use crate::tree::{RowFacts, TreeRows};
 
 /// The sessions that stay open. Opening one again is cheap.
 const MAX_OPEN: usize = 8;
 
-/// In larger sessions, answers without text are shown in the tree, because finding them would read the whole file.
+/// In larger sessions, answers without text are shown in the tree, and costs are not, because finding them would read
+/// the whole file.
 const MAX_SURVEYED_BYTES: u64 = 64 << 20;
 
 /// An open session, which is only read.
 pub(crate) struct Opened {
     pub(crate) session: SessionManager,
-    /// For each row, whether it is an answer without text; as far as it has been read.
-    is_silent: Vec<bool>,
+    facts: RowFacts,
 }
 
 impl Opened {
@@ -29,17 +28,15 @@ impl Opened {
     pub(crate) fn tree(&mut self, filter: Filter) -> Result<Vec<u8>, SessionError> {
         let n_rows = self.session.outline().rows().len();
         if self.session.outline().end() <= MAX_SURVEYED_BYTES {
-            let n_known = self.is_silent.len();
+            let n_known = self.facts.len();
             let new: Vec<_> = self.session.outline().entries().filter(|row| row.index() >= n_known).collect();
-            self.is_silent.resize(n_rows, false);
+            self.facts.resize(n_rows);
             for row in new {
-                if let Some(Message::Assistant(answer)) = self.session.entry_at(row)?.message() {
-                    self.is_silent[row.index()] = is_silent(answer);
-                }
+                self.facts.note(row, &self.session.entry_at(row)?);
             }
         }
-        self.is_silent.resize(n_rows, false);
-        Ok(TreeRows::new(&self.session)?.drawn(self.session.outline(), filter, &self.is_silent))
+        self.facts.resize(n_rows);
+        Ok(TreeRows::new(&self.session)?.drawn(self.session.outline(), filter, &self.facts))
     }
 }
 
@@ -66,7 +63,7 @@ impl OpenSessions {
             opened
         } else {
             let session = sessions.clone().read_only().open(path)?;
-            let opened = Arc::new(Mutex::new(Opened { session, is_silent: Vec::new() }));
+            let opened = Arc::new(Mutex::new(Opened { session, facts: RowFacts::default() }));
             let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             open.push((path.to_path_buf(), Arc::clone(&opened)));
             let n_extra = open.len().saturating_sub(MAX_OPEN);

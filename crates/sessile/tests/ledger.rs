@@ -1,13 +1,14 @@
 //! A ledger gives the same figures as the statistics that read every file.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests access files directly")]
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
 use sessile::sample::write_sample;
 use sessile::stats::{Grouping, Ledger, LedgerOptions, LedgerQuery, Stats, StatsOptions};
-use sessile::{Cancel, SessionError, Sessions};
 use sessile::testing::IsolatedSystem;
+use sessile::{Cancel, SessionError, Sessions};
 
 /// The figures of groups, without tool calls, which totals of a list do not have.
 fn figures(stats: &Stats) -> Vec<(Vec<String>, Option<usize>, u64, String)> {
@@ -18,7 +19,12 @@ fn figures(stats: &Stats) -> Vec<(Vec<String>, Option<usize>, u64, String)> {
     let mut all: Vec<_> = stats.groups.iter().map(group).collect();
     all.sort();
     let total = format!("{:.6} {}", stats.total.cost, stats.total.tokens.total());
-    all.push((vec![format!("{} forks, {} copied", stats.forks, stats.copied)], Some(stats.sessions), stats.total.messages.total(), total));
+    all.push((
+        vec![format!("{} forks, {} copied", stats.forks, stats.copied)],
+        Some(stats.sessions),
+        stats.total.messages.total(),
+        total,
+    ));
     all
 }
 
@@ -31,11 +37,13 @@ const KINDS: [Grouping; 6] =
 
 #[track_caller]
 fn assert_equal(sessions: &Sessions, ledger: &Ledger, has_spans: bool) {
-    let list = sessions.list_all().unwrap();
+    let all = sessions.list_all().unwrap();
     let one = KINDS.iter().map(|kind| vec![*kind]);
-    let two = KINDS.iter().flat_map(|one| KINDS.iter().filter(move |other| *other != one).map(move |other| vec![*one, *other]));
+    let two = KINDS
+        .iter()
+        .flat_map(|one| KINDS.iter().filter(move |other| *other != one).map(move |other| vec![*one, *other]));
     for by in one.chain(two).chain([vec![]]) {
-        let expected = sessions.stats(&list, &StatsOptions { by: by.clone(), ..StatsOptions::default() }).unwrap();
+        let expected = sessions.stats(&all, &StatsOptions { by: by.clone(), ..StatsOptions::default() }).unwrap();
         let found = ledger.stats(&LedgerQuery { by: by.clone(), ..LedgerQuery::default() });
         assert_eq!(figures(&found), figures(&expected), "{by:?}");
         if !has_spans {
@@ -45,7 +53,7 @@ fn assert_equal(sessions: &Sessions, ledger: &Ledger, has_spans: bool) {
         let middle = first + (last - first) / 2;
         let since = sessile::date::Timestamp::from_ms(middle * 86_400_000);
         let options = StatsOptions { by: by.clone(), since: Some(since), ..StatsOptions::default() };
-        let expected = sessions.stats(&list, &options).unwrap();
+        let expected = sessions.stats(&all, &options).unwrap();
         let found = ledger.stats(&LedgerQuery { by: by.clone(), since: Some(middle), ..LedgerQuery::default() });
         assert_eq!(figures(&found), figures(&expected), "{by:?} since {middle}");
     }
@@ -73,13 +81,19 @@ fn a_ledger_equals_the_statistics() {
 
 fn write(dir: &Path, id: &str, parent: Option<&str>, costs: &[(&str, &str)]) -> std::path::PathBuf {
     let path = dir.join("sessions").join(format!("2026-01-01T00-00-00-000Z_{id}.jsonl"));
-    let parent = parent.map(|id| format!(",\"parentSession\":\"{}/sessions/2026-01-01T00-00-00-000Z_{id}.jsonl\"", dir.display()));
-    let mut text = format!("{{\"type\":\"session\",\"version\":3,\"id\":\"{id}\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"cwd\":\"/p\"{}}}\n", parent.unwrap_or_default());
+    let parent = parent
+        .map(|id| format!(",\"parentSession\":\"{}/sessions/2026-01-01T00-00-00-000Z_{id}.jsonl\"", dir.display()));
+    let mut text = format!(
+        "{{\"type\":\"session\",\"version\":3,\"id\":\"{id}\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"cwd\":\"/p\"{}}}\n",
+        parent.unwrap_or_default()
+    );
     for (at, (day, cost)) in costs.iter().enumerate() {
-        text += &format!(
+        write!(
+            text,
             "{{\"type\":\"message\",\"id\":\"e{at}\",\"parentId\":null,\"timestamp\":\"{day}\",\"message\":{{\"role\":\"assistant\",\
              \"provider\":\"p\",\"model\":\"m\",\"content\":[],\"usage\":{{\"input\":1,\"cost\":{{\"total\":{cost}}}}}}}}}\n"
-        );
+        )
+        .unwrap();
     }
     fs::write(&path, text).unwrap();
     path

@@ -222,6 +222,8 @@ fn kind_code(kind: Kind, role: Role) -> u8 {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
+
     use super::*;
 
     #[test]
@@ -232,7 +234,8 @@ mod tests {
             r#"{"type":"message","message":{"role":"user","usage":{"cost":{"total":9}}}}"#,
             r#"{"type":"message","message":"usage"}"#,
         ];
-        assert_eq!(lines.map(|line| cost_of(Raw::parse(line.as_bytes()).unwrap())), [0.5, 0.25, 0.0, 0.0]);
+        let costs = lines.map(|line| cost_units(cost_of(Raw::parse(line.as_bytes()).unwrap()).into()));
+        assert_eq!(costs, [5000, 2500, 0, 0]);
         let units = [0.12345, 0.0, -1.0, f64::NAN, f64::INFINITY].map(cost_units);
         assert_eq!(units, [1235, 0, 0, 0, 1_000_000_000_000_000]);
     }
@@ -243,10 +246,12 @@ mod tests {
         let path = dir.path().join("s.jsonl");
         let mut text = "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"cwd\":\"/\"}\n".to_owned();
         for (id, parent, cost) in [("a", "null", 1), ("b", "\"a\"", 2), ("c", "\"b\"", 4), ("d", "\"a\"", 8)] {
-            text += &format!(
+            write!(
+                text,
                 "{{\"type\":\"message\",\"id\":\"{id}\",\"parentId\":{parent},\"timestamp\":\"2026-01-01T00:00:00.000Z\",\
                  \"message\":{{\"role\":\"assistant\",\"content\":[],\"usage\":{{\"cost\":{{\"total\":{cost}}}}}}}}}\n"
-            );
+            )
+            .unwrap();
         }
         #[expect(clippy::disallowed_methods, reason = "a test writes a session file directly")]
         std::fs::write(&path, text).unwrap();

@@ -224,21 +224,18 @@ impl Account {
                     counted.groups.entry(keys).or_default().merge(tally);
                 }
             };
-            match query.model {
-                Some(model) => {
-                    let Some(tally) = account.models.get(model) else { continue };
-                    add(model, tally);
-                    counted.tally.merge(tally);
+            if let Some(model) = query.model {
+                let Some(tally) = account.models.get(model) else { continue };
+                add(model, tally);
+                counted.tally.merge(tally);
+            } else {
+                if is_by_model {
+                    account.models.iter().for_each(|(model, tally)| add(model, tally));
+                } else if account.whole.entries > 0 {
+                    add("", &account.whole);
                 }
-                None => {
-                    if is_by_model {
-                        account.models.iter().for_each(|(model, tally)| add(model, tally));
-                    } else if account.whole.entries > 0 {
-                        add("", &account.whole);
-                    }
-                    counted.tally.merge(&account.whole);
-                    counted.copied += account.copied;
-                }
+                counted.tally.merge(&account.whole);
+                counted.copied += account.copied;
             }
             counted.is_within = true;
         }

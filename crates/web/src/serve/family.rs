@@ -1,6 +1,5 @@
 //! The family of a session: its parents, its forks, and theirs, across files.
 
-
 use axum::http::StatusCode;
 use axum::response::Response;
 use maud::{Markup, html};
@@ -209,6 +208,9 @@ mod tests {
         assert_eq!(drawn(2, 4), ["0|", "0 "]);
         let nested: Vec<Relative> = (0..5000).map(member).collect();
         let deep = guides(&nested, 4000, 4100);
-        assert_eq!((deep.len(), deep.first().map(|guide| guide.level), deep.last().map(|guide| guide.level)), (100, Some(0), Some(MAX_LEVEL)));
+        assert_eq!(
+            (deep.len(), deep.first().map(|guide| guide.level), deep.last().map(|guide| guide.level)),
+            (100, Some(0), Some(MAX_LEVEL))
+        );
     }
 }

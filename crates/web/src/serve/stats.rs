@@ -147,7 +147,7 @@ impl<'v> View<'v> {
             h1.offscreen { "Statistics" }
             (self.filters())
             @if is_old { p.aside role="status" { "These figures are being updated. Load the page again for the latest ones." } }
-            (self.totals(&total))
+            (totals(&total))
             section aria-labelledby="per-day" {
                 h2 #per-day { (self.metric) " per day" }
                 (self.periods(Grouping::Day, &by_day))
@@ -182,8 +182,7 @@ impl<'v> View<'v> {
                 }
             }
         };
-        let projects: Vec<_> =
-            self.projects.iter().map(|path| (project_key(path), self.project_name(path))).collect();
+        let projects: Vec<_> = self.projects.iter().map(|path| (project_key(path), self.project_name(path))).collect();
         let models: Vec<_> = self.models.iter().map(|model| (choice_of(model), model.clone())).collect();
         html! {
             div.filters {
@@ -203,23 +202,6 @@ impl<'v> View<'v> {
                     " "
                     button type="submit" { "Show" }
                 }
-            }
-        }
-    }
-
-    fn totals(&self, total: &Stats) -> Markup {
-        html! {
-            dl.totals {
-                div { dt { "Cost" } dd { (figure(Unit::Dollars, total.total.cost)) } }
-                div { dt { "Tokens" } dd { (figure(Unit::Tokens, total.total.tokens.total())) } }
-                div { dt { "Sessions" } dd { (figure(Unit::Sessions, float(total.sessions))) } }
-                @if total.forks > 0 { div { dt { "of them forks" } dd { (figure(Unit::Sessions, float(total.forks))) } } }
-            }
-            @if total.copied > 0 {
-                p.aside { (number_words(total.copied)) " entries that forks share with other sessions are counted once." }
-            }
-            @if !total.unreadable.is_empty() {
-                p.aside { (counted(total.unreadable.len(), "session", "sessions")) " could not be read." }
             }
         }
     }
@@ -245,8 +227,8 @@ impl<'v> View<'v> {
                     stats.groups.iter().filter_map(|group| group.keys.first().cloned()).map(value).collect()
                 } else {
                     let from = if step == 7 { monday(from) } else { from };
-                    let starts = (0..=(to - from) / step).map(|n| from + n * step);
-                    starts.filter_map(|day| grouping.period_of_day(day)).map(value).collect()
+                    let days = (0..=(to - from) / step).map(|n| from + n * step);
+                    days.filter_map(|day| grouping.period_of_day(day)).map(value).collect()
                 }
             }
         };
@@ -258,7 +240,7 @@ impl<'v> View<'v> {
                 (chart::columns(&title, &values, self.unit))
                 @if is_sparse { p.aside { "Times without usage are left out, because the dates are far apart." } }
                 @if n_cut > 0 { p.aside { "The chart shows the last " (number_words(MAX_VALUES as u64)) "." } }
-                (self.table(unit_name, stats.groups.iter().rev(), &|key| html! { (Text(key)) }))
+                (table(unit_name, stats.groups.iter().rev(), &|key| html! { (Text(key)) }))
             }
         }
     }
@@ -279,7 +261,7 @@ impl<'v> View<'v> {
                 h2 #calendar { (self.metric) " in the last year" }
                 (chart::calendar(&format!("{} on each day of the last year", self.metric), &values, self.unit))
                 p.aside { "A larger square is a higher value." }
-                (self.table("Day", stats.groups.iter().rev(), &|key| html! { (Text(key)) }))
+                (table("Day", stats.groups.iter().rev(), &|key| html! { (Text(key)) }))
             }
         }
     }
@@ -291,9 +273,8 @@ impl<'v> View<'v> {
         groups.sort_by(|one, other| self.value(other).total_cmp(&self.value(one)));
         let is_project = grouping == Grouping::Project;
         let name = |key: &str| if is_project { self.project_name(key) } else { key.to_owned() };
-        let values = groups.iter().filter_map(|group| {
-            Some(Value { name: name(group.keys.first()?), value: self.value(group) })
-        });
+        let values =
+            groups.iter().filter_map(|group| Some(Value { name: name(group.keys.first()?), value: self.value(group) }));
         let values: Vec<Value> = values.collect();
         let (title, column) = if is_project { ("project", "Project") } else { ("model", "Model") };
         let link = |key: &str| {
@@ -306,43 +287,59 @@ impl<'v> View<'v> {
                 @if values.len() > MAX_BARS {
                     p.aside { "The chart shows the first " (MAX_BARS) " of " (number_words(values.len() as u64)) "; the table has all." }
                 }
-                (self.table(column, groups.iter().copied(), &link))
+                (table(column, groups.iter().copied(), &link))
             }
         }
     }
+}
 
-    fn table<'g>(
-        &self,
-        column: &str,
-        groups: impl ExactSizeIterator<Item = &'g StatsGroup>,
-        cell: &dyn Fn(&str) -> Markup,
-    ) -> Markup {
-        let n_left_out = groups.len().saturating_sub(MAX_VALUES);
-        html! {
-            details.numbers {
-                summary { "Table" }
-                div.table tabindex="0" role="group" aria-label={ "Table by " (column.to_lowercase()) } {
-                    table {
-                        thead { tr {
-                            th scope="col" { (column) }
-                            @for name in ["Cost", "Tokens", "Sessions", "Messages"] { th.right scope="col" { (name) } }
-                        } }
-                        tbody {
-                            @for group in groups.take(MAX_VALUES) {
-                                @let Tally { cost, tokens, messages, .. } = &group.tally;
-                                tr {
-                                    th scope="row" { (cell(group.keys.first().map(String::as_str).unwrap_or_default())) }
-                                    td.right { (figure(Unit::Dollars, *cost)) }
-                                    td.right { (figure(Unit::Tokens, tokens.total())) }
-                                    td.right { (figure(Unit::Sessions, float(group.sessions.unwrap_or_default()))) }
-                                    td.right { (number_words(messages.total())) }
-                                }
+fn totals(total: &Stats) -> Markup {
+    html! {
+        dl.totals {
+            div { dt { "Cost" } dd { (figure(Unit::Dollars, total.total.cost)) } }
+            div { dt { "Tokens" } dd { (figure(Unit::Tokens, total.total.tokens.total())) } }
+            div { dt { "Sessions" } dd { (figure(Unit::Sessions, float(total.sessions))) } }
+            @if total.forks > 0 { div { dt { "of them forks" } dd { (figure(Unit::Sessions, float(total.forks))) } } }
+        }
+        @if total.copied > 0 {
+            p.aside { (number_words(total.copied)) " entries that forks share with other sessions are counted once." }
+        }
+        @if !total.unreadable.is_empty() {
+            p.aside { (counted(total.unreadable.len(), "session", "sessions")) " could not be read." }
+        }
+    }
+}
+
+fn table<'g>(
+    column: &str,
+    groups: impl ExactSizeIterator<Item = &'g StatsGroup>,
+    cell: &dyn Fn(&str) -> Markup,
+) -> Markup {
+    let n_left_out = groups.len().saturating_sub(MAX_VALUES);
+    html! {
+        details.numbers {
+            summary { "Table" }
+            div.table tabindex="0" role="group" aria-label={ "Table by " (column.to_lowercase()) } {
+                table {
+                    thead { tr {
+                        th scope="col" { (column) }
+                        @for name in ["Cost", "Tokens", "Sessions", "Messages"] { th.right scope="col" { (name) } }
+                    } }
+                    tbody {
+                        @for group in groups.take(MAX_VALUES) {
+                            @let Tally { cost, tokens, messages, .. } = &group.tally;
+                            tr {
+                                th scope="row" { (cell(group.keys.first().map(String::as_str).unwrap_or_default())) }
+                                td.right { (figure(Unit::Dollars, *cost)) }
+                                td.right { (figure(Unit::Tokens, tokens.total())) }
+                                td.right { (figure(Unit::Sessions, float(group.sessions.unwrap_or_default()))) }
+                                td.right { (number_words(messages.total())) }
                             }
                         }
                     }
                 }
-                @if n_left_out > 0 { p.aside { (number_words(n_left_out as u64)) " more rows: run sessile stats." } }
             }
+            @if n_left_out > 0 { p.aside { (number_words(n_left_out as u64)) " more rows: run sessile stats." } }
         }
     }
 }

@@ -88,9 +88,12 @@ fn figures_are_those_of_the_library() {
     let site = Site::serve(dir, |options| options);
     let cookie = site.sign_in();
     let page = counted(&site, "/stats?span=all", &cookie);
-    for (heading, grouping) in
-        [("per-day", Grouping::Day), ("per-week", Grouping::Week), ("by-model", Grouping::Model), ("by-project", Grouping::Project)]
-    {
+    for (heading, grouping) in [
+        ("per-day", Grouping::Day),
+        ("per-week", Grouping::Week),
+        ("by-model", Grouping::Model),
+        ("by-project", Grouping::Project),
+    ] {
         let stats = sessions.stats(&list, &StatsOptions { by: vec![grouping], ..StatsOptions::default() }).unwrap();
         let mut expected: Vec<(String, Vec<f64>)> = stats
             .groups
@@ -114,7 +117,7 @@ fn figures_are_those_of_the_library() {
     let none = counted(&site, "/stats?span=all&model=none&project=none&metric=tokens", &cookie);
     assert!(none.contains("There is no usage in this time."), "{none}");
     let metric = counted(&site, "/stats?span=all&metric=sessions", &cookie);
-    assert!(metric.contains("Sessions per day; the highest is 2") , "{metric}");
+    assert!(metric.contains("Sessions per day; the highest is 2"), "{metric}");
     // Only recent usage counts by default.
     assert!(counted(&site, "/stats?span=30d", &cookie).contains("There is no usage in this time."));
     // The list leads here, and changes are counted.
@@ -128,7 +131,9 @@ fn figures_are_those_of_the_library() {
 fn an_empty_store_has_empty_statistics() {
     let site = Site::serve(store(), |options| options);
     let cookie = site.sign_in();
-    for target in ["/stats", "/stats?span=all", "/stats?metric=sessions&span=year", "/stats?span=%3Cscript%3E&metric=%22"] {
+    for target in
+        ["/stats", "/stats?span=all", "/stats?metric=sessions&span=year", "/stats?span=%3Cscript%3E&metric=%22"]
+    {
         let page = counted(&site, target, &cookie);
         assert!(page.contains("There is no usage in this time.") && page.contains("$0.00"), "{page}");
         assert!(!page.contains("<script>"), "{page}");
@@ -188,7 +193,8 @@ fn a_family_is_a_map() {
         let rows = page.split("<li aria-level=\"").skip(1);
         let row = |row: &str| {
             let level = row.split('"').next().unwrap().to_owned();
-            let title = row.split("class=\"title").nth(1).unwrap().split('>').nth(1).unwrap().split('<').next().unwrap();
+            let title =
+                row.split("class=\"title").nth(1).unwrap().split('>').nth(1).unwrap().split('<').next().unwrap();
             format!("{level} {title}")
         };
         rows.map(row).collect::<Vec<_>>()
@@ -230,6 +236,10 @@ fn a_family_of_many_generations_has_pages() {
     let rows = |page: &str| page.matches("<li aria-level=").count();
     let own = page("");
     assert!(own.contains("this session") && own.contains("generation 301"), "{own}");
-    assert_eq!([own.as_str(), &page("?from=0"), &page("?from=400"), &page("?from=99999999999999999999"), &page("?from=x")].map(rows), [100, 100, 50, 100, 100]);
+    assert_eq!(
+        [own.as_str(), &page("?from=0"), &page("?from=400"), &page("?from=99999999999999999999"), &page("?from=x")]
+            .map(rows),
+        [100, 100, 50, 100, 100]
+    );
     assert!(own.contains("from=370") && own.contains("from=170"), "{own}");
 }

@@ -255,7 +255,7 @@ test("the list: everything by keyboard", async () => {
   const site = await serve();
   const { page } = site;
   await page.keyboard.press("j");
-  await page.keyboard.press("c");
+  await page.keyboard.press("Shift+R");
   await page.waitForFunction(() => document.getElementById("status").textContent === "Copied.");
   assert.equal(await page.evaluate(() => navigator.clipboard.readText()), `cd ${site.home} && pi --session ${site.file}`);
   await page.keyboard.press("r");

@@ -18,7 +18,7 @@ use crate::list::{ListOptions, SessionInfo};
 use crate::sessions::Sessions;
 pub use family::{Family, Relative, SessionRef};
 use repository::checkout_of;
-pub use shared::{FamilyMember, FamilyTree};
+pub use shared::{FamilyMember, FamilyTree, ForkPoint};
 
 /// The sessions of one working directory.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,8 +8,9 @@
 //! because eight digits can repeat. Files of version 1 have no ids, so the
 //! entries of copies are also compared by their content.
 
-pub use sessile_core::stats::{OTHER_MODELS, Tally};
+pub use sessile_core::stats::{OTHER_MODELS, Share, Tally};
 
+mod ledger;
 mod one;
 
 use std::cmp::Ordering;
@@ -21,7 +22,7 @@ use sessile_core::SessionId;
 use sessile_core::cancel::Cancel;
 use sessile_core::date::{Timestamp, to_iso, to_iso_week, to_local};
 use sessile_core::location::fingerprint;
-use sessile_core::stats::{Share, SplitBy, likeness};
+use sessile_core::stats::{SplitBy, likeness};
 use sessile_store::os::Mode;
 use sessile_store::{LineReader, StoreError};
 
@@ -31,6 +32,7 @@ use crate::group::{ProjectLocation, SessionRef};
 use crate::list::SessionInfo;
 use crate::list::parallel::each;
 use crate::sessions::Sessions;
+pub use ledger::{Ledger, LedgerOptions, LedgerQuery};
 pub use one::SessionStats;
 
 /// What to group by.
@@ -159,7 +161,7 @@ impl Sessions {
                 _ if cancel.is_cancelled() => Vec::new(),
                 [index] if is_listed => {
                     let tally = Tally::from(&sessions[*index].facts);
-                    let groups = options.whole_sessions().map(|keys| (keys, tally.clone())).into_iter().collect();
+                    let groups = whole_sessions(&options.by).map(|keys| (keys, tally.clone())).into_iter().collect();
                     vec![SessionTally { index: *index, tally, groups, ..SessionTally::default() }]
                 }
                 family => self.count_family(sessions, family, options),
@@ -174,7 +176,10 @@ impl Sessions {
             return Err(SessionError::Cancelled);
         }
         let counted: Vec<SessionTally> = counted.into_iter().flatten().collect();
-        Ok(self.summed(sessions, counted, options, !is_listed))
+        let has_projects = options.by.contains(&Grouping::Project);
+        let projects = if has_projects { self.project_names(sessions) } else { Vec::new() };
+        let stats = summed(sessions, &projects, counted, &options.by, options.has_span());
+        Ok(Stats { knows_tools: !is_listed, ..stats })
     }
 
     /// Groups of sessions that may share entries, by index, oldest first.
@@ -212,43 +217,64 @@ impl Sessions {
         families
     }
 
-    /// Reads the sessions of a family one after the other, and skips entries copied from one to the next.
+    /// Counts the sessions of a family, and skips entries copied from one to the next.
     fn count_family(
         &self,
         sessions: &[SessionInfo],
         family: &[usize],
         options: &StatsOptions<'_>,
     ) -> Vec<SessionTally> {
+        let counts = family.iter().map(|index| SessionTally { index: *index, ..SessionTally::default() });
+        let mut counts: Vec<SessionTally> = counts.collect();
+        // A session older than the period adds nothing, but its entries are needed to recognise copies.
+        if let [index] = family
+            && sessions[*index].facts.newest_entry.zip(options.since).is_some_and(|(newest, since)| newest < since)
+        {
+            return counts;
+        }
+        let failed = self.read_family(sessions, family, &mut |at, share, is_copy| {
+            let counted = &mut counts[at];
+            let is_within = is_within(share, options);
+            counted.is_within |= is_within;
+            if is_copy {
+                counted.copied += u64::from(is_within);
+            } else if is_within {
+                self.count(share, &options.by, counted);
+            }
+        });
+        for (counted, failed) in counts.iter_mut().zip(failed) {
+            counted.failed = failed;
+            // A session that adds nothing still counts, unless a period was requested.
+            if let Some(keys) = whole_sessions(&options.by).filter(|_| !options.has_span()) {
+                counted.groups.entry(keys).or_default();
+            }
+        }
+        counts
+    }
+
+    /// Reads the sessions of a family one after the other.
+    ///
+    /// Passes each entry to a callback, with the place of its session in the family and whether it is a copy from a
+    /// session before. Returns for each session whether it could not be read.
+    fn read_family(
+        &self,
+        sessions: &[SessionInfo],
+        family: &[usize],
+        on_share: &mut dyn FnMut(usize, &Share, bool),
+    ) -> Vec<bool> {
         let mut seen = SeenEntries::default();
         let mut lines = LineReader::default();
         let ids: HashSet<&str> = family.iter().map(|index| sessions[*index].id.as_str()).collect();
         let has_copies = ids.len() < family.len();
-        let count = |index: &usize| {
-            let session = &sessions[*index];
-            let mut counted = SessionTally { index: *index, ..SessionTally::default() };
-            // A session older than the period adds nothing, but its entries are needed to recognise copies.
-            let is_over = session.facts.newest_entry.zip(options.since).is_some_and(|(newest, since)| newest < since);
-            if is_over && family.len() == 1 {
-                return counted;
-            }
-            let read = self.read_shares(&mut lines, &session.path, &mut |share, line| {
-                let is_within = is_within(&share, options);
-                counted.is_within |= is_within;
+        let mut read = |(at, index): (usize, &usize)| {
+            let read = self.read_shares(&mut lines, &sessions[*index].path, &mut |share, line| {
                 let likeness = if has_copies { likeness(line) } else { None };
-                if family.len() > 1 && seen.is_copy(&share, likeness, *index) {
-                    counted.copied += u64::from(is_within);
-                } else if is_within {
-                    self.count(&share, &options.by, &mut counted);
-                }
+                let is_copy = family.len() > 1 && seen.is_copy(&share, likeness, *index);
+                on_share(at, &share, is_copy);
             });
-            counted.failed = read.is_err();
-            // A session that adds nothing still counts, unless a period was requested.
-            if let Some(keys) = options.whole_sessions().filter(|_| !options.has_span()) {
-                counted.groups.entry(keys).or_default();
-            }
-            counted
+            read.is_err()
         };
-        family.iter().map(count).collect()
+        family.iter().enumerate().map(&mut read).collect()
     }
 
     fn count(&self, share: &Share, by: &[Grouping], counted: &mut SessionTally) {
@@ -283,17 +309,7 @@ impl Sessions {
 
     /// The day, week or month of a time in local time.
     fn period(&self, grouping: Grouping, time: Timestamp) -> String {
-        let local = to_local(time, &Zone(self.environment()));
-        if grouping == Grouping::Week {
-            return to_iso_week(local);
-        }
-        let mut day = to_iso(local);
-        // Years may have more than four digits, and a sign.
-        day.truncate(day.find('T').unwrap_or(day.len()));
-        if grouping == Grouping::Month {
-            day.truncate(day.rfind('-').unwrap_or(day.len()));
-        }
-        day
+        period_of(grouping, to_local(time, &Zone(self.environment())))
     }
 
     /// Passes the share of each entry of a file to a callback, with its line.
@@ -314,51 +330,6 @@ impl Sessions {
             true
         })?;
         Ok(())
-    }
-
-    fn summed(
-        &self,
-        sessions: &[SessionInfo],
-        counted: Vec<SessionTally>,
-        options: &StatsOptions<'_>,
-        knows_tools: bool,
-    ) -> Stats {
-        let by = &options.by;
-        let mut stats = Stats { by: by.clone(), knows_tools, ..Stats::default() };
-        let projects = if by.contains(&Grouping::Project) { self.project_names(sessions) } else { Vec::new() };
-        let mut groups: HashMap<(Vec<String>, Option<usize>), StatsGroup> = HashMap::new();
-        for SessionTally { index, tally, groups: own, copied, is_within, failed } in counted {
-            let session = &sessions[index];
-            stats.copied += copied;
-            stats.total.merge(&tally);
-            stats.unreadable.extend(failed.then(|| session.path.clone()));
-            if is_within || !options.has_span() {
-                stats.sessions += 1;
-                stats.forks += usize::from(session.parent_session_path.is_some());
-                stats.branched += usize::from(session.facts.has_branches);
-            }
-            for (mut keys, tally) in own {
-                for (key, grouping) in keys.iter_mut().zip(by) {
-                    match grouping {
-                        Grouping::Project => key.clone_from(&projects[index]),
-                        Grouping::Session => {
-                            *key = session.name.as_ref().unwrap_or(&session.first_message).to_str().into_owned();
-                        }
-                        _ => {}
-                    }
-                }
-                let one = by.contains(&Grouping::Session).then_some(index);
-                let group = groups.entry((keys.clone(), one)).or_insert_with(|| StatsGroup {
-                    keys,
-                    session: one.map(|_| (session.path.clone(), session.id.clone())),
-                    ..StatsGroup::default()
-                });
-                group.tally.merge(&tally);
-                group.sessions = Some(group.sessions.unwrap_or_default() + 1);
-            }
-        }
-        stats.groups = arranged(by, groups.into_values().collect());
-        stats
     }
 
     /// For each session the path of its project.
@@ -387,12 +358,70 @@ impl StatsOptions<'_> {
     fn has_span(&self) -> bool {
         self.since.is_some() || self.until.is_some()
     }
+}
 
-    /// The keys of the group that contains a whole session, if all its entries are in the same one.
-    fn whole_sessions(&self) -> Option<Vec<String>> {
-        let is_whole = !self.by.is_empty() && self.by.iter().all(|grouping| grouping.is_of_session());
-        is_whole.then(|| vec![String::new(); self.by.len()])
+/// The keys of the group that contains a whole session, if all its entries are in the same one.
+fn whole_sessions(by: &[Grouping]) -> Option<Vec<String>> {
+    let is_whole = !by.is_empty() && by.iter().all(|grouping| grouping.is_of_session());
+    is_whole.then(|| vec![String::new(); by.len()])
+}
+
+/// The day, week or month of a time on the local clock.
+fn period_of(grouping: Grouping, local: Timestamp) -> String {
+    if grouping == Grouping::Week {
+        return to_iso_week(local);
     }
+    let mut day = to_iso(local);
+    // Years may have more than four digits, and a sign.
+    day.truncate(day.find('T').unwrap_or(day.len()));
+    if grouping == Grouping::Month {
+        day.truncate(day.rfind('-').unwrap_or(day.len()));
+    }
+    day
+}
+
+/// Sums up the counts of sessions. `projects` has the name of each session's project, if those are groups.
+fn summed(
+    sessions: &[SessionInfo],
+    projects: &[String],
+    counted: impl IntoIterator<Item = SessionTally>,
+    by: &[Grouping],
+    has_span: bool,
+) -> Stats {
+    let mut stats = Stats { by: by.to_vec(), knows_tools: true, ..Stats::default() };
+    let mut groups: HashMap<(Vec<String>, Option<usize>), StatsGroup> = HashMap::new();
+    for SessionTally { index, tally, groups: own, copied, is_within, failed } in counted {
+        let session = &sessions[index];
+        stats.copied += copied;
+        stats.total.merge(&tally);
+        stats.unreadable.extend(failed.then(|| session.path.clone()));
+        if is_within || !has_span {
+            stats.sessions += 1;
+            stats.forks += usize::from(session.parent_session_path.is_some());
+            stats.branched += usize::from(session.facts.has_branches);
+        }
+        for (mut keys, tally) in own {
+            for (key, grouping) in keys.iter_mut().zip(by) {
+                match grouping {
+                    Grouping::Project => key.clone_from(&projects[index]),
+                    Grouping::Session => {
+                        *key = session.name.as_ref().unwrap_or(&session.first_message).to_str().into_owned();
+                    }
+                    _ => {}
+                }
+            }
+            let one = by.contains(&Grouping::Session).then_some(index);
+            let group = groups.entry((keys.clone(), one)).or_insert_with(|| StatsGroup {
+                keys,
+                session: one.map(|_| (session.path.clone(), session.id.clone())),
+                ..StatsGroup::default()
+            });
+            group.tally.merge(&tally);
+            group.sessions = Some(group.sessions.unwrap_or_default() + 1);
+        }
+    }
+    stats.groups = arranged(by, groups.into_values().collect());
+    stats
 }
 
 /// Sorts groups: see [`Stats::groups`].

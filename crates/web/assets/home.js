@@ -208,12 +208,13 @@ const KEYS = [
   ["p", "Pin or unpin"],
   ["g", "List of sessions"],
   ["s", "Search in all messages"],
+  ["c", "Statistics"],
   ["t", "Dark or light"],
   ["?", "This help"],
 ];
 
 function links() {
-  return [...document.querySelectorAll("#rows a.title, #hits h2 a, #hits a.hit")];
+  return [...document.querySelectorAll("#rows a.title, #hits h2 a, #hits a.hit, #members a.title")];
 }
 
 function move(step) {
@@ -270,6 +271,7 @@ document.addEventListener("keydown", (event) => {
     p: () => togglePin(document.activeElement.closest("li.s")),
     g: () => location.assign("/"),
     s: () => location.assign("/search"),
+    c: () => location.assign("/stats"),
     t: () => $("theme").click(),
     "?": help,
   };

@@ -47,7 +47,7 @@ rows?.addEventListener("click", (event) => {
 
 const ROW_KEYS = {
   m: ["Actions for the session", rowMenu],
-  c: ["Copy resume command", (row) => copyResumeCommand(row.dataset.key)],
+  R: ["Copy resume command", (row) => copyResumeCommand(row.dataset.key)],
   ...(canWrite && { r: ["Rename", renameRow], Delete: ["Move to the trash", deleteRow] }),
 };
 

@@ -6,15 +6,13 @@
 
 use maud::{PreEscaped, html};
 use sessile::json::Json;
-use sessile::message::Message;
-use sessile::tree::is_silent;
 use sessile::{Environment, SessionError, SessionManager};
 use sessile_display::text::Calls;
 
 use crate::pack::Packer;
 use crate::page::{Card, END_OF_ENTRIES, PageKind, SCRIPT, file_policy, start_of_page};
 use crate::reader::{REMEMBERED_CALLS, Reader, SEPARATOR, TITLES_PER_CHUNK, title};
-use crate::tree::{FILTERS, TreeRows, structure};
+use crate::tree::{FILTERS, RowFacts, TreeRows, structure};
 
 /// The parts of an export.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -96,7 +94,7 @@ pub fn export_html<S: Sink>(
             sink,
             packer,
             chunks: Chunks::default(),
-            is_silent: Vec::new(),
+            facts: RowFacts::default(),
         };
         for entry in writer.reader.last_entries()? {
             writer.sink.page(entry.as_bytes())?;
@@ -128,7 +126,7 @@ struct Writer<'a, S> {
     sink: &'a mut S,
     packer: Packer,
     chunks: Chunks,
-    is_silent: Vec<bool>,
+    facts: RowFacts,
 }
 
 /// Pieces that are collected until they fill a chunk.
@@ -176,7 +174,7 @@ impl<S: Sink> Writer<'_, S> {
     fn entries(&mut self) -> Result<(), S::Error> {
         let outline = self.session.outline();
         let rows = outline.rows().len();
-        self.is_silent = vec![false; rows];
+        self.facts.resize(rows);
         let mut calls = Calls::recent(REMEMBERED_CALLS);
         let (mut html, mut titles, mut ids, mut long) =
             (Pieces::default(), Pieces::default(), Pieces::default(), Pieces::default());
@@ -193,9 +191,7 @@ impl<S: Sink> Writer<'_, S> {
                 html.push(&rendered.html);
                 titles.push(&title(&entry, &calls));
                 ids.push(&entry.id().map(|id| id.to_string()).unwrap_or_default().replace(SEPARATOR, ""));
-                if let Some(Message::Assistant(answer)) = entry.message() {
-                    self.is_silent[row.index()] = is_silent(answer);
-                }
+                self.facts.note(row, &entry);
                 for (part, text) in (0_u64..).zip(&rendered.long_texts) {
                     self.long_text([index, part], text, &mut long)?;
                 }
@@ -254,7 +250,7 @@ impl<S: Sink> Writer<'_, S> {
         self.chunk("s", structure(outline))?;
         let rows = TreeRows::new(self.session)?;
         for (name, filter) in FILTERS {
-            let drawn = rows.drawn(outline, filter, &self.is_silent);
+            let drawn = rows.drawn(outline, filter, &self.facts);
             self.chunk(&format!("tree-{name}"), drawn)?;
         }
         Ok(())

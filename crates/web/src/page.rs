@@ -161,7 +161,11 @@ pub(crate) enum PageKind<'p> {
     File { policy: &'p str },
     #[cfg_attr(not(feature = "serve"), expect(dead_code, reason = "only a server makes such pages"))]
     /// On a server, which sends a policy and has the style at this address.
-    Served { style: &'p str },
+    Served {
+        style: &'p str,
+        /// The address of the page of its family, if it has relatives.
+        family: Option<&'p str>,
+    },
 }
 
 /// Everything before the entries of a page that shows a session.
@@ -184,7 +188,7 @@ pub(crate) fn start_of_page(
                 title { (Text(&facts.title())) }
                 @match kind {
                     PageKind::File { .. } => style { (PreEscaped(STYLE)) },
-                    PageKind::Served { style } => {
+                    PageKind::Served { style, .. } => {
                         link rel="stylesheet" href=(style);
                         link rel="icon" href="data:,";
                     },
@@ -196,6 +200,7 @@ pub(crate) fn start_of_page(
                     @if let PageKind::Served { .. } = kind { a href="/" { "Sessions" } }
                     button #menu type="button" aria-label="Tree" aria-expanded="true" aria-controls="side" { "☰" }
                     span.name { (Text(&facts.title())) }
+                    @if let PageKind::Served { family: Some(family), .. } = kind { a href=(family) { "Family" } }
                     span #status role="status" {}
                     button #theme type="button" aria-label="Switch between dark and light" { "◐" }
                     button #download type="button" { "Download" }

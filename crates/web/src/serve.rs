@@ -8,7 +8,10 @@
 
 mod app;
 mod assets;
+mod chart;
 mod connection;
+mod counts;
+mod family;
 mod form;
 mod frame;
 mod gate;
@@ -22,6 +25,7 @@ mod reply;
 mod router;
 mod search;
 mod session;
+mod stats;
 mod status;
 mod stream;
 mod write;
@@ -43,6 +47,7 @@ use sessile::{Cancel, Sessions, threads};
 use tokio::sync::watch;
 
 use app::App;
+use counts::Counts;
 use gate::{Gate, Token};
 use list::List;
 use pool::Pool;
@@ -140,6 +145,7 @@ impl Server {
             list: List::new(),
             open_sessions: Arc::default(),
             live: Arc::default(),
+            counts: Counts::new(),
             is_read_only: options.is_read_only,
             gate: Gate::new(port, cookie, options.is_read_only).map_err(ServeError::Random)?,
             pool: Pool::new("request", N_THREADS, N_QUEUED).map_err(ServeError::Thread)?,

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use sessile_core::EntryId;
 use sessile_core::outline::{Outline, Row};
 
 use super::family::{Family, Relative, SessionRef};
@@ -32,7 +33,24 @@ pub struct FamilyMember {
     pub shared_entries: Option<usize>,
 }
 
+/// Where a fork left its parent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForkPoint {
+    /// The number of entries at the beginning of the fork that its parent has too.
+    pub shared_entries: usize,
+    /// The last of them; `None` if they share no entry.
+    pub entry: Option<EntryId>,
+}
+
 impl Sessions {
+    /// Where a fork left its parent. Reads the outlines of both files and no payload.
+    pub fn fork_point(&self, fork: &Path, parent: &Path) -> Result<ForkPoint, SessionError> {
+        let (fork, parent) = (self.outline_of(fork)?, self.outline_of(parent)?);
+        let shared_entries = n_shared(&fork, &parent);
+        let last = shared_entries.checked_sub(1).and_then(|last| fork.entries().nth(last));
+        Ok(ForkPoint { shared_entries, entry: last.and_then(|row| fork.id(row)) })
+    }
+
     /// The family of a session in a list: parents, forks, missing members, and what they share.
     ///
     /// `None` if the session is not in the list. Reads the outlines of

@@ -3,6 +3,7 @@
 const FOLDABLE = 1;
 const CONNECTED = 2;
 const LAST = 4;
+const COSTS = 8;
 const ROW_HEIGHT = 24;
 const MAX_HEIGHT = 8e6;
 const MAX_LEVELS = 12;
@@ -30,15 +31,17 @@ class Tree {
     const version = (this.version = (this.version ?? 0) + 1);
     const numbers = new Numbers(await this.session.source.tree(filter));
     const [rows, levels, flags, below] = [[], [], [], []];
+    const costs = new Map();
     let row = 0;
     let started = performance.now();
     while (!numbers.isDone) {
       row += numbers.signed();
       const value = numbers.next();
       rows.push(row);
-      levels.push(Math.floor(value / 8));
-      flags.push(value % 8);
+      levels.push(Math.floor(value / 16));
+      flags.push(value % 16);
       below.push(value & FOLDABLE ? numbers.next() : 0);
+      if (value & COSTS) costs.set(rows.length - 1, numbers.next() / 10000);
       if ((rows.length & 4095) === 0 && performance.now() - started > SLICE_MS) {
         await rest();
         started = performance.now();
@@ -52,6 +55,7 @@ class Tree {
       levels: Int32Array.from(levels),
       flags: Uint8Array.from(flags),
       below: Int32Array.from(below),
+      costs,
     });
     this.arrange();
   }
@@ -66,6 +70,7 @@ class Tree {
       levels: new Int32Array(n),
       flags: new Uint8Array(n),
       below: new Int32Array(n),
+      costs: new Map(),
     });
     this.arrange();
   }
@@ -151,6 +156,8 @@ class Tree {
     element.append(title);
     if (this.fresh?.has(row)) element.append(make("span", { className: "fresh", textContent: "new" }));
     if (isFolded) element.append(make("span", { className: "count", textContent: ` (${this.below[at]} hidden)` }));
+    const cost = this.hits ? undefined : this.costs?.get(at);
+    if (cost) element.append(make("span", { className: "cost", textContent: ` $${cost.toFixed(cost < 0.01 ? 4 : 2)}`, title: "The cost from here on, on all branches" }));
     this.fill(title, row);
     return element;
   }

@@ -12,6 +12,7 @@ use sessile::json::Json;
 use sessile::{Cancel, Sessions};
 use tokio::sync::watch;
 
+use super::counts::Counts;
 use super::form::Form;
 use super::gate::{Asked, Gate, MAX_BODY, Refused};
 use super::list::List;
@@ -31,6 +32,7 @@ pub(crate) struct App {
     pub(crate) open_sessions: Arc<OpenSessions>,
     /// The sessions that pages follow.
     pub(crate) live: Arc<Live>,
+    pub(crate) counts: Counts,
     pub(crate) is_read_only: bool,
     pub(crate) gate: Gate,
     /// Threads for answers that take little time.

@@ -27,6 +27,7 @@ pub(crate) fn frame(title: &str, current: &str, content: &Markup) -> Markup {
                     nav aria-label="Pages" {
                         a href="/" aria-current=[is_current("/")] { "Sessions" }
                         a href="/search" aria-current=[is_current("/search")] { "Search" }
+                        a href="/stats" aria-current=[is_current("/stats")] { "Statistics" }
                     }
                     span #status role="status" {}
                     button #theme type="button" aria-label="Switch between dark and light" { "◐" }

@@ -195,6 +195,7 @@ pub(crate) fn rows(app: &App, form: &Form) -> Markup {
     let shown = items.get(from..).unwrap_or_default();
     let shown = shown.get(..wanted.min(shown.len())).unwrap_or_default();
     let next = from + shown.len();
+    let forked = list.forked();
     let page_of = |from: usize| form.with("from", &if from == 0 { String::new() } else { from.to_string() }).url("/");
     let mut group_before = from.checked_sub(1).and_then(|before| items.get(before)).and_then(|item| item.group);
     html! {
@@ -206,7 +207,7 @@ pub(crate) fn rows(app: &App, form: &Form) -> Markup {
             @if item.group.is_some() && std::mem::replace(&mut group_before, item.group) != item.group {
                 (heading(&list, item.group))
             }
-            (session_row(app, &list, item))
+            (session_row(app, &list, item, forked.contains(item.row.path.as_path())))
         }
         @if items.is_empty() { li.empty { (nothing(&list, form)) } }
         @if next < items.len() {
@@ -252,7 +253,7 @@ fn heading(list: &Snapshot, group: Option<usize>) -> Markup {
     }
 }
 
-fn session_row(app: &App, list: &Snapshot, item: &Item<'_>) -> Markup {
+fn session_row(app: &App, list: &Snapshot, item: &Item<'_>, has_forks: bool) -> Markup {
     let row = item.row;
     let environment = app.sessions.environment();
     let top = item.group.and_then(|at| list.projects.rows.get(at)).and_then(|project| project.top.as_deref());
@@ -270,6 +271,9 @@ fn session_row(app: &App, list: &Snapshot, item: &Item<'_>) -> Markup {
                 @if item.is_pinned { span.mark { "pinned" } }
                 @if row.is_archived { span.mark { "archived" } }
                 @if item.depth > 0 || list.parents.contains_key(&row.path) { span.mark { "fork" } }
+                @if row.is_fork() || has_forks {
+                    a.mark href={ "/s/" (row.key) "/family" } aria-label={ "Family of " (Text(&row.title)) } { "family" }
+                }
                 @if !directory.is_empty() { span.dir { (Text(&directory)) } }
                 @if !row.models.is_empty() { span.models { (Text(&row.models)) } }
                 span { (counted(row.n_messages, "message", "messages")) }

@@ -90,8 +90,13 @@ impl Row {
             .all(|word| self.searched.contains(word) || self.id.as_str().to_lowercase().starts_with(word.as_str()))
     }
 
+    /// Whether its header names a parent session.
+    pub(crate) fn is_fork(&self) -> bool {
+        self.parent.as_ref().is_some_and(|parent| !parent.is_empty())
+    }
+
     /// A list row with only what groups and families depend on.
-    fn to_info(&self) -> SessionInfo {
+    pub(crate) fn to_info(&self) -> SessionInfo {
         SessionInfo {
             path: self.path.clone(),
             id: self.id.clone(),
@@ -206,6 +211,11 @@ impl Snapshot {
     /// Finds a session by the key in a URL.
     pub(crate) fn find(&self, key: &str) -> Option<&Arc<Row>> {
         self.rows.iter().find(|row| row.key == key)
+    }
+
+    /// The sessions that others were forked from.
+    pub(crate) fn forked(&self) -> HashSet<&Path> {
+        self.parents.values().map(PathBuf::as_path).collect()
     }
 }
 

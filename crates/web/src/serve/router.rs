@@ -14,10 +14,11 @@ use sessile::json::ObjectWriter;
 
 use super::app::App;
 use super::assets;
+use super::counts::Counts;
 use super::form::Form;
 use super::reply::{json, page, refusal, reply};
 use super::stream::stream;
-use super::{home, live, pins, search, session, write};
+use super::{family, home, live, pins, search, session, stats, write};
 
 /// How often a stream without events sends something, to notice that its client is gone.
 pub(super) const HEARTBEAT: Duration = Duration::from_secs(15);
@@ -32,6 +33,8 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/search", get(find))
         .route("/hits", get(hits))
         .route("/s/{key}", get(show))
+        .route("/stats", get(statistics))
+        .route("/s/{key}/family", get(show_family))
         .route("/s/{key}/original", get(original))
         .route("/s/{key}/search", get(search_session))
         .route("/s/{key}/events", get(session_events))
@@ -66,6 +69,15 @@ async fn find(State(app): Shared, uri: Uri) -> Response {
 
 async fn hits(State(app): Shared, uri: Uri) -> Response {
     app.run_search(move |app, cancel| page(search::hits(app, &form(&uri), cancel))).await
+}
+
+async fn statistics(State(app): Shared, uri: Uri) -> Response {
+    let counts = Counts::get(&app).await;
+    app.run(move |app| stats::show(app, &form(&uri), &counts)).await
+}
+
+async fn show_family(State(app): Shared, Path(key): Path<String>, uri: Uri) -> Response {
+    app.run(move |app| family::show(app, &key, &form(&uri))).await
 }
 
 async fn show(State(app): Shared, Path(key): Path<String>) -> Response {

@@ -75,11 +75,13 @@ fn answered(result: Result<Response, NoPart>) -> Response {
 pub(crate) fn show(app: &App, key: &str) -> Response {
     let list = app.list.snapshot();
     let Some(row) = list.find(key) else { return NoPart::Missing.into_response() };
+    let has_family = row.is_fork() || list.forked().contains(row.path.as_path());
+    let family = has_family.then(|| format!("/s/{key}/family"));
     answered(app.open_sessions.with(&app.sessions, &row.path, |opened| {
         let session = &opened.session;
         let environment = app.sessions.environment();
         let card = Card::short(row.info.clone(), session)?;
-        let kind = PageKind::Served { style: &STYLE_ASSET.path };
+        let kind = PageKind::Served { style: &STYLE_ASSET.path, family: family.as_deref() };
         let mut page = start_of_page(&card, environment, kind, session.outline().n_entries());
         page.extend(Reader { session, environment }.last_entries()?);
         page.push_str(END_OF_ENTRIES);

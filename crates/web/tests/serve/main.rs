@@ -9,4 +9,5 @@ mod pages;
 mod requests;
 mod sign_in;
 mod site;
+mod stats;
 mod writes;

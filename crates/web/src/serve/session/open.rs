@@ -6,18 +6,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use sessile::format::head::{Kind, Role};
-use sessile::message::Message;
-use sessile::tree::{Filter, is_silent};
+use sessile::tree::Filter;
 use sessile::{SessionError, SessionManager, Sessions};
 
 use super::super::live::{Cursor, fingerprint};
 use super::NoPart;
-use crate::tree::TreeRows;
+use crate::tree::{RowFacts, TreeRows};
 
 /// The sessions that stay open. Opening one again is cheap.
 const MAX_OPEN: usize = 8;
 
-/// With more than this to read, a thread finds the answers without text, which the tree shows until then.
+/// With more than this to read, a thread finds the answers without text, which the tree shows until then, and the costs.
 const MAX_SURVEYED_BYTES: u64 = 64 << 20;
 
 /// How long that thread keeps other requests for the session waiting, and for how long it then lets them work.
@@ -30,10 +29,9 @@ static N_EPOCHS: AtomicU64 = AtomicU64::new(1);
 /// An open session, which is only read.
 pub(crate) struct Opened {
     pub(crate) session: SessionManager,
-    /// For each row, whether it is an answer without text; as far as it has been read.
-    is_silent: Vec<bool>,
-    n_surveyed: usize,
-    /// Whether a thread finds the answers without text.
+    /// What the tree needs of payloads, as far as they have been read.
+    facts: RowFacts,
+    /// Whether a thread reads the payloads.
     is_large: bool,
     /// While this stays the same, the session has only grown.
     pub(crate) epoch: u64,
@@ -43,8 +41,7 @@ pub(crate) struct Opened {
 
 impl Opened {
     fn new(session: SessionManager) -> Self {
-        let mut opened =
-            Self { session, is_silent: Vec::new(), n_surveyed: 0, is_large: false, epoch: 0, seen: (usize::MAX, 0) };
+        let mut opened = Self { session, facts: RowFacts::default(), is_large: false, epoch: 0, seen: (usize::MAX, 0) };
         opened.note_rows();
         opened
     }
@@ -76,8 +73,7 @@ impl Opened {
         let print = if n_seen <= n_rows { fingerprint(outline, 0, n_seen, 0) } else { 0 };
         if n_seen > n_rows || print != print_seen {
             self.epoch = N_EPOCHS.fetch_add(1, Ordering::Relaxed);
-            self.is_silent.clear();
-            self.n_surveyed = 0;
+            self.facts = RowFacts::default();
             self.is_large = false;
             self.seen = (n_rows, fingerprint(outline, 0, n_rows, 0));
         } else {
@@ -90,42 +86,45 @@ impl Opened {
         if self.can_survey_now() {
             self.survey(Duration::MAX)?;
         }
-        self.is_silent.resize(self.session.outline().rows().len(), false);
-        let tree = TreeRows::new(&self.session)?.drawn(self.session.outline(), filter, &self.is_silent);
-        self.is_silent.truncate(self.n_surveyed);
+        let n_surveyed = self.facts.len();
+        self.facts.resize(self.session.outline().rows().len());
+        let tree = TreeRows::new(&self.session)?.drawn(self.session.outline(), filter, &self.facts);
+        self.facts.resize(n_surveyed);
         Ok(tree)
     }
 
     /// Whether so little is left to survey that a request may wait for it.
     fn can_survey_now(&self) -> bool {
         let outline = self.session.outline();
-        let from = outline.rows().nth(self.n_surveyed).map_or(outline.end(), |row| outline.span(row).offset);
+        let from = outline.rows().nth(self.facts.len()).map_or(outline.end(), |row| outline.span(row).offset);
         outline.end() - from <= MAX_SURVEYED_BYTES
     }
 
-    /// Finds answers without text for a while. Returns whether there are more rows.
+    /// Reads payloads for a while. Returns whether there are more rows.
     fn survey(&mut self, limit: Duration) -> Result<bool, SessionError> {
         let begun = Instant::now();
         let outline = self.session.outline();
         let n_rows = outline.rows().len();
-        for row in outline.rows().skip(self.n_surveyed) {
+        let Some(first) = outline.entries().next() else {
+            self.facts.resize(n_rows);
+            return Ok(false);
+        };
+        for row in outline.rows().skip(self.facts.len()) {
             if begun.elapsed() >= limit {
                 break;
             }
-            let is_answer = outline.kind(row) == Kind::Message && outline.role(row) == Role::Assistant;
-            let is_silent = is_answer
-                && match self.session.entry_at(row)?.message() {
-                    Some(Message::Assistant(answer)) => is_silent(answer),
-                    _ => false,
-                };
-            self.is_silent.resize(row.index(), false);
-            self.is_silent.push(is_silent);
-            self.n_surveyed = row.index() + 1;
+            self.facts.resize(row.index() + 1);
+            // Most bytes of a large session are outputs of tools, which have no text of their own and hardly ever a cost.
+            let is_answer = outline.role(row) == Role::Assistant;
+            let is_read = !self.is_large || outline.kind(row) != Kind::Message || is_answer;
+            if row >= first && is_read {
+                self.facts.note(row, &self.session.entry_at(row)?);
+            }
         }
-        Ok(self.n_surveyed < n_rows)
+        Ok(self.facts.len() < n_rows)
     }
 
-    /// Whether a thread must find the answers without text, and none does so yet. The caller starts it.
+    /// Whether a thread must read the payloads, and none does so yet. The caller starts it.
     pub(crate) fn begins_survey(&mut self) -> bool {
         !self.can_survey_now() && !std::mem::replace(&mut self.is_large, true)
     }
@@ -141,7 +140,7 @@ impl Opened {
     }
 }
 
-/// Finds the answers without text of a session, in steps between which other requests can use it.
+/// Reads the payloads of a session, in steps between which other requests can use it.
 pub(crate) fn survey(open: &OpenSessions, sessions: &Sessions, path: &Path) {
     loop {
         match open.with(sessions, path, |opened| Ok(opened.survey(SURVEY_STEP)?)) {

@@ -19,7 +19,7 @@ after(() => {
 });
 
 /** A server of one session, with a page of it. */
-async function serve({ args = [], size } = {}) {
+async function serve({ args = [], size, scheme } = {}) {
   const home = mkdtempSync(join(tmpdir(), "sessile-write-"));
   const folder = join(home, "agent", "sessions", "--p--");
   const file = join(folder, "2026-01-02T03-04-05-000Z_s.jsonl");
@@ -45,7 +45,7 @@ async function serve({ args = [], size } = {}) {
     text += piece;
     if (text.includes("\n")) break;
   }
-  const page = await browser.tab({ size });
+  const page = await browser.tab({ size, scheme });
   await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
   await page.goto(JSON.parse(text).url);
   await page.waitForSelector("html.ready", { state: "attached" });
@@ -322,7 +322,7 @@ test("a session: everything by keyboard", async () => {
 
 test("on a phone, menus, dialogs and notices fit", async () => {
   const size = { width: 360, height: 640 };
-  const site = await serve({ size });
+  const site = await serve({ size, scheme: "dark" });
   const { page, ids } = site;
   const fits = async (selector) => {
     const box = await page.locator(selector).boundingBox();

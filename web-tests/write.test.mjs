@@ -19,7 +19,7 @@ after(() => {
 });
 
 /** A server of one session, with a page of it. */
-async function serve({ args = [], size } = {}) {
+async function serve({ args = [], size, scheme } = {}) {
   const home = mkdtempSync(join(tmpdir(), "sessile-write-"));
   const folder = join(home, "agent", "sessions", "--p--");
   const file = join(folder, "2026-01-02T03-04-05-000Z_s.jsonl");
@@ -45,7 +45,7 @@ async function serve({ args = [], size } = {}) {
     text += piece;
     if (text.includes("\n")) break;
   }
-  const page = await browser.tab({ size });
+  const page = await browser.tab({ size, scheme });
   await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
   await page.goto(JSON.parse(text).url);
   await page.waitForSelector("html.ready", { state: "attached" });
@@ -87,6 +87,8 @@ async function sessionMenu(page, item) {
 }
 
 const notice = (page) => page.locator(".notice [role=status]").innerText();
+/** Waits for a notice. The list may show a change before the answer to the change comes. */
+const noticed = (page, words) => page.locator(".notice [role=status]", { hasText: words }).waitFor();
 
 async function violations(page) {
   await page.evaluate(axe);
@@ -204,7 +206,7 @@ test("a deleted session returns to the list with a notice, and undo brings it ba
   assert.ok(!existsSync(site.file));
   await page.click(".notice .undo");
   await page.waitForSelector("#rows li.s");
-  assert.match(await notice(page), /^Undone: delete “Plan the trip”/);
+  await noticed(page, "Undone: delete “Plan the trip”.");
   assert.ok(existsSync(site.file));
   quiet(page);
 });
@@ -263,7 +265,7 @@ test("the list: everything by keyboard", async () => {
   await page.keyboard.type("A name");
   await page.keyboard.press("Enter");
   await page.waitForFunction(() => document.querySelector("#rows a.title")?.textContent === "A name");
-  assert.equal(await notice(page), "Renamed.");
+  await noticed(page, "Renamed.");
   // The menu: arrows, Escape returns the focus.
   await page.locator("#rows a.title").focus();
   await page.keyboard.press("m");
@@ -276,6 +278,7 @@ test("the list: everything by keyboard", async () => {
   assert.ok(await page.evaluate(() => document.activeElement.classList.contains("actions")));
   await page.keyboard.press("u");
   await page.waitForFunction(() => document.querySelector("#rows a.title")?.textContent === "Plan the trip");
+  await noticed(page, "Undone: name");
   site.old();
   await page.locator("#rows a.title").focus();
   await page.keyboard.press("Delete");
@@ -283,8 +286,7 @@ test("the list: everything by keyboard", async () => {
   assert.deepEqual(await violations(page), []);
   await page.keyboard.press("Enter");
   await page.waitForSelector("#rows li.s", { state: "detached" });
-  assert.equal(await notice(page), "Moved to the trash.");
-  await page.locator("h1").evaluate(() => document.activeElement.blur());
+  await noticed(page, "Moved to the trash.");
   await page.keyboard.press("u");
   await page.waitForSelector("#rows li.s");
   assert.ok(existsSync(site.file));
@@ -320,7 +322,7 @@ test("a session: everything by keyboard", async () => {
 
 test("on a phone, menus, dialogs and notices fit", async () => {
   const size = { width: 360, height: 640 };
-  const site = await serve({ size });
+  const site = await serve({ size, scheme: "dark" });
   const { page, ids } = site;
   const fits = async (selector) => {
     const box = await page.locator(selector).boundingBox();

@@ -18,11 +18,13 @@ function renameRow(row) {
 
 function deleteRow(row) {
   const { key } = row.dataset;
+  // The list may have drawn its rows again before the answer comes.
+  const all = [...rows.querySelectorAll("li.s")].map((other) => other.dataset.key);
+  const neighbour = all[all.indexOf(key) + 1] ?? all[all.indexOf(key) - 1];
   askToDelete(key, row.querySelector("a.title").textContent, {
     done: ({ operation }) => {
       notify({ words: "Moved to the trash.", undo: operation });
-      const neighbour = row.nextElementSibling?.querySelector("a.title") ?? row.previousElementSibling?.querySelector("a.title");
-      (neighbour ?? $("q"))?.focus();
+      (rows.querySelector(`li.s[data-key="${neighbour}"] a.title`) ?? $("main")).focus();
       refresh(0);
     },
   });

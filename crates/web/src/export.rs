@@ -11,6 +11,8 @@ use sessile::tree::is_silent;
 use sessile::{Environment, SessionError, SessionManager};
 use sessile_display::text::Calls;
 
+use crate::entry::percent_encoded;
+use crate::facts::Facts;
 use crate::pack::Packer;
 use crate::page::{Card, END_OF_ENTRIES, PageKind, SCRIPT, file_policy, start_of_page};
 use crate::reader::{REMEMBERED_CALLS, Reader, SEPARATOR, TITLES_PER_CHUNK, title};
@@ -181,6 +183,7 @@ impl<S: Sink> Writer<'_, S> {
         let (mut html, mut titles, mut ids, mut long) =
             (Pieces::default(), Pieces::default(), Pieces::default(), Pieces::default());
         let (mut n_titles, mut n_ids) = (0, 0);
+        let mut facts = Facts::default();
         self.chunks.entries.push(0);
         let mut next = outline.entries().peekable();
         let mut entries = self.session.entries();
@@ -192,7 +195,8 @@ impl<S: Sink> Writer<'_, S> {
                 let rendered = self.reader.render(row, &entry, &mut calls)?;
                 html.push(&rendered.html);
                 titles.push(&title(&entry, &calls));
-                ids.push(&entry.id().map(|id| id.to_string()).unwrap_or_default().replace(SEPARATOR, ""));
+                ids.push(&entry.id().map(|id| percent_encoded(&id.to_string())).unwrap_or_default());
+                facts.push(row.index(), &entry);
                 if let Some(Message::Assistant(answer)) = entry.message() {
                     self.is_silent[row.index()] = is_silent(answer);
                 }
@@ -221,6 +225,7 @@ impl<S: Sink> Writer<'_, S> {
         self.chunk(&format!("e{}", self.chunks.entries.len() - 1), html.text)?;
         self.chunk(&format!("t{n_titles}"), titles.text)?;
         self.chunk(&format!("i{n_ids}"), ids.text)?;
+        self.chunk("facts", facts.bytes)?;
         self.chunk(&format!("l{}", self.chunks.n_long), long.text)
     }
 

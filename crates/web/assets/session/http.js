@@ -44,6 +44,11 @@ class HttpSource {
     return { first, lines: await this.lines.get(first) };
   }
 
+  /** The usage and the changed files of the rows of a branch up to `leaf`, after `top` (-1 for all). */
+  async facts(leaf, top) {
+    return new Uint8Array(await (await this.get("facts", { leaf, top })).arrayBuffer());
+  }
+
   async find(id) {
     return (await (await this.get("find", { id })).json()).row;
   }

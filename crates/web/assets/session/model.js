@@ -29,6 +29,7 @@ class Numbers {
 }
 
 const USER = 1;
+const SETTING = 6;
 
 class Session {
   static async load(source, n) {

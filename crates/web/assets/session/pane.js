@@ -89,6 +89,7 @@ class Pane {
     this.place([this.before, ...elements, this.after]);
     if (anchor?.isConnected) this.scroller.scrollTop += anchor.getBoundingClientRect().top - top;
     highlightWords(this.box);
+    this.onDraw?.();
   }
 
   /** Makes these the children of the box. Those that stay are not moved, so that they keep the focus. */
@@ -107,7 +108,7 @@ class Pane {
   async redraw() {
     const anchor = this.anchor();
     const top = anchor?.getBoundingClientRect().top;
-    const focused = document.activeElement?.closest?.("#entries > [data-row]");
+    const focused = [...this.box.children].find((child) => child.dataset.row && child.contains(document.activeElement));
     await this.draw(this.first, this.last, true);
     const again = anchor && this.element(anchor.dataset.row);
     if (again) this.scroller.scrollTop += again.getBoundingClientRect().top - top;
@@ -144,6 +145,8 @@ class Pane {
 
   /** Draws more rows where the screen comes near the end of those that are drawn. */
   async extend() {
+    // What is not on the screen has no places.
+    if (!this.scroller.clientHeight) return;
     for (let steps = 0; steps < 20 && this.last > 0; steps++) {
       const view = this.scroller.getBoundingClientRect();
       const top = this.before.getBoundingClientRect().bottom;

@@ -223,6 +223,12 @@ class Tree {
     this.drawn.get(this.current)?.focus({ preventScroll: true });
   }
 
+  /** The row with the keyboard focus, or -1. */
+  get focusedRow() {
+    const isFocused = this.element.contains(document.activeElement) && this.visible?.length;
+    return isFocused ? this.rows[this.visible[this.current]] : -1;
+  }
+
   move(line) {
     this.current = Math.max(0, Math.min(this.visible.length - 1, line));
     this.focusCurrent();

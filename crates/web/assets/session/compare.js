@@ -307,7 +307,8 @@ features.push((page) => {
     dialog.showModal();
   }
 
-  const compare = button("Compare", choose, { id: "compare-with" });
+  const compare = button("⇄", choose, { id: "compare-with" });
+  compare.append(make("span", { className: "wide", textContent: " Compare" }));
   compare.setAttribute("aria-label", "Compare this branch with another");
   $("theme").before(compare);
   page.addKey("c", "Compare this branch with another", choose);

@@ -113,5 +113,9 @@ class Session {
       if (waiting.length > 4) await take();
     }
     while (waiting.length && !isStale()) await take();
+    if (isStale()) return;
+    // Its memory is of the size of the session. The next search starts another one.
+    this.worker.terminate();
+    this.worker = undefined;
   }
 }

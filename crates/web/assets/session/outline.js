@@ -86,7 +86,16 @@ features.push((page) => {
   function follow() {
     if (element.hidden || document.body.classList.contains("comparing")) return;
     if (outline.path !== pane.path) outline.list(pane.path);
-    outline.markPlace(pane.current);
+    outline.markPlace(place());
+  }
+
+  /** The place in the path that the reader is at: the entry at the top, or the one opened last if it cannot get there. */
+  function place() {
+    const { scrollTop, clientHeight, scrollHeight } = pane.scroller;
+    const element = pane.element(tree.selected);
+    const isVisible = element?.getBoundingClientRect().top < pane.scroller.getBoundingClientRect().bottom;
+    const isAtEnd = scrollTop + clientHeight >= scrollHeight - 2;
+    return isAtEnd && isVisible ? Math.max(pane.current, pane.path.indexOf(tree.selected)) : pane.current;
   }
 
   let frame;

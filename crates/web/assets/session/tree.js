@@ -92,9 +92,11 @@ class Tree {
   }
 
   redraw() {
+    const isFocused = this.element.contains(document.activeElement);
     for (const element of this.drawn.values()) element.remove();
     this.drawn.clear();
     this.draw();
+    if (isFocused) (this.drawn.get(this.current) ?? this.element).focus({ preventScroll: true });
   }
 
   /** The first visible line, from the scroll position. Very long trees scroll in larger steps. */

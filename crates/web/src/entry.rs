@@ -422,6 +422,10 @@ impl View<'_> {
         self.out.push_str("<pre tabindex=0 class=");
         self.out.push_str(class);
         self.out.push('>');
+        // A browser drops a line break at the start of the element.
+        if text.starts_with('\n') {
+            self.out.push('\n');
+        }
         format.push(&mut self.out, text.strip_suffix('\n').unwrap_or(text));
         self.out.push_str("</pre>");
     }
@@ -508,5 +512,7 @@ pub(crate) fn duration_text(ms: f64) -> String {
     }
 }
 
+#[cfg(test)]
+mod checked;
 #[cfg(test)]
 mod tests;

@@ -76,7 +76,8 @@ mod tests {
     #[test]
     fn long_values_have_a_line_per_member_and_the_original_tokens() {
         assert_eq!(indented_text(r#"{"a":[1,2]}"#), r#"{"a":[1,2]}"#);
-        let text = r#"{ "n" :1.50e2,"a":[ ],"o":{},"list":["a,b:{\"}",null],"n":2, "long":"xxxxxxxxxxxxxxxxxxxxxxxxx"}"#;
+        let text =
+            r#"{ "n" :1.50e2,"a":[ ],"o":{},"list":["a,b:{\"}",null],"n":2, "long":"xxxxxxxxxxxxxxxxxxxxxxxxx"}"#;
         let expected = "{\n  \"n\": 1.50e2,\n  \"a\": [],\n  \"o\": {},\n  \"list\": [\n    \"a,b:{\\\"}\",\n    null\n  ],\n  \
                         \"n\": 2,\n  \"long\": \"xxxxxxxxxxxxxxxxxxxxxxxxx\"\n}";
         assert_eq!(indented_text(text), expected);
@@ -91,7 +92,11 @@ mod tests {
     }
 
     fn value() -> impl Strategy<Value = Value> {
-        let leaf = prop_oneof![any::<bool>().prop_map(Value::from), any::<i64>().prop_map(Value::from), ".*".prop_map(Value::from)];
+        let leaf = prop_oneof![
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            ".*".prop_map(Value::from)
+        ];
         leaf.prop_recursive(4, 40, 6, |inner| {
             prop_oneof![
                 prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),

@@ -33,8 +33,9 @@ macro_rules! script {
 }
 
 /// The script of a page that holds its session.
-pub(crate) const SCRIPT: &str =
-    script!("tools", "search", "file", "model", "tree", "pane", "entry", "page", "find", "outline", "keys", "compare", "start");
+pub(crate) const SCRIPT: &str = script!(
+    "tools", "search", "file", "model", "tree", "pane", "entry", "page", "find", "outline", "keys", "compare", "start"
+);
 
 /// The script of a page that gets its session from the server.
 #[cfg(feature = "serve")]

@@ -1,7 +1,7 @@
 //! What entries cost and which files they change, for a comparison of branches.
 
 use sessile::entry::{Entry, Payload};
-use sessile::message::{Cost, TokenUsage};
+use sessile::message::{Cost, Message, TokenUsage, ToolCall};
 use sessile_display::text::start;
 
 use crate::pack::{push_number, push_signed};
@@ -55,9 +55,9 @@ fn usage(entry: &Entry) -> Option<TokenUsage<'_>> {
 
 /// The files that the calls of an answer write or edit.
 fn changed_files(entry: &Entry) -> Vec<String> {
-    let calls = entry.message().map(|message| message.tool_calls()).unwrap_or_default();
+    let calls = entry.message().map(Message::tool_calls).unwrap_or_default();
     let changing = calls.into_iter().filter(|call| matches!(call.name().as_deref(), Some("write" | "edit")));
-    changing.filter_map(|call| call.path()).map(|path| start(&path, MAX_PATH)).collect()
+    changing.filter_map(ToolCall::path).map(|path| start(&path, MAX_PATH)).collect()
 }
 
 /// The nearest whole number that every reader can count with.

@@ -125,11 +125,11 @@ class Pane {
     return article;
   }
 
-  /** The first element that the reader sees. */
+  /** The first element that the reader sees more of than its edge. */
   anchor() {
     const top = this.scroller.getBoundingClientRect().top;
     for (const child of this.box.children) {
-      if (child.dataset.row && child.getBoundingClientRect().bottom > top) return child;
+      if (child.dataset.row && child.getBoundingClientRect().bottom > top + 4) return child;
     }
   }
 

@@ -182,7 +182,7 @@ fn entries_with(text: &str) -> Vec<Value> {
 
 /// Renders an entry with all its windows, and parses each part as a browser does.
 fn check(entry: &Value, context: &EntryContext) -> Parsed {
-    let rendered = render_entry(&Entry::new(Json::parse(&entry.to_string()).unwrap()), context);
+    let rendered = render_entry(&Entry::new(Json::parse(entry.to_string()).unwrap()), context);
     let mut parsed = parse(&rendered.html);
     for window in rendered.long_texts.iter().flat_map(LongText::windows) {
         let window = parse(&window);
@@ -306,4 +306,18 @@ proptest! {
 fn without_folds(text: &str) -> String {
     let (top, rest) = split_text(text.trim_end(), FOLDED_LINES, FOLDED_BYTES);
     if rest.is_empty() { top.to_owned() } else { format!("{}{rest}", top.strip_suffix('\n').unwrap_or(top)) }
+}
+
+#[test]
+fn the_check_finds_what_is_not_allowed() {
+    for html in [
+        "<script>x</script>",
+        "<img src=x>",
+        "<a href='javascript:x'>x</a>",
+        "<p onclick=x>",
+        "<!-- x -->",
+        "<svg></svg>",
+    ] {
+        assert!(std::panic::catch_unwind(|| parse(html)).is_err(), "{html}");
+    }
 }

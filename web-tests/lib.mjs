@@ -232,7 +232,7 @@ export function useBrowser() {
     state.browser ??= chromium.launch(LAUNCH);
     const context = await (await state.browser).newContext({ javaScriptEnabled: javaScript, viewport: size, colorScheme: scheme, acceptDownloads: true });
     const page = await context.newPage();
-    page.setDefaultTimeout(120000);
+    page.setDefaultTimeout(Number(process.env.SESSILE_WEB_TIMEOUT ?? 120000));
     const seen = { errors: [], requests: [], executed: [], violations: [] };
     page.on("pageerror", (error) => seen.errors.push(String(error)));
     page.on("dialog", (dialog) => { seen.executed.push(`dialog ${dialog.message()}`); dialog.dismiss().catch(() => {}); });

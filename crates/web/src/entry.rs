@@ -8,7 +8,7 @@ mod tool;
 use maud::{PreEscaped, Render, html};
 use sessile::date::Timestamp;
 use sessile::entry::{Entry, Payload};
-use sessile::json::{Raw, print};
+use sessile::json::Raw;
 use sessile::message::{AssistantMessage, Block, Content, Message, ThinkingBlock, TokenUsage};
 use sessile_display::code::Highlighter;
 use sessile_display::measure::{counted, number_words, size_words};
@@ -16,8 +16,9 @@ use sessile_display::text::{role_name, start};
 
 use crate::ansi::push_output;
 use crate::code::push_code;
-use crate::html::{Text, push_text, split_text};
+use crate::html::{Text, split_text};
 use crate::image::ImageFacts;
+use crate::json::indented;
 use crate::markdown::push_markdown;
 
 /// What an entry's HTML needs to know besides the entry.
@@ -107,10 +108,9 @@ pub fn render_entry(entry: &Entry, context: &EntryContext) -> EntryHtml {
     let mut view = View { context, out: String::new(), long_texts: Vec::new(), n_images: 0 };
     let head = view.entry(entry);
     let View { out: body, long_texts, .. } = view;
-    let id = entry.id().map(|id| id.to_string());
-    let anchor = id.as_deref().map(anchor_of);
+    let anchor = entry.id().map(|id| anchor_of(&id.to_string()));
     let markup = html! {
-        article class={ "e " (head.class) } id=[anchor.as_deref().map(Attribute)] data-row=(context.index) tabindex="-1" {
+        article class={ "e " (head.class) } id=[anchor.as_deref()] data-row=(context.index) tabindex="-1" {
             header {
                 h2 { (Text(&head.author)) }
                 @for note in &head.notes { span.note { (Text(note)) } }
@@ -118,8 +118,8 @@ pub fn render_entry(entry: &Entry, context: &EntryContext) -> EntryHtml {
                 @if let Some(local) = &context.local_time {
                     time datetime=[context.time.map(|time| time.to_string())] { (Text(local)) }
                 }
-                @if let Some(id) = &id {
-                    a.permalink href={ "#" (Attribute(percent_encoded(&anchor_of(id)))) } aria-label="Link to this entry" { "#" }
+                @if let Some(anchor) = &anchor {
+                    a.permalink href={ "#" (anchor) } aria-label="Link to this entry" { "#" }
                 }
             }
             (PreEscaped(body))
@@ -128,20 +128,11 @@ pub fn render_entry(entry: &Entry, context: &EntryContext) -> EntryHtml {
     EntryHtml { html: markup.into_string(), long_texts }
 }
 
-/// The `id` attribute of an entry.
+/// The `id` attribute of an entry, and its address after `#`: a browser looks for the text of the address as it is.
+///
+/// Encoded, it has no white space, and no two ids have the same attribute.
 pub(crate) fn anchor_of(id: &str) -> String {
-    // White space is not allowed in an `id` attribute.
-    let id: String = id.chars().map(|char| if char.is_whitespace() { '_' } else { char }).collect();
-    format!("entry-{id}")
-}
-
-/// Text for the value of an attribute.
-struct Attribute<T>(T);
-
-impl<T: AsRef<str>> Render for Attribute<T> {
-    fn render_to(&self, out: &mut String) {
-        push_text(out, self.0.as_ref());
-    }
+    format!("entry-{}", percent_encoded(id))
 }
 
 /// Encodes everything but letters, digits and a few marks for use in a URL.
@@ -204,7 +195,7 @@ impl View<'_> {
                 if let Some(kept) = compaction.first_kept_entry_id().map(|id| id.to_string()) {
                     let link = html! {
                         p.aside { "The context continues from "
-                            a href={ "#" (Attribute(percent_encoded(&anchor_of(&kept)))) } { "this entry" } "." }
+                            a href={ "#" (anchor_of(&kept)) } { "this entry" } "." }
                     };
                     link.render_to(&mut self.out);
                 }
@@ -431,6 +422,10 @@ impl View<'_> {
         self.out.push_str("<pre tabindex=0 class=");
         self.out.push_str(class);
         self.out.push('>');
+        // A browser drops a line break at the start of the element.
+        if text.starts_with('\n') {
+            self.out.push('\n');
+        }
         format.push(&mut self.out, text.strip_suffix('\n').unwrap_or(text));
         self.out.push_str("</pre>");
     }
@@ -453,7 +448,7 @@ impl View<'_> {
 
     fn json(&mut self, value: Option<Raw<'_>>) {
         if let Some(value) = value {
-            self.folded("code", Format::Code("x.json".to_owned()), &print(value).to_text());
+            self.folded("code", Format::Code("x.json".to_owned()), &indented(value));
         }
     }
 
@@ -517,5 +512,7 @@ pub(crate) fn duration_text(ms: f64) -> String {
     }
 }
 
+#[cfg(test)]
+mod checked;
 #[cfg(test)]
 mod tests;

@@ -9,6 +9,8 @@ use sessile::json::Json;
 use sessile::{Environment, SessionError, SessionManager};
 use sessile_display::text::Calls;
 
+use crate::entry::percent_encoded;
+use crate::facts::Facts;
 use crate::pack::Packer;
 use crate::page::{Card, END_OF_ENTRIES, PageKind, SCRIPT, file_policy, start_of_page};
 use crate::reader::{REMEMBERED_CALLS, Reader, SEPARATOR, TITLES_PER_CHUNK, title};
@@ -179,6 +181,7 @@ impl<S: Sink> Writer<'_, S> {
         let (mut html, mut titles, mut ids, mut long) =
             (Pieces::default(), Pieces::default(), Pieces::default(), Pieces::default());
         let (mut n_titles, mut n_ids) = (0, 0);
+        let mut facts = Facts::default();
         self.chunks.entries.push(0);
         let mut next = outline.entries().peekable();
         let mut entries = self.session.entries();
@@ -190,7 +193,8 @@ impl<S: Sink> Writer<'_, S> {
                 let rendered = self.reader.render(row, &entry, &mut calls)?;
                 html.push(&rendered.html);
                 titles.push(&title(&entry, &calls));
-                ids.push(&entry.id().map(|id| id.to_string()).unwrap_or_default().replace(SEPARATOR, ""));
+                ids.push(&entry.id().map(|id| percent_encoded(&id.to_string())).unwrap_or_default());
+                facts.push(row.index(), &entry);
                 self.facts.note(row, &entry);
                 for (part, text) in (0_u64..).zip(&rendered.long_texts) {
                     self.long_text([index, part], text, &mut long)?;
@@ -217,6 +221,7 @@ impl<S: Sink> Writer<'_, S> {
         self.chunk(&format!("e{}", self.chunks.entries.len() - 1), html.text)?;
         self.chunk(&format!("t{n_titles}"), titles.text)?;
         self.chunk(&format!("i{n_ids}"), ids.text)?;
+        self.chunk("facts", facts.bytes)?;
         self.chunk(&format!("l{}", self.chunks.n_long), long.text)
     }
 

@@ -40,7 +40,7 @@ impl Writer<'_> {
     fn event(&mut self, event: Event<'_>) {
         if let Some((_, alt)) = &mut self.image {
             match &event {
-                Event::Text(text) | Event::Code(text) => return alt.push_str(text),
+                Event::Text(text) | Event::Code(text) | Event::InlineHtml(text) => return alt.push_str(text),
                 Event::End(TagEnd::Image) => {}
                 _ => return,
             }

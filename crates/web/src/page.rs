@@ -33,13 +33,15 @@ macro_rules! script {
 }
 
 /// The script of a page that holds its session.
-pub(crate) const SCRIPT: &str =
-    script!("tools", "search", "file", "model", "tree", "pane", "entry", "page", "find", "start");
+pub(crate) const SCRIPT: &str = script!(
+    "tools", "search", "file", "model", "tree", "pane", "entry", "page", "find", "outline", "keys", "compare", "start"
+);
 
 /// The script of a page that gets its session from the server.
 #[cfg(feature = "serve")]
 pub(crate) const SERVED_SCRIPT: &str = script!(
-    "tools", "http", "model", "tree", "pane", "entry", "page", "find", "status", "live", "change", "write", "start"
+    "tools", "http", "model", "tree", "pane", "entry", "page", "find", "outline", "keys", "compare", "status", "live",
+    "change", "write", "start",
 );
 
 /// The longest title made from the first words of a session.

@@ -91,7 +91,7 @@ function highlightWords(root) {
   CSS.highlights.clear();
   if (!searched.length) return;
   const ranges = [];
-  const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+  const walker = document.createTreeWalker(root.closest("#compare") ?? root, NodeFilter.SHOW_TEXT);
   for (let node = walker.nextNode(); node && ranges.length < 2000; node = walker.nextNode()) {
     const text = node.data.toLowerCase();
     if (text.length !== node.data.length) continue;

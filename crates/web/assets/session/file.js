@@ -94,8 +94,14 @@ class FileSource {
     return { first: at * this.index.titles, lines: await this.pieces(`t${at}`) };
   }
 
+  /** The usage and the changed files of all rows. A server sends only those of the branch. */
+  facts() {
+    return this.chunk("facts");
+  }
+
   /** The row with an id; the last one if there are several. */
-  async find(id) {
+  async find(wanted) {
+    const id = encodeURIComponent(wanted).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
     for (let at = Math.floor((this.index.rows - 1) / this.index.ids); at >= 0; at--) {
       const found = (await this.pieces(`i${at}`)).lastIndexOf(id);
       if (found >= 0) return at * this.index.ids + found;

@@ -54,6 +54,11 @@ class HttpSource {
     for (const first of this.lines?.keys() ?? []) if (first + this.index.titles > row) this.lines.delete(first);
   }
 
+  /** The usage and the changed files of the rows of a branch up to `leaf`, after `top` (-1 for all). */
+  async facts(leaf, top) {
+    return new Uint8Array(await (await this.get("facts", { leaf, top })).arrayBuffer());
+  }
+
   async find(id) {
     return (await (await this.get("find", { id })).json()).row;
   }

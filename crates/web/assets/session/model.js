@@ -29,6 +29,7 @@ class Numbers {
 }
 
 const USER = 1;
+const SETTING = 6;
 
 class Session {
   static async load(source, n) {
@@ -130,5 +131,9 @@ class Session {
       if (waiting.length > 4) await take();
     }
     while (waiting.length && !isStale()) await take();
+    if (isStale()) return;
+    // Its memory is of the size of the session. The next search starts another one.
+    this.worker.terminate();
+    this.worker = undefined;
   }
 }

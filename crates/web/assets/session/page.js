@@ -7,12 +7,15 @@ class Page {
     page.source = openSource(index);
     page.session = await Session.load(page.source, index.rows);
     page.pane = new Pane(page.session, $("pane"), $("entries"));
-    page.tree = new Tree(page.session, $("tree"), (row) => {
+    page.openRow = (row) => {
+      if (page.choose) return page.choose(row);
       // On a phone the tree covers the conversation.
       if (document.body.classList.contains("side-open")) page.toggleTree();
       page.show(row, true);
-    });
+    };
+    page.tree = new Tree(page.session, $("tree"), page.openRow);
     page.keys = new Map();
+    page.followers = [];
     page.leaf = index.leaf;
     const path = page.session.path(page.leaf);
     page.pane.path = path;
@@ -25,6 +28,7 @@ class Page {
 
   /** Shows the branch that ends at `leaf`, with `row` at the top, or its end. */
   async showBranch(leaf, row) {
+    this.closeComparison?.();
     this.leaf = leaf;
     const path = this.session.path(leaf);
     this.tree.mark(path);
@@ -33,20 +37,33 @@ class Page {
 
   /** Shows an entry: on the current branch if it is there, else on the newest branch through it. */
   async show(row, isNew) {
+    this.closeComparison?.();
     if (this.pane.path.includes(row)) await this.pane.go(row);
     else await this.showBranch(this.session.newestBelow(row), row);
     this.tree.select(row);
-    const id = this.pane.element(row)?.id;
-    if (isNew && id && decodeURIComponent(location.hash.slice(1)) !== id) {
-      history.pushState(null, "", `#${encodeURIComponent(id)}`);
-    }
+    const anchor = this.pane.element(row)?.id;
+    if (isNew && anchor && location.hash !== `#${anchor}`) history.pushState(null, "", `#${anchor}`);
+  }
+
+  /** The address of a row after `#`, which is the `id` of its element. */
+  async anchorOf(row) {
+    const template = document.createElement("template");
+    template.innerHTML = (await this.source.html([row])).get(row) ?? "";
+    return template.content.firstElementChild?.id;
+  }
+
+  /** The conversation that keys act on. */
+  get active() {
+    return this.compared?.pane ?? this.pane;
   }
 
   /** Follows the address: `#entry-ID`, or pi's `?leafId=…&targetId=…`. */
   async followAddress() {
     const query = new URLSearchParams(location.search);
-    const hash = decodeURIComponent(location.hash.slice(1));
-    const wanted = hash.startsWith("entry-") ? hash.slice(6) : query.get("targetId") ?? query.get("leafId");
+    const hash = location.hash.slice(1);
+    for (const follow of this.followers) if (await follow(hash)) return true;
+    const isEntry = hash.startsWith("entry-");
+    const wanted = isEntry ? decoded(hash.slice(6)) : query.get("targetId") ?? query.get("leafId");
     if (!wanted) return false;
     const branch = query.get("leafId") ? await this.source.find(query.get("leafId")) : -1;
     const row = await this.source.find(wanted);
@@ -68,6 +85,17 @@ class Page {
     this.keys.set(key, { meaning, run, label });
   }
 
+  /** Follows the address after it has changed. Without an entry it means what the page showed at first. */
+  async addressChanged() {
+    const isFollowed = await this.followAddress();
+    if (!isFollowed && !location.hash) await this.showBranch(this.index.leaf);
+  }
+
+  openSide() {
+    const isPhone = innerWidth <= 800;
+    if (document.body.classList.contains(isPhone ? "side-open" : "side-closed") !== isPhone) this.toggleTree();
+  }
+
   toggleTree() {
     const isPhone = innerWidth <= 800;
     const isOn = document.body.classList.toggle(isPhone ? "side-open" : "side-closed");
@@ -77,6 +105,7 @@ class Page {
   toggle(name) {
     switches[name] = !switches[name];
     this.pane.redraw();
+    for (const side of this.compared?.sides ?? []) side.pane.redraw();
   }
 
   async setFilter(name) {
@@ -85,9 +114,9 @@ class Page {
     else await this.tree.show(name);
   }
 
-  nextFilter() {
+  nextFilter(step = 1) {
     const filters = [...$("filter").options].map((option) => option.value);
-    return this.setFilter(filters[(filters.indexOf($("filter").value) + 1) % filters.length]);
+    return this.setFilter(filters[(filters.indexOf($("filter").value) + step + filters.length) % filters.length]);
   }
 
   async download() {
@@ -119,6 +148,14 @@ function textOf(element) {
   return clone.textContent.trim();
 }
 
+/** Runs the button of an entry that was clicked. */
+function clickEntry(event, session) {
+  const button = event.target.closest("button");
+  if (button?.dataset.more && !button.onclick) showMore(button, session);
+  else if (button?.classList.contains("whole")) copy(textOf(button.closest("article")));
+  else if (button?.classList.contains("copy")) copy(button.parentElement.querySelector("pre").textContent);
+}
+
 function setTheme(theme) {
   document.documentElement.dataset.theme = theme;
   try {
@@ -133,33 +170,28 @@ function toggleTheme() {
 }
 
 features.push((page) => {
-  const { pane, tree } = page;
-  page.addKey("n", "Next and previous prompt", () => pane.prompt(1), "n, p");
-  page.addKey("p", "", () => pane.prompt(-1));
+  const { tree } = page;
+  page.addKey("n", "Next and previous prompt", () => page.active.prompt(1), "n, p");
+  page.addKey("p", "", () => page.active.prompt(-1));
   page.addKey("e", "Go to the tree", () => tree.focusCurrent());
   page.addKey("Arrows", "In the tree: move, fold, open", undefined, "↑ ↓ ← →, Enter");
   page.addKey("f", "Next filter of the tree", () => page.nextFilter());
   page.addKey("t", "Show or hide thinking, tool output", () => page.toggle("thinking"), "t, o");
   page.addKey("o", "", () => page.toggle("outputs"));
   page.addKey("s", "Changes side by side or below each other", () => page.toggle("split"));
-  page.addKey("g", "First and last entry", () => pane.go(pane.path[0]), "g, G");
-  page.addKey("G", "", () => pane.go(pane.path[pane.path.length - 1]));
+  page.addKey("g", "First and last entry", () => page.active.go(page.active.path[0]), "g, G");
+  page.addKey("G", "", () => page.active.go(page.active.path.at(-1)));
   page.addKey("b", "Show or hide the tree", () => page.toggleTree());
   page.addKey("d", "Dark or light", toggleTheme);
   page.addKey("?", "This help", () => page.help());
 
-  addEventListener("hashchange", () => page.followAddress());
+  addEventListener("hashchange", () => page.addressChanged());
   $("filter").addEventListener("change", () => page.setFilter($("filter").value));
   $("theme").addEventListener("click", toggleTheme);
   $("menu").addEventListener("click", () => page.toggleTree());
   $("help").addEventListener("click", () => page.help());
   $("download").addEventListener("click", () => page.download());
-  $("pane").addEventListener("click", (event) => {
-    const button = event.target.closest("button");
-    if (button?.dataset.more && !button.onclick) showMore(button, page.session);
-    else if (button?.classList.contains("whole")) copy(textOf(button.closest("article")));
-    else if (button?.classList.contains("copy")) copy(button.parentElement.querySelector("pre").textContent);
-  });
+  $("pane").addEventListener("click", (event) => clickEntry(event, page.session));
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.altKey || event.metaKey || event.target.closest?.("input, select, textarea, dialog")) return;
     const action = page.keys.get(event.key)?.run;

@@ -94,6 +94,7 @@ class Pane {
     this.place([this.before, ...elements, this.after]);
     if (anchor?.isConnected) this.scroller.scrollTop += anchor.getBoundingClientRect().top - top;
     highlightWords(this.box);
+    this.onDraw?.();
   }
 
   /** Makes these the children of the box. Those that stay are not moved, so that they keep the focus. */
@@ -112,7 +113,7 @@ class Pane {
   async redraw() {
     const anchor = this.anchor();
     const top = anchor?.getBoundingClientRect().top;
-    const focused = document.activeElement?.closest?.("#entries > [data-row]");
+    const focused = [...this.box.children].find((child) => child.dataset.row && child.contains(document.activeElement));
     await this.draw(this.first, this.last, true);
     const again = anchor && this.element(anchor.dataset.row);
     if (again) this.scroller.scrollTop += again.getBoundingClientRect().top - top;
@@ -129,11 +130,11 @@ class Pane {
     return article;
   }
 
-  /** The first element that the reader sees. */
+  /** The first element that the reader sees more of than its edge. */
   anchor() {
     const top = this.scroller.getBoundingClientRect().top;
     for (const child of this.box.children) {
-      if (child.dataset.row && child.getBoundingClientRect().bottom > top) return child;
+      if (child.dataset.row && child.getBoundingClientRect().bottom > top + 4) return child;
     }
   }
 
@@ -149,6 +150,8 @@ class Pane {
 
   /** Draws more rows where the screen comes near the end of those that are drawn. */
   async extend() {
+    // What is not on the screen has no places.
+    if (!this.scroller.clientHeight) return;
     for (let steps = 0; steps < 20 && this.last > 0; steps++) {
       const view = this.scroller.getBoundingClientRect();
       const top = this.before.getBoundingClientRect().bottom;

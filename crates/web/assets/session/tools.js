@@ -61,5 +61,14 @@ async function copy(text) {
   }
 }
 
+/** The text of an encoded part of an address, or that part if it is not encoded correctly. */
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 /** Functions that add a feature to the page. Each gets the page once it shows the session. */
 const features = [];

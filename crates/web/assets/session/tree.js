@@ -102,9 +102,11 @@ class Tree {
   }
 
   redraw() {
+    const isFocused = this.element.contains(document.activeElement);
     for (const element of this.drawn.values()) element.remove();
     this.drawn.clear();
     this.draw();
+    if (isFocused) (this.drawn.get(this.current) ?? this.element).focus({ preventScroll: true });
   }
 
   /** The first visible line, from the scroll position. Very long trees scroll in larger steps. */
@@ -234,6 +236,12 @@ class Tree {
     this.reveal(this.current);
     for (const [line, element] of this.drawn) element.tabIndex = line === this.current ? 0 : -1;
     this.drawn.get(this.current)?.focus({ preventScroll: true });
+  }
+
+  /** The row with the keyboard focus, or -1. */
+  get focusedRow() {
+    const isFocused = this.element.contains(document.activeElement) && this.visible?.length;
+    return isFocused ? this.rows[this.visible[this.current]] : -1;
   }
 
   move(line) {

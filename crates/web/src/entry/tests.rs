@@ -47,11 +47,11 @@ fn an_entry_has_its_row_anchor_label_and_time() {
     let line = r#"{"type":"message","id":"a \"1","message":{"role":"user","content":"**Hi**"}}"#;
     let html = rendered_in(line, &context).html;
     for part in [
-        r#"<article class="e user" id="entry-a_&quot;1" data-row="7" tabindex="-1">"#,
+        r#"<article class="e user" id="entry-a%20%221" data-row="7" tabindex="-1">"#,
         "<h2>You</h2>",
         r#"<span class="label">&lt;start&gt;</span>"#,
         r#"<time datetime="1970-01-01T00:00:00.000Z">2026-01-02 03:04</time>"#,
-        r##"href="#entry-a_%221""##,
+        r##"href="#entry-a%20%221""##,
         "<div class=md><p><strong>Hi</strong></p></div>",
     ] {
         assert!(html.contains(part), "{part} is not in {html}");

@@ -9,6 +9,7 @@ use super::{Format, Head, View, duration_text, usage_text};
 use crate::diff::{push_diff, push_written_diff};
 use crate::html::Text;
 use crate::image::ImageFacts;
+use crate::json::indented;
 
 /// The changed lines of an edit that are shown. A reader who needs more opens the session's file.
 const MAX_DIFF_LINES: usize = 2000;
@@ -72,7 +73,7 @@ impl View<'_> {
         let members: Vec<(String, String)> = arguments
             .members()
             .map(|member| {
-                let value = member.value.as_string().unwrap_or_else(|| member.value.to_text().into_owned());
+                let value = member.value.as_string().unwrap_or_else(|| indented(member.value));
                 (member.key.as_string().unwrap_or_default(), value)
             })
             .collect();

@@ -21,7 +21,7 @@ use super::form::Form;
 use super::frame::frame;
 use super::home::{ARCHIVED, Filter, SPANS, choice};
 use super::list::{Row, Snapshot, short_path};
-use crate::entry::{anchor_of, percent_encoded};
+use crate::entry::anchor_of;
 use crate::html::Text;
 use crate::page::local_text;
 
@@ -179,7 +179,7 @@ fn session_facts(app: &App, list: &Snapshot, row: &Row) -> Markup {
 
 fn one_hit(app: &App, (hit, row, n_copies): Found<'_>) -> Markup {
     let id = hit.entry_id.as_ref().map(ToString::to_string);
-    let fragment = id.map(|id| format!("#{}", percent_encoded(&anchor_of(&id)))).unwrap_or_default();
+    let fragment = id.map(|id| format!("#{}", anchor_of(&id))).unwrap_or_default();
     let kind = hit.role.word().or(hit.kind.word()).unwrap_or("entry");
     html! {
         a.hit href={ "/s/" (row.key) (fragment) } {

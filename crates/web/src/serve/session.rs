@@ -25,6 +25,7 @@ use super::form::Form;
 use super::reply::{json, refusal, reply};
 use super::stream::{StreamSender, stream};
 use super::write;
+use crate::facts::Facts;
 use crate::image::raster_bytes;
 use crate::page::{Card, END_OF_ENTRIES, PageKind, start_of_page};
 use crate::reader::{Reader, SEPARATOR, TITLES_PER_CHUNK, title};
@@ -113,6 +114,7 @@ pub(crate) fn part(app: &App, key: &str, part: &str, form: &Form) -> Response {
         "entries" => entries(app, &opened.session, form.get("rows")),
         "titles" => titles(app, &opened.session, number(form.get("from"))?),
         "state" => Ok(write::state(&opened.session, form.get("row").parse().ok())?),
+        "facts" => facts(&opened.session, form),
         "find" => Ok(find_entry(&opened.session, form.get("id"))),
         "long" => long_text(app, &opened.session, form),
         "image" => image(&opened.session, form),
@@ -196,6 +198,26 @@ fn titles(app: &App, session: &SessionManager, from: usize) -> Result<Response, 
         }
     }
     Ok(text(out))
+}
+
+/// A comparison does not read longer branches for their cost.
+const MAX_FACTS_BYTES: u64 = 64 << 20;
+
+/// The usage and the changed files of a branch, from the row after `top` on.
+fn facts(session: &SessionManager, form: &Form) -> Result<Response, NoPart> {
+    let outline = session.outline();
+    let path = outline.path(row_at(session, number(form.get("leaf"))?)?);
+    let top = number(form.get("top")).ok();
+    let n_before = path.iter().position(|row| Some(row.index()) == top).map_or(0, |at| at + 1);
+    let rows = path.get(n_before..).unwrap_or_default();
+    if rows.iter().map(|row| outline.span(*row).len).sum::<u64>() > MAX_FACTS_BYTES {
+        return Err(NoPart::Missing);
+    }
+    let mut facts = Facts::default();
+    for (row, entry) in session.entries_of(rows.iter().copied()) {
+        facts.push(row.index(), &entry?);
+    }
+    Ok(bytes(facts.bytes))
 }
 
 /// The row of an entry: `{row}`, -1 if there is none.

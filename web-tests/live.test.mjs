@@ -184,7 +184,7 @@ test("a reader elsewhere gets a button that leads to the new messages", async ()
     return article.textContent.includes("News below") && bottom > 0 && top < innerHeight;
   }));
   await news(page, "1 new message on another branch");
-  await page.click("#news button");
+  await page.keyboard.press("N");
   await hasText(page, "News on another branch");
   await page.waitForSelector(`#entry-${branch}`);
   await news(page, "");
@@ -265,10 +265,10 @@ test("a hidden page catches up when it is shown again", async () => {
       document.dispatchEvent(new Event("visibilitychange"));
     }, isHidden);
   await hide(true);
-  append(shown.file, "Written while nobody looked");
+  append(shown.file, "Written while the page was hidden");
   await hide(false);
-  await hasText(page, "Written while nobody looked");
-  assert.equal(count(await texts(page), "Written while nobody looked"), 1);
+  await hasText(page, "Written while the page was hidden");
+  assert.equal(count(await texts(page), "Written while the page was hidden"), 1);
 });
 
 test("the new elements are accessible, also on a phone and in the dark", async () => {

@@ -88,10 +88,10 @@ fn write(dir: &Path, id: &str, parent: Option<&str>, costs: &[(&str, &str)]) -> 
         parent.unwrap_or_default()
     );
     for (at, (day, cost)) in costs.iter().enumerate() {
-        write!(
+        writeln!(
             text,
             "{{\"type\":\"message\",\"id\":\"e{at}\",\"parentId\":null,\"timestamp\":\"{day}\",\"message\":{{\"role\":\"assistant\",\
-             \"provider\":\"p\",\"model\":\"m\",\"content\":[],\"usage\":{{\"input\":1,\"cost\":{{\"total\":{cost}}}}}}}}}\n"
+             \"provider\":\"p\",\"model\":\"m\",\"content\":[],\"usage\":{{\"input\":1,\"cost\":{{\"total\":{cost}}}}}}}}}"
         )
         .unwrap();
     }

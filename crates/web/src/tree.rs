@@ -246,10 +246,10 @@ mod tests {
         let path = dir.path().join("s.jsonl");
         let mut text = "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"cwd\":\"/\"}\n".to_owned();
         for (id, parent, cost) in [("a", "null", 1), ("b", "\"a\"", 2), ("c", "\"b\"", 4), ("d", "\"a\"", 8)] {
-            write!(
+            writeln!(
                 text,
                 "{{\"type\":\"message\",\"id\":\"{id}\",\"parentId\":{parent},\"timestamp\":\"2026-01-01T00:00:00.000Z\",\
-                 \"message\":{{\"role\":\"assistant\",\"content\":[],\"usage\":{{\"cost\":{{\"total\":{cost}}}}}}}}}\n"
+                 \"message\":{{\"role\":\"assistant\",\"content\":[],\"usage\":{{\"cost\":{{\"total\":{cost}}}}}}}}}"
             )
             .unwrap();
         }

@@ -212,4 +212,5 @@ class Live {
 
 features.push((page) => {
   page.live = new Live(page);
+  page.addKey("N", "Go to the new messages", () => page.live.go());
 });

@@ -67,7 +67,7 @@ impl Unit {
             format!("{size:e}")
         } else {
             // The decimals that tell neighbours apart.
-            let n_decimals = (0..9).find(|n| (step / scale * 10_f64.powi(*n)).round() >= 1.0).unwrap_or(9);
+            let n_decimals = (0..9).find(|n| step / scale * 10_f64.powi(*n) >= 0.999).unwrap_or(9);
             let n_decimals = usize::try_from(n_decimals).unwrap_or_default();
             let is_money = self == Self::Dollars && suffix.is_empty() && n_decimals == 1;
             format!("{:.*}", if is_money { 2 } else { n_decimals }, size / scale)

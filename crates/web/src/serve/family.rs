@@ -11,7 +11,7 @@ use super::form::Form;
 use super::frame::frame;
 use super::list::{Row, Snapshot, short_path};
 use super::reply::{page, refusal};
-use crate::entry::{anchor_of, cost_text, percent_encoded};
+use crate::entry::{anchor_of, cost_text};
 use crate::html::Text;
 use crate::page::local_text;
 
@@ -124,7 +124,7 @@ fn fork_point(app: &App, row: &Row, parent: &Row) -> Markup {
     html! {
         @match (entry, &point) {
             (Some(id), Some(point)) => {
-                a href={ "/s/" (parent.key) "#" (percent_encoded(&anchor_of(&id.to_string()))) } title="The last entry that the fork shares with its parent" {
+                a href={ "/s/" (parent.key) "#" (anchor_of(&id.to_string())) } title="The last entry that the fork shares with its parent" {
                     "forked after " (counted(point.shared_entries, "entry", "entries"))
                 }
             }

@@ -204,7 +204,7 @@ fn a_family_is_a_map() {
     assert!(found[0].ends_with("gone/&lt;b&gt;parent.jsonl") && family.contains(">missing<"), "{found:?}");
     assert_eq!(family.matches("this session").count(), 1);
     assert!(family.contains(&format!("/s/{}#entry-a\"", key("root"))), "{family}");
-    assert!(family.contains(&format!("/s/{}#entry-x_y%22%3C\"", key("deep"))), "{family}");
+    assert!(family.contains(&format!("/s/{}#entry-x%20y%22%3C\"", key("deep"))), "{family}");
     assert!(family.contains("forked after 2 entries") && family.contains("$1.00"), "{family}");
     assert_eq!(names(&page("circle1")).len(), 2);
     assert!(page("alone").contains("no relatives"));

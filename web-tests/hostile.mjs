@@ -95,7 +95,7 @@ export const watch = () => {
     "a article aside b blockquote br button caption circle code dd details dialog div dl dt em figcaption figure h1 h2 header hr i img li ol p pre s span strong summary table tbody td th thead time tr ul".split(" "),
   );
   const attributes = new Set(
-    "alt aria-hidden aria-label aria-level aria-selected aria-expanded class data-class data-image data-line data-more data-row data-type datetime disabled height href id open rel role src start style tabindex title type width".split(" "),
+    "alt aria-controls aria-haspopup aria-hidden aria-label aria-level aria-selected aria-expanded class hidden data-class data-image data-line data-more data-row data-type datetime disabled height href id open rel role src start style tabindex title type width".split(" "),
   );
   window.seenRows = new Set();
   window.seenLines = new Set();

@@ -163,7 +163,7 @@ test("the genuine pi writes, and its prompt and answer appear", async () => {
 });
 
 test("a reader elsewhere gets a button that leads to the new messages", async () => {
-  const shown = newSession(40);
+  const shown = newSession(30);
   await show(page, shown);
   await page.evaluate((id) => { location.hash = `#entry-${id}`; }, shown.ids[4]);
   await settled(page);
@@ -175,7 +175,7 @@ test("a reader elsewhere gets a button that leads to the new messages", async ()
   await news(page, "2 new messages");
   await hasLine(page, "News below");
   assert.equal(await top(), before, "the reader stays where they are");
-  assert.equal(await page.$$eval("#tree .fresh", (marks) => marks.length), 2);
+  await page.waitForFunction(() => document.querySelectorAll("#tree .fresh").length === 2);
   const branch = append(shown.file, "News on another branch", "--parent", shown.ids[2]);
   await news(page, "2 new messages, 1 new message on another branch");
   await page.click("#news button");

@@ -205,7 +205,7 @@ class Live {
         await new Promise((resolve) => setTimeout(resolve, 500));
       }
     }
-    history.replaceState(null, "", location.pathname + location.search + (id ? `#${encodeURIComponent(id)}` : ""));
+    history.replaceState(null, "", location.pathname + location.search + (id ? `#${id}` : ""));
     location.reload();
   }
 }

@@ -16,7 +16,7 @@ features.push((page) => {
   /** Loads the page again with the same entry on the screen. */
   const showAgain = (row, notice) => {
     const id = page.pane.element(row)?.id;
-    if (id) history.replaceState(null, "", `#${encodeURIComponent(id)}`);
+    if (id) history.replaceState(null, "", `#${id}`);
     if (notice) notifyNext(notice);
     location.reload();
   };

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { exported, foreignRequests, open, search, Session, settled, useBrowser } from "./lib.mjs";
-import { addEntries, assertNothingHappened, values, markdown, walk, watch } from "./hostile.mjs";
+import { addEntries, assertNothingHappened, markdown, sampled, values, walk, watch } from "./hostile.mjs";
 
 const browser = useBrowser();
 
@@ -10,7 +10,7 @@ const sessions = { "one file": false, split: true };
 for (const [name, isSplit] of Object.entries(sessions)) {
   test(`hostile values in every field: ${name}`, async () => {
     assert.ok(values.length >= 500 && markdown.length >= 65, `${values.length} values`);
-    const used = isSplit ? values.filter((_, at) => at % 8 === 0) : values;
+    const used = isSplit ? values.filter((_, at) => at % 8 === 0) : sampled;
     const s = new Session();
     used.forEach((value, at) => addEntries(s, value, at));
     const page = await browser.tab({ init: watch });

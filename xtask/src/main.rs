@@ -43,7 +43,8 @@ Usage: cargo xtask TASK
   check                 the rest of what must pass before a change is merged: lints, torture, fuzzing, a small
                         comparison, the web pages, documentation, licences
   web-test [NAME]       open the web pages in Chromium and use them; NAME is a file of web-tests/ (odd) or a part of a
-                        test's name. Installs Chromium and the browser driver if they are missing
+                        test's name. Installs Chromium and the browser driver if they are missing. With
+                        SESSILE_WEB_LONG=1, all hostile values go through all fields, not a third of them
   web-pictures          make the pictures of docs/web.md again
   tidy                  structural checks: dependency direction, purity of core, file names
   docs                  write docs/cli.md, and what is written about the RPC, from their definitions

@@ -291,6 +291,10 @@ async function measureServer() {
       add("live: from another program's write until the entry is in the page, median and worst of 30", `${ms(median(delays))}, ${ms(Math.max(...delays))}`);
       if (Math.max(...delays) > 200) missed.push(`live: ${ms(Math.max(...delays))}, 200 ms allowed`);
     });
+    const counting = performance.now();
+    while (!(await ask(server, "/stats")).body.includes("<svg")) await new Promise((resolve) => setTimeout(resolve, 100));
+    add("statistics, first count after the start", ms(performance.now() - counting));
+    add("statistics of 90 days and of all time, answer", `${ms(await medianOf(server, "/stats"))}, ${ms(await medianOf(server, "/stats?span=all"))}`);
     let n = 0;
     const end = performance.now() + 3000;
     await Promise.all(Array.from({ length: 16 }, async () => {

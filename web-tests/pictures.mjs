@@ -51,12 +51,17 @@ try {
   await dark.goto(origin + session);
   await ready(dark);
   await save(dark, "session");
+  await dark.keyboard.press("c");
+  await dark.keyboard.press("Enter");
+  await dark.waitForSelector("#compare article");
+  await save(dark, "compare");
   const phone = await tab("light", { width: 390, height: 750 });
   await phone.goto(origin + session);
   await ready(phone);
   await save(phone, "phone");
-  await light.goto(`${origin}/search?q=tide`);
-  await save(light, "search");
+  await light.goto(`${origin}/stats`);
+  await light.waitForSelector("svg");
+  await save(light, "statistics");
 } finally {
   await browser.close();
   server.kill();

@@ -98,9 +98,9 @@ const nested = new Site();
 const N_NESTED = 5000;
 
 before(async () => {
-  site.write("a", { cwd: "/work/alpha" }, [answer("a1", now - 2 * DAY, "model-1", 1.5), answer("a2", now - 40 * DAY, "model-2", 0.25)]);
-  site.write("b", { cwd: "/work/alpha", parentSession: site.path("a") }, [answer("a1", now - 2 * DAY, "model-1", 1.5), answer("b1", now - DAY, "model-1", 0.125)]);
-  site.write("c", { cwd: "/work/beta" }, [answer("c1", now - 400 * DAY, "model-3", 8), answer("c2", now, "model-1", -0.5)]);
+  site.write("a", { cwd: "/p/alpha" }, [answer("a1", now - 2 * DAY, "model-1", 1.5), answer("a2", now - 40 * DAY, "model-2", 0.25)]);
+  site.write("b", { cwd: "/p/alpha", parentSession: site.path("a") }, [answer("a1", now - 2 * DAY, "model-1", 1.5), answer("b1", now - DAY, "model-1", 0.125)]);
+  site.write("c", { cwd: "/p/beta" }, [answer("c1", now - 400 * DAY, "model-3", 8), answer("c2", now, "model-1", -0.5)]);
   for (const [at, value] of hostile.entries()) {
     const cost = [0.5, -1, 1e300, 1e-300, 2][at % 5];
     evil.write(`e${at}`, { cwd: `/${value}`, prompt: value, ...(at % 2 ? { parentSession: at % 4 === 1 ? value : evil.path(`e${at - 1}`) } : {}) }, [answer(value, now - (at % 300) * DAY, value, cost, value)]);
@@ -155,13 +155,13 @@ test("links and forms filter, without JavaScript too", async () => {
     await page.click("nav >> text=30 days");
     assert.equal(new URL(page.url()).search, "?metric=tokens&span=30d");
     await page.selectOption("select[name=model]", "acme/model-1");
-    await page.selectOption("select[name=project]", { label: "/work/alpha" });
+    await page.selectOption("select[name=project]", { label: "/p/alpha" });
     await page.click("text=Show");
     await page.waitForSelector("section svg");
     assert.match(page.url(), /span=30d.*model=acme%2Fmodel-1/);
     const rows = await table(page, "by-model");
     assert.deepEqual(rows.map(([name, cost, , sessions]) => [name, cost, sessions]), [["acme/model-1", 1.625, 2]]);
-    assert.deepEqual((await table(page, "by-project")).map(([name]) => name), ["/work/alpha"]);
+    assert.deepEqual((await table(page, "by-project")).map(([name]) => name), ["/p/alpha"]);
     await page.context().close();
   }
 });

@@ -219,6 +219,8 @@ async function measureServer() {
   }
   const live = join(store, "sessions", "--giant--", "2026-02-02T00-00-00-000Z_live.jsonl");
   const session = large(1 * MB);
+  session.add({ type: "session_info", name: "The followed session" });
+  session.answer("The end.");
   writeFileSync(live, session.text());
   const hourAgo = Date.now() / 1000 - 3600;
   utimesSync(live, hourAgo, hourAgo);
@@ -270,13 +272,8 @@ async function measureServer() {
       const box = page.locator("main input[type=search], main input[name=q]").first();
       add("search keystroke until hits are drawn", ms(await until(page, () => box.fill("program"), () => document.querySelector("main a[href*='#entry-']"))));
       // Live.
-      const key = [...(await ask(server, "/?q=live")).body.matchAll(/data-key="([0-9a-f]+)"/g)].map(([, key]) => key);
-      const found = [];
-      for (const candidate of [...new Set([...key, ...keys])]) {
-        if ((await ask(server, `/s/${candidate}`)).body.includes(`entry-${session.leaf}`)) found.push(candidate);
-        if (found.length) break;
-      }
-      await page.goto(`${server.origin}/s/${found[0]}`);
+      const [, key] = /data-key="([0-9a-f]+)"/.exec((await ask(server, "/?q=followed")).body);
+      await page.goto(`${server.origin}/s/${key}`);
       await page.waitForSelector("html.ready", { state: "attached" });
       await page.waitForTimeout(500);
       const delays = [];

@@ -166,6 +166,12 @@ test("a reader elsewhere gets a button that leads to the new messages", async ()
   const shown = newSession(30);
   await show(page, shown);
   await page.evaluate((id) => { location.hash = `#entry-${id}`; }, shown.ids[4]);
+  // The page waits for the entries, and then moves.
+  await page.waitForFunction((id) => {
+    const entry = document.getElementById(`entry-${id}`);
+    const { top } = document.getElementById("pane").getBoundingClientRect();
+    return entry && Math.abs(entry.getBoundingClientRect().top - top) < 40;
+  }, shown.ids[4]);
   await settled(page);
   const top = () => page.evaluate(() => document.getElementById("pane").scrollTop);
   const before = await top();

@@ -231,10 +231,10 @@ test("a conflict writes nothing, and the page offers to look and to try again", 
   const site = await serve();
   const { page, ids } = site;
   await site.open();
-  const meanwhile = (text) => site.sessile("append", site.file, "--role", "user", text);
+  const otherProgramAdds = (text) => site.sessile("append", site.file, "--role", "user", text);
   await sessionMenu(page, "Rename…");
   await page.fill("dialog[open] input", "Mine");
-  meanwhile("I am still working");
+  otherProgramAdds("I am still working");
   const before = readFileSync(site.file);
   await page.keyboard.press("Enter");
   await page.waitForSelector("dialog .problem:not([hidden])");
@@ -245,7 +245,7 @@ test("a conflict writes nothing, and the page offers to look and to try again", 
   assert.equal(await page.title(), "Mine");
   await entryMenu(page, ids.train, "Continue from here…");
   await page.waitForSelector("dialog[open]");
-  meanwhile("And another one");
+  otherProgramAdds("And another one");
   await page.click("dialog .primary");
   await page.waitForSelector("dialog .problem:not([hidden])");
   await loads(page, () => page.locator("dialog button", { hasText: "Show the new state" }).click());

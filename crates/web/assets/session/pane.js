@@ -67,7 +67,7 @@ class Pane {
 
   /** Draws the rows from `first` to `last` of the path, and keeps what the reader sees in its place. */
   async draw(first, last, isFresh) {
-    // What is drawn afresh replaces what other calls are still waiting for.
+    // A fresh drawing replaces what other calls are still waiting for.
     const version = isFresh ? ++this.version : this.version;
     const rows = this.path.subarray(first, last);
     const html = new Map();

@@ -25,7 +25,6 @@ pub(crate) use follow::Live;
 use super::app::App;
 use super::pool::NoResult;
 use super::reply::{refusal, reply};
-use super::router::{First, HEARTBEAT, first};
 use super::session::{NoPart, Opened};
 use super::status::course;
 use super::stream::{StreamSender, stream};
@@ -96,25 +95,9 @@ async fn serve(app: Arc<App>, mut client: Client, mut following: Following, send
                 break;
             }
         }
-        loop {
-            let change = async {
-                // The sender lives as long as this client.
-                drop(following.changes.changed().await);
-                true
-            };
-            let is_over = async {
-                drop(stop.wait_for(|is_stopping| *is_stopping).await);
-            };
-            match first(change, sender.closed(), is_over, tokio::time::sleep(HEARTBEAT)).await {
-                First::Change => break,
-                First::Over => return,
-                First::Silence => {
-                    // An event and not a comment, so that the page notices a connection that died silently.
-                    if !sender.send("event: beat\ndata: 1\n\n").await {
-                        return;
-                    }
-                }
-            }
+        // An event and not a comment, so that the page notices a connection that died silently.
+        if !sender.wait_for(&mut following.changes, &mut stop, "event: beat\ndata: 1\n\n").await {
+            return;
         }
     }
 }

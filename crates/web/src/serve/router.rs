@@ -1,7 +1,6 @@
 //! Which address leads where.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
@@ -19,9 +18,6 @@ use super::form::Form;
 use super::reply::{json, page, refusal, reply};
 use super::stream::stream;
 use super::{family, home, live, pins, search, session, stats, write};
-
-/// How often a stream without events sends something, to notice that its client is gone.
-pub(super) const HEARTBEAT: Duration = Duration::from_secs(15);
 
 type Shared = State<Arc<App>>;
 
@@ -121,57 +117,12 @@ async fn events(State(app): Shared) -> Response {
             if !sender.send(format!("event: list\ndata: {generation}\n\n")).await {
                 return;
             }
-            loop {
-                let change = async {
-                    // The sender lives as long as the server.
-                    drop(changes.changed().await);
-                    true
-                };
-                let is_over = async {
-                    drop(stop.wait_for(|is_stopping| *is_stopping).await);
-                };
-                match first(change, sender.closed(), is_over, tokio::time::sleep(HEARTBEAT)).await {
-                    First::Change => break,
-                    First::Over => return,
-                    First::Silence => {
-                        if !sender.send(": \n\n").await {
-                            return;
-                        }
-                    }
-                }
+            if !sender.wait_for(&mut changes, &mut stop, ": \n\n").await {
+                return;
             }
         }
     });
     reply(StatusCode::OK, "text/event-stream", body)
-}
-
-pub(super) enum First {
-    Change,
-    Over,
-    Silence,
-}
-
-/// What happens first.
-pub(super) async fn first(
-    change: impl Future<Output = bool>,
-    gone: impl Future<Output = ()>,
-    over: impl Future<Output = ()>,
-    silence: impl Future<Output = ()>,
-) -> First {
-    use std::future::poll_fn;
-    use std::pin::pin;
-    use std::task::Poll;
-    let (mut change, mut gone, mut over, mut silence) = (pin!(change), pin!(gone), pin!(over), pin!(silence));
-    poll_fn(|context| {
-        if gone.as_mut().poll(context).is_ready() || over.as_mut().poll(context).is_ready() {
-            return Poll::Ready(First::Over);
-        }
-        if change.as_mut().poll(context).is_ready() {
-            return Poll::Ready(First::Change);
-        }
-        silence.as_mut().poll(context).map(|()| First::Silence)
-    })
-    .await
 }
 
 /// The token that a page sends with each write.

@@ -1,12 +1,18 @@
 //! Bodies of responses that grow while the client reads them.
 
 use std::convert::Infallible;
-use std::pin::Pin;
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use http_body::Frame;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
+use tokio::time::sleep;
+
+/// How often a stream without events sends something, to notice that its client is gone.
+const HEARTBEAT: Duration = Duration::from_secs(15);
 
 /// The number of pieces that wait for a client to read them.
 const N_BUFFERED: usize = 16;
@@ -36,9 +42,33 @@ impl StreamSender {
         self.0.blocking_send(piece.into()).is_ok()
     }
 
-    /// Waits until the client is gone.
-    pub(crate) async fn closed(&self) {
-        self.0.closed().await;
+    /// Waits for a new value, and sends `beat` from time to time. Returns false if the client leaves or the server stops.
+    ///
+    /// The sender of `changes` must live as long as the stream.
+    pub(crate) async fn wait_for<T>(
+        &self,
+        changes: &mut watch::Receiver<T>,
+        stop: &mut watch::Receiver<bool>,
+        beat: &'static str,
+    ) -> bool {
+        loop {
+            let (mut news, mut silence) = (pin!(changes.changed()), pin!(sleep(HEARTBEAT)));
+            let (mut closed, mut stopped) = (pin!(self.0.closed()), pin!(stop.wait_for(|is_stopping| *is_stopping)));
+            let is_change = poll_fn(|context| {
+                if closed.as_mut().poll(context).is_ready() || stopped.as_mut().poll(context).is_ready() {
+                    return Poll::Ready(Some(false));
+                }
+                if news.as_mut().poll(context).is_ready() {
+                    return Poll::Ready(Some(true));
+                }
+                silence.as_mut().poll(context).map(|()| None)
+            });
+            match is_change.await {
+                Some(is_change) => return is_change,
+                None if self.send(beat).await => {}
+                None => return false,
+            }
+        }
     }
 }
 

@@ -527,7 +527,7 @@ fn a_slow_summary_holds_up_no_other_request_and_ends_with_its_client() {
     let mut client = writer.site.connect();
     client.write_all(&writer.request("leaf", body.as_bytes())).unwrap();
     has_begun.recv().unwrap();
-    assert_eq!(writer.site.get("/", &writer.cookie).status, 200, "others are answered meanwhile");
+    assert_eq!(writer.site.get("/", &writer.cookie).status, 200, "other requests are answered");
     drop(client);
     while was_cancelled.lock().unwrap().is_empty() {
         thread::yield_now();
@@ -539,7 +539,7 @@ fn a_slow_summary_holds_up_no_other_request_and_ends_with_its_client() {
     thread::scope(|scope| {
         let waiting = scope.spawn(|| writer.post_text("leaf", &body));
         has_begun.recv().unwrap();
-        writer.done("name", json!({"last": "e4", "name": "meanwhile"}));
+        writer.done("name", json!({"last": "e4", "name": "other"}));
         go.send(()).unwrap();
         let answer = waiting.join().unwrap();
         assert_eq!(answer.status, 409, "{answer:?}");

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use clap::Args;
 use sessile::json::{Json, Raw, harmless};
+use sessile::threads::both;
 
 /// Prints one value. Bytes that are not UTF-8 become U+FFFD, and characters that act on a terminal are escaped; the
 /// rest is not re-serialised.
@@ -53,6 +54,9 @@ impl ListFormat {
     }
 }
 
+/// The number of values that two threads write at a time, which bounds the memory for their text.
+const VALUES_PER_BLOCK: usize = 1024;
+
 /// A list that is printed incrementally.
 pub(crate) struct ListWriter<'o> {
     out: &'o mut dyn Write,
@@ -76,6 +80,28 @@ impl<'o> ListWriter<'o> {
         self.out.write_all(before)?;
         write_raw(self.out, value)?;
         if self.layout == Layout::Lines { self.out.write_all(b"\n") } else { Ok(()) }
+    }
+
+    /// Prints many values, which two threads write. Equals a [`push`](Self::push) of each.
+    pub(crate) fn push_each<T: Sync>(&mut self, values: &[T], json: impl Fn(&T) -> Json + Sync) -> io::Result<()> {
+        let layout = self.layout;
+        let write = |values: &[T], is_empty, out: &mut Vec<u8>| {
+            out.clear();
+            let mut list = ListWriter { out, layout, is_empty };
+            values.iter().try_for_each(|value| list.push(json(value).raw()))
+        };
+        let (mut first, mut second) = (Vec::new(), Vec::new());
+        for block in values.chunks(VALUES_PER_BLOCK) {
+            let (one, other) = block.split_at(block.len().div_ceil(2));
+            let is_empty = self.is_empty;
+            let (first_result, second_result) =
+                both(|| write(one, is_empty, &mut first), || write(other, false, &mut second));
+            first_result.and(second_result)?;
+            self.out.write_all(&first)?;
+            self.out.write_all(&second)?;
+            self.is_empty = false;
+        }
+        Ok(())
     }
 
     /// Flushes the list, so that its reader sees it so far.
@@ -113,6 +139,21 @@ mod tests {
         assert_eq!(written(Layout::Lines, &[]), "");
         assert_eq!(written(Layout::Array, &[b"1.0", b"{}"]), "[1.0,{}]\n");
         assert_eq!(written(Layout::Lines, &[b"1.0", b"{}"]), "1.0\n{}\n");
+    }
+
+    #[test]
+    fn many_values_are_printed_like_single_ones() {
+        for n_values in [0, 1, 2, 3, VALUES_PER_BLOCK, VALUES_PER_BLOCK + 1, 3 * VALUES_PER_BLOCK - 1] {
+            let values: Vec<String> = (0..n_values).map(|number| number.to_string()).collect();
+            let texts: Vec<&[u8]> = values.iter().map(String::as_bytes).collect();
+            for layout in [Layout::Array, Layout::Lines] {
+                let mut out = Vec::new();
+                let mut list = ListWriter::new(&mut out, layout);
+                list.push_each(&values, |value| Json::parse(value.as_str()).unwrap()).unwrap();
+                list.finish().unwrap();
+                assert_eq!(String::from_utf8(out).unwrap(), written(layout, &texts));
+            }
+        }
     }
 
     #[test]

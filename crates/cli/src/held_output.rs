@@ -14,19 +14,22 @@ const MAX_HELD: usize = 4 << 20;
 pub(crate) struct HeldOutput<'w> {
     writer: &'w mut dyn Write,
     held: Vec<u8>,
+    /// Whether output is held back.
+    is_holding: bool,
     /// Whether any part has left. Shared, so that it can be read while another owner has the stream.
     has_written: Rc<Cell<bool>>,
 }
 
 impl<'w> HeldOutput<'w> {
     pub(crate) fn new(writer: &'w mut dyn Write) -> Self {
-        Self { writer, held: Vec::new(), has_written: Rc::default() }
+        Self { writer, held: Vec::new(), is_holding: true, has_written: Rc::default() }
     }
 
     /// Starts an answer, and discards what is held of the previous one. The returned flag shows, now and later, whether
     /// any part has left.
     pub(crate) fn begin(&mut self) -> Rc<Cell<bool>> {
         self.held.clear();
+        self.is_holding = true;
         Rc::clone(&self.has_written)
     }
 
@@ -39,7 +42,7 @@ impl<'w> HeldOutput<'w> {
 
 impl Write for HeldOutput<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if !self.has_written.get() && self.held.len() + bytes.len() <= MAX_HELD {
+        if self.is_holding && !self.has_written.get() && self.held.len() + bytes.len() <= MAX_HELD {
             self.held.extend_from_slice(bytes);
             return Ok(bytes.len());
         }
@@ -50,6 +53,7 @@ impl Write for HeldOutput<'_> {
 
     fn flush(&mut self) -> io::Result<()> {
         self.release()?;
+        self.is_holding = false;
         self.writer.flush()
     }
 }
@@ -72,5 +76,18 @@ mod tests {
         held_output.flush().unwrap();
         assert_eq!(written.len(), 5 + MAX_HELD + 1);
         assert!(written.starts_with(b"rightx"));
+    }
+
+    #[test]
+    fn nothing_is_held_after_a_flush() {
+        let mut written = Vec::new();
+        let mut held_output = HeldOutput::new(&mut written);
+        held_output.flush().unwrap();
+        let has_written = Rc::clone(&held_output.has_written);
+        assert!(!has_written.get());
+        held_output.write_all(b"now").unwrap();
+        assert!(has_written.get());
+        drop(held_output);
+        assert_eq!(written, b"now");
     }
 }

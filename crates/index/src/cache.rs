@@ -96,8 +96,7 @@ impl Caches {
     /// Replaces the body of a cache file. It need not survive power loss.
     pub fn write(&self, kind: Kind, name: &str, body: &[u8]) -> Result<(), StoreError> {
         create_directory(self.os.as_ref(), &self.root.join(kind.directory), false)?;
-        let mut bytes = head(kind, body);
-        bytes.extend_from_slice(body);
+        let bytes = [head(kind, body).as_slice(), body].concat();
         let path = self.path(kind, name);
         // Replacing an existing file makes some file systems wait for the disk first, which a cache is not worth. A
         // process that looks in between finds no cache, as on first use.
@@ -196,7 +195,6 @@ fn head_before_checksum(kind: Kind, n_body: u64) -> Vec<u8> {
 
 fn head(kind: Kind, body: &[u8]) -> Vec<u8> {
     let mut head = head_before_checksum(kind, body.len() as u64);
-    head.reserve(4 + body.len());
     head.extend(checksum(&head, body).to_le_bytes());
     head
 }

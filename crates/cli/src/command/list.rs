@@ -572,10 +572,11 @@ fn root_hint(env: &CommandEnvironment, command: &str, dir: &Path) -> String {
 }
 
 fn print_data(listed: &Listing, texts: bool, layout: Layout, out: &mut Screen<'_>) -> Result<(), Failure> {
-    let mut list = ListWriter::new(out.data(), layout);
-    for session in &listed.sessions {
-        list.push(answer::session_info(session, texts, &listed.copies).raw())?;
-    }
+    let data = out.data();
+    // All rows are known, so nothing can make this answer stale: the reader gets the first rows at once.
+    data.flush()?;
+    let mut list = ListWriter::new(data, layout);
+    list.push_each(&listed.sessions, |session| answer::session_info(session, texts, &listed.copies))?;
     Ok(list.finish()?)
 }
 

@@ -32,12 +32,12 @@ pub(super) struct Survey<'w> {
 }
 
 /// A directory that holds sessions.
-#[derive(Default)]
 struct Directory {
     path: PathBuf,
+    /// Empty if it has nothing more to say.
     catalogue: Catalogue,
-    /// The files in it that may be sessions, until they are taken.
-    found: Vec<FoundFile>,
+    /// The number of rows that the saved catalogue has.
+    n_rows: usize,
 }
 
 /// A file that may be a session.
@@ -62,30 +62,38 @@ impl<'w> Survey<'w> {
     /// A directory that cannot be listed does not affect the others; it counts as skipped.
     pub(super) fn new(world: &'w World, directories: Vec<PathBuf>, caches: Option<Caches>) -> Self {
         let listed = each(world.os(), directories, 1, |directory| {
-            Directory::list(world, &directory, caches.as_ref()).map_err(|_unreadable| directory)
+            let (mut directory, found) =
+                Directory::list(world, &directory, caches.as_ref()).map_err(|_unreadable| directory)?;
+            let known: Vec<_> = found.iter().map(|file| directory.known(file)).collect();
+            directory.release_if_current(&known);
+            Ok((directory, found, known))
         });
-        let (listed, unreadable): (Vec<_>, Vec<_>) = listed.into_iter().partition(Result::is_ok);
-        let mut survey = Self::look(world, listed.into_iter().flatten().collect(), caches);
-        survey.unreadable = unreadable.into_iter().filter_map(Result::err).collect();
-        survey
+        let (mut directories, mut files, mut unreadable) = (Vec::new(), Vec::new(), Vec::new());
+        for listed in listed {
+            match listed {
+                Ok((directory, found, known)) => {
+                    let index = directories.len();
+                    files.extend(found.into_iter().zip(known).map(|(found, known)| File {
+                        directory: index,
+                        found,
+                        known,
+                    }));
+                    directories.push(directory);
+                }
+                Err(directory) => unreadable.push(directory),
+            }
+        }
+        Self { world, caches, directories, files, unreadable }
     }
 
     /// Lists every file of one directory, which must be readable if it exists.
     pub(super) fn of(world: &'w World, directory: &Path, caches: Option<Caches>) -> Result<Self, StoreError> {
-        let listed = Directory::list(world, directory, caches.as_ref())?;
-        Ok(Self::look(world, vec![listed], caches))
-    }
-
-    fn look(world: &'w World, mut directories: Vec<Directory>, caches: Option<Caches>) -> Self {
-        let mut found = Vec::new();
-        for (index, directory) in directories.iter_mut().enumerate() {
-            found.extend(std::mem::take(&mut directory.found).into_iter().map(|file| (index, file)));
-        }
-        let files = each(world.os(), found, FILES_PER_BATCH, |(directory, found)| {
-            let known = directories[directory].known(&found);
-            File { directory, found, known }
+        let (directory, found) = Directory::list(world, directory, caches.as_ref())?;
+        let files = each(world.os(), found, FILES_PER_BATCH, |found| {
+            let known = directory.known(&found);
+            File { directory: 0, found, known }
         });
-        Self { world, caches, directories, files, unreadable: Vec::new() }
+        Ok(Self { world, caches, directories: vec![directory], files, unreadable: Vec::new() })
     }
 
     /// Reads the unknown files in order, and returns the rows, most recently active first.
@@ -140,12 +148,18 @@ impl<'w> Survey<'w> {
 
     /// Passes the known rows to the list, and returns the files that must be read.
     fn take_known(&mut self, listing: &mut Listing<'_>) -> Vec<usize> {
-        let mut stale = Vec::new();
+        let (mut stale, mut rows) = (Vec::new(), Vec::with_capacity(self.files.len()));
         for (order, file) in self.files.iter_mut().enumerate() {
             match std::mem::replace(&mut file.known, CatalogueInfo::Stale) {
                 CatalogueInfo::Stale => stale.push(order),
-                CatalogueInfo::Current(info) => listing.take(order, info.map(|info| *info)),
+                CatalogueInfo::Current(None) => listing.take(order, None),
+                CatalogueInfo::Current(Some(info)) => rows.push((sort_key(&info, order), info)),
             }
+        }
+        // Sessions are large, so they are sorted before they move into the list.
+        rows.sort_unstable_by_key(|(key, _)| *key);
+        for ((_, order), info) in rows {
+            listing.take(order, Some(*info));
         }
         stale
     }
@@ -175,7 +189,7 @@ impl<'w> Survey<'w> {
     /// Caches the rows that were read, and drops the rows of files that are gone.
     fn keep(&self, renewed: Vec<(usize, NewRow)>) {
         let Some(caches) = &self.caches else { return };
-        let n_rows: usize = self.directories.iter().map(|directory| directory.catalogue.len()).sum();
+        let n_rows: usize = self.directories.iter().map(|directory| directory.n_rows).sum();
         if renewed.is_empty() && n_rows == self.files.len() {
             // No row is new, and since every file has its own row, none is left over.
             return;
@@ -190,7 +204,7 @@ impl<'w> Survey<'w> {
             new[file.directory].extend(file.found.path.file_name().map(|name| (name, row)));
         }
         let changed: Vec<usize> = (0..self.directories.len())
-            .filter(|index| !new[*index].is_empty() || present[*index].len() < self.directories[*index].catalogue.len())
+            .filter(|index| !new[*index].is_empty() || present[*index].len() < self.directories[*index].n_rows)
             .collect();
         each(self.world.os(), changed, 1, |index| {
             let mut present = present[index].clone();
@@ -202,10 +216,20 @@ impl<'w> Survey<'w> {
 }
 
 impl Directory {
-    fn list(world: &World, path: &Path, caches: Option<&Caches>) -> Result<Self, StoreError> {
+    /// Loads the catalogue of a directory, and finds the files in it that may be sessions.
+    fn list(world: &World, path: &Path, caches: Option<&Caches>) -> Result<(Self, Vec<FoundFile>), StoreError> {
         let found = find_sessions(world.os(), path)?;
         let catalogue = caches.map(|caches| Catalogue::load(caches, path)).unwrap_or_default();
-        Ok(Self { path: path.to_path_buf(), catalogue, found })
+        let n_rows = catalogue.len();
+        Ok((Self { path: path.to_path_buf(), catalogue, n_rows }, found))
+    }
+
+    /// Frees the catalogue if each of its rows is the current row of a file: it is then neither read nor written again.
+    fn release_if_current(&mut self, known: &[CatalogueInfo]) {
+        let is_current = |info: &CatalogueInfo| matches!(info, CatalogueInfo::Current(_));
+        if self.n_rows == known.len() && known.iter().all(is_current) {
+            self.catalogue = Catalogue::default();
+        }
     }
 
     /// What the catalogue knows about a file.
@@ -252,8 +276,11 @@ impl Listing<'_> {
 
     /// Sorts by most recent activity; ties by the order of the files.
     fn arrange(&mut self) {
-        let key = |index: &usize| (Reverse(self.sessions[*index].modified), self.orders[*index]);
+        let key = |index: &usize| sort_key(&self.sessions[*index], self.orders[*index]);
         let mut indexes: Vec<usize> = (0..self.sessions.len()).collect();
+        if indexes.is_sorted_by_key(key) {
+            return;
+        }
         indexes.sort_unstable_by_key(key);
         // Sessions are large, so move each one only once, to its final position.
         for start in 0..indexes.len() {
@@ -269,6 +296,11 @@ impl Listing<'_> {
             }
         }
     }
+}
+
+/// The key by which a list is sorted: most recent activity first, ties by the order of the files.
+fn sort_key(session: &SessionInfo, order: usize) -> (Reverse<Timestamp>, usize) {
+    (Reverse(session.modified), order)
 }
 
 /// The row of a list for a file.

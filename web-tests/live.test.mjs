@@ -116,6 +116,21 @@ test("a page at its end shows what `sessile append` writes, and stays at the end
   assert.deepEqual([page.seen.errors, page.seen.violations], [[], []]);
 });
 
+test("the name, the title and the header card follow", async () => {
+  const shown = newSession(4);
+  await show(page, shown);
+  const entries = () => page.$$eval("#pane > .card div", (all) => all.map((fact) => fact.textContent).find((text) => text.startsWith("Entries")));
+  const before = await entries();
+  execFileSync(program, ["name", shown.file, "Renamed <b>while</b> it is shown"], { cwd: home, env });
+  const title = "Renamed <b>while</b> it is shown";
+  await page.waitForFunction((title) => document.title === title, title);
+  assert.deepEqual([await page.textContent(".bar .name"), await page.textContent("#pane > .card h1")], [title, title]);
+  append(shown.file, "One more prompt");
+  await page.waitForFunction((before) => !document.querySelector("#pane > .card").textContent.includes(before), before);
+  assert.notEqual(await entries(), before);
+  assert.deepEqual([page.seen.errors, page.seen.violations], [[], []]);
+});
+
 test("the genuine pi writes, and its prompt and answer appear", async () => {
   // A model that answers at once.
   const model = createServer((request, response) => {

@@ -146,7 +146,7 @@ pub(crate) fn local_text(environment: &dyn Environment, time: Timestamp) -> Stri
 }
 
 /// The top of the page: the title and the facts about the session.
-fn card(card: &Card, environment: &dyn Environment) -> Markup {
+pub(crate) fn card(card: &Card, environment: &dyn Environment) -> Markup {
     html! {
         header.card {
             h1 { (Text(&card.title())) }

@@ -7,6 +7,8 @@ const RETRY_MS = [500, 30000];
 const END_PX = 60;
 /** The pause before the tree is loaded again: ten times as long as it takes, within these limits. */
 const TREE_PAUSE_MS = [100, 20000];
+/** The pause before the header card is loaded again. */
+const CARD_PAUSE_MS = 1000;
 
 class Live {
   constructor(page) {
@@ -117,6 +119,7 @@ class Live {
     pane.later();
     if (news.labels) await pane.redraw();
     this.drawNews();
+    this.loadCard();
     this.loadTree(isAtEnd && tree.selected === before ? this.page.leaf : undefined);
   }
 
@@ -149,6 +152,34 @@ class Live {
       this.treeTimer = undefined;
       if (this.isTreeOld) this.loadTree();
     }, this.treePause);
+  }
+
+  /** Loads the header card again: soon, and once more when the server has counted everything. */
+  loadCard() {
+    this.cardLoads = 2;
+    this.cardTimer ??= setInterval(async () => {
+      if (--this.cardLoads <= 0) {
+        clearInterval(this.cardTimer);
+        this.cardTimer = undefined;
+      }
+      try {
+        this.drawCard(await (await this.page.source.get("card")).text());
+      } catch {
+        // The server does not answer. The next new rows are a reason to ask again.
+      }
+    }, CARD_PAUSE_MS);
+  }
+
+  drawCard(html) {
+    const template = document.createElement("template");
+    template.innerHTML = html;
+    const card = template.content.firstElementChild;
+    const shown = document.querySelector("#pane > .card");
+    if (!card || shown.isEqualNode(card)) return;
+    const title = card.querySelector("h1").textContent;
+    shown.replaceWith(card);
+    document.title = title;
+    document.querySelector(".bar .name").textContent = title;
   }
 
   /** Forgets new rows that the reader has reached. */

@@ -35,6 +35,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/s/{key}/search", get(search_session))
         .route("/s/{key}/events", get(session_events))
         .route("/s/{key}/resume", get(resume))
+        .route("/s/{key}/card", get(card))
         .route("/s/{key}/{part}", get(part))
         .route("/events", get(events))
         .route("/statuses", get(statuses))
@@ -90,6 +91,10 @@ async fn original(State(app): Shared, Path(key): Path<String>) -> Response {
 
 async fn resume(State(app): Shared, Path(key): Path<String>) -> Response {
     app.run(move |app| session::resume(app, &key)).await
+}
+
+async fn card(State(app): Shared, Path(key): Path<String>) -> Response {
+    app.run(move |app| session::card(app, &key)).await
 }
 
 async fn search_session(State(app): Shared, Path(key): Path<String>, uri: Uri) -> Response {

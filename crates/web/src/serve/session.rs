@@ -27,7 +27,7 @@ use super::stream::{StreamSender, stream};
 use super::write;
 use crate::facts::Facts;
 use crate::image::raster_bytes;
-use crate::page::{Card, END_OF_ENTRIES, PageKind, start_of_page};
+use crate::page::{self, Card, END_OF_ENTRIES, PageKind, start_of_page};
 use crate::reader::{Reader, SEPARATOR, TITLES_PER_CHUNK, title};
 use crate::tree::{FILTERS, structure};
 
@@ -104,6 +104,16 @@ pub(crate) fn show(app: &App, key: &str) -> Response {
         page.push_str(&end.into_string());
         page.push_str("</body></html>\n");
         Ok(reply(StatusCode::OK, "text/html; charset=utf-8", page))
+    }))
+}
+
+/// Answers `/s/{key}/card`: the header card, as the list knows the session now.
+pub(crate) fn card(app: &App, key: &str) -> Response {
+    let list = app.list.snapshot();
+    let Some(row) = list.find(key) else { return NoPart::Missing.into_response() };
+    answered(app.open_sessions.with(&app.sessions, &row.path, |opened| {
+        let card = Card::short(row.info.clone(), &opened.session)?;
+        Ok(text(page::card(&card, app.sessions.environment()).into_string()))
     }))
 }
 

@@ -7,11 +7,11 @@ import { test } from "node:test";
 
 import { NODE, PACKAGES, conversation, newHome, run, sessionFile, writeWithPi, writeWithSessile } from "./homes.mjs";
 
-/** The programs, each with the reports to compare and what all of them must contain. */
+/** The programs, each with the reports to compare. */
 const READERS = [
   { name: "@ccusage/pi", reports: ["daily", "monthly", "session"].map((report) => [report, "--json"]) },
   { name: "ccusage", reports: ["daily", "monthly", "session"].map((report) => ["pi", report, "--json", "--offline"]) },
-  { name: "codeburn", reports: [["report", "--format", "json", "--provider", "pi", "--period", "today"], ["export", "--format", "json", "--provider", "pi", "--output", "out.json"]] },
+  { name: "codeburn", reports: ["today", "all"].map((period) => ["report", "--format", "json", "--provider", "pi", "--period", period]) },
 ];
 
 /** Returns the program of a package, and its version. */

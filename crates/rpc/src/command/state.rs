@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use sessile::SessionManager;
+use sessile::format::head::Kind;
 use sessile::json::{Json, ObjectWriter, Raw};
 
 use super::{Call, CommandResult, answered, done};
@@ -42,9 +43,10 @@ pub(super) fn thinking_level(
     manager: &SessionManager,
     model: Option<&SessionModel>,
 ) -> Result<String, Failure> {
-    let stored = manager.context_settings()?.thinking_level;
-    if let Some(level) = stored.as_ref().and_then(|level| level.raw().as_string()) {
-        return Ok(level);
+    let outline = manager.outline();
+    if outline.entries().any(|row| outline.kind(row) == Kind::ThinkingLevelChange) {
+        let stored = manager.context_settings()?.thinking_level;
+        return Ok(stored.and_then(|level| level.raw().as_string()).unwrap_or_else(|| "off".to_owned()));
     }
     let has = |level: &&String| model.is_none_or(|model| model.levels().contains(&level.as_str()));
     let level = call.server().options.thinking_level.as_ref().filter(has);

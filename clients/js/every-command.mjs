@@ -122,7 +122,12 @@ try {
   assert.match(readFileSync(page, "utf8"), /^<!DOCTYPE html>/);
 
   // Settings.
-  assert.deepEqual(await client.setModel({ provider: "p", modelId: "n" }), { provider: "p", id: "n" });
+  const model = { id: "n", name: "n", provider: "p" };
+  assert.deepEqual(await client.setModel({ provider: "p", modelId: "n" }), model);
+  assert.deepEqual(await client.getAvailableModels(), { models: [model] });
+  assert.equal(await client.cycleModel(), null);
+  assert.equal((await client.getAvailableThinkingLevels()).levels.length, 7);
+  assert.equal(await client.cycleThinkingLevel(), null);
   await client.setThinkingLevel({ level: "low" });
   await client.setAutoCompaction({ enabled: false });
   await client.setSteeringMode({ mode: "all" });

@@ -12,8 +12,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 mod check;
+mod clients;
 mod command;
 mod fuzz;
+mod npm;
 mod oracle;
 mod rust_source;
 mod steps;
@@ -41,10 +43,12 @@ Usage: cargo xtask TASK
 
   test [NAME]           build and run all tests, or those with NAME in theirs
   check                 the rest of what must pass before a change is merged: lints, torture, fuzzing, a small
-                        comparison, the web pages, documentation, licences
+                        comparison, the web pages, programs written for pi, documentation, licences
   web-test [NAME]       open the web pages in Chromium and use them; NAME is a file of web-tests/ (odd) or a part of a
                         test's name. Installs Chromium and the browser driver if they are missing. With
                         SESSILE_WEB_LONG=1, all hostile values go through all fields, not a third of them
+  clients-test [NAME]   run programs from npm that other people wrote for pi, unmodified, on Sessile: pi-acp, and readers
+                        of session files. NAME is a part of a test's name
   web-pictures          make the pictures of docs/web.md again
   tidy                  structural checks: dependency direction, purity of core, file names
   docs                  write docs/cli.md, and what is written about the RPC, from their definitions
@@ -77,7 +81,9 @@ fn main() -> ExitCode {
 }
 
 fn run(task: &str, args: &[String]) -> TaskResult {
-    if !["bench", "differential", "fuzz", "test", "torture", "web-test"].contains(&task) && !args.is_empty() {
+    if !["bench", "clients-test", "differential", "fuzz", "test", "torture", "web-test"].contains(&task)
+        && !args.is_empty()
+    {
         return Err(Failure(format!("takes no arguments, got `{}`", args.join(" "))));
     }
     match task {
@@ -86,6 +92,10 @@ fn run(task: &str, args: &[String]) -> TaskResult {
         "web-test" => {
             let root = workspace_root();
             web::run(&root, &web::install(&root, &tools::cache_dir()?)?, args)
+        }
+        "clients-test" => {
+            let root = workspace_root();
+            clients::run(&root, &clients::install(&root, &tools::cache_dir()?)?, args)
         }
         "web-pictures" => {
             let root = workspace_root();

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::command;
 use crate::steps::announce;
-use crate::{Failure, TaskResult, oracle, tools};
+use crate::{Failure, TaskResult, npm, oracle, tools};
 
 /// The browser, and the packages that it and its texts need.
 const CHROMIUM: &str = "/usr/bin/chromium";
@@ -39,7 +39,7 @@ pub(crate) fn install(root: &Path, cache: &Path) -> TaskResult<Tools> {
     let node = oracle::install(cache)?.join("node");
     let _lock = tools::lock(cache, FOLDER)?;
     install_chromium()?;
-    Ok(Tools { node, packages: install_packages(&root.join(TESTS), cache)? })
+    Ok(Tools { node, packages: npm::install(&root.join(TESTS), cache, FOLDER)? })
 }
 
 fn install_chromium() -> TaskResult {
@@ -61,37 +61,6 @@ fn install_chromium() -> TaskResult {
         return Ok(());
     }
     Err(Failure(format!("{needed}, and `apt-get install {names}` failed; is there a network?")))
-}
-
-/// Installs the packages of the lock file in the cache, and returns their folder.
-fn install_packages(tests: &Path, cache: &Path) -> TaskResult<PathBuf> {
-    let failed =
-        |what: &str, path: &Path, error: &std::io::Error| Failure(format!("cannot {what} {}: {error}", path.display()));
-    let read = |name: &str| {
-        let path = tests.join(name);
-        fs::read_to_string(&path).map_err(|error| failed("read", &path, &error))
-    };
-    let lock = read("package-lock.json")?;
-    let folder = cache.join(FOLDER);
-    let stamp = folder.join("stamp");
-    if fs::read_to_string(&stamp).is_ok_and(|text| text == lock) {
-        return Ok(folder);
-    }
-    if command::program("npm").args(["--version"]).probe().is_none() {
-        return Err(Failure("npm is needed to install playwright-core and axe-core, and it is not on PATH".to_owned()));
-    }
-    println!("installing playwright-core and axe-core into {}", folder.display());
-    fs::create_dir_all(&folder).map_err(|error| failed("create", &folder, &error))?;
-    for (name, text) in [("package.json", read("package.json")?), ("package-lock.json", lock.clone())] {
-        fs::write(folder.join(name), text).map_err(|error| failed("write", &folder.join(name), &error))?;
-    }
-    let install = command::program("npm").dir(&folder).args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]);
-    install.run().map_err(|Failure(why)| {
-        Failure(format!("cannot install the packages of web-tests/package-lock.json; is there a network? {why}"))
-    })?;
-    // Written last, so a folder with a stamp is complete.
-    fs::write(&stamp, lock).map_err(|error| failed("write", &stamp, &error))?;
-    Ok(folder)
 }
 
 /// Builds the program and runs the tests. `args` select tests by name or file.
@@ -133,7 +102,7 @@ pub(crate) fn pictures(root: &Path, tools: &Tools) -> TaskResult {
 }
 
 /// Builds the program as `cargo xtask test` does, so that nothing is built twice, and returns its path.
-fn build(root: &Path) -> TaskResult<PathBuf> {
+pub(crate) fn build(root: &Path) -> TaskResult<PathBuf> {
     announce(command::cargo(root).args(["test", "--workspace", "--test", "cli", "--no-run", "--locked", "--offline"]))?;
     let me = std::env::current_exe().map_err(|error| Failure(format!("cannot find the build: {error}")))?;
     Ok(me.ancestors().nth(2).unwrap_or(root).join("debug/sessile"))
@@ -182,22 +151,5 @@ mod tests {
     fn a_test_file_has_a_short_name() {
         assert!(is_test_file(Path::new("/w/web-tests/odd.test.mjs"), "odd"));
         assert!(!is_test_file(Path::new("/w/web-tests/odd.test.mjs"), "od"));
-    }
-
-    #[test]
-    fn packages_that_are_installed_are_not_installed_again() {
-        let dir = std::env::temp_dir().join(format!("xtask-web-{}", std::process::id()));
-        let (tests, installed) = (dir.join(TESTS), dir.join(FOLDER));
-        for folder in [&tests, &installed] {
-            fs::create_dir_all(folder).unwrap();
-        }
-        fs::write(tests.join("package-lock.json"), "pinned").unwrap();
-        fs::write(installed.join("stamp"), "pinned").unwrap();
-        assert_eq!(install_packages(&tests, &dir).unwrap(), installed);
-        // Another lock file needs an installation, which needs the missing package.json.
-        fs::write(tests.join("package-lock.json"), "newer").unwrap();
-        let Failure(why) = install_packages(&tests, &dir).unwrap_err();
-        assert!(why.contains("package.json"), "{why}");
-        fs::remove_dir_all(&dir).unwrap();
     }
 }

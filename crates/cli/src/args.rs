@@ -104,18 +104,6 @@ pub(crate) fn required(word: Option<String>, name: &str) -> Result<String, Failu
     word.ok_or_else(|| Failure::misuse(ErrorKind::MissingRequiredArgument, format!("{name} is missing")))
 }
 
-/// Replaces pi's `--mode rpc`, which may stand anywhere among pi's flags, with the `rpc` command.
-pub(crate) fn with_mode(mut args: Vec<OsString>) -> Vec<OsString> {
-    let end = args.iter().position(|arg| arg == "--").unwrap_or(args.len());
-    let is_pair = |index: usize| args[index] == "--mode" && args.get(index + 1).is_some_and(|mode| mode == "rpc");
-    let index = (1..end).find(|index| is_pair(*index) || args[*index] == "--mode=rpc");
-    let Some(index) = index else { return args };
-    let n_words = if args[index] == "--mode" { 2 } else { 1 };
-    args.drain(index..index + n_words);
-    args.insert(1, OsString::from("rpc"));
-    args
-}
-
 /// Reads `--color` before anything else, because it also applies to errors and help.
 pub(crate) fn requested_color(args: &[OsString]) -> Color {
     let words = args.iter().take_while(|arg| *arg != "--").filter_map(|arg| arg.to_str());
@@ -146,15 +134,6 @@ mod tests {
         assert_eq!(words(&arg(Some("a"), true), [Some("b"), None]), (None, owned(["a", "b"])));
         assert_eq!(words(&arg(None, true), [None, None]), (None, owned(["", ""])));
         assert_eq!(words(&arg(Some("a"), true), [Some("b"), Some("c")]), (Some("a".to_owned()), owned(["b", "c"])));
-    }
-
-    #[test]
-    fn the_mode_of_pi_is_a_command() {
-        let words = |words: &str| with_mode(words.split(' ').map(OsString::from).collect()).join(&OsString::from(" "));
-        assert_eq!(words("sessile --mode rpc -c"), "sessile rpc -c");
-        assert_eq!(words("sessile --session x.jsonl --mode=rpc"), "sessile rpc --session x.jsonl");
-        assert_eq!(words("sessile --mode json"), "sessile --mode json");
-        assert_eq!(words("sessile -- --mode rpc"), "sessile -- --mode rpc");
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::args::GlobalArgs;
 use crate::command::{self, Command};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::pi_flags;
 use crate::screen::{Color, Screen};
 
 /// Read, inspect and repair coding agent sessions
@@ -49,10 +50,20 @@ impl Cli {
         out: &mut Screen<'_>,
         err: &mut Screen<'_>,
     ) -> Result<Exit, Failure> {
+        let args = pi_flags::translated(args, &Self::rpc_takes_value)
+            .map_err(|failure| with_usage(failure, &["rpc".to_owned()]))?;
         let (Self { globals, command }, words) = Self::parse_with_words(args, color)?;
         let environment = Arc::clone(environment);
         command::run(&globals, command.as_ref(), Self::definition, environment, out, err)
             .map_err(|failure| with_usage(failure, &words))
+    }
+
+    /// Whether a flag of the `rpc` command takes the next word as its value; none if there is no such flag.
+    fn rpc_takes_value(flag: &str) -> Option<bool> {
+        let definition = Self::definition();
+        let rpc = definition.find_subcommand("rpc")?;
+        let arg = rpc.get_arguments().find(|arg| arg.get_long() == flag.strip_prefix("--"))?;
+        Some(arg.get_action().takes_values() && !arg.is_require_equals_set())
     }
 
     /// Returns the parsed arguments, and the words of their command.

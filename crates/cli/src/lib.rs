@@ -29,6 +29,7 @@ mod interrupt;
 mod manual;
 mod measure;
 mod pager;
+mod pi_flags;
 mod progress;
 mod screen;
 mod span;
@@ -60,7 +61,7 @@ pub fn run(
     out: Stream<'_>,
     err: Stream<'_>,
 ) -> Exit {
-    let args = args::with_mode(args.into_iter().collect());
+    let args: Vec<OsString> = args.into_iter().collect();
     let color = args::requested_color(&args);
     let Stream { writer, terminal_width, terminal_height, takes_color } = out;
     let mut held = HeldOutput::new(writer);

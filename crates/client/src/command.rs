@@ -164,8 +164,16 @@ commands! {
     abort = "abort"() -> ();
     /// Records which model is used.
     set_model = "set_model"(provider: &str = "provider", model_id: &str = "modelId") -> Json;
+    /// Returns the model of the session.
+    get_available_models = "get_available_models"() -> Json;
+    /// Returns null: there is no other model.
+    cycle_model = "cycle_model"() -> Json;
     /// Records the thinking level.
     set_thinking_level = "set_thinking_level"(level: &str = "level") -> ();
+    /// Returns the thinking levels of the model.
+    get_available_thinking_levels = "get_available_thinking_levels"() -> Json;
+    /// Records the next thinking level; null if the model is not known to think.
+    cycle_thinking_level = "cycle_thinking_level"() -> Json;
     /// Sets how steering messages are delivered.
     set_steering_mode = "set_steering_mode"(mode: &str = "mode") -> ();
     /// Sets how follow-up messages are delivered.

@@ -218,8 +218,15 @@ fn settings_work_and_agent_commands_are_refused() {
     let world = World::new(&Start::Memory);
     let client = world.client();
     let here = client.current();
-    assert_eq!(text(&here.set_model("acme", "acme-1").unwrap(), "id"), "acme-1");
+    assert_eq!(n(&here.get_available_models().unwrap(), "models"), 0);
+    let model = here.set_model("acme", "acme-1").unwrap();
+    assert_eq!((text(&model, "id"), text(&model, "name")), ("acme-1".to_owned(), "acme-1".to_owned()));
+    let models = here.get_available_models().unwrap();
+    assert_eq!(models.to_text(), format!(r#"{{"models":[{}]}}"#, model.to_text()));
+    assert!(here.cycle_model().unwrap().raw().is_null());
     here.set_thinking_level("low").unwrap();
+    assert_eq!(n(&here.get_available_thinking_levels().unwrap(), "levels"), 7);
+    assert!(here.cycle_thinking_level().unwrap().raw().is_null());
     here.set_auto_compaction(false).unwrap();
     here.set_steering_mode("all").unwrap();
     here.set_follow_up_mode("all").unwrap();

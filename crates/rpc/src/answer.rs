@@ -51,7 +51,7 @@ pub use session::{
 };
 pub use settings::{edited_setting, setting, setting_value};
 pub(crate) use state::{CachedState, state};
-pub use state::{model, no_commands, no_queues};
+pub use state::{ModelFacts, model, models, no_commands, no_queues, thinking_level, thinking_levels};
 pub use stats::{session_stats, session_totals, stats};
 pub use tree::{tree_and_leaf, tree_row, write_tree};
 pub use verify::{findings, repair, report, unreadable_report};

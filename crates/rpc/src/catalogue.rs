@@ -205,11 +205,39 @@ pub const COMMANDS: &[Command] = &[
         .of_pi()
         .guarded()
         .takes(&[Field::new("provider", Text), Field::new("modelId", Text)])
-        .gives(Object(&[Field::new("provider", Text), Field::new("id", Text)])),
+        .gives(Named("Model")),
+    command(
+        "get_available_models",
+        "Returns the model of the session, else that of the latest one: Sessile has no list of models",
+        agent::get_available_models,
+    )
+    .of_pi()
+    .of_session()
+    .gives(Object(&[Field::new("models", List(&Named("Model")))])),
+    command("cycle_model", "Returns null, as pi does if there is no other model", agent::cycle_model)
+        .of_pi()
+        .of_session()
+        .gives(Null),
     command("set_thinking_level", "Records the thinking level", state::set_thinking_level)
         .of_pi()
         .guarded()
         .takes(&[Field::new("level", Text)]),
+    command(
+        "get_available_thinking_levels",
+        "Returns the thinking levels of the model; all levels if nothing is known about it",
+        agent::get_available_thinking_levels,
+    )
+    .of_pi()
+    .of_session()
+    .gives(Object(&[Field::new("levels", List(&Text))])),
+    command(
+        "cycle_thinking_level",
+        "Records the next thinking level of the model; null if it is not known to think",
+        agent::cycle_thinking_level,
+    )
+    .of_pi()
+    .guarded()
+    .gives(OneOf(&[Null, Object(&[Field::new("level", Text)])])),
     command(
         "set_steering_mode",
         "Sets the mode of the steering queue, which get_state returns",
@@ -250,10 +278,6 @@ pub const COMMANDS: &[Command] = &[
     without_agent("steer"),
     without_agent("follow_up"),
     without_agent("bash"),
-    without_agent("cycle_model"),
-    without_agent("get_available_models"),
-    without_agent("cycle_thinking_level"),
-    without_agent("get_available_thinking_levels"),
     // Ours: adding to a session.
     command("append_message", "Appends a message of any role", append::message)
         .takes(&[Field::new("message", Named("Message"))])

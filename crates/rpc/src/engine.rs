@@ -131,5 +131,6 @@ fn first_session(options: &Options, start: &Start) -> Result<SessionManager, Fai
         Start::Continue => sessions.continue_recent(cwd)?,
         Start::Fork { source, id } => sessions.fork_from_with(source, cwd, &with_id(id.clone()))?,
         Start::Memory => sessions.in_memory(cwd, NewSession::default())?,
+        Start::MemoryWithId(id) => sessions.in_memory(cwd, with_id(Some(id.clone())))?,
     })
 }

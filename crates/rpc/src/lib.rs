@@ -31,6 +31,7 @@ mod event_log;
 mod failure;
 mod frame;
 mod local;
+mod model;
 mod options;
 mod outbox;
 mod server;
@@ -46,6 +47,7 @@ pub use envelope::{NotARequest, Request};
 pub use failure::{Code, Failure};
 pub use frame::{MAX_RECORD, Record, Records};
 pub use local::{Events, LocalClient};
-pub use options::{AnySummarizer, CompactionForModel, Options, Start};
+pub use model::THINKING_LEVELS;
+pub use options::{AnySummarizer, CompactionForModel, KnownModel, Options, Start};
 #[cfg(unix)]
 pub use socket::Socket;

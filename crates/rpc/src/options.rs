@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use sessile::compaction::{BranchSummarySettings, CompactionSettings, Summarizer};
+use sessile::json::Json;
 use sessile::settings::SettingsError;
 use sessile::{SessionId, SessionManager, Sessions};
 use sessile_summarize::Extractive;
@@ -21,7 +22,7 @@ pub struct Options {
     pub sessions: Sessions,
     /// The working directory.
     pub cwd: PathBuf,
-    /// The context window of the model in tokens, if known.
+    /// The context window in tokens of all models, whatever is known about them.
     pub context_window: Option<u64>,
     /// When to compact, and how much to keep.
     pub compaction: CompactionSettings,
@@ -33,12 +34,19 @@ pub struct Options {
     pub summarizer: AnySummarizer,
     /// The model of sessions that name none, as provider and id.
     pub model: Option<(String, String)>,
+    /// Says what is known about models besides their names.
+    pub known_model: Option<KnownModel>,
+    /// The thinking level of sessions that name none; `off` if their model does not have it.
+    pub thinking_level: Option<String>,
     /// The longest accepted record, in bytes.
     pub max_record: usize,
 }
 
 /// Returns when to compact a session that last used a model (`provider/model`), and how much to keep.
 pub type CompactionForModel = Arc<dyn Fn(&str) -> Result<CompactionSettings, SettingsError> + Send + Sync>;
+
+/// Returns the description of a model by provider and id, in the form of pi's models; none if it is not known.
+pub type KnownModel = Arc<dyn Fn(&str, &str) -> Option<Json> + Send + Sync>;
 
 impl Options {
     /// Returns when to compact a session, and how much to keep.
@@ -62,6 +70,8 @@ impl Options {
             branch_summary: BranchSummarySettings::default(),
             summarizer: Arc::new(Extractive::default()),
             model: None,
+            known_model: None,
+            thinking_level: None,
             max_record: MAX_RECORD,
         }
     }
@@ -88,4 +98,6 @@ pub enum Start {
     },
     /// A new session without a file.
     Memory,
+    /// A new session without a file, with this id.
+    MemoryWithId(SessionId),
 }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
 use sessile::event::{EventContext, EventKind, EventSet, Handlers, SessionEvent};
+use sessile::json::Json;
 use sessile::{OpenOptions, SessionHost, SessionManager};
 
 use crate::event_log::EventLog;
@@ -22,6 +23,7 @@ pub(crate) struct Server {
     pub(crate) options: Options,
     pub(crate) auto_compacts: AtomicBool,
     pub(crate) modes: Mutex<QueueModes>,
+    last_model: Mutex<LastModel>,
     /// The session that each client starts with.
     pub(crate) first: Arc<OpenSession>,
     open: Mutex<OpenSessions>,
@@ -32,6 +34,9 @@ pub(crate) struct Server {
     /// The sessions that were restored from the trash through this server.
     pub(crate) restored: Mutex<HashSet<PathBuf>>,
 }
+
+/// What is known about the model that was asked for last, by provider and id.
+type LastModel = Option<((String, String), Option<Json>)>;
 
 /// How an agent would deliver messages that arrive while it works. Only stored.
 #[derive(Clone, Copy, Debug)]
@@ -57,6 +62,7 @@ impl Server {
         let server = Self {
             auto_compacts: AtomicBool::new(options.compaction.enabled),
             modes: Mutex::new(QueueModes { steering: "one-at-a-time", follow_up: "one-at-a-time" }),
+            last_model: Mutex::default(),
             open: Mutex::default(),
             next_number: AtomicU64::new(1),
             is_recording: AtomicBool::new(false),
@@ -77,6 +83,20 @@ impl Server {
     /// Returns the handlers, which are asked before events and notified afterwards.
     pub(crate) fn handlers(&self) -> &Handlers {
         self.options.sessions.handlers()
+    }
+
+    /// Returns what is known about a model. The answer about the last one is kept.
+    pub(crate) fn known_model(&self, provider: &str, id: &str) -> Option<Json> {
+        let find = self.options.known_model.as_ref()?;
+        let mut last = lock(&self.last_model);
+        match &*last {
+            Some(((last_provider, last_id), known)) if last_provider == provider && last_id == id => known.clone(),
+            _ => {
+                let known = find(provider, id);
+                *last = Some(((provider.to_owned(), id.to_owned()), known.clone()));
+                known
+            }
+        }
     }
 
     /// Starts recording events for subscriptions. Does nothing if it has already started.

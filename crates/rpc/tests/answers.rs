@@ -150,8 +150,15 @@ fn answers_to_changes_have_their_shapes() {
     check("get_label", &answer::label(Some("a")));
     check("get_label", &answer::label(None));
     check("build_session_context", &answer::no_context());
-    check("set_model", &answer::model("p", "m", None));
-    check_shape(named("Model"), &answer::model("p", "m", Some(200_000)));
+    let model = answer::model("p", "m", &answer::ModelFacts::default());
+    check("set_model", &model);
+    check("get_available_models", &answer::models(Some(&model)));
+    check("get_available_models", &answer::models(None));
+    check("get_available_thinking_levels", &answer::thinking_levels(&["off", "high"]));
+    check("cycle_thinking_level", &answer::thinking_level("high"));
+    check("cycle_thinking_level", &Json::null());
+    let facts = answer::ModelFacts { context_window: Some(200_000), ..answer::ModelFacts::default() };
+    check_shape(named("Model"), &answer::model("p", "m", &facts));
     check("clear_queue", &answer::no_queues());
     check("get_commands", &answer::no_commands());
     check("new_session", &answer::cancelled(true));

@@ -2,12 +2,14 @@
 //!
 //! A value comes from a flag, a variable, the user's own `config.toml`, pi's
 //! settings files or a default, in this order, and records which. pi's
-//! files are read for the location of sessions and for compaction, and are never written.
+//! files are read for the location of sessions, for compaction and for what is known about models, and are never
+//! written.
 
 mod compaction;
 mod edit;
 mod file;
 mod key;
+mod model;
 mod pi;
 mod resume;
 
@@ -23,6 +25,7 @@ use crate::directory::{absolute, sessions_root};
 use crate::environment::Environment;
 pub use edit::Edited;
 pub use key::{COLUMNS, KEYS, Key, Kind, RESERVED, SORTS, Value};
+pub use model::{pi_default_model, pi_model};
 pub use resume::resume_line;
 
 /// The origin of a value.

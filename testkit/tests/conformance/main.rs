@@ -23,6 +23,7 @@ mod oracle;
 mod real_session;
 mod rpc;
 mod rpc_clients;
+mod rpc_flags;
 mod rpc_process;
 mod rpc_recorded;
 mod slimming;

@@ -78,19 +78,12 @@ fn driven_by_pi(cli: &Path) -> Value {
     let mut output: Value = serde_json::from_str(&output.replace(home.to_str().unwrap(), "<home>")).unwrap();
     for state in ["getState", "stateAfterwards"] {
         let state = &mut output["given"][state];
-        let model = state["model"].as_object_mut().unwrap();
-        model.retain(|key, _| key == "provider" || key == "id");
         for fresh in ["sessionFile", "sessionId"] {
             if state[fresh].as_str().is_some_and(|text| !text.contains("session.jsonl") && !text.contains("01900000-"))
             {
                 state[fresh] = json!("<new>");
             }
         }
-    }
-    output["given"]["setModel"].as_object_mut().unwrap().retain(|key, _| key == "provider" || key == "id");
-    // Only pi knows the size of the window.
-    if let Some(stats) = output["given"]["getSessionStats"].as_object_mut() {
-        stats.remove("contextUsage");
     }
     output
 }

@@ -6,19 +6,21 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use clap::Args;
+use clap::error::ErrorKind;
 use sessile::SessionId;
 use sessile::compaction::CompactionSettings;
 use sessile::os::RealOs;
-use sessile::settings::SettingsError;
+use sessile::settings::{SettingsError, pi_default_model, pi_model};
 use sessile::threads;
-use sessile_rpc::{Engine, Options, Start, answer};
+use sessile_rpc::{Engine, Options, Start, THINKING_LEVELS, answer};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use crate::environment::CommandEnvironment;
+use crate::environment::{CommandEnvironment, warn};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::NoSignals;
+use crate::pi_flags;
 use crate::screen::Screen;
 
 /// Serve sessions to another program as JSON lines on standard input and output
@@ -29,29 +31,30 @@ use crate::screen::Screen;
 ///
 /// With --listen, serves any number of clients on a Unix socket instead. They share the open sessions.
 #[derive(Debug, Args)]
+#[command(args_override_self = true, after_long_help = pi_flags::ignored())]
 pub(crate) struct RpcArgs {
     /// Use this session: a path, which need not exist yet, or any other way to name a session
-    #[arg(long, value_name = "SESSION", group = "which")]
+    #[arg(long, value_name = "SESSION")]
     session: Option<PathBuf>,
 
     /// Use the most recently written session of this directory, or a new one
-    #[arg(short = 'c', long = "continue", group = "which")]
+    #[arg(short = 'c', long = "continue")]
     newest: bool,
 
     /// Use a copy of this session with all its branches
-    #[arg(long, value_name = "SESSION", group = "which")]
+    #[arg(long, value_name = "SESSION", conflicts_with_all = ["session", "newest", "no_session"])]
     fork: Option<PathBuf>,
 
     /// Use the session of this directory with this id, or a new one with this id
-    #[arg(long, value_name = "ID", conflicts_with_all = ["session", "newest", "no_session"])]
+    #[arg(long, value_name = "ID", conflicts_with_all = ["session", "newest"])]
     session_id: Option<String>,
 
     /// Name the session
     #[arg(short, long, value_name = "NAME", allow_hyphen_values = true)]
     name: Option<String>,
 
-    /// Keep the session in memory
-    #[arg(long, group = "which")]
+    /// Keep the session in memory, whatever other flags select
+    #[arg(long)]
     no_session: bool,
 
     /// Accept clients on a Unix socket at PATH, which only you can access
@@ -70,13 +73,13 @@ pub(crate) struct RpcArgs {
     #[arg(long, value_name = "NAME", requires = "model")]
     provider: Option<String>,
 
-    /// The model for sessions that do not name one: its id, or PROVIDER/ID
+    /// The model for sessions that do not name one: its id, or PROVIDER/ID, with :LEVEL for --thinking
     #[arg(long, value_name = "ID")]
     model: Option<String>,
 
-    /// Accepted and ignored: Sessile uses the network only if a configured summarizer does
-    #[arg(long, hide = true)]
-    offline: bool,
+    /// The thinking level for sessions that do not name one: off, minimal, low, medium, high, xhigh or max
+    #[arg(long, value_name = "LEVEL")]
+    thinking: Option<String>,
 }
 
 /// Why serving ended.
@@ -91,9 +94,17 @@ pub(super) fn run(
     env: &CommandEnvironment,
     args: &RpcArgs,
     _out: &mut Screen<'_>,
-    _err: &mut Screen<'_>,
+    err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    let engine = Engine::start(options(env, args)?, &start(env, args)?, args.name.as_deref())?;
+    let name = args.name.as_deref().map(str::trim);
+    if name.is_some_and(str::is_empty) {
+        return Err(Failure::misuse(ErrorKind::InvalidValue, "--name requires a non-empty value"));
+    }
+    if let Some(level) = args.thinking.as_deref().filter(|level| !THINKING_LEVELS.contains(level)) {
+        let levels = THINKING_LEVELS.join(", ");
+        warn(err, &format!("Invalid thinking level {level:?}. Valid values: {levels}"))?;
+    }
+    let engine = Engine::start(options(env, args)?, &start(env, args)?, name)?;
     let (end_sender, end_receiver) = channel();
     watch_signals(end_sender.clone())?;
     if let Some(path) = &args.listen {
@@ -146,7 +157,7 @@ fn listen(engine: &Arc<Engine>, path: &Path, end_receiver: &Receiver<Ended>) -> 
 
 #[cfg(not(unix))]
 fn listen(_engine: &Arc<Engine>, _path: &Path, _ended: &Receiver<Ended>) -> Result<Exit, Failure> {
-    let kind = clap::error::ErrorKind::InvalidValue;
+    let kind = ErrorKind::InvalidValue;
     Err(Failure::misuse(kind, "--listen needs Unix sockets, which this system does not have"))
 }
 
@@ -159,12 +170,25 @@ fn options(env: &CommandEnvironment, args: &RpcArgs) -> Result<Options, Failure>
     options.compaction = compaction(None)?;
     options.compaction_for_model = Some(Arc::new(move |model| compaction(Some(model))));
     options.summarizer = Arc::from(env.summarizer(None)?);
-    options.model = args.model.as_ref().and_then(|model| match (&args.provider, model.split_once('/')) {
-        (Some(provider), _) => Some((provider.clone(), model.clone())),
-        (None, Some((provider, id))) => Some((provider.to_owned(), id.to_owned())),
-        (None, None) => None,
-    });
+    let (model, level) = model(args.provider.as_deref(), args.model.as_deref());
+    options.model = model.or_else(|| pi_default_model(env.own_environment(), &RealOs));
+    let asked = args.thinking.as_deref().filter(|level| THINKING_LEVELS.contains(level));
+    options.thinking_level = asked.map(str::to_owned).or(level);
+    let environment = env.shared_environment();
+    let known = move |provider: &str, id: &str| pi_model(environment.as_ref(), &RealOs, provider, id);
+    options.known_model = Some(Arc::new(known));
     Ok(options)
+}
+
+/// Returns the model and the thinking level that `--model` names. Without a provider, the model is unknown.
+fn model(provider: Option<&str>, model: Option<&str>) -> (Option<(String, String)>, Option<String>) {
+    let Some(model) = model else { return (None, None) };
+    let (model, level) = match model.rsplit_once(':') {
+        Some((model, level)) if THINKING_LEVELS.contains(&level) => (model, Some(level.to_owned())),
+        _ => (model, None),
+    };
+    let named = provider.map(|provider| (provider, model)).or_else(|| model.split_once('/'));
+    (named.map(|(provider, id)| (provider.to_owned(), id.to_owned())), level)
 }
 
 /// Returns the compaction settings for a model, or for none, with the flag's value in place of the setting.
@@ -179,9 +203,15 @@ fn compaction(
     }
 }
 
-/// Returns the session that the flags select.
+/// Returns the session that the flags select. If several do, the first of these wins, as in pi.
 fn start(env: &CommandEnvironment, args: &RpcArgs) -> Result<Start, Failure> {
     let id = args.session_id.as_ref().map(SessionId::from);
+    if args.no_session {
+        return Ok(id.map_or(Start::Memory, Start::MemoryWithId));
+    }
+    if let Some(source) = &args.fork {
+        return Ok(Start::Fork { source: env.find_session(source)?, id });
+    }
     if let Some(session) = &args.session {
         return Ok(Start::Open(if sessile::reference::is_path(session) {
             env.directory(Some(session))
@@ -189,13 +219,28 @@ fn start(env: &CommandEnvironment, args: &RpcArgs) -> Result<Start, Failure> {
             env.find_session(session)?
         }));
     }
-    if let Some(source) = &args.fork {
-        return Ok(Start::Fork { source: env.find_session(source)?, id });
-    }
     Ok(match id {
         Some(id) => Start::WithId(id),
         None if args.newest => Start::Continue,
-        None if args.no_session => Start::Memory,
         None => Start::New,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_model_may_name_its_provider_and_a_thinking_level() {
+        let of = |provider, name| {
+            let (model, level) = model(provider, name);
+            (model.map(|(provider, id)| format!("{provider} {id}")).unwrap_or_default(), level.unwrap_or_default())
+        };
+        let expect = |model: &str, level: &str| (model.to_owned(), level.to_owned());
+        assert_eq!(of(None, None), expect("", ""));
+        assert_eq!(of(None, Some("sonnet:high")), expect("", "high"));
+        assert_eq!(of(None, Some("acme/one")), expect("acme one", ""));
+        assert_eq!(of(Some("acme"), Some("one/two:max")), expect("acme one/two", "max"));
+        assert_eq!(of(None, Some("ollama/qwen:7b")), expect("ollama qwen:7b", ""));
+    }
 }

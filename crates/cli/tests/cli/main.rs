@@ -24,6 +24,7 @@ mod reading;
 mod references;
 mod removing;
 mod repair;
+mod rpc_flags;
 mod sample;
 mod search;
 #[cfg(feature = "serve")]

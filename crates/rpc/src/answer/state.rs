@@ -1,9 +1,9 @@
 //! The overview of a session, and answers about an agent that is not there.
 
-use sessile::json::{Json, ObjectWriter};
+use sessile::json::{Json, ObjectWriter, Raw};
 use sessile::{SessionError, SessionManager};
 
-use super::{count, object, put_path, put_string, saturating_i64};
+use super::{count, object, put_list, put_path, put_string, saturating_i64};
 
 /// The parts of [`state`] that are read from the session, each as members with a comma at the end. They are kept until
 /// the session changes.
@@ -70,13 +70,53 @@ pub(crate) fn state(
     [b"{", cached_state.head.as_slice(), &middle, &cached_state.files, &end, &cached_state.counts, b"}"].concat()
 }
 
-/// A model: `{provider, id, contextWindow?}`.
-pub fn model(provider: &str, id: &str, context_window: Option<u64>) -> Json {
+/// What is known about a model besides its provider and id.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ModelFacts<'f> {
+    /// Its description, in the form of pi's models.
+    pub known: Option<&'f Json>,
+    /// The API through which it answered, if there is no description.
+    pub api: Option<&'f str>,
+    /// Its context window in tokens, whatever the description says.
+    pub context_window: Option<u64>,
+}
+
+/// A model, with pi's members in pi's order: `{id, name, api?, provider, baseUrl?, reasoning?, thinkingLevelMap?, input?,
+/// inputLimits?, cost?, promptCache?, contextWindow?, maxTokens?}`. A model without a name is called by its id, as in pi.
+pub fn model(provider: &str, id: &str, facts: &ModelFacts<'_>) -> Json {
+    let known = |key: &str| facts.known.and_then(|known| known.raw().get(key));
     object(|out| {
-        out.string("provider", provider).string("id", id);
-        if let Some(window) = context_window {
-            out.integer("contextWindow", saturating_i64(window));
+        out.string("id", id);
+        out.string("name", &known("name").and_then(Raw::as_string).unwrap_or_else(|| id.to_owned()));
+        put_string(out, "api", known("api").and_then(Raw::as_string).as_deref().or(facts.api));
+        out.string("provider", provider);
+        for key in ["baseUrl", "reasoning", "thinkingLevelMap", "input", "inputLimits", "cost", "promptCache"] {
+            out.optional(key, known(key));
         }
+        match facts.context_window {
+            Some(window) => out.integer("contextWindow", saturating_i64(window)),
+            None => out.optional("contextWindow", known("contextWindow")),
+        };
+        out.optional("maxTokens", known("maxTokens"));
+    })
+}
+
+/// The answer of pi's `get_available_models`: the session's own model, or none: `{models}`.
+pub fn models(model: Option<&Json>) -> Json {
+    object(|out| {
+        out.array("models", model.map(Json::raw));
+    })
+}
+
+/// The answer of pi's `get_available_thinking_levels`: `{levels}`.
+pub fn thinking_levels(levels: &[&str]) -> Json {
+    object(|out| put_list(out, "levels", levels.iter().map(|level| Json::string(level))))
+}
+
+/// The answer of pi's `cycle_thinking_level`: `{level}`.
+pub fn thinking_level(level: &str) -> Json {
+    object(|out| {
+        out.string("level", level);
     })
 }
 
@@ -117,7 +157,19 @@ mod tests {
         };
         let rest = r#""thinkingLevel":"off","isStreaming":false,"isCompacting":false,"steeringMode":"all","followUpMode":"one-at-a-time","sessionId":"s","autoCompactionEnabled":true,"messageCount":1,"pendingMessageCount":0}"#;
         assert_eq!(text(None), format!("{{{rest}"));
-        let named = model("p", "m", Some(9));
-        assert_eq!(text(Some(&named)), format!(r#"{{"model":{{"provider":"p","id":"m","contextWindow":9}},{rest}"#));
+        let facts = ModelFacts { api: Some("a"), context_window: Some(9), known: None };
+        let named = r#"{"id":"m","name":"m","api":"a","provider":"p","contextWindow":9}"#;
+        assert_eq!(text(Some(&model("p", "m", &facts))), format!(r#"{{"model":{named},{rest}"#));
+    }
+
+    #[test]
+    fn a_known_model_has_pi_s_members_in_pi_s_order_and_no_secrets() {
+        let known = r#"{"maxTokens":5,"headers":{"x-key":"k"},"contextWindow":4,"cost":{"input":1},"input":["text"],"reasoning":true,"baseUrl":"u","provider":"x","api":"b","name":"N","id":"x"}"#;
+        let known = Json::parse(known).unwrap();
+        let facts = ModelFacts { known: Some(&known), ..ModelFacts::default() };
+        let expected = r#"{"id":"m","name":"N","api":"b","provider":"p","baseUrl":"u","reasoning":true,"input":["text"],"cost":{"input":1},"contextWindow":4,"maxTokens":5}"#;
+        assert_eq!(model("p", "m", &facts).to_text(), expected);
+        let facts = ModelFacts { context_window: Some(9), ..facts };
+        assert_eq!(model("p", "m", &facts).to_text(), expected.replace("\"contextWindow\":4", "\"contextWindow\":9"));
     }
 }

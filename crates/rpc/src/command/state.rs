@@ -1,13 +1,17 @@
 //! pi's commands that read the current session, and small ones that change it.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use sessile::SessionManager;
+use sessile::format::head::Kind;
 use sessile::json::{Json, ObjectWriter, Raw};
 
 use super::{Call, CommandResult, answered, done};
 use crate::answer::{self, CachedState};
 use crate::failure::Failure;
+use crate::model::SessionModel;
+use crate::session::OpenSession;
 use crate::sync::lock;
 
 pub(crate) fn get_state(call: &Call<'_>) -> CommandResult {
@@ -27,14 +31,26 @@ pub(crate) fn get_state(call: &Call<'_>) -> CommandResult {
 
 /// Reads the part of the state that depends on the session only.
 fn read_state(call: &Call<'_>, manager: &SessionManager) -> Result<CachedState, Failure> {
-    let options = &call.server().options;
-    let settings = manager.context_settings()?;
-    let named = settings.model.as_ref().and_then(|model| model.provider_name().zip(model.model_name()));
-    // A session that names no model uses the one that the server was started with.
-    let model = named.or_else(|| options.model.clone());
-    let model = model.map(|(provider, id)| answer::model(&provider, &id, options.context_window));
-    let level = settings.thinking_level.as_ref().and_then(|level| level.raw().as_string());
-    Ok(CachedState::of(manager, model.as_ref(), level.as_deref().unwrap_or("off"))?)
+    let model = SessionModel::of(call.server(), manager)?;
+    let level = thinking_level(call, manager, model.as_ref())?;
+    Ok(CachedState::of(manager, model.as_ref().map(SessionModel::json), &level)?)
+}
+
+/// Returns the thinking level of a session. A session that names none uses the one that the server was started with, if
+/// its model has it.
+pub(super) fn thinking_level(
+    call: &Call<'_>,
+    manager: &SessionManager,
+    model: Option<&SessionModel>,
+) -> Result<String, Failure> {
+    let outline = manager.outline();
+    if outline.entries().any(|row| outline.kind(row) == Kind::ThinkingLevelChange) {
+        let stored = manager.context_settings()?.thinking_level;
+        return Ok(stored.and_then(|level| level.raw().as_string()).unwrap_or_else(|| "off".to_owned()));
+    }
+    let has = |level: &&String| model.is_none_or(|model| model.levels().contains(&level.as_str()));
+    let level = call.server().options.thinking_level.as_ref().filter(has);
+    Ok(level.cloned().unwrap_or_else(|| "off".to_owned()))
 }
 
 pub(crate) fn get_messages(call: &Call<'_>) -> CommandResult {
@@ -69,7 +85,8 @@ pub(crate) fn get_session_stats(call: &Call<'_>) -> CommandResult {
     let session = call.session()?;
     let manager = session.lock_fresh();
     let tally = manager.tally()?;
-    let window = call.server().options.context_window;
+    let model = SessionModel::of(call.server(), &manager)?;
+    let window = call.server().options.context_window.or_else(|| model?.context_window());
     let usage = window.map(|window| manager.context_usage(window)).transpose()?;
     answered(answer::session_totals(&manager, &tally, usage.as_ref()))
 }
@@ -101,7 +118,7 @@ pub(crate) fn set_session_name(call: &Call<'_>) -> CommandResult {
 }
 
 /// Sends an event that the name of a session has changed.
-pub(super) fn report_name(call: &Call<'_>, session: &std::sync::Arc<crate::session::OpenSession>, name: Option<&str>) {
+pub(super) fn report_name(call: &Call<'_>, session: &Arc<OpenSession>, name: Option<&str>) {
     let mut event = ObjectWriter::new();
     event.string("type", "session_info_changed");
     if let Some(name) = name {
@@ -125,20 +142,25 @@ pub(crate) fn set_model(call: &Call<'_>) -> CommandResult {
     } else {
         session.write(&call.expected_leaf(), |manager| manager.append_model_change(&provider, &id))?;
     }
-    answered(answer::model(&provider, &id, None))
+    let model = SessionModel::named(call.server(), &session.lock_fresh(), &provider, &id)?;
+    answered(model.json().clone())
 }
 
 pub(crate) fn set_thinking_level(call: &Call<'_>) -> CommandResult {
-    let level = call.required("level")?;
-    let session = call.session()?;
-    let current = session.lock_fresh().context_settings()?.thinking_level;
-    if current.as_ref().map(Json::raw).and_then(Raw::as_string).as_ref() == Some(&level) {
-        session.check_leaf(&call.expected_leaf())?;
-        return done();
-    }
-    session.write(&call.expected_leaf(), |manager| manager.append_thinking_level_change(&level))?;
-    let mut event = ObjectWriter::new();
-    event.string("type", "thinking_level_changed").string("level", &level);
-    call.client.broadcast(&session, &event.finish());
+    record_level(call, &call.session()?, &call.required("level")?)?;
     done()
+}
+
+/// Records a thinking level unless it is the current one.
+pub(super) fn record_level(call: &Call<'_>, session: &Arc<OpenSession>, level: &str) -> Result<(), Failure> {
+    let current = session.lock_fresh().context_settings()?.thinking_level;
+    if current.as_ref().map(Json::raw).and_then(Raw::as_string).as_deref() == Some(level) {
+        session.check_leaf(&call.expected_leaf())?;
+        return Ok(());
+    }
+    session.write(&call.expected_leaf(), |manager| manager.append_thinking_level_change(level))?;
+    let mut event = ObjectWriter::new();
+    event.string("type", "thinking_level_changed").string("level", level);
+    call.client.broadcast(session, &event.finish());
+    Ok(())
 }

@@ -1,7 +1,7 @@
 //! Named shapes of parameters and answers. The functions of [`answer`](crate::answer) write the answers.
 
 use super::kind::Field;
-use super::kind::Shape::{self, Count, Flag, List, Named, Null, Number, Object, OneOf, Text, Word, Words};
+use super::kind::Shape::{self, Any, Count, Flag, List, Named, Null, Number, Object, OneOf, Text, Word, Words};
 use super::shared::{DETAILS, ENTRY_OR_NULL, USAGE};
 use super::stored::STORED;
 
@@ -54,8 +54,31 @@ const NAMED: &[(&str, Shape, &str)] = &[
     ),
     (
         "Model",
-        Object(&[Field::new("provider", Text), Field::new("id", Text), Field::optional("contextWindow", Count)]),
-        "The model recorded in a session.",
+        Object(&[
+            Field::new("id", Text),
+            Field::new("name", Text).about("the id if nothing else is known"),
+            Field::optional("api", Text).about("the API of the model, e.g. anthropic-messages"),
+            Field::new("provider", Text),
+            Field::optional("baseUrl", Text),
+            Field::optional("reasoning", Flag).about("whether it can think"),
+            Field::optional("thinkingLevelMap", Any).about("null for a thinking level that it does not have"),
+            Field::optional("input", List(&Text)).about("text, image"),
+            Field::optional("inputLimits", Any),
+            Field::optional(
+                "cost",
+                Object(&[
+                    Field::new("input", Number),
+                    Field::new("output", Number),
+                    Field::new("cacheRead", Number),
+                    Field::new("cacheWrite", Number),
+                ]),
+            )
+            .about("in dollars per million tokens"),
+            Field::optional("promptCache", Any),
+            Field::optional("contextWindow", Number).about("in tokens"),
+            Field::optional("maxTokens", Number).about("of an answer"),
+        ]),
+        "The model of a session, with what pi's files say about it.",
     ),
     (
         "Written",

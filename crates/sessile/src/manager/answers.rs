@@ -57,6 +57,23 @@ impl SessionManager {
         Ok(())
     }
 
+    /// The API through which a model gave the last answer in the context; `None` if another model gave it.
+    pub fn model_api(&self, provider: &str, id: &str) -> Result<Option<String>, SessionError> {
+        let rows = self.context_rows()?;
+        let is_answer = |row: &Row| self.session.outline.role(*row) == Role::Assistant;
+        let Some(last) = rows.iter().rposition(is_answer) else { return Ok(None) };
+        let rows = &rows[last..=last];
+        let zone = Zone(self.world.environment());
+        let mut reading = self.session.reading();
+        let projection = Projection::new(&self.session.outline, rows, &zone, &mut reading)?;
+        let messages = projection.messages(0, &mut reading)?;
+        let text = |message: Raw<'_>, key: &str| message.get(key).and_then(Raw::as_string);
+        let answer = messages.iter().rev().map(|message| message.raw()).find(|message| {
+            text(*message, "provider").as_deref() == Some(provider) && text(*message, "model").as_deref() == Some(id)
+        });
+        Ok(answer.and_then(|message| text(message, "api")))
+    }
+
     /// The text of the last answer in the context; `None` if there is no answer.
     ///
     /// Skips an answer that was aborted before it had any content.

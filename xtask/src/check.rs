@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::command::{self, Task};
 use crate::steps::{Steps, announce};
-use crate::{TaskResult, fuzz, oracle, text_index, tidy, tools, web};
+use crate::{TaskResult, fuzz, oracle, python, text_index, tidy, tools, web};
 
 /// How long the advisory database may take to download. After that the step is skipped.
 const ADVISORY_LIMIT: Duration = Duration::from_mins(1);
@@ -20,12 +20,13 @@ pub(crate) fn run(root: &Path) -> TaskResult {
 
 /// Only the set-up may use the network; every later tool that could is told not to.
 fn check(root: &Path, steps: &mut Steps) -> TaskResult {
-    let (oracle, deny, browser) = steps.step("set-up", || {
+    let (oracle, deny, browser, wheels) = steps.step("set-up", || {
         announce(command::cargo(root).args(["fetch", "--locked"]))?;
         announce(fuzz::cargo(root).args(["fetch", "--locked"]))?;
         tools::install_packages();
         let cache = tools::cache_dir()?;
-        Ok((oracle::install(&cache)?, tools::install_deny(&cache)?, web::install(root, &cache)?))
+        let (browser, wheels) = (web::install(root, &cache)?, python::install(root, &cache)?);
+        Ok((oracle::install(&cache)?, tools::install_deny(&cache)?, browser, wheels))
     })?;
     let cargo = |args: &[&str]| command::cargo(root).args(args);
     let quick_release = |args: &[&str]| cargo(args).envs(&QUICK_RELEASE);
@@ -55,6 +56,7 @@ fn check(root: &Path, steps: &mut Steps) -> TaskResult {
         crate::compare(root, &oracle, build, &["--small".to_owned()])
     })?;
     steps.step("web", || web::run(root, &browser, &[]))?;
+    steps.step("python", || python::run(root, &wheels, &[]))?;
     // The first command of the README; nothing else would notice that it is broken.
     steps.step("demo", || announce(quick_release(&["run", "--release", "--locked", "--offline", "--", "--sample"])))?;
     steps.step("doc", || {

@@ -15,6 +15,7 @@ mod check;
 mod command;
 mod fuzz;
 mod oracle;
+mod python;
 mod rust_source;
 mod steps;
 mod test;
@@ -45,6 +46,8 @@ Usage: cargo xtask TASK
   web-test [NAME]       open the web pages in Chromium and use them; NAME is a file of web-tests/ (odd) or a part of a
                         test's name. Installs Chromium and the browser driver if they are missing. With
                         SESSILE_WEB_LONG=1, all hostile values go through all fields, not a third of them
+  python-test [NAME]    build the wheel of bindings/python, install it into a fresh environment, and test it there; NAME
+                        is a part of a test's name. Installs Python's packages if they are missing
   web-pictures          make the pictures of docs/web.md again
   tidy                  structural checks: dependency direction, purity of core, file names
   docs                  write docs/cli.md, and what is written about the RPC, from their definitions
@@ -77,7 +80,9 @@ fn main() -> ExitCode {
 }
 
 fn run(task: &str, args: &[String]) -> TaskResult {
-    if !["bench", "differential", "fuzz", "test", "torture", "web-test"].contains(&task) && !args.is_empty() {
+    if !["bench", "differential", "fuzz", "python-test", "test", "torture", "web-test"].contains(&task)
+        && !args.is_empty()
+    {
         return Err(Failure(format!("takes no arguments, got `{}`", args.join(" "))));
     }
     match task {
@@ -86,6 +91,10 @@ fn run(task: &str, args: &[String]) -> TaskResult {
         "web-test" => {
             let root = workspace_root();
             web::run(&root, &web::install(&root, &tools::cache_dir()?)?, args)
+        }
+        "python-test" => {
+            let root = workspace_root();
+            python::run(&root, &python::install(&root, &tools::cache_dir()?)?, args)
         }
         "web-pictures" => {
             let root = workspace_root();

@@ -131,7 +131,8 @@ impl Failure {
 
 fn session_class(error: &SessionError) -> &'static str {
     match error {
-        SessionError::EntryNotFound { .. } | SessionError::LeafGone { .. } => "EntryNotFoundError",
+        SessionError::EntryNotFound { .. } => "EntryNotFoundError",
+        SessionError::LeafGone { .. } => "ChangedError",
         error if error.is_not_found() => "SessionNotFoundError",
         SessionError::Store(StoreError::Busy { .. })
         | SessionError::InUse { .. }

@@ -265,9 +265,10 @@ impl Session {
         })
     }
 
-    /// Read what other programs have appended. The leaf does not move.
-    fn refresh(&self, py: Python<'_>) -> PyResult<()> {
-        self.open.with(py, SessionManager::refresh)
+    /// Read what other programs have appended. With ``follow``, the leaf moves to the last entry, else it stays.
+    #[pyo3(signature = (*, follow=false))]
+    fn refresh(&self, py: Python<'_>, follow: bool) -> PyResult<()> {
+        self.open.with(py, |manager| if follow { manager.follow_leaf() } else { manager.refresh() })
     }
 
     /// Return the usage and the shape of the session.

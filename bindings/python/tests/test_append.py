@@ -102,8 +102,12 @@ def test_foreign_entries_are_read_on_request(store: sessile.Store) -> None:
         with store.open(mine.id) as theirs:
             theirs.append_user_message("two")
         assert len(mine) == 1
+        first = mine.leaf_id
         mine.refresh()
         assert [entry.text() for entry in mine] == ["one", "two"]
+        assert mine.leaf_id == first
+        mine.refresh(follow=True)
+        assert mine.leaf_id == mine.last_id != first
 
 
 def test_read_only_sessions_are_not_written(forked_file: Path) -> None:

@@ -14,11 +14,11 @@ EXAMPLE = ROOT / "bindings/python/examples/history.py"
 
 
 def test_the_example_runs(tmp_path: Path) -> None:
-    command = [sys.executable, EXAMPLE, str(tmp_path / "sample")]
+    command = [sys.executable, str(EXAMPLE), str(tmp_path / "sample")]
     printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     assert "'High water an hour early'" in printed
     assert "anthropic/claude-opus-4-5" in printed
-    assert "39 entries, 2 branches" in printed
+    assert "42 entries, 3 branches, 16 messages" in printed
 
 
 def test_the_documentation_has_the_example() -> None:

@@ -53,7 +53,7 @@ class ReadOnlyError(SessileError):
 
 
 class ChangedError(SessileError):
-    """Another program has rewritten the file. ``Session.refresh()`` reads it again."""
+    """Another program has rewritten the file. ``Session.refresh(follow=True)`` reads it again."""
 
 
 class ClosedError(SessileError, ValueError):

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from ._records import Record
 
 if TYPE_CHECKING:
-    import pandas  # type: ignore[import-untyped, import-not-found, unused-ignore]
-    import pyarrow  # type: ignore[import-untyped, import-not-found, unused-ignore]
+    import pandas as _pd  # type: ignore[import-untyped, import-not-found, unused-ignore]
+    import pyarrow as _pa  # type: ignore[import-untyped, import-not-found, unused-ignore]
 
     from ._sessile import Session
 
@@ -17,25 +17,25 @@ if TYPE_CHECKING:
 BATCH = 20_000
 
 
-def to_pandas(records: Iterable[Record]) -> pandas.DataFrame:
+def to_pandas(records: Iterable[Record]) -> _pd.DataFrame:
     """Return records, such as those of ``Store.list`` and ``Store.search``, as a DataFrame of pandas."""
     return rows_to_pandas([_row(record) for record in records])
 
 
-def to_arrow(records: Iterable[Record]) -> pyarrow.Table:
+def to_arrow(records: Iterable[Record]) -> _pa.Table:
     """Return records, such as those of ``Store.list`` and ``Store.search``, as a Table of pyarrow."""
     return rows_to_arrow([_row(record) for record in records])
 
 
-def rows_to_pandas(rows: list[dict[str, Any]]) -> pandas.DataFrame:
+def rows_to_pandas(rows: list[dict[str, Any]]) -> _pd.DataFrame:
     return _pandas().DataFrame(rows)
 
 
-def rows_to_arrow(rows: list[dict[str, Any]]) -> pyarrow.Table:
+def rows_to_arrow(rows: list[dict[str, Any]]) -> _pa.Table:
     return _pyarrow().Table.from_pylist(rows)
 
 
-def session_to_pandas(session: Session, text: bool) -> pandas.DataFrame:
+def session_to_pandas(session: Session, text: bool) -> _pd.DataFrame:
     pandas = _pandas()
     columns: dict[str, list[Any]] = {}
     for batch in _batches(session, text):
@@ -48,7 +48,7 @@ def session_to_pandas(session: Session, text: bool) -> pandas.DataFrame:
     return frame
 
 
-def session_to_arrow(session: Session, text: bool) -> pyarrow.Table:
+def session_to_arrow(session: Session, text: bool) -> _pa.Table:
     pyarrow = _pyarrow()
     words = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
     number = pyarrow.float64()

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    import pandas  # type: ignore[import-untyped, import-not-found, unused-ignore]
-    import pyarrow  # type: ignore[import-untyped, import-not-found, unused-ignore]
+    import pandas as _pd  # type: ignore[import-untyped, import-not-found, unused-ignore]
+    import pyarrow as _pa  # type: ignore[import-untyped, import-not-found, unused-ignore]
 
     from ._sessile import Entry, EntryIterator, Message
 
@@ -189,13 +189,13 @@ class Stats(Record):
         row.update(group.tally.to_dict())
         return row
 
-    def to_pandas(self) -> pandas.DataFrame:
+    def to_pandas(self) -> _pd.DataFrame:
         """Return the groups as a DataFrame of pandas."""
         from ._frames import rows_to_pandas
 
         return rows_to_pandas(self.rows())
 
-    def to_arrow(self) -> pyarrow.Table:
+    def to_arrow(self) -> _pa.Table:
         """Return the groups as a Table of pyarrow."""
         from ._frames import rows_to_arrow
 

@@ -22,6 +22,8 @@ from ._records import (
     TreeNode,
 )
 
+__all__ = ["Entry", "EntryIterator", "Follower", "Message", "Session", "Store"]
+
 _Path: TypeAlias = str | PathLike[str]
 _EntryLike: TypeAlias = Entry | str
 _Expected: TypeAlias = Entry | str | None | EllipsisType

@@ -1,12 +1,11 @@
 //! The native module of the Python package `sessile`.
 //!
 //! It is a thin layer over the crate `sessile`: it converts arguments and results, and it never parses the JSON of a
-//! session itself. Classes that refer to open files are here ([`Store`](store::Store), [`Session`](session::Session),
-//! [`Entry`](entry::PyEntry), [`Follower`](follow::Follower)). Plain results are dataclasses of the Python package, which
-//! [`records`] fills.
+//! session itself. Classes that refer to open files are here (`Store`, `Session`, `Entry`, `Follower`). Plain results are
+//! dataclasses of the Python package, which `records` fills.
 //!
 //! Every call that reads or writes files releases the interpreter's lock. Calls that may take long run on a thread, and a
-//! signal such as Ctrl-C ends the wait for them ([`interrupt`]).
+//! signal such as Ctrl-C ends the wait for them (`interrupt`).
 
 #![expect(clippy::needless_pass_by_value, reason = "arguments of Python are extracted into owned values")]
 

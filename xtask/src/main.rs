@@ -17,6 +17,7 @@ mod command;
 mod fuzz;
 mod npm;
 mod oracle;
+mod python;
 mod rust_source;
 mod steps;
 mod test;
@@ -49,6 +50,8 @@ Usage: cargo xtask TASK
                         SESSILE_WEB_LONG=1, all hostile values go through all fields, not a third of them
   clients-test [NAME]   run programs from npm that other people wrote for pi, unmodified, on Sessile: pi-acp, and readers
                         of session files. NAME is a part of a test's name
+  python-test [NAME]    build the wheel of bindings/python, install it into a fresh environment, and test it there; NAME
+                        is a part of a test's name. Installs Python's packages if they are missing
   web-pictures          make the pictures of docs/web.md again
   tidy                  structural checks: dependency direction, purity of core, file names
   docs                  write docs/cli.md, and what is written about the RPC, from their definitions
@@ -81,7 +84,7 @@ fn main() -> ExitCode {
 }
 
 fn run(task: &str, args: &[String]) -> TaskResult {
-    if !["bench", "clients-test", "differential", "fuzz", "test", "torture", "web-test"].contains(&task)
+    if !["bench", "clients-test", "differential", "fuzz", "python-test", "test", "torture", "web-test"].contains(&task)
         && !args.is_empty()
     {
         return Err(Failure(format!("takes no arguments, got `{}`", args.join(" "))));
@@ -96,6 +99,10 @@ fn run(task: &str, args: &[String]) -> TaskResult {
         "clients-test" => {
             let root = workspace_root();
             clients::run(&root, &clients::install(&root, &tools::cache_dir()?)?, args)
+        }
+        "python-test" => {
+            let root = workspace_root();
+            python::run(&root, &python::install(&root, &tools::cache_dir()?)?, args)
         }
         "web-pictures" => {
             let root = workspace_root();

@@ -64,6 +64,31 @@ pub(crate) fn install_packages() {
     }
 }
 
+/// How long the package manager may take if we cannot continue without.
+const REQUIRED_PACKAGES_LIMIT: Duration = Duration::from_mins(10);
+
+/// Installs Debian packages unless they are there. `needed` says what they are for.
+pub(crate) fn require_packages(needed: &str, packages: &[&str], are_there: impl Fn() -> bool) -> TaskResult {
+    if are_there() {
+        return Ok(());
+    }
+    let names = packages.join(" ");
+    let needed = format!("{needed}, from the Debian packages {names}");
+    if command::program("id").args(["-u"]).probe().as_deref() != Some("0") {
+        return Err(Failure(format!("{needed}; install them as root: apt-get install {names}")));
+    }
+    println!("installing {names}");
+    let apt = |args: &[&str]| command::program("apt-get").args(args).env("DEBIAN_FRONTEND", "noninteractive");
+    let install = || {
+        let install = apt(&["install", "--yes", "--no-install-recommends"]).args(packages);
+        install.succeeds_within(REQUIRED_PACKAGES_LIMIT) && are_there()
+    };
+    if install() || (apt(&["update"]).succeeds_within(REQUIRED_PACKAGES_LIMIT) && install()) {
+        return Ok(());
+    }
+    Err(Failure(format!("{needed}, and `apt-get install {names}` failed; is there a network?")))
+}
+
 fn is_on_path(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())

@@ -5,7 +5,6 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use crate::command;
 use crate::steps::announce;
@@ -14,9 +13,6 @@ use crate::{Failure, TaskResult, npm, oracle, tools};
 /// The browser, and the packages that it and its texts need.
 const CHROMIUM: &str = "/usr/bin/chromium";
 const PACKAGES: [&str; 3] = ["chromium", "fonts-dejavu", "fonts-noto-color-emoji"];
-
-/// How long the package manager may take.
-const PACKAGES_LIMIT: Duration = Duration::from_mins(10);
 
 /// The folder of the packages of npm in the cache. A new layout gets a new number.
 const FOLDER: &str = "web-tests-1";
@@ -43,24 +39,8 @@ pub(crate) fn install(root: &Path, cache: &Path) -> TaskResult<Tools> {
 }
 
 fn install_chromium() -> TaskResult {
-    if Path::new(CHROMIUM).exists() {
-        return Ok(());
-    }
-    let names = PACKAGES.join(" ");
-    let needed = format!("the tests of the web pages need {CHROMIUM}, from the Debian packages {names}");
-    if command::program("id").args(["-u"]).probe().as_deref() != Some("0") {
-        return Err(Failure(format!("{needed}; install them as root: apt-get install {names}")));
-    }
-    println!("installing {names}");
-    let apt = |args: &[&str]| command::program("apt-get").args(args).env("DEBIAN_FRONTEND", "noninteractive");
-    let install = || {
-        apt(&["install", "--yes", "--no-install-recommends"]).args(PACKAGES).succeeds_within(PACKAGES_LIMIT)
-            && Path::new(CHROMIUM).exists()
-    };
-    if install() || (apt(&["update"]).succeeds_within(PACKAGES_LIMIT) && install()) {
-        return Ok(());
-    }
-    Err(Failure(format!("{needed}, and `apt-get install {names}` failed; is there a network?")))
+    let needed = format!("the tests of the web pages need {CHROMIUM}");
+    tools::require_packages(&needed, &PACKAGES, || Path::new(CHROMIUM).exists())
 }
 
 /// Builds the program and runs the tests. `args` select tests by name or file.

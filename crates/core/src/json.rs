@@ -6,6 +6,7 @@
 //!
 //! - [`Raw`] is a borrowed piece of valid JSON text with lazy, typed access;
 //! - [`Json`] is the owned version;
+//! - [`Token`] is a part of a value, for converting values into those of another language;
 //! - [`print`](fn@print) returns the text of `JSON.stringify(JSON.parse(text))`;
 //! - [`ObjectWriter`] and [`Edit`] create and change objects as text;
 //! - [`harmless()`] escapes the characters that control a terminal.
@@ -22,6 +23,7 @@ mod printed;
 mod raw;
 mod scan;
 mod text;
+mod tokens;
 mod wide;
 mod write;
 
@@ -35,4 +37,5 @@ pub(crate) use raw::key_is;
 pub use raw::{Json, Member, NotJson, Raw, Shape};
 pub(crate) use scan::{Members, NoMembers, scan, scan_value, skip_space};
 pub use text::JsText;
+pub use tokens::Token;
 pub use write::{ObjectWriter, write_string, write_text};

@@ -8,7 +8,7 @@
 //! because eight digits can repeat. Files of version 1 have no ids, so the
 //! entries of copies are also compared by their content.
 
-pub use sessile_core::stats::{OTHER_MODELS, Share, Tally};
+pub use sessile_core::stats::{OTHER_MODELS, Share, SplitBy, Tally};
 
 mod ledger;
 mod one;
@@ -22,7 +22,7 @@ use sessile_core::SessionId;
 use sessile_core::cancel::Cancel;
 use sessile_core::date::{Timestamp, to_iso, to_iso_week, to_local};
 use sessile_core::location::fingerprint;
-use sessile_core::stats::{SplitBy, likeness};
+use sessile_core::stats::likeness;
 use sessile_store::os::Mode;
 use sessile_store::{LineReader, StoreError};
 

@@ -36,6 +36,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         &["sessile-core", "sessile-store", "sessile-index", "sessile", "sessile-rpc", "sessile-cli", "sessile-client"],
     ),
     ("sessile-bench", &["sessile", "sessile-rpc"]),
+    ("sessile-python", &["sessile"]),
     ("xtask", &[]),
 ];
 

@@ -3,7 +3,7 @@
 use super::{Problem, Workspace};
 use crate::rust_source::{code_only, declared_modules};
 
-const TEXT_EXTENSIONS: &[&str] = &["lock", "md", "mjs", "rs", "sh", "toml", "yaml", "yml"];
+const TEXT_EXTENSIONS: &[&str] = &["lock", "md", "mjs", "py", "pyi", "rs", "sh", "toml", "yaml", "yml"];
 
 /// Names that say nothing about the contents.
 const EMPTY_NAMES: &[&str] = &["common", "helper", "helpers", "misc", "util", "utils"];

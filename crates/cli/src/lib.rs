@@ -60,7 +60,8 @@ pub fn run(
     out: Stream<'_>,
     err: Stream<'_>,
 ) -> Exit {
-    let args = args::with_mode(args.into_iter().collect());
+    let args: Vec<OsString> = args.into_iter().collect();
+    let args = command::with_mark_for_pi(&args).unwrap_or_else(|| args::with_mode(args));
     let color = args::requested_color(&args);
     let Stream { writer, terminal_width, terminal_height, takes_color } = out;
     let mut held = HeldOutput::new(writer);

@@ -189,20 +189,21 @@ async function screen(way) {
   const [file, before, env] = WAYS[way]();
   model.count = 0;
   model.replies = [];
-  const terminal = inTerminal(file, [...before, "--session-dir", home.sessions], { ...home.env, ...env, PWD: home.project });
-  terminal.types("");
-  await terminal.sees("mock-1");
+  const terminal = inTerminal(file, [...before, "--session-dir", home.sessions], { cwd: home.project, env: { ...home.env, ...env } });
+  await terminal.isTitled();
   const steps = [
     ["hello there\r", "answer 1"],
     ["/name the screen\r", "the screen"],
     ["/session\r", "the screen"],
     ["/tree\r", "hello there"],
-    ["\u001b", "mock-1"],
+    ["\u001b", "Cache Warming", "answer 1"],
     ["again\r", "answer 2"],
     ["/new\r", "New session", "new session"],
     ["in the second\r", "answer 3"],
-    ["/resume\r", "hello there", "the screen"],
-    ["\u001b", "mock-1"],
+    ["/resume\r", "the screen"],
+    ["\u001b[B", "the screen"],
+    ["\r", "answer 2"],
+    ["once more\r", "answer 4"],
     ["/quit\r"],
   ];
   for (const [keys, ...words] of steps) {
@@ -223,6 +224,7 @@ async function interrupted(way, signal) {
   });
   model.replies = [silence(heard)];
   const child = start(file, [...before, "--session-dir", home.sessions, "-p", "wait"], { cwd: home.project, env: { ...home.env, ...env } });
+  child.stdin.end();
   await asked;
   child.kill(signal);
   const { code, signal: by } = await child.ended;

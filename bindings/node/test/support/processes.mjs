@@ -60,9 +60,12 @@ export function until(child, matches, what) {
       const match = matches(child.output);
       if (match) stop(() => found(match));
     };
-    const complain = (why) => stop(() => fail(new Error(`${what}: ${why}\n${child.output.stdout.slice(-4000)}\n${child.output.stderr.slice(-4000)}`)));
+    const complain = (why) => {
+      child.kill("SIGKILL");
+      stop(() => fail(new Error(`${what}: ${why}\n${child.output.stdout.slice(-4000)}\n${child.output.stderr.slice(-4000)}`)));
+    };
     const closed = () => complain("the program has ended");
-    const timer = setTimeout(() => complain("the program has not said it for a minute"), 60_000);
+    const timer = setTimeout(() => complain("the program has not said it for half a minute"), 30_000);
     child.on("output", look);
     child.on("close", closed);
     look();

@@ -13,9 +13,10 @@ export const plain = (text) =>
     .replace(/\u001b[=>78()][0-9A-B]?/g, "");
 
 /** Starts a program in a terminal of 120 columns. */
-export function inTerminal(program, args, env) {
+export function inTerminal(program, args, { cwd, env }) {
   const line = ["stty rows 40 cols 120;", "exec", ...[program, ...args].map(quote)].join(" ");
   const child = start("script", ["--quiet", "--flush", "--return", "--command", line, "/dev/null"], {
+    cwd,
     env: { ...env, TERM: "xterm-256color", SHELL: "/bin/sh" },
   });
   let from = 0;
@@ -26,6 +27,8 @@ export function inTerminal(program, args, env) {
       const wanted = new RegExp(words.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replace(/\s+/g, "\\s*")).join("|"));
       return until(child, ({ stdout }) => wanted.exec(plain(stdout.slice(from))), `the screen shows ${words.join(" or ")}`);
     },
+    /** Waits for the title of the window, which pi sets when it has started. */
+    isTitled: () => until(child, ({ stdout }) => stdout.includes("\u001b]0;"), "the window has a title"),
     /** Types keys. */
     types: (keys) => {
       from = child.output.stdout.length;

@@ -26,7 +26,6 @@ export const classes = [
       statics: STATICS.map((name) => [name, shape(s.SessionManager, name)]),
       names: METHODS.every((name) => s.SessionManager.prototype[name].name === name),
       constructor: s.SessionManager.prototype.constructor === s.SessionManager,
-      name: s.SessionManager.name,
       called: caught(() => s.SessionManager("x")).name,
     }),
   },

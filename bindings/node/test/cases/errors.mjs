@@ -175,15 +175,25 @@ export const errors = [
     },
   },
   {
-    name: "errors have no code of the binding's own making that hides the system's",
+    name: "codes of errors that are not the system's",
     run(s) {
-      const seen = [
-        caught(() => s.create().branch("none")),
-        caught(() => s.open(s.write(join(s.root, "x.jsonl"), ["x"]))),
-        caught(() => s.create({ id: "-" })),
-      ];
-      return { generic: seen.some(({ code }) => code === "GenericFailure"), kinds: seen.map(({ kind }) => kind) };
+      const codeOf = (call) => {
+        try {
+          return call() && "returned";
+        } catch (error) {
+          return error.code;
+        }
+      };
+      const m = s.create();
+      const id = m.appendMessage(user("a"));
+      return {
+        unknown: codeOf(() => m.branch("none")),
+        edit: codeOf(() => m.appendContextEdit(id, {})),
+        notASession: codeOf(() => s.open(s.write(join(s.root, "x.jsonl"), ["x"]))),
+        id: codeOf(() => s.create({ id: "-" })),
+        fork: codeOf(() => s.SessionManager.forkFrom(join(s.root, "missing"), s.cwd, s.dir)),
+        json: codeOf(() => m.appendMessage(user("b", { n: 1n }))),
+      };
     },
-    expect: { generic: false, kinds: ["Error", "Error", "Error"] },
   },
 ];

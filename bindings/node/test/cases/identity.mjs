@@ -142,7 +142,7 @@ export const identity = [
     expect: { memory: "after", context: "after", file: "before" },
   },
   {
-    name: "a change before the file exists reaches the file",
+    name: "an object that is changed before the file exists",
     run(s) {
       const m = s.create();
       const data = { step: "before" };

@@ -232,7 +232,7 @@ export const keys = [
         times,
         header: session.getHeader().timestamp === new Date(Date.UTC(2001, 1, 3)).toISOString(),
         file: session.getSessionFile().includes("2001-02-03T00-00-00-000Z_"),
-        id: session.getSessionId().startsWith("00e4"),
+        id: /^[0-9a-f]{8}-[0-9a-f]{4}-7/.test(session.getSessionId()),
       };
     },
   },

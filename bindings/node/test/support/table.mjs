@@ -54,13 +54,16 @@ export async function rejected(promise) {
   }
 }
 
+/** Codes of the system; our own are compared by a case of their own. */
+const systemCode = (code) => (/^E[A-Z]+$/.test(code) ? code : undefined);
+
 function describeError(error) {
   return {
     isError: error instanceof Error,
     kind: error?.constructor?.name,
     name: error?.name,
     message: String(error?.message),
-    code: error?.code,
+    code: systemCode(error?.code),
     syscall: error?.syscall,
   };
 }

@@ -14,6 +14,7 @@ use std::process::ExitCode;
 mod check;
 mod command;
 mod fuzz;
+mod node;
 mod oracle;
 mod rust_source;
 mod steps;
@@ -46,6 +47,9 @@ Usage: cargo xtask TASK
                         test's name. Installs Chromium and the browser driver if they are missing. With
                         SESSILE_WEB_LONG=1, all hostile values go through all fields, not a third of them
   web-pictures          make the pictures of docs/web.md again
+  node-build [--release]
+                        build the native part of bindings/node and put it where the package loads it; with --release
+                        also into the package for this platform in bindings/node/npm
   tidy                  structural checks: dependency direction, purity of core, file names
   docs                  write docs/cli.md, and what is written about the RPC, from their definitions
   oracle                install the genuine pi as the reference for tests and print its folder
@@ -77,7 +81,9 @@ fn main() -> ExitCode {
 }
 
 fn run(task: &str, args: &[String]) -> TaskResult {
-    if !["bench", "differential", "fuzz", "test", "torture", "web-test"].contains(&task) && !args.is_empty() {
+    if !["bench", "differential", "fuzz", "node-build", "test", "torture", "web-test"].contains(&task)
+        && !args.is_empty()
+    {
         return Err(Failure(format!("takes no arguments, got `{}`", args.join(" "))));
     }
     match task {
@@ -91,6 +97,7 @@ fn run(task: &str, args: &[String]) -> TaskResult {
             let root = workspace_root();
             web::pictures(&root, &web::install(&root, &tools::cache_dir()?)?)
         }
+        "node-build" => node::build(&workspace_root(), args),
         "tidy" => tidy::run(&workspace_root()),
         "docs" => docs(&workspace_root()),
         "oracle" => oracle::install(&tools::cache_dir()?).map(|folder| println!("{}", folder.display())),

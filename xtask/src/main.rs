@@ -15,6 +15,7 @@ mod check;
 mod command;
 mod fuzz;
 mod node;
+mod node_test;
 mod oracle;
 mod rust_source;
 mod steps;
@@ -50,6 +51,8 @@ Usage: cargo xtask TASK
   node-build [--release]
                         build the native part of bindings/node and put it where the package loads it; with --release
                         also into the package for this platform in bindings/node/npm
+  node-test [NAME]      test the npm package beside the genuine pi, in Node; NAME is a file of bindings/node/test (kill)
+                        or a part of a test's name
   tidy                  structural checks: dependency direction, purity of core, file names
   docs                  write docs/cli.md, and what is written about the RPC, from their definitions
   oracle                install the genuine pi as the reference for tests and print its folder
@@ -81,7 +84,7 @@ fn main() -> ExitCode {
 }
 
 fn run(task: &str, args: &[String]) -> TaskResult {
-    if !["bench", "differential", "fuzz", "node-build", "test", "torture", "web-test"].contains(&task)
+    if !["bench", "differential", "fuzz", "node-build", "node-test", "test", "torture", "web-test"].contains(&task)
         && !args.is_empty()
     {
         return Err(Failure(format!("takes no arguments, got `{}`", args.join(" "))));
@@ -98,6 +101,7 @@ fn run(task: &str, args: &[String]) -> TaskResult {
             web::pictures(&root, &web::install(&root, &tools::cache_dir()?)?)
         }
         "node-build" => node::build(&workspace_root(), args),
+        "node-test" => node_test::run(&workspace_root(), args),
         "tidy" => tidy::run(&workspace_root()),
         "docs" => docs(&workspace_root()),
         "oracle" => oracle::install(&tools::cache_dir()?).map(|folder| println!("{}", folder.display())),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::command;
 use crate::steps::Steps;
-use crate::{Failure, TaskResult, oracle, tools, web};
+use crate::{Failure, TaskResult, node, oracle, tools, web};
 
 /// The folder of the tests in the workspace.
 const TESTS: &str = "bindings/node/test";
@@ -19,7 +19,7 @@ const SLOWEST: [&str; 3] = ["scenario", "launcher", "kill"];
 pub(crate) fn run(root: &Path, args: &[String]) -> TaskResult {
     Steps::run(|steps| {
         let oracle = steps.step("set-up", || oracle::install(&tools::cache_dir()?))?;
-        steps.step("build", || crate::node::build(root))?;
+        steps.step("build", || node::build(root, &[]))?;
         let program = steps.step("program", || web::build(root))?;
         steps.step("node-test", || test(root, &oracle, &program, args))
     })

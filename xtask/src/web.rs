@@ -133,7 +133,7 @@ pub(crate) fn pictures(root: &Path, tools: &Tools) -> TaskResult {
 }
 
 /// Builds the program as `cargo xtask test` does, so that nothing is built twice, and returns its path.
-fn build(root: &Path) -> TaskResult<PathBuf> {
+pub(crate) fn build(root: &Path) -> TaskResult<PathBuf> {
     announce(command::cargo(root).args(["test", "--workspace", "--test", "cli", "--no-run", "--locked", "--offline"]))?;
     let me = std::env::current_exe().map_err(|error| Failure(format!("cannot find the build: {error}")))?;
     Ok(me.ancestors().nth(2).unwrap_or(root).join("debug/sessile"))

@@ -193,7 +193,8 @@ impl Failure {
                 "install it, or name another command: sessile config set resume.command 'PROGRAM {path}'".to_owned(),
             ),
             Self::NoNode => Some(
-                "install Node 22.19 or newer, then pi: npm install -g @earendil-works/pi-coding-agent sessile".to_owned(),
+                "install Node 22.19 or newer, then pi: npm install -g @earendil-works/pi-coding-agent sessile"
+                    .to_owned(),
             ),
             Self::NoPackage => {
                 Some("install it: npm install -g sessile; or name its directory with SESSILE_NODE_PACKAGE".to_owned())

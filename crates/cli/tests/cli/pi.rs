@@ -47,7 +47,7 @@ fn pi_gets_its_arguments_and_gives_its_exit_code() {
     }
     // A flag before the command is ours, and pi has to know.
     let output = run(&["--session-dir", "kept", "pi", "-c"]);
-    assert_eq!(output.out.lines().skip(1).collect::<Vec<_>>(), ["--session-dir", home.project().join("kept").to_str().unwrap(), "-c"]);
+    assert_eq!(output.out.lines().skip(1).collect::<Vec<_>>(), ["--session-dir", "kept", "-c"]);
     assert_eq!(run(&["--sample", "pi"]).code, 2);
     let help = run(&["pi", "--help"]);
     assert!(help.code == 0 && help.out.contains("SESSILE_NODE_PACKAGE"), "{}", help.out);

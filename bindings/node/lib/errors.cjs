@@ -6,15 +6,6 @@ function failure(code, message) {
   return Object.assign(new Error(message), { code });
 }
 
-/** Calls native code. An error that pi has, too, becomes one without a code, as in pi. */
-function asPi(call) {
-  try {
-    return call();
-  } catch (error) {
-    throw error.code === "PI" ? new Error(error.message) : error;
-  }
-}
-
 /** The error for what only a program that rewrites history would do. */
 function notSupported(what) {
   return failure(
@@ -26,8 +17,8 @@ function notSupported(what) {
 /** The data of an answer that a thread gave: `{data}` or `{failure}`, as JSON. */
 function settled(text) {
   const { data, failure: failed } = JSON.parse(text);
-  if (failed) throw failed.code === "PI" ? new Error(failed.message) : failure(failed.code, failed.message);
+  if (failed) throw failure(failed.code, failed.message);
   return data;
 }
 
-module.exports = { asPi, failure, notSupported, settled };
+module.exports = { failure, notSupported, settled };

@@ -5,7 +5,7 @@
 // them, so that there is one object per entry. What the getters of a manager return are plain fields here.
 
 const native = require("./native.cjs");
-const { notSupported } = require("./errors.cjs");
+const { failure, notSupported } = require("./errors.cjs");
 const entriesOf = require("./entries.cjs");
 const { Lazy, PayloadCache, SMALL_LINE, lazyEntry, messageSkeleton } = require("./lazy.cjs");
 const { release, track } = require("./handles.cjs");
@@ -180,7 +180,7 @@ class FileSession {
   }
 
   #lineOf(entry, row) {
-    if (row < 0) throw new Error(`Entry ${entry.id} not found`);
+    if (row < 0) throw failure("NOT_FOUND", `Entry ${entry.id} not found`);
     return this.#native.line(row);
   }
 

@@ -4,7 +4,7 @@
 const { existsSync, mkdirSync, readFileSync, statSync } = require("node:fs");
 const { resolve } = require("node:path");
 const entriesOf = require("./entries.cjs");
-const { asPi, failure, notSupported } = require("./errors.cjs");
+const { failure, notSupported } = require("./errors.cjs");
 const { FileSession, native } = require("./file-session.cjs");
 const { follow } = require("./follow.cjs");
 const { PayloadCache } = require("./lazy.cjs");
@@ -57,7 +57,7 @@ function moveLeaf(session, id) {
   session.moveLeaf(id);
 }
 
-const notFound = (id) => new Error(`Entry ${id} not found`);
+const notFound = (id) => failure("NOT_FOUND", `Entry ${id} not found`);
 
 /** The session of a constructor's arguments. */
 function begin(cwd, sessionDir, sessionFile, persist, options, entries) {
@@ -77,7 +77,7 @@ function begin(cwd, sessionDir, sessionFile, persist, options, entries) {
 }
 
 function openFile(path, dir, cwd, options) {
-  return new FileSession(asPi(() => native.open(surroundings(options), path, dir, cwd)));
+  return new FileSession(native.open(surroundings(options), path, dir, cwd));
 }
 
 function create(cwd, dir, options) {
@@ -90,7 +90,7 @@ function loadEntries(sessionFile) {
   const path = resolvePath(sessionFile);
   const entries = loadEntriesFromFile(path);
   if (entries.length === 0 && existsSync(path) && statSync(path).size > 0) {
-    throw new Error(`Session file is not a valid pi session: ${path}`);
+    throw failure("INVALID_ARGUMENT", `Session file is not a valid pi session: ${path}`);
   }
   return entries;
 }
@@ -228,17 +228,17 @@ class SessionManager {
   appendContextEdit(targetId, replacement, options = undefined) {
     const isContent = (value) => typeof value === "string" || Array.isArray(value);
     if (replacement !== null && (typeof replacement !== "object" || !isContent(replacement.content))) {
-      throw new Error("Context edit replacement must be null or contain string/array content");
+      throw failure("INVALID_ARGUMENT", "Context edit replacement must be null or contain string/array content");
     }
     const session = this.#session;
     const target = session.entry(targetId);
     if (!target) throw notFound(targetId);
     if (!session.branch().includes(target)) {
-      throw new Error(`Entry ${targetId} is not on the active branch`);
+      throw failure("INVALID_ARGUMENT", `Entry ${targetId} is not on the active branch`);
     }
     const role = target.type === "custom_message" ? "custom" : target.type === "message" ? target.message?.role : undefined;
     if (!["custom", "user", "assistant", "toolResult"].includes(role) || (role === "custom" && target.type === "message")) {
-      throw new Error(`Entry ${targetId} does not contribute editable model content`);
+      throw failure("INVALID_ARGUMENT", `Entry ${targetId} does not contribute editable model content`);
     }
     const isText = replacement !== null && typeof replacement.content === "string";
     const asBlocks = isText && (role === "assistant" || role === "toolResult");
@@ -406,7 +406,7 @@ class SessionManager {
 
   static continueRecent(cwd, sessionDir, options = undefined) {
     const dir = sessionDir ? normalizePath(sessionDir) : undefined;
-    const handle = asPi(() => native.continueRecent(surroundings(options), resolvePath(cwd), dir));
+    const handle = native.continueRecent(surroundings(options), resolvePath(cwd), dir);
     return new SessionManager(OPENED, new FileSession(handle));
   }
 
@@ -418,7 +418,7 @@ class SessionManager {
     if (options?.id !== undefined) entriesOf.assertValidSessionId(options.id);
     const dir = sessionDir ? normalizePath(sessionDir) : undefined;
     const [source, cwd] = [resolvePath(sourcePath), resolvePath(targetCwd)];
-    const handle = asPi(() => native.forkFrom(surroundings(options), source, cwd, dir, options?.id));
+    const handle = native.forkFrom(surroundings(options), source, cwd, dir, options?.id);
     return new SessionManager(OPENED, new FileSession(handle));
   }
 

@@ -20,9 +20,6 @@ pub(crate) type Result<T> = std::result::Result<T, napi::Error<String>>;
 /// The code of calls on a session that was closed.
 const CLOSED: &str = "SESSION_CLOSED";
 
-/// Marks an error that pi has, too. pi's errors have no code, so JavaScript makes one without it.
-const OF_PI: &str = "PI";
-
 /// The code of a bug in the engine.
 const PANIC: &str = "INTERNAL";
 
@@ -51,11 +48,7 @@ impl From<SessionError> for Failure {
         let message = pi_message(&error);
         let system = system_code(&error);
         let RpcFailure { code, message: own, .. } = RpcFailure::from(error);
-        match (message, system) {
-            (Some(message), _) => Self::new(OF_PI, message),
-            (None, Some(system)) => Self::new(&system, own),
-            (None, None) => Self::new(code.word(), own),
-        }
+        Self { code: system.unwrap_or_else(|| code.word().to_owned()), message: message.unwrap_or(own) }
     }
 }
 
@@ -156,7 +149,7 @@ mod tests {
         assert_eq!(missing.code, "ENOENT");
         let mut session = sessile::SessionManager::in_memory("/proj");
         let unknown = Failure::from(session.branch("nope").unwrap_err());
-        assert_eq!((unknown.code.as_str(), unknown.message.as_str()), (OF_PI, "Entry nope not found"));
+        assert_eq!((unknown.code.as_str(), unknown.message.as_str()), ("NOT_FOUND", "Entry nope not found"));
     }
 
     #[test]

@@ -39,9 +39,6 @@ const assistant = (text) => ({
 const long = (text) => text.padEnd(2000, ".");
 const linesOf = (file) => readFileSync(file, "utf8").trimEnd().split("\n");
 
-/** Checks an error that pi has, too: it has the same words and no code. */
-const piError = (message) => (error) => error.constructor === Error && error.message === message && !("code" in error);
-
 /** A session of a question and an answer that is written and closed. */
 function written(dir = folder(), texts = ["one", "two"]) {
   const manager = SessionManager.create("/proj", dir);
@@ -211,7 +208,7 @@ test("a session in memory keeps the given array and its objects", () => {
   assert.equal(manager.getTree()[0].label, "here");
 });
 
-test("errors are pi's, or have a code, and change nothing", () => {
+test("errors have pi's words and a code, and change nothing", () => {
   const manager = SessionManager.create("/proj", folder());
   const id = manager.appendMessage(user("one"));
   const cycle = {};
@@ -225,7 +222,7 @@ test("errors are pi's, or have a code, and change nothing", () => {
     () => manager.createBranchedSession("nope"),
     () => manager.appendContextEdit("nope", null),
   ]) {
-    assert.throws(call, piError("Entry nope not found"));
+    assert.throws(call, { name: "Error", message: "Entry nope not found", code: "NOT_FOUND" });
   }
   assert.throws(() => manager.appendContextEdit(id, { content: 1 }), /^Error: Context edit replacement must be null/);
   assert.throws(() => manager.newSession({ id: "-" }), /^Error: Session id must be non-empty, contain only/);
@@ -233,7 +230,7 @@ test("errors are pi's, or have a code, and change nothing", () => {
   assert.equal(manager.getLeafId(), id);
   const other = join(folder(), "other.jsonl");
   writeFileSync(other, "no session\n");
-  assert.throws(() => SessionManager.open(other), piError(`Session file is not a valid pi session: ${other}`));
+  assert.throws(() => SessionManager.open(other), { message: `Session file is not a valid pi session: ${other}`, code: "INVALID_ARGUMENT" });
   assert.throws(() => SessionManager.forkFrom(other, "/proj"), /^Error: Cannot fork: source session file is empty or/);
   rmSync(manager.getSessionDir(), { recursive: true });
   assert.throws(() => manager.appendMessage(user("two")), { code: "ENOENT" });

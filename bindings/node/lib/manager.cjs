@@ -70,10 +70,14 @@ function begin(cwd, sessionDir, sessionFile, persist, options, entries) {
   }
   if (sessionFile) {
     const path = resolvePath(sessionFile);
-    return new FileSession(native.open(surroundings(options), path, dir || undefined, directory));
+    return openFile(path, dir || undefined, directory, options);
   }
   if (entries?.length) throw notSupported("a session with a file from entries in memory");
   return create(directory, dir || undefined, options);
+}
+
+function openFile(path, dir, cwd, options) {
+  return new FileSession(native.open(surroundings(options), path, dir, cwd));
 }
 
 function create(cwd, dir, options) {
@@ -397,12 +401,13 @@ class SessionManager {
     const file = resolvePath(path);
     const dir = sessionDir ? normalizePath(sessionDir) : resolve(file, "..");
     const cwd = cwdOverride === undefined ? undefined : resolvePath(cwdOverride);
-    return new SessionManager(OPENED, new FileSession(native.open(surroundings(options), file, dir, cwd)));
+    return new SessionManager(OPENED, openFile(file, dir, cwd, options));
   }
 
   static continueRecent(cwd, sessionDir, options = undefined) {
     const dir = sessionDir ? normalizePath(sessionDir) : undefined;
-    return new SessionManager(OPENED, new FileSession(native.continueRecent(surroundings(options), resolvePath(cwd), dir)));
+    const handle = native.continueRecent(surroundings(options), resolvePath(cwd), dir);
+    return new SessionManager(OPENED, new FileSession(handle));
   }
 
   static inMemory(cwd = process.cwd(), options, entries) {
@@ -413,7 +418,8 @@ class SessionManager {
     if (options?.id !== undefined) entriesOf.assertValidSessionId(options.id);
     const dir = sessionDir ? normalizePath(sessionDir) : undefined;
     const [source, cwd] = [resolvePath(sourcePath), resolvePath(targetCwd)];
-    return new SessionManager(OPENED, new FileSession(native.forkFrom(surroundings(options), source, cwd, dir, options?.id)));
+    const handle = native.forkFrom(surroundings(options), source, cwd, dir, options?.id);
+    return new SessionManager(OPENED, new FileSession(handle));
   }
 
   static findById(cwd, id, sessionDir) {

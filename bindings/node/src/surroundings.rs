@@ -59,9 +59,12 @@ fn milliseconds(time: f64) -> i64 {
 
 /// An id for a session that begins at a time of JavaScript: a time-ordered UUID.
 pub(crate) fn session_id_at(time: Timestamp) -> String {
+    // As in pi, a clock that goes back does not make ids that sort before others of this process.
+    static LATEST: AtomicI64 = AtomicI64::new(0);
+    let ms = time.as_ms().max(LATEST.fetch_max(time.as_ms(), Ordering::Relaxed));
     let uuid = System.session_uuid().to_string();
     // The first 48 bits are the time.
-    let ms = u64::try_from(time.as_ms()).unwrap_or_default() & 0xffff_ffff_ffff;
+    let ms = u64::try_from(ms).unwrap_or_default() & 0xffff_ffff_ffff;
     let rest = uuid.get(13..).unwrap_or_default();
     format!("{:08x}-{:04x}{rest}", ms >> 16, ms & 0xffff)
 }

@@ -230,7 +230,7 @@ test("errors have pi's words and a code, and change nothing", () => {
   assert.equal(manager.getLeafId(), id);
   const other = join(folder(), "other.jsonl");
   writeFileSync(other, "no session\n");
-  assert.throws(() => SessionManager.open(other), { message: `Session file is not a valid pi session: ${other}` });
+  assert.throws(() => SessionManager.open(other), { message: `Session file is not a valid pi session: ${other}`, code: "INVALID_ARGUMENT" });
   assert.throws(() => SessionManager.forkFrom(other, "/proj"), /^Error: Cannot fork: source session file is empty or/);
   rmSync(manager.getSessionDir(), { recursive: true });
   assert.throws(() => manager.appendMessage(user("two")), { code: "ENOENT" });

@@ -15,7 +15,7 @@ const home = enterScratch("kill");
 const pi = await loadPi();
 const own = await loadOwn();
 const seed = Number(process.env.SESSILE_SEED ?? Date.now() % 1_000_000);
-const KILLS = Number(process.env.SESSILE_KILLS ?? 25);
+const KILLS = Number(process.env.SESSILE_KILLS ?? 60);
 
 /** A small generator of numbers below `limit`; the seed reproduces them. */
 function numbers(from) {

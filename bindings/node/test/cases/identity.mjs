@@ -309,4 +309,37 @@ export const identity = [
       };
     },
   },
+  {
+    name: "objects that a program holds stay the same while everything is read",
+    run(s) {
+      const m = s.create();
+      const ids = [];
+      for (let n = 0; n < 50; n += 1) ids.push(m.appendMessage(user(String(n))));
+      const opened = s.open(m.getSessionFile());
+      const held = ids.map((id) => opened.getEntry(id));
+      const messages = held.map((entry) => entry.message);
+      for (let n = 0; n < 3; n += 1) JSON.stringify(opened.getEntries());
+      const context = opened.buildSessionContext().messages;
+      return {
+        entries: held.every((entry, index) => opened.getEntry(ids[index]) === entry),
+        messages: held.every((entry, index) => entry.message === messages[index]),
+        context: context.every((message, index) => message === messages[index]),
+      };
+    },
+    expect: { entries: true, messages: true, context: true },
+  },
+  {
+    name: "entries of a branch that becomes a session of its own",
+    run(s) {
+      const m = s.create();
+      const ids = [m.appendMessage(user("a")), m.appendMessage(assistant("b"))];
+      const held = ids.map((id) => m.getEntry(id));
+      m.createBranchedSession(ids[1]);
+      return {
+        texts: m.getEntries().map((entry) => JSON.stringify(entry) === JSON.stringify(held.find(({ id }) => id === entry.id))),
+        same: ids.map((id, index) => m.getEntry(id) === held[index]),
+        readable: held.map((entry) => entry.message.role),
+      };
+    },
+  },
 ];

@@ -4,8 +4,8 @@
 // @ts-ignore: without pi's package, everything in it is `any`.
 import type * as Pi from "@earendil-works/pi-coding-agent";
 
-type IsAny<T> = 0 extends 1 & T ? true : false;
-type Or<Theirs, Ours> = IsAny<Theirs> extends true ? Ours : Theirs;
+/** Their type if it is known. An unknown one has every key. */
+type Or<Theirs, Ours> = string extends keyof Theirs ? Ours : Theirs;
 
 export declare const CURRENT_SESSION_VERSION = 3;
 

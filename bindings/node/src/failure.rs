@@ -77,11 +77,8 @@ fn pi_message(error: &SessionError) -> Option<String> {
 
 /// The code that Node gives to an error of the operating system, such as `ENOENT`.
 fn system_code(error: &SessionError) -> Option<String> {
-    let store = match error {
-        SessionError::Store(error) | SessionError::NoTrash { source: error, .. } => error,
-        _ => return None,
-    };
-    match store {
+    let (SessionError::Store(error) | SessionError::NoTrash { source: error, .. }) = error else { return None };
+    match error {
         StoreError::Gone { .. } => Some("ENOENT".to_owned()),
         StoreError::Exists { .. } => Some("EEXIST".to_owned()),
         StoreError::NotRegular { path } if path.is_dir() => Some("EISDIR".to_owned()),

@@ -28,7 +28,7 @@ pub struct Follower {
 }
 
 /// How long the thread waits at a time. Cancelling takes a tenth of a second.
-const TURN: Duration = Duration::from_secs(60);
+const TURN: Duration = Duration::from_mins(1);
 
 /// Follows a session file from its beginning, from now on, or after an entry.
 #[napi]

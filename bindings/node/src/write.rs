@@ -30,6 +30,19 @@ pub struct Target {
     pub parent: Option<String>,
 }
 
+impl Target {
+    fn expected(&self) -> Expected {
+        if self.expects { Expected::Leaf(self.expected_leaf.clone().map(EntryId::from)) } else { Expected::Any }
+    }
+}
+
+/// The leaf that an append expects.
+enum Expected {
+    Any,
+    /// This one, or none.
+    Leaf(Option<EntryId>),
+}
+
 /// A compaction to add. Values of any shape are JSON.
 #[napi(object, object_to_js = false)]
 pub struct NewCompaction {
@@ -44,7 +57,7 @@ pub struct NewCompaction {
 impl NewCompaction {
     fn typed(self) -> std::result::Result<Compaction, Failure> {
         let value = |text: Option<String>| {
-            let parsed = text.map(|text| Json::parse(text)).transpose();
+            let parsed = text.map(Json::parse).transpose();
             parsed.map_err(|error| Failure::invalid(error.to_string()))
         };
         Ok(Compaction {
@@ -97,14 +110,14 @@ impl Session {
     fn write(
         &mut self,
         now: f64,
-        expected: Option<Option<EntryId>>,
+        expected: Expected,
         write: impl FnOnce(&mut SessionManager) -> std::result::Result<EntryId, SessionError>,
     ) -> Result<Appended> {
         let is_leaf_moved = self.is_leaf_moved;
         let written = self.change(now, |manager| {
             let id = match expected {
-                Some(expected) => write_expecting(manager, is_leaf_moved, expected.as_ref(), write)?,
-                None => write(manager)?,
+                Expected::Leaf(leaf) => write_expecting(manager, is_leaf_moved, leaf.as_ref(), write)?,
+                Expected::Any => write(manager)?,
             };
             Ok(appended(manager, &id))
         })?;
@@ -119,7 +132,7 @@ impl Session {
     #[napi]
     pub fn append(&mut self, kind: String, members: String, members_first: bool, now: f64) -> Result<Appended> {
         let draft = draft(kind, members, members_first)?;
-        self.write(now, None, |manager| manager.append_entry(&draft))
+        self.write(now, Expected::Any, |manager| manager.append_entry(&draft))
     }
 
     /// Adds an entry elsewhere, or under a condition.
@@ -133,32 +146,31 @@ impl Session {
         target: Target,
     ) -> Result<Appended> {
         let draft = draft(kind, members, members_first)?;
-        let Target { expects, expected_leaf, moves, parent } = target;
-        let (expected, parent) = (expected_leaf.map(EntryId::from), parent.map(EntryId::from));
+        let (expected, moves, parent) = (target.expected(), target.moves, target.parent.map(EntryId::from));
         let write = |manager: &mut SessionManager| {
             if moves { manager.append_entry_below(parent.as_ref(), &draft) } else { manager.append_entry(&draft) }
         };
-        self.write(now, expects.then_some(expected), write)
+        self.write(now, expected, write)
     }
 
     /// Adds a compaction, with the system message in force.
     #[napi]
     pub fn append_compaction(&mut self, compaction: NewCompaction, now: f64, target: Target) -> Result<Appended> {
         let compaction = compaction.typed()?;
-        let expected = target.expected_leaf.map(EntryId::from);
+        let expected = target.expected();
         let write = |manager: &mut SessionManager| manager.append_compaction(&compaction);
-        self.write(now, target.expects.then_some(expected), write)
+        self.write(now, expected, write)
     }
 
     /// Moves the leaf to the entry with this id, or before all entries.
     #[napi]
     pub fn move_leaf(&mut self, id: Option<String>, now: f64) -> Result<()> {
-        self.change(now, |manager| match id {
-            Some(id) => manager.branch(id),
-            None => {
-                manager.reset_leaf();
-                Ok(())
+        self.change(now, |manager| {
+            if let Some(id) = id {
+                return manager.branch(id);
             }
+            manager.reset_leaf();
+            Ok(())
         })?;
         self.is_leaf_moved = true;
         Ok(())

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::command::{self, Task};
 use crate::steps::{Steps, announce};
-use crate::{TaskResult, fuzz, oracle, text_index, tidy, tools, web};
+use crate::{TaskResult, fuzz, node_test, oracle, text_index, tidy, tools, web};
 
 /// How long the advisory database may take to download. After that the step is skipped.
 const ADVISORY_LIMIT: Duration = Duration::from_mins(1);
@@ -55,6 +55,7 @@ fn check(root: &Path, steps: &mut Steps) -> TaskResult {
         crate::compare(root, &oracle, build, &["--small".to_owned()])
     })?;
     steps.step("web", || web::run(root, &browser, &[]))?;
+    steps.step("node", || node_test::test(root, &oracle, &node_test::build(root)?, &[]))?;
     // The first command of the README; nothing else would notice that it is broken.
     steps.step("demo", || announce(quick_release(&["run", "--release", "--locked", "--offline", "--", "--sample"])))?;
     steps.step("doc", || {

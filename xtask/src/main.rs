@@ -43,7 +43,7 @@ Usage: cargo xtask TASK
 
   test [NAME]           build and run all tests, or those with NAME in theirs
   check                 the rest of what must pass before a change is merged: lints, torture, fuzzing, a small
-                        comparison, the web pages, documentation, licences
+                        comparison, the web pages, the npm package, documentation, licences
   web-test [NAME]       open the web pages in Chromium and use them; NAME is a file of web-tests/ (odd) or a part of a
                         test's name. Installs Chromium and the browser driver if they are missing. With
                         SESSILE_WEB_LONG=1, all hostile values go through all fields, not a third of them

@@ -15,17 +15,23 @@ const TESTS: &str = "bindings/node/test";
 /// The test files that take longest start first, so that none of them runs alone at the end.
 const SLOWEST: [&str; 3] = ["scenario", "launcher", "kill"];
 
-/// Builds the package and the program, installs pi, and runs the tests. `args` select files or tests by name.
+/// Installs pi, and builds and tests. `args` select files or tests by name.
 pub(crate) fn run(root: &Path, args: &[String]) -> TaskResult {
     Steps::run(|steps| {
         let oracle = steps.step("set-up", || oracle::install(&tools::cache_dir()?))?;
-        steps.step("build", || node::build(root, &[]))?;
-        let program = steps.step("program", || web::build(root))?;
+        let program = steps.step("build", || build(root))?;
         steps.step("node-test", || test(root, &oracle, &program, args))
     })
 }
 
-fn test(root: &Path, oracle: &Path, program: &Path, args: &[String]) -> TaskResult {
+/// Builds the package and the program, and returns the program's path.
+pub(crate) fn build(root: &Path) -> TaskResult<PathBuf> {
+    node::build(root, &[])?;
+    web::build(root)
+}
+
+/// Runs the tests.
+pub(crate) fn test(root: &Path, oracle: &Path, program: &Path, args: &[String]) -> TaskResult {
     let tests = root.join(TESTS);
     let mut files = test_files(&tests)?;
     let (named, patterns): (Vec<&String>, Vec<&String>) =

@@ -223,6 +223,8 @@ class FileSession {
   }
 
   entry(id) {
+    const known = this.#entries[this.#rows.get(id)];
+    if (known !== undefined) return known;
     return this.#stable(() => {
       const row = this.#rowOf(id);
       return row < 0 ? undefined : this.#entryAt(row);

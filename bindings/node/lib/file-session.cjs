@@ -163,7 +163,7 @@ class FileSession {
     this.#payloads.keep(entry, length);
   }
 
-  /** Reads the payload of an entry, for its accessors. */
+  /** Reads the payload of an entry, for its accessors, and returns it. */
   loadPayload(entry, row) {
     let line;
     try {
@@ -176,7 +176,9 @@ class FileSession {
       if (found < 0) throw error;
       line = this.#native.line(found);
     }
-    this.#fill(entry, JSON.parse(line), line.length);
+    const parsed = JSON.parse(line);
+    this.#fill(entry, parsed, line.length);
+    return parsed;
   }
 
   #lineOf(entry, row) {

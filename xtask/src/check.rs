@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::command::{self, Task};
 use crate::steps::{Steps, announce};
-use crate::{TaskResult, clients, fuzz, oracle, python, text_index, tidy, tools, web};
+use crate::{TaskResult, clients, fuzz, node_test, oracle, python, text_index, tidy, tools, web};
 
 /// How long the advisory database may take to download. After that the step is skipped.
 const ADVISORY_LIMIT: Duration = Duration::from_mins(1);
@@ -59,6 +59,7 @@ fn check(root: &Path, steps: &mut Steps) -> TaskResult {
     steps.step("web", || web::run(root, &browser, &[]))?;
     steps.step("clients", || clients::run(root, &clients, &[]))?;
     steps.step("python", || python::run(root, &wheels, &[]))?;
+    steps.step("node", || node_test::test(root, &oracle, &node_test::build(root)?, &[]))?;
     // The first command of the README; nothing else would notice that it is broken.
     steps.step("demo", || announce(quick_release(&["run", "--release", "--locked", "--offline", "--", "--sample"])))?;
     steps.step("doc", || {

@@ -15,6 +15,8 @@ mod check;
 mod clients;
 mod command;
 mod fuzz;
+mod node;
+mod node_test;
 mod npm;
 mod oracle;
 mod python;
@@ -44,7 +46,7 @@ Usage: cargo xtask TASK
 
   test [NAME]           build and run all tests, or those with NAME in theirs
   check                 the rest of what must pass before a change is merged: lints, torture, fuzzing, a small
-                        comparison, the web pages, programs written for pi, documentation, licences
+                        comparison, the web pages, programs written for pi, the npm package, documentation, licences
   web-test [NAME]       open the web pages in Chromium and use them; NAME is a file of web-tests/ (odd) or a part of a
                         test's name. Installs Chromium and the browser driver if they are missing. With
                         SESSILE_WEB_LONG=1, all hostile values go through all fields, not a third of them
@@ -53,6 +55,11 @@ Usage: cargo xtask TASK
   python-test [NAME]    build the wheel of bindings/python, install it into a fresh environment, and test it there; NAME
                         is a part of a test's name. Installs Python's packages if they are missing
   web-pictures          make the pictures of docs/web.md again
+  node-build [--release]
+                        build the native part of bindings/node and put it where the package loads it; with --release
+                        also into the package for this platform in bindings/node/npm
+  node-test [NAME]      test the npm package beside the genuine pi, in Node; NAME is a file of bindings/node/test (kill)
+                        or a part of a test's name
   tidy                  structural checks: dependency direction, purity of core, file names
   docs                  write docs/cli.md, and what is written about the RPC, from their definitions
   oracle                install the genuine pi as the reference for tests and print its folder
@@ -84,9 +91,19 @@ fn main() -> ExitCode {
 }
 
 fn run(task: &str, args: &[String]) -> TaskResult {
-    if !["bench", "clients-test", "differential", "fuzz", "python-test", "test", "torture", "web-test"].contains(&task)
-        && !args.is_empty()
-    {
+    const WITH_ARGUMENTS: [&str; 10] = [
+        "bench",
+        "clients-test",
+        "differential",
+        "fuzz",
+        "node-build",
+        "node-test",
+        "python-test",
+        "test",
+        "torture",
+        "web-test",
+    ];
+    if !WITH_ARGUMENTS.contains(&task) && !args.is_empty() {
         return Err(Failure(format!("takes no arguments, got `{}`", args.join(" "))));
     }
     match task {
@@ -108,6 +125,8 @@ fn run(task: &str, args: &[String]) -> TaskResult {
             let root = workspace_root();
             web::pictures(&root, &web::install(&root, &tools::cache_dir()?)?)
         }
+        "node-build" => node::build(&workspace_root(), args),
+        "node-test" => node_test::run(&workspace_root(), args),
         "tidy" => tidy::run(&workspace_root()),
         "docs" => docs(&workspace_root()),
         "oracle" => oracle::install(&tools::cache_dir()?).map(|folder| println!("{}", folder.display())),

@@ -31,6 +31,7 @@ mod move_session;
 mod name;
 mod new;
 mod overview;
+mod pi;
 mod prune;
 mod repair;
 mod restore;
@@ -60,6 +61,8 @@ use crate::failure::Failure;
 #[cfg(feature = "tui")]
 use crate::interactive;
 use crate::screen::{Color, Screen};
+
+pub(crate) use pi::with_mark as with_mark_for_pi;
 
 /// Expands to the first expression if there is one, else to the other.
 macro_rules! first {
@@ -157,6 +160,7 @@ commands! {
     Repair(repair::RepairArgs) => repair::run, writes: always, pages: never;
     #[cfg(feature = "serve")]
     Serve(serve::ServeArgs) => serve::run, writes: serve::ServeArgs::writes, pages: never;
+    Pi(pi::PiArgs) => pi::run, writes: never, pages: never;
     Index(index::IndexArgs) => index::run, writes: never, pages: never;
     Config(config::ConfigArgs);
     Rpc(Box<rpc::RpcArgs>) => rpc::run, writes: always, pages: never;

@@ -93,6 +93,14 @@ pub(crate) enum Failure {
     #[cfg(feature = "tui")]
     #[error("{program} was not found, so the session cannot be opened")]
     NoProgram { program: String },
+    #[error("Node was not found on PATH, and pi runs on Node")]
+    NoNode,
+    #[error("the npm package sessile was not found")]
+    NoPackage,
+    #[error("{variable} is {}, which does not hold the npm package sessile", path.display())]
+    NotThePackage { variable: &'static str, path: PathBuf },
+    #[error("cannot run {}", program.display())]
+    NotStarted { program: PathBuf, source: io::Error },
     #[error("the last change cannot be undone: `sessile {command}` appended to {session}")]
     LastStays { command: String, session: String, before: Option<(String, String)> },
     #[error("no summarizer is available")]
@@ -184,6 +192,13 @@ impl Failure {
             Self::NoProgram { .. } => Some(
                 "install it, or name another command: sessile config set resume.command 'PROGRAM {path}'".to_owned(),
             ),
+            Self::NoNode => Some(
+                "install Node 22.19 or newer, then pi: npm install -g @earendil-works/pi-coding-agent sessile"
+                    .to_owned(),
+            ),
+            Self::NoPackage => {
+                Some("install it: npm install -g sessile; or name its directory with SESSILE_NODE_PACKAGE".to_owned())
+            }
             Self::LastStays { before: Some((id, steps)), .. } => {
                 Some(format!("`sessile undo {id}` undoes the operation before it: {steps}"))
             }

@@ -62,6 +62,7 @@ pub fn run(
     err: Stream<'_>,
 ) -> Exit {
     let args: Vec<OsString> = args.into_iter().collect();
+    let args = command::with_mark_for_pi(&args).unwrap_or(args);
     let color = args::requested_color(&args);
     let Stream { writer, terminal_width, terminal_height, takes_color } = out;
     let mut held = HeldOutput::new(writer);

@@ -370,20 +370,38 @@ pub struct Settings {
     pub model: Option<ModelChoice>,
 }
 
-/// The settings of a whole path, compacted or not. The last entry that sets a value counts.
+/// The rows of a path that decide the settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SettingsRows {
+    /// The last change of the thinking level.
+    pub thinking_level: Option<Row>,
+    /// The last entry that names a model: a change of it, or an answer.
+    pub model: Option<Row>,
+}
+
+impl SettingsRows {
+    /// Finds the rows in a whole path, compacted or not. The last entry that sets a value counts.
+    pub fn of(outline: &Outline, path: &[Row]) -> Self {
+        let sets_level = |row: &Row| outline.kind(*row) == Kind::ThinkingLevelChange;
+        let names_model = |row: &Row| outline.kind(*row) == Kind::ModelChange || outline.role(*row) == Role::Assistant;
+        let last = |counts: &dyn Fn(&Row) -> bool| path.iter().copied().rfind(counts);
+        Self { thinking_level: last(&sets_level), model: last(&names_model) }
+    }
+}
+
+/// The settings of a whole path: see [`SettingsRows`].
 pub fn settings<E>(outline: &Outline, path: &[Row], read: &mut ReadRow<'_, E>) -> Result<Settings, E> {
-    let level = path.iter().rfind(|row| outline.kind(**row) == Kind::ThinkingLevelChange);
-    let thinking_level = match level {
-        Some(row) => read(*row)?.raw().get("thinkingLevel").map(Raw::to_json),
+    let rows = SettingsRows::of(outline, path);
+    let thinking_level = match rows.thinking_level {
+        Some(row) => read(row)?.raw().get("thinkingLevel").map(Raw::to_json),
         None => Some(Json::string("off")),
     };
-    let names_model = |row: &&Row| outline.kind(**row) == Kind::ModelChange || outline.role(**row) == Role::Assistant;
-    let model = match path.iter().rfind(names_model) {
+    let model = match rows.model {
         None => None,
         Some(row) => {
-            let entry = read(*row)?;
+            let entry = read(row)?;
             let (source, key) = match entry.raw().get("message") {
-                Some(message) if outline.kind(*row) == Kind::Message => (message, "model"),
+                Some(message) if outline.kind(row) == Kind::Message => (message, "model"),
                 _ => (entry.raw(), "modelId"),
             };
             let field = |key| source.get(key).map(Raw::to_json);

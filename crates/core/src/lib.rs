@@ -76,12 +76,14 @@ pub mod llm;
 pub mod location;
 pub mod markdown;
 pub mod measure;
+pub mod members;
 pub mod message;
 pub mod migrate;
 pub mod nearest;
 pub mod orphan;
 pub mod outline;
 pub mod picture;
+pub mod plain;
 pub mod salvage;
 pub mod search;
 #[cfg(feature = "serde")]
@@ -99,7 +101,7 @@ pub use id::{EntryId, SessionId};
 #[doc(hidden)]
 pub mod format {
     pub use crate::{
-        archive, bulk, cause, diagnostic, display_control, head, incomplete, info, line, location, migrate, nearest,
-        outline, picture, version,
+        archive, bulk, cause, checkpoint, diagnostic, display_control, head, incomplete, info, line, location, members,
+        migrate, nearest, outline, picture, plain, version,
     };
 }

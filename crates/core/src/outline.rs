@@ -298,6 +298,11 @@ impl Outline {
         (0..self.next_row().0).map(Row)
     }
 
+    /// The row with this index.
+    pub fn row(&self, index: usize) -> Option<Row> {
+        u32::try_from(index).ok().filter(|index| *index < self.next_row().0).map(Row)
+    }
+
     /// All entries in file order.
     pub fn entries(&self) -> impl DoubleEndedIterator<Item = Row> + use<'_> {
         self.rows().filter(|row| self.kind(*row) != Kind::Header)

@@ -2,6 +2,7 @@
 
 use sessile_core::EntryId;
 use sessile_core::json::{Json, ObjectWriter, Raw};
+use sessile_core::members::OwnMembers;
 
 /// A compaction to record: see [`SessionManager::append_compaction`](crate::SessionManager::append_compaction).
 #[derive(Clone, Debug, Default)]
@@ -48,6 +49,27 @@ pub struct UsageNote {
     pub note: Option<String>,
 }
 
+/// An entry of any type to record: see [`SessionManager::append_entry`](crate::SessionManager::append_entry).
+#[derive(Clone, Debug)]
+pub struct EntryDraft {
+    /// Its type, such as `message`.
+    pub kind: String,
+    /// Its own members, in the order in which they are written.
+    pub members: OwnMembers,
+    /// Where they are written.
+    pub placement: MemberPlacement,
+}
+
+/// Where the own members of an entry are, relative to its id, its parent and its time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MemberPlacement {
+    /// After them, as in most entries of pi.
+    #[default]
+    AfterCommon,
+    /// Before them, as in pi's `custom` and `custom_message`.
+    BeforeCommon,
+}
+
 /// The members of every entry: its id, its parent and its time.
 pub(crate) struct Base<'b> {
     pub(crate) id: &'b EntryId,
@@ -81,6 +103,23 @@ impl Base<'_> {
 
 pub(crate) fn message(base: &Base<'_>, message: Raw<'_>) -> Json {
     base.begin_with_room("message", message.as_bytes().len()).raw("message", message).finish()
+}
+
+pub(crate) fn draft(base: &Base<'_>, draft: &EntryDraft) -> Json {
+    match draft.placement {
+        MemberPlacement::AfterCommon => {
+            let mut entry = base.begin_with_room(&draft.kind, draft.members.len());
+            draft.members.write(&mut entry);
+            entry.finish()
+        }
+        MemberPlacement::BeforeCommon => {
+            let mut entry = ObjectWriter::with_room(draft.members.len() + 160);
+            entry.string("type", &draft.kind);
+            draft.members.write(&mut entry);
+            base.write(&mut entry);
+            entry.finish()
+        }
+    }
 }
 
 pub(crate) fn thinking_level_change(base: &Base<'_>, level: &str) -> Json {

@@ -114,6 +114,7 @@ mod record;
 pub mod reference;
 mod remember;
 pub mod repair;
+pub mod rows;
 pub mod sample;
 pub mod search;
 mod secret;

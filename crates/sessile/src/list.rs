@@ -24,6 +24,7 @@ use crate::world::World;
 pub(crate) use copies::Candidate;
 pub use copies::Copies;
 pub use find::SessionCandidate;
+use find::most_recent_in;
 pub(crate) use find::{find_by_id, identified, most_recent, read_header};
 use load::Survey;
 pub(crate) use load::row_of;
@@ -105,6 +106,15 @@ impl Sessions {
     /// The file of the working directory's session with exactly this id.
     pub fn find_by_id(&self, cwd: impl AsRef<Path>, id: impl Into<SessionId>) -> Option<PathBuf> {
         find_by_id(&self.world, &absolute(self.environment(), cwd.as_ref()), &id.into())
+    }
+
+    /// The most recently written session of the directory that [`with_session_dir`](Self::with_session_dir) has set, of
+    /// any working directory; `None` without such a directory.
+    pub fn most_recent_of_any(&self) -> Result<Option<PathBuf>, SessionError> {
+        match self.session_dir() {
+            Some(dir) => most_recent_in(&self.world, dir, &CwdFilter::All),
+            None => Ok(None),
+        }
     }
 
     /// The sessions of a working directory, most recently active first.

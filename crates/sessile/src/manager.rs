@@ -9,6 +9,7 @@ mod export;
 mod navigate;
 mod notify;
 mod open;
+mod rows;
 mod upgrade;
 mod view;
 mod window;
@@ -24,6 +25,7 @@ pub use export::{ExportFormat, ExportOptions};
 pub use navigate::{FinishedNavigation, ForkMessage, NavigateOptions, Navigated, NavigationPlan};
 pub use open::{NewSession, OpenOptions};
 pub(crate) use open::{compose_header, session_path};
+pub use rows::EntryForm;
 pub use view::{CompactionRecord, ForkLinks, LeftBranch, TreeNode};
 pub use window::{ContextUsage, ModelLimits};
 

@@ -148,6 +148,8 @@ pub(crate) struct RetainedState {
     pub(crate) n_turns: usize,
     /// Where the file's state before the upgrade is kept.
     pub(crate) original: Option<PathBuf>,
+    /// How many times the rows may have got other numbers.
+    pub(crate) n_renumbered: u64,
 }
 
 /// What a returned append guarantees.
@@ -242,6 +244,7 @@ impl Session {
     fn continue_with(&mut self, mut loaded: Self, leaf: Option<Row>) {
         let mut retained = std::mem::take(&mut self.retained);
         retained.pending_events.append(&mut loaded.retained.pending_events);
+        retained.n_renumbered += 1;
         *self = Self { leaf, retained, ..loaded };
     }
 
@@ -297,11 +300,16 @@ impl Session {
         if begins && ends && self.outline.is_line_of(row, line) {
             return Ok(line);
         }
+        Err(self.stale(row))
+    }
+
+    /// Notes that a row does not match its line any more. The next refresh reads the file again.
+    fn stale(&self, row: Row) -> SessionError {
         self.is_stale.store(true, Ordering::Relaxed);
         if let Some((caches, path)) = &self.saved {
             caches.drop_outline(path);
         }
-        Err(SessionError::Stale { log: self.backing.name(), line: self.outline.line_number(row) })
+        SessionError::Stale { log: self.backing.name(), line: self.outline.line_number(row) }
     }
 
     /// Parses the line read for a row. The line was valid when the file was opened.

@@ -2,5 +2,6 @@
 
 pub use sessile_store::{Busy, Durability, Durable, Holder, Restart, StoreError, WriteOptions};
 
+pub use crate::compose::{EntryDraft, MemberPlacement};
 pub use crate::manager::{Pending, SharedSession};
 pub use crate::session::Acknowledgement;

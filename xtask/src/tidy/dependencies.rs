@@ -18,6 +18,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("sessile-tui", &["sessile", "sessile-display", "sessile-summarize"]),
     ("sessile-web", &["sessile", "sessile-display"]),
     ("sessile-client", &["sessile", "sessile-rpc"]),
+    ("sessile-node", &["sessile", "sessile-rpc"]),
     (
         "sessile-cli",
         &[

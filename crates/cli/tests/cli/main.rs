@@ -20,6 +20,8 @@ mod hostile;
 mod index;
 mod mishaps;
 mod people;
+#[cfg(unix)]
+mod pi;
 mod reading;
 mod references;
 mod removing;

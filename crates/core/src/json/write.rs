@@ -169,6 +169,15 @@ impl ObjectWriter {
         self
     }
 
+    /// Adds members that are known to be valid: the text between the braces of an object.
+    pub(crate) fn trusted_members(&mut self, inner: &[u8]) -> &mut Self {
+        if !inner.is_empty() {
+            self.text.push(if self.text.is_empty() { b'{' } else { b',' });
+            self.text.extend_from_slice(inner);
+        }
+        self
+    }
+
     /// Adds an array of values, byte for byte.
     pub fn array<'v>(&mut self, key: &str, items: impl IntoIterator<Item = Raw<'v>>) -> &mut Self {
         let text = self.key(&key.into());

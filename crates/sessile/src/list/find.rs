@@ -16,10 +16,14 @@ use crate::world::World;
 
 /// The most recently written file with a valid header and a matching working directory.
 pub(crate) fn most_recent(world: &World, cwd: &Path) -> Result<Option<PathBuf>, SessionError> {
-    let (dir, filter) = (world.session_dir_of(cwd), world.filter_of(cwd));
-    let mut files = find_sessions(world.os(), &dir)?;
+    most_recent_in(world, &world.session_dir_of(cwd), &world.filter_of(cwd))
+}
+
+/// The most recently written file of a directory with a valid header and a working directory that a filter admits.
+pub(super) fn most_recent_in(world: &World, dir: &Path, filter: &CwdFilter) -> Result<Option<PathBuf>, SessionError> {
+    let mut files = find_sessions(world.os(), dir)?;
     files.sort_by_key(|file| Reverse(file.stat.modified_ms));
-    let headers = Headers::of(world, &dir);
+    let headers = Headers::of(world, dir);
     let fits = |file: &FoundFile| headers.get(file).is_some_and(|(_, cwd)| filter.admits(world.environment(), &cwd));
     Ok(files.into_iter().find(fits).map(|file| file.path))
 }

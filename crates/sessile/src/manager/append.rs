@@ -12,7 +12,7 @@ use sessile_core::line::js_trim;
 use sessile_core::outline::Row;
 
 use super::SessionManager;
-use crate::compose::{self, Base, BranchSummary, Compaction, CompactionText, UsageNote};
+use crate::compose::{self, Base, BranchSummary, Compaction, CompactionText, EntryDraft, UsageNote};
 use crate::environment::Zone;
 use crate::error::SessionError;
 use crate::event::LeafMove;
@@ -97,8 +97,7 @@ impl SessionManager {
     /// are no longer shown.
     pub fn append_compaction(&mut self, compaction: &Compaction) -> Result<EntryId, SessionError> {
         let now = self.world.environment().now();
-        let system_messages = self.system_messages()?;
-        let system_message = checkpoint(system_messages.iter().map(Json::raw), now);
+        let system_message = self.checkpoint(now)?;
         let details = compaction.details.as_ref().map(js);
         let usage = compaction.usage.as_ref().map(js);
         self.append_at(now, &|base| {
@@ -117,6 +116,13 @@ impl SessionManager {
         })
     }
 
+    /// The system messages of the context, combined into one that a compaction at this time carries; `None` if there are
+    /// none.
+    fn checkpoint(&self, now: Timestamp) -> Result<Option<Json>, SessionError> {
+        let system_messages = self.system_messages()?;
+        Ok(checkpoint(system_messages.iter().map(Json::raw), now))
+    }
+
     /// The system messages of the context. Reads nothing else.
     fn system_messages(&self) -> Result<Vec<Json>, SessionError> {
         let outline = &self.session.outline;
@@ -130,6 +136,47 @@ impl SessionManager {
             messages.extend(projection.messages(index, &mut reading)?);
         }
         Ok(messages)
+    }
+
+    /// Adds an entry of any type, with members that the caller has serialised, and returns its id.
+    ///
+    /// The text of the members is written byte for byte. The other methods know what an entry of their type needs; this
+    /// one checks only that the members are an object without the common members.
+    ///
+    /// ```
+    /// use sessile::SessionManager;
+    /// use sessile::format::members::OwnMembers;
+    /// use sessile::write::{EntryDraft, MemberPlacement};
+    ///
+    /// let mut session = SessionManager::in_memory("/project");
+    /// let members = OwnMembers::parse(r#"{"thinkingLevel":"high"}"#)?;
+    /// let kind = "thinking_level_change".to_owned();
+    /// session.append_entry(&EntryDraft { kind, members, placement: MemberPlacement::AfterCommon })?;
+    /// let context = session.build_session_context()?;
+    /// assert_eq!(context.settings.thinking_level.unwrap().to_text(), r#""high""#);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn append_entry(&mut self, draft: &EntryDraft) -> Result<EntryId, SessionError> {
+        self.append(&|base| compose::draft(base, draft))
+    }
+
+    /// Like [`append_entry`](Self::append_entry), below an entry or, with `None`, as a root. If writing fails, the leaf
+    /// does not move.
+    pub fn append_entry_below(
+        &mut self,
+        parent: Option<&EntryId>,
+        draft: &EntryDraft,
+    ) -> Result<EntryId, SessionError> {
+        let parent = parent.map(|id| self.require(id)).transpose()?;
+        let old_leaf = self.leaf_id();
+        self.session.leaf = parent;
+        let appended = self.append_entry(draft);
+        if appended.is_err() {
+            self.session.leaf = old_leaf.and_then(|leaf| self.session.outline.find(&leaf));
+        } else {
+            self.leaf_moved(old_leaf, LeafMove::Branch);
+        }
+        appended
     }
 
     /// Stores an extension's state. It never enters the context.

@@ -60,6 +60,11 @@ impl SessionManager {
         Ok(self.session_file().map(Path::to_path_buf))
     }
 
+    /// Like [`create_branched_session`](Self::create_branched_session), as a manager of its own. This one does not change.
+    pub fn branched_session(&self, leaf: impl Into<EntryId>) -> Result<Self, SessionError> {
+        Ok(self.with_session(self.branched(&leaf.into())?))
+    }
+
     /// Starts a new session from this one that ends with an entry, or just before a user message.
     ///
     /// The session must be saved or in memory, unless the fork keeps none of its entries.

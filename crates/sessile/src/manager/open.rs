@@ -403,6 +403,11 @@ impl SessionManager {
         Ok(self.session_file())
     }
 
+    /// Like [`new_session`](Self::new_session), as a manager of its own. This one does not change.
+    pub fn next_session(&self, options: NewSession) -> Result<Self, SessionError> {
+        Ok(self.with_session(self.prepare_new(options)?))
+    }
+
     /// A new session in the same place, to be entered.
     pub(crate) fn prepare_new(&self, options: NewSession) -> Result<Session, SessionError> {
         new_session(&self.world, &self.cwd, self.session_dir.as_deref(), options)

@@ -123,8 +123,8 @@ impl SessionManager {
         self.session.outline.leaf().and_then(|row| self.session.outline.id(row))
     }
 
-    /// The row of the leaf.
-    pub(crate) fn leaf_row(&self) -> Option<Row> {
+    /// The row of the leaf; `None` before all entries.
+    pub fn leaf_row(&self) -> Option<Row> {
         self.session.leaf
     }
 

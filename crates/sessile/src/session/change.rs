@@ -185,6 +185,7 @@ impl Session {
         if let Some(id) = leaf.filter(|leaf| lost == LostLeaf::Refuse && outline.find(leaf).is_none()) {
             return Err(SessionError::LeafGone { log: self.backing.name(), id });
         }
+        self.retained.n_renumbered += 1;
         Ok(std::mem::replace(&mut self.outline, outline))
     }
 

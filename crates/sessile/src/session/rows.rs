@@ -64,6 +64,15 @@ impl Rows<'_> {
         Ok(bytes.find(self.line(row)?).is_some())
     }
 
+    /// The line of a row as it is in the file. Fails if it does not match the row: a caller that does not parse the line
+    /// would not notice that another program has rewritten the file.
+    pub(crate) fn own_line(&mut self, row: Row) -> Result<&[u8], SessionError> {
+        let session = self.session;
+        let line = self.line(row)?;
+        if session.outline.is_line_of(row, line) { Ok(line) } else { Err(session.stale(row)) }
+    }
+
+    /// The line of a row, checked against the row if the file was written by another program.
     fn line(&mut self, row: Row) -> Result<&[u8], SessionError> {
         self.session.check_current()?;
         let (span, n_before) = self.session.span_around(row);

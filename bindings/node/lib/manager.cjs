@@ -1,0 +1,500 @@
+"use strict";
+// pi's SessionManager on the engine.
+
+const { existsSync, mkdirSync, readFileSync, statSync } = require("node:fs");
+const { resolve } = require("node:path");
+const entriesOf = require("./entries.cjs");
+const { failure, notSupported } = require("./errors.cjs");
+const { FileSession, native } = require("./file-session.cjs");
+const { follow } = require("./follow.cjs");
+const { PayloadCache } = require("./lazy.cjs");
+const { cancellable, list, listAll } = require("./listing.cjs");
+const { MemorySession } = require("./memory-session.cjs");
+const { normalizePath, options: processOptions, pathsEqual, resolvePath, surroundings } = require("./paths.cjs");
+
+/** Marks a call of the constructor with a session that is open already. */
+const OPENED = Symbol("opened");
+
+const dispose = Symbol.dispose ?? Symbol.for("nodejs.dispose");
+
+/** The session that a manager has open. Set by the class, for the accessors below. */
+let sessionOf;
+
+/** pi's fields, which programs read although they are private. */
+const FIELDS = {
+  sessionId: field((session) => session.sessionId),
+  sessionFile: field((session) => session.sessionFile),
+  sessionDir: field((session) => session.sessionDir),
+  cwd: field((session) => session.cwd),
+  persist: field((session) => session.persist),
+  // Programs set this to true after _rewriteFile(); the engine knows by itself.
+  flushed: field((session) => session.isStored, () => {}),
+  fileEntries: field((session) => session.fileEntries, (session, entries) => {
+    session.fileEntries = entries;
+  }),
+  byId: field((session) => session.byId),
+  labelsById: field((session) => session.labels),
+  labelTimestampsById: field((session) => session.labelTimes),
+  leafId: field((session) => session.leafId, (session, id) => moveLeaf(session, id ?? null)),
+};
+
+function field(get, set) {
+  return {
+    get() {
+      return get(sessionOf(this));
+    },
+    set(value) {
+      if (!set) throw notSupported("assigning a private member of a session manager");
+      set(sessionOf(this), value);
+    },
+    enumerable: true,
+    configurable: true,
+  };
+}
+
+function moveLeaf(session, id) {
+  if (id !== null && !session.has(id)) throw notFound(id);
+  session.moveLeaf(id);
+}
+
+const notFound = (id) => failure("NOT_FOUND", `Entry ${id} not found`);
+
+/** The session of a constructor's arguments. */
+function begin(cwd, sessionDir, sessionFile, persist, options, entries) {
+  const directory = resolvePath(cwd);
+  const dir = normalizePath(sessionDir);
+  if (!persist) {
+    const session = new MemorySession(directory, dir, options, sessionFile ? loadEntries(sessionFile) : entries);
+    if (sessionFile) session.sessionFile = resolvePath(sessionFile);
+    return session;
+  }
+  if (sessionFile) {
+    const path = resolvePath(sessionFile);
+    return openFile(path, dir || undefined, directory, options);
+  }
+  if (entries?.length) throw notSupported("a session with a file from entries in memory");
+  return create(directory, dir || undefined, options);
+}
+
+function openFile(path, dir, cwd, options) {
+  return new FileSession(native.open(surroundings(options), path, dir, cwd));
+}
+
+function create(cwd, dir, options) {
+  if (options?.id !== undefined) entriesOf.assertValidSessionId(options.id);
+  return new FileSession(native.create(surroundings(options), cwd, dir, options?.id, options?.parentSession));
+}
+
+/** The entries of a file for a session in memory. As in pi, an empty file has none, and another one is refused. */
+function loadEntries(sessionFile) {
+  const path = resolvePath(sessionFile);
+  const entries = loadEntriesFromFile(path);
+  if (entries.length === 0 && existsSync(path) && statSync(path).size > 0) {
+    throw failure("INVALID_ARGUMENT", `Session file is not a valid pi session: ${path}`);
+  }
+  return entries;
+}
+
+/** All values of a session file, with its header; empty if it is not a session. Changes nothing. */
+function loadEntriesFromFile(filePath) {
+  const path = normalizePath(filePath);
+  if (!existsSync(path)) return [];
+  const entries = entriesOf.parseSessionEntries(readFileSync(path, "utf8")).filter(Boolean);
+  const isSession = entries[0]?.type === "session" && typeof entries[0].id === "string";
+  return isSession ? entries : [];
+}
+
+// A parameter beyond pi's has a default, so that it does not count in the length of its method.
+class SessionManager {
+  #session;
+
+  static {
+    sessionOf = (manager) => manager.#session;
+  }
+
+  constructor(cwd, sessionDir, sessionFile, persist, newSessionOptions, preloadedFileEntries) {
+    this.#session =
+      cwd === OPENED ? sessionDir : begin(cwd, sessionDir, sessionFile, persist, newSessionOptions, preloadedFileEntries);
+    Object.defineProperties(this, FIELDS);
+  }
+
+  #switch(session) {
+    this.#session.retire();
+    this.#session = session;
+  }
+
+  setSessionFile(sessionFile) {
+    const current = this.#session;
+    const next = begin(current.cwd, current.sessionDir, sessionFile, current.persist);
+    this.#switch(next);
+  }
+
+  newSession(options) {
+    if (options?.id !== undefined) entriesOf.assertValidSessionId(options.id);
+    const { sessionFile, persist } = this.#session;
+    this.#switch(this.#session.next(options));
+    if (!persist) this.#session.sessionFile = sessionFile;
+    return this.#session.sessionFile;
+  }
+
+  _buildIndex() {
+    if (this.#session.persist) this.#session.checkUnchanged("_buildIndex()");
+    else this.#session.rebuild();
+  }
+
+  _rewriteFile() {
+    if (!this.#session.persist) return;
+    this.#session.checkUnchanged("_rewriteFile()");
+    this.#session.persistNow();
+  }
+
+  isPersisted() {
+    return this.#session.persist;
+  }
+
+  getCwd() {
+    return this.#session.cwd;
+  }
+
+  getSessionDir() {
+    return this.#session.sessionDir;
+  }
+
+  usesDefaultSessionDir() {
+    const { cwd, sessionDir } = this.#session;
+    return pathsEqual(sessionDir, native.defaultSessionDir(surroundings(), cwd));
+  }
+
+  getSessionId() {
+    return this.#session.sessionId;
+  }
+
+  getSessionFile() {
+    return this.#session.sessionFile;
+  }
+
+  _persist(entry) {
+    if (!this.#session.persist) return;
+    if (this.#session.entry(entry.id) !== entry) throw notSupported("_persist() of an entry that was not appended");
+  }
+
+  appendMessage(message, options = undefined) {
+    const make = (id, parentId, timestamp) => ({ type: "message", id, parentId, timestamp, message });
+    return this.#session.append("message", { message }, make, options).id;
+  }
+
+  appendThinkingLevelChange(thinkingLevel, options = undefined) {
+    const make = (id, parentId, timestamp) => ({ type: "thinking_level_change", id, parentId, timestamp, thinkingLevel });
+    return this.#session.append("thinking_level_change", { thinkingLevel }, make, options).id;
+  }
+
+  appendModelChange(provider, modelId, options = undefined) {
+    const make = (id, parentId, timestamp) => ({ type: "model_change", id, parentId, timestamp, provider, modelId });
+    return this.#session.append("model_change", { provider, modelId }, make, options).id;
+  }
+
+  appendUsage(kind, provider, model, usage, note, options = undefined) {
+    const own = { kind, provider, model, usage, ...(note ? { note } : {}) };
+    const make = (id, parentId, timestamp) => ({ type: "usage", id, parentId, timestamp, ...own });
+    return this.#session.append("usage", own, make, options);
+  }
+
+  appendCompaction(summary, firstKeptEntryId, tokensBefore, details, fromHook, usage, options = undefined) {
+    const compaction = { summary, firstKeptEntryId, tokensBefore, details, fromHook, usage };
+    return this.#session.appendCompaction(compaction, options).id;
+  }
+
+  appendCustomEntry(customType, data, options = undefined) {
+    const make = (id, parentId, timestamp) => ({ type: "custom", customType, data, id, parentId, timestamp });
+    return this.#session.append("custom", { customType, data }, make, options, true).id;
+  }
+
+  appendSessionInfo(name, options = undefined) {
+    const own = { name: name.replace(/[\r\n]+/g, " ").trim() };
+    const make = (id, parentId, timestamp) => ({ type: "session_info", id, parentId, timestamp, ...own });
+    return this.#session.append("session_info", own, make, options).id;
+  }
+
+  getSessionName() {
+    return this.#session.name();
+  }
+
+  appendCustomMessageEntry(customType, content, display, details, options = undefined) {
+    const own = { customType, content, display, details };
+    const make = (id, parentId, timestamp) => ({ type: "custom_message", ...own, id, parentId, timestamp });
+    return this.#session.append("custom_message", own, make, options, true).id;
+  }
+
+  appendContextEdit(targetId, replacement, options = undefined) {
+    const isContent = (value) => typeof value === "string" || Array.isArray(value);
+    if (replacement !== null && (typeof replacement !== "object" || !isContent(replacement.content))) {
+      throw failure("INVALID_ARGUMENT", "Context edit replacement must be null or contain string/array content");
+    }
+    const session = this.#session;
+    const target = session.entry(targetId);
+    if (!target) throw notFound(targetId);
+    if (!session.branch().includes(target)) {
+      throw failure("INVALID_ARGUMENT", `Entry ${targetId} is not on the active branch`);
+    }
+    const role = target.type === "custom_message" ? "custom" : target.type === "message" ? target.message?.role : undefined;
+    if (!["custom", "user", "assistant", "toolResult"].includes(role) || (role === "custom" && target.type === "message")) {
+      throw failure("INVALID_ARGUMENT", `Entry ${targetId} does not contribute editable model content`);
+    }
+    const isText = replacement !== null && typeof replacement.content === "string";
+    const asBlocks = isText && (role === "assistant" || role === "toolResult");
+    const own = { targetId, replacement: asBlocks ? { content: entriesOf.asBlocks(replacement.content) } : replacement };
+    const make = (id, parentId, timestamp) => ({ type: "context_edit", id, parentId, timestamp, ...own });
+    return session.append("context_edit", own, make, options).id;
+  }
+
+  getLeafId() {
+    return this.#session.leafId;
+  }
+
+  getLeafEntry() {
+    return this.#session.leafEntry();
+  }
+
+  getEntry(id) {
+    return this.#session.entry(id);
+  }
+
+  getChildren(parentId) {
+    return this.#session.children(parentId);
+  }
+
+  getLabel(id) {
+    return this.#session.labels.get(id);
+  }
+
+  appendLabelChange(targetId, label, options = undefined) {
+    if (!this.#session.has(targetId)) throw notFound(targetId);
+    const own = { targetId, label };
+    const make = (id, parentId, timestamp) => ({ type: "label", id, parentId, timestamp, ...own });
+    return this.#session.append("label", own, make, options).id;
+  }
+
+  getBranch(fromId) {
+    return this.#session.branch(fromId);
+  }
+
+  buildContextEntries() {
+    return this.#session.contextEntries();
+  }
+
+  buildSessionProjection() {
+    return this.#session.projection();
+  }
+
+  buildSessionContext() {
+    const { messages, thinkingLevel, model } = this.#session.projection();
+    return { messages, thinkingLevel, model };
+  }
+
+  getHeader() {
+    return this.#session.header;
+  }
+
+  getEntryCount() {
+    return this.#session.entryCount;
+  }
+
+  getEntries() {
+    return this.#session.entries();
+  }
+
+  getTree() {
+    return this.#session.tree();
+  }
+
+  branch(branchFromId) {
+    if (!this.#session.has(branchFromId)) throw notFound(branchFromId);
+    this.#session.moveLeaf(branchFromId);
+  }
+
+  resetLeaf() {
+    this.#session.moveLeaf(null);
+  }
+
+  branchWithSummary(branchFromId, summary, details, fromHook, usage, options = undefined) {
+    const session = this.#session;
+    if (branchFromId !== null && !session.has(branchFromId)) throw notFound(branchFromId);
+    const own = { fromId: session.leafId ?? "root", summary, details, usage, fromHook };
+    const make = (id, parentId, timestamp) => ({ type: "branch_summary", id, parentId, timestamp, ...own });
+    return session.append("branch_summary", own, make, { ...options, parent: branchFromId }).id;
+  }
+
+  createBranchedSession(leafId) {
+    const session = this.#session;
+    const leaf = leafId ?? session.leafId;
+    if (!leaf || !session.has(leaf)) throw notFound(leafId);
+    this.#switch(session.branched(leaf));
+    if (!session.persist) this.#session.sessionFile = session.sessionFile;
+    return session.persist ? this.#session.sessionFile : undefined;
+  }
+
+  // Beyond pi
+
+  /** Reads what other programs have appended. The leaf stays where it is. */
+  refresh() {
+    this.#session.refresh();
+  }
+
+  /** What the last append survives: "memory", "page-cache" or "disk"; undefined before the first one. */
+  getLastDurability() {
+    return this.#session.lastDurability;
+  }
+
+  /** Finds entries of this session by their text. */
+  search(query, options = {}) {
+    return search(query, { ...options, files: this.#session.isStored ? [this.#session.sessionFile] : [] });
+  }
+
+  /** Follows this session as other programs write it. */
+  follow(options) {
+    return follow(this.#required("follow"), options);
+  }
+
+  /** Finds everything that is wrong with the file of this session. */
+  async verify() {
+    return this.#session.isStored ? verify(this.#session.sessionFile) : [];
+  }
+
+  /** The sessions that this one was forked from, and those that were forked from it. */
+  async family(options = {}) {
+    const path = this.#required("family");
+    return cancellable(options.signal, (cancellation) => native.family(surroundings(), path, this.#store(), cancellation));
+  }
+
+  /** The usage and the shape of this session. */
+  async stats(options = {}) {
+    const path = this.#required("stats");
+    return cancellable(options.signal, (cancellation) => native.stats(surroundings(), path, this.#store(), cancellation));
+  }
+
+  /** Releases the file and its lock. Entries that were read stay readable; everything else fails. */
+  close() {
+    this.#session.close();
+  }
+
+  [dispose]() {
+    this.close();
+  }
+
+  #required(what) {
+    if (this.#session.isStored) return this.#session.sessionFile;
+    throw failure("NOT_FOUND", `${what} needs a session that was saved`);
+  }
+
+  /** The session directory, unless it is in pi's store. */
+  #store() {
+    return this.usesDefaultSessionDir() ? undefined : this.#session.sessionDir || undefined;
+  }
+
+  // pi's static methods: they make a SessionManager, whatever class they are called on.
+
+  static create(cwd, sessionDir, options) {
+    return new SessionManager(OPENED, create(resolvePath(cwd), sessionDir ? normalizePath(sessionDir) : undefined, options));
+  }
+
+  static open(path, sessionDir, cwdOverride, options = undefined) {
+    const file = resolvePath(path);
+    const dir = sessionDir ? normalizePath(sessionDir) : resolve(file, "..");
+    const cwd = cwdOverride === undefined ? undefined : resolvePath(cwdOverride);
+    return new SessionManager(OPENED, openFile(file, dir, cwd, options));
+  }
+
+  static continueRecent(cwd, sessionDir, options = undefined) {
+    const dir = sessionDir ? normalizePath(sessionDir) : undefined;
+    const handle = native.continueRecent(surroundings(options), resolvePath(cwd), dir);
+    return new SessionManager(OPENED, new FileSession(handle));
+  }
+
+  static inMemory(cwd = process.cwd(), options, entries) {
+    return new SessionManager(OPENED, new MemorySession(resolvePath(cwd), "", options, entries));
+  }
+
+  static forkFrom(sourcePath, targetCwd, sessionDir, options) {
+    if (options?.id !== undefined) entriesOf.assertValidSessionId(options.id);
+    const dir = sessionDir ? normalizePath(sessionDir) : undefined;
+    const [source, cwd] = [resolvePath(sourcePath), resolvePath(targetCwd)];
+    const handle = native.forkFrom(surroundings(options), source, cwd, dir, options?.id);
+    return new SessionManager(OPENED, new FileSession(handle));
+  }
+
+  static findById(cwd, id, sessionDir) {
+    const dir = sessionDir ? normalizePath(sessionDir) : undefined;
+    return native.findById(surroundings(), resolvePath(cwd), id, dir) ?? undefined;
+  }
+
+  static async list(cwd, sessionDir, onProgress, signal) {
+    return list(cwd, sessionDir, onProgress, signal);
+  }
+
+  static async listAll(sessionDirOrOnProgress, onProgressOrSignal, signal) {
+    return listAll(sessionDirOrOnProgress, onProgressOrSignal, signal);
+  }
+
+  // Beyond pi
+
+  /** Finds entries by their text: in all sessions, or in those of a working directory. */
+  static search(query, options) {
+    return search(query, options);
+  }
+
+  /** Follows a session file as other programs write it. */
+  static follow(path, options) {
+    return follow(path, options);
+  }
+
+  /** Finds everything that is wrong with a session file. */
+  static verify(path) {
+    return verify(path);
+  }
+}
+
+async function search(query, options = {}) {
+  const { files, cwd, sessionDir, limit, signal } = options;
+  const request = {
+    query,
+    files: files?.map(resolvePath),
+    cwd: cwd === undefined ? undefined : resolvePath(cwd),
+    dir: sessionDir ? resolvePath(sessionDir) : undefined,
+    limit,
+  };
+  const { hits } = await cancellable(signal, (cancellation) => native.search(surroundings(), request, cancellation));
+  return hits;
+}
+
+async function verify(path) {
+  const { findings } = await cancellable(undefined, () => native.verify(surroundings(), resolvePath(path)));
+  return findings;
+}
+
+/** pi's default session directory of a working directory, which this creates. */
+function getDefaultSessionDir(cwd, agentDir) {
+  const around = surroundings();
+  if (agentDir !== undefined) around.variables.PI_CODING_AGENT_DIR = resolvePath(agentDir);
+  const dir = native.defaultSessionDir(around, resolvePath(cwd));
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  return dir;
+}
+
+/** The most recently written session of a directory, if a working directory is given only of that; null if none. */
+function findMostRecentSession(sessionDir, cwd) {
+  try {
+    return native.mostRecent(surroundings(), resolvePath(sessionDir), cwd ? resolvePath(cwd) : undefined) ?? null;
+  } catch {
+    return null;
+  }
+}
+
+/** Sets options for all sessions that are opened from now on in this thread. */
+function configure(options) {
+  const { durability, caches, cacheBytes } = options;
+  if (durability !== undefined) processOptions.durability = durability;
+  if (caches !== undefined) processOptions.caches = caches;
+  if (cacheBytes !== undefined) PayloadCache.limit = cacheBytes;
+}
+
+module.exports = { SessionManager, configure, findMostRecentSession, getDefaultSessionDir, loadEntriesFromFile };

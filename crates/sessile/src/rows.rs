@@ -1,0 +1,10 @@
+//! Rows of a session: entries by number, for front ends that make entries out of lines themselves.
+//!
+//! See [`SessionManager::visit_entries`](crate::SessionManager::visit_entries) and
+//! [`copy_lines`](crate::SessionManager::copy_lines).
+
+pub use sessile_core::context::SettingsRows;
+pub use sessile_core::outline::Row;
+pub use sessile_core::plain::PlainMessage;
+
+pub use crate::manager::EntryForm;

@@ -2,7 +2,8 @@
 // The package for require(). It is also what index.mjs exports, so both give the same class.
 
 const entries = require("./lib/entries.cjs");
-const { SessionManager, configure, findMostRecentSession, getDefaultSessionDir, loadEntriesFromFile } = require("./lib/manager.cjs");
+const { SessionManager } = require("./lib/manager.cjs");
+const { configure, findMostRecentSession, getDefaultSessionDir, loadEntriesFromFile } = require("./lib/opening.cjs");
 
 module.exports = {
   CURRENT_SESSION_VERSION: entries.CURRENT_SESSION_VERSION,

@@ -4,10 +4,9 @@
 // The engine answers in rows and lines. This class makes entries out of them when they are asked for, and remembers
 // them, so that there is one object per entry. What the getters of a manager return are plain fields here.
 
-const native = require("./native.cjs");
 const { failure, notSupported } = require("./errors.cjs");
 const entriesOf = require("./entries.cjs");
-const { Lazy, PayloadCache, SMALL_LINE, lazyEntry, messageSkeleton } = require("./lazy.cjs");
+const { Lazy, PayloadCache, lazyEntry, messageSkeleton } = require("./lazy.cjs");
 const { release, track } = require("./handles.cjs");
 
 /** Rows whose lines cross at a time. */
@@ -515,4 +514,4 @@ function targetOf(options) {
   };
 }
 
-module.exports = { FileSession, native, SMALL_LINE };
+module.exports = { FileSession };

@@ -192,4 +192,4 @@ class PayloadCache {
   }
 }
 
-module.exports = { Lazy, PayloadCache, SMALL_LINE, lazyEntry, messageSkeleton };
+module.exports = { Lazy, PayloadCache, lazyEntry, messageSkeleton };

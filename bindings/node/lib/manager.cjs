@@ -1,121 +1,34 @@
 "use strict";
 // pi's SessionManager on the engine.
 
-const { existsSync, mkdirSync, readFileSync, statSync } = require("node:fs");
 const { resolve } = require("node:path");
 const entriesOf = require("./entries.cjs");
 const { failure, notSupported } = require("./errors.cjs");
-const { FileSession, native } = require("./file-session.cjs");
+const { fieldsOf, notFound } = require("./fields.cjs");
+const { FileSession } = require("./file-session.cjs");
 const { follow } = require("./follow.cjs");
-const { PayloadCache } = require("./lazy.cjs");
 const { cancellable, list, listAll } = require("./listing.cjs");
 const { MemorySession } = require("./memory-session.cjs");
-const { normalizePath, options: processOptions, pathsEqual, resolvePath, surroundings } = require("./paths.cjs");
+const native = require("./native.cjs");
+const { begin, create, openFile } = require("./opening.cjs");
+const { normalizePath, pathsEqual, resolvePath, surroundings } = require("./paths.cjs");
+const { search, verify } = require("./searching.cjs");
 
 /** Marks a call of the constructor with a session that is open already. */
 const OPENED = Symbol("opened");
 
 const dispose = Symbol.dispose ?? Symbol.for("nodejs.dispose");
 
-/** The session that a manager has open. Set by the class, for the accessors below. */
-let sessionOf;
-
-/** pi's fields, which programs read although they are private. */
-const FIELDS = {
-  sessionId: field((session) => session.sessionId),
-  sessionFile: field((session) => session.sessionFile),
-  sessionDir: field((session) => session.sessionDir),
-  cwd: field((session) => session.cwd),
-  persist: field((session) => session.persist),
-  // Programs set this to true after _rewriteFile(); the engine knows by itself.
-  flushed: field((session) => session.isStored, () => {}),
-  fileEntries: field((session) => session.fileEntries, (session, entries) => {
-    session.fileEntries = entries;
-  }),
-  byId: field((session) => session.byId),
-  labelsById: field((session) => session.labels),
-  labelTimestampsById: field((session) => session.labelTimes),
-  leafId: field((session) => session.leafId, (session, id) => moveLeaf(session, id ?? null)),
-};
-
-function field(get, set) {
-  return {
-    get() {
-      return get(sessionOf(this));
-    },
-    set(value) {
-      if (!set) throw notSupported("assigning a private member of a session manager");
-      set(sessionOf(this), value);
-    },
-    enumerable: true,
-    configurable: true,
-  };
-}
-
-function moveLeaf(session, id) {
-  if (id !== null && !session.has(id)) throw notFound(id);
-  session.moveLeaf(id);
-}
-
-const notFound = (id) => failure("NOT_FOUND", `Entry ${id} not found`);
-
-/** The session of a constructor's arguments. */
-function begin(cwd, sessionDir, sessionFile, persist, options, entries) {
-  const directory = resolvePath(cwd);
-  const dir = normalizePath(sessionDir);
-  if (!persist) {
-    const session = new MemorySession(directory, dir, options, sessionFile ? loadEntries(sessionFile) : entries);
-    if (sessionFile) session.sessionFile = resolvePath(sessionFile);
-    return session;
-  }
-  if (sessionFile) {
-    const path = resolvePath(sessionFile);
-    return openFile(path, dir || undefined, directory, options);
-  }
-  if (entries?.length) throw notSupported("a session with a file from entries in memory");
-  return create(directory, dir || undefined, options);
-}
-
-function openFile(path, dir, cwd, options) {
-  return new FileSession(native.open(surroundings(options), path, dir, cwd));
-}
-
-function create(cwd, dir, options) {
-  if (options?.id !== undefined) entriesOf.assertValidSessionId(options.id);
-  return new FileSession(native.create(surroundings(options), cwd, dir, options?.id, options?.parentSession));
-}
-
-/** The entries of a file for a session in memory. As in pi, an empty file has none, and another one is refused. */
-function loadEntries(sessionFile) {
-  const path = resolvePath(sessionFile);
-  const entries = loadEntriesFromFile(path);
-  if (entries.length === 0 && existsSync(path) && statSync(path).size > 0) {
-    throw failure("INVALID_ARGUMENT", `Session file is not a valid pi session: ${path}`);
-  }
-  return entries;
-}
-
-/** All values of a session file, with its header; empty if it is not a session. Changes nothing. */
-function loadEntriesFromFile(filePath) {
-  const path = normalizePath(filePath);
-  if (!existsSync(path)) return [];
-  const entries = entriesOf.parseSessionEntries(readFileSync(path, "utf8")).filter(Boolean);
-  const isSession = entries[0]?.type === "session" && typeof entries[0].id === "string";
-  return isSession ? entries : [];
-}
-
 // A parameter beyond pi's has a default, so that it does not count in the length of its method.
 class SessionManager {
   #session;
 
-  static {
-    sessionOf = (manager) => manager.#session;
-  }
+  static #fields = fieldsOf((manager) => manager.#session);
 
   constructor(cwd, sessionDir, sessionFile, persist, newSessionOptions, preloadedFileEntries) {
     this.#session =
       cwd === OPENED ? sessionDir : begin(cwd, sessionDir, sessionFile, persist, newSessionOptions, preloadedFileEntries);
-    Object.defineProperties(this, FIELDS);
+    Object.defineProperties(this, SessionManager.#fields);
   }
 
   #switch(session) {
@@ -453,48 +366,4 @@ class SessionManager {
   }
 }
 
-async function search(query, options = {}) {
-  const { files, cwd, sessionDir, limit, signal } = options;
-  const request = {
-    query,
-    files: files?.map(resolvePath),
-    cwd: cwd === undefined ? undefined : resolvePath(cwd),
-    dir: sessionDir ? resolvePath(sessionDir) : undefined,
-    limit,
-  };
-  const { hits } = await cancellable(signal, (cancellation) => native.search(surroundings(), request, cancellation));
-  return hits;
-}
-
-async function verify(path) {
-  const { findings } = await cancellable(undefined, () => native.verify(surroundings(), resolvePath(path)));
-  return findings;
-}
-
-/** pi's default session directory of a working directory, which this creates. */
-function getDefaultSessionDir(cwd, agentDir) {
-  const around = surroundings();
-  if (agentDir !== undefined) around.variables.PI_CODING_AGENT_DIR = resolvePath(agentDir);
-  const dir = native.defaultSessionDir(around, resolvePath(cwd));
-  mkdirSync(dir, { recursive: true, mode: 0o700 });
-  return dir;
-}
-
-/** The most recently written session of a directory, if a working directory is given only of that; null if none. */
-function findMostRecentSession(sessionDir, cwd) {
-  try {
-    return native.mostRecent(surroundings(), resolvePath(sessionDir), cwd ? resolvePath(cwd) : undefined) ?? null;
-  } catch {
-    return null;
-  }
-}
-
-/** Sets options for all sessions that are opened from now on in this thread. */
-function configure(options) {
-  const { durability, caches, cacheBytes } = options;
-  if (durability !== undefined) processOptions.durability = durability;
-  if (caches !== undefined) processOptions.caches = caches;
-  if (cacheBytes !== undefined) PayloadCache.limit = cacheBytes;
-}
-
-module.exports = { SessionManager, configure, findMostRecentSession, getDefaultSessionDir, loadEntriesFromFile };
+module.exports = { SessionManager };

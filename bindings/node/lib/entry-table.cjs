@@ -147,7 +147,7 @@ class EntryTable {
 
   // For the accessors of entries
 
-  /** Reads the payload of an entry. */
+  /** Reads and returns the payload of an entry. */
   loadPayload(entry, row) {
     let line;
     try {
@@ -161,7 +161,9 @@ class EntryTable {
       if (found < 0) throw error;
       line = this.#native.line(found);
     }
-    this.#fill(entry, JSON.parse(line), line.length);
+    const parsed = JSON.parse(line);
+    this.#fill(entry, parsed, line.length);
+    return parsed;
   }
 
   keepPayload(entry, length) {

@@ -73,15 +73,15 @@ class Lazy extends Given {
     if (payload !== undefined) return payload[key];
     const alive = entry.#weak?.get(key)?.deref();
     if (alive !== undefined) return alive;
-    entry.#owner.loadPayload(entry, entry.#row);
-    return entry.#payload[key];
+    // The budget may be too small to hold it even now.
+    return entry.#owner.loadPayload(entry, entry.#row)[key];
   }
 
   /** As in pi, a change of an entry is seen in memory, and never reaches the file. It is kept as long as the session. */
   static set(object, key, value) {
     const entry = stamped(object);
-    if (entry.#payload === undefined) entry.#owner.loadPayload(entry, entry.#row);
-    entry.#payload = { ...entry.#payload, [key]: value };
+    const payload = entry.#payload ?? entry.#owner.loadPayload(entry, entry.#row);
+    entry.#payload = { ...payload, [key]: value };
     entry.#owner.pinPayload(entry);
   }
 

@@ -1,30 +1,20 @@
 "use strict";
 // One session of the engine, as JavaScript objects.
 //
-// The engine answers in rows and lines. This class makes entries out of them when they are asked for, and remembers
-// them, so that there is one object per entry. What the getters of a manager return are plain fields here.
+// The engine answers in rows and lines, and the table makes entries out of them. What the getters of a manager return are
+// plain fields here. Branch, context and list of entries are kept, and extended by appends.
 
-const { failure, notSupported } = require("./errors.cjs");
 const entriesOf = require("./entries.cjs");
-const { Lazy, PayloadCache, lazyEntry, messageSkeleton } = require("./lazy.cjs");
+const { EntryTable } = require("./entry-table.cjs");
+const { notSupported } = require("./errors.cjs");
 const { release, track } = require("./handles.cjs");
-
-/** Rows whose lines cross at a time. */
-const BATCH = 1024;
-
-/** The number of characters of a message's head: id, parent and time. */
-const HEAD = 40;
 
 class FileSession {
   persist = true;
 
   #native;
   #header;
-  /** Entries by row; a hole for each that was not asked for. */
-  #entries;
-  /** Rows by id, for the ids that were asked for. */
-  #rows = new Map();
-  #payloads = new PayloadCache();
+  #table;
   #nRows;
   #numbering;
   #leafRow;
@@ -44,10 +34,11 @@ class FileSession {
     track(this, handle);
     this.#header = JSON.parse(handle.header());
     this.sessionId = this.#header.id;
-    this.#takeStatus(handle.status());
-    this.#entries = new Array(this.#nRows);
+    const status = handle.status();
+    this.#takeStatus(status);
+    this.#table = new EntryTable(handle, status, () => this.refresh());
     if (this.#nRows === 1 && !("parentSession" in this.#header)) this.#header.parentSession = undefined;
-    this.leafId = this.#leafRow < 0 ? null : this.#entryAt(this.#leafRow).id;
+    this.leafId = this.#leafRow < 0 ? null : this.#table.at(this.#leafRow).id;
   }
 
   #takeStatus(status) {
@@ -70,127 +61,12 @@ class FileSession {
 
   /** Learns of rows that other programs have added, or of other numbers of all rows. */
   #catchUp() {
-    const numbering = this.#numbering;
-    this.#takeStatus(this.#native.status());
-    if (this.#numbering !== numbering) this.#renumber();
-    this.#entries.length = this.#nRows;
+    const status = this.#native.status();
+    const isRenumbered = status.numbering !== this.#numbering;
+    this.#takeStatus(status);
+    if (isRenumbered) this.#table.renumber(status);
+    else this.#table.grow(status);
     this.#forget();
-  }
-
-  /** Finds the known entries again after the file was read again. */
-  #renumber() {
-    const known = this.#entries.filter((entry) => typeof entry?.id === "string");
-    const rows = this.#native.findAll(known.map((entry) => entry.id));
-    this.#entries = new Array(this.#nRows);
-    this.#rows.clear();
-    known.forEach((entry, index) => {
-      if (Lazy.is(entry)) Lazy.setRow(entry, rows[index]);
-      if (rows[index] >= 0) this.#entries[rows[index]] = entry;
-    });
-  }
-
-  // Entries
-
-  #entryAt(row) {
-    return this.#entries[row] ?? (this.#make([row]), this.#entries[row]);
-  }
-
-  /** The entries of some rows. */
-  #entriesAt(rows) {
-    const missing = [];
-    for (const row of rows) if (this.#entries[row] === undefined) missing.push(row);
-    if (missing.length > 0) this.#make(missing);
-    const entries = new Array(rows.length);
-    for (let index = 0; index < rows.length; index++) entries[index] = this.#entries[rows[index]];
-    return entries;
-  }
-
-  /** Makes entries: messages without their payloads, all others from their lines. */
-  #make(rows) {
-    for (let start = 0; start < rows.length; start += BATCH) {
-      const batch = rows.slice(start, start + BATCH);
-      const { kinds, heads, lines } = this.#native.forms(Uint32Array.from(batch));
-      const text = heads.latin1Slice(0, heads.length);
-      let at = 0;
-      let line = 0;
-      for (let index = 0; index < batch.length; index++) {
-        const row = batch[index];
-        if (kinds[index] === 0) {
-          this.#entries[row] = this.#fromLine(row, lines, line++);
-          continue;
-        }
-        const id = text.slice(at, at + 8);
-        const parentId = kinds[index] === 2 ? null : text.slice(at + 8, at + 16);
-        this.#entries[row] = messageSkeleton(this, row, id, parentId, text.slice(at + 16, at + HEAD));
-        // A repeated id means its last row, which native code finds.
-        if (this.entryCount === this.#nRows - 1) this.#rows.set(id, row);
-        at += HEAD;
-      }
-    }
-  }
-
-  #fromLine(row, lines, index) {
-    const start = index === 0 ? 0 : lines.ends[index - 1] + 1;
-    const end = lines.ends[index];
-    return lazyEntry(this, row, JSON.parse(lines.bytes.utf8Slice(start, end)), end - start);
-  }
-
-  /** Makes the entries of some rows with their payloads, many lines at a time. */
-  #loadAll(rows) {
-    const isWanted = (row) => {
-      const entry = this.#entries[row];
-      return entry === undefined || (typeof entry === "object" && entry !== null && Lazy.is(entry) && !Lazy.hasPayload(entry));
-    };
-    const wanted = rows.filter(isWanted);
-    for (let start = 0; start < wanted.length; start += BATCH) {
-      const batch = wanted.slice(start, start + BATCH);
-      const lines = this.#native.lines(Uint32Array.from(batch));
-      batch.forEach((row, index) => {
-        const entry = this.#entries[row];
-        if (entry === undefined) {
-          this.#entries[row] = this.#fromLine(row, lines, index);
-          return;
-        }
-        const from = index === 0 ? 0 : lines.ends[index - 1] + 1;
-        this.#fill(entry, JSON.parse(lines.bytes.utf8Slice(from, lines.ends[index])), lines.ends[index] - from);
-      });
-    }
-  }
-
-  #fill(entry, parsed, length) {
-    Lazy.fill(entry, parsed);
-    this.#payloads.keep(entry, length);
-  }
-
-  /** Reads the payload of an entry, for its accessors, and returns it. */
-  loadPayload(entry, row) {
-    let line;
-    try {
-      line = this.#lineOf(entry, row);
-    } catch (error) {
-      if (error.code === "SESSION_CLOSED") throw error;
-      // Another program has rewritten the file. The entry may be elsewhere now.
-      this.refresh();
-      const found = this.#native.find(entry.id);
-      if (found < 0) throw error;
-      line = this.#native.line(found);
-    }
-    const parsed = JSON.parse(line);
-    this.#fill(entry, parsed, line.length);
-    return parsed;
-  }
-
-  #lineOf(entry, row) {
-    if (row < 0) throw failure("NOT_FOUND", `Entry ${entry.id} not found`);
-    return this.#native.line(row);
-  }
-
-  keepPayload(entry, length) {
-    this.#payloads.keep(entry, length);
-  }
-
-  pinPayload(entry) {
-    this.#payloads.pin(entry);
   }
 
   /** Reads something; again after a refresh if another program has rewritten the file. */
@@ -204,15 +80,6 @@ class FileSession {
     }
   }
 
-  #rowOf(id) {
-    if (typeof id !== "string") return -1;
-    const known = this.#rows.get(id);
-    if (known !== undefined) return known;
-    const row = this.#native.find(id);
-    if (row >= 0) this.#rows.set(id, row);
-    return row;
-  }
-
   // What managers ask for
 
   get header() {
@@ -220,24 +87,24 @@ class FileSession {
   }
 
   has(id) {
-    return this.#rowOf(id) >= 0;
+    return this.#table.rowOf(id) >= 0;
   }
 
   entry(id) {
-    const known = this.#entries[this.#rows.get(id)];
+    const known = this.#table.known(id);
     if (known !== undefined) return known;
     return this.#stable(() => {
-      const row = this.#rowOf(id);
-      return row < 0 ? undefined : this.#entryAt(row);
+      const row = this.#table.rowOf(id);
+      return row < 0 ? undefined : this.#table.at(row);
     });
   }
 
   leafEntry() {
-    return this.#leafRow < 0 ? undefined : this.#stable(() => this.#entryAt(this.#leafRow));
+    return this.#leafRow < 0 ? undefined : this.#stable(() => this.#table.at(this.#leafRow));
   }
 
   entries() {
-    this.#all ??= this.#stable(() => this.#entriesAt(this.#native.entryRows(0)));
+    this.#all ??= this.#stable(() => this.#table.all(this.#native.entryRows(0)));
     return this.#all.slice();
   }
 
@@ -245,23 +112,23 @@ class FileSession {
     const id = fromId ?? this.leafId;
     if (!id) return [];
     if (id === this.leafId) {
-      this.#branch ??= this.#stable(() => this.#entriesAt(this.#native.branchRows()));
+      this.#branch ??= this.#stable(() => this.#table.all(this.#native.branchRows()));
       return this.#branch.slice();
     }
     return this.#stable(() => {
-      const row = this.#rowOf(id);
-      return row < 0 ? [] : this.#entriesAt(this.#native.branchRows(row));
+      const row = this.#table.rowOf(id);
+      return row < 0 ? [] : this.#table.all(this.#native.branchRows(row));
     });
   }
 
   children(parentId) {
     if (parentId !== null && typeof parentId !== "string") return [];
-    return this.#stable(() => this.#entriesAt(this.#native.childRows(parentId)));
+    return this.#stable(() => this.#table.all(this.#native.childRows(parentId)));
   }
 
   #readLabels() {
     if (!this.#labels) {
-      const entries = this.#stable(() => this.#entriesAt(this.#native.rowsOf("label")));
+      const entries = this.#stable(() => this.#table.all(this.#native.rowsOf("label")));
       this.#labels = { labels: new Map(), times: new Map() };
       for (const entry of entries) entriesOf.takeLabel(entry, this.#labels.labels, this.#labels.times);
     }
@@ -278,7 +145,7 @@ class FileSession {
 
   name() {
     if (this.#nameRow >= 0) {
-      this.#name = entriesOf.nameIn(this.#stable(() => this.#entryAt(this.#nameRow)));
+      this.#name = entriesOf.nameIn(this.#stable(() => this.#table.at(this.#nameRow)));
       this.#nameRow = -1;
     }
     return this.#name;
@@ -288,7 +155,7 @@ class FileSession {
     const { labels, times } = this.#readLabels();
     const { nodes, entries } = this.#stable(() => {
       const nodes = this.#native.tree();
-      return { nodes, entries: this.#entriesAt(nodes.filter((_, index) => index % 2 === 0)) };
+      return { nodes, entries: this.#table.all(nodes.filter((_, index) => index % 2 === 0)) };
     });
     const roots = [];
     const open = [];
@@ -313,16 +180,14 @@ class FileSession {
   }
 
   contextEntries() {
-    return this.#stable(() => this.#entriesAt(this.#contextRows().rows));
+    return this.#stable(() => this.#table.all(this.#contextRows().rows));
   }
 
   projection() {
     return this.#stable(() => {
       const { rows, level, model } = this.#contextRows();
-      this.#loadAll(rows);
-      const entries = this.#entriesAt(rows);
-      this.#payloads.touch(entries);
-      const at = (row) => (row < 0 ? undefined : this.#entryAt(row));
+      const entries = this.#table.allLoaded(rows);
+      const at = (row) => (row < 0 ? undefined : this.#table.at(row));
       return { ...entriesOf.projectEntries(entries), ...entriesOf.settingsOf(at(level), at(model)) };
     });
   }
@@ -388,7 +253,7 @@ class FileSession {
     const { id, row, numbering } = written;
     const isNext = numbering === this.#numbering && row === this.#nRows && parentId === this.leafId;
     const made = make(id, parentId, date.toISOString());
-    const entry = lazyEntry(this, row, made, length);
+    const entry = this.#table.adopt(row, made, length);
     if (isNext) {
       this.#nRows++;
       this.entryCount++;
@@ -398,8 +263,7 @@ class FileSession {
     } else {
       this.#catchUp();
     }
-    this.#entries[row] = entry;
-    this.#rows.set(id, row);
+    this.#table.put(row, entry);
     this.leafId = id;
     return entry;
   }
@@ -431,7 +295,7 @@ class FileSession {
   }
 
   moveLeaf(id) {
-    const row = id === null ? -1 : this.#rowOf(id);
+    const row = id === null ? -1 : this.#table.rowOf(id);
     this.#native.moveLeaf(id, new Date().getTime());
     this.#leafRow = row;
     this.leafId = id;

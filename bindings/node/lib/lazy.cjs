@@ -73,7 +73,7 @@ class Lazy extends Given {
     if (payload !== undefined) return payload[key];
     const alive = entry.#weak?.get(key)?.deref();
     if (alive !== undefined) return alive;
-    // A line beyond the budget is already let go of.
+    // The budget may be too small to hold it even now.
     return entry.#owner.loadPayload(entry, entry.#row)[key];
   }
 

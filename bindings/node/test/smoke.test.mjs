@@ -165,6 +165,21 @@ test("a change of an entry is seen in memory and not in the file", () => {
   manager.close();
 });
 
+test("a budget that holds nothing", () => {
+  const file = written(folder(), [long("one"), long("two")]);
+  sessile.configure({ cacheBytes: 1 });
+  try {
+    const manager = SessionManager.open(file);
+    assert.deepEqual(manager.getEntries().map(({ message }) => message), [user(long("one")), assistant(long("two"))]);
+    assert.equal(manager.buildSessionContext().messages.length, 2);
+    manager.getEntries()[0].message = user("changed");
+    assert.deepEqual(manager.getBranch()[0].message, user("changed"));
+    manager.close();
+  } finally {
+    sessile.configure({ cacheBytes: 64 * 1024 * 1024 });
+  }
+});
+
 test("beyond the budget, what the program holds keeps its identity", () => {
   const file = written(folder(), Array.from({ length: 40 }, (_, index) => long(`text ${index}`)));
   sessile.configure({ cacheBytes: 5000 });

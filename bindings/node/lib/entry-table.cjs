@@ -1,0 +1,188 @@
+"use strict";
+// The entries of a session by row.
+//
+// An entry is made out of its line, or of its head, when it is asked for. There is one object per entry.
+
+const { failure } = require("./errors.cjs");
+const { Lazy, PayloadCache, lazyEntry, messageSkeleton } = require("./lazy.cjs");
+
+/** Rows whose lines cross at a time. */
+const BATCH = 1024;
+
+/** The number of characters of a message's head: id, parent and time. */
+const HEAD = 40;
+
+class EntryTable {
+  #native;
+  #refresh;
+  /** Entries by row; a hole for each that was not asked for. */
+  #entries;
+  /** Rows by id, for the ids that were asked for. */
+  #rows = new Map();
+  /** Whether no id is repeated. A repeated id means its last row, which native code finds. */
+  #isUnique;
+  #payloads = new PayloadCache();
+
+  /** `refresh` reads a file again that another program has rewritten. */
+  constructor(handle, status, refresh) {
+    this.#native = handle;
+    this.#refresh = refresh;
+    this.#entries = new Array(status.nRows);
+    this.#isUnique = isUnique(status);
+  }
+
+  /** Learns of rows that other programs have added. */
+  grow(status) {
+    this.#entries.length = status.nRows;
+    this.#isUnique = isUnique(status);
+    if (!this.#isUnique) this.#rows.clear();
+  }
+
+  /** Finds the known entries again after the file was read again. */
+  renumber(status) {
+    const known = this.#entries.filter((entry) => typeof entry?.id === "string");
+    const rows = this.#native.findAll(known.map((entry) => entry.id));
+    this.#entries = new Array(status.nRows);
+    this.#rows.clear();
+    this.#isUnique = isUnique(status);
+    known.forEach((entry, index) => {
+      if (Lazy.is(entry)) Lazy.setRow(entry, rows[index]);
+      if (rows[index] >= 0) this.#entries[rows[index]] = entry;
+    });
+  }
+
+  /** Adds the entry that a program has appended. */
+  put(row, entry) {
+    this.#entries[row] = entry;
+    this.#rows.set(entry.id, row);
+  }
+
+  /** Makes an entry of an object that a program appends. */
+  adopt(row, made, length) {
+    return lazyEntry(this, row, made, length);
+  }
+
+  rowOf(id) {
+    if (typeof id !== "string") return -1;
+    const known = this.#rows.get(id);
+    if (known !== undefined) return known;
+    const row = this.#native.find(id);
+    if (row >= 0) this.#rows.set(id, row);
+    return row;
+  }
+
+  /** The entry with this id if it was asked for before. */
+  known(id) {
+    return this.#entries[this.#rows.get(id)];
+  }
+
+  at(row) {
+    return this.#entries[row] ?? (this.#make([row]), this.#entries[row]);
+  }
+
+  /** The entries of some rows. */
+  all(rows) {
+    const missing = [];
+    for (const row of rows) if (this.#entries[row] === undefined) missing.push(row);
+    if (missing.length > 0) this.#make(missing);
+    const entries = new Array(rows.length);
+    for (let index = 0; index < rows.length; index++) entries[index] = this.#entries[rows[index]];
+    return entries;
+  }
+
+  /** Like `all`, with the payloads: many lines at a time. */
+  allLoaded(rows) {
+    const isWanted = (row) => {
+      const entry = this.#entries[row];
+      if (entry === undefined) return true;
+      return typeof entry === "object" && Lazy.is(entry) && !Lazy.hasPayload(entry);
+    };
+    const wanted = rows.filter(isWanted);
+    for (let start = 0; start < wanted.length; start += BATCH) {
+      const batch = wanted.slice(start, start + BATCH);
+      const lines = this.#native.lines(Uint32Array.from(batch));
+      batch.forEach((row, index) => {
+        const entry = this.#entries[row];
+        if (entry === undefined) this.#entries[row] = this.#fromLine(row, lines, index);
+        else this.#fill(entry, ...parsedLine(lines, index));
+      });
+    }
+    const entries = this.all(rows);
+    this.#payloads.touch(entries);
+    return entries;
+  }
+
+  /** Makes entries: messages without their payloads, all others from their lines. */
+  #make(rows) {
+    for (let start = 0; start < rows.length; start += BATCH) {
+      const batch = rows.slice(start, start + BATCH);
+      const { kinds, heads, lines } = this.#native.forms(Uint32Array.from(batch));
+      const text = heads.latin1Slice(0, heads.length);
+      let at = 0;
+      let line = 0;
+      for (let index = 0; index < batch.length; index++) {
+        const row = batch[index];
+        if (kinds[index] === 0) {
+          this.#entries[row] = this.#fromLine(row, lines, line++);
+          continue;
+        }
+        const id = text.slice(at, at + 8);
+        const parentId = kinds[index] === 2 ? null : text.slice(at + 8, at + 16);
+        this.#entries[row] = messageSkeleton(this, row, id, parentId, text.slice(at + 16, at + HEAD));
+        if (this.#isUnique) this.#rows.set(id, row);
+        at += HEAD;
+      }
+    }
+  }
+
+  #fromLine(row, lines, index) {
+    const [parsed, length] = parsedLine(lines, index);
+    return lazyEntry(this, row, parsed, length);
+  }
+
+  #fill(entry, parsed, length) {
+    Lazy.fill(entry, parsed);
+    this.#payloads.keep(entry, length);
+  }
+
+  // For the accessors of entries
+
+  /** Reads and returns the payload of an entry. */
+  loadPayload(entry, row) {
+    let line;
+    try {
+      if (row < 0) throw failure("NOT_FOUND", `Entry ${entry.id} not found`);
+      line = this.#native.line(row);
+    } catch (error) {
+      if (error.code === "SESSION_CLOSED") throw error;
+      // Another program has rewritten the file. The entry may be elsewhere now.
+      this.#refresh();
+      const found = this.#native.find(entry.id);
+      if (found < 0) throw error;
+      line = this.#native.line(found);
+    }
+    const parsed = JSON.parse(line);
+    this.#fill(entry, parsed, line.length);
+    return parsed;
+  }
+
+  keepPayload(entry, length) {
+    this.#payloads.keep(entry, length);
+  }
+
+  pinPayload(entry) {
+    this.#payloads.pin(entry);
+  }
+}
+
+/** The value of a line and its length in bytes. */
+function parsedLine(lines, index) {
+  const start = index === 0 ? 0 : lines.ends[index - 1] + 1;
+  const end = lines.ends[index];
+  return [JSON.parse(lines.bytes.utf8Slice(start, end)), end - start];
+}
+
+/** Whether every row but the header is an entry with an id of its own. */
+const isUnique = (status) => status.nIds === status.nRows - 1;
+
+module.exports = { EntryTable };

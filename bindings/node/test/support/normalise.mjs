@@ -8,7 +8,7 @@ const TIME = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g;
 const DATE = /\b20\d\d-[01]\d-[0-3]\d\b/g;
 const MILLISECONDS = /\b1[6-9]\d{11}(?:\.\d+)?\b/g;
 const ENTRY_ID = /\b[0-9a-f]{8}\b/g;
-const DURATION = /(\\*"durationMs\\*":\s?)\d+(?:\.\d+)?/g;
+const DURATION = /(\\*"(?:durationMs|wall_time_seconds)\\*":\s?)\d+(?:\.\d+)?/g;
 
 /**
  * Returns a function that normalises texts of one run. An id becomes its number in the order of appearance, so ids that

@@ -268,11 +268,29 @@ export type State = {
   pendingMessageCount: number;
 };
 
-/** The model recorded in a session. */
+/** The model of a session, with what pi's files say about it. */
 export type Model = {
-  provider: string;
   id: string;
+  /** the id if nothing else is known */
+  name: string;
+  /** the API of the model, e.g. anthropic-messages */
+  api?: string;
+  provider: string;
+  baseUrl?: string;
+  /** whether it can think */
+  reasoning?: boolean;
+  /** null for a thinking level that it does not have */
+  thinkingLevelMap?: unknown;
+  /** text, image */
+  input?: string[];
+  inputLimits?: unknown;
+  /** in dollars per million tokens */
+  cost?: { input: number; output: number; cacheRead: number; cacheWrite: number };
+  promptCache?: unknown;
+  /** in tokens */
   contextWindow?: number;
+  /** of an answer */
+  maxTokens?: number;
 };
 
 /** The written entry, the new leaf, and how durable the entry is. */
@@ -430,9 +448,17 @@ export interface Commands {
   /** Cancels running compactions and summaries, and waits until they have ended */
   abort: { parameters: { sessionPath?: string }; data: void };
   /** Records the model in use */
-  set_model: { parameters: { provider: string; modelId: string; sessionPath?: string; expectedLeaf?: string | null }; data: { provider: string; id: string } };
+  set_model: { parameters: { provider: string; modelId: string; sessionPath?: string; expectedLeaf?: string | null }; data: Model };
+  /** Returns the model of the session, else that of the latest one: Sessile has no list of models */
+  get_available_models: { parameters: { sessionPath?: string }; data: { models: Model[] } };
+  /** Returns null, as pi does if there is no other model */
+  cycle_model: { parameters: { sessionPath?: string }; data: null };
   /** Records the thinking level */
   set_thinking_level: { parameters: { level: string; sessionPath?: string; expectedLeaf?: string | null }; data: void };
+  /** Returns the thinking levels of the model; all levels if nothing is known about it */
+  get_available_thinking_levels: { parameters: { sessionPath?: string }; data: { levels: string[] } };
+  /** Records the next thinking level of the model; null if it is not known to think */
+  cycle_thinking_level: { parameters: { sessionPath?: string; expectedLeaf?: string | null }; data: null | { level: string } };
   /** Sets the mode of the steering queue, which get_state returns */
   set_steering_mode: { parameters: { mode: "all" | "one-at-a-time" }; data: void };
   /** Sets the mode of the follow-up queue, which get_state returns */
@@ -688,8 +714,16 @@ export declare class SessileClient {
   abort(parameters?: Commands["abort"]["parameters"]): Promise<Commands["abort"]["data"]>;
   /** Records the model in use */
   setModel(parameters: Commands["set_model"]["parameters"]): Promise<Commands["set_model"]["data"]>;
+  /** Returns the model of the session, else that of the latest one: Sessile has no list of models */
+  getAvailableModels(parameters?: Commands["get_available_models"]["parameters"]): Promise<Commands["get_available_models"]["data"]>;
+  /** Returns null, as pi does if there is no other model */
+  cycleModel(parameters?: Commands["cycle_model"]["parameters"]): Promise<Commands["cycle_model"]["data"]>;
   /** Records the thinking level */
   setThinkingLevel(parameters: Commands["set_thinking_level"]["parameters"]): Promise<Commands["set_thinking_level"]["data"]>;
+  /** Returns the thinking levels of the model; all levels if nothing is known about it */
+  getAvailableThinkingLevels(parameters?: Commands["get_available_thinking_levels"]["parameters"]): Promise<Commands["get_available_thinking_levels"]["data"]>;
+  /** Records the next thinking level of the model; null if it is not known to think */
+  cycleThinkingLevel(parameters?: Commands["cycle_thinking_level"]["parameters"]): Promise<Commands["cycle_thinking_level"]["data"]>;
   /** Sets the mode of the steering queue, which get_state returns */
   setSteeringMode(parameters: Commands["set_steering_mode"]["parameters"]): Promise<Commands["set_steering_mode"]["data"]>;
   /** Sets the mode of the follow-up queue, which get_state returns */

@@ -8,7 +8,7 @@ import { pathToFileURL } from "node:url";
 const { RpcClient } = await import(pathToFileURL(join(process.env.SESSILE_ORACLE_DIR, "pi/dist/bundle/index.js")).href);
 const [cliPath, cwd, session] = process.argv.slice(2);
 
-const client = new RpcClient({ cliPath, cwd, provider: "mock", model: "mock-1", args: ["--session", session], env: process.env });
+const client = new RpcClient({ cliPath, cwd, provider: "mock", model: "mock-1", args: ["--session", session, "-ne"], env: process.env });
 const given = {};
 const events = [];
 

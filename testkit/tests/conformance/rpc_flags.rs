@@ -94,7 +94,7 @@ const ABOUT_MODELS: [&str; 6] = [
 
 #[test]
 fn questions_about_models_are_answered_alike() {
-    let mut peers = Peers::start(PROGRAM, &[], &json!({}), &["--no-session"], &["--model", "mock/mock-1"]);
+    let mut peers = Peers::start(PROGRAM, &[], &json!({}), &["--no-session", "-ne"], &["--model", "mock/mock-1"]);
     for kind in ABOUT_MODELS {
         peers.same(&json!({"id":kind,"type":kind}));
     }

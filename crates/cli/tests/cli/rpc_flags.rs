@@ -189,7 +189,7 @@ fn a_model_has_what_pis_files_say_about_it() {
     let plain = json!({
         "id":"plain","name":"plain","api":"openai-completions","provider":"acme","baseUrl":"http://127.0.0.1:9/v1",
         "reasoning":false,"input":["text"],"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0},
-        "contextWindow":128000,"maxTokens":16384
+        "contextWindow":128_000,"maxTokens":16384
     });
     let requests =
         ["get_state", "get_available_models", "get_available_thinking_levels", "cycle_model", "cycle_thinking_level"]

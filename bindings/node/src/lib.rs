@@ -5,7 +5,7 @@
 //! shapes of [`sessile_rpc::answer`].
 //!
 //! A panic becomes an exception: see [`failure::caught`].
-
+#![cfg_attr(test, allow(dead_code, reason = "napi exports nothing from a test program"))]
 #![allow(unsafe_code, reason = "napi-derive generates it; there is none in these files")]
 #![allow(
     clippy::needless_pass_by_value,

@@ -103,7 +103,7 @@ def test_search(sample: sessile.Store) -> None:
     with pytest.raises(sessile.QueryError, match="not a regular expression"):
         sample.search("re:(")
     with pytest.raises(ValueError, match="use one of user"):
-        sample.search("tide", roles="nobody")
+        sample.search("tide", roles="stranger")
 
 
 def test_matches_are_counted_in_characters(store: sessile.Store) -> None:

@@ -5,6 +5,21 @@ import { existsSync } from "node:fs";
 import { assistant, caught, texts, user } from "../support/table.mjs";
 import { everyKind } from "./identity.mjs";
 
+/** What remains of a session whose entries a program changes before it writes the file again. */
+function rewritten(s, change) {
+  const m = s.create();
+  m.appendMessage(user("a"));
+  m.appendMessage(assistant("failed"));
+  const before = texts(m.getSessionFile());
+  const outcome = caught(() => {
+    change(m);
+    m._buildIndex();
+    m._rewriteFile();
+  });
+  const after = texts(m.getSessionFile());
+  return { outcome: outcome.isError === true, whole: after.every((line) => before.includes(line)), lines: after.length };
+}
+
 export const privates = [
   {
     name: "fields can be read",
@@ -68,33 +83,15 @@ export const privates = [
   {
     name: "history is rewritten by assigning entries",
     run(s) {
-      const m = s.create();
-      m.appendMessage(user("a"));
-      m.appendMessage(assistant("failed"));
-      const before = texts(m.getSessionFile());
-      const outcome = caught(() => {
+      return rewritten(s, (m) => {
         m.fileEntries = m.fileEntries.slice(0, 2);
-        m._buildIndex();
-        m._rewriteFile();
       });
-      const after = texts(m.getSessionFile());
-      return { outcome: outcome.isError === true, whole: after.every((line) => before.includes(line)), lines: after.length };
     },
   },
   {
     name: "history is rewritten by changing entries in place",
     run(s) {
-      const m = s.create();
-      m.appendMessage(user("a"));
-      m.appendMessage(assistant("failed"));
-      const before = texts(m.getSessionFile());
-      const outcome = caught(() => {
-        m.fileEntries.pop();
-        m._buildIndex();
-        m._rewriteFile();
-      });
-      const after = texts(m.getSessionFile());
-      return { outcome: outcome.isError === true, whole: after.every((line) => before.includes(line)), lines: after.length };
+      return rewritten(s, (m) => m.fileEntries.pop());
     },
   },
   {

@@ -227,19 +227,30 @@ function nameIn(entry) {
   return typeof entry?.name === "string" ? entry.name.trim() || undefined : undefined;
 }
 
-/** Adds a label entry to maps of labels and their times. */
-function takeLabel(entry, labels, times) {
-  if (entry.label) {
-    labels.set(entry.targetId, entry.label);
-    times.set(entry.targetId, entry.timestamp);
-  } else {
-    labels.delete(entry.targetId);
-    times.delete(entry.targetId);
+/** The labels of a session and their times, by entry. */
+class Labels {
+  labels = new Map();
+  times = new Map();
+
+  constructor(entries) {
+    for (const entry of entries) this.take(entry);
+  }
+
+  /** Adds a label entry. An entry without a label removes one. */
+  take(entry) {
+    if (entry.label) {
+      this.labels.set(entry.targetId, entry.label);
+      this.times.set(entry.targetId, entry.timestamp);
+    } else {
+      this.labels.delete(entry.targetId);
+      this.times.delete(entry.targetId);
+    }
   }
 }
 
 module.exports = {
   CURRENT_SESSION_VERSION,
+  Labels,
   asBlocks,
   assertValidSessionId,
   buildContextEntries,
@@ -256,5 +267,4 @@ module.exports = {
   sessionPath,
   setsModel,
   settingsOf,
-  takeLabel,
 };

@@ -127,11 +127,7 @@ class FileSession {
   }
 
   #readLabels() {
-    if (!this.#labels) {
-      const entries = this.#stable(() => this.#table.all(this.#native.rowsOf("label")));
-      this.#labels = { labels: new Map(), times: new Map() };
-      for (const entry of entries) entriesOf.takeLabel(entry, this.#labels.labels, this.#labels.times);
-    }
+    this.#labels ??= new entriesOf.Labels(this.#stable(() => this.#table.all(this.#native.rowsOf("label"))));
     return this.#labels;
   }
 
@@ -281,7 +277,7 @@ class FileSession {
       }
     }
     if (entry.type === "label" && this.#labels) {
-      entriesOf.takeLabel(entry, this.#labels.labels, this.#labels.times);
+      this.#labels.take(entry);
     } else if (entry.type === "session_info") {
       this.#nameRow = row;
     }

@@ -100,12 +100,7 @@ class MemorySession {
   }
 
   #readLabels() {
-    if (!this.#labels) {
-      this.#labels = { labels: new Map(), times: new Map() };
-      for (const entry of this.#own()) {
-        if (entry.type === "label") entriesOf.takeLabel(entry, this.#labels.labels, this.#labels.times);
-      }
-    }
+    this.#labels ??= new entriesOf.Labels(this.#own().filter((entry) => entry.type === "label"));
     return this.#labels;
   }
 
@@ -160,7 +155,7 @@ class MemorySession {
     this.#length = this.#entries.length;
     this.#index.set(id, entry);
     this.leafId = id;
-    if (entry.type === "label" && this.#labels) entriesOf.takeLabel(entry, this.#labels.labels, this.#labels.times);
+    if (entry.type === "label") this.#labels?.take(entry);
     return entry;
   }
 

@@ -548,3 +548,8 @@ test("the types for import and require are the same", () => {
   const read = (name) => readFileSync(new URL(`../${name}`, import.meta.url), "utf8");
   assert.equal(read("index.d.cts"), read("index.d.ts"));
 });
+
+test("the types of both kinds of modules are the same", () => {
+  const types = (name) => readFileSync(new URL(`../${name}`, import.meta.url), "utf8");
+  assert.equal(types("index.d.cts"), types("index.d.ts"));
+});

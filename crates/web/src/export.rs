@@ -98,9 +98,8 @@ pub fn export_html<S: Sink>(
             chunks: Chunks::default(),
             facts: RowFacts::default(),
         };
-        for entry in writer.reader.last_entries()? {
-            writer.sink.page(entry.as_bytes())?;
-        }
+        let last_entries = writer.reader.last_entries()?;
+        writer.sink.page(last_entries.as_bytes())?;
         writer.sink.page(END_OF_ENTRIES.as_bytes())?;
         writer.entries()?;
         writer.structure()?;

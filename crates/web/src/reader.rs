@@ -29,6 +29,20 @@ const MAX_CALL_DISTANCE: usize = 64;
 const STATIC_BYTES: usize = 160 << 10;
 const STATIC_ENTRIES: usize = 60;
 
+/// How much of that a browser with JavaScript draws before the script has started. Laying out more of it would hold up
+/// the script.
+const DRAWN_AT_ONCE_BYTES: usize = 12 << 10;
+const DRAWN_AT_ONCE: usize = 6;
+
+/// How many of the last texts have at most this length together; at least one, if there is one.
+fn n_last(texts: &[String], most: usize) -> usize {
+    let lengths = texts.iter().rev().scan(0, |sum, text| {
+        *sum += text.len();
+        Some(*sum)
+    });
+    lengths.take_while(|sum| *sum <= most).count().max(1).min(texts.len())
+}
+
 /// Renders the rows of one session.
 #[derive(Clone, Copy)]
 pub(crate) struct Reader<'s> {
@@ -37,8 +51,9 @@ pub(crate) struct Reader<'s> {
 }
 
 impl Reader<'_> {
-    /// The last entries of the current branch, as much as fits into a small page.
-    pub(crate) fn last_entries(&self) -> Result<Vec<String>, SessionError> {
+    /// The last entries of the current branch as HTML, as much as fits into a small page. A browser with JavaScript
+    /// draws only the very last ones of them.
+    pub(crate) fn last_entries(&self) -> Result<String, SessionError> {
         let path = self.session.path();
         // Results need their calls, so the entries are read forwards from a little earlier.
         let tail = path.len().saturating_sub(STATIC_ENTRIES);
@@ -48,13 +63,12 @@ impl Reader<'_> {
             let entry = self.session.entry_at(*row)?;
             rendered.push(self.render(*row, &entry, &mut calls)?.html);
         }
-        let mut first = rendered.len();
-        let mut n_bytes = 0;
-        while first > 0 && n_bytes + rendered[first - 1].len() <= STATIC_BYTES {
-            first -= 1;
-            n_bytes += rendered[first].len();
+        let mut shown = rendered.split_off(rendered.len() - n_last(&rendered, STATIC_BYTES));
+        let drawn = shown.split_off(shown.len() - n_last(&shown, DRAWN_AT_ONCE_BYTES).min(DRAWN_AT_ONCE));
+        if shown.is_empty() {
+            return Ok(drawn.concat());
         }
-        Ok(rendered.split_off(first.min(rendered.len().saturating_sub(1))))
+        Ok(format!("<noscript>{}</noscript>{}", shown.concat(), drawn.concat()))
     }
 
     /// Renders an entry. `calls` has the calls of the entries before it, and gets those of this entry.

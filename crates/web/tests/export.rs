@@ -188,6 +188,11 @@ fn the_page_is_readable_without_scripts_and_allows_only_its_own() {
     let before_scripts = page.split_once("<script").unwrap().0;
     assert!(before_scripts.contains("prompt 299") && before_scripts.contains("<noscript>"));
     assert!(!before_scripts.contains("prompt 3<"), "only the last part is plain HTML");
+    // Of that, a browser with JavaScript draws the end; the rest must not end early.
+    let (folded, drawn) = before_scripts.rsplit_once("</noscript>").unwrap();
+    assert!(drawn.contains("prompt 299") && !drawn.contains("prompt 290"));
+    assert!(folded.rsplit_once("<noscript>").unwrap().1.contains("prompt 290"));
+    assert_eq!(before_scripts.matches("</noscript>").count(), 2);
     let policy = between(&page, "http-equiv=\"Content-Security-Policy\" content=\"", "\"");
     assert!(policy.starts_with("default-src 'none'; script-src 'sha256-"), "{policy}");
     assert!(!policy.contains("unsafe") && !policy.contains("http"), "{policy}");

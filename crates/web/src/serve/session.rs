@@ -84,7 +84,7 @@ pub(crate) fn show(app: &App, key: &str) -> Response {
         let card = Card::short(row.info.clone(), session)?;
         let kind = PageKind::Served { style: &STYLE_ASSET.path, family: family.as_deref() };
         let mut page = start_of_page(&card, environment, kind, session.outline().n_entries());
-        page.extend(Reader { session, environment }.last_entries()?);
+        page.push_str(&Reader { session, environment }.last_entries()?);
         page.push_str(END_OF_ENTRIES);
         let mut index = ObjectWriter::new();
         let leaf = session.path().last().map_or(-1.0, |row| as_number(row.index()));

@@ -35,16 +35,14 @@ function memory() {
 
 const megabytes = (after, before, kind) => (after[kind] - before[kind]) / 1e6;
 
-/** The processor time of one call: the mean of at least 20 calls and 100 ms, after the first ones. */
+/** The processor time of one call: the mean of calls that take 100 ms together. */
 function perCall(call) {
-  for (let index = 0; index < 3; index += 1) call();
-  let count = 0;
-  const start = cpu();
-  do {
-    for (let index = 0; index < 20; index += 1) call();
-    count += 20;
-  } while (cpu() - start < 100);
-  return (cpu() - start) / count;
+  for (let count = 1; ; count *= 2) {
+    const start = cpu();
+    for (let index = 0; index < count; index += 1) call();
+    const ms = cpu() - start;
+    if (ms >= 100) return ms / count;
+  }
 }
 
 /** The calls that pi makes in every turn or at every redraw, and what is compared of their results. */

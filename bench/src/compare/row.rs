@@ -208,6 +208,9 @@ fn agreement(results: &[Turns]) -> Option<bool> {
     })
 }
 
+/// A smaller difference between two figures is not a difference: 0.1 µs, or 100 bytes.
+const RESOLUTION: f64 = 0.0001;
+
 fn judge(result: &RowResult, demand: Demand) -> Option<DemandResult> {
     let ours = result.result(&Competitor::Ours)?;
     let times = |name: &'static str| Some(result.result(&Competitor::Other(name))?.median_ms() / ours.median_ms());
@@ -256,7 +259,7 @@ fn judge(result: &RowResult, demand: Demand) -> Option<DemandResult> {
             } else {
                 format!("{figure} ≤ {} × pi's", amount(most))
             };
-            reached(demand, format!("{} of {}", amount(own), amount(pi)), own <= pi * most)
+            reached(demand, format!("{} of {}", amount(own), amount(pi)), own <= pi * most + RESOLUTION)
         }
         Demand::Stated(figure) => reached(figure.to_owned(), amount(ours.figures(figure)?), true),
         Demand::PartOfPi(most) => {
@@ -275,8 +278,10 @@ pub(super) fn amount(number: f64) -> String {
         1
     } else if number.abs() >= 0.1 {
         2
-    } else {
+    } else if number.abs() >= 0.001 {
         4
+    } else {
+        6
     };
     let text = format!("{number:.digits$}");
     let (whole, fraction) = text.split_once('.').map_or((text.as_str(), None), |(whole, rest)| (whole, Some(rest)));

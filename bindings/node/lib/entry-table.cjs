@@ -17,9 +17,9 @@ class EntryTable {
   #refresh;
   /** Entries by row; a hole for each that was not asked for. */
   #entries;
-  /** Rows by id, for the ids that were asked for. */
-  #rows = new Map();
-  /** Whether no id is repeated. A repeated id means its last row, which native code finds. */
+  /** Entries by id, for those that were asked for. */
+  #byId = new Map();
+  /** Whether no id is repeated. A repeated id means its last entry, which native code finds. */
   #isUnique;
   #payloads = new PayloadCache();
 
@@ -35,7 +35,7 @@ class EntryTable {
   grow(status) {
     this.#entries.length = status.nRows;
     this.#isUnique = isUnique(status);
-    if (!this.#isUnique) this.#rows.clear();
+    if (!this.#isUnique) this.#byId.clear();
   }
 
   /** Finds the known entries again after the file was read again. */
@@ -43,7 +43,7 @@ class EntryTable {
     const known = this.#entries.filter((entry) => typeof entry?.id === "string");
     const rows = this.#native.findAll(known.map((entry) => entry.id));
     this.#entries = new Array(status.nRows);
-    this.#rows.clear();
+    this.#byId.clear();
     this.#isUnique = isUnique(status);
     known.forEach((entry, index) => {
       if (Lazy.is(entry)) Lazy.setRow(entry, rows[index]);
@@ -54,7 +54,7 @@ class EntryTable {
   /** Adds the entry that a program has appended. */
   put(row, entry) {
     this.#entries[row] = entry;
-    this.#rows.set(entry.id, row);
+    this.#byId.set(entry.id, entry);
   }
 
   /** Makes an entry of an object that a program appends. */
@@ -63,17 +63,21 @@ class EntryTable {
   }
 
   rowOf(id) {
-    if (typeof id !== "string") return -1;
-    const known = this.#rows.get(id);
-    if (known !== undefined) return known;
-    const row = this.#native.find(id);
-    if (row >= 0) this.#rows.set(id, row);
-    return row;
+    return typeof id === "string" ? this.#native.find(id) : -1;
   }
 
   /** The entry with this id if it was asked for before. */
   known(id) {
-    return this.#entries[this.#rows.get(id)];
+    return this.#byId.get(id);
+  }
+
+  /** The entry with this id. */
+  find(id) {
+    const row = this.rowOf(id);
+    if (row < 0) return undefined;
+    const entry = this.at(row);
+    this.#byId.set(id, entry);
+    return entry;
   }
 
   at(row) {
@@ -128,8 +132,9 @@ class EntryTable {
         }
         const id = text.slice(at, at + 8);
         const parentId = kinds[index] === 2 ? null : text.slice(at + 8, at + 16);
-        this.#entries[row] = messageSkeleton(this, row, id, parentId, text.slice(at + 16, at + HEAD));
-        if (this.#isUnique) this.#rows.set(id, row);
+        const entry = messageSkeleton(this, row, id, parentId, text.slice(at + 16, at + HEAD));
+        this.#entries[row] = entry;
+        if (this.#isUnique) this.#byId.set(id, entry);
         at += HEAD;
       }
     }
@@ -166,6 +171,10 @@ class EntryTable {
     return parsed;
   }
 
+  keepsPlain(length) {
+    return this.#payloads.keepsPlain(length);
+  }
+
   keepPayload(entry, length) {
     this.#payloads.keep(entry, length);
   }
@@ -179,7 +188,8 @@ class EntryTable {
 function parsedLine(lines, index) {
   const start = index === 0 ? 0 : lines.ends[index - 1] + 1;
   const end = lines.ends[index];
-  return [JSON.parse(lines.bytes.utf8Slice(start, end)), end - start];
+  const text = lines.wide[index] ? lines.bytes.utf8Slice(start, end) : lines.bytes.latin1Slice(start, end);
+  return [JSON.parse(text), end - start];
 }
 
 /** Whether every row but the header is an entry with an id of its own. */

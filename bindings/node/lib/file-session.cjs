@@ -87,16 +87,11 @@ class FileSession {
   }
 
   has(id) {
-    return this.#table.rowOf(id) >= 0;
+    return this.#table.known(id) !== undefined || this.#table.rowOf(id) >= 0;
   }
 
   entry(id) {
-    const known = this.#table.known(id);
-    if (known !== undefined) return known;
-    return this.#stable(() => {
-      const row = this.#table.rowOf(id);
-      return row < 0 ? undefined : this.#table.at(row);
-    });
+    return this.#table.known(id) ?? this.#stable(() => this.#table.find(id));
   }
 
   leafEntry() {
@@ -199,10 +194,13 @@ class FileSession {
     const date = new Date();
     const text = JSON.stringify(own);
     const target = targetOf(options);
-    const written = target
-      ? this.#native.appendTo(type, text, isFirst, date.getTime(), target)
-      : this.#native.append(type, text, isFirst, date.getTime());
-    return this.#take(written, this.#parentOf(target), date, make, text.length);
+    if (target) {
+      const written = this.#native.appendTo(type, text, isFirst, date.getTime(), target);
+      return this.#take(written, this.#parentOf(target), date, make, text.length);
+    }
+    const written = this.#native.append(type, text, isFirst, date.getTime(), this.#nRows, this.#numbering);
+    if (typeof written !== "string") return this.#take(written, this.leafId, date, make, text.length);
+    return this.#takeNext(written, date, make, text.length);
   }
 
   #parentOf(target) {
@@ -245,20 +243,24 @@ class FileSession {
     return this.#take(written, this.#parentOf(target), date, make, line.length);
   }
 
-  #take(written, parentId, date, make, length) {
-    const { id, row, numbering } = written;
+  #take({ id, row, numbering }, parentId, date, make, length) {
     const isNext = numbering === this.#numbering && row === this.#nRows && parentId === this.leafId;
-    const made = make(id, parentId, date.toISOString());
-    const entry = this.#table.adopt(row, made, length);
-    if (isNext) {
-      this.#nRows++;
-      this.entryCount++;
-      this.#leafRow = row;
-      this.#extend(entry, row);
-      if (!this.isStored) this.#takeFile();
-    } else {
-      this.#catchUp();
-    }
+    if (isNext) return this.#takeNext(id, date, make, length);
+    const entry = this.#table.adopt(row, make(id, parentId, date.toISOString()), length);
+    this.#catchUp();
+    this.#table.put(row, entry);
+    this.leafId = id;
+    return entry;
+  }
+
+  /** Takes an entry that was written below the leaf, in the row after the last known one. */
+  #takeNext(id, date, make, length) {
+    const row = this.#nRows++;
+    const entry = this.#table.adopt(row, make(id, this.leafId, date.toISOString()), length);
+    this.entryCount++;
+    this.#leafRow = row;
+    this.#extend(entry, row);
+    if (!this.isStored) this.#takeFile();
     this.#table.put(row, entry);
     this.leafId = id;
     return entry;

@@ -129,15 +129,19 @@ function messageSkeleton(owner, row, id, parentId, timestamp) {
 /** Lines up to this length are kept as they are: a reference would cost as much. */
 const SMALL_LINE = 256;
 
+/** The number of bytes of longer lines that a session keeps as they are, because plain objects are faster to make. */
+const PLAIN_BYTES = 16 * 1024 * 1024;
+
 /** Strings up to this length are ordinary properties. */
 const SMALL_TEXT = 64;
 
 const isLarge = (value) =>
   (typeof value === "object" && value !== null) || (typeof value === "string" && value.length > SMALL_TEXT);
 
-/** An entry made of a parsed line of this length; the given object itself if the line is short. */
+/** An entry made of a parsed line of this length; the given object itself if it may be kept. */
 function lazyEntry(owner, row, parsed, length) {
-  if (length <= SMALL_LINE || typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) return parsed;
+  if (length <= SMALL_LINE || owner.keepsPlain(length)) return parsed;
+  if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) return parsed;
   const entry = {};
   for (const key of Object.keys(parsed)) {
     const value = parsed[key];
@@ -158,6 +162,15 @@ class PayloadCache {
 
   #held = new Map();
   #bytes = 0;
+  #plainBytes = 0;
+
+  /** Whether a payload of this size may stay for as long as the session. */
+  keepsPlain(bytes) {
+    if (this.#plainBytes + bytes > PLAIN_BYTES || this.#bytes + bytes > PayloadCache.limit) return false;
+    this.#plainBytes += bytes;
+    this.#bytes += bytes;
+    return true;
+  }
 
   keep(entry, bytes) {
     this.#held.set(entry, bytes);

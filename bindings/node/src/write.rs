@@ -1,5 +1,6 @@
 //! Writing to a session.
 
+use napi::Either;
 use napi_derive::napi;
 use sessile::compaction::Compaction;
 use sessile::format::members::OwnMembers;
@@ -128,11 +129,22 @@ impl Session {
 
 #[napi]
 impl Session {
-    /// Adds an entry below the leaf.
+    /// Adds an entry below the leaf. Returns its id alone, which is cheaper, if its row and the numbering of rows are the
+    /// given ones.
     #[napi]
-    pub fn append(&mut self, kind: String, members: String, members_first: bool, now: f64) -> Result<Appended> {
+    pub fn append(
+        &mut self,
+        kind: String,
+        members: String,
+        members_first: bool,
+        now: f64,
+        next_row: u32,
+        numbering: u32,
+    ) -> Result<Either<String, Appended>> {
         let draft = draft(kind, members, members_first)?;
-        self.write(now, Expected::Any, |manager| manager.append_entry(&draft))
+        let written = self.write(now, Expected::Any, |manager| manager.append_entry(&draft))?;
+        let is_expected = written.row == next_row && written.numbering == numbering;
+        Ok(if is_expected { Either::A(written.id) } else { Either::B(written) })
     }
 
     /// Adds an entry elsewhere, or under a condition.

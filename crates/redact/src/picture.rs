@@ -1,0 +1,147 @@
+//! Texts inside pictures, and the picture that stands for a removed one.
+
+use sessile_core::format::picture::is_base64;
+
+/// A PNG of one pixel, in base64.
+pub(crate) const PIXEL: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII=";
+
+/// The type of [`PIXEL`].
+pub(crate) const PIXEL_TYPE: &str = "image/png";
+
+/// The texts in a picture's data. `None` if the data is not base64.
+///
+/// These are the text chunks of a PNG, and the comments and metadata of a JPEG. Of other files it is every run of eight
+/// or more printable characters. Compressed chunks are not read.
+pub(crate) fn texts_in(data: &str) -> Option<Vec<String>> {
+    is_base64(data).then(|| {
+        let bytes = decoded(data);
+        png_texts(&bytes).or_else(|| jpeg_texts(&bytes)).unwrap_or_else(|| printable(&bytes))
+    })
+}
+
+fn decoded(text: &str) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
+    let (mut bits, mut n_bits) = (0_u32, 0);
+    for byte in text.bytes() {
+        let digit = match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'a'..=b'z' => byte - b'a' + 26,
+            b'0'..=b'9' => byte - b'0' + 52,
+            b'+' => 62,
+            b'/' => 63,
+            _ => break,
+        };
+        bits = (bits << 6) | u32::from(digit);
+        n_bits += 6;
+        if n_bits >= 8 {
+            n_bits -= 8;
+            bytes.push((bits >> n_bits).to_be_bytes()[3]);
+        }
+    }
+    bytes
+}
+
+fn big(bytes: &[u8]) -> usize {
+    bytes.iter().fold(0, |number, byte| (number << 8) | usize::from(*byte))
+}
+
+/// The texts of all chunks that hold no pixels.
+fn png_texts(bytes: &[u8]) -> Option<Vec<String>> {
+    let mut rest = bytes.strip_prefix(b"\x89PNG\r\n\x1a\n")?;
+    let mut texts = Vec::new();
+    while let Some((head, tail)) = rest.split_first_chunk::<8>() {
+        let (chunk, tail) = tail.split_at(big(&head[..4]).min(tail.len()));
+        if !matches!(&head[4..], b"IDAT" | b"fdAT" | b"PLTE") {
+            texts.extend(text_of(chunk));
+        }
+        rest = tail.get(4..).unwrap_or_default();
+        if &head[4..] == b"IEND" {
+            break;
+        }
+    }
+    // What a program put after the last chunk.
+    texts.extend(printable(rest));
+    Some(texts)
+}
+
+/// The texts of comments and metadata.
+fn jpeg_texts(bytes: &[u8]) -> Option<Vec<String>> {
+    let mut rest = bytes.strip_prefix(b"\xff\xd8")?;
+    let mut texts = Vec::new();
+    loop {
+        match rest {
+            [0xff, 0xff, ..] => rest = &rest[1..],
+            // The pixels begin.
+            [0xff, 0xda, ..] => break,
+            [0xff, marker, high, low, tail @ ..] => {
+                let (segment, next) = tail.split_at(big(&[*high, *low]).saturating_sub(2).min(tail.len()));
+                if matches!(marker, 0xe0..=0xef | 0xfe) {
+                    texts.extend(text_of(segment));
+                }
+                rest = next;
+            }
+            _ => break,
+        }
+    }
+    // Pixels are compressed, so a long printable run is a text that follows them.
+    texts.extend(printable(rest));
+    Some(texts)
+}
+
+/// A chunk's text in both widths. Parts are separated by zero bytes.
+fn text_of(chunk: &[u8]) -> Vec<String> {
+    let narrow = String::from_utf8_lossy(chunk).replace('\0', "\n");
+    let wide: Vec<u8> = chunk.iter().copied().filter(|byte| *byte != 0).collect();
+    vec![narrow, String::from_utf8_lossy(&wide).into_owned()]
+}
+
+fn printable(bytes: &[u8]) -> Vec<String> {
+    let runs = bytes.split(|byte| !matches!(byte, b' '..=b'~'));
+    runs.filter(|run| run.len() >= 8).map(|run| String::from_utf8_lossy(run).into_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn base64(bytes: &[u8]) -> String {
+        const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+        let mut text = String::new();
+        for chunk in bytes.chunks(3) {
+            let word = big(&[chunk[0], *chunk.get(1).unwrap_or(&0), *chunk.get(2).unwrap_or(&0)]);
+            let digits = [18, 12, 6, 0].map(|shift| char::from(DIGITS[(word >> shift) & 63]));
+            text.extend(&digits[..=chunk.len()]);
+            text.push_str(&"="[..usize::from(chunk.len() < 3)].repeat(3 - chunk.len()));
+        }
+        text
+    }
+
+    #[track_caller]
+    fn has_text(bytes: &[u8]) {
+        let texts = texts_in(&base64(bytes)).unwrap();
+        assert!(texts.iter().any(|text| text.contains("a secret text")), "{texts:?}");
+    }
+
+    #[test]
+    fn texts_of_pictures_are_found() {
+        let pixel = decoded(PIXEL);
+        assert_eq!(base64(&pixel), PIXEL);
+        let (start, end) = pixel.split_at(33);
+        has_text(&[start, b"\0\0\0\x15tEXtComment\0a secret text", b"crc.", end].concat());
+        has_text(&[&pixel[..], b"\0a secret text"].concat());
+        has_text(b"\xff\xd8\xff\xe1\0\x11\0\0a secret text\xff\xda\0\x02x");
+        has_text(b"\xff\xd8\xff\xda\0\x02x\xffa secret text\xff\xd9");
+        has_text(b"GIF89a\0\0\0\x21\xfe\x0da secret text\0");
+        has_text(b"\xff\xd8\xff\xfe\0\x1ca\0 \0s\0e\0c\0r\0e\0t\0 \0t\0e\0x\0t\0");
+    }
+
+    #[test]
+    fn torn_pictures_are_read_as_far_as_they_go() {
+        for cut in 0..PIXEL.len() {
+            texts_in(PIXEL.get(..cut).unwrap());
+        }
+        assert_eq!(texts_in("not base64"), None);
+        assert_eq!(texts_in("/9j/////4QAA"), Some(vec![String::new(), String::new()]));
+    }
+}

@@ -74,7 +74,9 @@ pub(crate) fn each_string<'a>(value: Raw<'a>, area: Area, mut visit: impl FnMut(
     // The area and class of the next value: it is outermost, an item, or the value of the key just read.
     let value_area = |path: &[Step<'a>], open: &[(Shape, Area)]| match (open.last(), path.last()) {
         (None, _) => (area, Class::Text),
-        (Some((_, area)), Some(Step { name: Name::Key(key), .. })) => (area.below(key.as_wtf8()), area.class(key.as_wtf8())),
+        (Some((_, area)), Some(Step { name: Name::Key(key), .. })) => {
+            (area.below(key.as_wtf8()), area.class(key.as_wtf8()))
+        }
         (Some((_, area)), _) => (area.item(), Class::Text),
     };
     for (token, span) in value.spanned_tokens() {
@@ -151,7 +153,8 @@ mod tests {
     fn every_string_and_key_has_its_place() {
         let line = br#" {"type":"x", "id":"1","odd":[1,"a",{"k/~":"b"},[["c"]]],"message":{"role":"user","details":{"id":"d"},"content":[{"type":"text","text":"e"}, "f"]},"odd":"g"}"#;
         let found = strings(line);
-        let short: Vec<(&str, &str)> = found.iter().map(|(pointer, text, _)| (pointer.as_str(), text.as_str())).collect();
+        let short: Vec<(&str, &str)> =
+            found.iter().map(|(pointer, text, _)| (pointer.as_str(), text.as_str())).collect();
         assert_eq!(
             short,
             [

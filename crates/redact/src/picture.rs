@@ -1,6 +1,11 @@
 //! Texts inside pictures, and the picture that stands for a removed one.
 
-use sessile_core::format::picture::is_base64;
+use std::sync::LazyLock;
+
+use regex::Regex;
+use sessile_core::format::picture::{is_base64, raster_type};
+
+use crate::homes::Change;
 
 /// A PNG of one pixel, in base64.
 pub(crate) const PIXEL: &str =
@@ -18,6 +23,23 @@ pub(crate) fn texts_in(data: &str) -> Option<Vec<String>> {
         let bytes = decoded(data);
         png_texts(&bytes).or_else(|| jpeg_texts(&bytes)).unwrap_or_else(|| printable(&bytes))
     })
+}
+
+static DATA_URL: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new("data:image/[a-z0-9.+-]+;base64,[A-Za-z0-9+/=]+").unwrap_or_else(|error| unreachable!("{error}"))
+});
+
+/// The pictures in a text, with what stands for them: the whole text in base64, or addresses that hold their data.
+pub(crate) fn pictures_in(text: &str) -> Vec<Change> {
+    if raster_type(text).is_some() {
+        return if text == PIXEL { Vec::new() } else { vec![(0..text.len(), PIXEL.to_owned())] };
+    }
+    if !text.contains("data:image/") {
+        return Vec::new();
+    }
+    let pixel = format!("data:{PIXEL_TYPE};base64,{PIXEL}");
+    let found = DATA_URL.find_iter(text).filter(|found| found.as_str() != pixel);
+    found.map(|found| (found.range(), pixel.clone())).collect()
 }
 
 fn decoded(text: &str) -> Vec<u8> {
@@ -134,6 +156,16 @@ mod tests {
         has_text(b"\xff\xd8\xff\xda\0\x02x\xffa secret text\xff\xd9");
         has_text(b"GIF89a\0\0\0\x21\xfe\x0da secret text\0");
         has_text(b"\xff\xd8\xff\xfe\0\x1ca\0 \0s\0e\0c\0r\0e\0t\0 \0t\0e\0x\0t\0");
+    }
+
+    #[test]
+    fn pictures_in_texts_are_found() {
+        assert_eq!(pictures_in("/9j/AAAA"), [(0..8, PIXEL.to_owned())]);
+        assert_eq!(pictures_in(PIXEL), []);
+        let found = pictures_in("x data:image/svg+xml;base64,AAAA) y");
+        assert_eq!(found[0].0, 2..32);
+        assert_eq!(pictures_in(&found[0].1), []);
+        assert_eq!(pictures_in("no picture"), []);
     }
 
     #[test]

@@ -30,7 +30,7 @@ impl RunKey {
     /// ```
     /// # use sessile_redact::{RunKey, Secret};
     /// let key = RunKey::new(*b"0123456789abcdef");
-    /// assert_eq!(key.placeholder("github-token", &Secret::new("a value")), "[REDACTED:github-token:5e2a0ce9]");
+    /// assert_eq!(key.placeholder("github-token", &Secret::new("a value")), "[REDACTED:github-token:ad40b08f]");
     /// ```
     pub fn placeholder(&self, rule: &str, secret: &Secret) -> String {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');

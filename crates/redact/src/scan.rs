@@ -1,5 +1,7 @@
 //! The secrets of a line.
 
+use std::ops::Range;
+
 use sessile_core::head::{self, Kind, Parsed, Role};
 use sessile_core::json::Raw;
 
@@ -7,6 +9,7 @@ use crate::line::{Piece, Seen, each_string};
 use crate::pairing::{IsSource, Pairing};
 use crate::picture::texts_in;
 use crate::place::{Area, Class};
+use crate::placeholder::made_parts;
 use crate::signature::Signature;
 use crate::{Finding, Origin, Scanner, Tier};
 
@@ -47,15 +50,10 @@ pub struct Located {
 }
 
 /// Returns the secrets of a line of a session. The lines before it must have gone through the same `pairing`.
-pub fn scan_line(
-    find: &dyn FindSecrets,
-    is_source: IsSource<'_>,
-    pairing: &mut Pairing,
-    line: &[u8],
-) -> Vec<Located> {
+pub fn scan_line(find: &dyn FindSecrets, is_source: IsSource<'_>, pairing: &mut Pairing, line: &[u8]) -> Vec<Located> {
     let mut located = Vec::new();
     let Ok(value) = Raw::parse(line) else {
-        let found = find.find_secrets(&String::from_utf8_lossy(line), Origin::Ordinary);
+        let found = secrets_in(find, &String::from_utf8_lossy(line), Origin::Ordinary);
         let locate = |finding| Located {
             entry_id: None,
             kind: None,
@@ -87,9 +85,20 @@ pub fn scan_line(
     located
 }
 
+/// The secrets of a text, except inside of what a redaction wrote.
+pub(crate) fn secrets_in(find: &dyn FindSecrets, text: &str, origin: Origin) -> Vec<Finding> {
+    let mut found = find.find_secrets(text, origin);
+    if !found.is_empty() {
+        let made = made_parts(text);
+        let is_made = |range: &Range<usize>| made.iter().any(|part| part.start <= range.start && range.end <= part.end);
+        found.retain(|finding| !is_made(&finding.range));
+    }
+    found
+}
+
 /// The findings that certainly are secrets.
 pub(crate) fn certain(find: &dyn FindSecrets, text: &str) -> Vec<Finding> {
-    let found = find.find_secrets(text, Origin::Ordinary).into_iter();
+    let found = secrets_in(find, text, Origin::Ordinary).into_iter();
     found.filter(|finding| finding.tier == Tier::Certain).collect()
 }
 
@@ -100,14 +109,14 @@ fn findings_in(find: &dyn FindSecrets, piece: &Piece<'_, '_>, origin: Origin) ->
     };
     match piece.class {
         Class::Kept => here(certain(find, &text)),
-        Class::Text => here(find.find_secrets(&text, origin)),
+        Class::Text => here(secrets_in(find, &text, origin)),
         Class::Signature => match Signature::of(&text) {
             Signature::Opaque => Vec::new(),
-            Signature::Text => here(find.find_secrets(&text, origin)),
+            Signature::Text => here(secrets_in(find, &text, origin)),
             Signature::Items(items) => {
                 let mut found = Vec::new();
                 each_string(items.raw(), Area::Free, |inner| {
-                    let in_item = find.find_secrets(&inner.text.to_str(), origin);
+                    let in_item = secrets_in(find, &inner.text.to_str(), origin);
                     let seen = if in_item.is_empty() { Seen::Plain } else { Seen::Secret };
                     let pointer = |inner: &Piece<'_, '_>| format!("{}#{}", piece.pointer(), inner.pointer());
                     found.extend(in_item.into_iter().map(|finding| (pointer(inner), finding)));
@@ -117,8 +126,8 @@ fn findings_in(find: &dyn FindSecrets, piece: &Piece<'_, '_>, origin: Origin) ->
             }
         },
         Class::Data => match texts_in(&text) {
-            Some(texts) => here(texts.iter().flat_map(|text| find.find_secrets(text, Origin::Ordinary)).collect()),
-            None => here(find.find_secrets(&text, origin)),
+            Some(texts) => here(texts.iter().flat_map(|text| secrets_in(find, text, Origin::Ordinary)).collect()),
+            None => here(secrets_in(find, &text, origin)),
         },
     }
 }
@@ -156,7 +165,9 @@ mod tests {
     #[test]
     fn seals_are_not_scanned() {
         let block = |signature: &str| {
-            format!(r#"{{"type":"message","message":{{"content":[{{"type":"thinking","thinkingSignature":"{signature}"}}]}}}}"#)
+            format!(
+                r#"{{"type":"message","message":{{"content":[{{"type":"thinking","thinkingSignature":"{signature}"}}]}}}}"#
+            )
         };
         assert!(pointers(&block("EqSECRET-1==")).is_empty());
         assert_eq!(pointers(&block("no seal: SECRET-1")).len(), 1);
@@ -183,7 +194,9 @@ mod tests {
             r#"{{"type":"message","message":{{"role":"assistant","content":[{{"type":"toolCall","id":"c1","name":"{SECRET_TOOL}","arguments":{{}}}}]}}}}"#
         );
         let result = |id: &str| {
-            format!(r#"{{"type":"message","message":{{"role":"toolResult","toolCallId":"{id}","content":"value=SOURCE"}}}}"#)
+            format!(
+                r#"{{"type":"message","message":{{"role":"toolResult","toolCallId":"{id}","content":"value=SOURCE"}}}}"#
+            )
         };
         let mut scan = |line: &str| scan_line(&finder, &is_source, &mut pairing, line.as_bytes()).len();
         assert_eq!(scan(&result("c1")), 0);
@@ -191,7 +204,9 @@ mod tests {
         assert_eq!(scan(&result("c1")), 1);
         assert_eq!(scan(&result("c2")), 0);
         let bash = |command: &str| {
-            format!(r#"{{"type":"message","message":{{"role":"bashExecution","command":"{command}","output":"SOURCE"}}}}"#)
+            format!(
+                r#"{{"type":"message","message":{{"role":"bashExecution","command":"{command}","output":"SOURCE"}}}}"#
+            )
         };
         assert_eq!(scan(&bash("printenv")), 1);
         assert_eq!(scan(&bash("ls")), 0);

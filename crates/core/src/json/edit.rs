@@ -15,8 +15,11 @@ pub enum Edit<'a> {
 }
 
 impl Raw<'_> {
-    /// The bytes of this part in the value that it was borrowed from, for changing several parts in one pass. Panics if
-    /// it is not a part of that value.
+    /// The bytes of this part in the value that it was borrowed from, for changing several parts in one pass.
+    ///
+    /// # Panics
+    ///
+    /// If it is not a part of that value.
     pub fn span_in(self, whole: Raw<'_>) -> Range<usize> {
         let begin = offset_in(whole, self);
         let end = begin + self.as_bytes().len();

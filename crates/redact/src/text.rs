@@ -1,0 +1,199 @@
+//! Rewrites one text at a level.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use sessile_core::json::JsText;
+
+use crate::homes::{Change, directories_in, homes_in};
+use crate::names::Names;
+use crate::picture::pictures_in;
+use crate::pii::pii_in;
+use crate::placeholder::{FirstRules, RunKey, made_parts};
+use crate::scan::{FindSecrets, secrets_in};
+use crate::{Finding, Level, Origin};
+
+/// How often a changed text is looked at again. What stands for one thing can complete another.
+const MAX_ROUNDS: usize = 8;
+
+/// Rewrites texts, and counts what it found.
+pub(crate) struct Texts<'a> {
+    pub(crate) find: &'a dyn FindSecrets,
+    pub(crate) key: &'a RunKey,
+    pub(crate) level: Level,
+    pub(crate) names: &'a mut Names,
+    pub(crate) first_rules: FirstRules,
+    pub(crate) counts: Counts,
+}
+
+/// What was found, by rule.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub(crate) rules: BTreeMap<Arc<str>, usize>,
+    pub(crate) names: usize,
+}
+
+impl Texts<'_> {
+    /// The text as it stands in the copy; `None` if it stays.
+    pub(crate) fn changed(&mut self, text: &JsText<'_>, origin: Origin) -> Option<JsText<'static>> {
+        let mut changed: Option<JsText<'static>> = None;
+        for _ in 0..MAX_ROUNDS {
+            let current = changed.as_ref().unwrap_or(text);
+            let changes = self.changes(&current.to_str(), origin);
+            if changes.is_empty() {
+                break;
+            }
+            changed = Some(spliced(current, &changes));
+        }
+        changed
+    }
+
+    /// Like [`changed`](Self::changed), for text without surrogates.
+    pub(crate) fn changed_str(&mut self, text: &str, origin: Origin) -> Option<String> {
+        self.changed(&JsText::from(text), origin).map(JsText::into_string)
+    }
+
+    /// The changes to a text, in order and without overlaps.
+    fn changes(&mut self, text: &str, origin: Origin) -> Vec<Change> {
+        let mut changes: Vec<Change> = Vec::new();
+        for (range, finding) in whole_findings(text, secrets_in(self.find, text, origin)) {
+            *self.counts.rules.entry(finding.rule.clone()).or_default() += 1;
+            changes.push((range, self.first_rules.placeholder(self.key, &finding)));
+        }
+        let made = if self.level >= Level::Paths { made_parts(text) } else { Vec::new() };
+        if self.level >= Level::Pii {
+            self.add_names(&mut changes, &made, pictures_in(text));
+            let found = pii_in(text, self.names);
+            self.add_names(&mut changes, &made, found);
+        }
+        if self.level >= Level::Paths {
+            for found in [directories_in(text, self.names), homes_in(text, self.names), self.names.words_in(text)] {
+                self.add_names(&mut changes, &made, found);
+            }
+        }
+        changes.sort_by_key(|(range, _)| range.start);
+        changes
+    }
+
+    fn add_names(&mut self, changes: &mut Vec<Change>, made: &[Range<usize>], found: Vec<Change>) {
+        for (range, name) in found {
+            let is_free = |other: &Range<usize>| range.end <= other.start || other.end <= range.start;
+            if changes.iter().all(|(other, _)| is_free(other)) && made.iter().all(is_free) {
+                self.counts.names += 1;
+                changes.push((range, name));
+            }
+        }
+    }
+}
+
+/// Findings in order. Overlapping ones become one, and a range that cuts a character grows.
+fn whole_findings(text: &str, mut findings: Vec<Finding>) -> Vec<(Range<usize>, Finding)> {
+    findings.sort_by_key(|finding| finding.range.start);
+    let mut whole: Vec<(Range<usize>, Finding)> = Vec::new();
+    for finding in findings {
+        let end = text.ceil_char_boundary(finding.range.end);
+        let range = text.floor_char_boundary(finding.range.start).min(end)..end;
+        match whole.last_mut() {
+            Some((before, _)) if range.start < before.end => before.end = before.end.max(range.end),
+            _ if range.is_empty() => {}
+            _ => whole.push((range, finding)),
+        }
+    }
+    whole
+}
+
+/// A text with some ranges of its lossy form replaced. A lone surrogate has as many bytes as U+FFFD, so both forms have
+/// the same offsets.
+fn spliced(text: &JsText<'_>, changes: &[Change]) -> JsText<'static> {
+    let bytes = text.as_wtf8();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut copied = 0;
+    for (range, replacement) in changes {
+        out.extend_from_slice(&bytes[copied..range.start]);
+        out.extend_from_slice(replacement.as_bytes());
+        copied = range.end;
+    }
+    out.extend_from_slice(&bytes[copied..]);
+    JsText::from_wtf8(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::names::NameKind;
+    use crate::testing::finder;
+    use crate::{Secret, Tier};
+
+    fn changed_with(find: &dyn FindSecrets, level: Level, text: &str) -> (Option<String>, Counts) {
+        let key = RunKey::new(vec![1; 32]);
+        let mut names = Names::new();
+        names.add_word(NameKind::User, "alice");
+        names.add_word(NameKind::Word, "home");
+        let mut texts = Texts {
+            find,
+            key: &key,
+            level,
+            names: &mut names,
+            first_rules: FirstRules::default(),
+            counts: Counts::default(),
+        };
+        (texts.changed_str(text, Origin::Ordinary), texts.counts)
+    }
+
+    fn changed(level: Level, text: &str) -> Option<String> {
+        changed_with(&finder, level, text).0
+    }
+
+    #[test]
+    fn levels_include_those_before() {
+        let text = "SECRET-1 /home/bob alice@x.org";
+        let secret = changed(Level::Secrets, "SECRET-1").unwrap();
+        assert_eq!(changed(Level::Secrets, text).unwrap(), format!("{secret} /home/bob alice@x.org"));
+        assert_eq!(changed(Level::Paths, text).unwrap(), format!("{secret} /word1/user1 user2@x.org"));
+        assert_eq!(changed(Level::Pii, text).unwrap(), format!("{secret} /word1/user1 mail1@example.invalid"));
+        assert_eq!(changed(Level::Pii, "nothing"), None);
+        assert_eq!(changed(Level::Pii, &secret), None);
+    }
+
+    #[test]
+    fn surrogates_survive() {
+        let key = RunKey::new(vec![1; 32]);
+        let mut names = Names::new();
+        let mut texts = Texts {
+            find: &finder,
+            key: &key,
+            level: Level::Secrets,
+            names: &mut names,
+            first_rules: FirstRules::default(),
+            counts: Counts::default(),
+        };
+        let odd = JsText::from_wtf8(b"\xed\xa0\x80SECRET-1\xed\xb0\x80".to_vec());
+        let changed = texts.changed(&odd, Origin::Ordinary).unwrap();
+        assert!(changed.as_wtf8().starts_with(b"\xed\xa0\x80[REDACTED:test:"));
+        assert!(changed.as_wtf8().ends_with(b"]\xed\xb0\x80"));
+    }
+
+    #[test]
+    fn odd_ranges_of_a_finder_do_no_harm() {
+        let odd = |text: &str, _: Origin| {
+            let finding = |range: Range<usize>| Finding {
+                range,
+                rule: "odd".into(),
+                tier: Tier::Certain,
+                via: None,
+                secret: Secret::new("x"),
+            };
+            if text == "aéb" { vec![finding(3..900), finding(1..2), finding(1..3), finding(0..0)] } else { Vec::new() }
+        };
+        let (text, _) = changed_with(&odd, Level::Secrets, "aéb");
+        let text = text.unwrap();
+        assert!(text.starts_with("a[REDACTED:odd:") && text.matches("REDACTED").count() == 2, "{text}");
+    }
+
+    #[test]
+    fn rules_are_counted() {
+        let (_, counts) = changed_with(&finder, Level::Paths, "SECRET-1 SECRET-2 alice");
+        assert_eq!(counts, Counts { rules: BTreeMap::from([("test".into(), 2)]), names: 1 });
+    }
+}

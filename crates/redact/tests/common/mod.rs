@@ -1,0 +1,92 @@
+//! A simple finder, and short ways to rewrite lines.
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use sessile_core::date::Timestamp;
+use sessile_redact::{
+    CopyIdentity, CopyPlan, Finding, Level, NameKind, Names, Origin, Refusal, Report, Rewriter, RunKey, Secret, Tier,
+};
+
+static SECRET: LazyLock<Regex> = LazyLock::new(|| Regex::new("SECRET-[0-9]+").unwrap());
+static SOURCE: LazyLock<Regex> = LazyLock::new(|| Regex::new("SECRET-[0-9]+|SOURCE").unwrap());
+
+/// Finds `SECRET-1`, and `SOURCE` in secret sources.
+pub fn finder(text: &str, origin: Origin) -> Vec<Finding> {
+    let pattern = if origin == Origin::SecretSource { &SOURCE } else { &SECRET };
+    let finding = |found: regex::Match<'_>| Finding {
+        range: found.range(),
+        rule: "test".into(),
+        tier: Tier::Certain,
+        via: None,
+        secret: Secret::new(found.as_str()),
+    };
+    pattern.find_iter(text).map(finding).collect()
+}
+
+pub fn is_source(_: &str, arguments: &str) -> bool {
+    arguments.contains("printenv")
+}
+
+pub fn key() -> RunKey {
+    RunKey::new(vec![7; 32])
+}
+
+/// The placeholder of a value of [`finder`].
+pub fn placeholder(value: &str) -> String {
+    key().placeholder("test", &Secret::new(value))
+}
+
+pub fn names() -> Names {
+    let mut names = Names::new();
+    names.add_word(NameKind::User, "alice");
+    names.add_word(NameKind::Organisation, "acme");
+    names
+}
+
+/// Rewrites lines in two passes. The result of the second counts.
+pub fn rewritten_bytes(level: Level, lines: &[&[u8]]) -> Result<(Vec<Vec<u8>>, Report), Refusal> {
+    let (key, mut names) = (key(), names());
+    let mut rewriter = Rewriter::new(&finder, &is_source, &key, level, &mut names);
+    for line in lines {
+        rewriter.line(line)?;
+    }
+    let report = rewriter.report();
+    let rewritten =
+        lines.iter().map(|line| rewriter.line(line).map(std::borrow::Cow::into_owned)).collect::<Result<_, _>>()?;
+    Ok((rewritten, report))
+}
+
+pub fn rewritten(level: Level, lines: &[&str]) -> (Vec<String>, Report) {
+    let bytes: Vec<&[u8]> = lines.iter().map(|line| line.as_bytes()).collect();
+    let (rewritten, report) = rewritten_bytes(level, &bytes).unwrap();
+    (rewritten.into_iter().map(|line| String::from_utf8(line).unwrap()).collect(), report)
+}
+
+/// Rewrites one line.
+pub fn one(level: Level, line: &str) -> String {
+    rewritten(level, &[line]).0.remove(0)
+}
+
+/// Copies a session.
+pub fn copied(level: Level, lines: &[&str]) -> Result<(Vec<String>, Report), Refusal> {
+    let (key, mut names) = (key(), names());
+    let rewriter = Rewriter::new(&finder, &is_source, &key, level, &mut names);
+    let identity = CopyIdentity {
+        session_id: "new-id".to_owned(),
+        time: Timestamp::from_ms(1_735_689_600_000),
+        by: "sessile 0.1.0".to_owned(),
+    };
+    let mut plan = CopyPlan::new(rewriter, identity);
+    for line in lines {
+        plan.read(line.as_bytes())?;
+    }
+    let mut writer = plan.finish()?;
+    let mut copy = Vec::new();
+    for line in lines {
+        copy.push(String::from_utf8(writer.line(line.as_bytes())?.into_owned()).unwrap());
+    }
+    copy.push(String::from_utf8(writer.last_line()).unwrap());
+    Ok((copy, writer.report()))
+}

@@ -10,6 +10,7 @@ use crate::picture::{PIXEL, PIXEL_TYPE, texts_in};
 use crate::place::{Area, Class};
 use crate::placeholder::is_made;
 use crate::rewrite::Rewriter;
+use crate::scan::whole_secret;
 use crate::signature::{Family, Signature, without_item};
 use crate::{Level, Origin};
 
@@ -189,10 +190,10 @@ impl Rewriter<'_> {
         let mut is_replaced = false;
         for member in block.members().filter(|member| member.is("data")) {
             let Some(data) = member.value.as_string() else { continue };
-            let texts = texts_in(&data).filter(|_| is_type(block, "image") || raster_type(&data).is_some());
+            let texts = texts_in(&data);
             let holds_text =
                 texts.iter().flatten().any(|text| self.texts.changed_str(text, Origin::Ordinary).is_some());
-            let must_go = self.texts.level >= Level::Pii && (texts.is_some() || is_type(block, "image"));
+            let must_go = self.texts.level >= Level::Pii && (raster_type(&data).is_some() || is_type(block, "image"));
             let span = member.value.span_in(line);
             if data != PIXEL && (holds_text || must_go) {
                 edits.replace_string(span, PIXEL);
@@ -226,7 +227,7 @@ impl Rewriter<'_> {
     /// Whether a text in a signature changes.
     fn alters_text(&mut self, signature: &JsText<'_>, origin: Origin) -> bool {
         match Signature::of(&signature.to_str()) {
-            Signature::Opaque => false,
+            Signature::Opaque => whole_secret(self.texts.find, &signature.to_str()).is_some(),
             Signature::Text => self.texts.changed(signature, origin).is_some(),
             Signature::Items(items) => {
                 let mut is_altered = false;

@@ -16,7 +16,7 @@ use crate::{Level, Origin};
 pub const MARK_TYPE: &str = "sessile.redaction";
 
 /// What the name of a copy ends with.
-const NAME_SUFFIX: &str = " (redacted)";
+pub(crate) const NAME_SUFFIX: &str = " (redacted)";
 
 /// What a new copy is called.
 #[derive(Debug, Clone)]

@@ -14,12 +14,16 @@ pub(crate) const PIXEL: &str =
 /// The type of [`PIXEL`].
 pub(crate) const PIXEL_TYPE: &str = "image/png";
 
-/// The texts in a picture's data. `None` if the data is not base64.
+/// The length from which base64 counts as a file of an unknown format. Shorter data is text.
+const MIN_UNKNOWN: usize = 256;
+
+/// The texts in a picture's data. `None` if the data is not a picture in base64, but text.
 ///
 /// These are the text chunks of a PNG, and the comments and metadata of a JPEG. Of other files it is every run of eight
 /// or more printable characters. Compressed chunks are not read.
 pub(crate) fn texts_in(data: &str) -> Option<Vec<String>> {
-    is_base64(data).then(|| {
+    let is_file = raster_type(data).is_some() || (data.len() >= MIN_UNKNOWN && is_base64(data));
+    is_file.then(|| {
         let bytes = decoded(data);
         png_texts(&bytes).or_else(|| jpeg_texts(&bytes)).unwrap_or_else(|| printable(&bytes))
     })
@@ -155,6 +159,7 @@ mod tests {
         has_text(b"\xff\xd8\xff\xe1\0\x11\0\0a secret text\xff\xda\0\x02x");
         has_text(b"\xff\xd8\xff\xda\0\x02x\xffa secret text\xff\xd9");
         has_text(b"GIF89a\0\0\0\x21\xfe\x0da secret text\0");
+        has_text(&[&b"BM\0a secret text\0"[..], &[1; 300]].concat());
         has_text(b"\xff\xd8\xff\xfe\0\x1ca\0 \0s\0e\0c\0r\0e\0t\0 \0t\0e\0x\0t\0");
     }
 
@@ -174,6 +179,7 @@ mod tests {
             texts_in(PIXEL.get(..cut).unwrap());
         }
         assert_eq!(texts_in("not base64"), None);
+        assert_eq!(texts_in("base64"), None);
         assert_eq!(texts_in("/9j/////4QAA"), Some(vec![String::new(), String::new()]));
     }
 }

@@ -45,7 +45,7 @@ static RULES: [Rule; 9] = [
         }),
         needs: b"@",
         group: 0,
-        counts: |text, found| stands_alone(text, &found.range()) && is_mail(found.as_str()),
+        counts: |_, found| is_mail(found.as_str()),
     },
     Rule {
         kind: NameKind::Mac,
@@ -148,6 +148,11 @@ fn is_mail(mail: &str) -> bool {
     const FILES: [&str; 12] =
         ["png", "jpg", "jpeg", "gif", "webp", "svg", "css", "js", "ts", "json", "html", "service"];
     let extension = mail.rsplit('.').next().unwrap_or_default();
+    let first_label = mail.rsplit('@').next().and_then(|domain| domain.split('.').next()).unwrap_or_default();
+    // A version of a package.
+    if first_label.bytes().all(|byte| byte.is_ascii_digit()) {
+        return false;
+    }
     // The user of every repository on a host, not a person.
     !mail.starts_with("git@") && !mail.ends_with("@example.invalid") && !FILES.contains(&extension)
 }
@@ -252,7 +257,7 @@ mod tests {
     fn other_numbers_stay() {
         for text in [
             "127.0.0.1 ::1 0.0.0.0 :: ::",
-            "git@github.com:o/r icon@2x.png lodash@4.17.21 @types/node user@host",
+            "git@github.com:o/r icon@2x.png lodash@4.17.21 x@1.2.3-rc.next @types/node user@host",
             "std::fs a::b::c Vec::<u8>::new ::dead 12:34:56",
             "1.2.3 1.2.3.4.5 256.1.1.1 v1.2.3.4",
             "4111 1111 1111 1112 1735689600000 1234567890123456",

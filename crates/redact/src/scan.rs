@@ -102,6 +102,15 @@ pub(crate) fn certain(find: &dyn FindSecrets, text: &str) -> Vec<Finding> {
     found.filter(|finding| finding.tier == Tier::Certain).collect()
 }
 
+/// The length up to which a sealed signature is compared with the formats of keys.
+const MAX_KEY: usize = 256;
+
+/// The secret that a sealed signature is as a whole. No true signature has the format of a key, but a part of one can.
+pub(crate) fn whole_secret(find: &dyn FindSecrets, signature: &str) -> Option<Finding> {
+    let is_whole = |finding: &Finding| finding.via.is_none() && finding.range == (0..signature.len());
+    if signature.len() > MAX_KEY { None } else { certain(find, signature).into_iter().find(is_whole) }
+}
+
 fn findings_in(find: &dyn FindSecrets, piece: &Piece<'_, '_>, origin: Origin) -> Vec<(String, Finding)> {
     let text = piece.text.to_str();
     let here = |found: Vec<Finding>| -> Vec<(String, Finding)> {
@@ -111,7 +120,7 @@ fn findings_in(find: &dyn FindSecrets, piece: &Piece<'_, '_>, origin: Origin) ->
         Class::Kept => here(certain(find, &text)),
         Class::Text => here(secrets_in(find, &text, origin)),
         Class::Signature => match Signature::of(&text) {
-            Signature::Opaque => Vec::new(),
+            Signature::Opaque => here(whole_secret(find, &text).into_iter().collect()),
             Signature::Text => here(secrets_in(find, &text, origin)),
             Signature::Items(items) => {
                 let mut found = Vec::new();
@@ -171,6 +180,7 @@ mod tests {
         };
         assert!(pointers(&block("EqSECRET-1==")).is_empty());
         assert_eq!(pointers(&block("no seal: SECRET-1")).len(), 1);
+        assert_eq!(pointers(&block("SECRET-1")).len(), 1);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::Origin;
 use crate::allowed::{ENTRY, Field, Fields, REDACTION, block_fields};
 use crate::blocks::is_type;
 use crate::commands::command_mark;
-use crate::copy::MARK_TYPE;
+use crate::copy::{MARK_TYPE, NAME_SUFFIX};
 use crate::marks::{counted, removed_text};
 use crate::picture::{PIXEL, PIXEL_TYPE};
 use crate::placeholder::is_made;
@@ -171,7 +171,8 @@ impl Rewriter<'_> {
 }
 
 fn count(what: &str, text: &str) -> String {
-    if is_made(text) { text.to_owned() } else { counted(what, text) }
+    let stem = text.strip_suffix(NAME_SUFFIX).unwrap_or(text);
+    if is_made(stem) { text.to_owned() } else { counted(what, text) }
 }
 
 fn is_shell(call: Raw<'_>) -> bool {

@@ -128,11 +128,10 @@ impl Rewriter<'_> {
             Family::Responses => Fate::GoesWithItem,
             _ if has_items => Fate::GoesWithItem,
             _ if is_sealed => Fate::Goes,
-            Family::Sealed => Fate::Goes,
             Family::Google => Fate::LosesSignature,
             Family::Completions => Fate::Stays,
             Family::Unknown if signatures.is_empty() => Fate::Stays,
-            Family::Unknown => Fate::Goes,
+            Family::Sealed | Family::Unknown => Fate::Goes,
         };
         if matches!(fate, Fate::Stays | Fate::LosesSignature) {
             self.texts.counts = counts;

@@ -102,11 +102,15 @@ pub(crate) fn add_directory(cwd: &str, names: &mut Names) {
     let separator = if cwd.contains('\\') { '\\' } else { '/' };
     let home = HOME.captures(cwd).as_ref().and_then(home_name);
     let base = match home {
-        Some(name) if name.end() >= cwd.len() => return,
+        Some(name) if name.end() >= cwd.len() => return add_user(name.as_str(), names),
         Some(name) => {
             let (start, user) = (cwd.get(..name.start()).unwrap_or_default(), name.as_str());
-            let user = if is_pseudonym(user) { user.to_owned() } else { names.of(NameKind::User, user) };
-            format!("{start}{user}")
+            if is_pseudonym(user) {
+                format!("{start}{user}")
+            } else {
+                add_user(user, names);
+                format!("{start}{}", names.of(NameKind::User, user))
+            }
         }
         None => String::new(),
     };
@@ -129,20 +133,50 @@ pub(crate) fn add_directory(cwd: &str, names: &mut Names) {
     names.directories.sort_by_key(|(from, _)| std::cmp::Reverse(from.len()));
 }
 
+/// Names of users that many machines have, or that are words of every day.
+const COMMON_USERS: [&str; 20] = [
+    "root",
+    "user",
+    "users",
+    "admin",
+    "ubuntu",
+    "debian",
+    "node",
+    "runner",
+    "vscode",
+    "dev",
+    "developer",
+    "home",
+    "work",
+    "app",
+    "git",
+    "ec2-user",
+    "codespace",
+    "docker",
+    "test",
+    "agent",
+];
+
+/// Replaces the name of the user of a session also outside of paths.
+fn add_user(user: &str, names: &mut Names) {
+    if user.len() > 2 && !COMMON_USERS.contains(&user.to_lowercase().as_str()) {
+        names.add_word(NameKind::User, user);
+    }
+}
+
 /// The name of the directory in which the sessions of a working directory are.
 fn encoded(cwd: &str) -> String {
     format!("--{}--", cwd.trim_start_matches(['/', '\\']).replace(['/', '\\', ':'], "-"))
 }
 
-/// The working directories in a text, with what stands for them.
+/// The working directories in a text, with what stands for them. They can overlap.
 pub(crate) fn directories_in(text: &str, names: &Names) -> Vec<Change> {
     let mut changes: Vec<Change> = Vec::new();
     for (from, to) in &names.directories {
         for (at, _) in text.match_indices(from.as_str()) {
             let range = at..at + from.len();
             let after = text.get(range.end..).and_then(|rest| rest.chars().next());
-            let is_whole = !after.is_some_and(|c| c.is_alphanumeric() || matches!(c, '-' | '_'));
-            if is_whole && !changes.iter().any(|(other, _)| other.start < range.end && range.start < other.end) {
+            if !after.is_some_and(|c| c.is_alphanumeric() || matches!(c, '-' | '_')) {
                 changes.push((range, to.clone()));
             }
         }
@@ -153,17 +187,14 @@ pub(crate) fn directories_in(text: &str, names: &Names) -> Vec<Change> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::spans::add_free;
 
     fn replaced(names: &mut Names, text: &str) -> String {
-        let mut changes = directories_in(text, names);
-        for change in homes_in(text, names) {
-            if !changes.iter().any(|(other, _)| other.start < change.0.end && change.0.start < other.end) {
-                changes.push(change);
-            }
-        }
-        changes.sort_by_key(|(range, _)| std::cmp::Reverse(range.start));
+        let mut changes = Vec::new();
+        add_free(&mut changes, directories_in(text, names));
+        add_free(&mut changes, homes_in(text, names));
         let mut out = text.to_owned();
-        for (range, name) in changes {
+        for (range, name) in changes.into_iter().rev() {
             out.replace_range(range, &name);
         }
         out

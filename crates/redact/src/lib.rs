@@ -26,6 +26,7 @@ mod scan;
 mod scanner;
 mod signature;
 mod skeleton;
+mod spans;
 #[cfg(test)]
 mod testing;
 mod text;

@@ -6,6 +6,9 @@ use std::ops::Range;
 
 use regex::{Regex, RegexBuilder};
 
+use crate::Finding;
+use crate::placeholder::FirstRules;
+
 /// What a name is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum NameKind {
@@ -66,12 +69,19 @@ pub struct Names {
     pattern: Option<Regex>,
     /// The working directories, the longest first, with what stands for them.
     pub(crate) directories: Vec<(String, String)>,
+    pub(crate) first_rules: FirstRules,
 }
 
 impl Names {
     /// Creates names without any.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Lets the rule of a finding name its value in every placeholder. For findings of an earlier pass, whose values a
+    /// later pass knows only as such.
+    pub fn learn(&mut self, finding: &Finding) {
+        self.first_rules.learn(finding);
     }
 
     /// Replaces a name wherever it stands as a word, in any case. Names of one character, and pseudonyms, are ignored.

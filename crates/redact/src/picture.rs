@@ -138,7 +138,7 @@ mod tests {
             let word = big(&[chunk[0], *chunk.get(1).unwrap_or(&0), *chunk.get(2).unwrap_or(&0)]);
             let digits = [18, 12, 6, 0].map(|shift| char::from(DIGITS[(word >> shift) & 63]));
             text.extend(&digits[..=chunk.len()]);
-            text.push_str(&"="[..usize::from(chunk.len() < 3)].repeat(3 - chunk.len()));
+            text.push_str(&"=".repeat(3 - chunk.len()));
         }
         text
     }

@@ -8,6 +8,7 @@ use regex::{Match, Regex};
 
 use crate::homes::Change;
 use crate::names::{NameKind, Names, is_pseudonym, stands_alone};
+use crate::spans::add_free;
 
 /// One kind of data about people.
 struct Rule {
@@ -107,16 +108,10 @@ pub(crate) fn pii_in(text: &str, names: &mut Names) -> Vec<Change> {
         if !text.bytes().any(|byte| rule.needs.contains(&byte)) {
             continue;
         }
-        for captures in rule.pattern.captures_iter(text) {
-            let Some(part) = captures.get(rule.group) else { continue };
-            let is_free =
-                |(other, _): &(Range<usize>, NameKind)| part.end() <= other.start || other.end <= part.start();
-            if (rule.counts)(text, &part) && found.iter().all(is_free) {
-                found.push((part.range(), rule.kind));
-            }
-        }
+        let parts = rule.pattern.captures_iter(text).filter_map(|captures| captures.get(rule.group));
+        let counting = parts.filter(|part| (rule.counts)(text, part));
+        add_free(&mut found, counting.map(|part| (part.range(), rule.kind)).collect());
     }
-    found.sort_by_key(|(range, _)| range.start);
     found.into_iter().map(|(range, kind)| (range.clone(), name(text, range, kind, names))).collect()
 }
 
@@ -124,7 +119,7 @@ fn name(text: &str, range: Range<usize>, kind: NameKind, names: &mut Names) -> S
     let value = text.get(range).unwrap_or_default();
     match kind {
         NameKind::Phone | NameKind::Card | NameKind::Iban | NameKind::Mac => {
-            let plain: String = value.chars().filter(|c| c.is_ascii_alphanumeric()).collect();
+            let plain: String = value.chars().filter(char::is_ascii_alphanumeric).collect();
             names.of(kind, &plain)
         }
         _ => names.of(kind, value),

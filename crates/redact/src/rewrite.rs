@@ -11,7 +11,7 @@ use crate::marks::removed_text;
 use crate::names::Names;
 use crate::pairing::{IsSource, Pairing};
 use crate::place::{Area, Class};
-use crate::placeholder::{FirstRules, RunKey, is_made};
+use crate::placeholder::{RunKey, is_made};
 use crate::report::{Refusal, Report, Warning};
 use crate::scan::{FindSecrets, certain};
 use crate::text::{Counts, Texts};
@@ -60,7 +60,7 @@ impl<'a> Rewriter<'a> {
         level: Level,
         names: &'a mut Names,
     ) -> Self {
-        let texts = Texts { find, key, level, names, first_rules: FirstRules::default(), counts: Counts::default() };
+        let texts = Texts { find, key, level, names, counts: Counts::default() };
         Self {
             texts,
             is_source,

@@ -1,7 +1,5 @@
 //! The secrets of a line.
 
-use std::ops::Range;
-
 use sessile_core::head::{self, Kind, Parsed, Role};
 use sessile_core::json::Raw;
 
@@ -11,6 +9,7 @@ use crate::picture::texts_in;
 use crate::place::{Area, Class};
 use crate::placeholder::made_parts;
 use crate::signature::Signature;
+use crate::spans::any_contains;
 use crate::{Finding, Origin, Scanner, Tier};
 
 /// Finds secrets in a text. A [`Scanner`] does, and so does any function.
@@ -90,8 +89,7 @@ pub(crate) fn secrets_in(find: &dyn FindSecrets, text: &str, origin: Origin) -> 
     let mut found = find.find_secrets(text, origin);
     if !found.is_empty() {
         let made = made_parts(text);
-        let is_made = |range: &Range<usize>| made.iter().any(|part| part.start <= range.start && range.end <= part.end);
-        found.retain(|finding| !is_made(&finding.range));
+        found.retain(|finding| !any_contains(&made, &finding.range));
     }
     found
 }

@@ -23,7 +23,7 @@ impl Rewriter<'_> {
         if line.shape() == Shape::Object {
             self.object(line, ENTRY, "text", &mut out);
         } else {
-            self.opaque(line, &mut out);
+            opaque(line, &mut out);
         }
         out
     }
@@ -45,7 +45,7 @@ impl Rewriter<'_> {
             match listed {
                 Some(Field::Shape) if is_type(object, "toolCall") && is_shell(object) => self.shape(value, true, out),
                 Some(field) => self.field(value, field, whose, out),
-                None => self.opaque(value, out),
+                None => opaque(value, out),
             }
         }
         if separator == b'{' {
@@ -93,7 +93,7 @@ impl Rewriter<'_> {
                 write_string(&if is_made(&command) { command } else { command_mark(&command) }, out);
             }
             (Field::Content, _, Some(text)) => {
-                write_string(&if text.is_empty() { text } else { count(whose, &text) }, out)
+                write_string(&if text.is_empty() { text } else { count(whose, &text) }, out);
             }
             (Field::Content, Shape::Array, _) => self.blocks(value, whose, out),
             (Field::Shape, ..) => self.shape(value, false, out),
@@ -101,7 +101,7 @@ impl Rewriter<'_> {
             (Field::PictureType, ..) => write_string(PIXEL_TYPE, out),
             (Field::Object(fields), Shape::Object, _) => self.object(value, fields, whose, out),
             (Field::List(fields), Shape::Array, _) => self.list(value, |_| fields, whose, out),
-            _ => self.opaque(value, out),
+            _ => opaque(value, out),
         }
     }
 
@@ -119,21 +119,10 @@ impl Rewriter<'_> {
             if item.shape() == Shape::Object {
                 self.object(item, fields(item), whose, out);
             } else {
-                self.opaque(item, out);
+                opaque(item, out);
             }
         }
         out.push(b']');
-    }
-
-    /// A value without anything in it. What JavaScript takes for false stays, because it decides what an entry means.
-    fn opaque(&mut self, value: Raw<'_>, out: &mut Vec<u8>) {
-        let text = value.as_string();
-        match text {
-            _ if !value.is_truthy() => out.extend_from_slice(value.as_bytes()),
-            Some(text) if is_made(&text) => write_string(&text, out),
-            Some(text) => write_string(&removed_text(&text), out),
-            None => write_string(&removed_text(&value.to_text()), out),
-        }
     }
 
     /// The keys and the shape of a value. Texts become their lengths, and numbers 0 or 1.
@@ -167,6 +156,17 @@ impl Rewriter<'_> {
                 },
             }
         }
+    }
+}
+
+/// A value without anything in it. What JavaScript takes for false stays, because it decides what an entry means.
+fn opaque(value: Raw<'_>, out: &mut Vec<u8>) {
+    let text = value.as_string();
+    match text {
+        _ if !value.is_truthy() => out.extend_from_slice(value.as_bytes()),
+        Some(text) if is_made(&text) => write_string(&text, out),
+        Some(text) => write_string(&removed_text(&text), out),
+        None => write_string(&removed_text(&value.to_text()), out),
     }
 }
 

@@ -10,8 +10,9 @@ use crate::homes::{Change, directories_in, homes_in};
 use crate::names::Names;
 use crate::picture::pictures_in;
 use crate::pii::pii_in;
-use crate::placeholder::{FirstRules, RunKey, made_parts};
+use crate::placeholder::{RunKey, made_parts};
 use crate::scan::{FindSecrets, secrets_in};
+use crate::spans::add_free;
 use crate::{Finding, Level, Origin};
 
 /// How often a changed text is looked at again. What stands for one thing can complete another.
@@ -23,7 +24,6 @@ pub(crate) struct Texts<'a> {
     pub(crate) key: &'a RunKey,
     pub(crate) level: Level,
     pub(crate) names: &'a mut Names,
-    pub(crate) first_rules: FirstRules,
     pub(crate) counts: Counts,
 }
 
@@ -37,16 +37,16 @@ pub(crate) struct Counts {
 impl Texts<'_> {
     /// The text as it stands in the copy; `None` if it stays.
     pub(crate) fn changed(&mut self, text: &JsText<'_>, origin: Origin) -> Option<JsText<'static>> {
-        let mut changed: Option<JsText<'static>> = None;
+        let mut result: Option<JsText<'static>> = None;
         for _ in 0..MAX_ROUNDS {
-            let current = changed.as_ref().unwrap_or(text);
+            let current = result.as_ref().unwrap_or(text);
             let changes = self.changes(&current.to_str(), origin);
             if changes.is_empty() {
                 break;
             }
-            changed = Some(spliced(current, &changes));
+            result = Some(spliced(current, &changes));
         }
-        changed
+        result
     }
 
     /// Like [`changed`](Self::changed), for text without surrogates.
@@ -59,31 +59,33 @@ impl Texts<'_> {
         let mut changes: Vec<Change> = Vec::new();
         for (range, finding) in whole_findings(text, secrets_in(self.find, text, origin)) {
             *self.counts.rules.entry(finding.rule.clone()).or_default() += 1;
-            changes.push((range, self.first_rules.placeholder(self.key, &finding)));
-        }
-        let made = if self.level >= Level::Paths { made_parts(text) } else { Vec::new() };
-        if self.level >= Level::Pii {
-            self.add_names(&mut changes, &made, pictures_in(text));
-            let found = pii_in(text, self.names);
-            self.add_names(&mut changes, &made, found);
+            changes.push((range, self.names.first_rules.placeholder(self.key, &finding)));
         }
         if self.level >= Level::Paths {
-            for found in [directories_in(text, self.names), homes_in(text, self.names), self.names.words_in(text)] {
-                self.add_names(&mut changes, &made, found);
-            }
+            self.add_names(text, &mut changes);
         }
-        changes.sort_by_key(|(range, _)| range.start);
         changes
     }
 
-    fn add_names(&mut self, changes: &mut Vec<Change>, made: &[Range<usize>], found: Vec<Change>) {
-        for (range, name) in found {
-            let is_free = |other: &Range<usize>| range.end <= other.start || other.end <= range.start;
-            if changes.iter().all(|(other, _)| is_free(other)) && made.iter().all(is_free) {
-                self.counts.names += 1;
-                changes.push((range, name));
-            }
+    /// Adds the names of a text to the secrets that were found in it.
+    fn add_names(&mut self, text: &str, changes: &mut Vec<Change>) {
+        let n_secrets = changes.len();
+        // What a redaction wrote stays.
+        let mut spans: Vec<(Range<usize>, Option<String>)> =
+            changes.drain(..).map(|(range, text)| (range, Some(text))).collect();
+        add_free(&mut spans, made_parts(text).into_iter().map(|range| (range, None)).collect());
+        let mut add = |found: Vec<Change>| {
+            add_free(&mut spans, found.into_iter().map(|(range, name)| (range, Some(name))).collect());
+        };
+        if self.level >= Level::Pii {
+            add(pictures_in(text));
+            add(pii_in(text, self.names));
         }
+        add(directories_in(text, self.names));
+        add(homes_in(text, self.names));
+        add(self.names.words_in(text));
+        changes.extend(spans.into_iter().filter_map(|(range, name)| Some((range, name?))));
+        self.counts.names += changes.len() - n_secrets;
     }
 }
 
@@ -130,14 +132,7 @@ mod tests {
         let mut names = Names::new();
         names.add_word(NameKind::User, "alice");
         names.add_word(NameKind::Word, "home");
-        let mut texts = Texts {
-            find,
-            key: &key,
-            level,
-            names: &mut names,
-            first_rules: FirstRules::default(),
-            counts: Counts::default(),
-        };
+        let mut texts = Texts { find, key: &key, level, names: &mut names, counts: Counts::default() };
         (texts.changed_str(text, Origin::Ordinary), texts.counts)
     }
 
@@ -160,14 +155,8 @@ mod tests {
     fn surrogates_survive() {
         let key = RunKey::new(vec![1; 32]);
         let mut names = Names::new();
-        let mut texts = Texts {
-            find: &finder,
-            key: &key,
-            level: Level::Secrets,
-            names: &mut names,
-            first_rules: FirstRules::default(),
-            counts: Counts::default(),
-        };
+        let mut texts =
+            Texts { find: &finder, key: &key, level: Level::Secrets, names: &mut names, counts: Counts::default() };
         let odd = JsText::from_wtf8(b"\xed\xa0\x80SECRET-1\xed\xb0\x80".to_vec());
         let changed = texts.changed(&odd, Origin::Ordinary).unwrap();
         assert!(changed.as_wtf8().starts_with(b"\xed\xa0\x80[REDACTED:test:"));

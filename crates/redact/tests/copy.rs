@@ -2,11 +2,8 @@
 
 mod common;
 
-use common::{copied, placeholder};
+use common::{copied, outline, placeholder};
 use sessile_core::json::Raw;
-use sessile_core::line::split;
-use sessile_core::outline::Outline;
-use sessile_core::version::StableIds;
 use sessile_redact::{Level, Refusal};
 
 const HEADER: &str = r#"{"type":"session","version":3,"id":"old-id","timestamp":"2024-01-01T00:00:00.000Z","cwd":"/home/alice/plan","parentSession":"/home/alice/.pi/x.jsonl"}"#;
@@ -15,15 +12,6 @@ fn user(id: &str, parent: &str, text: &str) -> String {
     format!(
         r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"2024-01-01T00:00:01.000Z","message":{{"role":"user","content":"{text}"}}}}"#
     )
-}
-
-fn outline(lines: &[impl AsRef<str>]) -> Outline {
-    let text: String = lines.iter().map(|line| format!("{}\n", line.as_ref())).collect();
-    let mut outline = Outline::new();
-    for line in split(text.as_bytes()) {
-        outline.push(line, &mut StableIds);
-    }
-    outline
 }
 
 #[test]

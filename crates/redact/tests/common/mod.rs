@@ -1,10 +1,14 @@
 //! A simple finder, and short ways to rewrite lines.
 #![allow(dead_code, reason = "each test file uses a part")]
+#![expect(clippy::unwrap_used, reason = "tests panic on failure")]
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 use sessile_core::date::Timestamp;
+use sessile_core::line::split;
+use sessile_core::outline::Outline;
+use sessile_core::version::StableIds;
 use sessile_redact::{
     CopyIdentity, CopyPlan, Finding, Level, NameKind, Names, Origin, Refusal, Report, Rewriter, RunKey, Secret, Tier,
 };
@@ -13,7 +17,7 @@ static SECRET: LazyLock<Regex> = LazyLock::new(|| Regex::new("SECRET-[0-9]+").un
 static SOURCE: LazyLock<Regex> = LazyLock::new(|| Regex::new("SECRET-[0-9]+|SOURCE").unwrap());
 
 /// Finds `SECRET-1`, and `SOURCE` in secret sources.
-pub fn finder(text: &str, origin: Origin) -> Vec<Finding> {
+pub(crate) fn finder(text: &str, origin: Origin) -> Vec<Finding> {
     let pattern = if origin == Origin::SecretSource { &SOURCE } else { &SECRET };
     let finding = |found: regex::Match<'_>| Finding {
         range: found.range(),
@@ -25,20 +29,20 @@ pub fn finder(text: &str, origin: Origin) -> Vec<Finding> {
     pattern.find_iter(text).map(finding).collect()
 }
 
-pub fn is_source(_: &str, arguments: &str) -> bool {
+pub(crate) fn is_source(_: &str, arguments: &str) -> bool {
     arguments.contains("printenv")
 }
 
-pub fn key() -> RunKey {
+pub(crate) fn key() -> RunKey {
     RunKey::new(vec![7; 32])
 }
 
 /// The placeholder of a value of [`finder`].
-pub fn placeholder(value: &str) -> String {
+pub(crate) fn placeholder(value: &str) -> String {
     key().placeholder("test", &Secret::new(value))
 }
 
-pub fn names() -> Names {
+pub(crate) fn names() -> Names {
     let mut names = Names::new();
     names.add_word(NameKind::User, "alice");
     names.add_word(NameKind::Organisation, "acme");
@@ -46,7 +50,7 @@ pub fn names() -> Names {
 }
 
 /// Rewrites lines in two passes. The result of the second counts.
-pub fn rewritten_bytes(level: Level, lines: &[&[u8]]) -> Result<(Vec<Vec<u8>>, Report), Refusal> {
+pub(crate) fn rewritten_bytes(level: Level, lines: &[&[u8]]) -> Result<(Vec<Vec<u8>>, Report), Refusal> {
     let (key, mut names) = (key(), names());
     let mut rewriter = Rewriter::new(&finder, &is_source, &key, level, &mut names);
     for line in lines {
@@ -58,19 +62,19 @@ pub fn rewritten_bytes(level: Level, lines: &[&[u8]]) -> Result<(Vec<Vec<u8>>, R
     Ok((rewritten, report))
 }
 
-pub fn rewritten(level: Level, lines: &[&str]) -> (Vec<String>, Report) {
+pub(crate) fn rewritten(level: Level, lines: &[&str]) -> (Vec<String>, Report) {
     let bytes: Vec<&[u8]> = lines.iter().map(|line| line.as_bytes()).collect();
     let (rewritten, report) = rewritten_bytes(level, &bytes).unwrap();
     (rewritten.into_iter().map(|line| String::from_utf8(line).unwrap()).collect(), report)
 }
 
 /// Rewrites one line.
-pub fn one(level: Level, line: &str) -> String {
+pub(crate) fn one(level: Level, line: &str) -> String {
     rewritten(level, &[line]).0.remove(0)
 }
 
 /// Copies a session.
-pub fn copied(level: Level, lines: &[&str]) -> Result<(Vec<String>, Report), Refusal> {
+pub(crate) fn copied(level: Level, lines: &[&str]) -> Result<(Vec<String>, Report), Refusal> {
     let (key, mut names) = (key(), names());
     let rewriter = Rewriter::new(&finder, &is_source, &key, level, &mut names);
     let identity = CopyIdentity {
@@ -89,4 +93,14 @@ pub fn copied(level: Level, lines: &[&str]) -> Result<(Vec<String>, Report), Ref
     }
     copy.push(String::from_utf8(writer.last_line()).unwrap());
     Ok((copy, writer.report()))
+}
+
+/// The outline of a session.
+pub(crate) fn outline(lines: &[impl AsRef<str>]) -> Outline {
+    let text = lines.iter().map(AsRef::as_ref).collect::<Vec<_>>().join("\n");
+    let mut outline = Outline::new();
+    for line in split(text.as_bytes()) {
+        outline.push(line, &mut StableIds);
+    }
+    outline
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use sessile_core::date::{Timestamp, to_iso};
 use sessile_core::head::{self, Kind, ParentRef, Parsed};
 use sessile_core::json::{Edit, JsText, Json, ObjectWriter, Raw};
-use sessile_core::line::BOM;
+use sessile_core::line::{BOM, is_js_space};
 
 use crate::homes::add_directory;
 use crate::report::{Refusal, Report};
@@ -96,7 +96,7 @@ impl<'a> CopyPlan<'a> {
         if self.rewriter.texts.level >= Level::Paths
             && let Some(cwd) = header.raw().get("cwd").and_then(Raw::as_string)
         {
-            add_directory(&cwd, self.rewriter.texts.names);
+            add_directory(&cwd, self.rewriter.texts.names)?;
         }
         let placed = with_only(&header, "id", &Json::string(""));
         self.rewriter.line(placed.raw().as_bytes()).map(drop)
@@ -148,11 +148,15 @@ impl CopyWriter<'_> {
     pub fn line<'l>(&mut self, line: &'l [u8]) -> Result<Cow<'l, [u8]>, Refusal> {
         let number = self.n_lines;
         self.n_lines += 1;
-        let line = without_bom(number, line);
+        let inner = without_bom(number, line);
         if number == self.header_at {
-            return self.header(line).map(Cow::Owned);
+            return self.header(inner).map(Cow::Owned);
         }
-        let rewritten = self.rewriter.line(line)?;
+        let rewritten = self.rewriter.line(inner)?;
+        if inner.len() < line.len() {
+            // A second mark may follow, which would count without this one.
+            return Ok(Cow::Owned([BOM, &rewritten].concat()));
+        }
         if Some(number) == self.named_at {
             return Ok(Cow::Owned(with_suffix(&rewritten)));
         }
@@ -188,7 +192,7 @@ impl CopyWriter<'_> {
         let rewritten = self.rewriter.line(placed.raw().as_bytes())?;
         let mut copy = Json::parse(&rewritten).unwrap_or_else(|_| Json::null());
         if self.rewriter.texts.level >= Level::Skeleton {
-            copy = skeleton_header(copy.raw());
+            copy = skeleton_header(header.raw(), copy.raw());
         }
         copy = with_only(&copy, "timestamp", &Json::string(&self.time));
         if let Some(cwd) = header.raw().get("cwd").and_then(Raw::as_string) {
@@ -209,11 +213,22 @@ fn with_only(object: &Json, key: &str, value: &Json) -> Json {
     object.raw().edited(if is_repeated { &remove } else { &remove[1..] })
 }
 
-/// A header without what only an unlisted key holds.
-fn skeleton_header(header: Raw<'_>) -> Json {
-    let listed = ["type", "version", "id", "timestamp", "provider", "modelId", "thinkingLevel"];
+/// The header of a skeleton. Its version decides how all other lines are read, so it stays if it can be one.
+fn skeleton_header(source: Raw<'_>, header: Raw<'_>) -> Json {
     let mut kept = ObjectWriter::new();
-    for key in listed {
+    kept.string("type", "session");
+    if let Some(version) = source.get("version") {
+        let text = version.as_string().unwrap_or_else(|| version.to_text().into_owned());
+        let may_count = |c: char| is_js_space(c) || c.is_ascii_hexdigit() || "xXoO+-.\"[],".contains(c);
+        let is_number = text.len() <= 32 && text.replacen("Infinity", "", 1).chars().all(may_count);
+        if version.is_null() || version.as_bool().is_some() || is_number {
+            kept.raw("version", version);
+        } else {
+            // Like every other text that is not a number, and like an object.
+            kept.string("version", "?");
+        }
+    }
+    for key in ["id", "timestamp", "provider", "modelId", "thinkingLevel"] {
         if let Some(value) = header.get(key) {
             kept.raw(key, value);
         }

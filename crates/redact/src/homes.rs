@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::names::{NameKind, Names, is_pseudonym};
+use crate::names::{NameKind, Names, TooManyNames, is_pseudonym};
 
 /// A change to a text.
 pub(crate) type Change = (Range<usize>, String);
@@ -97,7 +97,7 @@ fn encoded_home(rest: regex::Match<'_>, names: &mut Names) -> Option<Change> {
 }
 
 /// Gives a working directory a pseudonym: `/home/alice/x` becomes `/home/user1/p1`, in every text.
-pub(crate) fn add_directory(cwd: &str, names: &mut Names) {
+pub(crate) fn add_directory(cwd: &str, names: &mut Names) -> Result<(), TooManyNames> {
     let cwd = cwd.trim_end_matches(['/', '\\']);
     let separator = if cwd.contains('\\') { '\\' } else { '/' };
     let home = HOME.captures(cwd).as_ref().and_then(home_name);
@@ -108,7 +108,7 @@ pub(crate) fn add_directory(cwd: &str, names: &mut Names) {
             if is_pseudonym(user) {
                 format!("{start}{user}")
             } else {
-                add_user(user, names);
+                add_user(user, names)?;
                 format!("{start}{}", names.of(NameKind::User, user))
             }
         }
@@ -118,19 +118,21 @@ pub(crate) fn add_directory(cwd: &str, names: &mut Names) {
     let parts: Vec<&str> = below_base.split(['/', '\\']).filter(|part| !part.is_empty()).collect();
     let says_nothing = |part: &&str| is_pseudonym(part) || (base.is_empty() && COMMON.contains(part));
     if parts.iter().all(says_nothing) || names.directories.iter().any(|(known, _)| known == cwd) {
-        return;
+        return Ok(());
     }
     let replacement = format!("{base}{separator}{}", names.of(NameKind::Project, cwd));
     for (from, to) in [
         (cwd.to_owned(), replacement.clone()),
         (cwd.replace('\\', "\\\\"), replacement.replace('\\', "\\\\")),
-        (encoded(cwd), encoded(&replacement)),
+        // Names of directories below it begin in the same way.
+        (encoded(cwd) + "-", encoded(&replacement) + "-"),
     ] {
         if !names.directories.iter().any(|(known, _)| *known == from) {
             names.directories.push((from, to));
         }
     }
     names.directories.sort_by_key(|(from, _)| std::cmp::Reverse(from.len()));
+    Ok(())
 }
 
 /// Names of users that many machines have, or that are words of every day.
@@ -158,15 +160,16 @@ const COMMON_USERS: [&str; 20] = [
 ];
 
 /// Replaces the name of the user of a session also outside of paths.
-fn add_user(user: &str, names: &mut Names) {
+fn add_user(user: &str, names: &mut Names) -> Result<(), TooManyNames> {
     if user.len() > 2 && !COMMON_USERS.contains(&user.to_lowercase().as_str()) {
-        names.add_word(NameKind::User, user);
+        names.add_word(NameKind::User, user)?;
     }
+    Ok(())
 }
 
-/// The name of the directory in which the sessions of a working directory are.
+/// How the name of the directory begins in which the sessions of a working directory are.
 fn encoded(cwd: &str) -> String {
-    format!("--{}--", cwd.trim_start_matches(['/', '\\']).replace(['/', '\\', ':'], "-"))
+    format!("--{}", cwd.trim_start_matches(['/', '\\']).replace(['/', '\\', ':'], "-"))
 }
 
 /// The working directories in a text, with what stands for them. They can overlap.
@@ -176,7 +179,8 @@ pub(crate) fn directories_in(text: &str, names: &Names) -> Vec<Change> {
         for (at, _) in text.match_indices(from.as_str()) {
             let range = at..at + from.len();
             let after = text.get(range.end..).and_then(|rest| rest.chars().next());
-            if !after.is_some_and(|c| c.is_alphanumeric() || matches!(c, '-' | '_')) {
+            let continues = after.is_some_and(|c| c.is_alphanumeric() || matches!(c, '-' | '_'));
+            if !continues || from.starts_with("--") {
                 changes.push((range, to.clone()));
             }
         }
@@ -244,23 +248,26 @@ mod tests {
     #[test]
     fn working_directories_have_one_pseudonym() {
         let mut names = Names::new();
-        add_directory("/home/alice/secret-plan/", &mut names);
+        add_directory("/home/alice/secret-plan/", &mut names).unwrap();
         for (text, expected) in [
             ("/home/alice/secret-plan", "/home/user1/p1"),
             ("/home/alice/secret-plan/src/a.rs", "/home/user1/p1/src/a.rs"),
             ("/home/alice/secret-plan-2/a", "/home/user1/secret-plan-2/a"),
             ("--home-alice-secret-plan--", "--home-user1-p1--"),
+            ("--home-alice-secret-plan-src--", "--home-user1-p1-src--"),
+            ("--home-alice-secret-plans--", "--home-user1-secret-plans--"),
+            ("alice's", "alice's"),
         ] {
             assert_eq!(replaced(&mut names, text), expected);
         }
-        add_directory("/home/user1/p1", &mut names);
-        add_directory("/", &mut names);
-        add_directory("/tmp", &mut names);
-        add_directory("/home/bob", &mut names);
+        add_directory("/home/user1/p1", &mut names).unwrap();
+        add_directory("/", &mut names).unwrap();
+        add_directory("/tmp", &mut names).unwrap();
+        add_directory("/home/bob", &mut names).unwrap();
         assert_eq!(replaced(&mut names, "/home/user1/p1 / /tmp/x"), "/home/user1/p1 / /tmp/x");
-        add_directory("/srv/acme", &mut names);
+        add_directory("/srv/acme", &mut names).unwrap();
         assert_eq!(replaced(&mut names, "/srv/acme/x"), "/p2/x");
-        add_directory(r"C:\Users\carol\it", &mut names);
+        add_directory(r"C:\Users\carol\it", &mut names).unwrap();
         assert_eq!(replaced(&mut names, r"C:\Users\carol\it\x"), r"C:\Users\user2\p3\x");
         assert_eq!(replaced(&mut names, r"C:\\Users\\carol\\it\\x"), r"C:\\Users\\user2\\p3\\x");
     }

@@ -34,7 +34,7 @@ mod text;
 pub use copy::{CopyIdentity, CopyPlan, CopyWriter, MARK_TYPE};
 pub use finding::{Finding, Secret, Tier, Via};
 pub use level::{Level, UnknownLevel};
-pub use names::{NameKind, Names};
+pub use names::{NameKind, Names, TooManyNames};
 pub use pairing::{IsSource, Pairing};
 pub use placeholder::RunKey;
 pub use report::{Refusal, Report, Warning};

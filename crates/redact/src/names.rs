@@ -53,6 +53,14 @@ const PREFIXES: [(NameKind, &str); 12] = [
     (NameKind::Iban, "iban"),
 ];
 
+/// The size of the compiled names, in bytes.
+const MAX_PATTERN: usize = 16 << 20;
+
+/// The names that a run must replace are too many or too long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("there are too many names to replace, or they are too long")]
+pub struct TooManyNames;
+
 /// Whether a name is a pseudonym already: `user1`, `p2`.
 pub(crate) fn is_pseudonym(name: &str) -> bool {
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -85,17 +93,18 @@ impl Names {
     }
 
     /// Replaces a name wherever it stands as a word, in any case. Names of one character, and pseudonyms, are ignored.
-    pub fn add_word(&mut self, kind: NameKind, name: &str) {
+    pub fn add_word(&mut self, kind: NameKind, name: &str) -> Result<(), TooManyNames> {
         let name = name.trim();
         if name.chars().nth(1).is_none() || is_pseudonym(name) || self.words.iter().any(|(_, word)| word == name) {
-            return;
+            return Ok(());
         }
         self.words.push((kind, name.to_owned()));
         // The first of several alternatives that fit counts.
         self.words.sort_by_key(|(_, word)| std::cmp::Reverse(word.len()));
         let any = self.words.iter().map(|(_, word)| regex::escape(word)).collect::<Vec<_>>().join("|");
-        let pattern = RegexBuilder::new(&any).case_insensitive(true).size_limit(64 << 20).build();
-        self.pattern = pattern.ok();
+        let pattern = RegexBuilder::new(&any).case_insensitive(true).size_limit(MAX_PATTERN).build();
+        self.pattern = Some(pattern.map_err(|_error| TooManyNames)?);
+        Ok(())
     }
 
     /// The pseudonym of a name.
@@ -177,19 +186,24 @@ mod tests {
     #[test]
     fn words_are_replaced_as_words() {
         let mut names = Names::new();
-        names.add_word(NameKind::User, "alice");
-        names.add_word(NameKind::Organisation, "Acme Corp");
-        names.add_word(NameKind::Word, "acme");
+        names.add_word(NameKind::User, "alice").unwrap();
+        names.add_word(NameKind::Organisation, "Acme Corp").unwrap();
+        names.add_word(NameKind::Word, "acme").unwrap();
         assert_eq!(replaced(&mut names, "Alice malice alice_x ALICE's alice1"), "user1 malice user1_x user1's alice1");
         assert_eq!(replaced(&mut names, "acme corp, acme.example"), "org1, word1.example");
         assert_eq!(replaced(&mut names, "İalice é"), "İalice é");
     }
 
     #[test]
+    fn names_that_cannot_be_replaced_are_an_error() {
+        assert_eq!(Names::new().add_word(NameKind::Word, &"ab".repeat(200_000)), Err(TooManyNames));
+    }
+
+    #[test]
     fn pseudonyms_are_not_replaced() {
         let mut names = Names::new();
-        names.add_word(NameKind::User, "user1");
-        names.add_word(NameKind::User, "x");
+        names.add_word(NameKind::User, "user1").unwrap();
+        names.add_word(NameKind::User, "x").unwrap();
         assert_eq!(replaced(&mut names, "user1 x"), "user1 x");
         assert!(is_pseudonym("p12") && is_pseudonym("user1") && !is_pseudonym("user") && !is_pseudonym("12"));
     }

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::TooManyNames;
+
 /// What a redaction did. It holds no secret.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Report {
@@ -61,6 +63,9 @@ pub enum Refusal {
         /// The rule that found it.
         rule: Arc<str>,
     },
+    /// The names to replace are too many.
+    #[error(transparent)]
+    TooManyNames(#[from] TooManyNames),
     /// The lines do not begin with a header.
     #[error("not a session")]
     NotASession,

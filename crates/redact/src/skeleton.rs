@@ -73,6 +73,11 @@ impl Rewriter<'_> {
                 write_string(&self.texts.changed_str(&word, Origin::Ordinary).unwrap_or(word), out);
             }
             (Field::Time, _, Some(time)) if is_time(&time) => write_string(&time, out),
+            (Field::Time, Shape::Array, _)
+                if value.items().all(|item| item.as_string().is_some_and(|text| is_time(&text))) =>
+            {
+                out.extend_from_slice(value.as_bytes());
+            }
             (Field::Kind, _, Some(kind)) => match Kind::of(&JsText::from(kind.as_str())).word() {
                 Some(word) => write_string(word, out),
                 None => write_string(&count("type", &kind), out),
@@ -101,7 +106,7 @@ impl Rewriter<'_> {
             (Field::PictureType, ..) => write_string(PIXEL_TYPE, out),
             (Field::Object(fields), Shape::Object, _) => self.object(value, fields, whose, out),
             (Field::List(fields), Shape::Array, _) => self.list(value, |_| fields, whose, out),
-            _ => opaque(value, out),
+            _ => hollow(value, out),
         }
     }
 
@@ -170,6 +175,17 @@ fn opaque(value: Raw<'_>, out: &mut Vec<u8>) {
     }
 }
 
+/// A value of a listed field in a shape that the format does not expect. The shape stays, because readers look at it.
+fn hollow(value: Raw<'_>, out: &mut Vec<u8>) {
+    match value.shape() {
+        Shape::Array => out.extend_from_slice(b"[]"),
+        Shape::Object => out.extend_from_slice(b"{}"),
+        Shape::Number if value.is_truthy() => out.push(b'1'),
+        Shape::String => opaque(value, out),
+        _ => out.extend_from_slice(value.as_bytes()),
+    }
+}
+
 fn count(what: &str, text: &str) -> String {
     let stem = text.strip_suffix(NAME_SUFFIX).unwrap_or(text);
     if is_made(stem) { text.to_owned() } else { counted(what, text) }
@@ -185,8 +201,58 @@ fn is_word(text: &str) -> bool {
     text.len() <= 64 && text.chars().all(is_plain)
 }
 
-fn is_time(text: &str) -> bool {
-    text.len() <= 32 && text.chars().all(|c| c.is_ascii_digit() || matches!(c, '-' | ':' | '.' | 'T' | 'Z' | '+' | ' '))
+/// Whether a text is nothing but a date.
+pub(crate) fn is_time(text: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | ':' | '.' | '+' | ' ' | ',' | '/');
+    let is_number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
+    let mut words = text.split(|c: char| !c.is_ascii_alphanumeric());
+    text.len() <= 40 && text.chars().all(is_plain) && words.all(|word| is_number(word) || is_date_word(word))
+}
+
+/// Whether a word is a part of a date, also between digits: `01T00`, `00Z`, `Jan`, `Monday`.
+fn is_date_word(word: &str) -> bool {
+    const WORDS: [&str; 36] = [
+        "january",
+        "february",
+        "march",
+        "april",
+        "may",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
+        "december",
+        "sept",
+        "monday",
+        "tuesday",
+        "wednesday",
+        "thursday",
+        "friday",
+        "saturday",
+        "sunday",
+        "t",
+        "z",
+        "am",
+        "pm",
+        "ut",
+        "utc",
+        "gmt",
+        "est",
+        "edt",
+        "cst",
+        "cdt",
+        "mst",
+        "mdt",
+        "pst",
+        "pdt",
+        "tues",
+    ];
+    let letters = word.trim_matches(|c: char| c.is_ascii_digit()).to_ascii_lowercase();
+    WORDS
+        .iter()
+        .any(|known| *known == letters || (letters.len() == 3 && known.len() > 4 && known.starts_with(&letters)))
 }
 
 fn role_text(role: Role) -> &'static str {
@@ -196,5 +262,22 @@ fn role_text(role: Role) -> &'static str {
         Role::Assistant => "assistant text",
         Role::ToolResult => "tool result",
         _ => "text",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_are_only_dates() {
+        for date in
+            ["2025-01-01T00:00:00.000Z", "2025", "Wed, 01 Jan 2025 00:00:00 GMT", "5 January 2025 10:00 PM", "1/5/2025"]
+        {
+            assert!(is_time(date), "{date}");
+        }
+        for other in ["2025 (a note)", "the day was Jan 1 2025", "alice", "2025 Mars", "1st Jan", "\u{e9}"] {
+            assert!(!is_time(other), "{other}");
+        }
     }
 }

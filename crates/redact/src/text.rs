@@ -130,8 +130,8 @@ mod tests {
     fn changed_with(find: &dyn FindSecrets, level: Level, text: &str) -> (Option<String>, Counts) {
         let key = RunKey::new(vec![1; 32]);
         let mut names = Names::new();
-        names.add_word(NameKind::User, "alice");
-        names.add_word(NameKind::Word, "home");
+        names.add_word(NameKind::User, "alice").unwrap();
+        names.add_word(NameKind::Word, "home").unwrap();
         let mut texts = Texts { find, key: &key, level, names: &mut names, counts: Counts::default() };
         (texts.changed_str(text, Origin::Ordinary), texts.counts)
     }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{copied, outline, placeholder};
+use common::{copied, copied_bytes, names, outline, placeholder};
 use sessile_core::json::Raw;
 use sessile_redact::{Level, Refusal};
 
@@ -146,4 +146,17 @@ fn sessions_of_version_1_stay_whole() {
     let (source, copy) = (outline(&lines), outline(&copy));
     assert_eq!(copy.path(copy.leaf().unwrap()).len(), 2);
     assert_eq!(copy.id(copy.row(1).unwrap()), source.id(source.row(1).unwrap()));
+}
+
+#[test]
+fn all_files_of_a_run_share_their_names() {
+    let other = HEADER.replace("/home/alice/plan", "/home/carol/other");
+    let text = user("a", "null", "/home/alice/plan /home/bob SECRET-1 x@y.zz");
+    let mut names = names();
+    let mut copy =
+        |header: &str| copied_bytes(Level::Pii, &[header.as_bytes(), text.as_bytes()], &mut names).unwrap().0;
+    let (one, two) = (copy(HEADER), copy(&other));
+    assert_eq!(one[1], two[1]);
+    let cwd = |line: &[u8]| Raw::parse(line).unwrap().get("cwd").unwrap().as_string().unwrap();
+    assert_eq!((cwd(&one[0]), cwd(&two[0])), ("/home/user1/p1".to_owned(), "/home/user3/p2".to_owned()));
 }

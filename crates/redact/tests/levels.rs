@@ -207,3 +207,30 @@ fn files_with_whole_outputs_are_named() {
     let line = br#"{"type":"message","message":{"role":"bashExecution","command":"ls","output":"","fullOutputPath":"/tmp/x.log"}}"#;
     assert_eq!(rewritten_bytes(Level::Secrets, &[line]).unwrap().1.full_outputs, ["/tmp/x.log"]);
 }
+
+#[test]
+fn depth_costs_neither_stack_nor_much_time() {
+    let depth = 50_000;
+    let (open, close) = (r#"{"a":["#.repeat(depth), "]}".repeat(depth));
+    let deep = format!(r#"{open}"SECRET-1"{close}"#);
+    for line in [
+        deep.clone(),
+        format!(
+            r#"{{"type":"message","message":{{"role":"assistant","content":[{{"type":"toolCall","arguments":{deep}}}]}}}}"#
+        ),
+        format!(r#"{{"type":"message","message":{{"role":"toolResult","content":[{deep}],"details":{deep}}}}}"#),
+    ] {
+        for level in Level::ALL {
+            let copy = one(level, &line);
+            assert!(Raw::parse(copy.as_bytes()).is_ok() && !copy.contains("SECRET-1"), "{level}");
+        }
+    }
+}
+
+#[test]
+fn a_text_with_many_names_takes_linear_time() {
+    let text = r"/home/bob/x 10.1.2.3 bo@x.org alice SECRET-1 \n".repeat(20_000);
+    let line = format!(r#"{{"type":"message","message":{{"role":"user","content":"{text}"}}}}"#);
+    let copy = one(Level::Pii, &line);
+    assert_eq!(copy.matches("/home/user1/x ip1 mail1@example.invalid user2 [REDACTED:test:").count(), 20_000);
+}

@@ -44,8 +44,8 @@ pub(crate) fn placeholder(value: &str) -> String {
 
 pub(crate) fn names() -> Names {
     let mut names = Names::new();
-    names.add_word(NameKind::User, "alice");
-    names.add_word(NameKind::Organisation, "acme");
+    names.add_word(NameKind::User, "alice").unwrap();
+    names.add_word(NameKind::Organisation, "acme").unwrap();
     names
 }
 
@@ -75,8 +75,18 @@ pub(crate) fn one(level: Level, line: &str) -> String {
 
 /// Copies a session.
 pub(crate) fn copied(level: Level, lines: &[&str]) -> Result<(Vec<String>, Report), Refusal> {
-    let (key, mut names) = (key(), names());
-    let rewriter = Rewriter::new(&finder, &is_source, &key, level, &mut names);
+    let bytes: Vec<&[u8]> = lines.iter().map(|line| line.as_bytes()).collect();
+    let (copy, report) = copied_bytes(level, &bytes, &mut names())?;
+    Ok((copy.into_iter().map(|line| String::from_utf8(line).unwrap()).collect(), report))
+}
+
+pub(crate) fn copied_bytes(
+    level: Level,
+    lines: &[&[u8]],
+    names: &mut Names,
+) -> Result<(Vec<Vec<u8>>, Report), Refusal> {
+    let key = key();
+    let rewriter = Rewriter::new(&finder, &is_source, &key, level, names);
     let identity = CopyIdentity {
         session_id: "new-id".to_owned(),
         time: Timestamp::from_ms(1_735_689_600_000),
@@ -84,22 +94,22 @@ pub(crate) fn copied(level: Level, lines: &[&str]) -> Result<(Vec<String>, Repor
     };
     let mut plan = CopyPlan::new(rewriter, identity);
     for line in lines {
-        plan.read(line.as_bytes())?;
+        plan.read(line)?;
     }
     let mut writer = plan.finish()?;
     let mut copy = Vec::new();
     for line in lines {
-        copy.push(String::from_utf8(writer.line(line.as_bytes())?.into_owned()).unwrap());
+        copy.push(writer.line(line)?.into_owned());
     }
-    copy.push(String::from_utf8(writer.last_line()).unwrap());
+    copy.push(writer.last_line());
     Ok((copy, writer.report()))
 }
 
 /// The outline of a session.
-pub(crate) fn outline(lines: &[impl AsRef<str>]) -> Outline {
-    let text = lines.iter().map(AsRef::as_ref).collect::<Vec<_>>().join("\n");
+pub(crate) fn outline(lines: &[impl AsRef<[u8]>]) -> Outline {
+    let bytes = lines.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(&b'\n');
     let mut outline = Outline::new();
-    for line in split(text.as_bytes()) {
+    for line in split(&bytes) {
         outline.push(line, &mut StableIds);
     }
     outline

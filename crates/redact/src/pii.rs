@@ -108,8 +108,11 @@ pub(crate) fn pii_in(text: &str, names: &mut Names) -> Vec<Change> {
         if !text.bytes().any(|byte| rule.needs.contains(&byte)) {
             continue;
         }
-        let parts = rule.pattern.captures_iter(text).filter_map(|captures| captures.get(rule.group));
-        let counting = parts.filter(|part| (rule.counts)(text, part));
+        let parts: Vec<Match<'_>> = match rule.group {
+            0 => rule.pattern.find_iter(text).collect(),
+            group => rule.pattern.captures_iter(text).filter_map(|captures| captures.get(group)).collect(),
+        };
+        let counting = parts.into_iter().filter(|part| (rule.counts)(text, part));
         add_free(&mut found, counting.map(|part| (part.range(), rule.kind)).collect());
     }
     found.into_iter().map(|(range, kind)| (range.clone(), name(text, range, kind, names))).collect()

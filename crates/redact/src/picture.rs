@@ -1,5 +1,6 @@
 //! Texts inside pictures, and the picture that stands for a removed one.
 
+use std::io::Read;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -20,7 +21,7 @@ const MIN_UNKNOWN: usize = 256;
 /// The texts in a picture's data. `None` if the data is not a picture in base64, but text.
 ///
 /// These are the text chunks of a PNG, and the comments and metadata of a JPEG. Of other files it is every run of eight
-/// or more printable characters. Compressed chunks are not read.
+/// or more printable characters.
 pub(crate) fn texts_in(data: &str) -> Option<Vec<String>> {
     let is_file = raster_type(data).is_some() || (data.len() >= MIN_UNKNOWN && is_base64(data));
     is_file.then(|| {
@@ -81,6 +82,9 @@ fn png_texts(bytes: &[u8]) -> Option<Vec<String>> {
         if !matches!(&head[4..], b"IDAT" | b"fdAT" | b"PLTE") {
             texts.extend(text_of(chunk));
         }
+        if matches!(&head[4..], b"zTXt" | b"iTXt") {
+            texts.extend(inflated(chunk).iter().flat_map(|text| text_of(text)));
+        }
         rest = tail.get(4..).unwrap_or_default();
         if &head[4..] == b"IEND" {
             break;
@@ -89,6 +93,22 @@ fn png_texts(bytes: &[u8]) -> Option<Vec<String>> {
     // What a program put after the last chunk.
     texts.extend(printable(rest));
     Some(texts)
+}
+
+/// The length up to which a compressed text is read.
+const MAX_INFLATED: u64 = 4 << 20;
+
+/// What may be a compressed text in a chunk: it begins with this byte, after a zero byte.
+fn inflated(chunk: &[u8]) -> Vec<Vec<u8>> {
+    let starts = chunk.windows(2).enumerate().filter(|(_, pair)| *pair == [0, 0x78]).map(|(at, _)| at + 1);
+    let inflate = |at: usize| {
+        let mut text = Vec::new();
+        // What comes before an error counts.
+        let mut decoder = flate2::read::ZlibDecoder::new(&chunk[at..]).take(MAX_INFLATED);
+        let _n_read: Option<usize> = decoder.read_to_end(&mut text).ok();
+        text
+    };
+    starts.take(4).map(inflate).collect()
 }
 
 /// The texts of comments and metadata.
@@ -129,6 +149,8 @@ fn printable(bytes: &[u8]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use super::*;
 
     fn base64(bytes: &[u8]) -> String {
@@ -155,6 +177,14 @@ mod tests {
         assert_eq!(base64(&pixel), PIXEL);
         let (start, end) = pixel.split_at(33);
         has_text(&[start, b"\0\0\0\x15tEXtComment\0a secret text", b"crc.", end].concat());
+        let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::default());
+        encoder.write_all(b"a secret text, a secret text").unwrap();
+        let packed = encoder.finish().unwrap();
+        for (kind, start) in [("zTXt", &b"Comment\0\0"[..]), ("iTXt", b"Comment\0\x01\0en\0\0")] {
+            let length = u32::try_from(start.len() + packed.len()).unwrap().to_be_bytes();
+            let chunk = [&length[..], kind.as_bytes(), start, &packed, b"crc."].concat();
+            has_text(&[&pixel[..33], &chunk, &pixel[33..]].concat());
+        }
         has_text(&[&pixel[..], b"\0a secret text"].concat());
         has_text(b"\xff\xd8\xff\xe1\0\x11\0\0a secret text\xff\xda\0\x02x");
         has_text(b"\xff\xd8\xff\xda\0\x02x\xffa secret text\xff\xd9");

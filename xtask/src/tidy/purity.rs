@@ -71,7 +71,10 @@ mod tests {
         check_core("use std::{fmt, env as e};", &["crates/core/src/tree.rs:1: a pure crate must not use `std::env`"]);
         let clock = "crates/core/src/tree.rs:1: a pure crate must not use `std::time::SystemTime`";
         check_core("use std::time::{Duration, SystemTime};", &[clock]);
-        check_core("use std::{thread::spawn};", &["crates/core/src/tree.rs:1: a pure crate must not use `std::thread::spawn`"]);
+        check_core(
+            "use std::{thread::spawn};",
+            &["crates/core/src/tree.rs:1: a pure crate must not use `std::thread::spawn`"],
+        );
     }
 
     #[test]

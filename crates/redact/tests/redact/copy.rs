@@ -1,8 +1,6 @@
 //! Whole copies: their header, mark, name and tree.
 
-mod common;
-
-use common::{copied, copied_bytes, names, outline, placeholder};
+use crate::rewriting::{copied, copied_bytes, names, outline, placeholder};
 use sessile_core::json::Raw;
 use sessile_redact::{Level, Refusal};
 
@@ -150,7 +148,7 @@ fn sessions_of_version_1_stay_whole() {
 
 #[test]
 fn all_files_of_a_run_share_their_names() {
-    let other = HEADER.replace("/home/alice/plan", "/home/carol/other");
+    let other = HEADER.replace("/home/alice/plan", "/home/me/other");
     let text = user("a", "null", "/home/alice/plan /home/bob SECRET-1 x@y.zz");
     let mut names = names();
     let mut copy =

@@ -1,6 +1,4 @@
 //! A simple finder, and short ways to rewrite lines.
-#![allow(dead_code, reason = "each test file uses a part")]
-#![expect(clippy::unwrap_used, reason = "tests panic on failure")]
 
 use std::sync::LazyLock;
 

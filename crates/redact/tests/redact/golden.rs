@@ -1,9 +1,6 @@
 //! Copies of the golden files of the format: every odd line stays what it is.
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests access files directly and panic on failure")]
 
-mod common;
-
-use common::{copied_bytes, outline};
+use crate::rewriting::{copied_bytes, outline};
 use sessile_core::line::split;
 use sessile_redact::{Level, Names, Refusal};
 

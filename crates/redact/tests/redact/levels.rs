@@ -1,8 +1,6 @@
 //! What each level removes from a line, and what it keeps.
 
-mod common;
-
-use common::{one, placeholder, rewritten_bytes};
+use crate::rewriting::{one, placeholder, rewritten_bytes};
 use sessile_core::json::Raw;
 use sessile_redact::{Level, Refusal};
 

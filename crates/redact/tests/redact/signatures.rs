@@ -1,8 +1,6 @@
 //! Signatures of providers: what a copy must remove so that it can still be resumed.
 
-mod common;
-
-use common::{one, placeholder, rewritten};
+use crate::rewriting::{one, placeholder, rewritten};
 use sessile_redact::{Level, Warning};
 
 fn answer(api: &str, blocks: &str) -> String {

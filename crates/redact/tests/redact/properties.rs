@@ -1,10 +1,8 @@
 //! Properties of any line, and of made-up sessions.
 
-mod common;
-
 use std::collections::HashSet;
 
-use common::{copied, finder, is_source, outline, rewritten_bytes};
+use crate::rewriting::{copied, finder, is_source, outline, rewritten_bytes};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;

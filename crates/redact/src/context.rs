@@ -8,6 +8,7 @@ pub(crate) mod header;
 pub(crate) mod key_name;
 pub(crate) mod option;
 pub(crate) mod private_key;
+pub(crate) mod setting;
 pub(crate) mod url;
 pub(crate) mod value;
 
@@ -25,6 +26,7 @@ pub(crate) enum Context {
     Option,
     PrivateKey,
     Putty,
+    Setting,
 }
 
 /// The words that announce the name of a secret. They are looked for in lower case, in capitals and with one capital.
@@ -51,7 +53,9 @@ pub(crate) fn literals() -> impl Iterator<Item = (String, Context)> {
         [(*word).to_owned(), capital, word.to_ascii_uppercase()].map(|literal| (literal, Context::Name))
     });
     let others = OTHERS.iter().flat_map(|(context, words)| words.iter().map(|word| ((*word).to_owned(), *context)));
-    names.chain(others)
+    // The last letter of a name in capitals, and the sign.
+    let settings = ('A'..='Z').chain('0'..='9').map(|letter| (format!("{letter}="), Context::Setting));
+    names.chain(others).chain(settings)
 }
 
 /// A secret that its context betrays.
@@ -71,6 +75,7 @@ impl Context {
             Self::Option => out.extend(option::find(text, literal)),
             Self::PrivateKey => out.extend(private_key::find_block(text, literal)),
             Self::Putty => out.extend(private_key::find_putty(text, literal)),
+            Self::Setting => out.extend(setting::find(text, literal.end - 1..literal.end)),
         }
     }
 }

@@ -18,6 +18,9 @@ const LONG_WINDOW: usize = 10 << 10;
 /// How often a rule of long keys may fail in one word before the rest of the word is skipped.
 const MOST_FAILURES: u8 = 8;
 
+/// The least length of the random part of a key that only begins as those of a rule do.
+const SHORTEST_RESEMBLING: usize = 24;
+
 static ENGINE: LazyLock<Engine> = LazyLock::new(Engine::new);
 
 /// What a literal announces.
@@ -96,6 +99,7 @@ impl Engine {
         let mut failures: FxHashMap<usize, Failures> = FxHashMap::default();
         let mut betrayed: Vec<Betrayed> = Vec::new();
         for found in automaton.find_overlapping_iter(text) {
+            let mut tried = None;
             for action in &self.actions[found.pattern().as_usize()] {
                 match *action {
                     Action::Context(_) if part == Part::Formats => {}
@@ -119,10 +123,13 @@ impl Engine {
                         if let Some(finding) = format.find(text, found.range()) {
                             done.insert(index, finding.range.end);
                             out.push(finding);
+                        } else if format.rule.place == Place::Start {
+                            tried = Some(format);
                         }
                     }
                 }
             }
+            out.extend(tried.and_then(|format| format.find_resembling(text, found.range())));
         }
     }
 }
@@ -188,6 +195,28 @@ impl Format {
         };
         is_end(text.as_bytes(), range.end).then_some(())?;
         self.judge(text.get(range.clone())?, range)
+    }
+
+    /// Returns a key that begins as those of the rule do and has another length: a new form, or a part.
+    fn find_resembling(&self, text: &str, anchor: Range<usize>) -> Option<Finding> {
+        let bytes = text.as_bytes();
+        let ends_prefix = |b: &u8| matches!(b, b'-' | b'_' | b'.');
+        if anchor.len() < 6 && !bytes.get(anchor.end - 1).is_some_and(ends_prefix) {
+            return None;
+        }
+        let is_part = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b'+' | b'/');
+        let length = bytes.get(anchor.end..)?.iter().take(WINDOW).take_while(|b| is_part(b)).count();
+        let random = text.get(anchor.end..anchor.end + length)?.trim_end_matches(['.', '-', '/', '+']);
+        let length = random.len();
+        // Names that begin so have words; a key has a long part without any.
+        let longest = random.split(['-', '_', '.', '/']).max_by_key(|part| part.len())?;
+        let fits = longest.len() >= SHORTEST_RESEMBLING
+            && looks::is_random_value(longest)
+            && looks::entropy(longest) >= 3.2
+            && !stop::is_placeholder(random);
+        let range = anchor.start..anchor.end + length;
+        let secret = Secret::new(text.get(range.clone())?);
+        fits.then(|| Finding { range, rule: Arc::clone(&self.name), tier: Tier::Likely, via: None, secret })
     }
 
     fn judge(&self, value: &str, range: Range<usize>) -> Option<Finding> {

@@ -93,6 +93,13 @@ pub(crate) fn is_uuid(text: &str) -> bool {
             .all(|(at, b)| if matches!(at, 8 | 13 | 18 | 23) { b == b'-' } else { b.is_ascii_hexdigit() })
 }
 
+/// Whether a text begins as a UUID and is none.
+pub(crate) fn is_cut_uuid(text: &str) -> bool {
+    let is_part = |b: u8| b.is_ascii_hexdigit() || b == b'-';
+    let is_like = text.bytes().nth(8) == Some(b'-') && text.bytes().nth(13) == Some(b'-') && text.bytes().all(is_part);
+    is_like && (19..60).contains(&text.len()) && !is_uuid(text)
+}
+
 /// Whether a value is a number, perhaps with a sign, separators, a point or the suffix of a type.
 pub(crate) fn is_number(text: &str) -> bool {
     let text = text.trim_start_matches(['-', '+']);

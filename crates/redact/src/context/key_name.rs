@@ -177,6 +177,74 @@ pub(crate) fn kind(name: &str) -> Option<NameKind> {
     }
 }
 
+/// Words in the names of values that look random and are public.
+const PUBLIC: &[&str] = &[
+    "SHA",
+    "HASH",
+    "COMMIT",
+    "REV",
+    "DIGEST",
+    "CHECKSUM",
+    "SUM",
+    "MD5",
+    "UUID",
+    "GUID",
+    "VERSION",
+    "TAG",
+    "BUILD",
+    "ETAG",
+    "NONCE",
+    "SALT",
+    "DATA",
+    "URL",
+    "URI",
+    "HOST",
+    "PATH",
+    "DIR",
+    "FILE",
+    "NAME",
+    "USER",
+    "EMAIL",
+    "IMAGE",
+    "FINGERPRINT",
+    "CERT",
+    "PUBLIC",
+    "PUB",
+    "ALPHABET",
+    "CHARS",
+    "CHARSET",
+    "TEXT",
+    "HEX",
+    "FLAGS",
+    "REQUEST",
+    "TRACE",
+    "SPAN",
+    "CORRELATION",
+    "RUN",
+    "JOB",
+    "CONTAINER",
+    "CACHE",
+    "INDEX",
+    "TEST",
+    "EXPECTED",
+    "INPUT",
+    "OUTPUT",
+    "BASE64",
+    "ENCODED",
+    "MAGIC",
+    "SEED",
+    "PATTERN",
+    "REGEX",
+];
+
+/// Whether a name in capitals may be that of any setting, a secret too.
+pub(crate) fn is_setting(name: &str) -> bool {
+    is_capital(name)
+        && name.len() >= 3
+        && !PUBLIC.iter().any(|word| name.contains(word))
+        && (!name.ends_with("ID") || name.ends_with("CLIENT_ID"))
+}
+
 /// Whether a name has capital letters only.
 pub(crate) fn is_capital(name: &str) -> bool {
     name.bytes().any(|b| b.is_ascii_uppercase()) && !name.bytes().any(|b| b.is_ascii_lowercase())

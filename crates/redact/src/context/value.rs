@@ -61,6 +61,9 @@ pub(crate) fn is_secret(value: &str, kind: NameKind, is_sure: bool) -> bool {
     let has = |test: fn(&u8) -> bool| value.as_bytes().iter().any(test);
     let has_digit = has(u8::is_ascii_digit);
     let has_letter = has(u8::is_ascii_alphabetic);
+    if looks::is_cut_uuid(value) {
+        return false;
+    }
     if value.len() < 8
         || has(u8::is_ascii_whitespace)
         || looks::is_number(value)
@@ -71,12 +74,12 @@ pub(crate) fn is_secret(value: &str, kind: NameKind, is_sure: bool) -> bool {
     }
     let random =
         if is_sure && kind != NameKind::Weak { looks::is_random(value) } else { looks::is_random_value(value) };
-    let opaque = (random && value.len() >= 16 && looks::entropy(value) >= 3.0)
+    let opaque = (random && value.len() >= 16 && looks::entropy(value) >= 3.0 && !looks::is_hex(value))
         || looks::is_uuid(value)
-        || (value.len() >= 16 && looks::is_hex(value));
+        || (value.len() >= 20 && looks::is_hex(value) && (value.len().is_multiple_of(2) || value.len() == 37));
     let fits = match kind {
         NameKind::Password if is_sure => (has_digit && has_letter && !is_name(value)) || random || has_symbols(value),
-        NameKind::Secret if is_sure => opaque || (has_digit && value.len() >= 8 && random),
+        NameKind::Secret if is_sure => opaque || (has_digit && value.len() >= 12 && random && !looks::is_hex(value)),
         _ => opaque,
     };
     fits && !stop::is_placeholder(value)

@@ -3,6 +3,7 @@
 use crate::Tier;
 
 pub(crate) const ASSIGNMENT: &str = "secret-assignment";
+pub(crate) const SETTING: &str = "setting-value";
 pub(crate) const URL_PASSWORD: &str = "url-password";
 pub(crate) const AUTHORIZATION: &str = "authorization-header";
 pub(crate) const COOKIE: &str = "cookie";
@@ -14,6 +15,7 @@ pub(crate) const KNOWN_VALUE: &str = "known-value";
 
 pub(super) const CONTEXT: &[(&str, &str, Tier)] = &[
     (ASSIGNMENT, "a value that is assigned to a name such as API_KEY or password", Tier::Likely),
+    (SETTING, "a random value of a setting in capitals, such as SERVICE=…", Tier::Likely),
     (URL_PASSWORD, "a password in a URL", Tier::Likely),
     (AUTHORIZATION, "the credentials of an Authorization header", Tier::Likely),
     (COOKIE, "the value of a cookie", Tier::Likely),

@@ -113,7 +113,7 @@ pub(crate) fn has_digits(key: &str) -> bool {
 pub(crate) fn random_after_prefix(key: &str) -> bool {
     let rest =
         key.split_once(['_', '-', '.', '/']).filter(|(prefix, _)| prefix.len() <= 10).map_or(key, |(_, rest)| rest);
-    looks::is_random(rest)
+    looks::is_random_rest(rest)
 }
 
 #[cfg(test)]

@@ -159,6 +159,15 @@ fn is_start(bytes: &[u8], at: usize) -> bool {
     }
 }
 
+/// Whether a match is part of a longer text in base64, in which every short anchor of letters stands somewhere.
+fn is_in_base64(bytes: &[u8], anchor: &Range<usize>, range: &Range<usize>) -> bool {
+    let is_plain = anchor.len() <= 5 && bytes[anchor.clone()].iter().all(u8::is_ascii_alphanumeric);
+    let before = range.start.checked_sub(1).and_then(|at| bytes.get(at));
+    let after = bytes.get(range.end);
+    is_plain
+        && (matches!(after, Some(b'+' | b'/')) || before == Some(&b'+') || (before == Some(&b'/') && anchor.len() <= 3))
+}
+
 fn is_end(bytes: &[u8], at: usize) -> bool {
     bytes.get(at).is_none_or(|b| !(b.is_ascii_alphanumeric() || *b == b'_'))
 }
@@ -179,7 +188,11 @@ impl Format {
         let range = match self.rule.place {
             Place::Start => {
                 let found = regex.find(text.get(anchor.start..end)?)?;
-                anchor.start..anchor.start + found.end()
+                let range = anchor.start..anchor.start + found.end();
+                if is_in_base64(text.as_bytes(), &anchor, &range) {
+                    return None;
+                }
+                range
             }
             Place::Before => {
                 let found = regex.captures(text.get(anchor.start..end)?)?.get(1)?;

@@ -37,6 +37,15 @@ fn class(byte: u8) -> Class {
 /// Whether a text looks like random characters, not like words: the kinds of its characters change often, and it has
 /// digits or is long.
 pub(crate) fn is_random(text: &str) -> bool {
+    is_random_with(text, 3)
+}
+
+/// The same for the rest of a key after its prefix: runs of up to four characters of a kind.
+pub(crate) fn is_random_rest(text: &str) -> bool {
+    is_random_with(text, 4)
+}
+
+fn is_random_with(text: &str, longest_mean: usize) -> bool {
     let mut runs = 0_usize;
     let mut has_digit = false;
     let mut n_letters = 0_usize;
@@ -60,7 +69,9 @@ pub(crate) fn is_random(text: &str) -> bool {
         before_last = last;
         last = Some(class);
     }
-    length >= 8 && n_letters >= 2 && if has_digit { runs * 3 >= length } else { length >= 16 && runs * 5 >= length * 2 }
+    length >= 8
+        && n_letters >= 2
+        && if has_digit { runs * longest_mean >= length } else { length >= 16 && runs * 5 >= length * 2 }
 }
 
 /// Whether a value looks random even next to names such as `utf8_to_utf16`: digits stand before letters, or the case

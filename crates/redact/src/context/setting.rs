@@ -27,7 +27,7 @@ pub(crate) fn find(text: &str, sign: Range<usize>) -> Option<Betrayed> {
     let is_random = if looks::is_hex(content) {
         content.len() >= 32
     } else {
-        content.len() >= 20 && looks::is_random_value(content)
+        content.len() >= 32 && looks::is_random_value(content)
     };
     let fits =
         is_word && is_random && looks::entropy(content) >= 3.2 && !looks::is_path(content) && !looks::is_uuid(content);

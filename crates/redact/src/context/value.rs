@@ -74,7 +74,9 @@ pub(crate) fn is_secret(value: &str, kind: NameKind, is_sure: bool) -> bool {
     }
     let random =
         if is_sure && kind != NameKind::Weak { looks::is_random(value) } else { looks::is_random_value(value) };
-    let opaque = (random && value.len() >= 16 && looks::entropy(value) >= 3.0 && !looks::is_hex(value))
+    // A weaker name needs a stronger value.
+    let shortest = if kind == NameKind::Weak { 20 } else { 16 };
+    let opaque = (random && value.len() >= shortest && looks::entropy(value) >= 3.0 && !looks::is_hex(value))
         || looks::is_uuid(value)
         || (value.len() >= 20 && looks::is_hex(value) && (value.len().is_multiple_of(2) || value.len() == 37));
     let fits = match kind {

@@ -34,7 +34,7 @@ pub(super) const RULES: &[Rule] = &[
         "figma-token",
         "Figma token",
         &["figd_", "figo_", "figu_", "figor_"],
-        r"fig(?:d|o|u|or)_[A-Za-z0-9_-]{38,60}",
+        r"fig(?:d|o|u|or)_[A-Za-z0-9_-]{20,80}",
     ),
     Rule::new("fauna-key", "Fauna secret", &["fnAE", "fnAF"], r"fnA[EF][A-Za-z0-9_-]{36,72}"),
     Rule::new("cockroach-key", "CockroachDB key", &["CCDB1_"], r"CCDB1_[A-Za-z0-9]{22}_[A-Za-z0-9]{40}"),

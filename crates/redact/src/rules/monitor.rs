@@ -67,8 +67,15 @@ pub(super) const RULES: &[Rule] = &[
         "mapbox-token",
         "Mapbox secret token",
         &["sk.eyJ", "tk.eyJ"],
-        r"[st]k\.eyJ[A-Za-z0-9_-]{40,200}\.[A-Za-z0-9_-]{20,30}",
+        r"[st]k\.eyJ[A-Za-z0-9_-]{16,300}\.[A-Za-z0-9_-]{16,64}",
     ),
+    Rule::new(
+        "mapbox-public-token",
+        "Mapbox public token",
+        &["pk.eyJ"],
+        r"pk\.eyJ[A-Za-z0-9_-]{16,300}\.[A-Za-z0-9_-]{16,64}",
+    )
+    .likely(),
     Rule::new("okta-token", "Okta API token", &["SSWS "], r"SSWS (00[A-Za-z0-9_-]{40})").before(),
     Rule::new("workos-key", "WorkOS key", &["sk_"], r"sk_(?:test_|live_)?a2V5X[A-Za-z0-9]{40,120}"),
     Rule::new("boundary-token", "Boundary token", &["at_"], r"at_[A-Za-z0-9]{10}_s1[A-Za-z0-9]{60,200}"),

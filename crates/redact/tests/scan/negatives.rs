@@ -68,3 +68,15 @@ fn random_values_are_not_certain() {
     let certain: Vec<_> = find(&text).into_iter().filter(|(_, tier, _)| *tier == Tier::Certain).collect();
     assert_eq!(certain, []);
 }
+
+/// Files in base64, as sessions have them, hold every short anchor somewhere.
+#[test]
+fn files_in_base64_have_no_certain_keys() {
+    let mut random = Random::new(21);
+    let mut text = String::new();
+    for _ in 0..200 {
+        text.extend([make("<b20000>", &mut random).as_str(), "\n", &make("<u2000>", &mut random), "\n"]);
+    }
+    let certain: Vec<_> = find(&text).into_iter().filter(|(_, tier, _)| *tier == Tier::Certain).collect();
+    assert_eq!(certain, []);
+}

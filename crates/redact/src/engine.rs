@@ -223,10 +223,9 @@ impl Format {
         let length = random.len();
         // Names that begin so have words; a key has a long part without any.
         let longest = random.split(['-', '_', '.', '/']).max_by_key(|part| part.len())?;
-        let fits = longest.len() >= SHORTEST_RESEMBLING
-            && looks::is_random_value(longest)
-            && looks::entropy(longest) >= 3.2
-            && !stop::is_placeholder(random);
+        let is_random = longest.len() >= SHORTEST_RESEMBLING && looks::is_random_value(longest);
+        let fits =
+            (is_random || looks::is_uuid(random)) && looks::entropy(random) >= 3.0 && !stop::is_placeholder(random);
         let range = anchor.start..anchor.end + length;
         let secret = Secret::new(text.get(range.clone())?);
         fits.then(|| Finding { range, rule: Arc::clone(&self.name), tier: Tier::Likely, via: None, secret })

@@ -107,7 +107,8 @@ pub(crate) fn is_uuid(text: &str) -> bool {
 /// Whether a text begins as a UUID and is none.
 pub(crate) fn is_cut_uuid(text: &str) -> bool {
     let is_part = |b: u8| b.is_ascii_hexdigit() || b == b'-';
-    let is_like = text.bytes().nth(8) == Some(b'-') && text.bytes().nth(13) == Some(b'-') && text.bytes().all(is_part);
+    let is_like =
+        text.as_bytes().get(8) == Some(&b'-') && text.as_bytes().get(13) == Some(&b'-') && text.bytes().all(is_part);
     is_like && (19..60).contains(&text.len()) && !is_uuid(text)
 }
 

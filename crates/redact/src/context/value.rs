@@ -77,7 +77,7 @@ pub(crate) fn is_secret(value: &str, kind: NameKind, is_sure: bool) -> bool {
     // A weaker name needs a stronger value.
     let shortest = if kind == NameKind::Weak { 20 } else { 16 };
     let opaque = (random && value.len() >= shortest && looks::entropy(value) >= 3.0 && !looks::is_hex(value))
-        || looks::is_uuid(value)
+        || (looks::is_uuid(value) && kind != NameKind::Weak)
         || (value.len() >= 20 && looks::is_hex(value) && (value.len().is_multiple_of(2) || value.len() == 37));
     let fits = match kind {
         NameKind::Password if is_sure => (has_digit && has_letter && !is_name(value)) || random || has_symbols(value),

@@ -12,7 +12,6 @@ pub(super) const RULES: &[Rule] = &[
     Rule::new("braintree-tokenization-key", "Braintree tokenization key", &["sandbox_", "production_"], r"(?:sandbox|production)_[0-9A-Za-z]{8}_[0-9A-Za-z]{16}").check(check::has_digits),
     Rule::new("flutterwave-key", "Flutterwave secret key", &["FLWSECK"], r"FLWSECK(?:_TEST)?-[0-9a-zA-Z]{32}-X"),
     Rule::new("paddle-key", "Paddle API key", &["pdl_"], r"pdl_(?:live|sdbx)_(?:apikey_)?[A-Za-z0-9_]{32,80}"),
-    Rule::new("razorpay-key", "Razorpay key", &["rzp_live_", "rzp_test_"], r"rzp_(?:live|test)_[A-Za-z0-9]{14}").floor(2.8),
     Rule::new("adyen-key", "Adyen API key", &["AQE"], r"AQE[a-z][a-z][A-Za-z0-9+/=-]{80,300}").floor(4.2).check(check::random_after_prefix),
     Rule::new("easypost-key", "EasyPost key", &["EZAK", "EZTK"], r"EZ[AT]K[A-Za-z0-9]{54,60}"),
     Rule::new("shippo-key", "Shippo token", &["shippo_"], r"shippo_(?:live|test)_[0-9a-f]{40}"),

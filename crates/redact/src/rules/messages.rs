@@ -36,7 +36,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule::new("dropbox-token", "Dropbox token", &["sl."], r"sl\.(?:u\.)?[A-Za-z0-9_-]{100,1500}").long(),
     Rule::new("salesforce-token", "Salesforce session", &["00D"], r"00D[A-Za-z0-9]{12,18}![A-Za-z0-9._]{80,220}"),
     Rule::new("zoho-token", "Zoho token", &["1000."], r"1000\.[0-9a-f]{32}\.[0-9a-f]{32}"),
-    Rule::new("facebook-token", "Facebook access token", &["EAA"], r"EAA[A-Za-z0-9]{41,400}").floor(3.5).check(check::random_after_prefix),
+    Rule::new("facebook-token", "Facebook access token", &["EAA"], r"EAA[A-Za-z0-9]{40,400}").floor(3.5).check(check::random_after_prefix),
     Rule::new("instagram-token", "Instagram or Threads token", &["IGQV", "IGAA", "THAA"], r"(?:IGQV|IGAA|THAA)[A-Za-z0-9_-]{90,300}").floor(3.8),
     Rule::new("linkedin-secret", "LinkedIn client secret", &["WPL_AP1."], r"WPL_AP1\.[A-Za-z0-9]{16}\.[A-Za-z0-9+/]{6,8}={0,2}"),
     Rule::new("pinterest-token", "Pinterest token", &["pina_"], r"pina_[A-Za-z0-9_-]{60,110}"),

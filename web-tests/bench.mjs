@@ -194,10 +194,11 @@ async function medianOf(server, path, n = 30) {
 
 const resident = (pid) => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))[1]) * 1024;
 
-/** Waits until a process has done nothing for two seconds. */
+/** Waits until a process has done next to nothing for two seconds: the server checks its folders now and then. */
 async function idle(pid) {
-  const used = () => readFileSync(`/proc/${pid}/stat`, "utf8").split(" ").slice(13, 15).join();
-  for (let before; before !== used(); ) {
+  const used = () => readFileSync(`/proc/${pid}/stat`, "utf8").split(" ").slice(13, 15).reduce((sum, ticks) => sum + Number(ticks), 0);
+  const fewTicks = 20;
+  for (let before = -Infinity; used() - before > fewTicks; ) {
     before = used();
     await new Promise((resolve) => setTimeout(resolve, 2000));
   }

@@ -9,7 +9,9 @@ mod caches;
 mod docs;
 mod growth;
 mod machine;
+mod node;
 mod options;
+mod package;
 mod plot;
 mod process;
 mod report;
@@ -104,7 +106,8 @@ type MakeRow = (&'static str, for<'b> fn(&'b Bench) -> Result<Row<'b>, Failure>)
 pub fn run(options: Options, show: &mut dyn FnMut(&str)) -> Result<Verdict, Failure> {
     let bench = Bench::new(options)?;
     let mut report = Report::new(machine::describe(), bench.options.is_small);
-    let all = starting::ROWS.iter().chain(sessions::ROWS).chain(stores::ROWS).chain(searching::ROWS).chain(rpc::ROWS);
+    let groups = [starting::ROWS, sessions::ROWS, stores::ROWS, searching::ROWS, rpc::ROWS, node::ROWS];
+    let all = groups.into_iter().flatten();
     show(&report.heading());
     for (id, make) in all.filter(|(id, _)| bench.is_wanted(id)) {
         let judged = match make(&bench)? {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::command::{self, Task};
 use crate::steps::{Steps, announce};
-use crate::{TaskResult, clients, fuzz, node_test, oracle, text_index, tidy, tools, web};
+use crate::{TaskResult, clients, fuzz, node_test, oracle, python, text_index, tidy, tools, web};
 
 /// How long the advisory database may take to download. After that the step is skipped.
 const ADVISORY_LIMIT: Duration = Duration::from_mins(1);
@@ -20,13 +20,14 @@ pub(crate) fn run(root: &Path) -> TaskResult {
 
 /// Only the set-up may use the network; every later tool that could is told not to.
 fn check(root: &Path, steps: &mut Steps) -> TaskResult {
-    let (oracle, deny, browser, clients) = steps.step("set-up", || {
+    let (oracle, deny, browser, clients, node, wheels) = steps.step("set-up", || {
         announce(command::cargo(root).args(["fetch", "--locked"]))?;
         announce(fuzz::cargo(root).args(["fetch", "--locked"]))?;
         tools::install_packages();
         let cache = tools::cache_dir()?;
         let (browser, clients) = (web::install(root, &cache)?, clients::install(root, &cache)?);
-        Ok((oracle::install(&cache)?, tools::install_deny(&cache)?, browser, clients))
+        let (node, wheels) = (node_test::install(root, &cache)?, python::install(root, &cache)?);
+        Ok((oracle::install(&cache)?, tools::install_deny(&cache)?, browser, clients, node, wheels))
     })?;
     let cargo = |args: &[&str]| command::cargo(root).args(args);
     let quick_release = |args: &[&str]| cargo(args).envs(&QUICK_RELEASE);
@@ -57,7 +58,9 @@ fn check(root: &Path, steps: &mut Steps) -> TaskResult {
     })?;
     steps.step("web", || web::run(root, &browser, &[]))?;
     steps.step("clients", || clients::run(root, &clients, &[]))?;
-    steps.step("node", || node_test::test(root, &oracle, &node_test::build(root)?, &[]))?;
+    steps.step("node", || node_test::test(root, &node, &node_test::build(root)?, &[]))?;
+    // After the package for Node, which is built with the same features of the engine.
+    steps.step("python", || python::run(root, &wheels, &[]))?;
     // The first command of the README; nothing else would notice that it is broken.
     steps.step("demo", || announce(quick_release(&["run", "--release", "--locked", "--offline", "--", "--sample"])))?;
     steps.step("doc", || {

@@ -46,7 +46,8 @@ Usage: cargo xtask TASK
 
   test [NAME]           build and run all tests, or those with NAME in theirs
   check                 the rest of what must pass before a change is merged: lints, torture, fuzzing, a small
-                        comparison, the web pages, programs written for pi, the npm package, documentation, licences
+                        comparison, the web pages, programs written for pi, the packages for Node and Python,
+                        documentation, licences
   web-test [NAME]       open the web pages in Chromium and use them; NAME is a file of web-tests/ (odd) or a part of a
                         test's name. Installs Chromium and the browser driver if they are missing. With
                         SESSILE_WEB_LONG=1, all hostile values go through all fields, not a third of them
@@ -199,7 +200,8 @@ fn bench(names: &[String]) -> TaskResult {
 }
 
 /// The arguments of cargo that build every program of the comparison.
-const COMPARED: [&str; 6] = ["build", "--release", "--package", "sessile-cli", "--package", "sessile-bench"];
+const COMPARED: [&str; 8] =
+    ["build", "--release", "--package", "sessile-cli", "--package", "sessile-node", "--package", "sessile-bench"];
 
 /// Builds every program that takes part, and runs the comparison.
 fn compare(root: &Path, oracle: &Path, build: command::Task, args: &[String]) -> TaskResult {

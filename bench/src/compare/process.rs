@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-use super::{Failure, failed};
+use super::{Failure, failed, package};
 use crate::digest::digest_of;
 
 /// The result of one turn of a contestant.
@@ -40,6 +40,9 @@ pub(super) struct Tools {
     programs: PathBuf,
     oracle: PathBuf,
     script: PathBuf,
+    node_script: PathBuf,
+    /// The npm package with the native part that was built with the other programs.
+    package: PathBuf,
     scratch: PathBuf,
 }
 
@@ -56,8 +59,11 @@ impl Tools {
         let oracle = std::env::var_os("SESSILE_ORACLE_DIR").map(PathBuf::from);
         let oracle =
             oracle.ok_or_else(|| Failure("pi is missing; run this by `cargo xtask bench compare`".to_owned()))?;
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("pi.mjs");
-        Ok(Self { programs, oracle, script, scratch: scratch.to_path_buf() })
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let package = scratch.join("package");
+        package::stage(&here.join(package::SOURCE), &programs, &package)?;
+        let (script, node_script) = (here.join("pi.mjs"), here.join("node.mjs"));
+        Ok(Self { programs, oracle, script, node_script, package, scratch: scratch.to_path_buf() })
     }
 
     /// A job that runs `sessile` with this cache directory.
@@ -73,6 +79,20 @@ impl Tools {
     /// A job that runs one operation of pi.
     pub(super) fn pi(&self) -> Job<'_> {
         self.job(self.oracle.join("node")).arg(&self.script).env("SESSILE_ORACLE_DIR", &self.oracle)
+    }
+
+    /// A job that runs one operation of pi's class in Node.
+    pub(super) fn pi_in_node(&self) -> Job<'_> {
+        self.node().arg("pi")
+    }
+
+    /// A job that runs one operation of our class in Node with this cache directory.
+    pub(super) fn ours_in_node(&self, cache: &Path) -> Job<'_> {
+        self.node().arg(&self.package).env("SESSILE_CACHE_DIR", cache)
+    }
+
+    fn node(&self) -> Job<'_> {
+        self.job(self.oracle.join("node")).arg(&self.node_script).env("SESSILE_ORACLE_DIR", &self.oracle)
     }
 
     /// A job that runs the client for JSON lines with this cache directory.

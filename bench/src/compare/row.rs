@@ -43,6 +43,8 @@ pub(super) enum Demand {
     AtLeast(&'static str, f64),
     /// A figure that we report is at most this large.
     AtMost(&'static str, f64),
+    /// A figure that both report is at most this fraction of pi's.
+    FigurePartOfPi(&'static str, f64),
     /// A figure that we report is shown, whatever it is.
     Stated(&'static str),
     /// At most this fraction of pi's time.
@@ -247,6 +249,15 @@ fn judge(result: &RowResult, demand: Demand) -> Option<DemandResult> {
             let figures = ours.figures(figure)?;
             reached(format!("{figure} ≤ {most}"), amount(figures), figures <= most)
         }
+        Demand::FigurePartOfPi(figure, most) => {
+            let (own, pi) = (ours.figures(figure)?, result.result(&Competitor::Pi)?.figures(figure)?);
+            let demand = if most < 1.0 {
+                format!("{figure} ≤ 1/{} of pi's", amount(1.0 / most))
+            } else {
+                format!("{figure} ≤ {} × pi's", amount(most))
+            };
+            reached(demand, format!("{} of {}", amount(own), amount(pi)), own <= pi * most)
+        }
         Demand::Stated(figure) => reached(figure.to_owned(), amount(ours.figures(figure)?), true),
         Demand::PartOfPi(most) => {
             let part = ours.median_ms() / result.result(&Competitor::Pi)?.median_ms();
@@ -262,8 +273,10 @@ pub(super) fn amount(number: f64) -> String {
         0
     } else if number.abs() >= 10.0 {
         1
-    } else {
+    } else if number.abs() >= 0.1 {
         2
+    } else {
+        4
     };
     let text = format!("{number:.digits$}");
     let (whole, fraction) = text.split_once('.').map_or((text.as_str(), None), |(whole, rest)| (whole, Some(rest)));
@@ -290,9 +303,14 @@ mod tests {
 
     #[test]
     fn numbers_are_readable() {
-        for (number, expected) in
-            [(19_227.4, "19,227"), (1_000_000.0, "1,000,000"), (12.34, "12.3"), (1.234, "1.23"), (9.0, "9")]
-        {
+        for (number, expected) in [
+            (19_227.4, "19,227"),
+            (1_000_000.0, "1,000,000"),
+            (12.34, "12.3"),
+            (1.234, "1.23"),
+            (9.0, "9"),
+            (0.01234, "0.0123"),
+        ] {
             assert_eq!(amount(number), expected);
         }
     }

@@ -19,7 +19,8 @@ use super::tree;
 const REVISION: u32 = 1;
 
 /// All names.
-pub const NAMES: [&str; 8] = ["small", "tree", "v1", "giant-128", "giant-128-text", "store-s", "store-l", "giant-1800"];
+pub const NAMES: [&str; 10] =
+    ["small", "tree", "long-5k", "long-50k", "v1", "giant-128", "giant-128-text", "store-s", "store-l", "giant-1800"];
 
 /// The settings of a corpus.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,7 +69,7 @@ pub struct CorpusSpec {
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Session { bytes: u64, version: u32, profile: Profile },
-    Tree { entries: u64, branches: u64 },
+    Tree { entries: u64, branches: u64, compactions: u64 },
     Store(Size),
 }
 
@@ -84,9 +85,13 @@ impl CorpusSpec {
         let times = |number: u64| ((number as f64 * scale) as u64).max(1);
         let count = |number: u64| times(number) as usize;
         let session = |bytes, version, profile| Kind::Session { bytes: times(bytes), version, profile };
+        // One branch, with the last compaction at 96 % of it, as in real sessions that went on for months.
+        let long = |entries| Kind::Tree { entries, branches: 0, compactions: 24 };
         let kind = match name {
             "small" => session(2_000_000, 3, SMALL),
-            "tree" => Kind::Tree { entries: times(50_000).max(500), branches: times(200).max(2) },
+            "tree" => Kind::Tree { entries: times(50_000).max(500), branches: times(200).max(2), compactions: 10 },
+            "long-5k" => long(times(5_000).max(500)),
+            "long-50k" => long(times(50_000).max(500)),
             "v1" => session(50_000_000, 1, USUAL),
             "giant-128" => session(128_000_000, 3, HEAVY),
             "giant-128-text" => session(128_000_000, 3, TEXT_ONLY),
@@ -109,7 +114,7 @@ impl CorpusSpec {
 
     /// Returns a tree of any size; one in 250 entries is a branch point.
     pub fn tree(name: &str, entries: u64) -> Self {
-        Self { name: name.to_owned(), kind: Kind::Tree { entries, branches: (entries / 250).max(2) } }
+        Self { name: name.to_owned(), kind: Kind::Tree { entries, branches: (entries / 250).max(2), compactions: 10 } }
     }
 
     /// Returns a store of any size, with 50 sessions per project.
@@ -221,7 +226,7 @@ impl Corpus {
         let random = Random::new(self.plan.seed, &spec.name, 0);
         let mut session = Session::begin(&mut file, random, pools, subject)?;
         match spec.kind {
-            Kind::Tree { entries, branches } => tree::grow(&mut session, entries, branches, 10)?,
+            Kind::Tree { entries, branches, compactions } => tree::grow(&mut session, entries, branches, compactions)?,
             Kind::Session { bytes, .. } => session.fill(bytes, Some(Needle::Word))?,
             Kind::Store(_) => {}
         }

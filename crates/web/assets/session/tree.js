@@ -51,10 +51,10 @@ class Tree {
     if (version !== this.version) return;
     this.filter = filter;
     Object.assign(this, {
-      rows: Int32Array.from(rows),
-      levels: Int32Array.from(levels),
-      flags: Uint8Array.from(flags),
-      below: Int32Array.from(below),
+      rows: new Int32Array(rows),
+      levels: new Int32Array(levels),
+      flags: new Uint8Array(flags),
+      below: new Int32Array(below),
       costs,
     });
     this.arrange();
@@ -63,10 +63,12 @@ class Tree {
   /** Lists all entries in the order of the file. A search needs it, because every filter hides some entries. */
   list() {
     const n = this.session.n;
+    const rows = new Int32Array(n);
+    for (let row = 0; row < n; row++) rows[row] = row;
     this.version = (this.version ?? 0) + 1;
     this.filter = undefined;
     Object.assign(this, {
-      rows: Int32Array.from({ length: n }, (_, row) => row),
+      rows,
       levels: new Int32Array(n),
       flags: new Uint8Array(n),
       below: new Int32Array(n),
@@ -94,7 +96,7 @@ class Tree {
         if (this.folded.has(this.rows[at])) at += this.below[at];
       }
     }
-    this.visible = Int32Array.from(visible);
+    this.visible = new Int32Array(visible);
     const height = this.visible.length * ROW_HEIGHT;
     this.spacer.style.height = `${Math.min(height, MAX_HEIGHT)}px`;
     this.current = Math.min(this.current, Math.max(0, this.visible.length - 1));

@@ -107,6 +107,11 @@ impl Names {
         Ok(())
     }
 
+    /// Whether there are names to replace wherever they stand as words.
+    pub(crate) fn has_words(&self) -> bool {
+        self.pattern.is_some()
+    }
+
     /// The pseudonym of a name.
     pub fn of(&mut self, kind: NameKind, name: &str) -> String {
         let key = (kind, name.to_lowercase());

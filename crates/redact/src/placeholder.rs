@@ -36,7 +36,12 @@ impl RunKey {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
         let rule: String = rule.chars().take(MAX_RULE).map(|c| if is_plain(c) { c } else { '-' }).collect();
         let rule = if rule.is_empty() { "secret" } else { &rule };
-        format!("[REDACTED:{rule}:{}]", self.code(secret.expose().as_bytes(), 4))
+        format!("[REDACTED:{rule}:{}]", self.id(secret))
+    }
+
+    /// The 8 digits of a value's placeholder.
+    pub fn id(&self, secret: &Secret) -> String {
+        self.code(secret.expose().as_bytes(), 4)
     }
 }
 

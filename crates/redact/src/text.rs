@@ -61,7 +61,7 @@ impl Texts<'_> {
             *self.counts.rules.entry(finding.rule.clone()).or_default() += 1;
             changes.push((range, self.names.first_rules.placeholder(self.key, &finding)));
         }
-        if self.level >= Level::Paths {
+        if self.level >= Level::Paths || self.names.has_words() {
             self.add_names(text, &mut changes);
         }
         changes
@@ -81,8 +81,10 @@ impl Texts<'_> {
             add(pictures_in(text));
             add(pii_in(text, self.names));
         }
-        add(directories_in(text, self.names));
-        add(homes_in(text, self.names));
+        if self.level >= Level::Paths {
+            add(directories_in(text, self.names));
+            add(homes_in(text, self.names));
+        }
         add(self.names.words_in(text));
         changes.extend(spans.into_iter().filter_map(|(range, name)| Some((range, name?))));
         self.counts.names += changes.len() - n_secrets;

@@ -21,13 +21,12 @@ impl Redaction {
     /// Reads the mark; `None` if the value is not an object.
     pub fn of(value: Raw<'_>) -> Option<Self> {
         let text = |key| value.get(key).and_then(Raw::as_string);
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "only whole numbers are taken")]
-        let findings = value.get("findings").and_then(Raw::as_number).filter(|n| *n >= 0.0 && n.fract() == 0.0);
+        let findings = value.get("findings").and_then(|number| number.to_text().parse().ok());
         (value.shape() == Shape::Object).then(|| Self {
             by: text("by"),
             level: text("level"),
             source: text("source"),
-            findings: findings.map(|n| n as u64),
+            findings,
             at: text("at"),
         })
     }

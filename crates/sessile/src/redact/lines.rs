@@ -25,6 +25,9 @@ pub(super) struct Source {
     pub(super) length: u64,
 }
 
+/// Receives a line with its number, counted from 1.
+type OnLine<'w> = &'w mut dyn FnMut(u64, &[u8]) -> Result<(), SessionError>;
+
 /// What a pass reports to, and when it ends early.
 #[derive(Clone, Copy)]
 pub(super) struct Pass<'p> {
@@ -45,11 +48,7 @@ impl Source {
     }
 
     /// Passes each line with its number, counted from 1, to `work`. A panic in it is an error.
-    pub(super) fn each_line(
-        &self,
-        pass: Pass<'_>,
-        work: &mut dyn FnMut(u64, &[u8]) -> Result<(), SessionError>,
-    ) -> Result<(), SessionError> {
+    pub(super) fn each_line(&self, pass: Pass<'_>, work: OnLine<'_>) -> Result<(), SessionError> {
         let number = Cell::new(0_u64);
         let mut result = Ok(());
         let mut n_unreported = 0;

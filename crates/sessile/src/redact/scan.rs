@@ -152,7 +152,9 @@ impl Source {
         let mut pairing = Pairing::default();
         self.each_line(pass, &mut |number, line| {
             let located = scan_line(finder, &is_secret_source, &mut pairing, without_bom(number, line));
-            located.into_iter().for_each(|located| take(number, located));
+            for located in located {
+                take(number, located);
+            }
             Ok(())
         })
     }

@@ -39,6 +39,7 @@ mod restore;
 mod resume;
 mod rpc;
 mod search;
+mod secrets;
 #[cfg(feature = "serve")]
 mod serve;
 mod show;
@@ -156,6 +157,7 @@ commands! {
     Clean(clean::CleanArgs) => clean::run, writes: never, pages: never;
     Undo(undo::UndoArgs) => undo::run, writes: always, pages: never;
     Export(export::ExportArgs) => export::run, writes: never, pages: never;
+    Secrets(secrets::SecretsArgs) => secrets::run, writes: never, pages: always;
     Verify(verify::VerifyArgs) => verify::run, writes: never, pages: verify::VerifyArgs::is_of_many;
     Repair(repair::RepairArgs) => repair::run, writes: always, pages: never;
     #[cfg(feature = "serve")]

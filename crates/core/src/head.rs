@@ -73,7 +73,8 @@ fn of_code<T: Copy>(known: &[(T, u8, &str)], wanted: u8) -> Option<T> {
 }
 
 impl Kind {
-    pub(crate) fn of(word: &JsText<'_>) -> Self {
+    /// The type of this name; [`Unknown`](Self::Unknown) if there is none.
+    pub fn of(word: &JsText<'_>) -> Self {
         KINDS.iter().find(|(.., name)| *word == **name).map_or(Self::Unknown, |(kind, ..)| *kind)
     }
 

@@ -2,6 +2,7 @@
 
 use crate::SessionId;
 use crate::json::{Json, ObjectWriter, Raw};
+use crate::redaction::Redaction;
 use crate::version::CURRENT_VERSION;
 
 /// A session's header with typed access. The line itself is kept unchanged.
@@ -57,6 +58,11 @@ impl Header {
     /// The file this session was forked from.
     pub fn parent_session(&self) -> Option<String> {
         self.text("parentSession")
+    }
+
+    /// What this file is a redacted copy of; `None` if it is not one.
+    pub fn redaction(&self) -> Option<Redaction> {
+        self.0.raw().get("redacted").and_then(Redaction::of)
     }
 
     fn text(&self, key: &str) -> Option<String> {

@@ -84,6 +84,7 @@ pub mod orphan;
 pub mod outline;
 pub mod picture;
 pub mod plain;
+pub mod redaction;
 pub mod salvage;
 pub mod search;
 #[cfg(feature = "serde")]

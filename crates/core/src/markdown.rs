@@ -45,6 +45,9 @@ pub fn head(header: &Header, name: Option<&str>) -> String {
             writeln!(out, "- {what}: {}", code(&value)).ok();
         }
     }
+    if let Some(redaction) = header.redaction() {
+        writeln!(out, "- Redacted: {}", plain(&redaction.words())).ok();
+    }
     out
 }
 

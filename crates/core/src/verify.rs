@@ -221,6 +221,9 @@ codes! {
     /// A copy of a session: another file holds the same session.
     SameSession: "same-session", Note, "the id stands for several files; each continues separately",
         "left unchanged: repair cannot know which file is wanted";
+    /// A redacted copy of a session.
+    Redacted: "redacted", Note, "texts are missing or replaced; it is not the original",
+        "left unchanged: what was removed exists only in the original";
 }
 
 /// Findings from the outline alone, except damaged lines and missing parents, whose remedies need more information.
@@ -247,6 +250,12 @@ fn oddity(odd: &Diagnostic) -> Option<Finding> {
         Oddity::NewerVersion => Code::NewerVersion,
     };
     Some(Finding::new(code, odd.line, odd.offset, odd.oddity.to_string()))
+}
+
+/// The note that a file is a redacted copy, if it is one.
+pub fn redacted(outline: &Outline, header: &Header) -> Option<Finding> {
+    let (row, redaction) = (outline.header()?, header.redaction()?);
+    Some(Finding::new(Code::Redacted, outline.line_number(row), outline.span(row).offset, redaction.words()))
 }
 
 /// A finding about the header's version, if any.

@@ -9,7 +9,7 @@ mod event;
 pub use event::{EVENTS, EventShape, HOOK_EVENTS, STREAMED, SUBSCRIBED};
 
 use crate::command::{
-    CommandFn, agent, append, compact, export, hooks, navigate, read, replace, state, store, subscribe,
+    CommandFn, agent, append, compact, export, hooks, navigate, read, replace, secrets, state, store, subscribe,
 };
 use crate::shape::Field;
 use crate::shape::Shape::{self, Any, Count, Flag, List, Named, Null, Number, Object, OneOf, Text, Words};
@@ -490,6 +490,26 @@ pub const COMMANDS: &[Command] = &[
     command("verify", "Checks a session for damage", store::verify)
         .of_session()
         .gives(Object(&[Field::new("findings", List(&Named("Finding")))]))
+        .long(),
+    command("scan_secrets", "Finds secrets in a session or in many, and never returns a value", secrets::scan_secrets)
+        .of_session()
+        .takes(&[
+            Field::optional("scope", Words(&["session", "cwd", "repo", "all"])).about("default: session"),
+            Field::optional("cwd", Text).about("working directory of the scope; default: that of the current session"),
+            Field::optional("certain", Flag).about("only findings whose format is certain"),
+        ])
+        .gives(Named("ScanReport"))
+        .long(),
+    command("export_redacted", "Writes a copy of a session without secrets", secrets::export_redacted)
+        .of_session()
+        .takes(&[
+            Field::optional("level", Words(&["secrets", "paths", "pii", "outputs", "skeleton"]))
+                .about("default: secrets"),
+            Field::new("outputPath", Text).about("file to write; it must not exist"),
+            Field::optional("also", List(&Text)).about("words to replace as well"),
+            Field::optional("stable", Flag).about("the same placeholders in all copies"),
+        ])
+        .gives(Named("RedactedCopy"))
         .long(),
     // Ours: events and hooks.
     command("subscribe", "Subscribes to events, from now on or since a cursor", subscribe::subscribe)

@@ -8,6 +8,7 @@ pub(crate) mod hooks;
 pub(crate) mod navigate;
 pub(crate) mod read;
 pub(crate) mod replace;
+pub(crate) mod secrets;
 pub(crate) mod state;
 pub(crate) mod store;
 pub(crate) mod subscribe;

@@ -5,6 +5,7 @@ use std::path::Path;
 use sessile_core::EntryId;
 use sessile_core::compaction::ProjectedEstimate;
 use sessile_core::label::Label;
+use sessile_core::redaction::Redaction;
 use sessile_core::tree::BranchStatistics;
 use sessile_index::Gatherer;
 use sessile_store::{FoundFile, Holder, StoreError, current_writer, has_guard};
@@ -25,6 +26,8 @@ pub struct SessionDetails {
     pub info: SessionInfo,
     /// The version in its header; `None` for version 1, whose headers have none.
     pub version: Option<f64>,
+    /// The mark of a redacted copy.
+    pub redaction: Option<Redaction>,
     /// The project of its working directory.
     pub project: ProjectLocation,
     /// The branch currently checked out there.
@@ -75,6 +78,7 @@ impl Sessions {
         let git_branch = project.as_ref().and_then(|project| project.directories.first()?.branch.clone());
         Ok(SessionDetails {
             version: session.header().version(),
+            redaction: session.header().redaction(),
             project: project.map_or(ProjectLocation::Unknown, |project| project.location),
             git_branch,
             parent,

@@ -28,6 +28,11 @@ pub trait Environment: Send + Sync {
     /// An environment variable.
     fn variable(&self, name: &str) -> Option<String>;
 
+    /// All environment variables, with their values; by default none.
+    fn variables(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
     /// The user's home directory.
     fn home(&self) -> PathBuf;
 
@@ -119,6 +124,13 @@ impl Environment for System {
 
     fn variable(&self, name: &str) -> Option<String> {
         std::env::var(name).ok()
+    }
+
+    fn variables(&self) -> Vec<(String, String)> {
+        let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        };
+        std::env::vars_os().filter_map(text).collect()
     }
 
     fn home(&self) -> PathBuf {

@@ -292,6 +292,9 @@ pub enum SessionError {
         /// The reason.
         source: SummaryFailure,
     },
+    /// Secrets could not be looked for, or not be removed from a copy.
+    #[error(transparent)]
+    Redact(#[from] crate::redact::RedactError),
     /// The caller cancelled.
     #[error("cancelled")]
     Cancelled,

@@ -40,6 +40,7 @@
 //! | name, label, archive, move, delete, prune, and undo | [`operations`] |
 //! | find out what is wrong with a file, and repair it | [`verify`], [`repair`] |
 //! | export or import sessions | [`export`], [`import`] |
+//! | find secrets, and make copies without them | [`redact`] |
 //! | see what takes up disk space, and reduce it | [`disk`], [`clean`], [`caches`] |
 //! | be a host: one current session, and handlers before and after changes | [`SessionHost`], [`event`], [`hooks`] |
 //! | keep sessions somewhere else than in files | [`log`] |
@@ -111,6 +112,7 @@ mod manager;
 pub mod operations;
 mod pins;
 mod record;
+pub mod redact;
 pub mod reference;
 mod remember;
 pub mod repair;

@@ -21,6 +21,7 @@ pub(crate) use append::one_line;
 pub use branch::Forked;
 pub use commit::{Pending, SharedSession};
 pub use compact::{CompactOptions, Compacted, CompactionPlan, CompactionReport, FinishedCompaction, PlannedCompaction};
+pub(crate) use export::is_precious;
 pub use export::{ExportFormat, ExportOptions};
 pub use navigate::{FinishedNavigation, ForkMessage, NavigateOptions, Navigated, NavigationPlan};
 pub use open::{NewSession, OpenOptions};

@@ -21,6 +21,7 @@ mod location;
 mod migration;
 mod oracle;
 mod real_session;
+mod redacting;
 mod rpc;
 mod rpc_clients;
 mod rpc_flags;

@@ -11,7 +11,11 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("sessile-index", &["sessile-core", "sessile-store"]),
     ("sessile-text", &["sessile-core", "sessile-store", "sessile-index"]),
     ("sessile-program", &["sessile-core"]),
-    ("sessile", &["sessile-core", "sessile-program", "sessile-store", "sessile-index", "sessile-text"]),
+    ("sessile-redact", &["sessile-core"]),
+    (
+        "sessile",
+        &["sessile-core", "sessile-program", "sessile-redact", "sessile-store", "sessile-index", "sessile-text"],
+    ),
     ("sessile-summarize", &["sessile-core", "sessile-program"]),
     ("sessile-display", &["sessile-core"]),
     ("sessile-rpc", &["sessile", "sessile-summarize", "sessile-web"]),

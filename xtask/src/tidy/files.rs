@@ -95,6 +95,8 @@ fn is_real_home(line: &str, at: usize, home: &str) -> bool {
     let starts_here = !before.ends_with(|c: char| c.is_alphanumeric() || "_-.:/\\}>".contains(c));
     let rest = rest.strip_prefix(home).unwrap_or(rest);
     let owner = rest.split(|c: char| !c.is_alphanumeric() && !"_-.".contains(c)).next().unwrap_or(rest);
+    // Pseudonyms have numbers, and sentences end.
+    let owner = owner.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     starts_here && !owner.is_empty() && !MADE_UP_NAMES.contains(&owner)
 }
 
@@ -140,8 +142,13 @@ mod tests {
         let home = HOMES[0];
         let real =
             [format!("\"{home}somebody/x\""), format!("see {}notes.md", HOMES[2]), format!("({}karl)", HOMES[1])];
-        let fine =
-            [format!("{home}me/x"), format!("docs{home}karl"), format!("`{home}`"), format!("C:{}karl", HOMES[1])];
+        let fine = [
+            format!("{home}me/x"),
+            format!("{home}user12."),
+            format!("docs{home}karl"),
+            format!("`{home}`"),
+            format!("C:{}karl", HOMES[1]),
+        ];
         for line in real {
             check(
                 home_paths,

@@ -2,14 +2,15 @@
 
 #[cfg(feature = "web")]
 mod html;
+mod redact;
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum, ValueHint};
-use sessile::SessionError;
 use sessile::export::{ExportFormat, ExportOptions};
 use sessile::write::StoreError;
+use sessile::{SessionError, SessionManager};
 
 use crate::args::SessionArg;
 use crate::environment::CommandEnvironment;
@@ -28,6 +29,11 @@ use crate::screen::{Line, Screen};
 ///
 /// html is one file with every branch, the tree, a search and the original bytes. It opens in any browser, sends no
 /// request, and runs nothing that the session contains.
+///
+/// With --redact, secrets go, and at higher levels more: `paths` also replaces home directories and names of users and
+/// hosts, `pii` also addresses and numbers of people and pictures, `outputs` also removes the output of tools and
+/// thoughts, and `skeleton` all text. jsonl is then a session with a new id and every branch that pi can resume. The
+/// result is scanned before it is written: if anything is found, nothing is written (exit 3).
 ///
 /// Only jsonl keeps the raw bytes of the session. They could control a terminal, so jsonl is never written to a
 /// terminal: use -o or a pipe.
@@ -71,6 +77,9 @@ pub(crate) struct ExportArgs {
     #[arg(long)]
     images: bool,
 
+    #[command(flatten)]
+    redacting: redact::RedactArgs,
+
     /// Show what would be written without writing anything
     #[arg(long, requires = "output")]
     dry_run: bool,
@@ -82,6 +91,8 @@ Examples:
   $ sessile export @1 -o session.html
   $ sessile export @1 -o short.md --output-lines 5
   $ sessile export @4 -o exported.jsonl
+  $ sessile export @4 --redact -o shared.jsonl
+  $ sessile export @4 --redact=pii --also Acme -o shared.html
   $ sessile export @1 --all --format json
   $ sessile export @1 --branch @leaf~4 --format md -o short.md";
 
@@ -115,12 +126,26 @@ pub(super) fn run(
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
     let session = env.open(&args.session, err)?;
+    if let Some(level) = args.redacting.level() {
+        return redact::run(env, args, level, &session, out, err);
+    }
+    redact::warn_of_secrets(env, args, &session, out, err);
+    write(env, args, &session, out)
+}
+
+/// Writes a session, or a redacted copy of one.
+fn write(
+    env: &CommandEnvironment,
+    args: &ExportArgs,
+    session: &SessionManager,
+    out: &mut Screen<'_>,
+) -> Result<Exit, Failure> {
     let format = match args.format() {
         FormatArg::Jsonl => ExportFormat::Jsonl,
         FormatArg::Md => ExportFormat::Markdown,
         FormatArg::Json => ExportFormat::Json,
         #[cfg(feature = "web")]
-        FormatArg::Html => return html::run(env, args, &session, out),
+        FormatArg::Html => return html::run(env, args, session, out),
     };
     let leaf = args.branch.as_deref().map(|leaf| session.find_entry(leaf)).transpose()?;
     let n_entries = match &leaf {

@@ -67,6 +67,9 @@ fn print(env: &CommandEnvironment, details: &SessionDetails, out: &mut Screen<'_
     if info.is_archived {
         row("archived", "the whole session")?;
     }
+    if let Some(redaction) = &details.redaction {
+        row("redacted", &redaction.words())?;
+    }
     row("file", &env.short(&info.path.to_string_lossy()))?;
     row("id", info.id.as_str())?;
     row("directory", &directory_words(env, details))?;

@@ -466,6 +466,17 @@ pub(super) fn find(
     Ok(find_and_report(env, args, &mut Vec::new(), err)?.sessions)
 }
 
+/// Finds the files of the requested sessions, and those beside them that are named like sessions and are not.
+pub(super) fn find_files(
+    env: &CommandEnvironment,
+    args: &ListArgs,
+    err: &mut Screen<'_>,
+) -> Result<Vec<PathBuf>, Failure> {
+    let mut skipped = Vec::new();
+    let sessions = find_and_report(env, args, &mut skipped, err)?.sessions;
+    Ok(sessions.into_iter().map(|session| session.path).chain(skipped).collect())
+}
+
 /// Finds the requested sessions, with the other data that a table shows.
 pub(super) fn find_listed(env: &CommandEnvironment, args: &ListArgs, err: &mut Screen<'_>) -> Result<Listing, Failure> {
     find_and_report(env, args, &mut Vec::new(), err)

@@ -138,6 +138,9 @@ fn print_heading(env: &CommandEnvironment, session: &SessionManager, out: &mut S
         out.print(Line::new().styled(NAMED.bold(), &name))?;
     }
     out.print(Line::new().styled(DIM, &parts.join(" · ")))?;
+    if let Some(redaction) = session.header().redaction() {
+        out.print_whole(&Line::new().styled(DIM, &redaction.words()))?;
+    }
     Ok(out.blank()?)
 }
 

@@ -29,6 +29,8 @@ mod repair;
 mod rpc_flags;
 mod sample;
 mod search;
+#[cfg(unix)]
+mod secrets;
 #[cfg(feature = "serve")]
 mod serve;
 mod stats;

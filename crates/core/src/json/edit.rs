@@ -1,5 +1,7 @@
 //! Changes single members of an object and keeps every other byte.
 
+use std::ops::Range;
+
 use super::raw::{Json, Raw};
 use super::write_string;
 
@@ -13,6 +15,18 @@ pub enum Edit<'a> {
 }
 
 impl Raw<'_> {
+    /// The bytes of this part in the value that it was borrowed from, for changing several parts in one pass.
+    ///
+    /// # Panics
+    ///
+    /// If it is not a part of that value.
+    pub fn span_in(self, whole: Raw<'_>) -> Range<usize> {
+        let begin = offset_in(whole, self);
+        let end = begin + self.as_bytes().len();
+        assert!(end <= whole.as_bytes().len(), "not a part of this value");
+        begin..end
+    }
+
     /// Returns the object with some members changed and all other bytes kept.
     ///
     /// It has the effect of JavaScript's assignment and `delete`, but untouched values keep their spelling. A value
@@ -142,6 +156,13 @@ mod tests {
             }
             assert_eq!(edited(object, &edits), expected, "{object}");
         }
+    }
+
+    #[test]
+    fn parts_are_found_in_their_value() {
+        let whole = Raw::parse(br#"{"a":{"b":[1, 22]}}"#).unwrap();
+        let last = whole.get("a").unwrap().get("b").unwrap().items().last().unwrap();
+        assert_eq!(last.span_in(whole), 14..16);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The parts of a value, one after the other.
 
+use std::ops::Range;
+
 use super::raw::{Raw, Shape, skip_value};
 use super::scan::skip_space;
 use super::text::JsText;
@@ -36,6 +38,20 @@ impl<'a> Raw<'a> {
     /// );
     /// ```
     pub fn tokens(self) -> impl Iterator<Item = Token<'a>> {
+        self.spanned_tokens().map(|(token, _)| token)
+    }
+
+    /// Like [`tokens`](Self::tokens), with the bytes of each part in [`as_bytes`](Self::as_bytes), for replacing some of
+    /// them. A string includes its quotes; an array or object is its first or last byte.
+    ///
+    /// ```
+    /// # use sessile_core as sessile;
+    /// use sessile::json::Raw;
+    /// let value = Raw::parse(br#"{"a": [1]}"#).unwrap();
+    /// let spans: Vec<_> = value.spanned_tokens().map(|(_, span)| span).collect();
+    /// assert_eq!(spans, [0..1, 1..4, 6..7, 7..8, 8..9, 9..10]);
+    /// ```
+    pub fn spanned_tokens(self) -> impl Iterator<Item = (Token<'a>, Range<usize>)> {
         Tokens { bytes: self.as_bytes(), at: 0, open: Vec::new(), expects_key: false }
     }
 }
@@ -49,37 +65,38 @@ struct Tokens<'a> {
 }
 
 impl<'a> Iterator for Tokens<'a> {
-    type Item = Token<'a>;
+    type Item = (Token<'a>, Range<usize>);
 
-    fn next(&mut self) -> Option<Token<'a>> {
+    fn next(&mut self) -> Option<(Token<'a>, Range<usize>)> {
         self.at = skip_space(self.bytes, self.at);
         while matches!(self.bytes.get(self.at), Some(b',' | b':')) {
             self.at = skip_space(self.bytes, self.at + 1);
         }
         let first = *self.bytes.get(self.at)?;
-        match first {
+        let begin = self.at;
+        let token = match first {
             b'{' | b'[' => {
                 self.at += 1;
                 let is_object = first == b'{';
                 self.open.push(if is_object { Shape::Object } else { Shape::Array });
                 self.expects_key = is_object;
-                Some(if is_object { Token::OpenObject } else { Token::OpenArray })
+                if is_object { Token::OpenObject } else { Token::OpenArray }
             }
             b'}' | b']' => {
                 self.at += 1;
                 self.open.pop();
                 self.expects_key = self.is_in_object();
-                Some(Token::Close)
+                Token::Close
             }
             _ => {
-                let begin = self.at;
                 self.at = skip_value(self.bytes, begin);
                 let token = &self.bytes[begin..self.at];
                 let is_key = self.expects_key;
                 self.expects_key = !is_key && self.is_in_object();
-                Some(if is_key { Token::Key(JsText::decode(token)) } else { Token::Scalar(Raw::trusted(token)) })
+                if is_key { Token::Key(JsText::decode(token)) } else { Token::Scalar(Raw::trusted(token)) }
             }
-        }
+        };
+        Some((token, begin..self.at))
     }
 }
 

@@ -102,6 +102,9 @@ pub fn session_details(details: &SessionDetails) -> Json {
         if let Some(branch) = &details.git_branch {
             out.string("gitBranch", branch);
         }
+        if let Some(redaction) = &details.redaction {
+            out.raw("redacted", object(|out| redaction.put(out)).raw());
+        }
         out.bool("parentFound", details.parent.is_some());
         put_list(out, "children", details.children.iter().map(|child| Json::string(&child.path.to_string_lossy())));
         out.integer("family", count(details.family));

@@ -26,7 +26,7 @@ fn cwd(call: &Call<'_>) -> PathBuf {
 }
 
 /// Returns the sessions in a scope, newest first.
-fn in_scope(call: &Call<'_>, scope: &str) -> Result<Vec<SessionInfo>, Failure> {
+pub(super) fn in_scope(call: &Call<'_>, scope: &str) -> Result<Vec<SessionInfo>, Failure> {
     let sessions = &call.server().options.sessions;
     Ok(match scope {
         "all" => sessions.list_all()?,

@@ -18,6 +18,7 @@ use crate::directory::{absolute, sessions_root};
 use crate::environment::Zone;
 use crate::error::SessionError;
 use crate::sessions::Sessions;
+use crate::world::World;
 
 /// The format of an export.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,6 +49,17 @@ pub struct ExportOptions {
 
 /// The maximum number of characters in a title made from the first question.
 const LONGEST_TITLE: usize = 72;
+
+/// Whether a file is the session `own`, or a session or a file of one in `session_dir` or in pi's store.
+pub(crate) fn is_precious(world: &World, own: Option<&Path>, session_dir: Option<&Path>, path: &Path) -> bool {
+    let identity = |path: &Path| world.os().stat(path).ok().map(|stat| stat.identity);
+    let is_self = own.is_some_and(|own| identity(own).is_some_and(|own| Some(own) == identity(path)));
+    let root = sessions_root(world.environment());
+    let is_among_sessions = path.starts_with(absolute(world.environment(), &root)) || path.parent() == session_dir;
+    // Sessions end in `.jsonl`, and the files beside them contain that or start with a dot.
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    is_self || is_among_sessions && (name.contains(".jsonl") || name.starts_with('.'))
+}
 
 /// Receives the bytes of an export, piece by piece.
 type Sink<'s, E> = &'s mut dyn FnMut(&[u8]) -> Result<(), E>;
@@ -116,18 +128,10 @@ impl SessionManager {
         self.session.copy_log(sink)
     }
 
-    /// Whether a file is this session, or a session or a file of one in a directory of sessions.
-    fn is_precious(&self, path: &Path) -> bool {
-        let os = self.world.os();
-        let identity = |path: &Path| os.stat(path).ok().map(|stat| stat.identity);
-        let is_self =
-            self.session_file().is_some_and(|own| identity(own).is_some_and(|own| Some(own) == identity(path)));
-        let root = sessions_root(self.world.environment());
-        let is_among_sessions =
-            path.starts_with(absolute(self.world.environment(), &root)) || path.parent() == self.session_dir();
-        // Sessions end in `.jsonl`, and the files beside them contain that or start with a dot.
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        is_self || is_among_sessions && (name.contains(".jsonl") || name.starts_with('.'))
+    /// Whether a file is this session, or a session or a file of one in a directory of sessions. Exports never replace
+    /// such a file.
+    pub fn is_precious(&self, path: &Path) -> bool {
+        is_precious(&self.world, self.session_file(), self.session_dir(), path)
     }
 
     fn exported_rows(&self, options: &ExportOptions) -> Result<Vec<Row>, SessionError> {

@@ -116,6 +116,7 @@ fn examined(
     };
     let header = header.map(Header::new);
     findings.extend(header.as_ref().and_then(|header| verify::version(&outline, header)));
+    findings.extend(header.as_ref().and_then(|header| verify::redacted(&outline, header)));
     findings.extend(verify::references(&outline, &mut |row| value(path, text, &outline, row))?);
     findings.extend(marked_entries(text, &outline)?);
     for finding in findings.iter_mut().filter(|finding| finding.code == Code::ByteOrderMark && drops_mark) {

@@ -19,8 +19,9 @@ pub(super) fn run(
 ) -> Result<Exit, Failure> {
     let n_entries = session.outline().n_entries();
     let card = match session.session_file() {
-        Some(path) => Card::of(&env.sessions, path, &env.relatives(path)?),
-        None => Card::default(),
+        // A redacted copy has no place and no relatives.
+        Some(path) if !args.redacting.is_given() => Card::of(&env.sessions, path, &env.relatives(path)?),
+        _ => Card::default(),
     };
     let card = Card { exported: Some(env.sessions.environment().now()), ..card };
     let Some(output) = args.output.as_ref().filter(|output| output.as_os_str() != "-") else {

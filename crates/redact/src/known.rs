@@ -1,0 +1,71 @@
+//! Values that are known to be secret, in the forms in which they may be written.
+
+use aho_corasick::{AhoCorasick, BuildError, MatchKind};
+
+use crate::encoding::{base64, percent};
+use crate::{Secret, Via};
+
+/// A shorter value would be found in every word.
+const SHORTEST: usize = 4;
+
+/// All known values as one automaton.
+#[derive(Debug)]
+pub(crate) struct Known {
+    automaton: AhoCorasick,
+    /// The value and the encoding of each pattern.
+    forms: Vec<(usize, Option<Via>)>,
+    values: Vec<Secret>,
+}
+
+impl Known {
+    /// Prepares a search for values. Shorter values than four bytes are left out.
+    pub(crate) fn new(values: &[Secret]) -> Result<Option<Self>, BuildError> {
+        let mut values: Vec<Secret> = values.iter().filter(|value| value.expose().len() >= SHORTEST).cloned().collect();
+        values.sort_by(|a, b| a.expose().cmp(b.expose()));
+        values.dedup();
+        let mut patterns: Vec<String> = Vec::with_capacity(values.len() * 3);
+        let mut forms = Vec::with_capacity(values.len() * 3);
+        for (index, value) in values.iter().enumerate() {
+            for (pattern, via) in forms_of(value.expose()) {
+                patterns.push(pattern);
+                forms.push((index, via));
+            }
+        }
+        if values.is_empty() {
+            return Ok(None);
+        }
+        let automaton = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&patterns)?;
+        Ok(Some(Self { automaton, forms, values }))
+    }
+
+    /// Returns the places of known values in a text.
+    pub(crate) fn find(&self, text: &str) -> impl Iterator<Item = (std::ops::Range<usize>, Option<Via>, &Secret)> {
+        self.automaton.find_iter(text).filter_map(|found| {
+            let &(value, via) = self.forms.get(found.pattern().as_usize())?;
+            Some((found.range(), via, self.values.get(value)?))
+        })
+    }
+}
+
+/// Returns a value as it is, in base64, percent encoding and as part of a JSON string.
+fn forms_of(value: &str) -> Vec<(String, Option<Via>)> {
+    let mut json = Vec::new();
+    sessile_core::json::write_string(value, &mut json);
+    let json = String::from_utf8(json).unwrap_or_default();
+    let json = json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or("").to_owned();
+    let encoded = [
+        (base64::encode(value.as_bytes(), false), Via::Base64),
+        (base64::encode(value.as_bytes(), true), Via::Base64),
+        (percent::encode(value, char::to_ascii_uppercase), Via::Percent),
+        (percent::encode(value, char::to_ascii_lowercase), Via::Percent),
+        (json.replace('/', "\\/"), Via::Json),
+        (json, Via::Json),
+    ];
+    let mut forms = vec![(value.to_owned(), None)];
+    for (form, via) in encoded {
+        if !form.is_empty() && forms.iter().all(|(known, _)| *known != form) {
+            forms.push((form, Some(via)));
+        }
+    }
+    forms
+}

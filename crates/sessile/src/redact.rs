@@ -1,0 +1,41 @@
+//! Secrets in sessions: finds them, and makes copies without them that can still be resumed.
+//!
+//! [`Sessions::scan_secrets`](crate::Sessions::scan_secrets) reports what it finds and where, but never a value.
+//! [`Sessions::export_redacted`](crate::Sessions::export_redacted) writes a copy of a session at a [`Level`], scans the
+//! copy, and publishes it only if nothing was found.
+//!
+//! Both read files line by line and fail closed: an error, or a panic in a rule, ends them without a result.
+//!
+//! ```
+//! use sessile::Sessions;
+//! use sessile::redact::{RedactOptions, ScanOptions};
+//!
+//! let sessions = Sessions::in_memory_system();
+//! let mut session = sessions.create("/proj")?;
+//! session.append_user_message("log in with https://me:kR7-vQ2x9Lw@db.internal/app")?;
+//! let path = session.session_file().unwrap().to_path_buf();
+//!
+//! let report = sessions.scan_secrets(&[path.clone()], &ScanOptions::default())?;
+//! assert_eq!(report.findings.len(), 1);
+//! sessions.export_redacted(&path, &RedactOptions::default(), "/home/user/copy.jsonl", false)?;
+//! assert!(sessions.scan_secrets(&["/home/user/copy.jsonl".into()], &ScanOptions::default())?.findings.is_empty());
+//! # Ok::<(), sessile::SessionError>(())
+//! ```
+
+mod copy;
+mod error;
+mod finder;
+mod known;
+mod lines;
+mod names;
+mod options;
+mod quiet;
+mod scan;
+mod text;
+
+pub use copy::{RedactOptions, RedactedCopy};
+pub use error::RedactError;
+pub use options::{SecretOptions, finding_id};
+pub use scan::{ScanOptions, ScanReport, SecretFinding};
+pub use sessile_core::redaction::Redaction;
+pub use sessile_redact::{Level, RULES_VERSION, Report, RuleInfo, Secret, Tier, UnknownLevel, Via, Warning, rules};

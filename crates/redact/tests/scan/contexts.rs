@@ -118,6 +118,8 @@ fn known_values_in_all_forms() {
         assert_eq!(found[0].secret.expose(), value);
     }
     assert!(scanner.find("abc abcabc", Origin::Ordinary).is_empty(), "too short to be looked for");
+    let printed = format!("{scanner:?}");
+    assert!(printed.len() < 200 && !printed.contains("sesame"), "{printed}");
 }
 
 #[test]

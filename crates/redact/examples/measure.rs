@@ -170,9 +170,11 @@ fn source(scanner: &Scanner, text: &str, files: &[(usize, PathBuf)]) {
     let mut start = 0;
     for (end, path) in files {
         let content = text.get(start..*end).unwrap_or("");
+        let (mut line, mut counted) = (1, 0);
         for finding in scanner.find(content, Origin::Ordinary) {
             *counts.entry((finding.tier, finding.rule.to_string())).or_default() += 1;
-            let line = content.get(..finding.range.start).map_or(0, |before| before.matches('\n').count() + 1);
+            line += content.get(counted..finding.range.start).map_or(0, |before| before.matches('\n').count());
+            counted = finding.range.start;
             let via = finding.via.map_or_else(String::new, |via| format!(" via {via:?}"));
             println!("{:?} {}{via} {} {}:{line}", finding.tier, finding.rule, finding.masked(), path.display());
         }

@@ -58,6 +58,13 @@ pub(crate) fn literals() -> impl Iterator<Item = (String, Context)> {
     names.chain(others).chain(settings)
 }
 
+/// Up to where a text has been looked at, so that no part is read again and again.
+#[derive(Default)]
+pub(crate) struct Done {
+    names: usize,
+    cookies: usize,
+}
+
 /// A secret that its context betrays.
 pub(crate) struct Betrayed {
     pub(crate) rule: &'static str,
@@ -65,13 +72,13 @@ pub(crate) struct Betrayed {
 }
 
 impl Context {
-    /// Looks for secrets at a literal. `done` is the offset up to which names have been looked at.
-    pub(crate) fn find(self, text: &str, literal: Range<usize>, done: &mut usize, out: &mut Vec<Betrayed>) {
+    /// Looks for secrets at a literal.
+    pub(crate) fn find(self, text: &str, literal: Range<usize>, done: &mut Done, out: &mut Vec<Betrayed>) {
         match self {
-            Self::Name => out.extend(assignment::find(text, literal, done)),
+            Self::Name => out.extend(assignment::find(text, literal, &mut done.names)),
             Self::Url => out.extend(url::find(text, literal)),
             Self::Scheme => out.extend(header::find_scheme(text, literal)),
-            Self::Cookie => header::find_cookies(text, literal, out),
+            Self::Cookie => header::find_cookies(text, literal, &mut done.cookies, out),
             Self::Option => out.extend(option::find(text, literal)),
             Self::PrivateKey => out.extend(private_key::find_block(text, literal)),
             Self::Putty => out.extend(private_key::find_putty(text, literal)),

@@ -48,6 +48,7 @@ impl Decoder<'_> {
     /// Looks into runs of base64 and of hexadecimal digits.
     fn scan_runs(self, text: &str, out: &mut Vec<Finding>) {
         let bytes = text.as_bytes();
+        let mut joined = 0;
         let mut at = 0;
         while at < bytes.len() {
             // A run of 24 digits covers every 24th byte: most of the text is never looked at.
@@ -71,7 +72,7 @@ impl Decoder<'_> {
                     .all(u8::is_ascii_hexdigit)
                     .then(|| hex::decode_run(text, start..end))
                     .flatten();
-                if let Some(decoded) = hex.or_else(|| base64::decode_run(text, start..end)) {
+                if let Some(decoded) = hex.or_else(|| base64::decode_run(text, &(start..end), &mut joined)) {
                     self.scan_decoded(&decoded, out);
                     end = end.max(decoded.source.end);
                 }

@@ -7,7 +7,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex::{Regex, RegexBuilder};
 use rustc_hash::FxHashMap;
 
-use crate::context::{self, Betrayed, Context};
+use crate::context::{self, Betrayed, Context, Done};
 use crate::rules::{self, Place, Rule};
 use crate::{Finding, Secret, Tier, looks, stop};
 
@@ -94,7 +94,7 @@ impl Engine {
         // The table is constant and a test builds it: without an automaton there is nothing to trust.
         #[expect(clippy::expect_used, reason = "a scan without its rules must abort, never find nothing")]
         let automaton = self.automaton.as_ref().expect("the literals of the table fit into an automaton");
-        let mut names_done = 0;
+        let mut context_done = Done::default();
         let mut done: FxHashMap<usize, usize> = FxHashMap::default();
         let mut failures: FxHashMap<usize, Failures> = FxHashMap::default();
         let mut betrayed: Vec<Betrayed> = Vec::new();
@@ -104,7 +104,7 @@ impl Engine {
                 match *action {
                     Action::Context(_) if part == Part::Formats => {}
                     Action::Context(context) => {
-                        context.find(text, found.range(), &mut names_done, &mut betrayed);
+                        context.find(text, found.range(), &mut context_done, &mut betrayed);
                         out.extend(betrayed.drain(..).filter_map(|betrayed| context_finding(text, betrayed)));
                     }
                     Action::Format(index) => {
@@ -217,12 +217,18 @@ impl Format {
         if anchor.len() < 6 && !bytes.get(anchor.end - 1).is_some_and(ends_prefix) {
             return None;
         }
-        let is_part = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b'+' | b'/');
+        // In the middle of a word with dashes or dots, it is a part of a name.
+        let is_inner = anchor.start.checked_sub(1).is_some_and(|at| matches!(bytes[at], b'-' | b'.'));
+        let is_line = anchor.start.checked_sub(2).is_none_or(|at| bytes[at] == b'\n');
+        if is_inner && !is_line {
+            return None;
+        }
+        let is_part = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
         let length = bytes.get(anchor.end..)?.iter().take(WINDOW).take_while(|b| is_part(b)).count();
-        let random = text.get(anchor.end..anchor.end + length)?.trim_end_matches(['.', '-', '/', '+']);
+        let random = text.get(anchor.end..anchor.end + length)?.trim_end_matches(['.', '-']);
         let length = random.len();
         // Names that begin so have words; a key has a long part without any.
-        let longest = random.split(['-', '_', '.', '/']).max_by_key(|part| part.len())?;
+        let longest = random.split(['-', '_', '.']).max_by_key(|part| part.len())?;
         let is_random = longest.len() >= SHORTEST_RESEMBLING && looks::is_random_value(longest);
         let fits =
             (is_random || looks::is_uuid(random)) && looks::entropy(random) >= 3.0 && !stop::is_placeholder(random);

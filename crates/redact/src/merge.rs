@@ -42,7 +42,11 @@ pub(crate) fn merge(text: &str, mut findings: Vec<Finding>) -> Vec<Finding> {
         return findings;
     }
     let redacted = placeholders(text);
-    findings.retain(|finding| !redacted.iter().any(|place| overlap(place, &finding.range)));
+    findings.retain(|finding| {
+        // Placeholders are in order: only the first that ends after the start can overlap.
+        let next = redacted.partition_point(|place| place.end <= finding.range.start);
+        redacted.get(next).is_none_or(|place| !overlap(place, &finding.range))
+    });
     let (certain, likely) = findings.into_iter().partition(|finding: &Finding| finding.tier == Tier::Certain);
     let mut certain = unite_all(text, certain);
     let mut merged = Vec::new();

@@ -23,7 +23,8 @@ pub enum Origin {
 pub struct ScanOptions {
     /// Only findings of [`Tier::Certain`](crate::Tier::Certain).
     pub certain_only: bool,
-    /// Values that are known to be secret. Each occurrence counts, encoded or not.
+    /// Values that are known to be secret. Each occurrence counts, encoded or not. Values of fewer than four bytes are
+    /// left out.
     pub known: Vec<crate::Secret>,
     /// Rules of the user: a name and a regular expression. A group named `secret` is the secret; otherwise the match is.
     pub rules: Vec<(String, String)>,

@@ -139,7 +139,9 @@ fn find_in_line(text: &str, line_start: usize, line: &str) -> Option<Betrayed> {
     let found = text.get(range.clone())?;
     let found = found.split_once(" #").map_or(found, |(value, _)| value.trim_end());
     let range = range.start..range.start + found.len();
-    is_secret(found).then_some(Betrayed { rule: context::ENV_VALUE, range })
+    // `Note: a sentence` is text; `NAME=several words` is a value.
+    let is_text = !after.starts_with('=') && is_sentence(found);
+    (is_secret(found) && !is_text).then_some(Betrayed { rule: context::ENV_VALUE, range })
 }
 
 fn is_secret(value: &str) -> bool {
@@ -150,7 +152,6 @@ fn is_secret(value: &str) -> bool {
         && !is_plain_path(value)
         && !value.starts_with(['$', '<', '{', '['])
         && !WORDS.contains(&lower.as_str())
-        && !is_sentence(value)
         && !is_time(value)
 }
 

@@ -37,12 +37,16 @@ fn is_manual(text: &str) -> bool {
 }
 
 /// Adds the values of the cookies of a header.
-pub(crate) fn find_cookies(text: &str, literal: Range<usize>, out: &mut Vec<Betrayed>) {
+pub(crate) fn find_cookies(text: &str, literal: Range<usize>, done: &mut usize, out: &mut Vec<Betrayed>) {
+    if literal.start < *done {
+        return;
+    }
     let rest = text.as_bytes().get(literal.end..).unwrap_or(&[]);
     let open = rest.iter().take(4).take_while(|b| matches!(b, b' ' | b'\\' | b'"' | b'\'')).count();
     let length =
         rest[open..].iter().take(4096).take_while(|b| !matches!(b, b'"' | b'\'' | b'\n' | b'\r' | b'\\')).count();
     let start = literal.end + open;
+    *done = start + length;
     let mut at = start;
     for pair in rest[open..open + length].split(|&b| b == b';') {
         if let Some(sign) = pair.iter().position(|&b| b == b'=') {

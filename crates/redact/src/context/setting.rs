@@ -17,7 +17,7 @@ pub(crate) fn find(text: &str, sign: Range<usize>) -> Option<Betrayed> {
     let line = bytes.get(..start)?;
     let line = line.strip_suffix(b"export ").unwrap_or(line);
     let is_line = line.last().is_none_or(|&b| b == b'\n');
-    if !is_line || !key_name::is_setting(text.get(start..sign.start)?) {
+    if !is_line || !is_setting(text.get(start..sign.start)?) {
         return None;
     }
     let found = value::quoted(bytes, sign.end).unwrap_or_else(|| value::bare(bytes, sign.end, true));
@@ -32,4 +32,72 @@ pub(crate) fn find(text: &str, sign: Range<usize>) -> Option<Betrayed> {
     let fits =
         is_word && is_random && looks::entropy(content) >= 3.2 && !looks::is_path(content) && !looks::is_uuid(content);
     (fits && !stop::is_placeholder(content)).then_some(Betrayed { rule: context::SETTING, range: found.range })
+}
+
+/// Words in the names of values that look random and are public.
+const PUBLIC: &[&str] = &[
+    "SHA",
+    "HASH",
+    "COMMIT",
+    "REV",
+    "DIGEST",
+    "CHECKSUM",
+    "SUM",
+    "MD5",
+    "UUID",
+    "GUID",
+    "VERSION",
+    "TAG",
+    "BUILD",
+    "ETAG",
+    "NONCE",
+    "SALT",
+    "DATA",
+    "URL",
+    "URI",
+    "HOST",
+    "PATH",
+    "DIR",
+    "FILE",
+    "NAME",
+    "USER",
+    "EMAIL",
+    "IMAGE",
+    "FINGERPRINT",
+    "CERT",
+    "PUBLIC",
+    "PUB",
+    "ALPHABET",
+    "CHARS",
+    "CHARSET",
+    "TEXT",
+    "HEX",
+    "FLAGS",
+    "REQUEST",
+    "TRACE",
+    "SPAN",
+    "CORRELATION",
+    "RUN",
+    "JOB",
+    "CONTAINER",
+    "CACHE",
+    "INDEX",
+    "TEST",
+    "EXPECTED",
+    "INPUT",
+    "OUTPUT",
+    "BASE64",
+    "ENCODED",
+    "MAGIC",
+    "SEED",
+    "PATTERN",
+    "REGEX",
+];
+
+/// Whether a name in capitals may be that of any setting, a secret too.
+fn is_setting(name: &str) -> bool {
+    key_name::is_capital(name)
+        && name.len() >= 3
+        && !PUBLIC.iter().any(|word| name.contains(word))
+        && (!name.ends_with("ID") || name.ends_with("CLIENT_ID"))
 }

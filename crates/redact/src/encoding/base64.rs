@@ -82,15 +82,23 @@ pub(crate) fn encode(bytes: &[u8], for_urls: bool) -> String {
     text
 }
 
-/// Decodes the run of base64 that begins at the start of a range. Lines that continue it are joined.
-pub(crate) fn decode_run(text: &str, run: Range<usize>) -> Option<Decoded> {
+/// Decodes a run of base64. Lines that continue it are joined, but not those before `joined`, which other runs have
+/// tried: otherwise each line of a long text would be read again for each line before it.
+pub(crate) fn decode_run(text: &str, run: &Range<usize>, joined: &mut usize) -> Option<Decoded> {
     if run.len() < SHORTEST {
         return None;
     }
     let bytes = text.as_bytes();
-    let lines = wrapped::continued(bytes, run.clone(), |b| is_digit(b) || b == b'=', 16);
-    let joined = (lines.len() > 1).then(|| decode_lines(bytes, &lines)).flatten();
-    joined.or_else(|| decode_lines(bytes, std::slice::from_ref(&run))).or_else(|| decode_tail(bytes, &run))
+    let begins = decode(bytes[run.clone()].iter().copied().take(PROBE)).is_some_and(|start| begins_text(&start));
+    if begins && run.start >= *joined {
+        let lines = wrapped::continued(bytes, run.clone(), |b| is_digit(b) || b == b'=', 16);
+        *joined = lines.last().filter(|_| lines.len() > 1).map_or(*joined, |last| last.end);
+        if let Some(decoded) = (lines.len() > 1).then(|| decode_lines(bytes, &lines)).flatten() {
+            return Some(decoded);
+        }
+    }
+    let whole = begins.then(|| decode_lines(bytes, std::slice::from_ref(run))).flatten();
+    whole.or_else(|| decode_tail(bytes, run))
 }
 
 /// Decodes the part of a run after a character that may also separate: a path, a name.

@@ -23,7 +23,7 @@ fn redact(findings: &[Finding], text: &str) -> String {
     redacted
 }
 
-/// Redacts until nothing is found, at most so often as encodings may be nested. The copy of a session does the same.
+/// A redacted text has no findings.
 fn scan_and_rescan(scanner: &Scanner, text: &str, origin: Origin) {
     let found = scanner.find(text, origin);
     check(&found, text);

@@ -39,6 +39,7 @@
 //! | compare two branches or sessions | [`compare`] |
 //! | name, label, archive, move, delete, prune, and undo | [`operations`] |
 //! | find out what is wrong with a file, and repair it | [`verify`], [`repair`] |
+//! | remove text from a session for good | [`scrub`] |
 //! | export or import sessions | [`export`], [`import`] |
 //! | see what takes up disk space, and reduce it | [`disk`], [`clean`], [`caches`] |
 //! | be a host: one current session, and handlers before and after changes | [`SessionHost`], [`event`], [`hooks`] |
@@ -61,9 +62,10 @@
 //! # What you can rely on
 //!
 //! - Reading never writes. Opening a damaged, old or unfinished file does not change it.
-//! - Writing only appends. There are three exceptions: upgrading a file of
-//!   version 1 or 2 at the first write, repairing, and moving to another
-//!   working directory. They swap in a complete new file and keep the original.
+//! - Writing only appends. There are four exceptions: upgrading a file of
+//!   version 1 or 2 at the first write, repairing, moving to another working
+//!   directory, and scrubbing. They swap in a complete new file. All but
+//!   scrubbing keep the original.
 //! - Data from other programs is copied byte for byte, never re-serialised.
 //! - An error leaves the manager unchanged.
 //! - New files are readable by their owner only.
@@ -116,6 +118,7 @@ mod remember;
 pub mod repair;
 pub mod rows;
 pub mod sample;
+pub mod scrub;
 pub mod search;
 mod secret;
 mod session;

@@ -55,7 +55,9 @@ pub trait Scrubber {
     /// log of operations stay equal to those in the session.
     fn text<'t>(&mut self, text: &'t str) -> Cow<'t, str>;
 
-    /// Returns an object whose members go into the audit, without any removed text.
+    /// Returns an object whose members go into the audit, after those of [`Scrubbed`], without any removed text.
+    ///
+    /// Called once, after all lines.
     fn audit(&mut self) -> Json {
         ObjectWriter::new().finish()
     }
@@ -118,7 +120,7 @@ pub struct Scrubbed {
     pub session: SessionLocation,
     /// Whether this was a dry run.
     pub dry_run: bool,
-    /// The number of lines of the session.
+    /// The number of lines of the session at the beginning.
     pub n_lines: usize,
     /// The number of them that changed, or would.
     pub n_changed: usize,
@@ -166,7 +168,7 @@ impl Sessions {
         let session = self.scrubbable(&path)?;
         let stored = Stored::new(&log)?;
         let plan = Plan::new(&path, &stored, 0, ScrubbedKind::Session, scrubber)?;
-        let mut scrubbed = Scrubbed {
+        let mut report = Scrubbed {
             operation: None,
             session,
             dry_run: options.dry_run,
@@ -178,16 +180,16 @@ impl Sessions {
             original: None,
             copies: Vec::new(),
         };
-        let mut known = Known::of(self, &scrubbed.session)?;
+        let mut known = Known::of(self, &report.session)?;
         if options.dry_run {
             let (world, found) = (&self.world, Vec::new());
             let mut cleaning = Cleaning { world, known: &mut known, scrubber, applies: false, found };
             cleaning.originals(options.keep_original, None)?;
             cleaning.trash()?;
-            scrubbed.copies = cleaning.found;
-            return Ok(scrubbed);
+            report.copies = cleaning.found;
+            return Ok(report);
         }
-        self.apply_scrub(scrubbed, (log, plan), &mut known, options, scrubber)
+        self.apply_scrub(report, (log, plan), &mut known, options, scrubber)
     }
 
     /// The session in a file that this version may rewrite. A damaged one may lack a header.
@@ -203,20 +205,20 @@ impl Sessions {
 
     fn apply_scrub(
         &self,
-        mut scrubbed: Scrubbed,
+        mut report: Scrubbed,
         (mut log, plan): (FileLog, Plan),
         known: &mut Known,
         options: ScrubOptions,
         scrubber: &mut dyn Scrubber,
     ) -> Result<Scrubbed, SessionError> {
-        let (world, path) = (&self.world, scrubbed.session.path.clone());
-        let was_unfinished = has_unfinished_scrub(world, scrubbed.session.id.as_str())?;
+        let (world, path) = (&self.world, report.session.path.clone());
+        let was_unfinished = has_unfinished_scrub(world, &report.session)?;
         let mut recording = None;
         let mut swapped = Swapped::default();
         if !plan.splices.is_empty() {
             let stamp = to_iso(world.environment().now()).replace([':', '.'], "-");
             let original = options.keep_original.then(|| with_ending(&path, &format!(".orig-{stamp}")));
-            let step = Step::Scrub { session: scrubbed.session.clone(), original };
+            let step = Step::Scrub { session: report.session.clone(), original };
             let begun = Recording::begin(world, OperationKind::Scrub, 1, None)?;
             match begun.step(&step, || swap::swap(world, &log, plan, &stamp, scrubber)) {
                 Ok(done) => swapped = done,
@@ -226,20 +228,20 @@ impl Sessions {
                 }
                 Err(error) => return Err(error),
             }
-            scrubbed.n_changed += swapped.n_late;
-            scrubbed.operation = Some(begun.id.clone());
+            report.n_changed += swapped.n_late;
+            report.operation = Some(begun.id.clone());
             recording = Some(begun);
         }
         let mut clean = || -> Result<(), SessionError> {
             let mut cleaning = Cleaning { world, known, scrubber, applies: true, found: Vec::new() };
             cleaning.guard(&path)?;
-            scrubbed.original = swapped.settle_originals(world, options.keep_original)?;
-            cleaning.originals(options.keep_original, scrubbed.original.as_deref())?;
-            scrubbed.copies = cleaning.found;
+            report.original = swapped.settle_originals(world, options.keep_original)?;
+            cleaning.originals(options.keep_original, report.original.as_deref())?;
+            report.copies = cleaning.found;
             let log = FileLog::open(&world.os, &path, world.writing)?;
             let stored = Stored::new(&log)?;
-            scrubbed.size_after = stored.length();
-            scrubbed.sha256 = Some(audit::digest(&stored)?);
+            report.size_after = stored.length();
+            report.sha256 = Some(audit::digest(&stored)?);
             Ok(())
         };
         let cleaned = clean();
@@ -247,13 +249,13 @@ impl Sessions {
         drop(swapped);
         log.end_turn();
         drop(log);
-        let finished = cleaned.and_then(|()| self.finish_scrub(&mut scrubbed, known, was_unfinished, scrubber));
+        let finished = cleaned.and_then(|()| self.finish_scrub(&mut report, known, was_unfinished, scrubber));
         match (finished, recording) {
             (Ok(()), recording) => {
                 if let Some(recording) = recording {
                     recording.done();
                 }
-                Ok(scrubbed)
+                Ok(report)
             }
             (Err(error), recording) => {
                 if let Some(recording) = recording {
@@ -267,7 +269,7 @@ impl Sessions {
     /// Cleans what does not need the session's lock, and writes the audit.
     fn finish_scrub(
         &self,
-        scrubbed: &mut Scrubbed,
+        report: &mut Scrubbed,
         known: &mut Known,
         was_unfinished: bool,
         scrubber: &mut dyn Scrubber,
@@ -276,13 +278,13 @@ impl Sessions {
         let mut cleaning = Cleaning { world, known, scrubber, applies: true, found: Vec::new() };
         cleaning.trash()?;
         cleaning.leftovers()?;
-        scrubbed.copies.extend(cleaning.found);
+        report.copies.extend(cleaning.found);
         let n_texts = notes::clean(self, known, scrubber)?;
         copies::drop_caches(world, known)?;
-        if scrubbed.n_changed > 0 || !scrubbed.copies.is_empty() || n_texts > 0 || was_unfinished {
-            audit::write(world, scrubbed, &scrubber.audit())?;
+        if report.n_changed > 0 || !report.copies.is_empty() || n_texts > 0 || was_unfinished {
+            audit::write(world, report, &scrubber.audit())?;
         }
-        finish_scrubs(world, scrubbed.session.id.as_str())
+        finish_scrubs(world, &report.session)
     }
 }
 

@@ -11,7 +11,7 @@ use sessile_store::os::{Lock, Mode, OsFile};
 use super::log::{log_path, read_all, read_lines, swap_lines, write_line};
 use super::running::process_of;
 use crate::error::SessionError;
-use crate::record::{OperationKind, OperationState};
+use crate::record::{OperationKind, OperationState, SessionLocation};
 use crate::session_file::LOCK_TIMEOUT;
 use crate::world::World;
 
@@ -101,14 +101,14 @@ fn rewritten(line: &[u8], is_meant: &IsMeant<'_>, rewrite: &mut RewriteText<'_>)
 }
 
 /// Whether a scrub of this session has begun and not ended.
-pub(crate) fn has_unfinished_scrub(world: &World, id: &str) -> Result<bool, SessionError> {
-    Ok(!unfinished_scrubs(world, id)?.is_empty())
+pub(crate) fn has_unfinished_scrub(world: &World, session: &SessionLocation) -> Result<bool, SessionError> {
+    Ok(!unfinished_scrubs(world, session)?.is_empty())
 }
 
 /// Logs that the scrubs of dead processes on this session are done: another one has finished their work.
-pub(crate) fn finish_scrubs(world: &World, id: &str) -> Result<(), SessionError> {
+pub(crate) fn finish_scrubs(world: &World, session: &SessionLocation) -> Result<(), SessionError> {
     let Some(path) = log_path(world) else { return Ok(()) };
-    for operation in unfinished_scrubs(world, id)? {
+    for operation in unfinished_scrubs(world, session)? {
         if process_of(world, &operation).is_none() {
             write_line(world, &path, &operation, &mut |line| {
                 line.string("state", OperationState::Done.word());
@@ -118,12 +118,15 @@ pub(crate) fn finish_scrubs(world: &World, id: &str) -> Result<(), SessionError>
     Ok(())
 }
 
-fn unfinished_scrubs(world: &World, id: &str) -> Result<Vec<String>, SessionError> {
+/// The ids of the scrubs of a session that have not ended. A damaged session may have no id.
+fn unfinished_scrubs(world: &World, session: &SessionLocation) -> Result<Vec<String>, SessionError> {
+    let is_same =
+        |other: &SessionLocation| other.path == session.path || (other.id == session.id && !session.id.is_empty());
     let mut operations = read_all(world)?;
     operations.retain(|operation| {
         operation.kind == OperationKind::Scrub
             && operation.state == OperationState::Unfinished
-            && operation.steps.iter().any(|step| step.session().id == id)
+            && operation.steps.iter().any(|step| is_same(step.session()))
     });
     Ok(operations.into_iter().map(|operation| operation.id).collect())
 }

@@ -159,10 +159,12 @@ impl Sessions {
     /// Refuses an operation on a session whose scrub was interrupted: the log and the trash may still have the text
     /// that is to be removed.
     fn refuse_half_scrubbed(&self, operation: &Operation) -> Result<(), SessionError> {
-        for step in &operation.steps {
-            let SessionLocation { path, id } = step.session();
-            if operation.kind != OperationKind::Scrub && has_unfinished_scrub(&self.world, id.as_str())? {
-                let what = format!("a scrub of {} was interrupted; scrub it again first", path.display());
+        if operation.kind == OperationKind::Scrub {
+            return Ok(());
+        }
+        for session in operation.steps.iter().map(Step::session) {
+            if has_unfinished_scrub(&self.world, session)? {
+                let what = format!("a scrub of {} is not finished; scrub it again first", session.path.display());
                 return Err(SessionError::ChangedSince { id: operation.id.clone(), what });
             }
         }

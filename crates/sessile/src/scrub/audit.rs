@@ -1,5 +1,7 @@
 //! The record of a scrub: what was removed where, without the removed text.
 
+use std::fmt::Write;
+
 use sessile_core::date::to_iso;
 use sessile_core::json::{JsText, Json, ObjectWriter};
 use sessile_store::append_notes;
@@ -20,7 +22,12 @@ pub(super) fn digest(text: &dyn Text) -> Result<String, SessionError> {
         hash.update(chunk);
         Ok(())
     })?;
-    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    let mut hex = String::new();
+    for byte in hash.finalize() {
+        // Writing to a string cannot fail.
+        let _ = write!(hex, "{byte:02x}");
+    }
+    Ok(hex)
 }
 
 /// Adds a line with the members of `details`, and syncs it. Without a state directory there is no audit.

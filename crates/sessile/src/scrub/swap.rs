@@ -20,7 +20,8 @@ pub(super) struct Swapped {
     originals: Vec<(PathBuf, u64)>,
     /// The number of changed lines that other programs appended meanwhile.
     pub(super) n_late: usize,
-    _turns: Vec<NewTurn>,
+    /// Held for their locks.
+    turns: Vec<NewTurn>,
 }
 
 /// Replaces a session's file by its scrubbed version, under the lock that `log` holds.
@@ -57,7 +58,7 @@ pub(super) fn swap(
         let next = FileLog::open(&world.os, path, world.writing)?;
         let length = next.length()?;
         swapped.originals.push((rewritten.original, known + length.saturating_sub(written)));
-        swapped._turns.extend(rewritten.turn);
+        swapped.turns.extend(rewritten.turn);
         if length <= written {
             return Ok(swapped);
         }

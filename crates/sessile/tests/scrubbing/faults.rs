@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use sessile::SessionError;
 use sessile::date::Timestamp;
 use sessile::draft::UserMessage;
-use sessile::operations::{OperationKind, OperationState};
+use sessile::operations::{Operation, OperationKind, OperationState};
 use sessile_testkit::sim::{Errno, SimOs, Tear};
 
 use crate::stage::{
@@ -27,8 +27,10 @@ fn assert_finishable(os: &SimOs, old: &str) {
     let found = String::from_utf8(os.read_file(session_path()).unwrap()).unwrap();
     assert_eq!(found, old.replace(SECRET, PLACEHOLDER));
     let ours = sessions(os, 100);
-    let is_open = |state| state == OperationState::Unfinished;
-    assert!(ours.operations().unwrap().iter().all(|it| !is_open(it.state)), "{:?}", ours.operations().unwrap());
+    let operations = ours.operations().unwrap();
+    // Power loss may take the mark of an operation that has not done anything.
+    let is_open = |it: &Operation| it.state == OperationState::Unfinished && !it.steps.is_empty();
+    assert!(!operations.iter().any(is_open), "{operations:?}");
     let audit = os.read_file("/home/u/state/scrub.jsonl").unwrap();
     assert!(find(&audit, "sha256").is_some());
 }
@@ -125,14 +127,16 @@ fn a_foreign_append_during_a_scrub_is_kept_and_scrubbed() {
             drop(scrub(&os, 7).unwrap());
             let text = old_text(&os);
             assert_eq!(text.matches("\"late\"").count(), 1, "{n} {cut:?}: {text}");
-            if n <= swapped && cut.is_none() {
+            if n <= swapped && (cut.is_none() || n + 3 <= swapped) {
                 assert_clean(&os);
             }
-            if n + 3 <= n_calls {
+            // A program that opens the file again in the middle of a line may find the new one.
+            if n + 3 <= swapped || cut.is_none() {
                 os.advance(20_000);
                 scrub(&os, 8).unwrap();
                 assert_clean(&os);
-                assert!(old_text(&os).contains(&late.replace(SECRET, PLACEHOLDER)), "{n} {cut:?}: {}", old_text(&os));
+                let late = late.replace(SECRET, PLACEHOLDER);
+                assert!(old_text(&os).contains(&late), "{n} {cut:?}: {}", old_text(&os));
             }
         }
     }
@@ -192,7 +196,7 @@ fn an_interrupted_scrub_blocks_the_undo_of_earlier_operations() {
         let renamed = ours.operations().unwrap().into_iter().find(|it| it.kind == OperationKind::Label).unwrap();
         match ours.undo(Some(&renamed.id), false) {
             Err(SessionError::ChangedSince { what, .. }) => {
-                assert!(what.contains("interrupted"), "{what}");
+                assert!(what.contains("not finished"), "{what}");
                 n_blocked += 1;
             }
             Ok(_) => assert!(!swapped || find(&next.read_file(session_path()).unwrap(), SECRET).is_none(), "{n}"),

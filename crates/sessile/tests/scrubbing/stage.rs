@@ -115,7 +115,6 @@ pub(crate) fn full_machine() -> SimOs {
     // The log of operations, and the session's own entries for it.
     ours.rename(session_path(), Some(&format!("about {SECRET}")), false).unwrap();
     ours.rename(session_path(), Some("harmless"), false).unwrap();
-    ours.relabel(session_path(), &"b".into(), Some(SECRET), false).unwrap();
     // The trash: a copy with the same id, deleted here.
     let copy = session_path().with_file_name("2025-01-01T00-00-00-000Z_copy.jsonl");
     write(&os, &copy, &content());
@@ -131,6 +130,8 @@ pub(crate) fn full_machine() -> SimOs {
         content().replace(SECRET, "lighthouse").replace("\"s1\"", "\"s2\"").replace("\"id\":\"a\"", "\"id\":\"q\"");
     write(&os, session_path().with_file_name("2025-01-01T00-00-00-000Z_s2.jsonl"), &other);
     os.advance(10_000);
+    // The guard: lines stay in it for five seconds.
+    ours.relabel(session_path(), &"b".into(), Some(SECRET), false).unwrap();
     ours.list_all().unwrap();
     ours.update_text_index(&SearchScope::All, &IndexOptions::default()).unwrap();
     os.settle();

@@ -35,7 +35,7 @@ fn earlier_operations_are_undone_without_the_removed_text() {
     assert_eq!(name.as_deref(), Some(format!("about {PLACEHOLDER}").as_str()));
     let label = of_kind(OperationKind::Label).next().unwrap();
     ours.undo(Some(&label.id), false).unwrap();
-    assert_eq!(ours.open(session_path()).unwrap().label(&"b".into()).unwrap(), None);
+    assert_eq!(ours.open(session_path()).unwrap().label("b").unwrap(), None);
     let delete = of_kind(OperationKind::Delete).next().unwrap();
     ours.undo(Some(&delete.id), false).unwrap();
     assert_clean(&os);

@@ -11,7 +11,7 @@ fn sessions_that_share_entries_are_found() {
     let os = plain_machine();
     let ours = sessions(&os, 1);
     let position = sessile::branch::ForkPosition::At;
-    ours.fork_session(&session_path(), Some(&"b".into()), position, OperationKind::Fork).unwrap();
+    ours.fork_session(session_path(), Some(&"b".into()), position, OperationKind::Fork).unwrap();
     let forks = |os: &sessile_testkit::sim::SimOs| -> Vec<PathBuf> {
         let all = sessions(os, 5).list_all().unwrap();
         all.into_iter().map(|session| session.path).filter(|path| *path != session_path()).collect()

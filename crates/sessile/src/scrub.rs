@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use sessile_core::date::to_iso;
 use sessile_core::json::{Json, ObjectWriter};
 use sessile_core::version::CURRENT_VERSION;
-use sessile_store::{FileLog, Log, rewrite_guard};
+use sessile_store::{FileLog, Log};
 
 use self::copies::{Cleaning, Known};
 use self::plan::Plan;
@@ -290,29 +290,4 @@ impl Sessions {
 
 fn unfinished(path: &Path, error: SessionError) -> SessionError {
     SessionError::ScrubUnfinished { path: path.to_path_buf(), source: Box::new(error) }
-}
-
-/// Passes lines to a scrubber, and adds the place to its refusals.
-fn rewrite_line<'l>(
-    scrubber: &mut dyn Scrubber,
-    path: &Path,
-    number: u64,
-    line: &'l [u8],
-) -> Result<Cow<'l, [u8]>, SessionError> {
-    scrubber.line(line).map_err(|what| SessionError::ScrubFailed { path: path.to_path_buf(), line: number, what })
-}
-
-impl Cleaning<'_> {
-    /// Scrubs the guard, under the session's lock.
-    fn guard(&mut self, path: &Path) -> Result<(), SessionError> {
-        self.scrubber.begin(ScrubbedKind::Guard, path);
-        let mut number = 0;
-        let scrubber = &mut *self.scrubber;
-        let n_changed = rewrite_guard(&self.world.os, path, &mut |line| {
-            number += 1;
-            rewrite_line(scrubber, path, number, line)
-        })?;
-        self.found(path, ScrubbedKind::Guard, n_changed);
-        Ok(())
-    }
 }

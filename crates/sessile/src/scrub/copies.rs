@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use sessile_store::os::FileKind;
 use sessile_store::{
-    FileLog, HeldTurn, LeftoverKind, find_leftovers, remove_if_there, replace_durably, subdirectories,
+    FileLog, HeldTurn, LeftoverKind, find_leftovers, remove_if_there, replace_durably, rewrite_guard, subdirectories,
 };
 use sessile_text::TextIndex;
 
-use super::plan::Plan;
+use super::plan::{Plan, rewrite_line};
 use super::sharing::Entries;
 use super::{ScrubbedCopy, ScrubbedKind, Scrubber};
 use crate::error::SessionError;
@@ -121,6 +121,19 @@ impl Cleaning<'_> {
         if n_changed > 0 {
             self.found.push(ScrubbedCopy { path: path.to_path_buf(), kind, n_changed });
         }
+    }
+
+    /// Scrubs the guard, under the session's lock.
+    pub(super) fn guard(&mut self, path: &Path) -> Result<(), SessionError> {
+        self.scrubber.begin(ScrubbedKind::Guard, path);
+        let mut number = 0;
+        let scrubber = &mut *self.scrubber;
+        let n_changed = rewrite_guard(&self.world.os, path, &mut |line| {
+            number += 1;
+            rewrite_line(scrubber, path, number, line)
+        })?;
+        self.found(path, ScrubbedKind::Guard, n_changed);
+        Ok(())
     }
 
     /// Scrubs the originals that rewrites of the session have kept, here and at its former places.

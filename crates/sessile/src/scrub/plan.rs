@@ -1,12 +1,13 @@
 //! What a scrub changes in a file, computed and checked before anything is written.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use sessile_core::head::{Parsed, read};
 use sessile_core::json::Raw;
 use sessile_core::line::{Line, Span};
 
-use super::{ScrubbedKind, Scrubber, rewrite_line};
+use super::{ScrubbedKind, Scrubber};
 use crate::error::SessionError;
 use crate::splice::{Splice, Spliced, Text};
 
@@ -88,6 +89,16 @@ impl Plan {
     pub(super) fn length_after(&self, text: &dyn Text) -> u64 {
         Spliced::new(text, &self.splices).length()
     }
+}
+
+/// Passes lines to a scrubber, and adds the place to its refusals.
+pub(super) fn rewrite_line<'l>(
+    scrubber: &mut dyn Scrubber,
+    path: &Path,
+    number: u64,
+    line: &'l [u8],
+) -> Result<Cow<'l, [u8]>, SessionError> {
+    scrubber.line(line).map_err(|what| SessionError::ScrubFailed { path: path.to_path_buf(), line: number, what })
 }
 
 /// Whether a reader takes two lines for the same entry, or skips both for the same reason.

@@ -80,11 +80,13 @@ impl Catalogue {
 
     /// Returns the directories that have saved rows.
     pub(crate) fn directories(caches: &Caches) -> Vec<PathBuf> {
-        let directory = |path: &PathBuf| {
-            let body = caches.read(CATALOGUE, path.file_name()?.to_str()?)?;
-            Some(PathBuf::from(OsStr::from_bytes(Reader::new(&body).bytes()?)))
-        };
-        caches.files(CATALOGUE).iter().filter_map(directory).collect()
+        caches.files(CATALOGUE).iter().filter_map(|file| Self::directory_of(caches, file)).collect()
+    }
+
+    /// Returns the directory whose rows a file holds; none if it is not a saved catalogue.
+    pub(crate) fn directory_of(caches: &Caches, file: &Path) -> Option<PathBuf> {
+        let body = caches.read(CATALOGUE, file.file_name()?.to_str()?)?;
+        Some(PathBuf::from(OsStr::from_bytes(Reader::new(&body).bytes()?)))
     }
 
     /// Removes the saved rows of a directory.

@@ -7,6 +7,7 @@
 mod cache;
 mod catalogue;
 mod check;
+mod forget;
 mod mark;
 mod outlines;
 mod upkeep;

@@ -60,17 +60,19 @@ impl Caches {
 
     /// Returns the sessions that have saved outlines.
     pub(crate) fn outlined(&self) -> Vec<PathBuf> {
-        let path = |saved: &PathBuf| {
-            let mut saved = self.reader(OUTLINES, saved.file_name()?.to_str()?)?;
-            saved.read(&mut [0; Mark::LEN])?;
-            let mut length = [0; 8];
-            saved.read(&mut length)?;
-            let length = usize::try_from(u64::from_le_bytes(length)).ok().filter(|length| *length < LONGEST_PATH)?;
-            let mut path = vec![0; length];
-            saved.read(&mut path)?;
-            Some(PathBuf::from(OsString::from_vec(path)))
-        };
-        self.files(OUTLINES).iter().filter_map(path).collect()
+        self.files(OUTLINES).iter().filter_map(|saved| self.outlined_by(saved)).collect()
+    }
+
+    /// Returns the session whose outline a file holds; none if it is not a saved outline.
+    pub(crate) fn outlined_by(&self, saved: &Path) -> Option<PathBuf> {
+        let mut saved = self.reader(OUTLINES, saved.file_name()?.to_str()?)?;
+        saved.read(&mut [0; Mark::LEN])?;
+        let mut length = [0; 8];
+        saved.read(&mut length)?;
+        let length = usize::try_from(u64::from_le_bytes(length)).ok().filter(|length| *length < LONGEST_PATH)?;
+        let mut path = vec![0; length];
+        saved.read(&mut path)?;
+        Some(PathBuf::from(OsString::from_vec(path)))
     }
 
     /// Saves an outline for the next time. `revision` describes the log before it was read.

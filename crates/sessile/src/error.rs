@@ -154,6 +154,24 @@ pub enum SessionError {
         /// What would be wrong.
         what: &'static str,
     },
+    /// A line cannot be scrubbed, so the session was not changed.
+    #[error("{} was left unchanged: line {line}: {what}", path.display())]
+    ScrubFailed {
+        /// The file.
+        path: PathBuf,
+        /// The line, counted from 1.
+        line: u64,
+        /// Why it cannot be scrubbed. Never a part of the line.
+        what: String,
+    },
+    /// The session is scrubbed, but copies of the removed text may remain. Another scrub removes them.
+    #[error("{} is scrubbed, but copies of the removed text may remain; scrub it again: {source}", path.display())]
+    ScrubUnfinished {
+        /// The session.
+        path: PathBuf,
+        /// What went wrong.
+        source: Box<Self>,
+    },
     /// A check of the slimmed session failed, so it was not kept.
     #[error("{} was not slimmed: {what}", path.display())]
     SlimFailed {

@@ -39,6 +39,7 @@
 //! | compare two branches or sessions | [`compare`] |
 //! | name, label, archive, move, delete, prune, and undo | [`operations`] |
 //! | find out what is wrong with a file, and repair it | [`verify`], [`repair`] |
+//! | remove text from a session for good | [`scrub`] |
 //! | export or import sessions | [`export`], [`import`] |
 //! | find secrets, and make copies without them | [`redact`] |
 //! | see what takes up disk space, and reduce it | [`disk`], [`clean`], [`caches`] |
@@ -62,9 +63,10 @@
 //! # What you can rely on
 //!
 //! - Reading never writes. Opening a damaged, old or unfinished file does not change it.
-//! - Writing only appends. There are three exceptions: upgrading a file of
-//!   version 1 or 2 at the first write, repairing, and moving to another
-//!   working directory. They swap in a complete new file and keep the original.
+//! - Writing only appends. There are four exceptions: upgrading a file of
+//!   version 1 or 2 at the first write, repairing, moving to another working
+//!   directory, and scrubbing. They swap in a complete new file. All but
+//!   scrubbing keep the original.
 //! - Data from other programs is copied byte for byte, never re-serialised.
 //! - An error leaves the manager unchanged.
 //! - New files are readable by their owner only.
@@ -118,6 +120,7 @@ mod remember;
 pub mod repair;
 pub mod rows;
 pub mod sample;
+pub mod scrub;
 pub mod search;
 mod secret;
 mod session;

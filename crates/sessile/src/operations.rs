@@ -18,6 +18,7 @@ mod slim;
 mod undo;
 
 pub use annotate::Annotated;
+pub(crate) use delete::trash;
 pub use delete::{Deleted, DeletedSession, Deletion};
 pub use prune::{KeptSession, PruneExemption, PruneOptions, PruneScope, Pruned};
 pub use relocate::{Moved, MovedSession};

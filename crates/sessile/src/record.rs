@@ -45,10 +45,12 @@ pub enum OperationKind {
     Slim,
     /// A session was started.
     New,
+    /// Text was removed from a session.
+    Scrub,
 }
 
 impl OperationKind {
-    const ALL: [Self; 17] = [
+    const ALL: [Self; 18] = [
         Self::Name,
         Self::Label,
         Self::Archive,
@@ -66,6 +68,7 @@ impl OperationKind {
         Self::Reunite,
         Self::Slim,
         Self::New,
+        Self::Scrub,
     ];
 
     /// The name of the kind, which is the name of the command.
@@ -88,6 +91,7 @@ impl OperationKind {
             Self::Reunite => "reunite",
             Self::Slim => "slim",
             Self::New => "new",
+            Self::Scrub => "scrub",
         }
     }
 

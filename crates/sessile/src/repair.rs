@@ -224,8 +224,8 @@ impl Sessions {
     }
 }
 
-/// Refuses to repair a link, even in a dry run.
-fn refuse_links(world: &World, path: &Path) -> Result<(), SessionError> {
+/// Refuses to rewrite a link, even in a dry run.
+pub(crate) fn refuse_links(world: &World, path: &Path) -> Result<(), SessionError> {
     let stat = world.os().link_stat(path).map_err(|source| StoreError::io_at("access", path, source))?;
     if stat.kind != FileKind::Regular {
         return Err(StoreError::NotRegular { path: path.to_path_buf() }.into());

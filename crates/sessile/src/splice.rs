@@ -74,6 +74,11 @@ impl<'l> Stored<'l> {
     pub(crate) fn new(log: &'l dyn Log) -> Result<Self, StoreError> {
         Ok(Self { log, length: log.length()? })
     }
+
+    /// The first `length` bytes of a log, which must exist.
+    pub(crate) fn up_to(log: &'l dyn Log, length: u64) -> Self {
+        Self { log, length }
+    }
 }
 
 impl Text for Stored<'_> {

@@ -9,7 +9,7 @@
 //! acknowledged line is.
 //!
 //! Guarantees: session files are only ever extended, except by [`replace`], which swaps in a complete new file and
-//! keeps the old one. New files are readable by their owner only. A write that fails acknowledges nothing, and the next
+//! keeps the old one under another name. New files are readable by their owner only. A write that fails acknowledges nothing, and the next
 //! one seals what it left.
 
 mod append;
@@ -36,6 +36,7 @@ mod publish;
 mod recovery;
 mod relocate;
 mod rewrite;
+mod scrub;
 mod sentinel;
 mod space;
 mod tail;
@@ -66,6 +67,7 @@ pub use publish::{
 pub use recovery::{MissingLines, missing_lines};
 pub use relocate::{are_one, begins_with, is_finished_copy, relocate};
 pub use rewrite::{Rewritten, ToolLock, replace};
+pub use scrub::{RewriteLine, remove_if_there, replace_durably, rewrite_guard};
 pub use tail::{Polled, Restart, Tail, TailEvent, TailStart};
 pub use trash::{Trash, TrashKind, TrashSlot};
 pub use users::{ends_with_ours, open_elsewhere};

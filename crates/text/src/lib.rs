@@ -11,6 +11,7 @@ mod dictionary;
 mod document;
 mod evaluate;
 mod find;
+mod forget;
 mod frequencies;
 mod hits;
 mod manifest;

@@ -208,6 +208,7 @@ impl<'s> Words<'s> {
             Step::Create { .. } => format!("create {session}"),
             Step::Rewrite { .. } => format!("rewrite {session}"),
             Step::Reunite { .. } => format!("return stray entries to {session}"),
+            Step::Scrub { .. } => format!("scrub {session}"),
         }
     }
 }

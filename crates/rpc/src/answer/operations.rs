@@ -82,6 +82,7 @@ pub fn step(step: &Step) -> Json {
                 put_path(out, "stray", Some(stray));
                 put_path(out, "kept", Some(kept));
             }
+            Step::Scrub { original, .. } => put_path(out, "original", original.as_deref()),
         }
     })
 }

@@ -7,7 +7,7 @@ use sessile_core::date::parse_utc_iso;
 use sessile_core::json::{ObjectWriter, Raw};
 use sessile_store::os::{Lock, Mode, OsFile, read_upto};
 use sessile_store::planted::{self, Bug};
-use sessile_store::{StoreError, append_notes, read_head, replace_file};
+use sessile_store::{StoreError, append_notes, read_head, replace_durably};
 
 use crate::error::SessionError;
 use crate::record::{Operation, OperationKind, OperationState, Step, TrashedTo, whole_number};
@@ -155,14 +155,11 @@ pub(super) fn shorten(world: &World, path: &Path) -> Result<(), SessionError> {
     if length <= MAX_LOG || !file.try_lock(Lock::Exclusive).unwrap_or(false) {
         return Ok(());
     }
-    let mut lines: Vec<(String, Vec<u8>)> = Vec::new();
-    read_head(os, path, &mut |line| {
-        if let Some(bytes) = line.bytes.filter(|_| line.span.end() <= length) {
-            let id = Raw::parse(bytes).ok().and_then(|line| line.get("operation").and_then(Raw::as_string));
-            lines.push((id.unwrap_or_default(), bytes.to_vec()));
-        }
-        true
-    })?;
+    let id_of = |line: &[u8]| {
+        Raw::parse(line).ok().and_then(|line| line.get("operation").and_then(Raw::as_string)).unwrap_or_default()
+    };
+    let lines: Vec<(String, Vec<u8>)> =
+        read_lines(world, path, length)?.into_iter().map(|line| (id_of(&line), line)).collect();
     let mut needed: HashSet<&str> = HashSet::new();
     let (mut n_new, mut n_old) = (0, 0);
     for (id, line) in lines.iter().rev() {
@@ -174,15 +171,41 @@ pub(super) fn shorten(world: &World, path: &Path) -> Result<(), SessionError> {
             needed.insert(id);
         }
     }
-    let kept: Vec<&Vec<u8>> =
-        lines.iter().filter(|(id, _)| needed.contains(id.as_str())).map(|(_, line)| line).collect();
+    let kept: Vec<&[u8]> =
+        lines.iter().filter(|(id, _)| needed.contains(id.as_str())).map(|(_, line)| line.as_slice()).collect();
+    swap_lines(world, path, file.as_ref(), length, &kept)
+}
+
+/// The lines in the first `length` bytes of the log.
+pub(super) fn read_lines(world: &World, path: &Path, length: u64) -> Result<Vec<Vec<u8>>, SessionError> {
+    let mut lines = Vec::new();
+    read_head(world.os(), path, &mut |line| {
+        if let Some(bytes) = line.bytes.filter(|_| line.span.end() <= length) {
+            lines.push(bytes.to_vec());
+        }
+        true
+    })?;
+    Ok(lines)
+}
+
+/// Replaces the first `length` bytes of the log with these lines, and keeps what other processes have added since.
+///
+/// The caller has locked `file`, which is the log.
+pub(super) fn swap_lines(
+    world: &World,
+    path: &Path,
+    file: &dyn OsFile,
+    length: u64,
+    lines: &[&[u8]],
+) -> Result<(), SessionError> {
+    let os = world.os();
     let failed = |source| StoreError::io_at("write", path, source);
-    replace_file(os, path, &mut |out| {
-        kept.iter().try_for_each(|line| out.write_all(line).and_then(|()| out.write_all(b"\n"))).map_err(failed)
+    replace_durably(os, path, &mut |out| {
+        lines.iter().try_for_each(|line| out.write_all(line).and_then(|()| out.write_all(b"\n"))).map_err(failed)
     })?;
     // Lines that other processes have written since.
     let grown = file.stat().map_err(failed)?.length.saturating_sub(length);
-    let late = read_upto(file.as_ref(), length, grown).map_err(failed)?;
+    let late = read_upto(file, length, grown).map_err(failed)?;
     if !late.is_empty() {
         append_notes(os, path, &late)?;
     }

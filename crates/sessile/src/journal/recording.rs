@@ -91,6 +91,11 @@ impl<'w> Recording<'w> {
         self.end(OperationState::Done);
     }
 
+    /// Logs that a part of the operation is left to do.
+    pub(crate) fn unfinished(self) {
+        self.end(OperationState::Unfinished);
+    }
+
     /// Logs the outcome. If that fails, the next process determines it.
     fn end(&self, state: OperationState) {
         if self.has_ended.replace(true) {

@@ -73,6 +73,10 @@ fn remove_old(world: &World, mark: &Path) {
 /// Determines the outcome of a dead process's operation. All steps before the last one logged were done.
 fn settle(world: &World, operation: &Operation) -> Result<OperationState, SessionError> {
     let Some((last, earlier)) = operation.steps.split_last() else { return Ok(OperationState::Failed) };
+    if operation.kind == OperationKind::Scrub {
+        // Only another scrub knows what has to go, and it finishes this one.
+        return Ok(OperationState::Unfinished);
+    }
     let is_done = match settle_step(world, last) {
         // The session has moved since, so there is no way to see whether the step was done.
         Err(SessionError::OtherSession { .. }) => return Ok(OperationState::Unfinished),
@@ -128,6 +132,7 @@ fn settle_step(world: &World, step: &Step) -> Result<bool, SessionError> {
         Step::Restore { session, from, .. } => settle_restoration(world, session, from),
         Step::Create { session, .. } => Ok(is_session(world, session)),
         Step::Rewrite { original, .. } => Ok(is_there(world.os(), original)),
+        Step::Scrub { .. } => Ok(false),
         Step::Reunite { session, kept, .. } => {
             if !is_there(world.os(), kept) {
                 return Ok(false);

@@ -236,6 +236,7 @@ pub(super) fn apply(
         | Step::Restore { .. }
         | Step::Create { .. }
         | Step::Rewrite { .. }
-        | Step::Reunite { .. } => Ok(None),
+        | Step::Reunite { .. }
+        | Step::Scrub { .. } => Ok(None),
     }
 }

@@ -82,7 +82,7 @@ impl Sessions {
     /// Refuses a session that other programs use, unless the caller ignores users.
     ///
     /// If a file has the length that our own operation gave it, no other program has written to it since.
-    pub(super) fn refuse_users(&self, path: &Path) -> Result<(), SessionError> {
+    pub(crate) fn refuse_users(&self, path: &Path) -> Result<(), SessionError> {
         if self.world.ignores_users {
             return Ok(());
         }
@@ -222,7 +222,7 @@ fn take_away(
 }
 
 /// The user's trash.
-pub(super) fn trash(world: &World) -> Trash {
+pub(crate) fn trash(world: &World) -> Trash {
     let kind = if cfg!(target_os = "macos") { TrashKind::Plain } else { TrashKind::Freedesktop };
     Trash { home: world.environment().trash_dir(), kind }
 }

@@ -19,7 +19,7 @@ use super::delete::{Deletion, delete_one, trash};
 use super::relocate::move_one;
 use super::reunite::{clear_path, is_stray_of};
 use crate::error::SessionError;
-use crate::journal::{Recording, lock_activity, process_of, settle_dead};
+use crate::journal::{Recording, has_unfinished_scrub, lock_activity, process_of, settle_dead};
 use crate::manager::SessionManager;
 use crate::record::{Operation, OperationKind, OperationState, SessionLocation, Step, TrashedTo};
 use crate::session_file::{header_of, is_session, is_there};
@@ -147,12 +147,28 @@ impl Sessions {
 
     /// The steps that undo an operation, the inverse of the last step first.
     fn inverse(&self, operation: &Operation) -> Result<Vec<Step>, SessionError> {
+        self.refuse_half_scrubbed(operation)?;
         let mut steps = Vec::new();
         for step in operation.steps.iter().rev() {
             let changed = |what: String| SessionError::ChangedSince { id: operation.id.clone(), what };
             steps.extend(self.inverse_step(step, &changed)?);
         }
         Ok(steps)
+    }
+
+    /// Refuses an operation on a session whose scrub was interrupted: the log and the trash may still have the text
+    /// that is to be removed.
+    fn refuse_half_scrubbed(&self, operation: &Operation) -> Result<(), SessionError> {
+        if operation.kind == OperationKind::Scrub {
+            return Ok(());
+        }
+        for session in operation.steps.iter().map(Step::session) {
+            if has_unfinished_scrub(&self.world, session)? {
+                let what = format!("a scrub of {} is not finished; scrub it again first", session.path.display());
+                return Err(SessionError::ChangedSince { id: operation.id.clone(), what });
+            }
+        }
+        Ok(())
     }
 
     /// The step that undoes a step; `None` if it was never done or was undone by hand.
@@ -185,6 +201,15 @@ impl Sessions {
                 "{} was rewritten, which this command cannot undo; its original is {}",
                 session.path.display(),
                 original.display()
+            ))),
+            Step::Scrub { session, original: Some(original) } => Err(changed(format!(
+                "{} was scrubbed, which this command cannot undo; its original is {}",
+                session.path.display(),
+                original.display()
+            ))),
+            Step::Scrub { session, original: None } => Err(changed(format!(
+                "{} was scrubbed; the removed text was not kept, so it cannot be brought back",
+                session.path.display()
             ))),
             Step::Reunite { .. } => Ok(None),
             Step::Restore { session, from, .. } => {
@@ -327,7 +352,7 @@ impl Sessions {
                 }
                 restored => restored?,
             },
-            Step::Create { .. } | Step::Rewrite { .. } | Step::Reunite { .. } => {}
+            Step::Create { .. } | Step::Rewrite { .. } | Step::Reunite { .. } | Step::Scrub { .. } => {}
         }
         Ok(true)
     }

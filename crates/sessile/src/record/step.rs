@@ -7,7 +7,7 @@ use sessile_core::{EntryId, SessionId};
 use sessile_store::TrashSlot;
 
 /// A session's file and id.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionLocation {
     /// Its file.
     pub path: PathBuf,
@@ -127,6 +127,13 @@ pub enum Step {
         /// Where the stray file is kept.
         kept: PathBuf,
     },
+    /// Lines of the session's file were replaced, to remove text from them.
+    Scrub {
+        /// The session.
+        session: SessionLocation,
+        /// Where its original is kept, if the user wanted that.
+        original: Option<PathBuf>,
+    },
 }
 
 impl Step {
@@ -142,7 +149,8 @@ impl Step {
             | Self::Restore { session, .. }
             | Self::Create { session, .. }
             | Self::Rewrite { session, .. }
-            | Self::Reunite { session, .. } => session,
+            | Self::Reunite { session, .. }
+            | Self::Scrub { session, .. } => session,
         }
     }
 
@@ -206,6 +214,7 @@ impl Step {
                 put_path(&mut step, "stray", Some(stray));
                 put_path(&mut step, "kept", Some(kept));
             }
+            Self::Scrub { original, .. } => put_path(&mut step, "original", original.as_deref()),
         }
         step.finish()
     }
@@ -223,6 +232,7 @@ impl Step {
             Self::Create { .. } => "create",
             Self::Rewrite { .. } => "rewrite",
             Self::Reunite { .. } => "reunite",
+            Self::Scrub { .. } => "scrub",
         }
     }
 
@@ -263,6 +273,7 @@ impl Step {
             "create" => Self::Create { session, length: whole("length")?, source: path("source") },
             "rewrite" => Self::Rewrite { session, original: path("original")? },
             "reunite" => Self::Reunite { session, stray: path("stray")?, kept: path("kept")? },
+            "scrub" => Self::Scrub { session, original: path("original") },
             _ => return None,
         })
     }
@@ -336,6 +347,8 @@ mod tests {
             Step::Create { session: session(), length: 0, source: None },
             Step::Rewrite { session: session(), original: "/o".into() },
             Step::Reunite { session: session(), stray: "/s/b".into(), kept: "/s/c".into() },
+            Step::Scrub { session: session(), original: None },
+            Step::Scrub { session: session(), original: Some("/o".into()) },
         ] {
             assert_eq!(Step::read(step.stored().raw()), Some(step));
         }

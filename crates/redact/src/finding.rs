@@ -45,16 +45,6 @@ pub struct Finding {
     pub secret: Secret,
 }
 
-impl Finding {
-    /// Returns the public prefix of the secret and the length of the rest, such as `ghp_…(36)`. No character of the
-    /// random part is in it.
-    pub fn masked(&self) -> String {
-        let value = self.secret.expose();
-        let prefix = crate::rules::public_prefix(&self.rule, value);
-        format!("{prefix}…({})", value.chars().count() - prefix.chars().count())
-    }
-}
-
 /// The value of a secret. It is never printed.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Secret(String);

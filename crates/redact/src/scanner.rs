@@ -6,7 +6,7 @@ use crate::engine::{self, Engine, Part};
 use crate::known::Known;
 use crate::masked::Masked;
 use crate::rules::context;
-use crate::user_rule::UserRule;
+use crate::user_rule::{RuleError, UserRule};
 use crate::{Finding, Tier, merge};
 
 /// What a text is.
@@ -28,15 +28,6 @@ pub struct ScanOptions {
     pub known: Vec<crate::Secret>,
     /// Rules of the user: a name and a regular expression. A group named `secret` is the secret; otherwise the match is.
     pub rules: Vec<(String, String)>,
-}
-
-/// Why a rule of the user cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RuleError {
-    /// The name of the rule.
-    pub rule: String,
-    /// The reason.
-    pub reason: String,
 }
 
 /// How often a text is scanned again without what was found.

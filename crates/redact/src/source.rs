@@ -176,7 +176,7 @@ mod tests {
             "gh auth token",
             "gcloud auth print-access-token",
             "kubectl get secret db -o yaml",
-            "sudo cat /root/.netrc",
+            "sudo cat /opt/app/.netrc",
             "cat ~/.aws/credentials",
             "cat ~/.ssh/id_ed25519",
             "head -3 key.pem",

@@ -4,10 +4,19 @@ use std::sync::Arc;
 
 use regex::{Regex, RegexBuilder};
 
-use crate::{Finding, RuleError, Secret, Tier};
+use crate::{Finding, Secret, Tier};
 
 /// The largest compiled rule, in bytes.
 const LARGEST: usize = 1 << 20;
+
+/// Why a rule of the user cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuleError {
+    /// The name of the rule.
+    pub rule: String,
+    /// The reason.
+    pub reason: String,
+}
 
 /// A rule of the user, ready to use.
 #[derive(Debug)]

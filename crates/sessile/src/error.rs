@@ -312,7 +312,7 @@ pub enum SessionError {
     },
     /// Secrets could not be looked for, or not be removed from a copy.
     #[error(transparent)]
-    Redact(#[from] crate::redact::RedactError),
+    Redact(#[from] crate::redact_error::RedactError),
     /// The caller cancelled.
     #[error("cancelled")]
     Cancelled,

@@ -115,6 +115,7 @@ pub mod operations;
 mod pins;
 mod record;
 pub mod redact;
+mod redact_error;
 pub mod reference;
 mod remember;
 pub mod repair;

@@ -23,7 +23,6 @@
 //! ```
 
 mod copy;
-mod error;
 mod finder;
 mod known;
 mod lines;
@@ -33,8 +32,8 @@ mod quiet;
 mod scan;
 mod text;
 
+pub use crate::redact_error::RedactError;
 pub use copy::{RedactOptions, RedactedCopy};
-pub use error::RedactError;
 pub use options::{SecretOptions, finding_id};
 pub use scan::{ScanOptions, ScanReport, SecretFinding};
 pub use sessile_core::redaction::Redaction;

@@ -9,7 +9,6 @@ use sessile_core::cancel::Cancel;
 use sessile_redact::{CopyIdentity, CopyPlan, Level, Names, Refusal, Report, Rewriter, RunKey, is_secret_source};
 use sessile_store::{Prepared, StoreError, prepare_file, replace_file};
 
-use super::error::RedactError;
 use super::finder::{Finder, Learned};
 use super::lines::{Pass, Source};
 use super::names::names;
@@ -17,6 +16,7 @@ use super::options::{SecretOptions, random_key};
 use crate::directory::absolute;
 use crate::error::SessionError;
 use crate::manager::{SessionManager, is_precious};
+use crate::redact_error::RedactError;
 use crate::sessions::Sessions;
 
 /// How to make a redacted copy.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use sessile_redact::{FindSecrets, Finding, Origin, RunKey, Scanner, Secret, Tier};
 
-use super::error::RedactError;
 use super::options::SecretOptions;
+use crate::redact_error::RedactError;
 
 /// The values that a first pass has found, with the rule and tier that found each first.
 #[derive(Clone, Debug, Default)]

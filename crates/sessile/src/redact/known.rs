@@ -8,10 +8,10 @@ use sessile_redact::Secret;
 use sessile_store::os::Os;
 use sessile_store::{MAX_SETTINGS, read_whole};
 
-use super::error::RedactError;
 use crate::directory::{absolute, agent_dir};
 use crate::environment::Environment;
 use crate::error::SessionError;
+use crate::redact_error::RedactError;
 
 /// pi's files that hold keys.
 const PI_FILES: [&str; 3] = ["auth.json", "mcp-auth.json", "models.json"];

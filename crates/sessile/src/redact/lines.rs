@@ -8,9 +8,9 @@ use sessile_core::line::{BOM, Line};
 use sessile_store::os::{FileKind, Mode, Os, OsFile, read_upto};
 use sessile_store::{LineReader, StoreError};
 
-use super::error::RedactError;
 use super::quiet::quietly;
 use crate::error::SessionError;
+use crate::redact_error::RedactError;
 
 /// The number of bytes between two progress reports.
 const REPORT_INTERVAL: u64 = 1 << 20;

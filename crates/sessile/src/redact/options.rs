@@ -3,9 +3,9 @@
 use sessile_core::json::Json;
 use sessile_redact::{RunKey, Secret};
 
-use super::error::RedactError;
 use super::known;
 use crate::error::SessionError;
+use crate::redact_error::RedactError;
 use crate::sessions::Sessions;
 use crate::settings::{Edited, Settings, SettingsError, Value, edit_settings};
 

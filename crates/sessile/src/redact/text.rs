@@ -8,13 +8,13 @@ use sessile_core::json::ObjectWriter;
 use sessile_redact::{FindSecrets, Origin, RULES_VERSION, is_secret_source};
 use sessile_store::read_whole;
 
-use super::error::RedactError;
 use super::finder::{Finder, Learned};
 use super::options::{SecretOptions, random_key};
 use super::quiet::quietly;
 use super::scan::{ScanReport, SecretFinding};
 use crate::directory::absolute;
 use crate::error::SessionError;
+use crate::redact_error::RedactError;
 use crate::sessions::Sessions;
 
 /// The largest file to try.

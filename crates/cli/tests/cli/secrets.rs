@@ -162,7 +162,11 @@ fn copies_of_every_level_have_no_secret_and_the_same_tree() {
         let (source, mut copied) = (flat(&file), flat(&copy));
         let mark = copied.pop().unwrap();
         assert_eq!(mark[2], "custom");
-        assert_eq!(copied, source, "{level}");
+        // An unknown type can be any text, so a skeleton has none.
+        let is_known = |row: &&[Value; 4]| level != "skeleton" || row[2] != "future" && row[0] != "m";
+        assert_eq!(copied.len(), source.len(), "{level}");
+        assert!(copied.iter().filter(is_known).eq(source.iter().filter(is_known)), "{level}");
+        assert!(copied.iter().map(|row| (&row[0], &row[1])).eq(source.iter().map(|row| (&row[0], &row[1]))), "{level}");
         let info: Value = serde_json::from_str(&stats(&copy).out).unwrap();
         assert_ne!(info["id"], "s1");
         assert_eq!(info["redacted"]["level"], level);

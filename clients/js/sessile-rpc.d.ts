@@ -416,6 +416,59 @@ export type Finding = {
   repair: string;
 };
 
+/** What a scan for secrets found. */
+export type ScanReport = {
+  /** the number of scanned files */
+  sessions: number;
+  findings: SecretFinding[];
+  counts: { certain: number; likely: number; rules: { [key: string]: unknown } };
+  bytes: number;
+  seconds: number;
+  rulesVersion: number;
+};
+
+/** A secret in a session, without its value. */
+export type SecretFinding = {
+  sessionPath: string;
+  line: number;
+  entryId?: string;
+  type?: string;
+  role?: string;
+  /** JSON pointer of the string; after # the pointer in a signature */
+  pointer: string;
+  rule: string;
+  /** 1: certain, 2: likely */
+  tier: number;
+  /** the encoding */
+  via?: string;
+  placeholder: string;
+  /** public prefix and the length of the rest */
+  masked: string;
+  occurrences: number;
+  /** in an id or a word of the format, so the session cannot be copied */
+  kept?: boolean;
+};
+
+/** A copy of a session without secrets. */
+export type RedactedCopy = {
+  path?: string;
+  sessionId: string;
+  level: string;
+  size: number;
+  findings: number;
+  /** the number of findings by rule */
+  rules: { [key: string]: unknown };
+  lines: number;
+  changedLines: number;
+  names: number;
+  removedThoughts: number;
+  removedSignatures: number;
+  replacedPictures: number;
+  /** files with whole outputs, not part of the copy */
+  fullOutputs?: string[];
+  warnings?: string[];
+};
+
 export interface Commands {
   /** Returns an overview of the session */
   get_state: { parameters: { sessionPath?: string }; data: State };
@@ -541,6 +594,10 @@ export interface Commands {
   restore_session: { parameters: { sessionPath: string }; data: { sessionPath: string } };
   /** Checks a session for damage */
   verify: { parameters: { sessionPath?: string }; data: { findings: Finding[] } };
+  /** Finds secrets in a session or in many, and never returns a value */
+  scan_secrets: { parameters: { scope?: "session" | "cwd" | "repo" | "all"; cwd?: string; certain?: boolean; sessionPath?: string }; data: ScanReport };
+  /** Writes a copy of a session without secrets */
+  export_redacted: { parameters: { level?: "secrets" | "paths" | "pii" | "outputs" | "skeleton"; outputPath: string; also?: string[]; stable?: boolean; sessionPath?: string }; data: RedactedCopy };
   /** Subscribes to events, from now on or since a cursor */
   subscribe: { parameters: { events?: ("session_start" | "session_before_switch" | "session_before_fork" | "session_fork" | "session_before_tree" | "session_tree" | "session_before_compact" | "session_compact" | "session_compact_failed" | "session_info_changed" | "session_shutdown" | "entry_appended" | "leaf_moved" | "divergence" | "recovered" | "session_deleted" | "file_changed" | "file_gone" | "written_unlocked" | "written_unguarded")[]; cursor?: string; scope?: "session" | "store"; sessionPath?: string }; data: { subscription: string; cursor: string } };
   /** Ends a subscription */
@@ -806,6 +863,10 @@ export declare class SessileClient {
   restoreSession(parameters: Commands["restore_session"]["parameters"]): Promise<Commands["restore_session"]["data"]>;
   /** Checks a session for damage */
   verify(parameters?: Commands["verify"]["parameters"]): Promise<Commands["verify"]["data"]>;
+  /** Finds secrets in a session or in many, and never returns a value */
+  scanSecrets(parameters?: Commands["scan_secrets"]["parameters"]): Promise<Commands["scan_secrets"]["data"]>;
+  /** Writes a copy of a session without secrets */
+  exportRedacted(parameters: Commands["export_redacted"]["parameters"]): Promise<Commands["export_redacted"]["data"]>;
   /** Subscribes to events, from now on or since a cursor */
   subscribe(parameters?: Commands["subscribe"]["parameters"]): Promise<Commands["subscribe"]["data"]>;
   /** Ends a subscription */

@@ -72,6 +72,8 @@ export const COMMANDS = [
   "delete_session",
   "restore_session",
   "verify",
+  "scan_secrets",
+  "export_redacted",
   "subscribe",
   "unsubscribe",
   "hook_register",

@@ -146,7 +146,8 @@ fn copies_of_every_level_have_no_secret_and_the_same_tree() {
     let state = |path: &Path| (fs::read(path).unwrap(), fs::metadata(path).unwrap().ino());
     let before = state(&file);
     let flat = |path: &Path| {
-        let rows = home.json(&["tree", "--json", "--flat"], path);
+        let output = home.run(&["tree", "--json", "--flat", path.to_str().unwrap()]);
+        let rows: Value = serde_json::from_str(&output.out).unwrap();
         let of = |row: &Value| [&row["id"], &row["parentId"], &row["type"], &row["depth"]].map(Clone::clone);
         rows.as_array().unwrap().iter().map(of).collect::<Vec<_>>()
     };
@@ -161,7 +162,11 @@ fn copies_of_every_level_have_no_secret_and_the_same_tree() {
         let (source, mut copied) = (flat(&file), flat(&copy));
         let mark = copied.pop().unwrap();
         assert_eq!(mark[2], "custom");
-        assert_eq!(copied, source, "{level}");
+        // An unknown type can be any text, so a skeleton has none.
+        let is_known = |row: &&[Value; 4]| level != "skeleton" || row[2] != "future" && row[0] != "m";
+        assert_eq!(copied.len(), source.len(), "{level}");
+        assert!(copied.iter().filter(is_known).eq(source.iter().filter(is_known)), "{level}");
+        assert!(copied.iter().map(|row| (&row[0], &row[1])).eq(source.iter().map(|row| (&row[0], &row[1]))), "{level}");
         let info: Value = serde_json::from_str(&stats(&copy).out).unwrap();
         assert_ne!(info["id"], "s1");
         assert_eq!(info["redacted"]["level"], level);
@@ -207,8 +212,9 @@ fn documents_are_made_from_the_redacted_copy() {
     let document = home.dir.path().join("plain.md");
     let plain = home.run(&["export", path, "-o", document.to_str().unwrap()]);
     assert_eq!(plain.code, 0);
-    assert!(plain.err.starts_with("warning: 25 secrets in this export: see `sessile secrets "), "{}", plain.err);
-    home.run(&["export", path]).expect(0, "");
+    assert!(plain.err.contains("warning: 25 secrets in this export: see `sessile secrets "), "{}", plain.err);
+    let piped = home.run(&["export", path]);
+    assert!(piped.code == 0 && !piped.err.contains("secrets"), "{}", piped.err);
 }
 
 #[test]
@@ -234,7 +240,7 @@ fn files_are_not_replaced_and_refusals_name_the_place() {
     let target = home.dir.path().join("never.jsonl");
     let output = home.run(&["export", bad.to_str().unwrap(), "--redact", "-o", target.to_str().unwrap()]);
     assert_eq!(output.code, 3);
-    assert!(output.err.contains(", line 3: /id is a secret (groq-key)"), "{}", output.err);
+    assert!(output.err.contains("y_s2.jsonl, line 3\ncaused by: /id is a secret (groq-key)"), "{}", output.err);
     assert!(!target.exists() && !output.err.contains(&secret));
     let list = home.dir.path().join("list");
     fs::write(&list, "long enough\nabc\n").unwrap();
@@ -294,4 +300,22 @@ fn stable_placeholders_allowed_values_and_known_secrets() {
     let broken = home.run(&["secrets", path]);
     assert_eq!(broken.code, 3);
     assert!(broken.err.starts_with("error: the rule place cannot be used: "), "{}", broken.err);
+}
+
+#[test]
+fn a_copy_with_a_finding_is_not_published() {
+    let home = Home::new();
+    let file = home.session("x_s1.jsonl", &small());
+    // The rule finds nothing in the session, but the mark of the copy names the program.
+    home.run(&["config", "set", "secrets.rules.program", "sessile [0-9]+"]).expect(0, "");
+    let target = home.project().join("copy.jsonl");
+    for format in ["jsonl", "md"] {
+        let words = ["export", file.to_str().unwrap(), "--redact", "--format", format, "-o", target.to_str().unwrap()];
+        let output = home.run(&words);
+        assert_eq!(output.code, 3, "{}", output.err);
+        assert!(output.err.starts_with("error: nothing was written: the copy of "), "{}", output.err);
+        assert!(output.err.contains("the first in line 1 (program)"), "{}", output.err);
+    }
+    assert_eq!(fs::read_dir(home.project()).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(home.dir.path().join("tmp")).unwrap().count(), 0);
 }

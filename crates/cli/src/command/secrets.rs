@@ -39,6 +39,7 @@ use crate::screen::{Line, Screen};
   $ sessile secrets rules
   $ sessile secrets test .env
   $ sessile secrets allow 1f3a9c2e")]
+#[expect(clippy::struct_excessive_bools, reason = "independent flags")]
 pub(crate) struct SecretsArgs {
     #[command(subcommand)]
     action: Option<Action>,

@@ -143,8 +143,8 @@ fn copies_of_every_level_have_no_secret_and_the_same_tree() {
     let (lines, keys) = planted();
     let file = home.session("x_s1.jsonl", &lines);
     let path = file.to_str().unwrap();
-    let state = |path: &Path| (fs::read(path).unwrap(), fs::metadata(path).unwrap().ino());
-    let before = state(&file);
+    let file_state = |path: &Path| (fs::read(path).unwrap(), fs::metadata(path).unwrap().ino());
+    let before = file_state(&file);
     let flat = |path: &Path| {
         let output = home.run(&["tree", "--json", "--flat", path.to_str().unwrap()]);
         let rows: Value = serde_json::from_str(&output.out).unwrap();
@@ -180,7 +180,7 @@ fn copies_of_every_level_have_no_secret_and_the_same_tree() {
         let shown = home.run(&["show", copy.to_str().unwrap()]);
         assert!(shown.out.contains("this is a redacted copy"), "{}", shown.out);
     }
-    assert_eq!(state(&file), before);
+    assert_eq!(file_state(&file), before);
     assert!(
         fs::read_dir(home.dir.path())
             .unwrap()

@@ -120,14 +120,12 @@ pub(super) fn run(
             }
             return write(env, args, &copy, out);
         }
-        match &target {
-            Some(target) => report(env, args, copy.outline().n_entries(), target, out),
-            None => {
-                let data = out.data();
-                copy.export_original::<Failure>(&mut |bytes| Ok(data.write_all(bytes)?))?;
-                Ok(Exit::Done)
-            }
+        if let Some(target) = &target {
+            return report(env, args, copy.outline().n_entries(), target, out);
         }
+        let data = out.data();
+        copy.export_original::<Failure>(&mut |bytes| Ok(data.write_all(bytes)?))?;
+        Ok(Exit::Done)
     })
 }
 

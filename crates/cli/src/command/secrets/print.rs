@@ -62,7 +62,7 @@ fn line(finding: &SecretFinding) -> Line {
     let id = finding.placeholder.trim_end_matches(']').rsplit(':').next().unwrap_or_default();
     let mut notes = format!("  {id}");
     if finding.occurrences > 1 {
-        notes += &format!("  {} times", finding.occurrences);
+        notes.extend([format!("  {} times", finding.occurrences)]);
     }
     if finding.via.is_some() {
         notes += "  encoded";

@@ -112,6 +112,10 @@ try {
   assert.deepEqual(archived.map((row) => [row.path, row.archived]), [[original, true]]);
   await client.archiveSession({ sessionPath: original, archived: false });
   assert.ok((await client.search({ query: "constituents", scope: "all" })).hits.length > 0);
+  assert.ok((await client.scanSecrets({ scope: "all" })).sessions >= 3);
+  const copy = join(home, "copy.jsonl");
+  await client.exportRedacted({ sessionPath: original, outputPath: copy });
+  assert.match(readFileSync(copy, "utf8"), /"redacted":\{/);
   assert.equal((await client.family({ sessionPath: original })).root, original);
   assert.ok((await client.deleteSession({ sessionPath: made.sessionPath })).trashed);
   assert.equal((await client.restoreSession({ sessionPath: made.sessionPath })).sessionPath, made.sessionPath);

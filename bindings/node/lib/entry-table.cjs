@@ -96,38 +96,43 @@ class EntryTable {
 
   /** Like `all`, with the payloads: many lines at a time. */
   allLoaded(rows) {
-    const isWanted = (row) => {
+    const wanted = [];
+    for (const row of rows) {
       const entry = this.#entries[row];
-      if (entry === undefined) return true;
-      return typeof entry === "object" && Lazy.is(entry) && !Lazy.hasPayload(entry);
-    };
-    const wanted = rows.filter(isWanted);
-    for (let start = 0; start < wanted.length; start += BATCH) {
-      const batch = wanted.slice(start, start + BATCH);
-      const lines = this.#native.lines(Uint32Array.from(batch));
-      batch.forEach((row, index) => {
-        const entry = this.#entries[row];
-        if (entry === undefined) this.#entries[row] = this.#fromLine(row, lines, index);
-        else this.#fill(entry, ...parsedLine(lines, index));
-      });
+      if (entry === undefined || (typeof entry === "object" && Lazy.is(entry) && !Lazy.hasPayload(entry))) wanted.push(row);
     }
+    for (let start = 0; start < wanted.length; start += BATCH) this.#load(wanted.slice(start, start + BATCH));
     const entries = this.all(rows);
     this.#payloads.touch(entries);
     return entries;
+  }
+
+  /** Makes entries with their payloads, or gives them to entries that have lost theirs. */
+  #load(rows) {
+    const lines = this.#native.lines(new Uint32Array(rows));
+    for (let index = 0; index < rows.length; index++) {
+      const row = rows[index];
+      const parsed = parsedLine(lines, index);
+      const length = lengthOf(lines, index);
+      const entry = this.#entries[row];
+      if (entry === undefined) this.#entries[row] = lazyEntry(this, row, parsed, length);
+      else this.#fill(entry, parsed, length);
+    }
   }
 
   /** Makes entries: messages without their payloads, all others from their lines. */
   #make(rows) {
     for (let start = 0; start < rows.length; start += BATCH) {
       const batch = rows.slice(start, start + BATCH);
-      const { kinds, heads, lines } = this.#native.forms(Uint32Array.from(batch));
+      const { kinds, heads, lines } = this.#native.forms(new Uint32Array(batch));
       const text = heads.latin1Slice(0, heads.length);
       let at = 0;
       let line = 0;
       for (let index = 0; index < batch.length; index++) {
         const row = batch[index];
         if (kinds[index] === 0) {
-          this.#entries[row] = this.#fromLine(row, lines, line++);
+          this.#entries[row] = lazyEntry(this, row, parsedLine(lines, line), lengthOf(lines, line));
+          line++;
           continue;
         }
         const id = text.slice(at, at + 8);
@@ -138,11 +143,6 @@ class EntryTable {
         at += HEAD;
       }
     }
-  }
-
-  #fromLine(row, lines, index) {
-    const [parsed, length] = parsedLine(lines, index);
-    return lazyEntry(this, row, parsed, length);
   }
 
   #fill(entry, parsed, length) {
@@ -184,12 +184,16 @@ class EntryTable {
   }
 }
 
-/** The value of a line and its length in bytes. */
+const startOf = (lines, index) => (index === 0 ? 0 : lines.ends[index - 1] + 1);
+
+/** The length of a line in bytes. */
+const lengthOf = (lines, index) => lines.ends[index] - startOf(lines, index);
+
+/** The value of a line. */
 function parsedLine(lines, index) {
-  const start = index === 0 ? 0 : lines.ends[index - 1] + 1;
-  const end = lines.ends[index];
-  const text = lines.wide[index] ? lines.bytes.utf8Slice(start, end) : lines.bytes.latin1Slice(start, end);
-  return [JSON.parse(text), end - start];
+  const { bytes, wide } = lines;
+  const [start, end] = [startOf(lines, index), lines.ends[index]];
+  return JSON.parse(wide[index] ? bytes.utf8Slice(start, end) : bytes.latin1Slice(start, end));
 }
 
 /** Whether every row but the header is an entry with an id of its own. */

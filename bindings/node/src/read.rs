@@ -158,8 +158,11 @@ impl Session {
     #[napi]
     pub fn lines(&self, rows_wanted: Uint32Array) -> Result<Lines> {
         self.read(|manager| {
-            let (mut bytes, mut ends) = (Vec::new(), Vec::with_capacity(rows_wanted.len()));
-            manager.copy_lines(rows(manager, &rows_wanted)?, &mut bytes, &mut |end| ends.push(number(end)))?;
+            let rows = rows(manager, &rows_wanted)?;
+            let n_bytes: u64 = rows.iter().map(|row| manager.outline().span(*row).len + 1).sum();
+            let mut bytes = Vec::with_capacity(usize::try_from(n_bytes).unwrap_or_default());
+            let mut ends = Vec::with_capacity(rows_wanted.len());
+            manager.copy_lines(rows, &mut bytes, &mut |end| ends.push(number(end)))?;
             Ok(Lines::new(bytes, ends))
         })
     }

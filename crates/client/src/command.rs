@@ -248,6 +248,10 @@ commands! {
     list_sessions = "list_sessions"(scope: Option<&str> = "scope", cwd: Option<&str> = "cwd", limit: Option<u64> = "limit", named: Option<bool> = "named", children: Option<&str> = "children", archived: Option<&str> = "archived") -> Json;
     /// Searches the text of sessions.
     search = "search"(query: &str = "query", scope: Option<&str> = "scope", limit: Option<u64> = "limit", filters: Option<&Json> = "filters", archived: Option<&str> = "archived") -> Hits;
+    /// Looks for secrets in sessions.
+    scan_secrets = "scan_secrets"(scope: Option<&str> = "scope", cwd: Option<&str> = "cwd", certain: Option<bool> = "certain") -> Json;
+    /// Writes a copy of the session without its secrets.
+    export_redacted = "export_redacted"(output_path: &str = "outputPath", level: Option<&str> = "level", also: Option<&[&str]> = "also", stable: Option<bool> = "stable") -> Json;
     /// Returns the session's parent and its forks.
     family = "family"() -> Json;
     /// Moves a session to the trash.

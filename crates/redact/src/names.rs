@@ -107,9 +107,9 @@ impl Names {
         Ok(())
     }
 
-    /// Whether there are names to replace wherever they stand as words.
+    /// Whether the user has named words.
     pub(crate) fn has_words(&self) -> bool {
-        self.pattern.is_some()
+        self.words.iter().any(|(kind, _)| *kind == NameKind::Word)
     }
 
     /// The pseudonym of a name.
@@ -139,8 +139,8 @@ impl Names {
         self.given.len()
     }
 
-    /// The words of a text that must go, with what stands for them.
-    pub(crate) fn words_in(&mut self, text: &str) -> Vec<(Range<usize>, String)> {
+    /// The words of a text that must go, with what stands for them; of all kinds, or only those that the user has named.
+    pub(crate) fn words_in(&mut self, text: &str, of_all_kinds: bool) -> Vec<(Range<usize>, String)> {
         let Some(pattern) = self.pattern.clone() else { return Vec::new() };
         let mut found = Vec::new();
         let mut at = 0;
@@ -150,8 +150,11 @@ impl Names {
             if stands_alone(text, &word.range()) {
                 let lower = word.as_str().to_lowercase();
                 let kind = self.words.iter().find(|(_, name)| name.to_lowercase() == lower).map(|(kind, _)| *kind);
-                found.push((word.range(), self.of(kind.unwrap_or(NameKind::Word), word.as_str())));
-                at = word.end();
+                let kind = kind.unwrap_or(NameKind::Word);
+                if of_all_kinds || kind == NameKind::Word {
+                    found.push((word.range(), self.of(kind, word.as_str())));
+                    at = word.end();
+                }
             }
         }
         found
@@ -171,7 +174,7 @@ mod tests {
 
     fn replaced(names: &mut Names, text: &str) -> String {
         let mut out = text.to_owned();
-        for (range, name) in names.words_in(text).into_iter().rev() {
+        for (range, name) in names.words_in(text, true).into_iter().rev() {
             out.replace_range(range, &name);
         }
         out

@@ -85,7 +85,7 @@ impl Texts<'_> {
             add(directories_in(text, self.names));
             add(homes_in(text, self.names));
         }
-        add(self.names.words_in(text));
+        add(self.names.words_in(text, self.level >= Level::Paths));
         changes.extend(spans.into_iter().filter_map(|(range, name)| Some((range, name?))));
         self.counts.names += changes.len() - n_secrets;
     }
@@ -146,7 +146,8 @@ mod tests {
     fn levels_include_those_before() {
         let text = "SECRET-1 /home/bob alice@x.org";
         let secret = changed(Level::Secrets, "SECRET-1").unwrap();
-        assert_eq!(changed(Level::Secrets, text).unwrap(), format!("{secret} /home/bob alice@x.org"));
+        // A word that the user has named goes at every level.
+        assert_eq!(changed(Level::Secrets, text).unwrap(), format!("{secret} /word1/bob alice@x.org"));
         assert_eq!(changed(Level::Paths, text).unwrap(), format!("{secret} /word1/user1 user2@x.org"));
         assert_eq!(changed(Level::Pii, text).unwrap(), format!("{secret} /word1/user1 mail1@example.invalid"));
         assert_eq!(changed(Level::Pii, "nothing"), None);

@@ -36,9 +36,7 @@ use crate::screen::{Line, Screen};
   $ sessile --sample secrets
   $ sessile secrets --all --certain
   $ sessile secrets @1 --rule github-token --json
-  $ sessile secrets rules
-  $ sessile secrets test .env
-  $ sessile secrets allow 1f3a9c2e")]
+  $ sessile secrets rules")]
 #[expect(clippy::struct_excessive_bools, reason = "independent flags")]
 pub(crate) struct SecretsArgs {
     #[command(subcommand)]

@@ -17,7 +17,9 @@ from session_lines import header, user
 #: The interpreter would raise the exception after the call, too. But `extend` and `map` do not go back to it between the
 #: call and its result, if that is made without Python code.
 PROGRAM = """
-import os, sys, sessile
+import os, signal, sys, sessile
+# A test that runs in the background of a shell inherits that interrupts are ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 session = sys.argv[1]
 store = sessile.Store(os.path.dirname(session), cache=False)
 results = []

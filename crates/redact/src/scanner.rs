@@ -21,7 +21,7 @@ pub enum Origin {
 /// What to look for besides the built-in rules.
 #[derive(Debug, Clone, Default)]
 pub struct ScanOptions {
-    /// Only findings of [`Tier::Certain`](crate::Tier::Certain).
+    /// Only findings of [`Tier::Certain`].
     pub certain_only: bool,
     /// Values that are known to be secret. Each occurrence counts, encoded or not. Values of fewer than four bytes are
     /// left out.

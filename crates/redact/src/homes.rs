@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use crate::names::{NameKind, Names, TooManyNames, is_pseudonym};
+use crate::ordinary_names::is_common_name;
 
 /// A change to a text.
 pub(crate) type Change = (Range<usize>, String);
@@ -135,33 +136,9 @@ pub(crate) fn add_directory(cwd: &str, names: &mut Names) -> Result<(), TooManyN
     Ok(())
 }
 
-/// Names of users that many machines have, or that are words of every day.
-const COMMON_USERS: [&str; 20] = [
-    "root",
-    "user",
-    "users",
-    "admin",
-    "ubuntu",
-    "debian",
-    "node",
-    "runner",
-    "vscode",
-    "dev",
-    "developer",
-    "home",
-    "work",
-    "app",
-    "git",
-    "ec2-user",
-    "codespace",
-    "docker",
-    "test",
-    "agent",
-];
-
 /// Replaces the name of the user of a session also outside of paths.
 fn add_user(user: &str, names: &mut Names) -> Result<(), TooManyNames> {
-    if user.len() > 2 && !COMMON_USERS.contains(&user.to_lowercase().as_str()) {
+    if !is_common_name(user) {
         names.add_word(NameKind::User, user)?;
     }
     Ok(())

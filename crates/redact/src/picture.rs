@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use sessile_core::format::picture::{is_base64, raster_type};
 
+use crate::encoding::base64;
 use crate::homes::Change;
 
 /// A PNG of one pixel, in base64.
@@ -25,7 +26,7 @@ const MIN_UNKNOWN: usize = 256;
 pub(crate) fn texts_in(data: &str) -> Option<Vec<String>> {
     let is_file = raster_type(data).is_some() || (data.len() >= MIN_UNKNOWN && is_base64(data));
     is_file.then(|| {
-        let bytes = decoded(data);
+        let bytes = base64::decode_start(data);
         png_texts(&bytes).or_else(|| jpeg_texts(&bytes)).unwrap_or_else(|| printable(&bytes))
     })
 }
@@ -45,28 +46,6 @@ pub(crate) fn pictures_in(text: &str) -> Vec<Change> {
     let pixel = format!("data:{PIXEL_TYPE};base64,{PIXEL}");
     let found = DATA_URL.find_iter(text).filter(|found| found.as_str() != pixel);
     found.map(|found| (found.range(), pixel.clone())).collect()
-}
-
-fn decoded(text: &str) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
-    let (mut bits, mut n_bits) = (0_u32, 0);
-    for byte in text.bytes() {
-        let digit = match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a' + 26,
-            b'0'..=b'9' => byte - b'0' + 52,
-            b'+' => 62,
-            b'/' => 63,
-            _ => break,
-        };
-        bits = (bits << 6) | u32::from(digit);
-        n_bits += 6;
-        if n_bits >= 8 {
-            n_bits -= 8;
-            bytes.push((bits >> n_bits).to_be_bytes()[3]);
-        }
-    }
-    bytes
 }
 
 fn big(bytes: &[u8]) -> usize {
@@ -173,7 +152,7 @@ mod tests {
 
     #[test]
     fn texts_of_pictures_are_found() {
-        let pixel = decoded(PIXEL);
+        let pixel = base64::decode_start(PIXEL);
         assert_eq!(base64(&pixel), PIXEL);
         let (start, end) = pixel.split_at(33);
         has_text(&[start, b"\0\0\0\x15tEXtComment\0a secret text", b"crc.", end].concat());

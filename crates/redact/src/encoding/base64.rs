@@ -60,6 +60,14 @@ fn decode(digits: impl Iterator<Item = u8>) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
+/// Decodes the digits at the start of a text.
+pub(crate) fn decode_start(text: &str) -> Vec<u8> {
+    let n_digits = text.bytes().take_while(|byte| is_digit(*byte)).count();
+    // One digit alone is less than a byte.
+    let n_whole = if n_digits % 4 == 1 { n_digits - 1 } else { n_digits };
+    decode(text.bytes().take(n_whole)).unwrap_or_default()
+}
+
 /// Decodes a text if it is base64 of text.
 pub(crate) fn decode_text(text: &str) -> Option<String> {
     let bytes = decode(text.bytes())?;

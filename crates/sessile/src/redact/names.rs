@@ -2,39 +2,11 @@
 
 use std::path::Path;
 
-use sessile_redact::{Level, NameKind, Names, TooManyNames};
+use sessile_redact::{Level, NameKind, Names, TooManyNames, is_common_name};
 use sessile_store::os::Os;
 use sessile_store::read_whole;
 
 use crate::environment::Environment;
-
-/// Names that many machines have. They say nothing, and are words of ordinary texts.
-const COMMON: [&str; 24] = [
-    "root",
-    "user",
-    "admin",
-    "ubuntu",
-    "debian",
-    "node",
-    "runner",
-    "vscode",
-    "codespace",
-    "dev",
-    "test",
-    "home",
-    "docker",
-    "build",
-    "jenkins",
-    "ec2-user",
-    "pi",
-    "localhost",
-    "localhost.localdomain",
-    "localdomain",
-    "host",
-    "server",
-    "nobody",
-    "app",
-];
 
 /// The names to replace at a level: the user's own words, and those of this machine.
 pub(super) fn names(
@@ -51,8 +23,7 @@ pub(super) fn names(
         return Ok(names);
     }
     let mut add = |kind, name: &str| {
-        let is_common = COMMON.contains(&name.to_lowercase().as_str()) || name.chars().count() < 3;
-        if is_common { Ok(()) } else { names.add_word(kind, name) }
+        if is_common_name(name) { Ok(()) } else { names.add_word(kind, name) }
     };
     for variable in ["USER", "LOGNAME", "USERNAME"] {
         add(NameKind::User, environment.variable(variable).unwrap_or_default().trim())?;

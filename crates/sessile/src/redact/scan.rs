@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use sessile_core::cancel::Cancel;
 use sessile_core::head::{Kind, Role};
-use sessile_redact::{Located, Pairing, RunKey, Secret, Tier, Via, is_secret_source, scan_line};
+use sessile_redact::{Finding, Located, Pairing, RunKey, Secret, Tier, Via, is_secret_source, scan_line};
 
 use super::finder::{Finder, Learned};
 use super::lines::{Pass, Source, without_bom};
@@ -74,6 +74,27 @@ pub struct SecretFinding {
     pub occurrences: usize,
     /// Whether the string is an id or a word of the format, which no copy changes. Such a session cannot be copied.
     pub is_kept: bool,
+}
+
+impl SecretFinding {
+    /// A finding in a line of a file. Where it is in that line is not known.
+    pub(super) fn new(path: &Path, line: u64, key: &RunKey, finding: &Finding) -> Self {
+        Self {
+            session_path: path.to_path_buf(),
+            line,
+            entry_id: None,
+            kind: None,
+            role: Role::None,
+            pointer: String::new(),
+            placeholder: key.placeholder(&finding.rule, &finding.secret),
+            masked: finding.masked(),
+            rule: finding.rule.to_string(),
+            tier: finding.tier,
+            via: finding.via,
+            occurrences: 1,
+            is_kept: false,
+        }
+    }
 }
 
 impl ScanReport {
@@ -187,21 +208,8 @@ impl Source {
                 return;
             }
             of_line.insert(place, findings.len());
-            findings.push(SecretFinding {
-                session_path: path.to_path_buf(),
-                line,
-                entry_id,
-                kind,
-                role,
-                pointer,
-                placeholder: key.placeholder(&finding.rule, &finding.secret),
-                masked: finding.masked(),
-                rule: finding.rule.to_string(),
-                tier: finding.tier,
-                via: finding.via,
-                occurrences: 1,
-                is_kept,
-            });
+            let found = SecretFinding::new(path, line, key, &finding);
+            findings.push(SecretFinding { entry_id, kind, role, pointer, is_kept, ..found });
         })?;
         Ok(findings)
     }

@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::time::Instant;
 
-use sessile_core::head::Role;
 use sessile_core::json::ObjectWriter;
 use sessile_redact::{FindSecrets, Origin, RULES_VERSION, is_secret_source};
 use sessile_store::read_whole;
@@ -47,21 +46,7 @@ impl Sessions {
             let before = text.as_bytes().get(counted..finding.range.start).unwrap_or_default();
             line += memchr::memchr_iter(b'\n', before).count() as u64;
             counted = counted.max(finding.range.start);
-            findings.push(SecretFinding {
-                session_path: path.clone(),
-                line,
-                entry_id: None,
-                kind: None,
-                role: Role::None,
-                pointer: String::new(),
-                placeholder: key.placeholder(&finding.rule, &finding.secret),
-                masked: finding.masked(),
-                rule: finding.rule.to_string(),
-                tier: finding.tier,
-                via: finding.via,
-                occurrences: 1,
-                is_kept: false,
-            });
+            findings.push(SecretFinding::new(&path, line, &key, &finding));
         }
         Ok(ScanReport {
             bytes: bytes.len() as u64,

@@ -101,38 +101,39 @@ class EntryTable {
       const entry = this.#entries[row];
       if (entry === undefined || (typeof entry === "object" && Lazy.is(entry) && !Lazy.hasPayload(entry))) wanted.push(row);
     }
-    for (let start = 0; start < wanted.length; start += BATCH) this.#load(wanted.slice(start, start + BATCH));
+    for (let start = 0; start < wanted.length; ) start += this.#load(wanted.slice(start, start + BATCH));
     const entries = this.all(rows);
     this.#payloads.touch(entries);
     return entries;
   }
 
-  /** Makes entries with their payloads, or gives them to entries that have lost theirs. */
+  /** Makes the first of some entries with their payloads, or gives them theirs. Returns the number of these entries. */
   #load(rows) {
-    const lines = this.#native.lines(new Uint32Array(rows));
-    for (let index = 0; index < rows.length; index++) {
+    const lines = new Lines(this.#native.lines(new Uint32Array(rows)));
+    for (let index = 0; index < lines.count; index++) {
       const row = rows[index];
-      const parsed = parsedLine(lines, index);
-      const length = lengthOf(lines, index);
+      const parsed = lines.next();
       const entry = this.#entries[row];
-      if (entry === undefined) this.#entries[row] = lazyEntry(this, row, parsed, length);
-      else this.#fill(entry, parsed, length);
+      if (entry === undefined) this.#entries[row] = lazyEntry(this, row, parsed, lines.length);
+      else this.#fill(entry, parsed, lines.length);
     }
+    return lines.count;
   }
 
   /** Makes entries: messages without their payloads, all others from their lines. */
   #make(rows) {
     for (let start = 0; start < rows.length; start += BATCH) {
       const batch = rows.slice(start, start + BATCH);
-      const { kinds, heads, lines } = this.#native.forms(new Uint32Array(batch));
+      const forms = this.#native.forms(new Uint32Array(batch));
+      const { kinds, heads } = forms;
+      const lines = new Lines(forms.lines);
       const text = heads.latin1Slice(0, heads.length);
       let at = 0;
-      let line = 0;
       for (let index = 0; index < batch.length; index++) {
         const row = batch[index];
         if (kinds[index] === 0) {
-          this.#entries[row] = lazyEntry(this, row, parsedLine(lines, line), lengthOf(lines, line));
-          line++;
+          const parsed = lines.next();
+          this.#entries[row] = lazyEntry(this, row, parsed, lines.length);
           continue;
         }
         const id = text.slice(at, at + 8);
@@ -184,16 +185,36 @@ class EntryTable {
   }
 }
 
-const startOf = (lines, index) => (index === 0 ? 0 : lines.ends[index - 1] + 1);
+/** Parses lines one after the other. */
+class Lines {
+  /** The length of the last parsed line in bytes. */
+  length = 0;
+  #bytes;
+  #ends;
+  #wide;
+  /** All bytes as one character each: right for every line of ASCII, and slices of it are not copied. */
+  #text;
+  #index = 0;
+  #start = 0;
 
-/** The length of a line in bytes. */
-const lengthOf = (lines, index) => lines.ends[index] - startOf(lines, index);
+  constructor({ bytes, ends, wide }) {
+    this.#bytes = bytes;
+    this.#ends = ends;
+    this.#wide = wide;
+    this.#text = bytes.latin1Slice(0, bytes.length);
+    this.count = ends.length;
+  }
 
-/** The value of a line. */
-function parsedLine(lines, index) {
-  const { bytes, wide } = lines;
-  const [start, end] = [startOf(lines, index), lines.ends[index]];
-  return JSON.parse(wide[index] ? bytes.utf8Slice(start, end) : bytes.latin1Slice(start, end));
+  /** The value of the next line. */
+  next() {
+    const start = this.#start;
+    const end = this.#ends[this.#index];
+    const line = this.#wide[this.#index] ? this.#bytes.utf8Slice(start, end) : this.#text.slice(start, end);
+    this.#index++;
+    this.#start = end + 1;
+    this.length = end - start;
+    return JSON.parse(line);
+  }
 }
 
 /** Whether every row but the header is an entry with an id of its own. */

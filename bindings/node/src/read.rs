@@ -61,6 +61,23 @@ fn rows(manager: &SessionManager, numbers: &[u32]) -> std::result::Result<Vec<Ro
     numbers.iter().map(|number| manager.row_at(*number as usize)).collect()
 }
 
+/// The number of bytes of lines that cross at a time. Node keeps strings over 1 MB out of its heap, so that a batch costs
+/// no garbage collection.
+const BATCH_BYTES: u64 = 2 * 1024 * 1024;
+
+/// How many rows fit into a batch, and their bytes. A batch has at least one row.
+fn batch(rows: &[Row], bytes_of: impl Fn(Row) -> u64) -> (usize, u64) {
+    let mut n_bytes = 0;
+    for (index, row) in rows.iter().enumerate() {
+        let with_row = n_bytes + bytes_of(*row);
+        if index > 0 && with_row > BATCH_BYTES {
+            return (index, n_bytes);
+        }
+        n_bytes = with_row;
+    }
+    (rows.len(), n_bytes)
+}
+
 fn kind_of(word: &str) -> Kind {
     match word {
         "label" => Kind::Label,
@@ -154,14 +171,15 @@ impl Session {
         })
     }
 
-    /// The lines of some rows.
+    /// The lines of the first of some rows: of at least one, and of as many as fit into [`BATCH_BYTES`].
     #[napi]
     pub fn lines(&self, rows_wanted: Uint32Array) -> Result<Lines> {
         self.read(|manager| {
-            let rows = rows(manager, &rows_wanted)?;
-            let n_bytes: u64 = rows.iter().map(|row| manager.outline().span(*row).len + 1).sum();
+            let mut rows = rows(manager, &rows_wanted)?;
+            let (n_rows, n_bytes) = batch(&rows, |row| manager.outline().span(row).len + 1);
+            rows.truncate(n_rows);
             let mut bytes = Vec::with_capacity(usize::try_from(n_bytes).unwrap_or_default());
-            let mut ends = Vec::with_capacity(rows_wanted.len());
+            let mut ends = Vec::with_capacity(n_rows);
             manager.copy_lines(rows, &mut bytes, &mut |end| ends.push(number(end)))?;
             Ok(Lines::new(bytes, ends))
         })

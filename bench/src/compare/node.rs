@@ -147,5 +147,5 @@ fn list_all<'b>(bench: &'b Bench) -> Result<Row<'b>, Failure> {
     Ok(Row::new("node-list-all", format!("Node: listAll, {} sessions", made.sessions))
         .ours(move || ours.inner())
         .pi(move || pi.inner())
-        .demands([Demand::FasterThanPi(10.0)]))
+        .demands([Demand::FasterThanPi(5.0)]))
 }

@@ -183,6 +183,28 @@ class FileSession {
     });
   }
 
+  /** The messages, the thinking level and the model of `projection`, without making entries of the messages. */
+  context() {
+    return this.#stable(() => {
+      const { rows, level, model } = this.#contextRows();
+      const messages = [];
+      let isEdited = false;
+      const onMessage = (message) => {
+        if (message !== undefined && message !== null) messages.push(entriesOf.withContent(message));
+      };
+      const onEntry = (entry, index) => {
+        isEdited ||= entry.type === "context_edit";
+        // Only the newest compaction, which comes first, contributes.
+        if (index === 0 || entry.type !== "compaction") messages.push(...entriesOf.sessionEntryToContextMessages(entry));
+      };
+      this.#table.eachContent(rows, onMessage, onEntry);
+      // Edits need to know the entries that they replace.
+      if (isEdited) return this.projection();
+      const at = (row) => (row < 0 ? undefined : this.#table.at(row));
+      return { messages, ...entriesOf.settingsOf(at(level), at(model)) };
+    });
+  }
+
   // Writing
 
   /**

@@ -3,7 +3,7 @@
 use napi::bindgen_prelude::{Buffer, Uint8Array, Uint32Array};
 use napi_derive::napi;
 use sessile::format::head::Kind;
-use sessile::rows::{EntryForm, Row};
+use sessile::rows::{EntryForm, Row, message_start};
 use sessile::{EntryId, SessionError, SessionManager};
 
 use crate::failure::Result;
@@ -17,18 +17,21 @@ pub struct Lines {
     pub ends: Uint32Array,
     /// For each line: 1 if it is not ASCII alone. Node decodes ASCII faster if it is told so.
     pub wide: Uint8Array,
+    /// For each line: where its message begins if it may be a message as pi writes it, see [`message_start`]; otherwise 0.
+    pub messages: Uint8Array,
 }
 
 impl Lines {
     fn new(bytes: Vec<u8>, ends: Vec<u32>) -> Self {
+        let (mut wide, mut messages) = (Vec::with_capacity(ends.len()), Vec::with_capacity(ends.len()));
         let mut start = 0;
-        let wide = ends.iter().map(|end| {
+        for end in &ends {
             let line = bytes.get(start..*end as usize).unwrap_or_default();
             start = *end as usize + 1;
-            u8::from(!line.is_ascii())
-        });
-        let wide: Vec<u8> = wide.collect();
-        Self { bytes: bytes.into(), ends: ends.into(), wide: wide.into() }
+            wide.push(u8::from(!line.is_ascii()));
+            messages.push(message_start(line).and_then(|start| u8::try_from(start).ok()).unwrap_or_default());
+        }
+        Self { bytes: bytes.into(), ends: ends.into(), wide: wide.into(), messages: messages.into() }
     }
 }
 

@@ -57,7 +57,6 @@ class EntryTable {
   /** Adds the entry that a program has appended. */
   put(row, entry) {
     this.#entries[row] = entry;
-    this.#byId.set(entry.id, entry);
   }
 
   /** Makes an entry of an object that a program appends. */

@@ -222,7 +222,7 @@ class FileSession {
     }
     const written = this.#native.append(type, text, isFirst, date.getTime(), this.#nRows, this.#numbering);
     if (typeof written !== "string") return this.#take(written, this.leafId, date, make, text.length);
-    return this.#takeNext(written, date, make, text.length);
+    return this.#takeNext(written.slice(0, ID_LENGTH), written.slice(ID_LENGTH), make, text.length);
   }
 
   #parentOf(target) {
@@ -267,7 +267,7 @@ class FileSession {
 
   #take({ id, row, numbering }, parentId, date, make, length) {
     const isNext = numbering === this.#numbering && row === this.#nRows && parentId === this.leafId;
-    if (isNext) return this.#takeNext(id, date, make, length);
+    if (isNext) return this.#takeNext(id, date.toISOString(), make, length);
     const entry = this.#table.adopt(row, make(id, parentId, date.toISOString()), length);
     this.#catchUp();
     this.#table.put(row, entry);
@@ -276,9 +276,9 @@ class FileSession {
   }
 
   /** Takes an entry that was written below the leaf, in the row after the last known one. */
-  #takeNext(id, date, make, length) {
+  #takeNext(id, timestamp, make, length) {
     const row = this.#nRows++;
-    const entry = this.#table.adopt(row, make(id, this.leafId, date.toISOString()), length);
+    const entry = this.#table.adopt(row, make(id, this.leafId, timestamp), length);
     this.entryCount++;
     this.#leafRow = row;
     this.#extend(entry, row);
@@ -384,6 +384,9 @@ class FileSession {
     return new Map(this.entries().map((entry) => [entry.id, entry]));
   }
 }
+
+/** The length of the ids that the engine makes. */
+const ID_LENGTH = 8;
 
 const NO_TARGET = { expects: false, moves: false };
 

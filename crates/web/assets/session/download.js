@@ -114,6 +114,8 @@ features.push((page) => {
         return page.source.download();
       }
       isMaking = true;
+      // A disabled button cannot keep the focus.
+      cancel.focus();
       draw();
       try {
         await downloadCopy(base, { level: level.select.value, format: format.select.value }, work.signal);
@@ -125,6 +127,7 @@ features.push((page) => {
         if (error.name === "AbortError") return;
         problem.textContent = `No copy was made: ${error.message}`;
         problem.hidden = false;
+        go.focus();
       }
     });
     dialog.addEventListener("close", () => {

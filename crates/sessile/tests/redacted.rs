@@ -54,7 +54,9 @@ fn user(id: &str, parent: &str, text: &str) -> String {
 }
 
 fn planted() -> Vec<String> {
-    vec![header("/proj"), user("a", "null", "hello"), user("b", "\"a\"", &format!("use {KEY}"))]
+    let name =
+        r#"{"type":"session_info","id":"n","parentId":"b","timestamp":"2025-01-01T00:00:02.000Z","name":"Tides"}"#;
+    vec![header("/proj"), user("a", "null", "hello"), user("b", "\"a\"", &format!("use {KEY}")), name.to_owned()]
 }
 
 #[test]

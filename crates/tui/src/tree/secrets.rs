@@ -134,7 +134,7 @@ mod tests {
         let mut driver = tree(dir.path(), |_| false);
         driver.press("alt+k");
         let mut session = driver.backend.sessions.open(&driver.backend.path).unwrap();
-        session.append_user_message(&format!("new gsk_9{SECRET_PART}Q1aE5uV0iZoXtB7nMyPqRsT")).unwrap();
+        session.append_user_message(format!("new gsk_9{SECRET_PART}Q1aE5uV0iZoXtB7nMyPqRsT").as_str()).unwrap();
         drop(session);
         driver.press("alt+k");
         assert!(driver.lines()[1].contains("/3: "), "{:#?}", driver.lines());

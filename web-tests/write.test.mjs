@@ -362,7 +362,7 @@ test("a read-only server shows no controls for changes", async () => {
   await site.open();
   assert.equal(await page.locator("#entries button.actions").count(), 0);
   await sessionMenu(page);
-  assert.deepEqual(await page.$$eval("[role=menuitem]", (items) => items.map((item) => item.textContent)), ["Copy resume command"]);
+  assert.deepEqual(await page.$$eval("[role=menuitem]", (items) => items.map((item) => item.textContent)), ["Copy resume command", "Find secrets"]);
   await page.keyboard.press("Escape");
   await page.waitForSelector("[role=menu]", { state: "detached" });
   for (const key of ["m", "Shift+L"]) await page.keyboard.press(key);

@@ -51,13 +51,12 @@ pub fn message_start(line: &[u8]) -> Option<usize> {
     let (id, rest) = rest.split_at_checked(ID + 2)?;
     string::<ID>(id)?;
     let rest = rest.strip_prefix(br#","parentId":"#)?;
-    let rest = match rest.strip_prefix(b"null") {
-        Some(rest) => rest,
-        None => {
-            let (parent, rest) = rest.split_at_checked(ID + 2)?;
-            string::<ID>(parent)?;
-            rest
-        }
+    let rest = if let Some(rest) = rest.strip_prefix(b"null") {
+        rest
+    } else {
+        let (parent, rest) = rest.split_at_checked(ID + 2)?;
+        string::<ID>(parent)?;
+        rest
     };
     let (timestamp, rest) = rest.strip_prefix(br#","timestamp":"#)?.split_at_checked(TIME + 2)?;
     string::<TIME>(timestamp)?;
@@ -120,7 +119,7 @@ mod tests {
 
     /// The message by its place in the line.
     fn by_place(line: &str) -> Option<&str> {
-        let message = &line[message_start(line.as_bytes())?..line.len() - 1];
+        let message = line.get(message_start(line.as_bytes())?..line.len() - 1)?;
         Json::parse(message).is_ok().then_some(message)
     }
 

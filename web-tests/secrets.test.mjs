@@ -104,6 +104,14 @@ test("the original with secrets needs a choice that says so", async () => {
   assert.deepEqual(await violations(), []);
   const original = await downloaded(() => page.click(submit));
   assert.equal(original.text, readFileSync(files.planted, "utf8"));
+  for (const format of ["html", "md"]) {
+    await askForDownload();
+    await page.selectOption(`${dialog} [name=level]`, "none");
+    await page.selectOption(`${dialog} [name=format]`, format);
+    const whole = await downloaded(() => page.click(submit));
+    assert.match(whole.name, new RegExp(`^[\\w-]+\\.${format}$`));
+    assert.ok(!whole.name.includes("redacted") && whole.text.includes("With secrets"), whole.name);
+  }
   quiet();
 });
 
@@ -157,7 +165,7 @@ test("a scan that fails is named, and nothing is downloaded silently", async () 
     assert.equal(await page.inputValue(`${dialog} [name=level]`), "secrets");
     await page.click(submit);
     await page.waitForSelector(`${dialog} [role=alert]:not([hidden])`);
-    assert.match(await page.innerText(`${dialog} [role=alert]`), /No copy was made/);
+    assert.match(await page.innerText(`${dialog} [role=alert]`), /No file was made/);
     await page.selectOption(`${dialog} [name=level]`, "none");
     assert.equal(await page.innerText(submit), "Download without a scan");
     assert.deepEqual(await violations(), []);

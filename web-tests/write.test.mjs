@@ -132,7 +132,8 @@ test("an entry gets a label from its menu and by a key", async () => {
   await loads(page, () => page.keyboard.press("Enter"));
   assert.equal(await page.locator(`#entry-${ids.train} .label`).innerText(), "the plan");
   assert.equal(page.url().split("#")[1], `entry-${ids.train}`, "the page is at the same entry");
-  assert.equal(await notice(page), "Labelled “the plan”.");
+  assert.equal(await notice(page), "Labeled “the plan”.");
+  await page.waitForFunction(() => document.querySelector("#tree .label")?.textContent === "the plan");
   // An empty label removes it. Shift+L labels the focused entry, as in pi.
   await page.locator(`#entry-${ids.train}`).focus();
   await page.keyboard.press("Shift+L");
@@ -142,6 +143,7 @@ test("an entry gets a label from its menu and by a key", async () => {
   await loads(page, () => page.keyboard.press("Enter"));
   assert.equal(await page.locator(`#entry-${ids.train} .label`).count(), 0);
   assert.equal(await notice(page), "Label removed.");
+  await page.waitForFunction(() => !document.querySelector("#tree .label"));
   quiet(page);
 });
 

@@ -8,7 +8,7 @@ use sessile::SessionError;
 use sessile::list::SessionInfo;
 use sessile::redact::Redaction;
 use sessile::time::{Timestamp, local_time};
-use sessile::verify::Finding;
+use sessile::verify::{Code, Finding};
 use sessile::{Environment, SessionManager, Sessions};
 use sessile_display::measure::{counted, number_words, size_words};
 use sessile_display::text::start;
@@ -75,8 +75,11 @@ impl Card {
     /// Describes a session. Its relatives are searched in `others`. A part that cannot be read is left out.
     pub fn of(sessions: &Sessions, path: &Path, others: &[SessionInfo]) -> Self {
         let Ok(details) = sessions.details(path, others) else { return Self::default() };
-        let problem =
-            |finding: &Finding| finding.counts().then(|| format!("Line {}: {}", finding.line, finding.message));
+        // Who may read the file on this machine does not matter to readers of the page.
+        let problem = |finding: &Finding| {
+            let is_shown = finding.counts() && finding.code != Code::Permissions;
+            is_shown.then(|| format!("Line {}: {}", finding.line, finding.message))
+        };
         let mut problems: Vec<String> = details.report.findings.iter().filter_map(problem).collect();
         let n_more = problems.len().saturating_sub(MAX_PROBLEMS);
         problems.truncate(MAX_PROBLEMS);

@@ -1,7 +1,7 @@
 // The download of a session: as it is, or as a copy without secrets. A scan comes first, and the page says what it found.
 
 const COPY_LEVELS = [
-  ["none", "The original file, unchanged"],
+  ["none", "Everything, unchanged"],
   ["secrets", "A copy without secrets"],
   ["paths", "… also without paths and names of users and hosts"],
   ["pii", "… also without personal data and pictures"],
@@ -21,7 +21,7 @@ function selectField(label, name, options) {
   return { select, element: make("label", { className: "field" }, make("span", { textContent: label }), select) };
 }
 
-/** Gets a redacted copy and passes it to the browser. Nothing arrives unless the server has scanned the copy. */
+/** Gets a file and passes it to the browser. A redacted copy arrives only if the server has scanned it. */
 async function downloadCopy(base, parameters, signal) {
   const response = await fetch(`${base}copy?${new URLSearchParams(parameters)}`, { signal });
   if (!response.ok) {
@@ -31,7 +31,7 @@ async function downloadCopy(base, parameters, signal) {
   const blob = await response.blob();
   const name = /filename="([\w.-]+)"/.exec(response.headers.get("content-disposition") ?? "")?.[1];
   const url = URL.createObjectURL(blob);
-  make("a", { href: url, download: name ?? `redacted.${parameters.format}` }).click();
+  make("a", { href: url, download: name ?? `session.${parameters.format}` }).click();
   setTimeout(() => URL.revokeObjectURL(url), 60000);
 }
 
@@ -62,10 +62,9 @@ features.push((page) => {
 
     const draw = () => {
       const isOriginal = level.select.value === "none";
-      format.element.hidden = isOriginal;
       const isWaiting = isOriginal && !found && !failure;
       go.disabled = isMaking || isWaiting;
-      if (isMaking) go.textContent = "Making the copy…";
+      if (isMaking) go.textContent = "Making the file…";
       else if (!isOriginal) go.textContent = "Download the copy";
       else if (isWaiting) go.textContent = "Looking for secrets…";
       else if (failure) go.textContent = "Download without a scan";
@@ -109,7 +108,7 @@ features.push((page) => {
       event.preventDefault();
       if (go.disabled) return;
       problem.hidden = true;
-      if (level.select.value === "none") {
+      if (level.select.value === "none" && format.select.value === "jsonl") {
         dialog.close();
         return page.source.download();
       }
@@ -120,12 +119,12 @@ features.push((page) => {
       try {
         await downloadCopy(base, { level: level.select.value, format: format.select.value }, work.signal);
         dialog.close();
-        say("Downloaded a redacted copy.");
+        say(level.select.value === "none" ? "Downloaded." : "Downloaded a redacted copy.");
       } catch (error) {
         isMaking = false;
         draw();
         if (error.name === "AbortError") return;
-        problem.textContent = `No copy was made: ${error.message}`;
+        problem.textContent = `No file was made: ${error.message}`;
         problem.hidden = false;
         go.focus();
       }

@@ -51,7 +51,7 @@ features.push((page) => {
       run: ({ state, signal }) =>
         change("label", { key, last: state.last, entry: state.entry ?? null, label: input.value.trim() || null }, signal),
       done: ({ operation, changed }) => {
-        const words = !changed ? "The label is unchanged." : input.value.trim() ? `Labelled “${input.value.trim()}”.` : "Label removed.";
+        const words = !changed ? "The label is unchanged." : input.value.trim() ? `Labeled “${input.value.trim()}”.` : "Label removed.";
         showAgain(row, { words, undo: operation });
       },
       showNew: showNew(row),

@@ -1,4 +1,4 @@
-//! Downloads of redacted copies.
+//! Downloads of a session as a page or a document, and of redacted copies.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,9 +7,9 @@ use axum::http::header::CONTENT_DISPOSITION;
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
 use sessile::export::{ExportFormat, ExportOptions};
-use sessile::redact::{Level, RedactOptions, RedactedCopy};
+use sessile::redact::{Level, RedactOptions};
 use sessile::write::StoreError;
-use sessile::{Cancel, EntryId, SessionError, SessionManager};
+use sessile::{Cancel, SessionError, SessionManager};
 use tokio::sync::oneshot;
 
 use super::app::{App, CancelOnDrop};
@@ -59,7 +59,8 @@ impl Format {
 /// A copy to make.
 struct Wanted {
     path: PathBuf,
-    level: Level,
+    /// Nothing is left out without a level.
+    level: Option<Level>,
     format: Format,
     cancel: Cancel,
     sender: StreamSender,
@@ -67,11 +68,17 @@ struct Wanted {
     ready: Option<oneshot::Sender<Result<String, SessionError>>>,
 }
 
-/// Answers `/s/{key}/copy?level=…&format=…`. Nothing is sent unless a scan of the copy has found nothing.
+/// Answers `/s/{key}/copy?level=…&format=…`. No copy is sent unless a scan of it has found nothing.
 ///
-/// The work ends when the client leaves.
+/// The level `none` is for pages and documents of everything: the page asks before that if there are secrets. The work ends when the client leaves.
 pub(crate) async fn copy(app: Arc<App>, key: &str, form: &Form) -> Response {
-    let (Ok(level), Some(format)) = (form.get("level").parse::<Level>(), Format::of(form.get("format"))) else {
+    let wanted = Format::of(form.get("format")).and_then(|format| match (form.get("level"), format) {
+        // There is another address for the file itself.
+        ("none", Format::Jsonl) => None,
+        ("none", _) => Some((None, format)),
+        (level, _) => Some((Some(level.parse::<Level>().ok()?), format)),
+    });
+    let Some((level, format)) = wanted else {
         return refused(StatusCode::BAD_REQUEST, "There is no such level or format.");
     };
     let key = key.to_owned();
@@ -117,32 +124,37 @@ impl Wanted {
 
     fn try_make(&mut self, app: &App) -> Result<(), SessionError> {
         let sessions = &app.sessions;
+        let session = sessions.clone().read_only().open(&self.path)?;
+        let Some(level) = self.level else {
+            let name = session.session_id().to_string();
+            // Relatives are in other files, which a reader of this one does not have.
+            let card = Card::of(sessions, &self.path, &[]);
+            return self.send(app, &session, &name, card);
+        };
         let options = RedactOptions {
-            level: self.level,
+            level,
             secrets: sessions.current_secret_options()?,
             cancel: self.cancel.clone(),
             ..RedactOptions::default()
         };
         // A document shows the branch that the session continues from.
-        let leaf = sessions.clone().read_only().open(&self.path)?.leaf_id();
+        let leaf = session.leaf_id();
         let directory = tempfile::Builder::new().prefix("sessile-redacted-").tempdir();
         let directory =
             directory.map_err(|source| StoreError::io_at("create a directory in", &std::env::temp_dir(), source))?;
         let source = self.path.clone();
-        sessions.with_redacted(&source, &options, directory.path(), |copy, made| self.send(app, copy, made, leaf))
+        sessions.with_redacted(&source, &options, directory.path(), |mut copy, made| {
+            if let Some(leaf) = leaf.filter(|leaf| matches!(copy.entry(leaf.clone()), Ok(Some(_)))) {
+                copy.branch(&leaf)?;
+            }
+            // A redacted copy has no place and no relatives.
+            let card = Card::of_copy(&copy);
+            self.send(app, &copy, &format!("{}-redacted", made.id.as_str()), card)
+        })
     }
 
-    fn send(
-        &mut self,
-        app: &App,
-        mut copy: SessionManager,
-        made: &RedactedCopy,
-        leaf: Option<EntryId>,
-    ) -> Result<(), SessionError> {
-        if let Some(leaf) = leaf.filter(|leaf| matches!(copy.entry(leaf.clone()), Ok(Some(_)))) {
-            copy.branch(&leaf)?;
-        }
-        let name = format!("{}-redacted.{}", made.id.as_str(), self.format.extension());
+    fn send(&mut self, app: &App, session: &SessionManager, name: &str, card: Card) -> Result<(), SessionError> {
+        let name = format!("{name}.{}", self.format.extension());
         if let Some(ready) = self.ready.take()
             && ready.send(Ok(name)).is_err()
         {
@@ -153,15 +165,13 @@ impl Wanted {
             if sender.send_from_thread(bytes.to_vec()) { Ok(()) } else { Err(SessionError::Cancelled) }
         };
         match self.format {
-            Format::Jsonl => copy.export_original(&mut write),
-            Format::Markdown => {
-                copy.export(&ExportOptions { format: ExportFormat::Markdown, ..ExportOptions::default() }, &mut write)
-            }
+            Format::Jsonl => session.export_original(&mut write),
+            Format::Markdown => session
+                .export(&ExportOptions { format: ExportFormat::Markdown, ..ExportOptions::default() }, &mut write),
             Format::Html => {
                 let environment = app.sessions.environment();
-                // A redacted copy has no place and no relatives.
-                let card = Card { exported: Some(environment.now()), ..Card::of_copy(&copy) };
-                export_html(&copy, &card, environment, export::Form::OneFile, &mut PageSink { write: &mut write })
+                let card = Card { exported: Some(environment.now()), ..card };
+                export_html(session, &card, environment, export::Form::OneFile, &mut PageSink { write: &mut write })
             }
         }
     }

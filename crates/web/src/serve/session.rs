@@ -204,7 +204,7 @@ fn titles(app: &App, session: &SessionManager, from: usize) -> Result<Response, 
         }
         if entries.next_if_eq(&row).is_some() {
             let entry = session.entry_at(row)?;
-            out.push_str(&title(&entry, &reader.calls_above(row, &entry)?));
+            out.push_str(&title(session, &entry, &reader.calls_above(row, &entry)?)?);
         }
     }
     Ok(text(out))

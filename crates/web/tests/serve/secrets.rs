@@ -65,6 +65,14 @@ fn copies_have_no_secrets_at_any_level_and_in_any_format() {
             }
         }
     }
+    for format in ["md", "html"] {
+        let answer = site.get(&format!("/s/{key}/copy?level=none&format={format}"), &cookie);
+        assert_eq!(answer.status, 200, "{format}: {answer:?}");
+        assert!(answer.header("content-disposition").ends_with(&format!(".{format}\"")), "{answer:?}");
+        assert!(!answer.header("content-disposition").contains("redacted"), "{answer:?}");
+        // A page has its session compressed inside.
+        assert_eq!(answer.body.contains(RANDOM_PART), format == "md");
+    }
     assert_eq!(fs::read(site.dir.path().join(FILE)).unwrap(), before);
     for (wrong, status) in
         [("level=none&format=jsonl", 400), ("level=secrets&format=exe", 400), ("", 400), ("level=&format=md", 400)]

@@ -35,12 +35,6 @@ impl Store {
         fs::write(&path, lines.join("\n") + "\n").unwrap();
         path
     }
-
-    /// Whether the list marks the session at a path.
-    fn is_marked(&self, sessions: &Sessions, path: &Path) -> bool {
-        let list = sessions.list_all().unwrap();
-        list.iter().find(|info| info.path == path).unwrap().is_redacted
-    }
 }
 
 fn header(cwd: &str) -> String {
@@ -59,6 +53,12 @@ fn planted() -> Vec<String> {
     vec![header("/proj"), user("a", "null", "hello"), user("b", "\"a\"", &format!("use {KEY}")), name.to_owned()]
 }
 
+/// Whether the list marks the session at a path.
+fn is_marked(sessions: &Sessions, path: &Path) -> bool {
+    let list = sessions.list_all().unwrap();
+    list.iter().find(|info| info.path == path).unwrap().is_redacted
+}
+
 #[test]
 fn lists_mark_redacted_copies_with_and_without_caches() {
     let store = Store::new();
@@ -68,15 +68,15 @@ fn lists_mark_redacted_copies_with_and_without_caches() {
     let scanning = store.sessions.clone().caching(None);
     // The first list fills the caches, and the second one reads them.
     for sessions in [&scanning, &store.sessions, &store.sessions] {
-        assert!(store.is_marked(sessions, &copy) && !store.is_marked(sessions, &source));
+        assert!(is_marked(sessions, &copy) && !is_marked(sessions, &source));
     }
     fs::remove_dir_all(store.dir.path().join("cache")).unwrap();
-    assert!(store.is_marked(&store.sessions, &copy));
+    assert!(is_marked(&store.sessions, &copy));
     // A copy that grows stays one.
     let mut session = store.sessions.open(&copy).unwrap();
     session.append_user_message("go on").unwrap();
     drop(session);
-    assert!(store.is_marked(&store.sessions, &copy) && store.is_marked(&scanning, &copy));
+    assert!(is_marked(&store.sessions, &copy) && is_marked(&scanning, &copy));
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn an_imported_copy_keeps_its_marks_and_is_not_the_original() {
     }
     // The original keeps its id for itself, and a second import of the same copy is refused.
     assert_eq!(store.sessions.open(&source).unwrap().session_id().as_str(), "s");
-    assert!(!store.is_marked(&store.sessions, &source));
+    assert!(!is_marked(&store.sessions, &source));
     let again = store.sessions.import(&[outside], &ImportOptions::default());
     assert!(matches!(again, Err(SessionError::SessionExists { .. })), "{again:?}");
 }

@@ -350,7 +350,7 @@ fn lists_mark_redacted_copies_and_imports_keep_the_marks() {
     assert_eq!(table.matches("[redacted] ").count(), 1, "{table}");
     let flags = home.run(&["list", "--all", "--format", "{redacted}|{path}"]).out;
     assert!(flags.contains(&format!("true|{}\n", copy.display())), "{flags}");
-    assert!(flags.contains(&format!("\n|{}\n", original.display())) || flags.starts_with("|"), "{flags}");
+    assert!(flags.contains(&format!("\n|{}\n", original.display())) || flags.starts_with('|'), "{flags}");
     let info = home.run(&["info", copy.to_str().unwrap(), "--json"]);
     assert_eq!(serde_json::from_str::<serde_json::Value>(&info.out).unwrap()["redacted"]["level"], "secrets");
     assert!(home.run(&["verify", copy.to_str().unwrap()]).out.contains("redacted"));

@@ -160,7 +160,6 @@ mod tests {
     }
 
     #[test]
-    #[expect(clippy::disallowed_methods, reason = "removes a session in a temporary directory")]
     fn a_scan_that_fails_is_not_a_clean_result() {
         let dir = tempfile::tempdir().unwrap();
         let mut driver = tree(dir.path(), |_| false);

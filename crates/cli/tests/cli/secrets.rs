@@ -351,8 +351,12 @@ fn lists_mark_redacted_copies_and_imports_keep_the_marks() {
     let flags = home.run(&["list", "--all", "--format", "{redacted}|{path}"]).out;
     assert!(flags.contains(&format!("true|{}\n", copy.display())), "{flags}");
     assert!(flags.contains(&format!("\n|{}\n", original.display())) || flags.starts_with('|'), "{flags}");
-    let info = home.run(&["info", copy.to_str().unwrap(), "--json"]);
-    assert_eq!(serde_json::from_str::<serde_json::Value>(&info.out).unwrap()["redacted"]["level"], "secrets");
+    // The damaged line causes a warning.
+    let mark_of = |path: &Path| {
+        let info = home.run(&["info", path.to_str().unwrap(), "--json"]);
+        serde_json::from_str::<serde_json::Value>(&info.out).unwrap()["redacted"]["level"].clone()
+    };
+    assert_eq!(mark_of(&copy), "secrets");
     assert!(home.run(&["verify", copy.to_str().unwrap()]).out.contains("redacted"));
     assert!(home.run(&["show", copy.to_str().unwrap()]).out.contains("this is a redacted copy"));
     let page = home.dir.path().join("copy.html");
@@ -364,7 +368,7 @@ fn lists_mark_redacted_copies_and_imports_keep_the_marks() {
     assert_eq!(again.code, 3, "{}", again.out);
     let renewed = home.run(&["import", "--new-id", outside.to_str().unwrap()]);
     let renewed = PathBuf::from(renewed.out.trim());
-    assert_eq!(home.json(&["info", "--json"], &renewed)["redacted"]["level"], "secrets");
+    assert_eq!(mark_of(&renewed), "secrets");
     assert!(!has_any(&fs::read(&renewed).unwrap(), &keys));
-    assert!(home.json(&["info", "--json"], &original).get("redacted").is_none());
+    assert!(mark_of(&original).is_null());
 }

@@ -29,6 +29,7 @@ test("the title and the header card tell what the session is", async () => {
   }
   assert.match(card, /Cost\s*\$\d+\.\d\d/);
   assert.ok(!card.includes("temporary"), "a label that was removed");
+  assert.ok(!card.includes("mode 0"), "who may read the file on this machine is not told to readers of the page");
 });
 
 test("colours of terminal output are classes", async () => {

@@ -294,6 +294,8 @@ test("the list: everything by keyboard", async () => {
   assert.ok(existsSync(site.file));
   await page.keyboard.press("?");
   assert.match(await page.innerText("#keys"), /Rename/);
+  await page.keyboard.press("Escape");
+  await page.waitForSelector("#keys:not([open])", { state: "attached" });
   quiet(page);
 });
 

@@ -120,12 +120,12 @@ class EntryTable {
     }
   }
 
-  /** Reads what is missing of some rows: payloads of entries, and entries, or only messages where they are enough. */
+  /** Reads the payloads of some rows that are missing, with their entries, or only the messages where they are enough. */
   #loadAll(rows, isMessageEnough) {
     const wanted = [];
     for (const row of rows) {
       const entry = this.#entries[row];
-      if (entry === undefined ? !(isMessageEnough && this.#messages.has(row)) : isEmpty(entry)) wanted.push(row);
+      if (entry === undefined ? !this.#messages.has(row) : isEmpty(entry)) wanted.push(row);
     }
     for (let start = 0; start < wanted.length; ) start += this.#load(wanted.slice(start, start + BATCH), isMessageEnough);
   }
@@ -143,7 +143,7 @@ class EntryTable {
         continue;
       }
       const parsed = lines.next();
-      if (entry === undefined) entries[row] = lazyEntry(this, row, this.#withMessage(row, parsed), lines.length);
+      if (entry === undefined) entries[row] = lazyEntry(this, row, parsed, lines.length);
       else this.#fill(entry, parsed, lines.length);
     }
     return lines.count;

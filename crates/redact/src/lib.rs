@@ -40,7 +40,6 @@ mod allowed;
 mod blocks;
 mod check;
 mod commands;
-
 mod context;
 mod copy;
 mod decode;

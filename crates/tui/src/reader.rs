@@ -24,7 +24,7 @@ use crate::keymap::Keymap;
 use crate::line_editor::LineEditor;
 use crate::paint::{Canvas, Line};
 use crate::screen::{Effect, Effects, Event, MouseAction, Screen};
-use crate::secrets::Secrets;
+use crate::secrets::{Secrets, SecretsScreen};
 use crate::status::Status;
 use job::{COUNT, ReaderEvent, ReaderJob, SEARCH};
 

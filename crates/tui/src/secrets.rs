@@ -6,10 +6,14 @@ use std::sync::Arc;
 use sessile::format::cause::chain;
 use sessile::format::outline::Row;
 use sessile::redact::{EntryFindings, ScanReport, SecretFinding, Tier};
+use sessile::time::Timestamp;
 use sessile::{Cancel, SessionError, Sessions};
 use sessile_display::measure::counted;
 
+use crate::keymap::{Action, Keymap};
 use crate::paint::Line;
+use crate::screen::{Effect, Effects, Lane, Screen};
+use crate::status::Status;
 use crate::theme::Ink;
 
 /// The mark of an entry with findings.
@@ -19,10 +23,10 @@ pub(crate) const MARK: &str = "[secret] ";
 const MAX_DETAILS: usize = 12;
 
 /// How long the result of a scan stays on the screen, in seconds.
-pub(crate) const SHOWN_SECONDS: i64 = 12;
+const SHOWN_SECONDS: i64 = 12;
 
 /// How long the message about a running scan stays, in seconds.
-pub(crate) const SCANNING_SECONDS: i64 = 3600;
+const SCANNING_SECONDS: i64 = 3600;
 
 /// What is known about the secrets of the session on the screen.
 #[derive(Clone, Debug, Default)]
@@ -40,6 +44,71 @@ pub(crate) enum Scanned {
     Found(Arc<EntryFindings>),
     /// Why it is not known what the session holds.
     Failed(String),
+}
+
+/// The parts of a screen that looks for secrets.
+pub(crate) struct SecretsParts<'s> {
+    pub(crate) secrets: &'s mut Secrets,
+    pub(crate) status: &'s mut Status,
+    pub(crate) keymap: &'s Keymap,
+    pub(crate) now: Timestamp,
+}
+
+impl SecretsParts<'_> {
+    /// Shows what was found.
+    pub(crate) fn show(&mut self, text: String) {
+        self.status.show(text, self.now, SHOWN_SECONDS);
+    }
+}
+
+/// A screen that looks for secrets when the user asks, and goes from one to the next.
+pub(crate) trait SecretsScreen: Screen + Sized {
+    /// The lane of the scan, which the user can stop.
+    const SCAN: Lane;
+
+    fn scan_job() -> Self::Job;
+
+    fn secrets_parts(&mut self) -> SecretsParts<'_>;
+
+    /// Goes to the next entry with a known secret, forwards or backwards, wrapping around.
+    fn go_to_secret(&mut self, is_down: bool) -> Effects<Self>;
+
+    /// Goes to the next entry with a secret, after a scan if what is known is missing or out of date.
+    fn find_secret(&mut self, is_down: bool) -> Effects<Self> {
+        let parts = self.secrets_parts();
+        if parts.secrets.is_scanning() {
+            return Vec::new();
+        }
+        if parts.secrets.begin(is_down) {
+            let stop = parts.keymap.hint(Action::Cancel, "stops");
+            parts.status.show(format!("Looking for secrets … {stop}"), parts.now, SCANNING_SECONDS);
+            return vec![Effect::Run(Self::scan_job())];
+        }
+        self.go_to_secret(is_down)
+    }
+
+    fn stop_scan(&mut self) -> Effects<Self> {
+        let parts = self.secrets_parts();
+        parts.secrets.stop();
+        parts.status.show("Stopped looking for secrets", parts.now, 3);
+        vec![Effect::Stop(Self::SCAN)]
+    }
+
+    /// Takes the result of a scan.
+    fn scanned(&mut self, scanned: Scanned) -> Effects<Self> {
+        let parts = self.secrets_parts();
+        match scanned {
+            Scanned::Found(found) => {
+                let is_down = parts.secrets.finish(found);
+                self.go_to_secret(is_down)
+            }
+            Scanned::Failed(message) => {
+                parts.secrets.stop();
+                parts.status.show_error(message, parts.now);
+                Vec::new()
+            }
+        }
+    }
 }
 
 /// Scans a session. `assign` finds the entries of the findings.

@@ -26,7 +26,7 @@ use crate::keymap::{Action, Keymap};
 use crate::line_editor::LineEditor;
 use crate::paint::{Canvas, Line};
 use crate::screen::{Effect, Effects, Event, Screen};
-use crate::secrets::Secrets;
+use crate::secrets::{Secrets, SecretsScreen};
 use crate::status::Status;
 use folds::Folds;
 use job::{TreeEvent, TreeJob};

@@ -7,6 +7,7 @@ use crate::key::Key;
 use crate::keymap::{Action, KeyContext};
 use crate::line_editor::LineEditor;
 use crate::screen::{Effect, Effects};
+use crate::secrets::SecretsScreen;
 use crate::status::{NO_PICTURES, Status};
 
 impl Reader {

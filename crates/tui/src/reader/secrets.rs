@@ -2,56 +2,22 @@
 
 use super::Reader;
 use super::job::{ReaderJob, SCAN};
-use crate::keymap::Action;
 use crate::paint::Line;
-use crate::screen::{Effect, Effects};
-use crate::secrets::{SCANNING_SECONDS, SHOWN_SECONDS, Scanned};
+use crate::screen::{Effects, Lane};
+use crate::secrets::{SecretsParts, SecretsScreen};
 
-impl Reader {
-    /// Goes to the next entry with a secret, after a scan if what is known is missing or out of date.
-    pub(super) fn find_secret(&mut self, is_down: bool) -> Effects<Self> {
-        if self.secrets.is_scanning() {
-            return Vec::new();
-        }
-        if self.secrets.begin(is_down) {
-            let stop = self.keymap.hint(Action::Cancel, "stops");
-            self.status.show(format!("Looking for secrets … {stop}"), self.now, SCANNING_SECONDS);
-            return vec![Effect::Run(ReaderJob::ScanSecrets)];
-        }
-        self.go_to_secret(is_down)
+impl SecretsScreen for Reader {
+    const SCAN: Lane = SCAN;
+
+    fn scan_job() -> ReaderJob {
+        ReaderJob::ScanSecrets
     }
 
-    pub(super) fn stop_scan(&mut self) -> Effects<Self> {
-        self.secrets.stop();
-        self.status.show("Stopped looking for secrets", self.now, 3);
-        vec![Effect::Stop(SCAN)]
+    fn secrets_parts(&mut self) -> SecretsParts<'_> {
+        let Self { secrets, status, keymap, now, .. } = self;
+        SecretsParts { secrets, status, keymap, now: *now }
     }
 
-    pub(super) fn scanned(&mut self, scanned: Scanned) -> Effects<Self> {
-        match scanned {
-            Scanned::Found(found) => {
-                let is_down = self.secrets.finish(found);
-                self.go_to_secret(is_down)
-            }
-            Scanned::Failed(message) => {
-                self.secrets.stop();
-                self.status.show_error(message, self.now);
-                Vec::new()
-            }
-        }
-    }
-
-    /// Returns the findings of an entry, which stand above its lines.
-    pub(super) fn details(&self, item: usize) -> Vec<Line> {
-        let width = self.area().width.into();
-        self.rows.get(item).map(|row| self.secrets.details(*row, width)).unwrap_or_default()
-    }
-
-    pub(super) fn n_details(&self, item: usize) -> usize {
-        self.rows.get(item).map_or(0, |row| self.secrets.n_details(*row))
-    }
-
-    /// Goes to the next entry of this branch with a secret, forwards or backwards, wrapping around.
     fn go_to_secret(&mut self, is_down: bool) -> Effects<Self> {
         // Near the end, the last one may not be at the top.
         let (at, n_rows) = (self.current_secret.unwrap_or(self.top.0), self.rows.len());
@@ -60,13 +26,26 @@ impl Reader {
         let mut order = order.map(|step| if is_down { at + step } else { at + n_rows - step % n_rows } % n_rows);
         let Some(item) = order.find(|item| self.secrets.has(self.rows[*item])) else {
             let text = self.secrets.out_of_reach("on other branches");
-            self.status.show(text, self.now, SHOWN_SECONDS);
+            self.secrets_parts().show(text);
             return Vec::new();
         };
         let effects = self.move_to((item, 0));
         self.current_secret = Some(item);
-        self.status.show(self.secrets.place(self.rows[item]), self.now, SHOWN_SECONDS);
+        let text = self.secrets.place(self.rows[item]);
+        self.secrets_parts().show(text);
         effects
+    }
+}
+
+impl Reader {
+    /// Returns the findings of an entry, which stand above its lines.
+    pub(super) fn details(&self, item: usize) -> Vec<Line> {
+        let width = self.area().width.into();
+        self.rows.get(item).map(|row| self.secrets.details(*row, width)).unwrap_or_default()
+    }
+
+    pub(super) fn n_details(&self, item: usize) -> usize {
+        self.rows.get(item).map_or(0, |row| self.secrets.n_details(*row))
     }
 }
 
@@ -77,6 +56,7 @@ mod tests {
     use super::super::job::ReaderBackend;
     use super::*;
     use crate::keymap::Keymap;
+    use crate::secrets::Scanned;
     use crate::testing::{Driver, SECRET_PART, planted};
 
     fn reader(skips: fn(&ReaderJob) -> bool) -> (tempfile::TempDir, Driver<Reader>) {

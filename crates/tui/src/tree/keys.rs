@@ -14,6 +14,7 @@ use crate::key::Key;
 use crate::keymap::{Action, KeyContext};
 use crate::line_editor::{LineEditor, QueryLine};
 use crate::screen::{Effect, Effects, Mouse, MouseAction};
+use crate::secrets::SecretsScreen;
 use crate::status::{NO_PICTURES, Status};
 
 /// Whether an action changes something on disk at once. Such a key must not act while the user edits the query.

@@ -3,60 +3,39 @@
 use super::Tree;
 use super::job::{SCAN, TreeJob};
 use crate::keymap::Action;
-use crate::screen::{Effect, Effects};
-use crate::secrets::{SCANNING_SECONDS, SHOWN_SECONDS, Scanned};
+use crate::screen::{Effects, Lane};
+use crate::secrets::{SecretsParts, SecretsScreen};
 
-impl Tree {
-    /// Goes to the next entry with a secret, after a scan if what is known is missing or out of date.
-    pub(super) fn find_secret(&mut self, is_down: bool) -> Effects<Self> {
-        if self.secrets.is_scanning() {
-            return Vec::new();
-        }
-        if self.secrets.begin(is_down) {
-            let stop = self.keymap.hint(Action::Cancel, "stops");
-            self.status.show(format!("Looking for secrets … {stop}"), self.now, SCANNING_SECONDS);
-            return vec![Effect::Run(TreeJob::ScanSecrets)];
-        }
-        self.go_to_secret(is_down)
+impl SecretsScreen for Tree {
+    const SCAN: Lane = SCAN;
+
+    fn scan_job() -> TreeJob {
+        TreeJob::ScanSecrets
     }
 
-    pub(super) fn stop_scan(&mut self) -> Effects<Self> {
-        self.secrets.stop();
-        self.status.show("Stopped looking for secrets", self.now, 3);
-        vec![Effect::Stop(SCAN)]
+    fn secrets_parts(&mut self) -> SecretsParts<'_> {
+        let Self { secrets, status, keymap, now, .. } = self;
+        SecretsParts { secrets, status, keymap, now: *now }
     }
 
-    pub(super) fn scanned(&mut self, scanned: Scanned) -> Effects<Self> {
-        match scanned {
-            Scanned::Found(found) => {
-                let is_down = self.secrets.finish(found);
-                self.go_to_secret(is_down)
-            }
-            Scanned::Failed(message) => {
-                self.secrets.stop();
-                self.status.show_error(message, self.now);
-                Vec::new()
-            }
-        }
-    }
-
-    /// Goes to the next row with a secret, forwards or backwards, wrapping around.
     fn go_to_secret(&mut self, is_down: bool) -> Effects<Self> {
         let (from, n_rows) = (self.selected, self.drawing.len());
         let mut order = (1..=n_rows).map(|step| if is_down { from + step } else { from + n_rows - step } % n_rows);
         let Some(row) = order.find(|row| self.has_secret(*row)) else {
             let all = self.keymap.key_name(Action::FilterAll);
             let text = self.secrets.out_of_reach(&format!("that the tree hides ({all} shows all)"));
-            self.status.show(text, self.now, SHOWN_SECONDS);
+            self.secrets_parts().show(text);
             return Vec::new();
         };
         let effects = self.move_to(self.folds.position(row));
         self.content_top = 0;
         let text = self.selected_entry().map(|entry| self.secrets.place(entry)).unwrap_or_default();
-        self.status.show(text, self.now, SHOWN_SECONDS);
+        self.secrets_parts().show(text);
         effects
     }
+}
 
+impl Tree {
     fn has_secret(&self, row: usize) -> bool {
         let entry = self.model.as_ref().and_then(|model| model.rows.get(self.drawing.node(row)));
         entry.is_some_and(|entry| self.secrets.has(*entry))
@@ -73,6 +52,7 @@ mod tests {
     use super::super::backend::TreeBackend;
     use super::*;
     use crate::keymap::Keymap;
+    use crate::screen::Effect;
     use crate::testing::{Driver, SECRET_PART, planted};
 
     fn tree(dir: &Path, skips: fn(&TreeJob) -> bool) -> Driver<Tree> {

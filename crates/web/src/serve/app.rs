@@ -75,10 +75,7 @@ impl App {
         self: &Arc<Self>,
         work: impl FnOnce(&Self, &Cancel) -> Response + Send + 'static,
     ) -> Response {
-        let app = Arc::clone(self);
-        let guard = CancelOnDrop(Cancel::default());
-        let cancel = guard.0.clone();
-        answered(self.search_pool.run(move || work(&app, &cancel)).await)
+        self.run_while_wanted(&self.search_pool, work).await
     }
 
     /// Runs a scan for secrets on another thread, until the client leaves.
@@ -86,10 +83,18 @@ impl App {
         self: &Arc<Self>,
         work: impl FnOnce(&Self, &Cancel) -> Response + Send + 'static,
     ) -> Response {
+        self.run_while_wanted(&self.scan_pool, work).await
+    }
+
+    async fn run_while_wanted(
+        self: &Arc<Self>,
+        pool: &Pool,
+        work: impl FnOnce(&Self, &Cancel) -> Response + Send + 'static,
+    ) -> Response {
         let app = Arc::clone(self);
         let guard = CancelOnDrop(Cancel::default());
         let cancel = guard.0.clone();
-        answered(self.scan_pool.run(move || work(&app, &cancel)).await)
+        answered(pool.run(move || work(&app, &cancel)).await)
     }
 
     /// Runs a write on another thread, with the JSON of its body.

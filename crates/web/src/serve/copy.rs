@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use axum::http::header::CONTENT_DISPOSITION;
-use axum::http::{HeaderValue, StatusCode};
+use axum::http::StatusCode;
 use axum::response::Response;
 use sessile::export::{ExportFormat, ExportOptions};
 use sessile::redact::{Level, RedactOptions};
@@ -14,7 +13,7 @@ use tokio::sync::oneshot;
 
 use super::app::{App, CancelOnDrop};
 use super::form::Form;
-use super::reply::reply;
+use super::reply::attachment;
 use super::secrets::{failed, missing, refused};
 use super::stream::{StreamSender, stream};
 use crate::export::{self, PageSink, export_html};
@@ -64,7 +63,7 @@ struct Wanted {
     format: Format,
     cancel: Cancel,
     sender: StreamSender,
-    /// Receives the name of the file once the copy is made and has no findings, or the reason why there is none.
+    /// Receives the name of the file, without its extension, once the copy is made and has no findings, or the reason why there is none.
     ready: Option<oneshot::Sender<Result<String, SessionError>>>,
 }
 
@@ -102,11 +101,7 @@ pub(crate) async fn copy(app: Arc<App>, key: &str, form: &Form) -> Response {
         Ok(Err(error)) => return failed(&error),
         Err(_) => return refused(StatusCode::SERVICE_UNAVAILABLE, "The server is busy. Try again."),
     };
-    let mut response = reply(StatusCode::OK, format.media_type(), body);
-    if let Ok(value) = HeaderValue::from_str(&format!("attachment; filename=\"{name}\"")) {
-        response.headers_mut().insert(CONTENT_DISPOSITION, value);
-    }
-    response
+    attachment(&name, format.extension(), format.media_type(), body)
 }
 
 impl Wanted {
@@ -154,9 +149,8 @@ impl Wanted {
     }
 
     fn send(&mut self, app: &App, session: &SessionManager, name: &str, card: Card) -> Result<(), SessionError> {
-        let name = format!("{name}.{}", self.format.extension());
         if let Some(ready) = self.ready.take()
-            && ready.send(Ok(name)).is_err()
+            && ready.send(Ok(name.to_owned())).is_err()
         {
             return Err(SessionError::Cancelled);
         }

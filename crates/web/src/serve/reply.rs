@@ -3,8 +3,8 @@
 use axum::body::Body;
 use axum::http::StatusCode;
 use axum::http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue, REFERRER_POLICY,
-    X_CONTENT_TYPE_OPTIONS,
+    CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue,
+    REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
 };
 use axum::response::Response;
 use maud::{DOCTYPE, Markup, html};
@@ -31,6 +31,16 @@ pub(crate) fn reply(status: StatusCode, kind: &'static str, body: impl Into<Body
     let mut response = Response::new(body.into());
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    response
+}
+
+/// A file to save. Only harmless characters of its name stay: an id may be any text.
+pub(crate) fn attachment(name: &str, extension: &str, kind: &'static str, body: impl Into<Body>) -> Response {
+    let name: String = name.chars().filter(|char| char.is_ascii_alphanumeric() || "-_.".contains(*char)).collect();
+    let mut response = reply(StatusCode::OK, kind, body);
+    if let Ok(value) = HeaderValue::from_str(&format!("attachment; filename=\"{name}.{extension}\"")) {
+        response.headers_mut().insert(CONTENT_DISPOSITION, value);
+    }
     response
 }
 

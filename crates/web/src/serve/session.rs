@@ -7,8 +7,7 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 
-use axum::http::header::CONTENT_DISPOSITION;
-use axum::http::{HeaderValue, StatusCode};
+use axum::http::StatusCode;
 use axum::response::Response;
 use maud::{PreEscaped, html};
 use sessile::format::outline::Row;
@@ -22,7 +21,7 @@ pub(crate) use open::{OpenSessions, Opened};
 use super::app::App;
 use super::assets::{SESSION_ASSET, STYLE_ASSET};
 use super::form::Form;
-use super::reply::{json, refusal, reply};
+use super::reply::{attachment, json, refusal, reply};
 use super::stream::{StreamSender, stream};
 use super::write;
 use crate::facts::Facts;
@@ -276,8 +275,6 @@ pub(crate) fn original(app: &App, key: &str) -> Response {
         Ok(session) => session,
         Err(error) => return NoPart::from(error).into_response(),
     };
-    let name: String =
-        row.id.as_str().chars().filter(|char| char.is_ascii_alphanumeric() || "-_.".contains(*char)).collect();
     let (sender, body) = stream();
     let send = move || {
         let sent = session.export_original::<SessionError>(&mut |bytes| {
@@ -290,11 +287,7 @@ pub(crate) fn original(app: &App, key: &str) -> Response {
     if sessile::threads::spawn("download", send).is_err() {
         return refusal(StatusCode::SERVICE_UNAVAILABLE, "The system provides no thread for the download.");
     }
-    let mut response = reply(StatusCode::OK, "application/jsonl", body);
-    if let Ok(value) = HeaderValue::from_str(&format!("attachment; filename=\"{name}.jsonl\"")) {
-        response.headers_mut().insert(CONTENT_DISPOSITION, value);
-    }
-    response
+    attachment(row.id.as_str(), "jsonl", "application/jsonl", body)
 }
 
 /// Searches a session, and sends `{rows, share}` in a line from time to time.

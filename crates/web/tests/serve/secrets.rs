@@ -27,6 +27,23 @@ fn json(answer: &Answer) -> serde_json::Value {
 }
 
 #[test]
+fn names_of_files_hold_nothing_but_harmless_characters() {
+    let (site, cookie, key) = site();
+    let path = site.dir.path().join(FILE);
+    let text = fs::read_to_string(&path).unwrap();
+    let (before, rest) = text.split_once(r#""id":""#).unwrap();
+    let (_, after) = rest.split_once('"').unwrap();
+    fs::write(&path, format!(r#"{before}"id":"x\"; filename=evil.exe;é/../y"{after}"#)).unwrap();
+    for part in ["original", "copy?level=none&format=html", "copy?level=none&format=md"] {
+        let answer = site.get(&format!("/s/{key}/{part}"), &cookie);
+        assert_eq!(answer.status, 200, "{part}: {answer:?}");
+        let name = answer.header("content-disposition");
+        assert!(name.starts_with("attachment; filename=\"xfilenameevil.exe..y."), "{part}: {name}");
+        assert_eq!(name.matches('"').count(), 2, "{part}: {name}");
+    }
+}
+
+#[test]
 fn a_scan_names_entries_and_rules_but_no_value() {
     let (site, cookie, key) = site();
     let answer = site.get(&format!("/s/{key}/secrets"), &cookie);

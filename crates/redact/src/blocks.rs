@@ -69,6 +69,7 @@ impl Rewriter<'_> {
                     self.content(line, member.value, Owner { family, demands_signatures, origin }, edits);
                 }
             } else if member.is("details") {
+                self.report.full_outputs.extend(member.value.get("fullOutputPath").and_then(Raw::as_string));
                 self.details(line, member.value, edits);
             } else if member.is("output") && role == Role::BashExecution {
                 self.removed_output(line, member.value, edits);

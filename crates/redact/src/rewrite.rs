@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use sessile_core::json::{Raw, write_text};
 
 use crate::edits::Edits;
+use crate::homes::add_directory;
 use crate::line::{Seen, each_string};
 use crate::marks::removed_text;
 use crate::names::Names;
@@ -76,6 +77,14 @@ impl<'a> Rewriter<'a> {
         self.texts.changed_str(text, Origin::Ordinary).unwrap_or_else(|| text.to_owned())
     }
 
+    /// Gives a working directory a pseudonym, from level `paths` on, before any text needs it.
+    pub fn add_directory(&mut self, directory: &str) -> Result<(), Refusal> {
+        if self.texts.level >= Level::Paths {
+            add_directory(directory, self.texts.names)?;
+        }
+        Ok(())
+    }
+
     /// Rewrites a line, without its LF. A line that need not change is returned as it is.
     pub fn line<'l>(&mut self, line: &'l [u8]) -> Result<Cow<'l, [u8]>, Refusal> {
         let rewritten = match Raw::parse(line) {
@@ -88,7 +97,7 @@ impl<'a> Rewriter<'a> {
     }
 
     /// Forgets the counts of the lines so far, but not what later lines depend on.
-    pub(crate) fn start_again(&mut self) {
+    pub fn start_again(&mut self) {
         self.report = Report::default();
         self.texts.counts = Counts::default();
         self.turn = Turn::default();

@@ -49,11 +49,21 @@ pub trait Scrubber {
     /// a reason to refuse, the file stays as it is. A line that was returned once must be returned unchanged.
     fn line<'l>(&mut self, line: &'l [u8]) -> Result<Cow<'l, [u8]>, String>;
 
-    /// Returns what to store instead of a text: a name, a label, a working directory.
+    /// Returns what to store instead of a text: a name or a label.
     ///
     /// It must be what [`line`](Self::line) puts in place of the same text in an entry, so that names and labels in the
     /// log of operations stay equal to those in the session.
     fn text<'t>(&mut self, text: &'t str) -> Cow<'t, str>;
+
+    /// Returns what to store instead of a working directory: what [`line`](Self::line) puts into a header.
+    fn directory<'t>(&mut self, path: &'t str) -> Cow<'t, str> {
+        self.text(path)
+    }
+
+    /// Whether a saved note, which consists of paths and ids, has to go.
+    fn drops_note(&mut self, note: &str) -> bool {
+        *self.text(note) != *note
+    }
 
     /// Returns an object whose members go into the audit, after those of [`Scrubbed`], without any removed text.
     ///
@@ -134,6 +144,17 @@ pub struct Scrubbed {
     pub original: Option<PathBuf>,
     /// The copies that had text to remove.
     pub copies: Vec<ScrubbedCopy>,
+    /// The number of lines in the log of operations, and of saved notes, that had text to remove.
+    pub n_notes: usize,
+    /// Whether an earlier scrub of the session was interrupted. Only a scrub that is not a dry run finishes it.
+    pub was_unfinished: bool,
+}
+
+impl Scrubbed {
+    /// Whether there was anything to do.
+    pub fn is_needed(&self) -> bool {
+        self.n_changed > 0 || !self.copies.is_empty() || self.n_notes > 0 || self.was_unfinished
+    }
 }
 
 impl Sessions {
@@ -166,6 +187,7 @@ impl Sessions {
             lock_session(&self.world, &path)?
         };
         let session = self.scrubbable(&path)?;
+        let was_unfinished = has_unfinished_scrub(&self.world, &session)?;
         let stored = Stored::new(&log)?;
         let plan = Plan::new(&path, &stored, 0, ScrubbedKind::Session, scrubber)?;
         let mut report = Scrubbed {
@@ -179,14 +201,19 @@ impl Sessions {
             sha256: None,
             original: None,
             copies: Vec::new(),
+            n_notes: 0,
+            was_unfinished,
         };
         let mut known = Known::of(self, &report.session)?;
         if options.dry_run {
             let (world, found) = (&self.world, Vec::new());
             let mut cleaning = Cleaning { world, known: &mut known, scrubber, applies: false, found };
+            cleaning.guard(&path)?;
             cleaning.originals(options.keep_original, None)?;
             cleaning.trash()?;
+            cleaning.leftovers()?;
             report.copies = cleaning.found;
+            report.n_notes = notes::clean(self, &known, false, scrubber)?;
             return Ok(report);
         }
         self.apply_scrub(report, (log, plan), &mut known, options, scrubber)
@@ -212,7 +239,6 @@ impl Sessions {
         scrubber: &mut dyn Scrubber,
     ) -> Result<Scrubbed, SessionError> {
         let (world, path) = (&self.world, report.session.path.clone());
-        let was_unfinished = has_unfinished_scrub(world, &report.session)?;
         let mut recording = None;
         let mut swapped = Swapped::default();
         if !plan.splices.is_empty() {
@@ -249,7 +275,7 @@ impl Sessions {
         drop(swapped);
         log.end_turn();
         drop(log);
-        let finished = cleaned.and_then(|()| self.finish_scrub(&mut report, known, was_unfinished, scrubber));
+        let finished = cleaned.and_then(|()| self.finish_scrub(&mut report, known, scrubber));
         match (finished, recording) {
             (Ok(()), recording) => {
                 if let Some(recording) = recording {
@@ -271,7 +297,6 @@ impl Sessions {
         &self,
         report: &mut Scrubbed,
         known: &mut Known,
-        was_unfinished: bool,
         scrubber: &mut dyn Scrubber,
     ) -> Result<(), SessionError> {
         let world = &self.world;
@@ -279,9 +304,9 @@ impl Sessions {
         cleaning.trash()?;
         cleaning.leftovers()?;
         report.copies.extend(cleaning.found);
-        let n_texts = notes::clean(self, known, scrubber)?;
+        report.n_notes = notes::clean(self, known, true, scrubber)?;
         copies::drop_caches(world, known)?;
-        if report.n_changed > 0 || !report.copies.is_empty() || n_texts > 0 || was_unfinished {
+        if report.is_needed() {
             audit::write(world, report, &scrubber.audit())?;
         }
         finish_scrubs(world, &report.session)

@@ -28,6 +28,8 @@ mod removing;
 mod repair;
 mod rpc_flags;
 mod sample;
+#[cfg(unix)]
+mod scrub;
 mod search;
 #[cfg(unix)]
 mod secrets;

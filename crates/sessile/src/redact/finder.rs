@@ -18,8 +18,12 @@ const LONG: usize = 16;
 impl Learned {
     /// Remembers a finding. A certain rule names a value rather than a likely one.
     pub(super) fn learn(&mut self, finding: &Finding) {
-        let now = (Arc::clone(&finding.rule), finding.tier);
-        let known = self.0.entry(finding.secret.clone()).or_insert_with(|| now.clone());
+        self.add(finding.secret.clone(), Arc::clone(&finding.rule), finding.tier);
+    }
+
+    pub(super) fn add(&mut self, secret: Secret, rule: Arc<str>, tier: Tier) {
+        let now = (rule, tier);
+        let known = self.0.entry(secret).or_insert_with(|| now.clone());
         if now.1 < known.1 {
             *known = now;
         }
@@ -27,12 +31,16 @@ impl Learned {
 
     /// Takes over what another file taught. What came first stays.
     pub(super) fn merge(&mut self, other: Self) {
-        for (secret, now) in other.0 {
-            let known = self.0.entry(secret).or_insert_with(|| now.clone());
-            if now.1 < known.1 {
-                *known = now;
-            }
+        for (secret, (rule, tier)) in other.0 {
+            self.add(secret, rule, tier);
         }
+    }
+
+    /// The values that only their surroundings give away and that are looked for everywhere, with their rules.
+    pub(super) fn likely(&self) -> Vec<(&Secret, &str)> {
+        let is_meant =
+            |(secret, (_, tier)): &(&Secret, &(Arc<str>, Tier))| *tier == Tier::Likely && is_distinct(secret.expose());
+        self.0.iter().filter(is_meant).map(|(secret, (rule, _))| (secret, &**rule)).collect()
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -33,13 +33,14 @@ mod options;
 mod pending;
 mod quiet;
 mod scan;
+mod scrub_report;
 mod scrubber;
 mod text;
 
 pub use crate::redact_error::RedactError;
 pub use copy::{RedactOptions, RedactedCopy};
-pub use in_place::{ScrubbedSecrets, SecretScrub, SecretScrubOptions, SharingSession};
 pub use options::{SecretOptions, finding_id};
 pub use scan::{ScanOptions, ScanReport, SecretFinding};
+pub use scrub_report::{ScrubbedSecrets, SecretScrub, SecretScrubOptions, SharingSession};
 pub use sessile_core::redaction::Redaction;
 pub use sessile_redact::{Level, RULES_VERSION, Report, RuleInfo, Secret, Tier, UnknownLevel, Via, Warning, rules};

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use sessile_core::date::to_iso;
 use sessile_core::json::{Json, ObjectWriter};
 use sessile_core::version::CURRENT_VERSION;
-use sessile_store::{FileLog, Log};
+use sessile_store::{FileLog, Log, StoreError};
 
 use self::copies::{Cleaning, Known};
 use self::plan::Plan;
@@ -34,6 +34,9 @@ use crate::repair::refuse_links;
 use crate::session_file::{lock_session, with_ending};
 use crate::sessions::Sessions;
 use crate::splice::{Stored, Text};
+
+/// How often a scrub begins again because another one has replaced the file.
+pub(crate) const MAX_ATTEMPTS: usize = 4;
 
 /// Decides what goes.
 pub trait Scrubber {
@@ -184,7 +187,7 @@ impl Sessions {
         let log = if options.dry_run {
             FileLog::open(&self.world.os, &path, self.world.writing)?
         } else {
-            lock_session(&self.world, &path)?
+            self.lock_scrubbable(&path)?
         };
         let session = self.scrubbable(&path)?;
         let was_unfinished = has_unfinished_scrub(&self.world, &session)?;
@@ -217,6 +220,17 @@ impl Sessions {
             return Ok(report);
         }
         self.apply_scrub(report, (log, plan), &mut known, options, scrubber)
+    }
+
+    /// Takes the lock. Another scrub may swap the file while this one waits for it.
+    fn lock_scrubbable(&self, path: &Path) -> Result<FileLog, SessionError> {
+        for _ in 1..MAX_ATTEMPTS {
+            match lock_session(&self.world, path) {
+                Err(error) if is_replaced(&error) => {}
+                locked => return locked,
+            }
+        }
+        lock_session(&self.world, path)
     }
 
     /// The session in a file that this version may rewrite. A damaged one may lack a header.
@@ -311,6 +325,11 @@ impl Sessions {
         }
         finish_scrubs(world, &report.session)
     }
+}
+
+/// Whether another program has replaced the file since it was opened. Another attempt may work.
+pub(crate) fn is_replaced(error: &SessionError) -> bool {
+    matches!(error, SessionError::Store(StoreError::Replaced { .. }))
 }
 
 fn unfinished(path: &Path, error: SessionError) -> SessionError {

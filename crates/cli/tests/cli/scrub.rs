@@ -14,6 +14,19 @@ fn path(file: &Path) -> &str {
     file.to_str().unwrap()
 }
 
+/// Runs a command that works, whatever it says.
+fn work(home: &Home, words: &[&str]) {
+    let output = home.run(words);
+    assert_eq!(output.code, 0, "{words:?}: {}", output.err);
+}
+
+/// What a command prints as JSON, whatever it warns of.
+fn answer(home: &Home, words: &[&str]) -> Value {
+    let output = home.run(words);
+    assert_eq!(output.code, 0, "{words:?}: {}", output.err);
+    serde_json::from_str(&output.out).unwrap()
+}
+
 /// All files below a directory, with their content.
 fn files(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
@@ -30,7 +43,7 @@ fn files(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 
 /// Ids and parents, in the order of the tree.
 fn tree(home: &Home, file: &Path) -> Vec<(Value, Value, Value)> {
-    let rows = home.run(&["tree", "--json", "--flat", path(file)]).json();
+    let rows = answer(home, &["tree", "--json", "--flat", path(file)]);
     rows.as_array()
         .unwrap()
         .iter()
@@ -63,16 +76,16 @@ fn full_home() -> (Home, PathBuf, Vec<String>) {
     let file = home.session("2025-01-01T00-00-00-000Z_s1.jsonl", &lines);
     // An original, the trash, a fork, the log of operations, caches, lists, and the guard.
     fs::copy(&file, format!("{}.orig-2025-01-01T00-00-00-000Z", path(&file))).unwrap();
-    home.run(&["clone", path(&file), "--json"]).json();
-    let deleted = home.run(&["clone", path(&file), "--json"]).json();
+    answer(&home, &["clone", path(&file), "--json"]);
+    let deleted = answer(&home, &["clone", path(&file), "--json"]);
     let deleted = deleted["path"].as_str().unwrap().to_owned();
-    home.run(&["delete", &deleted, "--yes", "--force"]).expect(0, "");
-    home.run(&["name", path(&file), &format!("about {LIKELY}")]).expect(0, "");
-    home.run(&["label", path(&file), "a", &key(32)]).expect(0, "");
-    home.run(&["list", "--all"]).expect(0, "");
+    work(&home, &["delete", &deleted, "--yes", "--force"]);
+    work(&home, &["name", path(&file), &format!("about {LIKELY}")]);
+    work(&home, &["label", path(&file), "a", &key(32)]);
+    work(&home, &["list", "--all"]);
     home.run(&["index"]);
     home.run(&["search", "encoded"]);
-    home.run(&["append", path(&file), &format!("one more {}", key(1))]).expect(0, "");
+    work(&home, &["append", path(&file), &format!("one more {}", key(1))]);
     (home, file, texts)
 }
 
@@ -83,9 +96,8 @@ fn secrets_are_gone_from_every_file_and_a_second_run_changes_nothing() {
         assert!(holds_any(&home.dir.path().join(place), &texts), "nothing in {place}");
     }
     let before = (tree(&home, &file), fs::read_to_string(&file).unwrap().lines().count());
-    let scrubbed = home.run(&["scrub", path(&file), "--forks", "--yes", "--force", "--json"]);
-    assert!(!has_any(scrubbed.out.as_bytes(), &texts));
-    let report = scrubbed.json();
+    let report = answer(&home, &["scrub", path(&file), "--forks", "--yes", "--force", "--json"]);
+    assert!(!has_any(report.to_string().as_bytes(), &texts));
     assert_eq!(report["sessions"].as_array().unwrap().len(), 2, "{report}");
     assert_eq!((report["sharing"].as_array().unwrap().len(), &report["level"]), (0, &"secrets".into()));
     let kinds: Vec<&str> = (report["sessions"].as_array().unwrap().iter())
@@ -102,7 +114,7 @@ fn secrets_are_gone_from_every_file_and_a_second_run_changes_nothing() {
     }
     assert_eq!((tree(&home, &file), fs::read_to_string(&file).unwrap().lines().count()), before);
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
-    home.run(&["secrets", path(&file)]).expect(0, "");
+    work(&home, &["secrets", path(&file)]);
     let audit = fs::read_to_string(home.dir.path().join("SESSILE_STATE_DIR/scrub.jsonl")).unwrap();
     assert_eq!(audit.lines().count(), 2);
     assert!(audit.contains(r#""level":"secrets""#) && audit.contains(r#""rules":{"#), "{audit}");
@@ -256,14 +268,14 @@ fn an_original_is_kept_on_request_only() {
     let home = Home::new();
     let file = home.session("x_s1.jsonl", &[user("a", None, &key(1))]);
     let before = fs::read(&file).unwrap();
-    let report = home.run(&["scrub", path(&file), "--yes", "--keep-original", "--json"]).json();
+    let report = answer(&home, &["scrub", path(&file), "--yes", "--keep-original", "--json"]);
     let original = PathBuf::from(report["sessions"][0]["original"].as_str().unwrap());
     assert_eq!(fs::read(&original).unwrap(), before);
     assert_eq!(fs::metadata(&original).unwrap().permissions().mode() & 0o777, 0o600);
     let undone = home.run(&["undo"]);
     assert_eq!(undone.code, 3);
     assert!(undone.err.contains("was scrubbed"), "{}", undone.err);
-    home.run(&["scrub", path(&file), "--yes", "--force"]).expect(0, "");
+    work(&home, &["scrub", path(&file), "--yes", "--force"]);
     assert!(!holds_any(home.dir.path(), &[key(1)]), "a later scrub takes the original, too");
 }
 
@@ -276,9 +288,9 @@ fn large_home() -> (Home, PathBuf, Vec<String>) {
     }));
     let file = home.session("x_s1.jsonl", &lines);
     fs::copy(&file, format!("{}.orig-2025-01-01T00-00-00-000Z", path(&file))).unwrap();
-    home.run(&["name", path(&file), LIKELY]).expect(0, "");
-    home.run(&["list"]).expect(0, "");
-    home.run(&["clone", path(&file)]).expect(0, "");
+    work(&home, &["name", path(&file), LIKELY]);
+    work(&home, &["list"]);
+    work(&home, &["clone", path(&file)]);
     let texts = (1..150).map(key).chain([LIKELY.to_owned()]).collect();
     (home, file, texts)
 }
@@ -290,7 +302,7 @@ fn a_killed_scrub_leaves_the_old_or_the_new_file_and_the_next_one_finishes() {
     let (mut n_old, mut n_new) = (0, 0);
     // The moments are spread around the one at which the file is swapped.
     let begun = std::time::Instant::now();
-    home.run(&["scrub", path(&file), "--forks", "--yes", "--force"]).expect(0, "");
+    work(&home, &["scrub", path(&file), "--forks", "--yes", "--force"]);
     let mut delay = u64::try_from(begun.elapsed().as_millis()).unwrap() / 2;
     while n_old < 4 || n_new < 4 {
         for (path, bytes) in &template {
@@ -345,7 +357,7 @@ fn appends_and_other_scrubs_meanwhile_lose_nothing() {
         let code = output.status.code().unwrap();
         assert!(matches!(code, 0 | 4), "{code}: {}", String::from_utf8_lossy(&output.stderr));
     }
-    home.run(&words[..4]).expect(0, "");
+    work(&home, &words[..4]);
     let text = fs::read_to_string(&file).unwrap();
     assert!(!has_any(text.as_bytes(), &texts));
     assert!(!appended.is_empty());
@@ -360,12 +372,12 @@ fn a_reader_goes_on_after_a_scrub() {
     let home = Home::new();
     let file = home.session("x_s1.jsonl", &[user("a", None, &key(1))]);
     let mut watch =
-        home.command(&["watch", path(&file), "--from-start", "--json"]).stdout(Stdio::piped()).spawn().unwrap();
+        home.command(&["watch", path(&file), "--from-start", "--jsonl"]).stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = std::io::BufRead::lines(std::io::BufReader::new(watch.stdout.take().unwrap()));
     assert!(lines.next().unwrap().unwrap().contains("\"a\""));
     let scrubbed = home.run(&["scrub", path(&file), "--yes", "--force"]);
     assert_eq!(scrubbed.code, 0, "{}", scrubbed.err);
-    home.run(&["append", path(&file), "after the scrub"]).expect(0, "");
+    work(&home, &["append", path(&file), "after the scrub"]);
     let next = lines.map(Result::unwrap).find(|line| line.contains("after the scrub"));
     watch.kill().unwrap();
     watch.wait().unwrap();

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use sessile_redact::{FindSecrets, Finding, Origin, RunKey, Scanner, Secret, Tier};
+use sessile_redact::{FindSecrets, Finding, Origin, RunKey, Scanner, Secret, Tier, Traces};
 
 use super::options::SecretOptions;
 use crate::redact_error::RedactError;
@@ -36,23 +36,13 @@ impl Learned {
         }
     }
 
-    /// The values that only their surroundings give away and that are looked for everywhere, with their rules.
-    pub(super) fn likely(&self) -> Vec<(&Secret, &str)> {
-        let is_meant =
-            |(secret, (_, tier)): &(&Secret, &(Arc<str>, Tier))| *tier == Tier::Likely && is_distinct(secret.expose());
-        self.0.iter().filter(is_meant).map(|(secret, (rule, _))| (secret, &**rule)).collect()
-    }
-
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// The values to look for everywhere. A likely value that could be an ordinary word is not one of them.
-    fn everywhere(&self) -> impl Iterator<Item = &Secret> {
-        self.0
-            .iter()
-            .filter(|(secret, (_, tier))| *tier == Tier::Certain || is_distinct(secret.expose()))
-            .map(|it| it.0)
+    pub(super) fn everywhere(&self) -> impl Iterator<Item = (&Secret, &(Arc<str>, Tier))> {
+        self.0.iter().filter(|(secret, (_, tier))| *tier == Tier::Certain || is_distinct(secret.expose()))
     }
 }
 
@@ -76,10 +66,21 @@ pub(super) struct Finder {
 impl Finder {
     /// Prepares a scan with the built-in rules and those of the options.
     pub(super) fn new(options: &SecretOptions, learned: Learned, key: Option<&RunKey>) -> Result<Self, RedactError> {
-        let known = options.known.iter().chain(learned.everywhere()).cloned().collect();
+        Self::tracing(options, learned, Vec::new(), key)
+    }
+
+    /// The same, with traces of values that an earlier scan found.
+    pub(super) fn tracing(
+        options: &SecretOptions,
+        learned: Learned,
+        traces: Vec<Traces>,
+        key: Option<&RunKey>,
+    ) -> Result<Self, RedactError> {
+        let known = options.known.iter().chain(learned.everywhere().map(|it| it.0)).cloned().collect();
         let scanner = Scanner::new(&sessile_redact::ScanOptions {
             certain_only: options.certain_only,
             known,
+            traces,
             rules: options.rules.clone(),
         });
         let scanner = scanner.map_err(|error| RedactError::BadRule { rule: error.rule, reason: error.reason })?;

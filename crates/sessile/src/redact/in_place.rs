@@ -3,81 +3,23 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use sessile_core::cancel::Cancel;
-use sessile_core::date::{Timestamp, parse_utc_iso};
+use sessile_core::date::parse_utc_iso;
 use sessile_redact::{Level, Names, Pairing, Report};
 use sessile_store::os::{FileKind, Stat};
 
 use super::finder::{Finder, Learned};
 use super::lines::{Pass, Source};
 use super::names::names;
-use super::options::{SecretOptions, random_key};
-use super::scan::SecretFinding;
+use super::options::random_key;
+use super::pending::Pending;
+use super::scrub_report::{ScrubbedSecrets, SecretScrub, SecretScrubOptions, SharingSession};
 use super::scrubber::{Learner, RunNames, SecretScrubber, Watch};
 use crate::directory::absolute;
 use crate::error::SessionError;
 use crate::list::read_header;
 use crate::redact_error::RedactError;
-use crate::scrub::{ScrubOptions, Scrubbed, Scrubber};
+use crate::scrub::{MAX_ATTEMPTS, ScrubOptions, Scrubbed, Scrubber, is_replaced};
 use crate::sessions::Sessions;
-
-/// How to remove secrets from sessions in place.
-#[derive(Clone, Default)]
-pub struct SecretScrubOptions<'o> {
-    /// How much goes: `secrets`, `paths` or `pii`. Headers lose only secrets, because pi finds a session by them.
-    pub level: Level,
-    /// What counts as a secret.
-    pub secrets: SecretOptions,
-    /// Whether the other sessions that have the same entries are scrubbed, too: parents, forks and copies.
-    pub with_sharing: bool,
-    /// Report what would be done, and do nothing.
-    pub dry_run: bool,
-    /// Keep the originals beside the sessions, with the removed text in them.
-    pub keep_original: bool,
-    /// Checked before each line, until the first session changes.
-    pub cancel: Cancel,
-    /// Called with the number of bytes done and the expected total of all passes.
-    pub on_progress: Option<&'o (dyn Fn(u64, u64) + Sync)>,
-}
-
-/// What a scrub did, or would do. It holds no secret.
-#[derive(Debug, Default)]
-pub struct SecretScrub {
-    /// How much went.
-    pub level: Level,
-    /// Whether this was a dry run.
-    pub dry_run: bool,
-    /// The sessions, with those that had nothing to remove.
-    pub sessions: Vec<ScrubbedSecrets>,
-    /// The other sessions that have the same entries and still have text to remove.
-    pub sharing: Vec<SharingSession>,
-    /// Why sessions could not be scrubbed, or not completely.
-    pub failed: Vec<SessionError>,
-}
-
-/// A scrubbed session, or one that a dry run would scrub.
-#[derive(Clone, Debug)]
-pub struct ScrubbedSecrets {
-    /// What happened to its files.
-    pub scrubbed: Scrubbed,
-    /// What happened in its lines.
-    pub report: Report,
-    /// Its findings before the scrub.
-    pub findings: Vec<SecretFinding>,
-    /// Files with the whole output of commands that the session names and that still have secrets. They stay.
-    pub full_outputs: Vec<PathBuf>,
-    /// When the session was created: since then, its secrets may have been on disk.
-    pub created: Option<Timestamp>,
-}
-
-/// A session that has entries of a scrubbed one, and text to remove.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SharingSession {
-    /// Its file.
-    pub path: PathBuf,
-    /// The number of lines with text to remove; `None` if they cannot be read.
-    pub n_lines: Option<usize>,
-}
 
 /// The passes over each session: learning, planning, findings, writing.
 const N_PASSES: u64 = 4;
@@ -120,7 +62,14 @@ impl Sessions {
             options.on_progress.iter().for_each(|report| report(n_done.min(total), total));
         };
         let work = Work { sessions: self, options, on_bytes: &on_bytes, chosen, others };
-        work.run().map_err(|error| match error {
+        let mut result = work.run();
+        // Until sessions change, another scrub may be faster.
+        for _ in 1..MAX_ATTEMPTS {
+            if result.as_ref().is_err_and(is_replaced) {
+                result = work.run();
+            }
+        }
+        result.map_err(|error| match error {
             SessionError::ScrubFailed { .. } if options.cancel.is_cancelled() => SessionError::Cancelled,
             error => error,
         })
@@ -162,11 +111,10 @@ impl Work<'_> {
         let store_key = || sessions.store_key()?.map_or_else(|| Ok(random_key()?), Ok::<_, SessionError>);
         // A scan that finds nothing writes nothing, not even a key.
         let allowed_key = if options.secrets.allowed.is_empty() { None } else { Some(store_key()?) };
-        let pending = sessions.pending_of(&self.chosen);
-        let mut learned = self.learn(&Finder::new(&options.secrets, Learned::default(), allowed_key.as_ref())?)?;
-        for pending in &pending {
-            learned.merge(pending.learned.clone());
-        }
+        let mut pending = sessions.pending_of(&self.chosen);
+        let traces = pending.iter().map(Pending::traces).collect();
+        let learned =
+            self.learn(&Finder::tracing(&options.secrets, Learned::default(), traces, allowed_key.as_ref())?)?;
         let key = if learned.is_empty() { random_key()? } else { store_key()? };
         let finder = Finder::new(&options.secrets, learned.clone(), Some(&key))?;
         let found = names(sessions.environment(), sessions.world.os(), options.level, &[]);
@@ -185,10 +133,16 @@ impl Work<'_> {
         if options.dry_run {
             return Ok(scrub);
         }
-        let own = if scrub.is_needed() { sessions.save_pending(&self.chosen, &learned)? } else { None };
+        if options.secrets.certain_only {
+            // Likely values stay, so this run cannot finish an earlier one.
+            pending.clear();
+        }
+        if scrub.is_needed() {
+            pending.extend(sessions.save_pending(&self.chosen, &learned)?);
+        }
         let done = self.apply(&mut scrub, &mut scrubber);
-        for pending in pending.iter().chain(&own) {
-            sessions.settle_pending(pending, &done)?;
+        for pending in &mut pending {
+            scrub.failed.extend(sessions.settle_pending(pending, &done).err());
         }
         Ok(scrub)
     }
@@ -290,17 +244,5 @@ impl Work<'_> {
             is_own && (has_secret || scanned.is_err())
         });
         files
-    }
-}
-
-impl SecretScrub {
-    /// Whether there was anything to do.
-    pub fn is_needed(&self) -> bool {
-        self.sessions.iter().any(|session| session.scrubbed.is_needed())
-    }
-
-    /// The number of secrets found in the sessions.
-    pub fn n_findings(&self) -> usize {
-        self.sessions.iter().map(|session| session.report.findings()).sum()
     }
 }

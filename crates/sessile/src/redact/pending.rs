@@ -1,17 +1,15 @@
-//! What a scrub is looking for, kept while it runs.
+//! What a scrub is looking for, noted while it runs.
 //!
-//! A likely value is found by the text around it. Once the scrub has replaced that text, a bare repeat of the value in
-//! another file cannot be found any more. So if a scrub is interrupted, the next one reads its values from here. The
-//! file is encrypted with a key of the state directory, so a search for the value does not find it, and it is removed
-//! as soon as the scrub is done. Values that a rule finds without context are not in it.
+//! Many values are found by the text around them. Once the scrub has replaced that text, a bare repeat of the value in
+//! another file cannot be found any more. So if a scrub is interrupted, the next one recognizes its values by their
+//! traces: lengths, and salted HMACs. No value is written. The file is removed as soon as the scrub is done.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use sessile_core::json::{Json, ObjectWriter, Raw};
-use sessile_redact::{Secret, Tier};
-use sessile_store::{create_directory, prepare_file, read_whole, remove_if_there};
-use sha2::{Digest, Sha256};
+use sessile_redact::{RunKey, Tier, Trace, Traces};
+use sessile_store::os::Os;
+use sessile_store::{create_directory, create_file, read_whole, remove_if_there, replace_durably};
 
 use super::finder::Learned;
 use crate::error::SessionError;
@@ -22,94 +20,118 @@ use crate::sessions::Sessions;
 const DIRECTORY: &str = "scrubs";
 const ENDING: &str = "pending";
 
-/// The name of the key, and the lengths of the parts of a file.
-const KEY_NAME: &str = "scrub";
-const NONCE: usize = 16;
-const CHECK: usize = 32;
-
 /// The largest file to read.
 const MAX_LENGTH: u64 = 64 << 20;
 
-/// The values of a scrub that has not ended.
+/// The traces of a scrub that has not ended.
+#[derive(Debug, PartialEq, Eq)]
 pub(super) struct Pending {
     file: PathBuf,
-    sessions: Vec<PathBuf>,
-    pub(super) learned: Learned,
+    /// The key of the traces.
+    salt: String,
+    /// The sessions that are not done.
+    sessions: Vec<String>,
+    traces: Vec<Trace>,
+}
+
+impl Pending {
+    fn to_json(&self) -> Json {
+        let sessions: Vec<Json> = self.sessions.iter().map(|path| Json::string(path)).collect();
+        let values: Vec<Json> = self.traces.iter().map(trace_to_json).collect();
+        let mut text = ObjectWriter::new();
+        text.string("salt", &self.salt)
+            .array("sessions", sessions.iter().map(Json::raw))
+            .array("values", values.iter().map(Json::raw));
+        text.finish()
+    }
+
+    /// Reads the file; `None` if it is damaged.
+    fn read(os: &dyn Os, file: PathBuf) -> Option<Self> {
+        let text = Json::parse(read_whole(os, &file, MAX_LENGTH).ok()?).ok()?;
+        let items = |name| text.raw().get(name).into_iter().flat_map(Raw::items);
+        let salt = text.raw().get("salt")?.as_string()?;
+        let sessions = items("sessions").filter_map(Raw::as_string).collect();
+        let traces = items("values").filter_map(trace_of_json).collect();
+        Some(Self { file, salt, sessions, traces })
+    }
+
+    /// The traces, ready to search with.
+    pub(super) fn traces(&self) -> Traces {
+        Traces::new(&RunKey::new(self.salt.as_bytes()), self.traces.iter().cloned())
+    }
+}
+
+fn trace_to_json(trace: &Trace) -> Json {
+    let mut value = ObjectWriter::new();
+    value
+        .string("rule", &trace.rule)
+        .integer("tier", if trace.tier == Tier::Certain { 1 } else { 2 })
+        .integer("length", i64::try_from(trace.length).unwrap_or(i64::MAX))
+        .integer("start", i64::from(trace.start))
+        .string("code", &trace.code);
+    value.finish()
+}
+
+fn trace_of_json(value: Raw<'_>) -> Option<Trace> {
+    let text = |name| value.get(name)?.as_string();
+    Some(Trace {
+        rule: text("rule")?.into(),
+        tier: if value.get("tier")?.as_bytes() == b"1" { Tier::Certain } else { Tier::Likely },
+        length: value.get("length")?.to_text().parse().ok()?,
+        start: value.get("start")?.to_text().parse().ok()?,
+        code: text("code")?,
+    })
 }
 
 impl Sessions {
-    /// Saves what a scrub of some sessions looks for. Returns `None` if there is nothing to save, or no place.
+    /// Notes what a scrub of some sessions looks for. Returns `None` if there is nothing to note, or no state directory.
     pub(super) fn save_pending(
         &self,
         sessions: &[PathBuf],
         learned: &Learned,
     ) -> Result<Option<Pending>, SessionError> {
-        let likely = learned.likely();
-        if likely.is_empty() {
-            return Ok(None);
-        }
-        let (Some(directory), Some(key)) = (self.pending_directory(), self.secret(KEY_NAME)?) else { return Ok(None) };
-        let texts: Vec<Json> = sessions.iter().map(|path| Json::string(&path.to_string_lossy())).collect();
-        let values: Vec<Json> = likely
-            .iter()
-            .map(|(secret, rule)| {
-                let mut value = ObjectWriter::new();
-                value.string("value", secret.expose()).string("rule", rule);
-                value.finish()
-            })
-            .collect();
-        let mut text = ObjectWriter::new();
-        text.array("sessions", texts.iter().map(Json::raw)).array("values", values.iter().map(Json::raw));
-        let mut nonce = [0; NONCE];
-        getrandom::fill(&mut nonce).map_err(|_unavailable| RedactError::NoRandom)?;
-        let bytes = encrypted(&key, nonce, text.finish().into_bytes());
+        let Some(directory) = self.pending_directory().filter(|_| !learned.is_empty()) else { return Ok(None) };
+        let mut salt = [0; 16];
+        getrandom::fill(&mut salt).map_err(|_unavailable| RedactError::NoRandom)?;
+        let salt = format!("{:032x}", u128::from_le_bytes(salt));
+        let key = RunKey::new(salt.as_bytes());
+        let traces = learned.everywhere().flat_map(|(secret, found)| Traces::of(&key, found, secret)).collect();
+        let file = directory.join(format!("{salt}.{ENDING}"));
+        let sessions = sessions.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+        let pending = Pending { file, salt, sessions, traces };
         let os = self.world.os();
         create_directory(os, &directory, true)?;
-        let name = self.environment().session_uuid();
-        let file = directory.join(format!("{}.{ENDING}", name.as_str()));
-        prepare_file::<SessionError>(os, &file, true, &mut |out: &mut dyn Write| {
-            out.write_all(&bytes).map_err(|error| sessile_store::StoreError::io_at("write", &file, error).into())
-        })?
-        .publish()?;
-        Ok(Some(Pending { file, sessions: sessions.to_vec(), learned: Learned::default() }))
+        create_file::<SessionError>(os, &pending.file, true, &mut |out| {
+            let written = out.write_all(pending.to_json().raw().as_bytes());
+            written.map_err(|error| sessile_store::StoreError::io_at("write", &pending.file, error).into())
+        })?;
+        Ok(Some(pending))
     }
 
-    /// The values of earlier scrubs of these sessions that were interrupted. A file that cannot be read is skipped.
+    /// What earlier scrubs of these sessions were looking for when they were interrupted. A damaged file is skipped.
     pub(super) fn pending_of(&self, sessions: &[PathBuf]) -> Vec<Pending> {
         let Some(directory) = self.pending_directory() else { return Vec::new() };
-        let mut files = self.world.os().list(&directory).unwrap_or_default();
+        let os = self.world.os();
+        let mut files = os.list(&directory).unwrap_or_default();
         files.retain(|file| file.extension().is_some_and(|ending| ending == ENDING));
-        if files.is_empty() {
-            return Vec::new();
-        }
-        let Ok(Some(key)) = self.secret(KEY_NAME) else { return Vec::new() };
         files.sort();
-        let mut pending: Vec<Pending> = files.into_iter().filter_map(|file| self.read_pending(file, &key)).collect();
-        pending.retain(|pending| pending.sessions.iter().any(|path| sessions.contains(path)));
+        let mut pending: Vec<Pending> = files.into_iter().filter_map(|file| Pending::read(os, file)).collect();
+        pending.retain(|pending| pending.sessions.iter().any(|noted| sessions.iter().any(|path| is_at(noted, path))));
         pending
     }
 
-    fn read_pending(&self, file: PathBuf, key: &[u8]) -> Option<Pending> {
-        let bytes = read_whole(self.world.os(), &file, MAX_LENGTH).ok()?;
-        let text = Json::parse(decrypted(key, &bytes)?).ok()?;
-        let items = |name| text.raw().get(name).into_iter().flat_map(Raw::items);
-        let sessions = items("sessions").filter_map(Raw::as_string).map(PathBuf::from).collect();
-        let mut learned = Learned::default();
-        for item in items("values") {
-            let text = |name| item.get(name).and_then(Raw::as_string);
-            if let (Some(value), Some(rule)) = (text("value"), text("rule")) {
-                learned.add(Secret::new(value), rule.into(), Tier::Likely);
-            }
-        }
-        Some(Pending { file, sessions, learned })
-    }
-
-    /// Removes the values of a scrub if all its sessions are among those that are done, or gone.
-    pub(super) fn settle_pending(&self, pending: &Pending, done: &[PathBuf]) -> Result<(), SessionError> {
+    /// Notes which sessions of a scrub are done. Once all of them are, or are gone, removes what it was looking for.
+    pub(super) fn settle_pending(&self, pending: &mut Pending, done: &[PathBuf]) -> Result<(), SessionError> {
         let os = self.world.os();
-        let is_gone = |path: &Path| os.link_stat(path).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound);
-        if pending.sessions.iter().all(|path| done.contains(path) || is_gone(path)) {
+        let n_before = pending.sessions.len();
+        pending.sessions.retain(|noted| !is_gone(os, noted) && !done.iter().any(|path| is_at(noted, path)));
+        if pending.sessions.is_empty() {
             remove_if_there(os, &pending.file)?;
+        } else if pending.sessions.len() < n_before {
+            replace_durably::<SessionError>(os, &pending.file, &mut |out| {
+                let written = out.write_all(pending.to_json().raw().as_bytes());
+                written.map_err(|error| sessile_store::StoreError::io_at("write", &pending.file, error).into())
+            })?;
         }
         Ok(())
     }
@@ -119,66 +141,50 @@ impl Sessions {
     }
 }
 
-/// A number that is never used twice, the check sum of the text, and both text and sum under a key stream.
-fn encrypted(key: &[u8], nonce: [u8; NONCE], text: Vec<u8>) -> Vec<u8> {
-    let mut body = Sha256::digest(&text).to_vec();
-    body.extend(text);
-    apply_stream(key, &nonce, &mut body);
-    [&nonce[..], &body].concat()
+/// Whether a path was noted so. Paths need not be UTF-8.
+fn is_at(noted: &str, path: &Path) -> bool {
+    path.to_string_lossy() == noted
 }
 
-/// The text; `None` if the bytes are damaged, or of another key.
-fn decrypted(key: &[u8], bytes: &[u8]) -> Option<Vec<u8>> {
-    let (nonce, body) = bytes.split_at_checked(NONCE)?;
-    let mut body = body.to_vec();
-    apply_stream(key, nonce, &mut body);
-    let (check, text) = body.split_at_checked(CHECK)?;
-    (Sha256::digest(text).as_slice() == check).then(|| text.to_vec())
-}
-
-/// Combines bytes with a stream that depends on a key and a nonce, both of fixed length. Doing it twice gives the bytes.
-fn apply_stream(key: &[u8], nonce: &[u8], bytes: &mut [u8]) {
-    for (number, block) in bytes.chunks_mut(32).enumerate() {
-        let hash = Sha256::new().chain_update(key).chain_update(nonce).chain_update((number as u64).to_le_bytes());
-        block.iter_mut().zip(hash.finalize()).for_each(|(byte, stream)| *byte ^= stream);
-    }
+fn is_gone(os: &dyn Os, noted: &str) -> bool {
+    let is_exact = !noted.contains(char::REPLACEMENT_CHARACTER);
+    is_exact && os.link_stat(Path::new(noted)).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
 }
 
 #[cfg(test)]
 mod tests {
+    use sessile_redact::Secret;
+
     use super::*;
 
-    #[test]
-    fn the_text_is_hidden_and_comes_back() {
-        for length in [0, 1, 31, 32, 33, 1000] {
-            let text = vec![b'x'; length];
-            let hidden = encrypted(&[7; 32], [1; NONCE], text.clone());
-            assert!(length < 31 || memchr::memmem::find(&hidden, b"xxx").is_none());
-            assert_eq!(decrypted(&[7; 32], &hidden), Some(text));
-            assert_eq!(decrypted(&[8; 32], &hidden), None);
-            assert_eq!(decrypted(&[7; 32], &hidden[..hidden.len() - 1]), None);
-        }
-    }
+    const VALUE: &str = "kR7vQ2x9kR7vQ2x9";
 
     #[test]
-    fn values_are_kept_until_their_sessions_are_done() {
+    fn traces_are_kept_until_their_sessions_are_done() {
         let sessions = Sessions::in_memory_system().recording_operations(Some("/home/user/state".into()));
-        let mut session = sessions.create("/proj").unwrap();
-        session.append_user_message("hello").unwrap();
-        let there = session.session_file().unwrap().to_path_buf();
-        let gone = PathBuf::from("/gone.jsonl");
+        let create = || {
+            let mut session = sessions.create("/proj").unwrap();
+            session.append_user_message("hello").unwrap();
+            session.session_file().unwrap().to_path_buf()
+        };
+        let (one, other, gone) = (create(), create(), PathBuf::from("/gone.jsonl"));
         let mut learned = Learned::default();
-        learned.add(Secret::new("gsk_certain"), "groq-key".into(), Tier::Certain);
-        assert!(sessions.save_pending(&[there.clone()], &learned).unwrap().is_none(), "its rule finds it again");
-        learned.add(Secret::new("kR7vQ2x9kR7vQ2x9"), "assignment".into(), Tier::Likely);
-        let own = sessions.save_pending(&[there.clone(), gone.clone()], &learned).unwrap().unwrap();
+        assert!(sessions.save_pending(std::slice::from_ref(&one), &learned).unwrap().is_none());
+        learned.add(Secret::new("harmless"), "setting".into(), Tier::Likely);
+        learned.add(Secret::new(VALUE), "assignment".into(), Tier::Likely);
+        let mut own = sessions.save_pending(&[one.clone(), other.clone(), gone.clone()], &learned).unwrap().unwrap();
+        let text = String::from_utf8(read_whole(sessions.world.os(), &own.file, MAX_LENGTH).unwrap()).unwrap();
+        assert!(!text.contains("kR7v") && text.contains("assignment"), "{text}");
         assert!(sessions.pending_of(&["/other.jsonl".into()]).is_empty());
         let found = sessions.pending_of(std::slice::from_ref(&gone));
-        assert_eq!(found.len(), 1);
-        assert_eq!(found[0].learned.likely(), [(&Secret::new("kR7vQ2x9kR7vQ2x9"), "assignment")]);
-        sessions.settle_pending(&own, std::slice::from_ref(&gone)).unwrap();
-        assert_eq!(sessions.pending_of(std::slice::from_ref(&gone)).len(), 1);
-        sessions.settle_pending(&own, &[there]).unwrap();
-        assert!(sessions.pending_of(&[gone]).is_empty());
+        assert_eq!(found.iter().collect::<Vec<_>>(), [&own]);
+        let key = RunKey::new(own.salt.as_bytes());
+        let expected = Traces::of(&key, &("assignment".into(), Tier::Likely), &Secret::new(VALUE));
+        assert_eq!(found[0].traces, expected);
+        sessions.settle_pending(&mut own, std::slice::from_ref(&one)).unwrap();
+        assert!(sessions.pending_of(&[one, gone]).is_empty());
+        assert_eq!(sessions.pending_of(std::slice::from_ref(&other)).len(), 1);
+        sessions.settle_pending(&mut own, std::slice::from_ref(&other)).unwrap();
+        assert!(sessions.pending_of(&[other]).is_empty());
     }
 }

@@ -224,13 +224,18 @@ impl Sessions {
 
     /// Takes the lock. Another scrub may swap the file while this one waits for it.
     fn lock_scrubbable(&self, path: &Path) -> Result<FileLog, SessionError> {
+        let lock = || {
+            let log = lock_session(&self.world, path)?;
+            log.length()?;
+            Ok(log)
+        };
+        let mut locked = lock();
         for _ in 1..MAX_ATTEMPTS {
-            match lock_session(&self.world, path) {
-                Err(error) if is_replaced(&error) => {}
-                locked => return locked,
+            if locked.as_ref().is_err_and(is_replaced) {
+                locked = lock();
             }
         }
-        lock_session(&self.world, path)
+        locked
     }
 
     /// The session in a file that this version may rewrite. A damaged one may lack a header.

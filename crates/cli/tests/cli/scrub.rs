@@ -320,9 +320,9 @@ fn a_killed_scrub_leaves_the_old_or_the_new_file_and_the_next_one_finishes() {
         assert!(is_new || left == old, "neither the old nor the new file after {delay} ms");
         assert_eq!(String::from_utf8_lossy(&left).lines().count(), String::from_utf8_lossy(&old).lines().count());
         if is_new {
-            n_new += 1
+            n_new += 1;
         } else {
-            n_old += 1
+            n_old += 1;
         }
         let finished = home.run(&words);
         assert_eq!(finished.code, 0, "after {delay} ms: {}", finished.err);

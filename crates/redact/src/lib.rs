@@ -79,6 +79,7 @@ mod stop;
 #[cfg(test)]
 mod testing;
 mod text;
+mod turns;
 mod user_rule;
 
 pub use copy::{CopyIdentity, CopyPlan, CopyWriter, MARK_TYPE};

@@ -31,6 +31,7 @@ mod sample;
 mod search;
 #[cfg(unix)]
 mod secrets;
+mod secrets_failing;
 #[cfg(feature = "serve")]
 mod serve;
 mod stats;

@@ -77,6 +77,27 @@ pub(crate) fn escaped(text: &str, random: &mut SplitMix) -> String {
     out
 }
 
+/// Takes back the escapes that [`escaped`] adds. It works for damaged JSON, too.
+pub(crate) fn unescaped(line: &str) -> String {
+    let line = line.replace("\\/", "/");
+    let mut parts = line.split("\\u");
+    let mut out = parts.next().unwrap().to_owned();
+    for part in parts {
+        let digits = part.get(..4).and_then(|digits| u32::from_str_radix(digits, 16).ok());
+        match digits.and_then(char::from_u32) {
+            Some(c) if c.is_ascii_alphanumeric() => {
+                out.push(c);
+                out.push_str(&part[4..]);
+            }
+            _ => {
+                out.push_str("\\u");
+                out.push_str(part);
+            }
+        }
+    }
+    out
+}
+
 /// The strings of a line in which a secret is left, plainly or encoded.
 pub(crate) fn leaks(value: &str, line: &str) -> Vec<String> {
     let aligned = |skip: usize, encode: fn(&[u8]) -> String| {
@@ -91,10 +112,11 @@ pub(crate) fn leaks(value: &str, line: &str) -> Vec<String> {
     for skip in 0..3 {
         forms.extend([aligned(skip, encode), aligned(skip, encode_plain)]);
     }
-    let mut texts = vec![line.to_owned()];
+    // Damaged JSON has no strings, so its escapes are taken back in the whole line.
+    let mut texts = vec![line.to_owned(), unescaped(line)];
     let mut at = 0;
     while at < texts.len() {
-        // Strings of JSON in strings are looked at, too; lines of damaged JSON are only looked at as they are.
+        // Strings of JSON in strings are looked at, too.
         if let Ok(inner) = serde_json::from_str::<Value>(&texts[at]) {
             strings(&inner, &mut texts);
         }

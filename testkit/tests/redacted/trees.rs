@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::generate::{Generated, generate};
-use crate::planted::leaks;
+use crate::planted::{leaks, unescaped};
 use crate::stage::Stage;
 use serde_json::Value;
 use sessile::SessionManager;
@@ -105,14 +105,15 @@ fn placeholders_are_stable(copy: &[String]) {
 }
 
 /// The placeholders between the markers `«N ` and ` N»`, by N.
-fn marked_placeholders(copy: &[String]) -> BTreeMap<&str, BTreeSet<&str>> {
-    let mut found: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+fn marked_placeholders(copy: &[String]) -> BTreeMap<String, BTreeSet<String>> {
+    let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for line in copy {
+        let line = unescaped(line);
         for part in line.split('«').skip(1) {
             let Some((number, rest)) = part.split_once(' ') else { continue };
             let Some((inner, _)) = rest.split_once(&format!(" {number}»")) else { continue };
             if inner.starts_with("[REDACTED:") && inner.ends_with(']') && inner.matches(']').count() == 1 {
-                found.entry(number).or_default().insert(inner);
+                found.entry(number.to_owned()).or_default().insert(inner.to_owned());
             }
         }
     }

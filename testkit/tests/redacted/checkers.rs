@@ -50,8 +50,8 @@ fn session() -> String {
 type Check = fn(&str, &Path) -> usize;
 
 fn kingfisher(program: &str, folder: &Path) -> usize {
-    let words = ["scan", "--no-validate", "--confidence=low", "--no-update-check", "--format=jsonl", "--quiet"];
-    let output = Command::new(program).args(words).arg(folder).output().unwrap();
+    let words = "scan --no-validate --no-dedup --confidence=low --no-update-check --format=jsonl --quiet";
+    let output = Command::new(program).args(words.split(' ')).arg(folder).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     let records = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     records.filter(|record| record.get("rule").is_some()).count()

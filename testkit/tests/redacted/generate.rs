@@ -77,7 +77,7 @@ pub(crate) fn generate(seed: u64) -> Generated {
     let header =
         r#"{"type":"session","version":3,"id":"source-id","timestamp":"2024-01-01T00:00:00.000Z","cwd":"/home/bob/x"}"#;
     let mut generated = Generated { lines: vec![header.to_owned()], values: Vec::new(), n_plants: 0 };
-    for n in 0..1 + random.below(14) {
+    for n in 0..=random.below(14) {
         let parent = match random.below(n + 2) {
             0 => "null".to_owned(),
             // Mostly the entry before, so that there are long paths.

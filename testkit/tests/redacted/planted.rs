@@ -1,5 +1,7 @@
 //! How a secret can be written, and whether one is left in a line.
 
+use std::fmt::Write;
+
 use crate::corpus::{encode, encode_plain};
 use serde_json::Value;
 use sessile_testkit::SplitMix;
@@ -67,7 +69,7 @@ pub(crate) fn escaped(text: &str, random: &mut SplitMix) -> String {
         if c == '/' && rate > 0 {
             out.push_str("\\/");
         } else if rate > 0 && c.is_ascii_alphanumeric() && random.one_in(rate) {
-            out.push_str(&format!("\\u{:04x}", u32::from(c)));
+            write!(out, "\\u{:04x}", u32::from(c)).unwrap();
         } else {
             let one = Value::from(c.to_string()).to_string();
             out.push_str(&one[1..one.len() - 1]);
@@ -122,7 +124,9 @@ pub(crate) fn leaks(value: &str, line: &str) -> Vec<String> {
         }
         at += 1;
     }
-    texts.iter_mut().for_each(|text| *text = without_colours(text));
+    for text in &mut texts {
+        *text = without_colours(text);
+    }
     texts.retain(|text| forms.iter().any(|form| text.contains(form.as_str())));
     texts
 }

@@ -84,7 +84,10 @@ fn other_scanners_find_no_secret_in_copies() {
         assert!(in_source > 100, "{program} does not work: {in_source} findings in the source");
         for level in Level::ALL {
             let copy = stage.copy("source.jsonl", &format!("{variable}-{level}.jsonl"), level);
-            let in_copy = count(&(copy.join("\n") + "\n"));
+            // A copy names its source by a hash, which looks random and is not a secret.
+            let header: Value = serde_json::from_str(&copy[0]).unwrap();
+            let hash = header["redacted"]["source"].as_str().unwrap();
+            let in_copy = count(&(copy.join("\n") + "\n").replace(hash, "source"));
             drop(writeln!(std::io::stderr(), "{program}: {in_source} findings in the source, {in_copy} at {level}"));
             assert_eq!(in_copy, 0, "{program} at {level}");
         }

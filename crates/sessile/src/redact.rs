@@ -23,6 +23,7 @@
 //! ```
 
 mod copy;
+mod entries;
 mod finder;
 mod known;
 mod lines;
@@ -34,6 +35,7 @@ mod text;
 
 pub use crate::redact_error::RedactError;
 pub use copy::{RedactOptions, RedactedCopy};
+pub use entries::EntryFindings;
 pub use options::{SecretOptions, finding_id};
 pub use scan::{ScanOptions, ScanReport, SecretFinding};
 pub use sessile_core::redaction::Redaction;

@@ -43,6 +43,22 @@ test("colours of terminal output are classes", async () => {
   assert.equal(await page.$$eval("[style]", (all) => all.filter((it) => it.closest("article")).length), 0);
 });
 
+test("parts of code stay in their line", async () => {
+  const styles = await page.evaluate(() => {
+    const code = document.createElement("pre");
+    const parts = ["k", "s", "n", "c"].map((name) => Object.assign(document.createElement("i"), { className: name, textContent: "x" }));
+    code.append(...parts);
+    document.querySelector("#pane article").append(code);
+    const found = parts.map((part) => {
+      const { display, padding, borderTopWidth } = getComputedStyle(part);
+      return `${display} ${padding} ${borderTopWidth}`;
+    });
+    code.remove();
+    return found;
+  });
+  assert.deepEqual(styles, Array(4).fill("inline 0px 0px"));
+});
+
 test("changed words of an edit are marked, also side by side", async () => {
   const call = await entry(ids.edit.call);
   assert.deepEqual(await call.locator("pre.diff .o b").allInnerTexts(), ["one"]);

@@ -64,7 +64,11 @@ test("the server searches arguments, output and thinking", async () => {
 });
 
 test("the download has exactly the bytes of the file", async () => {
-  const [download] = await Promise.all([page.waitForEvent("download"), page.click("#download")]);
+  await page.click("#download");
+  const submit = page.locator("#download-dialog button[type=submit]:enabled");
+  await submit.waitFor();
+  await page.selectOption("#download-dialog [name=level]", "none");
+  const [download] = await Promise.all([page.waitForEvent("download"), submit.click()]);
   assert.ok(readFileSync(await download.path()).equals(readFileSync(file)));
 });
 

@@ -132,7 +132,8 @@ test("an entry gets a label from its menu and by a key", async () => {
   await loads(page, () => page.keyboard.press("Enter"));
   assert.equal(await page.locator(`#entry-${ids.train} .label`).innerText(), "the plan");
   assert.equal(page.url().split("#")[1], `entry-${ids.train}`, "the page is at the same entry");
-  assert.equal(await notice(page), "Labelled “the plan”.");
+  assert.equal(await notice(page), "Labeled “the plan”.");
+  await page.waitForFunction(() => document.querySelector("#tree .label")?.textContent === "the plan");
   // An empty label removes it. Shift+L labels the focused entry, as in pi.
   await page.locator(`#entry-${ids.train}`).focus();
   await page.keyboard.press("Shift+L");
@@ -142,6 +143,7 @@ test("an entry gets a label from its menu and by a key", async () => {
   await loads(page, () => page.keyboard.press("Enter"));
   assert.equal(await page.locator(`#entry-${ids.train} .label`).count(), 0);
   assert.equal(await notice(page), "Label removed.");
+  await page.waitForFunction(() => !document.querySelector("#tree .label"));
   quiet(page);
 });
 
@@ -362,7 +364,7 @@ test("a read-only server shows no controls for changes", async () => {
   await site.open();
   assert.equal(await page.locator("#entries button.actions").count(), 0);
   await sessionMenu(page);
-  assert.deepEqual(await page.$$eval("[role=menuitem]", (items) => items.map((item) => item.textContent)), ["Copy resume command"]);
+  assert.deepEqual(await page.$$eval("[role=menuitem]", (items) => items.map((item) => item.textContent)), ["Copy resume command", "Find secrets"]);
   await page.keyboard.press("Escape");
   await page.waitForSelector("[role=menu]", { state: "detached" });
   for (const key of ["m", "Shift+L"]) await page.keyboard.press(key);

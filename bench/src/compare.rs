@@ -27,6 +27,7 @@ use std::path::PathBuf;
 
 use crate::generate::{Corpus, CorpusError, Plan};
 
+use options::is_meant;
 pub use options::{Options, USAGE};
 use process::Tools;
 use report::Report;
@@ -91,7 +92,7 @@ impl Bench {
     }
 
     fn is_wanted(&self, id: &str) -> bool {
-        self.options.rows.is_empty() || self.options.rows.iter().any(|wanted| wanted == id)
+        self.options.rows.is_empty() || self.options.rows.iter().any(|wanted| is_meant(wanted, id))
     }
 }
 

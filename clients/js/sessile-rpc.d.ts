@@ -363,6 +363,8 @@ export type SessionRow = {
   archived?: boolean;
   /** the file of the same session that this file is a copy of */
   copyOf?: string;
+  /** true if it is a redacted copy of a session, absent otherwise */
+  redacted?: boolean;
 };
 
 /** Restricts the entries that a search returns. */

@@ -7,12 +7,12 @@ pub const USAGE: &str = "\
 usage: compare [--small] [--rows ID,…] [--rounds N] [--scale X] [--corpus DIR] [--json FILE] [--write-docs DIR] [--strict]
 
   --small           on a few megabytes, one round, without judging times: only whether answers agree
-  --rows ID,…       these rows alone; `growth` and `caches` are rows, too
+  --rows ID,…       these rows alone; `growth` and `caches` are rows, too; `node-*` means all that begin with `node-`
   --rounds N        fresh processes per contestant (9; pi gets 3 where it takes longer than 10 s)
   --scale X         how much larger than usual the files are (1)
   --corpus DIR      where the made-up sessions are kept between runs
   --json FILE       write the figures there as well
-  --write-docs DIR  write table and plot into performance.md and performance.svg there
+  --write-docs DIR  write tables and plot into performance.md and performance.svg there; a table without rows stays
   --strict          fail if a demand is missed, not only if an answer differs";
 
 /// The chosen options.
@@ -64,12 +64,23 @@ impl Options {
     }
 }
 
+/// Whether an argument of `--rows` means a row.
+pub(super) fn is_meant(wanted: &str, id: &str) -> bool {
+    wanted.strip_suffix('*').map_or(wanted == id, |start| id.starts_with(start))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn read(words: &str) -> Option<Options> {
         Options::read(words.split_whitespace().map(str::to_owned), "corpus".into())
+    }
+
+    #[test]
+    fn a_star_means_all_rows_with_a_beginning() {
+        assert!(is_meant("node-*", "node-list-all") && is_meant("tree", "tree"));
+        assert!(!is_meant("node-*", "tree") && !is_meant("node-", "node-list-all"));
     }
 
     #[test]

@@ -137,10 +137,12 @@ impl Report {
         format!("{all:#}\n")
     }
 
-    /// Returns the rows as a table for the documentation.
-    pub(super) fn markdown(&self) -> String {
+    /// Returns some rows as a table for the documentation; nothing if none of them was measured.
+    pub(super) fn markdown(&self, is_wanted: impl Fn(&str) -> bool) -> Option<String> {
+        let mut rows = self.rows.iter().filter(|row| is_wanted(row.id)).peekable();
+        rows.peek()?;
         let mut text = "| work | Sessile | pi 1.5.0 | beside | demanded: reached |\n|---|---|---|---|---|\n".to_owned();
-        for row in &self.rows {
+        for row in rows {
             let cell = |turns: Option<&Turns>| turns.map_or_else(|| "–".to_owned(), cell);
             let others = row.results.iter().filter(|turns| matches!(turns.competitor, Competitor::Other(_)));
             let others: Vec<String> = others
@@ -167,7 +169,7 @@ impl Report {
             )
             .ok();
         }
-        text
+        Some(text)
     }
 
     /// Returns the growth as a table for the documentation.

@@ -86,14 +86,7 @@ function sessionEntryToContextMessages(entry) {
   switch (entry.type) {
     case "message": {
       const { message } = entry;
-      if (message === undefined || message === null) return [];
-      if (message.content === undefined || message.content === null) {
-        if (message.role === "system") return [{ ...message, content: "" }];
-        if (message.role === "user" || message.role === "assistant" || message.role === "toolResult") {
-          return [{ ...message, content: [] }];
-        }
-      }
-      return [message];
+      return message === undefined || message === null ? [] : [withContent(message)];
     }
     case "custom_message": {
       const { customType, content, display, details } = entry;
@@ -111,6 +104,14 @@ function sessionEntryToContextMessages(entry) {
     default:
       return [];
   }
+}
+
+/** A message as it is in the context: one without content gets an empty one. */
+function withContent(message) {
+  if (message.content !== undefined && message.content !== null) return message;
+  if (message.role === "system") return { ...message, content: "" };
+  const { role } = message;
+  return role === "user" || role === "assistant" || role === "toolResult" ? { ...message, content: [] } : message;
 }
 
 const timeOf = (entry) => new Date(entry.timestamp).getTime();
@@ -267,4 +268,5 @@ module.exports = {
   sessionPath,
   setsModel,
   settingsOf,
+  withContent,
 };

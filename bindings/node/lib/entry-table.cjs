@@ -17,6 +17,8 @@ class EntryTable {
   #refresh;
   /** Entries by row; a hole for each that was not asked for. */
   #entries;
+  /** Messages by row, whose entries were not asked for. */
+  #messages = new Map();
   /** Entries by id, for those that were asked for. */
   #byId = new Map();
   /** Whether no id is repeated. A repeated id means its last entry, which native code finds. */
@@ -43,6 +45,7 @@ class EntryTable {
     const known = this.#entries.filter((entry) => typeof entry?.id === "string");
     const rows = this.#native.findAll(known.map((entry) => entry.id));
     this.#entries = new Array(status.nRows);
+    this.#messages.clear();
     this.#byId.clear();
     this.#isUnique = isUnique(status);
     known.forEach((entry, index) => {
@@ -54,7 +57,6 @@ class EntryTable {
   /** Adds the entry that a program has appended. */
   put(row, entry) {
     this.#entries[row] = entry;
-    this.#byId.set(entry.id, entry);
   }
 
   /** Makes an entry of an object that a program appends. */
@@ -96,48 +98,95 @@ class EntryTable {
 
   /** Like `all`, with the payloads: many lines at a time. */
   allLoaded(rows) {
-    const wanted = [];
-    for (const row of rows) {
-      const entry = this.#entries[row];
-      if (entry === undefined || (typeof entry === "object" && Lazy.is(entry) && !Lazy.hasPayload(entry))) wanted.push(row);
-    }
-    for (let start = 0; start < wanted.length; start += BATCH) this.#load(wanted.slice(start, start + BATCH));
+    this.#loadAll(rows, false);
     const entries = this.all(rows);
     this.#payloads.touch(entries);
     return entries;
   }
 
-  /** Makes entries with their payloads, or gives them to entries that have lost theirs. */
-  #load(rows) {
-    const lines = this.#native.lines(new Uint32Array(rows));
+  /**
+   * Calls `onMessage` with the message of each row that is a message, and `onEntry` with the entry of each other one.
+   *
+   * Does not make entries of messages that were not asked for.
+   */
+  eachContent(rows, onMessage, onEntry) {
+    this.#loadAll(rows, true);
+    const entries = this.#entries;
     for (let index = 0; index < rows.length; index++) {
-      const row = rows[index];
-      const parsed = parsedLine(lines, index);
-      const length = lengthOf(lines, index);
-      const entry = this.#entries[row];
-      if (entry === undefined) this.#entries[row] = lazyEntry(this, row, parsed, length);
-      else this.#fill(entry, parsed, length);
+      const entry = entries[rows[index]];
+      if (entry === undefined) onMessage(this.#messages.get(rows[index]));
+      else if (entry.type === "message") onMessage(entry.message);
+      else onEntry(entry, index);
     }
+  }
+
+  /** Reads what is missing of some rows: payloads of entries, and entries, or only messages where they are enough. */
+  #loadAll(rows, isMessageEnough) {
+    const wanted = [];
+    for (const row of rows) {
+      const entry = this.#entries[row];
+      if (entry === undefined ? !(isMessageEnough && this.#messages.has(row)) : isEmpty(entry)) wanted.push(row);
+    }
+    for (let start = 0; start < wanted.length; ) start += this.#load(wanted.slice(start, start + BATCH), isMessageEnough);
+  }
+
+  /** Loads the first of some rows. Returns their number. */
+  #load(rows, isMessageEnough) {
+    const lines = new Lines(this.#native.lines(new Uint32Array(rows)));
+    const entries = this.#entries;
+    for (let index = 0; index < lines.count; index++) {
+      const row = rows[index];
+      const entry = entries[row];
+      const message = entry === undefined && isMessageEnough ? this.#nextMessage(lines) : undefined;
+      if (message !== undefined) {
+        this.#messages.set(row, message);
+        continue;
+      }
+      const parsed = lines.next();
+      if (entry === undefined) entries[row] = lazyEntry(this, row, this.#withMessage(row, parsed), lines.length);
+      else this.#fill(entry, parsed, lines.length);
+    }
+    return lines.count;
+  }
+
+  /** The next line's message alone, if it may stay for as long as the session. */
+  #nextMessage(lines) {
+    if (!lines.isMessage() || !this.#payloads.hasRoom(lines.nextLength())) return undefined;
+    const message = lines.nextMessage();
+    if (message !== undefined) this.keepsPlain(lines.length);
+    return message;
+  }
+
+  /** A parsed line, with the message that was read before it. */
+  #withMessage(row, parsed) {
+    const message = this.#messages.get(row);
+    if (message !== undefined) {
+      parsed.message = message;
+      this.#messages.delete(row);
+    }
+    return parsed;
   }
 
   /** Makes entries: messages without their payloads, all others from their lines. */
   #make(rows) {
     for (let start = 0; start < rows.length; start += BATCH) {
       const batch = rows.slice(start, start + BATCH);
-      const { kinds, heads, lines } = this.#native.forms(new Uint32Array(batch));
+      const forms = this.#native.forms(new Uint32Array(batch));
+      const { kinds, heads } = forms;
+      const lines = new Lines(forms.lines);
       const text = heads.latin1Slice(0, heads.length);
       let at = 0;
-      let line = 0;
       for (let index = 0; index < batch.length; index++) {
         const row = batch[index];
         if (kinds[index] === 0) {
-          this.#entries[row] = lazyEntry(this, row, parsedLine(lines, line), lengthOf(lines, line));
-          line++;
+          const parsed = this.#withMessage(row, lines.next());
+          this.#entries[row] = lazyEntry(this, row, parsed, lines.length);
           continue;
         }
         const id = text.slice(at, at + 8);
         const parentId = kinds[index] === 2 ? null : text.slice(at + 8, at + 16);
         const entry = messageSkeleton(this, row, id, parentId, text.slice(at + 16, at + HEAD));
+        if (this.#messages.has(row)) Lazy.fill(entry, this.#withMessage(row, {}));
         this.#entries[row] = entry;
         if (this.#isUnique) this.#byId.set(id, entry);
         at += HEAD;
@@ -184,16 +233,69 @@ class EntryTable {
   }
 }
 
-const startOf = (lines, index) => (index === 0 ? 0 : lines.ends[index - 1] + 1);
+/** Whether an entry has lost its payload, or never had it. */
+const isEmpty = (entry) => typeof entry === "object" && Lazy.is(entry) && !Lazy.hasPayload(entry);
 
-/** The length of a line in bytes. */
-const lengthOf = (lines, index) => lines.ends[index] - startOf(lines, index);
+/** Parses lines one after the other. */
+class Lines {
+  #bytes;
+  #ends;
+  #wide;
+  #messages;
+  /** All bytes as one character each: right for every line of ASCII, and slices of it are not copied. */
+  #text;
+  #index = 0;
+  #start = 0;
 
-/** The value of a line. */
-function parsedLine(lines, index) {
-  const { bytes, wide } = lines;
-  const [start, end] = [startOf(lines, index), lines.ends[index]];
-  return JSON.parse(wide[index] ? bytes.utf8Slice(start, end) : bytes.latin1Slice(start, end));
+  constructor({ bytes, ends, wide, messages }) {
+    this.#bytes = bytes;
+    this.#ends = ends;
+    this.#wide = wide;
+    this.#messages = messages;
+    this.#text = bytes.latin1Slice(0, bytes.length);
+    this.count = ends.length;
+    /** The length of the last parsed line in bytes. */
+    this.length = 0;
+  }
+
+  #slice(start, end) {
+    return this.#wide[this.#index] ? this.#bytes.utf8Slice(start, end) : this.#text.slice(start, end);
+  }
+
+  /** The value of the next line. */
+  next() {
+    const parsed = JSON.parse(this.#slice(this.#start, this.#ends[this.#index]));
+    this.#goOn();
+    return parsed;
+  }
+
+  nextLength() {
+    return this.#ends[this.#index] - this.#start;
+  }
+
+  /** Whether the next line may be a message as pi writes it. */
+  isMessage() {
+    return this.#messages[this.#index] !== 0;
+  }
+
+  /** The message of such a line. If the line has more members, returns nothing and does not go on. */
+  nextMessage() {
+    const from = this.#start + this.#messages[this.#index];
+    let message;
+    try {
+      message = JSON.parse(this.#slice(from, this.#ends[this.#index] - 1));
+    } catch {
+      return undefined;
+    }
+    this.#goOn();
+    return message;
+  }
+
+  #goOn() {
+    const end = this.#ends[this.#index++];
+    this.length = end - this.#start;
+    this.#start = end + 1;
+  }
 }
 
 /** Whether every row but the header is an entry with an id of its own. */

@@ -183,6 +183,28 @@ class FileSession {
     });
   }
 
+  /** The messages, the thinking level and the model of `projection`, without making entries of the messages. */
+  context() {
+    return this.#stable(() => {
+      const { rows, level, model } = this.#contextRows();
+      const messages = [];
+      let isEdited = false;
+      const onMessage = (message) => {
+        if (message !== undefined && message !== null) messages.push(entriesOf.withContent(message));
+      };
+      const onEntry = (entry, index) => {
+        isEdited ||= entry.type === "context_edit";
+        // Only the newest compaction, which comes first, contributes.
+        if (index === 0 || entry.type !== "compaction") messages.push(...entriesOf.sessionEntryToContextMessages(entry));
+      };
+      this.#table.eachContent(rows, onMessage, onEntry);
+      // Edits need to know the entries that they replace.
+      if (isEdited) return this.projection();
+      const at = (row) => (row < 0 ? undefined : this.#table.at(row));
+      return { messages, ...entriesOf.settingsOf(at(level), at(model)) };
+    });
+  }
+
   // Writing
 
   /**
@@ -200,7 +222,7 @@ class FileSession {
     }
     const written = this.#native.append(type, text, isFirst, date.getTime(), this.#nRows, this.#numbering);
     if (typeof written !== "string") return this.#take(written, this.leafId, date, make, text.length);
-    return this.#takeNext(written, date, make, text.length);
+    return this.#takeNext(written.slice(0, ID_LENGTH), written.slice(ID_LENGTH), make, text.length);
   }
 
   #parentOf(target) {
@@ -245,7 +267,7 @@ class FileSession {
 
   #take({ id, row, numbering }, parentId, date, make, length) {
     const isNext = numbering === this.#numbering && row === this.#nRows && parentId === this.leafId;
-    if (isNext) return this.#takeNext(id, date, make, length);
+    if (isNext) return this.#takeNext(id, date.toISOString(), make, length);
     const entry = this.#table.adopt(row, make(id, parentId, date.toISOString()), length);
     this.#catchUp();
     this.#table.put(row, entry);
@@ -254,9 +276,9 @@ class FileSession {
   }
 
   /** Takes an entry that was written below the leaf, in the row after the last known one. */
-  #takeNext(id, date, make, length) {
+  #takeNext(id, timestamp, make, length) {
     const row = this.#nRows++;
-    const entry = this.#table.adopt(row, make(id, this.leafId, date.toISOString()), length);
+    const entry = this.#table.adopt(row, make(id, this.leafId, timestamp), length);
     this.entryCount++;
     this.#leafRow = row;
     this.#extend(entry, row);
@@ -362,6 +384,9 @@ class FileSession {
     return new Map(this.entries().map((entry) => [entry.id, entry]));
   }
 }
+
+/** The length of the ids that the engine makes. */
+const ID_LENGTH = 8;
 
 const NO_TARGET = { expects: false, moves: false };
 

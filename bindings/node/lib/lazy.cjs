@@ -164,9 +164,14 @@ class PayloadCache {
   #bytes = 0;
   #plainBytes = 0;
 
-  /** Whether a payload of this size may stay for as long as the session. */
+  /** Whether there is room for a payload of this size that stays for as long as the session. */
+  hasRoom(bytes) {
+    return this.#plainBytes + bytes <= PLAIN_BYTES && this.#bytes + bytes <= PayloadCache.limit;
+  }
+
+  /** Whether a payload of this size may stay for as long as the session. Counts it if it may. */
   keepsPlain(bytes) {
-    if (this.#plainBytes + bytes > PLAIN_BYTES || this.#bytes + bytes > PayloadCache.limit) return false;
+    if (!this.hasRoom(bytes)) return false;
     this.#plainBytes += bytes;
     this.#bytes += bytes;
     return true;

@@ -200,7 +200,7 @@ class SessionManager {
   }
 
   buildSessionContext() {
-    const { messages, thinkingLevel, model } = this.#session.projection();
+    const { messages, thinkingLevel, model } = this.#session.context();
     return { messages, thinkingLevel, model };
   }
 

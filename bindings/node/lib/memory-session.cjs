@@ -143,6 +143,10 @@ class MemorySession {
     return entriesOf.buildSessionProjection(this.#own(), this.leafId, this.#byId);
   }
 
+  context() {
+    return this.projection();
+  }
+
   /** Adds an entry that `make` makes of an id, a parent and a time. */
   append(_type, _own, make, options) {
     if (options?.expectedLeaf !== undefined && options.expectedLeaf !== this.leafId) {

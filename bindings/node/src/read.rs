@@ -3,7 +3,7 @@
 use napi::bindgen_prelude::{Buffer, Uint8Array, Uint32Array};
 use napi_derive::napi;
 use sessile::format::head::Kind;
-use sessile::rows::{EntryForm, Row};
+use sessile::rows::{EntryForm, Row, message_start};
 use sessile::{EntryId, SessionError, SessionManager};
 
 use crate::failure::Result;
@@ -17,18 +17,21 @@ pub struct Lines {
     pub ends: Uint32Array,
     /// For each line: 1 if it is not ASCII alone. Node decodes ASCII faster if it is told so.
     pub wide: Uint8Array,
+    /// For each line: where its message begins if it may be a message as pi writes it, see [`message_start`]; otherwise 0.
+    pub messages: Uint8Array,
 }
 
 impl Lines {
     fn new(bytes: Vec<u8>, ends: Vec<u32>) -> Self {
+        let (mut wide, mut messages) = (Vec::with_capacity(ends.len()), Vec::with_capacity(ends.len()));
         let mut start = 0;
-        let wide = ends.iter().map(|end| {
+        for end in &ends {
             let line = bytes.get(start..*end as usize).unwrap_or_default();
             start = *end as usize + 1;
-            u8::from(!line.is_ascii())
-        });
-        let wide: Vec<u8> = wide.collect();
-        Self { bytes: bytes.into(), ends: ends.into(), wide: wide.into() }
+            wide.push(u8::from(!line.is_ascii()));
+            messages.push(message_start(line).and_then(|start| u8::try_from(start).ok()).unwrap_or_default());
+        }
+        Self { bytes: bytes.into(), ends: ends.into(), wide: wide.into(), messages: messages.into() }
     }
 }
 
@@ -59,6 +62,23 @@ fn numbers(rows: impl IntoIterator<Item = Row>) -> Uint32Array {
 
 fn rows(manager: &SessionManager, numbers: &[u32]) -> std::result::Result<Vec<Row>, SessionError> {
     numbers.iter().map(|number| manager.row_at(*number as usize)).collect()
+}
+
+/// The number of bytes of lines that cross at a time. Node keeps strings over 1 MB out of its heap, so that a batch costs
+/// no garbage collection.
+const BATCH_BYTES: u64 = 2 * 1024 * 1024;
+
+/// How many rows fit into a batch, and their bytes. A batch has at least one row.
+fn batch(rows: &[Row], bytes_of: impl Fn(Row) -> u64) -> (usize, u64) {
+    let mut n_bytes = 0;
+    for (index, row) in rows.iter().enumerate() {
+        let with_row = n_bytes + bytes_of(*row);
+        if index > 0 && with_row > BATCH_BYTES {
+            return (index, n_bytes);
+        }
+        n_bytes = with_row;
+    }
+    (rows.len(), n_bytes)
 }
 
 fn kind_of(word: &str) -> Kind {
@@ -154,14 +174,15 @@ impl Session {
         })
     }
 
-    /// The lines of some rows.
+    /// The lines of the first of some rows: of at least one, and of as many as fit into [`BATCH_BYTES`].
     #[napi]
     pub fn lines(&self, rows_wanted: Uint32Array) -> Result<Lines> {
         self.read(|manager| {
-            let rows = rows(manager, &rows_wanted)?;
-            let n_bytes: u64 = rows.iter().map(|row| manager.outline().span(*row).len + 1).sum();
+            let mut rows = rows(manager, &rows_wanted)?;
+            let (n_rows, n_bytes) = batch(&rows, |row| manager.outline().span(row).len + 1);
+            rows.truncate(n_rows);
             let mut bytes = Vec::with_capacity(usize::try_from(n_bytes).unwrap_or_default());
-            let mut ends = Vec::with_capacity(rows_wanted.len());
+            let mut ends = Vec::with_capacity(n_rows);
             manager.copy_lines(rows, &mut bytes, &mut |end| ends.push(number(end)))?;
             Ok(Lines::new(bytes, ends))
         })

@@ -91,6 +91,10 @@ describe("an agent", () => {
   });
 
   test("asks our class what it asks pi's", async () => {
-    assert.deepStrictEqual((await run("statics")).calls, (await run("pi")).calls);
+    const [own, pi] = [(await run("statics")).calls, (await run("pi")).calls];
+    assert.deepStrictEqual(Object.keys(own).sort(), Object.keys(pi).sort());
+    // How often the agent reads the branch and the context depends on when the parts of an answer arrive.
+    const changes = ({ getBranch, buildSessionProjection, ...others }) => others;
+    assert.deepStrictEqual(changes(own), changes(pi));
   });
 });

@@ -477,6 +477,20 @@ test("another program may rewrite the file", () => {
   manager.close();
 });
 
+test("a context is read again after another program has rewritten the file", () => {
+  const file = written(folder(), [long("one"), long("two")]);
+  const manager = SessionManager.open(file);
+  assert.deepEqual(manager.buildSessionContext().messages, [user(long("one")), assistant(long("two"))]);
+  const [header, one, two] = linesOf(file);
+  const { id, timestamp } = JSON.parse(one);
+  const foreign = JSON.stringify({ type: "message", id: "0000000f", parentId: null, timestamp, message: user("zero") });
+  writeFileSync(file, `${[header, foreign, one.replace('"parentId":null', '"parentId":"0000000f"'), two].join("\n")}\n`);
+  manager.refresh();
+  assert.deepEqual(manager.buildSessionContext().messages, [user("zero"), user(long("one")), assistant(long("two"))]);
+  assert.deepEqual(manager.getEntry(id).message, user(long("one")));
+  manager.close();
+});
+
 test("old versions are shown in the current form", () => {
   const file = join(folder(), "old.jsonl");
   const lines = [

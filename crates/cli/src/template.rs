@@ -26,10 +26,11 @@ pub(crate) enum Field {
     First,
     Position,
     Archived,
+    Redacted,
 }
 
 /// Every field by name. The first `N_COLUMNS` are the columns of `tsv`, in order.
-const FIELDS: [(&str, Field); 16] = [
+const FIELDS: [(&str, Field); 17] = [
     ("id", Field::Id),
     ("title", Field::Title),
     ("cwd", Field::Cwd),
@@ -46,6 +47,7 @@ const FIELDS: [(&str, Field); 16] = [
     ("first", Field::First),
     ("place", Field::Position),
     ("archived", Field::Archived),
+    ("redacted", Field::Redacted),
 ];
 
 /// The number of fields that are columns of `tsv`.
@@ -168,14 +170,13 @@ fn value(field: Field, listed: &ListedSession<'_>) -> String {
         Field::Original => original.map(|path| path.to_string_lossy().into_owned()).unwrap_or_default(),
         Field::First => first_message(),
         Field::Position => format!("@{position}"),
-        Field::Archived => {
-            if session.is_archived {
-                "true".to_owned()
-            } else {
-                String::new()
-            }
-        }
+        Field::Archived => flag(session.is_archived),
+        Field::Redacted => flag(session.is_redacted),
     }
+}
+
+fn flag(is_set: bool) -> String {
+    if is_set { "true".to_owned() } else { String::new() }
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use crate::head::{Kind, Role};
 use crate::json::{JsText, Raw, Shape};
 use crate::line::Line;
 use crate::message::content_text;
+use crate::redaction::Redaction;
 
 pub use facts::{MAX_MODELS, ModelName, RoleCounts, SessionFacts, TokenCounts, leaves_work, usage_of};
 use line::{Object, Read};
@@ -29,6 +30,8 @@ pub struct Info {
     pub name: Option<JsText<'static>>,
     /// Whether the whole session is archived.
     pub is_archived: bool,
+    /// Whether its header says that it is a redacted copy of another session.
+    pub is_redacted: bool,
     /// The file it was forked from, as written in its header.
     pub parent_session: Option<String>,
     /// When it was created, if its header says so.
@@ -92,6 +95,8 @@ pub struct HeaderInfo {
     pub created: Option<Timestamp>,
     /// Whether the header states that time as a string. Only then does it count as activity if there is no other.
     pub is_stated: bool,
+    /// Whether the header has the mark of a redacted copy.
+    pub is_redacted: bool,
 }
 
 /// Collects an [`Info`] line by line, so that files of any size need little memory.
@@ -249,6 +254,7 @@ impl Collected {
             cwd: header.cwd,
             name: self.name,
             is_archived: self.is_archived,
+            is_redacted: header.is_redacted,
             parent_session: header.parent_session,
             created: header.created,
             modified: active.or_else(|| header.created.filter(|_| header.is_stated)),
@@ -303,6 +309,7 @@ impl HeaderInfo {
             parent_session: text("parentSession"),
             created: js_time(object.timestamp, zone),
             is_stated: object.timestamp.is_some_and(|timestamp| timestamp.shape() == Shape::String),
+            is_redacted: header.get("redacted").and_then(Redaction::of).is_some(),
         })
     }
 }
@@ -395,6 +402,17 @@ torn
         assert!(!archived(&[off, long]), "too long to be a mark");
         let before = on.clone() + SESSION + &on;
         assert_eq!(scanned(before.as_bytes()).header(), None);
+    }
+
+    #[test]
+    fn the_header_says_whether_a_session_is_a_redacted_copy() {
+        let is_redacted = |mark: &str| {
+            let session = SESSION.replace(r#""cwd":"/p""#, &format!(r#""cwd":"/p","redacted":{mark}"#));
+            scanned(session.as_bytes()).into_info().unwrap().is_redacted
+        };
+        assert!(is_redacted(r#"{"by":"sessile","level":"paths"}"#) && is_redacted("{}"));
+        assert!(!is_redacted("true") && !is_redacted("null"), "not a mark");
+        assert!(!scanned(SESSION.as_bytes()).into_info().unwrap().is_redacted);
     }
 
     #[test]

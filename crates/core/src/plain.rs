@@ -42,6 +42,28 @@ pub fn plain_message(line: &[u8]) -> Option<PlainMessage<'_>> {
     Some(PlainMessage { id: string(id)?, parent, timestamp: string(timestamp)? })
 }
 
+/// Where the message begins in a line that begins like a [`PlainMessage`] and ends with `}`.
+///
+/// The caller must know that the line is JSON. If the bytes from there up to the last one are a JSON value, this value is
+/// the message, and the line has no other members.
+pub fn message_start(line: &[u8]) -> Option<usize> {
+    let rest = line.strip_suffix(b"}")?.strip_prefix(br#"{"type":"message","id":"#)?;
+    let (id, rest) = rest.split_at_checked(ID + 2)?;
+    string::<ID>(id)?;
+    let rest = rest.strip_prefix(br#","parentId":"#)?;
+    let rest = if let Some(rest) = rest.strip_prefix(b"null") {
+        rest
+    } else {
+        let (parent, rest) = rest.split_at_checked(ID + 2)?;
+        string::<ID>(parent)?;
+        rest
+    };
+    let (timestamp, rest) = rest.strip_prefix(br#","timestamp":"#)?.split_at_checked(TIME + 2)?;
+    string::<TIME>(timestamp)?;
+    let message = rest.strip_prefix(br#","message":"#)?;
+    message.starts_with(b"{").then(|| line.len() - 1 - message.len())
+}
+
 /// A string without escapes that has `N` printable ASCII characters.
 fn string<const N: usize>(token: &[u8]) -> Option<&[u8; N]> {
     let inner: &[u8; N] = token.strip_prefix(b"\"")?.strip_suffix(b"\"")?.try_into().ok()?;
@@ -81,6 +103,7 @@ impl Members for Found<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json::Json;
 
     const LINE: &str = r#"{"type":"message","id":"0a1b2c3d","parentId":"ffffffff","timestamp":"2026-01-31T10:00:00.000Z","message":{"role":"user","id":"inner"}}"#;
 
@@ -92,6 +115,20 @@ mod tests {
         assert_eq!(plain.timestamp, b"2026-01-31T10:00:00.000Z");
         let root = LINE.replace(r#""ffffffff""#, "null");
         assert_eq!(plain_message(root.as_bytes()).unwrap().parent, None);
+    }
+
+    /// The message by its place in the line.
+    fn by_place(line: &str) -> Option<&str> {
+        let message = line.get(message_start(line.as_bytes())?..line.len() - 1)?;
+        Json::parse(message).is_ok().then_some(message)
+    }
+
+    #[test]
+    fn finds_the_message_by_its_place() {
+        let root = LINE.replace(r#""ffffffff""#, "null");
+        for line in [LINE, &root] {
+            assert_eq!(by_place(line), Some(r#"{"role":"user","id":"inner"}"#));
+        }
     }
 
     #[test]
@@ -115,6 +152,7 @@ mod tests {
             let line = LINE.replacen(from, to, 1);
             assert_ne!(line, LINE, "{from}");
             assert_eq!(plain_message(line.as_bytes()), None, "{line}");
+            assert_eq!(by_place(&line), None, "{line}");
         }
     }
 }

@@ -27,7 +27,7 @@ use bytes::{Reader, Writer};
 pub use reading::{Gathered, Gatherer};
 
 /// The cache files of this module.
-pub const CATALOGUE: Kind = Kind { directory: "catalogue", tag: *b"CTLG", version: 3, files: &[] };
+pub const CATALOGUE: Kind = Kind { directory: "catalogue", tag: *b"CTLG", version: 4, files: &[] };
 
 /// The saved rows of one directory.
 #[derive(Debug, Default)]

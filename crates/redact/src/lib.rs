@@ -80,6 +80,7 @@ mod stop;
 mod testing;
 mod text;
 mod traces;
+mod turns;
 mod user_rule;
 
 pub use copy::{CopyIdentity, CopyPlan, CopyWriter, MARK_TYPE};

@@ -194,6 +194,7 @@ fn rows_omit_absent_values() {
         cwd: String::new(),
         name: None,
         is_archived: false,
+        is_redacted: false,
         parent_session_path: None,
         created: None,
         modified: Timestamp::from_ms(0),
@@ -212,11 +213,12 @@ fn rows_omit_absent_values() {
     let session = SessionInfo {
         name,
         is_archived: true,
+        is_redacted: true,
         parent_session_path: Some("/p".into()),
         created: Some(Timestamp::from_ms(1)),
         ..session
     };
-    let full = r#"{"path":"/s/a.jsonl","id":"a","cwd":"","name":"\ud800","parentSessionPath":"/p","created":"1970-01-01T00:00:00.001Z","modified":"1970-01-01T00:00:00.000Z","messageCount":2,"firstMessage":"hi\u001b","allMessagesText":"hi ho","archived":true}"#;
+    let full = r#"{"path":"/s/a.jsonl","id":"a","cwd":"","name":"\ud800","parentSessionPath":"/p","created":"1970-01-01T00:00:00.001Z","modified":"1970-01-01T00:00:00.000Z","messageCount":2,"firstMessage":"hi\u001b","allMessagesText":"hi ho","archived":true,"redacted":true}"#;
     assert_eq!(row(&session, true).to_text(), full);
     check_shape(named("SessionRow"), &row(&session, false));
 }

@@ -43,6 +43,8 @@ pub struct SessionInfo {
     pub name: Option<JsText<'static>>,
     /// Whether the whole session is archived.
     pub is_archived: bool,
+    /// Whether it is a redacted copy of another session.
+    pub is_redacted: bool,
     /// The file it was forked from.
     pub parent_session_path: Option<String>,
     /// Its creation time, if its header has it.

@@ -24,6 +24,7 @@
 //! ```
 
 mod copy;
+mod entries;
 mod finder;
 mod in_place;
 mod known;
@@ -39,6 +40,7 @@ mod text;
 
 pub use crate::redact_error::RedactError;
 pub use copy::{RedactOptions, RedactedCopy};
+pub use entries::EntryFindings;
 pub use options::{SecretOptions, finding_id};
 pub use scan::{ScanOptions, ScanReport, SecretFinding};
 pub use scrub_report::{ScrubbedSecrets, SecretScrub, SecretScrubOptions, SharingSession};

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use sessile_redact::Refusal;
 
+use crate::settings::SettingsError;
+
 /// Why a scan or a copy failed. No message holds a secret.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -79,6 +81,9 @@ pub enum RedactError {
         /// The text.
         id: String,
     },
+    /// The user's settings cannot be read, so it is not known what counts as a secret.
+    #[error("the settings cannot be read: {0}")]
+    Settings(#[from] SettingsError),
     /// There is no place for the key of this store.
     #[error("there is no state directory for the key of this store, so there are no stable ids")]
     NoStoreKey,

@@ -5,6 +5,6 @@
 
 pub use sessile_core::context::SettingsRows;
 pub use sessile_core::outline::Row;
-pub use sessile_core::plain::PlainMessage;
+pub use sessile_core::plain::{PlainMessage, message_start};
 
 pub use crate::manager::EntryForm;

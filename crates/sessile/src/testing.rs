@@ -60,6 +60,10 @@ impl Environment for IsolatedSystem {
         Some(self.home.join(".local/state/sessile"))
     }
 
+    fn config_dir(&self) -> Option<PathBuf> {
+        Some(self.home.join(".config/sessile"))
+    }
+
     fn local_offset_ms(&self, _local_ms: i64) -> i64 {
         0
     }

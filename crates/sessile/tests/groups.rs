@@ -22,6 +22,7 @@ fn session(id: &str, cwd: &str, modified: i64, parent: Option<&str>) -> SessionI
         cwd: cwd.to_owned(),
         name: None,
         is_archived: false,
+        is_redacted: false,
         parent_session_path: parent.map(str::to_owned),
         created: Some(Timestamp::from_ms(modified)),
         modified: Timestamp::from_ms(modified),

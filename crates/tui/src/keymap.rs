@@ -114,6 +114,8 @@ actions! {
     ForkHere "app.tree.fork" ["alt+f"] [Tree] "fork here";
     CloneHere "app.tree.clone" ["alt+c"] [Tree] "clone the path to here";
     ToggleCost "app.tree.toggleCost" ["alt+s"] [Tree] "show tokens and cost, up to here and of the branch";
+    TreeNextSecret "app.tree.nextSecret" ["alt+k"] [Tree] "look for secrets, and go to the next entry with one";
+    TreePreviousSecret "app.tree.previousSecret" ["shift+alt+k"] [Tree] "previous entry with a secret";
     TreePictures "app.tree.pictures" ["alt+i"] [Tree] "show the pictures of the entry";
 
     Undo "app.undo" ["alt+u"] [Picker, Tree] "undo your last change on this screen";
@@ -133,6 +135,8 @@ actions! {
     Search "app.reader.search" ["/"] [Reader] "search";
     NextHit "app.reader.nextHit" ["n"] [Reader] "next match";
     PreviousHit "app.reader.previousHit" ["shift+n"] [Reader] "previous match";
+    NextSecret "app.reader.nextSecret" ["s"] [Reader] "look for secrets, and go to the next entry with one";
+    PreviousSecret "app.reader.previousSecret" ["shift+s"] [Reader] "previous entry with a secret";
     Pictures "app.reader.pictures" ["i"] [Reader] "show the pictures of the visible entries";
     Edit "app.editor.external" ["ctrl+g", "e"] [Reader] "open in $EDITOR";
     Follow "app.reader.follow" ["f"] [Reader] "follow new entries";

@@ -19,6 +19,7 @@ mod reader;
 mod row;
 mod run;
 mod screen;
+mod secrets;
 mod status;
 mod terminal;
 #[cfg(test)]

@@ -5,6 +5,7 @@
 
 pub(crate) mod job;
 mod keys;
+mod secrets;
 #[cfg(test)]
 mod tests;
 mod view;
@@ -23,6 +24,7 @@ use crate::keymap::Keymap;
 use crate::line_editor::LineEditor;
 use crate::paint::{Canvas, Line};
 use crate::screen::{Effect, Effects, Event, MouseAction, Screen};
+use crate::secrets::Secrets;
 use crate::status::Status;
 use job::{COUNT, ReaderEvent, ReaderJob, SEARCH};
 
@@ -89,6 +91,9 @@ pub(crate) struct Reader {
     hits: Option<Vec<usize>>,
     /// The number of entries that were counted.
     n_counted: usize,
+    secrets: Secrets,
+    /// The entry with secrets to which the user went last.
+    current_secret: Option<usize>,
     help: Option<Help>,
     draws_pictures: bool,
     status: Status,
@@ -117,6 +122,8 @@ impl Reader {
             current_hit: None,
             hits: None,
             n_counted: 0,
+            secrets: Secrets::default(),
+            current_secret: None,
             help: None,
             draws_pictures: false,
             status: Status::default(),
@@ -139,7 +146,7 @@ impl Reader {
 
     /// Returns the number of lines of an entry; one while unknown.
     fn height(&self, item: usize) -> usize {
-        self.lines.get(&item).map_or(1, Vec::len).max(1)
+        self.lines.get(&item).map_or(1, Vec::len).max(1) + self.n_details(item)
     }
 
     /// Returns the number of visible entries.
@@ -230,7 +237,7 @@ impl Reader {
 
     fn move_to(&mut self, to: Position) -> Effects<Self> {
         let end = self.end();
-        self.current_hit = None;
+        (self.current_hit, self.current_secret) = (None, None);
         self.sticks_to_end = to >= end;
         self.top = to.min(end);
         self.request_visible()
@@ -336,6 +343,7 @@ impl Reader {
                 let n_known = if is_same { self.rows.len() } else { 0 };
                 (self.rows, self.prompts, self.name) = (Arc::new(rows), prompts, name);
                 self.is_loaded = true;
+                self.secrets.outdate();
                 let mut effects = if self.query.is_empty() { Vec::new() } else { self.request_count(n_known) };
                 if is_same {
                     self.requested = None;
@@ -377,6 +385,7 @@ impl Reader {
                 }
                 vec![Effect::ShowPictures(pictures)]
             }
+            ReaderEvent::Scanned(scanned) => self.scanned(scanned),
             ReaderEvent::Document(text) => vec![Effect::Edit(text)],
             ReaderEvent::Grown => vec![Effect::Run(ReaderJob::Load)],
             ReaderEvent::Failed(message) => {
@@ -392,7 +401,7 @@ impl Reader {
         let query = self.query.to_lowercase();
         let lines = self.lines.get(&item);
         let hit = lines.and_then(|lines| lines.iter().position(|line| line.to_text().to_lowercase().contains(&query)));
-        hit.map_or(0, |line| line.saturating_sub(2))
+        hit.map_or(0, |line| (line + self.n_details(item)).saturating_sub(2))
     }
 }
 

@@ -165,3 +165,33 @@ pub(crate) fn shared(file: &str) -> Option<PathBuf> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(file);
     path.exists().then_some(path)
 }
+
+/// The part of the secrets of [`planted`] that no detail shows.
+pub(crate) const SECRET_PART: &str = "7Kq2vTz9LmNp4RsWb8YcD3fGh6Jk";
+
+/// Writes a session with made-up secrets in `b` and `d` of its branch, of which trees hide `d` at first, and in `x` of
+/// another branch.
+#[expect(clippy::disallowed_methods, reason = "a session in a temporary directory")]
+pub(crate) fn planted(dir: &std::path::Path) -> (sessile::Sessions, PathBuf) {
+    let key = |letter: char| format!("gsk_{letter}{SECRET_PART}Q1aE5uV0iZoXtB7nMyPqRsT");
+    let user = |id: &str, parent: &str, text: &str| {
+        format!(
+            r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"2026-03-09T09:00:00.000Z","message":{{"role":"user","content":"{text}","timestamp":1773046800000}}}}"#
+        )
+    };
+    let lines = [
+        r#"{"type":"session","version":3,"id":"s","timestamp":"2026-03-09T09:00:00.000Z","cwd":"/p"}"#.to_owned(),
+        user("a", "null", "hello"),
+        user("b", "\"a\"", &format!("first {} and {}", key('1'), key('2'))),
+        user("x", "\"a\"", &format!("another way {}", key('3'))),
+        user("c", "\"b\"", "nothing here"),
+        format!(
+            r#"{{"type":"custom","customType":"t","data":{{"k":"{}"}},"id":"d","parentId":"c","timestamp":"2026-03-09T09:00:00.000Z"}}"#,
+            key('4')
+        ),
+        user("e", "\"d\"", "the end"),
+    ];
+    let path = dir.join("2026-03-09T09-00-00-000Z_s.jsonl");
+    std::fs::write(&path, lines.join("\n") + "\n").unwrap();
+    (sessile::Sessions::new(FixedEnvironment { home: dir.to_path_buf() }).caching(None), path)
+}

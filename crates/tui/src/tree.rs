@@ -6,6 +6,7 @@ pub(crate) mod folds;
 pub(crate) mod job;
 mod keys;
 pub(crate) mod model;
+mod secrets;
 #[cfg(test)]
 mod tests;
 mod view;
@@ -25,6 +26,7 @@ use crate::keymap::{Action, Keymap};
 use crate::line_editor::LineEditor;
 use crate::paint::{Canvas, Line};
 use crate::screen::{Effect, Effects, Event, Screen};
+use crate::secrets::Secrets;
 use crate::status::Status;
 use folds::Folds;
 use job::{TreeEvent, TreeJob};
@@ -145,6 +147,7 @@ pub(crate) struct Tree {
     cost: Option<(Row, String)>,
     shows_cost: bool,
     compared_from: Option<Row>,
+    secrets: Secrets,
     /// The last query, for finding its matches among all rows.
     last_query: String,
     /// Whether the user leaves branches without being asked how.
@@ -190,6 +193,7 @@ impl Tree {
             cost: None,
             shows_cost: false,
             compared_from: None,
+            secrets: Secrets::default(),
             last_query: String::new(),
             skips_menu: false,
             draws_pictures: false,
@@ -318,6 +322,7 @@ impl Tree {
         match event {
             TreeEvent::Loaded { model, survey } => {
                 self.n_loads += 1;
+                self.secrets.outdate();
                 let generation = self.n_loads;
                 if !std::mem::replace(&mut self.has_loaded, true) {
                     self.follow = model.leaf;
@@ -391,6 +396,7 @@ impl Tree {
                 self.cost = Some((row, text));
                 Vec::new()
             }
+            TreeEvent::Scanned(scanned) => self.scanned(scanned),
             TreeEvent::Compared { title, left, right } => {
                 self.mode = Mode::Compared { title, left, right, top: 0 };
                 Vec::new()

@@ -252,8 +252,9 @@ function help() {
 
 $("help").addEventListener("click", help);
 document.addEventListener("keydown", (event) => {
-  const isTyping = event.target.closest("input, select, textarea, dialog");
+  const isTyping = event.target.closest("input, select, textarea");
   if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target.closest("dialog")) return;
   if (isTyping) {
     if (event.key === "Escape" || (event.key === "ArrowDown" && event.target === $("q"))) {
       event.target.blur();

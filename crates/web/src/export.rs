@@ -191,7 +191,7 @@ impl<S: Sink> Writer<'_, S> {
                 let Some(entry) = entries.next().transpose()? else { break };
                 let rendered = self.reader.render(row, &entry, &mut calls)?;
                 html.push(&rendered.html);
-                titles.push(&title(&entry, &calls));
+                titles.push(&title(self.session, &entry, &calls)?);
                 ids.push(&entry.id().map(|id| percent_encoded(&id.to_string())).unwrap_or_default());
                 facts.push(row.index(), &entry);
                 self.facts.note(row, &entry);

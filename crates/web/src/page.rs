@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use sessile::list::SessionInfo;
-use sessile::time::{Timestamp, local_time};
-use sessile::verify::Finding;
-use sessile::{Environment, Sessions};
 #[cfg(feature = "serve")]
-use sessile::{SessionError, SessionManager};
+use sessile::SessionError;
+use sessile::list::SessionInfo;
+use sessile::redact::Redaction;
+use sessile::time::{Timestamp, local_time};
+use sessile::verify::{Code, Finding};
+use sessile::{Environment, SessionManager, Sessions};
 use sessile_display::measure::{counted, number_words, size_words};
 use sessile_display::text::start;
 use sha2::{Digest, Sha256};
@@ -41,11 +42,14 @@ pub(crate) const SCRIPT: &str = script!(
 #[cfg(feature = "serve")]
 pub(crate) const SERVED_SCRIPT: &str = script!(
     "tools", "http", "model", "tree", "pane", "entry", "page", "find", "outline", "keys", "compare", "status", "live",
-    "change", "write", "start",
+    "change", "write", "secrets", "download", "start",
 );
 
 /// The longest title made from the first words of a session.
 const MAX_TITLE: usize = 80;
+
+/// The longest text about a redacted copy, which comes from its file.
+const MAX_MARK: usize = 300;
 
 /// The problems of a file that the card lists.
 const MAX_PROBLEMS: usize = 5;
@@ -63,14 +67,19 @@ pub struct Card {
     pub exported: Option<Timestamp>,
     /// What is wrong with the file, in a sentence each.
     pub problems: Vec<String>,
+    /// The mark of a redacted copy.
+    pub redaction: Option<Redaction>,
 }
 
 impl Card {
     /// Describes a session. Its relatives are searched in `others`. A part that cannot be read is left out.
     pub fn of(sessions: &Sessions, path: &Path, others: &[SessionInfo]) -> Self {
         let Ok(details) = sessions.details(path, others) else { return Self::default() };
-        let problem =
-            |finding: &Finding| finding.counts().then(|| format!("Line {}: {}", finding.line, finding.message));
+        // Who may read the file on this machine does not matter to readers of the page.
+        let problem = |finding: &Finding| {
+            let is_shown = finding.counts() && finding.code != Code::Permissions;
+            is_shown.then(|| format!("Line {}: {}", finding.line, finding.message))
+        };
         let mut problems: Vec<String> = details.report.findings.iter().filter_map(problem).collect();
         let n_more = problems.len().saturating_sub(MAX_PROBLEMS);
         problems.truncate(MAX_PROBLEMS);
@@ -83,7 +92,13 @@ impl Card {
             info: Some(details.info),
             exported: None,
             problems,
+            redaction: details.redaction,
         }
+    }
+
+    /// Describes a redacted copy, which has no place and no relatives.
+    pub fn of_copy(copy: &SessionManager) -> Self {
+        Self { redaction: copy.header().redaction(), ..Self::default() }
     }
 
     /// Describes a session by its row in a list, without relatives and problems, whose search takes longer.
@@ -94,7 +109,12 @@ impl Card {
         let mut labels: Vec<_> = labels.iter().map(|(id, label)| (outline.find(id), label.text())).collect();
         labels.retain(|(row, text)| row.is_some() && !text.is_empty());
         labels.sort();
-        Ok(Self { info: Some(info), labels: labels.into_iter().map(|(_, text)| text).collect(), ..Self::default() })
+        Ok(Self {
+            info: Some(info),
+            labels: labels.into_iter().map(|(_, text)| text).collect(),
+            redaction: session.header().redaction(),
+            ..Self::default()
+        })
     }
 
     /// The name of the session, or its first words.
@@ -151,9 +171,17 @@ pub(crate) fn card(card: &Card, environment: &dyn Environment) -> Markup {
         header.card {
             h1 { (Text(&card.title())) }
             dl { @for (name, value) in card.facts(environment) { div { dt { (name) } dd { (Text(&value)) } } } }
+            @if let Some(redaction) = &card.redaction { p.redacted { (Text(&sentence(&start(&redaction.words(), MAX_MARK)))) } }
             @for problem in &card.problems { p.problem { (Text(problem)) } }
         }
     }
+}
+
+/// A text with a capital at the start and a full stop.
+fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    let first: String = chars.next().into_iter().flat_map(char::to_uppercase).collect();
+    format!("{first}{}.", chars.as_str())
 }
 
 /// Where a page is.

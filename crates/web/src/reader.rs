@@ -1,5 +1,7 @@
 //! The rows of a session as HTML, for an export and for a server.
 
+use std::fmt::Write as _;
+
 use sessile::entry::{Entry, Payload};
 use sessile::format::outline::Row;
 use sessile::message::Message;
@@ -136,8 +138,8 @@ impl Reader<'_> {
     }
 }
 
-/// One line of the tree as HTML.
-pub(crate) fn title(entry: &Entry, calls: &Calls) -> String {
+/// One line of the tree as HTML, with the label of the entry.
+pub(crate) fn title(session: &SessionManager, entry: &Entry, calls: &Calls) -> Result<String, SessionError> {
     let headline = headline(entry, calls);
     let class = match headline.tone {
         Tone::Plain => "",
@@ -148,9 +150,16 @@ pub(crate) fn title(entry: &Entry, calls: &Calls) -> String {
         Tone::Bad => "bad",
     };
     let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let mut out = format!("<b class=\"{class}\">");
+    let label = entry.id().map(|id| session.label(id)).transpose()?.flatten().filter(|label| !label.is_empty());
+    let mut out = String::new();
+    if let Some(label) = label {
+        out.push_str("<span class=\"label\">");
+        push_text(&mut out, &one_line(&label));
+        out.push_str("</span> ");
+    }
+    write!(out, "<b class=\"{class}\">").ok();
     push_text(&mut out, &one_line(&headline.lead));
     out.push_str("</b> ");
     push_text(&mut out, &one_line(&headline.text));
-    out
+    Ok(out)
 }

@@ -10,6 +10,7 @@ mod app;
 mod assets;
 mod chart;
 mod connection;
+mod copy;
 mod counts;
 mod family;
 mod form;
@@ -24,6 +25,7 @@ mod pool;
 mod reply;
 mod router;
 mod search;
+mod secrets;
 mod session;
 mod stats;
 mod status;
@@ -64,6 +66,10 @@ const N_QUEUED_SEARCHES: usize = 16;
 /// The same for summaries.
 const N_SUMMARY_THREADS: usize = 2;
 const N_QUEUED_SUMMARIES: usize = 4;
+
+/// The same for scans for secrets, and for copies without them.
+const N_SCAN_THREADS: usize = 2;
+const N_QUEUED_SCANS: usize = 8;
 
 /// How a server runs.
 pub struct Options {
@@ -151,6 +157,7 @@ impl Server {
             pool: Pool::new("request", N_THREADS, N_QUEUED).map_err(ServeError::Thread)?,
             search_pool: Pool::new("search", N_SEARCH_THREADS, N_QUEUED_SEARCHES).map_err(ServeError::Thread)?,
             summary_pool: Pool::new("summary", N_SUMMARY_THREADS, N_QUEUED_SUMMARIES).map_err(ServeError::Thread)?,
+            scan_pool: Pool::new("scan", N_SCAN_THREADS, N_QUEUED_SCANS).map_err(ServeError::Thread)?,
             resolve_summarizer: options.resolve_summarizer,
             resume_command: options.resume_command,
             stop: stopped.clone(),

@@ -1,5 +1,7 @@
 // Which objects are the same, which are fresh, and what they are made of.
 
+import { readFileSync, writeFileSync } from "node:fs";
+
 import { assistant, lines, texts, usage, user } from "../support/table.mjs";
 
 /** Makes a session with an entry of every kind on one branch, and returns the ids by kind. */
@@ -327,6 +329,58 @@ export const identity = [
       };
     },
     expect: { entries: true, messages: true, context: true },
+  },
+  {
+    name: "messages of a context are those of the entries that are asked for later",
+    run(s) {
+      const m = s.create();
+      const ids = [];
+      for (let n = 0; n < 50; n += 1) ids.push(m.appendMessage(user(n % 7 ? `plain ${n}` : `wide é漢 ${n}`)));
+      m.appendMessage(assistant("end"));
+      const opened = s.open(m.getSessionFile());
+      const context = opened.buildSessionContext().messages;
+      const [, second] = ids;
+      const isSame = (entries) => entries.length === 51 && entries.every((entry, index) => entry.message === context[index]);
+      context[1].content = "changed";
+      return {
+        found: opened.getEntry(second).message === context[1],
+        entries: isSame(opened.getEntries()),
+        branch: isSame(opened.getBranch()),
+        projection: opened.buildSessionProjection().entries.every(({ messages }, index) => messages[0] === context[index]),
+        context: opened.buildSessionContext().messages.every((message, index) => message === context[index]),
+        changed: opened.getEntry(second).message.content,
+        contents: context.map(({ content }) => content),
+      };
+    },
+  },
+  {
+    name: "a context with an older compaction among its entries",
+    run(s) {
+      const m = s.create();
+      const first = m.appendMessage(user("a"));
+      m.appendMessage(assistant("b"));
+      m.appendCompaction("older", first, 10);
+      m.appendMessage(user("c"));
+      m.appendCompaction("newer", first, 20);
+      m.appendMessage(assistant("d"));
+      const opened = s.open(m.getSessionFile());
+      return [m, opened].map((manager) => manager.buildSessionContext().messages.map(({ role, summary }) => [role, summary]));
+    },
+  },
+  {
+    name: "the context of a file whose messages have more members",
+    run(s) {
+      const m = s.create();
+      m.appendMessage(user("a"));
+      m.appendMessage(assistant("b"));
+      const file = m.getSessionFile();
+      const changed = file.replace(/\.jsonl$/, "-more.jsonl");
+      const text = readFileSync(file, "utf8").replace(/\}\n/g, ',"extra":{"message":{"content":"no"}}}\n').replace(/,"extra"[^\n]*/, "}");
+      writeFileSync(changed, text);
+      const opened = s.open(changed);
+      const context = opened.buildSessionContext().messages;
+      return { contents: context.map(({ content }) => content), extra: opened.getEntries().map(({ extra }) => extra), same: opened.getEntries()[0].message === context[0] };
+    },
   },
   {
     name: "entries of a branch that becomes a session of its own",

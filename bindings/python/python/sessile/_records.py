@@ -42,6 +42,8 @@ class SessionInfo(Record):
     cwd: str
     name: str | None
     archived: bool
+    #: Whether it is a redacted copy of another session.
+    redacted: bool
     #: The file it was forked from.
     parent: str | None
     created: datetime | None

@@ -19,7 +19,7 @@ use crate::failure::Failure;
 use crate::measure::noun;
 use crate::screen::{Line, Screen};
 
-/// Export a session as a session file, Markdown or JSON
+/// Export a session as a web page, Markdown, a session file or JSON
 ///
 /// Exports the active branch, or every branch with --all.
 ///

@@ -33,6 +33,9 @@ use crate::template::{ListedSession, Template};
 ///
 /// The list omits sessions archived by `sessile archive`; a line on standard error shows how many. In JSON, an archived
 /// session has the member archived with the value true.
+///
+/// A copy made by `sessile export --redact` has "redacted" in brackets before its title. In JSON, it has the member
+/// redacted with the value true.
 #[derive(Debug, Default, Args)]
 #[command(after_long_help = EXAMPLES)]
 #[expect(clippy::struct_excessive_bools, reason = "independent flags")]
@@ -95,7 +98,8 @@ pub(crate) struct ListArgs {
     /// Fields: {id}, {title} (the name, else the first message), {cwd}, {created} and {modified} (ISO 8601, UTC),
     /// {messages}, {tokens}, {cost} (in dollars), {size} (in bytes), {path}, {name}, {parent} (the path of the session
     /// it was forked from), {original} (the path of the file that this one is a copy of), {first} (the first message),
-    /// {place} (@1, @2 and so on), {archived} (true for an archived session). Unknown values are empty.
+    /// {place} (@1, @2 and so on), {archived} (true for an archived session), {redacted} (true for a redacted copy).
+    /// Unknown values are empty.
     ///
     /// The escapes \t, \n, \r, \0 and \\ have their usual meaning; {{ and }} stand for braces. Each line ends with a
     /// newline, unless the template ends with one or with \0. Whitespace in a value becomes spaces, and control
@@ -353,8 +357,10 @@ pub(super) fn print_table(
     let columns = args.columns(env, is_whole);
     let mut rows: Vec<TableRow<'_>> = sessions.iter().map(|session| TableRow::of(env, session)).collect();
     for row in &mut rows {
-        let is_copy = row.session.is_some_and(|session| listed.copies.original_of(&session.path).is_some());
-        row.remark = if is_copy { "[copy] ".to_owned() } else { String::new() };
+        let Some(session) = row.session else { continue };
+        let is_copy = listed.copies.original_of(&session.path).is_some();
+        let remarks = [(is_copy, "[copy] "), (session.is_redacted, "[redacted] ")];
+        row.remark = remarks.iter().filter(|(applies, _)| *applies).map(|(_, remark)| *remark).collect();
     }
     if args.repo {
         add_branches(env, sessions, &mut rows);

@@ -33,6 +33,7 @@ mod scrub;
 mod search;
 #[cfg(unix)]
 mod secrets;
+mod secrets_failing;
 #[cfg(feature = "serve")]
 mod serve;
 mod stats;

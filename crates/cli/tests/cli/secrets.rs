@@ -319,3 +319,56 @@ fn a_copy_with_a_finding_is_not_published() {
     assert_eq!(fs::read_dir(home.project()).unwrap().count(), 0);
     assert_eq!(fs::read_dir(home.dir.path().join("tmp")).unwrap().count(), 0);
 }
+
+#[test]
+fn lists_mark_redacted_copies_and_imports_keep_the_marks() {
+    let home = Home::new();
+    let (lines, keys) = planted();
+    let original = home.session("x_s1.jsonl", &lines);
+    let outside = home.dir.path().join("copy.jsonl");
+    let exported = home.run(&["export", original.to_str().unwrap(), "--redact", "-o", outside.to_str().unwrap()]);
+    assert_eq!(exported.code, 0, "{}", exported.err);
+    let copied = fs::read(&outside).unwrap();
+    let imported = home.run(&["import", outside.to_str().unwrap()]);
+    assert_eq!(imported.code, 0, "{}", imported.err);
+    let copy = PathBuf::from(imported.out.trim());
+    assert_eq!(fs::read(&copy).unwrap(), copied);
+    // The second list answers from the caches, the third one without them.
+    for round in 0..3 {
+        if round == 2 {
+            fs::remove_dir_all(home.dir.path().join("SESSILE_CACHE_DIR")).ok();
+        }
+        let rows = home.run(&["list", "--all", "--json"]).json();
+        let rows = rows.as_array().unwrap();
+        let row_of = |path: &Path| rows.iter().find(|row| row["path"] == path.to_str().unwrap()).unwrap();
+        assert_eq!(rows.len(), 2);
+        assert_eq!(row_of(&copy)["redacted"], true);
+        assert!(row_of(&original).get("redacted").is_none() && row_of(&copy).get("copyOf").is_none());
+        assert_ne!(row_of(&copy)["id"], row_of(&original)["id"]);
+    }
+    let table = home.run(&["list", "--all"]).out;
+    assert_eq!(table.matches("[redacted] ").count(), 1, "{table}");
+    let flags = home.run(&["list", "--all", "--format", "{redacted}|{path}"]).out;
+    assert!(flags.contains(&format!("true|{}\n", copy.display())), "{flags}");
+    assert!(flags.contains(&format!("\n|{}\n", original.display())) || flags.starts_with('|'), "{flags}");
+    // The damaged line causes a warning.
+    let mark_of = |path: &Path| {
+        let info = home.run(&["info", path.to_str().unwrap(), "--json"]);
+        serde_json::from_str::<serde_json::Value>(&info.out).unwrap()["redacted"]["level"].clone()
+    };
+    assert_eq!(mark_of(&copy), "secrets");
+    assert!(home.run(&["verify", copy.to_str().unwrap()]).out.contains("redacted"));
+    assert!(home.run(&["show", copy.to_str().unwrap()]).out.contains("this is a redacted copy"));
+    let page = home.dir.path().join("copy.html");
+    home.run(&["export", copy.to_str().unwrap(), "-o", page.to_str().unwrap()]);
+    assert!(fs::read_to_string(&page).unwrap().contains("This is a redacted copy of a session"));
+
+    // With a new id it is still a copy, and its marks cannot be had by the original.
+    let again = home.run(&["import", outside.to_str().unwrap()]);
+    assert_eq!(again.code, 3, "{}", again.out);
+    let renewed = home.run(&["import", "--new-id", outside.to_str().unwrap()]);
+    let renewed = PathBuf::from(renewed.out.trim());
+    assert_eq!(mark_of(&renewed), "secrets");
+    assert!(!has_any(&fs::read(&renewed).unwrap(), &keys));
+    assert!(mark_of(&original).is_null());
+}

@@ -65,6 +65,7 @@ fn encode_header(out: &mut Writer, header: &HeaderInfo) {
     out.option(header.parent_session.as_ref(), |out, parent| out.bytes(parent.as_bytes()));
     out.option(header.created.map(Timestamp::as_ms), Writer::signed);
     out.byte(u8::from(header.is_stated));
+    out.byte(u8::from(header.is_redacted));
 }
 
 fn decode_header(from: &mut Reader<'_>) -> Option<HeaderInfo> {
@@ -75,6 +76,7 @@ fn decode_header(from: &mut Reader<'_>) -> Option<HeaderInfo> {
         parent_session: from.option(Reader::string)?,
         created: from.option(Reader::signed)?.map(Timestamp::from_ms),
         is_stated: from.byte()? != 0,
+        is_redacted: from.byte()? != 0,
     })
 }
 
@@ -142,8 +144,8 @@ mod tests {
     }
 
     fn first() -> impl Strategy<Value = FirstValue> {
-        let header = (any::<u64>(), ".*", ".*", any::<Option<String>>(), any::<Option<i64>>(), any::<bool>());
-        let header = header.prop_map(|(offset, id, cwd, parent_session, created, is_stated)| {
+        let header = (any::<u64>(), ".*", ".*", any::<Option<String>>(), any::<Option<i64>>(), any::<[bool; 2]>());
+        let header = header.prop_map(|(offset, id, cwd, parent_session, created, [is_stated, is_redacted])| {
             FirstValue::Header(HeaderInfo {
                 offset,
                 id: id.into(),
@@ -151,6 +153,7 @@ mod tests {
                 parent_session,
                 created: created.map(Timestamp::from_ms),
                 is_stated,
+                is_redacted,
             })
         });
         prop_oneof![Just(FirstValue::NotYetSeen), Just(FirstValue::NoHeader), header]

@@ -16,12 +16,15 @@ use super::{count, object, put_id_or_null, put_list, saturating_i64};
 /// A row of a list in pi's key order, with the path of the original in `copyOf` if the file is one of the `copies`.
 /// Includes the texts of all messages only if `with_texts` is set.
 ///
-/// An unknown creation time is `null`; `archived` is omitted unless it is true.
+/// An unknown creation time is `null`; `archived` and `redacted` are omitted unless they are true.
 pub fn session_info(info: &SessionInfo, with_texts: bool, copies: &Copies) -> Json {
     let n_texts = if with_texts { info.all_messages_text.as_wtf8().len() } else { 0 };
     // Everything but the texts is short, and escapes are rare.
     let mut row = ObjectWriter::with_room(512 + info.first_message.as_wtf8().len() + n_texts);
     put_info(&mut row, info, with_texts, copies);
+    if info.is_redacted {
+        row.bool("redacted", true);
+    }
     row.finish()
 }
 

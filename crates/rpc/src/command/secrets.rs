@@ -4,9 +4,7 @@ use std::path::{Path, PathBuf};
 
 use sessile::format::location::normalise;
 use sessile::json::Raw;
-use sessile::os::RealOs;
 use sessile::redact::{Level, RedactOptions, ScanOptions, SecretOptions};
-use sessile::settings::Settings;
 
 use super::{Call, CommandResult, answered};
 use crate::answer;
@@ -15,10 +13,8 @@ use crate::failure::Failure;
 
 /// Returns what counts as a secret, with the user's settings.
 fn options(call: &Call<'_>) -> Result<SecretOptions, Failure> {
-    let sessions = &call.server().options.sessions;
-    let settings =
-        Settings::load(sessions.environment(), &RealOs).map_err(|error| Failure::invalid(error.to_string()))?;
-    Ok(sessions.secret_options(&settings))
+    let options = call.server().options.sessions.current_secret_options();
+    options.map_err(|error| Failure::invalid(error.to_string()))
 }
 
 /// Returns the file of the session that a command is about.

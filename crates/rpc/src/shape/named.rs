@@ -189,6 +189,7 @@ const NAMED: &[(&str, Shape, &str)] = &[
             Field::new("firstMessage", Text),
             Field::optional("archived", Flag).about("true if it is archived, absent otherwise"),
             Field::optional("copyOf", Text).about("the file of the same session that this file is a copy of"),
+            Field::optional("redacted", Flag).about("true if it is a redacted copy of a session, absent otherwise"),
         ]),
         "A session in a list.",
     ),

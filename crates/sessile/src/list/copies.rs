@@ -103,6 +103,7 @@ mod tests {
             cwd: "/home/u/x".to_owned(),
             name: None,
             is_archived: false,
+            is_redacted: false,
             parent_session_path: None,
             created: None,
             modified: Timestamp::from_ms(modified),

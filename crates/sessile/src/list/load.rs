@@ -311,6 +311,7 @@ pub(crate) fn row_of(file: &FoundFile, info: Info) -> SessionInfo {
         cwd: info.cwd,
         name: info.name,
         is_archived: info.is_archived,
+        is_redacted: info.is_redacted,
         parent_session_path: info.parent_session,
         created: info.created,
         modified: info.modified.unwrap_or(Timestamp::from_ms(file.stat.modified_ms)),

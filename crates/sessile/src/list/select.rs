@@ -148,6 +148,7 @@ mod tests {
             cwd: String::new(),
             name: name.map(Into::into),
             is_archived: false,
+            is_redacted: false,
             parent_session_path: parent.map(str::to_owned),
             created: (number > 0).then_some(Timestamp::from_ms(-i64::from(number))),
             modified: Timestamp::from_ms(i64::from(number)),

@@ -53,6 +53,7 @@ fn made_up(rows: &[MadeUp<'_>]) -> Vec<SessionInfo> {
             cwd: (*cwd).to_owned(),
             name: name.map(|name| sessile::json::JsText::from(name).into_owned()),
             is_archived: false,
+            is_redacted: false,
             parent_session_path: parent.map(str::to_owned),
             created: None,
             modified: NOW.saturating_sub_ms(*age_ms),
@@ -100,6 +101,7 @@ fn golden_sessions() -> Option<[Vec<SessionInfo>; 2]> {
                 cwd: text("cwd").unwrap(),
                 name: text("name").map(|name| own(Some(name))),
                 is_archived: false,
+                is_redacted: false,
                 parent_session_path: text("parentSessionPath"),
                 created: None,
                 modified: NOW.saturating_sub_ms(row["ageMs"].as_i64().unwrap()),
@@ -753,4 +755,17 @@ fn the_picker_shows_its_purpose() {
         let screen = driver.lines();
         assert!(screen[0].starts_with(title) && screen[1].starts_with(hint), "{screen:#?}");
     }
+}
+
+#[test]
+fn redacted_copies_have_a_note() {
+    let mut list = made_up(&[
+        ("/s/a.jsonl", "the original", None, 60_000, None, "/w/proj"),
+        ("/s/b.jsonl", "without secrets", None, 120_000, None, "/w/proj"),
+    ]);
+    list[1].is_redacted = true;
+    let driver = picker_with(list.clone(), list, None);
+    let shown = rows(&driver.lines());
+    assert!(shown[1].contains("without secrets") && shown[1].contains("redacted · 3 "), "{shown:#?}");
+    assert!(!shown[0].contains("redacted"), "{shown:#?}");
 }

@@ -331,7 +331,11 @@ impl Picker {
                     title,
                     excerpt: excerpt.as_ref().map(|excerpt| excerpt as &dyn Fn(usize) -> Line),
                     path: self.shows_path.then(|| short_path(&session.path.to_string_lossy(), &self.home)),
-                    note: notes(self.copies.original_of(&session.path).map(|_| "copy"), user.map(SessionUser::words)),
+                    note: notes([
+                        self.copies.original_of(&session.path).map(|_| "copy"),
+                        session.is_redacted.then_some("redacted"),
+                        user.map(SessionUser::words),
+                    ]),
                     folder: Some(folder).filter(|folder| self.scope == Scope::All && !folder.is_empty()),
                     end: format!("{} {}", session.message_count, age(self.now, session.modified)),
                     ink: if is_being_deleted { Ink::BAD } else { Ink::DIM },
@@ -386,8 +390,8 @@ impl Picker {
 }
 
 /// Joins the notes about a session in its row.
-fn notes(copy: Option<&str>, user: Option<&str>) -> Option<String> {
-    let text: Vec<&str> = copy.into_iter().chain(user).collect();
+fn notes(notes: [Option<&str>; 3]) -> Option<String> {
+    let text: Vec<&str> = notes.into_iter().flatten().collect();
     (!text.is_empty()).then(|| text.join(", "))
 }
 

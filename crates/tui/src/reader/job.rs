@@ -9,12 +9,14 @@ use sessile::follow::{FollowFrom, FollowOptions};
 use sessile::format::cause::chain;
 use sessile::format::head::{Kind, Role};
 use sessile::format::outline::Row;
+use sessile::redact::ScanReport;
 use sessile::{Cancel, SessionError, SessionManager, Sessions};
 use sessile_display::text::{Calls, headline, start};
 
 use crate::content::{Detail, Drawable, entry_lines, entry_pictures, entry_text};
 use crate::paint::Line;
 use crate::screen::{Job, Lane};
+use crate::secrets::{Scanned, scan};
 use crate::theme::Ink;
 
 /// The resources of the jobs.
@@ -49,6 +51,8 @@ pub(crate) enum ReaderJob {
     },
     CopyText(Row),
     Pictures(Vec<Row>),
+    /// Look for secrets in the whole session.
+    ScanSecrets,
     Document,
     /// Report when the session grows, until stopped.
     Follow,
@@ -62,6 +66,7 @@ pub(crate) enum ReaderEvent {
     Counted { hits: Vec<usize>, query: String, n_rows: usize },
     TextToCopy(String),
     Pictures(Vec<Drawable>),
+    Scanned(Scanned),
     Document(String),
     Grown,
     Failed(String),
@@ -74,6 +79,9 @@ pub(super) const FOLLOW: Lane = 6;
 /// The lanes of searching and counting, which are stopped when the query becomes empty.
 pub(super) const SEARCH: Lane = 3;
 pub(super) const COUNT: Lane = 8;
+
+/// The lane of the scan for secrets, which the user can stop.
+pub(super) const SCAN: Lane = 9;
 
 /// Lines rendered before an event sends them.
 const LINES_PER_EVENT: usize = 5_000;
@@ -95,6 +103,7 @@ impl Job for ReaderJob {
             Self::Document => 5,
             Self::Pictures(_) => 7,
             Self::Follow => FOLLOW,
+            Self::ScanSecrets => SCAN,
         }
     }
 
@@ -121,6 +130,7 @@ impl Job for ReaderJob {
                 }
                 Ok(ReaderEvent::Pictures(pictures))
             }),
+            Self::ScanSecrets => backend.scan_secrets(cancel),
             Self::Document => backend.document(),
             Self::Follow => backend.follow(cancel, send),
         };
@@ -231,6 +241,11 @@ impl ReaderBackend {
         }
         let text = self.with_session(|session| Ok(entry_text(&session.entry_at(row)?)))?;
         Ok(text.to_lowercase().contains(lower))
+    }
+
+    fn scan_secrets(&self, cancel: &Cancel) -> Result<ReaderEvent, SessionError> {
+        let assign = |report: ScanReport| self.with_session(|session| Ok(report.into_entries(session)));
+        scan(&self.sessions, &self.path, cancel, assign).map(ReaderEvent::Scanned)
     }
 
     fn document(&self) -> Result<ReaderEvent, SessionError> {

@@ -78,6 +78,8 @@ impl Reader {
                 let rows = self.rows.iter().skip(self.top.0).take(self.n_visible()).copied().collect();
                 vec![Effect::Run(ReaderJob::Pictures(rows))]
             }
+            Action::NextSecret => self.find_secret(true),
+            Action::PreviousSecret => self.find_secret(false),
             Action::Edit => vec![Effect::Run(ReaderJob::Document)],
             Action::Follow => {
                 self.follows = !self.follows;
@@ -93,6 +95,7 @@ impl Reader {
                 Vec::new()
             }
             Action::Suspend => vec![Effect::Suspend],
+            Action::Cancel if self.secrets.is_scanning() => self.stop_scan(),
             Action::Cancel if !self.query.is_empty() => {
                 self.status = Status::default();
                 self.query.clear();

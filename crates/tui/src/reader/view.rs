@@ -26,9 +26,15 @@ impl Reader {
             if item >= self.rows.len() {
                 break;
             }
+            let n_details = self.n_details(item);
             match self.lines.get(&item) {
+                Some(_) if line < n_details => {
+                    if let Some(line) = self.details(item).get(line) {
+                        canvas.line(area, row, line);
+                    }
+                }
                 Some(lines) => {
-                    if let Some(line) = lines.get(line) {
+                    if let Some(line) = lines.get(line - n_details) {
                         canvas.line(area, row, &line.clone().marked(&self.query));
                     }
                 }

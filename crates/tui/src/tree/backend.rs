@@ -10,6 +10,7 @@ use sessile::entry::{Entry, Payload};
 use sessile::format::archive::fold_away;
 use sessile::format::outline::Row;
 use sessile::message::Message;
+use sessile::redact::ScanReport;
 use sessile::tree::{Filter, TreeQuery};
 use sessile::{Cancel, SessionError, SessionManager, Sessions};
 use sessile_display::drawing::Drawing;
@@ -21,6 +22,7 @@ use super::job::TreeEvent;
 use super::model::{Model, Survey, id_of};
 use crate::content::{Detail, entry_lines};
 use crate::paint::Line;
+use crate::secrets::{Scanned, scan};
 use crate::theme::Ink;
 use crate::undo::History;
 
@@ -291,6 +293,11 @@ impl TreeBackend {
             None => "nothing in common".to_owned(),
         };
         Ok(TreeEvent::Compared { title, left: column(&left)?, right: column(&right)? })
+    }
+
+    pub(super) fn scan_secrets(&self, cancel: &Cancel) -> Result<Scanned, SessionError> {
+        let assign = |report: ScanReport| self.with_session(|session| Ok(report.into_entries(session)));
+        scan(&self.sessions, &self.path, cancel, assign)
     }
 
     /// Finds the next row of a drawing that matches the query, forwards or backwards, wrapping around.

@@ -18,6 +18,7 @@ use super::model::{Model, Survey};
 use crate::content::{Drawable, entry_pictures, entry_text};
 use crate::paint::Line;
 use crate::screen::{CHANGES, Job, Lane};
+use crate::secrets::Scanned;
 
 #[derive(Debug)]
 pub(crate) enum TreeJob {
@@ -71,6 +72,8 @@ pub(crate) enum TreeJob {
         version: u64,
     },
     Pictures(Row),
+    /// Look for secrets in the whole session.
+    ScanSecrets,
     /// Read from the settings whether to ask about summaries.
     ReadSettings,
     Fork {
@@ -141,6 +144,7 @@ pub(crate) enum TreeEvent {
         version: u64,
     },
     Pictures(Vec<Drawable>),
+    Scanned(Scanned),
     /// Whether the user leaves branches without being asked how.
     SettingsRead {
         skips_menu: bool,
@@ -180,6 +184,9 @@ pub(crate) enum TreeEvent {
 /// The lane of navigation, which can be stopped while a summary is written.
 pub(super) const NAVIGATE: Lane = 9;
 
+/// The lane of the scan for secrets, which the user can stop.
+pub(super) const SCAN: Lane = 13;
+
 impl Job for TreeJob {
     type Event = TreeEvent;
     type Backend = TreeBackend;
@@ -198,6 +205,7 @@ impl Job for TreeJob {
             Self::Find { .. } => 10,
             Self::Pictures(_) => 11,
             Self::ReadSettings => 12,
+            Self::ScanSecrets => SCAN,
             Self::Relabel { .. } | Self::Archive(_) | Self::Fork { .. } | Self::Undo => CHANGES,
         }
     }
@@ -244,6 +252,7 @@ impl Job for TreeJob {
             Self::Pictures(row) => backend
                 .with_session(|session| Ok(entry_pictures(&session.entry_at(row)?)))
                 .map(|pictures| send(TreeEvent::Pictures(pictures))),
+            Self::ScanSecrets => backend.scan_secrets(cancel).map(|scanned| send(TreeEvent::Scanned(scanned))),
             Self::ReadSettings => {
                 let skips_menu = backend.branch_summarizer().is_ok_and(|summarizer| summarizer.settings.skip_prompt);
                 send(TreeEvent::SettingsRead { skips_menu });

@@ -187,6 +187,8 @@ impl Tree {
             Action::TreeNextHit => self.find(true),
             Action::TreePreviousHit => self.find(false),
             Action::TreePictures => self.show_pictures(),
+            Action::TreeNextSecret => self.find_secret(true),
+            Action::TreePreviousSecret => self.find_secret(false),
             Action::ToLeaf => {
                 self.follow = self.model.as_ref().and_then(|model| model.leaf);
                 self.request_layout()
@@ -198,6 +200,7 @@ impl Tree {
             Action::FilterAll => self.toggle_filter(Filter::All),
             Action::FilterForward => self.cycle_filter(1),
             Action::FilterBackward => self.cycle_filter(FILTERS.len() - 1),
+            Action::Cancel if self.secrets.is_scanning() => self.stop_scan(),
             Action::Cancel if self.compared_from.is_some() => {
                 self.compared_from = None;
                 Vec::new()
@@ -382,7 +385,7 @@ impl Tree {
     }
 
     fn scroll_content(&mut self, is_down: bool) -> Effects<Self> {
-        let n_lines = self.content.as_ref().map_or(0, |(_, lines)| lines.len());
+        let n_lines = self.content.as_ref().map_or(0, |(row, lines)| lines.len() + self.secrets.n_details(*row));
         let last = n_lines.saturating_sub(1);
         self.content_top = if is_down { (self.content_top + 3).min(last) } else { self.content_top.saturating_sub(3) };
         Vec::new()

@@ -9,6 +9,7 @@ use sessile_display::measure::{counted, number_words, short_time};
 use super::{Mode, SUMMARY_CHOICES, Tree};
 use crate::keymap::Action;
 use crate::paint::{Canvas, Line};
+use crate::secrets::MARK;
 use crate::theme::Ink;
 use crate::{hint, prompt};
 
@@ -120,7 +121,9 @@ impl Tree {
             if let Some((row, lines)) = &self.content
                 && Some(*row) == self.selected_entry()
             {
-                for (row, line) in lines.iter().skip(self.content_top).take(height).enumerate() {
+                let details = self.secrets.details(*row, text.width.into());
+                let lines = details.iter().chain(lines).skip(self.content_top).take(height);
+                for (row, line) in lines.enumerate() {
                     canvas.line(text, row, line);
                 }
             }
@@ -227,6 +230,9 @@ impl Tree {
             line.push(Ink::DIM, &format!("[archived, {}] ", counted(*n_entries, "entry", "entries")));
         } else if model.is_archived(node) {
             line.push(Ink::DIM, "[archived] ");
+        }
+        if self.secrets.has(model.rows[node]) {
+            line.push(Ink::BAD, MARK);
         }
         if let Some(label) = model.label(node) {
             line.push(Ink::NAMED, &format!("[{}] ", label.label));

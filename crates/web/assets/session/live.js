@@ -117,7 +117,12 @@ class Live {
       pane.scroller.scrollTop = pane.scroller.scrollHeight;
     }
     pane.later();
-    if (news.labels) await pane.redraw();
+    if (news.labels) {
+      // A label may be on any entry.
+      source.forgetTitles(0);
+      tree.titles.clear();
+      await pane.redraw();
+    }
     this.drawNews();
     this.loadCard();
     this.loadTree(isAtEnd && tree.selected === before ? this.page.leaf : undefined);

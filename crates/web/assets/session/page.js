@@ -120,7 +120,7 @@ class Page {
   }
 
   async download() {
-    if (this.index.base) return this.source.download();
+    if (this.askForDownload) return this.askForDownload();
     const url = URL.createObjectURL(await this.source.download());
     make("a", { href: url, download: `${this.index.id.replace(/[^\w.-]/g, "_")}.jsonl` }).click();
     setTimeout(() => URL.revokeObjectURL(url), 60000);

@@ -158,6 +158,7 @@ class Tree {
     if (!this.hits) element.append(make("span", { className: "guide", ariaHidden: "true", textContent: this.guide(at, isFolded) }));
     const title = make("span", { className: "title" });
     element.append(title);
+    if (this.secrets?.has(row)) element.append(make("span", { className: "secret", textContent: "secret" }));
     if (this.fresh?.has(row)) element.append(make("span", { className: "fresh", textContent: "new" }));
     if (isFolded) element.append(make("span", { className: "count", textContent: ` (${this.below[at]} hidden)` }));
     const cost = this.hits ? undefined : this.costs?.get(at);

@@ -51,7 +51,7 @@ features.push((page) => {
       run: ({ state, signal }) =>
         change("label", { key, last: state.last, entry: state.entry ?? null, label: input.value.trim() || null }, signal),
       done: ({ operation, changed }) => {
-        const words = !changed ? "The label is unchanged." : input.value.trim() ? `Labelled “${input.value.trim()}”.` : "Label removed.";
+        const words = !changed ? "The label is unchanged." : input.value.trim() ? `Labeled “${input.value.trim()}”.` : "Label removed.";
         showAgain(row, { words, undo: operation });
       },
       showNew: showNew(row),
@@ -136,14 +136,15 @@ features.push((page) => {
       showNew: showNew(firstRow()),
     });
   const resume = ["Copy resume command", () => copyResumeCommand(key)];
+  const secrets = ["Find secrets", () => page.findSecrets()];
 
   const sessionButton = menuButton("Actions for this session");
   sessionButton.id = "session-actions";
   $("theme").before(sessionButton);
   const sessionMenu = () =>
     openMenu(sessionButton, canWrite
-      ? [["Rename…", rename], resume, ["Clone", clone], ["Move to the trash…", remove], ["Undo the last change", () => undoChange()]]
-      : [resume]);
+      ? [["Rename…", rename], resume, ["Clone", clone], secrets, ["Move to the trash…", remove], ["Undo the last change", () => undoChange()]]
+      : [resume, secrets]);
   sessionButton.addEventListener("click", sessionMenu);
   page.addKey("M", "Actions for the session", sessionMenu);
   page.addKey("R", "Copy resume command", () => copyResumeCommand(key));

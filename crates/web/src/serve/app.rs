@@ -41,6 +41,8 @@ pub(crate) struct App {
     pub(crate) search_pool: Pool,
     /// Threads for summaries, which may wait for a model.
     pub(crate) summary_pool: Pool,
+    /// Threads for scans for secrets, and for copies without them, which read whole sessions.
+    pub(crate) scan_pool: Pool,
     pub(crate) resolve_summarizer: Box<ResolveSummarizer>,
     /// The command that continues a session, with `{path}` for its file.
     pub(crate) resume_command: String,
@@ -77,6 +79,17 @@ impl App {
         let guard = CancelOnDrop(Cancel::default());
         let cancel = guard.0.clone();
         answered(self.search_pool.run(move || work(&app, &cancel)).await)
+    }
+
+    /// Runs a scan for secrets on another thread, until the client leaves.
+    pub(crate) async fn run_scan(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Self, &Cancel) -> Response + Send + 'static,
+    ) -> Response {
+        let app = Arc::clone(self);
+        let guard = CancelOnDrop(Cancel::default());
+        let cancel = guard.0.clone();
+        answered(self.scan_pool.run(move || work(&app, &cancel)).await)
     }
 
     /// Runs a write on another thread, with the JSON of its body.

@@ -97,6 +97,7 @@ fn member_row(
                         div.facts {
                             @if is_current { span.mark { "this session" } }
                             @if row.is_archived { span.mark { "archived" } }
+                            @if row.is_redacted { span.mark { "redacted" } }
                             @if member.depth > MAX_LEVEL { span { "generation " (number_words(member.depth as u64 + 1)) } }
                             span { (counted(row.n_messages, "message", "messages")) }
                             @if row.cost > 0.0 { span { (cost_text(row.cost)) } }

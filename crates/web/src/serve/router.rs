@@ -17,7 +17,7 @@ use super::counts::Counts;
 use super::form::Form;
 use super::reply::{json, page, refusal, reply};
 use super::stream::stream;
-use super::{family, home, live, pins, search, session, stats, write};
+use super::{copy, family, home, live, pins, search, secrets, session, stats, write};
 
 type Shared = State<Arc<App>>;
 
@@ -36,6 +36,8 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/s/{key}/events", get(session_events))
         .route("/s/{key}/resume", get(resume))
         .route("/s/{key}/card", get(card))
+        .route("/s/{key}/secrets", get(find_secrets))
+        .route("/s/{key}/copy", get(redacted_copy))
         .route("/s/{key}/{part}", get(part))
         .route("/events", get(events))
         .route("/statuses", get(statuses))
@@ -95,6 +97,14 @@ async fn resume(State(app): Shared, Path(key): Path<String>) -> Response {
 
 async fn card(State(app): Shared, Path(key): Path<String>) -> Response {
     app.run(move |app| session::card(app, &key)).await
+}
+
+async fn find_secrets(State(app): Shared, Path(key): Path<String>) -> Response {
+    app.run_scan(move |app, cancel| secrets::scan(app, &key, cancel)).await
+}
+
+async fn redacted_copy(State(app): Shared, Path(key): Path<String>, uri: Uri) -> Response {
+    copy::copy(app, &key, &form(&uri)).await
 }
 
 async fn search_session(State(app): Shared, Path(key): Path<String>, uri: Uri) -> Response {

@@ -204,7 +204,7 @@ fn titles(app: &App, session: &SessionManager, from: usize) -> Result<Response, 
         }
         if entries.next_if_eq(&row).is_some() {
             let entry = session.entry_at(row)?;
-            out.push_str(&title(&entry, &reader.calls_above(row, &entry)?));
+            out.push_str(&title(session, &entry, &reader.calls_above(row, &entry)?)?);
         }
     }
     Ok(text(out))
@@ -280,9 +280,12 @@ pub(crate) fn original(app: &App, key: &str) -> Response {
         row.id.as_str().chars().filter(|char| char.is_ascii_alphanumeric() || "-_.".contains(*char)).collect();
     let (sender, body) = stream();
     let send = move || {
-        drop(session.export_original::<SessionError>(&mut |bytes| {
+        let sent = session.export_original::<SessionError>(&mut |bytes| {
             if sender.send_from_thread(bytes.to_vec()) { Ok(()) } else { Err(SessionError::Cancelled) }
-        }));
+        });
+        if sent.is_err() {
+            sender.fail_from_thread();
+        }
     };
     if sessile::threads::spawn("download", send).is_err() {
         return refusal(StatusCode::SERVICE_UNAVAILABLE, "The system provides no thread for the download.");

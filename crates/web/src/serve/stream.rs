@@ -1,7 +1,7 @@
 //! Bodies of responses that grow while the client reads them.
 
-use std::convert::Infallible;
 use std::future::poll_fn;
+use std::io;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -21,9 +21,9 @@ const N_BUFFERED: usize = 16;
 ///
 /// A client that does not read fills the buffer, and then the sender waits. When the connection's write timeout has
 /// passed, the connection is closed and the next send fails.
-pub(crate) struct StreamSender(mpsc::Sender<Bytes>);
+pub(crate) struct StreamSender(mpsc::Sender<io::Result<Bytes>>);
 
-struct StreamBody(mpsc::Receiver<Bytes>);
+struct StreamBody(mpsc::Receiver<io::Result<Bytes>>);
 
 /// Creates a body and its sender.
 pub(crate) fn stream() -> (StreamSender, Body) {
@@ -34,12 +34,18 @@ pub(crate) fn stream() -> (StreamSender, Body) {
 impl StreamSender {
     /// Sends a piece from a task. Returns whether the client is still there.
     pub(crate) async fn send(&self, piece: impl Into<Bytes>) -> bool {
-        self.0.send(piece.into()).await.is_ok()
+        self.0.send(Ok(piece.into())).await.is_ok()
     }
 
     /// Sends a piece from a thread. Returns whether the client is still there.
     pub(crate) fn send_from_thread(&self, piece: impl Into<Bytes>) -> bool {
-        self.0.blocking_send(piece.into()).is_ok()
+        self.0.blocking_send(Ok(piece.into())).is_ok()
+    }
+
+    /// Ends the response as a failure, so that no client takes a part of a file for the whole.
+    pub(crate) fn fail_from_thread(&self) {
+        // The client may be gone.
+        drop(self.0.blocking_send(Err(io::Error::other("the rest cannot be sent"))));
     }
 
     /// Waits for a new value, and sends `beat` from time to time. Returns false if the client leaves or the server stops.
@@ -74,12 +80,9 @@ impl StreamSender {
 
 impl http_body::Body for StreamBody {
     type Data = Bytes;
-    type Error = Infallible;
+    type Error = io::Error;
 
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        self.0.poll_recv(context).map(|piece| piece.map(|piece| Ok(Frame::data(piece))))
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        self.0.poll_recv(context).map(|piece| piece.map(|piece| piece.map(Frame::data)))
     }
 }

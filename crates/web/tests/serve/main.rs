@@ -7,6 +7,7 @@ mod hosts;
 mod live;
 mod pages;
 mod requests;
+mod secrets;
 mod sign_in;
 mod site;
 mod stats;

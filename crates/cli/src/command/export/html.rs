@@ -19,9 +19,8 @@ pub(super) fn run(
 ) -> Result<Exit, Failure> {
     let n_entries = session.outline().n_entries();
     let card = match session.session_file() {
-        // A redacted copy has no place and no relatives.
         Some(path) if !args.redacting.is_given() => Card::of(&env.sessions, path, &env.relatives(path)?),
-        _ => Card::default(),
+        _ => Card::of_copy(session),
     };
     let card = Card { exported: Some(env.sessions.environment().now()), ..card };
     let Some(output) = args.output.as_ref().filter(|output| output.as_os_str() != "-") else {

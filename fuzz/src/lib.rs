@@ -10,6 +10,7 @@ pub mod entries;
 pub mod lines;
 pub mod migration;
 pub mod records;
+pub mod redact;
 pub mod salvage;
 pub mod session;
 pub mod term_safe;

@@ -7,6 +7,7 @@
 //! - [`differential`] does that for random sequences of operations, and a [`SideBySide`] for sequences written by hand.
 //! - [`compaction`] asks both what they would summarise of random branches.
 //! - [`log_kit`] states what every log must do.
+//! - [`resume`] lets pi resume sessions against a provider that checks signatures.
 //! - [`rpc`] talks to pi's RPC mode and to ours.
 //! - [`sim`] is an operating system whose calls fail and crash as the test demands.
 //! - [`torture`] tries everything that can go wrong, on that system and with real processes on a real kernel.
@@ -21,6 +22,7 @@ pub mod observe;
 mod oracle;
 mod random;
 mod replay;
+pub mod resume;
 pub mod rpc;
 mod side_by_side;
 pub mod sim;

@@ -10,8 +10,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use lines::Input;
-pub(crate) use lines::{DEADLINE, Lines, NoLine};
+pub(crate) use lines::{DEADLINE, Input, Lines, NoLine};
 
 /// A running pi that answers requests one after the other.
 ///

@@ -17,6 +17,7 @@ const TARGETS: &[(&str, &str)] = &[
     ("tree", "json.dict"),
     ("migration", "json.dict"),
     ("records", "json.dict"),
+    ("redact", "secrets.dict"),
     ("salvage", "json.dict"),
     ("term_safe", "terminal.dict"),
 ];

@@ -38,6 +38,7 @@ mod restore;
 #[cfg(feature = "tui")]
 mod resume;
 mod rpc;
+mod scrub;
 mod search;
 mod secrets;
 #[cfg(feature = "serve")]
@@ -158,6 +159,7 @@ commands! {
     Undo(undo::UndoArgs) => undo::run, writes: always, pages: never;
     Export(export::ExportArgs) => export::run, writes: never, pages: never;
     Secrets(secrets::SecretsArgs) => secrets::run, writes: never, pages: always;
+    Scrub(scrub::ScrubArgs) => scrub::run, writes: always, pages: never;
     Verify(verify::VerifyArgs) => verify::run, writes: never, pages: verify::VerifyArgs::is_of_many;
     Repair(repair::RepairArgs) => repair::run, writes: always, pages: never;
     #[cfg(feature = "serve")]

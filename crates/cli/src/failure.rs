@@ -81,6 +81,8 @@ pub(crate) enum Failure {
     Vetoed { by: String },
     #[error("nothing was deleted: there is no terminal to ask for confirmation")]
     Unconfirmed,
+    #[error("nothing was scrubbed: there is no terminal to ask for confirmation")]
+    UnconfirmedScrub,
     #[cfg(feature = "tui")]
     #[error(transparent)]
     Ui(Box<sessile_tui::TuiError>),
@@ -145,6 +147,7 @@ impl Failure {
             | Self::Blank { .. }
             | Self::NotJson { .. }
             | Self::Unconfirmed
+            | Self::UnconfirmedScrub
             | Self::NotAMessage
             | Self::UnknownRole { .. }
             | Self::Incomplete { .. }
@@ -159,13 +162,7 @@ impl Failure {
                 _ => Exit::Error,
             },
             Self::Session(SessionError::Cancelled) => Exit::Interrupted,
-            Self::Session(
-                SessionError::Store(StoreError::Busy { .. })
-                | SessionError::LeafMoved { .. }
-                | SessionError::InUse { .. }
-                | SessionError::WrittenMeanwhile { .. }
-                | SessionError::OperationRunning { .. },
-            ) => Exit::Busy,
+            Self::Session(error) if is_busy(error) => Exit::Busy,
             _ => Exit::Error,
         }
     }
@@ -232,6 +229,12 @@ impl Failure {
             Self::Unconfirmed => {
                 Some("use --yes to delete without confirmation, or --dry-run to see what would be deleted".to_owned())
             }
+            Self::UnconfirmedScrub => {
+                Some("use --yes to scrub without confirmation, or --dry-run to see what would be removed".to_owned())
+            }
+            Self::Session(SessionError::ScrubUnfinished { .. }) => {
+                Some("run the same command again: it finishes what is left".to_owned())
+            }
             Self::Session(SessionError::NoTrash { .. }) => Some("use --permanent to delete it permanently".to_owned()),
             Self::Session(SessionError::NotInTrash { .. }) => {
                 Some("`sessile restore --list` shows the sessions in the trash".to_owned())
@@ -276,6 +279,21 @@ impl Failure {
             Self::Usage(error) => report_usage(error, out, err),
             _ => report_chain(self, err),
         }
+    }
+}
+
+/// Whether another process or program is in the way, so that the command may succeed later.
+fn is_busy(error: &SessionError) -> bool {
+    match error {
+        SessionError::ScrubUnfinished { source, .. } => is_busy(source),
+        error => matches!(
+            error,
+            SessionError::Store(StoreError::Busy { .. })
+                | SessionError::LeafMoved { .. }
+                | SessionError::InUse { .. }
+                | SessionError::WrittenMeanwhile { .. }
+                | SessionError::OperationRunning { .. }
+        ),
     }
 }
 
@@ -352,6 +370,12 @@ mod tests {
             holder: None,
         }));
         assert_eq!([moved.exit(), busy.exit()].map(Exit::code), [4, 4]);
+        let unfinished = |source| Failure::from(SessionError::ScrubUnfinished { path: "/x".into(), source });
+        let running = SessionError::OperationRunning { what: "an update".to_owned() };
+        assert_eq!(unfinished(Box::new(running)).exit(), Exit::Busy);
+        assert_eq!(unfinished(Box::new(SessionError::Cancelled)).exit(), Exit::Error);
+        let failed = SessionError::ScrubFailed { path: "/x".into(), line: 1, what: "it is too long".to_owned() };
+        assert_eq!(Failure::from(failed).exit(), Exit::Error);
     }
 
     #[test]

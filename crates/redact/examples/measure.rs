@@ -6,8 +6,8 @@
 //! $ cargo run --release -p sessile-redact --example measure -- speed DIRECTORY
 //! ```
 //!
-//! `keyhog` reads the folder `detectors` of the crate keyhog-core, which is not part of this repository. Rules are
-//! developed on half `a` and reported on half `b`.
+//! `keyhog` reads the folder `detectors` of the crate keyhog-core, which is not part of this repository. Both
+//! halves were seen during development.
 
 #![expect(clippy::print_stdout, reason = "a program that prints what it measured")]
 #![expect(clippy::disallowed_methods, reason = "reads the files that its arguments name")]

@@ -5,7 +5,7 @@ use sessile_core::head::Role;
 use sessile_core::json::{JsText, Member, Raw, Shape};
 
 use crate::edits::Edits;
-use crate::line::{Seen, each_string};
+use crate::line::{Seen, each_string, is_type};
 use crate::picture::{PIXEL, PIXEL_TYPE, texts_in};
 use crate::place::{Area, Class};
 use crate::placeholder::is_made;
@@ -42,6 +42,7 @@ impl Rewriter<'_> {
     /// Collects the changes that concern more than one string.
     pub(crate) fn structure(&mut self, line: Raw<'_>, origin: Origin, edits: &mut Edits) {
         let other = Owner { family: Family::Unknown, demands_signatures: false, origin };
+        self.lost_signature = false;
         for member in line.members() {
             if member.is("message") || member.is("systemMessage") {
                 self.message(line, member.value, origin, edits);
@@ -55,11 +56,11 @@ impl Rewriter<'_> {
                 self.details(line, member.value, edits);
             }
         }
+        self.turns.follow(line, self.lost_signature);
     }
 
     fn message(&mut self, line: Raw<'_>, message: Raw<'_>, origin: Origin, edits: &mut Edits) {
         let role = Role::of(message.get("role"));
-        self.follow_turn(role, message);
         let model = message.get("model").and_then(Raw::as_string).unwrap_or_default();
         let family = Family::of(message.get("api"));
         let demands_signatures = family == Family::Google && model.contains("gemini-3");
@@ -69,6 +70,7 @@ impl Rewriter<'_> {
                     self.content(line, member.value, Owner { family, demands_signatures, origin }, edits);
                 }
             } else if member.is("details") {
+                self.report.full_outputs.extend(member.value.get("fullOutputPath").and_then(Raw::as_string));
                 self.details(line, member.value, edits);
             } else if member.is("output") && role == Role::BashExecution {
                 self.removed_output(line, member.value, edits);
@@ -83,18 +85,6 @@ impl Rewriter<'_> {
         }
     }
 
-    fn follow_turn(&mut self, role: Role, message: Raw<'_>) {
-        match role {
-            Role::User => self.turn = crate::rewrite::Turn::default(),
-            Role::ToolResult => self.turn.is_in_loop = true,
-            Role::Assistant => {
-                let blocks = message.get("content");
-                self.turn.is_in_loop = blocks.into_iter().flat_map(Raw::items).any(|block| is_type(block, "toolCall"));
-            }
-            _ => {}
-        }
-    }
-
     fn content(&mut self, line: Raw<'_>, content: Raw<'_>, owner: Owner, edits: &mut Edits) {
         let blocks: Vec<Raw<'_>> = content.items().collect();
         let fates: Vec<Fate> = blocks
@@ -102,6 +92,12 @@ impl Rewriter<'_> {
             .map(|block| if is_type(*block, "thinking") { self.thought(*block, owner) } else { Fate::Stays })
             .collect();
         let loses_item = fates.contains(&Fate::GoesWithItem);
+        let fates: Vec<Fate> = blocks
+            .iter()
+            .zip(fates)
+            // An item that stays would miss the item after it, which no longer has its id.
+            .map(|(block, fate)| if loses_item && is_item(*block) { Fate::GoesWithItem } else { fate })
+            .collect();
         let goes = |fate: Fate| matches!(fate, Fate::Goes | Fate::GoesWithItem);
         self.report.removed_thoughts += fates.iter().filter(|fate| goes(**fate)).count();
         edits.remove_items(line, content, |n| goes(fates[n]));
@@ -161,7 +157,7 @@ impl Rewriter<'_> {
         }
         edits.remove_members(line, block, |member| dropped.contains(&member.value.span_in(line)));
         self.report.removed_signatures += dropped.len();
-        self.turn.lost_signature |= !dropped.is_empty() && owner.demands_signatures && is_type(block, "toolCall");
+        self.lost_signature |= !dropped.is_empty() && owner.demands_signatures && is_type(block, "toolCall");
         if loses_item && is_type(block, "toolCall") {
             self.cut_call(line, block, edits);
         }
@@ -240,8 +236,10 @@ impl Rewriter<'_> {
     }
 }
 
-pub(crate) fn is_type(block: Raw<'_>, name: &str) -> bool {
-    block.get("type").and_then(Raw::as_text).is_some_and(|kind| kind == *name)
+/// Whether a block is a thought whose signature is an item or details in clear.
+fn is_item(block: Raw<'_>) -> bool {
+    is_type(block, "thinking")
+        && signatures_of(block).any(|(_, text)| matches!(Signature::of(&text.to_str()), Signature::Items(_)))
 }
 
 /// The signatures of a block that are strings, and their members.

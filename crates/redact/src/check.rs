@@ -104,9 +104,9 @@ pub(crate) fn openai_compatible(key: &str) -> bool {
     !key.contains("T3BlbkFJ") && random_after_prefix(key)
 }
 
-/// A key of capital letters and digits has both.
-pub(crate) fn has_digits(key: &str) -> bool {
-    key.bytes().filter(u8::is_ascii_digit).count() >= 2
+/// A key of letters and digits has a digit, and words have none.
+pub(crate) fn has_a_digit(key: &str) -> bool {
+    key.bytes().any(|b| b.is_ascii_digit())
 }
 
 /// The part after the prefix is random, not words.

@@ -7,7 +7,6 @@ use sessile_core::head::{self, Kind, ParentRef, Parsed};
 use sessile_core::json::{Edit, JsText, Json, ObjectWriter, Raw};
 use sessile_core::line::{BOM, is_js_space};
 
-use crate::homes::add_directory;
 use crate::report::{Refusal, Report};
 use crate::rewrite::Rewriter;
 use crate::{Level, Origin};
@@ -93,10 +92,8 @@ impl<'a> CopyPlan<'a> {
     /// Gives the working directory a pseudonym before any text needs it, and reads the texts.
     fn read_header(&mut self, line: &[u8]) -> Result<(), Refusal> {
         let header = Json::parse(line).unwrap_or_else(|_| Json::null());
-        if self.rewriter.texts.level >= Level::Paths
-            && let Some(cwd) = header.raw().get("cwd").and_then(Raw::as_string)
-        {
-            add_directory(&cwd, self.rewriter.texts.names)?;
+        if let Some(cwd) = header.raw().get("cwd").and_then(Raw::as_string) {
+            self.rewriter.add_directory(&cwd)?;
         }
         let placed = with_only(&header, "id", &Json::string(""));
         self.rewriter.line(placed.raw().as_bytes()).map(drop)

@@ -65,6 +65,10 @@ impl Decoder<'_> {
             if bytes[start..end].starts_with(b"0x") {
                 start += 2;
             }
+            // In a damaged line, the letter of `\n` is not part of the run after it.
+            if bytes[..start].ends_with(b"\\") && matches!(bytes[start], b'n' | b'r' | b't' | b'b' | b'f') {
+                start += 1;
+            }
             if end - start >= base64::SHORTEST {
                 end += bytes[end..].iter().take(2).take_while(|&&b| b == b'=').count();
                 let hex = bytes[start..end]

@@ -89,3 +89,26 @@ fn begins_text(bytes: &[u8]) -> bool {
     };
     is_text(whole)
 }
+
+/// Returns a value as it is, in base64, percent encoding and as part of a JSON string.
+pub(crate) fn forms_of(value: &str) -> Vec<(String, Option<Via>)> {
+    let mut json = Vec::new();
+    sessile_core::json::write_string(value, &mut json);
+    let json = String::from_utf8(json).unwrap_or_default();
+    let json = json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or("").to_owned();
+    let encoded = [
+        (base64::encode(value.as_bytes(), false), Via::Base64),
+        (base64::encode(value.as_bytes(), true), Via::Base64),
+        (percent::encode(value, char::to_ascii_uppercase), Via::Percent),
+        (percent::encode(value, char::to_ascii_lowercase), Via::Percent),
+        (json.replace('/', "\\/"), Via::Json),
+        (json, Via::Json),
+    ];
+    let mut forms = vec![(value.to_owned(), None)];
+    for (form, via) in encoded {
+        if !form.is_empty() && forms.iter().all(|(known, _)| *known != form) {
+            forms.push((form, Some(via)));
+        }
+    }
+    forms
+}

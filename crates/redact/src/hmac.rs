@@ -5,16 +5,30 @@ use sha2::{Digest, Sha256};
 /// The length of SHA-256's blocks.
 const BLOCK: usize = 64;
 
-/// The code of a message under a key of any length.
-pub(crate) fn hmac_sha256(key: &[u8], message: &[u8]) -> [u8; 32] {
-    let mut block = [0_u8; BLOCK];
-    if key.len() > BLOCK {
-        block[..32].copy_from_slice(&Sha256::digest(key));
-    } else {
-        block[..key.len()].copy_from_slice(key);
+/// A key of any length, ready for many messages.
+#[derive(Clone)]
+pub(crate) struct Mac {
+    inner: Sha256,
+    outer: Sha256,
+}
+
+impl Mac {
+    pub(crate) fn new(key: &[u8]) -> Self {
+        let mut block = [0_u8; BLOCK];
+        if key.len() > BLOCK {
+            block[..32].copy_from_slice(&Sha256::digest(key));
+        } else {
+            block[..key.len()].copy_from_slice(key);
+        }
+        let padded = |pad: u8| Sha256::new().chain_update(block.map(|byte| byte ^ pad));
+        Self { inner: padded(0x36), outer: padded(0x5c) }
     }
-    let inner = Sha256::new().chain_update(block.map(|byte| byte ^ 0x36)).chain_update(message).finalize();
-    Sha256::new().chain_update(block.map(|byte| byte ^ 0x5c)).chain_update(inner).finalize().into()
+
+    /// The code of a message.
+    pub(crate) fn code(&self, message: &[u8]) -> [u8; 32] {
+        let inner = self.inner.clone().chain_update(message).finalize();
+        self.outer.clone().chain_update(inner).finalize().into()
+    }
 }
 
 /// Bytes as lower-case hexadecimal digits.
@@ -53,7 +67,7 @@ mod tests {
             (&[0xaa; 131], long, "9b09ffa71b942fcb27635fbcd5b0e944bfdc63644f0713938a7f51535c3a35e2"),
         ];
         for (key, message, code) in cases {
-            assert_eq!(hex(&hmac_sha256(key, message)), code);
+            assert_eq!(hex(&Mac::new(key).code(message)), code);
         }
     }
 }

@@ -1,11 +1,13 @@
 //! Values that are known to be secret, in the forms in which they may be written.
 
 use std::fmt;
+use std::sync::Arc;
 
 use aho_corasick::{AhoCorasick, BuildError, MatchKind};
 
-use crate::encoding::{base64, percent};
-use crate::{Secret, Via};
+use crate::encoding::forms_of;
+use crate::rules::context;
+use crate::{Finding, Secret, Tier, Traces, Via};
 
 /// A shorter value would be found in every word.
 const SHORTEST: usize = 4;
@@ -16,6 +18,8 @@ pub(crate) struct Known {
     /// The value and the encoding of each pattern.
     forms: Vec<(usize, Option<Via>)>,
     values: Vec<Secret>,
+    /// Values of which only the traces are known.
+    traces: Vec<Traces>,
 }
 
 /// The automaton would print its states, and so the values.
@@ -27,7 +31,7 @@ impl fmt::Debug for Known {
 
 impl Known {
     /// Prepares a search for values. Shorter values than four bytes are left out.
-    pub(crate) fn new(values: &[Secret]) -> Result<Option<Self>, BuildError> {
+    pub(crate) fn new(values: &[Secret], traces: &[Traces]) -> Result<Option<Self>, BuildError> {
         let mut values: Vec<Secret> = values.iter().filter(|value| value.expose().len() >= SHORTEST).cloned().collect();
         values.sort_by(|a, b| a.expose().cmp(b.expose()));
         values.dedup();
@@ -39,41 +43,20 @@ impl Known {
                 forms.push((index, via));
             }
         }
-        if values.is_empty() {
+        if values.is_empty() && traces.is_empty() {
             return Ok(None);
         }
         let automaton = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&patterns)?;
-        Ok(Some(Self { automaton, forms, values }))
+        Ok(Some(Self { automaton, forms, values, traces: traces.to_vec() }))
     }
 
     /// Returns the places of known values in a text.
-    pub(crate) fn find(&self, text: &str) -> impl Iterator<Item = (std::ops::Range<usize>, Option<Via>, &Secret)> {
-        self.automaton.find_iter(text).filter_map(|found| {
+    pub(crate) fn find(&self, text: &str) -> impl Iterator<Item = Finding> {
+        let known = self.automaton.find_iter(text).filter_map(|found| {
             let &(value, via) = self.forms.get(found.pattern().as_usize())?;
-            Some((found.range(), via, self.values.get(value)?))
-        })
+            let (rule, secret) = (Arc::from(context::KNOWN_VALUE), self.values.get(value)?.clone());
+            Some(Finding { range: found.range(), rule, tier: Tier::Certain, via, secret })
+        });
+        known.chain(self.traces.iter().flat_map(|traces| traces.find(text)))
     }
-}
-
-/// Returns a value as it is, in base64, percent encoding and as part of a JSON string.
-fn forms_of(value: &str) -> Vec<(String, Option<Via>)> {
-    let mut json = Vec::new();
-    sessile_core::json::write_string(value, &mut json);
-    let json = String::from_utf8(json).unwrap_or_default();
-    let json = json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or("").to_owned();
-    let encoded = [
-        (base64::encode(value.as_bytes(), false), Via::Base64),
-        (base64::encode(value.as_bytes(), true), Via::Base64),
-        (percent::encode(value, char::to_ascii_uppercase), Via::Percent),
-        (percent::encode(value, char::to_ascii_lowercase), Via::Percent),
-        (json.replace('/', "\\/"), Via::Json),
-        (json, Via::Json),
-    ];
-    let mut forms = vec![(value.to_owned(), None)];
-    for (form, via) in encoded {
-        if !form.is_empty() && forms.iter().all(|(known, _)| *known != form) {
-            forms.push((form, Some(via)));
-        }
-    }
-    forms
 }

@@ -78,6 +78,8 @@ mod stop;
 #[cfg(test)]
 mod testing;
 mod text;
+mod traces;
+mod turns;
 mod user_rule;
 
 pub use copy::{CopyIdentity, CopyPlan, CopyWriter, MARK_TYPE};
@@ -93,4 +95,5 @@ pub use rules::{RULES_VERSION, RuleInfo, rules};
 pub use scan::{FindSecrets, Located, scan_line};
 pub use scanner::{Origin, ScanOptions, Scanner};
 pub use source::is_secret_source;
+pub use traces::{Trace, Traces};
 pub use user_rule::RuleError;

@@ -134,6 +134,11 @@ fn end_member(path: &mut Vec<Step<'_>>, open: &[(Shape, Area)]) {
     }
 }
 
+/// Whether a block has this type.
+pub(crate) fn is_type(block: Raw<'_>, name: &str) -> bool {
+    block.get("type").and_then(Raw::as_text).is_some_and(|kind| kind == *name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -37,15 +37,24 @@ fn class(byte: u8) -> Class {
 /// Whether a text looks like random characters, not like words: the kinds of its characters change often, and it has
 /// digits or is long.
 pub(crate) fn is_random(text: &str) -> bool {
-    is_random_with(text, 3)
+    has_short_runs(
+        text,
+        |has_digit, runs, length| {
+            if has_digit { runs * 3 >= length } else { length >= 16 && runs * 5 >= length * 2 }
+        },
+    )
 }
 
-/// The same for the rest of a key after its prefix: runs of up to four characters of a kind.
+/// The same for the rest of a key after its prefix: runs of up to four characters of a kind, or digits of base 16.
+///
+/// A random text of letters alone has about three runs in eight characters, and a name in camel case has less than two.
 pub(crate) fn is_random_rest(text: &str) -> bool {
-    is_random_with(text, 4)
+    text.len() >= 32 && is_hex(text)
+        || has_short_runs(text, |has_digit, runs, length| runs * 4 >= length && (has_digit || length >= 16))
 }
 
-fn is_random_with(text: &str, longest_mean: usize) -> bool {
+/// Counts the characters of a text and their runs of one kind, and lets a function judge them.
+fn has_short_runs(text: &str, is_short: impl Fn(bool, usize, usize) -> bool) -> bool {
     let mut runs = 0_usize;
     let mut has_digit = false;
     let mut n_letters = 0_usize;
@@ -69,9 +78,7 @@ fn is_random_with(text: &str, longest_mean: usize) -> bool {
         before_last = last;
         last = Some(class);
     }
-    length >= 8
-        && n_letters >= 2
-        && if has_digit { runs * longest_mean >= length } else { length >= 16 && runs * 5 >= length * 2 }
+    length >= 8 && n_letters >= 2 && is_short(has_digit, runs, length)
 }
 
 /// Whether a value looks random even next to names such as `utf8_to_utf16`: digits stand before letters, or the case

@@ -1,10 +1,8 @@
 //! Puts findings into order, without overlaps.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use crate::known::Known;
-use crate::rules::context;
 use crate::{Finding, Secret, Tier};
 
 /// How an already redacted value begins and ends.
@@ -12,14 +10,7 @@ const REDACTED: &str = "[REDACTED:";
 
 /// Adds the places of known values.
 pub(crate) fn add_known(text: &str, known: Option<&Known>, out: &mut Vec<Finding>) {
-    let Some(known) = known else { return };
-    out.extend(known.find(text).map(|(range, via, secret)| Finding {
-        range,
-        rule: Arc::from(context::KNOWN_VALUE),
-        tier: Tier::Certain,
-        via,
-        secret: secret.clone(),
-    }));
+    out.extend(known.into_iter().flat_map(|known| known.find(text)));
 }
 
 /// Returns the placeholders of a text.

@@ -3,8 +3,8 @@
 use sessile_core::json::{Raw, Shape};
 
 use crate::Level;
-use crate::blocks::is_type;
 use crate::edits::Edits;
+use crate::line::is_type;
 use crate::marks::{removed, removed_text};
 use crate::placeholder::is_made;
 use crate::rewrite::Rewriter;

@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock};
 
 use regex::Regex;
 
-use crate::hmac::{hex, hmac_sha256};
+use crate::hmac::{Mac, hex};
 use crate::{Finding, Secret};
 
 /// The key of a run. Placeholders of the same value are equal under the same key, and say nothing without it.
@@ -22,7 +22,12 @@ impl RunKey {
 
     /// The first `n_bytes` bytes, at most 32, of the code of a text under this key, as hexadecimal digits.
     pub(crate) fn code(&self, text: &[u8], n_bytes: usize) -> String {
-        hex(&hmac_sha256(&self.0, text)[..n_bytes])
+        hex(&self.mac().code(text)[..n_bytes])
+    }
+
+    /// The key, ready to make codes.
+    pub(crate) fn mac(&self) -> Mac {
+        Mac::new(&self.0)
     }
 
     /// The placeholder of a value: the name of a rule, and 8 digits that depend on the value and the key.

@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use sessile_core::json::{Raw, write_text};
 
 use crate::edits::Edits;
+use crate::homes::add_directory;
 use crate::line::{Seen, each_string};
 use crate::marks::removed_text;
 use crate::names::Names;
@@ -15,6 +16,7 @@ use crate::placeholder::{RunKey, is_made};
 use crate::report::{Refusal, Report, Warning};
 use crate::scan::{FindSecrets, certain};
 use crate::text::{Counts, Texts};
+use crate::turns::Turns;
 use crate::{Level, Origin};
 
 /// Rewrites the lines of a session at a level.
@@ -30,15 +32,8 @@ pub struct Rewriter<'a> {
     /// The ids of calls that lost the item that they named.
     pub(crate) cut_ids: HashSet<String>,
     pub(crate) report: Report,
-    pub(crate) turn: Turn,
-}
-
-/// The turn that is not over at the end of the lines so far.
-#[derive(Debug, Default)]
-pub(crate) struct Turn {
-    /// Whether a call or its result came last.
-    pub(crate) is_in_loop: bool,
-    /// Whether a call lost a signature that the model demands.
+    pub(crate) turns: Turns,
+    /// Whether a call of the current line lost a signature that the model demands.
     pub(crate) lost_signature: bool,
 }
 
@@ -67,13 +62,22 @@ impl<'a> Rewriter<'a> {
             pairing: Pairing::default(),
             cut_ids: HashSet::new(),
             report: Report::default(),
-            turn: Turn::default(),
+            turns: Turns::default(),
+            lost_signature: false,
         }
     }
 
     /// Rewrites a text that is not part of a line, such as the name of a directory.
     pub fn text(&mut self, text: &str) -> String {
         self.texts.changed_str(text, Origin::Ordinary).unwrap_or_else(|| text.to_owned())
+    }
+
+    /// Gives a working directory a pseudonym, from level `paths` on, before any text needs it.
+    pub fn add_directory(&mut self, directory: &str) -> Result<(), Refusal> {
+        if self.texts.level >= Level::Paths {
+            add_directory(directory, self.texts.names)?;
+        }
+        Ok(())
     }
 
     /// Rewrites a line, without its LF. A line that need not change is returned as it is.
@@ -88,10 +92,10 @@ impl<'a> Rewriter<'a> {
     }
 
     /// Forgets the counts of the lines so far, but not what later lines depend on.
-    pub(crate) fn start_again(&mut self) {
+    pub fn start_again(&mut self) {
         self.report = Report::default();
         self.texts.counts = Counts::default();
-        self.turn = Turn::default();
+        self.turns = Turns::default();
     }
 
     /// What happened so far.
@@ -99,7 +103,7 @@ impl<'a> Rewriter<'a> {
         let mut report = self.report.clone();
         report.rules.clone_from(&self.texts.counts.rules);
         report.names = self.texts.counts.names;
-        if self.turn.is_in_loop && self.turn.lost_signature {
+        if self.turns.end_in_lossy_loop() {
             report.warnings.push(Warning::SignatureDemanded);
         }
         report

@@ -26,6 +26,8 @@ pub struct ScanOptions {
     /// Values that are known to be secret. Each occurrence counts, encoded or not. Values of fewer than four bytes are
     /// left out.
     pub known: Vec<crate::Secret>,
+    /// The traces of values that earlier scans found. Looking for them is slow.
+    pub traces: Vec<crate::Traces>,
     /// Rules of the user: a name and a regular expression. A group named `secret` is the secret; otherwise the match is.
     pub rules: Vec<(String, String)>,
 }
@@ -44,7 +46,7 @@ pub struct Scanner {
 impl Scanner {
     /// Prepares a scan. A rule of the user that is not a regular expression, or too large, is an error.
     pub fn new(options: &ScanOptions) -> Result<Self, RuleError> {
-        let known = Known::new(&options.known)
+        let known = Known::new(&options.known, &options.traces)
             .map_err(|error| RuleError { rule: context::KNOWN_VALUE.to_owned(), reason: error.to_string() })?;
         let rules =
             options.rules.iter().map(|(name, pattern)| UserRule::new(name, pattern)).collect::<Result<_, _>>()?;

@@ -5,9 +5,9 @@ use sessile_core::json::{JsText, Raw, Shape, Token, write_string, write_text};
 
 use crate::Origin;
 use crate::allowed::{ENTRY, Field, Fields, REDACTION, block_fields};
-use crate::blocks::is_type;
 use crate::commands::command_mark;
 use crate::copy::{MARK_TYPE, NAME_SUFFIX};
+use crate::line::is_type;
 use crate::marks::{counted, removed_text};
 use crate::picture::{PIXEL, PIXEL_TYPE};
 use crate::placeholder::is_made;

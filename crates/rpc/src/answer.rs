@@ -46,7 +46,7 @@ pub use operations::{
     undone,
 };
 pub use search::{search_hit, search_hits};
-pub use secrets::{own_secret_rule, redacted_copy, scan_report, secret_finding, secret_rule};
+pub use secrets::{own_secret_rule, redacted_copy, scan_report, secret_finding, secret_rule, secret_scrub};
 pub use session::{
     branched, cancelled, cloned, exported, fork_messages, fork_written, forked, leaf, listening, name, navigated,
     new_preview, nothing, restored_path, serving, started, subscribed,

@@ -119,29 +119,39 @@ impl Failure {
 
 impl From<SessionError> for Failure {
     fn from(error: SessionError) -> Self {
-        let code = match &error {
-            SessionError::Store(error) | SessionError::NoTrash { source: error, .. } => store_code(error),
-            SessionError::EntryNotFound { .. }
-            | SessionError::NotInTrash { .. }
-            | SessionError::NoSuchOperation { .. }
-            | SessionError::LeafGone { .. } => Code::NotFound,
-            SessionError::LeafMoved { .. } => Code::LeafMoved,
-            SessionError::InUse { .. } | SessionError::OperationRunning { .. } => Code::SessionBusy,
-            SessionError::ReadOnly | SessionError::NewerVersion { .. } => Code::ReadOnly,
-            SessionError::Cancelled => Code::Cancelled,
-            SessionError::Changed { .. } | SessionError::Stale { .. } | SessionError::Summary { .. } => Code::Io,
-            SessionError::CannotFork { source, .. } => match source.as_ref() {
-                SessionError::Store(error) => store_code(error),
-                _ => Code::InvalidArgument,
-            },
-            _ => Code::InvalidArgument,
-        };
+        let code = session_code(&error);
         let mut failure = Self::new(code, chain(&error));
         failure.is_stale = matches!(error, SessionError::Stale { .. });
         if let SessionError::LeafMoved { actual, .. } = error {
             failure.leaf = Some(actual);
         }
         failure
+    }
+}
+
+fn session_code(error: &SessionError) -> Code {
+    match error {
+        SessionError::Store(error) | SessionError::NoTrash { source: error, .. } => store_code(error),
+        SessionError::EntryNotFound { .. }
+        | SessionError::NotInTrash { .. }
+        | SessionError::NoSuchOperation { .. }
+        | SessionError::LeafGone { .. } => Code::NotFound,
+        SessionError::LeafMoved { .. } => Code::LeafMoved,
+        SessionError::InUse { .. } | SessionError::OperationRunning { .. } => Code::SessionBusy,
+        SessionError::ReadOnly | SessionError::NewerVersion { .. } => Code::ReadOnly,
+        SessionError::Cancelled => Code::Cancelled,
+        SessionError::Changed { .. } | SessionError::Stale { .. } | SessionError::Summary { .. } => Code::Io,
+        // What remains is the fault of the file system, whatever kind of error it is.
+        SessionError::ScrubUnfinished { source, .. } => match session_code(source) {
+            Code::InvalidArgument => Code::Io,
+            code => code,
+        },
+        SessionError::CannotFork { source, .. } => match source.as_ref() {
+            SessionError::Store(error) => store_code(error),
+            _ => Code::InvalidArgument,
+        },
+        // Among others, `ScrubFailed`, `RepairFailed` and `SlimFailed`: nothing was changed.
+        _ => Code::InvalidArgument,
     }
 }
 

@@ -2,9 +2,10 @@
 //!
 //! [`Sessions::scan_secrets`](crate::Sessions::scan_secrets) reports what it finds and where, but never a value.
 //! [`Sessions::export_redacted`](crate::Sessions::export_redacted) writes a copy of a session at a [`Level`], scans the
-//! copy, and publishes it only if nothing was found.
+//! copy, and publishes it only if nothing was found. [`Sessions::scrub_secrets`](crate::Sessions::scrub_secrets) removes
+//! them from a session in place, and from every copy of its lines that Sessile keeps.
 //!
-//! Both read files line by line and fail closed: an error, or a panic in a rule, ends them without a result.
+//! All read files line by line and fail closed: an error, or a panic in a rule, ends them without a result.
 //!
 //! ```
 //! use sessile::Sessions;
@@ -25,12 +26,16 @@
 mod copy;
 mod entries;
 mod finder;
+mod in_place;
 mod known;
 mod lines;
 mod names;
 mod options;
+mod pending;
 mod quiet;
 mod scan;
+mod scrub_report;
+mod scrubber;
 mod text;
 
 pub use crate::redact_error::RedactError;
@@ -38,5 +43,6 @@ pub use copy::{RedactOptions, RedactedCopy};
 pub use entries::EntryFindings;
 pub use options::{SecretOptions, finding_id};
 pub use scan::{ScanOptions, ScanReport, SecretFinding};
+pub use scrub_report::{ScrubbedSecrets, SecretScrub, SecretScrubOptions, SharingSession};
 pub use sessile_core::redaction::Redaction;
 pub use sessile_redact::{Level, RULES_VERSION, Report, RuleInfo, Secret, Tier, UnknownLevel, Via, Warning, rules};

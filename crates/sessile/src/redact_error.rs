@@ -59,6 +59,12 @@ pub enum RedactError {
         /// Its rule.
         rule: String,
     },
+    /// A level removes more than a scrub in place may.
+    #[error("a session in place cannot go to the level {level}; export a copy, or use secrets, paths or pii")]
+    NotInPlace {
+        /// The level.
+        level: sessile_redact::Level,
+    },
     /// A value in a file of known secrets cannot be used.
     #[error("{}, line {line}: {what}", path.display())]
     BadSecret {

@@ -11,16 +11,19 @@ mod audit;
 mod copies;
 mod notes;
 mod plan;
+mod report;
+mod scrubber;
 mod sharing;
 mod swap;
 
-use std::borrow::Cow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use sessile_core::date::to_iso;
-use sessile_core::json::{Json, ObjectWriter};
 use sessile_core::version::CURRENT_VERSION;
-use sessile_store::{FileLog, Log};
+use sessile_store::{FileLog, Log, StoreError};
+
+pub use self::report::{Scrubbed, ScrubbedCopy, ScrubbedKind};
+pub use self::scrubber::{ScrubOptions, Scrubber};
 
 use self::copies::{Cleaning, Known};
 use self::plan::Plan;
@@ -35,106 +38,8 @@ use crate::session_file::{lock_session, with_ending};
 use crate::sessions::Sessions;
 use crate::splice::{Stored, Text};
 
-/// Decides what goes.
-pub trait Scrubber {
-    /// Called before the lines of a file, in order, are passed to [`line`](Self::line).
-    ///
-    /// If other programs append to the session meanwhile, their lines follow later, without another call of this.
-    fn begin(&mut self, _kind: ScrubbedKind, _path: &Path) {}
-
-    /// Returns what to store instead of a line, which has no newline. Any bytes may come: a header, an entry, a torn
-    /// line, or no JSON at all.
-    ///
-    /// The new line must have the same type, id, parent, time and role, and no newline. Otherwise, and if this returns
-    /// a reason to refuse, the file stays as it is. A line that was returned once must be returned unchanged.
-    fn line<'l>(&mut self, line: &'l [u8]) -> Result<Cow<'l, [u8]>, String>;
-
-    /// Returns what to store instead of a text: a name, a label, a working directory.
-    ///
-    /// It must be what [`line`](Self::line) puts in place of the same text in an entry, so that names and labels in the
-    /// log of operations stay equal to those in the session.
-    fn text<'t>(&mut self, text: &'t str) -> Cow<'t, str>;
-
-    /// Returns an object whose members go into the audit, after those of [`Scrubbed`], without any removed text.
-    ///
-    /// Called once, after all lines.
-    fn audit(&mut self) -> Json {
-        ObjectWriter::new().finish()
-    }
-}
-
-/// How to scrub.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ScrubOptions {
-    /// Report what would be done, and do nothing.
-    pub dry_run: bool,
-    /// Keep the original beside the session, with the removed text in it.
-    pub keep_original: bool,
-}
-
-/// The kinds of files that hold lines of a session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ScrubbedKind {
-    /// The session.
-    Session,
-    /// Its guard.
-    Guard,
-    /// An original that a rewrite has kept.
-    Original,
-    /// The session, or one that shares entries with it, in the trash.
-    Trash,
-    /// A file that an interrupted program has left.
-    Leftover,
-}
-
-impl ScrubbedKind {
-    /// Its name in JSON.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Session => "session",
-            Self::Guard => "guard",
-            Self::Original => "original",
-            Self::Trash => "trash",
-            Self::Leftover => "leftover",
-        }
-    }
-}
-
-/// A copy of lines of the session that had text to remove.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ScrubbedCopy {
-    /// The file.
-    pub path: PathBuf,
-    /// Its kind.
-    pub kind: ScrubbedKind,
-    /// The number of lines that had such text.
-    pub n_changed: usize,
-}
-
-/// A scrubbed session, or one that a dry run would scrub.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Scrubbed {
-    /// The operation's id; `None` if the session's file did not change.
-    pub operation: Option<String>,
-    /// The session.
-    pub session: SessionLocation,
-    /// Whether this was a dry run.
-    pub dry_run: bool,
-    /// The number of lines of the session at the beginning.
-    pub n_lines: usize,
-    /// The number of them that changed, or would.
-    pub n_changed: usize,
-    /// The length of the file before.
-    pub size_before: u64,
-    /// The length of the file after.
-    pub size_after: u64,
-    /// The SHA-256 of the file after, in hexadecimal; `None` in a dry run.
-    pub sha256: Option<String>,
-    /// The original, if it is kept. It holds the removed text.
-    pub original: Option<PathBuf>,
-    /// The copies that had text to remove.
-    pub copies: Vec<ScrubbedCopy>,
-}
+/// How often a scrub begins again because another one has replaced the file.
+pub(crate) const MAX_ATTEMPTS: usize = 4;
 
 impl Sessions {
     /// Removes text from a session, and from every copy of it that Sessile keeps.
@@ -163,9 +68,10 @@ impl Sessions {
         let log = if options.dry_run {
             FileLog::open(&self.world.os, &path, self.world.writing)?
         } else {
-            lock_session(&self.world, &path)?
+            self.lock_scrubbable(&path)?
         };
         let session = self.scrubbable(&path)?;
+        let was_unfinished = has_unfinished_scrub(&self.world, &session)?;
         let stored = Stored::new(&log)?;
         let plan = Plan::new(&path, &stored, 0, ScrubbedKind::Session, scrubber)?;
         let mut report = Scrubbed {
@@ -179,17 +85,38 @@ impl Sessions {
             sha256: None,
             original: None,
             copies: Vec::new(),
+            n_notes: 0,
+            was_unfinished,
         };
         let mut known = Known::of(self, &report.session)?;
         if options.dry_run {
             let (world, found) = (&self.world, Vec::new());
             let mut cleaning = Cleaning { world, known: &mut known, scrubber, applies: false, found };
+            cleaning.guard(&path)?;
             cleaning.originals(options.keep_original, None)?;
             cleaning.trash()?;
+            cleaning.leftovers()?;
             report.copies = cleaning.found;
+            report.n_notes = notes::clean(self, &known, false, scrubber)?;
             return Ok(report);
         }
         self.apply_scrub(report, (log, plan), &mut known, options, scrubber)
+    }
+
+    /// Takes the lock. Another scrub may swap the file while this one waits for it.
+    fn lock_scrubbable(&self, path: &Path) -> Result<FileLog, SessionError> {
+        let lock = || {
+            let log = lock_session(&self.world, path)?;
+            log.length()?;
+            Ok(log)
+        };
+        let mut locked = lock();
+        for _ in 1..MAX_ATTEMPTS {
+            if locked.as_ref().is_err_and(is_replaced) {
+                locked = lock();
+            }
+        }
+        locked
     }
 
     /// The session in a file that this version may rewrite. A damaged one may lack a header.
@@ -212,7 +139,6 @@ impl Sessions {
         scrubber: &mut dyn Scrubber,
     ) -> Result<Scrubbed, SessionError> {
         let (world, path) = (&self.world, report.session.path.clone());
-        let was_unfinished = has_unfinished_scrub(world, &report.session)?;
         let mut recording = None;
         let mut swapped = Swapped::default();
         if !plan.splices.is_empty() {
@@ -249,7 +175,7 @@ impl Sessions {
         drop(swapped);
         log.end_turn();
         drop(log);
-        let finished = cleaned.and_then(|()| self.finish_scrub(&mut report, known, was_unfinished, scrubber));
+        let finished = cleaned.and_then(|()| self.finish_scrub(&mut report, known, scrubber));
         match (finished, recording) {
             (Ok(()), recording) => {
                 if let Some(recording) = recording {
@@ -271,7 +197,6 @@ impl Sessions {
         &self,
         report: &mut Scrubbed,
         known: &mut Known,
-        was_unfinished: bool,
         scrubber: &mut dyn Scrubber,
     ) -> Result<(), SessionError> {
         let world = &self.world;
@@ -279,13 +204,18 @@ impl Sessions {
         cleaning.trash()?;
         cleaning.leftovers()?;
         report.copies.extend(cleaning.found);
-        let n_texts = notes::clean(self, known, scrubber)?;
+        report.n_notes = notes::clean(self, known, true, scrubber)?;
         copies::drop_caches(world, known)?;
-        if report.n_changed > 0 || !report.copies.is_empty() || n_texts > 0 || was_unfinished {
+        if report.is_needed() {
             audit::write(world, report, &scrubber.audit())?;
         }
         finish_scrubs(world, &report.session)
     }
+}
+
+/// Whether another program has replaced the file since it was opened. Another attempt may work.
+pub(crate) fn is_replaced(error: &SessionError) -> bool {
+    matches!(error, SessionError::Store(StoreError::Replaced { .. }))
 }
 
 fn unfinished(path: &Path, error: SessionError) -> SessionError {

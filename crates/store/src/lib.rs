@@ -67,7 +67,7 @@ pub use publish::{
 pub use recovery::{MissingLines, missing_lines};
 pub use relocate::{are_one, begins_with, is_finished_copy, relocate};
 pub use rewrite::{Rewritten, ToolLock, replace};
-pub use scrub::{RewriteLine, remove_if_there, replace_durably, rewrite_guard};
+pub use scrub::{RewriteLine, examine_guard, remove_if_there, replace_durably, rewrite_guard};
 pub use tail::{Polled, Restart, Tail, TailEvent, TailStart};
 pub use trash::{Trash, TrashKind, TrashSlot};
 pub use users::{ends_with_ours, open_elsewhere};

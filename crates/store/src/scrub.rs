@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::error::StoreError;
-use crate::guard::{Guard, guard_path};
+use crate::guard::{Guard, guard_path, peek};
 use crate::os::{FileKind, Os};
 use crate::publish::{create_temporary, sync_parent, write_buffered};
 
@@ -33,16 +33,9 @@ pub fn rewrite_guard<E: From<StoreError>>(
     let mut records = guard.records()?;
     let mut n_changed = 0;
     for record in &mut records {
-        let n_before = n_changed;
-        let mut lines = Vec::with_capacity(record.lines.len());
-        for line in record.lines.split_inclusive(|byte| *byte == b'\n') {
-            let text = line.strip_suffix(b"\n").unwrap_or(line);
-            let new = rewrite(text)?;
-            n_changed += usize::from(*new != *text);
-            lines.extend_from_slice(&new);
-            lines.extend_from_slice(&line[text.len()..]);
-        }
-        if n_changed > n_before {
+        let (lines, n_here) = rewritten(&record.lines, rewrite)?;
+        n_changed += n_here;
+        if n_here > 0 {
             record.lines = lines;
             // The process that looks for the lines determines their new place.
             (record.written_at.identity, record.written_at.offset) = (identity, u64::MAX);
@@ -51,6 +44,34 @@ pub fn rewrite_guard<E: From<StoreError>>(
     guard.replace(guard.generation() + 1, &records)?;
     sync_parent(os.as_ref(), &path)?;
     Ok(n_changed)
+}
+
+/// Passes every line in the guard of a session through `rewrite`, and changes nothing. Returns the number of lines that
+/// would change.
+pub fn examine_guard<E: From<StoreError>>(
+    os: &Arc<dyn Os>,
+    session: &Path,
+    rewrite: &mut RewriteLine<'_, E>,
+) -> Result<usize, E> {
+    let mut n_changed = 0;
+    for record in peek(os.as_ref(), session)? {
+        n_changed += rewritten(&record.lines, rewrite)?.1;
+    }
+    Ok(n_changed)
+}
+
+/// Lines after `rewrite`, and the number of those that it changed.
+fn rewritten<E>(lines: &[u8], rewrite: &mut RewriteLine<'_, E>) -> Result<(Vec<u8>, usize), E> {
+    let mut new_lines = Vec::with_capacity(lines.len());
+    let mut n_changed = 0;
+    for line in lines.split_inclusive(|byte| *byte == b'\n') {
+        let text = line.strip_suffix(b"\n").unwrap_or(line);
+        let new = rewrite(text)?;
+        n_changed += usize::from(*new != *text);
+        new_lines.extend_from_slice(&new);
+        new_lines.extend_from_slice(&line[text.len()..]);
+    }
+    Ok((new_lines, n_changed))
 }
 
 /// Removes a file for good: its name is gone from the disk once this returns. It may be missing.

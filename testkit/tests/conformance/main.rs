@@ -22,6 +22,7 @@ mod migration;
 mod oracle;
 mod real_session;
 mod redacting;
+mod resuming;
 mod rpc;
 mod rpc_clients;
 mod rpc_flags;

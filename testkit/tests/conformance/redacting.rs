@@ -1,7 +1,7 @@
-//! The genuine pi on redacted copies: the same tree, ids and usage, without the secrets.
+//! The genuine pi on redacted copies and scrubbed sessions: the same tree, ids and usage, without the secrets.
 
 use serde_json::Value;
-use sessile::redact::{Level, RedactOptions};
+use sessile::redact::{Level, RedactOptions, SecretScrubOptions};
 use sessile_testkit::SideBySide;
 
 /// A key in the format of a provider, made up.
@@ -58,6 +58,28 @@ fn pi_opens_copies_of_every_level() {
         let mark = after.pop().unwrap();
         assert_eq!((mark.0.as_str(), mark.2.as_str()), (Some("custom"), Some("e")), "{level}");
         assert_eq!(after, before, "{level}");
+        let differences = sides.differences();
+        assert!(differences.is_empty(), "{level}: {differences:?}");
+    }
+}
+
+#[test]
+fn pi_opens_scrubbed_sessions() {
+    for level in [Level::Secrets, Level::Paths, Level::Pii] {
+        let mut sides = SideBySide::new();
+        sides.start(session());
+        let before = skeleton(&sides.pi_view("entries").unwrap());
+        let leaf = sides.pi_view("leaf");
+        let options = SecretScrubOptions { level, ..SecretScrubOptions::default() };
+        let path = sides.our_path("s/f.jsonl");
+        let scrub = sides.sessions().clone().ignoring_users().scrub_secrets(&[path], &options).unwrap();
+        assert!(scrub.failed.is_empty() && scrub.sessions[0].scrubbed.n_changed == 4, "{level}: {scrub:?}");
+        let scrubbed = sides.our_bytes("s/f.jsonl").unwrap();
+        assert!(!String::from_utf8_lossy(&scrubbed).contains(&key()), "{level}");
+        sides.write("s/g.jsonl", scrubbed);
+        sides.open("s/g.jsonl");
+        assert_eq!(skeleton(&sides.pi_view("entries").unwrap()), before, "{level}");
+        assert_eq!(sides.pi_view("leaf"), leaf, "{level}");
         let differences = sides.differences();
         assert!(differences.is_empty(), "{level}: {differences:?}");
     }

@@ -27,7 +27,8 @@ use crate::screen::{Line, Screen};
 /// found wherever it stands, in all scanned sessions. Values of secret-named environment variables and of pi's
 /// auth.json, mcp-auth.json and models.json are found as well.
 ///
-/// `sessile export --redact` makes a copy without them. If a key was in a session, revoke it: the session was on disk.
+/// `sessile export --redact` makes a copy without them, and `sessile scrub` removes them in place. If a key was in a
+/// session, revoke it: the session was on disk.
 ///
 /// Exits with 0 if nothing was found, with 1 if something was, and with 3 if a file could not be scanned completely.
 #[derive(Debug, Args)]

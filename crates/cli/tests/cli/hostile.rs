@@ -185,6 +185,8 @@ const JSON: &[&[&str]] = &[
     &["secrets", "FILE", "--json"],
     &["secrets", "rules", "--json"],
     &["secrets", "test", "FILE", "--json"],
+    &["scrub", "FILE", "--dry-run", "--json"],
+    &["scrub", "FILE", "--yes", "--force", "--json"],
     &["repair", "FILE", "--dry-run", "--json"],
     &["migrate", "FILE", "--dry-run", "--json"],
     &["compact", "FILE", "--dry-run", "--keep", "1", "--json"],

@@ -28,9 +28,12 @@ mod removing;
 mod repair;
 mod rpc_flags;
 mod sample;
+#[cfg(unix)]
+mod scrub;
 mod search;
 #[cfg(unix)]
 mod secrets;
+mod secrets_failing;
 #[cfg(feature = "serve")]
 mod serve;
 mod stats;

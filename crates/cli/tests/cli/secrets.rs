@@ -6,7 +6,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use super::*;
 
 /// A made-up key in the format of a provider; another one for each number.
-fn key(number: u64) -> String {
+pub(super) fn key(number: u64) -> String {
     const DIGITS: &[u8] = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     let mut state = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) + 1;
     let mut next = || {
@@ -19,7 +19,7 @@ fn key(number: u64) -> String {
 }
 
 /// A session with a key in every place that can hold text. The number of each key is that of its place.
-fn planted() -> (Vec<String>, Vec<String>) {
+pub(super) fn planted() -> (Vec<String>, Vec<String>) {
     let keys: Vec<String> = (1..=24).map(key).collect();
     let message = |id: &str, parent: &str, rest: &str| {
         entry("message", id, Some(parent), &format!(r#""message":{{{rest},"timestamp":1735689601000}}"#))
@@ -80,7 +80,7 @@ fn planted() -> (Vec<String>, Vec<String>) {
 }
 
 /// Whether any file below a directory has one of these texts.
-fn holds_any(directory: &Path, texts: &[String]) -> bool {
+pub(super) fn holds_any(directory: &Path, texts: &[String]) -> bool {
     let Ok(entries) = fs::read_dir(directory) else { return false };
     entries.map(|entry| entry.unwrap().path()).any(|path| {
         if path.is_dir() {
@@ -90,7 +90,7 @@ fn holds_any(directory: &Path, texts: &[String]) -> bool {
     })
 }
 
-fn has_any(bytes: &[u8], texts: &[String]) -> bool {
+pub(super) fn has_any(bytes: &[u8], texts: &[String]) -> bool {
     let text = String::from_utf8_lossy(bytes);
     texts.iter().any(|secret| text.contains(secret.as_str()))
 }

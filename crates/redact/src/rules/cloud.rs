@@ -10,7 +10,7 @@ pub(super) const RULES: &[Rule] = &[
         &["AKIA", "ASIA", "ABIA", "ACCA"],
         r"A(?:KI|SI|BI|CC)A[A-Z2-7]{16}",
     )
-    .floor(2.8),
+    .floor(2.3),
     Rule::new("aws-session-token", "AWS session token", &["IQoJb3JpZ2lu"], r"IQoJb3JpZ2lu[A-Za-z0-9+/=%]{100,2000}")
         .long(),
     Rule::new("gcp-oauth-token", "Google OAuth access token", &["ya29."], r"ya29\.[A-Za-z0-9_-]{30,2000}").long(),
@@ -81,12 +81,10 @@ pub(super) const RULES: &[Rule] = &[
         r"cf(?:ut|at|k)_[A-Za-z0-9]{40,48}",
     ),
     Rule::new("alibaba-access-key", "Alibaba Cloud access key id", &["LTAI"], r"LTAI[A-Za-z0-9]{17,26}")
-        .floor(3.4)
+        .floor(3.2)
         .check(check::random_after_prefix),
     Rule::new("tencent-secret-id", "Tencent Cloud secret id", &["AKID"], r"AKID[A-Za-z0-9]{32}"),
-    Rule::new("scaleway-access-key", "Scaleway access key", &["SCW"], r"SCW[A-Z0-9]{17}")
-        .floor(3.2)
-        .check(check::has_digits),
+    Rule::new("scaleway-access-key", "Scaleway access key", &["SCW"], r"SCW[A-Z0-9]{17}").floor(2.5),
     Rule::new("backblaze-key", "Backblaze B2 application key", &["K00"], r"K00[0-9M][A-Za-z0-9+/]{24,27}")
         .floor(3.4)
         .check(check::random_after_prefix),

@@ -41,7 +41,7 @@ pub(super) const RULES: &[Rule] = &[
         &["sandbox_", "production_"],
         r"(?:sandbox|production)_[0-9A-Za-z]{8}_[0-9A-Za-z]{16}",
     )
-    .check(check::has_digits),
+    .check(check::has_a_digit),
     Rule::new("flutterwave-key", "Flutterwave secret key", &["FLWSECK"], r"FLWSECK(?:_TEST)?-[0-9a-zA-Z]{32}-X"),
     Rule::new("paddle-key", "Paddle API key", &["pdl_"], r"pdl_(?:live|sdbx)_(?:apikey_)?[A-Za-z0-9_]{32,80}"),
     Rule::new("adyen-key", "Adyen API key", &["AQE"], r"AQE[a-z][a-z][A-Za-z0-9+/=-]{80,300}")

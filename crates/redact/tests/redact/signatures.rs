@@ -80,6 +80,16 @@ fn a_reasoning_item_goes_with_all_references() {
 }
 
 #[test]
+fn the_other_reasoning_items_of_an_answer_go_with_one() {
+    let other = responses("y", "z").replace("rs_1", "rs_2");
+    let without = r#"{"type":"text","text":"t"},{"type":"toolCall","id":"call_1","name":"x","arguments":{}},{"type":"toolCall","id":"call_2","name":"x","arguments":{}}"#;
+    let (copy, report) =
+        rewritten(Level::Secrets, &[&answer("openai-responses", &format!("{},{other}", responses("SECRET-1", "x")))]);
+    assert_eq!(copy, [answer("openai-responses", &format!("{without},{without}"))]);
+    assert_eq!(report.removed_thoughts, 2);
+}
+
+#[test]
 fn ids_are_cut_even_if_the_result_comes_first() {
     let call = answer("openai-responses", &responses("SECRET-1", "x"));
     let (copy, _) = rewritten(Level::Secrets, &[&result("call_1|fc_1"), &call]);
@@ -145,6 +155,39 @@ fn an_open_loop_of_gemini_3_is_warned_about() {
     assert_eq!(warnings(&[&call("SECRET-1", "gemini-3-pro"), &result("c"), user, &call("x", "gemini-3-pro")]), []);
     assert_eq!(warnings(&[user, &call("x", "gemini-3-pro")]), []);
     assert_eq!(warnings(&[user, &call("SECRET-1", "gemini-2.5-pro")]), []);
+}
+
+#[test]
+fn a_warning_follows_the_path_of_the_leaf() {
+    let user = |id: &str, parent: &str| {
+        format!(r#"{{"type":"message","id":"{id}","parentId":{parent},"message":{{"role":"user","content":"x"}}}}"#)
+    };
+    let call = |id: &str, parent: &str, argument: &str| {
+        format!(
+            r#"{{"type":"message","id":"{id}","parentId":"{parent}","message":{{"role":"assistant","api":"google-vertex","model":"gemini-3-pro","content":[{{"type":"toolCall","id":"c","arguments":{{"a":"{argument}"}},"thoughtSignature":"Ab"}}]}}}}"#
+        )
+    };
+    let result = |id: &str, parent: &str| {
+        format!(
+            r#"{{"type":"message","id":"{id}","parentId":"{parent}","message":{{"role":"toolResult","toolCallId":"c","content":[]}}}}"#
+        )
+    };
+    let named = |parent: &str| format!(r#"{{"type":"session_info","id":"n","parentId":"{parent}","name":"x"}}"#);
+    let header = r#"{"type":"session","version":3,"id":"s","cwd":"/"}"#;
+    let warns = |lines: &[String]| {
+        let lines: Vec<&str> = [header].into_iter().chain(lines.iter().map(String::as_str)).collect();
+        rewritten(Level::Secrets, &lines).1.warnings == [Warning::SignatureDemanded]
+    };
+    let (a, b) = (user("a", "null"), call("b", "a", "SECRET-1"));
+    // A user speaks on another branch, but the leaf is in the loop.
+    assert!(warns(&[a.clone(), b.clone(), user("o", "\"a\""), result("r", "b")]));
+    assert!(warns(&[a.clone(), b.clone(), user("o", "\"a\""), result("r", "b"), named("r")]));
+    // The loop is on another branch, and the leaf's own calls have their signatures.
+    assert!(!warns(&[a.clone(), b.clone(), call("d", "a", "x")]));
+    assert!(!warns(&[a.clone(), b.clone(), call("d", "a", "x"), result("r", "d")]));
+    assert!(!warns(&[a.clone(), b.clone(), result("r", "b"), user("o", "\"r\""), call("d", "o", "x")]));
+    // The call that lost its signature is not the last one of its turn.
+    assert!(warns(&[a, b, result("r", "b"), call("d", "r", "x"), result("q", "d")]));
 }
 
 #[test]

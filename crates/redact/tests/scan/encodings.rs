@@ -76,6 +76,13 @@ fn cases(key: &str) -> Vec<Case> {
             Via::Percent,
         ),
         case("hex", format!("0x{}", hex(&context)), run(hex(&context)), Via::Hex),
+        case(
+            "base64 after an escape",
+            format!(r"line\n{}\nline", encode(key.as_bytes())),
+            run(encode(key.as_bytes())),
+            Via::Base64,
+        ),
+        case("hex after an escape", format!(r"line\n{}\nline", hex(key)), run(hex(key)), Via::Hex),
         case("hex of the key", format!("dump {}", hex(key)), run(hex(key)), Via::Hex),
         case("unicode escapes", format!("{{\"a\":\"{}\"}}", unicode(key)), run(unicode(key)), Via::Json),
         case(

@@ -55,6 +55,25 @@ fn every_kind_in_every_carrier() {
     assert!(missed.is_empty(), "{} of {n_tried} missed:\n{}", missed.len(), missed.join("\n"));
 }
 
+/// Random keys that look less random than most: few digits, long runs of letters of a kind, repeated letters.
+#[test]
+fn keys_with_few_digits_are_keys() {
+    let scanner = scanner();
+    for (prefix, rest) in [
+        ("SC|W", "JCTGVJPNCYH9QYJTD"),
+        ("SC|W", "KZZODWPRGZVYOECFE"),
+        ("AKI|A", "WW3DIW3GW3EHDI3H"),
+        ("LTA|I", "IAcgjdFdbirTCXHtBkWx"),
+        ("f|w_", "fBtBlEYRRgpfvaoZUbgHXBkg"),
+        ("rn|d_", "VTWaPyJBZZUFjOZvvTPVCgYCMNBz"),
+        ("sk|-", "b4041bdfe8087450234755871c512750"),
+        ("sand|box_", "ekftkf6f_kdwellzhwrsoobxu"),
+    ] {
+        let key = format!("{}{rest}", prefix.replace('|', ""));
+        assert!(exact(&scanner.find(&format!("see {key} there"), Origin::Ordinary), &key).is_some(), "{key}");
+    }
+}
+
 #[test]
 fn the_rule_is_the_right_one() {
     let scanner = scanner();

@@ -24,22 +24,25 @@ const STEPS: [&str; 3] = ["name", "label", "move"];
 /// Which sessions are meant, by id and path.
 pub(crate) type IsMeant<'m> = dyn Fn(&str, &Path) -> bool + 'm;
 
-/// Returns a text, or what replaces it.
-pub(crate) type RewriteText<'r> = dyn for<'t> FnMut(&'t str) -> Cow<'t, str> + 'r;
+/// Returns a text, or what replaces it. The flag says whether it is a working directory.
+pub(crate) type RewriteText<'r> = dyn for<'t> FnMut(&'t str, bool) -> Cow<'t, str> + 'r;
 
-/// Passes the texts of some sessions in the log through `rewrite`, and replaces those that it changes. Returns the
-/// number of changed lines.
+/// Passes the texts of some sessions in the log through `rewrite`, and replaces those that it changes if `applies`.
+/// Returns the number of lines that change.
 pub(crate) fn rewrite_texts(
     world: &World,
     is_meant: &IsMeant<'_>,
+    applies: bool,
     rewrite: &mut RewriteText<'_>,
 ) -> Result<usize, SessionError> {
     let Some(path) = log_path(world) else { return Ok(0) };
-    let file = match world.os().open(&path, Mode::Append) {
+    let file = match world.os().open(&path, if applies { Mode::Append } else { Mode::Read }) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(0),
         opened => opened.map_err(StoreError::io("open", &path))?,
     };
-    lock(world, file.as_ref(), &path)?;
+    if applies {
+        lock(world, file.as_ref(), &path)?;
+    }
     let length = file.stat().map_err(StoreError::io("access", &path))?.length;
     let mut lines = read_lines(world, &path, length)?;
     let mut n_changed = 0;
@@ -49,7 +52,7 @@ pub(crate) fn rewrite_texts(
             n_changed += 1;
         }
     }
-    if n_changed > 0 {
+    if applies && n_changed > 0 {
         let lines: Vec<&[u8]> = lines.iter().map(Vec::as_slice).collect();
         swap_lines(world, &path, file.as_ref(), length, &lines)?;
     }
@@ -75,7 +78,7 @@ fn rewritten(line: &[u8], is_meant: &IsMeant<'_>, rewrite: &mut RewriteText<'_>)
     let Ok(value) = Raw::parse(line) else {
         // A line that a crash cut off. Readers skip it.
         let text = String::from_utf8_lossy(line);
-        let new = rewrite(&text);
+        let new = rewrite(&text, false);
         return (*new != *text).then(|| new.replace('\n', " ").into_bytes());
     };
     let step = value.get("does")?;
@@ -87,7 +90,7 @@ fn rewritten(line: &[u8], is_meant: &IsMeant<'_>, rewrite: &mut RewriteText<'_>)
     let mut changes: Vec<(&str, Json)> = Vec::new();
     for key in TEXTS {
         let Some(old) = text(key) else { continue };
-        let new = rewrite(&old);
+        let new = rewrite(&old, key.starts_with("cwd"));
         if *new != *old {
             changes.push((key, Json::string(&new)));
         }

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use sessile_redact::{FindSecrets, Finding, Origin, RunKey, Scanner, Secret, Tier};
+use sessile_redact::{FindSecrets, Finding, Origin, RunKey, Scanner, Secret, Tier, Traces};
 
 use super::options::SecretOptions;
 use crate::redact_error::RedactError;
@@ -18,8 +18,12 @@ const LONG: usize = 16;
 impl Learned {
     /// Remembers a finding. A certain rule names a value rather than a likely one.
     pub(super) fn learn(&mut self, finding: &Finding) {
-        let now = (Arc::clone(&finding.rule), finding.tier);
-        let known = self.0.entry(finding.secret.clone()).or_insert_with(|| now.clone());
+        self.add(finding.secret.clone(), Arc::clone(&finding.rule), finding.tier);
+    }
+
+    pub(super) fn add(&mut self, secret: Secret, rule: Arc<str>, tier: Tier) {
+        let now = (rule, tier);
+        let known = self.0.entry(secret).or_insert_with(|| now.clone());
         if now.1 < known.1 {
             *known = now;
         }
@@ -27,11 +31,8 @@ impl Learned {
 
     /// Takes over what another file taught. What came first stays.
     pub(super) fn merge(&mut self, other: Self) {
-        for (secret, now) in other.0 {
-            let known = self.0.entry(secret).or_insert_with(|| now.clone());
-            if now.1 < known.1 {
-                *known = now;
-            }
+        for (secret, (rule, tier)) in other.0 {
+            self.add(secret, rule, tier);
         }
     }
 
@@ -40,11 +41,8 @@ impl Learned {
     }
 
     /// The values to look for everywhere. A likely value that could be an ordinary word is not one of them.
-    fn everywhere(&self) -> impl Iterator<Item = &Secret> {
-        self.0
-            .iter()
-            .filter(|(secret, (_, tier))| *tier == Tier::Certain || is_distinct(secret.expose()))
-            .map(|it| it.0)
+    pub(super) fn everywhere(&self) -> impl Iterator<Item = (&Secret, &(Arc<str>, Tier))> {
+        self.0.iter().filter(|(secret, (_, tier))| *tier == Tier::Certain || is_distinct(secret.expose()))
     }
 }
 
@@ -68,10 +66,21 @@ pub(super) struct Finder {
 impl Finder {
     /// Prepares a scan with the built-in rules and those of the options.
     pub(super) fn new(options: &SecretOptions, learned: Learned, key: Option<&RunKey>) -> Result<Self, RedactError> {
-        let known = options.known.iter().chain(learned.everywhere()).cloned().collect();
+        Self::tracing(options, learned, Vec::new(), key)
+    }
+
+    /// The same, with traces of values that an earlier scan found.
+    pub(super) fn tracing(
+        options: &SecretOptions,
+        learned: Learned,
+        traces: Vec<Traces>,
+        key: Option<&RunKey>,
+    ) -> Result<Self, RedactError> {
+        let known = options.known.iter().chain(learned.everywhere().map(|it| it.0)).cloned().collect();
         let scanner = Scanner::new(&sessile_redact::ScanOptions {
             certain_only: options.certain_only,
             known,
+            traces,
             rules: options.rules.clone(),
         });
         let scanner = scanner.map_err(|error| RedactError::BadRule { rule: error.rule, reason: error.reason })?;

@@ -185,7 +185,8 @@ impl Source {
         self.each_finding(finder, pass, &mut |_, located| learned.learn(&located.finding))
     }
 
-    fn findings(
+    /// The findings in the file.
+    pub(super) fn findings(
         &self,
         path: &Path,
         finder: &Finder,

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use sessile_store::os::FileKind;
 use sessile_store::{
-    FileLog, HeldTurn, LeftoverKind, find_leftovers, remove_if_there, replace_durably, rewrite_guard, subdirectories,
+    FileLog, HeldTurn, LeftoverKind, examine_guard, find_leftovers, remove_if_there, replace_durably, rewrite_guard,
+    subdirectories,
 };
 use sessile_text::TextIndex;
 
@@ -123,12 +124,13 @@ impl Cleaning<'_> {
         }
     }
 
-    /// Scrubs the guard, under the session's lock.
+    /// Scrubs the guard, under the session's lock, or only looks at it.
     pub(super) fn guard(&mut self, path: &Path) -> Result<(), SessionError> {
         self.scrubber.begin(ScrubbedKind::Guard, path);
         let mut number = 0;
         let scrubber = &mut *self.scrubber;
-        let n_changed = rewrite_guard(&self.world.os, path, &mut |line| {
+        let run = if self.applies { rewrite_guard::<SessionError> } else { examine_guard::<SessionError> };
+        let n_changed = run(&self.world.os, path, &mut |line| {
             number += 1;
             rewrite_line(scrubber, path, number, line)
         })?;
@@ -215,7 +217,7 @@ impl Cleaning<'_> {
                 Err(SessionError::ScrubFailed { .. }) => 1,
                 Err(error) => return Err(error),
             };
-            if n_changed > 0 {
+            if self.applies && n_changed > 0 {
                 remove_if_there(os, &leftover.path)?;
             }
             self.found(&leftover.path, ScrubbedKind::Leftover, n_changed);
@@ -231,7 +233,11 @@ impl Cleaning<'_> {
 
     /// Scrubs a file that no program writes to.
     fn rewrite(&mut self, path: &Path, kind: ScrubbedKind) -> Result<(), SessionError> {
-        let (log, plan) = self.plan(path, kind)?;
+        let (log, plan) = match self.plan(path, kind) {
+            // Another process has removed it meanwhile, for example another scrub.
+            Err(SessionError::Store(error)) if error.is_not_found() => return Ok(()),
+            planned => planned?,
+        };
         if self.applies && !plan.splices.is_empty() {
             let stored = Stored::up_to(&log, plan.length);
             let new = Spliced::new(&stored, &plan.splices);

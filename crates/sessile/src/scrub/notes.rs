@@ -15,11 +15,19 @@ const NOTES: [&str; 2] = ["leaves", "lists"];
 
 /// Replaces texts in the log of operations, and removes notes that hold text to remove. Returns the number of both.
 ///
-/// A missing note has no effect: a session then opens at its last entry, and a list is made again.
-pub(super) fn clean(sessions: &Sessions, known: &Known, scrubber: &mut dyn Scrubber) -> Result<usize, SessionError> {
+/// A missing note has no effect: a session then opens at its last entry, and a list is made again. Unless `applies`,
+/// nothing changes.
+pub(super) fn clean(
+    sessions: &Sessions,
+    known: &Known,
+    applies: bool,
+    scrubber: &mut dyn Scrubber,
+) -> Result<usize, SessionError> {
     let world = &sessions.world;
     let is_meant = |id: &str, path: &std::path::Path| known.is_meant(id, path);
-    let mut n_changed = rewrite_texts(world, &is_meant, &mut |text| scrubber.text(text))?;
+    let mut n_changed = rewrite_texts(world, &is_meant, applies, &mut |text, is_directory| {
+        if is_directory { scrubber.directory(text) } else { scrubber.text(text) }
+    })?;
     let own = [world.operations_dir.clone(), world.state_dir.clone(), sessions.environment().state_dir()];
     let mut files: Vec<PathBuf> = Vec::new();
     for directory in own.into_iter().flatten() {
@@ -34,8 +42,10 @@ pub(super) fn clean(sessions: &Sessions, known: &Known, scrubber: &mut dyn Scrub
             text => text?,
         };
         let text = String::from_utf8_lossy(&text);
-        if *scrubber.text(&text) != *text {
-            remove_if_there(world.os(), &path)?;
+        if scrubber.drops_note(&text) {
+            if applies {
+                remove_if_there(world.os(), &path)?;
+            }
             n_changed += 1;
         }
     }

@@ -3,6 +3,7 @@
 
 mod faults;
 mod refusals;
+mod secrets;
 mod sharing;
 mod stage;
 mod undo;
@@ -113,7 +114,8 @@ fn a_dry_run_reports_the_same_and_changes_nothing() {
         (planned.n_changed, planned.size_before, planned.size_after),
         (done.n_changed, done.size_before, done.size_after)
     );
-    assert_eq!((planned.copies.len(), planned.sha256), (2, None));
+    assert_eq!((planned.copies, planned.n_notes, planned.sha256), (done.copies, done.n_notes, None));
+    assert!(planned.n_notes > 0 && !planned.was_unfinished);
 }
 
 #[test]

@@ -5,7 +5,7 @@
 use serde_json::{Value, json};
 
 use super::Bench;
-use super::store::{ALPHA, IOTA, TestStore, entry_id, write_old};
+use super::store::{ALPHA, IOTA, SECRET, TestStore, entry_id, write_old};
 
 /// An operation on a store.
 pub(super) struct Operation {
@@ -38,7 +38,7 @@ pub(super) enum Undo {
     Never,
 }
 
-/// All operations. To add a command, add an entry here: `scrub`, `title`, `merge --into`, `pull`.
+/// All operations. To add a command, add an entry here: `title`, `merge --into`, `pull`.
 pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         name: "append",
@@ -257,6 +257,15 @@ pub(super) const OPERATIONS: &[Operation] = &[
         undo: Undo::Never,
         destroys: &[],
     },
+    Operation {
+        name: "scrub",
+        content: with_secret,
+        prepare: |_| {},
+        args: |store, _| words(&["scrub", &store.path(ALPHA), "--yes", "--json"]),
+        request: None,
+        undo: Undo::Never,
+        destroys: &[],
+    },
 ];
 
 impl Operation {
@@ -294,6 +303,15 @@ fn with_bulk(store: &TestStore) {
         text.push('\n');
     }
     write_old(&store.file(ALPHA), text);
+}
+
+/// Adds extension data with a secret. No text of a message changes when it goes.
+fn with_secret(store: &TestStore) {
+    let entry = json!({
+        "type": "custom", "customType": "x", "data": {"key": SECRET}, "id": "e0000000",
+        "parentId": entry_id(ALPHA, 3), "timestamp": "2025-01-01T00:00:08.000Z",
+    });
+    write_old(&store.file(ALPHA), format!("{}{entry}\n", store.content(ALPHA)));
 }
 
 fn words(words: &[&str]) -> Vec<String> {

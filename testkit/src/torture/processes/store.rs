@@ -25,6 +25,9 @@ pub(super) const GAMMA: &str = "cccccccc-0000-4000-8000-000000000003";
 /// A session outside the store, to be imported.
 pub(super) const IOTA: &str = "dddddddd-0000-4000-8000-000000000004";
 
+/// A made-up key in the format of a provider, for operations that remove secrets.
+pub(super) const SECRET: &str = "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";
+
 /// How long a command may take before it counts as stuck.
 const STUCK_AFTER: Duration = Duration::from_mins(1);
 
@@ -359,6 +362,8 @@ pub(super) struct SessionFile {
     pub(super) texts: Vec<String>,
     pub(super) version: u64,
     pub(super) n_malformed: u64,
+    /// The number of lines that hold the secret.
+    pub(super) n_secret: u64,
 }
 
 impl StoreSnapshot {
@@ -377,8 +382,10 @@ impl StoreSnapshot {
             texts: Vec::new(),
             version: 0,
             n_malformed: 0,
+            n_secret: 0,
         };
         for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
+            session.n_secret += u64::from(String::from_utf8_lossy(line).contains(SECRET));
             match serde_json::from_slice::<Value>(line) {
                 Ok(line) => session.take(&line),
                 Err(_) => session.n_malformed += 1,
@@ -409,12 +416,13 @@ impl StoreSnapshot {
             let mut texts = session.texts.clone();
             texts.sort();
             format!(
-                "{id} {} {relative_path} cwd {} v{} name {:?} labels {labels:?} texts {texts:?} malformed {}",
+                "{id} {} {relative_path} cwd {} v{} name {:?} labels {labels:?} texts {texts:?} malformed {} secret {}",
                 if session.is_in_trash { "trash" } else { "live" },
                 session.cwd.rsplit('/').next().unwrap_or_default(),
                 session.version,
                 session.name,
-                session.n_malformed
+                session.n_malformed,
+                session.n_secret
             )
         };
         let mut lines: Vec<String> = self.sessions.iter().map(line).collect();

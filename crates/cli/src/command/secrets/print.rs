@@ -42,8 +42,8 @@ pub(super) fn report(env: &CommandEnvironment, report: &ScanReport, out: &mut Sc
     };
     out.print_whole(&total)?;
     if !report.findings.is_empty() {
-        let hint = "revoke keys that are real; `sessile export --redact` makes a copy without them; \
-                    `sessile secrets allow ID` marks a value as harmless";
+        let hint = "revoke keys that are real; `sessile export --redact` makes a copy without them, and `sessile scrub` \
+                    removes them; `sessile secrets allow ID` marks a value as harmless";
         out.print_whole(&Line::new().styled(DIM, hint))?;
     }
     Ok(())

@@ -37,6 +37,7 @@ pub(crate) fn reply(status: StatusCode, kind: &'static str, body: impl Into<Body
 /// A file to save. Only harmless characters of its name stay: an id may be any text.
 pub(crate) fn attachment(name: &str, extension: &str, kind: &'static str, body: impl Into<Body>) -> Response {
     let name: String = name.chars().filter(|char| char.is_ascii_alphanumeric() || "-_.".contains(*char)).collect();
+    let name = if name.is_empty() { "session" } else { &name };
     let mut response = reply(StatusCode::OK, kind, body);
     if let Ok(value) = HeaderValue::from_str(&format!("attachment; filename=\"{name}.{extension}\"")) {
         response.headers_mut().insert(CONTENT_DISPOSITION, value);

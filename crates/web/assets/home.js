@@ -65,7 +65,14 @@ function query() {
 let timer = 0;
 let pending = null;
 
-function refresh(delay) {
+/** Opens the only result, or goes to the first one. */
+function openResult() {
+  const all = links();
+  if (all.length === 1) all[0].click();
+  else all[0]?.focus();
+}
+
+function refresh(delay, isSubmitted = false) {
   clearTimeout(timer);
   timer = setTimeout(async () => {
     pending?.abort();
@@ -80,6 +87,7 @@ function refresh(delay) {
       watchMore();
       say("");
       history.replaceState(null, "", location.pathname + wanted);
+      if (isSubmitted) openResult();
     } catch (error) {
       if (error.name === "AbortError") return;
       say(error.message);
@@ -92,7 +100,7 @@ if (form) {
   form.addEventListener("input", (event) => refresh(event.target.type === "search" ? TYPING_PAUSE : 0));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    refresh(0);
+    refresh(0, true);
   });
 }
 
@@ -204,7 +212,7 @@ listen();
 const KEYS = [
   ["/", "Search or filter"],
   ["j, k, ↓, ↑", "Next, previous"],
-  ["Enter", "Open"],
+  ["Enter", "Open; in the search box: go to the first result, or open the only one"],
   ["p", "Pin or unpin"],
   ["g", "List of sessions"],
   ["s", "Search in all messages"],
@@ -220,7 +228,8 @@ function links() {
 function move(step) {
   const all = links();
   const at = all.indexOf(document.activeElement);
-  const next = all[at === -1 ? (step > 0 ? 0 : all.length - 1) : at + step];
+  const onScreen = (link) => link.getBoundingClientRect().top >= 0 && link.getBoundingClientRect().bottom <= innerHeight;
+  const next = at >= 0 ? all[at + step] : (step > 0 ? all.find(onScreen) : all.findLast(onScreen)) ?? all[0];
   next?.focus();
   next?.scrollIntoView({ block: "nearest" });
 }
@@ -278,8 +287,8 @@ document.addEventListener("keydown", (event) => {
   };
   const action = actions[event.key];
   if (!action) return;
-  // The page scrolls by arrow keys until a row has the focus.
-  if (event.key.startsWith("Arrow") && !links().includes(document.activeElement)) return;
+  // A page without rows scrolls by arrow keys.
+  if (event.key.startsWith("Arrow") && !links().length) return;
   event.preventDefault();
   action();
 });

@@ -114,6 +114,7 @@ pub fn render_entry(entry: &Entry, context: &EntryContext) -> EntryHtml {
             header {
                 h2 { (Text(&head.author)) }
                 @for note in &head.notes { span.note { (Text(note)) } }
+                @if let Some(target) = &head.target { a href={ "#" (anchor_of(target)) } { "→ " (Text(&start(target, 100))) } }
                 @if let Some(label) = &context.label { span.label { (Text(label)) } }
                 @if let Some(local) = &context.local_time {
                     time datetime=[context.time.map(|time| time.to_string())] { (Text(local)) }
@@ -155,15 +156,22 @@ struct Head {
     class: &'static str,
     author: String,
     notes: Vec<String>,
+    /// The id of the entry that this one is about.
+    target: Option<String>,
 }
 
 impl Head {
     fn new(class: &'static str, author: impl Into<String>) -> Self {
-        Self { class, author: author.into(), notes: Vec::new() }
+        Self { class, author: author.into(), notes: Vec::new(), target: None }
     }
 
     fn note(mut self, note: Option<String>) -> Self {
         self.notes.extend(note.filter(|note| !note.is_empty()));
+        self
+    }
+
+    fn target(mut self, id: Option<String>) -> Self {
+        self.target = id.filter(|id| !id.is_empty());
         self
     }
 }
@@ -219,9 +227,8 @@ impl View<'_> {
             Payload::SessionInfo(info) => self.setting("Session name", &info.name().unwrap_or_default(), info.raw()),
             Payload::Label(label) => {
                 let name = label.label().filter(|name| !name.is_empty());
-                let target = label.target_id().map(|id| id.to_string()).unwrap_or_default();
-                let text = format!("{} → {target}", name.as_deref().unwrap_or("(removed)"));
-                self.setting("Label", &text, label.raw())
+                let target = label.target_id().map(|id| id.to_string());
+                self.setting("Label", name.as_deref().unwrap_or("(removed)"), label.raw()).target(target)
             }
             Payload::Usage(usage) => {
                 let names = [usage.kind(), usage.provider(), usage.model(), usage.note()];
@@ -229,13 +236,12 @@ impl View<'_> {
                 self.setting("Usage", &text.join(" · "), usage.raw())
             }
             Payload::ContextEdit(edit) => {
-                let target = edit.target_id().map(|id| id.to_string()).unwrap_or_default();
                 let is_omitted = edit.replacement().is_some_and(Raw::is_null);
                 if let Some(replacement) = edit.replacement().filter(|_| !is_omitted) {
                     self.content(Content::new(replacement.get("content")), replacement);
                 }
                 let verb = if is_omitted { "Context omits an entry" } else { "Context replaces an entry" };
-                Head::new("setting", verb).note(Some(target))
+                Head::new("setting", verb).target(edit.target_id().map(|id| id.to_string()))
             }
             Payload::Custom(custom) => {
                 self.json(custom.data());
@@ -376,7 +382,7 @@ impl View<'_> {
     }
 
     fn setting(&mut self, what: &str, value: &str, raw: Raw<'_>) -> Head {
-        if value.trim_matches([' ', '/', '→']).is_empty() {
+        if value.trim_matches([' ', '/']).is_empty() {
             self.json(Some(raw));
         }
         Head::new("setting", what).note(Some(start(value, 300)))

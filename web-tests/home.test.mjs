@@ -33,6 +33,11 @@ test("arrows move in a fresh list, Enter in the filter goes to the result, and a
   await page.keyboard.press("ArrowUp");
   assert.equal(await focused(page), all[0]);
 
+  await page.keyboard.press("G");
+  assert.equal(await focused(page), all[2]);
+  await page.keyboard.press("g");
+  assert.equal(await focused(page), all[0]);
+
   await page.keyboard.press("/");
   await page.keyboard.type("plan the");
   await page.keyboard.press("Enter");
@@ -55,5 +60,7 @@ test("arrows move in a fresh list, Enter in the filter goes to the result, and a
   await page.press("#search", "Enter");
   await page.locator("#entries .setting a", { hasText: prompt.id }).click();
   await page.waitForFunction((id) => document.activeElement.id === `entry-${id}`, prompt.id);
+  await page.keyboard.press("h");
+  await page.waitForSelector("html.ready #rows", { state: "attached" });
   assert.deepEqual([page.seen.errors, page.seen.executed, page.seen.violations], [[], [], []]);
 });

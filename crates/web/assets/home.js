@@ -214,10 +214,11 @@ const KEYS = [
   ["j, k, ↓, ↑", "Next, previous"],
   ["Enter", "Open; in the search box: go to the first result, or open the only one"],
   ["p", "Pin or unpin"],
-  ["g", "List of sessions"],
+  ["g, G", "First, last"],
+  ["h", "List of sessions"],
   ["s", "Search in all messages"],
   ["c", "Statistics"],
-  ["t", "Dark or light"],
+  ["d", "Dark or light"],
   ["?", "This help"],
 ];
 
@@ -230,8 +231,12 @@ function move(step) {
   const at = all.indexOf(document.activeElement);
   const onScreen = (link) => link.getBoundingClientRect().top >= 0 && link.getBoundingClientRect().bottom <= innerHeight;
   const next = at >= 0 ? all[at + step] : (step > 0 ? all.find(onScreen) : all.findLast(onScreen)) ?? all[0];
-  next?.focus();
-  next?.scrollIntoView({ block: "nearest" });
+  focusLink(next);
+}
+
+function focusLink(link) {
+  link?.focus();
+  link?.scrollIntoView({ block: "nearest" });
 }
 
 function help() {
@@ -279,10 +284,12 @@ document.addEventListener("keydown", (event) => {
     ArrowDown: () => move(1),
     ArrowUp: () => move(-1),
     p: () => togglePin(document.activeElement.closest("li.s")),
-    g: () => location.assign("/"),
+    g: () => focusLink(links()[0]),
+    G: () => focusLink(links().at(-1)),
+    h: () => location.assign("/"),
     s: () => location.assign("/search"),
     c: () => location.assign("/stats"),
-    t: () => $("theme").click(),
+    d: () => $("theme").click(),
     "?": help,
   };
   const action = actions[event.key];

@@ -8,7 +8,7 @@ use sessile_testkit::SplitMix;
 pub(crate) struct Generated {
     pub(crate) lines: Vec<String>,
     pub(crate) values: Vec<String>,
-    pub(crate) n_plants: u64,
+    pub(crate) n_plants: usize,
 }
 
 /// The places of the format that hold text: `?` is a string as JSON, `#` a number that differs for each line. The
@@ -104,7 +104,7 @@ pub(crate) fn generate(seed: u64) -> Generated {
 }
 
 /// A text, mostly with a secret between markers.
-fn text(values: &[(String, bool)], n_plants: &mut u64, random: &mut SplitMix) -> String {
+fn text(values: &[(String, bool)], n_plants: &mut usize, random: &mut SplitMix) -> String {
     if random.one_in(3) {
         return random.pick(&["", "nothing", "/home/bob/x/y", "a\nb", "mail bob@x.org", "😀"]).to_owned();
     }

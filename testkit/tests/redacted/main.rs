@@ -8,6 +8,7 @@ mod checkers;
 mod corpus;
 mod failing;
 mod generate;
+mod opened;
 mod planted;
 mod stage;
 mod trees;

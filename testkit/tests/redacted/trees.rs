@@ -19,18 +19,28 @@ fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().map_or(default, |text| text.parse().unwrap())
 }
 
+/// The seeds of the sessions to test.
+pub(crate) fn seeds() -> std::ops::Range<u64> {
+    let first = setting("SESSILE_SEED", 1);
+    first..first + setting("SESSILE_TREES", N_TREES)
+}
+
+/// The level of the copy of a session.
+pub(crate) fn level_of(seed: u64) -> Level {
+    Level::ALL[usize::try_from(seed).unwrap() % Level::ALL.len()]
+}
+
 #[test]
 fn copies_are_whole_and_hold_no_secret() {
-    let (first, n_trees) = (setting("SESSILE_SEED", 1), setting("SESSILE_TREES", N_TREES));
     let mut n_planted = 0;
-    for seed in first..first + n_trees {
+    for seed in seeds() {
         let generated = generate(seed);
         n_planted += generated.n_plants;
-        let level = Level::ALL[usize::try_from(seed).unwrap() % Level::ALL.len()];
+        let level = level_of(seed);
         let result = std::panic::catch_unwind(|| check(&generated, level));
         assert!(result.is_ok(), "seed {seed}, level {level}:\n{}", generated.lines.join("\n"));
     }
-    assert!(n_planted > n_trees, "{n_planted} secrets");
+    assert!(n_planted > seeds().count(), "{n_planted} secrets");
 }
 
 fn check(generated: &Generated, level: Level) {

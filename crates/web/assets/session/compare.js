@@ -127,7 +127,7 @@ class Comparison {
     names.setAttribute("aria-label", "Branch to show");
     this.names = SIDE_NAMES.map((name, at) => button(name, () => this.activate(at)));
     names.append(...this.names);
-    const end = button("End", onEnd, { id: "end-comparison" });
+    const end = button("Close", onEnd, { id: "end-comparison" });
     end.setAttribute("aria-label", "End the comparison");
     const head = make("header", { className: "compared" }, make("h1", { textContent: "Two branches" }), common, names, end);
     this.element = make("main", { id: "compare" }, head, make("div", { className: "pair" }, ...this.sides.map((side) => side.element)));

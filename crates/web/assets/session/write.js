@@ -146,6 +146,7 @@ features.push((page) => {
       ? [["Rename…", rename], resume, ["Clone", clone], secrets, ["Move to the trash…", remove], ["Undo the last change", () => undoChange()]]
       : [resume, secrets]);
   sessionButton.addEventListener("click", sessionMenu);
+  page.addKey("h", "List of sessions", () => location.assign("/"));
   page.addKey("M", "Actions for the session", sessionMenu);
   page.addKey("R", "Copy resume command", () => copyResumeCommand(key));
   onUndone = (notice, { key: undone, removed }) => {

@@ -126,7 +126,10 @@ fn every_kind_of_entry_says_what_it_is() {
         (r#"{"type":"label","targetId":"t","label":"L"}"#, &["Label", ">L<", "<a href=\"#entry-t\">→ t</a>"]),
         (r#"{"type":"label","targetId":"t"}"#, &["(removed)", "#entry-t"]),
         (r#"{"type":"usage","kind":"cache_warm","usage":{"input":5}}"#, &["Usage", "cache_warm · 5 in"]),
-        (r#"{"type":"context_edit","targetId":"t","replacement":null}"#, &["Context omits an entry", "<a href=\"#entry-t\">→ t</a>"]),
+        (
+            r#"{"type":"context_edit","targetId":"t","replacement":null}"#,
+            &["Context omits an entry", "<a href=\"#entry-t\">→ t</a>"],
+        ),
         (r#"{"type":"context_edit","targetId":"t","replacement":{"content":"new"}}"#, &["replaces", "<p>new</p>"]),
         (r#"{"type":"custom","customType":"ext","data":{"n":1}}"#, &["Extension data", "ext", "&quot;n&quot;"]),
         (

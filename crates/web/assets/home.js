@@ -207,6 +207,10 @@ document.addEventListener("visibilitychange", () => {
 });
 listen();
 
+// Charts: the latest days are at the right.
+
+for (const chart of document.querySelectorAll(".chart")) chart.scrollLeft = chart.scrollWidth;
+
 // Keys
 
 const KEYS = [
@@ -258,7 +262,9 @@ function help() {
     const close = document.createElement("button");
     close.textContent = "Close";
     close.addEventListener("click", () => dialog.close());
-    dialog.append(list, close);
+    const title = document.createElement("h2");
+    title.textContent = "Keyboard";
+    dialog.append(title, list, close);
     document.body.append(dialog);
   }
   dialog.showModal();

@@ -33,7 +33,7 @@ function deleteRow(row) {
 function rowMenu(row) {
   const resume = ["Copy resume command", () => copyResumeCommand(row.dataset.key)];
   openMenu(row.querySelector("button.actions"), canWrite
-    ? [["Rename…", () => renameRow(row)], resume, ["Move to the trash…", () => deleteRow(row)], ["Undo the last change", () => undoChange()]]
+    ? [["Rename…", () => renameRow(row)], resume, ["Move to the trash…", () => deleteRow(row)], ["Undo the last change of any session", () => undoChange()]]
     : [resume]);
 }
 

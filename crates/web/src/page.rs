@@ -59,6 +59,8 @@ const MAX_PROBLEMS: usize = 5;
 pub struct Card {
     /// The row of the session in a list.
     pub info: Option<SessionInfo>,
+    /// The title, unless the row has it.
+    pub title: Option<String>,
     /// The titles of the sessions that were forked from it.
     pub forks: Vec<String>,
     /// Its labels.
@@ -90,6 +92,7 @@ impl Card {
             forks: details.children.iter().map(title_of).collect(),
             labels: details.labels.iter().map(|(_, label)| label.text()).filter(|label| !label.is_empty()).collect(),
             info: Some(details.info),
+            title: None,
             exported: None,
             problems,
             redaction: details.redaction,
@@ -97,8 +100,11 @@ impl Card {
     }
 
     /// Describes a redacted copy, which has no place and no relatives.
-    pub fn of_copy(copy: &SessionManager) -> Self {
-        Self { redaction: copy.header().redaction(), ..Self::default() }
+    pub fn of_copy(sessions: &Sessions, copy: &SessionManager) -> Self {
+        let details = copy.session_file().and_then(|path| sessions.details(path, &[]).ok());
+        let title =
+            details.map(|details| title_of(&details.info).trim_end_matches(MARK).trim_end().to_owned() + " " + MARK);
+        Self { title, redaction: copy.header().redaction(), ..Self::default() }
     }
 
     /// Describes a session by its row in a list, without relatives and problems, whose search takes longer.
@@ -119,7 +125,8 @@ impl Card {
 
     /// The name of the session, or its first words.
     pub fn title(&self) -> String {
-        self.info.as_ref().map_or_else(|| "Session".to_owned(), title_of)
+        let title = self.title.clone().or_else(|| self.info.as_ref().map(title_of));
+        title.unwrap_or_else(|| UNTITLED.to_owned())
     }
 
     fn facts(&self, environment: &dyn Environment) -> Vec<(&'static str, String)> {
@@ -148,12 +155,18 @@ impl Card {
     }
 }
 
+/// The title of a session that says nothing about itself.
+const UNTITLED: &str = "Session";
+
+/// What the title of a redacted copy ends with.
+const MARK: &str = "(redacted)";
+
 /// The name of a session, or its first words.
 pub(crate) fn title_of(info: &SessionInfo) -> String {
     let name = info.name.as_ref().map(|name| name.to_str().trim().to_owned()).filter(|name| !name.is_empty());
     let words = || start(info.first_message.to_str().trim().lines().next().unwrap_or_default(), MAX_TITLE);
     let title = name.unwrap_or_else(words);
-    if title.is_empty() { "Session".to_owned() } else { title }
+    if title.is_empty() { UNTITLED.to_owned() } else { title }
 }
 
 /// A time in the user's zone, to the minute.
@@ -250,7 +263,6 @@ pub(crate) fn start_of_page(
                     main #pane tabindex="-1" {
                         (card(facts, environment))
                         @if n_entries == 0 { p.empty { "This session has no entries." } }
-                        noscript { p.aside { "Without JavaScript, this page shows only the last part of the session." } }
                         div #entries {}
                     }
                 }

@@ -45,6 +45,18 @@ fn n_last(texts: &[String], most: usize) -> usize {
     lengths.take_while(|sum| *sum <= most).count().max(1).min(texts.len())
 }
 
+/// What a page shows without JavaScript.
+fn without_script(n_shown: usize, n_on_branch: usize, n_entries: usize) -> String {
+    let part = if n_shown < n_on_branch {
+        format!("the last {n_shown} of {n_on_branch} entries of the current branch")
+    } else if n_on_branch < n_entries {
+        "only the current branch".to_owned()
+    } else {
+        return String::new();
+    };
+    format!("<p class=aside>Without JavaScript, this page shows {part}. The session has {n_entries} entries.</p>")
+}
+
 /// Renders the rows of one session.
 #[derive(Clone, Copy)]
 pub(crate) struct Reader<'s> {
@@ -67,10 +79,9 @@ impl Reader<'_> {
         }
         let mut shown = rendered.split_off(rendered.len() - n_last(&rendered, STATIC_BYTES));
         let drawn = shown.split_off(shown.len() - n_last(&shown, DRAWN_AT_ONCE_BYTES).min(DRAWN_AT_ONCE));
-        if shown.is_empty() {
-            return Ok(drawn.concat());
-        }
-        Ok(format!("<noscript>{}</noscript>{}", shown.concat(), drawn.concat()))
+        let n_shown = shown.len() + drawn.len();
+        let notice = without_script(n_shown, path.len(), self.session.outline().n_entries());
+        Ok(format!("<noscript>{notice}{}</noscript>{}", shown.concat(), drawn.concat()))
     }
 
     /// Renders an entry. `calls` has the calls of the entries before it, and gets those of this entry.

@@ -2,7 +2,7 @@
 
 use super::{LocalZone, MS_PER_DAY, Timestamp, parse};
 
-/// A time, or a whole day if the text gives only a date.
+/// A time, or a whole day or week if the text gives only that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeRange {
     /// Its first millisecond.
@@ -11,8 +11,9 @@ pub struct TimeRange {
     pub to: Timestamp,
 }
 
-/// Parses a time: how long ago (`90s`, `30m`, `2h`, `3d`, `1w`, `6mo`, `1y`), `now`, `today`, `yesterday`, a date
-/// (`2026-11-01`, a whole day on the local clock), or a date with a time (`2026-11-01T12:00`, local, or with its zone).
+/// Parses a time: how long ago (`90s`, `30m`, `2h`, `3d`, `1w`, `6mo`, `1y`), `now`, `today`, `yesterday`, `this
+/// week`, `last week` (from Monday on), a date (`2026-11-01`, a whole day on the local clock), or a date with a time
+/// (`2026-11-01T12:00`, local, or with its zone).
 ///
 /// ```
 /// # use sessile_core as sessile;
@@ -29,6 +30,8 @@ pub fn parse_time_range(text: &str, now: Timestamp, zone: &dyn LocalZone) -> Opt
         "now" => return Some(moment(now)),
         "today" => return Some(day(local_day(now, zone), zone)),
         "yesterday" => return Some(day(local_day(now, zone) - 1, zone)),
+        "this week" | "this-week" => return Some(week(local_day(now, zone), zone)),
+        "last week" | "last-week" => return Some(week(local_day(now, zone) - 7, zone)),
         _ => {}
     }
     if let Some(ago) = duration(text) {
@@ -94,6 +97,12 @@ fn day(days: i64, zone: &dyn LocalZone) -> TimeRange {
     TimeRange { from: midnight(days), to: midnight(days.saturating_add(1)).saturating_sub_ms(1) }
 }
 
+/// The week of a day, from Monday to Sunday. The day 0, 1970-01-01, was a Thursday.
+fn week(days: i64, zone: &dyn LocalZone) -> TimeRange {
+    let monday = days - (days + 3).rem_euclid(7);
+    TimeRange { from: day(monday, zone).from, to: day(monday + 6, zone).to }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -119,6 +128,9 @@ mod tests {
         // It is past midnight on the local clock.
         assert_eq!(range("today"), span("1972-09-27T22:00:00.000Z", "1972-09-28T21:59:59.999Z"));
         assert_eq!(range("Yesterday"), span("1972-09-26T22:00:00.000Z", "1972-09-27T21:59:59.999Z"));
+        // A Thursday.
+        assert_eq!(range("this week"), span("1972-09-24T22:00:00.000Z", "1972-10-01T21:59:59.999Z"));
+        assert_eq!(range("Last-week"), span("1972-09-17T22:00:00.000Z", "1972-09-24T21:59:59.999Z"));
         assert_eq!(range("1972-09-01"), span("1972-08-31T22:00:00.000Z", "1972-09-01T21:59:59.999Z"));
         for (text, expected) in [
             ("now", "1972-09-27T23:00:00.000Z"),
@@ -143,7 +155,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_overflows(text in "[0-9]{1,19}(s|m|h|d|w|mo|y)|today|[0-9]{4}-[0-9]{2}-[0-9]{2}", now in any::<i64>()) {
+        fn nothing_overflows(text in "[0-9]{1,19}(s|m|h|d|w|mo|y)|today|(this|last) week|[0-9]{4}-[0-9]{2}-[0-9]{2}", now in any::<i64>()) {
             if let Some(range) = parse_time_range(&text, Timestamp::from_ms(now), &Utc) {
                 prop_assert!(range.from <= range.to);
             }

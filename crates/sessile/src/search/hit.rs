@@ -27,6 +27,8 @@ pub struct SearchHit {
     pub session_path: PathBuf,
     /// The entry's id, if it has one.
     pub entry_id: Option<EntryId>,
+    /// The id of the entry that has this label, if the hit is a label.
+    pub labelled: Option<EntryId>,
     /// The entry's kind.
     pub kind: Kind,
     /// The role of its message.
@@ -47,6 +49,7 @@ impl SearchHit {
         Self {
             session_path: path.to_path_buf(),
             entry_id: None,
+            labelled: None,
             kind: Kind::Unknown,
             role: Role::None,
             time: None,
@@ -127,9 +130,11 @@ impl<'c> Checker<'c> {
             None => self.outline(path, None)?.and_then(|facts| facts.ids.get(&hit.span.offset).cloned()),
         };
         let (kind, role, time) = (head.kind, head.role, head.time);
+        let target = if kind == Kind::Label { raw.get("targetId").and_then(Raw::as_text) } else { None };
         Ok(Checked::Right(Box::new(SearchHit {
             session_path: path.to_path_buf(),
             entry_id,
+            labelled: target.map(|id| EntryId::from(id.into_owned())),
             kind,
             role,
             time,

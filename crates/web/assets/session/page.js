@@ -32,7 +32,22 @@ class Page {
     this.leaf = leaf;
     const path = this.session.path(leaf);
     this.tree.mark(path);
+    this.showWhetherCurrent(path);
     await this.pane.show(path, row);
+  }
+
+  /** Says so if the branch is not the one that the session continues from. */
+  showWhetherCurrent(path) {
+    $("other-branch")?.remove();
+    const current = this.index.leaf;
+    if (current < 0 || path.includes(current) || this.session.path(current).includes(path.at(-1))) return;
+    const back = make("button", { type: "button", textContent: "Show the current branch" });
+    back.addEventListener("click", () => {
+      history.pushState(null, "", location.pathname + location.search);
+      this.showBranch(current);
+      this.tree.select(current);
+    });
+    $("entries").before(make("p", { id: "other-branch", className: "aside" }, "The session does not continue from this branch. ", back));
   }
 
   /** Shows an entry: on the current branch if it is there, else on the newest branch through it. */
@@ -185,6 +200,15 @@ features.push((page) => {
   page.addKey("d", "Dark or light", toggleTheme);
   page.addKey("?", "This help", () => page.help());
 
+  // Printed pages show what is folded on the screen.
+  const folded = [];
+  addEventListener("beforeprint", () => {
+    folded.push(...document.querySelectorAll("#entries details:not([open])"));
+    for (const details of folded) details.open = true;
+  });
+  addEventListener("afterprint", () => {
+    for (const details of folded.splice(0)) details.open = false;
+  });
   addEventListener("hashchange", () => page.addressChanged());
   $("filter").addEventListener("change", () => page.setFilter($("filter").value));
   $("theme").addEventListener("click", toggleTheme);

@@ -14,8 +14,8 @@ features.push((page) => {
   const title = () => document.querySelector(".bar .name").textContent;
 
   /** Loads the page again with the same entry on the screen. */
-  const showAgain = (row, notice) => {
-    const id = page.pane.element(row)?.id;
+  const showAgain = async (row, notice) => {
+    const id = await page.anchorOf(row).catch(() => undefined);
     if (id) history.replaceState(null, "", `#${id}`);
     if (notice) notifyNext(notice);
     location.reload();
@@ -143,7 +143,7 @@ features.push((page) => {
   $("theme").before(sessionButton);
   const sessionMenu = () =>
     openMenu(sessionButton, canWrite
-      ? [["Rename…", rename], resume, ["Clone", clone], secrets, ["Move to the trash…", remove], ["Undo the last change", () => undoChange()]]
+      ? [["Rename…", rename], resume, ["Clone", clone], secrets, ["Move to the trash…", remove], ["Undo the last change of any session", () => undoChange()]]
       : [resume, secrets]);
   sessionButton.addEventListener("click", sessionMenu);
   page.addKey("h", "List of sessions", () => location.assign("/"));

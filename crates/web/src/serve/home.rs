@@ -42,9 +42,11 @@ const SORTS: [(&str, &str); 7] = [
 ];
 
 /// Times and their names.
-pub(super) const SPANS: [(&str, &str); 6] = [
+pub(super) const SPANS: [(&str, &str); 8] = [
     ("", "Any time"),
     ("today", "Today"),
+    ("this-week", "This week"),
+    ("last-week", "Last week"),
     ("7d", "7 days"),
     ("30d", "30 days"),
     ("90d", "90 days"),
@@ -58,15 +60,22 @@ pub(super) const ARCHIVED: [(&str, &str); 3] = [("", "Not archived"), ("only", "
 pub(super) struct Filter<'f> {
     /// The key of a project, or empty.
     pub(super) project: &'f str,
+    /// The time to look at; with an end if it is a day or a week.
     pub(super) since: Option<Timestamp>,
+    pub(super) until: Option<Timestamp>,
     pub(super) archived: Archived,
 }
 
 impl<'f> Filter<'f> {
     pub(super) fn of(sessions: &Sessions, form: &'f Form) -> Self {
         let environment = sessions.environment();
-        let since = parse_time_range(form.get("since"), environment.now(), &Zone(environment));
-        Self { project: form.get("project"), since: since.map(|range| range.from), archived: archived(form) }
+        let time = parse_time_range(form.get("since"), environment.now(), &Zone(environment));
+        Self {
+            project: form.get("project"),
+            since: time.map(|range| range.from),
+            until: time.filter(|range| range.from < range.to).map(|range| range.to),
+            archived: archived(form),
+        }
     }
 
     pub(super) fn admits(&self, row: &Row, list: &Snapshot) -> bool {
@@ -78,6 +87,7 @@ impl<'f> Filter<'f> {
         };
         self.archived.admits(row.is_archived)
             && self.since.is_none_or(|since| row.modified >= since)
+            && self.until.is_none_or(|until| row.created.unwrap_or(row.modified) <= until)
             && (self.project.is_empty() || is_of_project(self.project))
     }
 }
@@ -119,7 +129,7 @@ pub(crate) fn page(app: &App, form: &Form) -> Markup {
         h1.offscreen { "Sessions" }
         form.filters #filters action="/" method="get" role="search" {
             input #q type="search" name="q" value=(Text(form.get("q"))) placeholder="Filter by title, first message or directory (/)" aria-label="Filter sessions" autocomplete="off" spellcheck="false";
-            (choice("since", "Active within", &SPANS, form))
+            (choice("since", "Time", &SPANS, form))
             (choice("archived", "Archived sessions", &ARCHIVED, form))
             (choice("sort", "Order", &SORTS, form))
             (choice("group", "Group", &[("", "No groups"), ("project", "By project")], form))

@@ -68,7 +68,7 @@ pub(crate) fn refusal(status: StatusCode, reason: &str) -> Response {
                 title { (title) }
                 link rel="icon" href="data:,";
             }
-            body { main { h1 { (title) } p { (Text(reason)) } } }
+            body { main { h1 { (title) } p { (Text(reason)) } p { a href="/" { "All sessions" } } } }
         }
     };
     reply(status, "text/html; charset=utf-8", markup.into_string())

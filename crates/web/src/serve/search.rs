@@ -32,12 +32,13 @@ const MAX_HITS: usize = 60;
 const MAX_PER_SESSION: usize = 5;
 
 /// Roles and their names.
-const ROLES: [(&str, &str); 6] = [
+const ROLES: [(&str, &str); 7] = [
     ("", "All entries"),
     ("user", "Prompts"),
     ("assistant", "Answers"),
     ("toolResult", "Tool results"),
     ("summary", "Summaries"),
+    ("label", "Labels"),
     ("name", "Names"),
 ];
 
@@ -57,7 +58,7 @@ pub(crate) fn page(app: &App, form: &Form, cancel: &Cancel) -> Markup {
                     option value=(key) selected[key == filter.project] { (Text(name)) }
                 }
             }
-            (choice("since", "Written within", &SPANS, form))
+            (choice("since", "Time", &SPANS, form))
             (choice("archived", "Archived sessions", &ARCHIVED, form))
             button.without-script type="submit" { "Search" }
         }
@@ -70,12 +71,7 @@ pub(crate) fn page(app: &App, form: &Form, cancel: &Cancel) -> Markup {
 pub(crate) fn hits(app: &App, form: &Form, cancel: &Cancel) -> Markup {
     let words = form.get("q");
     if words.is_empty() {
-        return html! {
-            p.aside {
-                "Words match whole words, in any order. " code { "\"a phrase\"" } ", " code { "begin*" } ", "
-                code { "-without" } ", " code { "a OR b" } " and " code { "re:pattern" } " work, too."
-            }
-        };
+        return html! { p.aside { (syntax()) } };
     }
     let query = match Query::parse(words) {
         Ok(query) => query,
@@ -83,13 +79,15 @@ pub(crate) fn hits(app: &App, form: &Form, cancel: &Cancel) -> Markup {
     };
     let list = app.list.snapshot();
     let by_path: HashMap<&Path, &Arc<Row>> = list.rows.iter().map(|row| (row.path.as_path(), row)).collect();
-    let filter = Filter { since: None, ..Filter::of(&app.sessions, form) };
+    let Filter { since, until, .. } = Filter::of(&app.sessions, form);
+    let filter = Filter { since: None, until: None, ..Filter::of(&app.sessions, form) };
     let is_wanted = |path: &Path, _cwd: &str| by_path.get(path).is_some_and(|row| filter.admits(row, &list));
     let options = SearchOptions {
         scope: SearchScope::All,
         filter: EntryFilter {
             kinds: DocumentKind::of_word(form.get("role")).into_iter().collect(),
-            since: Filter::of(&app.sessions, form).since,
+            since,
+            until,
             ..EntryFilter::default()
         },
         admits: Some(&is_wanted),
@@ -104,6 +102,14 @@ pub(crate) fn hits(app: &App, form: &Form, cancel: &Cancel) -> Markup {
         Ok(result) => shown(app, &list, &by_path, &result.hits),
         Err(SessionError::Cancelled) => html! {},
         Err(error) => html! { p.problem role="alert" { (Text(&error.to_string())) } },
+    }
+}
+
+/// How to write a query.
+fn syntax() -> Markup {
+    html! {
+        "Words match whole words, in any order. " code { "\"a phrase\"" } ", " code { "begin*" } ", "
+        code { "-without" } ", " code { "a OR b" } " and " code { "re:pattern" } " work, too."
     }
 }
 
@@ -148,7 +154,7 @@ fn shown(app: &App, list: &Snapshot, by_path: &HashMap<&Path, &Arc<Row>>, hits: 
     }
     html! {
         p.aside {
-            @if n_hits == 0 { "Nothing found." }
+            @if n_hits == 0 { "Nothing found. " (syntax()) }
             @else if is_all { (counted(n_hits, "hit", "hits")) }
             @else { "The best " (counted(n_hits, "hit", "hits")) }
             @if n_hits > 0 { " in " (counted(sessions.len(), "session", "sessions")) }
@@ -179,7 +185,8 @@ fn session_facts(app: &App, list: &Snapshot, row: &Row) -> Markup {
 }
 
 fn one_hit(app: &App, (hit, row, n_copies): Found<'_>) -> Markup {
-    let id = hit.entry_id.as_ref().map(ToString::to_string);
+    // A label is found for the sake of its entry.
+    let id = hit.labelled.as_ref().or(hit.entry_id.as_ref()).map(ToString::to_string);
     let fragment = id.map(|id| format!("#{}", anchor_of(&id))).unwrap_or_default();
     let kind = hit.role.word().or(hit.kind.word()).unwrap_or("entry");
     html! {

@@ -50,7 +50,10 @@ impl From<SessionError> for NoPart {
 impl NoPart {
     fn into_response(self) -> Response {
         match self {
-            Self::Missing => refusal(StatusCode::NOT_FOUND, "There is no such session or part of one."),
+            Self::Missing => refusal(
+                StatusCode::NOT_FOUND,
+                "There is no such session or part of one. If the session was deleted, it is in the trash.",
+            ),
             Self::Failed(error) => refusal(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
         }
     }

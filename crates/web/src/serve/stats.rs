@@ -20,9 +20,19 @@ use super::list::{key_of, short_path};
 use super::reply::page;
 use crate::html::Text;
 
-/// Spans of time: their values, names, and days.
-const SPANS: [(&str, &str, Option<i64>); 4] =
-    [("30d", "30 days", Some(30)), ("", "90 days", Some(90)), ("year", "1 year", Some(365)), ("all", "All", None)];
+/// Spans of time: their values, names, and first and last days for today.
+const SPANS: [(&str, &str, fn(i64) -> Days); 7] = [
+    ("week", "This week", |today| (Some(monday(today)), None)),
+    ("last-week", "Last week", |today| (Some(monday(today) - 7), Some(monday(today) - 1))),
+    ("7d", "7 days", |today| (Some(today - 6), None)),
+    ("30d", "30 days", |today| (Some(today - 29), None)),
+    ("", "90 days", |today| (Some(today - 89), None)),
+    ("year", "1 year", |today| (Some(today - 364), None)),
+    ("all", "All", |_| (None, None)),
+];
+
+/// The first and the last day of a span, which may be open.
+type Days = (Option<i64>, Option<i64>);
 
 /// What charts show: their values, names and units.
 const METRICS: [(&str, &str, Unit); 3] =
@@ -68,6 +78,7 @@ struct View<'v> {
     /// The word for the unit.
     metric: &'static str,
     since: Option<i64>,
+    until: Option<i64>,
     today: i64,
     /// The projects and models to choose from.
     projects: Vec<String>,
@@ -95,8 +106,8 @@ impl<'v> View<'v> {
         };
         let (projects, models) = (names(Grouping::Project), names(Grouping::Model));
         let today = sessions.local_day(sessions.environment().now());
-        let span = SPANS.iter().find(|(value, _, _)| *value == form.get("span")).or(SPANS.get(1));
-        let n_days = span.and_then(|(_, _, n_days)| *n_days);
+        let span = |wanted: &str| SPANS.iter().find(|(value, _, _)| *value == wanted);
+        let (since, until) = span(form.get("span")).or(span("")).map_or((None, None), |(_, _, days)| days(today));
         let metric = METRICS.iter().find(|(value, _, _)| *value == form.get("metric")).unwrap_or(&METRICS[0]);
         let (wanted_project, wanted_model) = (form.get("project"), form.get("model"));
         // A name that does not exist finds nothing.
@@ -106,7 +117,8 @@ impl<'v> View<'v> {
         Self {
             project: chosen(wanted_project, projects.iter().find(|name| project_key(name) == wanted_project)),
             model: chosen(wanted_model, models.iter().find(|name| choice_of(name) == wanted_model)),
-            since: n_days.map(|n_days| today.saturating_sub(n_days - 1)),
+            since,
+            until,
             unit: metric.2,
             metric: metric.1,
             sessions,
@@ -122,7 +134,7 @@ impl<'v> View<'v> {
         LedgerQuery {
             by: by.to_vec(),
             since: self.since,
-            until: None,
+            until: self.until,
             project: self.project.as_deref(),
             model: self.model.as_deref(),
         }
@@ -221,7 +233,7 @@ impl<'v> View<'v> {
             None => Vec::new(),
             Some((first, last)) => {
                 let from = self.since.unwrap_or(first).min(first);
-                let to = last.max(self.today);
+                let to = self.until.unwrap_or(last.max(self.today));
                 is_sparse = to.saturating_sub(from) > MAX_DAYS;
                 if is_sparse {
                     stats.groups.iter().filter_map(|group| group.keys.first().cloned()).map(value).collect()
@@ -299,7 +311,7 @@ fn totals(total: &Stats) -> Markup {
             div { dt { "Cost" } dd { (figure(Unit::Dollars, total.total.cost)) } }
             div { dt { "Tokens" } dd { (figure(Unit::Tokens, total.total.tokens.total())) } }
             div { dt { "Sessions" } dd { (figure(Unit::Sessions, float(total.sessions))) } }
-            @if total.forks > 0 { div { dt { "of them forks" } dd { (figure(Unit::Sessions, float(total.forks))) } } }
+            @if total.forks > 0 { div { dt { "Forks among them" } dd { (figure(Unit::Sessions, float(total.forks))) } } }
         }
         @if total.copied > 0 {
             p.aside { (number_words(total.copied)) " entries that forks share with other sessions are counted once." }

@@ -1,6 +1,7 @@
 //! The genuine pi opens redacted copies of random sessions: the same tree, branch, ids and usage.
 
 use serde_json::Value;
+use sessile::redact::Level;
 use sessile_testkit::SideBySide;
 
 use crate::generate::generate;
@@ -16,7 +17,10 @@ fn pi_sees_the_same_tree_in_a_copy() {
         let stage = Stage::new();
         stage.write("source.jsonl", &source);
         let copy = stage.copy("source.jsonl", "copy.jsonl", level).join("\n") + "\n";
-        let before = seen_by_pi(&mut sides, &source);
+        let mut before = seen_by_pi(&mut sides, &source);
+        if level == Level::Skeleton {
+            before.hide_unknown_types();
+        }
         let mut after = seen_by_pi(&mut sides, &copy);
         let mark = after.entries.pop().unwrap();
         assert_eq!(mark[0], "custom", "seed {seed}, level {level}");
@@ -37,6 +41,13 @@ struct Seen {
 }
 
 impl Seen {
+    /// A skeleton has only the names of known types.
+    fn hide_unknown_types(&mut self) {
+        for entry in self.entries.iter_mut().filter(|entry| entry[0] == "future") {
+            entry[0] = "[type: 6 chars]".into();
+        }
+    }
+
     /// Removes the leaf, which is the mark of a copy.
     fn remove_leaf(&mut self) {
         let leaf = self.branch.pop().unwrap();

@@ -37,7 +37,7 @@ pub trait Scrubber {
         *self.text(note) != *note
     }
 
-    /// Returns an object whose members go into the audit, after those of [`Scrubbed`], without any removed text.
+    /// Returns an object whose members go into the audit, after those of [`Scrubbed`](super::Scrubbed), without any removed text.
     ///
     /// Called once, after all lines.
     fn audit(&mut self) -> Json {

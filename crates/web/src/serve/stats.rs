@@ -20,8 +20,11 @@ use super::list::{key_of, short_path};
 use super::reply::page;
 use crate::html::Text;
 
-/// Spans of time: their values, names, and first and last days for today.
-const SPANS: [(&str, &str, fn(i64) -> Days); 7] = [
+/// A span of time: its value, its name, and its days for today.
+type Span = (&'static str, &'static str, fn(i64) -> Days);
+
+/// The spans to choose from.
+const SPANS: [Span; 7] = [
     ("week", "This week", |today| (Some(monday(today)), None)),
     ("last-week", "Last week", |today| (Some(monday(today) - 7), Some(monday(today) - 1))),
     ("7d", "7 days", |today| (Some(today - 6), None)),

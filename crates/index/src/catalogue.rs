@@ -35,6 +35,8 @@ pub struct Catalogue {
     body: Cached,
     /// Sorted by name.
     row_positions: Vec<RowPosition>,
+    /// How often text was removed from the caches before they were loaded.
+    n_removals: u64,
 }
 
 /// The position of a row in the body.
@@ -62,9 +64,10 @@ pub struct SavedRow<'c> {
 impl Catalogue {
     /// Loads the rows of a directory; empty if there are none or they are invalid.
     pub fn load(caches: &Caches, directory: &Path) -> Self {
+        let n_removals = caches.n_removals();
         let body = caches.read(CATALOGUE, &file_name(directory)).unwrap_or_default();
         let row_positions = row_positions(&body, directory).unwrap_or_default();
-        Self { body, row_positions }
+        Self { body, row_positions, n_removals }
     }
 
     /// Returns the row of a file in the directory.
@@ -125,7 +128,8 @@ impl Catalogue {
         }
         if is_changed || rows.len() != self.row_positions.len() {
             // If the cache cannot be written, the next list works without it.
-            drop(caches.write(CATALOGUE, &file_name(directory), &body(directory, &rows)));
+            let is_current = || caches.n_removals() == self.n_removals;
+            drop(caches.write_if(CATALOGUE, &file_name(directory), &body(directory, &rows), &is_current));
         }
     }
 }

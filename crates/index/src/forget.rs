@@ -13,14 +13,18 @@ impl Caches {
     /// Removes the outlines and the list rows of some sessions, for good.
     ///
     /// The rows of a directory are in one file, so those of other sessions in it go too. Files that cannot be read as
-    /// caches go as well, because they may hold anything.
-    pub fn forget_sessions(&self, is_meant: &dyn Fn(&Path) -> bool) -> Result<(), StoreError> {
-        self.remove_files(OUTLINES, &|file| self.outlined_by(file).is_none_or(|session| is_meant(&session)))?;
-        self.remove_files(CATALOGUE, &|file| {
-            let Some(directory) = Catalogue::directory_of(self, file) else { return true };
-            let catalogue = Catalogue::load(self, &directory);
-            catalogue.is_empty() || catalogue.rows().any(|(name, _)| is_meant(&directory.join(name)))
-        })
+    /// caches go as well, because they may hold anything. A process that read a session before does not save it later.
+    /// Returns whether it was done; not while another process saves something.
+    pub fn forget_sessions(&self, is_meant: &dyn Fn(&Path) -> bool) -> Result<bool, StoreError> {
+        let done = self.removing(|| {
+            self.remove_files(OUTLINES, &|file| self.outlined_by(file).is_none_or(|session| is_meant(&session)))?;
+            self.remove_files(CATALOGUE, &|file| {
+                let Some(directory) = Catalogue::directory_of(self, file) else { return true };
+                let catalogue = Catalogue::load(self, &directory);
+                catalogue.is_empty() || catalogue.rows().any(|(name, _)| is_meant(&directory.join(name)))
+            })
+        })?;
+        Ok(done.is_some())
     }
 
     fn remove_files(&self, kind: Kind, is_removed: &dyn Fn(&Path) -> bool) -> Result<(), StoreError> {

@@ -10,6 +10,7 @@ mod check;
 mod forget;
 mod mark;
 mod outlines;
+mod removals;
 mod upkeep;
 
 pub use cache::{Cached, Caches, Kind};

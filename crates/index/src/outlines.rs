@@ -94,7 +94,9 @@ impl Caches {
         let Some((mark, saved)) = mark.zip(outline.save()) else { return Ok(()) };
         let mark = mark.with_doubt(is_doubtful);
         let body = [&mark.to_bytes(), of_path(path).as_slice(), &saved].concat();
-        self.write(OUTLINES, &name(path), &body)
+        // A scrub replaces the file before it removes the outline.
+        let is_current = || self.os().stat(path).is_ok_and(|stat| stat.revision().id == revision.id);
+        self.write_if(OUTLINES, &name(path), &body, &is_current)
     }
 }
 

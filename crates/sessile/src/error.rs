@@ -180,8 +180,14 @@ pub enum SessionError {
         /// What would be wrong.
         what: &'static str,
     },
-    /// Another program wrote to a session while it was being copied.
-    #[error("another program has written to {} in the meantime; nothing was changed", path.display())]
+    /// The session belongs to another user, who could not use it afterwards.
+    #[error("{} belongs to another user", path.display())]
+    NotOwn {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Other programs wrote to a session during the operation, and it gave up.
+    #[error("another program has written to {} in the meantime", path.display())]
     WrittenMeanwhile {
         /// The file.
         path: PathBuf,

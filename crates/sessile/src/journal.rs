@@ -12,7 +12,7 @@ mod settle;
 mod texts;
 
 pub(crate) use log::moved_paths;
-pub(crate) use recording::{Recording, publish, rewriting};
+pub(crate) use recording::{Recording, publish, publish_current, rewriting};
 pub(crate) use running::{lock_activity, process_of};
 pub(crate) use settle::settle_dead;
 pub(crate) use texts::{finish_scrubs, has_unfinished_scrub, rewrite_texts};

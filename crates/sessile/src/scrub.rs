@@ -24,6 +24,7 @@ use sessile_store::{FileLog, Log, StoreError};
 
 pub use self::report::{Scrubbed, ScrubbedCopy, ScrubbedKind};
 pub use self::scrubber::{ScrubOptions, Scrubber};
+pub use self::sharing::Sharing;
 
 use self::copies::{Cleaning, Known};
 use self::plan::Plan;
@@ -58,6 +59,11 @@ impl Sessions {
     ) -> Result<Scrubbed, SessionError> {
         let path = absolute(self.environment(), path.as_ref());
         refuse_links(&self.world, &path)?;
+        let stat = self.world.os().link_stat(&path).map_err(|source| StoreError::io_at("access", &path, source))?;
+        if !stat.is_own {
+            // The new file would belong to this user.
+            return Err(SessionError::NotOwn { path });
+        }
         if self.world.is_read_only && !options.dry_run {
             return Err(SessionError::ReadOnly);
         }
@@ -87,6 +93,7 @@ impl Sessions {
             copies: Vec::new(),
             n_notes: 0,
             was_unfinished,
+            n_other_links: stat.n_links.saturating_sub(1),
         };
         let mut known = Known::of(self, &report.session)?;
         if options.dry_run {

@@ -15,7 +15,7 @@ impl Sessions {
     pub fn secret(&self, name: &str) -> Result<Option<[u8; LENGTH]>, SessionError> {
         let Some(directory) = self.environment().state_dir() else { return Ok(None) };
         let (os, path) = (self.world.os(), directory.join("secrets").join(name));
-        let saved = read_whole(os, &path, LENGTH as u64).ok().and_then(|bytes| bytes.try_into().ok());
+        let saved = self.saved_secret(name);
         if saved.is_some() {
             return Ok(saved);
         }
@@ -26,5 +26,11 @@ impl Sessions {
         create_directory(os, &directory.join("secrets"), false)?;
         swap_in(os, &path, &secret)?;
         Ok(Some(secret))
+    }
+
+    /// Returns a secret if it exists already.
+    pub(crate) fn saved_secret(&self, name: &str) -> Option<[u8; LENGTH]> {
+        let path = self.environment().state_dir()?.join("secrets").join(name);
+        read_whole(self.world.os(), &path, LENGTH as u64).ok()?.try_into().ok()
     }
 }

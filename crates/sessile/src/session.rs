@@ -253,6 +253,14 @@ impl Session {
         self.retained.pending_events.push(PendingEvent::Ready(event));
     }
 
+    /// Fails if another file has taken the place of the session's file since it was opened.
+    pub(crate) fn refuse_replaced(&self) -> Result<(), SessionError> {
+        match self.backing.log().length() {
+            Err(error @ sessile_store::StoreError::Replaced { .. }) => Err(error.into()),
+            _ => Ok(()),
+        }
+    }
+
     /// The value of a row, in the current version's form.
     pub(crate) fn value(&self, row: Row) -> Result<Json, SessionError> {
         let value = self.stored_value(row)?;

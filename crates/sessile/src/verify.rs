@@ -31,7 +31,7 @@ use crate::sessions::Sessions;
 use crate::splice::Stored;
 use crate::world::World;
 pub(crate) use damage::RecordFate;
-use examine::outline_of;
+pub(crate) use examine::outline_of;
 pub(crate) use examine::{Examined, examine};
 pub(crate) use marks::StandsFor;
 

@@ -304,7 +304,7 @@ fn a_killed_scrub_leaves_the_old_or_the_new_file_and_the_next_one_finishes() {
     let begun = std::time::Instant::now();
     work(&home, &["scrub", path(&file), "--forks", "--yes", "--force"]);
     let mut delay = u64::try_from(begun.elapsed().as_millis()).unwrap() / 2;
-    while n_old < 4 || n_new < 4 {
+    while n_old < 2 || n_new < 2 {
         for (path, bytes) in &template {
             fs::write(path, bytes).unwrap();
         }
@@ -383,4 +383,29 @@ fn a_reader_goes_on_after_a_scrub() {
     watch.wait().unwrap();
     assert!(next.is_some());
     assert!(!holds_any(home.dir.path(), &[key(1)]));
+}
+
+#[test]
+fn a_session_of_another_user_is_refused_and_hard_links_are_named() {
+    let (home, file, _) = full_home();
+    let link = home.dir.path().join("link.jsonl");
+    fs::hard_link(&file, &link).unwrap();
+    let report = answer(&home, &["scrub", path(&file), "--dry-run", "--force", "--json"]);
+    assert_eq!(report["sessions"][0]["otherLinks"], 1, "{report}");
+    // Only root can give a file away.
+    if std::os::unix::fs::chown(&file, Some(65534), None).is_ok() {
+        let before = fs::read(&file).unwrap();
+        let output = home.run(&["scrub", path(&file), "--yes", "--force"]);
+        assert_eq!((output.code, fs::read(&file).unwrap()), (3, before), "{}", output.err);
+        assert!(output.err.contains("belongs to another user"), "{}", output.err);
+    }
+}
+
+#[test]
+fn a_dry_run_writes_nothing_at_all() {
+    let home = Home::new();
+    let file = home.session("2025-01-01T00-00-00-000Z_s1.jsonl", &[user("a", None, &key(1))]);
+    let before = files(home.dir.path());
+    answer(&home, &["scrub", path(&file), "--dry-run", "--force", "--json"]);
+    assert_eq!(files(home.dir.path()), before);
 }

@@ -114,7 +114,7 @@ pub fn secret_scrub(scrub: &SecretScrub) -> Json {
 
 /// A scrubbed session: `{path, id, operation?, lines, changedLines, sizeBefore, sizeAfter, sha256?, original?, rules,
 /// findings, names, removedThoughts, removedSignatures, replacedPictures, copies: [{path, kind, lines}], notes,
-/// fullOutputs?, created?, warnings?}`.
+/// fullOutputs?, created?, otherLinks?, warnings?}`.
 fn scrubbed_secrets(session: &ScrubbedSecrets) -> Json {
     let (scrubbed, report) = (&session.scrubbed, &session.report);
     object(|out| {
@@ -135,6 +135,9 @@ fn scrubbed_secrets(session: &ScrubbedSecrets) -> Json {
             session.full_outputs.iter().map(|path| path.to_string_lossy().into_owned()).collect();
         put_texts(out, "fullOutputs", &full_outputs);
         put_string(out, "created", session.created.map(to_iso).as_deref());
+        if scrubbed.n_other_links > 0 {
+            out.integer("otherLinks", saturating_i64(scrubbed.n_other_links));
+        }
         put_warnings(out, report);
     })
 }

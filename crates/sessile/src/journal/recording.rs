@@ -1,7 +1,7 @@
 //! Recording an operation: its start, each step before it is done, and its outcome.
 
 use std::cell::Cell;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use sessile_core::date::to_iso;
 use sessile_core::json::ObjectWriter;
@@ -127,7 +127,8 @@ impl Drop for Recording<'_> {
     }
 }
 
-/// Gives a new session's file its name, and logs that as an operation if the caller wants it.
+/// Gives the file of a copy of `source` its name, and logs that as an operation if the caller wants it.
+/// `refuse_replaced` fails if the source was replaced since it was read.
 ///
 /// Returns the lock on the file. Hold it until the file is open: another process may be waiting to move or delete it.
 pub(crate) fn publish(
@@ -135,12 +136,30 @@ pub(crate) fn publish(
     prepared: Prepared<'_>,
     session: SessionLocation,
     source: Option<PathBuf>,
+    refuse_replaced: &dyn Fn() -> Result<(), SessionError>,
 ) -> Result<NewTurn, SessionError> {
-    let Some(kind) = world.recorded_as else { return Ok(prepared.publish_in_turn()?) };
+    let (path, length) = (session.path.clone(), prepared.length());
+    let publish = || publish_current(world, prepared, &path, refuse_replaced);
+    let Some(kind) = world.recorded_as else { return publish() };
     let recording = Recording::begin(world, kind, 1, None)?;
-    let step = Step::Create { session, length: prepared.length(), source };
-    let turn = recording.step(&step, || Ok(prepared.publish_in_turn()?))?;
+    let step = Step::Create { session, length, source };
+    let turn = recording.step(&step, publish)?;
     recording.done();
+    Ok(turn)
+}
+
+/// Gives a copy of a session its name, unless another process has replaced the source since it was read: a scrub may
+/// have removed text from it.
+pub(crate) fn publish_current(
+    world: &World,
+    prepared: Prepared<'_>,
+    path: &Path,
+    refuse_replaced: &dyn Fn() -> Result<(), SessionError>,
+) -> Result<NewTurn, SessionError> {
+    refuse_replaced()?;
+    let turn = prepared.publish_in_turn()?;
+    // A scrub that ends from now on finds the copy.
+    refuse_replaced().inspect_err(|_| drop(world.os().remove(path)))?;
     Ok(turn)
 }
 

@@ -162,7 +162,8 @@ impl SessionManager {
             let (os, is_durable) = (self.world.os(), self.world.is_on_disk());
             let prepared = prepare_file(os, file, is_durable, &mut |out| write(out, file))?;
             let session = SessionLocation { path: file.clone(), id: header.id() };
-            let _turn = publish(&self.world, prepared, session, self.session_file().map(Path::to_path_buf))?;
+            let source = self.session_file().map(Path::to_path_buf);
+            let _turn = publish(&self.world, prepared, session, source, &|| self.session.refuse_replaced())?;
             return Session::open_file(&self.world, file);
         }
         let mut bytes = Vec::new();

@@ -237,8 +237,8 @@ impl Sessions {
         self.make_directory(&dir)?;
         let path = session_path(&dir, &header);
         let prepared = original.copy_after_header(&self.world, &line_of(header.json().raw()), &path)?;
-        let _turn =
-            publish(&self.world, prepared, SessionLocation { path: path.clone(), id: header.id() }, Some(source))?;
+        let location = SessionLocation { path: path.clone(), id: header.id() };
+        let _turn = publish(&self.world, prepared, location, Some(source), &|| original.refuse_replaced())?;
         original.save_copied_outline(&self.world, &line_of(header.json().raw()), &path);
         self.open_found(path, dir, cwd)
     }

@@ -23,7 +23,7 @@ use super::delete::{Deletion, delete_in_turn};
 use crate::disk::Live;
 use crate::environment::Zone;
 use crate::error::SessionError;
-use crate::journal::{Recording, settle_dead};
+use crate::journal::{Recording, publish_current, settle_dead};
 use crate::manager::{NewSession, SessionManager, compose_header, session_path};
 use crate::record::{OperationKind, SessionLocation, Step, TrashedTo};
 use crate::remember;
@@ -164,7 +164,8 @@ impl Sessions {
         let location = SessionLocation { path: plan.path.clone(), id: plan.header.id() };
         let create =
             Step::Create { session: location.clone(), length: prepared.length(), source: Some(original.path.clone()) };
-        let new_turn = recording.step(&create, || Ok(prepared.publish_in_turn()?))?;
+        let refuse_replaced = || plan.original.loaded().refuse_replaced();
+        let new_turn = recording.step(&create, || publish_current(world, prepared, &plan.path, &refuse_replaced))?;
         let finish = || -> Result<Option<TrashedTo>, SessionError> {
             plan.note_leaf(world)?;
             let delete = |log| delete_in_turn(world, &recording, &original, Deletion::ToTrash, log, &|| Ok(()));

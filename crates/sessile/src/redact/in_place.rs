@@ -17,8 +17,9 @@ use super::scrubber::{Learner, RunNames, SecretScrubber, Watch};
 use crate::directory::absolute;
 use crate::error::SessionError;
 use crate::list::read_header;
+use crate::record::SessionLocation;
 use crate::redact_error::RedactError;
-use crate::scrub::{MAX_ATTEMPTS, ScrubOptions, Scrubbed, Scrubber, is_replaced};
+use crate::scrub::{MAX_ATTEMPTS, ScrubOptions, Scrubbed, Scrubber, Sharing, is_replaced};
 use crate::sessions::Sessions;
 
 /// The passes over each session: learning, planning, findings, writing.
@@ -46,6 +47,10 @@ impl Sessions {
             if !chosen.contains(&path) {
                 chosen.push(path);
             }
+        }
+        for path in chosen.clone() {
+            let id = read_header(&self.world, &path).map(|header| header.id()).unwrap_or_default();
+            chosen.extend(self.tails_of(&SessionLocation { path, id })?);
         }
         let others = self.all_sharing(&mut chosen, options.with_sharing)?;
         if !options.dry_run {
@@ -82,13 +87,17 @@ impl Sessions {
         let mut n_seen = 0;
         while let Some(path) = chosen.get(n_seen).cloned() {
             n_seen += 1;
-            for other in self.sharing(&path)? {
+            let Sharing { sessions, unreadable } = self.sharing(&path)?;
+            for other in sessions {
                 let found = if are_wanted { &mut *chosen } else { &mut others };
                 if !found.contains(&other) {
                     found.push(other);
                 }
             }
+            others.extend(unreadable);
         }
+        others.sort();
+        others.dedup();
         others.retain(|other| !chosen.contains(other));
         Ok(others)
     }
@@ -108,7 +117,12 @@ struct Work<'w> {
 impl Work<'_> {
     fn run(&self) -> Result<SecretScrub, SessionError> {
         let (sessions, options) = (self.sessions, self.options);
-        let store_key = || sessions.store_key()?.map_or_else(|| Ok(random_key()?), Ok::<_, SessionError>);
+        let store_key = || {
+            if options.dry_run {
+                return sessions.saved_store_key();
+            }
+            sessions.store_key()?.map_or_else(|| Ok(random_key()?), Ok)
+        };
         // A scan that finds nothing writes nothing, not even a key.
         let allowed_key = if options.secrets.allowed.is_empty() { None } else { Some(store_key()?) };
         let mut pending = sessions.pending_of(&self.chosen);
@@ -137,10 +151,16 @@ impl Work<'_> {
             // Likely values stay, so this run cannot finish an earlier one.
             pending.clear();
         }
-        if scrub.is_needed() {
-            pending.extend(sessions.save_pending(&self.chosen, &learned)?);
-        }
+        sessions.sweep_pending()?;
+        let own = if scrub.is_needed() { sessions.save_pending(&self.chosen, &learned)? } else { None };
         let done = self.apply(&mut scrub, &mut scrubber);
+        self.apply_late(&mut scrub, &mut scrubber);
+        let is_unfinished = |error: &SessionError| matches!(error, SessionError::ScrubUnfinished { .. });
+        let is_unchanged = scrub.sessions.iter().all(|session| !session.scrubbed.is_needed());
+        match own {
+            Some(own) if is_unchanged && !scrub.failed.iter().any(is_unfinished) => sessions.forget_pending(&own)?,
+            own => pending.extend(own),
+        }
         for pending in &mut pending {
             scrub.failed.extend(sessions.settle_pending(pending, &done).err());
         }
@@ -226,6 +246,36 @@ impl Work<'_> {
         });
         scrub.sessions = sessions;
         done
+    }
+
+    /// Looks for sessions that other programs have made from the old lines meanwhile.
+    fn apply_late(&self, scrub: &mut SecretScrub, scrubber: &mut SecretScrubber<'_>) {
+        let mut chosen = self.chosen.clone();
+        let mut late = match self.sessions.all_sharing(&mut chosen, self.options.with_sharing) {
+            Ok(others) => others,
+            Err(error) => return scrub.failed.push(error),
+        };
+        late.extend(chosen);
+        late.retain(|path| !self.chosen.contains(path) && !self.others.contains(path));
+        for path in late {
+            scrubber.start(Vec::new(), false);
+            if !self.options.with_sharing {
+                let n_lines = self.dry_run(&path, scrubber).ok().map(|scrubbed| scrubbed.n_changed);
+                scrub.sharing.extend((n_lines != Some(0)).then_some(SharingSession { path, n_lines }));
+                continue;
+            }
+            let options = ScrubOptions { dry_run: false, keep_original: self.options.keep_original };
+            match self.sessions.scrub(&path, options, scrubber) {
+                Ok(outcome) => scrub.sessions.push(ScrubbedSecrets {
+                    scrubbed: outcome,
+                    report: scrubber.report(),
+                    findings: Vec::new(),
+                    full_outputs: Vec::new(),
+                    created: None,
+                }),
+                Err(error) => scrub.failed.push(error),
+            }
+        }
     }
 
     /// The files with whole outputs that still have secrets, or that cannot be read.

@@ -75,6 +75,11 @@ impl Sessions {
         Ok(self.secret(KEY_NAME)?.map(RunKey::new))
     }
 
+    /// The key of the store if there is one already, or a random one. Writes nothing.
+    pub(super) fn saved_store_key(&self) -> Result<RunKey, SessionError> {
+        self.saved_secret(KEY_NAME).map_or_else(|| Ok(random_key()?), |key| Ok(RunKey::new(key)))
+    }
+
     /// The key of a store whose ids must be stable.
     pub(super) fn stable_key(&self) -> Result<RunKey, SessionError> {
         self.store_key()?.ok_or_else(|| RedactError::NoStoreKey.into())

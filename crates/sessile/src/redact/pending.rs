@@ -9,10 +9,13 @@ use std::path::{Path, PathBuf};
 use sessile_core::json::{Json, ObjectWriter, Raw};
 use sessile_redact::{RunKey, Tier, Trace, Traces};
 use sessile_store::os::Os;
+use sessile_store::{Leftover, LeftoverKind, find_leftovers};
 use sessile_store::{create_directory, create_file, read_whole, remove_if_there, replace_durably};
 
 use super::finder::Learned;
 use crate::error::SessionError;
+use crate::list::read_header;
+use crate::record::SessionLocation;
 use crate::redact_error::RedactError;
 use crate::sessions::Sessions;
 
@@ -30,13 +33,50 @@ pub(super) struct Pending {
     /// The key of the traces.
     salt: String,
     /// The sessions that are not done.
-    sessions: Vec<String>,
+    sessions: Vec<PendingSession>,
     traces: Vec<Trace>,
+}
+
+/// A session that a scrub has not finished.
+#[derive(Debug, PartialEq, Eq)]
+struct PendingSession {
+    /// Where it was.
+    path: String,
+    /// Its id, by which it is found after it was moved; empty if it has none.
+    id: String,
+}
+
+impl PendingSession {
+    /// Whether it is this one. Paths need not be UTF-8.
+    fn is(&self, session: &SessionLocation) -> bool {
+        session.path.to_string_lossy() == *self.path || (!self.id.is_empty() && session.id.as_str() == self.id)
+    }
+
+    /// Whether it is not where it was, and not where operations have moved it.
+    fn is_gone(&self, sessions: &Sessions) -> bool {
+        let os = sessions.world.os();
+        let is_missing =
+            |path: &Path| os.link_stat(path).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound);
+        let is_exact = !self.path.contains(char::REPLACEMENT_CHARACTER);
+        is_exact
+            && is_missing(Path::new(&self.path))
+            && sessions.places_of(&self.id).is_ok_and(|places| places.iter().all(|path| is_missing(path)))
+    }
+
+    fn write(&self) -> Json {
+        let mut text = ObjectWriter::new();
+        text.string("path", &self.path).string("id", &self.id);
+        text.finish()
+    }
+
+    fn read(value: Raw<'_>) -> Option<Self> {
+        Some(Self { path: value.get("path")?.as_string()?, id: value.get("id")?.as_string()? })
+    }
 }
 
 impl Pending {
     fn to_text(&self) -> Json {
-        let sessions: Vec<Json> = self.sessions.iter().map(|path| Json::string(path)).collect();
+        let sessions: Vec<Json> = self.sessions.iter().map(PendingSession::write).collect();
         let values: Vec<Json> = self.traces.iter().map(write_trace).collect();
         let mut text = ObjectWriter::new();
         text.string("salt", &self.salt)
@@ -50,7 +90,7 @@ impl Pending {
         let text = Json::parse(read_whole(os, &file, MAX_LENGTH).ok()?).ok()?;
         let items = |name| text.raw().get(name).into_iter().flat_map(Raw::items);
         let salt = text.raw().get("salt")?.as_string()?;
-        let sessions = items("sessions").filter_map(Raw::as_string).collect();
+        let sessions = items("sessions").filter_map(PendingSession::read).collect();
         let traces = items("values").filter_map(read_trace).collect();
         Some(Self { file, salt, sessions, traces })
     }
@@ -97,7 +137,11 @@ impl Sessions {
         let key = RunKey::new(salt.as_bytes());
         let traces = learned.everywhere().flat_map(|(secret, found)| Traces::of(&key, found, secret)).collect();
         let file = directory.join(format!("{salt}.{ENDING}"));
-        let sessions = sessions.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+        let noted = |session: SessionLocation| PendingSession {
+            path: session.path.to_string_lossy().into_owned(),
+            id: session.id.to_string(),
+        };
+        let sessions = sessions.iter().map(|path| noted(self.located(path))).collect();
         let pending = Pending { file, salt, sessions, traces };
         let os = self.world.os();
         create_directory(os, &directory, true)?;
@@ -116,7 +160,8 @@ impl Sessions {
         files.retain(|file| file.extension().is_some_and(|ending| ending == ENDING));
         files.sort();
         let mut pending: Vec<Pending> = files.into_iter().filter_map(|file| Pending::read(os, file)).collect();
-        pending.retain(|pending| pending.sessions.iter().any(|noted| sessions.iter().any(|path| is_at(noted, path))));
+        let sessions: Vec<SessionLocation> = sessions.iter().map(|path| self.located(path)).collect();
+        pending.retain(|pending| pending.sessions.iter().any(|noted| sessions.iter().any(|it| noted.is(it))));
         pending
     }
 
@@ -124,7 +169,8 @@ impl Sessions {
     pub(super) fn settle_pending(&self, pending: &mut Pending, done: &[PathBuf]) -> Result<(), SessionError> {
         let os = self.world.os();
         let n_before = pending.sessions.len();
-        pending.sessions.retain(|noted| !is_gone(os, noted) && !done.iter().any(|path| is_at(noted, path)));
+        let done: Vec<SessionLocation> = done.iter().map(|path| self.located(path)).collect();
+        pending.sessions.retain(|noted| !noted.is_gone(self) && !done.iter().any(|session| noted.is(session)));
         if pending.sessions.is_empty() {
             remove_if_there(os, &pending.file)?;
         } else if pending.sessions.len() < n_before {
@@ -136,19 +182,28 @@ impl Sessions {
         Ok(())
     }
 
+    /// Removes what a scrub was looking for, if it has changed nothing.
+    pub(super) fn forget_pending(&self, pending: &Pending) -> Result<(), SessionError> {
+        Ok(remove_if_there(self.world.os(), &pending.file)?)
+    }
+
+    /// Removes the files of killed processes that were noting something.
+    pub(super) fn sweep_pending(&self) -> Result<(), SessionError> {
+        let Some(directory) = self.pending_directory() else { return Ok(()) };
+        let os = self.world.os();
+        let is_dead = |leftover: &Leftover| leftover.kind == LeftoverKind::Temporary && !leftover.is_in_use(os);
+        let mut dead = find_leftovers(os, &directory).into_iter().filter(is_dead);
+        dead.try_for_each(|leftover| Ok(remove_if_there(os, &leftover.path)?))
+    }
+
+    fn located(&self, path: &Path) -> SessionLocation {
+        let id = read_header(&self.world, path).map(|header| header.id()).unwrap_or_default();
+        SessionLocation { path: path.to_path_buf(), id }
+    }
+
     fn pending_directory(&self) -> Option<PathBuf> {
         Some(self.world.operations_dir.as_ref()?.join(DIRECTORY))
     }
-}
-
-/// Whether a path was noted so. Paths need not be UTF-8.
-fn is_at(noted: &str, path: &Path) -> bool {
-    path.to_string_lossy() == noted
-}
-
-fn is_gone(os: &dyn Os, noted: &str) -> bool {
-    let is_exact = !noted.contains(char::REPLACEMENT_CHARACTER);
-    is_exact && os.link_stat(Path::new(noted)).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
 }
 
 #[cfg(test)]

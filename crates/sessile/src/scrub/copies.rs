@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use sessile_store::os::FileKind;
 use sessile_store::{
-    FileLog, HeldTurn, LeftoverKind, examine_guard, find_leftovers, remove_if_there, replace_durably, rewrite_guard,
-    subdirectories,
+    FileLog, HeldTurn, LeftoverKind, StoreError, examine_guard, find_leftovers, remove_if_there, replace_durably,
+    rewrite_guard, subdirectories,
 };
 use sessile_text::TextIndex;
 
@@ -93,6 +93,28 @@ impl Known {
 
     pub(super) fn is_meant(&self, id: &str, path: &Path) -> bool {
         self.ids.contains(id) || self.paths.contains(path)
+    }
+}
+
+impl Sessions {
+    /// The paths at which the log of operations has seen a session.
+    pub(crate) fn places_of(&self, id: &str) -> Result<BTreeSet<PathBuf>, SessionError> {
+        let session = SessionLocation { path: PathBuf::new(), id: id.to_owned().into() };
+        let mut places = Known::of(self, &session)?.paths;
+        places.remove(&session.path);
+        Ok(places)
+    }
+
+    /// The files without a header at former places of a session: programs that did not know of a move have appended to
+    /// them.
+    pub(crate) fn tails_of(&self, session: &SessionLocation) -> Result<Vec<PathBuf>, SessionError> {
+        let mut tails = Vec::new();
+        for place in self.places_of(session.id.as_str())? {
+            if place != session.path && is_there(self.world.os(), &place) && self.headerless(&place)?.is_some() {
+                tails.push(place);
+            }
+        }
+        Ok(tails)
     }
 }
 
@@ -182,14 +204,17 @@ impl Cleaning<'_> {
             if !self.world.os().link_stat(&path).is_ok_and(is_own) {
                 continue;
             }
-            let Some(header) = read_header(self.world, &path) else { continue };
-            if !self.known.ids.contains(header.id().as_str()) {
-                let entries = entries.get_or_insert_with(|| Entries::of(self.world, &self.known.session.path));
-                if !entries.as_ref().is_some_and(|entries| entries.are_in(self.world, &path)) {
+            let id = read_header(self.world, &path).map(|header| header.id()).unwrap_or_default();
+            if !self.known.ids.contains(id.as_str()) {
+                if entries.is_none() {
+                    entries = Entries::of(self.world, &self.known.session.path)?;
+                }
+                // What cannot be read may be a copy, so this fails then.
+                if !entries.as_ref().map_or(Ok(false), |entries| entries.are_in(self.world, &path))? {
                     continue;
                 }
             }
-            self.known.add_id(header.id().as_str());
+            self.known.add_id(id.as_str());
             self.known.names.extend(path.file_name().map(|name| original_name(name.as_bytes())));
             let _turn = if self.applies { Some(HeldTurn::take(&self.world.os, &path, LOCK_TIMEOUT)?) } else { None };
             self.rewrite(&path, ScrubbedKind::Trash)?;
@@ -200,13 +225,20 @@ impl Cleaning<'_> {
     /// Removes files of interrupted programs that hold text to remove, beside the session and in our own directories.
     pub(super) fn leftovers(&mut self) -> Result<(), SessionError> {
         let os = self.world.os();
-        let mut directories = self.known.directories();
+        let mut near = self.known.directories();
         for own in [&self.world.operations_dir, &self.world.state_dir].into_iter().flatten() {
-            directories.extend(subdirectories(os, own).unwrap_or_default());
-            directories.insert(own.clone());
+            near.extend(subdirectories(os, own).unwrap_or_default());
+            near.insert(own.clone());
         }
+        let home = trash(self.world).home;
+        let mut directories = near.clone();
+        directories.extend(self.world.session_dirs().unwrap_or_default());
+        directories.extend([home.join("files"), home]);
         for leftover in directories.iter().flat_map(|directory| find_leftovers(os, directory)) {
-            if leftover.kind != LeftoverKind::Temporary || leftover.is_in_use(os) {
+            // Elsewhere, a running program writes another session.
+            let is_near = leftover.path.parent().is_some_and(|directory| near.contains(directory));
+            let is_in_use = leftover.is_in_use(os);
+            if leftover.kind != LeftoverKind::Temporary || (is_in_use && !is_near) {
                 continue;
             }
             let n_changed = match self.plan(&leftover.path, ScrubbedKind::Leftover) {
@@ -218,6 +250,10 @@ impl Cleaning<'_> {
                 Err(error) => return Err(error),
             };
             if self.applies && n_changed > 0 {
+                if is_in_use {
+                    let what = format!("a program that writes {}", leftover.path.display());
+                    return Err(SessionError::OperationRunning { what });
+                }
                 remove_if_there(os, &leftover.path)?;
             }
             self.found(&leftover.path, ScrubbedKind::Leftover, n_changed);
@@ -258,12 +294,17 @@ fn original_name(name: &[u8]) -> OsString {
 pub(super) fn drop_caches(world: &World, known: &Known) -> Result<(), SessionError> {
     let Some(caches) = world.caches() else { return Ok(()) };
     let is_meant = |path: &Path| path.file_name().is_some_and(|name| known.names.contains(name));
-    caches.forget_sessions(&is_meant)?;
+    until_done(world, "an update of the caches", &|| caches.forget_sessions(&is_meant))?;
+    until_done(world, "an update of the text index", &|| TextIndex::forget_sessions(&caches, &is_meant))
+}
+
+/// Repeats a removal until no other process is in the way.
+fn until_done(world: &World, what: &str, remove: &dyn Fn() -> Result<bool, StoreError>) -> Result<(), SessionError> {
     let pause = Duration::from_millis(20);
     let mut waited = Duration::ZERO;
-    while !TextIndex::forget_sessions(&caches, &is_meant)? {
+    while !remove()? {
         if waited >= INDEX_TIMEOUT {
-            return Err(SessionError::OperationRunning { what: "an update of the text index".to_owned() });
+            return Err(SessionError::OperationRunning { what: what.to_owned() });
         }
         world.os().wait(pause);
         waited += pause;

@@ -70,6 +70,8 @@ pub struct Scrubbed {
     pub n_notes: usize,
     /// Whether an earlier scrub of the session was interrupted. Only a scrub that is not a dry run finishes it.
     pub was_unfinished: bool,
+    /// The number of other names (hard links) of the file before. They keep the removed text.
+    pub n_other_links: u64,
 }
 
 impl Scrubbed {

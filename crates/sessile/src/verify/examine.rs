@@ -136,7 +136,7 @@ fn examined(
     Ok(Examined { outline, findings, sites, marks, heading, splices, drops_mark, cwd })
 }
 
-pub(super) fn outline_of(environment: &dyn Environment, text: &dyn Text) -> Result<Outline, SessionError> {
+pub(crate) fn outline_of(environment: &dyn Environment, text: &dyn Text) -> Result<Outline, SessionError> {
     let mut outline = Outline::new();
     let mut ids = Migrated(environment);
     text.lines(text.whole(), &mut |line| outline.push(line, &mut ids))?;

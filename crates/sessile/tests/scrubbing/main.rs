@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "tests panic on failure")]
 
 mod faults;
+mod overlap;
 mod refusals;
 mod secrets;
 mod sharing;

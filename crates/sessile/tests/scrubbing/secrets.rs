@@ -7,8 +7,7 @@ use sessile::{Cancel, SessionError};
 use sessile_testkit::sim::{SimOs, Tear};
 
 use crate::stage::{
-    SECRET, STATE, assert_clean, content, find, full_machine, holding, message, plain_machine, session_path, sessions,
-    write,
+    SECRET, STATE, assert_clean, content, find, full_machine, holding, plain_machine, session_path, sessions, write,
 };
 
 /// A password that only the URL around it gives away.
@@ -159,7 +158,7 @@ fn refusals_leave_everything_as_it_is() {
     assert!(matches!(&refused, SessionError::ScrubFailed { line: 3, .. }), "{refused}");
     assert!(!refused.to_string().contains(SECRET), "{refused}");
     assert_eq!(text(&os, session_path()), before);
-    write(&os, "/home/u/notes.txt", &message("a", "null", SECRET));
+    write(&os, "/home/u/notes.txt", &format!("the key is {SECRET}\n"));
     let refused = sessions(&os, 2).scrub_secrets(&["/home/u/notes.txt".into()], &knowing()).unwrap_err();
     assert!(matches!(refused, SessionError::NotASession { .. }), "{refused}");
 }

@@ -25,11 +25,11 @@ fn sessions_that_share_entries_are_found() {
     write(&os, &stranger, &content().replace("\"s1\"", "\"s4\"").replace("2025-01-01T00:00:0", "2024-01-01T00:00:0"));
     let mut expected = vec![fork.clone(), copy.clone()];
     expected.sort();
-    assert_eq!(sessions(&os, 6).sharing(session_path()).unwrap(), expected);
+    assert_eq!(sessions(&os, 6).sharing(session_path()).unwrap().sessions, expected);
     let mut expected = vec![session_path(), fork];
     expected.sort();
-    assert_eq!(sessions(&os, 6).sharing(&copy).unwrap(), expected);
-    assert_eq!(sessions(&os, 6).sharing(&stranger).unwrap(), [""; 0].map(PathBuf::from));
+    assert_eq!(sessions(&os, 6).sharing(&copy).unwrap().sessions, expected);
+    assert_eq!(sessions(&os, 6).sharing(&stranger).unwrap().sessions, [""; 0].map(PathBuf::from));
 }
 
 #[test]
@@ -39,6 +39,6 @@ fn parents_outside_of_the_store_are_found() {
     let child = Path::new(STORE).join("--proj--").join("child.jsonl");
     let header = "\"id\":\"s6\",\"parentSession\":\"/backup/parent.jsonl\"";
     write(&os, &child, &content().replace("\"id\":\"s1\"", header));
-    let found = sessions(&os, 2).sharing(&child).unwrap();
+    let found = sessions(&os, 2).sharing(&child).unwrap().sessions;
     assert_eq!(found, [PathBuf::from("/backup/parent.jsonl"), session_path()]);
 }

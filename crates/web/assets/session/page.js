@@ -54,7 +54,10 @@ class Page {
   async show(row, isNew) {
     this.closeComparison?.();
     if (this.pane.path.includes(row)) await this.pane.go(row);
-    else await this.showBranch(this.session.newestBelow(row), row);
+    else {
+      await this.showBranch(this.session.newestBelow(row), row);
+      this.pane.element(row)?.focus({ preventScroll: true });
+    }
     this.tree.select(row);
     const anchor = this.pane.element(row)?.id;
     if (isNew && anchor && location.hash !== `#${anchor}`) history.pushState(null, "", `#${anchor}`);

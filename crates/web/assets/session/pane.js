@@ -43,10 +43,7 @@ class Pane {
     const at = row === undefined ? path.length - 1 : Math.max(0, path.indexOf(row));
     await this.draw(Math.max(0, at - 4), Math.min(path.length, at + 12), true);
     if (row === undefined) this.scroller.scrollTop = this.scroller.scrollHeight;
-    else {
-      this.reveal(row);
-      this.element(row)?.focus({ preventScroll: true });
-    }
+    else this.reveal(row);
     this.later();
   }
 

@@ -115,12 +115,15 @@ fn total(scrub: &SecretScrub) -> Line {
 fn print_remains(env: &CommandEnvironment, scrub: &SecretScrub, out: &mut Screen<'_>) -> Result<(), Failure> {
     let short = |path: &Path| env.short(&path.to_string_lossy());
     for other in &scrub.sharing {
-        let lines = other.n_lines.map_or_else(
-            || "cannot be read, so it may have the text".to_owned(),
-            |lines| format!("has the text in {}", counted(lines, "line", "lines")),
-        );
         let path = short(&other.path);
-        warn(out, &format!("{path} has the same entries, {lines}, and keeps it; --forks scrubs it, too"))?;
+        let words = other.n_lines.map_or_else(
+            || format!("{path} cannot be read; it may have the same entries, and then it keeps the text"),
+            |lines| {
+                let lines = counted(lines, "line", "lines");
+                format!("{path} has the same entries, has the text in {lines}, and keeps it; --forks scrubs it, too")
+            },
+        );
+        warn(out, &words)?;
     }
     for session in &scrub.sessions {
         for path in &session.full_outputs {
@@ -128,6 +131,11 @@ fn print_remains(env: &CommandEnvironment, scrub: &SecretScrub, out: &mut Screen
         }
         for warning in &session.report.warnings {
             warn(out, &warning.to_string())?;
+        }
+        if session.scrubbed.n_other_links > 0 {
+            let path = short(&session.scrubbed.session.path);
+            let links = session.scrubbed.n_other_links;
+            warn(out, &format!("{path} has other names (hard links: {links}), and the text stays there"))?;
         }
         if let Some(original) = &session.scrubbed.original {
             warn(out, &format!("{} is the original, with the secrets in it", short(original)))?;

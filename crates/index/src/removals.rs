@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use sessile_store::os::{Lock, Mode, OsFile, append_fully};
+use sessile_store::os::{Lock, Mode, OsFile};
 use sessile_store::{StoreError, create_directory};
 
 use crate::cache::{Caches, Kind};
@@ -38,7 +38,7 @@ impl Caches {
     /// Runs a removal that no process can undo by saving what it read before. Returns `None` if a process is saving now.
     pub(crate) fn removing<T>(&self, remove: impl FnOnce() -> Result<T, StoreError>) -> Result<Option<T>, StoreError> {
         let Some(held) = self.lock_removals(Lock::Exclusive)? else { return Ok(None) };
-        append_fully(held.as_ref(), b".").map_err(StoreError::io("write", &self.removals()))?;
+        held.write_at(b".", self.n_removals()).map_err(StoreError::io("write", &self.removals()))?;
         remove().map(Some)
     }
 
@@ -79,6 +79,7 @@ mod tests {
             Ok(())
         };
         assert_eq!(caches.removing(remove).unwrap(), Some(()));
+        assert_eq!(caches.n_removals(), before + 1);
         save("a", before).unwrap();
         assert!(caches.read(KIND, "a").is_none() && caches.read(KIND, "b").is_none());
         save("a", caches.n_removals()).unwrap();
@@ -87,5 +88,6 @@ mod tests {
         assert_eq!(caches.removing(|| Ok(())).unwrap(), None, "a process is saving");
         drop(held);
         assert_eq!(caches.removing(|| Ok(())).unwrap(), Some(()));
+        assert_eq!(caches.n_removals(), before + 2);
     }
 }

@@ -192,7 +192,9 @@ fn the_page_is_readable_without_scripts_and_allows_only_its_own() {
     let (folded, drawn) = before_scripts.rsplit_once("</noscript>").unwrap();
     assert!(drawn.contains("prompt 299") && !drawn.contains("prompt 290"));
     assert!(folded.rsplit_once("<noscript>").unwrap().1.contains("prompt 290"));
-    assert_eq!(before_scripts.matches("</noscript>").count(), 2);
+    assert_eq!(before_scripts.matches("</noscript>").count(), 1);
+    let notice = between(folded, "<noscript><p class=aside>", "</p>");
+    assert!(notice.starts_with("Without JavaScript, this page shows the last 60 of "), "{notice}");
     let policy = between(&page, "http-equiv=\"Content-Security-Policy\" content=\"", "\"");
     assert!(policy.starts_with("default-src 'none'; script-src 'sha256-"), "{policy}");
     assert!(!policy.contains("unsafe") && !policy.contains("http"), "{policy}");

@@ -274,7 +274,7 @@ test("the list: everything by keyboard", async () => {
   await page.waitForSelector("[role=menu]:popover-open");
   assert.deepEqual(await violations(page), []);
   await page.keyboard.press("ArrowUp");
-  assert.equal(await page.evaluate(() => document.activeElement.textContent), "Undo the last change");
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), "Undo the last change of any session");
   await page.keyboard.press("Escape");
   await page.waitForSelector("[role=menu]", { state: "detached" });
   assert.ok(await page.evaluate(() => document.activeElement.classList.contains("actions")));

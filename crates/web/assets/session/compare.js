@@ -128,7 +128,7 @@ class Comparison {
     this.names = SIDE_NAMES.map((name, at) => button(name, () => this.activate(at)));
     names.append(...this.names);
     const end = button("Close", onEnd, { id: "end-comparison" });
-    end.setAttribute("aria-label", "End the comparison");
+    end.setAttribute("aria-label", "Close the comparison");
     const head = make("header", { className: "compared" }, make("h1", { textContent: "Two branches" }), common, names, end);
     this.element = make("main", { id: "compare" }, head, make("div", { className: "pair" }, ...this.sides.map((side) => side.element)));
     this.element.addEventListener("click", (event) => clickEntry(event, page.session));

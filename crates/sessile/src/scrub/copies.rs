@@ -225,20 +225,17 @@ impl Cleaning<'_> {
     /// Removes files of interrupted programs that hold text to remove, beside the session and in our own directories.
     pub(super) fn leftovers(&mut self) -> Result<(), SessionError> {
         let os = self.world.os();
-        let mut near = self.known.directories();
+        let mut directories = self.known.directories();
         for own in [&self.world.operations_dir, &self.world.state_dir].into_iter().flatten() {
-            near.extend(subdirectories(os, own).unwrap_or_default());
-            near.insert(own.clone());
+            directories.extend(subdirectories(os, own).unwrap_or_default());
+            directories.insert(own.clone());
         }
         let home = trash(self.world).home;
-        let mut directories = near.clone();
         directories.extend(self.world.session_dirs().unwrap_or_default());
         directories.extend([home.join("files"), home]);
         for leftover in directories.iter().flat_map(|directory| find_leftovers(os, directory)) {
-            // Elsewhere, a running program writes another session.
-            let is_near = leftover.path.parent().is_some_and(|directory| near.contains(directory));
-            let is_in_use = leftover.is_in_use(os);
-            if leftover.kind != LeftoverKind::Temporary || (is_in_use && !is_near) {
+            // A running program removes its own file: it does not publish a copy of lines that were replaced.
+            if leftover.kind != LeftoverKind::Temporary || leftover.is_in_use(os) {
                 continue;
             }
             let n_changed = match self.plan(&leftover.path, ScrubbedKind::Leftover) {
@@ -250,10 +247,6 @@ impl Cleaning<'_> {
                 Err(error) => return Err(error),
             };
             if self.applies && n_changed > 0 {
-                if is_in_use {
-                    let what = format!("a program that writes {}", leftover.path.display());
-                    return Err(SessionError::OperationRunning { what });
-                }
                 remove_if_there(os, &leftover.path)?;
             }
             self.found(&leftover.path, ScrubbedKind::Leftover, n_changed);

@@ -6,8 +6,11 @@
 const { failure } = require("./errors.cjs");
 const { Lazy, PayloadCache, lazyEntry, messageSkeleton } = require("./lazy.cjs");
 
-/** Rows whose lines cross at a time. */
-const BATCH = 1024;
+/** Rows whose lines cross at a time, if they have few bytes. */
+const BATCH = 8192;
+
+/** Rows whose heads cross at a time, with the lines of those that are not messages. */
+const HEADS_BATCH = 1024;
 
 /** The number of characters of a message's head: id, parent and time. */
 const HEAD = 40;
@@ -169,8 +172,8 @@ class EntryTable {
 
   /** Makes entries: messages without their payloads, all others from their lines. */
   #make(rows) {
-    for (let start = 0; start < rows.length; start += BATCH) {
-      const batch = rows.slice(start, start + BATCH);
+    for (let start = 0; start < rows.length; start += HEADS_BATCH) {
+      const batch = rows.slice(start, start + HEADS_BATCH);
       const forms = this.#native.forms(new Uint32Array(batch));
       const { kinds, heads } = forms;
       const lines = new Lines(forms.lines);
@@ -238,19 +241,15 @@ const isEmpty = (entry) => typeof entry === "object" && Lazy.is(entry) && !Lazy.
 
 /** Parses lines one after the other. */
 class Lines {
-  #bytes;
   #ends;
-  #wide;
   #messages;
-  /** All bytes as one character each: right for every line of ASCII, and slices of it are not copied. */
+  /** All lines as one string. Slices of it are not copied. */
   #text;
   #index = 0;
   #start = 0;
 
-  constructor({ bytes, ends, wide, messages }) {
-    this.#bytes = bytes;
+  constructor({ bytes, ends, messages }) {
     this.#ends = ends;
-    this.#wide = wide;
     this.#messages = messages;
     this.#text = bytes.latin1Slice(0, bytes.length);
     this.count = ends.length;
@@ -258,13 +257,9 @@ class Lines {
     this.length = 0;
   }
 
-  #slice(start, end) {
-    return this.#wide[this.#index] ? this.#bytes.utf8Slice(start, end) : this.#text.slice(start, end);
-  }
-
   /** The value of the next line. */
   next() {
-    const parsed = JSON.parse(this.#slice(this.#start, this.#ends[this.#index]));
+    const parsed = JSON.parse(this.#text.slice(this.#start, this.#ends[this.#index]));
     this.#goOn();
     return parsed;
   }
@@ -283,7 +278,7 @@ class Lines {
     const from = this.#start + this.#messages[this.#index];
     let message;
     try {
-      message = JSON.parse(this.#slice(from, this.#ends[this.#index] - 1));
+      message = JSON.parse(this.#text.slice(from, this.#ends[this.#index] - 1));
     } catch {
       return undefined;
     }

@@ -1,5 +1,7 @@
 //! Reading a session in rows and lines.
 
+use std::str::Utf8Chunk;
+
 use napi::bindgen_prelude::{Buffer, Uint8Array, Uint32Array};
 use napi_derive::napi;
 use sessile::format::head::Kind;
@@ -9,29 +11,64 @@ use sessile::{EntryId, SessionError, SessionManager};
 use crate::failure::Result;
 use crate::handle::{Session, number, row_number};
 
-/// Lines of rows: JavaScript decodes and parses them.
+/// Lines of rows: JavaScript parses them.
 #[napi(object, object_from_js = false)]
 pub struct Lines {
+    /// ASCII alone; other characters are written as JSON escapes. So JavaScript makes one string of all lines, which is
+    /// outside of its heap if it is long, and parses slices of it: nothing else fills the heap with garbage.
     pub bytes: Buffer,
     /// Where each line ends in `bytes`. The next one begins one byte later.
     pub ends: Uint32Array,
-    /// For each line: 1 if it is not ASCII alone. Node decodes ASCII faster if it is told so.
-    pub wide: Uint8Array,
     /// For each line: where its message begins if it may be a message as pi writes it, see [`message_start`]; otherwise 0.
     pub messages: Uint8Array,
 }
 
 impl Lines {
     fn new(bytes: Vec<u8>, ends: Vec<u32>) -> Self {
-        let (mut wide, mut messages) = (Vec::with_capacity(ends.len()), Vec::with_capacity(ends.len()));
+        let (bytes, ends) = if bytes.is_ascii() { (bytes, ends) } else { escaped(&bytes, &ends) };
+        let mut messages = Vec::with_capacity(ends.len());
         let mut start = 0;
         for end in &ends {
             let line = bytes.get(start..*end as usize).unwrap_or_default();
             start = *end as usize + 1;
-            wide.push(u8::from(!line.is_ascii()));
             messages.push(message_start(line).and_then(|start| u8::try_from(start).ok()).unwrap_or_default());
         }
-        Self { bytes: bytes.into(), ends: ends.into(), wide: wide.into(), messages: messages.into() }
+        Self { bytes: bytes.into(), ends: ends.into(), messages: messages.into() }
+    }
+}
+
+/// Lines of JSON in ASCII, with the same values. As in pi, bytes that are not UTF-8 become U+FFFD.
+fn escaped(bytes: &[u8], ends: &[u32]) -> (Vec<u8>, Vec<u32>) {
+    let mut ascii = Vec::with_capacity(bytes.len() + bytes.len() / 8);
+    let mut new_ends = Vec::with_capacity(ends.len());
+    let mut start = 0;
+    for end in ends {
+        let line = bytes.get(start..*end as usize).unwrap_or_default();
+        start = *end as usize + 1;
+        if line.is_ascii() {
+            ascii.extend_from_slice(line);
+        } else {
+            for chunk in line.utf8_chunks() {
+                push_escaped(&chunk, &mut ascii);
+            }
+        }
+        new_ends.push(number(ascii.len()));
+        ascii.push(b'\n');
+    }
+    (ascii, new_ends)
+}
+
+fn push_escaped(chunk: &Utf8Chunk<'_>, ascii: &mut Vec<u8>) {
+    let replaced = (!chunk.invalid().is_empty()).then_some(char::REPLACEMENT_CHARACTER);
+    for char in chunk.valid().chars().chain(replaced) {
+        match u8::try_from(char) {
+            Ok(byte) if byte.is_ascii() => ascii.push(byte),
+            _ => {
+                for unit in char.encode_utf16(&mut [0; 2]) {
+                    ascii.extend_from_slice(format!("\\u{unit:04x}").as_bytes());
+                }
+            }
+        }
     }
 }
 

@@ -331,6 +331,27 @@ export const identity = [
     expect: { entries: true, messages: true, context: true },
   },
   {
+    name: "characters of every kind, and bytes that are not UTF-8, in lines of another program",
+    run(s) {
+      const m = s.create();
+      m.appendMessage(user("plain"));
+      m.appendMessage(assistant("end"));
+      const file = m.getSessionFile();
+      const [header, first] = readFileSync(file, "utf8").split("\n");
+      const written = (id, content) => first.replace(/"id":"[^"]*"/, `"id":"${id}"`).replace('"plain"', content).replace('"parentId":null', '"parentId":"0000000a"');
+      const texts = ['"é ÿ \u0080"', '"漢字 \uffff"', '"😀 \u{10ffff}"', '"\\ud800 \\u00e9 é"', '[{"type":"text","text":"ключ","ключ":"é\\\\é\\"é"}]'];
+      const bytes = [header, first.replace(/"id":"[^"]*"/, '"id":"0000000a"'), ...texts.map((text, n) => written(`0000001${n}`, text))];
+      // Cut and stray bytes, a surrogate, and a form that is too long.
+      const odd = Buffer.from(written("0000002a", '"<é>"'));
+      const at = odd.indexOf("<");
+      const raw = Buffer.from([0xc3, 0x28, 0xe6, 0xbc, 0xff, 0xed, 0xa0, 0x80, 0xc0, 0xaf, 0xf0, 0x9f, 0x98]);
+      writeFileSync(file, Buffer.concat([Buffer.from(bytes.join("\n") + "\n"), odd.subarray(0, at), raw, odd.subarray(at), Buffer.from("\n")]));
+      const opened = s.open(file);
+      const context = opened.buildSessionContext().messages.map(({ content }) => content);
+      return { context, entries: s.open(file).getEntries().map((entry) => entry.message.content) };
+    },
+  },
+  {
     name: "messages of a context are those of the entries that are asked for later",
     run(s) {
       const m = s.create();

@@ -26,10 +26,10 @@ pub struct Oracle {
 }
 
 /// A process that runs pi.
-struct Process {
+pub(crate) struct Process {
     child: Child,
     input: Option<Input>,
-    output: Lines,
+    pub(crate) output: Lines,
 }
 
 /// The error of an [`Answer`] that pi did not give.
@@ -152,20 +152,21 @@ impl Process {
             shell.args(["-c", r#"ulimit -f 1; exec "$0" "$@""#]).arg(node.get_program()).args(node.get_args());
             node = shell;
         }
-        let mut child = node
-            .arg(driver)
-            .env("SESSILE_ORACLE_DIR", oracle_dir())
+        node.arg(driver)
             .env("HOME", home)
             .env("TZ", "UTC")
             .env("PI_OFFLINE", "1")
             .env("PI_SKIP_VERSION_CHECK", "1")
             .env_remove("PI_CODING_AGENT_DIR")
             .env_remove("PI_CODING_AGENT_SESSION_DIR")
-            .current_dir(home)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("node starts; `cargo xtask oracle` installs it");
+            .current_dir(home);
+        Self::spawn(node)
+    }
+
+    /// Starts a script that reads requests and writes answers, each a line.
+    pub(crate) fn spawn(mut node: Command) -> Self {
+        node.env("SESSILE_ORACLE_DIR", oracle_dir()).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = node.spawn().expect("node starts; `cargo xtask oracle` installs it");
         let input = child.stdin.take().map(Input::of);
         let output = Lines::of(child.stdout.take().unwrap());
         Self { child, input, output }
@@ -187,7 +188,12 @@ impl Process {
         outcome
     }
 
-    fn kill(&mut self) {
+    /// Sends a request.
+    pub(crate) fn send(&self, request: Vec<u8>) {
+        self.input.as_ref().expect("it is open until the end").send(request);
+    }
+
+    pub(crate) fn kill(&mut self) {
         // It may have ended by itself. Waiting for it avoids a zombie.
         drop(self.child.kill());
         drop(self.child.wait());

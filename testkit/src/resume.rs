@@ -1,12 +1,11 @@
 //! The genuine pi resumes sessions in print mode, against a fake provider that checks signatures.
 
 use std::path::Path;
-use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::oracle::{Input, Lines, node_command, oracle_dir};
+use crate::oracle::{Process, node_command};
 
 /// The APIs whose providers treat signatures in different ways.
 pub const APIS: [&str; 5] =
@@ -17,9 +16,7 @@ const DEADLINE: Duration = Duration::from_mins(10);
 
 /// The fake provider, and pi. `oracle/resume` says what the provider refuses.
 pub struct Provider {
-    child: Child,
-    input: Option<Input>,
-    output: Lines,
+    process: Process,
 }
 
 /// A session of an API, with signatures that fit.
@@ -47,16 +44,9 @@ impl Provider {
     /// Starts the provider.
     pub fn start() -> Self {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("oracle/resume/resume.mjs");
-        let mut child = node_command()
-            .arg(script)
-            .env("SESSILE_ORACLE_DIR", oracle_dir())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("node starts; `cargo xtask oracle` installs it");
-        let input = child.stdin.take().map(Input::of);
-        let output = Lines::of(child.stdout.take().unwrap());
-        Self { child, input, output }
+        let mut node = node_command();
+        node.arg(script);
+        Self { process: Process::spawn(node) }
     }
 
     /// Makes a session whose texts all have secrets. If it is open, it ends with the result of a call.
@@ -78,18 +68,16 @@ impl Provider {
     }
 
     fn ask(&self, request: &Value) -> Value {
-        self.input.as_ref().expect("it is open until the end").send(format!("{request}\n").into_bytes());
-        let line = self.output.next(DEADLINE).unwrap_or_else(|error| panic!("{error:?}: {request}"));
+        self.process.send(format!("{request}\n").into_bytes());
+        let line = self.process.output.next(DEADLINE).unwrap_or_else(|error| panic!("{error:?}: {request}"));
         serde_json::from_slice(&line).unwrap()
     }
 }
 
 impl Drop for Provider {
     fn drop(&mut self) {
-        drop(self.input.take());
-        // It may have ended by itself. Waiting for it avoids a zombie.
-        drop(self.child.kill());
-        drop(self.child.wait());
+        // Its server keeps it running after its input is closed.
+        self.process.kill();
     }
 }
 

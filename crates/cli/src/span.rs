@@ -10,7 +10,7 @@ use crate::failure::Failure;
 /// A span of time.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct SpanArgs {
-    /// Include only items from this time on: 2h, 3d, 1w, yesterday, 2026-01-31, 2026-01-31T12:00
+    /// Include only items from this time on: 2h, 3d, 1w, yesterday, last-week, 2026-01-31, 2026-01-31T12:00
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
 
@@ -43,6 +43,6 @@ pub(crate) fn time(text: Option<&str>, env: &CommandEnvironment) -> Result<Optio
 }
 
 fn not_a_time(text: &str) -> Failure {
-    let message = format!("{text:?} is not a time; use e.g. 2h, 3d, 1w, yesterday, 2026-01-31 or 2026-01-31T12:00");
+    let message = format!("{text:?} is not a time; use e.g. 2h, 3d, 1w, yesterday, last-week, 2026-01-31 or 2026-01-31T12:00");
     Failure::misuse(ErrorKind::ValueValidation, message)
 }

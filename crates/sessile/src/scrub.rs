@@ -25,6 +25,7 @@ use sessile_store::{FileLog, Log, StoreError};
 pub use self::report::{Scrubbed, ScrubbedCopy, ScrubbedKind};
 pub use self::scrubber::{ScrubOptions, Scrubber};
 pub use self::sharing::Sharing;
+pub(crate) use self::sharing::SharingSearch;
 
 use self::copies::{Cleaning, Known};
 use self::plan::Plan;

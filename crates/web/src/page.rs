@@ -100,11 +100,10 @@ impl Card {
     }
 
     /// Describes a redacted copy, which has no place and no relatives.
-    pub fn of_copy(sessions: &Sessions, copy: &SessionManager) -> Self {
-        let details = copy.session_file().and_then(|path| sessions.details(path, &[]).ok());
-        let title =
-            details.map(|details| title_of(&details.info).trim_end_matches(MARK).trim_end().to_owned() + " " + MARK);
-        Self { title, redaction: copy.header().redaction(), ..Self::default() }
+    pub fn of_copy(copy: &SessionManager) -> Result<Self, SessionError> {
+        let title = copy.export_title()?.unwrap_or_else(|| UNTITLED.to_owned());
+        let title = format!("{} {MARK}", title.trim_end_matches(MARK).trim_end());
+        Ok(Self { title: Some(title), redaction: copy.header().redaction(), ..Self::default() })
     }
 
     /// Describes a session by its row in a list, without relatives and problems, whose search takes longer.

@@ -85,8 +85,8 @@ pub(crate) struct ScrubArgs {
     ///
     /// A session is {path, id, operation?, lines, changedLines, sizeBefore, sizeAfter, sha256?, original?, rules,
     /// findings, names, removedThoughts, removedSignatures, replacedPictures, copies: [{path, kind, lines}], notes,
-    /// fullOutputs?, created?, warnings?}. A finding is as in `secrets --json`. `sharing` lists other sessions that
-    /// keep text to remove: {path, lines?}.
+    /// fullOutputs?, created?, otherLinks?, warnings?}. A finding is as in `secrets --json`. `sharing` lists other
+    /// sessions that keep text to remove: {path, lines?}.
     #[arg(long)]
     json: bool,
 }

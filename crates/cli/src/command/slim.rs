@@ -53,7 +53,7 @@ pub(crate) struct SlimArgs {
     #[arg(long)]
     before_compaction: bool,
 
-    /// Slim only entries older than this: 2h, 3d, 1w, yesterday, 2026-01-31, 2026-01-31T12:00
+    /// Slim only entries older than this: 2h, 3d, 1w, yesterday, last-week, 2026-01-31, 2026-01-31T12:00
     #[arg(long, value_name = "WHEN")]
     older_than: Option<String>,
 

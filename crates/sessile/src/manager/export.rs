@@ -209,11 +209,8 @@ impl SessionManager {
         sink: Sink<'_, E>,
     ) -> Result<(), E> {
         let one_branch = ExportOptions { all_branches: false, ..options.clone() };
-        let name = match self.session_name()? {
-            Some(name) => Some(name),
-            None => self.first_words(&self.exported_rows(&one_branch)?)?,
-        };
-        sink(markdown::head(self.header(), name.as_deref()).as_bytes())?;
+        let title = self.title_on(&self.exported_rows(&one_branch)?)?;
+        sink(markdown::head(self.header(), title.as_deref()).as_bytes())?;
         if !options.all_branches {
             return rows.iter().try_for_each(|row| self.export_entry(*row, options, sink));
         }
@@ -228,6 +225,15 @@ impl SessionManager {
             last = Some(node.row);
         }
         Ok(())
+    }
+
+    /// The name of the session, or the first words on its current branch; `None` without both.
+    pub fn export_title(&self) -> Result<Option<String>, SessionError> {
+        self.title_on(&self.path())
+    }
+
+    fn title_on(&self, path: &[Row]) -> Result<Option<String>, SessionError> {
+        self.session_name()?.map_or_else(|| self.first_words(path), |name| Ok(Some(name)))
     }
 
     /// The beginning of the first question, as the title of an unnamed session.

@@ -19,7 +19,7 @@ use crate::error::SessionError;
 use crate::list::read_header;
 use crate::record::SessionLocation;
 use crate::redact_error::RedactError;
-use crate::scrub::{MAX_ATTEMPTS, ScrubOptions, Scrubbed, Scrubber, Sharing, is_replaced};
+use crate::scrub::{MAX_ATTEMPTS, ScrubOptions, Scrubbed, Scrubber, Sharing, SharingSearch, is_replaced};
 use crate::sessions::Sessions;
 
 /// The passes over each session: learning, planning, findings, writing.
@@ -52,7 +52,9 @@ impl Sessions {
             let id = read_header(&self.world, &path).map(|header| header.id()).unwrap_or_default();
             chosen.extend(self.tails_of(&SessionLocation { path, id })?);
         }
-        let others = self.all_sharing(&mut chosen, options.with_sharing)?;
+        let mut search = SharingSearch::new(self);
+        let Sharing { sessions, unreadable: mut others } = search.related_to(&chosen, options.with_sharing)?;
+        if options.with_sharing { &mut chosen } else { &mut others }.extend(sessions);
         if !options.dry_run {
             if self.world.is_read_only {
                 return Err(SessionError::ReadOnly);
@@ -67,39 +69,17 @@ impl Sessions {
             options.on_progress.iter().for_each(|report| report(n_done.min(total), total));
         };
         let work = Work { sessions: self, options, on_bytes: &on_bytes, chosen, others };
-        let mut result = work.run();
+        let mut result = work.run(&mut search);
         // Until sessions change, another scrub may be faster.
         for _ in 1..MAX_ATTEMPTS {
             if result.as_ref().is_err_and(is_replaced) {
-                result = work.run();
+                result = work.run(&mut search);
             }
         }
         result.map_err(|error| match error {
             SessionError::ScrubFailed { .. } if options.cancel.is_cancelled() => SessionError::Cancelled,
             error => error,
         })
-    }
-
-    /// The sessions that have entries of the chosen ones. If they are wanted, they become chosen, and those that have
-    /// their entries, too.
-    fn all_sharing(&self, chosen: &mut Vec<PathBuf>, are_wanted: bool) -> Result<Vec<PathBuf>, SessionError> {
-        let mut others = Vec::new();
-        let mut n_seen = 0;
-        while let Some(path) = chosen.get(n_seen).cloned() {
-            n_seen += 1;
-            let Sharing { sessions, unreadable } = self.sharing(&path)?;
-            for other in sessions {
-                let found = if are_wanted { &mut *chosen } else { &mut others };
-                if !found.contains(&other) {
-                    found.push(other);
-                }
-            }
-            others.extend(unreadable);
-        }
-        others.sort();
-        others.dedup();
-        others.retain(|other| !chosen.contains(other));
-        Ok(others)
     }
 }
 
@@ -115,7 +95,7 @@ struct Work<'w> {
 }
 
 impl Work<'_> {
-    fn run(&self) -> Result<SecretScrub, SessionError> {
+    fn run(&self, search: &mut SharingSearch<'_>) -> Result<SecretScrub, SessionError> {
         let (sessions, options) = (self.sessions, self.options);
         let store_key = || {
             if options.dry_run {
@@ -154,7 +134,7 @@ impl Work<'_> {
         sessions.sweep_pending()?;
         let own = if scrub.is_needed() { sessions.save_pending(&self.chosen, &learned)? } else { None };
         let done = self.apply(&mut scrub, &mut scrubber);
-        self.apply_late(&mut scrub, &mut scrubber);
+        self.apply_late(&mut scrub, &mut scrubber, search);
         let is_unfinished = |error: &SessionError| matches!(error, SessionError::ScrubUnfinished { .. });
         let is_unchanged = scrub.sessions.iter().all(|session| !session.scrubbed.is_needed());
         match own {
@@ -249,15 +229,13 @@ impl Work<'_> {
     }
 
     /// Looks for sessions that other programs have made from the old lines meanwhile.
-    fn apply_late(&self, scrub: &mut SecretScrub, scrubber: &mut SecretScrubber<'_>) {
-        let mut chosen = self.chosen.clone();
-        let mut late = match self.sessions.all_sharing(&mut chosen, self.options.with_sharing) {
-            Ok(others) => others,
+    fn apply_late(&self, scrub: &mut SecretScrub, scrubber: &mut SecretScrubber<'_>, search: &mut SharingSearch<'_>) {
+        let Sharing { sessions, unreadable } = match search.made_since() {
+            Ok(late) => late,
             Err(error) => return scrub.failed.push(error),
         };
-        late.extend(chosen);
-        late.retain(|path| !self.chosen.contains(path) && !self.others.contains(path));
-        for path in late {
+        scrub.sharing.extend(unreadable.into_iter().map(|path| SharingSession { path, n_lines: None }));
+        for path in sessions {
             scrubber.start(Vec::new(), false);
             if !self.options.with_sharing {
                 let n_lines = self.dry_run(&path, scrubber).ok().map(|scrubbed| scrubbed.n_changed);

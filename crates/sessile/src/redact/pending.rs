@@ -4,12 +4,13 @@
 //! another file cannot be found any more. So if a scrub is interrupted, the next one recognizes its values by their
 //! traces: lengths, and salted HMACs. No value is written. The file is removed as soon as the scrub is done.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use sessile_core::json::{Json, ObjectWriter, Raw};
 use sessile_redact::{RunKey, Tier, Trace, Traces};
 use sessile_store::os::Os;
-use sessile_store::{Leftover, LeftoverKind, find_leftovers};
+use sessile_store::{Leftover, LeftoverKind, StoreError, find_leftovers};
 use sessile_store::{create_directory, create_file, read_whole, remove_if_there, replace_durably};
 
 use super::finder::Learned;
@@ -85,6 +86,11 @@ impl Pending {
         text.finish()
     }
 
+    fn write(&self, out: &mut dyn Write) -> Result<(), SessionError> {
+        let written = out.write_all(self.to_text().raw().as_bytes());
+        Ok(written.map_err(|error| StoreError::io_at("write", &self.file, error))?)
+    }
+
     /// Reads the file; `None` if it is damaged.
     fn read(os: &dyn Os, file: PathBuf) -> Option<Self> {
         let text = Json::parse(read_whole(os, &file, MAX_LENGTH).ok()?).ok()?;
@@ -145,10 +151,7 @@ impl Sessions {
         let pending = Pending { file, salt, sessions, traces };
         let os = self.world.os();
         create_directory(os, &directory, true)?;
-        create_file::<SessionError>(os, &pending.file, true, &mut |out| {
-            let written = out.write_all(pending.to_text().raw().as_bytes());
-            written.map_err(|error| sessile_store::StoreError::io_at("write", &pending.file, error).into())
-        })?;
+        create_file(os, &pending.file, true, &mut |out| pending.write(out))?;
         Ok(Some(pending))
     }
 
@@ -174,10 +177,7 @@ impl Sessions {
         if pending.sessions.is_empty() {
             remove_if_there(os, &pending.file)?;
         } else if pending.sessions.len() < n_before {
-            replace_durably::<SessionError>(os, &pending.file, &mut |out| {
-                let written = out.write_all(pending.to_text().raw().as_bytes());
-                written.map_err(|error| sessile_store::StoreError::io_at("write", &pending.file, error).into())
-            })?;
+            replace_durably(os, &pending.file, &mut |out| pending.write(out))?;
         }
         Ok(())
     }

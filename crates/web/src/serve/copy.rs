@@ -143,7 +143,7 @@ impl Wanted {
                 copy.branch(&leaf)?;
             }
             // A redacted copy has no place and no relatives.
-            let card = Card::of_copy(sessions, &copy);
+            let card = Card::of_copy(&copy)?;
             self.send(app, &copy, &format!("{}-redacted", made.id.as_str()), card)
         })
     }

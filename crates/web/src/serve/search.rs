@@ -79,8 +79,9 @@ pub(crate) fn hits(app: &App, form: &Form, cancel: &Cancel) -> Markup {
     };
     let list = app.list.snapshot();
     let by_path: HashMap<&Path, &Arc<Row>> = list.rows.iter().map(|row| (row.path.as_path(), row)).collect();
-    let Filter { since, until, .. } = Filter::of(&app.sessions, form);
-    let filter = Filter { since: None, until: None, ..Filter::of(&app.sessions, form) };
+    let mut filter = Filter::of(&app.sessions, form);
+    // The time is that of entries, not of sessions.
+    let (since, until) = (filter.since.take(), filter.until.take());
     let is_wanted = |path: &Path, _cwd: &str| by_path.get(path).is_some_and(|row| filter.admits(row, &list));
     let options = SearchOptions {
         scope: SearchScope::All,

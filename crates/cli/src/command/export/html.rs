@@ -20,7 +20,7 @@ pub(super) fn run(
     let n_entries = session.outline().n_entries();
     let card = match session.session_file() {
         Some(path) if !args.redacting.is_given() => Card::of(&env.sessions, path, &env.relatives(path)?),
-        _ => Card::of_copy(&env.sessions, session),
+        _ => Card::of_copy(session)?,
     };
     let card = Card { exported: Some(env.sessions.environment().now()), ..card };
     let Some(output) = args.output.as_ref().filter(|output| output.as_os_str() != "-") else {

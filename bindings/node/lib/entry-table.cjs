@@ -6,8 +6,14 @@
 const { failure } = require("./errors.cjs");
 const { Lazy, PayloadCache, lazyEntry, messageSkeleton } = require("./lazy.cjs");
 
-/** Rows whose lines cross at a time, if they have few bytes. */
+/** Rows whose lines cross at a time, if they fit into the buffer. */
 const BATCH = 8192;
+
+/** The size of the buffer. Node keeps strings over 1 MB out of its heap, so that a batch costs no garbage collection. */
+const BUFFER_SIZE = 2 << 20;
+
+/** The buffer for lines, made when it is needed first. It is kept, because new memory costs more than copying the lines. */
+let buffer;
 
 /** Rows whose heads cross at a time, with the lines of those that are not messages. */
 const HEADS_BATCH = 1024;
@@ -135,7 +141,8 @@ class EntryTable {
 
   /** Loads the first of some rows. Returns their number. */
   #load(rows, isMessageEnough) {
-    const lines = new Lines(this.#native.lines(new Uint32Array(rows)));
+    buffer ??= Buffer.allocUnsafeSlow(BUFFER_SIZE);
+    const lines = new Lines(this.#native.lines(new Uint32Array(rows), buffer));
     const entries = this.#entries;
     for (let index = 0; index < lines.count; index++) {
       const row = rows[index];
@@ -251,7 +258,7 @@ class Lines {
   constructor({ bytes, ends, messages }) {
     this.#ends = ends;
     this.#messages = messages;
-    this.#text = bytes.latin1Slice(0, bytes.length);
+    this.#text = (bytes ?? buffer).latin1Slice(0, ends.at(-1) ?? 0);
     this.count = ends.length;
     /** The length of the last parsed line in bytes. */
     this.length = 0;

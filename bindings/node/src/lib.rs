@@ -19,6 +19,7 @@
 mod failure;
 mod follow;
 mod handle;
+mod lines;
 mod read;
 mod store;
 mod surroundings;

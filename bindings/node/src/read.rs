@@ -1,76 +1,14 @@
 //! Reading a session in rows and lines.
 
-use std::str::Utf8Chunk;
-
 use napi::bindgen_prelude::{Buffer, Uint8Array, Uint32Array};
 use napi_derive::napi;
 use sessile::format::head::Kind;
-use sessile::rows::{EntryForm, Row, message_start};
+use sessile::rows::{EntryForm, Row};
 use sessile::{EntryId, SessionError, SessionManager};
 
 use crate::failure::Result;
 use crate::handle::{Session, number, row_number};
-
-/// Lines of rows: JavaScript parses them.
-#[napi(object, object_from_js = false)]
-pub struct Lines {
-    /// ASCII alone; other characters are written as JSON escapes. So JavaScript makes one string of all lines, which is
-    /// outside of its heap if it is long, and parses slices of it: nothing else fills the heap with garbage.
-    pub bytes: Buffer,
-    /// Where each line ends in `bytes`. The next one begins one byte later.
-    pub ends: Uint32Array,
-    /// For each line: where its message begins if it may be a message as pi writes it, see [`message_start`]; otherwise 0.
-    pub messages: Uint8Array,
-}
-
-impl Lines {
-    fn new(bytes: Vec<u8>, ends: Vec<u32>) -> Self {
-        let (bytes, ends) = if bytes.is_ascii() { (bytes, ends) } else { escaped(&bytes, &ends) };
-        let mut messages = Vec::with_capacity(ends.len());
-        let mut start = 0;
-        for end in &ends {
-            let line = bytes.get(start..*end as usize).unwrap_or_default();
-            start = *end as usize + 1;
-            messages.push(message_start(line).and_then(|start| u8::try_from(start).ok()).unwrap_or_default());
-        }
-        Self { bytes: bytes.into(), ends: ends.into(), messages: messages.into() }
-    }
-}
-
-/// Lines of JSON in ASCII, with the same values. As in pi, bytes that are not UTF-8 become U+FFFD.
-fn escaped(bytes: &[u8], ends: &[u32]) -> (Vec<u8>, Vec<u32>) {
-    let mut ascii = Vec::with_capacity(bytes.len() + bytes.len() / 8);
-    let mut new_ends = Vec::with_capacity(ends.len());
-    let mut start = 0;
-    for end in ends {
-        let line = bytes.get(start..*end as usize).unwrap_or_default();
-        start = *end as usize + 1;
-        if line.is_ascii() {
-            ascii.extend_from_slice(line);
-        } else {
-            for chunk in line.utf8_chunks() {
-                push_escaped(&chunk, &mut ascii);
-            }
-        }
-        new_ends.push(number(ascii.len()));
-        ascii.push(b'\n');
-    }
-    (ascii, new_ends)
-}
-
-fn push_escaped(chunk: &Utf8Chunk<'_>, ascii: &mut Vec<u8>) {
-    let replaced = (!chunk.invalid().is_empty()).then_some(char::REPLACEMENT_CHARACTER);
-    for char in chunk.valid().chars().chain(replaced) {
-        match u8::try_from(char) {
-            Ok(byte) if byte.is_ascii() => ascii.push(byte),
-            _ => {
-                for unit in char.encode_utf16(&mut [0; 2]) {
-                    ascii.extend_from_slice(format!("\\u{unit:04x}").as_bytes());
-                }
-            }
-        }
-    }
-}
+use crate::lines::{LineTable, Lines};
 
 /// What is needed to make entries: see [`EntryForm`].
 #[napi(object, object_from_js = false)]
@@ -99,23 +37,6 @@ fn numbers(rows: impl IntoIterator<Item = Row>) -> Uint32Array {
 
 fn rows(manager: &SessionManager, numbers: &[u32]) -> std::result::Result<Vec<Row>, SessionError> {
     numbers.iter().map(|number| manager.row_at(*number as usize)).collect()
-}
-
-/// The number of bytes of lines that cross at a time. Node keeps strings over 1 MB out of its heap, so that a batch costs
-/// no garbage collection.
-const BATCH_BYTES: u64 = 2 * 1024 * 1024;
-
-/// How many rows fit into a batch, and their bytes. A batch has at least one row.
-fn batch(rows: &[Row], bytes_of: impl Fn(Row) -> u64) -> (usize, u64) {
-    let mut n_bytes = 0;
-    for (index, row) in rows.iter().enumerate() {
-        let with_row = n_bytes + bytes_of(*row);
-        if index > 0 && with_row > BATCH_BYTES {
-            return (index, n_bytes);
-        }
-        n_bytes = with_row;
-    }
-    (rows.len(), n_bytes)
 }
 
 fn kind_of(word: &str) -> Kind {
@@ -203,25 +124,24 @@ impl Session {
     #[napi]
     pub fn line(&self, row: u32) -> Result<String> {
         self.read(|manager| {
-            let mut line = Vec::new();
-            manager.copy_lines([manager.row_at(row as usize)?], &mut line, &mut |_| {})?;
-            line.pop();
-            // As in pi, bytes that are not UTF-8 become U+FFFD.
-            Ok(String::from_utf8(line).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+            let mut text = String::new();
+            manager.visit_lines([manager.row_at(row as usize)?], &mut |line| {
+                // As in pi, bytes that are not UTF-8 become U+FFFD.
+                text = String::from_utf8_lossy(line).into_owned();
+                true
+            })?;
+            Ok(text)
         })
     }
 
-    /// The lines of the first of some rows: of at least one, and of as many as fit into [`BATCH_BYTES`].
+    /// The lines of the first of some rows, in the caller's buffer: as many as fit, and at least one.
     #[napi]
-    pub fn lines(&self, rows_wanted: Uint32Array) -> Result<Lines> {
+    pub fn lines(&self, rows_wanted: Uint32Array, mut room: Buffer) -> Result<Lines> {
         self.read(|manager| {
-            let mut rows = rows(manager, &rows_wanted)?;
-            let (n_rows, n_bytes) = batch(&rows, |row| manager.outline().span(row).len + 1);
-            rows.truncate(n_rows);
-            let mut bytes = Vec::with_capacity(usize::try_from(n_bytes).unwrap_or_default());
-            let mut ends = Vec::with_capacity(n_rows);
-            manager.copy_lines(rows, &mut bytes, &mut |end| ends.push(number(end)))?;
-            Ok(Lines::new(bytes, ends))
+            let (mut table, mut own) = (LineTable::default(), None);
+            let rows = rows(manager, &rows_wanted)?;
+            manager.visit_lines(rows, &mut |line| table.put_into(room.as_mut(), &mut own, line))?;
+            Ok(table.finish(own))
         })
     }
 
@@ -230,7 +150,7 @@ impl Session {
     pub fn forms(&self, rows_wanted: Uint32Array) -> Result<Forms> {
         self.read(|manager| {
             let (mut kinds, mut heads) = (Vec::with_capacity(rows_wanted.len()), Vec::new());
-            let (mut bytes, mut ends) = (Vec::new(), Vec::new());
+            let (mut table, mut text) = (LineTable::default(), Vec::new());
             manager.visit_entries(rows(manager, &rows_wanted)?, &mut |form| match form {
                 EntryForm::Message(message) => {
                     kinds.push(if message.parent.is_some() { 1 } else { 2 });
@@ -240,12 +160,10 @@ impl Session {
                 }
                 EntryForm::Line(line) => {
                     kinds.push(0);
-                    bytes.extend_from_slice(line);
-                    ends.push(number(bytes.len()));
-                    bytes.push(b'\n');
+                    table.append_to(&mut text, line);
                 }
             })?;
-            Ok(Forms { kinds: kinds.into(), heads: heads.into(), lines: Lines::new(bytes, ends) })
+            Ok(Forms { kinds: kinds.into(), heads: heads.into(), lines: table.finish(Some(text)) })
         })
     }
 }

@@ -1,7 +1,7 @@
 //! Rows of a session: entries by number, for front ends that make entries out of lines themselves.
 //!
 //! See [`SessionManager::visit_entries`](crate::SessionManager::visit_entries) and
-//! [`copy_lines`](crate::SessionManager::copy_lines).
+//! [`visit_lines`](crate::SessionManager::visit_lines).
 
 pub use sessile_core::context::SettingsRows;
 pub use sessile_core::outline::Row;

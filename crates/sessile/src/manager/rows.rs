@@ -32,22 +32,27 @@ impl SessionManager {
         self.session.outline.row(index).ok_or(SessionError::StaleRow { row: index })
     }
 
-    /// Appends the lines of some rows to `out`, in the current version's form and each with a newline, and calls
-    /// `on_line` with the end of each. File order is fastest.
+    /// Visits the lines of some rows, in the current version's form, until `visit` returns false. File order is fastest.
     ///
     /// Fails with [`SessionError::Stale`] if another program has changed a line; after a refresh, rows have other numbers.
-    pub fn copy_lines(
+    pub fn visit_lines(
         &self,
         rows: impl IntoIterator<Item = Row>,
-        out: &mut Vec<u8>,
-        on_line: &mut dyn FnMut(usize),
+        visit: &mut dyn FnMut(&[u8]) -> bool,
     ) -> Result<(), SessionError> {
+        let is_current = !self.session.outline.upgrade().is_needed();
         let mut reading = self.session.reading();
+        let mut upgraded = Vec::new();
         for row in rows {
-            let line = reading.own_line(row)?;
-            self.session.put_upgraded_line(row, line, out)?;
-            on_line(out.len());
-            out.push(b'\n');
+            let mut line = reading.own_line(row)?;
+            if !is_current {
+                upgraded.clear();
+                self.session.put_upgraded_line(row, line, &mut upgraded)?;
+                line = &upgraded;
+            }
+            if !visit(line) {
+                break;
+            }
         }
         Ok(())
     }
@@ -61,24 +66,16 @@ impl SessionManager {
         visit: &mut dyn FnMut(EntryForm<'_>),
     ) -> Result<(), SessionError> {
         let outline = &self.session.outline;
+        // Old lines do not have all members.
         let is_current = !outline.upgrade().is_needed();
-        let mut reading = self.session.reading();
-        let mut upgraded = Vec::new();
-        for row in rows {
-            let line = reading.own_line(row)?;
-            if !is_current {
-                upgraded.clear();
-                self.session.put_upgraded_line(row, line, &mut upgraded)?;
-                visit(EntryForm::Line(&upgraded));
-                continue;
-            }
-            let message = if outline.kind(row) == Kind::Message { plain_message(line) } else { None };
-            match message {
-                Some(message) => visit(EntryForm::Message(message)),
-                None => visit(EntryForm::Line(line)),
-            }
-        }
-        Ok(())
+        let rows: Vec<Row> = rows.into_iter().collect();
+        let mut kinds = rows.iter().map(|row| outline.kind(*row));
+        self.visit_lines(rows.iter().copied(), &mut |line| {
+            let may_be_plain = kinds.next() == Some(Kind::Message) && is_current;
+            let message = if may_be_plain { plain_message(line) } else { None };
+            visit(message.map_or(EntryForm::Line(line), EntryForm::Message));
+            true
+        })
     }
 
     /// The rows of the path to the leaf that decide the model and the thinking level.
@@ -112,12 +109,14 @@ mod tests {
         session
             .append_entry(&draft("custom", r#"{"customType":"x","data":1}"#, MemberPlacement::BeforeCommon))
             .unwrap();
-        let (mut lines, mut ends) = (Vec::new(), Vec::new());
         let rows: Vec<Row> = session.outline().entries().collect();
-        session.copy_lines(rows.iter().copied(), &mut lines, &mut |end| ends.push(end)).unwrap();
-        let text = String::from_utf8(lines).unwrap();
-        let (one, two) = text.trim_end().split_once('\n').unwrap();
-        assert_eq!(ends, [one.len(), text.len() - 1]);
+        let mut lines: Vec<String> = Vec::new();
+        let mut take = |line: &[u8]| {
+            lines.push(String::from_utf8_lossy(line).into_owned());
+            lines.len() < 2
+        };
+        session.visit_lines(rows.iter().chain(&rows).copied(), &mut take).unwrap();
+        let [one, two] = &lines[..] else { panic!("{lines:?}") };
         assert!(one.starts_with(&format!(r#"{{"type":"message","id":"{first}","parentId":null,"timestamp":""#)));
         assert!(one.ends_with(r#"","message":{"role":"user","content":"hi"}}"#));
         assert!(two.starts_with(r#"{"type":"custom","customType":"x","data":1,"id":""#));

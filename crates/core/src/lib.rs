@@ -72,6 +72,7 @@ pub mod info;
 pub mod json;
 pub mod label;
 pub mod line;
+pub mod links;
 pub mod llm;
 pub mod location;
 pub mod markdown;

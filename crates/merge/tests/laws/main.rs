@@ -1,0 +1,51 @@
+//! The laws of merging, on random copies.
+//!
+//! `SESSILE_MERGE_CASES` sets the number of cases of each law and `SESSILE_SEED` the first seed:
+//!
+//! ```console
+//! $ SESSILE_MERGE_CASES=10000 cargo test --release -p sessile-merge --test laws
+//! ```
+
+mod absorbing;
+mod contexts;
+mod generate;
+mod naive;
+mod rules;
+mod torn;
+mod unions;
+mod upgraded;
+
+use sessile_merge::{Bytes, MergeOptions, Merger};
+
+use generate::{Nature, Random};
+
+/// The canonical merge of copies, by ids alone: random copies begin alike by chance.
+pub(crate) fn merged<T: AsRef<str>>(copies: &[T]) -> String {
+    let copies: Vec<Bytes<'_>> = copies.iter().map(|copy| Bytes(copy.as_ref().as_bytes())).collect();
+    let merger = Merger::read(&copies, MergeOptions { align: false }).unwrap();
+    let mut out = Vec::new();
+    merger
+        .canonical()
+        .write(&mut |line| {
+            out.extend_from_slice(line);
+            Ok(())
+        })
+        .unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+/// Runs a law on random copies.
+pub(crate) fn for_all(nature: Nature, percent: u64, law: &dyn Fn(&mut Random, &[String])) {
+    let number = |name: &str, default: u64| std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default);
+    let n_cases = (number("SESSILE_MERGE_CASES", 300) * percent).div_ceil(100);
+    let first = number("SESSILE_SEED", 1);
+    for seed in first..first + n_cases {
+        let mut random = Random::new(seed);
+        let copies = generate::copies(&mut random, nature);
+        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| law(&mut random, &copies)));
+        if let Err(failure) = result {
+            eprintln!("seed {seed}, copies:\n{}", copies.join("\n"));
+            std::panic::resume_unwind(failure);
+        }
+    }
+}

@@ -50,7 +50,7 @@ fn a_collision_renames_the_later_entry_and_everything_follows() {
     let one = session(&[&a, &early]);
     let two = session(&[&[&a, &late][..], &children.iter().collect::<Vec<_>>()].concat().iter().map(|line| line.as_str()).collect::<Vec<_>>());
     let lines = body(&merged(&[&one, &two]));
-    assert_eq!(lines[..2], [a, early]);
+    assert_eq!(lines[..2], [a.clone(), early]);
     let new = lines[2].split("\"id\":\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
     assert_eq!(new.len(), 8);
     assert_eq!(lines[2], late.replace("\"id\":\"b\"", &format!("\"id\":\"{new}\"")).replace("}", ",\"renamedFrom\":\"b\"}"));
@@ -59,7 +59,7 @@ fn a_collision_renames_the_later_entry_and_everything_follows() {
     assert_eq!(lines[5], children[2].replace("\"b\"", &format!("\"{new}\"")));
     assert_eq!(lines[6], children[3].replacen("\"b\"", &format!("\"{new}\""), 1), "payloads are not touched");
     // An entry that has the derived id already keeps it.
-    let third = session(&[&a.clone(), &entry(&new, "a", 9, "")]);
+    let third = session(&[&a, &entry(&new, "a", 9, "")]);
     let all = merged(&[&one, &two, &third]);
     assert!(body(&all).contains(&entry(&new, "a", 9, "")));
     assert_eq!(body(&all).iter().filter(|line| line.contains("renamedFrom")).count(), 1);
@@ -120,7 +120,9 @@ fn spellings_are_one_entry() {
     ];
     for spelling in &spellings {
         let result = merged(&[session(&[&plain]), session(&[spelling])]);
-        assert_eq!(body(&result), [plain.clone().min(spelling.trim_end().to_owned())], "{spelling}");
+        // Links are always spelled plainly, so that they can be exchanged and put back.
+        let least = plain.clone().min(spelling.trim_end().replace("\\u0069", "i"));
+        assert_eq!(body(&result), [least], "{spelling}");
     }
     let all: Vec<String> = spellings.iter().map(|spelling| session(&[spelling])).collect();
     assert_eq!(body(&merged(&all)).len(), 1);

@@ -1,5 +1,7 @@
 //! P12: copies that end in the middle of a line.
 
+use sessile_core::json::Raw;
+
 use crate::generate::{Nature, Random};
 use crate::{for_all, merged, naive};
 
@@ -20,6 +22,12 @@ fn a_torn_line_is_left_out_if_it_is_there_whole() {
         let all = merged(copies);
         let n_lines = |text: &str| text.lines().count();
         for copy in copies.iter().chain([&all]).filter(|copy| n_lines(copy) > 1) {
+            // A copy that refers to what it lost by its new name cannot know the old one.
+            let last = copy.lines().last().and_then(|line| Raw::parse(line.as_bytes()).ok()?.get("id")?.as_string());
+            let id = format!("\"{}\"", last.unwrap_or_default());
+            if copy == &all && copy.lines().rev().skip(1).any(|line| line.contains(&id)) {
+                continue;
+            }
             let torn = torn(random, copy);
             let with_torn: Vec<_> = copies.iter().chain([&torn]).collect();
             assert_eq!(merged(&with_torn), all, "torn: {torn}");

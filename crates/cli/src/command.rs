@@ -26,6 +26,7 @@ mod label;
 mod list;
 mod llm;
 mod man;
+mod merge;
 mod migrate;
 mod move_session;
 mod name;
@@ -149,6 +150,7 @@ commands! {
     Compact(compact::CompactArgs) => compact::run, writes: always, pages: never;
     EditContext(edit_context::EditContextArgs) => edit_context::run, writes: always, pages: never;
     Import(import::ImportArgs) => import::run, writes: always, pages: never;
+    Merge(merge::MergeArgs) => merge::run, writes: merge::MergeArgs::writes_session, pages: never;
     Migrate(migrate::MigrateArgs) => migrate::run, writes: always, pages: never;
     Move(move_session::MoveArgs) => move_session::run, writes: always, pages: never;
     Delete(delete::DeleteArgs) => delete::run, writes: always, pages: never;

@@ -54,8 +54,8 @@ mod summary;
 mod texts;
 mod union;
 
-pub use source::{Bytes, Source};
 pub use error::MergeError;
 pub use merger::{MergeOptions, Merger};
 pub use plan::Plan;
+pub use source::{Bytes, Source};
 pub use summary::{Aligned, CopySummary, Renamed, Summary};

@@ -19,7 +19,9 @@ impl Name {
     fn of(wtf8: &[u8]) -> Self {
         let is_hex = wtf8.len() == 8 && wtf8.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
         let digits = std::str::from_utf8(wtf8).ok().filter(|_| is_hex);
-        digits.and_then(|digits| u32::from_str_radix(digits, 16).ok()).map_or_else(|| Self::Text(wtf8.into()), Self::Hex)
+        digits
+            .and_then(|digits| u32::from_str_radix(digits, 16).ok())
+            .map_or_else(|| Self::Text(wtf8.into()), Self::Hex)
     }
 }
 

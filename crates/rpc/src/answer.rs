@@ -14,6 +14,7 @@ mod disk;
 mod entries;
 mod family;
 mod list;
+mod merge;
 mod operations;
 mod search;
 mod secrets;
@@ -41,6 +42,7 @@ pub use entries::{
 };
 pub use family::{family, lone_family};
 pub use list::{damaged_file, session_details, session_info, session_user, sessions};
+pub use merge::merged;
 pub use operations::{
     annotated, deleted, imported, in_trash, migrated, moved, operation, pruned, restored, slimmed, step, trashed,
     undone,

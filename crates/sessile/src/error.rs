@@ -319,6 +319,17 @@ pub enum SessionError {
     /// Secrets could not be looked for, or not be removed from a copy.
     #[error(transparent)]
     Redact(#[from] crate::redact_error::RedactError),
+    /// Only copies of one session can be merged.
+    #[error("{} and {} are different sessions: their headers have different ids", first.display(), other.display())]
+    DifferentSessions {
+        /// The first file.
+        first: PathBuf,
+        /// A file with another session.
+        other: PathBuf,
+    },
+    /// The sessions have more than four billion entries.
+    #[error("the sessions have too many entries to merge")]
+    TooManyEntries,
     /// The caller cancelled.
     #[error("cancelled")]
     Cancelled,

@@ -111,6 +111,7 @@ mod journal;
 pub mod list;
 pub mod log;
 mod manager;
+pub mod merge;
 pub mod operations;
 mod pins;
 mod record;

@@ -47,10 +47,12 @@ pub enum OperationKind {
     New,
     /// Text was removed from a session.
     Scrub,
+    /// Entries of other copies were appended to a session.
+    Merge,
 }
 
 impl OperationKind {
-    const ALL: [Self; 18] = [
+    const ALL: [Self; 19] = [
         Self::Name,
         Self::Label,
         Self::Archive,
@@ -69,6 +71,7 @@ impl OperationKind {
         Self::Slim,
         Self::New,
         Self::Scrub,
+        Self::Merge,
     ];
 
     /// The name of the kind, which is the name of the command.
@@ -92,6 +95,7 @@ impl OperationKind {
             Self::Slim => "slim",
             Self::New => "new",
             Self::Scrub => "scrub",
+            Self::Merge => "merge",
         }
     }
 

@@ -209,6 +209,7 @@ impl<'s> Words<'s> {
             Step::Rewrite { .. } => format!("rewrite {session}"),
             Step::Reunite { .. } => format!("return stray entries to {session}"),
             Step::Scrub { .. } => format!("scrub {session}"),
+            Step::Merge { .. } => format!("merge entries into {session}"),
         }
     }
 }

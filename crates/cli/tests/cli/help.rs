@@ -26,6 +26,8 @@ const BEFORE: &[(&str, &[&str])] = &[
     ("list --archived", &["archive @2"]),
     ("--sample list --archived", &["archive @2"]),
     ("import", &["export @2 --all -o backup.jsonl", "delete @2 --yes"]),
+    ("merge backup", &["export @1 --all -o backup.jsonl", "append backup.jsonl More"]),
+    ("merge laptop", &["export @2 --all -o laptop.jsonl", "export @2 --all -o desktop.jsonl"]),
     ("restore", &["delete @2 --yes"]),
     ("undo", &["name @2 Another"]),
 ];

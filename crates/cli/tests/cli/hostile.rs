@@ -174,6 +174,7 @@ const JSON: &[&[&str]] = &[
     &["du", "FILE", "--json"],
     &["du", "--json"],
     &["slim", "FILE", "--json"],
+    &["merge", "FILE", "FILE", "--dry-run", "--json"],
     &["context", "FILE", "--json"],
     &["llm", "FILE", "--json"],
     &["llm", "FILE", "--jsonl"],

@@ -18,6 +18,7 @@ mod help;
 mod hooks;
 mod hostile;
 mod index;
+mod merge;
 mod mishaps;
 mod people;
 #[cfg(unix)]

@@ -40,7 +40,8 @@ fn a_copy_that_absorbed_has_everything() {
             let body = |text: String| text.split_once('\n').unwrap().1.to_owned();
             assert_eq!(body(merged(&with_grown)), body(merged(copies)));
             // Lines that are there stay. So a reference that copies resolve differently may mean another entry.
-            let keys = |texts: &[&str]| naive::read(texts).entries.iter().map(|entry| entry.key).collect::<BTreeSet<_>>();
+            let keys =
+                |texts: &[&str]| naive::read(texts).entries.iter().map(|entry| entry.key).collect::<BTreeSet<_>>();
             assert_eq!(keys(&[&grown]), keys(&copies.iter().map(String::as_str).collect::<Vec<_>>()));
             assert!(nature == Nature::Wild || body(merged(&[&grown])) == body(merged(copies)));
             assert_eq!(missing(&with_grown), "", "absorbing again");

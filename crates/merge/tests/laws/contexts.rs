@@ -108,12 +108,12 @@ fn a_merged_session_is_in_order() {
 fn each_usage_counts_once() {
     for_all(Nature::Tame, 100, &|_, copies| {
         let is_usage = |text: &str| {
-            Raw::parse(text.as_bytes()).ok().and_then(|value| value.get("type")?.as_string()).as_deref() == Some("usage")
+            Raw::parse(text.as_bytes()).ok().and_then(|value| value.get("type")?.as_string()).as_deref()
+                == Some("usage")
         };
         let texts: Vec<&str> = copies.iter().map(String::as_str).collect();
         let entries = naive::read(&texts).entries;
-        let usages: BTreeSet<_> =
-            entries.iter().filter(|entry| is_usage(&entry.text)).map(|entry| entry.key).collect();
+        let usages: BTreeSet<_> = entries.iter().filter(|entry| is_usage(&entry.text)).map(|entry| entry.key).collect();
         assert_eq!(merged(copies).lines().filter(|line| is_usage(line)).count(), usages.len());
     });
 }

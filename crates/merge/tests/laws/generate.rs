@@ -49,7 +49,9 @@ pub(crate) enum Nature {
 
 /// The header that all copies begin with, apart from their own directory.
 pub(crate) fn header(directory: usize) -> String {
-    format!(r#"{{"type":"session","version":3,"id":"the-session","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/{directory}"}}"#)
+    format!(
+        r#"{{"type":"session","version":3,"id":"the-session","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/{directory}"}}"#
+    )
 }
 
 /// Two to five copies of a session, as texts.
@@ -69,14 +71,16 @@ pub(crate) fn copies(random: &mut Random, nature: Nature) -> Vec<String> {
                     let id = format!("c{number}");
                     for field in ["parentId", "targetId", "firstKeptEntryId", "fromId"] {
                         if !copy.ids.contains(&id) {
-                            *line = line.replace(&format!("\"{field}\":\"{id}\""), &format!("\"{field}\":\"never-there\""));
+                            *line =
+                                line.replace(&format!("\"{field}\":\"{id}\""), &format!("\"{field}\":\"never-there\""));
                         }
                     }
                 }
             }
             let mut text = header(random.below(3)) + "\n";
             for line in &copy.lines {
-                let line = if nature == Nature::Wild && random.chance(8) { respelled(random, line) } else { line.clone() };
+                let line =
+                    if nature == Nature::Wild && random.chance(8) { respelled(random, line) } else { line.clone() };
                 text += &line;
                 text.push('\n');
             }
@@ -100,7 +104,17 @@ impl Growing {
     fn grow(&mut self, random: &mut Random, n_lines: usize, copy: usize) {
         for _ in 0..n_lines {
             if self.nature == Nature::Wild && random.chance(10) {
-                let odd = ["{\"torn\":", "5", "null", "", "  ", "{}", "[]", "{\"type\":\"session\",\"id\":\"x\"}", "{\"type\":\"label\",\"targetId\":\"c0\"}"];
+                let odd = [
+                    "{\"torn\":",
+                    "5",
+                    "null",
+                    "",
+                    "  ",
+                    "{}",
+                    "[]",
+                    "{\"type\":\"session\",\"id\":\"x\"}",
+                    "{\"type\":\"label\",\"targetId\":\"c0\"}",
+                ];
                 self.lines.push((*random.pick(&odd)).to_owned());
                 continue;
             }
@@ -117,7 +131,19 @@ impl Growing {
             Some(_) if random.chance(95) => random.pick(&self.ids).clone(),
             _ => String::new(),
         };
-        let kind = *random.pick(&["message", "message", "message", "custom", "label", "compaction", "branch_summary", "context_edit", "session_info", "usage", "future"]);
+        let kind = *random.pick(&[
+            "message",
+            "message",
+            "message",
+            "custom",
+            "label",
+            "compaction",
+            "branch_summary",
+            "context_edit",
+            "session_info",
+            "usage",
+            "future",
+        ]);
         let mut line = format!(r#"{{"type":"{kind}","id":"{id}""#);
         let parent = if parent.is_empty() { "null".to_owned() } else { format!("\"{parent}\"") };
         write!(line, r#","parentId":{parent}"#).unwrap();
@@ -141,7 +167,12 @@ impl Growing {
             _ => write!(line, r#","customType":"x","data":{{"id":"{target}","n":{number}}}"#).unwrap(),
         }
         if self.nature == Nature::Wild && random.chance(3) {
-            line += *random.pick(&[r#","renamedFrom":5"#, r#","renamedFrom_":"c0""#, r#","renamedFromage":1"#, r#","renamedFrom":"zz""#]);
+            line += *random.pick(&[
+                r#","renamedFrom":5"#,
+                r#","renamedFrom_":"c0""#,
+                r#","renamedFromage":1"#,
+                r#","renamedFrom":"zz""#,
+            ]);
         }
         line.push('}');
         self.ids.push(id);

@@ -88,7 +88,9 @@ fn undone(line: &str) -> (String, String) {
     let mut text = plain(line.to_owned());
     let id = get(&text, "id").unwrap();
     while let Some(original) = mark(&text) {
-        let begin = text.rfind(",\"renamedFrom").or_else(|| text.rfind("\"renamedFrom").map(|at| text[..at].rfind(',').unwrap()));
+        let begin = text
+            .rfind(",\"renamedFrom")
+            .or_else(|| text.rfind("\"renamedFrom").map(|at| text[..at].rfind(',').unwrap()));
         let end = text.rfind('}').unwrap();
         let without = format!("{}{}", &text[..begin.unwrap()], &text[end..]);
         text = plain(set(&without, "id", &original));
@@ -138,7 +140,17 @@ pub(crate) fn read(copies: &[&str]) -> Read {
             let original = get(&text, "id").unwrap();
             let (hash, key) = ([0; 32], [0; 32]);
             all.entries.push(Entry {
-                copy, text, id, original, targets: [None; 4], is_holder: false, twin: None, hash, key, is_in_loop: false, is_looped: false,
+                copy,
+                text,
+                id,
+                original,
+                targets: [None; 4],
+                is_holder: false,
+                twin: None,
+                hash,
+                key,
+                is_in_loop: false,
+                is_looped: false,
             });
         }
     }
@@ -157,7 +169,8 @@ impl Read {
             entry.is_holder = holder(entry.copy, &entry.id) == Some(index);
             for (target, field) in entry.targets.iter_mut().zip(FIELDS) {
                 let Some(name) = get(&entry.text, field) else { continue };
-                *target = if name == entry.id { Some(index) } else { holder(entry.copy, &name).filter(|_| !name.is_empty()) };
+                *target =
+                    if name == entry.id { Some(index) } else { holder(entry.copy, &name).filter(|_| !name.is_empty()) };
             }
         }
         for entry in &mut self.entries {
@@ -191,7 +204,8 @@ impl Read {
                 continue;
             }
             let others = || (0..self.entries.len()).filter(|other| self.entries[*other].copy != entry.copy);
-            let is_twin = |other: &usize| self.entries[*other].hash == entry.hash && self.entries[*other].targets[0].is_some();
+            let is_twin =
+                |other: &usize| self.entries[*other].hash == entry.hash && self.entries[*other].targets[0].is_some();
             let is_parent = |other: &usize| self.entries[*other].original == name && self.entries[*other].is_holder;
             let twin = others().filter(is_twin).min_by_key(|other| self.ancestry(*other));
             let parent = others().filter(is_parent).min_by_key(|other| self.ancestry(*other));
@@ -253,7 +267,8 @@ pub(crate) fn merge(copies: &[&str]) -> String {
     let entries = &read.entries;
     let keys: BTreeSet<Key> = entries.iter().map(|entry| entry.key).collect();
     let rows = |key: Key| entries.iter().filter(move |entry| entry.key == key);
-    let texts: BTreeMap<Key, &str> = keys.iter().map(|key| (*key, rows(*key).map(|entry| entry.text.as_str()).min().unwrap())).collect();
+    let texts: BTreeMap<Key, &str> =
+        keys.iter().map(|key| (*key, rows(*key).map(|entry| entry.text.as_str()).min().unwrap())).collect();
     let target = |key: Key, field: usize| rows(key).filter_map(|entry| Some(entries[entry.targets[field]?].key)).min();
     let is_in_loop = |key: Key| rows(key).any(|entry| entry.is_in_loop);
     let time = |key: Key| -> i64 {
@@ -273,11 +288,20 @@ pub(crate) fn merge(copies: &[&str]) -> String {
     let original = |key: Key| get(texts[&key], "id").unwrap();
     let mut used: BTreeSet<String> = keys.iter().map(|key| original(*key)).collect();
     for entry in entries {
-        used.extend(FIELDS.iter().zip(entry.targets).filter(|(_, target)| target.is_none()).filter_map(|(field, _)| get(&entry.text, field)));
+        used.extend(
+            FIELDS
+                .iter()
+                .zip(entry.targets)
+                .filter(|(_, target)| target.is_none())
+                .filter_map(|(field, _)| get(&entry.text, field)),
+        );
     }
     let mut ids: BTreeMap<Key, String> = BTreeMap::new();
     for key in &keys {
-        let earliest = keys.iter().filter(|other| original(**other) == original(*key)).min_by_key(|other| (times[*other], **other));
+        let earliest = keys
+            .iter()
+            .filter(|other| original(**other) == original(*key))
+            .min_by_key(|other| (times[*other], **other));
         if earliest == Some(key) {
             ids.insert(*key, original(*key));
             continue;
@@ -298,12 +322,18 @@ pub(crate) fn merge(copies: &[&str]) -> String {
         }
         lines.insert(*key, renamed(&text, &ids[key]));
     }
-    let raw: Vec<&str> = copies.iter().flat_map(|copy| copy.split('\n').skip(1)).filter(|line| Raw::parse(line.as_bytes()).is_ok()).collect();
+    let raw: Vec<&str> = copies
+        .iter()
+        .flat_map(|copy| copy.split('\n').skip(1))
+        .filter(|line| Raw::parse(line.as_bytes()).is_ok())
+        .collect();
     let is_torn = |odd: &String| {
         let begins = |line: &str| line.starts_with(odd.as_str());
         let is_header = |line: &str| get(line, "type").as_deref() == Some("session");
         Raw::parse(odd.as_bytes()).is_err()
-            && (raw.iter().any(|line| !is_header(line) && begins(line)) || texts.values().any(|line| begins(line)) || lines.values().any(|line| begins(line)))
+            && (raw.iter().any(|line| !is_header(line) && begins(line))
+                || texts.values().any(|line| begins(line))
+                || lines.values().any(|line| begins(line)))
     };
     let mut odd: Vec<&String> = read.odd.iter().filter(|odd| !is_torn(odd)).collect();
     odd.sort_by_key(|odd| sha(&[odd.as_bytes()]));

@@ -11,7 +11,9 @@ fn session(lines: &[&str]) -> String {
 
 fn entry(id: &str, parent: &str, second: u32, rest: &str) -> String {
     let parent = if parent.is_empty() { "null".to_owned() } else { format!("\"{parent}\"") };
-    format!(r#"{{"type":"custom","id":"{id}","parentId":{parent},"timestamp":"2025-01-01T00:00:{second:02}.000Z"{rest}}}"#)
+    format!(
+        r#"{{"type":"custom","id":"{id}","parentId":{parent},"timestamp":"2025-01-01T00:00:{second:02}.000Z"{rest}}}"#
+    )
 }
 
 fn body(text: &str) -> Vec<String> {
@@ -28,7 +30,10 @@ fn copies_must_be_copies() {
     let one = session(&[]);
     assert!(matches!(error(&[&one, ""]), MergeError::NotASession { copy: 1 }));
     assert!(matches!(error(&[&one, "{\"id\":\"a\"}\n"]), MergeError::NotASession { copy: 1 }));
-    assert!(matches!(error(&[&one, &one.replace("the-s", "another-s")]), MergeError::OtherSession { first: 0, other: 1 }));
+    assert!(matches!(
+        error(&[&one, &one.replace("the-s", "another-s")]),
+        MergeError::OtherSession { first: 0, other: 1 }
+    ));
     assert!(matches!(error(&[&one.replace("\"version\":3", "\"version\":4")]), MergeError::Newer { copy: 0 }));
 }
 
@@ -48,12 +53,21 @@ fn a_collision_renames_the_later_entry_and_everything_follows() {
         entry("f", "e", 6, r#","fromId":"b","data":{"targetId":"b"}"#),
     ];
     let one = session(&[&a, &early]);
-    let two = session(&[&[&a, &late][..], &children.iter().collect::<Vec<_>>()].concat().iter().map(|line| line.as_str()).collect::<Vec<_>>());
+    let two = session(
+        &[&[&a, &late][..], &children.iter().collect::<Vec<_>>()]
+            .concat()
+            .iter()
+            .map(|line| line.as_str())
+            .collect::<Vec<_>>(),
+    );
     let lines = body(&merged(&[&one, &two]));
     assert_eq!(lines[..2], [a.clone(), early]);
     let new = lines[2].split("\"id\":\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
     assert_eq!(new.len(), 8);
-    assert_eq!(lines[2], late.replace("\"id\":\"b\"", &format!("\"id\":\"{new}\"")).replace("}", ",\"renamedFrom\":\"b\"}"));
+    assert_eq!(
+        lines[2],
+        late.replace("\"id\":\"b\"", &format!("\"id\":\"{new}\"")).replace("}", ",\"renamedFrom\":\"b\"}")
+    );
     assert_eq!(lines[3], children[0].replace("\"b\"", &format!("\"{new}\"")));
     assert_eq!(lines[4], children[1].replace("\"b\"", &format!("\"{new}\"")));
     assert_eq!(lines[5], children[2].replace("\"b\"", &format!("\"{new}\"")));
@@ -100,7 +114,8 @@ fn a_parent_that_a_copy_lost_comes_from_another() {
     let lines = [entry("a", "", 1, ""), entry("b", "a", 2, ""), entry("c", "b", 3, ""), entry("d", "c", 4, "")];
     let [a, b, c, d] = [0, 1, 2, 3].map(|index| lines[index].as_str());
     let whole = session(&[a, b, c, d]);
-    let damaged = [session(&[a, "{\"type\":\"cus", c, d]), session(&[a, b, "{\"type\":\"custom\",\"id\":\"c\",\"par", d])];
+    let damaged =
+        [session(&[a, "{\"type\":\"cus", c, d]), session(&[a, b, "{\"type\":\"custom\",\"id\":\"c\",\"par", d])];
     assert_eq!(merged(&[&damaged[0], &whole]), whole);
     assert_eq!(merged(&[&damaged[1], &damaged[0]]), whole);
     // Without the other copy, it stays as it was.

@@ -55,10 +55,18 @@ fn a_torn_line_is_kept_if_it_is_all_there_is() {
 #[test]
 fn every_byte_of_the_last_line() {
     let header = crate::generate::header(0);
-    let base = format!("{header}\n{{\"type\":\"x\",\"id\":\"a\",\"parentId\":null,\"timestamp\":\"2025-01-01T00:00:00.000Z\"}}\n");
+    let base = format!(
+        "{header}\n{{\"type\":\"x\",\"id\":\"a\",\"parentId\":null,\"timestamp\":\"2025-01-01T00:00:00.000Z\"}}\n"
+    );
     // The second copy's entry gets a new name in a merge.
-    let first = format!("{base}{}\n", r#"{"type":"x","id":"b","parentId":"a","timestamp":"2025-01-01T00:00:01.000Z","v":"first"}"#);
-    let second = format!("{base}{}\n", r#"{"type":"x","id":"b","parentId":"a","timestamp":"2025-01-01T00:00:02.000Z","v":"second é"}"#);
+    let first = format!(
+        "{base}{}\n",
+        r#"{"type":"x","id":"b","parentId":"a","timestamp":"2025-01-01T00:00:01.000Z","v":"first"}"#
+    );
+    let second = format!(
+        "{base}{}\n",
+        r#"{"type":"x","id":"b","parentId":"a","timestamp":"2025-01-01T00:00:02.000Z","v":"second é"}"#
+    );
     let all = merged(&[&first, &second]);
     assert!(all.contains("renamedFrom"));
     for whole in [&first, &second, &all] {
@@ -70,7 +78,13 @@ fn every_byte_of_the_last_line() {
             let alone = merged(&[&base, torn]);
             assert!(alone.starts_with(&header));
             // Nothing of a line whose whole form is not there is lost.
-            assert!(cut == begin || alone.contains(&whole[begin..cut]) || base.contains(&whole[begin..cut]) || *whole == all, "{torn}");
+            assert!(
+                cut == begin
+                    || alone.contains(&whole[begin..cut])
+                    || base.contains(&whole[begin..cut])
+                    || *whole == all,
+                "{torn}"
+            );
         }
     }
 }

@@ -15,9 +15,15 @@ fn version_1(random: &mut Random, n_entries: usize) -> String {
     for number in 0..n_entries {
         let time = format!("2025-01-01T00:00:{:02}.000Z", number % 60);
         text += &match random.below(5) {
-            0 if number > 0 => format!(r#"{{"type":"compaction","timestamp":"{time}","summary":"s","firstKeptEntryIndex":{number}}}"#),
-            1 => format!(r#"{{"type":"message","timestamp":"{time}","message":{{"role":"hookMessage","content":"{number}"}}}}"#),
-            _ => format!(r#"{{"type":"message","timestamp":"{time}","message":{{"role":"user","content":"{number}"}}}}"#),
+            0 if number > 0 => {
+                format!(r#"{{"type":"compaction","timestamp":"{time}","summary":"s","firstKeptEntryIndex":{number}}}"#)
+            }
+            1 => format!(
+                r#"{{"type":"message","timestamp":"{time}","message":{{"role":"hookMessage","content":"{number}"}}}}"#
+            ),
+            _ => {
+                format!(r#"{{"type":"message","timestamp":"{time}","message":{{"role":"user","content":"{number}"}}}}"#)
+            }
         };
         text.push('\n');
     }
@@ -64,7 +70,9 @@ fn with_random_ids(random: &mut Random, text: &str) -> String {
 fn continued(text: &str, id: &str) -> String {
     let last = text.lines().last().unwrap();
     let parent = Raw::parse(last.as_bytes()).unwrap().get("id").unwrap().as_string().unwrap();
-    format!("{text}{{\"type\":\"custom\",\"id\":\"{id}\",\"parentId\":\"{parent}\",\"timestamp\":\"2025-02-01T00:00:00.000Z\",\"customType\":\"{id}\"}}\n")
+    format!(
+        "{text}{{\"type\":\"custom\",\"id\":\"{id}\",\"parentId\":\"{parent}\",\"timestamp\":\"2025-02-01T00:00:00.000Z\",\"customType\":\"{id}\"}}\n"
+    )
 }
 
 #[test]
@@ -115,7 +123,11 @@ fn copies_that_were_upgraded_on_their_own_are_aligned() {
 
 #[test]
 fn version_2_has_the_tree_already() {
-    let old = format!("{}\n{}\n", old_header(r#","version":2"#), r#"{"type":"message","id":"a","parentId":null,"timestamp":"2025-01-01T00:00:00.000Z","message":{"role":"hookMessage","content":"x"}}"#);
+    let old = format!(
+        "{}\n{}\n",
+        old_header(r#","version":2"#),
+        r#"{"type":"message","id":"a","parentId":null,"timestamp":"2025-01-01T00:00:00.000Z","message":{"role":"hookMessage","content":"x"}}"#
+    );
     let new = old.replace("\"version\":2", "\"version\":3").replace("hookMessage", "custom");
     assert_eq!(merged(&[&old], true), new);
     assert_eq!(merged(&[&old, &new], true), new);

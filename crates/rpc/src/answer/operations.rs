@@ -83,6 +83,11 @@ pub fn step(step: &Step) -> Json {
                 put_path(out, "kept", Some(kept));
             }
             Step::Scrub { original, .. } => put_path(out, "original", original.as_deref()),
+            Step::Merge { from, mark, .. } => {
+                let from: Vec<Json> = from.iter().map(|path| Json::string(&path.to_string_lossy())).collect();
+                out.array("from", from.iter().map(Json::raw));
+                put_id(out, "entryId", Some(mark));
+            }
         }
     })
 }

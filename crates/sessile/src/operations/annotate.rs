@@ -237,6 +237,7 @@ pub(super) fn apply(
         | Step::Create { .. }
         | Step::Rewrite { .. }
         | Step::Reunite { .. }
-        | Step::Scrub { .. } => Ok(None),
+        | Step::Scrub { .. }
+        | Step::Merge { .. } => Ok(None),
     }
 }

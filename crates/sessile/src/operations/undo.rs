@@ -211,6 +211,10 @@ impl Sessions {
                 "{} was scrubbed; the removed text was not kept, so it cannot be brought back",
                 session.path.display()
             ))),
+            Step::Merge { session, .. } => Err(changed(format!(
+                "entries were merged into {}, which only grows; it still continues where it did before",
+                session.path.display()
+            ))),
             Step::Reunite { .. } => Ok(None),
             Step::Restore { session, from, .. } => {
                 if !is_there(self.world.os(), &session.path) {
@@ -352,7 +356,11 @@ impl Sessions {
                 }
                 restored => restored?,
             },
-            Step::Create { .. } | Step::Rewrite { .. } | Step::Reunite { .. } | Step::Scrub { .. } => {}
+            Step::Create { .. }
+            | Step::Rewrite { .. }
+            | Step::Reunite { .. }
+            | Step::Scrub { .. }
+            | Step::Merge { .. } => {}
         }
         Ok(true)
     }

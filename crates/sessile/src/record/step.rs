@@ -134,6 +134,15 @@ pub enum Step {
         /// Where its original is kept, if the user wanted that.
         original: Option<PathBuf>,
     },
+    /// Entries of other copies of the session were appended to it.
+    Merge {
+        /// The session.
+        session: SessionLocation,
+        /// The other copies.
+        from: Vec<PathBuf>,
+        /// The entry that was appended last.
+        mark: EntryId,
+    },
 }
 
 impl Step {
@@ -150,7 +159,8 @@ impl Step {
             | Self::Create { session, .. }
             | Self::Rewrite { session, .. }
             | Self::Reunite { session, .. }
-            | Self::Scrub { session, .. } => session,
+            | Self::Scrub { session, .. }
+            | Self::Merge { session, .. } => session,
         }
     }
 
@@ -215,6 +225,10 @@ impl Step {
                 put_path(&mut step, "kept", Some(kept));
             }
             Self::Scrub { original, .. } => put_path(&mut step, "original", original.as_deref()),
+            Self::Merge { from, mark, .. } => {
+                let from: Vec<Json> = from.iter().map(|path| Json::string(&path.to_string_lossy())).collect();
+                step.array("from", from.iter().map(Json::raw)).text("entryId", mark.as_text());
+            }
         }
         step.finish()
     }
@@ -233,6 +247,7 @@ impl Step {
             Self::Rewrite { .. } => "rewrite",
             Self::Reunite { .. } => "reunite",
             Self::Scrub { .. } => "scrub",
+            Self::Merge { .. } => "merge",
         }
     }
 
@@ -274,6 +289,10 @@ impl Step {
             "rewrite" => Self::Rewrite { session, original: path("original")? },
             "reunite" => Self::Reunite { session, stray: path("stray")?, kept: path("kept")? },
             "scrub" => Self::Scrub { session, original: path("original") },
+            "merge" => {
+                let from = step.get("from").into_iter().flat_map(Raw::items).filter_map(Raw::as_string);
+                Self::Merge { session, from: from.map(PathBuf::from).collect(), mark: id("entryId")? }
+            }
             _ => return None,
         })
     }
@@ -349,6 +368,7 @@ mod tests {
             Step::Reunite { session: session(), stray: "/s/b".into(), kept: "/s/c".into() },
             Step::Scrub { session: session(), original: None },
             Step::Scrub { session: session(), original: Some("/o".into()) },
+            Step::Merge { session: session(), from: vec!["/a".into(), "/b\n".into()], mark: "e".into() },
         ] {
             assert_eq!(Step::read(step.stored().raw()), Some(step));
         }

@@ -8,14 +8,14 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use sessile::Sessions;
 use sessile::merge::MergeOptions;
+use sessile::{Sessions, System};
 
 fn main() {
     let megabytes: u64 = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(100);
     let folder = tempfile::tempdir().unwrap();
     let copies: Vec<PathBuf> = (0..2).map(|number| write_copy(folder.path(), number, megabytes << 20)).collect();
-    let sessions = Sessions::new().with_session_dir(folder.path()).caching(None).read_only();
+    let sessions = Sessions::new(System).with_session_dir(folder.path()).caching(None).read_only();
     let reading = best(|_| copies.iter().for_each(|copy| drop(sessions.open(copy).unwrap())));
     let before = peak_memory();
     let merging = best(|round| {

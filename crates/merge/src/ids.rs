@@ -62,5 +62,9 @@ fn derived(key: &Key, names: &mut PlanNames<'_>, used: &mut Vec<bool>) -> u32 {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes
+        .iter()
+        .flat_map(|byte| [byte >> 4, byte & 15])
+        .filter_map(|digit| char::from_digit(digit.into(), 16))
+        .collect()
 }

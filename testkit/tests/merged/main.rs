@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use sessile::Sessions;
 use sessile::merge::{MergeOptions, Merged};
+use sessile::{Sessions, System};
 use sessile_testkit::{SideBySide, call, quoted};
 
 use generate::{Nature, Random};
@@ -45,7 +45,7 @@ impl Stage {
     }
 
     fn sessions(&self) -> Sessions {
-        Sessions::new().with_session_dir(self.folder.path()).caching(None).forgetting_leaves()
+        Sessions::new(System).with_session_dir(self.folder.path()).caching(None).forgetting_leaves()
     }
 
     /// Merges the copies into a new file.

@@ -129,15 +129,20 @@ fn print(
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<(), Failure> {
+    if let Some(path) = merged.path.as_ref().filter(|_| !args.dry_run) {
+        out.print_whole(&Line::new().text(&path.to_string_lossy()))?;
+    }
+    // What a dry run found is its result.
+    if args.dry_run { report(env, args, merged, out) } else { report(env, args, merged, err) }
+}
+
+fn report(env: &CommandEnvironment, args: &MergeArgs, merged: &Merged, screen: &mut Screen<'_>) -> Result<(), Failure> {
     for copy in &merged.copies {
         let words = format!("{}: {}", env.short(&copy.path.to_string_lossy()), copy_words(env, copy));
-        err.print_whole(&Line::new().text(&words))?;
+        screen.print_whole(&Line::new().text(&words))?;
     }
     for words in remarks(merged) {
-        err.print_whole(&Line::new().text(&words))?;
-    }
-    if let Some(path) = &merged.path {
-        out.print_whole(&Line::new().text(&path.to_string_lossy()))?;
+        screen.print_whole(&Line::new().text(&words))?;
     }
     let written = entries(merged.n_written);
     let words = match (args.into.is_some(), args.dry_run) {
@@ -147,7 +152,7 @@ fn print(
         (false, true) => format!("{written} in all; nothing was written"),
         (false, false) => format!("{written} written"),
     };
-    Ok(err.print_whole(&Line::new().text(&words))?)
+    Ok(screen.print_whole(&Line::new().text(&words))?)
 }
 
 fn entries(number: usize) -> String {

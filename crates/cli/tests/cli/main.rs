@@ -19,6 +19,7 @@ mod hooks;
 mod hostile;
 mod index;
 mod merge;
+mod merging;
 mod mishaps;
 mod people;
 #[cfg(unix)]

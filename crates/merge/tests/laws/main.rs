@@ -6,6 +6,10 @@
 //! $ SESSILE_MERGE_CASES=10000 cargo test --release -p sessile-merge --test laws
 //! ```
 
+#![expect(clippy::disallowed_methods, reason = "tests access the environment directly")]
+#![expect(clippy::unwrap_used, clippy::string_slice, reason = "tests panic on failure")]
+#![expect(clippy::format_collect, clippy::print_stderr, reason = "tests encode short texts and say what failed")]
+
 mod absorbing;
 mod contexts;
 mod generate;

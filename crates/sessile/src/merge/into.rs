@@ -27,10 +27,10 @@ const CHUNK: usize = 8 << 20;
 
 /// Where the session continues after the merge.
 struct Leaf {
-    /// Where it continued before.
+    /// The entry; `None` for the start.
     id: Option<EntryId>,
-    /// The end of what this merge has appended.
-    own_end: u64,
+    /// Up to where no entry changes this: the end of what was there before, or of what this merge has appended.
+    end: u64,
 }
 
 impl Sessions {
@@ -60,12 +60,14 @@ impl Sessions {
             manager.upgrade()?;
         }
         let location = SessionLocation { path: path.clone(), id: manager.session_id() };
+        let mut leaf = Leaf { id: manager.leaf_id(), end: manager.outline().end() };
         drop(manager);
         let recording = Recording::begin(&self.world, OperationKind::Merge, 1, None)?;
         // Unlike eight digits, a whole id cannot be one that the session or the other copies have.
         let mark = EntryId::from(self.environment().entry_uuid());
         let step = Step::Merge { session: location, from: paths[1..].to_vec(), mark: mark.clone() };
-        let mut merged = recording.step(&step, || self.append_missing_entries(&paths, &mark, options))?;
+        let mut merged =
+            recording.step(&step, || self.append_missing_entries(&paths, &mark, &mut leaf, &planned, options))?;
         merged.operation = Some(recording.id.clone());
         merged.path = Some(path);
         recording.done();
@@ -94,14 +96,15 @@ impl Sessions {
         &self,
         paths: &[PathBuf],
         mark: &EntryId,
+        leaf: &mut Leaf,
+        planned: &Merged,
         options: &MergeOptions<'_>,
     ) -> Result<Merged, SessionError> {
         let mut log = lock_session(&self.world, &paths[0])?;
-        let mut leaf: Option<Leaf> = None;
         let mut n_left = MAX_TRIES;
         loop {
             n_left -= 1;
-            match self.try_append(&mut log, paths, mark, &mut leaf, options) {
+            match self.try_append(&mut log, paths, mark, leaf, planned, options) {
                 Err(SessionError::Store(StoreError::Grown { .. }) | SessionError::WrittenMeanwhile { .. })
                     if n_left > 0 => {}
                 appended => return appended,
@@ -114,24 +117,30 @@ impl Sessions {
         log: &mut FileLog,
         paths: &[PathBuf],
         mark: &EntryId,
-        leaf: &mut Option<Leaf>,
+        leaf: &mut Leaf,
+        planned: &Merged,
         options: &MergeOptions<'_>,
     ) -> Result<Merged, SessionError> {
         let reading = Reading::new(options, 2);
         let copies = self.open_copies(paths, &reading)?;
         let merger = read(&copies, options)?;
         let plan = merger.absorb(0);
-        let merged = self.merged(&copies, &merger.summary(), &plan);
+        let mut merged = self.merged(&copies, &merger.summary(), &plan);
+        if merged.n_written < planned.n_written {
+            // An earlier attempt has appended the others.
+            merged.n_written = planned.n_written;
+            merged.renamed.clone_from(&planned.renamed);
+        }
         check_unchanged(&copies)?;
-        let leaf = leaf.get_or_insert(Leaf { id: None, own_end: 0 });
-        leaf.find(log)?;
+        leaf.follow(log)?;
         let mut end = copies[0].length();
+        leaf.end = end;
         let mut lines = Vec::new();
         let mut append = |lines: &mut Vec<u8>| -> Result<(), SessionError> {
             if !lines.is_empty() {
                 log.append(lines, Expect::Length(end))?;
                 end = log.length()?;
-                leaf.own_end = end;
+                leaf.end = end;
                 lines.clear();
             }
             Ok(())
@@ -145,28 +154,25 @@ impl Sessions {
         // The other copies, too, were the same from the first byte read to the last.
         check_unchanged(&copies[1..])?;
         append(&mut lines)?;
-        if let Some(parent) = leaf.id.clone() {
-            let timestamp = to_iso(self.environment().now());
-            let base = Base { id: mark, parent: Some(&parent), timestamp: &timestamp };
-            let data = mark_data(&merged, paths);
-            let mut line = compose::custom(&base, CUSTOM_TYPE, Some(data.raw())).into_bytes();
-            line.push(b'\n');
-            let end = log.length()?;
-            log.append(&line, Expect::Length(end))?;
-        }
+        let timestamp = to_iso(self.environment().now());
+        let base = Base { id: mark, parent: leaf.id.as_ref(), timestamp: &timestamp };
+        let mut line = compose::custom(&base, CUSTOM_TYPE, Some(mark_data(&merged, paths).raw())).into_bytes();
+        line.push(b'\n');
+        log.append(&line, Expect::Length(leaf.end))?;
         log.make_durable()?;
         Ok(merged)
     }
 }
 
 impl Leaf {
-    /// Finds the last entry that this merge has not appended.
-    fn find(&mut self, log: &FileLog) -> Result<(), SessionError> {
-        let mut outline = Outline::new();
-        log.scan(0, &mut |line| outline.push(line, &mut StableIds))?;
-        let newer = outline.leaf().filter(|row| self.own_end == 0 || outline.span(*row).offset >= self.own_end);
-        if let Some(row) = newer {
-            self.id = outline.id(row);
+    /// Moves to the last entry that another program has appended in the meantime.
+    fn follow(&mut self, log: &FileLog) -> Result<(), SessionError> {
+        let length = log.length()?;
+        if length > self.end {
+            let mut newer = Outline::new();
+            log.scan(self.end, &mut |line| newer.push(line, &mut StableIds))?;
+            self.id = newer.leaf().and_then(|row| newer.id(row)).or(self.id.take());
+            self.end = length;
         }
         Ok(())
     }

@@ -19,7 +19,6 @@ mod hooks;
 mod hostile;
 mod index;
 mod merge;
-mod merging;
 mod mishaps;
 mod people;
 #[cfg(unix)]

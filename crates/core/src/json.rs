@@ -28,7 +28,7 @@ mod wide;
 mod write;
 
 pub(crate) use document::array_index;
-pub use document::{print, print_owned};
+pub use document::{print, print_owned, printed_bytes};
 pub use edit::Edit;
 pub(crate) use edit::offset_in;
 pub use harmless::harmless;

@@ -43,15 +43,20 @@ pub struct Links {
     pub references: [Option<Range<usize>>; REFERENCES.len()],
     /// The time, if it is in the format pi writes.
     pub time: Option<Timestamp>,
-    /// The members whose name begins with [`RENAMED_FROM`].
-    pub renamed: Vec<Range<usize>>,
-    /// The last member: its key and its value.
-    pub last: (Range<usize>, Range<usize>),
+    /// The keys and values of the members whose name is [`RENAMED_FROM`], or that with underscores after it.
+    pub renamed: Vec<(Range<usize>, Range<usize>)>,
+    /// How many of these are the last members.
+    pub n_renamed_last: usize,
     /// Whether all links are spelled as JSON.stringify spells them, once each, and a mark of a new name is last.
     pub is_plain: bool,
 }
 
 impl Links {
+    /// The entry in the line that these links were read from.
+    pub fn value<'l>(&self, line: &'l [u8]) -> Raw<'l> {
+        Raw::trusted(&line[self.object.clone()])
+    }
+
     /// Reads the links of a line.
     pub fn read(line: &[u8]) -> Linked {
         let mut listener = Listener { line, found: Found::default() };
@@ -70,18 +75,20 @@ impl Links {
             return Linked::Header;
         }
         let is_string = |range: &Range<usize>| line[range.start] == b'"';
-        let (Some(id), Some(last)) = (found.id.filter(is_string), found.last) else { return Linked::NoEntry };
+        let Some(id) = found.id.filter(is_string) else { return Linked::NoEntry };
         let references = found.references.map(|range| range.filter(is_string));
         let is_clear = |token: &Range<usize>| {
             let token = &line[token.clone()];
             memchr::memchr(b'\\', token).is_none() && std::str::from_utf8(token).is_ok()
         };
-        let ends_with_mark = found.renamed.is_empty()
-            || (found.renamed.last() == Some(&last.0) && (!is_string(&last.1) || is_clear(&last.1)));
+        let is_well_marked =
+            |(_, value): &(_, Range<usize>)| found.n_renamed_last > 0 && (!is_string(value) || is_clear(value));
+        let ends_with_mark = found.renamed.last().is_none_or(is_well_marked);
         let is_plain = !found.is_odd && is_clear(&id) && references.iter().flatten().all(is_clear) && ends_with_mark;
         let time = found.timestamp.filter(is_string);
         let time = time.and_then(|range| date::parse_utc_iso(&line[range.start + 1..range.end - 1]));
-        Linked::Entry(Self { object, id, references, time, renamed: found.renamed, last, is_plain })
+        let Found { renamed, n_renamed_last, .. } = found;
+        Linked::Entry(Self { object, id, references, time, renamed, n_renamed_last, is_plain })
     }
 }
 
@@ -91,8 +98,8 @@ struct Found {
     id: Option<Range<usize>>,
     references: [Option<Range<usize>>; REFERENCES.len()],
     timestamp: Option<Range<usize>>,
-    renamed: Vec<Range<usize>>,
-    last: Option<(Range<usize>, Range<usize>)>,
+    renamed: Vec<(Range<usize>, Range<usize>)>,
+    n_renamed_last: usize,
     /// Whether a link occurs twice, or a key is spelled with escapes.
     is_odd: bool,
 }
@@ -110,7 +117,7 @@ impl Members for Listener<'_> {
         }
         let found = &mut self.found;
         let token = &self.line[key.clone()];
-        found.last = Some((key.clone(), value.clone()));
+        let n_renamed_last = std::mem::take(&mut found.n_renamed_last);
         // Only an odd key has an escape, so any such key makes the line odd.
         found.is_odd |= memchr::memchr(b'\\', token).is_some();
         let is = |name: &str| json::key_is(token, name);
@@ -122,11 +129,18 @@ impl Members for Listener<'_> {
             found.timestamp = Some(value);
         } else if let Some(at) = REFERENCES.iter().position(|name| is(name)) {
             found.is_odd |= found.references[at].replace(value).is_some();
-        } else if token[1..].starts_with(RENAMED_FROM.as_bytes()) {
-            found.is_odd |= found.renamed.iter().any(|other| self.line[other.clone()] == *token);
-            found.renamed.push(key);
+        } else if is_renamed_from(token) {
+            found.is_odd |= found.renamed.iter().any(|(other, _)| self.line[other.clone()] == *token);
+            found.renamed.push((key, value));
+            found.n_renamed_last = n_renamed_last + 1;
         }
     }
+}
+
+/// Whether a key is [`RENAMED_FROM`], or that with underscores after it.
+fn is_renamed_from(token: &[u8]) -> bool {
+    let rest = token.strip_prefix(b"\"").and_then(|name| name.strip_prefix(RENAMED_FROM.as_bytes()));
+    rest.and_then(|rest| rest.strip_suffix(b"\"")).is_some_and(|rest| rest.iter().all(|byte| *byte == b'_'))
 }
 
 #[cfg(test)]
@@ -151,8 +165,18 @@ mod tests {
         assert_eq!(at(&links.id), "\"a\"");
         let references: Vec<_> = links.references.iter().flatten().map(at).collect();
         assert_eq!(references, ["\"b\"", "\"c\"", "\"d\"", "\"e\""]);
-        assert_eq!((at(&links.last.0), at(&links.last.1)), ("\"x\"".into(), r#"{"id":"no"}"#.into()));
         assert!(links.is_plain);
+    }
+
+    #[test]
+    fn finds_marks() {
+        let line = r#"{"renamedFrom":1,"id":"a","renamedFrom_":"b","renamedFrom__":"c"}"#;
+        let links = entry(line);
+        let values: Vec<_> = links.renamed.iter().map(|(_, value)| &line.as_bytes()[value.clone()]).collect();
+        assert_eq!((values, links.n_renamed_last), (vec![&b"1"[..], b"\"b\"", b"\"c\""], 2));
+        for line in [r#"{"id":"a","renamedFrom":"b","x":1}"#, r#"{"id":"a","renamedFromX":"b"}"#, r#"{"id":"a"}"#] {
+            assert_eq!(entry(line).n_renamed_last, 0, "{line}");
+        }
     }
 
     #[test]

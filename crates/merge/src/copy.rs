@@ -8,7 +8,7 @@ use sessile_core::outline::Outline;
 use sessile_core::version::StableIds;
 use sha2::{Digest, Sha256};
 
-use crate::entry_text::{EntryText, LineText};
+use crate::entry_text::{EntryText, NotAnEntry};
 use crate::error::MergeError;
 use crate::names::{NONE, Names};
 use crate::odd::{Odd, hash_of_span};
@@ -144,11 +144,10 @@ impl<'s, S: Source> ReadCopy<'s, S> {
 
 impl Collected {
     fn line(&mut self, copy: usize, bytes: &[u8], span: Span) {
-        let is_malformed = match LineText::read(bytes) {
-            LineText::Blank => return,
-            LineText::Entry(entry) => return self.entry(&entry, span),
-            LineText::Malformed => true,
-            LineText::Header | LineText::NoEntry => false,
+        let is_malformed = match EntryText::read(bytes) {
+            Ok(entry) => return self.entry(&entry, span),
+            Err(NotAnEntry::Blank) => return,
+            Err(other) => other == NotAnEntry::Malformed,
         };
         self.odd.push(Odd { copy, span, hash: Sha256::digest(bytes).into(), is_malformed });
     }

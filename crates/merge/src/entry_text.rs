@@ -3,9 +3,11 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use sessile_core::json::{JsText, Raw, print, write_text};
-use sessile_core::links::{Linked, Links, REFERENCES, RENAMED_FROM};
+use sessile_core::json::{JsText, Raw, printed_bytes, write_text};
+use sessile_core::links::{Linked, Links, REFERENCES};
 use sha2::{Digest, Sha256};
+
+use crate::marks::{FreeMark, mark_key, mark_number};
 
 /// A key: a SHA-256 hash.
 pub(crate) type Key = [u8; 32];
@@ -19,39 +21,40 @@ pub(crate) struct EntryText<'l> {
     renamed_to: Option<JsText<'static>>,
 }
 
-/// A line as a merge sees it.
-#[derive(Debug)]
-pub(crate) enum LineText<'l> {
+/// What a line is that is not an entry with an id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NotAnEntry {
     Blank,
     Malformed,
     Header,
-    NoEntry,
-    Entry(EntryText<'l>),
-}
-
-impl<'l> LineText<'l> {
-    pub(crate) fn read(line: &'l [u8]) -> Self {
-        match Links::read(line) {
-            Linked::Blank => Self::Blank,
-            Linked::Malformed => Self::Malformed,
-            Linked::Header => Self::Header,
-            Linked::NoEntry => Self::NoEntry,
-            Linked::Entry(links) => Self::Entry(EntryText::read(line, links)),
-        }
-    }
+    Other,
 }
 
 impl<'l> EntryText<'l> {
-    fn read(line: &'l [u8], links: Links) -> Self {
+    /// Reads a line.
+    pub(crate) fn read(line: &'l [u8]) -> Result<Self, NotAnEntry> {
+        match Links::read(line) {
+            Linked::Blank => Err(NotAnEntry::Blank),
+            Linked::Malformed => Err(NotAnEntry::Malformed),
+            Linked::Header => Err(NotAnEntry::Header),
+            Linked::NoEntry => Err(NotAnEntry::Other),
+            Linked::Entry(links) => Ok(Self::undone(line, links)),
+        }
+    }
+
+    fn undone(line: &'l [u8], links: Links) -> Self {
         let mut entry = Self { text: Cow::Borrowed(line), links, renamed_to: None };
         entry.make_plain();
-        while let Some(mark) = entry.mark() {
+        loop {
+            let n_marks = entry.n_marks();
+            if n_marks == 0 {
+                return entry;
+            }
             let current = entry.id();
-            entry.unmark(&mark);
             entry.renamed_to.get_or_insert(current);
+            entry.unmark(n_marks);
             entry.make_plain();
         }
-        entry
     }
 
     /// Takes the printed form of a line with odd links, because only well-spelled ids can be exchanged and put back.
@@ -66,29 +69,31 @@ impl<'l> EntryText<'l> {
         }
     }
 
-    /// The id that the entry had before it was renamed, as a token, if its last member is our mark.
-    fn mark(&self) -> Option<Vec<u8>> {
-        let (key, value) = &self.links.last;
-        let key = &self.text[key.clone()];
-        let is_string = self.text[value.start] == b'"';
-        let n_before = self.links.renamed.len().checked_sub(1)?;
-        (is_string && key == mark_key(self.first_free_mark(n_before))).then(|| self.text[value.clone()].to_vec())
+    /// How many of the last members are our marks, each with the first name that was free before it. Programs that know
+    /// no marks may have renamed an entry several times.
+    fn n_marks(&self) -> usize {
+        let mut free = FreeMark::default();
+        let mut n_marks = 0;
+        for (key, value) in &self.links.renamed {
+            let is_mark = free.number() == mark_number(key) && self.text[value.start] == b'"';
+            n_marks = if is_mark { n_marks + 1 } else { 0 };
+            free.use_up(mark_number(key));
+        }
+        n_marks.min(self.links.n_renamed_last)
     }
 
-    /// The first of the names `renamedFrom`, `renamedFrom_`, … that none of the first `n` such members has.
-    fn first_free_mark(&self, n: usize) -> usize {
-        let used = &self.links.renamed[..n];
-        let is_used = |number: &usize| used.iter().any(|key| self.text[key.clone()] == *mark_key(*number));
-        (0..).find(|number| !is_used(number)).unwrap_or(n)
+    /// Removes the last marks and puts the original id back.
+    fn unmark(&mut self, n_marks: usize) {
+        let (key, original) = self.links.renamed[self.links.renamed.len() - n_marks].clone();
+        let comma = self.text[..key.start].iter().rposition(|byte| *byte == b',').unwrap_or(key.start);
+        let original = self.text[original].to_vec();
+        let parts = vec![(self.links.id.clone(), original), (comma..self.links.object.end - 1, Vec::new())];
+        self.replace(parts);
     }
 
-    /// Removes the mark and puts the original id back.
-    fn unmark(&mut self, original: &[u8]) {
-        let object = self.links.object.clone();
-        let mark_start = self.links.last.0.start;
-        let comma = self.text[..mark_start].iter().rposition(|byte| *byte == b',').unwrap_or(mark_start);
-        let parts = [(self.links.id.clone(), original.to_vec()), (comma..object.end - 1, Vec::new())];
-        let text = spliced(&self.text, parts.to_vec());
+    /// Replaces tokens. The entry stays an entry.
+    fn replace(&mut self, parts: Vec<(Range<usize>, Vec<u8>)>) {
+        let text = spliced(&self.text, parts);
         if let Linked::Entry(links) = Links::read(&text) {
             self.links = links;
             self.text = Cow::Owned(text);
@@ -121,18 +126,13 @@ impl<'l> EntryText<'l> {
     }
 
     /// The line with some references exchanged. `None` keeps a reference as it is.
-    pub(crate) fn with_references(self, references: &[Option<Vec<u8>>; REFERENCES.len()]) -> Self {
+    pub(crate) fn with_references(mut self, references: &[Option<Vec<u8>>; REFERENCES.len()]) -> Self {
         let mut parts = self.reference_parts(references);
         parts.retain(|(range, token)| self.text[range.clone()] != **token);
-        if parts.is_empty() {
-            return self;
+        if !parts.is_empty() {
+            self.replace(parts);
         }
-        let text = spliced(&self.text, parts);
-        let links = match Links::read(&text) {
-            Linked::Entry(links) => links,
-            _ => self.links,
-        };
-        Self { text: Cow::Owned(text), links, renamed_to: self.renamed_to }
+        self
     }
 
     /// The line with another id, which is recorded in a mark.
@@ -141,20 +141,18 @@ impl<'l> EntryText<'l> {
         if own == id {
             return self.text.into_owned();
         }
-        let key = mark_key(self.first_free_mark(self.links.renamed.len()));
+        let mut free = FreeMark::default();
+        self.links.renamed.iter().for_each(|(key, _)| free.use_up(mark_number(key)));
+        let key = mark_key(free.number());
         let mark = [b",", key.as_slice(), b":", own].concat();
         let end = self.links.object.end - 1;
         spliced(&self.text, vec![(self.links.id.clone(), id.to_vec()), (end..end, mark)])
     }
 
     /// The line with another id and without a record of the old one, for entries that two upgrades named differently.
-    pub(crate) fn with_id(self, id: &[u8]) -> Self {
-        let text = spliced(&self.text, vec![(self.links.id.clone(), id.to_vec())]);
-        let links = match Links::read(&text) {
-            Linked::Entry(links) => links,
-            _ => self.links,
-        };
-        Self { text: Cow::Owned(text), links, renamed_to: self.renamed_to }
+    pub(crate) fn with_id(mut self, id: &[u8]) -> Self {
+        self.replace(vec![(self.links.id.clone(), id.to_vec())]);
+        self
     }
 
     fn reference_parts(&self, references: &[Option<Vec<u8>>; REFERENCES.len()]) -> Vec<(Range<usize>, Vec<u8>)> {
@@ -164,11 +162,7 @@ impl<'l> EntryText<'l> {
 
     /// The text of `JSON.stringify(JSON.parse(line))`.
     pub(crate) fn printed(&self) -> Cow<'_, [u8]> {
-        // The links were read from this text, so it is valid.
-        match Raw::parse(&self.text) {
-            Ok(value) => Cow::Owned(print(value).into_bytes()),
-            Err(_) => Cow::Borrowed(&self.text),
-        }
+        printed_bytes(self.links.value(&self.text))
     }
 
     /// The text itself.
@@ -185,24 +179,17 @@ impl<'l> EntryText<'l> {
     /// A hash of the entry without its links.
     pub(crate) fn bare_hash(&self) -> Key {
         let mut bare = Sha256::new();
-        if let Ok(value) = Raw::parse(&self.text) {
-            for (key, member) in value.properties() {
-                if key != "id" && REFERENCES.iter().all(|name| key != **name) {
-                    let mut token = Vec::new();
-                    write_text(&key, &mut token);
-                    bare.update(&token);
-                    bare.update(print(member).into_bytes());
-                    bare.update(b"\n");
-                }
+        for (key, member) in self.links.value(&self.text).properties() {
+            if key != "id" && REFERENCES.iter().all(|name| key != **name) {
+                let mut token = Vec::new();
+                write_text(&key, &mut token);
+                bare.update(&token);
+                bare.update(printed_bytes(member));
+                bare.update(b"\n");
             }
         }
         bare.finalize().into()
     }
-}
-
-/// The token of the `number`th name of a mark.
-fn mark_key(number: usize) -> Vec<u8> {
-    format!("\"{RENAMED_FROM}{}\"", "_".repeat(number)).into_bytes()
 }
 
 /// Replaces ranges, which must not overlap, in a text.
@@ -224,10 +211,7 @@ mod tests {
     use super::*;
 
     fn entry(line: &str) -> EntryText<'_> {
-        match LineText::read(line.as_bytes()) {
-            LineText::Entry(entry) => entry,
-            other => panic!("{line}: {other:?}"),
-        }
+        EntryText::read(line.as_bytes()).unwrap_or_else(|other| panic!("{line}: {other:?}"))
     }
 
     #[test]
@@ -257,6 +241,9 @@ mod tests {
         assert_eq!(back.text(), br#"{"id":"y"}"#);
         let back = entry(r#"{"id":"n","renamedFrom":"x","5":1}"#);
         assert_eq!(back.text(), br#"{"5":1,"id":"x"}"#);
+        let many: Vec<_> = (0..1000).map(|number| format!("\"renamedFrom{}\":\"y\"", "_".repeat(number))).collect();
+        let back = entry(&format!("{{\"id\":\"n\",{}}}", many.join(","))).text().to_vec();
+        assert_eq!(back, br#"{"id":"y"}"#);
         let back = entry(r#"{"id":"n","a":1,"renamedFrom":"x","renamedFrom_":"y"}"#);
         assert_eq!((back.text(), back.current_id()), (br#"{"id":"x","a":1}"#.as_slice(), "n".into()));
     }

@@ -23,9 +23,11 @@ pub(crate) fn assign(union: &Union, rows: &Rows, names: &mut PlanNames<'_>, fixe
             *keeper = node;
         }
     }
-    taken.iter().for_each(|name| keepers[*name as usize] = NONE);
     let mut used = used_names(union, rows, names);
-    taken.iter().for_each(|name| used[*name as usize] = true);
+    for name in taken {
+        keepers[*name as usize] = NONE;
+        used[*name as usize] = true;
+    }
     let mut assigned = Vec::with_capacity(union.rows.len());
     for node in 0..union.len() {
         let name = original(node);
@@ -41,9 +43,11 @@ pub(crate) fn assign(union: &Union, rows: &Rows, names: &mut PlanNames<'_>, fixe
 /// The ids that entries have or refer to in their original form. A derived id must not be one of them.
 fn used_names(union: &Union, rows: &Rows, names: &PlanNames<'_>) -> Vec<bool> {
     let mut used = vec![false; names.len()];
-    union.rows.iter().for_each(|row| used[rows.originals[*row as usize] as usize] = true);
-    rows.references.iter().filter(|found| found.target == NONE).for_each(|found| used[found.name as usize] = true);
-    rows.missing_parents.iter().for_each(|name| used[*name as usize] = true);
+    let originals = union.rows.iter().map(|row| rows.originals[*row as usize]);
+    let dangling = rows.references.iter().filter(|found| found.target == NONE).map(|found| found.name);
+    for name in originals.chain(dangling).chain(rows.missing_parents.iter().copied()) {
+        used[name as usize] = true;
+    }
     used
 }
 

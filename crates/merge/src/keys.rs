@@ -31,7 +31,9 @@ pub(crate) fn compute(rows: &mut Rows) {
             let begin = path.iter().rposition(|row| *row == at).unwrap_or(0);
             let members = path.split_off(begin);
             close_loop(rows, &members);
-            members.iter().for_each(|row| states[*row as usize] = DONE);
+            for row in members {
+                states[row as usize] = DONE;
+            }
         }
         while let Some(row) = path.pop() {
             let parent = rows.parents[row as usize];
@@ -71,5 +73,7 @@ fn close_loop(rows: &mut Rows, members: &[u32]) {
         rows.flags[*row as usize] |= IN_LOOP | LOOPED;
     }
     // A twin of an entry is never the twin of another one.
-    twins.into_iter().for_each(|row| copy_twin(rows, row));
+    for row in twins {
+        copy_twin(rows, row);
+    }
 }

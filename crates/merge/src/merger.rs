@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::align::align;
 use crate::copy::{Collected, ReadCopy};
-use crate::entry_text::LineText;
+use crate::entry_text::{EntryText, NotAnEntry};
 use crate::error::MergeError;
 use crate::names::{NONE, Names, PlanNames};
 use crate::odd::{self, Odd};
@@ -140,7 +140,7 @@ impl<'s, S: Source> Merger<'s, S> {
             copy.source().scan(&mut |line| {
                 let whole = line.without_bom().bytes;
                 if let Some(whole) = whole
-                    && matches!(LineText::read(whole), LineText::Entry(_) | LineText::NoEntry)
+                    && matches!(EntryText::read(whole), Ok(_) | Err(NotAnEntry::Other))
                 {
                     beginnings.whole(whole);
                 }
@@ -148,14 +148,17 @@ impl<'s, S: Source> Merger<'s, S> {
         }
         if beginnings.is_open() {
             let plan = self.canonical();
-            for node in 0..self.union.len() {
+            // In the order of the files, because reading them in any other order is slow.
+            let mut nodes: Vec<u32> = (0..self.union.len()).collect();
+            nodes.sort_unstable_by_key(|node| self.union.rows[*node as usize]);
+            for node in nodes {
                 let row = self.union.rows[node as usize];
                 let line = self.texts().line(row)?;
                 beginnings.whole(self.texts().original(row, &line)?.text());
                 beginnings.whole(&plan.line(node)?);
             }
         }
-        let found = beginnings.found();
+        let found = beginnings.found().clone();
         self.n_torn = found.len();
         let mut number = 0..;
         self.odd.retain(|_| number.next().is_none_or(|number| !found.contains(&number)));
@@ -178,9 +181,23 @@ impl<'s, S: Source> Merger<'s, S> {
         Plan { merger: self, header, odd: (0..self.odd.len()).collect(), nodes: self.order(), ids, names }
     }
 
-    /// The copy that has everything that the other copies have; the first one if there are several.
+    /// The copy that can be the result as it is, because it has everything that the other copies have. The first one if
+    /// there are several.
+    ///
+    /// Copies of older versions, copies that hide entries, and copies whose entries get the ids of another one cannot.
     pub fn superset(&self) -> Option<usize> {
-        self.summary().copies.iter().position(|copy| copy.is_complete)
+        let summary = self.summary();
+        let shows_all = |copy: usize| {
+            let mut is_shown = vec![false; self.union.rows.len()];
+            for row in self.rows.copies[copy].clone().filter(|row| self.rows.is(*row, IS_HOLDER)) {
+                is_shown[self.union.of_rows[row as usize] as usize] = true;
+            }
+            is_shown.into_iter().all(|is_shown| is_shown)
+        };
+        (0..self.copies.len()).find(|copy| {
+            let is_aligned = self.aligned.iter().any(|aligned| aligned.copy == *copy);
+            summary.copies[*copy].is_complete && !self.is_old(*copy) && !is_aligned && shows_all(*copy)
+        })
     }
 
     /// Whether a copy is in an older version's form.

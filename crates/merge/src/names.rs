@@ -68,7 +68,7 @@ impl Names {
         token(&self.text(number))
     }
 
-    /// Whether the id is the empty string, which is never anyone's parent.
+    /// Whether the id is the empty string, which is never a parent.
     pub(crate) fn is_empty_id(&self, number: u32) -> bool {
         matches!(&self.names[number as usize], Name::Text(wtf8) if wtf8.is_empty())
     }

@@ -4,7 +4,7 @@ use sessile_core::line::Span;
 use sha2::{Digest, Sha256};
 
 use crate::entry_text::Key;
-use crate::source::Source;
+use crate::source::{Sink, Source};
 
 /// How much of a long line is read at a time.
 pub(crate) const CHUNK: u64 = 1 << 20;
@@ -28,11 +28,7 @@ pub(crate) fn distinct(mut odd: Vec<Odd>) -> Vec<Odd> {
 }
 
 /// Calls `on_chunk` for the bytes of a span, a part at a time.
-pub(crate) fn chunks<S: Source>(
-    source: &S,
-    span: Span,
-    on_chunk: &mut dyn FnMut(&[u8]) -> Result<(), S::Error>,
-) -> Result<(), S::Error> {
+pub(crate) fn chunks<S: Source>(source: &S, span: Span, on_chunk: Sink<'_, S::Error>) -> Result<(), S::Error> {
     let mut at = span.offset;
     while at < span.end() {
         let chunk = source.read(Span { offset: at, len: CHUNK.min(span.end() - at) })?;

@@ -9,7 +9,7 @@ use crate::merger::Merger;
 use crate::names::{NONE, PlanNames};
 use crate::odd::{chunks, hash_of_span};
 use crate::rows::IN_LOOP;
-use crate::source::Source;
+use crate::source::{Sink, Source};
 use crate::summary::Renamed;
 use crate::texts::Tokens;
 
@@ -50,7 +50,7 @@ impl<S: Source> Plan<'_, '_, S> {
     }
 
     /// Calls `write` for all lines with their newlines, in order. A line can come in several parts.
-    pub fn write(&self, write: &mut dyn FnMut(&[u8]) -> Result<(), S::Error>) -> Result<(), MergeError<S::Error>> {
+    pub fn write(&self, write: Sink<'_, S::Error>) -> Result<(), MergeError<S::Error>> {
         if let Some(header) = self.header {
             write(&[header, b"\n"].concat())?;
         }
@@ -65,11 +65,7 @@ impl<S: Source> Plan<'_, '_, S> {
         Ok(())
     }
 
-    fn write_odd(
-        &self,
-        number: usize,
-        write: &mut dyn FnMut(&[u8]) -> Result<(), S::Error>,
-    ) -> Result<(), MergeError<S::Error>> {
+    fn write_odd(&self, number: usize, write: Sink<'_, S::Error>) -> Result<(), MergeError<S::Error>> {
         let odd = &self.merger.odd[number];
         let copy = &self.merger.copies[odd.copy];
         if copy.is_old() && !odd.is_malformed {

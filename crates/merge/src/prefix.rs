@@ -1,6 +1,6 @@
 //! Lines that begin whole ones.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use sha2::{Digest, Sha256};
 
@@ -9,21 +9,15 @@ use crate::entry_text::Key;
 /// How many bytes of a line are kept in memory.
 const HEAD: usize = 64;
 
-/// Malformed lines that may be the beginnings of whole lines.
+/// Malformed lines that may be the beginnings of whole lines. All lines are different.
 #[derive(Debug, Default)]
 pub(crate) struct Beginnings {
-    by_head: HashMap<Vec<u8>, Vec<Beginning>>,
-    /// The lengths of the heads.
+    /// By their first bytes, then by length: the hash of all bytes, and the number.
+    by_head: HashMap<Vec<u8>, BTreeMap<u64, HashMap<Key, usize>>>,
+    /// The lengths of the first bytes.
     lengths: BTreeSet<usize>,
     n_open: usize,
-}
-
-#[derive(Debug)]
-struct Beginning {
-    number: usize,
-    length: u64,
-    hash: Key,
-    is_found: bool,
+    found: BTreeSet<usize>,
 }
 
 impl Beginnings {
@@ -32,8 +26,7 @@ impl Beginnings {
         let head = &first[..first.len().min(HEAD)];
         self.lengths.insert(head.len());
         self.n_open += 1;
-        let same = self.by_head.entry(head.to_vec()).or_default();
-        same.push(Beginning { number, length, hash, is_found: false });
+        self.by_head.entry(head.to_vec()).or_default().entry(length).or_default().insert(hash, number);
     }
 
     /// How many first bytes [`add`](Self::add) needs.
@@ -48,21 +41,27 @@ impl Beginnings {
 
     /// Takes a whole line.
     pub(crate) fn whole(&mut self, line: &[u8]) {
-        for length in self.lengths.iter().filter(|length| **length < line.len()) {
-            let Some(same) = self.by_head.get_mut(&line[..*length]) else { continue };
-            for beginning in same.iter_mut().filter(|beginning| !beginning.is_found) {
-                let begins = usize::try_from(beginning.length).ok().and_then(|length| line.get(..length));
-                if begins.is_some_and(|begins| Key::from(Sha256::digest(begins)) == beginning.hash) {
-                    beginning.is_found = true;
+        for head in self.lengths.iter().filter(|head| **head < line.len()) {
+            let Some(same) = self.by_head.get_mut(&line[..*head]) else { continue };
+            // Each byte is hashed once, however many lines begin alike.
+            let mut hash = Sha256::new();
+            let mut n_hashed = 0;
+            for (length, hashes) in same.range_mut(..=line.len() as u64) {
+                let length = usize::try_from(*length).unwrap_or(usize::MAX);
+                hash.update(&line[n_hashed..length]);
+                n_hashed = length;
+                if let Some(number) = hashes.remove(&Key::from(hash.clone().finalize())) {
+                    self.found.insert(number);
                     self.n_open -= 1;
                 }
             }
+            same.retain(|_, hashes| !hashes.is_empty());
         }
     }
 
     /// The numbers of the lines whose whole line was found.
-    pub(crate) fn found(&self) -> BTreeSet<usize> {
-        self.by_head.values().flatten().filter(|beginning| beginning.is_found).map(|found| found.number).collect()
+    pub(crate) fn found(&self) -> &BTreeSet<usize> {
+        &self.found
     }
 }
 
@@ -81,9 +80,9 @@ mod tests {
         let longer = [&line[..100], b"other"].concat();
         beginnings.add(901, &longer[..64], 105, Sha256::digest(&longer).into());
         beginnings.whole(&line[..150]);
-        assert_eq!(beginnings.found(), (1..=150).collect());
+        assert_eq!(*beginnings.found(), (1..=150).collect());
         beginnings.whole(&line);
-        assert_eq!(beginnings.found(), (1..200).collect());
+        assert_eq!(*beginnings.found(), (1..200).collect());
         assert!(beginnings.is_open());
     }
 }

@@ -1,8 +1,9 @@
 //! Which entry an id refers to.
 
-use std::cmp::Ordering;
 use std::collections::HashMap;
 
+use crate::entry_text::Key;
+use crate::keys;
 use crate::names::{NONE, Names};
 use crate::rows::{IS_HOLDER, IS_TWIN, Rows};
 
@@ -46,7 +47,9 @@ pub(crate) fn within_copies(rows: &mut Rows, names: &Names) -> Vec<Orphan> {
         }
         let n_own = rest.partition_point(|reference| reference.row < copy.end);
         let (own, later) = rest.split_at_mut(n_own);
-        own.iter_mut().for_each(|reference| reference.target = meant(rows, reference.row, reference.name));
+        for reference in own {
+            reference.target = meant(rows, reference.row, reference.name);
+        }
         rest = later;
     }
     rows.references = references;
@@ -56,35 +59,32 @@ pub(crate) fn within_copies(rows: &mut Rows, names: &Names) -> Vec<Orphan> {
 /// Gives rows whose parent is missing in their copy the parent that another copy has.
 ///
 /// If another copy has the row itself, the two are the same entry. Otherwise, the parent is an entry of another copy with
-/// that original id. Where several come into question, the choice depends on texts alone: the least text and ancestors.
+/// that original id. Where several come into question, the choice depends on texts alone: the least key within its copy.
 /// Returns how many rows found a parent.
 pub(crate) fn across_copies(rows: &mut Rows, orphans: &[Orphan]) -> usize {
-    let mut candidates: HashMap<u32, Vec<u32>> = HashMap::new();
-    for orphan in orphans {
-        candidates.entry(orphan.parent_name).or_default();
-        candidates.entry(rows.originals[orphan.row as usize]).or_default();
-    }
-    if candidates.is_empty() {
+    if orphans.is_empty() {
         return 0;
     }
+    let keys = keys_within_copies(rows);
+    let mut parents: HashMap<u32, BestOfCopies> = HashMap::new();
+    let mut twins: HashMap<Key, BestOfCopies> = HashMap::new();
+    for orphan in orphans {
+        parents.entry(orphan.parent_name).or_default();
+        twins.entry(rows.hashes[orphan.row as usize]).or_default();
+    }
     for row in rows.all() {
-        if let Some(found) = candidates.get_mut(&rows.originals[row as usize]) {
-            found.push(row);
+        let (index, copy) = (row as usize, rows.copy(row));
+        if let Some(best) = parents.get_mut(&rows.originals[index]).filter(|_| rows.is(row, IS_HOLDER)) {
+            best.add(row, copy, &keys);
+        }
+        if let Some(best) = twins.get_mut(&rows.hashes[index]).filter(|_| rows.parents[index] != NONE) {
+            best.add(row, copy, &keys);
         }
     }
-    let view: &Rows = rows;
     let choose = |orphan: &Orphan| {
-        let others = |name: u32| {
-            let copy = view.copy(orphan.row);
-            candidates[&name].iter().copied().filter(move |row| view.copy(*row) != copy)
-        };
-        let is_same = |row: &u32| {
-            view.parents[*row as usize] != NONE && view.hashes[*row as usize] == view.hashes[orphan.row as usize]
-        };
-        let twins = others(view.originals[orphan.row as usize]).filter(is_same);
-        let parents = others(orphan.parent_name).filter(|row| view.is(*row, IS_HOLDER));
-        let twin = twins.min_by(|a, b| by_ancestry(view, *a, *b)).map(|row| (row, IS_TWIN));
-        twin.or_else(|| parents.min_by(|a, b| by_ancestry(view, *a, *b)).map(|row| (row, 0)))
+        let copy = rows.copy(orphan.row);
+        let twin = twins[&rows.hashes[orphan.row as usize]].of_others(copy, &keys).map(|row| (row, IS_TWIN));
+        twin.or_else(|| parents[&orphan.parent_name].of_others(copy, &keys).map(|row| (row, 0)))
     };
     let chosen: Vec<Option<(u32, u8)>> = orphans.iter().map(choose).collect();
     for (orphan, found) in orphans.iter().zip(&chosen) {
@@ -98,32 +98,42 @@ pub(crate) fn across_copies(rows: &mut Rows, orphans: &[Orphan]) -> usize {
     chosen.iter().flatten().count()
 }
 
+/// The keys of all rows as if each copy were the only one.
+fn keys_within_copies(rows: &mut Rows) -> Vec<Key> {
+    let (texts, flags) = (rows.hashes.clone(), rows.flags.clone());
+    keys::compute(rows);
+    rows.flags = flags;
+    std::mem::replace(&mut rows.hashes, texts)
+}
+
+/// For each copy that has any, the row with the least key.
+#[derive(Debug, Default)]
+struct BestOfCopies(Vec<(usize, u32)>);
+
+impl BestOfCopies {
+    /// Takes a row. Rows of one copy come one after the other.
+    fn add(&mut self, row: u32, copy: usize, keys: &[Key]) {
+        match self.0.last_mut() {
+            Some((last, best)) if *last == copy => {
+                if keys[row as usize] < keys[*best as usize] {
+                    *best = row;
+                }
+            }
+            _ => self.0.push((copy, row)),
+        }
+    }
+
+    /// The best row of the other copies.
+    fn of_others(&self, copy: usize, keys: &[Key]) -> Option<u32> {
+        let others = self.0.iter().filter(|(other, _)| *other != copy).map(|(_, row)| *row);
+        others.min_by_key(|row| &keys[*row as usize])
+    }
+}
+
 /// Ends the work of [`across_copies`] after the keys are known: twins get the parents of their twins.
 pub(crate) fn settle_twins(rows: &mut Rows, orphans: &[Orphan]) {
     for orphan in orphans.iter().map(|orphan| orphan.row).filter(|row| rows.is(*row, IS_TWIN)).collect::<Vec<_>>() {
         let twin = rows.parents[orphan as usize];
         rows.parents[orphan as usize] = rows.parents[twin as usize];
     }
-}
-
-/// Compares two rows by their texts, then by those of their parents, and so on.
-fn by_ancestry(rows: &Rows, a: u32, b: u32) -> Ordering {
-    let (mut a, mut b) = (a, b);
-    // Loops end the comparison, too.
-    for _ in rows.all() {
-        if a == b {
-            break;
-        }
-        match (a, b) {
-            (NONE, _) => return Ordering::Less,
-            (_, NONE) => return Ordering::Greater,
-            _ => {}
-        }
-        let order = rows.hashes[a as usize].cmp(&rows.hashes[b as usize]);
-        if order.is_ne() {
-            return order;
-        }
-        (a, b) = (rows.parents[a as usize], rows.parents[b as usize]);
-    }
-    Ordering::Equal
 }

@@ -38,7 +38,7 @@ fn period(keys: &[Key]) -> usize {
         borders[index] = length + usize::from(keys[index] == keys[length]);
     }
     let candidate = n - borders.last().copied().unwrap_or(0);
-    if candidate > 0 && n % candidate == 0 { candidate } else { n }
+    if candidate > 0 && n.is_multiple_of(candidate) { candidate } else { n }
 }
 
 #[cfg(test)]
@@ -54,7 +54,7 @@ mod tests {
             let rotated = |begin: usize| [&keys[begin..], &keys[..begin]].concat();
             let (begin, period) = least_rotation(&keys);
             prop_assert_eq!(rotated(begin), (0..keys.len()).map(rotated).min().unwrap());
-            let shortest = (1..=keys.len()).find(|length| keys.len() % length == 0 && rotated(*length % keys.len()) == keys);
+            let shortest = (1..=keys.len()).find(|length| keys.len().is_multiple_of(*length) && rotated(*length % keys.len()) == keys);
             prop_assert_eq!(Some(period), shortest);
         }
     }

@@ -19,6 +19,9 @@ pub trait Source {
     fn read(&self, span: Span) -> Result<Vec<u8>, Self::Error>;
 }
 
+/// Receives the bytes of a result, piece by piece.
+pub type Sink<'w, E> = &'w mut dyn FnMut(&[u8]) -> Result<(), E>;
+
 /// A copy in memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Bytes<'b>(pub &'b [u8]);

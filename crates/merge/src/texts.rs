@@ -3,7 +3,7 @@
 use sessile_core::links::REFERENCES;
 
 use crate::copy::ReadCopy;
-use crate::entry_text::{EntryText, LineText};
+use crate::entry_text::EntryText;
 use crate::error::MergeError;
 use crate::names::{NONE, Names};
 use crate::rows::Rows;
@@ -27,7 +27,7 @@ impl<S: Source> Texts<'_, '_, S> {
 
     /// The original form of a row with this line. The parents must be rows.
     pub(crate) fn original<'l>(&self, row: u32, line: &'l [u8]) -> Result<EntryText<'l>, MergeError<S::Error>> {
-        let LineText::Entry(entry) = LineText::read(line) else {
+        let Ok(entry) = EntryText::read(line) else {
             return Err(MergeError::Changed { copy: self.rows.copy(row) });
         };
         let original = self.rows.originals[row as usize];

@@ -30,11 +30,12 @@ impl Union {
         let mut by_key: Vec<u32> = rows.all().collect();
         by_key.sort_unstable_by_key(|row| (&rows.hashes[*row as usize], *row));
         let mut union = Self { of_rows: vec![NONE; rows.ids.len()], ..Self::default() };
-        let mut node = 0;
         for same in by_key.chunk_by(|a, b| rows.hashes[*a as usize] == rows.hashes[*b as usize]) {
-            same.iter().for_each(|row| union.of_rows[*row as usize] = node);
+            let node = union.len();
+            for row in same {
+                union.of_rows[*row as usize] = node;
+            }
             union.rows.push(least_spelling(texts, same)?);
-            node += 1;
         }
         drop(by_key);
         union.link(rows);

@@ -13,10 +13,11 @@ use sessile_core::SessionId;
 use sessile_core::cancel::Cancel;
 pub use sessile_merge::Renamed;
 use sessile_merge::{MergeError, MergeOptions as Rules, Merger, Plan, Summary};
-use sessile_store::{StoreError, create_file, replace_file};
+use sessile_store::{StoreError, prepare_file, replace_file};
 
 use crate::directory::absolute;
 use crate::error::SessionError;
+use crate::journal::publish_current;
 use crate::list::read_header;
 use crate::manager::is_precious;
 use crate::sessions::Sessions;
@@ -48,6 +49,8 @@ pub struct Merged {
     pub id: SessionId,
     /// The file with the result.
     pub path: Option<PathBuf>,
+    /// The copy that the result is equal to, byte for byte, because it has everything.
+    pub same_as: Option<PathBuf>,
     /// The copies, in the order in which they were given.
     pub copies: Vec<MergedCopy>,
     /// The number of different entries in all copies.
@@ -93,9 +96,10 @@ type FileMerger<'c> = Merger<'c, FileCopy<'c>>;
 impl Sessions {
     /// Merges copies of a session into a new file of mode 0600, or replaces an existing file if `overwrite` is set.
     ///
-    /// The result has every entry of every copy once, in an order that depends on the entries alone: whoever merges the
-    /// same entries gets the same lines after the header. The file is complete or not there. Never overwrites one of the
-    /// copies, or a session in a directory of sessions.
+    /// If a copy has everything that the others have, the result is that copy, byte for byte. Otherwise, it has every
+    /// entry of every copy once, in an order that depends on the entries alone: on every machine, the same entries give
+    /// the same lines after the header. The file is complete or not there. Never overwrites one of the copies, or a
+    /// session in a directory of sessions.
     pub fn merge(
         &self,
         copies: &[PathBuf],
@@ -129,27 +133,41 @@ impl Sessions {
         let n_passes = if target.is_none() || options.dry_run { 1 } else { 2 };
         let reading = Reading::new(options, n_passes);
         let copies = self.open_copies(paths, &reading)?;
-        let merger = read(&copies, options)?;
-        let plan = merger.canonical();
-        let mut merged = self.merged(&copies, &merger.summary(), &plan);
+        let union = read(&copies, options)?;
+        let plan = union.canonical();
+        let mut merged = self.merged(&copies, &union.summary(), &plan);
+        let superset = union.superset().map(|copy| &copies[copy]);
+        if let Some(superset) = superset {
+            merged.same_as = Some(superset.path().to_path_buf());
+            merged.renamed.clear();
+            merged.n_torn = 0;
+        }
         check_unchanged(&copies)?;
         let Some(target) = target else { return Ok(merged) };
         merged.path = Some(target.to_path_buf());
         if options.dry_run {
             return Ok(merged);
         }
-        let os = self.world.os();
         let mut write = |out: &mut dyn Write| -> Result<(), SessionError> {
             let failed = |source| SessionError::from(StoreError::io_at("write", target, source));
-            let written = plan.write(&mut |line| out.write_all(line).map_err(failed));
-            written.map_err(|error| error_of(error, &copies))?;
+            match superset {
+                Some(superset) => superset.write_to(out, target)?,
+                None => plan
+                    .write(&mut |line| out.write_all(line).map_err(failed))
+                    .map_err(|error| error_of(error, &copies))?,
+            }
             // The copies were the same from the first byte read to the last.
             check_unchanged(&copies)
         };
+        let refuse_replaced = || copies.iter().try_for_each(FileCopy::refuse_replaced);
+        let os = self.world.os();
         if replaces {
-            replace_file(os, target, &mut write)?
+            replace_file(os, target, true, &mut write)?;
+            // As for new files: a scrub that ends from now on finds this one.
+            refuse_replaced().inspect_err(|_| drop(os.remove(target)))?;
         } else {
-            create_file(os, target, true, &mut write)?
+            let prepared = prepare_file(os, target, true, &mut write)?;
+            publish_current(&self.world, prepared, target, &refuse_replaced)?;
         }
         Ok(merged)
     }
@@ -168,7 +186,11 @@ impl Sessions {
         Ok(true)
     }
 
-    fn open_copies<'c>(&self, paths: &[PathBuf], reading: &'c Reading<'c>) -> Result<Vec<FileCopy<'c>>, SessionError> {
+    fn open_copies<'c>(
+        &'c self,
+        paths: &[PathBuf],
+        reading: &'c Reading<'c>,
+    ) -> Result<Vec<FileCopy<'c>>, SessionError> {
         paths.iter().map(|path| FileCopy::open(self.world.os(), path, reading)).collect()
     }
 
@@ -195,6 +217,7 @@ impl Sessions {
             operation: None,
             id: first.map(|header| header.id()).unwrap_or_default(),
             path: None,
+            same_as: None,
             copies: copies.iter().enumerate().map(of_copy).collect(),
             n_entries: summary.n_entries,
             n_written: plan.n_entries(),

@@ -334,19 +334,30 @@ pub(crate) fn read_limited(file: &dyn OsFile, path: &Path, offset: u64, limit: u
 
 /// Replaces the content of a small file atomically. For notes, never for sessions.
 pub fn swap_in(os: &dyn Os, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
-    replace_file(os, path, &mut |out| out.write_all(bytes).map_err(StoreError::io("write", path)))
+    replace_file(os, path, false, &mut |out| out.write_all(bytes).map_err(StoreError::io("write", path)))
 }
 
-/// Lets `write` fill a new file of mode 0600 that then atomically replaces another one. Never for sessions.
+/// Lets `write` fill a new file of mode 0600 that then atomically replaces another one. Never for sessions that programs
+/// may have open.
 pub fn replace_file<E: From<StoreError>>(
     os: &dyn Os,
     path: &Path,
+    is_durable: bool,
     write: &mut dyn FnMut(&mut dyn Write) -> Result<(), E>,
 ) -> Result<(), E> {
     let (temporary, file) = create_temporary(os, path)?;
-    let renamed = write_buffered(file.as_ref(), &temporary, write)
-        .and_then(|()| Ok(os.rename(&temporary, path).map_err(StoreError::io("replace", path))?));
-    renamed.inspect_err(|_| drop(os.remove(&temporary)))
+    let rename = || -> Result<(), StoreError> {
+        if is_durable {
+            file.sync_all().map_err(StoreError::io("sync", path))?;
+        }
+        os.rename(&temporary, path).map_err(StoreError::io("replace", path))
+    };
+    let renamed = write_buffered(file.as_ref(), &temporary, write).and_then(|()| Ok(rename()?));
+    renamed.inspect_err(|_| drop(os.remove(&temporary)))?;
+    if is_durable {
+        sync_parent(os, path)?;
+    }
+    Ok(())
 }
 
 pub(crate) fn create_exclusively(os: &dyn Os, path: &Path) -> Result<Box<dyn OsFile>, StoreError> {

@@ -24,9 +24,9 @@ use crate::screen::{Line, Screen};
 /// The result has every entry of every copy once. Where two entries have the same id, the later one gets a new id, and
 /// everything that refers to it follows. Every branch keeps its context. The copies are only read.
 ///
-/// With -o, writes a new file. Its order depends only on the entries: on all machines, the same entries give the same
-/// lines after the header. With --into, appends what a session lacks. Its lines stay, and it continues where it did.
-/// This cannot be undone.
+/// With -o, writes a new file. If a copy has everything, the new file is equal to it. Otherwise, its order depends only
+/// on the entries: on all machines, the same entries give the same lines after the header. With --into, appends what a
+/// session lacks. Its lines stay, and it continues where it did. This cannot be undone.
 ///
 /// Copies of a file of version 1 that pi upgraded separately have different ids. If their first entries are equal, they
 /// get the same ids, unless you use --no-align.
@@ -63,7 +63,7 @@ pub(crate) struct MergeArgs {
     #[arg(long, requires = "output")]
     force: bool,
 
-    /// Print JSON: {dryRun?, path?, id, entries, written, renamed, odd?, torn?, healed?, loops?, copies, operation?}
+    /// Print JSON: {dryRun?, path?, sameAs?, id, entries, written, renamed, odd?, torn?, healed?, loops?, copies, operation?}
     ///
     /// A renamed entry is {from, to}. A copy is {path, size, entries, own, missing, shadowed?, complete, aligned?}.
     #[arg(long)]
@@ -141,6 +141,10 @@ fn report(env: &CommandEnvironment, args: &MergeArgs, merged: &Merged, screen: &
         let words = format!("{}: {}", env.short(&copy.path.to_string_lossy()), copy_words(env, copy));
         screen.print_whole(&Line::new().text(&words))?;
     }
+    if let Some(path) = merged.same_as.as_ref().filter(|_| args.output.is_some()) {
+        let words = format!("the result is {}, byte for byte", env.short(&path.to_string_lossy()));
+        screen.print_whole(&Line::new().text(&words))?;
+    }
     for words in remarks(merged) {
         screen.print_whole(&Line::new().text(&words))?;
     }
@@ -160,20 +164,19 @@ fn entries(number: usize) -> String {
 }
 
 fn copy_words(env: &CommandEnvironment, copy: &MergedCopy) -> String {
-    let mut words = entries(copy.n_entries);
+    let mut words = vec![entries(copy.n_entries)];
     if copy.is_complete {
-        words += ", has everything";
+        words.push("has everything".to_owned());
     } else {
-        words += &format!(", {} only here, {} missing", copy.n_own, copy.n_missing);
+        words.push(format!("{} only here, {} missing", copy.n_own, copy.n_missing));
     }
     if copy.n_shadowed > 0 {
-        words += &format!(", {} hidden by later ones with the same id", copy.n_shadowed);
+        words.push(format!("{} hidden by later ones with the same id", copy.n_shadowed));
     }
     if let Some((with, n_entries)) = &copy.aligned {
-        let with = env.short(&with.to_string_lossy());
-        words += &format!(", the first {n_entries} get the ids of {with}");
+        words.push(format!("the first {n_entries} get the ids of {}", env.short(&with.to_string_lossy())));
     }
-    words
+    words.join(", ")
 }
 
 /// What else a user should know.

@@ -73,6 +73,19 @@ fn a_merge_says_what_it_found() {
 }
 
 #[test]
+fn a_copy_that_has_everything_is_the_result() {
+    let home = Home::new();
+    let (laptop, desktop) = copies(&home);
+    assert_eq!(home.run(&["merge", path(&desktop), "--into", path(&laptop)]).code, 0);
+    let both = home.dir.path().join("both.jsonl");
+    let output = home.run(&["merge", path(&desktop), path(&laptop), "-o", path(&both)]);
+    assert!(output.err.contains("x.jsonl, byte for byte\n"), "{}", output.err);
+    assert_eq!(std::fs::read(&both).unwrap(), std::fs::read(&laptop).unwrap());
+    let dry = home.run(&["merge", path(&desktop), path(&laptop), "--dry-run", "--json"]).json();
+    assert_eq!((&dry["sameAs"], &dry["renamed"]), (&path(&laptop).into(), &serde_json::json!([])));
+}
+
+#[test]
 fn nothing_is_overwritten() {
     let home = Home::new();
     let (laptop, desktop) = copies(&home);
@@ -135,8 +148,8 @@ fn a_session_absorbs_what_it_lacks() {
     let merged = home.run(&["merge", path(&desktop), "--into", path(&laptop), "--json"]).json();
     assert_eq!(merged["written"], 2);
     let after = std::fs::read_to_string(&laptop).unwrap();
-    assert!(after.starts_with(&before), "the file only grows");
-    let appended: Vec<Value> = after[before.len()..].lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let grown = after.strip_prefix(&before).expect("the file only grows");
+    let appended: Vec<Value> = grown.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(appended.len(), 3);
     assert_eq!(appended[0]["renamedFrom"], "f");
     assert_eq!(appended[1]["parentId"], appended[0]["id"]);

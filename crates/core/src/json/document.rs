@@ -1,5 +1,6 @@
 //! Prints a whole value as JavaScript would.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::number_text;
@@ -24,6 +25,12 @@ use super::write::write_text;
 /// ```
 pub fn print(value: Raw<'_>) -> Json {
     if is_printed(value.as_bytes()) { value.to_json() } else { print_again(value) }
+}
+
+/// Like [`print()`], as bytes, which are borrowed if printing changes nothing.
+pub fn printed_bytes(value: Raw<'_>) -> Cow<'_, [u8]> {
+    let bytes = value.as_bytes();
+    if is_printed(bytes) { Cow::Borrowed(bytes) } else { Cow::Owned(print_again(value).into_bytes()) }
 }
 
 /// Like [`print()`], for a value that the caller no longer needs: usually it is returned as is.

@@ -23,7 +23,9 @@ pub(crate) struct Reader<'t> {
 impl<'t> Reader<'t> {
     pub(crate) fn new(text: &'t str) -> Self {
         let mut outline = Outline::new();
-        split(text.as_bytes()).into_iter().for_each(|line| outline.push(line, &mut StableIds));
+        for line in split(text.as_bytes()) {
+            outline.push(line, &mut StableIds);
+        }
         Self { text, outline }
     }
 
@@ -50,17 +52,19 @@ fn ids_by_key(text: &str) -> BTreeMap<[u8; 32], String> {
 
 #[test]
 fn every_context_of_every_copy_is_unchanged() {
-    for_all(Nature::Tame, 100, &|_, copies| {
-        let all = merged(copies);
-        let ids = ids_by_key(&all);
-        let after = Reader::new(&all);
-        for copy in copies {
-            let before = Reader::new(copy);
-            for entry in naive::read(&[copy]).entries {
-                assert_eq!(after.context(&ids[&entry.key]), before.context(&entry.id), "at {}", entry.id);
-            }
+    for_all(Nature::Tame, 100, &|_, copies| assert_same_contexts(copies, &merged(copies)));
+}
+
+/// The context at each entry of each copy is the same in a merged session.
+pub(crate) fn assert_same_contexts(copies: &[String], all: &str) {
+    let ids = ids_by_key(all);
+    let after = Reader::new(all);
+    for copy in copies {
+        let before = Reader::new(copy);
+        for entry in naive::read(&[copy]).entries {
+            assert_eq!(after.context(&ids[&entry.key]), before.context(&entry.id), "at {}", entry.id);
         }
-    });
+    }
 }
 
 #[test]

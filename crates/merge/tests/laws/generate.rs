@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-/// SplitMix64: small, fast, and the same everywhere.
+/// `SplitMix64`: small, fast, and the same everywhere.
 pub(crate) struct Random(u64);
 
 impl Random {
@@ -184,7 +184,6 @@ impl Growing {
         loop {
             let id = match random.below(10) {
                 0..4 => format!("c{}", random.below(6)),
-                // What the first of these becomes when it is renamed is not known, so no test can aim at it here.
                 4..6 => format!("{:08x}", random.below(4)),
                 _ => format!("{copy:04x}{:04x}", random.below(0x10000)),
             };

@@ -30,7 +30,9 @@ pub(crate) struct Entry {
 
 fn sha(parts: &[&[u8]]) -> Key {
     let mut hash = Sha256::new();
-    parts.iter().for_each(|part| hash.update(part));
+    for part in parts {
+        hash.update(part);
+    }
     hash.finalize().into()
 }
 
@@ -59,7 +61,8 @@ fn members(text: &str) -> Vec<(String, String)> {
 /// Whether the links of a line are spelled clearly.
 fn is_plain(text: &str) -> bool {
     let members = members(text);
-    let family: Vec<_> = members.iter().filter(|(key, _)| key.starts_with("\"renamedFrom")).collect();
+    let is_of_family = |key: &str| key.trim_matches('"').trim_end_matches('_') == "renamedFrom";
+    let family: Vec<_> = members.iter().filter(|(key, _)| is_of_family(key)).collect();
     let names: BTreeSet<_> = family.iter().map(|(key, _)| key).collect();
     let once = |name: &str| members.iter().filter(|(key, _)| *key == format!("\"{name}\"")).count() < 2;
     let is_link = |key: &str| key == "\"id\"" || FIELDS.iter().any(|field| key == format!("\"{field}\""));
@@ -175,28 +178,19 @@ impl Read {
         }
         for entry in &mut self.entries {
             for (target, field) in entry.targets.into_iter().zip(FIELDS) {
-                if let Some(target) = target {
-                    if get(&entry.text, field).as_ref() != Some(&entries[target].original) {
-                        entry.text = set(&entry.text, field, &entries[target].original);
-                    }
+                let original = target.map(|target| &entries[target].original);
+                if let Some(original) = original.filter(|original| get(&entry.text, field).as_ref() != Some(original)) {
+                    entry.text = set(&entry.text, field, original);
                 }
             }
             entry.hash = sha(&[printed(&entry.text).as_bytes()]);
         }
     }
 
-    /// The hashes of an entry and its ancestors within its copy.
-    fn ancestry(&self, mut index: usize) -> Vec<Key> {
-        let mut hashes = Vec::new();
-        while hashes.len() <= self.entries.len() {
-            hashes.push(self.entries[index].hash);
-            let Some(parent) = self.entries[index].targets[0] else { break };
-            index = parent;
-        }
-        hashes
-    }
-
     fn heal(&mut self) {
+        let mut alone = Self { entries: self.entries.clone(), odd: BTreeSet::new(), header: String::new() };
+        alone.keys();
+        let key_alone = |index: usize| alone.entries[index].key;
         let mut found = Vec::new();
         for (index, entry) in self.entries.iter().enumerate() {
             let Some(name) = get(&entry.text, "parentId").filter(|name| !name.is_empty()) else { continue };
@@ -207,8 +201,8 @@ impl Read {
             let is_twin =
                 |other: &usize| self.entries[*other].hash == entry.hash && self.entries[*other].targets[0].is_some();
             let is_parent = |other: &usize| self.entries[*other].original == name && self.entries[*other].is_holder;
-            let twin = others().filter(is_twin).min_by_key(|other| self.ancestry(*other));
-            let parent = others().filter(is_parent).min_by_key(|other| self.ancestry(*other));
+            let twin = others().filter(is_twin).min_by_key(|other| key_alone(*other));
+            let parent = others().filter(is_parent).min_by_key(|other| key_alone(*other));
             found.push((index, twin, parent));
         }
         for (index, twin, parent) in found {
@@ -244,7 +238,7 @@ impl Read {
                 let n = hashes.len();
                 let rotated = |by: usize| [&hashes[by..], &hashes[..by]].concat();
                 let by = (0..n).min_by_key(|by| rotated(*by)).unwrap();
-                let period = (1..=n).find(|length| n % length == 0 && rotated(length % n) == hashes).unwrap();
+                let period = (1..=n).find(|length| n.is_multiple_of(*length) && rotated(length % n) == hashes).unwrap();
                 let whole = sha(&[b"loop", &rotated(by)[..period].concat()]);
                 // The member at which the path enters the loop.
                 let place = (n - by) % n % period;
@@ -338,7 +332,10 @@ pub(crate) fn merge(copies: &[&str]) -> String {
     let mut odd: Vec<&String> = read.odd.iter().filter(|odd| !is_torn(odd)).collect();
     odd.sort_by_key(|odd| sha(&[odd.as_bytes()]));
     let mut out = read.header.clone() + "\n";
-    odd.iter().for_each(|odd| out += &format!("{odd}\n"));
+    for odd in odd {
+        out += odd;
+        out.push('\n');
+    }
     let mut rest: BTreeSet<Key> = keys.clone();
     while !rest.is_empty() {
         let is_ready = |key: &&Key| is_in_loop(**key) || target(**key, 0).is_none_or(|parent| !rest.contains(&parent));

@@ -66,7 +66,7 @@ fn a_collision_renames_the_later_entry_and_everything_follows() {
     assert_eq!(new.len(), 8);
     assert_eq!(
         lines[2],
-        late.replace("\"id\":\"b\"", &format!("\"id\":\"{new}\"")).replace("}", ",\"renamedFrom\":\"b\"}")
+        late.replace("\"id\":\"b\"", &format!("\"id\":\"{new}\"")).replace('}', ",\"renamedFrom\":\"b\"}")
     );
     assert_eq!(lines[3], children[0].replace("\"b\"", &format!("\"{new}\"")));
     assert_eq!(lines[4], children[1].replace("\"b\"", &format!("\"{new}\"")));
@@ -154,20 +154,45 @@ fn odd_lines_are_kept_once() {
 }
 
 #[test]
-fn a_million_levels_and_a_loop_of_a_hundred_thousand() {
+fn many_levels_and_a_long_loop() {
+    // A million in release.
+    let n_levels = if cfg!(debug_assertions) { 50_000 } else { 1_000_000u32 };
     let mut deep = header(0) + "\n";
-    for number in 0..1_000_000u32 {
+    for number in 0..n_levels {
         let parent = if number == 0 { "null".to_owned() } else { format!("\"{:08x}\"", number - 1) };
         deep += &format!("{{\"type\":\"x\",\"id\":\"{number:08x}\",\"parentId\":{parent}}}\n");
     }
     assert_eq!(merged(&[&deep]), deep);
     let mut round = header(0) + "\n";
-    for number in 0..100_000u32 {
-        round += &format!("{{\"type\":\"x\",\"id\":\"{number}\",\"parentId\":\"{}\"}}\n", (number + 1) % 100_000);
+    let n_in_loop = n_levels / 10;
+    for number in 0..n_in_loop {
+        round += &format!("{{\"type\":\"x\",\"id\":\"{number}\",\"parentId\":\"{}\"}}\n", (number + 1) % n_in_loop);
     }
     let once = merged(&[&round]);
-    assert_eq!(once.lines().count(), 100_001);
+    assert_eq!(once.lines().count(), n_in_loop as usize + 1);
     assert_eq!(merged(&[&once, &round]), once);
+    // All with the same id: one is visible.
+    let same = header(0)
+        + "\n"
+        + &(0..n_in_loop).map(|number| entry("a", "b", 1, &format!(",\"v\":{number}")) + "\n").collect::<String>();
+    let once = merged(&[&same]);
+    assert_eq!(once.matches("renamedFrom").count(), n_in_loop as usize - 1);
+    assert_eq!(merged(&[&once, &same]), once);
+    // All have lost their parent, and the other copy has as many with that id.
+    let parents = same.replace("\"id\":\"a\"", "\"id\":\"b\"").replace("\"parentId\":\"b\"", "\"parentId\":null");
+    let all = merged(&[&same, &parents]);
+    assert_eq!(all.lines().count(), 2 * n_in_loop as usize + 1);
+    assert_eq!(merged(&[&parents, &same]), all);
+    // Torn lines that begin alike.
+    let begin = format!("{{\"type\":\"x\",\"long\":\"{}", "y".repeat(80));
+    let torn = header(0) + "\n" + &(0..n_in_loop / 10).map(|number| format!("{begin}{number}\n")).collect::<String>();
+    let whole =
+        torn.replace(&begin, "{\"id\":\"").lines().skip(1).map(|line| format!("{line}\"}}\n")).collect::<String>();
+    let whole = header(0) + "\n" + &whole + &format!("{begin}123456\",\"id\":\"w\"}}\n");
+    let all = merged(&[&torn, &whole]);
+    // 1, 12, 123, … begin the whole one.
+    let n_begin = (1..=6).filter(|digits| "123456"[..*digits].parse::<u32>().unwrap() < n_in_loop / 10).count();
+    assert_eq!(all.lines().count(), torn.lines().count() - n_begin + whole.lines().count() - 1);
 }
 
 #[test]

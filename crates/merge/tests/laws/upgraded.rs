@@ -83,7 +83,7 @@ fn untouched_copies_of_version_1_agree() {
         let old = version_1(&mut random, n_entries);
         let once = merged(&[&old], true);
         assert_eq!(once.lines().count(), n_entries + 1);
-        assert!(once.starts_with(&old_header(r#""#).replace("}", r#","version":3}"#)), "{once}");
+        assert!(once.starts_with(&old_header("").replace('}', r#","version":3}"#)), "{once}");
         assert!(!once.contains("hookMessage") && !once.contains("firstKeptEntryIndex"));
         assert_eq!(merged(&[&old, &old], true), once);
         // One is upgraded by our rule and continued, the other one is not.

@@ -5,7 +5,7 @@ use sessile::merge::{Merged, MergedCopy};
 
 use super::{object, put_path, put_string};
 
-/// A merge: `{dryRun?, path?, id, entries, written, renamed, odd?, torn?, healed?, loops?, copies, operation?}`.
+/// A merge: `{dryRun?, path?, sameAs?, id, entries, written, renamed, odd?, torn?, healed?, loops?, copies, operation?}`.
 ///
 /// A renamed entry is `{from, to}`. A copy is `{path, size, entries, own, missing, shadowed?, complete, aligned?}`, and
 /// `aligned` is `{with, entries}`.
@@ -22,6 +22,7 @@ pub fn merged(merged: &Merged, dry_run: bool) -> Json {
             out.bool("dryRun", true);
         }
         put_path(out, "path", merged.path.as_deref());
+        put_path(out, "sameAs", merged.same_as.as_deref());
         out.string("id", merged.id.as_str());
         out.integer("entries", count(merged.n_entries)).integer("written", count(merged.n_written));
         out.array("renamed", renamed.iter().map(Json::raw));

@@ -120,7 +120,7 @@ impl SessionManager {
         if is_free || !overwrite || self.is_precious(&path) {
             return create_file(os, &path, false, &mut write);
         }
-        replace_file(os, &path, &mut write)
+        replace_file(os, &path, false, &mut write)
     }
 
     /// Passes the bytes of the session to a sink, exactly as they are stored, up to the end of what has been read.

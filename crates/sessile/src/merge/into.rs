@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use sessile_core::EntryId;
 use sessile_core::date::to_iso;
 use sessile_core::json::{Json, ObjectWriter};
+use sessile_core::line::{Span, split};
 use sessile_core::outline::Outline;
 use sessile_core::version::StableIds;
 use sessile_store::{Expect, FileLog, Log, StoreError};
 
-use super::source::Reading;
+use super::source::{FileCopy, Reading};
 use super::{MAX_TRIES, MergeOptions, Merged, check_unchanged, error_of, read};
 use crate::compose::{self, Base};
 use crate::directory::absolute;
@@ -22,8 +23,8 @@ use crate::sessions::Sessions;
 /// The type of the entry that a session gets after a merge.
 const CUSTOM_TYPE: &str = "sessile.merge";
 
-/// How many bytes are appended at a time.
-const CHUNK: usize = 8 << 20;
+/// How many bytes are appended at a time. Up to this size, the entries and the mark are one append.
+const CHUNK: usize = 32 << 20;
 
 /// Where the session continues after the merge.
 struct Leaf {
@@ -31,6 +32,8 @@ struct Leaf {
     id: Option<EntryId>,
     /// Up to where no entry changes this: the end of what was there before, or of what this merge has appended.
     end: u64,
+    /// Whether this merge has appended entries.
+    has_appended: bool,
 }
 
 impl Sessions {
@@ -45,8 +48,12 @@ impl Sessions {
         options: &MergeOptions<'_>,
     ) -> Result<Merged, SessionError> {
         let path = absolute(self.environment(), session);
-        let mut paths = vec![path.clone()];
-        paths.extend(others.iter().map(|path| absolute(self.environment(), path)));
+        let identity = |path: &Path| self.world.os().stat(path).ok().map(|stat| stat.identity);
+        let own = identity(&path);
+        let others = others.iter().map(|path| absolute(self.environment(), path));
+        // The session by another name lacks nothing.
+        let others = others.filter(|other| own.is_none() || identity(other) != own);
+        let paths: Vec<PathBuf> = std::iter::once(path.clone()).chain(others).collect();
         let (mut planned, is_old) = self.planned_into(&paths, options)?;
         planned.path = Some(path.clone());
         if options.dry_run || (planned.n_written == 0 && planned.n_odd == 0) {
@@ -60,7 +67,7 @@ impl Sessions {
             manager.upgrade()?;
         }
         let location = SessionLocation { path: path.clone(), id: manager.session_id() };
-        let mut leaf = Leaf { id: manager.leaf_id(), end: manager.outline().end() };
+        let mut leaf = Leaf { id: manager.leaf_id(), end: manager.outline().end(), has_appended: false };
         drop(manager);
         let recording = Recording::begin(&self.world, OperationKind::Merge, 1, None)?;
         // Unlike eight digits, a whole id cannot be one that the session or the other copies have.
@@ -68,9 +75,11 @@ impl Sessions {
         let step = Step::Merge { session: location, from: paths[1..].to_vec(), mark: mark.clone() };
         let mut merged =
             recording.step(&step, || self.append_missing_entries(&paths, &mark, &mut leaf, &planned, options))?;
-        merged.operation = Some(recording.id.clone());
         merged.path = Some(path);
-        recording.done();
+        if leaf.has_appended {
+            merged.operation = Some(recording.id.clone());
+            recording.done();
+        }
         Ok(merged)
     }
 
@@ -81,12 +90,12 @@ impl Sessions {
             n_left -= 1;
             let reading = Reading::new(options, 1);
             let copies = self.open_copies(paths, &reading)?;
-            let merger = read(&copies, options)?;
-            let planned = self.merged(&copies, &merger.summary(), &merger.absorb(0));
+            let union = read(&copies, options)?;
+            let planned = self.merged(&copies, &union.summary(), &union.absorb(0));
             match check_unchanged(&copies) {
                 Err(SessionError::WrittenMeanwhile { .. }) if n_left > 0 => {}
                 Err(error) => return Err(error),
-                Ok(()) => return Ok((planned, merger.is_old(0))),
+                Ok(()) => return Ok((planned, union.is_old(0))),
             }
         }
     }
@@ -123,58 +132,86 @@ impl Sessions {
     ) -> Result<Merged, SessionError> {
         let reading = Reading::new(options, 2);
         let copies = self.open_copies(paths, &reading)?;
-        let merger = read(&copies, options)?;
-        let plan = merger.absorb(0);
-        let mut merged = self.merged(&copies, &merger.summary(), &plan);
-        if merged.n_written < planned.n_written {
-            // An earlier attempt has appended the others.
-            merged.n_written = planned.n_written;
+        let union = read(&copies, options)?;
+        let plan = union.absorb(0);
+        let mut merged = self.merged(&copies, &union.summary(), &plan);
+        if leaf.has_appended {
+            // An earlier attempt has appended a part.
+            merged.n_written = merged.n_written.max(planned.n_written);
             merged.renamed.clone_from(&planned.renamed);
         }
         check_unchanged(&copies)?;
+        if merged.n_written == 0 && merged.n_odd == 0 {
+            // Another process has merged the same copies in the meantime.
+            return Ok(merged);
+        }
         leaf.follow(log)?;
-        let mut end = copies[0].length();
-        leaf.end = end;
+        leaf.end = copies[0].length();
         let mut lines = Vec::new();
-        let mut append = |lines: &mut Vec<u8>| -> Result<(), SessionError> {
-            if !lines.is_empty() {
-                log.append(lines, Expect::Length(end))?;
-                end = log.length()?;
-                leaf.end = end;
-                lines.clear();
-            }
-            Ok(())
-        };
         let written = plan.write(&mut |line| {
             lines.extend_from_slice(line);
             // A line over the cap comes in parts, so only a newline ends one.
-            if lines.len() >= CHUNK && lines.last() == Some(&b'\n') { append(&mut lines) } else { Ok(()) }
+            if lines.len() >= CHUNK && lines.last() == Some(&b'\n') {
+                copies[1..].iter().try_for_each(FileCopy::refuse_replaced)?;
+                leaf.append(log, &lines)?;
+                lines.clear();
+            }
+            Ok(())
         });
         written.map_err(|error| error_of(error, &copies))?;
         // The other copies, too, were the same from the first byte read to the last.
         check_unchanged(&copies[1..])?;
-        append(&mut lines)?;
-        let timestamp = to_iso(self.environment().now());
-        let base = Base { id: mark, parent: leaf.id.as_ref(), timestamp: &timestamp };
-        let mut line = compose::custom(&base, CUSTOM_TYPE, Some(mark_data(&merged, paths).raw())).into_bytes();
-        line.push(b'\n');
-        log.append(&line, Expect::Length(leaf.end))?;
+        let data = mark_data(&merged, paths);
+        lines.extend_from_slice(&self.mark_line(mark, leaf, &data));
+        while leaf.append(log, &lines)? {
+            let another = EntryId::from(self.environment().entry_uuid());
+            lines = self.mark_line(&another, leaf, &data);
+        }
         log.make_durable()?;
         Ok(merged)
+    }
+
+    /// The line of a mark under the leaf.
+    fn mark_line(&self, id: &EntryId, leaf: &Leaf, data: &Json) -> Vec<u8> {
+        let timestamp = to_iso(self.environment().now());
+        let base = Base { id, parent: leaf.id.as_ref(), timestamp: &timestamp };
+        let mut line = compose::custom(&base, CUSTOM_TYPE, Some(data.raw())).into_bytes();
+        line.push(b'\n');
+        line
     }
 }
 
 impl Leaf {
     /// Moves to the last entry that another program has appended in the meantime.
     fn follow(&mut self, log: &FileLog) -> Result<(), SessionError> {
-        let length = log.length()?;
-        if length > self.end {
+        if log.length()? > self.end {
             let mut newer = Outline::new();
             log.scan(self.end, &mut |line| newer.push(line, &mut StableIds))?;
-            self.id = newer.leaf().and_then(|row| newer.id(row)).or(self.id.take());
-            self.end = length;
+            self.move_to_leaf_of(&newer);
         }
         Ok(())
+    }
+
+    /// Appends lines at the known end. Returns whether this has moved to an entry that a program without the lock has
+    /// written just before them.
+    fn append(&mut self, log: &mut FileLog, lines: &[u8]) -> Result<bool, SessionError> {
+        let appended = log.append(lines, Expect::Length(self.end))?;
+        let between = log.read(Span { offset: self.end, len: appended.offset.saturating_sub(self.end) })?;
+        let mut others = Outline::new();
+        for line in split(&between) {
+            others.push(line, &mut StableIds);
+        }
+        self.end = appended.end;
+        self.has_appended = true;
+        Ok(self.move_to_leaf_of(&others))
+    }
+
+    /// Moves to the leaf of lines that another program has written, if they have any.
+    fn move_to_leaf_of(&mut self, others: &Outline) -> bool {
+        let leaf = others.leaf().and_then(|row| others.id(row));
+        let has_moved = leaf.is_some();
+        self.id = leaf.or(self.id.take());
+        has_moved
     }
 }
 

@@ -1,6 +1,7 @@
 //! A copy in a file, read in two passes.
 
 use std::cell::RefCell;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -13,8 +14,11 @@ use sessile_store::os::{FileKind, Mode, Os, OsFile, Stat, read_upto};
 use super::MergeOptions;
 use crate::error::SessionError;
 
-/// How much is read at a time. Lines that are read one by one mostly follow each other.
+/// How much is read at a time while lines follow each other.
 const WINDOW: u64 = 1 << 20;
+
+/// How much is read of a line that does not follow the last one. Doubled with every read that follows.
+const FIRST_WINDOW: u64 = 8 << 10;
 
 /// How far reading has come, over all copies.
 pub(super) struct Reading<'o> {
@@ -41,16 +45,30 @@ impl<'o> Reading<'o> {
 
 /// A copy of a session, opened for reading, with the length that it had then.
 pub(super) struct FileCopy<'r> {
+    os: &'r dyn Os,
     path: PathBuf,
     file: Box<dyn OsFile>,
     opened: Stat,
     reading: &'r Reading<'r>,
-    /// Bytes that were read, and their offset.
-    window: RefCell<(u64, Vec<u8>)>,
+    window: RefCell<Window>,
+}
+
+/// Bytes that were read for single lines.
+struct Window {
+    offset: u64,
+    bytes: Vec<u8>,
+    /// How many bytes are read next if lines go on following each other.
+    n_next: u64,
+}
+
+impl Window {
+    fn end(&self) -> u64 {
+        self.offset + self.bytes.len() as u64
+    }
 }
 
 impl<'r> FileCopy<'r> {
-    pub(super) fn open(os: &dyn Os, path: &Path, reading: &'r Reading<'r>) -> Result<Self, SessionError> {
+    pub(super) fn open(os: &'r dyn Os, path: &Path, reading: &'r Reading<'r>) -> Result<Self, SessionError> {
         let failed = |source| StoreError::io_at("open", path, source);
         // A pipe would block when it is opened.
         if os.stat(path).map_err(failed)?.kind != FileKind::Regular {
@@ -59,7 +77,8 @@ impl<'r> FileCopy<'r> {
         let file = os.open(path, Mode::Read).map_err(failed)?;
         let opened = file.stat().map_err(failed)?;
         reading.n_all.fetch_add(opened.length * reading.n_passes, Relaxed);
-        Ok(Self { path: path.to_path_buf(), file, opened, reading, window: RefCell::new((0, Vec::new())) })
+        let window = RefCell::new(Window { offset: 0, bytes: Vec::new(), n_next: FIRST_WINDOW });
+        Ok(Self { os, path: path.to_path_buf(), file, opened, reading, window })
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -78,11 +97,36 @@ impl<'r> FileCopy<'r> {
         version.map(|version| version.to_text().into_owned()).unwrap_or_default()
     }
 
-    /// Fails if the file was written since it was opened.
+    /// Fails if the file was written or replaced since it was opened.
     pub(super) fn check_unchanged(&self) -> Result<(), SessionError> {
-        let now = self.file.stat().map_err(|source| StoreError::io_at("access", &self.path, source))?;
-        let is_same = (now.length, now.modified_ms) == (self.opened.length, self.opened.modified_ms);
-        if is_same { Ok(()) } else { Err(SessionError::WrittenMeanwhile { path: self.path.clone() }) }
+        self.check(|now| now.revision() == self.opened.revision())
+    }
+
+    /// Fails if another file has taken its place since it was opened: a scrub may have removed text from it.
+    pub(super) fn refuse_replaced(&self) -> Result<(), SessionError> {
+        self.check(|now| now.identity == self.opened.identity)
+    }
+
+    fn check(&self, is_same: impl FnOnce(Stat) -> bool) -> Result<(), SessionError> {
+        let now = self.os.stat(&self.path).map_err(|source| StoreError::io_at("access", &self.path, source))?;
+        if is_same(now) { Ok(()) } else { Err(SessionError::WrittenMeanwhile { path: self.path.clone() }) }
+    }
+
+    /// Writes all bytes, and ends the last line.
+    pub(super) fn write_to(&self, out: &mut dyn Write, target: &Path) -> Result<(), SessionError> {
+        let failed = |source| StoreError::io_at("write", target, source);
+        let mut at = 0;
+        let mut last = b'\n';
+        while at < self.length() {
+            let chunk = self.bytes(Span { offset: at, len: WINDOW.min(self.length() - at) })?;
+            out.write_all(&chunk).map_err(failed)?;
+            last = chunk.last().copied().unwrap_or(last);
+            at += chunk.len() as u64;
+        }
+        if last != b'\n' {
+            out.write_all(b"\n").map_err(failed)?;
+        }
+        Ok(())
     }
 
     /// Reads a span that must be there.
@@ -117,14 +161,16 @@ impl Source for FileCopy<'_> {
             return self.bytes(span);
         }
         let mut window = self.window.borrow_mut();
-        let end = window.0 + window.1.len() as u64;
-        if span.offset < window.0 || span.end() > end {
-            let len = WINDOW.min(self.length().saturating_sub(span.offset)).max(span.len);
-            *window = (span.offset, self.bytes(Span { offset: span.offset, len })?);
+        if span.offset < window.offset || span.end() > window.end() {
+            let follows = (window.offset..=window.end() + FIRST_WINDOW).contains(&span.offset);
+            let n_wanted = if follows { window.n_next } else { FIRST_WINDOW };
+            let len = n_wanted.min(self.length().saturating_sub(span.offset)).max(span.len);
+            let bytes = self.bytes(Span { offset: span.offset, len })?;
+            *window = Window { offset: span.offset, bytes, n_next: WINDOW.min(n_wanted * 2) };
         }
-        let begin = usize::try_from(span.offset - window.0).unwrap_or(usize::MAX);
+        let begin = usize::try_from(span.offset - window.offset).unwrap_or(usize::MAX);
         let end = begin.saturating_add(usize::try_from(span.len).unwrap_or(usize::MAX));
-        let bytes = window.1.get(begin..end);
+        let bytes = window.bytes.get(begin..end);
         bytes.map(<[u8]>::to_vec).ok_or_else(|| SessionError::WrittenMeanwhile { path: self.path.clone() })
     }
 }

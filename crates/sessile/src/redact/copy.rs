@@ -78,7 +78,7 @@ impl Sessions {
         }
         let (prepared, copy) = self.prepare_redacted(&source, options, &target.with_file_name(copy_name(self)))?;
         let whole = Source::open(os, prepared.temporary())?;
-        replace_file(os, &target, &mut |out: &mut dyn Write| {
+        replace_file(os, &target, false, &mut |out: &mut dyn Write| {
             whole.copy_to(&mut |bytes| {
                 out.write_all(bytes).map_err(|error| StoreError::io_at("write", &target, error).into())
             })

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use sessile::branch::ForkPosition;
+use sessile::merge::MergeOptions;
 use sessile::operations::OperationKind;
 use sessile::redact::{Secret, SecretOptions, SecretScrubOptions};
 use sessile_testkit::sim::{CallKind, Errno, SimOs, Tear};
@@ -24,7 +25,7 @@ fn is_scrubbed(os: &SimOs) -> bool {
 /// A command that reads a session and writes a copy of it, or caches.
 type Command = fn(&SimOs);
 
-const COMMANDS: [(&str, Command); 4] = [
+const COMMANDS: [(&str, Command); 5] = [
     ("list", |os| drop(sessions(os, 3).list_all())),
     ("fork", |os| {
         let last = Some("b".into());
@@ -32,6 +33,11 @@ const COMMANDS: [(&str, Command); 4] = [
     }),
     ("new session from another", |os| drop(sessions(os, 3).fork_from(session_path(), "/proj"))),
     ("open", |os| drop(sessions(os, 3).open(session_path()))),
+    ("merge", |os| {
+        let merged = session_path().with_file_name("2025-01-01T00-00-00-000Z_merged.jsonl");
+        let copies = [session_path(), session_path()];
+        drop(sessions(os, 3).merge(&copies, Some(&merged), false, &MergeOptions::default()));
+    }),
 ];
 
 fn machine() -> SimOs {

@@ -38,7 +38,7 @@ pub(super) enum Undo {
     Never,
 }
 
-/// All operations. To add a command, add an entry here: `title`, `merge --into`, `pull`.
+/// All operations. To add a command, add an entry here: `title`, `pull`.
 pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         name: "append",
@@ -266,6 +266,17 @@ pub(super) const OPERATIONS: &[Operation] = &[
         undo: Undo::Never,
         destroys: &[],
     },
+    Operation {
+        name: "merge",
+        content: with_copy,
+        prepare: |_| {},
+        args: |store, _| {
+            words(&["merge", &store.outside(ALPHA).to_string_lossy(), "--into", &store.path(ALPHA), "--json"])
+        },
+        request: None,
+        undo: Undo::Never,
+        destroys: &[],
+    },
 ];
 
 impl Operation {
@@ -312,6 +323,15 @@ fn with_secret(store: &TestStore) {
         "parentId": entry_id(ALPHA, 3), "timestamp": "2025-01-01T00:00:08.000Z",
     });
     write_old(&store.file(ALPHA), format!("{}{entry}\n", store.content(ALPHA)));
+}
+
+/// Adds a copy outside the store that was continued separately.
+fn with_copy(store: &TestStore) {
+    let entry = json!({
+        "type": "message", "id": "f0000000", "parentId": entry_id(ALPHA, 1), "timestamp": "2025-01-01T00:00:08.000Z",
+        "message": {"role": "user", "content": "on another machine", "timestamp": 8},
+    });
+    write_old(&store.outside(ALPHA), format!("{}{entry}\n", store.content(ALPHA)));
 }
 
 fn words(words: &[&str]) -> Vec<String> {

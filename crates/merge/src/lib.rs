@@ -33,7 +33,6 @@
 //! # Ok::<(), sessile_merge::MergeError<std::convert::Infallible>>(())
 //! ```
 
-mod absorb;
 mod align;
 mod copy;
 mod entry_text;
@@ -48,6 +47,7 @@ mod order;
 mod plan;
 mod prefix;
 mod resolve;
+mod results;
 mod rotation;
 mod rows;
 mod source;

@@ -6,9 +6,8 @@ use crate::align::align;
 use crate::copy::{Collected, ReadCopy};
 use crate::entry_text::{EntryText, NotAnEntry};
 use crate::error::MergeError;
-use crate::names::{NONE, Names, PlanNames};
+use crate::names::{NONE, Names};
 use crate::odd::{self, Odd};
-use crate::plan::Plan;
 use crate::prefix::Beginnings;
 use crate::resolve::{across_copies, settle_twins, within_copies};
 use crate::rows::{IS_HOLDER, IS_PRINTED, Rows};
@@ -16,7 +15,7 @@ use crate::source::Source;
 use crate::summary::{Aligned, CopySummary, Summary};
 use crate::texts::Texts;
 use crate::union::Union;
-use crate::{ids, keys, order};
+use crate::{keys, order};
 
 /// How to merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,16 +168,6 @@ impl<'s, S: Source> Merger<'s, S> {
 
     pub(crate) fn order(&self) -> Vec<u32> {
         order::canonical(&self.union, &self.rows)
-    }
-
-    /// The union in canonical order, after the least header.
-    ///
-    /// The lines after the header depend only on the set of entries.
-    pub fn canonical(&self) -> Plan<'_, 's, S> {
-        let mut names = PlanNames::over(&self.names);
-        let ids = ids::assign(&self.union, &self.rows, &mut names, &[], &[]);
-        let header = self.copies.iter().map(|copy| copy.header.as_slice()).min();
-        Plan { merger: self, header, odd: (0..self.odd.len()).collect(), nodes: self.order(), ids, names }
     }
 
     /// The copy that can be the result as it is, because it has everything that the other copies have. The first one if

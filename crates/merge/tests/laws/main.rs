@@ -44,7 +44,7 @@ pub(crate) fn merged<T: AsRef<str>>(copies: &[T]) -> String {
 pub(crate) fn for_all(nature: Nature, percent: u64, law: &dyn Fn(&mut Random, &[String])) {
     let number =
         |name: &str, default: u64| std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default);
-    let n_cases = (number("SESSILE_MERGE_CASES", 60) * percent).div_ceil(100);
+    let n_cases = (number("SESSILE_MERGE_CASES", 200) * percent).div_ceil(100);
     let first = number("SESSILE_SEED", 1);
     for seed in first..first + n_cases {
         let mut random = Random::new(seed);

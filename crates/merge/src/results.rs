@@ -1,5 +1,6 @@
-//! What a copy lacks.
+//! The results of a merge: everything, and what a copy lacks.
 
+use crate::ids;
 use crate::merger::Merger;
 use crate::names::{NONE, PlanNames};
 use crate::plan::Plan;
@@ -7,6 +8,16 @@ use crate::rows::IS_HOLDER;
 use crate::source::Source;
 
 impl<'s, S: Source> Merger<'s, S> {
+    /// The union in canonical order, after the least header.
+    ///
+    /// The lines after the header depend only on the set of entries.
+    pub fn canonical(&self) -> Plan<'_, 's, S> {
+        let mut names = PlanNames::over(&self.names);
+        let ids = ids::assign(&self.union, &self.rows, &mut names, &[], &[]);
+        let header = self.copies.iter().map(|copy| copy.header.as_slice()).min();
+        Plan { merger: self, header, odd: (0..self.odd.len()).collect(), nodes: self.order(), ids, names }
+    }
+
     /// The lines to append to a copy, so that it has everything. Lines that are there stay as they are.
     ///
     /// An entry of the copy that a later one with the same id hides is appended with a new id if it can be seen in
@@ -30,7 +41,7 @@ impl<'s, S: Source> Merger<'s, S> {
         }
         let taken: Vec<u32> = own.map(|row| rows.ids[row as usize]).collect();
         let mut names = PlanNames::over(&self.names);
-        let ids = crate::ids::assign(union, rows, &mut names, &fixed, &taken);
+        let ids = ids::assign(union, rows, &mut names, &fixed, &taken);
         let is_missing = |node: &u32| {
             let node = *node as usize;
             fixed[node] == NONE && (!is_hidden[node] || is_seen[node])

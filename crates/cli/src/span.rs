@@ -43,6 +43,7 @@ pub(crate) fn time(text: Option<&str>, env: &CommandEnvironment) -> Result<Optio
 }
 
 fn not_a_time(text: &str) -> Failure {
-    let message = format!("{text:?} is not a time; use e.g. 2h, 3d, 1w, yesterday, last-week, 2026-01-31 or 2026-01-31T12:00");
+    let message =
+        format!("{text:?} is not a time; use e.g. 2h, 3d, 1w, yesterday, last-week, 2026-01-31 or 2026-01-31T12:00");
     Failure::misuse(ErrorKind::ValueValidation, message)
 }

@@ -199,6 +199,11 @@ fn escape_inline(line: &str, out: &mut String) {
                 refer('[', out);
                 behind.get(1..).unwrap_or_default()
             }
+            // Two brackets are a link to a page in some renderers, whatever is between them.
+            '[' if behind.starts_with('[') => {
+                refer('[', out);
+                behind
+            }
             ']' => {
                 let harmless = link::harmless_length(behind);
                 let (target, after) = behind.split_at(harmless.unwrap_or(0));
@@ -209,6 +214,11 @@ fn escape_inline(line: &str, out: &mut String) {
                 }
                 out.push_str(target);
                 after
+            }
+            // To renderers with formulas, the backticks in a formula are not those of code, and what follows may be HTML.
+            '$' if !behind.is_empty() && !behind.starts_with(char::is_whitespace) => {
+                refer('$', out);
+                behind
             }
             '~' if rest.starts_with("~~~") => {
                 let after = rest.trim_start_matches('~');
@@ -243,7 +253,7 @@ fn code_span<'t>(rest: &'t str, out: &mut String) -> &'t str {
     };
     if ["](", "]:", "![", "|"].iter().any(|mark| inside.contains(mark)) || is_glued() {
         refer_ticks(out);
-        inside.chars().for_each(|char| if "\\`[]<>&!".contains(char) { refer(char, out) } else { out.push(char) });
+        inside.chars().for_each(|char| if "\\`[]<>&!$".contains(char) { refer(char, out) } else { out.push(char) });
         refer_ticks(out);
     } else {
         let mark = rest.get(..ticks).unwrap_or_default();

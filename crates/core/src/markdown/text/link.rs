@@ -25,8 +25,8 @@ pub(super) fn harmless_length(behind: &str) -> Option<usize> {
     if behind.trim_start_matches([' ', '\t']).starts_with(['(', ':']) { None } else { Some(0) }
 }
 
-/// The length of a link target in its plainest form: no spaces, quotes, brackets or backslashes, and balanced
-/// parentheses.
+/// The length of a link target in its plainest form: no spaces, quotes, brackets, backslashes or dollar signs, and
+/// balanced parentheses.
 fn target_length(text: &str) -> usize {
     let mut depth = 0usize;
     let mut length = 0;
@@ -35,7 +35,7 @@ fn target_length(text: &str) -> usize {
             '(' => depth += 1,
             ')' if depth == 0 => break,
             ')' => depth -= 1,
-            char if char.is_ascii_alphanumeric() || "-._~:/?#@!$&'*+,;=%".contains(char) => {}
+            char if char.is_ascii_alphanumeric() || "-._~:/?#@!&'*+,;=%".contains(char) => {}
             // Letters of other scripts have no meaning to any renderer.
             char if char.is_alphanumeric() && !char.is_ascii() => {}
             _ => break,
@@ -48,7 +48,7 @@ fn target_length(text: &str) -> usize {
 /// The length of a space and a title in its plainest form.
 fn title_length(text: &str) -> usize {
     let Some(inside) = text.strip_prefix(" \"") else { return 0 };
-    let is_plain = |char: char| !"\"<>[]`\\&!".contains(char);
+    let is_plain = |char: char| !"\"<>[]`\\&!$".contains(char);
     let title = inside.chars().take_while(|char| is_plain(*char)).map(char::len_utf8).sum::<usize>();
     if inside.get(title..).is_some_and(|rest| rest.starts_with('"')) { 2 + title + 1 } else { 0 }
 }

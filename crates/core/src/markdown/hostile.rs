@@ -207,14 +207,8 @@ fn harmless_links_are_kept() {
     assert!(links >= 3, "{links} in {document}");
 }
 
-/// The number of random texts; `PROPTEST_CASES` sets another one.
-#[expect(clippy::disallowed_methods, reason = "tests access the environment directly")]
-fn cases() -> u32 {
-    std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(4000)
-}
-
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(cases()))]
+    #![proptest_config(ProptestConfig::with_cases(4000))]
 
     #[test]
     fn no_random_text_is_live(pieces in prop::collection::vec(prop::sample::select(PIECES.to_vec()), 0..14), attack in prop::option::of(prop::sample::select(ATTACKS.to_vec()))) {

@@ -27,8 +27,13 @@ use generate::{Nature, Random};
 
 /// The canonical merge of copies, by ids alone: random copies begin alike by chance.
 pub(crate) fn merged<T: AsRef<str>>(copies: &[T]) -> String {
+    merged_with(copies, MergeOptions { align: false })
+}
+
+/// The canonical merge of copies.
+pub(crate) fn merged_with<T: AsRef<str>>(copies: &[T], options: MergeOptions) -> String {
     let copies: Vec<Bytes<'_>> = copies.iter().map(|copy| Bytes(copy.as_ref().as_bytes())).collect();
-    let merger = Merger::read(&copies, MergeOptions { align: false }).unwrap();
+    let merger = Merger::read(&copies, options).unwrap();
     let mut out = Vec::new();
     merger
         .canonical()

@@ -1,9 +1,10 @@
 //! P16: copies of older versions.
 
 use sessile_core::json::{Edit, Json, Raw};
-use sessile_merge::{Bytes, MergeOptions, Merger};
+use sessile_merge::MergeOptions;
 
 use crate::generate::Random;
+use crate::merged_with;
 
 fn old_header(version: &str) -> String {
     format!(r#"{{"type":"session"{version},"id":"the-session","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/"}}"#)
@@ -32,17 +33,7 @@ fn version_1(random: &mut Random, n_entries: usize) -> String {
 
 /// What merging a copy alone makes of it: the same session in version 3.
 fn merged(copies: &[&str], align: bool) -> String {
-    let copies: Vec<Bytes<'_>> = copies.iter().map(|copy| Bytes(copy.as_bytes())).collect();
-    let merger = Merger::read(&copies, MergeOptions { align }).unwrap();
-    let mut out = Vec::new();
-    merger
-        .canonical()
-        .write(&mut |line| {
-            out.extend_from_slice(line);
-            Ok(())
-        })
-        .unwrap();
-    String::from_utf8(out).unwrap()
+    merged_with(copies, MergeOptions { align })
 }
 
 /// The same session with random ids, as if pi had upgraded it.

@@ -1,10 +1,12 @@
 //! Time and memory of merging two large copies: `merge-measure MEGABYTES`.
 //!
-//! The copies have nine tenths in common. The time is compared with that of reading both.
+//! The copies have nine tenths in common. The time is compared with that of opening both, and with that of reading both
+//! and writing and syncing as many bytes as the result has.
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a benchmark prints results and panics on failure")]
 #![expect(clippy::disallowed_methods, reason = "not part of the product")]
 
-use std::io::{BufWriter, Write};
+use std::cell::Cell;
+use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -16,27 +18,63 @@ fn main() {
     let folder = tempfile::tempdir().unwrap();
     let copies: Vec<PathBuf> = (0..2).map(|number| write_copy(folder.path(), number, megabytes << 20)).collect();
     let sessions = Sessions::new(System).with_session_dir(folder.path()).caching(None).read_only();
-    let reading = best(|_| copies.iter().for_each(|copy| drop(sessions.open(copy).unwrap())));
+    let opening = best(|_| timed(|| copies.iter().for_each(|copy| drop(sessions.open(copy).unwrap()))));
     let before = peak_memory();
+    let n_bytes = Cell::new(0);
     let merging = best(|round| {
         let target = folder.path().join(format!("merged-{round}"));
+        let begin = Instant::now();
         let merged = sessions.merge(&copies, Some(&target), false, &MergeOptions::default()).unwrap();
-        println!("{} entries, {} bytes", merged.n_entries, std::fs::metadata(&target).unwrap().len());
+        let elapsed = begin.elapsed();
+        n_bytes.set(std::fs::metadata(&target).unwrap().len());
+        println!("{} entries, {} bytes", merged.n_entries, n_bytes.get());
         std::fs::remove_file(target).unwrap();
+        elapsed
     });
-    let ratio = merging.as_secs_f64() / reading.as_secs_f64();
-    println!("reading both {reading:.2?}, merging {merging:.2?}, ratio {ratio:.2}");
-    println!("peak memory {before} kB after reading, {} kB after merging", peak_memory());
+    let after = peak_memory();
+    let ratio = |to: Duration| merging.as_secs_f64() / to.as_secs_f64();
+    println!("opening both {opening:.2?}, merging {merging:.2?}, ratio {:.2}", ratio(opening));
+    // No merge can be faster than this, however little it computes.
+    let reading = best(|_| timed(|| copies.iter().for_each(|copy| read(copy))));
+    let writing = best(|_| write_and_sync(&folder.path().join("written"), n_bytes.get()));
+    println!("reading both {reading:.2?}, writing and syncing the result {writing:.2?}");
+    println!("ratio to reading, writing and syncing {:.2}", ratio(reading + writing));
+    println!("peak memory {before} kB after opening, {after} kB after merging");
 }
 
 /// The best time of three rounds.
-fn best(mut work: impl FnMut(usize)) -> Duration {
-    let rounds = (0..3).map(|round| {
-        let begin = Instant::now();
-        work(round);
-        begin.elapsed()
-    });
-    rounds.min().unwrap()
+fn best(round: impl FnMut(usize) -> Duration) -> Duration {
+    (0..3).map(round).min().unwrap()
+}
+
+fn timed(work: impl FnOnce()) -> Duration {
+    let begin = Instant::now();
+    work();
+    begin.elapsed()
+}
+
+/// Reads a file on one thread and does nothing with it.
+fn read(path: &Path) {
+    let mut file = std::fs::File::open(path).unwrap();
+    let mut buffer = vec![0; 1 << 20];
+    while file.read(&mut buffer).unwrap() > 0 {}
+}
+
+/// The time of writing a file of some length until it is on the disk. Removes it.
+fn write_and_sync(path: &Path, n_bytes: u64) -> Duration {
+    let mut file = std::fs::File::create(path).unwrap();
+    let buffer = vec![b'x'; 1 << 20];
+    let mut n_left = n_bytes;
+    let begin = Instant::now();
+    while n_left > 0 {
+        let n_next = n_left.min(1 << 20);
+        file.write_all(&buffer[..usize::try_from(n_next).unwrap()]).unwrap();
+        n_left -= n_next;
+    }
+    file.sync_all().unwrap();
+    let elapsed = begin.elapsed();
+    std::fs::remove_file(path).unwrap();
+    elapsed
 }
 
 /// Writes a session whose last tenth is its own. Lines have 2 kB.

@@ -2,17 +2,16 @@
 
 use sessile_core::json::{Json, Raw};
 use sessile_core::line::{Line, Span};
-use sessile_core::links::REFERENCES;
 use sessile_core::migrate::upgrade_value;
 use sessile_core::outline::Outline;
 use sessile_core::version::StableIds;
-use sha2::{Digest, Sha256};
 
-use crate::entry_text::{EntryText, NotAnEntry};
+use crate::chunks::hash_of_span;
 use crate::error::MergeError;
 use crate::names::{NONE, Names};
-use crate::odd::{Odd, hash_of_span};
-use crate::rows::{IS_PRINTED, NO_TIME, NewRow, Reference, Rows};
+use crate::odd::Odd;
+use crate::part::Part;
+use crate::rows::Rows;
 use crate::source::Source;
 
 /// A copy that was read.
@@ -36,27 +35,24 @@ pub(crate) struct Collected {
 }
 
 impl<'s, S: Source> ReadCopy<'s, S> {
-    /// Reads a copy. Its index is the number of copies read before.
-    pub(crate) fn read(source: &'s S, to: &mut Collected) -> Result<Self, MergeError<S::Error>> {
+    /// Reads a copy. Its index is the number of copies read before, of which `first` is the first.
+    pub(crate) fn read(source: &'s S, first: Option<&Self>, to: &mut Collected) -> Result<Self, MergeError<S::Error>> {
         let copy = to.rows.copies.len();
         let first_row = to.rows.len();
         let mut outline = Outline::new();
-        let mut header: Option<Vec<u8>> = None;
-        let mut long = Vec::new();
+        let mut header: Option<(u64, Vec<u8>)> = None;
         source.scan(&mut |line| {
-            if outline.header().is_none() || outline.upgrade().is_needed() {
-                outline.push(line, &mut StableIds);
-            }
+            outline.push(line, &mut StableIds);
             let line = line.without_bom();
-            match (&header, line.bytes) {
-                (None, Some(bytes)) if outline.header().is_some() => header = Some(bytes.to_vec()),
-                // The second pass reads the lines of an older version.
-                _ if outline.upgrade().is_needed() => {}
-                (_, Some(bytes)) => to.line(copy, bytes, line.span),
-                (_, None) => long.push(line.span),
+            if let (None, Some(bytes), true) = (&header, line.bytes, outline.header().is_some()) {
+                header = Some((line.span.offset, bytes.to_vec()));
             }
+            // Upgrading needs an outline of the whole copy.
+            header.is_none() || outline.upgrade().is_needed()
         })?;
-        let Some(line) = header.filter(|_| outline.is_session()) else { return Err(MergeError::NotASession { copy }) };
+        let Some((offset, line)) = header.filter(|_| outline.is_session()) else {
+            return Err(MergeError::NotASession { copy });
+        };
         if outline.upgrade().is_newer() {
             return Err(MergeError::Newer { copy });
         }
@@ -70,8 +66,16 @@ impl<'s, S: Source> ReadCopy<'s, S> {
             Some(row) => read.upgraded(row.index(), trimmed)?,
             None => trimmed.to_vec(),
         };
-        if read.outline.is_some() {
-            read.scan_old(copy, to, &mut long)?;
+        let mut long = Vec::new();
+        if read.is_old() {
+            read.scan_old(Part::new(copy, offset, 0), &mut |part| long.extend(to.append(part)))?;
+        } else {
+            let from = match first.filter(|first| !first.is_old()) {
+                Some(first) => source.common_lines(first.source)?,
+                None => 0,
+            };
+            to.repeat_first(copy, from);
+            source.scan_parts(&Part::new(copy, offset, from), &mut |part| long.extend(to.append(part)))?;
         }
         for span in long {
             let hash = hash_of_span(source, span)?;
@@ -85,23 +89,24 @@ impl<'s, S: Source> ReadCopy<'s, S> {
     }
 
     /// Reads the lines of a copy of an older version.
-    fn scan_old(&self, copy: usize, to: &mut Collected, long: &mut Vec<Span>) -> Result<(), S::Error> {
+    fn scan_old(&self, mut part: Part, on_part: &mut dyn FnMut(Part)) -> Result<(), S::Error> {
         let mut failed = None;
         self.source.scan(&mut |line: Line<'_>| {
-            let line = line.without_bom();
-            let row = self.row_at(line.span.offset);
-            if row == Some(0) {
-                return;
-            }
-            match (line.bytes, row) {
-                (None, _) => long.push(line.span),
-                (Some(bytes), None) => to.line(copy, bytes, line.span),
-                (Some(bytes), Some(row)) => match self.upgraded(row, bytes) {
-                    Ok(upgraded) => to.line(copy, &upgraded, line.span),
-                    Err(error) => failed = failed.take().or(Some(error)),
+            let plain = line.without_bom();
+            match (plain.bytes, self.row_at(plain.span.offset)) {
+                (Some(bytes), Some(row)) if row > 0 => match self.upgraded(row, bytes) {
+                    Ok(upgraded) => part.text(&upgraded, plain.span),
+                    Err(error) => failed = Some(error),
                 },
+                _ => part.push(line),
             }
+            if part.is_full() {
+                let next = part.next();
+                on_part(std::mem::replace(&mut part, next));
+            }
+            failed.is_none()
         })?;
+        on_part(part);
         failed.map_or(Ok(()), Err)
     }
 
@@ -143,34 +148,19 @@ impl<'s, S: Source> ReadCopy<'s, S> {
 }
 
 impl Collected {
-    fn line(&mut self, copy: usize, bytes: &[u8], span: Span) {
-        let is_malformed = match EntryText::read(bytes) {
-            Ok(entry) => return self.entry(&entry, span),
-            Err(NotAnEntry::Blank) => return,
-            Err(other) => other == NotAnEntry::Malformed,
-        };
-        self.odd.push(Odd { copy, span, hash: Sha256::digest(bytes).into(), is_malformed });
+    /// Takes the lines before an offset from the first copy, where they are the same.
+    fn repeat_first(&mut self, copy: usize, end: u64) {
+        self.rows.repeat_first(end);
+        let is_same = |odd: &&Odd| odd.copy == 0 && odd.span.offset < end;
+        let odd: Vec<Odd> = self.odd.iter().filter(is_same).map(|odd| Odd { copy, ..odd.clone() }).collect();
+        self.odd.extend(odd);
     }
 
-    fn entry(&mut self, entry: &EntryText<'_>, span: Span) {
-        let row = self.rows.len();
-        let [parent, others @ ..] = entry.references();
-        for (field, other) in (1..).zip(others) {
-            if let Some(other) = other {
-                let name = self.names.intern(other.as_wtf8());
-                self.rows.references.push(Reference { row, field, name, target: NONE });
-            }
-        }
-        debug_assert_eq!(REFERENCES[0], "parentId");
-        let (hash, is_printed) = entry.hash();
-        self.rows.push(&NewRow {
-            span,
-            id: self.names.intern(entry.current_id().as_wtf8()),
-            original: self.names.intern(entry.id().as_wtf8()),
-            parent: parent.map_or(NONE, |parent| self.names.intern(parent.as_wtf8())),
-            time: entry.time().unwrap_or(NO_TIME),
-            hash,
-            flags: if is_printed { IS_PRINTED } else { 0 },
-        });
+    /// Takes the next part of a copy. Returns the lines that are too long to parse.
+    fn append(&mut self, part: Part) -> Vec<Span> {
+        let numbers = self.names.intern_all(part.names);
+        self.rows.append(part.rows, &numbers);
+        self.odd.extend(part.odd);
+        part.long
     }
 }

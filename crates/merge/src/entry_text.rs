@@ -170,6 +170,11 @@ impl<'l> EntryText<'l> {
         &self.text
     }
 
+    /// Whether reading has changed nothing, and all links are plain.
+    pub(crate) fn is_verbatim(&self) -> bool {
+        matches!(self.text, Cow::Borrowed(_)) && self.links.is_plain
+    }
+
     /// The hash of the printed text, and whether the text is spelled like that.
     pub(crate) fn hash(&self) -> (Key, bool) {
         let printed = self.printed();

@@ -8,7 +8,7 @@ use crate::rotation::least_rotation;
 use crate::rows::{IN_LOOP, IS_TWIN, LOOPED, Rows};
 
 /// The key of an entry, from the hash of its original text and the key of its parent.
-pub(crate) fn key_of(text: &Key, parent: Option<&Key>) -> Key {
+fn key_of(text: &Key, parent: Option<&Key>) -> Key {
     let hash = Sha256::new().chain_update(text);
     parent.map_or(hash.clone(), |parent| hash.chain_update(parent)).finalize().into()
 }

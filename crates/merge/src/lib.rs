@@ -34,6 +34,7 @@
 //! ```
 
 mod align;
+mod chunks;
 mod copy;
 mod entry_text;
 mod error;
@@ -44,19 +45,23 @@ mod merger;
 mod names;
 mod odd;
 mod order;
+mod part;
 mod plan;
 mod prefix;
 mod resolve;
 mod results;
 mod rotation;
 mod rows;
+mod run;
 mod source;
 mod summary;
 mod texts;
 mod union;
+mod verbatim;
 
 pub use error::MergeError;
 pub use merger::{MergeOptions, Merger};
+pub use part::Part;
 pub use plan::Plan;
-pub use source::{Bytes, Sink, Source};
+pub use source::{Bytes, Sink, Source, common_lines, scan_one_by_one};
 pub use summary::{Aligned, CopySummary, Renamed, Summary};

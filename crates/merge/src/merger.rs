@@ -52,7 +52,7 @@ impl<'s, S: Source> Merger<'s, S> {
         let mut collected = Collected::default();
         let mut read: Vec<ReadCopy<'s, S>> = Vec::new();
         for source in copies {
-            let copy = ReadCopy::read(source, &mut collected)?;
+            let copy = ReadCopy::read(source, read.first(), &mut collected)?;
             if read.first().is_some_and(|first| first.session_id != copy.session_id) {
                 return Err(MergeError::OtherSession { first: 0, other: read.len() });
             }
@@ -143,6 +143,7 @@ impl<'s, S: Source> Merger<'s, S> {
                 {
                     beginnings.whole(whole);
                 }
+                beginnings.is_open()
             })?;
         }
         if beginnings.is_open() {

@@ -26,7 +26,7 @@ impl Name {
 }
 
 /// All ids of all copies.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Names {
     numbers: HashMap<Name, u32>,
     names: Vec<Name>,
@@ -35,7 +35,10 @@ pub(crate) struct Names {
 impl Names {
     /// The number of an id, which is a new one if the id is new.
     pub(crate) fn intern(&mut self, wtf8: &[u8]) -> u32 {
-        let name = Name::of(wtf8);
+        self.intern_name(Name::of(wtf8))
+    }
+
+    fn intern_name(&mut self, name: Name) -> u32 {
         if let Some(number) = self.numbers.get(&name) {
             return *number;
         }
@@ -43,6 +46,11 @@ impl Names {
         self.names.push(name.clone());
         self.numbers.insert(name, number);
         number
+    }
+
+    /// Takes ids that were numbered on their own. Returns their numbers here.
+    pub(crate) fn intern_all(&mut self, others: Self) -> Vec<u32> {
+        others.names.into_iter().map(|name| self.intern_name(name)).collect()
     }
 
     /// The number of an id, if it has one.

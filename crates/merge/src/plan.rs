@@ -2,13 +2,11 @@
 
 use sessile_core::EntryId;
 
-use crate::entry_text::EntryText;
+use crate::chunks::{chunks, hash_of_span};
 use crate::error::MergeError;
-use crate::keys::key_of;
 use crate::merger::Merger;
 use crate::names::{NONE, PlanNames};
-use crate::odd::{chunks, hash_of_span};
-use crate::rows::IN_LOOP;
+use crate::run::Run;
 use crate::source::{Sink, Source};
 use crate::summary::Renamed;
 use crate::texts::Tokens;
@@ -57,12 +55,22 @@ impl<S: Source> Plan<'_, '_, S> {
         for number in &self.odd {
             self.write_odd(*number, write)?;
         }
+        let mut run = Run::default();
         for node in &self.nodes {
+            if self.is_verbatim(*node) {
+                let row = self.merger.union.rows[*node as usize];
+                if !run.add(row, &self.merger.rows) {
+                    self.write_run(&run, write)?;
+                    run = Run::of(row);
+                }
+                continue;
+            }
+            self.write_run(&std::mem::take(&mut run), write)?;
             let mut line = self.line(*node)?;
             line.push(b'\n');
             write(&line)?;
         }
-        Ok(())
+        self.write_run(&run, write)
     }
 
     fn write_odd(&self, number: usize, write: Sink<'_, S::Error>) -> Result<(), MergeError<S::Error>> {
@@ -86,19 +94,11 @@ impl<S: Source> Plan<'_, '_, S> {
         let texts = self.merger.texts();
         let row = self.merger.union.rows[node as usize];
         let line = texts.line(row)?;
-        let entry = texts.original(row, &line)?;
-        self.check(row, &entry)?;
-        let entry = entry.with_references(&self.references(node));
+        if !texts.rows.is_unchanged(row, &line) {
+            return Err(MergeError::Changed { copy: texts.rows.copy(row) });
+        }
+        let entry = texts.original(row, &line)?.with_references(&self.references(node));
         Ok(entry.renamed(&self.names.token(self.ids[node as usize])))
-    }
-
-    /// Compares the text that was read with the key.
-    fn check(&self, row: u32, entry: &EntryText<'_>) -> Result<(), MergeError<S::Error>> {
-        let rows = &self.merger.rows;
-        let parent = rows.parents[row as usize];
-        let parent_key = (parent != NONE).then(|| &rows.hashes[parent as usize]);
-        let is_same = rows.is(row, IN_LOOP) || key_of(&entry.hash().0, parent_key) == rows.hashes[row as usize];
-        if is_same { Ok(()) } else { Err(MergeError::Changed { copy: rows.copy(row) }) }
     }
 
     fn references(&self, node: u32) -> Tokens {

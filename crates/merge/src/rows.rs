@@ -34,6 +34,9 @@ pub(crate) struct Reference {
 /// The row is the same entry as a row of another copy, which stands in for its parent until keys are known.
 pub(crate) const IS_TWIN: u8 = 16;
 
+/// The original text is the line, byte for byte, with plain links.
+pub(crate) const IS_VERBATIM: u8 = 32;
+
 /// What a row is made from.
 pub(crate) struct NewRow {
     pub(crate) span: Span,
@@ -42,11 +45,12 @@ pub(crate) struct NewRow {
     pub(crate) parent: u32,
     pub(crate) time: i64,
     pub(crate) hash: Key,
+    pub(crate) checksum: u32,
     pub(crate) flags: u8,
 }
 
 /// One row for each entry of each copy, as arrays.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Rows {
     offsets: Vec<u64>,
     lens: Vec<u32>,
@@ -59,6 +63,8 @@ pub(crate) struct Rows {
     pub(crate) times: Vec<i64>,
     /// First the hash of the original text, later the key.
     pub(crate) hashes: Vec<Key>,
+    /// The CRC-32 of the lines, by which a later reading notices changes.
+    pub(crate) checksums: Vec<u32>,
     pub(crate) flags: Vec<u8>,
     /// In the order of their rows.
     pub(crate) references: Vec<Reference>,
@@ -87,7 +93,46 @@ impl Rows {
         self.parents.push(row.parent);
         self.times.push(row.time);
         self.hashes.push(row.hash);
+        self.checksums.push(row.checksum);
         self.flags.push(row.flags);
+    }
+
+    /// Takes the rows of a part, whose ids have these numbers here.
+    pub(crate) fn append(&mut self, part: Self, numbers: &[u32]) {
+        let first = self.len();
+        let number = |name: u32| if name == NONE { NONE } else { numbers[name as usize] };
+        self.offsets.extend(part.offsets);
+        self.lens.extend(part.lens);
+        self.ids.extend(part.ids.into_iter().map(number));
+        self.originals.extend(part.originals.into_iter().map(number));
+        self.parents.extend(part.parents.into_iter().map(number));
+        self.times.extend(part.times);
+        self.hashes.extend(part.hashes);
+        self.checksums.extend(part.checksums);
+        self.flags.extend(part.flags);
+        let placed = |found: Reference| Reference { row: first + found.row, name: number(found.name), ..found };
+        self.references.extend(part.references.into_iter().map(placed));
+    }
+
+    /// Adds the rows of the first copy before an offset again, for a copy that begins with the same lines. The parents
+    /// must be ids.
+    pub(crate) fn repeat_first(&mut self, end: u64) {
+        let Some(copy) = self.copies.first() else { return };
+        let n_rows = self.offsets[..copy.end as usize].partition_point(|offset| *offset < end);
+        let first = self.len();
+        self.offsets.extend_from_within(..n_rows);
+        self.lens.extend_from_within(..n_rows);
+        self.ids.extend_from_within(..n_rows);
+        self.originals.extend_from_within(..n_rows);
+        self.parents.extend_from_within(..n_rows);
+        self.times.extend_from_within(..n_rows);
+        self.hashes.extend_from_within(..n_rows);
+        self.checksums.extend_from_within(..n_rows);
+        self.flags.extend_from_within(..n_rows);
+        let n_references = self.references.partition_point(|reference| (reference.row as usize) < n_rows);
+        let again = |found: &Reference| Reference { row: first + found.row, ..*found };
+        let again: Vec<Reference> = self.references[..n_references].iter().map(again).collect();
+        self.references.extend(again);
     }
 
     pub(crate) fn span(&self, row: u32) -> Span {
@@ -108,6 +153,11 @@ impl Rows {
 
     pub(crate) fn is(&self, row: u32, flag: u8) -> bool {
         self.flags[row as usize] & flag != 0
+    }
+
+    /// Whether a line that was read again is the same as before.
+    pub(crate) fn is_unchanged(&self, row: u32, line: &[u8]) -> bool {
+        crc32fast::hash(line) == self.checksums[row as usize]
     }
 
     /// Whether the row has another id in its file than originally.

@@ -1,5 +1,6 @@
 //! The nodes of all copies.
 
+use crate::entry_text::Key;
 use crate::error::MergeError;
 use crate::names::NONE;
 use crate::rows::{IN_LOOP, IS_PRINTED, LOOPED, NO_TIME, Rows};
@@ -27,8 +28,7 @@ const EARLIEST: i64 = i64::MIN + 1;
 impl Union {
     pub(crate) fn of<S: Source>(texts: &Texts<'_, '_, S>) -> Result<Self, MergeError<S::Error>> {
         let rows = texts.rows;
-        let mut by_key: Vec<u32> = rows.all().collect();
-        by_key.sort_unstable_by_key(|row| (&rows.hashes[*row as usize], *row));
+        let by_key = sorted_by_key(rows);
         let mut union = Self { of_rows: vec![NONE; rows.ids.len()], ..Self::default() };
         for same in by_key.chunk_by(|a, b| rows.hashes[*a as usize] == rows.hashes[*b as usize]) {
             let node = union.len();
@@ -104,6 +104,18 @@ impl Union {
         let own = self.references[first..].iter().take_while(move |(other, ..)| *other == node);
         own.map(|(_, field, target)| (*field, *target))
     }
+}
+
+/// All rows in the order of their keys, then of the rows.
+fn sorted_by_key(rows: &Rows) -> Vec<u32> {
+    // The first bytes almost always decide, and are next to each other in memory.
+    let first_bytes = |key: &Key| u64::from_be_bytes(std::array::from_fn(|at| key[at]));
+    let mut by_key: Vec<(u64, u32)> = rows.all().zip(&rows.hashes).map(|(row, key)| (first_bytes(key), row)).collect();
+    by_key.sort_unstable();
+    for same in by_key.chunk_by_mut(|a, b| a.0 == b.0).filter(|same| same.len() > 1) {
+        same.sort_unstable_by_key(|(_, row)| (&rows.hashes[*row as usize], *row));
+    }
+    by_key.into_iter().map(|(_, row)| row).collect()
 }
 
 /// The row with the least text. Rows that are spelled as JSON.stringify spells them have the same text.

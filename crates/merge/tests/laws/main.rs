@@ -16,6 +16,7 @@ mod collisions;
 mod contexts;
 mod generate;
 mod naive;
+mod parts;
 mod rules;
 mod torn;
 mod unions;

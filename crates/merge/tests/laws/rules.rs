@@ -205,7 +205,7 @@ fn a_copy_that_changes_is_noticed() {
     impl Source for Changing {
         type Error = std::convert::Infallible;
 
-        fn scan(&self, on_line: &mut dyn FnMut(Line<'_>)) -> Result<(), Self::Error> {
+        fn scan(&self, on_line: &mut dyn FnMut(Line<'_>) -> bool) -> Result<(), Self::Error> {
             Bytes(self.0.as_bytes()).scan(on_line)
         }
 
@@ -218,4 +218,42 @@ fn a_copy_that_changes_is_noticed() {
     let copies = [Changing(session(&[&entry("a", "", 1, r#","v":1"#)]), false.into())];
     let merger = Merger::read(&copies, MergeOptions::default()).unwrap();
     assert!(matches!(merger.canonical().write(&mut |_| Ok(())), Err(MergeError::Changed { copy: 0 })));
+}
+
+#[test]
+fn every_changed_byte_is_noticed() {
+    use std::cell::Cell;
+
+    use sessile_core::line::{Line, Span};
+    use sessile_merge::Source;
+
+    /// Gives another byte at an offset after the first pass.
+    struct Flipped<'t>(&'t str, Cell<u64>);
+    impl Source for Flipped<'_> {
+        type Error = std::convert::Infallible;
+
+        fn scan(&self, on_line: &mut dyn FnMut(Line<'_>) -> bool) -> Result<(), Self::Error> {
+            Bytes(self.0.as_bytes()).scan(on_line)
+        }
+
+        fn read(&self, span: Span) -> Result<Vec<u8>, Self::Error> {
+            let Ok(mut bytes) = Bytes(self.0.as_bytes()).read(span);
+            let place = self.1.get().checked_sub(span.offset).and_then(|at| usize::try_from(at).ok());
+            if let Some(byte) = place.and_then(|at| bytes.get_mut(at)) {
+                *byte ^= 1;
+            }
+            Ok(bytes)
+        }
+    }
+    let text = session(&[&entry("a", "", 1, ""), &entry("b", "a", 2, ""), &entry("c", "b", 3, "")]);
+    let copies = [Flipped(&text, Cell::new(u64::MAX))];
+    let merger = Merger::read(&copies, MergeOptions::default()).unwrap();
+    assert!(merger.canonical().write(&mut |_| Ok(())).is_ok());
+    let begin = text.find('\n').unwrap() + 1;
+    // The newline after the last line is written, not copied.
+    for at in begin..text.trim_end().len() {
+        copies[0].1.set(at as u64);
+        let written = merger.canonical().write(&mut |_| Ok(()));
+        assert!(matches!(written, Err(MergeError::Changed { copy: 0 })), "{at}: {:?}", &text[begin..at]);
+    }
 }

@@ -11,5 +11,6 @@ pub mod pattern;
 pub mod picker;
 pub mod query;
 pub mod score;
+pub mod terms;
 pub mod texts;
 pub mod token;

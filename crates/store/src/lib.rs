@@ -58,6 +58,7 @@ pub use log_name::LogName;
 pub use memory::{MemoryLog, Overlay};
 pub use notes::append_notes;
 pub use options::{Busy, Durability, Durable, WriteOptions};
+pub use parts::{LinePart, scan_in_parts};
 pub use permissions::{Permissions, make_private, permissions};
 pub use place::{Files, Memory, Place};
 pub use publish::{

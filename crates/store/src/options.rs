@@ -36,6 +36,8 @@ pub enum Durable {
     PageCache,
     /// On disk: survives power loss.
     Disk,
+    /// Also committed by a server: survives the loss of this machine.
+    Server,
 }
 
 impl Durable {
@@ -45,6 +47,7 @@ impl Durable {
             Self::Memory => "memory",
             Self::PageCache => "page-cache",
             Self::Disk => "disk",
+            Self::Server => "server",
         }
     }
 }

@@ -10,13 +10,13 @@ use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread;
 
 use memchr::memchr;
-use sessile_core::line::LineSplitter;
+use sessile_core::line::{Line, LineSplitter};
 use sessile_core::outline::OutlinePart;
 
 use crate::error::StoreError;
 use crate::lines::{CHUNK, after_hole};
 use crate::log_name::LogName;
-use crate::os::{OsFile, read_some};
+use crate::os::{Os, OsFile, read_some};
 use crate::threads;
 
 /// The size of a part in bytes: large enough that starting one costs little, small enough that every core gets some.
@@ -37,6 +37,51 @@ fn n_threads() -> usize {
     thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS)
 }
 
+/// Consecutive lines of a file, in whatever form a reader needs.
+pub trait LinePart: Send {
+    /// Takes the next line.
+    fn push(&mut self, line: Line<'_>);
+
+    /// Where the first line begins; `None` if there are no lines.
+    fn start(&self) -> Option<u64>;
+
+    /// Where the last line ends, with its newline.
+    fn end(&self) -> u64;
+}
+
+impl LinePart for OutlinePart {
+    fn push(&mut self, line: Line<'_>) {
+        self.push(line);
+    }
+
+    fn start(&self) -> Option<u64> {
+        self.start()
+    }
+
+    fn end(&self) -> u64 {
+        self.end()
+    }
+}
+
+/// Reads a file on all cores, from the start of a line to its end, and calls `on_part` for its lines in parts, in order, until it
+/// returns false.
+///
+/// Returns where the last part ends, or none, without having read anything, if the file is too small for this or there
+/// are no threads. The range ends at a recent length of the file.
+pub fn scan_in_parts<P: LinePart>(
+    os: &dyn Os,
+    file: &dyn OsFile,
+    path: &Path,
+    range: Range<u64>,
+    new_part: &(dyn Fn() -> P + Sync),
+    on_part: &mut dyn FnMut(P) -> bool,
+) -> Result<Option<u64>, StoreError> {
+    if !os.has_threads() || !is_worth_it(range.end.saturating_sub(range.start)) {
+        return Ok(None);
+    }
+    scan_parts_of(PART, file, path, range, new_part, on_part)
+}
+
 /// Reads a file to its end, and calls `on_part` for its lines in parts. `from` must be the start of a line. Returns
 /// where the file ends, or none, without having read anything, if the system provides no threads.
 ///
@@ -49,15 +94,19 @@ pub(crate) fn scan_parts(
     length: u64,
     on_part: &mut dyn FnMut(OutlinePart),
 ) -> Result<Option<u64>, StoreError> {
-    scan_parts_of(PART, file, path, from..length, on_part)
+    scan_parts_of(PART, file, path, from..length, &OutlinePart::new, &mut |part| {
+        on_part(part);
+        true
+    })
 }
 
-fn scan_parts_of(
+fn scan_parts_of<P: LinePart>(
     part_size: u64,
     file: &dyn OsFile,
     path: &Path,
     range: Range<u64>,
-    on_part: &mut dyn FnMut(OutlinePart),
+    new_part: &(dyn Fn() -> P + Sync),
+    on_part: &mut dyn FnMut(P) -> bool,
 ) -> Result<Option<u64>, StoreError> {
     let from = range.start;
     let next = AtomicU64::new(0);
@@ -80,7 +129,8 @@ fn scan_parts_of(
                     let start = from + number * part_size;
                     // The last part includes what was added since.
                     let end = if number + 1 == n_parts { u64::MAX } else { start + part_size };
-                    if sender.send((number, read_part(file, from, start..end, &mut buffer, hole))).is_err() {
+                    if sender.send((number, read_part(file, from, start..end, &mut buffer, hole, new_part()))).is_err()
+                    {
                         break;
                     }
                 }
@@ -121,12 +171,12 @@ impl Hole {
     }
 }
 
-/// Calls `on_part` for the parts in the order of their numbers.
-fn merge(
-    parts: &mpsc::Receiver<(u64, io::Result<OutlinePart>)>,
+/// Calls `on_part` for the parts in the order of their numbers, until it returns false.
+fn merge<P: LinePart>(
+    parts: &mpsc::Receiver<(u64, io::Result<P>)>,
     from: u64,
     path: &Path,
-    on_part: &mut dyn FnMut(OutlinePart),
+    on_part: &mut dyn FnMut(P) -> bool,
 ) -> Result<u64, StoreError> {
     let mut waiting = BTreeMap::new();
     let (mut number, mut end) = (0, from);
@@ -140,7 +190,9 @@ fn merge(
                     return Err(StoreError::Rewritten { log: LogName::file(path) });
                 }
                 end = part.end();
-                on_part(part);
+                if !on_part(part) {
+                    return Ok(end);
+                }
             }
             number += 1;
         }
@@ -149,14 +201,14 @@ fn merge(
 }
 
 /// Reads the lines that begin between two offsets.
-fn read_part(
+fn read_part<P: LinePart>(
     file: &dyn OsFile,
     from: u64,
     range: Range<u64>,
     buffer: &mut [u8],
     hole: &Hole,
-) -> io::Result<OutlinePart> {
-    let mut part = OutlinePart::new();
+    mut part: P,
+) -> io::Result<P> {
     let end = range.end;
     let Some(start) = line_start(file, from, range, buffer, hole)? else { return Ok(part) };
     let mut splitter = LineSplitter::starting_at(start);
@@ -229,7 +281,7 @@ mod tests {
     use sessile_core::version::StableIds;
 
     use super::*;
-    use crate::os::{Mode, Os, RealOs};
+    use crate::os::{Mode, RealOs};
 
     proptest! {
         #[test]
@@ -252,15 +304,18 @@ mod tests {
                 pushed.push(line, &mut StableIds);
             }
             let length = text.len() as u64;
-            let end = scan_parts_of(part_size, file.as_ref(), &path, 0..length, &mut |part| {
+            let end = scan_parts_of(part_size, file.as_ref(), &path, 0..length, &OutlinePart::new, &mut |part| {
                 in_parts.push_part(&part, &mut StableIds);
+                true
             });
             prop_assert_eq!(end.unwrap(), Some(length));
             prop_assert_eq!(in_parts.save(), pushed.save());
             prop_assert_eq!(in_parts.n_lines(), pushed.n_lines());
             let mut buffer = vec![0; buffer_size];
             for start in (0..length.max(1)).step_by(usize::try_from(part_size).unwrap()) {
-                let part = read_part(file.as_ref(), 0, start..start + part_size, &mut buffer, &Hole::default()).unwrap();
+                let range = start..start + part_size;
+                let part = read_part(file.as_ref(), 0, range, &mut buffer, &Hole::default(), OutlinePart::new());
+                let part = part.unwrap();
                 one_by_one.push_part(&part, &mut StableIds);
             }
             prop_assert_eq!(one_by_one.save(), pushed.save());

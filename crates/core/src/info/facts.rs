@@ -112,6 +112,11 @@ impl RoleCounts {
     /// Number of distinct roles.
     pub const N_ROLES: usize = ROLES.len();
 
+    /// The roles, in the order of [`to_numbers`](Self::to_numbers).
+    pub fn roles() -> [Role; Self::N_ROLES] {
+        ROLES
+    }
+
     /// The number of messages of one role.
     pub fn of(&self, role: Role) -> u64 {
         ROLES.iter().position(|known| *known == role).map_or(0, |index| self.0[index])

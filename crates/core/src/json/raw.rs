@@ -50,6 +50,9 @@ pub enum Shape {
 pub struct Raw<'a>(&'a [u8]);
 
 impl<'a> Raw<'a> {
+    /// `null`.
+    pub const NULL: Self = Self(b"null");
+
     /// Checks that `bytes` hold one JSON value. Surrounding white space is dropped.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, NotJson> {
         let range = scan(bytes, &mut NoMembers).map_err(|at| NotJson { at })?;
@@ -119,6 +122,11 @@ impl<'a> Raw<'a> {
         std::str::from_utf8(self.0).ok()?.parse().ok()
     }
 
+    /// The number, if it is written as an integer that 64 bits can hold.
+    pub fn as_integer(self) -> Option<i64> {
+        std::str::from_utf8(self.0).ok()?.parse().ok()
+    }
+
     /// The string's content, if this is a string.
     pub fn as_text(self) -> Option<JsText<'a>> {
         (self.shape() == Shape::String).then(|| JsText::decode(self.0))
@@ -163,6 +171,25 @@ impl<'a> Raw<'a> {
     /// The value of a key; the last one if there are several.
     pub fn get(self, key: &str) -> Option<Self> {
         self.members().filter(|member| member.is(key)).last().map(|member| member.value)
+    }
+
+    /// The values of some keys in one pass; each as [`get`](Self::get) returns it.
+    ///
+    /// ```
+    /// # use sessile_core as sessile;
+    /// use sessile::json::Raw;
+    /// let value = Raw::parse(br#"{"a":1,"b":2,"a":3}"#).unwrap();
+    /// let [a, b, c] = value.pick(["a", "b", "c"]);
+    /// assert_eq!((a, b, c), (value.get("a"), value.get("b"), None));
+    /// ```
+    pub fn pick<const N: usize>(self, keys: [&str; N]) -> [Option<Self>; N] {
+        let mut values = [None; N];
+        for member in self.members() {
+            if let Some(at) = keys.iter().position(|key| member.is(key)) {
+                values[at] = Some(member.value);
+            }
+        }
+        values
     }
 
     /// The items of an array. Empty for other values.

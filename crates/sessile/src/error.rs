@@ -192,6 +192,92 @@ pub enum SessionError {
         /// The file.
         path: PathBuf,
     },
+    /// A line is longer than what a server takes.
+    #[error("line {line} of {} is too long for a remote", path.display())]
+    LineTooLongForRemote {
+        /// The file.
+        path: PathBuf,
+        /// The line, counted from 1.
+        line: u64,
+    },
+    /// A line on a server is not the one that was pushed, or is missing.
+    #[error("line {line} of {} is not right on the remote: {reason}; the file was not changed", path.display())]
+    RemoteDamaged {
+        /// The session's file.
+        path: PathBuf,
+        /// The line, counted from 1.
+        line: u64,
+        /// What is wrong. Never a part of the line.
+        reason: String,
+    },
+    /// Another member has appended a line that would damage the session.
+    #[error(
+        "line {line} of {} on the remote is from another member and was refused: {reason}; the file was not changed",
+        path.display()
+    )]
+    RemoteRefused {
+        /// The session's file.
+        path: PathBuf,
+        /// The line, counted from 1.
+        line: u64,
+        /// Why.
+        reason: &'static str,
+    },
+    /// The log on the server was replaced on purpose, or is an older one than before.
+    #[error(
+        "the remote has another version of {} (epoch {epoch}, here {known}), so nothing was changed",
+        path.display()
+    )]
+    RemoteReplaced {
+        /// The session's file.
+        path: PathBuf,
+        /// The epoch of the log on the server.
+        epoch: u32,
+        /// The epoch that was known.
+        known: u32,
+    },
+    /// A server does not have the session.
+    #[error("the remote has no session {id}")]
+    NotOnRemote {
+        /// The session.
+        id: SessionId,
+    },
+    /// A server has lines of a session that this machine lacks, so it is not deleted.
+    #[error(
+        "the remote has lines of {} that this file lacks; run `sessile sync` first (with --accept for lines of other \
+         members), or use --force to lose them",
+        path.display()
+    )]
+    LacksRemoteLines {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The session belongs to another member.
+    #[error("{} is a session of another member; only its owner deletes it everywhere", path.display())]
+    OthersSession {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A server no longer has a session of another member for this one: it is not shared any more, or was deleted.
+    #[error("{owner} does not share the session {id} with you any more; what was fetched stays on this machine")]
+    NotShared {
+        /// The session.
+        id: SessionId,
+        /// The member that owns it.
+        owner: String,
+    },
+    /// A server has a session without a header that this version understands.
+    #[error("the remote's session {id} has a header that this version does not understand")]
+    BadRemoteHeader {
+        /// The session.
+        id: SessionId,
+    },
+    /// There is no directory to remember the state of remotes in.
+    #[error("there is no directory for state; set SESSILE_STATE_DIR")]
+    NoStateDirectory,
+    /// A server did not do what it should.
+    #[error(transparent)]
+    Remote(#[from] sessile_remote::RemoteError),
     /// The name is blank.
     #[error("a name must not be blank")]
     BlankName,

@@ -1,5 +1,6 @@
 //! Finding and listing sessions.
 
+pub(crate) mod absent;
 mod copies;
 mod find;
 mod load;
@@ -15,9 +16,8 @@ use sessile_core::date::Timestamp;
 use sessile_core::info::SessionFacts;
 use sessile_core::json::JsText;
 use sessile_index::Caches;
-use sessile_store::subdirectories;
 
-use crate::directory::{CwdFilter, absolute, sessions_root};
+use crate::directory::{CwdFilter, absolute};
 use crate::error::SessionError;
 use crate::sessions::Sessions;
 use crate::world::World;
@@ -45,6 +45,13 @@ pub struct SessionInfo {
     pub is_archived: bool,
     /// Whether it is a redacted copy of another session.
     pub is_redacted: bool,
+    /// The member of a team's store that owns it; `None` for the user's own session.
+    pub member: Option<String>,
+    /// The project of a team's store that it is in, if that store is in use and the user sees the project.
+    pub project: Option<String>,
+    /// The repository that its working directory belongs to, as host and path of the remote `origin`; only if a team's
+    /// store is in use.
+    pub repository: Option<String>,
     /// The file it was forked from.
     pub parent_session_path: Option<String>,
     /// Its creation time, if its header has it.
@@ -131,7 +138,14 @@ impl Sessions {
         options: &mut ListOptions<'_>,
     ) -> Result<Vec<SessionInfo>, SessionError> {
         let cwd = absolute(self.environment(), cwd.as_ref());
-        of_one_directory(&self.world, &self.world.session_dir_of(&cwd), &self.world.filter_of(&cwd), options)
+        let (directory, filter) = (self.world.session_dir_of(&cwd), self.world.filter_of(&cwd));
+        let Some(others) = &self.world.others else {
+            return of_one_directory(&self.world, &directory, &filter, options);
+        };
+        let mut directories = others.session_dirs_of(self.world.os(), &cwd);
+        directories.push(directory);
+        let survey = Survey::new(&self.world, directories, caches(&self.world, options));
+        Ok(with_absent(&self.world, &filter, survey.load(&filter, 10, options)?))
     }
 
     /// The sessions of all working directories, most recently active first.
@@ -154,10 +168,21 @@ pub(crate) fn list_all(
     if let Some(dir) = dir {
         return of_one_directory(world, dir, &CwdFilter::All, options);
     }
-    let directories = subdirectories(world.os(), &sessions_root(world.environment()))?;
-    let mut survey = Survey::new(world, directories, caches(world, options));
+    let mut survey = Survey::new(world, world.session_dirs()?, caches(world, options));
     survey.files.sort_by_cached_key(|file| Reverse(file.found.stat.modified_ms));
-    survey.load(&CwdFilter::All, 100, options)
+    let sessions = survey.load(&CwdFilter::All, 100, options)?;
+    Ok(with_absent(world, &CwdFilter::All, sessions))
+}
+
+/// Adds the sessions of other members whose lines are not on this machine.
+fn with_absent(world: &World, filter: &CwdFilter, mut sessions: Vec<SessionInfo>) -> Vec<SessionInfo> {
+    if let Some(others) = &world.others {
+        let catalogue = others.catalogue(world.os());
+        absent::describe(&catalogue, world.os(), &mut sessions);
+        sessions.extend(catalogue.absent(world.os(), world.environment(), filter).map(absent::row_of_other));
+        sessions.sort_by_key(|session| Reverse(session.modified));
+    }
+    sessions
 }
 
 fn of_one_directory(

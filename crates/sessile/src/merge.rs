@@ -21,7 +21,7 @@ use crate::journal::publish_current;
 use crate::list::read_header;
 use crate::manager::is_precious;
 use crate::sessions::Sessions;
-use source::{FileCopy, Reading};
+pub(crate) use source::{FileCopy, Reading};
 
 /// The number of attempts to read copies that other programs keep writing to.
 const MAX_TRIES: usize = 3;
@@ -242,7 +242,7 @@ fn check_unchanged(copies: &[FileCopy<'_>]) -> Result<(), SessionError> {
 }
 
 /// An error of a merge, with the files that it is about.
-fn error_of(error: MergeError<SessionError>, copies: &[FileCopy<'_>]) -> SessionError {
+pub(crate) fn error_of(error: MergeError<SessionError>, copies: &[FileCopy<'_>]) -> SessionError {
     let path = |copy: usize| copies[copy].path().to_path_buf();
     match error {
         MergeError::Source(error) => error,

@@ -33,6 +33,7 @@ use self::swap::Swapped;
 use crate::directory::absolute;
 use crate::error::SessionError;
 use crate::journal::{Recording, finish_scrubs, has_unfinished_scrub, settle_dead};
+use crate::known::KnowingStores;
 use crate::list::read_header;
 use crate::record::{OperationKind, SessionLocation, Step};
 use crate::repair::refuse_links;
@@ -72,6 +73,8 @@ impl Sessions {
             settle_dead(&self.world);
             self.refuse_users(&path)?;
         }
+        let known_id = read_header(&self.world, &path).map(|header| header.id()).unwrap_or_default();
+        let remotes = if options.dry_run { None } else { Some(KnowingStores::of(&self.world, &known_id)?) };
         let log = if options.dry_run {
             FileLog::open(&self.world.os, &path, self.world.writing)?
         } else {
@@ -107,6 +110,9 @@ impl Sessions {
             report.copies = cleaning.found;
             report.n_notes = notes::clean(self, &known, false, scrubber)?;
             return Ok(report);
+        }
+        if let Some(remotes) = remotes.as_ref().filter(|_| !plan.splices.is_empty()) {
+            remotes.note_scrub(&self.world, &known_id)?;
         }
         self.apply_scrub(report, (log, plan), &mut known, options, scrubber)
     }

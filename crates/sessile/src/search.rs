@@ -3,7 +3,7 @@
 mod hit;
 mod options;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use sessile_core::location::resolve;
@@ -18,7 +18,9 @@ pub use options::{IndexOptions, OnPath, SearchOptions, SearchScope, Upkeep};
 use crate::directory::{CwdFilter, sessions_root};
 use crate::error::SessionError;
 use crate::list::{Archived, ListOptions, list_all};
+use crate::others::TeamReach;
 use crate::sessions::Sessions;
+use crate::team::Authors;
 use crate::world::World;
 use hit::{Checked, Checker};
 
@@ -35,6 +37,8 @@ pub struct SearchResult {
     pub hits: Vec<SearchHit>,
     /// The number of bytes that had to be read because the index does not cover them.
     pub unindexed_bytes: u64,
+    /// How far it looked at the sessions of other members of a team's store, if they are in scope.
+    pub team: Option<TeamReach>,
 }
 
 /// The data that the index does not cover.
@@ -51,6 +55,31 @@ impl Sessions {
     ///
     /// The result does not depend on what the index covers: data that is not indexed is read from the files.
     pub fn search(&self, query: &Query, options: &SearchOptions<'_>) -> Result<SearchResult, SessionError> {
+        let is_given = matches!(options.scope, SearchScope::Files(_));
+        let others = self.world.others.as_ref().filter(|_| !is_given);
+        // Without the server, the search looks at what is here.
+        let team = others.map(|others| others.finder.find(query).unwrap_or_default());
+        let mut result = SearchResult { team, ..self.search_here(query, options)? };
+        if self.world.others.is_some() && options.excerpts {
+            self.attribute(&mut result.hits);
+        }
+        Ok(result)
+    }
+
+    /// Adds who has written the entries.
+    fn attribute(&self, hits: &mut [SearchHit]) {
+        let mut known: HashMap<PathBuf, Option<Authors>> = HashMap::new();
+        for hit in hits {
+            if !known.contains_key(&hit.session_path) {
+                known.insert(hit.session_path.clone(), self.authors(&hit.session_path));
+            }
+            let authors = known.get(&hit.session_path).and_then(Option::as_ref);
+            hit.author = authors.and_then(|authors| authors.at(hit.offset)).cloned();
+        }
+    }
+
+    /// Searches the sessions of this machine.
+    fn search_here(&self, query: &Query, options: &SearchOptions<'_>) -> Result<SearchResult, SessionError> {
         let is_given = matches!(options.scope, SearchScope::Files(_));
         match options.archived {
             _ if is_given => self.search_among(query, options, None),
@@ -146,7 +175,7 @@ impl Sessions {
             let findings = index.find(&files, &request).ok_or(SessionError::Cancelled)?;
             let context = HitContext { sessions: self, files: &files, query, options, doubted: &doubted };
             match context.all(&findings.hits)? {
-                Ok(hits) => return Ok(SearchResult { hits, unindexed_bytes: findings.n_scanned }),
+                Ok(hits) => return Ok(SearchResult { hits, unindexed_bytes: findings.n_scanned, team: None }),
                 Err(file) => {
                     // The file differs from the index, so read it; only once, because it may be changing constantly.
                     index.ignore_session(&files[file].path);
@@ -313,7 +342,11 @@ fn directories(world: &World, scope: &SearchScope) -> Result<Vec<PathBuf>, Sessi
     match scope {
         SearchScope::Files(_) => Ok(Vec::new()),
         SearchScope::All => Ok(world.session_dirs()?),
-        SearchScope::Cwd(cwd) => Ok(vec![world.session_dir_of(cwd)]),
+        SearchScope::Cwd(cwd) => {
+            let mut directories = vec![world.session_dir_of(cwd)];
+            directories.extend(world.others.iter().flat_map(|others| others.session_dirs_of(world.os(), cwd)));
+            Ok(directories)
+        }
     }
 }
 

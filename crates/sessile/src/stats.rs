@@ -10,7 +10,9 @@
 
 pub use sessile_core::stats::{OTHER_MODELS, Share, SplitBy, Tally};
 
+mod absent;
 mod ledger;
+mod names;
 mod one;
 
 use std::cmp::Ordering;
@@ -28,11 +30,13 @@ use sessile_store::{LineReader, StoreError};
 
 use crate::environment::Zone;
 use crate::error::SessionError;
-use crate::group::{ProjectLocation, SessionRef};
+use crate::group::SessionRef;
 use crate::list::SessionInfo;
 use crate::list::parallel::each;
 use crate::sessions::Sessions;
+use absent::Absent;
 pub use ledger::{Ledger, LedgerOptions, LedgerQuery};
+use names::SessionNames;
 pub use one::SessionStats;
 
 /// What to group by.
@@ -46,8 +50,13 @@ pub enum Grouping {
     Week,
     /// The month in local time, such as `2026-01`.
     Month,
-    /// The project: a repository with its worktrees, or a directory.
+    /// The project: one of the team's store that is in use, or else a repository with its worktrees, or a directory.
     Project,
+    /// The repository, as host and path of its remote `origin`. The key is empty without one.
+    Repository,
+    /// The member of the team's store that is in use. The key is empty for the user's own sessions if the login is not
+    /// known.
+    Member,
     /// The tool.
     Tool,
     /// The session.
@@ -63,6 +72,8 @@ impl Grouping {
             Self::Week => "week",
             Self::Month => "month",
             Self::Project => "project",
+            Self::Repository => "repository",
+            Self::Member => "member",
             Self::Tool => "tool",
             Self::Session => "session",
         }
@@ -75,7 +86,7 @@ impl Grouping {
 
     /// Whether all entries of a session are in the same group, so that the totals in a list suffice.
     fn is_of_session(self) -> bool {
-        matches!(self, Self::Project | Self::Session)
+        matches!(self, Self::Project | Self::Repository | Self::Member | Self::Session)
     }
 }
 
@@ -118,6 +129,11 @@ pub struct Stats {
     pub groups: Vec<StatsGroup>,
     /// Files that could not be read.
     pub unreadable: Vec<PathBuf>,
+    /// The number of sessions of other members that were counted by what their owners noted, because their lines are not on
+    /// this machine. Their entries that are copies of others' are counted, too.
+    pub estimated: usize,
+    /// The number of sessions of other members that were not counted, because what their owners noted does not suffice.
+    pub missing: usize,
 }
 
 /// A group of a [`Stats`].
@@ -154,16 +170,13 @@ impl Sessions {
     pub fn stats(&self, sessions: &[SessionInfo], options: &StatsOptions<'_>) -> Result<Stats, SessionError> {
         let is_listed = !options.has_span() && options.by.iter().all(|grouping| grouping.is_of_session());
         let cancel = options.cancel.clone();
-        let families = self.related(sessions);
+        let absent = Absent::among(self, sessions, is_listed);
+        let families = absent.removed_from(self.related(sessions));
         let n_done = AtomicU64::new(0);
         let counted = each(self.world.os(), families, 1, |family| {
             let counted = match family.as_slice() {
                 _ if cancel.is_cancelled() => Vec::new(),
-                [index] if is_listed => {
-                    let tally = Tally::from(&sessions[*index].facts);
-                    let groups = whole_sessions(&options.by).map(|keys| (keys, tally.clone())).into_iter().collect();
-                    vec![SessionTally { index: *index, tally, groups, ..SessionTally::default() }]
-                }
+                [index] if is_listed => vec![listed(sessions, *index, &options.by)],
                 family => self.count_family(sessions, family, options),
             };
             if let Some(on_progress) = options.on_progress {
@@ -175,11 +188,13 @@ impl Sessions {
         if cancel.is_cancelled() {
             return Err(SessionError::Cancelled);
         }
-        let counted: Vec<SessionTally> = counted.into_iter().flatten().collect();
-        let has_projects = options.by.contains(&Grouping::Project);
-        let projects = if has_projects { self.project_names(sessions) } else { Vec::new() };
-        let stats = summed(sessions, &projects, counted, &options.by, options.has_span());
-        Ok(Stats { knows_tools: !is_listed, ..stats })
+        let estimated = absent.counted.iter().map(|index| listed(sessions, *index, &options.by));
+        let counted: Vec<SessionTally> = counted.into_iter().flatten().chain(estimated).collect();
+        let names = SessionNames::of(self, sessions, &options.by);
+        let stats = summed(sessions, &names, counted, &options.by, options.has_span());
+        let is_within = |index: &&usize| options.since.is_none_or(|since| sessions[**index].modified >= since);
+        let (estimated, missing) = (absent.counted.len(), absent.missing.iter().filter(is_within).count());
+        Ok(Stats { knows_tools: !is_listed, estimated, missing, ..stats })
     }
 
     /// Groups of sessions that may share entries, by index, oldest first.
@@ -298,7 +313,7 @@ impl Sessions {
             let key = |grouping: &Grouping| match grouping {
                 Grouping::Model => Some(model.clone()),
                 Grouping::Tool => Some(tool.clone()),
-                Grouping::Project | Grouping::Session => Some(String::new()),
+                of_session if of_session.is_of_session() => Some(String::new()),
                 period => share.time.map(|time| self.period(*period, time)),
             };
             // An entry without a time is in no period.
@@ -331,27 +346,6 @@ impl Sessions {
         })?;
         Ok(())
     }
-
-    /// For each session the path of its project.
-    fn project_names(&self, sessions: &[SessionInfo]) -> Vec<String> {
-        let mut names = vec![String::new(); sessions.len()];
-        for project in self.group_by_project(sessions) {
-            let name = match &project.location {
-                // A repository is known by the directory that contains its `.git`.
-                ProjectLocation::Repository(common) if common.ends_with(".git") => {
-                    common.parent().unwrap_or(common).to_string_lossy().into_owned()
-                }
-                ProjectLocation::Repository(path)
-                | ProjectLocation::Directory(path)
-                | ProjectLocation::Missing(path) => path.to_string_lossy().into_owned(),
-                ProjectLocation::Unknown => String::new(),
-            };
-            for index in project.directories.into_iter().flat_map(|directory| directory.sessions) {
-                names[index].clone_from(&name);
-            }
-        }
-        names
-    }
 }
 
 impl StatsOptions<'_> {
@@ -380,10 +374,17 @@ fn period_of(grouping: Grouping, local: Timestamp) -> String {
     day
 }
 
-/// Sums up the counts of sessions. `projects` has the name of each session's project, if those are groups.
+/// The counts of a session as a list has them.
+fn listed(sessions: &[SessionInfo], index: usize, by: &[Grouping]) -> SessionTally {
+    let tally = Tally::from(&sessions[index].facts);
+    let groups = whole_sessions(by).map(|keys| (keys, tally.clone())).into_iter().collect();
+    SessionTally { index, tally, groups, ..SessionTally::default() }
+}
+
+/// Sums up the counts of sessions.
 fn summed(
     sessions: &[SessionInfo],
-    projects: &[String],
+    names: &SessionNames,
     counted: impl IntoIterator<Item = SessionTally>,
     by: &[Grouping],
     has_span: bool,
@@ -403,7 +404,7 @@ fn summed(
         for (mut keys, tally) in own {
             for (key, grouping) in keys.iter_mut().zip(by) {
                 match grouping {
-                    Grouping::Project => key.clone_from(&projects[index]),
+                    Grouping::Project | Grouping::Repository | Grouping::Member => names.put(*grouping, index, key),
                     Grouping::Session => {
                         *key = session.name.as_ref().unwrap_or(&session.first_message).to_str().into_owned();
                     }

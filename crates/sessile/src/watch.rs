@@ -4,18 +4,21 @@ mod file;
 
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sessile_core::info::Info;
 use sessile_index::{Catalogue, Gatherer, NewRow};
 use sessile_store::os::Stat;
-use sessile_store::{FoundFile, Watch, Woken, find_sessions, subdirectories};
+use sessile_store::{FoundFile, Watch, Woken, find_sessions};
 
 use crate::directory::sessions_root;
 use crate::environment::Zone;
 use crate::error::SessionError;
+use crate::list::absent::row_of_other;
 use crate::list::parallel::each;
 use crate::list::{SessionInfo, row_of};
+use crate::others::Catalogue as OthersCatalogue;
 use crate::sessions::Sessions;
 use crate::world::World;
 use sessile_core::cancel::Cancel;
@@ -27,6 +30,9 @@ pub use file::FileWatcher;
 pub struct WatchOptions {
     /// Whether to report existing sessions as [`StoreEvent::Added`] first.
     pub reports_present: bool,
+    /// Whether to report sessions of [other members](Sessions::with_team) whose lines are not on this machine, too. Opening
+    /// such a session fetches it.
+    pub reports_absent: bool,
     /// Ends watching from another thread, within a tenth of a second; see [`StoreWatcher::next`].
     pub cancel: Cancel,
     /// Whether to poll, without system notifications.
@@ -57,6 +63,10 @@ pub struct StoreWatcher {
     /// The watched directories.
     watched: Vec<PathBuf>,
     known: HashMap<PathBuf, KnownFile>,
+    /// The sessions of other members whose lines are not on this machine.
+    absent: HashMap<PathBuf, Box<SessionInfo>>,
+    /// The catalogue that they are from, and the number of known files then.
+    absent_from: Option<(Arc<OthersCatalogue>, usize)>,
     events: VecDeque<StoreEvent>,
     /// The earliest time of the next check, so that a busy store does not keep a core busy.
     rest_until: Instant,
@@ -83,6 +93,8 @@ impl Sessions {
             watch: Watch::polling(),
             watched: Vec::new(),
             known: HashMap::new(),
+            absent: HashMap::new(),
+            absent_from: None,
             events: VecDeque::new(),
             rest_until: Instant::now(),
         };
@@ -164,6 +176,7 @@ impl StoreWatcher {
         for (path, known) in self.read(stale) {
             self.take(path, known);
         }
+        self.take_absent();
         let [least, most] = SCAN_PAUSE;
         self.rest_until = Instant::now() + (begun.elapsed() * 10).clamp(least, most);
         Ok(())
@@ -189,7 +202,7 @@ impl StoreWatcher {
             return Ok((vec![given.clone()], vec![given.clone()]));
         }
         let root = sessions_root(self.world.environment());
-        let directories = subdirectories(self.world.os(), &root)?;
+        let directories = self.world.session_dirs()?;
         Ok((std::iter::once(root).chain(directories.iter().cloned()).collect(), directories))
     }
 
@@ -228,7 +241,10 @@ impl StoreWatcher {
     }
 
     /// Updates what is known about a file, and reports a change.
-    fn take(&mut self, path: PathBuf, now: KnownFile) {
+    fn take(&mut self, path: PathBuf, mut now: KnownFile) {
+        if let (Some(session), Some(others)) = (&mut now.session, &self.world.others) {
+            session.member = others.catalogue(self.world.os()).member_of(&path);
+        }
         let before = self.known.get_mut(&path).and_then(|known| known.session.take());
         let event = match (before, &now.session) {
             (None, Some(session)) => Some(StoreEvent::Added(session.clone())),
@@ -238,6 +254,36 @@ impl StoreWatcher {
         };
         self.events.extend(event);
         self.known.insert(path, now);
+    }
+
+    /// Reports changes of the sessions of other members whose lines are not on this machine.
+    fn take_absent(&mut self) {
+        let Some(others) = self.world.others.as_ref().filter(|_| self.given.is_none() && self.options.reports_absent)
+        else {
+            return;
+        };
+        let catalogue = others.catalogue(self.world.os());
+        let n_known = self.known.len();
+        let is_seen =
+            |(seen, n_seen): &(Arc<OthersCatalogue>, usize)| Arc::ptr_eq(seen, &catalogue) && *n_seen == n_known;
+        if self.absent_from.as_ref().is_some_and(is_seen) {
+            return;
+        }
+        let mut before = std::mem::take(&mut self.absent);
+        for session in catalogue.sessions.values().filter(|session| !self.known.contains_key(&session.path)) {
+            let now = Box::new(row_of_other(session));
+            match before.remove(&session.path) {
+                None => self.events.push_back(StoreEvent::Added(now.clone())),
+                Some(before) if before != now => self.events.push_back(StoreEvent::Changed(now.clone())),
+                Some(_) => {}
+            }
+            self.absent.insert(session.path.clone(), now);
+        }
+        // One that has a file now was reported with it.
+        let mut gone: Vec<PathBuf> = before.into_keys().filter(|path| !self.known.contains_key(path)).collect();
+        gone.sort();
+        self.events.extend(gone.into_iter().map(StoreEvent::Removed));
+        self.absent_from = Some((catalogue, n_known));
     }
 
     fn check_cancelled(&self) -> Result<(), SessionError> {

@@ -11,6 +11,7 @@ use sessile_store::{Durability, Files, Place, StoreError, WriteOptions, subdirec
 use crate::directory::{CwdFilter, default_session_dir, sessions_root};
 use crate::environment::Environment;
 use crate::event::Handlers;
+use crate::others::{CatalogueCache, Others};
 use crate::record::OperationKind;
 
 /// What a caller expects as the file's last entry.
@@ -45,10 +46,16 @@ pub(crate) struct World {
     pub(crate) expected_last: ExpectedLeaf,
     /// Whether to move and delete sessions even while other programs use them.
     pub(crate) ignores_users: bool,
+    /// Whether a synchronization is at work, which itself remembers what it changes.
+    pub(crate) is_syncing: bool,
     /// Where caches are kept, if at all.
     pub(crate) cache_dir: Option<PathBuf>,
     /// The handlers that are notified of events.
     pub(crate) handlers: Handlers,
+    /// The sessions of other members of a store on a server, if they count.
+    pub(crate) others: Option<Arc<Others>>,
+    /// What was read about them.
+    pub(crate) catalogues: Arc<CatalogueCache>,
 }
 
 impl World {
@@ -66,7 +73,10 @@ impl World {
             recorded_as: None,
             expected_last: ExpectedLeaf::Any,
             ignores_users: false,
+            is_syncing: false,
             handlers: Handlers::new(),
+            others: None,
+            catalogues: Arc::default(),
         }
     }
 
@@ -90,10 +100,12 @@ impl World {
 
     /// Every directory that holds sessions: the caller's, or those of all working directories.
     pub(crate) fn session_dirs(&self) -> Result<Vec<PathBuf>, StoreError> {
-        match &self.session_dir {
-            Some(dir) => Ok(vec![dir.clone()]),
-            None => subdirectories(self.os(), &sessions_root(self.environment())),
+        if let Some(dir) = &self.session_dir {
+            return Ok(vec![dir.clone()]);
         }
+        let mut directories = subdirectories(self.os(), &sessions_root(self.environment()))?;
+        directories.extend(self.others.iter().flat_map(|others| others.session_dirs(self.os())));
+        Ok(directories)
     }
 
     /// The caches, if enabled.

@@ -3,6 +3,7 @@
 use std::cmp::{Ordering, Reverse};
 
 use super::SessionInfo;
+use crate::repository::is_named;
 use sessile_core::date::Timestamp;
 
 /// Which sessions of a list to return, and in which order.
@@ -13,6 +14,12 @@ pub struct Selection {
     pub words: Vec<String>,
     /// Only named sessions.
     pub named: bool,
+    /// Only sessions of this member of a team's store.
+    pub member: Option<String>,
+    /// Only sessions of this project of a team's store.
+    pub project: Option<String>,
+    /// Only sessions of this repository: an address, host and path, or the last parts of the path.
+    pub repository: Option<String>,
     /// How to treat forks.
     pub children: Children,
     /// How to treat archived sessions.
@@ -103,6 +110,16 @@ impl Selection {
     }
 
     fn admits(&self, session: &SessionInfo) -> bool {
+        if self.member.is_some() && session.member != self.member {
+            return false;
+        }
+        if self.project.is_some() && session.project != self.project {
+            return false;
+        }
+        let is_of = |name: &String| session.repository.as_ref().is_some_and(|repository| is_named(repository, name));
+        if !self.repository.as_ref().is_none_or(is_of) {
+            return false;
+        }
         let is_child = session.parent_session_path.is_some();
         let is_wanted = match self.children {
             Children::Shown => true,
@@ -123,7 +140,8 @@ fn has_words(session: &SessionInfo, words: &[String]) -> bool {
         return true;
     }
     let name = session.name.as_ref().map(|name| name.to_str().to_lowercase()).unwrap_or_default();
-    let texts = [name, session.first_message.to_str().to_lowercase(), session.cwd.to_lowercase()];
+    let member = session.member.as_ref().map(|member| member.to_lowercase()).unwrap_or_default();
+    let texts = [name, session.first_message.to_str().to_lowercase(), session.cwd.to_lowercase(), member];
     let id = session.id.as_str().to_lowercase();
     words.iter().all(|word| texts.iter().any(|text| text.contains(word)) || id.starts_with(word.as_str()))
 }
@@ -149,6 +167,9 @@ mod tests {
             name: name.map(Into::into),
             is_archived: false,
             is_redacted: false,
+            member: None,
+            project: None,
+            repository: None,
             parent_session_path: parent.map(str::to_owned),
             created: (number > 0).then_some(Timestamp::from_ms(-i64::from(number))),
             modified: Timestamp::from_ms(i64::from(number)),

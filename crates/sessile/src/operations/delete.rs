@@ -45,6 +45,8 @@ pub struct DeletedSession {
     pub size: u64,
     /// Where it went; `None` if nothing was done.
     pub to: Option<TrashedTo>,
+    /// Whether its log was removed from a server, too, or would be.
+    pub is_on_remote: bool,
 }
 
 impl Sessions {
@@ -65,7 +67,12 @@ impl Sessions {
             }
         }
         if dry_run || found.is_empty() {
-            let sessions = found.into_iter().map(|(session, size)| DeletedSession { session, size, to: None });
+            let sessions = found.into_iter().map(|(session, size)| DeletedSession {
+                session,
+                size,
+                to: None,
+                is_on_remote: false,
+            });
             return Ok(Deleted { operation: None, sessions: sessions.collect() });
         }
         for (session, _) in &found {
@@ -113,7 +120,7 @@ impl Sessions {
         let delete = |(session, size): (SessionLocation, u64)| {
             let check = || self.refuse_unexpected(&session.path);
             let to = delete_if(&self.world, recording, &session, how, &check)?;
-            Ok(DeletedSession { session, size, to: Some(to) })
+            Ok(DeletedSession { session, size, to: Some(to), is_on_remote: false })
         };
         found.into_iter().map(delete).collect()
     }

@@ -22,6 +22,8 @@ const COPIED_AT_ONCE: u64 = 256 << 10;
 pub(super) struct Source {
     path: PathBuf,
     file: Box<dyn OsFile>,
+    /// Where reading begins.
+    from: u64,
     pub(super) length: u64,
 }
 
@@ -44,7 +46,13 @@ impl Source {
         }
         let file = os.open(path, Mode::Read).map_err(failed)?;
         let length = file.stat().map_err(failed)?.length;
-        Ok(Self { path: path.to_path_buf(), file, length })
+        Ok(Self { path: path.to_path_buf(), file, from: 0, length })
+    }
+
+    /// The part of a file between two offsets, where lines begin.
+    pub(super) fn open_part(os: &dyn Os, path: &Path, (from, to): (u64, u64)) -> Result<Self, SessionError> {
+        let source = Self::open(os, path)?;
+        Ok(Self { from, length: to.min(source.length), ..source })
     }
 
     /// Passes each line with its number, counted from 1, to `work`. A panic in it is an error.
@@ -66,7 +74,8 @@ impl Source {
             };
             result.is_ok()
         };
-        let read = quietly(|| LineReader::default().read_range(self.file.as_ref(), 0..self.length, &mut on_line));
+        let read =
+            quietly(|| LineReader::default().read_range(self.file.as_ref(), self.from..self.length, &mut on_line));
         let read = read.ok_or_else(|| not_scanned("a rule failed on this line; please report this as a bug"))?;
         read.map_err(|source| StoreError::io_at("read", &self.path, source))?;
         (pass.on_bytes)(n_unreported);
@@ -75,7 +84,7 @@ impl Source {
 
     /// Passes all bytes to `write`.
     pub(super) fn copy_to(&self, write: &mut dyn FnMut(&[u8]) -> Result<(), SessionError>) -> Result<(), SessionError> {
-        let mut at = 0;
+        let mut at = self.from;
         while at < self.length {
             let bytes = read_upto(self.file.as_ref(), at, (self.length - at).min(COPIED_AT_ONCE))
                 .map_err(|source| StoreError::io_at("read", &self.path, source))?;

@@ -162,6 +162,31 @@ impl Sessions {
     }
 }
 
+impl Sessions {
+    /// Reports the certain secrets between two offsets of a file, where lines begin. Lines are counted from `n_before`.
+    pub(crate) fn secrets_between(
+        &self,
+        path: &Path,
+        range: (u64, u64),
+        n_before: u64,
+        secrets: &SecretOptions,
+        cancel: &Cancel,
+    ) -> Result<Vec<SecretFinding>, SessionError> {
+        let key = match self.store_key()? {
+            Some(key) => key,
+            None => random_key()?,
+        };
+        let source = Source::open_part(self.world.os(), path, range)?;
+        let finder = Finder::new(secrets, Learned::default(), Some(&key))?;
+        let mut findings = source.findings(path, &finder, &key, Pass { cancel, on_bytes: &|_| {} })?;
+        findings.retain(|finding| finding.tier == Tier::Certain);
+        for finding in &mut findings {
+            finding.line += n_before;
+        }
+        Ok(findings)
+    }
+}
+
 impl Source {
     /// Passes the findings of each line to `take`, with the number of the line.
     pub(super) fn each_finding(

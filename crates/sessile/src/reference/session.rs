@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use sessile_core::json::{Json, ObjectWriter, Raw};
 use sessile_core::location::fingerprint;
 use sessile_core::nearest::nearest;
-use sessile_store::{MAX_NOTES, create_directory, find_sessions, read_whole, subdirectories, swap_in};
+use sessile_store::{MAX_NOTES, create_directory, find_sessions, read_whole, swap_in};
 
 use super::{ReferenceError, only};
 use crate::directory::{CwdFilter, absolute, sessions_root};
@@ -112,6 +112,9 @@ impl Sessions {
     /// Whether there is any file that could be a session. Stops at the first one.
     pub fn has_sessions(&self) -> Result<bool, SessionError> {
         let os = self.world.os();
+        if self.world.others.as_ref().is_some_and(|others| !others.catalogue(os).sessions.is_empty()) {
+            return Ok(true);
+        }
         Ok(self.world.session_dirs()?.iter().any(|dir| find_sessions(os, dir).is_ok_and(|found| !found.is_empty())))
     }
 
@@ -260,11 +263,20 @@ impl SessionSearch<'_> {
         if let Some(dir) = &world.session_dir {
             return list::identified(world, dir, &CwdFilter::All);
         }
-        let directories = subdirectories(world.os(), &sessions_root(environment))?;
-        let found = list::parallel::each(world.os(), directories, 1, |dir| {
+        let found = list::parallel::each(world.os(), world.session_dirs()?, 1, |dir| {
             list::identified(world, &dir, &CwdFilter::All).unwrap_or_default()
         });
-        Ok(found.into_iter().flatten().collect())
+        let mut found: Vec<SessionCandidate> = found.into_iter().flatten().collect();
+        if let Some(others) = &world.others {
+            let catalogue = others.catalogue(world.os());
+            found.extend(catalogue.absent(world.os(), environment, &CwdFilter::All).map(|session| SessionCandidate {
+                path: session.path.clone(),
+                id: session.id.clone(),
+                cwd: session.cwd.clone(),
+                title: None,
+            }));
+        }
+        Ok(found)
     }
 }
 

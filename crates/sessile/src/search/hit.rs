@@ -19,6 +19,7 @@ use sessile_text::Hit;
 use super::options::{OnPath, SearchOptions};
 use crate::error::SessionError;
 use crate::sessions::Sessions;
+use crate::team::Author;
 
 /// An entry found by a search.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,6 +42,8 @@ pub struct SearchHit {
     pub score: f32,
     /// The matching text with its surroundings.
     pub excerpt: Excerpt,
+    /// Who has written it, if the session is on the store of a team that is in scope.
+    pub author: Option<Author>,
 }
 
 impl SearchHit {
@@ -56,6 +59,7 @@ impl SearchHit {
             offset: hit.span.offset,
             score: hit.score,
             excerpt: Excerpt::default(),
+            author: None,
         }
     }
 }
@@ -141,6 +145,7 @@ impl<'c> Checker<'c> {
             offset: hit.span.offset,
             score: hit.score,
             excerpt: self.excerpt(&texts),
+            author: None,
         })))
     }
 

@@ -104,7 +104,7 @@ pub const KEYS: &[Key] = &[
 ];
 
 /// Tables of other components, which are not checked.
-pub const RESERVED: &[&str] = &["summarizer", "compaction", "branch_summary", "secrets", "tui"];
+pub const RESERVED: &[&str] = &["summarizer", "compaction", "branch_summary", "remote", "secrets", "tui"];
 
 const fn key(name: &'static str, kind: Kind, default: Option<&'static str>, what: &'static str) -> Key {
     Key { name, kind, default, variable: None, later_variable: None, what }

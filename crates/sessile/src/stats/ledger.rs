@@ -10,7 +10,7 @@ use sessile_core::date::{Timestamp, to_local};
 use sessile_core::stats::{Share, SplitBy, Tally};
 use sessile_store::os::Identity;
 
-use super::{Grouping, SessionTally, Stats, period_of, summed, whole_sessions};
+use super::{Absent, Grouping, SessionNames, SessionTally, Stats, period_of, summed, whole_sessions};
 use crate::environment::Zone;
 use crate::error::SessionError;
 use crate::list::SessionInfo;
@@ -25,8 +25,8 @@ const MS_PER_DAY: i64 = 86_400_000;
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
     sessions: Vec<SessionInfo>,
-    /// For each session the name of its project.
-    projects: Vec<String>,
+    /// For each session the names of its groups.
+    names: SessionNames,
     accounts: Vec<Arc<Account>>,
     /// What was counted, by the files of a family in the state in which they were counted.
     families: HashMap<Vec<FileState>, Vec<Arc<Account>>>,
@@ -90,8 +90,10 @@ impl Sessions {
         before: &Ledger,
         options: &LedgerOptions<'_>,
     ) -> Result<Ledger, SessionError> {
+        // What their owners noted is not by day.
+        let families = Absent::among(self, &sessions, false).removed_from(self.related(&sessions));
         let (n_done, n_all) = (AtomicU64::new(0), sessions.len() as u64);
-        let counted = each(self.world.os(), self.related(&sessions), 1, |family| {
+        let counted = each(self.world.os(), families, 1, |family| {
             if options.cancel.is_cancelled() {
                 return (family, Vec::new(), Vec::new());
             }
@@ -117,7 +119,8 @@ impl Sessions {
             }
             families.insert(states, counted);
         }
-        Ok(Ledger { projects: self.project_names(&sessions), sessions, accounts, families })
+        let names = SessionNames::of(self, &sessions, &[Grouping::Project, Grouping::Repository, Grouping::Member]);
+        Ok(Ledger { sessions, names, accounts, families })
     }
 
     /// The day on the local clock at an instant, in days since 1970.
@@ -168,7 +171,7 @@ impl Ledger {
     /// The usage of all sessions, or of some.
     pub fn stats(&self, query: &LedgerQuery<'_>) -> Stats {
         let is_limited = query.since.is_some() || query.until.is_some() || query.model.is_some();
-        let is_of_project = |index: &usize| query.project.is_none_or(|project| self.projects[*index] == project);
+        let is_of_project = |index: &usize| query.project.is_none_or(|project| self.names.projects[*index] == project);
         let indexes = (0..self.sessions.len()).filter(is_of_project);
         let counted = indexes.map(|index| {
             let mut counted = self.accounts[index].tally(query);
@@ -178,12 +181,12 @@ impl Ledger {
             }
             counted
         });
-        summed(&self.sessions, &self.projects, counted, &query.by, is_limited)
+        summed(&self.sessions, &self.names, counted, &query.by, is_limited)
     }
 
     /// The first and the last day of any entry that a query without groups counts.
     pub fn days(&self, query: &LedgerQuery<'_>) -> Option<(i64, i64)> {
-        let is_of_project = |index: &usize| query.project.is_none_or(|project| self.projects[*index] == project);
+        let is_of_project = |index: &usize| query.project.is_none_or(|project| self.names.projects[*index] == project);
         let accounts = (0..self.sessions.len()).filter(is_of_project).map(|index| &self.accounts[index]);
         let has_usage = |day: &DayAccount| match query.model {
             Some(model) => day.models.contains_key(model),
@@ -215,7 +218,7 @@ impl Account {
                 let key = |grouping: &Grouping| match grouping {
                     Grouping::Model => Some(model.to_owned()),
                     Grouping::Tool => None,
-                    Grouping::Project | Grouping::Session => Some(String::new()),
+                    of_session if of_session.is_of_session() => Some(String::new()),
                     // An entry without a time is in no period.
                     period => period.period_of_day((*day)?),
                 };

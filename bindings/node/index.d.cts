@@ -174,7 +174,7 @@ export interface Beyond {
   /** Reads what other programs have appended. The leaf stays where it is. */
   refresh(): void;
   /** What the last append survives. */
-  getLastDurability(): "memory" | "page-cache" | "disk" | undefined;
+  getLastDurability(): "memory" | "page-cache" | "disk" | "server" | undefined;
   /** Finds entries of this session by their text. */
   search(query: string, options?: SearchOptions): Promise<SearchHit[]>;
   /** Follows this session as other programs write it. */

@@ -297,7 +297,7 @@ export type Model = {
 export type Written = {
   entryId: string;
   leafId: string | null;
-  durable: "memory" | "page-cache" | "disk";
+  durable: "memory" | "page-cache" | "disk" | "server";
 };
 
 /** Message counts, tokens and cost of a session, over all branches. */
@@ -365,6 +365,12 @@ export type SessionRow = {
   copyOf?: string;
   /** true if it is a redacted copy of a session, absent otherwise */
   redacted?: boolean;
+  /** the member of a team's store that owns it, absent for your own */
+  member?: string;
+  /** the project of a team's store that it is in */
+  project?: string;
+  /** host and path of its repository, if a team's store is in use */
+  repository?: string;
 };
 
 /** Restricts the entries that a search returns. */
@@ -378,6 +384,16 @@ export type SearchFilters = {
   /** a date, or milliseconds since 1970 */
   until?: string | number;
   cwd?: string;
+};
+
+/** How far a search looked at the sessions of other members. */
+export type TeamReach = {
+  /** whether all sessions of other members were searched */
+  complete: boolean;
+  /** the number of sessions that were fetched for the search */
+  fetched: number;
+  /** how far back those that are not on this machine were searched */
+  until?: string;
 };
 
 /** A search result. */
@@ -394,6 +410,10 @@ export type SearchHit = {
   timestamp?: string;
   /** byte offset of its line in the file */
   offset: number;
+  /** the member of the team's store that has written it */
+  author?: string;
+  /** the device of that member */
+  authorDevice?: string;
 };
 
 /** A session in a family of forks. */
@@ -587,7 +607,7 @@ export interface Commands {
   /** Lists the sessions of a directory, a repository or all, newest first */
   list_sessions: { parameters: { scope?: "cwd" | "repo" | "all"; cwd?: string; limit?: number; named?: boolean; children?: boolean | "shown" | "hidden" | "only"; archived?: boolean | "shown" | "hidden" | "only" }; data: { sessions: SessionRow[] } };
   /** Searches messages, tool calls, names and labels */
-  search: { parameters: { query: string; scope?: "session" | "cwd" | "repo" | "all"; limit?: number; filters?: SearchFilters; archived?: boolean | "shown" | "hidden" | "only"; cwd?: string; sessionPath?: string }; data: { hits: SearchHit[] } };
+  search: { parameters: { query: string; scope?: "session" | "cwd" | "repo" | "all"; limit?: number; filters?: SearchFilters; archived?: boolean | "shown" | "hidden" | "only"; cwd?: string; sessionPath?: string }; data: { hits: SearchHit[]; team?: TeamReach } };
   /** Returns the sessions that a session was forked from, and its own forks */
   family: { parameters: { sessionPath?: string }; data: { root: string; nodes: FamilyNode[] } };
   /** Moves a session to the trash */

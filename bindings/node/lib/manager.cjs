@@ -253,7 +253,7 @@ class SessionManager {
     this.#session.refresh();
   }
 
-  /** What the last append survives: "memory", "page-cache" or "disk"; undefined before the first one. */
+  /** What the last append survives: "memory", "page-cache", "disk" or "server"; undefined before the first one. */
   getLastDurability() {
     return this.#session.lastDurability;
   }

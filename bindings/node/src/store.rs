@@ -142,7 +142,7 @@ pub fn search(
         };
         let limit = request.limit.map_or(50, |limit| limit as usize);
         let options = SearchOptions { scope, limit, cancel, ..SearchOptions::default() };
-        Ok(answer::search_hits(&sessions.search(&query, &options)?.hits))
+        Ok(answer::search_result(&sessions.search(&query, &options)?))
     }))
 }
 

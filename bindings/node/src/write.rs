@@ -191,7 +191,7 @@ impl Session {
         Ok(())
     }
 
-    /// What the last append survives: `memory`, `page-cache` or `disk`.
+    /// What the last append survives: `memory`, `page-cache`, `disk` or `server`.
     #[napi]
     pub fn last_durable(&self) -> Result<Option<String>> {
         self.read(|manager| Ok(manager.last_acknowledgement().map(|written| written.durable.as_str().to_owned())))

@@ -567,3 +567,16 @@ test("the types of both kinds of modules are the same", () => {
   const types = (name) => readFileSync(new URL(`../${name}`, import.meta.url), "utf8");
   assert.equal(types("index.d.cts"), types("index.d.ts"));
 });
+
+test("a session in the mirror of a remote is listed and opened like others", async () => {
+  const dir = join(process.env.SESSILE_STATE_DIR, "remote", "store", "members", "ada", "sessions", "--proj--");
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  const path = written(dir);
+  const rows = await SessionManager.list("/proj", dir);
+  assert.deepEqual(rows.map((row) => row.path), [path]);
+  const manager = SessionManager.open(path);
+  assert.equal(manager.getEntryCount(), 2);
+  manager.appendMessage(user("mine"));
+  manager.close();
+  assert.equal(linesOf(path).length, 4);
+});

@@ -29,12 +29,13 @@ pub(crate) const SORTS: [(&str, SortBy); 6] = [
     ("name", SortBy::Name),
 ];
 
-pub(crate) const GROUPINGS: [(&str, Grouping); 7] = [
+pub(crate) const GROUPINGS: [(&str, Grouping); 8] = [
     ("model", Grouping::Model),
     ("day", Grouping::Day),
     ("week", Grouping::Week),
     ("month", Grouping::Month),
     ("project", Grouping::Project),
+    ("repository", Grouping::Repository),
     ("tool", Grouping::Tool),
     ("session", Grouping::Session),
 ];

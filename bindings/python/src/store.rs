@@ -157,6 +157,9 @@ impl Store {
         let selection = Selection {
             words: query.split_whitespace().map(str::to_owned).collect(),
             named,
+            member: None,
+            project: None,
+            repository: None,
             children: choice("children", children, &CHILDREN)?,
             archived: choice("archived", archived, &ARCHIVED)?,
             since: self.since(since)?,
@@ -263,7 +266,7 @@ impl Store {
 
     /// Count messages, tool calls, tokens and cost. Entries that forks share are counted once.
     ///
-    /// ``by`` is one criterion or two: ``"model"``, ``"day"``, ``"week"``, ``"month"``, ``"project"``, ``"tool"``, ``"session"``.
+    /// ``by`` is one criterion or two: ``"model"``, ``"day"``, ``"week"``, ``"month"``, ``"project"``, ``"repository"``, ``"tool"``, ``"session"``.
     #[pyo3(signature = (cwd=None, *, by=None, since=None, until=None))]
     fn stats<'py>(
         &self,

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import sessile
+from session_lines import header, user
 
 
 def test_a_list_has_the_newest_first(sample: sessile.Store) -> None:
@@ -175,3 +176,14 @@ def test_a_sample_needs_an_empty_directory(tmp_path: Path) -> None:
     (tmp_path / "full" / "file").touch()
     with pytest.raises(ValueError, match="not empty"):
         sessile.Store.sample(tmp_path / "full")
+
+
+def test_a_session_in_the_mirror_of_a_remote_is_like_others(tmp_path: Path) -> None:
+    directory = tmp_path / "remote" / "store" / "members" / "ada" / "sessions" / "--proj--"
+    directory.mkdir(parents=True, mode=0o700)
+    path = directory / "2025-11-15T00-00-00-000Z_s1.jsonl"
+    path.write_text(header() + user("a", None, "from Ada"))
+    assert [row.path for row in sessile.Store(directory).list()] == [path]
+    with sessile.open(path) as session:
+        session.append_user_message("mine")
+    assert len(path.read_text().splitlines()) == 3

@@ -37,6 +37,13 @@ pub(crate) struct GlobalArgs {
     #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = GLOBAL)]
     pub(crate) session_dir: Option<PathBuf>,
 
+    /// Also use the sessions of the other members of a remote
+    ///
+    /// Lists show their sessions, and a session is fetched when it is opened. For `sync`, `push`, `pull`, `share` and
+    /// `delete --everywhere`: the remote, if there are several. `verify` then checks the remote itself.
+    #[arg(long, global = true, value_name = "NAME", help_heading = GLOBAL)]
+    pub(crate) remote: Option<String>,
+
     /// Do not send long output to a pager
     ///
     /// On a terminal, long output goes to the pager named by the environment variable `SESSILE_PAGER`, else by the

@@ -34,6 +34,8 @@ mod new;
 mod overview;
 mod pi;
 mod prune;
+#[cfg(feature = "remote")]
+mod remote;
 mod repair;
 mod restore;
 #[cfg(feature = "tui")]
@@ -44,9 +46,13 @@ mod search;
 mod secrets;
 #[cfg(feature = "serve")]
 mod serve;
+#[cfg(feature = "remote")]
+mod share;
 mod show;
 mod slim;
 mod stats;
+#[cfg(feature = "remote")]
+mod sync;
 mod tree;
 mod undo;
 mod verify;
@@ -151,6 +157,16 @@ commands! {
     EditContext(edit_context::EditContextArgs) => edit_context::run, writes: always, pages: never;
     Import(import::ImportArgs) => import::run, writes: always, pages: never;
     Merge(merge::MergeArgs) => merge::run, writes: merge::MergeArgs::writes_session, pages: never;
+    #[cfg(feature = "remote")]
+    Sync(sync::SyncArgs) => sync::sync, writes: always, pages: never;
+    #[cfg(feature = "remote")]
+    Push(sync::PushArgs) => sync::push, writes: always, pages: never;
+    #[cfg(feature = "remote")]
+    Pull(sync::PullArgs) => sync::pull, writes: always, pages: never;
+    #[cfg(feature = "remote")]
+    Share(share::ShareArgs) => share::run, writes: never, pages: never;
+    #[cfg(feature = "remote")]
+    Remote(remote::RemoteArgs) => remote::run, writes: never, pages: never;
     Migrate(migrate::MigrateArgs) => migrate::run, writes: always, pages: never;
     Move(move_session::MoveArgs) => move_session::run, writes: always, pages: never;
     Delete(delete::DeleteArgs) => delete::run, writes: always, pages: never;
@@ -175,6 +191,18 @@ commands! {
     Help(help::HelpArgs);
     #[command(name = "__complete")]
     Complete(complete::CompleteArgs);
+}
+
+#[cfg(feature = "remote")]
+impl Command {
+    /// Whether the command itself connects to a remote.
+    fn connects(&self) -> bool {
+        match self {
+            Self::Sync(_) | Self::Push(_) | Self::Pull(_) | Self::Remote(_) | Self::Share(_) | Self::Verify(_) => true,
+            Self::Delete(args) => args.is_everywhere(),
+            _ => false,
+        }
+    }
 }
 
 fn always<T>(_args: &T) -> bool {
@@ -219,8 +247,13 @@ pub(crate) fn run(
     }
     let opens_picker = command.is_none() && is_picker(globals, out);
     let mut env = CommandEnvironment::new(environment, globals.sample.as_ref(), settings)?;
+    env.use_remote(globals.remote.as_deref());
     if command.map_or(opens_picker, Command::writes_sessions) {
         env.use_hooks();
+    }
+    #[cfg(feature = "remote")]
+    if globals.remote.is_some() && !command.is_some_and(Command::connects) {
+        crate::remote::join_team(&mut env, err)?;
     }
     let result = match command {
         #[cfg(feature = "tui")]
@@ -232,6 +265,7 @@ pub(crate) fn run(
     // A message that cannot be printed is not an error.
     drop(env.report_recovered(err));
     drop(env.report_failed_hooks(err));
+    drop(env.report_team_troubles(err));
     result
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use clap::error::ErrorKind;
 use sessile::date::{self, LocalZone, TimeRange, Timestamp};
@@ -29,8 +30,12 @@ pub(crate) struct CommandEnvironment {
     sample: Option<SampleStore>,
     /// The user's settings.
     pub(crate) settings: Settings,
+    /// The remote of the flag.
+    remote: Option<String>,
     /// The sessions into which entries were recovered, and the number of entries.
     recovered: Arc<Mutex<Vec<(PathBuf, usize)>>>,
+    /// What went wrong with the sessions of other members, and was not printed yet.
+    pub(crate) team_troubles: Arc<Mutex<Vec<String>>>,
 }
 
 struct SampleStore {
@@ -60,11 +65,28 @@ impl CommandEnvironment {
         };
         let writing = WriteOptions { durability: settings.durability(), ..WriteOptions::default() };
         let recovered = collect_recovered(sessions.handlers());
-        let mut new = Self { environment, sessions: sessions.writing(writing), sample, settings, recovered };
+        let (sessions, team_troubles) = (sessions.writing(writing), Arc::default());
+        let mut new = Self { environment, sessions, sample, settings, remote: None, recovered, team_troubles };
         if let Some(dir) = new.session_dir() {
             new.sessions = new.sessions.with_session_dir(dir);
         }
         Ok(new)
+    }
+
+    /// Sets the remote of the flag.
+    pub(crate) fn use_remote(&mut self, name: Option<&str>) {
+        self.remote = name.map(str::to_owned);
+    }
+
+    /// Whether the command uses a remote.
+    pub(crate) fn has_remote(&self) -> bool {
+        self.remote.is_some()
+    }
+
+    /// Returns the remote of the flag.
+    #[cfg(feature = "remote")]
+    pub(crate) fn remote(&self) -> Option<&str> {
+        self.remote.as_deref()
     }
 
     /// Runs the user's hooks for changes from now on.
@@ -94,6 +116,17 @@ impl CommandEnvironment {
             let reason = "written less than an hour ago and removed by another program";
             warn(err, &format!("restored {n_entries} {entries} in {session}: {reason}"))
         })
+    }
+
+    /// How long a command may wait before it warns about what went wrong with the sessions of other members.
+    pub(crate) fn trouble_interval(&self) -> Duration {
+        if self.remote.is_some() { Duration::from_millis(500) } else { Duration::MAX }
+    }
+
+    /// Warns about what went wrong with the sessions of other members since the last call.
+    pub(crate) fn report_team_troubles(&self, err: &mut Screen<'_>) -> std::io::Result<()> {
+        let troubles = std::mem::take(&mut *self.team_troubles.lock().unwrap_or_else(PoisonError::into_inner));
+        troubles.iter().try_for_each(|trouble| warn(err, trouble))
     }
 
     /// Returns the sample, with the user's own environment.
@@ -274,7 +307,9 @@ impl CommandEnvironment {
         } else {
             reference.to_path_buf()
         };
-        Ok(self.sessions.find_session(reference, self.cwd())?)
+        let path = self.sessions.find_session(reference, self.cwd())?;
+        self.sessions.fetch(&path)?;
+        Ok(path)
     }
 
     /// Returns the session at a position of the last list in this terminal.

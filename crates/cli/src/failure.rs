@@ -10,6 +10,8 @@ use sessile::compaction::SummaryFailure;
 use sessile::format::cause::{chain, messages};
 use sessile::reference::ReferenceError;
 use sessile::settings::SettingsError;
+#[cfg(feature = "remote")]
+use sessile::sync::remote::local_server::LocalServerError;
 use sessile::write::StoreError;
 use sessile::{EntryId, SessionError};
 
@@ -25,6 +27,9 @@ pub(crate) enum Failure {
     Session(#[from] SessionError),
     #[error(transparent)]
     Settings(#[from] SettingsError),
+    #[cfg(feature = "remote")]
+    #[error(transparent)]
+    LocalServer(LocalServerError),
     #[error(transparent)]
     Reference(ReferenceError),
     #[error("{} does not exist", path.display())]

@@ -131,6 +131,8 @@ impl GroupTable<'_> {
             match (by, &group.session) {
                 (Grouping::Project, _) if key.is_empty() => "(unknown)".to_owned(),
                 (Grouping::Project, _) => env.short(key),
+                (Grouping::Repository, _) if key.is_empty() => "(none)".to_owned(),
+                (Grouping::Member, _) if key.is_empty() => "(you)".to_owned(),
                 (Grouping::Session, Some((_, id))) => format!("{:n_id$}  {key}", ids.of(id.as_str())),
                 _ => key.to_owned(),
             }

@@ -9,8 +9,9 @@ use sessile::date::Timestamp;
 use sessile::list::SessionInfo;
 use sessile::search::SearchHit;
 
+use crate::authors::author_words;
 use crate::environment::CommandEnvironment;
-use crate::screen::{ACCENT, BOLD, DIM, Line, NAMED, Screen};
+use crate::screen::{ACCENT, BOLD, DIM, Line, NAMED, PERSON, Screen};
 
 /// The style of matches.
 const MATCH_STYLE: anstyle::Style = ACCENT.bold();
@@ -136,6 +137,8 @@ fn head_line(hit: &SearchHit, n_copies: usize) -> Line {
     let kind = hit.role.word().or(hit.kind.word()).unwrap_or_default();
     let time = hit.time.map(sessile::date::to_iso).unwrap_or_default();
     let line = Line::new().text("  ").styled(NAMED, &id).text("  ").styled(DIM, kind).text("  ").styled(DIM, &time);
+    let author = hit.author.as_ref().and_then(author_words);
+    let line = author.into_iter().fold(line, |line, author| line.text("  ").styled(PERSON, &author));
     match n_copies {
         0 => line,
         1 => line.styled(DIM, "  also in 1 other file"),

@@ -7,6 +7,7 @@
 //! [`run`] takes the arguments, the environment and both streams, so that tests need no process.
 
 mod args;
+mod authors;
 mod cli;
 mod clock;
 mod command;
@@ -31,6 +32,8 @@ mod measure;
 mod pager;
 mod pi_flags;
 mod progress;
+#[cfg(feature = "remote")]
+mod remote;
 mod screen;
 mod span;
 mod stream;

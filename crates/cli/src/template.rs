@@ -27,10 +27,13 @@ pub(crate) enum Field {
     Position,
     Archived,
     Redacted,
+    Member,
+    Project,
+    Repository,
 }
 
 /// Every field by name. The first `N_COLUMNS` are the columns of `tsv`, in order.
-const FIELDS: [(&str, Field); 17] = [
+const FIELDS: [(&str, Field); 20] = [
     ("id", Field::Id),
     ("title", Field::Title),
     ("cwd", Field::Cwd),
@@ -48,6 +51,9 @@ const FIELDS: [(&str, Field); 17] = [
     ("place", Field::Position),
     ("archived", Field::Archived),
     ("redacted", Field::Redacted),
+    ("member", Field::Member),
+    ("project", Field::Project),
+    ("repository", Field::Repository),
 ];
 
 /// The number of fields that are columns of `tsv`.
@@ -172,6 +178,9 @@ fn value(field: Field, listed: &ListedSession<'_>) -> String {
         Field::Position => format!("@{position}"),
         Field::Archived => flag(session.is_archived),
         Field::Redacted => flag(session.is_redacted),
+        Field::Member => session.member.clone().unwrap_or_default(),
+        Field::Project => session.project.clone().unwrap_or_default(),
+        Field::Repository => session.repository.clone().unwrap_or_default(),
     }
 }
 

@@ -83,7 +83,7 @@ answers! {
         entry_id: EntryId = |data| id(data, "entryId"),
         /// The current leaf.
         leaf_id: Option<EntryId> = |data| Some(id(data, "leafId")),
-        /// What the entry survives: `memory`, `page-cache` or `disk`.
+        /// What the entry survives: `memory`, `page-cache`, `disk` or `server`.
         durable: String = |data| text(data, "durable"),
     }
 

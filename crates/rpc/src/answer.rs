@@ -7,6 +7,7 @@
 //!
 //! Absent values are omitted unless a function says otherwise. Times are ISO 8601 strings in UTC.
 
+mod author;
 mod caches;
 mod compaction;
 mod compare;
@@ -22,6 +23,7 @@ mod session;
 mod settings;
 mod state;
 mod stats;
+mod sync;
 mod tree;
 mod verify;
 
@@ -30,6 +32,7 @@ use std::path::Path;
 use sessile::EntryId;
 use sessile::json::{Json, ObjectWriter};
 
+pub use author::attributed_entry;
 pub use caches::{cache_status, checked_caches, cleaned, cleared_caches};
 pub use compaction::{
     compacted, compaction_report, context_usage, nothing_to_compact, planned_compaction, preparation,
@@ -47,7 +50,7 @@ pub use operations::{
     annotated, deleted, imported, in_trash, migrated, moved, operation, pruned, restored, slimmed, step, trashed,
     undone,
 };
-pub use search::{search_hit, search_hits};
+pub use search::{search_hit, search_result};
 pub use secrets::{own_secret_rule, redacted_copy, scan_report, secret_finding, secret_rule, secret_scrub};
 pub use session::{
     branched, cancelled, cloned, exported, fork_messages, fork_written, forked, leaf, listening, name, navigated,
@@ -57,8 +60,9 @@ pub use settings::{edited_setting, setting, setting_value};
 pub(crate) use state::{CachedState, state};
 pub use state::{ModelFacts, model, models, no_commands, no_queues, thinking_level, thinking_levels};
 pub use stats::{session_stats, session_totals, stats};
+pub use sync::{Granted, audit_record, configured_remote, granted, member, project, remote_status, share, synced};
 pub use tree::{tree_and_leaf, tree_row, write_tree};
-pub use verify::{findings, repair, report, unreadable_report};
+pub use verify::{findings, repair, report, unreadable_report, verified_log};
 
 /// A number as JSON has it; a larger one becomes the largest.
 fn saturating_i64(number: u64) -> i64 {

@@ -471,7 +471,10 @@ pub const COMMANDS: &[Command] = &[
             Field::optional("cwd", Text).about("the directory that scope refers to"),
             Field::optional("sessionPath", Text).about("only this session"),
         ])
-        .gives(Object(&[Field::new("hits", List(&Named("SearchHit")))]))
+        .gives(Object(&[
+            Field::new("hits", List(&Named("SearchHit"))),
+            Field::optional("team", Named("TeamReach")),
+        ]))
         .long(),
     command("family", "Returns the sessions that a session was forked from, and its own forks", store::family)
         .of_session()

@@ -118,7 +118,7 @@ fn answers_about_sessions_have_their_shapes() {
     let options = SearchOptions { scope: SearchScope::All, limit: 20, ..SearchOptions::default() };
     let results = sessions.search(&Query::parse("the").unwrap(), &options).unwrap();
     assert!(!results.hits.is_empty());
-    check("search", &answer::search_hits(&results.hits));
+    check("search", &answer::search_result(&results));
     check_session(&Sessions::default().in_memory("/proj/x", NewSession::default()).unwrap());
 }
 
@@ -195,6 +195,9 @@ fn rows_omit_absent_values() {
         name: None,
         is_archived: false,
         is_redacted: false,
+        member: None,
+        project: None,
+        repository: None,
         parent_session_path: None,
         created: None,
         modified: Timestamp::from_ms(0),
@@ -214,6 +217,9 @@ fn rows_omit_absent_values() {
         name,
         is_archived: true,
         is_redacted: true,
+        member: None,
+        project: None,
+        repository: None,
         parent_session_path: Some("/p".into()),
         created: Some(Timestamp::from_ms(1)),
         ..session

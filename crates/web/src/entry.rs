@@ -28,6 +28,8 @@ pub struct EntryContext {
     pub index: usize,
     /// Its label.
     pub label: Option<String>,
+    /// The member of a team's store that has written it, if the session belongs to another one.
+    pub author: Option<String>,
     /// Its time in the reader's zone, as an ISO 8601 text without a zone.
     pub local_time: Option<String>,
     /// Its time.
@@ -108,11 +110,14 @@ pub fn render_entry(entry: &Entry, context: &EntryContext) -> EntryHtml {
     let mut view = View { context, out: String::new(), long_texts: Vec::new(), n_images: 0 };
     let head = view.entry(entry);
     let View { out: body, long_texts, .. } = view;
+    // The reader has not written what another member has.
+    let name = if head.author == "You" && context.author.is_some() { "User" } else { head.author.as_ref() };
     let anchor = entry.id().map(|id| anchor_of(&id.to_string()));
     let markup = html! {
         article class={ "e " (head.class) } id=[anchor.as_deref()] data-row=(context.index) tabindex="-1" {
             header {
-                h2 { (Text(&head.author)) }
+                h2 { (Text(name)) }
+                @if let Some(author) = &context.author { span.note.by { "by " (Text(author)) } }
                 @for note in &head.notes { span.note { (Text(note)) } }
                 @if let Some(target) = &head.target { a href={ "#" (anchor_of(target)) } { "→ " (Text(&start(target, 100))) } }
                 @if let Some(label) = &context.label { span.label { (Text(label)) } }

@@ -91,7 +91,7 @@ pub fn export_html<S: Sink>(
         let packer = Packer::new(scope);
         let mut writer = Writer {
             session,
-            reader: Reader { session, environment },
+            reader: Reader { session, environment, authors: None },
             form,
             sink,
             packer,

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use sessile::entry::{Entry, Payload};
 use sessile::format::outline::Row;
 use sessile::message::Message;
+use sessile::team::Authors;
 use sessile::time::time_of;
 use sessile::{Environment, SessionError, SessionManager};
 use sessile_display::Tone;
@@ -62,6 +63,8 @@ fn without_script(n_shown: usize, n_on_branch: usize, n_entries: usize) -> Strin
 pub(crate) struct Reader<'s> {
     pub(crate) session: &'s SessionManager,
     pub(crate) environment: &'s dyn Environment,
+    /// Who has written the entries, if the session is on a remote that is in use.
+    pub(crate) authors: Option<&'s Authors>,
 }
 
 impl Reader<'_> {
@@ -94,6 +97,7 @@ impl Reader<'_> {
         let mut context = EntryContext {
             index: row.index(),
             label,
+            author: self.author_of(row),
             local_time: time.map(|time| local_text(self.environment, time)),
             time,
             ..EntryContext::default()
@@ -117,6 +121,12 @@ impl Reader<'_> {
             _ => {}
         }
         Ok(render_entry(entry, &context))
+    }
+
+    /// Who has written an entry, unless it is the owner of the session.
+    fn author_of(&self, row: Row) -> Option<String> {
+        let author = self.authors?.at(self.session.outline().span(row).offset)?;
+        (!author.is_owner).then(|| author.member.clone())
     }
 
     #[cfg(feature = "serve")]

@@ -6,11 +6,12 @@ use sessile::entry::{Entry, Payload};
 use sessile::message::Message;
 
 use crate::args::SessionArg;
+use crate::authors::EntryAuthors;
 use crate::data::{ListFormat, ListWriter};
 use crate::environment::{CommandEnvironment, report_if_empty};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::screen::{DIM, Line, Screen, style_of};
+use crate::screen::{DIM, Line, PERSON, Screen, style_of};
 use sessile_display::text::{Calls, headline};
 
 /// Print all entries of a session in file order
@@ -41,14 +42,15 @@ pub(super) fn run(
         return print_salvaged(env, args, out);
     }
     let session = env.open(&args.session, err)?;
+    let authors = EntryAuthors::of(env, &session);
     let Some(layout) = args.format.layout() else {
         report_if_empty(&session, err);
-        print_rows(&session, out)?;
+        print_rows(&session, &authors, out)?;
         return Ok(Exit::Done);
     };
     let mut list = ListWriter::new(out.data(), layout);
-    for entry in session.entries() {
-        list.push(entry?.raw())?;
+    for (row, entry) in session.entries_of(session.outline().entries()) {
+        list.push(authors.json(&session, row, &entry?).raw())?;
     }
     list.finish()?;
     Ok(Exit::Done)
@@ -70,10 +72,10 @@ fn print_salvaged(env: &CommandEnvironment, args: &EntriesArgs, out: &mut Screen
     Ok(if hidden.is_empty() { Exit::Nothing } else { Exit::Done })
 }
 
-fn print_rows(session: &SessionManager, out: &mut Screen<'_>) -> Result<(), Failure> {
+fn print_rows(session: &SessionManager, authors: &EntryAuthors, out: &mut Screen<'_>) -> Result<(), Failure> {
     let mut rows = Rows::default();
-    for entry in session.entries() {
-        out.print(rows.line(&entry?))?;
+    for (row, entry) in session.entries_of(session.outline().entries()) {
+        out.print(rows.line(&entry?, authors.words(session, row)))?;
     }
     Ok(())
 }
@@ -87,7 +89,8 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    pub(super) fn line(&mut self, entry: &Entry) -> Line {
+    /// Returns the line of an entry, with who has written it if that is worth saying.
+    pub(super) fn line(&mut self, entry: &Entry, author: Option<String>) -> Line {
         if let Payload::Message(message) = entry.payload()
             && let Some(Message::Assistant(answer)) = message.message()
         {
@@ -95,14 +98,14 @@ impl Rows {
         }
         let id = entry.id().map(|id| id.to_string()).unwrap_or_default();
         let words = headline(entry, &self.calls);
-        Line::new()
+        let line = Line::new()
             .styled(DIM, &id)
             .cut(12)
             .pad(10)
             .styled(DIM, &entry.timestamp().unwrap_or_default())
             .cut(34)
-            .pad(36)
-            .styled(style_of(words.tone), &words.lead)
-            .text(&words.text)
+            .pad(36);
+        let line = author.into_iter().fold(line, |line, author| line.styled(PERSON, &author).text("  "));
+        line.styled(style_of(words.tone), &words.lead).text(&words.text)
     }
 }

@@ -66,6 +66,19 @@ pub(crate) struct ListArgs {
     #[arg(long)]
     named: bool,
 
+    /// List only sessions of this member of a team's store; needs --remote
+    #[arg(long, value_name = "NAME", requires = "remote")]
+    member: Option<String>,
+
+    /// List only sessions of this project of a team's store; needs --remote
+    #[arg(long, value_name = "NAME", requires = "remote")]
+    project: Option<String>,
+
+    /// List only sessions of this repository: an address, such as git@host:team/site.git, or host/team/site, or the end
+    /// of that, such as site; needs --remote
+    #[arg(long, value_name = "REPOSITORY", requires = "remote")]
+    repository: Option<String>,
+
     /// List only archived sessions
     #[arg(long)]
     archived: bool,
@@ -98,7 +111,9 @@ pub(crate) struct ListArgs {
     /// Fields: {id}, {title} (the name, else the first message), {cwd}, {created} and {modified} (ISO 8601, UTC),
     /// {messages}, {tokens}, {cost} (in dollars), {size} (in bytes), {path}, {name}, {parent} (the path of the session
     /// it was forked from), {original} (the path of the file that this one is a copy of), {first} (the first message),
-    /// {place} (@1, @2 and so on), {archived} (true for an archived session), {redacted} (true for a redacted copy).
+    /// {place} (@1, @2 and so on), {archived} (true for an archived session), {redacted} (true for a redacted copy),
+    /// {member} (the member of a team's store that owns it), {project} (the project of that store), {repository} (host
+    /// and path of its repository, with --remote).
     /// Unknown values are empty.
     ///
     /// The escapes \t, \n, \r, \0 and \\ have their usual meaning; {{ and }} stand for braces. Each line ends with a
@@ -181,6 +196,9 @@ impl ListArgs {
             || self.children != ChildrenArg::Show
             || self.span.is_limited()
             || !self.query.is_empty()
+            || self.member.is_some()
+            || self.project.is_some()
+            || self.repository.is_some()
     }
 
     /// Whether the list is for people, not for programs.
@@ -215,7 +233,9 @@ impl ListArgs {
             (false, true) => Archived::Shown,
             (false, false) => Archived::Hidden,
         };
-        Ok(Selection { words, named: self.named, children, archived, since, until, sort, limit })
+        let (member, project, repository) = (self.member.clone(), self.project.clone(), self.repository.clone());
+        let named = self.named;
+        Ok(Selection { words, named, member, project, repository, children, archived, since, until, sort, limit })
     }
 
     /// Returns the columns to show: those requested, else those from the settings, else the defaults.
@@ -360,7 +380,9 @@ pub(super) fn print_table(
         let Some(session) = row.session else { continue };
         let is_copy = listed.copies.original_of(&session.path).is_some();
         let remarks = [(is_copy, "[copy] "), (session.is_redacted, "[redacted] ")];
+        let member = session.member.as_ref().map(|member| format!("[{member}] ")).unwrap_or_default();
         row.remark = remarks.iter().filter(|(applies, _)| *applies).map(|(_, remark)| *remark).collect();
+        row.remark.push_str(&member);
     }
     if args.repo {
         add_branches(env, sessions, &mut rows);

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use crate::authors::EntryAuthors;
 use crate::clock::Clock;
 use crate::command::list::{self, ListArgs};
 use crate::command::tree::{self, TreeSelection};
@@ -39,7 +40,7 @@ fn demonstrate(sample: &CommandEnvironment, out: &mut Screen<'_>, err: &mut Scre
     let position = listed.sessions.iter().position(|session| session.path == store.richest).unwrap_or_default() + 1;
     heading(out, &format!("the tree of @{position}; • marks the path to its leaf; a [label] precedes its entry"))?;
     let session = sample.sessions.open(&store.richest)?;
-    tree::draw(&session, &TreeSelection::default_view(), &Clock::new(sample), out)?;
+    tree::draw((&session, &EntryAuthors::default()), &TreeSelection::default_view(), &Clock::new(sample), out)?;
     out.blank()?;
     for (command, description) in SUGGESTIONS {
         out.print(Line::new().styled(BOLD, command).pad(34).styled(DIM, description))?;

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 
 use clap::Args;
 use clap::error::ErrorKind;
@@ -108,7 +108,7 @@ pub(super) fn run(
     let (end_sender, end_receiver) = channel();
     watch_signals(end_sender.clone())?;
     if let Some(path) = &args.listen {
-        return listen(&engine, &env.directory(None).join(path), &end_receiver);
+        return listen(&engine, &env.directory(None).join(path), || wait_for_end(env, err, &end_receiver));
     }
     let serving = Arc::clone(&engine);
     let serve = move || {
@@ -117,14 +117,27 @@ pub(super) fn run(
         drop(end_sender.send(Ended::Input));
     };
     threads::spawn("client", serve).map_err(Failure::NoThread)?;
-    Ok(finish(&engine, &end_receiver))
+    Ok(finish(&engine, &wait_for_end(env, err, &end_receiver)))
 }
 
-/// Waits for the end, then stops all running work.
-fn finish(engine: &Engine, end_receiver: &Receiver<Ended>) -> Exit {
-    let exit = match end_receiver.recv() {
-        Ok(Ended::Signal(signal)) => Exit::Signalled(signal),
-        Ok(Ended::Input) | Err(_) => Exit::Done,
+/// Waits for the end, and warns about troubles with the sessions of other members until then.
+fn wait_for_end(env: &CommandEnvironment, err: &mut Screen<'_>, end_receiver: &Receiver<Ended>) -> Ended {
+    loop {
+        // A warning that cannot be printed is not an error.
+        drop(env.report_team_troubles(err));
+        match end_receiver.recv_timeout(env.trouble_interval()) {
+            Ok(ended) => return ended,
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return Ended::Input,
+        }
+    }
+}
+
+/// Stops all running work.
+fn finish(engine: &Engine, ended: &Ended) -> Exit {
+    let exit = match ended {
+        Ended::Signal(signal) => Exit::Signalled(*signal),
+        Ended::Input => Exit::Done,
     };
     engine.stop();
     exit
@@ -142,7 +155,7 @@ fn watch_signals(end_sender: Sender<Ended>) -> Result<(), Failure> {
 }
 
 #[cfg(unix)]
-fn listen(engine: &Arc<Engine>, path: &Path, end_receiver: &Receiver<Ended>) -> Result<Exit, Failure> {
+fn listen(engine: &Arc<Engine>, path: &Path, wait: impl FnOnce() -> Ended) -> Result<Exit, Failure> {
     let socket =
         sessile_rpc::Socket::bind(path).map_err(|source| Failure::NoSocket { path: path.to_path_buf(), source })?;
     // The parent process need not poll for the socket.
@@ -150,13 +163,13 @@ fn listen(engine: &Arc<Engine>, path: &Path, end_receiver: &Receiver<Ended>) -> 
     let mut out = crate::stream::plain_stdout();
     writeln!(out, "{ready}").and_then(|()| out.flush())?;
     socket.serve(engine).map_err(Failure::NoThread)?;
-    let exit = finish(engine, end_receiver);
+    let exit = finish(engine, &wait());
     socket.close();
     Ok(exit)
 }
 
 #[cfg(not(unix))]
-fn listen(_engine: &Arc<Engine>, _path: &Path, _ended: &Receiver<Ended>) -> Result<Exit, Failure> {
+fn listen(_engine: &Arc<Engine>, _path: &Path, _wait: impl FnOnce() -> Ended) -> Result<Exit, Failure> {
     let kind = ErrorKind::InvalidValue;
     Err(Failure::misuse(kind, "--listen needs Unix sockets, which this system does not have"))
 }

@@ -7,6 +7,7 @@ use clap::{ArgAction, Args};
 use sessile::caches::Updated;
 use sessile::list::Archived;
 use sessile::search::{Backlog, IndexOptions, OnPath, SearchHit, SearchOptions, SearchResult, SearchScope, Upkeep};
+use sessile::team::TeamReach;
 use sessile::text::filter::Filter;
 use sessile::text::query::{BadQuery, Query};
 use sessile::text::texts::DocumentKind;
@@ -109,6 +110,14 @@ pub(crate) struct SearchArgs {
     format: ListFormat,
 }
 
+/// Reports that not all sessions of a team were searched.
+fn report_reach(env: &CommandEnvironment, reach: TeamReach, err: &mut Screen<'_>) -> std::io::Result<()> {
+    let also =
+        reach.until.map_or_else(String::new, |until| format!(" and what was pushed since {}", env.local_time(until)));
+    let words = format!("of the team's sessions, only those on this machine{also} were searched");
+    err.print_whole(&Line::new().text(&format!("{words}; `sessile pull --all --team` fetches all")))
+}
+
 fn parse_role(word: &str) -> Result<DocumentKind, String> {
     let known = || DocumentKind::ALL.map(DocumentKind::word).join(", ");
     DocumentKind::of_word(word).ok_or_else(|| format!("use one of these roles: {}", known()))
@@ -172,6 +181,9 @@ pub(super) fn run(
         }
     })?;
     print(env, args, &result, out)?;
+    if let Some(reach) = result.team.filter(|reach| !reach.is_complete && args.format.layout().is_none()) {
+        drop(report_reach(env, reach, err));
+    }
     // A regular expression always reads everything, indexed or not.
     if result.unindexed_bytes > MANY_UNINDEXED_BYTES
         && args.format.layout().is_none()

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 use std::process::{Command, Stdio};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 
 use clap::Args;
 use sessile::os::RealOs;
@@ -99,7 +99,9 @@ pub(super) fn run(
         }
     }
     let signal = loop {
-        match receiver.recv() {
+        // A warning that cannot be printed is not an error.
+        drop(env.report_team_troubles(err));
+        match receiver.recv_timeout(env.trouble_interval()) {
             Ok(Event::SignedIn(link)) => {
                 // The link in it was used.
                 drop(page.take());
@@ -109,7 +111,8 @@ pub(super) fn run(
                 }
             }
             Ok(Event::Signal(signal)) => break Some(signal),
-            Err(_) => break None,
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break None,
         }
     };
     server.stop();

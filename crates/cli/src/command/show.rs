@@ -6,6 +6,7 @@ use sessile::{EntryId, SessionManager};
 use sessile_display::picture::Protocol;
 
 use crate::args::SessionArg;
+use crate::authors::EntryAuthors;
 use crate::clock::Clock;
 use crate::data::{self, ListFormat, ListWriter};
 use crate::environment::{CommandEnvironment, report_if_empty};
@@ -20,6 +21,9 @@ use crate::transcript::{Annotation, Detail, Transcript};
 /// only what the model still sees. Tool calls, tool results and thinking take one line each; --full prints them whole.
 ///
 /// With ENTRY, prints only that entry, in full; with --json, as one object instead of an array.
+///
+/// With --remote, says who has written an entry, if it is not the owner of the session. In JSON, entries then have the
+/// members author and authorDevice.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 #[expect(clippy::struct_excessive_bools, reason = "independent flags")]
@@ -95,8 +99,9 @@ pub(super) fn run(
         return failure.map_or(Ok(Exit::Done), |message| Err(Failure::NotShown { message }));
     }
     let session = env.open(&session, err)?;
+    let authors = EntryAuthors::of(env, &session);
     if let Some(entry) = entry {
-        return show_entry(env, args, &session, &session.find_entry(&entry)?, out);
+        return show_entry(env, args, (&session, &authors), &session.find_entry(&entry)?, out);
     }
     let path = match &args.branch {
         Some(leaf) => session.path_to(&session.find_entry(leaf)?)?,
@@ -104,8 +109,8 @@ pub(super) fn run(
     };
     if let Some(layout) = args.format.layout() {
         let mut list = ListWriter::new(out.data(), layout);
-        for (_, entry) in session.entries_of(path) {
-            list.push(entry?.raw())?;
+        for (row, entry) in session.entries_of(path) {
+            list.push(authors.json(&session, row, &entry?).raw())?;
         }
         list.finish()?;
         return Ok(Exit::Done);
@@ -115,9 +120,10 @@ pub(super) fn run(
     let clock = Clock::new(env);
     let mut times = Times { clock: &clock, is_wanted: args.times, day: String::new() };
     let mut transcript = Transcript::new(out, detail(env, args, false));
-    for (_, entry) in session.entries_of(path) {
+    for (row, entry) in session.entries_of(path) {
         let entry = entry?;
-        transcript.entry(&entry, &annotation(&session, &entry, &mut times)?)?;
+        let author = authors.words(&session, row);
+        transcript.entry(&entry, &Annotation { author, ..annotation(&session, &entry, &mut times)? })?;
     }
     Ok(Exit::Done)
 }
@@ -147,13 +153,14 @@ fn print_heading(env: &CommandEnvironment, session: &SessionManager, out: &mut S
 fn show_entry(
     env: &CommandEnvironment,
     args: &ShowArgs,
-    session: &SessionManager,
+    (session, authors): (&SessionManager, &EntryAuthors),
     id: &EntryId,
     out: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    let Some(entry) = session.entry(id.clone())? else { return Ok(Exit::Nothing) };
+    let Some(row) = session.outline().find(id) else { return Ok(Exit::Nothing) };
+    let entry = session.entry_at(row)?;
     if args.format.layout().is_some() {
-        data::write_value(out.data(), entry.json())?;
+        data::write_value(out.data(), &authors.json(session, row, &entry))?;
         return Ok(Exit::Done);
     }
     let kind = entry.raw().get("type").and_then(sessile::json::Raw::as_string).unwrap_or_default();
@@ -162,13 +169,14 @@ fn show_entry(
     out.print(Line::new().styled(BOLD, &id.to_string()).styled(DIM, &details))?;
     out.blank()?;
     let label = session.label(id.clone())?;
-    Transcript::new(out, detail(env, args, true)).entry(&entry, &Annotation { label, time: None })?;
+    Transcript::new(out, detail(env, args, true))
+        .entry(&entry, &Annotation { label, author: authors.words(session, row), time: None })?;
     Ok(Exit::Done)
 }
 
 fn annotation(session: &SessionManager, entry: &Entry, times: &mut Times<'_>) -> Result<Annotation, Failure> {
     let label = entry.id().map(|id| session.label(id)).transpose()?.flatten();
-    Ok(Annotation { label, time: times.of(entry) })
+    Ok(Annotation { label, author: None, time: times.of(entry) })
 }
 
 /// The times beside entries. The day is shown only where it changes.

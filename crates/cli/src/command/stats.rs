@@ -18,7 +18,7 @@ use crate::groups::{self, GroupTable, Plot};
 use crate::interrupt::on_interrupt;
 use crate::measure::{Money, money, noun, number};
 use crate::progress::{Meter, Unit};
-use crate::screen::Screen;
+use crate::screen::{Line, Screen};
 use crate::span::SpanArgs;
 
 /// Count messages, tool calls, tokens and cost
@@ -31,6 +31,10 @@ use crate::span::SpanArgs;
 /// as pi does, and shows the entries that it got from its parent separately.
 ///
 /// With --since or --until, counts only entries from that time, and only sessions that contain such entries.
+///
+/// With --remote, counts the sessions of other members, too. Sessions whose lines are not on this machine count by what
+/// their owners noted with the last push: only totals, and groups by session, project, repository or member. The output
+/// says how many these are.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 #[expect(clippy::struct_excessive_bools, reason = "independent flags")]
@@ -49,7 +53,8 @@ pub(crate) struct StatsArgs {
     /// Group the counts by this; two kinds separated by a comma, such as week,project, give a row for each pair
     ///
     /// Days, weeks and months are in local time. Weeks follow ISO 8601 and start on Monday. For model and tool
-    /// together, only calls are counted, because results do not name a model.
+    /// together, only calls are counted, because results do not name a model. A repository is the host and the path of
+    /// the remote origin, so it is the same on all machines.
     #[arg(long, value_name = "WHAT", value_delimiter = ',')]
     by: Vec<By>,
 
@@ -98,8 +103,12 @@ enum By {
     Week,
     /// The month
     Month,
-    /// The repository, or else the directory
+    /// The project of the remote, with --remote; else the repository, or the directory
     Project,
+    /// The repository, by the address of origin
+    Repository,
+    /// The member that owns the session; needs --remote
+    Member,
     /// The tool
     Tool,
     /// The session
@@ -114,6 +123,8 @@ impl By {
             Self::Week => Grouping::Week,
             Self::Month => Grouping::Month,
             Self::Project => Grouping::Project,
+            Self::Repository => Grouping::Repository,
+            Self::Member => Grouping::Member,
             Self::Tool => Grouping::Tool,
             Self::Session => Grouping::Session,
         }
@@ -157,6 +168,10 @@ pub(super) fn run(
         // A warning that cannot be printed is not an error.
         drop(warn(err, &format!("{} could not be read", path.display())));
     }
+    if !args.json {
+        // A message on standard error is optional; a failed write is ignored.
+        drop(report_absent(&stats, err));
+    }
     if args.json {
         data::write_value(out.data(), &answer::stats(&stats))?;
     } else if args.csv {
@@ -172,12 +187,30 @@ pub(super) fn run(
     Ok(Exit::Done)
 }
 
+/// Says how many sessions of other members are not on this machine.
+fn report_absent(stats: &Stats, err: &mut Screen<'_>) -> std::io::Result<()> {
+    let sessions = |number: usize| format!("{number} {}", noun(number, "session", "sessions"));
+    if stats.estimated > 0 {
+        let reason = "by what their owners noted, because their lines are not on this machine";
+        err.print_whole(&Line::new().text(&format!("{} counted {reason}", sessions(stats.estimated))))?;
+    }
+    if stats.missing > 0 {
+        let reason = "not counted, because their lines are not on this machine";
+        let line = Line::new().text(&format!("{} {reason}", sessions(stats.missing)));
+        err.print_whole(&line.text("; `sessile pull --all --team` fetches them"))?;
+    }
+    Ok(())
+}
+
 impl StatsArgs {
     fn options(&self, env: &CommandEnvironment) -> Result<StatsOptions<'static>, Failure> {
         let by: Vec<Grouping> = self.by.iter().map(|by| by.grouping()).collect();
         if by.len() > 2 || (by.len() == 2 && by.first() == by.last()) {
             let message = "--by accepts one kind of group, or two different ones";
             return Err(Failure::misuse(ErrorKind::ValueValidation, message));
+        }
+        if by.contains(&Grouping::Member) && !env.has_remote() {
+            return Err(Failure::misuse(ErrorKind::MissingRequiredArgument, "--by member needs --remote NAME"));
         }
         let (since, until) = (self.span.since(env)?, self.span.until(env)?);
         Ok(StatsOptions { by, since, until, cancel: on_interrupt()?, on_progress: None })

@@ -15,13 +15,14 @@ use sessile::tree::{Filter, TreeQuery, is_silent};
 use sessile_rpc::answer;
 
 use crate::args::SessionArg;
+use crate::authors::EntryAuthors;
 use crate::clock::Clock;
 use crate::data::{Layout, ListWriter, write_text};
 use crate::environment::{CommandEnvironment, report_if_empty};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::measure::noun;
-use crate::screen::{ACCENT, DIM, Line, NAMED, Screen, style_of};
+use crate::screen::{ACCENT, DIM, Line, NAMED, PERSON, Screen, style_of};
 use sessile_display::drawing::{Drawing, Node};
 use sessile_display::text::{Calls, headline};
 
@@ -168,12 +169,13 @@ pub(super) fn run(
         return open_screen(env, args, out, err);
     }
     let session = env.open(&args.session, err)?;
+    let authors = EntryAuthors::of(env, &session);
     let n_shown = match (args.json, args.flat) {
-        (true, true) => print_flat(&session, args.has_selection().then(|| args.selection()), out.data())?,
-        (true, false) => print_nested(&session, out.data())?,
+        (true, true) => print_flat(&session, &authors, args.has_selection().then(|| args.selection()), out.data())?,
+        (true, false) => print_nested(&session, &authors, out.data())?,
         (false, _) => {
             report_if_empty(&session, err);
-            draw(&session, &args.selection(), &Clock::new(env), out)?
+            draw((&session, &authors), &args.selection(), &Clock::new(env), out)?
         }
     };
     let has_results = n_shown > 0 || !args.has_selection();
@@ -207,6 +209,7 @@ fn open_screen(
 /// Prints the chosen entries in sequence; without a choice, all of them. Returns their number.
 fn print_flat(
     session: &SessionManager,
+    authors: &EntryAuthors,
     selection: Option<TreeSelection>,
     out: &mut dyn Write,
 ) -> Result<usize, Failure> {
@@ -217,7 +220,7 @@ fn print_flat(
     let max_rows = selection.and_then(|selection| selection.limit).unwrap_or(usize::MAX);
     let mut n_printed = 0;
     for (_, node) in nodes.iter().enumerate().filter(|(index, _)| is_shown(*index)).take(max_rows) {
-        list.push(answer::tree_row(session, node)?.raw())?;
+        list.push(answer::tree_row(session, node, authors.known())?.raw())?;
         n_printed += 1;
     }
     list.finish()?;
@@ -225,15 +228,16 @@ fn print_flat(
 }
 
 /// Prints the tree as nested objects.
-fn print_nested(session: &SessionManager, out: &mut dyn Write) -> Result<usize, Failure> {
-    let n_nodes = answer::write_tree(session, true, &mut |text| Ok::<_, Failure>(write_text(out, text)?))?;
+fn print_nested(session: &SessionManager, authors: &EntryAuthors, out: &mut dyn Write) -> Result<usize, Failure> {
+    let mut put = |text: &[u8]| Ok::<_, Failure>(write_text(out, text)?);
+    let n_nodes = answer::write_tree(session, true, authors.known(), &mut put)?;
     out.write_all(b"\n")?;
     Ok(n_nodes)
 }
 
 /// Draws a session for people, and returns how many entries were drawn.
 pub(super) fn draw(
-    session: &SessionManager,
+    (session, authors): (&SessionManager, &EntryAuthors),
     selection: &TreeSelection,
     clock: &Clock<'_>,
     out: &mut Screen<'_>,
@@ -258,6 +262,9 @@ pub(super) fn draw(
         let mut line = Line::new().styled(DIM, &drawing.prefix(row, max_columns));
         if node.on_path {
             line = line.styled(ACCENT, "• ");
+        }
+        if let Some(author) = authors.words(session, node.row) {
+            line = line.styled(PERSON, &author).text("  ");
         }
         if let Some(n_entries) = n_folded.get(&index).copied() {
             let entries = noun(n_entries, "entry", "entries");

@@ -1,8 +1,15 @@
 //! `sessile verify`
 
+#[cfg(feature = "remote")]
+mod logs;
+
 use std::collections::BTreeMap;
+#[cfg(feature = "remote")]
+use std::path::Path;
+use std::path::PathBuf;
 
 use clap::Args;
+use clap::error::ErrorKind;
 use sessile::SessionError;
 use sessile::format::diagnostic::Severity;
 use sessile::json::Json;
@@ -25,12 +32,26 @@ use crate::screen::{BAD, BOLD, DIM, Line, NAMED, PERSON, Screen};
 /// references, tool calls without results, and files that other users can read. With --all, also finds files that hold
 /// the same session, for example sync conflicts and backups. Changes nothing.
 ///
+/// With --remote NAME, checks the logs of your sessions on the remote instead, and of those that other members share with
+/// you: all, or those of SESSION. Reads every line from the server, computes its hashes again, and compares them with
+/// those that were noted and with what this machine has seen. So it finds lines that were changed, moved, added or removed
+/// on the server, and names them. It cannot find who has really written a line, nor a change of a line and of all hashes
+/// after it, unless this machine has seen the line before.
+///
 /// Exits with 0 if there are only notes or no findings, with 1 if there are other findings, and with 3 if a file could
 /// not be read.
 #[derive(Debug, Args)]
+#[command(after_long_help = "Examples:
+  $ sessile verify @1
+  $ sessile verify --all
+  $ sessile verify --remote work")]
 pub(crate) struct VerifyArgs {
     #[command(flatten)]
     session: SessionArg,
+
+    /// More sessions, with --remote
+    #[arg(value_name = "SESSION", id = "more")]
+    more: Vec<PathBuf>,
 
     /// Check the sessions of all directories
     #[arg(long, conflicts_with_all = ["session", "chosen", "continue"])]
@@ -47,6 +68,14 @@ pub(super) fn run(
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
+    #[cfg(feature = "remote")]
+    if env.remote().is_some() {
+        return logs::run(env, args, out, err);
+    }
+    if let Some(word) = args.more.first() {
+        let message = format!("{} is one session too many; only --remote takes several", word.display());
+        return Err(Failure::misuse(ErrorKind::TooManyValues, message));
+    }
     let mut tally = Tally::default();
     let mut failed: Result<(), Failure> = Ok(());
     let mut reports: Vec<Json> = Vec::new();
@@ -111,6 +140,12 @@ impl VerifyArgs {
     /// Whether the output may be long.
     pub(super) fn is_of_many(&self) -> bool {
         self.all
+    }
+
+    /// The sessions that are named.
+    #[cfg(feature = "remote")]
+    fn named(&self) -> impl Iterator<Item = &Path> {
+        self.session.session.iter().chain(&self.session.chosen).chain(&self.more).map(PathBuf::as_path)
     }
 
     /// Returns the arguments with which `repair` selects the same sessions.

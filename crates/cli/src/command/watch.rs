@@ -1,7 +1,7 @@
 //! `sessile watch`
 
 use std::io;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use sessile::SessionError;
@@ -54,13 +54,13 @@ pub(super) fn run(
     let idle = args.until_idle.map_or(Duration::MAX, Duration::from_secs);
     let Some(layout) = args.format.layout() else {
         let mut rows = Rows::default();
-        return follow(&mut follower, idle, err, &mut |entry| {
-            out.print(rows.line(&Entry::new(entry)))?;
+        return follow(env, &mut follower, idle, err, &mut |entry| {
+            out.print(rows.line(&Entry::new(entry), None))?;
             out.flush()
         });
     };
     let mut list = ListWriter::new(out.data(), layout);
-    let exit = follow(&mut follower, idle, err, &mut |entry| {
+    let exit = follow(env, &mut follower, idle, err, &mut |entry| {
         list.push(entry.raw())?;
         list.flush()
     })?;
@@ -69,17 +69,26 @@ pub(super) fn run(
 }
 
 fn follow(
+    env: &CommandEnvironment,
     follower: &mut Follower,
     idle: Duration,
     err: &mut Screen<'_>,
     on_entry: &mut dyn FnMut(Json) -> io::Result<()>,
 ) -> Result<Exit, Failure> {
+    let interval = env.trouble_interval();
+    let mut quiet_since = Instant::now();
     loop {
-        let message = match follower.next(idle) {
+        let left = idle.saturating_sub(quiet_since.elapsed());
+        let next = follower.next(left.min(interval));
+        // A warning that cannot be printed is not an error.
+        drop(env.report_team_troubles(err));
+        let message = match next {
             Ok(Some(FollowEvent::Entry { entry, .. })) => {
                 on_entry(entry)?;
+                quiet_since = Instant::now();
                 continue;
             }
+            Ok(None) if left > interval => continue,
             Ok(Some(FollowEvent::Header(_))) => continue,
             Ok(Some(FollowEvent::Skipped(diagnostic))) => diagnostic.to_string(),
             Ok(Some(FollowEvent::Restarted { reason })) => restarted_words(reason).to_owned(),
@@ -88,8 +97,8 @@ fn follow(
             Err(SessionError::Cancelled) => return Ok(Exit::Interrupted),
             Err(error) => return Err(error.into()),
         };
-        // A warning that cannot be printed is not an error.
         drop(warn(err, &message));
+        quiet_since = Instant::now();
     }
 }
 

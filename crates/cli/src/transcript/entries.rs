@@ -7,19 +7,21 @@ use sessile::format::head::Kind;
 use sessile::message::Content;
 
 use super::{Last, Transcript};
-use crate::screen::{ACCENT, DIM, Line, NAMED, PLAIN};
+use crate::screen::{ACCENT, DIM, Line, NAMED, PERSON, PLAIN};
 use sessile_display::text::{headline, start};
 
-/// The label and time shown beside an entry, if any.
+/// The label, author and time shown beside an entry, if any.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Annotation {
     pub(crate) label: Option<String>,
+    /// Who has written it, in words.
+    pub(crate) author: Option<String>,
     pub(crate) time: Option<String>,
 }
 
 impl Annotation {
     pub(super) fn is_empty(&self) -> bool {
-        self.label.is_none() && self.time.is_none()
+        self.label.is_none() && self.author.is_none() && self.time.is_none()
     }
 
     pub(super) fn put_before(&self, line: Line) -> Line {
@@ -30,6 +32,10 @@ impl Annotation {
     }
 
     pub(super) fn append_to(&self, line: Line) -> Line {
+        let line = match &self.author {
+            Some(author) => line.styled(DIM, "  ").styled(PERSON, author),
+            None => line,
+        };
         match &self.time {
             Some(time) => line.styled(DIM, "  ").styled(DIM, time),
             None => line,

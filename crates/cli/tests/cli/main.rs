@@ -4,6 +4,10 @@
 #![expect(clippy::unwrap_used, reason = "tests panic on failure")]
 
 mod archive;
+#[cfg(all(unix, feature = "remote"))]
+mod attribution;
+#[cfg(all(unix, feature = "remote"))]
+mod burying;
 mod changes;
 mod codes;
 mod compacting;
@@ -18,6 +22,8 @@ mod help;
 mod hooks;
 mod hostile;
 mod index;
+#[cfg(all(unix, feature = "remote"))]
+mod insight;
 mod merge;
 mod mishaps;
 mod people;
@@ -37,7 +43,23 @@ mod secrets;
 mod secrets_failing;
 #[cfg(feature = "serve")]
 mod serve;
+#[cfg(all(unix, feature = "remote"))]
+mod sharing;
 mod stats;
+#[cfg(all(unix, feature = "remote"))]
+mod storing;
+#[cfg(all(unix, feature = "remote"))]
+mod syncing;
+#[cfg(all(unix, feature = "remote"))]
+mod team;
+#[cfg(all(unix, feature = "remote"))]
+mod team_context;
+#[cfg(all(unix, feature = "remote"))]
+mod team_rpc;
+#[cfg(all(unix, feature = "remote"))]
+mod team_troubles;
+#[cfg(all(unix, feature = "remote", feature = "serve"))]
+mod team_web;
 mod watch;
 #[cfg(all(unix, feature = "web"))]
 mod web;

@@ -10,6 +10,8 @@ mod lines;
 mod mishaps;
 mod pictures;
 mod shell;
+#[cfg(feature = "remote")]
+mod team;
 mod terminal;
 
 use std::path::{Path, PathBuf};

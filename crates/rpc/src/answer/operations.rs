@@ -193,7 +193,7 @@ pub fn moved(moved: &Moved) -> Json {
 
 /// Deleted sessions: `{operation?, sessions: [{path, id, size, trashed?, permanent?}]}`.
 pub fn deleted(deleted: &Deleted) -> Json {
-    let row = |DeletedSession { session, size, to }: &DeletedSession| {
+    let row = |DeletedSession { session, size, to, is_on_remote }: &DeletedSession| {
         object(|out| {
             out.string("path", &session.path.to_string_lossy()).string("id", session.id.as_str());
             out.integer("size", saturating_i64(*size));
@@ -205,6 +205,9 @@ pub fn deleted(deleted: &Deleted) -> Json {
                     out.bool("permanent", true);
                 }
                 Some(TrashedTo::Program) | None => {}
+            }
+            if *is_on_remote {
+                out.bool("everywhere", true);
             }
         })
     };

@@ -2,9 +2,10 @@
 
 use sessile::date::to_iso;
 use sessile::json::Json;
-use sessile::search::SearchHit;
+use sessile::search::{SearchHit, SearchResult};
 
-use super::{object, put_id, put_list, saturating_i64};
+use super::author::put_author;
+use super::{count, object, put_id, put_list, saturating_i64};
 
 /// A search hit. Ranges are pairs of start and end in UTF-16 units of the excerpt.
 pub fn search_hit(hit: &SearchHit) -> Json {
@@ -25,10 +26,23 @@ pub fn search_hit(hit: &SearchHit) -> Json {
             out.string("timestamp", &to_iso(time));
         }
         out.integer("offset", saturating_i64(hit.offset));
+        if let Some(author) = &hit.author {
+            put_author(out, author);
+        }
     })
 }
 
-/// The answer of `search`: `{hits}`.
-pub fn search_hits(hits: &[SearchHit]) -> Json {
-    object(|out| put_list(out, "hits", hits.iter().map(search_hit)))
+/// The answer of `search`: `{hits, team?}`, where `team` is `{complete, fetched, until?}`.
+pub fn search_result(result: &SearchResult) -> Json {
+    object(|out| {
+        put_list(out, "hits", result.hits.iter().map(search_hit));
+        let Some(reach) = result.team else { return };
+        let team = object(|out| {
+            out.bool("complete", reach.is_complete).integer("fetched", count(reach.n_fetched));
+            if let Some(until) = reach.until {
+                out.string("until", &to_iso(until));
+            }
+        });
+        out.raw("team", team.raw());
+    })
 }

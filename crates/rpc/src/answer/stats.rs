@@ -10,13 +10,19 @@ use sessile::stats::{SessionStats, Stats, StatsGroup, Tally};
 use super::{context_usage, count, object, put_list, put_path, saturating_i64};
 
 /// The usage of some sessions: `{sessions, forks, branchedSessions, copiedEntries, …, by, groups}`, with the figures of
-/// a tally. A group is `{key | keys, path?, id?, sessions?, …}`.
+/// a tally. With sessions of a team that are not on this machine, also `estimatedSessions`, which count by what their
+/// owners noted, and `missingSessions`, which do not count. A group is `{key | keys, path?, id?, sessions?, …}`.
 pub fn stats(stats: &Stats) -> Json {
     object(|out| {
         out.integer("sessions", count(stats.sessions))
             .integer("forks", count(stats.forks))
             .integer("branchedSessions", count(stats.branched))
             .integer("copiedEntries", saturating_i64(stats.copied));
+        for (key, number) in [("estimatedSessions", stats.estimated), ("missingSessions", stats.missing)] {
+            if number > 0 {
+                out.integer(key, count(number));
+            }
+        }
         put_tally(out, &stats.total, stats.knows_tools);
         put_list(out, "by", stats.by.iter().map(|grouping| Json::string(grouping.word())));
         put_list(out, "groups", stats.groups.iter().map(|part| group(part, stats.knows_tools)));

@@ -6,6 +6,7 @@ use sessile::SessionError;
 use sessile::format::cause::messages;
 use sessile::json::{Json, ObjectWriter};
 use sessile::repair::{Change, Repair};
+use sessile::sync::{LogFinding, VerifiedLog};
 use sessile::verify::{Finding, Report};
 
 use super::{object, put_list, put_path, saturating_i64};
@@ -24,6 +25,32 @@ pub fn unreadable_report(path: &Path, error: &SessionError) -> Json {
         out.string("path", &path.to_string_lossy())
             .array("findings", [])
             .string("error", &messages(error).swap_remove(0));
+    })
+}
+
+/// The result for a log on a remote: `{id, owner, path?, lines?, compared?, findings: [{code, line?, message}], error?}`.
+pub fn verified_log(verified: &VerifiedLog<'_>) -> Json {
+    let finding = |finding: &LogFinding| {
+        object(|out| {
+            out.string("code", finding.code.word());
+            if let Some(line) = finding.line {
+                out.integer("line", saturating_i64(line));
+            }
+            out.string("message", &finding.message);
+        })
+    };
+    object(|out| {
+        out.string("id", verified.id).string("owner", verified.owner);
+        match &verified.report {
+            Ok(report) => {
+                put_path(out, "path", report.path.as_deref());
+                out.integer("lines", saturating_i64(report.n_lines)).bool("compared", report.is_compared);
+                put_list(out, "findings", report.findings.iter().map(finding));
+            }
+            Err(error) => {
+                out.array("findings", []).string("error", &messages(error).swap_remove(0));
+            }
+        }
     })
 }
 

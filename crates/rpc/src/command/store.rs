@@ -92,7 +92,7 @@ pub(crate) fn search(call: &Call<'_>) -> CommandResult {
             ..SearchOptions::default()
         },
     )?;
-    answered(answer::search_hits(&results.hits))
+    answered(answer::search_result(&results))
 }
 
 fn filter(filters: Raw<'_>) -> Result<Filter, Failure> {

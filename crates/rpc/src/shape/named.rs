@@ -85,7 +85,7 @@ const NAMED: &[(&str, Shape, &str)] = &[
         Object(&[
             Field::new("entryId", Text),
             Field::new("leafId", ENTRY_OR_NULL),
-            Field::new("durable", Words(&["memory", "page-cache", "disk"])),
+            Field::new("durable", Words(&["memory", "page-cache", "disk", "server"])),
         ]),
         "The written entry, the new leaf, and how durable the entry is.",
     ),
@@ -190,6 +190,9 @@ const NAMED: &[(&str, Shape, &str)] = &[
             Field::optional("archived", Flag).about("true if it is archived, absent otherwise"),
             Field::optional("copyOf", Text).about("the file of the same session that this file is a copy of"),
             Field::optional("redacted", Flag).about("true if it is a redacted copy of a session, absent otherwise"),
+            Field::optional("member", Text).about("the member of a team's store that owns it, absent for your own"),
+            Field::optional("project", Text).about("the project of a team's store that it is in"),
+            Field::optional("repository", Text).about("host and path of its repository, if a team's store is in use"),
         ]),
         "A session in a list.",
     ),
@@ -207,6 +210,15 @@ const NAMED: &[(&str, Shape, &str)] = &[
         "Restricts the entries that a search returns.",
     ),
     (
+        "TeamReach",
+        Object(&[
+            Field::new("complete", Flag).about("whether all sessions of other members were searched"),
+            Field::new("fetched", Count).about("the number of sessions that were fetched for the search"),
+            Field::optional("until", Text).about("how far back those that are not on this machine were searched"),
+        ]),
+        "How far a search looked at the sessions of other members.",
+    ),
+    (
         "SearchHit",
         Object(&[
             Field::new("sessionPath", Text),
@@ -218,6 +230,8 @@ const NAMED: &[(&str, Shape, &str)] = &[
             Field::optional("type", Text).about("the type of the entry"),
             Field::optional("timestamp", Text),
             Field::new("offset", Count).about("byte offset of its line in the file"),
+            Field::optional("author", Text).about("the member of the team's store that has written it"),
+            Field::optional("authorDevice", Text).about("the device of that member"),
         ]),
         "A search result.",
     ),

@@ -275,7 +275,7 @@ impl PickerBackend {
     }
 
     fn watch(&self, cancel: &Cancel, send: &mut dyn FnMut(PickerEvent)) -> Result<(), SessionError> {
-        let options = WatchOptions { cancel: cancel.clone(), ..WatchOptions::default() };
+        let options = WatchOptions { reports_absent: true, cancel: cancel.clone(), ..WatchOptions::default() };
         let mut watcher = self.sessions.watch_store(options)?;
         loop {
             if let Some(event) = watcher.next(Duration::from_mins(1))? {

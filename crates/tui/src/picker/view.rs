@@ -334,6 +334,7 @@ impl Picker {
                     note: notes([
                         self.copies.original_of(&session.path).map(|_| "copy"),
                         session.is_redacted.then_some("redacted"),
+                        session.member.as_deref(),
                         user.map(SessionUser::words),
                     ]),
                     folder: Some(folder).filter(|folder| self.scope == Scope::All && !folder.is_empty()),
@@ -390,7 +391,7 @@ impl Picker {
 }
 
 /// Joins the notes about a session in its row.
-fn notes(notes: [Option<&str>; 3]) -> Option<String> {
+fn notes(notes: [Option<&str>; 4]) -> Option<String> {
     let text: Vec<&str> = notes.into_iter().flatten().collect();
     (!text.is_empty()).then(|| text.join(", "))
 }

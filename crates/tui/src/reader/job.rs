@@ -10,6 +10,7 @@ use sessile::format::cause::chain;
 use sessile::format::head::{Kind, Role};
 use sessile::format::outline::Row;
 use sessile::redact::ScanReport;
+use sessile::team::Authors;
 use sessile::{Cancel, SessionError, SessionManager, Sessions};
 use sessile_display::text::{Calls, headline, start};
 
@@ -24,6 +25,8 @@ pub(crate) struct ReaderBackend {
     pub(crate) sessions: Sessions,
     pub(crate) path: PathBuf,
     session: Mutex<Option<SessionManager>>,
+    /// Who has written the entries, if the session is on a remote that is in use.
+    authors: Mutex<Option<Authors>>,
 }
 
 #[derive(Debug)]
@@ -147,7 +150,7 @@ impl Job for ReaderJob {
 
 impl ReaderBackend {
     pub(crate) fn new(sessions: Sessions, path: PathBuf) -> Self {
-        Self { sessions, path, session: Mutex::new(None) }
+        Self { sessions, path, session: Mutex::new(None), authors: Mutex::new(None) }
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<SessionManager>> {
@@ -177,8 +180,17 @@ impl ReaderBackend {
             Some(name) => name,
             None => first_question(&session, &rows)?,
         };
+        let authors = self.sessions.authors(&self.path);
+        *self.authors.lock().unwrap_or_else(PoisonError::into_inner) = authors;
         *self.lock() = Some(session);
         Ok(ReaderEvent::Loaded { rows, prompts, name })
+    }
+
+    /// Returns who has written an entry, unless it is the owner of the session.
+    fn author_of(&self, session: &SessionManager, row: Row) -> Option<String> {
+        let authors = self.authors.lock().unwrap_or_else(PoisonError::into_inner);
+        let author = authors.as_ref()?.at(session.outline().span(row).offset)?;
+        (!author.is_owner).then(|| author.member.clone())
     }
 
     fn lines(
@@ -195,7 +207,10 @@ impl ReaderBackend {
             if cancel.is_cancelled() {
                 return Err(SessionError::Cancelled);
             }
-            let rendered = self.with_session(|session| render_entry(session, *row, width, detail))?;
+            let rendered = self.with_session(|session| {
+                let author = self.author_of(session, *row);
+                render_entry(session, *row, width, detail, author.as_deref())
+            })?;
             n_lines += rendered.len();
             lines.push((*item, rendered));
             // Small entries are shown without waiting for large ones near them.
@@ -282,20 +297,31 @@ fn first_question(session: &SessionManager, rows: &[Row]) -> Result<String, Sess
     Ok(start(text.unwrap_or_default().trim(), 200).replace(['\n', '\t'], " "))
 }
 
-/// Renders an entry: conversation in full, everything else in one line.
-fn render_entry(session: &SessionManager, row: Row, width: usize, detail: Detail) -> Result<Vec<Line>, SessionError> {
+/// Renders an entry: conversation in full, everything else in one line. `author` is another member who has written it.
+pub(super) fn render_entry(
+    session: &SessionManager,
+    row: Row,
+    width: usize,
+    detail: Detail,
+    author: Option<&str>,
+) -> Result<Vec<Line>, SessionError> {
+    let by = author.map(|author| Line::new().ink(Ink::PERSON, &format!("by {author}  "))).unwrap_or_default();
     let entry = session.entry_at(row)?;
     let kind = session.outline().kind(row);
     let is_talk = matches!(kind, Kind::Message | Kind::CustomMessage | Kind::Compaction | Kind::BranchSummary);
     if !is_talk {
         let headline = headline(&entry, &Calls::default());
-        return Ok(vec![Line::new().ink(Ink::DIM, &format!("· {}{}", headline.lead, headline.text)).cut(width)]);
+        let words = Line::new().ink(Ink::DIM, &format!("· {}{}", headline.lead, headline.text));
+        return Ok(vec![by.join(words).cut(width)]);
     }
     let mut lines = entry_lines(&entry, width, detail);
     if let Some(label) = entry.id().map(|id| session.label(id)).transpose()?.flatten()
         && let Some(first) = lines.first_mut()
     {
         *first = Line::new().ink(Ink::NAMED, &format!("[{label}] ")).join(std::mem::take(first));
+    }
+    if let Some(first) = lines.first_mut().filter(|_| author.is_some()) {
+        *first = by.join(std::mem::take(first)).cut(width);
     }
     lines.push(Line::new());
     Ok(lines)

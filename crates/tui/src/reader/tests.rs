@@ -1,6 +1,6 @@
 //! The reader as the user sees it.
 
-use super::job::ReaderBackend;
+use super::job::{ReaderBackend, render_entry};
 use super::*;
 use crate::testing::Driver;
 
@@ -167,4 +167,24 @@ fn the_line_at_the_top_stays_through_all_sizes() {
     let moved = top(&driver);
     driver.resize(60, 12).resize(130, 30);
     assert_eq!(top(&driver), moved);
+}
+
+#[test]
+fn an_entry_of_another_member_has_the_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let sample = sessile::sample::write_sample(dir.path()).unwrap();
+    let session = sample.sessions().read_only().open(&sample.richest).unwrap();
+    let detail = Detail { tools: false, thinking: false, max_lines: 50 };
+    let mut n_named = 0;
+    for row in session.path() {
+        let lines = |author| render_entry(&session, row, 60, detail, author).unwrap();
+        let (own, named) = (lines(None), lines(Some("bob")));
+        assert_eq!(own.len(), named.len());
+        assert!(!own[0].to_text().starts_with("by bob"));
+        if own[0].columns() > 0 {
+            assert!(named[0].to_text().starts_with("by bob  ") && named[0].columns() <= 60, "{:?}", named[0]);
+            n_named += 1;
+        }
+    }
+    assert!(n_named > 5);
 }

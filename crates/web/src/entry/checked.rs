@@ -205,6 +205,7 @@ fn hostile_values_make_no_element_or_attribute() {
     for value in hostile_values() {
         let context = EntryContext {
             label: Some(value.clone()),
+            author: Some(value.clone()),
             local_time: Some(value.clone()),
             call_path: Some(value.clone()),
             has_call: true,
@@ -288,7 +289,7 @@ proptest! {
     #[test]
     fn no_text_makes_an_element_or_attribute(text in markup()) {
         for entry in entries_with(&text) {
-            check(&entry, &EntryContext { label: Some(text.clone()), ..EntryContext::default() });
+            check(&entry, &EntryContext { label: Some(text.clone()), author: Some(text.clone()), ..EntryContext::default() });
         }
         check_markdown(&text);
     }

@@ -59,6 +59,13 @@ fn an_entry_has_its_row_anchor_label_and_time() {
 }
 
 #[test]
+fn an_entry_of_another_member_has_the_name() {
+    let context = EntryContext { author: Some("<bob>".to_owned()), ..EntryContext::default() };
+    let html = rendered_in(r#"{"type":"message","id":"a","message":{"role":"user","content":"Hi"}}"#, &context).html;
+    assert!(html.contains(r#"<h2>User</h2><span class="note by">by &lt;bob&gt;</span>"#), "{html}");
+}
+
+#[test]
 fn calls_are_drawn_by_tool() {
     assert_shows(&call("bash", r#"{"command":"if x\nfi"}"#), &["<pre tabindex=0 class=command><i class=k>if</i> x"]);
     assert_shows(&call("read", r#"{"path":"a.rs","offset":5,"limit":10}"#), &["<code>a.rs:5-14</code>"]);

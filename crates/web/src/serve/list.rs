@@ -81,7 +81,8 @@ impl Row {
             size: info.size,
             info: SessionInfo { first_message: title_of(info).into(), all_messages_text: "".into(), ..info.clone() },
             parent: info.parent_session_path.clone(),
-            searched: format!("{name}\n{first}\n{}", info.cwd).to_lowercase(),
+            searched: format!("{name}\n{first}\n{}\n{}", info.cwd, info.member.as_deref().unwrap_or_default())
+                .to_lowercase(),
         }
     }
 
@@ -106,6 +107,9 @@ impl Row {
             name: None,
             is_archived: self.is_archived,
             is_redacted: self.is_redacted,
+            member: self.info.member.clone(),
+            project: self.info.project.clone(),
+            repository: self.info.repository.clone(),
             parent_session_path: self.parent.clone(),
             created: self.created,
             modified: self.modified,
@@ -300,7 +304,8 @@ impl List {
     }
 
     fn watch(&self, sessions: &Sessions, rows: &mut Rows, cancel: &Cancel) -> Result<(), SessionError> {
-        let options = WatchOptions { reports_present: true, cancel: cancel.clone(), polls: false };
+        let options =
+            WatchOptions { reports_present: true, reports_absent: true, cancel: cancel.clone(), polls: false };
         let mut watcher = sessions.watch_store(options)?;
         // The first events have every session, so what else is known is gone.
         let mut present = Rows { projects: rows.projects.clone(), ..Rows::default() };

@@ -126,9 +126,12 @@ struct News {
 impl Client {
     /// What the client does not know yet.
     fn news(&mut self, app: &App) -> News {
-        let path = self.path.clone();
-        match app.open_sessions.with(&app.sessions, &path, |opened| self.read(opened, app.sessions.environment().now()))
-        {
+        let news = self.try_news(app).or_else(|_| {
+            // Another program may have replaced the file while it was read.
+            app.open_sessions.forget(&self.path);
+            self.try_news(app)
+        });
+        match news {
             Ok(news) => {
                 self.is_gone = false;
                 news
@@ -139,6 +142,16 @@ impl Client {
                 News { text: "event: gone\ndata: 1\n\n".to_owned(), has_more: false }
             }
         }
+    }
+
+    /// What the client does not know yet. An error leaves the client as it was, because nothing is sent.
+    fn try_news(&mut self, app: &App) -> Result<News, NoPart> {
+        let mut asking = self.clone();
+        let path = &self.path;
+        let now = app.sessions.environment().now();
+        let news = app.open_sessions.with(&app.sessions, path, |opened| asking.read(opened, now))?;
+        *self = asking;
+        Ok(news)
     }
 
     fn read(&mut self, opened: &mut Opened, now: Timestamp) -> Result<News, NoPart> {

@@ -13,6 +13,7 @@ use maud::{PreEscaped, html};
 use sessile::format::outline::Row;
 use sessile::json::ObjectWriter;
 use sessile::message::{Block, Content};
+use sessile::team::Authors;
 use sessile::{Cancel, SessionError, SessionManager};
 
 use open::survey;
@@ -86,7 +87,8 @@ pub(crate) fn show(app: &App, key: &str) -> Response {
         let card = Card::short(row.info.clone(), session)?;
         let kind = PageKind::Served { style: &STYLE_ASSET.path, family: family.as_deref() };
         let mut page = start_of_page(&card, environment, kind, session.outline().n_entries());
-        page.push_str(&Reader { session, environment }.last_entries()?);
+        let authors = authors_of(app, session);
+        page.push_str(&Reader { session, environment, authors: authors.as_ref() }.last_entries()?);
         page.push_str(END_OF_ENTRIES);
         let mut index = ObjectWriter::new();
         let leaf = session.path().last().map_or(-1.0, |row| as_number(row.index()));
@@ -181,9 +183,15 @@ fn row_at(session: &SessionManager, index: usize) -> Result<Row, NoPart> {
     if row < first { Err(NoPart::Missing) } else { Ok(row) }
 }
 
+/// Who has written the entries of a session, if it is on a remote that is in use.
+fn authors_of(app: &App, session: &SessionManager) -> Option<Authors> {
+    app.sessions.authors(session.session_file()?)
+}
+
 /// The HTML of some entries, in the order of the request.
 fn entries(app: &App, session: &SessionManager, rows: &str) -> Result<Response, NoPart> {
-    let reader = Reader { session, environment: app.sessions.environment() };
+    let authors = authors_of(app, session);
+    let reader = Reader { session, environment: app.sessions.environment(), authors: authors.as_ref() };
     let mut out = String::new();
     for (n_before, row) in rows.split(',').take(MAX_ROWS).enumerate() {
         if n_before > 0 {
@@ -196,7 +204,7 @@ fn entries(app: &App, session: &SessionManager, rows: &str) -> Result<Response, 
 
 /// The lines of the tree for a number of rows in file order.
 fn titles(app: &App, session: &SessionManager, from: usize) -> Result<Response, NoPart> {
-    let reader = Reader { session, environment: app.sessions.environment() };
+    let reader = Reader { session, environment: app.sessions.environment(), authors: None };
     let outline = session.outline();
     let mut out = String::new();
     let mut entries = outline.entries().skip_while(|row| row.index() < from).peekable();
@@ -242,7 +250,7 @@ fn find_entry(session: &SessionManager, id: &str) -> Response {
 
 /// One window of a long text.
 fn long_text(app: &App, session: &SessionManager, form: &Form) -> Result<Response, NoPart> {
-    let reader = Reader { session, environment: app.sessions.environment() };
+    let reader = Reader { session, environment: app.sessions.environment(), authors: None };
     let entry = reader.render_row(row_at(session, number(form.get("row"))?)?)?;
     let long = entry.long_texts.get(number(form.get("part"))?).ok_or(NoPart::Missing)?;
     long.windows().nth(number(form.get("window"))?).map(text).ok_or(NoPart::Missing)

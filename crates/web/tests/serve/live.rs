@@ -212,14 +212,14 @@ fn other_rows_reset_the_page() {
     stream.rows(4, 5);
     append(&shown.path, &line("late", "e3"));
     stream.next("reset");
+    for odd in ["x", "9999999-1-1", "2-1-0"] {
+        shown.open(odd).next("reset");
+    }
     // A file that is not there, and is there again.
     std::fs::remove_file(&shown.path).unwrap();
     stream.next("gone");
     replace(&text);
     stream.next("reset");
-    for odd in ["x", "9999999-1-1", "2-1-0"] {
-        shown.open(odd).next("reset");
-    }
 }
 
 #[test]

@@ -67,7 +67,7 @@ impl StoreNotifier {
         let now = call.server().options.sessions.environment().now();
         let options = &call.server().options;
         let cancel = Cancel::default();
-        let watch_options = WatchOptions { reports_present: true, cancel: cancel.clone(), polls: false };
+        let watch_options = WatchOptions { reports_present: true, cancel: cancel.clone(), ..WatchOptions::default() };
         let watcher = options.sessions.watch_store(watch_options)?;
         let client = call.client.shared().ok_or_else(|| Failure::invalid("the client is gone"))?;
         let mut notifier = Self {

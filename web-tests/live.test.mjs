@@ -71,6 +71,17 @@ async function show(tab, { name }) {
   await settled(tab);
 }
 
+/** Goes to an entry. The page waits for its text, and then moves. */
+async function goTo(tab, id) {
+  await tab.evaluate((id) => { location.hash = `#entry-${id}`; }, id);
+  await tab.waitForFunction((id) => {
+    const entry = document.getElementById(`entry-${id}`);
+    const { top } = document.getElementById("pane").getBoundingClientRect();
+    return entry && Math.abs(entry.getBoundingClientRect().top - top) < 40;
+  }, id);
+  await settled(tab);
+}
+
 const append = (file, text, ...more) => execFileSync(program, ["append", file, text, ...more], { cwd: home, env }).toString().trim();
 const texts = (tab) => tab.$$eval("#entries > article", (all) => all.map((article) => article.textContent));
 const isAtEnd = () => {
@@ -180,14 +191,7 @@ test("the genuine pi writes, and its prompt and answer appear", async () => {
 test("a reader elsewhere gets a button that leads to the new messages", async () => {
   const shown = newSession(30);
   await show(page, shown);
-  await page.evaluate((id) => { location.hash = `#entry-${id}`; }, shown.ids[4]);
-  // The page waits for the entries, and then moves.
-  await page.waitForFunction((id) => {
-    const entry = document.getElementById(`entry-${id}`);
-    const { top } = document.getElementById("pane").getBoundingClientRect();
-    return entry && Math.abs(entry.getBoundingClientRect().top - top) < 40;
-  }, shown.ids[4]);
-  await settled(page);
+  await goTo(page, shown.ids[4]);
   const top = () => page.evaluate(() => document.getElementById("pane").scrollTop);
   const before = await top();
   append(shown.file, "News below");
@@ -236,8 +240,7 @@ test("nothing is missing or repeated after the server was killed", async () => {
 test("another file in its place is loaded, at the same entry", async () => {
   const shown = newSession(40);
   await show(page, shown);
-  await page.evaluate((id) => { location.hash = `#entry-${id}`; }, shown.ids[10]);
-  await settled(page);
+  await goTo(page, shown.ids[10]);
   shown.session.lines = shown.session.lines.filter((line) => line.id !== shown.ids[3]);
   shown.session.user("A line of the other file");
   writeFileSync(`${shown.file}.new`, shown.session.text());
@@ -298,8 +301,7 @@ test("the new elements are accessible, also on a phone and in the dark", async (
     await page.setViewportSize(size);
     await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
     await show(page, shown);
-    await page.evaluate((id) => { location.hash = `#entry-${id}`; }, shown.ids[4]);
-    await settled(page);
+    await goTo(page, shown.ids[4]);
     append(shown.file, "News");
     await news(page, "1 new message");
     for (const where of [undefined, "/"]) {

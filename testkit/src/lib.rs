@@ -10,6 +10,7 @@
 //! - [`resume`] lets pi resume sessions against a provider that checks signatures.
 //! - [`rpc`] talks to pi's RPC mode and to ours.
 //! - [`sim`] is an operating system whose calls fail and crash as the test demands.
+//! - [`team_faults`] tries what can go wrong between machines and a real server.
 //! - [`torture`] tries everything that can go wrong, on that system and with real processes on a real kernel.
 #![expect(clippy::disallowed_methods, reason = "tests access files and the environment directly")]
 #![expect(clippy::missing_panics_doc, clippy::unwrap_used, reason = "tests panic on failure")]
@@ -26,6 +27,7 @@ pub mod resume;
 pub mod rpc;
 mod side_by_side;
 pub mod sim;
+pub mod team_faults;
 pub mod torture;
 
 pub use notices::Notices;

@@ -46,23 +46,27 @@ fn check(root: &Path, steps: &mut Steps) -> TaskResult {
         // The profile that the targets are built with anyway.
         announce(fuzz_cargo(&["clippy", "--release", "--locked", "--offline", "--", "-D", "warnings"]))
     })?;
-    steps.step("torture", || {
-        let args = ["run", "--release", "--locked", "--offline", "--package", "sessile-testkit", "--bin", "torture"];
-        announce(quick_release(&args).env(oracle::VARIABLE, &oracle))
+    // All programs in one build: with the features of one package alone, each would compile the engine again.
+    let programs = steps.step("release", || {
+        announce(quick_release(&crate::COMPARED).args(["--package", "sessile-testkit", "--locked", "--offline"]))?;
+        crate::release_programs(root)
+    })?;
+    let program = |name: &str| command::program(programs.join(name)).dir(root).env(oracle::VARIABLE, &oracle);
+    steps.step("torture", || announce(program("torture")))?;
+    steps.step("team faults", || {
+        crate::postgres::require()?;
+        announce(program("team-faults"))
     })?;
     steps.step("fuzz", || fuzz::run(root, &fuzz::Options::for_ci()))?;
     // On a few megabytes: times mean nothing there, but an answer that differs from pi's fails.
-    steps.step("compare", || {
-        let build = quick_release(&crate::COMPARED).args(["--locked", "--offline"]);
-        crate::compare(root, &oracle, build, &["--small".to_owned()])
-    })?;
+    steps.step("compare", || announce(program("compare").args(["--small"])))?;
     steps.step("web", || web::run(root, &browser, &[]))?;
     steps.step("clients", || clients::run(root, &clients, &[]))?;
     steps.step("node", || node_test::test(root, &node, &node_test::build(root)?, &[]))?;
     // After the package for Node, which is built with the same features of the engine.
     steps.step("python", || python::run(root, &wheels, &[]))?;
-    // The first command of the README; nothing else would notice that it is broken.
-    steps.step("demo", || announce(quick_release(&["run", "--release", "--locked", "--offline", "--", "--sample"])))?;
+    // What the first command of the README runs; nothing else would notice that it is broken.
+    steps.step("demo", || announce(program("sessile").args(["--sample"])))?;
     steps.step("doc", || {
         let args = ["doc", "--workspace", "--no-deps", "--document-private-items", "--locked", "--offline"];
         announce(cargo(&args).env("RUSTDOCFLAGS", "-Dwarnings"))
@@ -87,4 +91,14 @@ fn advisories(deny: &Path, root: &Path) -> TaskResult {
 
 fn deny_task(deny: &Path, root: &Path) -> Task {
     command::program(deny).dir(root)
+}
+
+#[cfg(test)]
+mod tests {
+    /// The step "demo" runs what this command would build.
+    #[test]
+    fn the_first_command_of_the_readme_runs_the_sample() {
+        assert!(include_str!("../../README.md").contains("\n$ cargo run --release -- --sample "));
+        assert!(include_str!("../../Cargo.toml").contains("\ndefault-members = [\"crates/cli\"]\n"));
+    }
 }

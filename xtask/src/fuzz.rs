@@ -92,7 +92,7 @@ impl Options {
     }
 }
 
-/// Builds the targets once and runs each for a while, one after the other, even if one fails.
+/// Builds the targets once and runs each for a while, as many at once as there are cores, even if one fails.
 pub(crate) fn run(root: &Path, options: &Options) -> TaskResult {
     let targets = options.targets()?;
     let fuzzer = Fuzzer::build(root, options.offline)?;
@@ -102,13 +102,26 @@ pub(crate) fn run(root: &Path, options: &Options) -> TaskResult {
     }
     let mut n_executions = 0;
     let mut n_failures = 0;
-    for (name, dictionary) in &targets {
-        let report = fuzzer.run(name, dictionary, options)?;
-        println!("{}", report.line(name, options.seed));
-        n_executions += report.n_executions;
-        if !report.passed {
-            n_failures += 1;
-            report.explain(name);
+    let n_cores = std::thread::available_parallelism().map_or(2, usize::from);
+    for together in targets.chunks(n_cores) {
+        let reports: Vec<TaskResult<Report>> = std::thread::scope(|scope| {
+            let run = |(name, dictionary): &(&'static str, &'static str)| {
+                let (name, dictionary) = (*name, *dictionary);
+                let fuzzer = &fuzzer;
+                scope.spawn(move || fuzzer.run(name, dictionary, options))
+            };
+            let running: Vec<_> = together.iter().map(run).collect();
+            let died = |_| Err(Failure("a thread of the runner died".to_owned()));
+            running.into_iter().map(|thread| thread.join().unwrap_or_else(died)).collect()
+        });
+        for ((name, _), report) in together.iter().zip(reports) {
+            let report = report?;
+            println!("{}", report.line(name, options.seed));
+            n_executions += report.n_executions;
+            if !report.passed {
+                n_failures += 1;
+                report.explain(name);
+            }
         }
     }
     println!("fuzz: {} targets, {n_executions} executions, {n_failures} failures", targets.len());

@@ -19,9 +19,12 @@ mod node;
 mod node_test;
 mod npm;
 mod oracle;
+mod postgres;
+mod postgres_versions;
 mod python;
 mod rust_source;
 mod steps;
+mod storage;
 mod test;
 mod text_index;
 mod tidy;
@@ -64,14 +67,19 @@ Usage: cargo xtask TASK
   tidy                  structural checks: dependency direction, purity of core, file names
   docs                  write docs/cli.md, and what is written about the RPC, from their definitions
   oracle                install the genuine pi as the reference for tests and print its folder
+  storage               install the S3 storage for tests of large lines and print its program
   differential [ARGS]   compare Sessile with the oracle on random sessions (ARGS go to the program: --sequences N, or
                         --compaction --cases N; --seed FIRST, --threads N)
   torture [ARGS]        stress real writers and look for lost entries (--long, --only ROW, --seed N, --plant BUG)
+  team-faults [ARGS]    break servers, networks and machines while sessions synchronize with a real PostgreSQL
+                        (--long, --only F1,F3, --seed N)
+  postgres-versions     run the tests of remotes on PostgreSQL 16, 17 and 18, which come from npm
   fuzz [OPTIONS]        run the fuzz targets: --seconds N each (20), --seed N, --target NAME, --keep to go on from
                         what earlier runs found, --input FILE to run one input
   bench [NAME]          measure Sessile, pi and the machine in one run: append-cost, group-commit; both without NAME
   bench compare [ARGS]  the whole comparison on made-up sessions (ARGS go to the program; --small takes seconds)
   bench web             measure the web pages in Chromium beside pi's page; --write-docs DIR writes the figures
+  bench team [--small]  measure a team's store beside bare PostgreSQL on the same server
   bench text-index      compare the text index with tantivy and SQLite FTS5; `bench text-index cost` compares what they
                         cost to build
   help                  this text
@@ -131,11 +139,21 @@ fn run(task: &str, args: &[String]) -> TaskResult {
         "tidy" => tidy::run(&workspace_root()),
         "docs" => docs(&workspace_root()),
         "oracle" => oracle::install(&tools::cache_dir()?).map(|folder| println!("{}", folder.display())),
+        "storage" => {
+            let program = storage::install(&workspace_root(), &tools::cache_dir()?)?;
+            println!("{}", program.display());
+            Ok(())
+        }
         "differential" => run_testkit("differential", args),
         "torture" => {
             tools::install_packages();
             run_testkit("torture", args)
         }
+        "team-faults" => {
+            postgres::require()?;
+            run_testkit("team-faults", args)
+        }
+        "postgres-versions" => postgres_versions::run(&workspace_root()),
         "bench" => bench(args),
         "fuzz" => fuzz::run(&workspace_root(), &fuzz::Options::read(args)?),
         "help" | "--help" | "-h" => {
@@ -181,6 +199,15 @@ fn bench(names: &[String]) -> TaskResult {
     {
         return web::bench(&root, &web::install(&root, &tools::cache_dir()?)?, &folder, args);
     }
+    if names.first().is_some_and(|first| first == "team") {
+        postgres::require()?;
+        command::cargo(&root).args(COMPARED).args(["--locked"]).run()?;
+        return command::program(release_programs(&root)?.join("team-measure"))
+            .dir(&root)
+            .args(["target"])
+            .args(&names[1..])
+            .run();
+    }
     if let Some((first, args)) = names.split_first()
         && first == "compare"
     {
@@ -207,10 +234,14 @@ const COMPARED: [&str; 8] =
 fn compare(root: &Path, oracle: &Path, build: command::Task, args: &[String]) -> TaskResult {
     build.run()?;
     // Not by `cargo run`, which would build everything again with the features of one package alone.
-    let me = std::env::current_exe().map_err(|error| Failure(format!("cannot find the build: {error}")))?;
-    let builds = me.ancestors().nth(2).unwrap_or(root);
-    let program = command::program(builds.join("release/compare"));
+    let program = command::program(release_programs(root)?.join("compare"));
     program.dir(root).args(args).env(oracle::VARIABLE, oracle).run()
+}
+
+/// Returns the folder of release builds.
+fn release_programs(root: &Path) -> TaskResult<PathBuf> {
+    let me = std::env::current_exe().map_err(|error| Failure(format!("cannot find the build: {error}")))?;
+    Ok(me.ancestors().nth(2).unwrap_or(root).join("release"))
 }
 
 /// Returns the folder of the workspace, known from where this crate was compiled.

@@ -10,18 +10,20 @@ use std::time::Instant;
 
 use crate::command::{self, Task};
 use crate::steps::{Steps, announce};
-use crate::{Failure, TaskResult, oracle, tools};
+use crate::{Failure, TaskResult, oracle, postgres, storage, tools};
 
 /// The slowest programs. They start first, so that none of them runs alone at the end.
-const SLOWEST: [&str; 6] = ["torture", "conformance", "model", "cli", "text", "tui"];
+const SLOWEST: [&str; 7] = ["torture", "conformance", "model", "cli", "text", "tui", "remote"];
 
 /// Builds and runs all tests; `args` go to every test program, so a name selects the tests that contain it.
 pub(crate) fn run(root: &Path, args: &[String]) -> TaskResult {
     Steps::run(|steps| {
-        let oracle = steps.step("set-up", || {
+        let (oracle, weed) = steps.step("set-up", || {
             announce(command::cargo(root).args(["fetch", "--locked"]))?;
             tools::install_packages();
-            oracle::install(&tools::cache_dir()?)
+            postgres::require()?;
+            let cache = tools::cache_dir()?;
+            Ok((oracle::install(&cache)?, storage::install(root, &cache)?))
         })?;
         let programs = steps.step("build", || build(root))?;
         steps.step("test", || {
@@ -36,6 +38,7 @@ pub(crate) fn run(root: &Path, args: &[String]) -> TaskResult {
                     .dir(&program.package)
                     .env("CARGO_MANIFEST_DIR", &program.package)
                     .env(oracle::VARIABLE, &oracle)
+                    .env(storage::VARIABLE, &weed)
                     .args(args),
             };
             run_all(std::iter::once(examples).chain(programs.into_iter().map(program)).collect())

@@ -17,6 +17,7 @@ const PACKAGES: &[(&str, &str)] = &[
     ("setpriv", "util-linux"),
     ("rg", "ripgrep"),
     ("zsh", "zsh"),
+    ("pgbouncer", "pgbouncer"),
     ("fish", "fish"),
 ];
 
@@ -89,7 +90,7 @@ pub(crate) fn require_packages(needed: &str, packages: &[&str], are_there: impl 
     Err(Failure(format!("{needed}, and `apt-get install {names}` failed; is there a network?")))
 }
 
-fn is_on_path(program: &str) -> bool {
+pub(crate) fn is_on_path(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }

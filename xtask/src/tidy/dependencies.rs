@@ -13,6 +13,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("sessile-program", &["sessile-core"]),
     ("sessile-redact", &["sessile-core"]),
     ("sessile-merge", &["sessile-core"]),
+    ("sessile-remote", &["sessile-core"]),
     (
         "sessile",
         &[
@@ -20,6 +21,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "sessile-merge",
             "sessile-program",
             "sessile-redact",
+            "sessile-remote",
             "sessile-store",
             "sessile-index",
             "sessile-text",

@@ -44,11 +44,7 @@ pub(crate) struct TrashBackend {
 #[derive(Debug)]
 pub(crate) enum TrashJob {
     Load,
-    /// Restore a session, then show this message.
-    Restore {
-        deleted: Box<TrashedSession>,
-        message: String,
-    },
+    Restore(Box<Deleted>),
 }
 
 #[derive(Debug)]
@@ -57,7 +53,8 @@ pub(crate) enum TrashEvent {
     Listed(Vec<TrashedSession>),
     /// Descriptions of some sessions, by their index in the list.
     Described(Vec<(usize, SessionInfo)>),
-    Restored(String),
+    /// The session that was restored, with its description.
+    Restored(Box<Deleted>),
     Failed(String),
 }
 
@@ -71,7 +68,7 @@ impl Job for TrashJob {
     fn lane(&self) -> Lane {
         match self {
             Self::Load => 1,
-            Self::Restore { .. } => CHANGES,
+            Self::Restore(_) => CHANGES,
         }
     }
 
@@ -82,9 +79,7 @@ impl Job for TrashJob {
     fn run(self, backend: &TrashBackend, cancel: &Cancel, send: &mut dyn FnMut(TrashEvent)) {
         let done = match self {
             Self::Load => backend.load(cancel, send),
-            Self::Restore { deleted, message } => {
-                backend.restore(&deleted).map(|()| send(TrashEvent::Restored(message)))
-            }
+            Self::Restore(deleted) => backend.restore(*deleted).map(|it| send(TrashEvent::Restored(Box::new(it)))),
         };
         match done {
             Ok(()) | Err(SessionError::Cancelled) => {}
@@ -94,15 +89,22 @@ impl Job for TrashJob {
 }
 
 impl TrashBackend {
-    fn restore(&self, deleted: &TrashedSession) -> Result<(), SessionError> {
-        let operation = self.sessions.restore_deleted(deleted)?;
-        let is_left = |it: &TrashedSession| it.operation == deleted.operation;
+    fn restore(&self, Deleted { it, info }: Deleted) -> Result<Deleted, SessionError> {
+        // The user may be faster than the job that describes the sessions.
+        let info = info.or_else(|| self.describe(&it));
+        let operation = self.sessions.restore_deleted(&it)?;
+        let is_left = |other: &TrashedSession| other.operation == it.operation;
         if !self.sessions.in_trash().is_ok_and(|all| all.iter().any(is_left)) {
             // Undoing the deletion would no longer change anything.
-            self.history.forget(&deleted.operation);
+            self.history.forget(&it.operation);
         }
         self.history.push(Some(&operation));
-        Ok(())
+        Ok(Deleted { it, info })
+    }
+
+    /// Returns the description of a session. An unreadable session has none but can still be restored.
+    fn describe(&self, it: &TrashedSession) -> Option<SessionInfo> {
+        self.sessions.row(&it.slot.file).ok()
     }
 
     fn load(&self, cancel: &Cancel, send: &mut dyn FnMut(TrashEvent)) -> Result<(), SessionError> {
@@ -113,8 +115,7 @@ impl TrashBackend {
             if cancel.is_cancelled() {
                 return Err(SessionError::Cancelled);
             }
-            // An unreadable session has no title but can still be restored.
-            let info = |index: &usize| Some((*index, self.sessions.row(&list[*index].slot.file).ok()?));
+            let info = |index: &usize| Some((*index, self.describe(&list[*index])?));
             send(TrashEvent::Described(chunk.iter().filter_map(info).collect()));
         }
         Ok(())
@@ -122,7 +123,8 @@ impl TrashBackend {
 }
 
 /// A session in the trash.
-struct Deleted {
+#[derive(Clone, Debug)]
+pub(crate) struct Deleted {
     it: TrashedSession,
     info: Option<SessionInfo>,
 }
@@ -255,10 +257,7 @@ impl Trash {
     }
 
     fn restore(&self) -> Effects<Self> {
-        let job = |deleted: &Deleted| {
-            let message = format!("{} restored to {}", deleted.title(), short_path(&deleted.folder(), &self.home));
-            TrashJob::Restore { deleted: Box::new(deleted.it.clone()), message }
-        };
+        let job = |deleted: &Deleted| TrashJob::Restore(Box::new(deleted.clone()));
         self.selected_session().map(|deleted| Effect::Run(job(deleted))).into_iter().collect()
     }
 
@@ -282,8 +281,9 @@ impl Trash {
                 }
                 self.choose();
             }
-            TrashEvent::Restored(message) => {
+            TrashEvent::Restored(deleted) => {
                 self.has_restored = true;
+                let message = format!("{} restored to {}", deleted.title(), short_path(&deleted.folder(), &self.home));
                 self.status.show(message, self.now, 8);
                 return vec![Effect::Run(TrashJob::Load)];
             }
@@ -477,6 +477,22 @@ mod tests {
         assert_eq!((driver.screen.visible.len(), driver.outcome.as_ref()), (2, None), "the query is closed first");
         driver.press("escape");
         assert_eq!(driver.outcome, Some(TrashOutcome::Back));
+    }
+
+    #[test]
+    fn a_session_that_is_not_described_yet_is_restored_with_its_title() {
+        let store = Store::new();
+        let mut driver = store.trash();
+        let described = driver.screen.all.as_mut().unwrap();
+        let at = described.iter().position(|it| it.title().contains("High water")).unwrap();
+        described.iter_mut().for_each(|it| it.info = None);
+        driver.screen.selected = at;
+        driver.press("enter");
+        assert!(
+            driver.lines()[1].contains("High water an hour early restored to ~/src/tidepool"),
+            "{:?}",
+            driver.lines()
+        );
     }
 
     /// The screen from which the trash was opened undoes the deletion as long as a part of it is in the trash.

@@ -369,6 +369,11 @@ impl Server for MemoryServer {
         Ok(())
     }
 
+    fn another(&self) -> Result<Option<Box<dyn Server>>, RemoteError> {
+        self.connected()?;
+        Ok(Some(Box::new(Self { fault: None, ..self.clone() })))
+    }
+
     fn reconnect(&mut self) -> Result<(), RemoteError> {
         self.is_connected = true;
         Ok(())

@@ -126,6 +126,13 @@ pub trait Server: Send {
         Ok(0)
     }
 
+    /// Opens a second connection of the same member, so that two threads can send at the same time.
+    ///
+    /// `None` on servers to which a second connection is of no use.
+    fn another(&self) -> Result<Option<Box<dyn Server>>, RemoteError> {
+        Ok(None)
+    }
+
     /// Closes the connection and connects again.
     fn reconnect(&mut self) -> Result<(), RemoteError>;
 }

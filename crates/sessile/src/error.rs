@@ -422,6 +422,12 @@ pub enum SessionError {
 }
 
 impl SessionError {
+    /// Whether a server cannot be reached now.
+    pub(crate) fn is_remote_down(&self) -> bool {
+        let Self::Remote(error) = self else { return false };
+        error.is_disconnected() || matches!(error, sessile_remote::RemoteError::Unreachable { .. })
+    }
+
     /// Whether what the caller named does not exist: a file, a session, an entry, or an operation.
     ///
     /// All public errors use this word in this sense.

@@ -14,6 +14,7 @@ mod configured;
 mod created;
 mod diverged;
 mod everywhere;
+mod first_push;
 mod gate;
 mod guarded;
 mod password;

@@ -274,6 +274,10 @@ impl Server for PostgresServer {
         self.wire.each_row(statement, &[(&since, Type::TIMESTAMPTZ)], plain, &mut on_row)
     }
 
+    fn another(&self) -> Result<Option<Box<dyn Server>>, RemoteError> {
+        Ok(Some(Box::new(Self::connect(self.wire.config())?)))
+    }
+
     fn reconnect(&mut self) -> Result<(), RemoteError> {
         self.wire.reconnect()?;
         self.check_schema()

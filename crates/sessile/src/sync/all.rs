@@ -15,6 +15,7 @@ use sessile_remote::{Head, OVERLAP, Position, RemoteError, Server, ServerTime, T
 
 use super::buried::is_waiting;
 use super::created::{ReplicaLines, create_replica};
+use super::first_push::Progress;
 use super::replica::KnownReplica;
 use super::summary::Whereabouts;
 use super::{Direction, SyncOptions, SyncState, Synced};
@@ -204,13 +205,17 @@ impl Run<'_> {
         if is_open && self.options.direction != Direction::Push {
             ids.extend(self.heads.keys().map(String::as_str));
         }
-        let n_all = ids.len();
-        for (n_before, id) in ids.into_iter().enumerate() {
+        let mut progress = Progress { n_done: 0, n_all: ids.len(), on_session };
+        let new: Vec<(&str, &SessionInfo)> =
+            ids.iter().filter_map(|id| Some((*id, *by_id.get(id)?))).filter(|(id, _)| self.is_new(id)).collect();
+        let pushed = self.push_new(&new, &mut progress)?;
+        for id in ids.into_iter().filter(|id| !pushed.contains(id)) {
             if self.options.cancel.is_cancelled() {
                 return Err(SessionError::Cancelled);
             }
             let info = by_id.get(id).copied();
             let burial = info.and_then(|info| self.burial(id, info));
+            progress.n_done += 1;
             let is_known = self.known.sessions.get(id).is_some_and(|known| !known.is_buried);
             if is_open && info.is_none() && is_known {
                 summary.deleted_here.push(id.into());
@@ -226,12 +231,10 @@ impl Run<'_> {
                 let path = result.as_ref().ok().map(|synced| synced.path.clone());
                 let path = path.or_else(|| info.map(|info| info.path.clone()));
                 // Without the server, the others cannot be synchronized either, and each would wait for it.
-                if let Err(SessionError::Remote(error)) = &result
-                    && (error.is_disconnected() || matches!(error, RemoteError::Unreachable { .. }))
-                {
+                if result.as_ref().is_err_and(SessionError::is_remote_down) {
                     return result.map(drop);
                 }
-                on_session(SyncResult { id: id.into(), path, result, n_done: n_before + 1, n_all });
+                progress.report(id, path, result);
             }
         }
         Ok(())
@@ -250,9 +253,20 @@ impl Run<'_> {
         let path = &row.path;
         let known = self.known.sessions.get(id).filter(|known| known.path == *path);
         let known = KnownReplica { known, row: Some(row), owner: None };
-        let (synced, end) = match self.sessions.sync_known(self.server, path, &known, self.options) {
+        let synced = self.sessions.sync_known(self.server, path, &known, self.options);
+        self.note_synced(id, path, synced)
+    }
+
+    /// Remembers what was done with a session, and the end of its lines.
+    pub(super) fn note_synced(
+        &mut self,
+        id: &str,
+        path: &Path,
+        synced: Result<(Synced, u64), SessionError>,
+    ) -> Result<Synced, SessionError> {
+        let (synced, end) = match synced {
             Err(SessionError::Remote(RemoteError::Buried { .. })) => {
-                return Ok(Synced { path: path.clone(), state: SyncState::Buried, ..Synced::new(id.into()) });
+                return Ok(Synced { path: path.to_owned(), state: SyncState::Buried, ..Synced::new(id.into()) });
             }
             synced => synced?,
         };

@@ -114,7 +114,7 @@ impl Fetcher {
 
     /// Notes that the server is down, if that is what an error means.
     pub(super) fn note_failure(&self, error: &SessionError) {
-        if is_down(error) {
+        if error.is_remote_down() {
             *lock(&self.down) = Some((Instant::now() + PAUSE, error.to_string()));
         }
     }
@@ -194,7 +194,7 @@ impl Fetcher {
             other => other,
         };
         for path in &opened {
-            if result.as_ref().is_err_and(is_down) {
+            if result.as_ref().is_err_and(SessionError::is_remote_down) {
                 break;
             }
             result = result.and(self.bring(path, &self.connection.following));
@@ -249,12 +249,6 @@ impl Fetcher {
 /// Whether the connection was lost, in a way that says nothing about the next one.
 fn is_lost(error: &SessionError) -> bool {
     matches!(error, SessionError::Remote(RemoteError::Disconnected { .. }))
-}
-
-/// Whether the server cannot be reached.
-fn is_down(error: &SessionError) -> bool {
-    let SessionError::Remote(error) = error else { return false };
-    error.is_disconnected() || matches!(error, RemoteError::Unreachable { .. })
 }
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

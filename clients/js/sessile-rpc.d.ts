@@ -390,7 +390,7 @@ export type SearchFilters = {
 export type TeamReach = {
   /** whether all sessions of other members were searched */
   complete: boolean;
-  /** the number of sessions that were fetched for the search */
+  /** the number of sessions of which lines were fetched for the search */
   fetched: number;
   /** how far back those that are not on this machine were searched */
   until?: string;
@@ -408,8 +408,8 @@ export type SearchHit = {
   /** the type of the entry */
   type?: string;
   timestamp?: string;
-  /** byte offset of its line in the file */
-  offset: number;
+  /** byte offset of its line in the file; absent if the session is not on this machine */
+  offset?: number;
   /** the member of the team's store that has written it */
   author?: string;
   /** the device of that member */

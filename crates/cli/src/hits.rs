@@ -59,11 +59,15 @@ pub(crate) fn print_hits(
 /// The indent of excerpts.
 const INDENT: usize = 4;
 
-/// Lists the directories of the sessions found. A directory that cannot be listed is left out.
+/// Lists the directories of the sessions found, and the sessions found that are not on this machine. What cannot be listed
+/// is left out.
 fn infos_of(env: &CommandEnvironment, hits: &[SearchHit]) -> Vec<SessionInfo> {
-    let directories: BTreeSet<&Path> = hits.iter().filter_map(|hit| hit.session_path.parent()).collect();
+    let (here, elsewhere): (Vec<&SearchHit>, Vec<&SearchHit>) = hits.iter().partition(|hit| hit.offset.is_some());
+    let directories: BTreeSet<&Path> = here.iter().filter_map(|hit| hit.session_path.parent()).collect();
     let list = |dir: &Path| env.sessions.clone().with_session_dir(dir).list_all().unwrap_or_default();
-    directories.into_iter().flat_map(list).collect()
+    let elsewhere: BTreeSet<&Path> = elsewhere.iter().map(|hit| hit.session_path.as_path()).collect();
+    let rows = elsewhere.into_iter().filter_map(|path| env.sessions.row(path).ok());
+    directories.into_iter().flat_map(list).chain(rows).collect()
 }
 
 /// Returns what all copies of a hit share; `None` for a hit that cannot have copies.

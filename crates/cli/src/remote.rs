@@ -70,6 +70,10 @@ pub(crate) fn join_team(env: &mut CommandEnvironment, err: &mut Screen<'_>) -> R
         .map_err(|error| Failure::misuse(ErrorKind::MissingRequiredArgument, error.to_string()))?;
     let connector = Connector::new(env, &remote)?.hasty();
     let options = SyncOptions { secrets: Some(env.sessions.secret_options(&env.settings)), ..SyncOptions::default() };
+    if let Some(store) = env.sessions.noted_store(&remote.name) {
+        let sessions = env.sessions.clone();
+        std::thread::spawn(move || sessions.prepare_team(&store));
+    }
     let mut replaced = None;
     let connected = connector.connect().map_err(SessionError::from).and_then(|mut server| {
         let store = env.sessions.refresh_team(&mut server)?;

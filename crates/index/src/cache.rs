@@ -35,6 +35,19 @@ pub struct Kind {
     pub files: &'static [&'static str],
 }
 
+impl Kind {
+    /// Returns a whole file of this kind with a body.
+    pub fn file(self, body: &[u8]) -> Vec<u8> {
+        [head(self, body).as_slice(), body].concat()
+    }
+
+    /// Returns the body of a file; none if the bytes are not a whole file of this kind.
+    pub fn body(self, file: &[u8]) -> Option<&[u8]> {
+        let (found, body) = file.split_at_checked(HEAD)?;
+        (found == head(self, body)).then_some(body)
+    }
+}
+
 /// The directory of all caches.
 #[derive(Clone, Debug)]
 pub struct Caches {
@@ -66,7 +79,7 @@ impl Caches {
     /// Reads a cache file; none if it is missing or invalid.
     pub fn read(&self, kind: Kind, name: &str) -> Option<Cached> {
         let bytes = read_whole(self.os.as_ref(), &self.path(kind, name), MAX_LENGTH).ok()?;
-        check(kind, &bytes)?;
+        kind.body(&bytes)?;
         Some(Cached(bytes))
     }
 
@@ -96,7 +109,7 @@ impl Caches {
     /// Replaces the body of a cache file. It need not survive power loss.
     pub fn write(&self, kind: Kind, name: &str, body: &[u8]) -> Result<(), StoreError> {
         create_directory(self.os.as_ref(), &self.root.join(kind.directory), false)?;
-        let bytes = [head(kind, body).as_slice(), body].concat();
+        let bytes = kind.file(body);
         let path = self.path(kind, name);
         // Replacing an existing file makes some file systems wait for the disk first, which a cache is not worth. A
         // process that looks in between finds no cache, as on first use.
@@ -197,12 +210,6 @@ fn head(kind: Kind, body: &[u8]) -> Vec<u8> {
     let mut head = head_before_checksum(kind, body.len() as u64);
     head.extend(checksum(&head, body).to_le_bytes());
     head
-}
-
-/// Returns some if the bytes are a complete file of this kind.
-fn check(kind: Kind, bytes: &[u8]) -> Option<()> {
-    let (found, body) = bytes.split_at_checked(HEAD)?;
-    (found == head(kind, body)).then_some(())
 }
 
 fn checksum(head: &[u8], body: &[u8]) -> u32 {

@@ -7,7 +7,6 @@
 //!
 //! Several processes may write the same file: the last one wins, and the rows it did not know are collected again.
 
-mod bytes;
 mod reading;
 mod state;
 
@@ -21,9 +20,9 @@ use sessile_core::info::{Collected, FirstValue, HeaderInfo};
 use sessile_core::location::fingerprint;
 use sessile_store::os::Stat;
 
+use crate::bytes::{Reader, Writer};
 use crate::cache::{Cached, Caches, Kind};
 use crate::mark::Mark;
-use bytes::{Reader, Writer};
 pub use reading::{Gathered, Gatherer};
 
 /// The cache files of this module.

@@ -4,6 +4,7 @@
 //! its checksum is right and its [`Mark`] still fits its session; otherwise it is rebuilt. The caches may hold less
 //! than the sessions, never more.
 
+pub mod bytes;
 mod cache;
 mod catalogue;
 mod check;

@@ -14,6 +14,7 @@ use crate::directory::absolute;
 use crate::environment::Zone;
 use crate::error::SessionError;
 use crate::group::{ProjectLocation, SessionRef};
+use crate::list::absent::row_of_other;
 use crate::list::{Copies, SessionInfo, row_of};
 use crate::sessions::Sessions;
 use crate::users::SessionUser;
@@ -100,6 +101,12 @@ impl Sessions {
 
     /// A session as a row of a list, wherever its file is, including the trash.
     pub fn row(&self, path: &Path) -> Result<SessionInfo, SessionError> {
+        let others = self.world.others.as_ref().map(|others| others.catalogue(self.world.os()));
+        if let Some(session) = others.as_ref().and_then(|catalogue| catalogue.get(path))
+            && self.world.os().link_stat(path).is_err()
+        {
+            return Ok(row_of_other(session));
+        }
         let stat = self.world.os().stat(path).map_err(|error| StoreError::io_at("access", path, error))?;
         let mut files = Gatherer::new(self.world.os(), Zone(self.environment()));
         let info = files.scan(path, false)?.ok_or_else(|| SessionError::NotASession { path: path.to_path_buf() })?;

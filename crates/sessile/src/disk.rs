@@ -12,8 +12,8 @@ use sessile_core::outline::Row;
 
 use crate::error::SessionError;
 use crate::list::SessionInfo;
-use crate::list::parallel::each;
 use crate::manager::SessionManager;
+use crate::parallel::each;
 use crate::record::SessionLocation;
 use crate::sessions::Sessions;
 

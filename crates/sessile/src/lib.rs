@@ -116,6 +116,7 @@ mod manager;
 pub mod merge;
 pub mod operations;
 mod others;
+mod parallel;
 mod pins;
 mod record;
 pub mod redact;

@@ -4,7 +4,6 @@ pub(crate) mod absent;
 mod copies;
 mod find;
 mod load;
-pub(crate) mod parallel;
 mod select;
 
 use std::cmp::Reverse;
@@ -21,6 +20,7 @@ use crate::directory::{CwdFilter, absolute};
 use crate::error::SessionError;
 use crate::sessions::Sessions;
 use crate::world::World;
+use absent::row_of_other;
 pub(crate) use copies::Candidate;
 pub use copies::Copies;
 pub use find::SessionCandidate;
@@ -145,7 +145,8 @@ impl Sessions {
         let mut directories = others.session_dirs_of(self.world.os(), &cwd);
         directories.push(directory);
         let survey = Survey::new(&self.world, directories, caches(&self.world, options));
-        Ok(with_absent(&self.world, &filter, survey.load(&filter, 10, options)?))
+        let sessions = survey.load(&filter, 10, options)?;
+        Ok(with_absent(&self.world, &self.world.filter_of_others(&cwd), sessions))
     }
 
     /// The sessions of all working directories, most recently active first.
@@ -179,7 +180,7 @@ fn with_absent(world: &World, filter: &CwdFilter, mut sessions: Vec<SessionInfo>
     if let Some(others) = &world.others {
         let catalogue = others.catalogue(world.os());
         absent::describe(&catalogue, world.os(), &mut sessions);
-        sessions.extend(catalogue.absent(world.os(), world.environment(), filter).map(absent::row_of_other));
+        sessions.extend(catalogue.absent(world.os(), world.environment(), filter).map(row_of_other));
         sessions.sort_by_key(|session| Reverse(session.modified));
     }
     sessions

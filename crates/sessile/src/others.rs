@@ -3,33 +3,33 @@
 //! What the server says about them is the *catalogue*, in one file per store. A session is *mirrored* when its lines are
 //! in a file of this machine.
 
+mod file;
+mod note;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use sessile_core::SessionId;
 use sessile_core::date::Timestamp;
-use sessile_core::json::{Json, ObjectWriter, Raw};
 use sessile_core::location::encode_cwd;
-use sessile_core::search::query::Query;
-use sessile_remote::{Chain, Position, ServerTime, SessionNo};
+use sessile_remote::{Position, ServerLine, ServerTime, SessionNo};
 use sessile_store::os::Os;
-use sessile_store::{Revision, StoreError, create_directory, read_whole, subdirectories, swap_in};
+use sessile_store::{Revision, StoreError, subdirectories};
+
+pub(crate) use note::Note;
 
 use crate::attribution::Authors;
 use crate::directory::CwdFilter;
 use crate::environment::Environment;
 use crate::error::SessionError;
 
-/// The maximum length of the file.
-const MAX_LENGTH: u64 = 256 << 20;
-
 /// How often all sessions are asked for, because no answer names those that this member no longer sees.
 const WHOLE: Duration = Duration::from_hours(1);
 
 /// A session of another member.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct OtherSession {
     pub(crate) owner: String,
     pub(crate) id: SessionId,
@@ -42,17 +42,9 @@ pub(crate) struct OtherSession {
     pub(crate) cwd: String,
     /// Where it is mirrored, or would be.
     pub(crate) path: PathBuf,
-    /// The owner's note for lists: JSON in one line.
-    pub(crate) note: String,
+    pub(crate) note: Note,
     /// The project that it is in, if this member sees it.
     pub(crate) project: Option<String>,
-}
-
-impl OtherSession {
-    /// The repository of its working directory, as its owner noted it: host and path of the remote `origin`.
-    pub(crate) fn repository(&self) -> Option<String> {
-        Raw::parse(self.note.as_bytes()).ok()?.get("repository")?.as_string()
-    }
 }
 
 /// The sessions of other members, by owner and id.
@@ -68,62 +60,11 @@ pub(crate) struct Catalogue {
     pub(crate) member: Option<String>,
     /// The projects of this member's own sessions, by id.
     pub(crate) own_projects: BTreeMap<String, String>,
-    by_path: HashMap<PathBuf, (String, String)>,
+    /// The keys by path, made when a path is looked up.
+    by_path: OnceLock<HashMap<PathBuf, (String, String)>>,
 }
 
 impl Catalogue {
-    /// Reads the file. A damaged line counts as missing.
-    fn load(os: &dyn Os, directory: &Path) -> Self {
-        let file = file_in(directory);
-        let text = read_whole(os, &file, MAX_LENGTH).unwrap_or_default();
-        let mut catalogue = Self { file, ..Self::default() };
-        for line in text.split(|byte| *byte == b'\n') {
-            let Ok(line) = Raw::parse(line) else { continue };
-            if let Some(session) = session_of(line) {
-                catalogue.insert(session);
-                continue;
-            }
-            if let Some(seen) = line.get("seen").and_then(Raw::as_integer) {
-                catalogue.seen = Some(ServerTime(seen));
-                catalogue.whole = line.get("whole").and_then(Raw::as_integer).map(ServerTime);
-                catalogue.member = line.get("member").and_then(Raw::as_string);
-            }
-            let text = |key| line.get(key)?.as_string();
-            if let (Some(id), Some(project)) = (text("own"), text("project")) {
-                catalogue.own_projects.insert(id, project);
-            }
-        }
-        catalogue
-    }
-
-    fn save(&self, os: &dyn Os) -> Result<(), StoreError> {
-        let mut text = String::new();
-        if let Some(ServerTime(seen)) = self.seen {
-            let mut line = ObjectWriter::new();
-            line.integer("seen", seen);
-            if let Some(ServerTime(whole)) = self.whole {
-                line.integer("whole", whole);
-            }
-            if let Some(member) = &self.member {
-                line.string("member", member);
-            }
-            text.push_str(&line.finish().to_text());
-            text.push('\n');
-        }
-        for (id, project) in &self.own_projects {
-            text.push_str(&ObjectWriter::new().string("own", id).string("project", project).finish().to_text());
-            text.push('\n');
-        }
-        for session in self.sessions.values() {
-            text.push_str(&line_of(session).to_text());
-            text.push('\n');
-        }
-        if let Some(directory) = self.file.parent() {
-            create_directory(os, directory, false)?;
-        }
-        swap_in(os, &self.file, text.as_bytes())
-    }
-
     /// The time from which changes must be asked for; `None` to ask for everything.
     pub(crate) fn since(&self, now: ServerTime) -> Option<ServerTime> {
         let is_recent = self.whole.is_some_and(|whole| whole > now.minus(WHOLE));
@@ -131,7 +72,8 @@ impl Catalogue {
     }
 
     pub(crate) fn get(&self, path: &Path) -> Option<&OtherSession> {
-        self.by_path.get(path).and_then(|key| self.sessions.get(key))
+        let paths = || self.sessions.iter().map(|(key, session)| (session.path.clone(), key.clone())).collect();
+        self.by_path.get_or_init(paths).get(path).and_then(|key| self.sessions.get(key))
     }
 
     /// The member that owns the session at a path; `None` if it is not one of another member.
@@ -167,66 +109,20 @@ impl Catalogue {
     }
 
     pub(crate) fn remove(&mut self, path: &Path) {
-        if let Some(key) = self.by_path.remove(path) {
+        if let Some(key) = self.get(path).map(key_of) {
             self.sessions.remove(&key);
+            self.by_path.take();
         }
     }
 
     pub(crate) fn insert(&mut self, session: OtherSession) {
-        let key = (session.owner.clone(), session.id.to_string());
-        self.by_path.insert(session.path.clone(), key.clone());
-        self.sessions.insert(key, session);
+        self.sessions.insert(key_of(&session), session);
+        self.by_path.take();
     }
 }
 
-/// The file of the catalogue.
-fn file_in(directory: &Path) -> PathBuf {
-    directory.join("others.jsonl")
-}
-
-fn line_of(session: &OtherSession) -> Json {
-    let count = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
-    let mut line = ObjectWriter::new();
-    line.string("owner", &session.owner)
-        .string("id", session.id.as_str())
-        .integer("no", session.no.0)
-        .integer("epoch", i64::from(session.position.epoch))
-        .integer("lines", count(session.position.n_lines))
-        .string("chain", &session.position.chain.to_string())
-        .integer("bytes", count(session.bytes))
-        .string("cwd", &session.cwd)
-        .string("path", &session.path.to_string_lossy())
-        .raw("note", Raw::parse(session.note.as_bytes()).unwrap_or(Raw::NULL));
-    if let Some(project) = &session.project {
-        line.string("project", project);
-    }
-    line.finish()
-}
-
-/// Reads a line in one pass: a store has many.
-fn session_of(line: Raw<'_>) -> Option<OtherSession> {
-    let [owner, id, no, epoch, lines, chain, bytes, cwd, path, note, project] =
-        line.pick(["owner", "id", "no", "epoch", "lines", "chain", "bytes", "cwd", "path", "note", "project"]);
-    let text = |value: Option<Raw<'_>>| value?.as_string();
-    let count = |value: Option<Raw<'_>>| u64::try_from(value?.as_integer()?).ok();
-    let chain = Chain::from_digits(&text(chain)?)?;
-    Some(OtherSession {
-        owner: text(owner)?,
-        id: SessionId::from(text(id)?.as_str()),
-        no: SessionNo(no?.as_integer()?),
-        position: Position { epoch: u32::try_from(count(epoch)?).ok()?, n_lines: count(lines)?, chain },
-        bytes: count(bytes)?,
-        cwd: text(cwd)?,
-        path: text(path)?.into(),
-        note: note?.to_text().into_owned(),
-        project: text(project),
-    })
-}
-
-/// A note from a server as the catalogue keeps it. Every owner writes one line of JSON; `null` stands for anything else.
-pub(crate) fn note_of(summary: Option<&[u8]>) -> String {
-    let note = summary.filter(|note| !note.contains(&b'\n')).and_then(|note| Raw::parse(note).ok());
-    note.unwrap_or(Raw::NULL).to_text().into_owned()
+fn key_of(session: &OtherSession) -> (String, String) {
+    (session.owner.clone(), session.id.to_string())
 }
 
 /// The directory with a directory for each member.
@@ -268,10 +164,33 @@ pub(crate) fn member_of_name(safe: &str) -> String {
     String::from_utf8_lossy(&name).into_owned()
 }
 
+/// What a search looks for in sessions of other members.
+pub(crate) struct Wanted<'w> {
+    /// Sets of terms. A hit has all terms of at least one of them.
+    pub(crate) sets: &'w [Vec<u32>],
+    /// Whether a session is in scope.
+    pub(crate) admits: &'w dyn Fn(&OtherSession) -> bool,
+    /// Whether hits must be in files of this machine.
+    pub(crate) needs_files: bool,
+}
+
+/// A line of another member's session that may be a hit.
+pub(crate) struct Suspect<'l> {
+    pub(crate) session: &'l OtherSession,
+    pub(crate) line: ServerLine<'l>,
+    /// Whether the session's file gets this line if it is a hit.
+    pub(crate) is_for_file: bool,
+}
+
 /// What a store on a server is asked while its sessions are in use.
 pub(crate) trait Finder: Send + Sync {
-    /// Fetches the sessions of other members that may have the words of a query.
-    fn find(&self, query: &Query) -> Result<TeamReach, SessionError>;
+    /// Passes on the lines of other members' sessions that may be hits and are not on this machine, some of them more than
+    /// once. If a session has a file, or must have one, and `is_hit` says so, its file is brought up to date.
+    fn find(
+        &self,
+        wanted: &Wanted<'_>,
+        is_hit: &mut dyn FnMut(&Suspect<'_>) -> bool,
+    ) -> Result<TeamReach, SessionError>;
 
     /// Returns who has written the entries of a session; `None` if the store does not know it, or is down.
     fn authors(&self, path: &Path) -> Result<Option<Authors>, SessionError>;
@@ -280,7 +199,7 @@ pub(crate) trait Finder: Send + Sync {
 /// How far a search looked at the sessions of other members.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TeamReach {
-    /// The number of sessions that were fetched for it.
+    /// The number of sessions of which lines were fetched for it.
     pub n_fetched: usize,
     /// Whether it looked at all of them. Otherwise only at those on this machine, and at newer ones.
     pub is_complete: bool,
@@ -301,7 +220,7 @@ pub(crate) struct CatalogueCache(Mutex<Option<(Revision, Arc<Catalogue>)>>);
 impl CatalogueCache {
     /// The catalogue of the store in this directory.
     pub(crate) fn read(&self, os: &dyn Os, directory: &Path) -> Arc<Catalogue> {
-        let file = file_in(directory);
+        let file = file::file_in(directory);
         let Ok(stat) = os.link_stat(&file) else { return Arc::new(Catalogue { file, ..Catalogue::default() }) };
         let mut read = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match &*read {
@@ -309,7 +228,7 @@ impl CatalogueCache {
                 Arc::clone(catalogue)
             }
             _ => {
-                let catalogue = Arc::new(Catalogue::load(os, directory));
+                let catalogue = Arc::new(file::load(os, directory));
                 *read = Some((stat.revision(), Arc::clone(&catalogue)));
                 catalogue
             }
@@ -318,7 +237,7 @@ impl CatalogueCache {
 
     /// Saves a catalogue.
     pub(crate) fn save(&self, os: &dyn Os, catalogue: Catalogue) -> Result<(), StoreError> {
-        catalogue.save(os)?;
+        file::save(os, &catalogue)?;
         let stat = os.link_stat(&catalogue.file).ok();
         let mut read = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         *read = stat.map(|stat| (stat.revision(), Arc::new(catalogue)));
@@ -359,7 +278,65 @@ impl Others {
 
 #[cfg(test)]
 mod tests {
+    use sessile_core::head::Role;
+    use sessile_remote::Chain;
+    use sessile_store::os::RealOs;
+
     use super::*;
+
+    fn session(number: usize) -> OtherSession {
+        let note = br#"{"name":"a name","firstMessage":"Hi \u00e4","messages":3,"entries":4,"modified":1750000000000,"cost":0.5,"roles":{"user":2},"repository":"host/a","archived":true}"#;
+        OtherSession {
+            owner: "ada".to_owned(),
+            id: format!("s{number}").into(),
+            no: SessionNo(i64::MAX - 1),
+            position: Position { epoch: 2, n_lines: 300, chain: Chain::EMPTY.after(b"a line") },
+            bytes: 1 << 40,
+            cwd: "/a b".to_owned(),
+            path: format!("/m/{number}.jsonl").into(),
+            note: Note::read(Some(note)),
+            project: (number % 2 == 0).then(|| "site".to_owned()),
+        }
+    }
+
+    #[test]
+    fn a_catalogue_is_read_as_it_was_saved() {
+        let dir = tempfile::tempdir().unwrap();
+        let cache = CatalogueCache::default();
+        let mut catalogue = Catalogue::clone(&cache.read(&RealOs, dir.path()));
+        (catalogue.seen, catalogue.member) = (Some(ServerTime(-7)), Some("bob".to_owned()));
+        catalogue.own_projects.insert("mine".to_owned(), "site".to_owned());
+        (0..20).for_each(|number| catalogue.insert(session(number)));
+        cache.save(&RealOs, catalogue.clone()).unwrap();
+        let read = CatalogueCache::default().read(&RealOs, dir.path());
+        assert_eq!(read.sessions, catalogue.sessions);
+        assert_eq!(read.sessions[&("ada".to_owned(), "s3".to_owned())].note.facts.messages.of(Role::User), 2);
+        assert_eq!((read.seen, read.whole, &read.member), (catalogue.seen, None, &catalogue.member));
+        assert_eq!(read.own_projects, catalogue.own_projects);
+        assert_eq!(read.get(Path::new("/m/7.jsonl")), Some(&session(7)));
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "the test damages the file")]
+    fn a_damaged_catalogue_is_an_empty_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let cache = CatalogueCache::default();
+        let mut catalogue = Catalogue::clone(&cache.read(&RealOs, dir.path()));
+        catalogue.seen = Some(ServerTime(1));
+        catalogue.insert(session(1));
+        cache.save(&RealOs, catalogue).unwrap();
+        let file = file::file_in(dir.path());
+        let whole = std::fs::read(&file).unwrap();
+        for at in 0..whole.len() {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 1;
+            for content in [&damaged[..], &whole[..at]] {
+                std::fs::write(&file, content).unwrap();
+                let read = CatalogueCache::default().read(&RealOs, dir.path());
+                assert!(read.sessions.is_empty() && read.seen.is_none(), "{at}");
+            }
+        }
+    }
 
     #[test]
     fn names_of_members_cannot_leave_the_directory() {

@@ -2,6 +2,7 @@
 
 mod hit;
 mod options;
+mod team;
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -23,6 +24,7 @@ use crate::sessions::Sessions;
 use crate::team::Authors;
 use crate::world::World;
 use hit::{Checked, Checker};
+use team::TeamSearch;
 
 /// From this many uncovered bytes on, updating the index is worthwhile; fewer are read on each search.
 const MIN_UNINDEXED_BYTES: u64 = 128 << 10;
@@ -56,13 +58,13 @@ impl Sessions {
     /// The result does not depend on what the index covers: data that is not indexed is read from the files.
     pub fn search(&self, query: &Query, options: &SearchOptions<'_>) -> Result<SearchResult, SessionError> {
         let is_given = matches!(options.scope, SearchScope::Files(_));
-        let others = self.world.others.as_ref().filter(|_| !is_given);
-        // Without the server, the search looks at what is here.
-        let team = others.map(|others| others.finder.find(query).unwrap_or_default());
+        let others = self.world.others.as_ref().filter(|_| !is_given && self.world.session_dir.is_none());
+        let (team, found) = others.map(|others| TeamSearch::new(self, query, options).run(others)).unzip();
         let mut result = SearchResult { team, ..self.search_here(query, options)? };
         if self.world.others.is_some() && options.excerpts {
             self.attribute(&mut result.hits);
         }
+        add_hits(&mut result.hits, found.unwrap_or_default(), options.limit);
         Ok(result)
     }
 
@@ -74,7 +76,7 @@ impl Sessions {
                 known.insert(hit.session_path.clone(), self.authors(&hit.session_path));
             }
             let authors = known.get(&hit.session_path).and_then(Option::as_ref);
-            hit.author = authors.and_then(|authors| authors.at(hit.offset)).cloned();
+            hit.author = authors.zip(hit.offset).and_then(|(authors, offset)| authors.at(offset)).cloned();
         }
     }
 
@@ -144,12 +146,7 @@ impl Sessions {
         let is_cancelled = || options.cancel.is_cancelled();
         let filter = scope_filter(world, &options.scope);
         let admits = |path: &Path, id: &str, cwd: &str| {
-            // If all working directories match, there is no need to resolve this one.
-            (matches!(filter, CwdFilter::All) || filter.admits(world.environment(), cwd))
-                && options.cwd.as_ref().is_none_or(|wanted| is_within(world, cwd, wanted))
-                && options.session.as_ref().is_none_or(|wanted| is_session(path, id, wanted))
-                && options.admits.is_none_or(|admits| admits(path, cwd))
-                && is_wanted.is_none_or(|is_wanted| is_wanted(path))
+            is_in_scope(world, &filter, options, path, id, cwd) && is_wanted.is_none_or(|is_wanted| is_wanted(path))
         };
         let is_of_all = matches!(filter, CwdFilter::All)
             && options.cwd.is_none()
@@ -348,6 +345,35 @@ fn directories(world: &World, scope: &SearchScope) -> Result<Vec<PathBuf>, Sessi
             Ok(directories)
         }
     }
+}
+
+/// Adds hits in other sessions to hits, best first, and keeps the best.
+fn add_hits(hits: &mut Vec<SearchHit>, mut found: Vec<SearchHit>, limit: usize) {
+    // Another process may have fetched a session since.
+    let here: HashSet<PathBuf> = hits.iter().map(|hit| hit.session_path.clone()).collect();
+    found.retain(|hit| !here.contains(&hit.session_path));
+    if found.is_empty() {
+        return;
+    }
+    hits.append(&mut found);
+    hits.sort_by(|one, other| other.score.total_cmp(&one.score).then(other.time.cmp(&one.time)));
+    hits.truncate(limit);
+}
+
+/// Whether a session is in scope.
+fn is_in_scope(
+    world: &World,
+    filter: &CwdFilter,
+    options: &SearchOptions<'_>,
+    path: &Path,
+    id: &str,
+    cwd: &str,
+) -> bool {
+    // If all working directories match, there is no need to resolve this one.
+    (matches!(filter, CwdFilter::All) || filter.admits(world.environment(), cwd))
+        && options.cwd.as_ref().is_none_or(|wanted| is_within(world, cwd, wanted))
+        && options.session.as_ref().is_none_or(|wanted| is_session(path, id, wanted))
+        && options.admits.is_none_or(|admits| admits(path, cwd))
 }
 
 fn scope_filter(world: &World, scope: &SearchScope) -> CwdFilter {

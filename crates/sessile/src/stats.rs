@@ -32,7 +32,7 @@ use crate::environment::Zone;
 use crate::error::SessionError;
 use crate::group::SessionRef;
 use crate::list::SessionInfo;
-use crate::list::parallel::each;
+use crate::parallel::each;
 use crate::sessions::Sessions;
 use absent::Absent;
 pub use ledger::{Ledger, LedgerOptions, LedgerQuery};

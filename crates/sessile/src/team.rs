@@ -118,6 +118,13 @@ impl Sessions {
         Ok(about.store)
     }
 
+    /// Reads what is known of a store, so that a later call does not wait for it. To be called while a connection is made.
+    pub fn prepare_team(&self, store: &str) {
+        if let Ok(directory) = self.store_directory(store) {
+            self.world.catalogues.read(self.world.os(), &directory);
+        }
+    }
+
     /// Mirrors sessions of other members of a store's catalogue: some that are mirrored already, or all. Calls `on_session`
     /// for each that was out of date; a failure does not affect the others.
     pub fn mirror_team(

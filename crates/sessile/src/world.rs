@@ -8,7 +8,7 @@ use sessile_index::Caches;
 use sessile_store::os::{Os, RealOs};
 use sessile_store::{Durability, Files, Place, StoreError, WriteOptions, subdirectories};
 
-use crate::directory::{CwdFilter, default_session_dir, sessions_root};
+use crate::directory::{CwdFilter, absolute, default_session_dir, sessions_root};
 use crate::environment::Environment;
 use crate::event::Handlers;
 use crate::others::{CatalogueCache, Others};
@@ -96,6 +96,11 @@ impl World {
     /// Decides which sessions in that directory belong to the working directory.
     pub(crate) fn filter_of(&self, cwd: &Path) -> CwdFilter {
         CwdFilter::new(self.environment(), cwd, self.session_dir.as_deref())
+    }
+
+    /// Decides which sessions of other members belong to the working directory, wherever they are.
+    pub(crate) fn filter_of_others(&self, cwd: &Path) -> CwdFilter {
+        CwdFilter::Exactly(absolute(self.environment(), cwd))
     }
 
     /// Every directory that holds sessions: the caller's, or those of all working directories.

@@ -75,7 +75,7 @@ fn hits_name_session_entry_and_position() {
     scene.write("no.jsonl", &user("e", "", "needle without a header"));
     let hits = search(&scene.sessions, "needle", &options());
     assert_eq!(ids(&hits), ["a", "c"]);
-    let hit = hits.iter().find(|hit| hit.offset == HEADER.len() as u64 + 1).unwrap();
+    let hit = hits.iter().find(|hit| hit.offset == Some(HEADER.len() as u64 + 1)).unwrap();
     assert_eq!(hit.session_path, scene.store().join("one.jsonl"));
     assert_eq!(hit.excerpt.text, "where is the quixotic needle");
     assert_eq!(hit.excerpt.text.get(hit.excerpt.ranges[0].clone()), Some("needle"));

@@ -9,7 +9,7 @@ use sessile_core::line::Span;
 use sessile_core::search::filter::Filter;
 use sessile_core::search::matching::Matcher;
 use sessile_core::search::query::Query;
-use sessile_core::search::score::{Scale, length_code, seconds};
+use sessile_core::search::score::{Scale, seconds};
 use sessile_core::search::texts::{DocumentKind, read_texts};
 use sessile_index::{Freshness, Mark};
 use sessile_store::os::{Mode, Os};
@@ -351,12 +351,7 @@ fn scan(
         matcher.begin();
         let Some(document) = read_texts(bytes, matcher) else { return true };
         let Some(found) = matcher.finish(document) else { return true };
-        let (length, kind, time) = (length_code(found.n_tokens), document.kind.code(), seconds(document.time));
-        let mut sum = 0.0;
-        for frequency in found.frequencies {
-            sum += scale.clause(frequency, length);
-        }
-        let score = scale.document(sum, kind, time);
+        let (score, kind, time) = (scale.matched(document, &found), document.kind.code(), seconds(document.time));
         collector.push(Candidate { score, time, rank, location: HitLocation::scanned(line.span), kind });
         !(request.is_cancelled)()
     }));

@@ -184,9 +184,21 @@ impl<'a> Raw<'a> {
     /// ```
     pub fn pick<const N: usize>(self, keys: [&str; N]) -> [Option<Self>; N] {
         let mut values = [None; N];
+        // Most objects have the keys in the order in which the caller wants them.
+        let mut expected = 0;
         for member in self.members() {
-            if let Some(at) = keys.iter().position(|key| member.is(key)) {
+            let token = member.key.0;
+            let key = &token[1..token.len() - 1];
+            let at = if memchr::memchr(b'\\', key).is_none() {
+                let is_meant = |at: &usize| keys[*at].as_bytes() == key;
+                (expected..N).find(is_meant).or_else(|| (0..expected).find(is_meant))
+            } else {
+                let key = JsText::decode(token);
+                keys.iter().position(|wanted| key == **wanted)
+            };
+            if let Some(at) = at {
                 values[at] = Some(member.value);
+                expected = at + 1;
             }
         }
         values

@@ -4,7 +4,8 @@
 //! words count as much as frequent ones: all of them must occur anyway. So a score depends only on the document, the
 //! query and the time, and is the same whether the result comes from an index, from reading every file, or from both.
 
-use super::texts::DocumentKind;
+use super::matching::Match;
+use super::texts::{Document, DocumentKind};
 use crate::date::Timestamp;
 
 /// The length of an average document, in tokens.
@@ -89,6 +90,16 @@ impl Scale {
     fn recency(&self, time: u32) -> f32 {
         let days = self.now.saturating_sub(time) as f32 / 86_400.0;
         TIMELESS + (1.0 - TIMELESS) / (1.0 + days / HALF_AGE_DAYS)
+    }
+
+    /// The score of a document that was matched by reading it.
+    pub fn matched(&self, document: Document, found: &Match) -> f32 {
+        let length = length_code(found.n_tokens);
+        let mut sum = 0.0;
+        for frequency in &found.frequencies {
+            sum += self.clause(*frequency, length);
+        }
+        self.document(sum, document.kind.code(), seconds(document.time))
     }
 
     /// The score of a document of this kind and time, from the sum of its clauses.

@@ -5,7 +5,7 @@ use sessile_core::info::{
     Collected, FirstValue, HeaderInfo, MAX_MODELS, ModelName, RoleCounts, SessionFacts, TokenCounts,
 };
 
-use super::bytes::{Reader, Writer};
+use crate::bytes::{Reader, Writer};
 
 /// Values of the first byte, which describe the first value of the lines.
 const NOT_YET_SEEN: u8 = 0;

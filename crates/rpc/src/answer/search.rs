@@ -25,7 +25,9 @@ pub fn search_hit(hit: &SearchHit) -> Json {
         if let Some(time) = hit.time {
             out.string("timestamp", &to_iso(time));
         }
-        out.integer("offset", saturating_i64(hit.offset));
+        if let Some(offset) = hit.offset {
+            out.integer("offset", saturating_i64(offset));
+        }
         if let Some(author) = &hit.author {
             put_author(out, author);
         }

@@ -213,7 +213,7 @@ const NAMED: &[(&str, Shape, &str)] = &[
         "TeamReach",
         Object(&[
             Field::new("complete", Flag).about("whether all sessions of other members were searched"),
-            Field::new("fetched", Count).about("the number of sessions that were fetched for the search"),
+            Field::new("fetched", Count).about("the number of sessions of which lines were fetched for the search"),
             Field::optional("until", Text).about("how far back those that are not on this machine were searched"),
         ]),
         "How far a search looked at the sessions of other members.",
@@ -229,7 +229,8 @@ const NAMED: &[(&str, Shape, &str)] = &[
             Field::new("ranges", List(&List(&Count))).about("the matches in the excerpt, in UTF-16 units"),
             Field::optional("type", Text).about("the type of the entry"),
             Field::optional("timestamp", Text),
-            Field::new("offset", Count).about("byte offset of its line in the file"),
+            Field::optional("offset", Count)
+                .about("byte offset of its line in the file; absent if the session is not on this machine"),
             Field::optional("author", Text).about("the member of the team's store that has written it"),
             Field::optional("authorDevice", Text).about("the device of that member"),
         ]),

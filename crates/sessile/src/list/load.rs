@@ -10,11 +10,11 @@ use sessile_core::info::Info;
 use sessile_index::{Caches, Catalogue, Gathered, Gatherer, NewRow};
 use sessile_store::{FoundFile, StoreError, find_sessions};
 
-use super::parallel::{each, stream};
 use super::{ListOptions, Progress, SessionInfo};
 use crate::directory::CwdFilter;
 use crate::environment::Zone;
 use crate::error::SessionError;
+use crate::parallel::{each, stream};
 use crate::world::World;
 
 /// The number of files that a thread takes at a time.

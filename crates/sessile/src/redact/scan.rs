@@ -14,7 +14,7 @@ use super::lines::{Pass, Source, without_bom};
 use super::options::{SecretOptions, random_key};
 use crate::directory::absolute;
 use crate::error::SessionError;
-use crate::list::parallel::each;
+use crate::parallel::each;
 use crate::sessions::Sessions;
 
 /// How to scan.

@@ -263,7 +263,7 @@ impl SessionSearch<'_> {
         if let Some(dir) = &world.session_dir {
             return list::identified(world, dir, &CwdFilter::All);
         }
-        let found = list::parallel::each(world.os(), world.session_dirs()?, 1, |dir| {
+        let found = crate::parallel::each(world.os(), world.session_dirs()?, 1, |dir| {
             list::identified(world, &dir, &CwdFilter::All).unwrap_or_default()
         });
         let mut found: Vec<SessionCandidate> = found.into_iter().flatten().collect();

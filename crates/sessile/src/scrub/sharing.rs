@@ -9,8 +9,8 @@ use sessile_store::{FileLog, find_sessions};
 
 use crate::directory::absolute;
 use crate::error::SessionError;
-use crate::list::parallel::each;
 use crate::list::read_header;
+use crate::parallel::each;
 use crate::session::Session;
 use crate::sessions::Sessions;
 use crate::splice::Stored;

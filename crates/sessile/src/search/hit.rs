@@ -36,8 +36,8 @@ pub struct SearchHit {
     pub role: Role,
     /// Its time, if stored in pi's format.
     pub time: Option<Timestamp>,
-    /// The offset of its line in the file.
-    pub offset: u64,
+    /// The offset of its line in the file; `None` if the session of another member is not on this machine.
+    pub offset: Option<u64>,
     /// The relevance; higher is better.
     pub score: f32,
     /// The matching text with its surroundings.
@@ -56,12 +56,43 @@ impl SearchHit {
             kind: Kind::Unknown,
             role: Role::None,
             time: None,
-            offset: hit.span.offset,
+            offset: Some(hit.span.offset),
             score: hit.score,
             excerpt: Excerpt::default(),
             author: None,
         }
     }
+
+    /// The hit in a line, without its offset and score; `None` if the line does not match.
+    pub(super) fn in_line(path: &Path, line: &[u8], matcher: &mut Matcher<'_>) -> Option<Self> {
+        let Parsed::Value(head) = head::read(line) else { return None };
+        let raw = Raw::parse(line).ok()?;
+        matcher.begin();
+        let mut texts = TextCollector { matcher, texts: Vec::new() };
+        let document = texts_of(&head, raw, &mut texts)?;
+        let texts = texts.texts;
+        matcher.finish(document)?;
+        let target = if head.kind == Kind::Label { raw.get("targetId").and_then(Raw::as_text) } else { None };
+        Some(Self {
+            session_path: path.to_path_buf(),
+            entry_id: head.id.map(|id| EntryId::from(id.into_owned())),
+            labelled: target.map(|id| EntryId::from(id.into_owned())),
+            kind: head.kind,
+            role: head.role,
+            time: head.time,
+            offset: None,
+            score: 0.0,
+            excerpt: excerpt(matcher, &texts),
+            author: None,
+        })
+    }
+}
+
+fn excerpt(matcher: &Matcher<'_>, texts: &[String]) -> Excerpt {
+    let matches = matcher.match_ranges();
+    let Some(first) = matches.first().map(|(text, _)| *text) else { return Excerpt::default() };
+    let here: Vec<_> = matches.into_iter().filter(|(text, _)| *text == first).map(|(_, range)| range).collect();
+    texts.get(first).map(|text| Excerpt::new(text, &here)).unwrap_or_default()
 }
 
 /// The result of checking a hit.
@@ -94,7 +125,7 @@ struct OutlineFacts {
 }
 
 /// Accepts every line, because kind and time were checked before.
-static ANYTHING: Filter = Filter { kinds: Vec::new(), tool: None, model: None, since: None, until: None };
+pub(super) static ANYTHING: Filter = Filter { kinds: Vec::new(), tool: None, model: None, since: None, until: None };
 
 impl<'c> Checker<'c> {
     pub(super) fn new(sessions: &'c Sessions, query: &'c Query, options: &'c SearchOptions<'_>) -> Self {
@@ -119,34 +150,13 @@ impl<'c> Checker<'c> {
             facts.is_hit = true;
         }
         let Some(line) = self.line(path, hit) else { return Ok(Checked::Wrong) };
-        let Parsed::Value(head) = head::read(&line) else { return Ok(Checked::Wrong) };
-        let Ok(raw) = Raw::parse(&line) else { return Ok(Checked::Wrong) };
-        self.matcher.begin();
-        let mut texts = TextCollector { matcher: &mut self.matcher, texts: Vec::new() };
-        let document = texts_of(&head, raw, &mut texts);
-        let texts = texts.texts;
-        if document.is_none_or(|document| self.matcher.finish(document).is_none()) {
-            return Ok(Checked::Wrong);
-        }
-        let entry_id = match head.id {
-            Some(id) => Some(EntryId::from(id.into_owned())),
+        let Some(mut found) = SearchHit::in_line(path, &line, &mut self.matcher) else { return Ok(Checked::Wrong) };
+        if found.entry_id.is_none() {
             // Entries of version 1 have no ids; they get them when the file is opened.
-            None => self.outline(path, None)?.and_then(|facts| facts.ids.get(&hit.span.offset).cloned()),
-        };
-        let (kind, role, time) = (head.kind, head.role, head.time);
-        let target = if kind == Kind::Label { raw.get("targetId").and_then(Raw::as_text) } else { None };
-        Ok(Checked::Right(Box::new(SearchHit {
-            session_path: path.to_path_buf(),
-            entry_id,
-            labelled: target.map(|id| EntryId::from(id.into_owned())),
-            kind,
-            role,
-            time,
-            offset: hit.span.offset,
-            score: hit.score,
-            excerpt: self.excerpt(&texts),
-            author: None,
-        })))
+            found.entry_id = self.outline(path, None)?.and_then(|facts| facts.ids.get(&hit.span.offset).cloned());
+        }
+        (found.offset, found.score) = (Some(hit.span.offset), hit.score);
+        Ok(Checked::Right(Box::new(found)))
     }
 
     /// The line of a hit, if it still exists.
@@ -165,13 +175,6 @@ impl<'c> Checker<'c> {
         let len = usize::try_from(hit.span.len).ok()?;
         let is_ended = line.len() == len || (line.len() == len + 1 && line.pop() == Some(b'\n'));
         (is_ended && memchr::memchr(b'\n', &line).is_none()).then_some(line)
-    }
-
-    fn excerpt(&self, texts: &[String]) -> Excerpt {
-        let matches = self.matcher.match_ranges();
-        let Some(first) = matches.first().map(|(text, _)| *text) else { return Excerpt::default() };
-        let here: Vec<_> = matches.into_iter().filter(|(text, _)| *text == first).map(|(_, range)| range).collect();
-        texts.get(first).map(|text| Excerpt::new(text, &here)).unwrap_or_default()
     }
 
     /// The facts from a session's outline; `None` if it cannot be opened.

@@ -14,7 +14,7 @@ use super::{Absent, Grouping, SessionNames, SessionTally, Stats, period_of, summ
 use crate::environment::Zone;
 use crate::error::SessionError;
 use crate::list::SessionInfo;
-use crate::list::parallel::each;
+use crate::parallel::each;
 use crate::sessions::Sessions;
 
 const MS_PER_DAY: i64 = 86_400_000;

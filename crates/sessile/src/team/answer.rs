@@ -8,7 +8,7 @@ use sessile_remote::{Head, ServerTime};
 
 use super::mirror;
 use crate::list::SessionInfo;
-use crate::others::{Catalogue, OtherSession, note_of};
+use crate::others::{Catalogue, Note, OtherSession};
 use crate::sync::header_of;
 use crate::sync::summary::Whereabouts;
 use crate::world::World;
@@ -39,7 +39,7 @@ impl Answer {
                 known.position == head.position
                     && known.bytes == head.bytes
                     && known.project == head.project
-                    && note_of(head.summary.as_deref()) == known.note
+                    && Note::read(head.summary.as_deref()) == known.note
             })
         };
         !self.is_whole
@@ -102,11 +102,12 @@ impl<'w> Places<'w> {
     /// A session as the catalogue has it; `None` if its header or its id is not usable. Its path stays as it was.
     fn session_of(&mut self, directory: &Path, head: Head, known: Option<&OtherSession>) -> Option<OtherSession> {
         let header = header_of(&head)?;
-        let note = note_of(head.summary.as_deref());
+        let note = Note::read(head.summary.as_deref());
         let (cwd, path) = if let Some(known) = known {
             (known.cwd.clone(), known.path.clone())
         } else {
-            let there = Whereabouts::read(note.as_bytes(), &header.cwd().unwrap_or_default());
+            let there =
+                Whereabouts::read(head.summary.as_deref().unwrap_or_default(), &header.cwd().unwrap_or_default());
             let (world, cwds) = (self.world, &self.cwds);
             let here = |there: &Whereabouts| there.here(world, &mut cwds.iter().cloned());
             let here = self.here.entry(there).or_insert_with_key(here);

@@ -1,35 +1,41 @@
 //! Searching sessions of other members whose lines are not on this machine.
 
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::mpsc;
 
 use sessile_core::date::Timestamp;
-use sessile_core::search::query::Query;
-use sessile_core::search::terms::query_terms;
-use sessile_remote::{Server, ServerTime, SessionNo};
+use sessile_remote::{Candidate, Server, ServerLine, ServerTime, SessionNo};
 
 use super::fetcher::Fetcher;
 use crate::attribution::Authors;
 use crate::error::SessionError;
 use crate::known::KnownSessions;
-use crate::others::{Finder, OtherSession, TeamReach, members, safe_name};
+use crate::others::{Catalogue, Finder, OtherSession, Suspect, TeamReach, Wanted, members, safe_name};
 
-/// How many candidates the server names at a time.
+/// How many candidates the server names for a set of terms.
 const CANDIDATES: u32 = 200;
 
-/// How many sessions are fetched for one search.
-const MAX_FETCHED: usize = 50;
+/// How many sessions get files for one search.
+const MAX_FILES: usize = 50;
+
+/// How many sessions wait to be matched.
+const MAX_WAITING: usize = 4;
+
+/// How many bytes of lines are read for one search.
+const MAX_READ: usize = 64 << 20;
 
 impl Finder for Fetcher {
-    fn find(&self, query: &Query) -> Result<TeamReach, SessionError> {
-        let sets = query_terms(query);
-        if sets.is_empty() {
+    fn find(
+        &self,
+        wanted: &Wanted<'_>,
+        is_hit: &mut dyn FnMut(&Suspect<'_>) -> bool,
+    ) -> Result<TeamReach, SessionError> {
+        if wanted.sets.is_empty() || self.why_down().is_some() {
             return Ok(TeamReach::default());
         }
-        if self.why_down().is_some() {
-            return Ok(TeamReach::default());
-        }
-        self.on(&self.connection.server, &mut |server| self.fetch_found(server, &sets))
+        self.on(&self.connection.server, &mut |server| self.look(server, wanted, is_hit))
     }
 
     fn authors(&self, path: &Path) -> Result<Option<Authors>, SessionError> {
@@ -37,43 +43,154 @@ impl Finder for Fetcher {
     }
 }
 
+/// A session with candidates that are not on this machine.
+struct Doubtful<'c> {
+    session: &'c OtherSession,
+    /// Whether its file gets the lines, if there is a hit.
+    is_for_file: bool,
+    /// The newest first.
+    batches: Vec<Candidate>,
+}
+
 impl Fetcher {
-    fn fetch_found(&self, server: &mut dyn Server, sets: &[Vec<u32>]) -> Result<TeamReach, SessionError> {
-        // The number of lines that the file of each candidate must have, the newest candidate first.
-        let mut needed: Vec<(SessionNo, u64)> = Vec::new();
+    /// Reads the candidates that are not on this machine, the newest first.
+    fn look(
+        &self,
+        server: &mut dyn Server,
+        wanted: &Wanted<'_>,
+        is_hit: &mut dyn FnMut(&Suspect<'_>) -> bool,
+    ) -> Result<TeamReach, SessionError> {
+        let mut found: Vec<Candidate> = Vec::new();
         let mut until: Option<ServerTime> = None;
-        for terms in sets {
+        for terms in wanted.sets {
             let candidates = server.candidates(terms, None, CANDIDATES)?;
             until = until.max(candidates.until);
-            for candidate in candidates.found {
-                match needed.iter_mut().find(|(no, _)| *no == candidate.session) {
-                    Some((_, n_lines)) => *n_lines = candidate.to.max(*n_lines),
-                    None => needed.push((candidate.session, candidate.to)),
-                }
-            }
+            found.extend(candidates.found);
         }
+        found.sort_by_key(|candidate| std::cmp::Reverse(candidate.at));
+        let catalogue = self.sessions.world.catalogues.read(self.sessions.world.os(), &self.directory);
+        let doubtful = self.doubtful(&catalogue, wanted, &found);
+        let mut outdated = Vec::new();
+        let mut is_complete = until.is_none();
+        let mut take = |place: usize, lines: Option<Vec<Line>>| {
+            let Some(Doubtful { session, is_for_file, .. }) = doubtful.get(place) else { return };
+            let is_for_file = *is_for_file;
+            let mut has_hit = false;
+            for line in lines.iter().flatten() {
+                has_hit |= is_hit(&Suspect { session, line: line.borrow(), is_for_file });
+            }
+            // If the lines could not be read, fetching them for the file shows why.
+            if is_for_file && (has_hit || lines.is_none()) {
+                is_complete &= outdated.len() < MAX_FILES;
+                outdated.push(*session);
+            }
+        };
+        let n_read = if self.sessions.world.os().has_threads() {
+            std::thread::scope(|scope| {
+                // While some lines are matched, the next ones are on their way.
+                let (send, receive) = mpsc::sync_channel(MAX_WAITING);
+                let (server, doubtful) = (&mut *server, &doubtful);
+                let reader = scope
+                    .spawn(move || read_all(server, doubtful, &mut |place, lines| send.send((place, lines)).is_ok()));
+                receive.iter().for_each(|(place, lines)| take(place, lines));
+                reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            })?
+        } else {
+            read_all(server, &doubtful, &mut |place, lines| {
+                take(place, lines);
+                true
+            })?
+        };
+        outdated.truncate(MAX_FILES);
+        // The last one was read in part, if the limit was reached.
+        if let Some(next) = doubtful.get(n_read).and_then(|it| it.batches.first()) {
+            is_complete = false;
+            until = until.max(Some(next.at));
+        }
+        // A session that cannot be fetched does not affect the others.
+        self.sessions.mirror_some(server, &self.directory, &outdated, &self.connection.options, &mut |_, _| {})?;
+        let until = until.map(|time| Timestamp::from_ms(time.0.div_euclid(1000)));
+        Ok(TeamReach { n_fetched: n_read, is_complete, until })
+    }
+
+    /// The sessions in scope with candidates that are not on this machine, in the order of their newest one.
+    fn doubtful<'c>(&self, catalogue: &'c Catalogue, wanted: &Wanted<'_>, found: &[Candidate]) -> Vec<Doubtful<'c>> {
         let os = self.sessions.world.os();
-        let catalogue = self.sessions.world.catalogues.read(os, &self.directory);
         let by_no: HashMap<SessionNo, &OtherSession> =
             catalogue.sessions.values().map(|session| (session.no, session)).collect();
         let mut known: HashMap<&str, KnownSessions> = HashMap::new();
-        let missing = needed.into_iter().filter_map(|(no, n_lines)| {
-            let session = *by_no.get(&no)?;
+        let mut doubtful: Vec<Doubtful<'c>> = Vec::new();
+        // Where each session is in the list; none for a session out of scope.
+        let mut places: HashMap<SessionNo, Option<usize>> = HashMap::new();
+        for candidate in found {
+            let Some(session) = by_no.get(&candidate.session).copied() else { continue };
+            let place = *places.entry(session.no).or_insert_with(|| {
+                (wanted.admits)(session).then(|| {
+                    let is_for_file = wanted.needs_files || os.link_stat(&session.path).is_ok();
+                    doubtful.push(Doubtful { session, is_for_file, batches: Vec::new() });
+                    doubtful.len() - 1
+                })
+            });
+            let Some(it) = place.and_then(|place| doubtful.get_mut(place)) else { continue };
             let load = || KnownSessions::load(os, &members(&self.directory).join(safe_name(&session.owner)));
-            let known = known.entry(&session.owner).or_insert_with(load).sessions.get(session.id.as_str());
-            let is_there = os.link_stat(&session.path).is_ok();
-            let has_lines = known.is_some_and(|known| is_there && known.position.n_lines >= n_lines);
-            (!has_lines).then_some(session)
-        });
-        let missing: Vec<&OtherSession> = missing.collect();
-        let is_complete = until.is_none() && missing.len() <= MAX_FETCHED;
-        let mut n_fetched = 0;
-        let missing = &missing[..missing.len().min(MAX_FETCHED)];
-        // A session that cannot be fetched does not affect the others.
-        self.sessions.mirror_some(server, &self.directory, missing, &self.connection.options, &mut |_, fetched| {
-            n_fetched += usize::from(fetched.is_ok_and(|is_there| is_there));
-        })?;
-        let until = until.map(|time| Timestamp::from_ms(time.0.div_euclid(1000)));
-        Ok(TeamReach { n_fetched, is_complete, until })
+            let mut has_lines = || {
+                let known = known.entry(&session.owner).or_insert_with(load).sessions.get(session.id.as_str());
+                known.is_some_and(|known| known.position.n_lines >= candidate.to)
+            };
+            let is_there = it.is_for_file && os.link_stat(&session.path).is_ok() && has_lines();
+            // Several sets may name the same lines.
+            if !is_there && !it.batches.iter().any(|batch| batch.from == candidate.from) {
+                it.batches.push(*candidate);
+            }
+        }
+        doubtful.retain(|it| !it.batches.is_empty());
+        doubtful
     }
+}
+
+/// A line on its way to the matching.
+struct Line {
+    number: u64,
+    author: String,
+    device: Option<String>,
+    bytes: Vec<u8>,
+}
+
+impl Line {
+    fn borrow(&self) -> ServerLine<'_> {
+        let Self { number, author, device, bytes } = self;
+        ServerLine { number: *number, author, device: device.as_deref(), bytes }
+    }
+}
+
+/// Reads the candidates, and passes on the lines of each session with its place in the list; `None` if they could not be
+/// read. Stops at the limit, and when `take` returns false. Returns the number of sessions that were read in full.
+fn read_all(
+    server: &mut dyn Server,
+    doubtful: &[Doubtful<'_>],
+    take: &mut dyn FnMut(usize, Option<Vec<Line>>) -> bool,
+) -> Result<usize, SessionError> {
+    let mut n_left = MAX_READ;
+    for (place, it) in doubtful.iter().enumerate() {
+        let mut lines = Some(Vec::new());
+        for batch in &it.batches {
+            let read = server.read(batch.session, batch.epoch, batch.from, batch.to, &mut |line| {
+                n_left = n_left.saturating_sub(line.bytes.len());
+                let (author, device) = (line.author.to_owned(), line.device.map(str::to_owned));
+                if let Some(lines) = &mut lines {
+                    lines.push(Line { number: line.number, author, device, bytes: line.bytes.to_vec() });
+                }
+                if n_left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            });
+            match read {
+                Ok(()) => {}
+                Err(error) if error.is_disconnected() => return Err(error.into()),
+                Err(_unreadable) => lines = None,
+            }
+        }
+        if !take(place, lines) || n_left == 0 {
+            return Ok(place);
+        }
+    }
+    Ok(doubtful.len())
 }

@@ -7,15 +7,19 @@ use sessile_core::json::JsText;
 
 /// Writes values one after another.
 #[derive(Debug, Default)]
-pub(super) struct Writer(pub(super) Vec<u8>);
+pub struct Writer(
+    /// What was written.
+    pub Vec<u8>,
+);
 
 impl Writer {
-    pub(super) fn byte(&mut self, value: u8) {
+    /// Writes a byte.
+    pub fn byte(&mut self, value: u8) {
         self.0.push(value);
     }
 
     /// Writes a number, seven bits per byte: most are small.
-    pub(super) fn number(&mut self, mut value: u64) {
+    pub fn number(&mut self, mut value: u64) {
         while value >= 0x80 {
             self.0.push(value.to_le_bytes()[0] | 0x80);
             value >>= 7;
@@ -23,21 +27,24 @@ impl Writer {
         self.0.push(value.to_le_bytes()[0]);
     }
 
-    pub(super) fn signed(&mut self, value: i64) {
+    /// Writes a number in eight bytes.
+    pub fn signed(&mut self, value: i64) {
         self.0.extend(value.to_le_bytes());
     }
 
-    pub(super) fn float(&mut self, value: f64) {
+    /// Writes a number in eight bytes.
+    pub fn float(&mut self, value: f64) {
         self.0.extend(value.to_bits().to_le_bytes());
     }
 
-    pub(super) fn bytes(&mut self, value: &[u8]) {
+    /// Writes bytes after their number.
+    pub fn bytes(&mut self, value: &[u8]) {
         self.number(value.len() as u64);
         self.0.extend_from_slice(value);
     }
 
     /// Writes whether there is a value, and the value.
-    pub(super) fn option<T>(&mut self, value: Option<T>, write: impl FnOnce(&mut Self, T)) {
+    pub fn option<T>(&mut self, value: Option<T>, write: impl FnOnce(&mut Self, T)) {
         self.byte(u8::from(value.is_some()));
         if let Some(value) = value {
             write(self, value);
@@ -47,22 +54,24 @@ impl Writer {
 
 /// Reads values in the order in which they were written.
 #[derive(Clone, Debug)]
-pub(super) struct Reader<'b> {
+pub struct Reader<'b> {
     bytes: &'b [u8],
     at: usize,
 }
 
 impl<'b> Reader<'b> {
-    pub(super) fn new(bytes: &'b [u8]) -> Self {
+    /// Reads from the first byte on.
+    pub fn new(bytes: &'b [u8]) -> Self {
         Self { bytes, at: 0 }
     }
 
     /// Returns the number of bytes read so far.
-    pub(super) fn position(&self) -> usize {
+    pub fn position(&self) -> usize {
         self.at
     }
 
-    pub(super) fn is_at_end(&self) -> bool {
+    /// Whether everything was read.
+    pub fn is_at_end(&self) -> bool {
         self.at == self.bytes.len()
     }
 
@@ -72,15 +81,18 @@ impl<'b> Reader<'b> {
         Some(taken)
     }
 
-    pub(super) fn array<const N: usize>(&mut self) -> Option<&'b [u8; N]> {
+    /// Reads this many bytes.
+    pub fn array<const N: usize>(&mut self) -> Option<&'b [u8; N]> {
         self.take(N)?.first_chunk()
     }
 
-    pub(super) fn byte(&mut self) -> Option<u8> {
+    /// Reads a byte.
+    pub fn byte(&mut self) -> Option<u8> {
         self.array::<1>().map(|[byte]| *byte)
     }
 
-    pub(super) fn number(&mut self) -> Option<u64> {
+    /// Reads a [number](Writer::number).
+    pub fn number(&mut self) -> Option<u64> {
         let mut value = 0;
         for shift in (0..64).step_by(7) {
             let byte = self.byte()?;
@@ -92,34 +104,40 @@ impl<'b> Reader<'b> {
         None
     }
 
-    pub(super) fn length(&mut self) -> Option<usize> {
+    /// Reads a [number](Writer::number) that fits into memory.
+    pub fn length(&mut self) -> Option<usize> {
         usize::try_from(self.number()?).ok()
     }
 
-    pub(super) fn signed(&mut self) -> Option<i64> {
+    /// Reads a [signed](Writer::signed) number.
+    pub fn signed(&mut self) -> Option<i64> {
         self.array().map(|bytes| i64::from_le_bytes(*bytes))
     }
 
-    pub(super) fn float(&mut self) -> Option<f64> {
+    /// Reads a [float](Writer::float).
+    pub fn float(&mut self) -> Option<f64> {
         self.array().map(|bytes| f64::from_bits(u64::from_le_bytes(*bytes)))
     }
 
-    pub(super) fn bytes(&mut self) -> Option<&'b [u8]> {
+    /// Reads [bytes](Writer::bytes).
+    pub fn bytes(&mut self) -> Option<&'b [u8]> {
         let length = self.length()?;
         self.take(length)
     }
 
-    pub(super) fn string(&mut self) -> Option<String> {
+    /// Reads [bytes](Writer::bytes) that must be UTF-8.
+    pub fn string(&mut self) -> Option<String> {
         String::from_utf8(self.bytes()?.to_vec()).ok()
     }
 
-    pub(super) fn text(&mut self) -> Option<JsText<'static>> {
+    /// Reads [bytes](Writer::bytes) of a text.
+    pub fn text(&mut self) -> Option<JsText<'static>> {
         self.bytes().map(|bytes| JsText::from_wtf8(bytes.to_vec()))
     }
 
-    /// The outer `None` means invalid bytes, the inner one an absent value.
+    /// Reads an [option](Writer::option). The outer `None` means invalid bytes, the inner one an absent value.
     #[expect(clippy::option_option, reason = "the two `None`s have different meanings")]
-    pub(super) fn option<T>(&mut self, read: impl FnOnce(&mut Self) -> Option<T>) -> Option<Option<T>> {
+    pub fn option<T>(&mut self, read: impl FnOnce(&mut Self) -> Option<T>) -> Option<Option<T>> {
         match self.byte()? {
             0 => Some(None),
             _ => read(self).map(Some),

@@ -14,6 +14,7 @@ use sessile::sync::remote::postgres::{Admin, Config, PostgresServer};
 use sessile::sync::remote::{RemoteError, Secret, Server};
 use sessile::sync::{ConfiguredRemote, SyncOptions, read_password, read_private_file};
 use sessile::team::{MirrorScope, TeamConnection, TeamFollower};
+use sessile::threads;
 
 use crate::environment::{CommandEnvironment, warn};
 use crate::failure::Failure;
@@ -72,7 +73,7 @@ pub(crate) fn join_team(env: &mut CommandEnvironment, err: &mut Screen<'_>) -> R
     let options = SyncOptions { secrets: Some(env.sessions.secret_options(&env.settings)), ..SyncOptions::default() };
     if let Some(store) = env.sessions.noted_store(&remote.name) {
         let sessions = env.sessions.clone();
-        std::thread::spawn(move || sessions.prepare_team(&store));
+        drop(threads::spawn("team", move || sessions.prepare_team(&store)));
     }
     let mut replaced = None;
     let connected = connector.connect().map_err(SessionError::from).and_then(|mut server| {
@@ -103,7 +104,7 @@ pub(crate) fn join_team(env: &mut CommandEnvironment, err: &mut Screen<'_>) -> R
     env.sessions = sessions;
     // For as long as this process runs. Most commands end before the first round.
     let (name, troubles) = (remote.name, Arc::clone(&env.team_troubles));
-    std::thread::spawn(move || follow(&follower, &name, &troubles));
+    threads::spawn("follow", move || follow(&follower, &name, &troubles)).map_err(Failure::NoThread)?;
     Ok(())
 }
 

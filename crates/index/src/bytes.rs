@@ -136,7 +136,6 @@ impl<'b> Reader<'b> {
     }
 
     /// Reads an [option](Writer::option). The outer `None` means invalid bytes, the inner one an absent value.
-    #[expect(clippy::option_option, reason = "the two `None`s have different meanings")]
     pub fn option<T>(&mut self, read: impl FnOnce(&mut Self) -> Option<T>) -> Option<Option<T>> {
         match self.byte()? {
             0 => Some(None),

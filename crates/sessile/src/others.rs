@@ -295,7 +295,7 @@ mod tests {
             cwd: "/a b".to_owned(),
             path: format!("/m/{number}.jsonl").into(),
             note: Note::read(Some(note)),
-            project: (number % 2 == 0).then(|| "site".to_owned()),
+            project: number.is_multiple_of(2).then(|| "site".to_owned()),
         }
     }
 
@@ -306,7 +306,9 @@ mod tests {
         let mut catalogue = Catalogue::clone(&cache.read(&RealOs, dir.path()));
         (catalogue.seen, catalogue.member) = (Some(ServerTime(-7)), Some("bob".to_owned()));
         catalogue.own_projects.insert("mine".to_owned(), "site".to_owned());
-        (0..20).for_each(|number| catalogue.insert(session(number)));
+        for number in 0..20 {
+            catalogue.insert(session(number));
+        }
         cache.save(&RealOs, catalogue.clone()).unwrap();
         let read = CatalogueCache::default().read(&RealOs, dir.path());
         assert_eq!(read.sessions, catalogue.sessions);

@@ -35,7 +35,7 @@ fn entry(number: usize, at: usize, role: &str, text: &str) -> String {
 
 fn lines(number: usize) -> Vec<String> {
     let mut lines = vec![entry(number, 0, "user", &format!("please start number{number}"))];
-    let rare = if number % 3 == 0 { "the rareWord58 and rareWord58 again" } else { "word58 alone" };
+    let rare = if number.is_multiple_of(3) { "the rareWord58 and rareWord58 again" } else { "word58 alone" };
     lines.push(entry(number, 1, "assistant", rare));
     lines.push(entry(number, 2, "user", "common words \\u001b[2J in every session"));
     if number == 6 {

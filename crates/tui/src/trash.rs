@@ -485,7 +485,9 @@ mod tests {
         let mut driver = store.trash();
         let described = driver.screen.all.as_mut().unwrap();
         let at = described.iter().position(|it| it.title().contains("High water")).unwrap();
-        described.iter_mut().for_each(|it| it.info = None);
+        for it in described.iter_mut() {
+            it.info = None;
+        }
         driver.screen.selected = at;
         driver.press("enter");
         assert!(

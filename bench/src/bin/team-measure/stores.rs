@@ -56,6 +56,8 @@ impl Store {
         bare.psql(share);
         // As if the last change was some minutes ago: what is newer is asked for twice.
         bare.psql("update sessile.session set seen_at = clock_timestamp() - interval '5 minutes' where owner = 'ada'");
+        // As autovacuum does within minutes: without statistics, plans are those for empty tables.
+        bare.psql("vacuum analyze");
         list(&bob, bare, report);
         search(&[&others[0], &others[1], &bob], scanning, report);
         open(&bob, bare, report);
@@ -80,7 +82,7 @@ impl Store {
         let (pushing, _) = ada.run(&["push", "--all", "--allow-secrets"]);
         let megabytes = self.n_bytes as f64 / 1e6;
         let speed = |took: Duration| format!("{}, {:.1} MB/s", seconds(took), megabytes / took.as_secs_f64());
-        let what = format!("push of {megabytes:.0} MB on one connection");
+        let what = format!("push of {megabytes:.0} MB in {} sessions", self.sessions.len());
         report.bar(&what, &speed(pushing), &speed(loading), ratio(pushing, loading), pushing, 60_000);
         let statement = "select sum(pg_total_relation_size(c.oid)) from pg_class c \
                          join pg_namespace n on n.oid = c.relnamespace where n.nspname = 'sessile' and c.relkind = 'r'";

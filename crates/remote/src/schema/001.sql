@@ -78,6 +78,8 @@ create table sessile.session (
   unique (owner, header_id)
 ) with (fillfactor = 70);
 create index session_project on sessile.session (project) where project is not null;
+-- So that a client that asks for what has changed does not cost what is there.
+create index session_seen_at on sessile.session (seen_at);
 
 -- A line of a log. codec: 0 as it is, 1 zstd, 2 elsewhere (data is a hash and a length), 3 sealed.
 create table sessile.line (
@@ -262,7 +264,8 @@ begin
 end $$;
 
 -- These two run as the member, under row-level security. They have no search path of their own, so that PostgreSQL can
--- make them a part of the statement and send rows as it finds them.
+-- make them a part of the statement and send rows as it finds them. For many sessions, the access is looked up in a hash:
+-- with a look-up for each, PostgreSQL expects so much work that it compiles the plan first, for half a second.
 create function sessile.heads(_since timestamptz)
 returns table (
   no bigint, owner text, header_id text, header bytea, epoch integer, n bigint, chain bytea, bytes bigint,
@@ -271,14 +274,22 @@ returns table (
 language sql stable
 as $$
   select s.no, s.owner, s.header_id, s.header, s.epoch, s.n, s.chain, s.bytes, s.summary, s.seen_at,
-    s.owner operator(pg_catalog.=) me.name or exists (
-      select from sessile.access as a
-      where a.member operator(pg_catalog.=) me.name and a.may operator(pg_catalog.=) 'write'
-        and (a.session operator(pg_catalog.=) s.no or a.project operator(pg_catalog.=) s.project)
-    ),
-    (select p.name from sessile.project as p where p.no operator(pg_catalog.=) s.project)
-  from sessile.require_member() as me (name), sessile.session as s
-  where _since is null or s.seen_at operator(pg_catalog.>=) _since
+    s.owner operator(pg_catalog.=) me.name
+      or s.no operator(pg_catalog.=) any (
+        select a.session from sessile.access as a
+        where a.member operator(pg_catalog.=) (select sessile.me()) and a.may operator(pg_catalog.=) 'write'
+          and a.session is not null
+      )
+      or coalesce(s.project operator(pg_catalog.=) any (
+        select a.project from sessile.access as a
+        where a.member operator(pg_catalog.=) (select sessile.me()) and a.may operator(pg_catalog.=) 'write'
+          and a.project is not null
+      ), false),
+    p.name
+  from sessile.require_member() as me (name)
+  cross join sessile.session as s
+  left join sessile.project as p on p.no operator(pg_catalog.=) s.project
+  where s.seen_at operator(pg_catalog.>=) coalesce(_since, '-infinity')
 $$;
 
 create function sessile.head(_owner text, _header_id text)
@@ -294,8 +305,10 @@ as $$
       where a.member operator(pg_catalog.=) me.name and a.may operator(pg_catalog.=) 'write'
         and (a.session operator(pg_catalog.=) s.no or a.project operator(pg_catalog.=) s.project)
     ),
-    (select p.name from sessile.project as p where p.no operator(pg_catalog.=) s.project)
-  from sessile.require_member() as me (name), sessile.session as s
+    p.name
+  from sessile.require_member() as me (name)
+  cross join sessile.session as s
+  left join sessile.project as p on p.no operator(pg_catalog.=) s.project
   where s.owner operator(pg_catalog.=) coalesce(_owner, (select sessile.me()))
     and s.header_id operator(pg_catalog.=) _header_id
 $$;
@@ -306,7 +319,7 @@ language sql stable
 as $$
   select t.owner, t.header_id, t.epoch, t.by, t.at
   from sessile.require_member() as me (name), sessile.tombstone as t
-  where _since is null or t.at operator(pg_catalog.>=) _since
+  where t.at operator(pg_catalog.>=) coalesce(_since, '-infinity')
 $$;
 
 -- Creates the log of a session of the member, unless it is there. The caller then asks for its head.

@@ -64,7 +64,7 @@ fn catalogue(from: &mut Reader<'_>) -> Option<Catalogue> {
     let own_projects = (0..from.length()?).map(|_| Some((from.string()?, from.string()?))).collect::<Option<_>>()?;
     let sessions = (0..from.length()?).map(|_| session(from).map(|session| (key_of(&session), session)));
     let sessions = sessions.collect::<Option<_>>()?;
-    from.is_at_end().then(|| Catalogue { seen, whole, member, own_projects, sessions, ..Catalogue::default() })
+    from.is_at_end().then(|| Catalogue { seen, whole, sessions, member, own_projects, ..Catalogue::default() })
 }
 
 fn put_session(out: &mut Writer, session: &OtherSession) {

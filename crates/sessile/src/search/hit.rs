@@ -89,9 +89,9 @@ impl SearchHit {
 }
 
 fn excerpt(matcher: &Matcher<'_>, texts: &[String]) -> Excerpt {
-    let matches = matcher.match_ranges();
-    let Some(first) = matches.first().map(|(text, _)| *text) else { return Excerpt::default() };
-    let here: Vec<_> = matches.into_iter().filter(|(text, _)| *text == first).map(|(_, range)| range).collect();
+    let ranges = matcher.match_ranges();
+    let Some(first) = ranges.first().map(|(text, _)| *text) else { return Excerpt::default() };
+    let here: Vec<_> = ranges.into_iter().filter(|(text, _)| *text == first).map(|(_, range)| range).collect();
     texts.get(first).map(|text| Excerpt::new(text, &here)).unwrap_or_default()
 }
 

@@ -1,9 +1,13 @@
 //! Pushing many sessions for the first time.
 
 use std::collections::HashSet;
+use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
+use std::thread::{ScopedJoinHandle, scope};
+
+use sessile_store::threads;
 
 use super::all::{Run, SyncResult};
 use super::replica::KnownReplica;
@@ -60,9 +64,10 @@ impl Run<'_> {
         let Ok(Some(mut second)) = self.server.another() else { return Ok(looked_at) };
         let next = AtomicUsize::new(0);
         let take = || new.get(next.fetch_add(1, Ordering::Relaxed)).filter(|_| !options.cancel.is_cancelled());
-        std::thread::scope(|scope| {
+        scope(|scope| {
             let (send, receive) = mpsc::channel();
-            let helper = scope.spawn(|| {
+            // Without a thread, this one pushes all of them.
+            let helper = threads::spawn_in(scope, || {
                 let send = send;
                 while let Some((id, info)) = take() {
                     let known = KnownReplica { row: Some(info), ..KnownReplica::default() };
@@ -90,10 +95,12 @@ impl Run<'_> {
                 }
             }
             // Ends with the helper.
-            for (id, info, synced) in receive.iter() {
+            for (id, info, synced) in receive {
                 note(self, id, info, synced);
             }
-            drop(helper.join());
+            if let Some(Err(panic)) = helper.ok().map(ScopedJoinHandle::join) {
+                resume_unwind(panic);
+            }
         });
         if options.cancel.is_cancelled() { Err(SessionError::Cancelled) } else { Ok(looked_at) }
     }

@@ -2,11 +2,14 @@
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
+use std::panic::resume_unwind;
 use std::path::Path;
 use std::sync::mpsc;
+use std::thread::scope;
 
 use sessile_core::date::Timestamp;
 use sessile_remote::{Candidate, Server, ServerLine, ServerTime, SessionNo};
+use sessile_store::threads;
 
 use super::fetcher::Fetcher;
 use crate::attribution::Authors;
@@ -85,22 +88,14 @@ impl Fetcher {
                 outdated.push(*session);
             }
         };
-        let n_read = if self.sessions.world.os().has_threads() {
-            std::thread::scope(|scope| {
-                // While some lines are matched, the next ones are on their way.
-                let (send, receive) = mpsc::sync_channel(MAX_WAITING);
-                let (server, doubtful) = (&mut *server, &doubtful);
-                let reader = scope
-                    .spawn(move || read_all(server, doubtful, &mut |place, lines| send.send((place, lines)).is_ok()));
-                receive.iter().for_each(|(place, lines)| take(place, lines));
-                reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            })?
-        } else {
+        let has_threads = self.sessions.world.os().has_threads();
+        let read = if has_threads { read_beside(server, &doubtful, &mut take) } else { None };
+        let n_read = read.unwrap_or_else(|| {
             read_all(server, &doubtful, &mut |place, lines| {
                 take(place, lines);
                 true
-            })?
-        };
+            })
+        })?;
         outdated.truncate(MAX_FILES);
         // The last one was read in part, if the limit was reached.
         if let Some(next) = doubtful.get(n_read).and_then(|it| it.batches.first()) {
@@ -161,6 +156,24 @@ impl Line {
         let Self { number, author, device, bytes } = self;
         ServerLine { number: *number, author, device: device.as_deref(), bytes }
     }
+}
+
+/// Reads the candidates on another thread: while some lines are matched, the next ones are on their way. `None` if the
+/// system provides no thread.
+fn read_beside(
+    server: &mut dyn Server,
+    doubtful: &[Doubtful<'_>],
+    take: &mut dyn FnMut(usize, Option<Vec<Line>>),
+) -> Option<Result<usize, SessionError>> {
+    scope(|scope| {
+        let (send, receive) = mpsc::sync_channel(MAX_WAITING);
+        let read = move || read_all(server, doubtful, &mut |place, lines| send.send((place, lines)).is_ok());
+        let reader = threads::spawn_in(scope, read).ok()?;
+        for (place, lines) in receive {
+            take(place, lines);
+        }
+        Some(reader.join().unwrap_or_else(|panic| resume_unwind(panic)))
+    })
 }
 
 /// Reads the candidates, and passes on the lines of each session with its place in the list; `None` if they could not be

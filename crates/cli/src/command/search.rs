@@ -1,11 +1,12 @@
 //! `sessile search`
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use clap::error::ErrorKind;
 use clap::{ArgAction, Args};
 use sessile::caches::Updated;
-use sessile::list::Archived;
+use sessile::list::{Archived, Selection};
 use sessile::search::{Backlog, IndexOptions, OnPath, SearchHit, SearchOptions, SearchResult, SearchScope, Upkeep};
 use sessile::team::TeamReach;
 use sessile::text::filter::Filter;
@@ -78,6 +79,19 @@ pub(crate) struct SearchArgs {
     /// Search only sessions of this working directory and its subdirectories
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
+
+    /// Search only sessions of this member of a team's store; needs --remote
+    #[arg(long, value_name = "NAME", requires = "remote")]
+    member: Option<String>,
+
+    /// Search only sessions of this project of a team's store; needs --remote
+    #[arg(long, value_name = "NAME", requires = "remote")]
+    project: Option<String>,
+
+    /// Search only sessions of this repository: an address, such as git@host:team/site.git, or host/team/site, or the end
+    /// of that, such as site; needs --remote
+    #[arg(long, value_name = "REPOSITORY", requires = "remote")]
+    repository: Option<String>,
 
     #[command(flatten)]
     span: SpanArgs,
@@ -156,9 +170,13 @@ pub(super) fn run(
     }
     let query = Query::parse(&args.query.join(" ")).map_err(|error| unreadable(&error))?;
     let project = args.repo.then(|| sessions.project_of(env.cwd()));
-    let is_in_project = project.as_ref().map(|project| move |_: &Path, cwd: &str| project.holds(cwd));
+    let selected = selected(env, args)?;
+    let admits = |path: &Path, cwd: &str| {
+        project.as_ref().is_none_or(|project| project.holds(cwd))
+            && selected.as_ref().is_none_or(|selected| selected.contains(path))
+    };
     let mut options = SearchOptions {
-        admits: is_in_project.as_ref().map(|is_in_project| is_in_project as _),
+        admits: (project.is_some() || selected.is_some()).then_some(&admits as _),
         scope,
         filter: filter(env, args)?,
         cwd: args.cwd.clone(),
@@ -321,6 +339,17 @@ impl SearchArgs {
         }
         words
     }
+}
+
+/// Returns the sessions of the member, the project and the repository; `None` if none of these is given.
+fn selected(env: &CommandEnvironment, args: &SearchArgs) -> Result<Option<HashSet<PathBuf>>, Failure> {
+    let (member, project, repository) = (args.member.clone(), args.project.clone(), args.repository.clone());
+    if member.is_none() && project.is_none() && repository.is_none() {
+        return Ok(None);
+    }
+    let mut listed = env.sessions.list_all()?;
+    Selection { member, project, repository, archived: Archived::Shown, ..Selection::default() }.apply(&mut listed);
+    Ok(Some(listed.into_iter().map(|session| session.path).collect()))
 }
 
 fn scope(env: &CommandEnvironment, args: &SearchArgs) -> Result<SearchScope, Failure> {

@@ -112,9 +112,9 @@ fn lists_of_a_team_are_filtered() {
     let clone = ada.dir.path().join("clone");
     clone_at(&clone, "https://host.example/team/site");
     let name = "2025-01-01T00-00-00-000Z_s1.jsonl";
-    let one = write_session(&ada.session_dir().join(name), clone.to_str().unwrap(), &[user("a", None, "one")]);
+    let one = write_session(&ada.session_dir().join(name), clone.to_str().unwrap(), &[user("a", None, "word one")]);
     let one = with_id(one, "s1");
-    let two = with_id(ada.session("2025-01-02T00-00-00-000Z_s2.jsonl", &[user("b", None, "two")]), "s2");
+    let two = with_id(ada.session("2025-01-02T00-00-00-000Z_s2.jsonl", &[user("b", None, "word two")]), "s2");
     age(&one);
     age(&two);
     done(ada, &["push", "--all"]);
@@ -130,6 +130,27 @@ fn lists_of_a_team_are_filtered() {
         serde_json::from_str(&output.out).unwrap()
     };
     assert_eq!(ids(&list(&[])), ["s1", "s2"]);
+    let searches_are_filtered = |home: &Home| {
+        for (words, expected) in [
+            (&[][..], &["a", "b"][..]),
+            (&["--project", odd], &["a"]),
+            (&["--repository", "team/site"], &["a"]),
+            (&["--repository", "other"], &[]),
+            (&["--project", odd, "--repository", "other"], &[]),
+        ] {
+            let output = home.run(&[&["search", "word", "--all", "--remote", "local", "--json"], words].concat());
+            let found: Value = serde_json::from_str(&output.out).unwrap();
+            let mut found: Vec<&str> =
+                found.as_array().unwrap().iter().map(|hit| hit["entryId"].as_str().unwrap()).collect();
+            found.sort_unstable();
+            assert_eq!(found, expected, "{words:?}");
+        }
+    };
+    searches_are_filtered(&bob);
+    searches_are_filtered(ada);
+    let of_member = |member| bob.run(&["search", "word", "--all", "--remote", "local", "--member", member]).code;
+    assert_eq!([of_member("me"), of_member("bob")], [0, 1]);
+    assert_eq!(bob.run(&["search", "word", "--all", "--member", "me"]).code, 2, "it needs --remote");
     let of_project = list(&["--project", odd]);
     assert_eq!(ids(&of_project), ["s1"]);
     assert_eq!(of_project[0]["project"], odd);
@@ -145,6 +166,7 @@ fn lists_of_a_team_are_filtered() {
 
     // Once fetched, rows say the same. Out of the project, they do not.
     done(&bob, &["pull", "--all", "--team"]);
+    searches_are_filtered(&bob);
     let fetched = list(&["--project", odd]);
     assert_eq!((ids(&fetched), &fetched[0]["repository"]), (vec!["s1".to_owned()], &of_project[0]["repository"]));
     let mine = done(ada, &["list", "--all", "--remote", "local", "--project", odd, "--json"]).json();

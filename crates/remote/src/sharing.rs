@@ -80,7 +80,7 @@ pub struct AuditRecord {
     pub at: ServerTime,
     /// The member that acted.
     pub member: String,
-    /// Its device, if it has told its name.
+    /// Its device, if it has a name in the store.
     pub device: Option<String>,
     /// What it did, such as `share`.
     pub act: String,

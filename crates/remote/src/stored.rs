@@ -103,7 +103,7 @@ pub struct ServerLine<'a> {
     pub number: u64,
     /// The member that appended it, by the server's word.
     pub author: &'a str,
-    /// The device of that member, if it has told its name.
+    /// The device of that member, if it has a name in the store.
     pub device: Option<&'a str>,
     /// The line without its newline.
     pub bytes: &'a [u8],
@@ -118,7 +118,7 @@ pub struct AuthorRun {
     pub n_lines: u64,
     /// The member.
     pub author: String,
-    /// The device of that member, if it has told its name.
+    /// The device of that member, if it has a name in the store.
     pub device: Option<String>,
 }
 

@@ -5,7 +5,7 @@
 pub struct Author {
     /// The member.
     pub member: String,
-    /// The device, if the member has told its name.
+    /// The device, if it has a name in the store.
     pub device: Option<String>,
     /// Whether the session belongs to the member.
     pub is_owner: bool,

@@ -1,7 +1,7 @@
 //! What is remembered about the sessions of a store on a server.
 //!
 //! One file per store, replaced as a whole. If it is lost, everything is compared again; but then a session that was
-//! deleted here comes back, and a log that was replaced on the server cannot be told from one that diverged.
+//! deleted here comes back, and a log that was replaced on the server cannot be distinguished from one that diverged.
 
 pub(crate) mod leftovers;
 pub(crate) mod lines;

@@ -72,7 +72,7 @@ impl PostgresServer {
 
     fn check_schema(&mut self) -> Result<(), RemoteError> {
         let explain = |request: Request<'_>, error: &tokio_postgres::Error| match request.failed(error) {
-            // Who may not even look into the schema is not in the group of members.
+            // A user that may not even look into the schema is not in the group of members.
             RemoteError::PermissionDenied { remote, .. } => {
                 RemoteError::NotAMember { remote, user: request.user.to_owned() }
             }

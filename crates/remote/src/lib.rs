@@ -40,7 +40,7 @@ pub use secret::Secret;
 pub use server::Server;
 pub use sharing::{AuditRecord, May, Member, Project, Share};
 pub use stored::{
-    About, AuthorRun, Candidate, Candidates, Head, NewSession, OVERLAP, Replacement, ServerLine, ServerTime, SessionNo,
-    Tombstone,
+    About, AuthorRun, Candidate, CandidatePart, Candidates, Head, NewSession, OVERLAP, Replacement, ServerLine,
+    ServerTime, SessionNo, Tombstone,
 };
 pub use team::Team;

@@ -7,7 +7,8 @@ use crate::batch::Batch;
 use crate::chain::{Chain, Position};
 use crate::error::RemoteError;
 use crate::stored::{
-    About, AuthorRun, Candidates, Head, NewSession, Replacement, ServerLine, ServerTime, SessionNo, Tombstone,
+    About, AuthorRun, Candidate, CandidatePart, Candidates, Head, NewSession, Replacement, ServerLine, ServerTime,
+    SessionNo, Tombstone,
 };
 
 /// A store on a server, as one member sees it through one connection.
@@ -87,6 +88,29 @@ pub trait Server: Send {
     /// and rarely one that lacks a term.
     fn candidates(&mut self, terms: &[u32], before: Option<ServerTime>, limit: u32) -> Result<Candidates, RemoteError>;
 
+    /// Passes on the lines of candidates one after another, each as [`read`](Self::read) does, until `take` breaks.
+    ///
+    /// A candidate that cannot be read does not affect the others, unless the connection is lost. A server may ask for the
+    /// next one before it passes on the lines of this one.
+    fn read_candidates(
+        &mut self,
+        candidates: &[Candidate],
+        take: &mut dyn FnMut(usize, CandidatePart<'_>) -> ControlFlow<()>,
+    ) -> Result<(), RemoteError> {
+        for (place, it) in candidates.iter().enumerate() {
+            let mut flow = ControlFlow::Continue(());
+            let mut on_line = |line: ServerLine<'_>| {
+                flow = take(place, CandidatePart::Line(line));
+                flow
+            };
+            let read = self.read(it.session, it.epoch, it.from, it.to, &mut on_line);
+            if end_of_candidate(place, read, flow, take)?.is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// Replaces the whole log of an own session, if it is at `at`, by the lines of some batches, in one transaction.
     ///
     /// The epoch goes up by one, so no client pushes lines of the old log again. `next_batch` gets the position where the
@@ -135,4 +159,18 @@ pub trait Server: Send {
 
     /// Closes the connection and connects again.
     fn reconnect(&mut self) -> Result<(), RemoteError>;
+}
+
+/// Passes on how the reading of a candidate ended, unless it was stopped.
+pub(crate) fn end_of_candidate(
+    place: usize,
+    read: Result<(), RemoteError>,
+    flow: ControlFlow<()>,
+    take: &mut dyn FnMut(usize, CandidatePart<'_>) -> ControlFlow<()>,
+) -> Result<ControlFlow<()>, RemoteError> {
+    match read {
+        Err(error) if error.is_disconnected() => Err(error),
+        Ok(()) if flow.is_break() => Ok(flow),
+        read => Ok(take(place, CandidatePart::End(read))),
+    }
 }

@@ -10,7 +10,10 @@ use std::ops::ControlFlow;
 
 use sessile_remote::{Batch, Chain, Head, MAX_LINE, NewSession, OVERLAP, Position, RemoteError, Server, Tombstone};
 
-use finding::{candidates_are_of_sessions_that_the_member_sees, candidates_have_all_terms, terms_go_with_their_lines};
+use finding::{
+    candidates_are_of_sessions_that_the_member_sees, candidates_are_read_one_after_another, candidates_have_all_terms,
+    terms_go_with_their_lines,
+};
 use many::{many_lines_are_replaced_and_buried, many_lines_are_stored_with_few, one_of_two_large_batches_wins};
 use owning::{
     a_buried_session_stays_buried, a_failed_replacement_changes_nothing, a_replaced_log_has_a_new_epoch,
@@ -47,6 +50,7 @@ pub(crate) const CHECKS: &[Check] = &[
     ("candidates have all terms", candidates_have_all_terms),
     ("candidates are of sessions that the member sees", candidates_are_of_sessions_that_the_member_sees),
     ("terms go with their lines", terms_go_with_their_lines),
+    ("candidates are read one after another", candidates_are_read_one_after_another),
 ];
 
 const HEADER: &[u8] = br#"{"type":"session","version":3,"id":"s"}"#;

@@ -11,8 +11,10 @@ use crate::postgres::large::LaterLine;
 use crate::postgres::packs;
 use crate::postgres::rows::Columns;
 use crate::postgres::server::PostgresServer;
+use crate::postgres::wire::{OwnParameter, Started};
 use crate::postgres::writing::about;
-use crate::stored::{ServerLine, SessionNo};
+use crate::server::end_of_candidate;
+use crate::stored::{Candidate, CandidatePart, ServerLine, SessionNo};
 
 /// How many bytes of lines, as stored, one round trip brings.
 const READ_BYTES: i64 = 4 << 20;
@@ -20,37 +22,38 @@ const READ_BYTES: i64 = 4 << 20;
 /// Gets each line.
 type OnLine<'l> = &'l mut dyn FnMut(ServerLine<'_>) -> ControlFlow<()>;
 
+const READ_LINES: &str = "select * from sessile.read_lines($1, $2, $3, $4, $5)";
+
+/// The lines of a log after the first `from` and up to the first `to`.
+#[derive(Clone, Copy)]
+pub(super) struct Range {
+    pub(super) session: SessionNo,
+    pub(super) epoch: u32,
+    pub(super) from: u64,
+    pub(super) to: u64,
+}
+
 impl PostgresServer {
-    /// Passes on the lines after the first `from` and up to the first `to`, in order, until `on_line` breaks.
+    /// Passes on the lines of a range, in order, until `on_line` breaks. The first statement may be on its way already.
     pub(super) fn read_stored(
         &mut self,
-        session: SessionNo,
-        epoch: u32,
-        (from, to): (u64, u64),
+        range: &Range,
+        mut started: Option<Started>,
         on_line: OnLine<'_>,
     ) -> Result<(), RemoteError> {
-        let too_large = |_| RemoteError::Replaced { remote: self.wire.remote().to_owned(), session };
-        let stored_epoch = i32::try_from(epoch).map_err(too_large)?;
-        // No log is as long as that; the server adds to the number.
-        let mut n_read = from.min(i64::MAX.unsigned_abs() / 2);
-        let to = to.min(i64::MAX.unsigned_abs());
-        let stored_to = to.cast_signed();
+        let Range { session, epoch, to, .. } = *range;
+        let mut n_read = range.from;
         loop {
             let before = n_read;
-            let from = before.cast_signed();
-            let parameters: [(&(dyn tokio_postgres::types::ToSql + Sync), Type); 5] = [
-                (&session.0, Type::INT8),
-                (&stored_epoch, Type::INT4),
-                (&from, Type::INT8),
-                (&stored_to, Type::INT8),
-                (&READ_BYTES, Type::INT8),
-            ];
-            let statement = "select * from sessile.read_lines($1, $2, $3, $4, $5)";
+            let started = match started.take() {
+                Some(started) => started,
+                None => self.start_reading(&Range { from: before, ..*range })?,
+            };
             let Self { wire, codec, .. } = self;
             let (later, is_stopped) = (Vec::new(), false);
             let mut reader = Reader { codec, n_read, to, on_line: &mut *on_line, later, is_stopped };
             let mut on_row = |request: &Request<'_>, row: &_| reader.row(&Columns { request, row });
-            wire.each_row(statement, &parameters, about(session), &mut on_row)?;
+            wire.each_row_of(started, about(session), &mut on_row)?;
             let Reader { n_read: n_now, later, mut is_stopped, .. } = reader;
             n_read = n_now + later.len() as u64;
             if !is_stopped && !later.is_empty() {
@@ -60,6 +63,47 @@ impl PostgresServer {
                 return Ok(());
             }
         }
+    }
+
+    /// Passes on the lines of candidates. While it does, the server already works on the next one.
+    pub(super) fn read_ahead(
+        &mut self,
+        candidates: &[Candidate],
+        take: &mut dyn FnMut(usize, CandidatePart<'_>) -> ControlFlow<()>,
+    ) -> Result<(), RemoteError> {
+        let range = |it: &Candidate| Range { session: it.session, epoch: it.epoch, from: it.from, to: it.to };
+        let mut next = candidates.first().map(|first| self.start_reading(&range(first)));
+        for (place, it) in candidates.iter().enumerate() {
+            let started = next.take();
+            next = candidates.get(place + 1).map(|it| self.start_reading(&range(it)));
+            let mut flow = ControlFlow::Continue(());
+            let mut on_line = |line: ServerLine<'_>| {
+                flow = take(place, CandidatePart::Line(line));
+                flow
+            };
+            let read = started.transpose().and_then(|started| self.read_stored(&range(it), started, &mut on_line));
+            if end_of_candidate(place, read, flow, take)?.is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn start_reading(&self, range: &Range) -> Result<Started, RemoteError> {
+        let Range { session, epoch, from, to } = *range;
+        let too_large = |_| RemoteError::Replaced { remote: self.wire.remote().to_owned(), session };
+        let epoch = i32::try_from(epoch).map_err(too_large)?;
+        // No log is as long as that; the server adds to the number.
+        let from = from.min(i64::MAX.unsigned_abs() / 2).cast_signed();
+        let to = to.min(i64::MAX.unsigned_abs()).cast_signed();
+        let parameters: Vec<OwnParameter> = vec![
+            (Box::new(session.0), Type::INT8),
+            (Box::new(epoch), Type::INT4),
+            (Box::new(from), Type::INT8),
+            (Box::new(to), Type::INT8),
+            (Box::new(READ_BYTES), Type::INT8),
+        ];
+        self.wire.start(READ_LINES, parameters)
     }
 }
 

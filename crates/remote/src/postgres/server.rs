@@ -15,12 +15,14 @@ use crate::postgres::codec::Codec;
 use crate::postgres::config::Config;
 use crate::postgres::failure::Request;
 use crate::postgres::large::ORPHAN_AGE;
+use crate::postgres::reading::Range;
 use crate::postgres::rows::{Columns, system_time};
 use crate::postgres::wire::Wire;
 use crate::postgres::writing::{about, plain};
 use crate::server::Server;
 use crate::stored::{
-    About, AuthorRun, Candidates, Head, NewSession, Replacement, ServerLine, ServerTime, SessionNo, Tombstone,
+    About, AuthorRun, Candidate, CandidatePart, Candidates, Head, NewSession, Replacement, ServerLine, ServerTime,
+    SessionNo, Tombstone,
 };
 
 /// How many chains one round trip brings.
@@ -123,7 +125,7 @@ impl Server for PostgresServer {
                 None => Ok(ControlFlow::Continue(())),
             }
         };
-        self.wire.each_row(HEADS, &[(&since, Type::TIMESTAMPTZ)], plain, &mut on_row)?;
+        self.wire.each_row(HEADS, vec![(Box::new(since), Type::TIMESTAMPTZ)], plain, &mut on_row)?;
         now.ok_or_else(|| self.wire.request().bad_data("no time"))
     }
 
@@ -175,7 +177,7 @@ impl Server for PostgresServer {
         to: u64,
         on_line: &mut dyn FnMut(ServerLine<'_>) -> ControlFlow<()>,
     ) -> Result<(), RemoteError> {
-        self.read_stored(session, epoch, (from, to), on_line)
+        self.read_stored(&Range { session, epoch, from, to }, None, on_line)
     }
 
     fn chains(&mut self, session: SessionNo, epoch: u32, at: &[u64]) -> Result<Vec<Option<Chain>>, RemoteError> {
@@ -207,6 +209,14 @@ impl Server for PostgresServer {
 
     fn candidates(&mut self, terms: &[u32], before: Option<ServerTime>, limit: u32) -> Result<Candidates, RemoteError> {
         self.find(terms, before, limit)
+    }
+
+    fn read_candidates(
+        &mut self,
+        candidates: &[Candidate],
+        take: &mut dyn FnMut(usize, CandidatePart<'_>) -> ControlFlow<()>,
+    ) -> Result<(), RemoteError> {
+        self.read_ahead(candidates, take)
     }
 
     fn replace(
@@ -271,7 +281,7 @@ impl Server for PostgresServer {
             Ok(ControlFlow::Continue(()))
         };
         let statement = "select * from sessile.tombstones($1)";
-        self.wire.each_row(statement, &[(&since, Type::TIMESTAMPTZ)], plain, &mut on_row)
+        self.wire.each_row(statement, vec![(Box::new(since), Type::TIMESTAMPTZ)], plain, &mut on_row)
     }
 
     fn another(&self) -> Result<Option<Box<dyn Server>>, RemoteError> {

@@ -3,14 +3,16 @@
 use std::collections::VecDeque;
 use std::future::Future;
 use std::ops::ControlFlow;
-use std::pin::pin;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::TryStreamExt;
+use futures_util::future::poll_immediate;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinHandle;
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{Client, Row};
+use tokio_postgres::{Client, Row, RowStream};
 
 use crate::error::RemoteError;
 use crate::foreign::foreign;
@@ -31,6 +33,9 @@ const OLDEST_SERVER: u32 = 15;
 /// A parameter of a statement. With its type, the statement needs no preparation.
 pub(super) type Parameter<'a> = (&'a (dyn ToSql + Sync), Type);
 
+/// A parameter that outlives the call.
+pub(super) type OwnParameter = (Box<dyn ToSql + Sync + Send>, Type);
+
 /// Gets each row of an answer.
 pub(super) type OnRow<'a> = &'a mut dyn FnMut(&Request<'_>, &Row) -> Result<ControlFlow<()>, RemoteError>;
 
@@ -46,9 +51,28 @@ pub(super) struct Wire {
 }
 
 struct Open {
-    client: Client,
+    client: Arc<Client>,
     /// Moves bytes between socket and client while a request runs.
     transfer: JoinHandle<()>,
+}
+
+/// A statement that was sent.
+pub(super) enum Started {
+    /// The answer has not begun yet.
+    Sent(Answer),
+    /// It failed at once.
+    Ended(Result<RowStream, tokio_postgres::Error>),
+}
+
+type Answer = Pin<Box<dyn Future<Output = Result<RowStream, tokio_postgres::Error>>>>;
+
+impl Started {
+    async fn rows(self) -> Result<RowStream, tokio_postgres::Error> {
+        match self {
+            Self::Sent(answer) => answer.await,
+            Self::Ended(result) => result,
+        }
+    }
 }
 
 impl Drop for Open {
@@ -126,7 +150,7 @@ impl Wire {
         let (client, connection) = connected.map_err(|error| request.not_connected(&error))?;
         let version = foreign(connection.parameter("server_version").unwrap_or_default());
         let transfer = tokio::spawn(async move { drop(connection.await) });
-        let open = Open { client, transfer };
+        let open = Open { client: Arc::new(client), transfer };
         if self.config.hosts().len() > 1 {
             let mode = "select pg_catalog.current_setting('transaction_read_only')";
             let rows = open.client.query_typed(mode, &[]).await.map_err(|error| request.not_connected(&error))?;
@@ -179,43 +203,61 @@ impl Wire {
         explain: impl FnOnce(Request<'_>, &tokio_postgres::Error) -> RemoteError,
     ) -> Result<Vec<Row>, RemoteError> {
         let rows = {
-            let client = self.client()?;
+            let client = &self.opened()?.client;
             self.within(self.config.answer_limit(), client.query_typed(statement, parameters))
         };
         self.finish(rows, explain)
     }
 
+    /// Sends a statement, at the latest with the next wait for an answer. Its rows come after those of the statements
+    /// that were sent before.
+    pub(super) fn start(&self, statement: &'static str, parameters: Vec<OwnParameter>) -> Result<Started, RemoteError> {
+        let client = Arc::clone(&self.opened()?.client);
+        let mut answer: Answer = Box::pin(async move { client.query_typed_raw(statement, parameters).await });
+        // The first poll puts it into the queue of the connection.
+        Ok(match self.runtime()?.block_on(async { poll_immediate(&mut answer).await }) {
+            None => Started::Sent(answer),
+            Some(result) => Started::Ended(result),
+        })
+    }
+
     /// Runs a statement and passes each row on as it comes, until `on_row` breaks or fails.
     pub(super) fn each_row(
         &mut self,
-        statement: &str,
-        parameters: &[Parameter<'_>],
+        statement: &'static str,
+        parameters: Vec<OwnParameter>,
         explain: impl FnOnce(Request<'_>, &tokio_postgres::Error) -> RemoteError,
         on_row: OnRow<'_>,
     ) -> Result<(), RemoteError> {
-        let result = {
-            let client = self.client()?;
-            let parameters = parameters.iter().map(|(value, kind)| (*value, kind.clone()));
-            let started = self.within(self.config.answer_limit(), client.query_typed_raw(statement, parameters));
-            started.map(|started| started.map_err(Failure::Postgres)).and_then(|started| {
-                let rows = match started {
-                    Ok(rows) => rows,
-                    Err(failure) => return Ok(Err(failure)),
-                };
-                let mut rows = pin!(rows);
-                loop {
-                    match self.within(self.config.answer_limit(), rows.try_next())? {
-                        Ok(None) => return Ok(Ok(())),
-                        Ok(Some(row)) => match on_row(&self.request(), &row) {
-                            Ok(ControlFlow::Continue(())) => {}
-                            Ok(ControlFlow::Break(())) => return Ok(Ok(())),
-                            Err(error) => return Ok(Err(Failure::Ours(error))),
-                        },
-                        Err(error) => return Ok(Err(Failure::Postgres(error))),
-                    }
+        let started = self.start(statement, parameters)?;
+        self.each_row_of(started, explain, on_row)
+    }
+
+    /// Passes each row of a started statement on as it comes, until `on_row` breaks or fails.
+    pub(super) fn each_row_of(
+        &mut self,
+        started: Started,
+        explain: impl FnOnce(Request<'_>, &tokio_postgres::Error) -> RemoteError,
+        on_row: OnRow<'_>,
+    ) -> Result<(), RemoteError> {
+        let result = self.within(self.config.answer_limit(), started.rows()).and_then(|started| {
+            let rows = match started {
+                Ok(rows) => rows,
+                Err(error) => return Ok(Err(Failure::Postgres(error))),
+            };
+            let mut rows = pin!(rows);
+            loop {
+                match self.within(self.config.answer_limit(), rows.try_next())? {
+                    Ok(None) => return Ok(Ok(())),
+                    Ok(Some(row)) => match on_row(&self.request(), &row) {
+                        Ok(ControlFlow::Continue(())) => {}
+                        Ok(ControlFlow::Break(())) => return Ok(Ok(())),
+                        Err(error) => return Ok(Err(Failure::Ours(error))),
+                    },
+                    Err(error) => return Ok(Err(Failure::Postgres(error))),
                 }
-            })
-        };
+            }
+        });
         match result {
             Ok(Err(Failure::Ours(error))) => Err(error),
             Ok(Err(Failure::Postgres(error))) => self.finish(Ok(Err(error)), explain),
@@ -232,21 +274,23 @@ impl Wire {
     /// Runs statements without parameters and without rows, which may take long.
     pub(super) fn execute_within(&mut self, limit: Duration, statements: &str) -> Result<(), RemoteError> {
         let done = {
-            let client = self.client()?;
+            let client = &self.opened()?.client;
             self.within(limit, client.batch_execute(statements))
         };
         self.finish(done, |request, error| request.failed(error))
     }
 
-    fn client(&self) -> Result<&Client, RemoteError> {
-        let open = self.open.as_ref().ok_or_else(|| self.request().lost("the client has not reconnected yet"))?;
-        Ok(&open.client)
+    fn opened(&self) -> Result<&Open, RemoteError> {
+        self.open.as_ref().ok_or_else(|| self.request().lost("the client has not reconnected yet"))
+    }
+
+    fn runtime(&self) -> Result<&Runtime, RemoteError> {
+        self.runtime.as_ref().ok_or_else(|| self.request().lost("it is being closed"))
     }
 
     /// Waits for something on the connection. If it takes longer than the limit, it must have moved some bytes lately.
     fn within<T>(&self, limit: Duration, work: impl Future<Output = T>) -> Result<T, RemoteError> {
-        let Some(runtime) = &self.runtime else { return Err(self.request().lost("it is being closed")) };
-        runtime.block_on(async {
+        self.runtime()?.block_on(async {
             let mut work = pin!(work);
             // What had moved at the last few checks, the oldest first.
             let mut moved = VecDeque::from([self.meter.moved()]);

@@ -1,8 +1,12 @@
 //! Terms, and the candidates of a search.
 
-use sessile_remote::{Batch, Candidate, Candidates, Position, RemoteError, Replacement, Server, SessionNo};
+use std::ops::ControlFlow;
 
-use super::{Login, batch, create, head};
+use sessile_remote::{
+    Batch, Candidate, CandidatePart, Candidates, Position, RemoteError, Replacement, Server, ServerTime, SessionNo,
+};
+
+use super::{Login, batch, create, head, read};
 
 /// Appends some lines with terms, and returns the end.
 fn append(server: &mut dyn Server, no: SessionNo, at: Position, n_lines: usize, terms: &[u32]) -> Position {
@@ -91,4 +95,67 @@ pub(super) fn terms_go_with_their_lines(login: Login<'_>) {
     assert_eq!(head(&mut *ada, "s").position.n_lines, 2);
     ada.bury("s").unwrap();
     assert_eq!(found(&mut *ada, &[8]), []);
+}
+
+pub(super) fn candidates_are_read_one_after_another(login: Login<'_>) {
+    let mut ada = login("ada");
+    let (small, large) = (create(&mut *ada, "small").no, create(&mut *ada, "large").no);
+    append(&mut *ada, small, Position::start(0), 300, &[7]);
+    // Random lines of 3 MiB, so that one answer does not have all of them.
+    let mut state = 1_u64;
+    let mut random = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        if state >> 56 == u64::from(b'\n') { b'x' } else { (state >> 56) as u8 }
+    };
+    let lines: Vec<Vec<u8>> = (0..3).map(|_| (0..3 << 20).map(|_| random()).collect()).collect();
+    let lines: Vec<&[u8]> = lines.iter().map(Vec::as_slice).collect();
+    ada.append(large, &batch(Position::start(0), &lines), None).unwrap().unwrap();
+
+    let part = |session, from, to, epoch| Candidate { session, epoch, from, to, at: ServerTime(0) };
+    let wanted = [
+        part(large, 0, 3, 0),
+        part(small, 10, 200, 0),
+        part(small, 0, 300, 1),
+        part(SessionNo(1), 0, 300, 0),
+        part(large, 2, 3, 0),
+        part(small, 299, 300, 0),
+        part(small, 300, 400, 0),
+    ];
+    // Reads until that many lines have come.
+    let mut read_until = |n_lines: usize| {
+        let mut read: Vec<Vec<Vec<u8>>> = vec![Vec::new(); wanted.len()];
+        let mut ends = Vec::new();
+        let mut n_left = n_lines;
+        let mut take = |place: usize, part: CandidatePart<'_>| {
+            assert_eq!(place, ends.len(), "in order");
+            match part {
+                CandidatePart::Line(line) => {
+                    assert_eq!(line.number, wanted[place].from + 1 + read[place].len() as u64);
+                    read[place].push(line.bytes.to_vec());
+                    n_left -= 1;
+                }
+                CandidatePart::End(end) => ends.push(end),
+            }
+            if n_left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        ada.read_candidates(&wanted, &mut take).unwrap();
+        (read, ends)
+    };
+    let (all, ends) = read_until(usize::MAX);
+    let is_replaced = |end: &Result<(), RemoteError>| matches!(end, Err(RemoteError::Replaced { .. }));
+    let is_missing = |end: &Result<(), RemoteError>| matches!(end, Err(RemoteError::NoSuchSession { .. }));
+    assert!(ends.len() == 7 && is_replaced(&ends[2]) && is_missing(&ends[3]), "{ends:?}");
+    assert_eq!(ends.iter().filter(|end| end.is_ok()).count(), 5);
+    assert_eq!(all.iter().map(Vec::len).collect::<Vec<_>>(), [3, 190, 0, 0, 1, 1, 0]);
+    assert!(all[0] == lines && all[4] == lines[2..]);
+    // The last of these was asked for, and is not wanted.
+    for (n_lines, n_ends) in [(1, 0), (2, 0), (3, 0), (4, 1), (193, 1), (194, 4), (195, 5)] {
+        let (some, ends) = read_until(n_lines);
+        assert_eq!(some.iter().map(Vec::len).sum::<usize>(), n_lines);
+        assert!(some.iter().zip(&all).all(|(some, all)| all.starts_with(some)));
+        assert_eq!(ends.len(), n_ends);
+    }
+    // The connection is as good as before.
+    let head = head(&mut *ada, "small");
+    assert_eq!(read(&mut *ada, &head, 10, 200), all[1]);
 }

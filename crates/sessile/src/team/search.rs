@@ -8,7 +8,7 @@ use std::sync::mpsc;
 use std::thread::scope;
 
 use sessile_core::date::Timestamp;
-use sessile_remote::{Candidate, Server, ServerLine, ServerTime, SessionNo};
+use sessile_remote::{Candidate, CandidatePart, Server, ServerLine, ServerTime, SessionNo};
 use sessile_store::threads;
 
 use super::fetcher::Fetcher;
@@ -183,27 +183,38 @@ fn read_all(
     doubtful: &[Doubtful<'_>],
     take: &mut dyn FnMut(usize, Option<Vec<Line>>) -> bool,
 ) -> Result<usize, SessionError> {
-    let mut n_left = MAX_READ;
-    for (place, it) in doubtful.iter().enumerate() {
-        let mut lines = Some(Vec::new());
-        for batch in &it.batches {
-            let read = server.read(batch.session, batch.epoch, batch.from, batch.to, &mut |line| {
+    let places = doubtful.iter().enumerate();
+    let batches: Vec<Candidate> = doubtful.iter().flat_map(|it| &it.batches).copied().collect();
+    let places: Vec<usize> = places.flat_map(|(place, it)| it.batches.iter().map(move |_| place)).collect();
+    let (mut n_read, mut n_left) = (0, MAX_READ);
+    let mut lines = Some(Vec::new());
+    server.read_candidates(&batches, &mut |index, part| {
+        let is_going_on = match part {
+            CandidatePart::Line(line) => {
                 n_left = n_left.saturating_sub(line.bytes.len());
                 let (author, device) = (line.author.to_owned(), line.device.map(str::to_owned));
                 if let Some(lines) = &mut lines {
                     lines.push(Line { number: line.number, author, device, bytes: line.bytes.to_vec() });
                 }
-                if n_left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-            });
-            match read {
-                Ok(()) => {}
-                Err(error) if error.is_disconnected() => return Err(error.into()),
-                Err(_unreadable) => lines = None,
+                n_left > 0
             }
-        }
-        if !take(place, lines) || n_left == 0 {
-            return Ok(place);
-        }
+            CandidatePart::End(read) => {
+                lines = lines.take().filter(|_| read.is_ok());
+                let is_last = places.get(index + 1) != places.get(index);
+                if is_last {
+                    let is_taken = take(n_read, lines.replace(Vec::new()));
+                    n_read += usize::from(is_taken);
+                    is_taken
+                } else {
+                    true
+                }
+            }
+        };
+        if is_going_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    })?;
+    // The limit was reached within a session.
+    if n_left == 0 {
+        take(n_read, lines);
     }
-    Ok(doubtful.len())
+    Ok(n_read)
 }

@@ -6,6 +6,7 @@
 
 pub mod excerpt;
 pub mod filter;
+pub mod glance;
 pub mod matching;
 pub mod pattern;
 pub mod picker;

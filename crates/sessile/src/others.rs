@@ -14,6 +14,7 @@ use std::time::Duration;
 use sessile_core::SessionId;
 use sessile_core::date::Timestamp;
 use sessile_core::location::encode_cwd;
+use sessile_core::search::glance::Glance;
 use sessile_remote::{Position, ServerLine, ServerTime, SessionNo};
 use sessile_store::os::Os;
 use sessile_store::{Revision, StoreError, subdirectories};
@@ -168,6 +169,8 @@ pub(crate) fn member_of_name(safe: &str) -> String {
 pub(crate) struct Wanted<'w> {
     /// Sets of terms. A hit has all terms of at least one of them.
     pub(crate) sets: &'w [Vec<u32>],
+    /// Rules out lines that cannot be hits.
+    pub(crate) glance: &'w Glance,
     /// Whether a session is in scope.
     pub(crate) admits: &'w dyn Fn(&OtherSession) -> bool,
     /// Whether hits must be in files of this machine.

@@ -81,6 +81,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::filter::Filter;
+    use super::super::glance::Glance;
     use super::super::matching::Matcher;
     use super::*;
 
@@ -162,7 +163,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(4000))]
 
         #[test]
-        fn a_line_that_matches_has_all_terms_of_a_set(
+        fn a_line_that_matches_has_all_terms_of_a_set_and_is_admitted(
             words in prop::collection::vec(word(), 0..12),
             separators in prop::collection::vec(prop::sample::select(&[" ", "\n", "", "-", "\t\""][..]), 12),
             query in query(),
@@ -172,6 +173,7 @@ mod tests {
             let sets = query_terms(&query);
             let filter = Filter::default();
             let mut terms = LineTerms::default();
+            let glance = Glance::new(&query);
             for line in lines(&text) {
                 let mut matcher = Matcher::new(&query, &filter);
                 matcher.begin();
@@ -181,6 +183,7 @@ mod tests {
                 let is_candidate = sets.is_empty()
                     || sets.iter().any(|set| set.iter().all(|term| terms.binary_search(term).is_ok()));
                 prop_assert!(is_candidate || !is_match, "{line}");
+                prop_assert!(glance.admits(line.as_bytes()) || !is_match, "{line}");
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use sessile_core::search::glance::Glance;
 use sessile_core::search::matching::Matcher;
 use sessile_core::search::query::Query;
 use sessile_core::search::score::Scale;
@@ -64,7 +65,8 @@ impl<'t> TeamSearch<'t> {
         };
         // Only a whole session shows which entries are on a path. Without excerpts, the caller wants the files.
         let needs_files = options.on_path.is_some() || !options.excerpts;
-        let wanted = Wanted { sets: &sets, admits: &admits, needs_files };
+        let glance = Glance::new(self.query);
+        let wanted = Wanted { sets: &sets, glance: &glance, admits: &admits, needs_files };
         let reach = others.finder.find(&wanted, &mut |suspect| self.take(suspect)).unwrap_or_default();
         (reach, self.hits.into_values().collect())
     }

@@ -8,6 +8,7 @@ use std::sync::mpsc;
 use std::thread::scope;
 
 use sessile_core::date::Timestamp;
+use sessile_core::search::glance::Glance;
 use sessile_remote::{Candidate, CandidatePart, Server, ServerLine, ServerTime, SessionNo};
 use sessile_store::threads;
 
@@ -89,9 +90,9 @@ impl Fetcher {
             }
         };
         let has_threads = self.sessions.world.os().has_threads();
-        let read = if has_threads { read_beside(server, &doubtful, &mut take) } else { None };
+        let read = if has_threads { read_beside(server, &doubtful, wanted.glance, &mut take) } else { None };
         let n_read = read.unwrap_or_else(|| {
-            read_all(server, &doubtful, &mut |place, lines| {
+            read_all(server, &doubtful, wanted.glance, &mut |place, lines| {
                 take(place, lines);
                 true
             })
@@ -163,11 +164,12 @@ impl Line {
 fn read_beside(
     server: &mut dyn Server,
     doubtful: &[Doubtful<'_>],
+    glance: &Glance,
     take: &mut dyn FnMut(usize, Option<Vec<Line>>),
 ) -> Option<Result<usize, SessionError>> {
     scope(|scope| {
         let (send, receive) = mpsc::sync_channel(MAX_WAITING);
-        let read = move || read_all(server, doubtful, &mut |place, lines| send.send((place, lines)).is_ok());
+        let read = move || read_all(server, doubtful, glance, &mut |place, lines| send.send((place, lines)).is_ok());
         let reader = threads::spawn_in(scope, read).ok()?;
         for (place, lines) in receive {
             take(place, lines);
@@ -176,11 +178,13 @@ fn read_beside(
     })
 }
 
-/// Reads the candidates, and passes on the lines of each session with its place in the list; `None` if they could not be
-/// read. Stops at the limit, and when `take` returns false. Returns the number of sessions that were read in full.
+/// Reads the candidates. Passes on, for each session, its place in the list and those lines that may be hits, or `None` if
+/// the lines could not be read. Stops at the limit, and when `take` returns false. Returns the number of sessions that were
+/// read in full.
 fn read_all(
     server: &mut dyn Server,
     doubtful: &[Doubtful<'_>],
+    glance: &Glance,
     take: &mut dyn FnMut(usize, Option<Vec<Line>>) -> bool,
 ) -> Result<usize, SessionError> {
     let places = doubtful.iter().enumerate();
@@ -192,8 +196,10 @@ fn read_all(
         let is_going_on = match part {
             CandidatePart::Line(line) => {
                 n_left = n_left.saturating_sub(line.bytes.len());
-                let (author, device) = (line.author.to_owned(), line.device.map(str::to_owned));
-                if let Some(lines) = &mut lines {
+                if let Some(lines) = &mut lines
+                    && glance.admits(line.bytes)
+                {
+                    let (author, device) = (line.author.to_owned(), line.device.map(str::to_owned));
                     lines.push(Line { number: line.number, author, device, bytes: line.bytes.to_vec() });
                 }
                 n_left > 0

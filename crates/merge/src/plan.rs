@@ -36,6 +36,11 @@ impl<S: Source> Plan<'_, '_, S> {
         self.odd.len()
     }
 
+    /// Whether an entry of a copy or of the result has this id, or refers to it.
+    pub fn has_id(&self, id: &EntryId) -> bool {
+        self.names.find(id.as_wtf8()).is_some()
+    }
+
     /// The entries that have another id than originally.
     pub fn renamed(&self) -> impl Iterator<Item = Renamed> {
         let (rows, union) = (&self.merger.rows, &self.merger.union);

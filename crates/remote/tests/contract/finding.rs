@@ -109,14 +109,17 @@ pub(super) fn candidates_are_read_one_after_another(login: Login<'_>) {
     };
     let lines: Vec<Vec<u8>> = (0..3).map(|_| (0..3 << 20).map(|_| random()).collect()).collect();
     let lines: Vec<&[u8]> = lines.iter().map(Vec::as_slice).collect();
-    ada.append(large, &batch(Position::start(0), &lines), None).unwrap().unwrap();
+    let mut end = Position::start(0);
+    for line in &lines {
+        end = ada.append(large, &batch(end, &[line]), None).unwrap().unwrap();
+    }
 
     let part = |session, from, to, epoch| Candidate { session, epoch, from, to, at: ServerTime(0) };
     let wanted = [
         part(large, 0, 3, 0),
         part(small, 10, 200, 0),
         part(small, 0, 300, 1),
-        part(SessionNo(1), 0, 300, 0),
+        part(SessionNo(i64::MAX), 0, 300, 0),
         part(large, 2, 3, 0),
         part(small, 299, 300, 0),
         part(small, 300, 400, 0),
@@ -149,7 +152,7 @@ pub(super) fn candidates_are_read_one_after_another(login: Login<'_>) {
     assert_eq!(all.iter().map(Vec::len).collect::<Vec<_>>(), [3, 190, 0, 0, 1, 1, 0]);
     assert!(all[0] == lines && all[4] == lines[2..]);
     // The last of these was asked for, and is not wanted.
-    for (n_lines, n_ends) in [(1, 0), (2, 0), (3, 0), (4, 1), (193, 1), (194, 4), (195, 5)] {
+    for (n_lines, n_ends) in [(1, 0), (4, 1), (194, 4)] {
         let (some, ends) = read_until(n_lines);
         assert_eq!(some.iter().map(Vec::len).sum::<usize>(), n_lines);
         assert!(some.iter().zip(&all).all(|(some, all)| all.starts_with(some)));

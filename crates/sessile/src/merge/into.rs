@@ -8,6 +8,7 @@ use sessile_core::json::{Json, ObjectWriter};
 use sessile_core::line::{Span, split};
 use sessile_core::outline::Outline;
 use sessile_core::version::StableIds;
+use sessile_merge::{Plan, Source};
 use sessile_store::{Expect, FileLog, Log, StoreError};
 
 use super::source::{FileCopy, Reading};
@@ -54,7 +55,7 @@ impl Sessions {
         // The session by another name lacks nothing.
         let others = others.filter(|other| own.is_none() || identity(other) != own);
         let paths: Vec<PathBuf> = std::iter::once(path.clone()).chain(others).collect();
-        let (mut planned, is_old) = self.planned_into(&paths, options)?;
+        let (mut planned, is_old, mark) = self.planned_into(&paths, options)?;
         planned.path = Some(path.clone());
         if options.dry_run || (planned.n_written == 0 && planned.n_odd == 0) {
             return Ok(planned);
@@ -70,8 +71,6 @@ impl Sessions {
         let mut leaf = Leaf { id: manager.leaf_id(), end: manager.outline().end(), has_appended: false };
         drop(manager);
         let recording = Recording::begin(&self.world, OperationKind::Merge, 1, None)?;
-        // Unlike eight digits, a whole id cannot be one that the session or the other copies have.
-        let mark = EntryId::from(self.environment().entry_uuid());
         let step = Step::Merge { session: location, from: paths[1..].to_vec(), mark: mark.clone() };
         let mut merged =
             recording.step(&step, || self.append_missing_entries(&paths, &mark, &mut leaf, &planned, options))?;
@@ -83,19 +82,25 @@ impl Sessions {
         Ok(merged)
     }
 
-    /// What would be appended, and whether the session is in an older version's form.
-    fn planned_into(&self, paths: &[PathBuf], options: &MergeOptions<'_>) -> Result<(Merged, bool), SessionError> {
+    /// What would be appended, whether the session is in an older version's form, and an id for the mark.
+    fn planned_into(
+        &self,
+        paths: &[PathBuf],
+        options: &MergeOptions<'_>,
+    ) -> Result<(Merged, bool, EntryId), SessionError> {
         let mut n_left = MAX_TRIES;
         loop {
             n_left -= 1;
             let reading = Reading::new(options, 1);
             let copies = self.open_copies(paths, &reading)?;
             let union = read(&copies, options)?;
-            let planned = self.merged(&copies, &union.summary(), &union.absorb(0));
+            let plan = union.absorb(0);
+            let planned = self.merged(&copies, &union.summary(), &plan);
+            let mark = self.unused_id(&plan);
             match check_unchanged(&copies) {
                 Err(SessionError::WrittenMeanwhile { .. }) if n_left > 0 => {}
                 Err(error) => return Err(error),
-                Ok(()) => return Ok((planned, union.is_old(0))),
+                Ok(()) => return Ok((planned, union.is_old(0), mark)),
             }
         }
     }
@@ -164,11 +169,17 @@ impl Sessions {
         let data = mark_data(&merged, paths);
         lines.extend_from_slice(&self.mark_line(mark, leaf, &data));
         while leaf.append(log, &lines)? {
-            let another = EntryId::from(self.environment().entry_uuid());
+            let another = self.unused_id(&plan);
             lines = self.mark_line(&another, leaf, &data);
         }
         log.make_durable()?;
         Ok(merged)
+    }
+
+    /// An id that no copy has. Unlike eight digits, a whole id cannot be one that a program writes in the meantime.
+    fn unused_id<S: Source>(&self, plan: &Plan<'_, '_, S>) -> EntryId {
+        let draw = || EntryId::from(self.environment().entry_uuid());
+        std::iter::repeat_with(draw).take(100).find(|id| !plan.has_id(id)).unwrap_or_else(draw)
     }
 
     /// The line of a mark under the leaf.

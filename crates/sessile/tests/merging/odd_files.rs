@@ -2,9 +2,12 @@
 
 use sessile::merge::{MergeOptions, Merged};
 use sessile::{SessionError, Sessions};
+use sessile_testkit::Replay;
 use sessile_testkit::sim::SimOs;
 
-use crate::stage::{HEADER, desktop, entry, laptop, laptop_text, machine, read, sessions, target, text};
+use crate::stage::{
+    HEADER, NOW, desktop, entry, laptop, laptop_text, machine, read, sessions, sessions_in, target, text,
+};
 
 fn machine_with(desktop_text: &str) -> (SimOs, Sessions) {
     let os = machine();
@@ -86,4 +89,16 @@ fn a_session_without_entries_absorbs() {
     let text = read(&os, laptop());
     let mark = text.lines().last().unwrap();
     assert!(mark.contains("sessile.merge") && mark.contains("\"parentId\":null"), "{text}");
+}
+
+#[test]
+fn the_mark_gets_an_id_that_no_copy_has() {
+    let os = machine();
+    let environment = Replay::new(NOW, 2);
+    // All draws of two machines are the same: the mark gets the first that is new to both copies.
+    environment.script_ids(["d", "x", "b", "new"]);
+    sessions_in(&os, environment).merge_into(&laptop(), &[desktop()], &MergeOptions::default()).unwrap();
+    let text = read(&os, laptop());
+    let mark = text.lines().last().unwrap();
+    assert!(mark.contains("sessile.merge") && mark.contains("\"id\":\"new\""), "{text}");
 }

@@ -64,7 +64,10 @@ pub(crate) fn machine() -> SimOs {
 }
 
 pub(crate) fn sessions(os: &SimOs, seed: u64) -> Sessions {
-    let environment = Replay::new(NOW, seed);
+    sessions_in(os, Replay::new(NOW, seed))
+}
+
+pub(crate) fn sessions_in(os: &SimOs, environment: Replay) -> Sessions {
     environment.set_home("/home/u");
     environment.set_current_dir("/proj");
     Sessions::new(environment).on(Arc::new(os.clone())).caching(None).recording_operations(Some("/home/u/state".into()))

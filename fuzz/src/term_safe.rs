@@ -1,6 +1,6 @@
 //! Text for a terminal.
 
-use sessile_cli::fuzzing::{clean, printed, wrapped};
+use sessile_display::{clean, wrapped};
 use unicode_width::UnicodeWidthChar;
 
 /// The input is a width, a position to cut at, and then the text.
@@ -11,9 +11,7 @@ pub fn check(data: &[u8]) {
     assert_harmless(&harmless);
     assert_eq!(clean(&harmless), harmless);
     in_parts(&text, usize::from(*place));
-    let width = usize::from(*width);
-    paragraphs(&text, width);
-    lines(&text, width);
+    paragraphs(&text, usize::from(*width));
 }
 
 /// Nothing acts on the terminal, reverses text, or is hidden. The rules are deliberately written a second time here.
@@ -55,18 +53,4 @@ fn paragraphs(text: &str, width: usize) {
     let visible = |text: &str| text.chars().filter(|char| *char != ' ').collect::<String>();
     let paragraphs: Vec<String> = text.split(['\n', '\r']).map(clean).collect();
     assert_eq!(visible(&lines.concat()), visible(&paragraphs.concat()));
-}
-
-/// A printed line is one line, fits the terminal, and contains no escapes except those for our own colours.
-fn lines(text: &str, width: usize) {
-    let (plain, colored) = (printed(text, width, false), printed(text, width, true));
-    let line = plain.strip_suffix('\n').unwrap();
-    assert_harmless(line);
-    assert!(columns(line) <= width.max(20), "{line:?} in {width} columns");
-    if clean(text).is_empty() {
-        return assert_eq!(colored, "\n");
-    }
-    let inside = colored.strip_prefix("\u{1b}[31m").and_then(|rest| rest.strip_suffix("\u{1b}[0m\n")).unwrap();
-    assert_harmless(inside);
-    assert_eq!(inside.trim_end_matches(' '), line);
 }

@@ -19,8 +19,6 @@ mod environment;
 mod exit;
 mod facts;
 mod failure;
-#[doc(hidden)]
-pub mod fuzzing;
 mod groups;
 mod held_output;
 mod hits;

@@ -306,6 +306,8 @@ impl Line {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn printed(line: Line, width: usize, color: Color) -> String {
@@ -314,6 +316,35 @@ mod tests {
             Stream { writer: &mut bytes, terminal_width: Some(width), terminal_height: None, takes_color: false };
         Screen::new(stream, color).print(line).unwrap();
         String::from_utf8(bytes).unwrap()
+    }
+
+    proptest! {
+        /// The text has what can act on a terminal, hide, or take more or less than a column.
+        #[test]
+        fn a_printed_line_is_one_harmless_line_that_fits(
+            text in prop::collection::vec(prop_oneof![
+                3 => prop::sample::select(&[
+                    "\u{1b}[31m", "\u{1b}]0;x\u{7}", "\r\n", "\u{9b}2J", "\u{202e}", "e\u{301}\u{301}", "潮汐",
+                    "👩\u{200d}💻", "word ", "\u{2028}", "\t", "x",
+                ][..]).prop_map(str::to_owned),
+                1 => "\\PC{0,8}",
+            ], 0..12),
+            width in 0_usize..100,
+        ) {
+            let text = text.concat();
+            let red = || Line::new().styled(BAD, &text);
+            let plain = printed(red(), width, Color::Never);
+            let line = plain.strip_suffix('\n').unwrap();
+            prop_assert_eq!(clean(line), line);
+            prop_assert!(columns(line) <= width.max(20), "{:?} in {} columns", line, width);
+            let colored = printed(red(), width, Color::Always);
+            if clean(&text).is_empty() {
+                prop_assert_eq!(colored, "\n");
+            } else {
+                let inside = colored.strip_prefix("\u{1b}[31m").and_then(|rest| rest.strip_suffix("\u{1b}[0m\n"));
+                prop_assert_eq!(inside.map(|inside| inside.trim_end_matches(' ')), Some(line));
+            }
+        }
     }
 
     #[test]

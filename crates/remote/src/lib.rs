@@ -37,10 +37,10 @@ pub use error::RemoteError;
 pub use memory::{Fault, MemoryServer};
 #[cfg(any(feature = "postgres", feature = "s3"))]
 pub use secret::Secret;
-pub use server::Server;
+pub use server::{CandidatePart, Server};
 pub use sharing::{AuditRecord, May, Member, Project, Share};
 pub use stored::{
-    About, AuthorRun, Candidate, CandidatePart, Candidates, Head, NewSession, OVERLAP, Replacement, ServerLine,
-    ServerTime, SessionNo, Tombstone,
+    About, AuthorRun, Candidate, Candidates, Head, NewSession, OVERLAP, Replacement, ServerLine, ServerTime, SessionNo,
+    Tombstone,
 };
 pub use team::Team;

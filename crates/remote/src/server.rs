@@ -7,8 +7,8 @@ use crate::batch::Batch;
 use crate::chain::{Chain, Position};
 use crate::error::RemoteError;
 use crate::stored::{
-    About, AuthorRun, Candidate, CandidatePart, Candidates, Head, NewSession, Replacement, ServerLine, ServerTime,
-    SessionNo, Tombstone,
+    About, AuthorRun, Candidate, Candidates, Head, NewSession, Replacement, ServerLine, ServerTime, SessionNo,
+    Tombstone,
 };
 
 /// A store on a server, as one member sees it through one connection.
@@ -159,6 +159,15 @@ pub trait Server: Send {
 
     /// Closes the connection and connects again.
     fn reconnect(&mut self) -> Result<(), RemoteError>;
+}
+
+/// A part of a candidate that is read.
+#[derive(Debug)]
+pub enum CandidatePart<'a> {
+    /// A line.
+    Line(ServerLine<'a>),
+    /// All its lines were passed on, or the rest cannot be read.
+    End(Result<(), RemoteError>),
 }
 
 /// Passes on how the reading of a candidate ended, unless it was stopped.

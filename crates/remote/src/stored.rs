@@ -4,7 +4,6 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::chain::Position;
-use crate::error::RemoteError;
 
 /// How much earlier than the last answer a client asks for changed heads.
 pub const OVERLAP: Duration = Duration::from_mins(1);
@@ -145,15 +144,6 @@ pub struct Candidate {
     pub to: u64,
     /// When they were pushed.
     pub at: ServerTime,
-}
-
-/// A part of a candidate that is read.
-#[derive(Debug)]
-pub enum CandidatePart<'a> {
-    /// A line.
-    Line(ServerLine<'a>),
-    /// All its lines were passed on, or the rest cannot be read.
-    End(Result<(), RemoteError>),
 }
 
 /// What remains of a removed session.

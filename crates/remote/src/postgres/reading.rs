@@ -13,8 +13,8 @@ use crate::postgres::rows::Columns;
 use crate::postgres::server::PostgresServer;
 use crate::postgres::wire::{OwnParameter, Started};
 use crate::postgres::writing::about;
-use crate::server::end_of_candidate;
-use crate::stored::{Candidate, CandidatePart, ServerLine, SessionNo};
+use crate::server::{CandidatePart, end_of_candidate};
+use crate::stored::{Candidate, ServerLine, SessionNo};
 
 /// How many bytes of lines, as stored, one round trip brings.
 const READ_BYTES: i64 = 4 << 20;

@@ -19,10 +19,10 @@ use crate::postgres::reading::Range;
 use crate::postgres::rows::{Columns, system_time};
 use crate::postgres::wire::Wire;
 use crate::postgres::writing::{about, plain};
-use crate::server::Server;
+use crate::server::{CandidatePart, Server};
 use crate::stored::{
-    About, AuthorRun, Candidate, CandidatePart, Candidates, Head, NewSession, Replacement, ServerLine, ServerTime,
-    SessionNo, Tombstone,
+    About, AuthorRun, Candidate, Candidates, Head, NewSession, Replacement, ServerLine, ServerTime, SessionNo,
+    Tombstone,
 };
 
 /// How many chains one round trip brings.

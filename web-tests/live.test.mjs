@@ -268,11 +268,14 @@ test("dots in the list and in the page have words, and change as time passes", a
   const shown = newSession();
   await page.goto(`http://127.0.0.1:${port}/`);
   const row = page.locator("#rows li.s", { hasText: shown.name });
+  // The server may have seen the file before it got its age.
+  const has = (status) => page.waitForFunction(([name, status]) => [...document.querySelectorAll("#rows li.s")].find((row) => row.textContent.includes(name))?.querySelector(".dot").dataset.status === status, [shown.name, status]);
+  await has("waiting");
   assert.equal(await row.locator(".dot").getAttribute("aria-label"), "Waiting for you", "the answer is finished");
   append(shown.file, "A prompt without an answer");
-  await page.waitForFunction((name) => [...document.querySelectorAll("#rows li.s")].find((row) => row.textContent.includes(name))?.querySelector(".dot").dataset.status === "working", shown.name);
+  await has("working");
   // Nothing else is written, so the status changes by itself.
-  await page.waitForFunction((name) => [...document.querySelectorAll("#rows li.s")].find((row) => row.textContent.includes(name))?.querySelector(".dot").dataset.status === "quiet", shown.name);
+  await has("quiet");
   await show(page, shown);
   await page.waitForFunction(() => document.querySelector(".bar .dot").title === "Busy, nothing written for a while");
   const elevenMinutesAgo = Date.now() / 1000 - 660;

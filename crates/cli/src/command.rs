@@ -53,6 +53,7 @@ mod slim;
 mod stats;
 #[cfg(feature = "remote")]
 mod sync;
+mod title;
 mod tree;
 mod undo;
 mod verify;
@@ -148,6 +149,7 @@ commands! {
     New(new::NewArgs) => new::run, writes: always, pages: never;
     Append(Box<append::AppendArgs>) => append::run, writes: always, pages: never;
     Name(name::NameArgs) => name::run, writes: always, pages: never;
+    Title(title::TitleArgs) => title::run, writes: title::TitleArgs::writes, pages: never;
     Label(label::LabelArgs) => label::run, writes: always, pages: never;
     Archive(archive::ArchiveArgs) => archive::run, writes: always, pages: never;
     Branch(branch::BranchArgs) => branch::run, writes: always, pages: never;

@@ -26,12 +26,23 @@ pub(crate) fn summarizer(
     environment: &dyn Environment,
     model: Option<&str>,
 ) -> Result<AnySummarizer, Failure> {
+    let summarizer_settings = summarizer_settings(settings)?;
+    choose(&summarizer_settings, model, &|name| environment.variable(name)).map_err(Failure::NoSummarizer)
+}
+
+/// Returns the model of this name, with the other settings of the summarizer.
+#[cfg(feature = "models")]
+pub(crate) fn model(env: &CommandEnvironment, name: &str) -> Result<sessile_summarize::Model, Failure> {
+    let variable = |name: &str| env.own_environment().variable(name);
+    sessile_summarize::Model::new(&summarizer_settings(&env.settings)?, name, &variable).map_err(Failure::NoSummarizer)
+}
+
+fn summarizer_settings(settings: &Settings) -> Result<sessile_summarize::Settings, Failure> {
     let set = settings.table(TABLE).filter_map(|setting| match &setting.value {
         Some(Value::Other(value)) => Some((setting.key.as_str(), value.raw())),
         _ => None,
     });
-    let summarizer_settings = sessile_summarize::Settings::read(set).map_err(|error| bad_setting(settings, &error))?;
-    choose(&summarizer_settings, model, &|name| environment.variable(name)).map_err(Failure::NoSummarizer)
+    sessile_summarize::Settings::read(set).map_err(|error| bad_setting(settings, &error))
 }
 
 /// Adds the position in the settings file to an error.

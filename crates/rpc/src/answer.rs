@@ -24,6 +24,7 @@ mod settings;
 mod state;
 mod stats;
 mod sync;
+mod title;
 mod tree;
 mod verify;
 
@@ -61,6 +62,7 @@ pub(crate) use state::{CachedState, state};
 pub use state::{ModelFacts, model, models, no_commands, no_queues, thinking_level, thinking_levels};
 pub use stats::{session_stats, session_totals, stats};
 pub use sync::{Granted, audit_record, configured_remote, granted, member, project, remote_status, share, synced};
+pub use title::titled;
 pub use tree::{tree_and_leaf, tree_row, write_tree};
 pub use verify::{findings, repair, report, unreadable_report, verified_log};
 

@@ -230,6 +230,12 @@ pub(crate) fn label(base: &Base<'_>, target: &EntryId, label: Option<&str>) -> J
     entry.finish()
 }
 
+/// A name that is not the user's.
+pub(crate) fn title(base: &Base<'_>, name: &str, by: &str) -> Json {
+    let auto = ObjectWriter::new().string("by", by).integer("v", 1).finish();
+    base.begin("session_info").string("name", name).raw("auto", auto.raw()).finish()
+}
+
 pub(crate) fn session_info(base: &Base<'_>, name: &str) -> Json {
     base.begin("session_info").string("name", name).finish()
 }

@@ -141,6 +141,7 @@ pub mod sync;
 pub mod team;
 pub mod testing;
 pub mod time;
+pub mod title;
 pub mod users;
 pub mod verify;
 pub mod watch;

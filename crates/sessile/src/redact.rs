@@ -23,6 +23,7 @@
 //! # Ok::<(), sessile::SessionError>(())
 //! ```
 
+mod certain;
 mod copy;
 mod entries;
 mod finder;
@@ -39,6 +40,7 @@ mod scrubber;
 mod text;
 
 pub use crate::redact_error::RedactError;
+pub(crate) use certain::CertainSecrets;
 pub use copy::{RedactOptions, RedactedCopy};
 pub use entries::EntryFindings;
 pub use options::{SecretOptions, finding_id};

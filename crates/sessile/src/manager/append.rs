@@ -347,7 +347,7 @@ impl SessionManager {
         self.append_several(now, messages.len(), &|index, base| compose::message(base, messages[index].raw()))
     }
 
-    fn append(&mut self, compose: &dyn Fn(&Base<'_>) -> Json) -> Result<EntryId, SessionError> {
+    pub(crate) fn append(&mut self, compose: &dyn Fn(&Base<'_>) -> Json) -> Result<EntryId, SessionError> {
         self.append_at(self.world.environment().now(), compose)
     }
 

@@ -208,7 +208,7 @@ impl Sessions {
 }
 
 impl SessionManager {
-    pub(super) fn session_location(&self) -> SessionLocation {
+    pub(crate) fn session_location(&self) -> SessionLocation {
         SessionLocation { path: self.session_file().unwrap_or(Path::new("")).to_path_buf(), id: self.session_id() }
     }
 }

@@ -1,0 +1,183 @@
+//! Titles beside names of the user, and beside pi, which takes no lock.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use sessile::date::Timestamp;
+use sessile::draft::{AssistantMessage, Block, UserMessage};
+use sessile::title::{TitleBy, TitleOutcome, Titled, Titler};
+use sessile::{SessionError, Sessions};
+use sessile_testkit::Replay;
+use sessile_testkit::sim::SimOs;
+
+const NOW: i64 = 1_763_164_800_000;
+
+fn sessions(os: &SimOs, seed: u64) -> Sessions {
+    let environment = Replay::new(NOW, seed);
+    environment.set_home("/home/u");
+    environment.set_current_dir("/proj");
+    Sessions::new(environment).on(Arc::new(os.clone())).caching(None).recording_operations(Some("/home/u/state".into()))
+}
+
+fn session(sessions: &Sessions, request: &str) -> PathBuf {
+    let mut session = sessions.create("/proj").unwrap();
+    let time = Timestamp::from_ms(NOW);
+    session.append_message(UserMessage::new(request, time)).unwrap();
+    session.append_message(AssistantMessage::new("anthropic", "claude", [Block::text("Done.")], time)).unwrap();
+    session.session_file().unwrap().to_path_buf()
+}
+
+fn titled(sessions: &Sessions, path: &PathBuf) -> Titled {
+    let (_, mut all) = sessions.title(std::slice::from_ref(path), Titler::Rule, false, &mut |_| ()).unwrap();
+    all.remove(0).unwrap()
+}
+
+fn name(sessions: &Sessions, path: &PathBuf) -> Option<String> {
+    sessions.open(path).unwrap().session_name().unwrap()
+}
+
+fn by_rule(name: &str) -> TitleOutcome {
+    TitleOutcome::Titled { name: name.to_owned(), by: TitleBy::Rule }
+}
+
+#[test]
+fn a_session_without_a_name_gets_a_title_with_a_mark() {
+    let os = SimOs::new();
+    let sessions = sessions(&os, 1);
+    let path = session(&sessions, "Fix the flaky build. It fails on Mondays.");
+    assert_eq!(titled(&sessions, &path).outcome, by_rule("Fix the flaky build"));
+    let text = String::from_utf8(os.read_file(&path).unwrap()).unwrap();
+    assert!(
+        text.lines().last().unwrap().contains(r#""name":"Fix the flaky build","auto":{"by":"rule","v":1}"#),
+        "{text}"
+    );
+    assert_eq!(titled(&sessions, &path).outcome, TitleOutcome::Same);
+    assert_eq!(String::from_utf8(os.read_file(&path).unwrap()).unwrap(), text, "nothing is written twice");
+    sessions.undo(None, false).unwrap();
+    assert_eq!(name(&sessions, &path), None);
+    assert_eq!(titled(&sessions, &path).outcome, TitleOutcome::OfUser, "the user has removed it");
+}
+
+#[test]
+fn names_of_the_user_stay() {
+    let os = SimOs::new();
+    let sessions = sessions(&os, 1);
+    let path = session(&sessions, "Fix the build");
+    sessions.rename(&path, Some("Mine"), false).unwrap();
+    assert_eq!(titled(&sessions, &path).outcome, TitleOutcome::OfUser);
+    sessions.rename(&path, None, false).unwrap();
+    assert_eq!(titled(&sessions, &path).outcome, TitleOutcome::OfUser);
+    assert_eq!(name(&sessions, &path), None);
+}
+
+#[test]
+fn sessions_without_a_request_or_an_answer_get_none() {
+    let os = SimOs::new();
+    let sessions = sessions(&os, 1);
+    assert_eq!(titled(&sessions, &session(&sessions, "hi")).outcome, TitleOutcome::TooEarly);
+    let mut unanswered = sessions.create("/proj").unwrap();
+    unanswered.append_message(UserMessage::new("Fix the build", Timestamp::from_ms(NOW))).unwrap();
+    let path = unanswered.session_file().unwrap().to_path_buf();
+    drop(unanswered);
+    os.foreign_append(&path, b"");
+    if sessions.open(&path).is_ok_and(|session| session.is_stored()) {
+        assert_eq!(titled(&sessions, &path).outcome, TitleOutcome::TooEarly);
+    }
+}
+
+#[test]
+fn secrets_are_not_in_titles() {
+    let os = SimOs::new();
+    let sessions = sessions(&os, 1);
+    let token = format!("ghp_{}", "0123456789abcdefABCDEF0123456789abcd");
+    let path = session(&sessions, &format!("Use {token} to push"));
+    let outcome = titled(&sessions, &path).outcome;
+    assert!(matches!(&outcome, TitleOutcome::Titled { name, .. } if !name.contains("ghp_")), "{outcome:?}");
+}
+
+#[test]
+fn a_model_is_asked_and_the_rule_helps_out() {
+    let os = SimOs::new();
+    let sessions = sessions(&os, 1);
+    let path = session(&sessions, "Fix the flaky build");
+    let run = |answer: Result<&str, &str>, dry_run: bool| {
+        let ask = |question: &str| {
+            assert!(question.contains("Fix the flaky build"), "{question}");
+            answer.map(str::to_owned).map_err(str::to_owned)
+        };
+        let (operation, mut all) =
+            sessions.title(std::slice::from_ref(&path), Titler::Model(&ask), dry_run, &mut |_| ()).unwrap();
+        assert_eq!(operation.is_some(), !dry_run);
+        all.remove(0).unwrap()
+    };
+    let by_model = run(Ok("\"Flaky build on Mondays.\""), true);
+    assert_eq!(
+        by_model.outcome,
+        TitleOutcome::Titled { name: "Flaky build on Mondays".to_owned(), by: TitleBy::Model }
+    );
+    for answer in [Err("no key"), Ok("I'm sorry, I cannot"), Ok("")] {
+        let titled = run(answer, true);
+        assert_eq!(titled.outcome, by_rule("Fix the flaky build"));
+        assert!(titled.model_failure.is_some());
+    }
+    assert_eq!(name(&sessions, &path), None, "a dry run writes nothing");
+    run(Ok("Flaky build"), false);
+    assert_eq!(name(&sessions, &path).as_deref(), Some("Flaky build"));
+}
+
+/// pi renames at every moment of a titling, without a lock.
+#[test]
+fn a_rename_at_any_moment_wins() {
+    for renamed in [r#""name":"Mine""#, r#""name":"""#] {
+        let (mut n_moments, mut n_titled) = (0, 0);
+        for n in 1.. {
+            let os = SimOs::new();
+            let path = session(&sessions(&os, 1), "Fix the build");
+            let file = path.clone();
+            let line = format!(
+                r#"{{"type":"session_info","id":"0000pi00","parentId":null,"timestamp":"2025-11-15T00:00:01.000Z",{renamed}}}"#
+            );
+            let has_run = Arc::new(std::sync::Mutex::new(false));
+            let flag = Arc::clone(&has_run);
+            os.interleave(n, move |os| {
+                *flag.lock().unwrap() = true;
+                os.foreign_append(&file, format!("{line}\n"));
+            });
+            let ours: Result<Titled, SessionError> = sessions(&os, 2)
+                .title(std::slice::from_ref(&path), Titler::Rule, false, &mut |_| ())
+                .unwrap()
+                .1
+                .remove(0);
+            if !*has_run.lock().unwrap() {
+                break;
+            }
+            n_moments += 1;
+            n_titled += usize::from(ours.as_ref().is_ok_and(Titled::is_change));
+            let expected = renamed.contains("Mine").then_some("Mine");
+            assert_eq!(name(&sessions(&os, 3), &path).as_deref(), expected, "before call {n}: {ours:?}");
+        }
+        assert!(n_moments > 10 && n_titled < n_moments, "{n_moments}, {n_titled}");
+    }
+}
+
+#[test]
+fn a_title_after_a_name_of_the_user_is_corrected() {
+    let os = SimOs::new();
+    let sessions = sessions(&os, 1);
+    for (name_of_user, expected) in [("Mine", Some("Mine")), ("", None)] {
+        let path = session(&sessions, "Fix the build");
+        let line = |name: &str, auto: &str| {
+            format!(
+                r#"{{"type":"session_info","id":"{name:a<8}","parentId":null,"timestamp":"2025-11-15T00:00:01.000Z","name":"{name}"{auto}}}"#
+            )
+        };
+        os.foreign_append(
+            &path,
+            line(name_of_user, "") + "\n" + &line("Title", r#","auto":{"by":"rule","v":1}"#) + "\n",
+        );
+        let outcome = titled(&sessions, &path).outcome;
+        assert_eq!(outcome, TitleOutcome::Restored { name: expected.map(str::to_owned) });
+        assert_eq!(name(&sessions, &path).as_deref(), expected);
+        assert_eq!(titled(&sessions, &path).outcome, TitleOutcome::OfUser);
+    }
+}

@@ -61,6 +61,33 @@ fn names_are_set_cleared_and_undone() {
 }
 
 #[test]
+fn sessions_without_a_name_get_titles() {
+    let home = Home::new();
+    let renaming = small().into_iter().map(|line| line.replace("first question", "Rename the flag"));
+    let file = home.session("x.jsonl", &small());
+    let other = home.session("y.jsonl", &renaming.collect::<Vec<_>>());
+    let before = std::fs::read(&file).unwrap();
+    assert_eq!(home.run(&["title"]).code, 2);
+    let dry = home.run(&["title", path(&file), "--dry-run", "--json"]).json();
+    let name = dry["sessions"][0]["name"].as_str().unwrap().to_owned();
+    assert_eq!((&dry["dryRun"], &dry["sessions"][0]["by"]), (&true.into(), &"rule".into()));
+    assert_eq!(std::fs::read(&file).unwrap(), before);
+    home.run(&["name", path(&other), "Mine"]).expect(0, "");
+    let named = std::fs::read(&other).unwrap();
+    let titled = home.run(&["title", "--missing"]);
+    assert_eq!((titled.code, titled.out.as_str()), (0, format!("s1  {name}\n").as_str()), "{}", titled.err);
+    assert_eq!(last(&file)["auto"], serde_json::json!({"by": "rule", "v": 1}));
+    assert_eq!(home.run(&["name", path(&file)]).out, format!("{name}\n"));
+    assert_eq!(home.run(&["title", "--missing"]).code, 1, "nothing is left to do");
+    assert_eq!(home.run(&["title", path(&file), path(&other)]).code, 1);
+    assert_eq!(std::fs::read(&other).unwrap(), named, "a name of the user stays");
+    home.run(&["undo"]).expect(0, "");
+    home.run(&["name", path(&file)]).expect(1, "the session has no name\n");
+    let unknown = home.run(&["title", path(&file), "--model", "nowhere/x"]);
+    assert!(unknown.code != 0 && unknown.err.contains("is not a model"), "{}", unknown.err);
+}
+
+#[test]
 fn nothing_to_undo_exits_with_1() {
     let home = Home::new();
     let output = home.run(&["undo"]);

@@ -38,7 +38,7 @@ pub(super) enum Undo {
     Never,
 }
 
-/// All operations. To add a command, add an entry here: `title`, `pull`.
+/// All operations. To add a command, add an entry here: `pull`.
 pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         name: "append",
@@ -60,6 +60,15 @@ pub(super) const OPERATIONS: &[Operation] = &[
         request: Some(
             |store, who| json!({"type": "rename_session", "sessionPath": store.path(ALPHA), "name": format!("named by {who}")}),
         ),
+        undo: Undo::Last,
+        destroys: &[],
+    },
+    Operation {
+        name: "title",
+        content: same,
+        prepare: |_| {},
+        args: |store, _| words(&["title", &store.path(ALPHA), "--json"]),
+        request: None,
         undo: Undo::Last,
         destroys: &[],
     },

@@ -1,4 +1,8 @@
 //! Entries as plain text, with their role and whom to trust.
+//!
+//! What is shortened here goes through [`Outgoing`] first: no rule recognises a secret of which a cut has left a part.
+
+use std::collections::HashMap;
 
 use sessile::entry::{Entry, Payload};
 use sessile::format::head::{Kind, Role};
@@ -6,9 +10,9 @@ use sessile::format::picture::Picture;
 use sessile::json::Raw;
 use sessile::message::{AssistantMessage, BashExecutionMessage, Block, Content, Message, ToolCall, ToolResultMessage};
 use sessile_display::picture::picture_text;
-use sessile_display::text::{Calls, call_text, headline, role_name, start};
+use sessile_display::text::{Calls, headline, role_name};
 
-use crate::outgoing::Trust;
+use crate::outgoing::{Outgoing, Trust};
 
 /// How much of an entry to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,6 +33,12 @@ impl Detail {
 /// The characters of a result, unless everything is shown.
 const MAX_RESULT: usize = 600;
 
+/// The characters of the argument that stands for a call.
+const MAX_ARGUMENT: usize = 80;
+
+/// The calls whose results may still come.
+const MAX_CALLS: usize = 4096;
+
 /// The text of an entry. It still is what the file says, so it goes out only through `outgoing`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Rendered {
@@ -38,21 +48,56 @@ pub(crate) struct Rendered {
 }
 
 /// Turns entries into text.
-pub(crate) struct Renderer {
-    calls: Calls,
+pub(crate) struct Renderer<'r> {
+    outgoing: &'r Outgoing<'r>,
+    /// Each call in a few words, by the id that its result refers to.
+    calls: HashMap<String, String>,
     detail: Detail,
     hides_tool_output: bool,
 }
 
-impl Renderer {
-    pub(crate) fn new(detail: Detail, hides_tool_output: bool) -> Self {
-        Self { calls: Calls::recent(256), detail, hides_tool_output }
+impl<'r> Renderer<'r> {
+    pub(crate) fn new(outgoing: &'r Outgoing<'r>, detail: Detail, hides_tool_output: bool) -> Self {
+        Self { outgoing, calls: HashMap::new(), detail, hides_tool_output }
     }
 
     /// Remembers the calls of an answer, so that results can name theirs.
     pub(crate) fn note(&mut self, entry: &Entry) {
         if let Some(Message::Assistant(answer)) = entry.message() {
-            self.calls.note(&answer.content());
+            self.note_answer(answer);
+        }
+    }
+
+    /// Like [`note`](Self::note).
+    pub(crate) fn note_answer(&mut self, answer: AssistantMessage<'_>) {
+        for block in answer.content().blocks() {
+            if let Block::ToolCall(call) = block
+                && let Some(id) = call.id()
+            {
+                if self.calls.len() >= MAX_CALLS {
+                    self.calls.clear();
+                }
+                self.calls.insert(id, self.call_line(*call));
+            }
+        }
+    }
+
+    /// The beginning of an entry, for a line of a tree.
+    pub(crate) fn line(&self, entry: &Entry, role: &str) -> String {
+        let text = match (entry.payload(), entry.message()) {
+            (_, Some(Message::ToolResult(result))) => {
+                return self.answered(result);
+            }
+            (_, Some(message)) => self.message(message).map(|rendered| rendered.text),
+            (Payload::CustomMessage(custom), _) => Some(self.content(&custom.content())),
+            (Payload::Compaction(compaction), _) => compaction.summary(),
+            (Payload::BranchSummary(summary), _) => summary.summary(),
+            _ => None,
+        };
+        match text {
+            Some(text) if text.trim().is_empty() => format!("{role}: (no text)"),
+            Some(text) => format!("{role}: {text}"),
+            None => self.headline(entry),
         }
     }
 
@@ -87,7 +132,7 @@ impl Renderer {
     }
 
     fn headline(&self, entry: &Entry) -> String {
-        let headline = headline(entry, &self.calls);
+        let headline = headline(entry, &Calls::default());
         format!("{}{}", headline.lead, headline.text)
     }
 
@@ -110,7 +155,7 @@ impl Renderer {
         let mut text = self.content(&answer.content());
         let end = match answer.stop_reason().as_deref() {
             Some("aborted") => "(aborted)".to_owned(),
-            Some("error") => format!("(error: {})", start(&answer.error_message().unwrap_or_default(), MAX_RESULT)),
+            Some("error") => format!("(error: {})", self.short(&answer.error_message().unwrap_or_default(), MAX_RESULT)),
             Some("length") => "(cut off)".to_owned(),
             _ => return text,
         };
@@ -119,15 +164,14 @@ impl Renderer {
     }
 
     fn result(&self, result: ToolResultMessage<'_>) -> Option<String> {
-        let call = self.calls.answered(result.tool_call_id(), result.tool_name());
-        let lead = if result.is_error() == Some(true) { format!("{call} failed") } else { call };
+        let lead = self.answered(result);
         let text = if self.hides_tool_output { "(hidden)".to_owned() } else { self.content(&result.content()) };
         match self.detail {
             Detail::Full => Some(format!("{lead}:\n{text}")),
             Detail::Messages => Some(format!("{lead}:\n{}", self.beginning(&text))),
             Detail::Brief if result.is_error() == Some(true) => {
                 let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-                Some(format!("{lead}: {}", start(first, 200)))
+                Some(format!("{lead}: {}", self.short(first, 200)))
             }
             Detail::Brief => None,
         }
@@ -151,7 +195,30 @@ impl Renderer {
         if self.detail == Detail::Full || text.chars().nth(MAX_RESULT).is_none() {
             return text.to_owned();
         }
-        format!("{}\n[{} bytes in all]", start(text, MAX_RESULT), text.len())
+        let end = text.char_indices().nth(MAX_RESULT).map_or(text.len(), |(at, _)| at);
+        format!("{}…\n[{} bytes in all]", self.outgoing.start(text, end).as_str(), text.len())
+    }
+
+    /// The beginning of a text on one line.
+    fn short(&self, text: &str, max_chars: usize) -> String {
+        self.outgoing.line(text, max_chars).as_str().to_owned()
+    }
+
+    /// The call that a result belongs to, and whether it failed.
+    fn answered(&self, result: ToolResultMessage<'_>) -> String {
+        let known = result.tool_call_id().and_then(|id| self.calls.get(&id).cloned());
+        let call = known.unwrap_or_else(|| {
+            format!("[{}]", self.short(&result.tool_name().unwrap_or_else(|| "tool".to_owned()), MAX_ARGUMENT))
+        });
+        if result.is_error() == Some(true) { format!("{call} failed") } else { call }
+    }
+
+    /// A call in a few words: its tool, and the argument that says most.
+    fn call_line(&self, call: ToolCall<'_>) -> String {
+        let name = self.short(&call.name().unwrap_or_else(|| "tool".to_owned()), MAX_ARGUMENT);
+        let text = ["command", "pattern", "query", "url"].iter().find_map(|key| call.text_argument(key));
+        let text = text.or_else(|| call.path()).or_else(|| Some(call.arguments()?.to_text().into_owned()));
+        format!("[{name}: {}]", self.short(&text.unwrap_or_default(), MAX_ARGUMENT))
     }
 
     fn content(&self, content: &Content<'_>) -> String {
@@ -179,10 +246,10 @@ impl Renderer {
             }
             Block::Thinking(_) => String::new(),
             Block::ToolCall(call) if is_full => whole_call(call),
-            Block::ToolCall(call) => call_text(call),
+            Block::ToolCall(call) => self.call_line(call),
             Block::Image(image) => picture_text(&Picture::new(image)),
             other if is_full => other.raw().to_text().into_owned(),
-            other => start(&other.raw().to_text(), 200),
+            other => self.short(&other.raw().to_text(), 200),
         }
     }
 }

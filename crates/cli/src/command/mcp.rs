@@ -1,6 +1,6 @@
 //! `sessile mcp`
 
-use std::io::{self, Write};
+use std::io;
 use std::path::PathBuf;
 use std::sync::mpsc::{Sender, channel};
 
@@ -131,7 +131,7 @@ pub(super) fn run(
         return check(out);
     }
     if let Some(agent) = args.print_config {
-        return print_config(agent, args, out, err);
+        return print_config(env, agent, args, out, err);
     }
     let server = Server::new(options(env, args)?);
     let (sender, receiver) = channel();
@@ -139,7 +139,7 @@ pub(super) fn run(
     let serve = move || {
         server.serve(io::stdin(), crate::stream::plain_stdout());
         // The send fails only if a signal came first.
-        drop(sender.send(None));
+        sender.send(None).ok();
     };
     threads::spawn("client", serve).map_err(Failure::NoThread)?;
     Ok(receiver.recv().ok().flatten().map_or(Exit::Done, Exit::Signalled))
@@ -149,7 +149,8 @@ fn watch_signals(sender: Sender<Option<i32>>) -> Result<(), Failure> {
     let mut signals = Signals::new([SIGTERM, SIGHUP, SIGINT]).map_err(NoSignals)?;
     let watch = move || {
         for signal in signals.forever() {
-            drop(sender.send(Some(signal)));
+            // The send fails only if the server has ended.
+            sender.send(Some(signal)).ok();
         }
     };
     threads::spawn("signals", watch).map_err(Failure::NoThread)?;
@@ -185,8 +186,17 @@ fn check(out: &mut Screen<'_>) -> Result<Exit, Failure> {
 }
 
 /// Prints the entry for an agent, and says where it belongs.
-fn print_config(agent: Agent, args: &McpArgs, out: &mut Screen<'_>, err: &mut Screen<'_>) -> Result<Exit, Failure> {
-    let config = client_config(agent.client(), "sessile", &args.words());
+fn print_config(
+    env: &CommandEnvironment,
+    agent: Agent,
+    args: &McpArgs,
+    out: &mut Screen<'_>,
+    err: &mut Screen<'_>,
+) -> Result<Exit, Failure> {
+    let dir = env.session_dir().filter(|_| env.has_session_dir_flag());
+    let flag = dir.map(|dir| ["--session-dir".to_owned(), env.directory(Some(&dir)).to_string_lossy().into_owned()]);
+    let words: Vec<String> = flag.into_iter().flatten().chain(args.words()).collect();
+    let config = client_config(agent.client(), "sessile", &words);
     out.data().write_all(config.entry.as_bytes())?;
     let file = Line::new().styled(ACCENT, "hint:").text(&format!(" this belongs in {}", config.file));
     // A message on standard error is optional; a failed write is ignored.

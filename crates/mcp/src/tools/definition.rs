@@ -40,7 +40,7 @@ pub(super) const DEFINITIONS: &[Tool] = &[
         name: "search_history",
         description: "Search earlier sessions: have I seen this error, what did we decide about X. Best hits first.",
         parameters: &[
-            ("query", r#"{"type":"string","description":"words, \"a phrase\", prefix*, -not, a OR b, re:regex"}"#),
+            ("query", r#"{"type":"string","description":"words, \"a phrase\", prefix*, *part*, re:regex"}"#),
             ("scope", SCOPE),
             ("role", r#"{"type":"string","description":"user, assistant, toolResult, summary, label, name"}"#),
             ("tool", TEXT),

@@ -89,8 +89,8 @@ fn facts(
     put(&mut out, "parentSession", &super::list_sessions::parent_id(info, everything));
     let is_fork = |other: &&SessionInfo| other.parent_session_path.as_deref() == info.path.to_str();
     out.raw("forks", number(everything.iter().filter(is_fork).count()).raw());
-    let name = |model: &JsText<'_>| attribute(call.outgoing.line(&model.to_str(), 60).as_str());
-    let models: Vec<Json> = info.facts.models.iter().take(8).map(|model| Json::string(&name(&model.model))).collect();
+    let name = |model: &JsText<'_>| attribute(call.outgoing.line(&model.to_str(), 40).as_str());
+    let models: Vec<Json> = info.facts.models.iter().take(4).map(|model| Json::string(&name(&model.model))).collect();
     out.array("models", models.iter().map(Json::raw));
     if info.is_archived {
         out.bool("archived", true);
@@ -108,7 +108,7 @@ fn parts(call: &Call<'_>, info: &SessionInfo, session: &SessionManager) -> Resul
     if let Some(name) = &info.name {
         parts.push(Part::new("name", "", Trust::User, name.to_str().into_owned(), MAX_PATH));
     }
-    add_messages(session, &mut parts)?;
+    add_messages(call, session, &mut parts)?;
     let labels = session.labelled()?;
     n_left_out += labels.len().saturating_sub(MAX_LABELS);
     for (id, label) in labels.iter().take(MAX_LABELS) {
@@ -139,12 +139,12 @@ fn parts(call: &Call<'_>, info: &SessionInfo, session: &SessionManager) -> Resul
 }
 
 /// Adds the first and the last message of the user on the path, and the last summary.
-fn add_messages(session: &SessionManager, parts: &mut Vec<Part>) -> Result<(), Failure> {
+fn add_messages(call: &Call<'_>, session: &SessionManager, parts: &mut Vec<Part>) -> Result<(), Failure> {
     let outline = session.outline();
     let path = session.path();
     let is_user = |row: &&sessile::rows::Row| outline.role(**row) == Role::User;
     let (first, last) = (path.iter().find(is_user), path.iter().rfind(is_user));
-    let mut renderer = Renderer::new(Detail::Brief, true);
+    let mut renderer = Renderer::new(&call.outgoing, Detail::Brief, true);
     for (kind, row) in [("firstMessage", first), ("lastMessage", last.filter(|last| Some(*last) != first))] {
         let Some(row) = row else { continue };
         let entry = session.entry_at(*row)?;

@@ -35,7 +35,7 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Failure> {
     };
     let is_live = if call.history.is_live(&info) { " It is live: it was written just now." } else { "" };
     let mut page = call.page("entries", &format!("A branch of {} entries.{is_live}", path.len()))?;
-    let mut renderer = Renderer::new(detail, call.history.options.omits_tool_output());
+    let mut renderer = Renderer::new(&call.outgoing, detail, call.history.options.omits_tool_output());
     let mut has_more = false;
     for at in order.into_iter().skip(start) {
         call.check()?;
@@ -109,7 +109,7 @@ struct Branch<'b, 'c> {
 
 impl Branch<'_, '_> {
     /// The entry at a position; `None` if it is not shown.
-    fn render(&self, at: usize, renderer: &mut Renderer) -> Result<Option<(Entry, Rendered)>, Failure> {
+    fn render(&self, at: usize, renderer: &mut Renderer<'_>) -> Result<Option<(Entry, Rendered)>, Failure> {
         let Some(row) = self.path.get(at) else { return Ok(None) };
         if self.session.outline().role(*row) == Role::ToolResult
             && let Some(answer) = answer_before(self.session, self.path, at)?

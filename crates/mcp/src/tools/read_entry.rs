@@ -15,7 +15,7 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Failure> {
     let id = session.find_entry(&call.arguments.required("entry")?)?;
     let offset = call.arguments.count("offset")?.unwrap_or(0);
     let path = session.path_to(&id)?;
-    let mut renderer = Renderer::new(Detail::Full, call.history.options.omits_tool_output());
+    let mut renderer = Renderer::new(&call.outgoing, Detail::Full, call.history.options.omits_tool_output());
     if let Some(before) = super::read_branch::answer_before(&session, &path, path.len().saturating_sub(1))? {
         renderer.note(&before);
     }

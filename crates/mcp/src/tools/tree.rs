@@ -5,7 +5,6 @@ use sessile::branch::TreeNode;
 use sessile::json::ObjectWriter;
 use sessile::message::AssistantMessage;
 use sessile::tree::{Filter, TreeQuery};
-use sessile_display::text::{Calls, headline};
 
 use super::{is_cut, put};
 use crate::budget::{Answer, Row};
@@ -14,7 +13,7 @@ use crate::cursor::item;
 use crate::failure::Failure;
 use crate::names::attribute;
 use crate::outgoing::{Shown, Trust, framed};
-use crate::render::trust_of;
+use crate::render::{Detail, Renderer, trust_of};
 
 /// The characters of a line.
 const MAX_LINE: usize = 100;
@@ -35,8 +34,8 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Failure> {
     let session = call.history.open(&info)?;
     let filter = call.arguments.word("filter", &FILTERS)?.unwrap_or(Filter::Default);
     let nodes = session.tree()?;
-    let mut calls = Calls::default();
-    let mut on_answer = |answer: AssistantMessage<'_>| calls.note(&answer.content());
+    let mut renderer = Renderer::new(&call.outgoing, Detail::Brief, true);
+    let mut on_answer = |answer: AssistantMessage<'_>| renderer.note_answer(answer);
     let is_shown = session.shown_nodes(&nodes, Some(filter), &TreeQuery::default(), &mut on_answer)?;
     let shown: Vec<&TreeNode> =
         nodes.iter().zip(is_shown).filter(|(_, is_shown)| *is_shown).map(|(node, _)| node).collect();
@@ -47,7 +46,7 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Failure> {
     let mut has_more = false;
     for node in shown.iter().skip(start) {
         call.check()?;
-        let made = Line::new(&session, node, &calls)?;
+        let made = Line::new(&session, node, &renderer)?;
         if !page.push(MAX_LINE, &mut |max| made.row(call, node, max)) {
             has_more = true;
             break;
@@ -69,14 +68,14 @@ struct Line {
 }
 
 impl Line {
-    fn new(session: &SessionManager, node: &TreeNode, calls: &Calls) -> Result<Self, Failure> {
+    fn new(session: &SessionManager, node: &TreeNode, renderer: &Renderer<'_>) -> Result<Self, Failure> {
         let outline = session.outline();
-        let headline = headline(&session.entry_at(node.row)?, calls);
         let (kind, role) = (outline.kind(node.row), outline.role(node.row));
+        let word = role.word().or(kind.word()).unwrap_or("entry");
         Ok(Self {
-            text: format!("{}{}", headline.lead, headline.text),
+            text: renderer.line(&session.entry_at(node.row)?, word),
             trust: trust_of(kind, role),
-            role: role.word().or(kind.word()).unwrap_or("entry"),
+            role: word,
             parent: Call::entry_id(outline.parent_id(node.row).as_ref()),
         })
     }

@@ -88,7 +88,8 @@ impl Page {
     /// Adds a row. `make` gets the number of bytes that each of its texts may have, and must return a smaller row for a
     /// smaller number. The first row comes in any case, cut; returns false if another one has no room.
     pub(crate) fn push(&mut self, max_text: usize, make: &mut dyn FnMut(usize) -> Row) -> bool {
-        let mut max_text = max_text.min(self.limit);
+        // Both forms have the text.
+        let mut max_text = max_text.min(self.limit / 2);
         loop {
             let row = make(max_text);
             if self.used + row.size() <= self.limit || (self.rows.is_empty() && max_text == 0) {
@@ -100,7 +101,7 @@ impl Page {
             if !self.rows.is_empty() {
                 return false;
             }
-            max_text = if max_text < 16 { 0 } else { max_text * 3 / 4 };
+            max_text = if max_text < 16 { 0 } else { max_text * 7 / 8 };
         }
     }
 

@@ -155,7 +155,9 @@ impl<'r> Renderer<'r> {
         let mut text = self.content(&answer.content());
         let end = match answer.stop_reason().as_deref() {
             Some("aborted") => "(aborted)".to_owned(),
-            Some("error") => format!("(error: {})", self.short(&answer.error_message().unwrap_or_default(), MAX_RESULT)),
+            Some("error") => {
+                format!("(error: {})", self.short(&answer.error_message().unwrap_or_default(), MAX_RESULT))
+            }
             Some("length") => "(cut off)".to_owned(),
             _ => return text,
         };

@@ -33,7 +33,8 @@ fn pi_offers_our_tools_and_its_model_gets_the_answer() {
     let (sessions, cwd) = (home.path().join("sessions"), home.path().join("project"));
     std::fs::create_dir_all(&sessions).unwrap();
     std::fs::create_dir_all(&cwd).unwrap();
-    let header = json!({"type": "session", "version": 3, "id": "0aaa0000", "timestamp": "2025-01-01T00:00:00.000Z", "cwd": cwd});
+    let header =
+        json!({"type": "session", "version": 3, "id": "0aaa0000", "timestamp": "2025-01-01T00:00:00.000Z", "cwd": cwd});
     let message = json!({"type": "message", "id": "00000001", "parentId": null, "timestamp": "2025-01-01T00:00:01.000Z",
         "message": {"role": "user", "content": "The harbour gate opens at dawn."}});
     std::fs::write(sessions.join("2025-01-01T00-00-00-000Z_0aaa0000.jsonl"), format!("{header}\n{message}\n")).unwrap();

@@ -9,7 +9,8 @@ use super::*;
 /// Sends requests of the stateless revision, and returns the results in their order.
 fn ask(home: &Home, words: &[&str], calls: &[(&str, Value)]) -> Vec<Value> {
     let words: Vec<&str> = std::iter::once("mcp").chain(words.iter().copied()).collect();
-    let mut child = home.command(&words).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child =
+        home.command(&words).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut input = child.stdin.take().unwrap();
     for (id, (tool, arguments)) in calls.iter().enumerate() {
         let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}});
@@ -51,12 +52,18 @@ fn store() -> Home {
         let answer = json!({"role": "assistant", "content": [{"type": "text", "text": "a tide"}], "provider": "acme",
             "model": format!("acme-{}", number % 3), "usage": usage, "stopReason": "stop"});
         let lines = [
-            line(&format!("a{number:07}"), Value::Null, number, json!({"role": "user", "content": format!("tide {number}")})),
+            line(
+                &format!("a{number:07}"),
+                Value::Null,
+                number,
+                json!({"role": "user", "content": format!("tide {number}")}),
+            ),
             line(&format!("b{number:07}"), json!(format!("a{number:07}")), number, answer),
         ];
         let id = format!("0190{number:04}");
         let name = format!("2025-01-01T00-{number:02}-00-000Z_{id}.jsonl");
-        let header = json!({"type": "session", "version": 3, "id": id, "timestamp": "2025-01-01T00:00:00.000Z", "cwd": cwd});
+        let header =
+            json!({"type": "session", "version": 3, "id": id, "timestamp": "2025-01-01T00:00:00.000Z", "cwd": cwd});
         let path = home.session_dir().join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, format!("{header}\n{}\n", lines.join("\n"))).unwrap();
@@ -99,7 +106,9 @@ fn settings_say_what_agents_see() {
     let home = store();
     let elsewhere = home.agent_dir().join("sessions/--elsewhere--/2025-01-01T00-00-00-000Z_0200.jsonl");
     write_session(&elsewhere, "/elsewhere", &[line("c", Value::Null, 1, json!({"role": "user", "content": "far"}))]);
-    let total = |words: &[&str]| ask(&home, words, &[("list_sessions", json!({}))]).remove(0)["structuredContent"]["total"].clone();
+    let total = |words: &[&str]| {
+        ask(&home, words, &[("list_sessions", json!({}))]).remove(0)["structuredContent"]["total"].clone()
+    };
     assert_eq!((total(&[]), total(&["--all"])), (json!(24), json!(25)));
     assert_eq!(total(&["--cwd", "/elsewhere"]), 1);
     home.run(&["config", "set", "mcp.scope", "all"]).expect(0, "");

@@ -89,7 +89,8 @@ fn all_pages_of_other_tools_have_each_row_once() {
     store.write("0long000", PROJECT, &long.0);
     let server = store.server();
     let rows = all_rows(&server, "get_tree", &json!({"session": "0long000", "filter": "all"}), "rows");
-    assert_eq!(rows.len(), 800);
+    // Trees omit answers without text.
+    assert_eq!(rows.len(), 790);
     for arguments in [json!({"session": "0long000"}), json!({"session": "0long000", "from": "@root"})] {
         let rows = all_rows(&server, "read_branch", &arguments, "entries");
         let ids = keys(&rows, ["entryId", "role"]);

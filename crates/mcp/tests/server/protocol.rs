@@ -85,7 +85,8 @@ fn only_one_revision_has_batches() {
 
 #[test]
 fn bad_arguments_are_errors_for_the_model() {
-    let server = small().server();
+    let store = small();
+    let server = store.server();
     for (tool, arguments, expected) in [
         ("search_history", json!({}), "query is missing"),
         ("search_history", json!({"query": "x", "nonsense": 1}), "unknown argument \"nonsense\""),
@@ -142,7 +143,8 @@ impl Write for Sent {
 fn a_cancelled_request_gets_no_answer() {
     let (input, requests) = channel();
     let (answered, answers) = channel();
-    let server = small().server();
+    let store = small();
+    let server = store.server();
     let serving = std::thread::spawn(move || server.serve(Pipe(requests, Vec::new()), Sent(answered)));
     // Many calls, so that some of them still wait when they are cancelled.
     let mut lines = String::new();

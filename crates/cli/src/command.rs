@@ -26,6 +26,7 @@ mod label;
 mod list;
 mod llm;
 mod man;
+mod mcp;
 mod merge;
 mod migrate;
 mod move_session;
@@ -188,6 +189,7 @@ commands! {
     Index(index::IndexArgs) => index::run, writes: never, pages: never;
     Config(config::ConfigArgs);
     Rpc(Box<rpc::RpcArgs>) => rpc::run, writes: always, pages: never;
+    Mcp(mcp::McpArgs) => mcp::run, writes: never, pages: never;
     Completions(completions::CompletionsArgs);
     Man(man::ManArgs);
     Help(help::HelpArgs);

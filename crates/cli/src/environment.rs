@@ -166,7 +166,7 @@ impl CommandEnvironment {
 
     /// Parses a time given by the user; `None` if it is invalid.
     pub(crate) fn parse_time(&self, text: &str) -> Option<TimeRange> {
-        date::parse_time_range(text, self.now(), &Zone(self.sessions.environment()))
+        sessile::time::parse_range(self.sessions.environment(), text)
     }
 
     /// Formats a local time to the minute.

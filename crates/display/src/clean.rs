@@ -30,6 +30,16 @@ pub fn clean(text: &str) -> String {
     out
 }
 
+/// Whether a character controls a terminal, changes the text direction, or is hidden from the reader. Line feeds and tabs
+/// do neither.
+pub fn is_unseen(char: char) -> bool {
+    match replacement(char) {
+        Replacement::Keep => false,
+        Replacement::Remove => true,
+        Replacement::With(_) => !matches!(char, '\t' | '\n'),
+    }
+}
+
 /// The width of clean text in columns: the sum over its characters, as in plain terminals.
 pub fn columns(text: &str) -> usize {
     text.chars().map(|char| char.width().unwrap_or(0)).sum()

@@ -13,7 +13,7 @@ pub mod picture;
 pub mod text;
 mod wrap;
 
-pub use clean::{clean, columns, first_columns};
+pub use clean::{clean, columns, first_columns, is_unseen};
 pub use wrap::wrapped;
 
 /// The role of a piece of text, which decides how it is shown.

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::ops::Range;
 
 use sessile_core::json::{Raw, write_text};
 
@@ -70,6 +71,13 @@ impl<'a> Rewriter<'a> {
     /// Rewrites a text that is not part of a line, such as the name of a directory.
     pub fn text(&mut self, text: &str) -> String {
         self.texts.changed_str(text, Origin::Ordinary).unwrap_or_else(|| text.to_owned())
+    }
+
+    /// Rewrites a part of a text that is not part of a line. What surrounds the part says what it is: a secret of which
+    /// the part has only some bytes goes too.
+    pub fn part(&mut self, text: &str, part: Range<usize>) -> String {
+        let shown = self.texts.changed_part(text, part);
+        self.text(&shown)
     }
 
     /// Gives a working directory a pseudonym, from level `paths` on, before any text needs it.

@@ -54,6 +54,23 @@ impl Texts<'_> {
         self.changed(&JsText::from(text), origin).map(JsText::into_string)
     }
 
+    /// A part of a text, with everything that changes in the text changed in the part.
+    pub(crate) fn changed_part(&mut self, text: &str, part: Range<usize>) -> String {
+        let end = text.floor_char_boundary(part.end);
+        let mut at = text.floor_char_boundary(part.start).min(end);
+        let mut out = String::with_capacity(end - at);
+        for (range, replacement) in self.changes(text, Origin::Ordinary) {
+            if range.end <= at || range.start >= end {
+                continue;
+            }
+            out.push_str(text.get(at..range.start).unwrap_or_default());
+            out.push_str(&replacement);
+            at = range.end;
+        }
+        out.push_str(text.get(at..end).unwrap_or_default());
+        out
+    }
+
     /// The changes to a text, in order and without overlaps.
     fn changes(&mut self, text: &str, origin: Origin) -> Vec<Change> {
         let mut changes: Vec<Change> = Vec::new();
@@ -152,6 +169,21 @@ mod tests {
         assert_eq!(changed(Level::Pii, text).unwrap(), format!("{secret} /word1/user1 mail1@example.invalid"));
         assert_eq!(changed(Level::Pii, "nothing"), None);
         assert_eq!(changed(Level::Pii, &secret), None);
+    }
+
+    #[test]
+    fn a_part_shows_no_piece_of_a_secret() {
+        let key = RunKey::new(vec![1; 32]);
+        let mut names = Names::new();
+        let mut texts =
+            Texts { find: &finder, key: &key, level: Level::Secrets, names: &mut names, counts: Counts::default() };
+        let text = "ab SECRET-1 cd";
+        for (part, expected) in [(0..2, "ab"), (1..5, "b [R]"), (5..7, "[R]"), (9..14, "[R] cd"), (11..99, " cd")] {
+            let shown = texts.changed_part(text, part.clone());
+            let placeholder = key.placeholder("test", &Secret::new("SECRET-1"));
+            assert_eq!(shown.replace(&placeholder, "[R]"), expected, "{part:?}");
+        }
+        assert_eq!(texts.changed_part("aéb", 2..3), "é");
     }
 
     #[test]

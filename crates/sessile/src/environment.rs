@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::path::PathBuf;
 
 use sessile_core::SessionId;
-use sessile_core::date::{LocalZone, Timestamp, to_local};
+use sessile_core::date::{LocalZone, TimeRange, Timestamp, parse_time_range, to_local};
 use sessile_core::entry::js_time;
 use sessile_core::json::Raw;
 use sessile_core::version::{FreshIds, StableIds};
@@ -212,6 +212,12 @@ impl LocalZone for Zone<'_> {
     fn offset_ms_at_local(&self, local_ms: i64) -> i64 {
         self.0.local_offset_ms(local_ms)
     }
+}
+
+/// The time that a user means with `2h`, `3d`, `yesterday` or `2026-01-31`, on the user's clock; `None` if the text is not a
+/// time.
+pub fn parse_range(environment: &dyn Environment, text: &str) -> Option<TimeRange> {
+    parse_time_range(text, environment.now(), &Zone(environment))
 }
 
 /// What the user's clock shows at an instant, as if it showed UTC.

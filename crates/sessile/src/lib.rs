@@ -33,6 +33,7 @@
 //! | make room in the context | [`SessionManager::compact`] and [`compaction`] |
 //! | write from several threads or programs | [`write::SharedSession`], [`SessionManager::append_if_last`] |
 //! | list, find and group sessions | [`Sessions::list`], [`list`], [`reference`](mod@reference), [`group`] |
+//! | find out which sessions changed a file | [`Sessions::file_history`] and [`files`] |
 //! | search their text | [`Sessions::search`] and [`search`] |
 //! | follow a session, or watch a store | [`Sessions::follow`], [`Sessions::watch_store`], [`follow`], [`watch`] |
 //! | count tokens, costs and messages | [`Sessions::stats`] and [`stats`] |
@@ -102,6 +103,7 @@ mod environment;
 mod error;
 pub mod event;
 pub mod export;
+pub mod files;
 pub mod follow;
 pub mod format;
 pub mod group;

@@ -2,6 +2,7 @@
 
 mod hit;
 mod options;
+mod page;
 mod team;
 
 use std::collections::{HashMap, HashSet};
@@ -14,7 +15,8 @@ use sessile_store::threads;
 use sessile_text::{Hit, Progress, Request, SurveyedFile, TextIndex, UpdateOptions, Updated, survey};
 
 pub use hit::SearchHit;
-pub use options::{IndexOptions, OnPath, SearchOptions, SearchScope, Upkeep};
+pub use options::{IndexOptions, OnPath, SearchOptions, SearchPage, SearchScope, Upkeep};
+pub use page::HitCounts;
 
 use crate::directory::{CwdFilter, sessions_root};
 use crate::error::SessionError;
@@ -37,6 +39,8 @@ const MAX_BYTES_PER_SEARCH: u64 = 32 << 20;
 pub struct SearchResult {
     /// The hits, best first.
     pub hits: Vec<SearchHit>,
+    /// The number of all hits, and of those after this page, if a [page](SearchOptions::page) was requested.
+    pub counts: Option<HitCounts>,
     /// The number of bytes that had to be read because the index does not cover them.
     pub unindexed_bytes: u64,
     /// How far it looked at the sessions of other members of a team's store, if they are in scope.
@@ -158,7 +162,7 @@ impl Sessions {
             filter: &options.filter,
             admits: if is_of_all { None } else { Some(&admits) },
             // Whether an entry is on the path is checked later, one by one.
-            limit: if options.on_path.is_some() { usize::MAX } else { options.limit },
+            limit: if options.on_path.is_some() || options.page.is_some() { usize::MAX } else { options.limit },
             per_session: options.per_session && options.on_path.is_none(),
             now: world.environment().now(),
             is_cancelled: &is_cancelled,
@@ -169,10 +173,14 @@ impl Sessions {
         self.keep_up(&mut index, &files, query, options)?;
         let mut doubted = HashSet::new();
         loop {
-            let findings = index.find(&files, &request).ok_or(SessionError::Cancelled)?;
+            let mut findings = index.find(&files, &request).ok_or(SessionError::Cancelled)?;
+            let counts = options.page.map(|page| page.turn_to(options.limit, &files, &mut findings.hits));
             let context = HitContext { sessions: self, files: &files, query, options, doubted: &doubted };
             match context.all(&findings.hits)? {
-                Ok(hits) => return Ok(SearchResult { hits, unindexed_bytes: findings.n_scanned, team: None }),
+                Ok(hits) => {
+                    let unindexed_bytes = findings.n_scanned;
+                    return Ok(SearchResult { hits, counts, unindexed_bytes, team: None });
+                }
                 Err(file) => {
                     // The file differs from the index, so read it; only once, because it may be changing constantly.
                     index.ignore_session(&files[file].path);

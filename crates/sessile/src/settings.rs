@@ -301,6 +301,19 @@ impl Settings {
         }
     }
 
+    /// Whether agents see the sessions of all directories, and not only those of their repository.
+    pub fn mcp_shows_all(&self) -> bool {
+        self.text("mcp.scope") == Some("all")
+    }
+
+    /// The directories and sessions that agents never see.
+    pub fn mcp_excluded(&self) -> &[String] {
+        match self.value("mcp.exclude") {
+            Some(Value::Words(texts)) => texts,
+            _ => &[],
+        }
+    }
+
     fn value(&self, key: &str) -> Option<&Value> {
         self.rows.iter().find(|row| row.key == key)?.value.as_ref()
     }

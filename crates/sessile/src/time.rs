@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-pub use crate::environment::{local_time, now, time_of};
+pub use crate::environment::{local_time, now, parse_range, time_of};
 pub use sessile_core::date::Timestamp;
 
 /// Converts a time of the standard library. Rounds down to whole milliseconds, and saturates.

@@ -18,6 +18,7 @@ mod lines;
 mod listing;
 mod loading;
 mod location;
+mod mcp;
 mod migration;
 mod oracle;
 mod real_session;

@@ -32,6 +32,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("sessile-rpc", &["sessile", "sessile-summarize", "sessile-web"]),
     ("sessile-tui", &["sessile", "sessile-display", "sessile-summarize"]),
     ("sessile-web", &["sessile", "sessile-display"]),
+    ("sessile-mcp", &["sessile", "sessile-display", "sessile-rpc"]),
     ("sessile-client", &["sessile", "sessile-rpc"]),
     ("sessile-node", &["sessile", "sessile-rpc"]),
     (
@@ -42,6 +43,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "sessile",
             "sessile-summarize",
             "sessile-display",
+            "sessile-mcp",
             "sessile-rpc",
             "sessile-tui",
             "sessile-web",

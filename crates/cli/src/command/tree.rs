@@ -7,11 +7,9 @@ use clap::error::ErrorKind;
 use clap::{Args, ValueEnum};
 use sessile::SessionManager;
 use sessile::branch::TreeNode;
-use sessile::entry::{Entry, Payload};
 use sessile::format::archive::fold_away;
-use sessile::format::head::{Kind, Role};
-use sessile::message::Message;
-use sessile::tree::{Filter, TreeQuery, is_silent};
+use sessile::message::AssistantMessage;
+use sessile::tree::{Filter, TreeQuery};
 use sessile_rpc::answer;
 
 use crate::args::SessionArg;
@@ -296,30 +294,8 @@ fn visible_nodes(
     nodes: &[TreeNode],
     selection: &TreeSelection,
 ) -> Result<VisibleNodes, Failure> {
-    let outline = session.outline();
     let mut calls = Calls::default();
-    let mut is_shown = Vec::with_capacity(nodes.len());
-    for node in nodes {
-        let (kind, role) = (outline.kind(node.row), outline.role(node.row));
-        let is_answer = kind == Kind::Message && role == Role::Assistant;
-        let is_admitted = selection.filter.is_none_or(|filter| filter.admits(kind, role, node.label.is_some()));
-        if !is_answer && (!is_admitted || selection.query.is_anything()) {
-            is_shown.push(is_admitted);
-            continue;
-        }
-        let entry = session.entry_at(node.row)?;
-        let is_silent = record_calls(&entry, &mut calls) && selection.filter.is_some();
-        let is_leaf = node.id.is_some() && node.id == session.leaf_id();
-        let label = node.label.as_ref().map(|label| label.text());
-        is_shown.push(is_admitted && (!is_silent || is_leaf) && selection.query.matches(&entry, label.as_deref()));
-    }
+    let mut on_answer = |answer: AssistantMessage<'_>| calls.note(&answer.content());
+    let is_shown = session.shown_nodes(nodes, selection.filter, &selection.query, &mut on_answer)?;
     Ok(VisibleNodes { is_shown, calls })
-}
-
-/// Records the tool calls of an answer; returns whether the answer contains nothing else.
-fn record_calls(entry: &Entry, calls: &mut Calls) -> bool {
-    let Payload::Message(message) = entry.payload() else { return false };
-    let Some(Message::Assistant(answer)) = message.message() else { return false };
-    calls.note(&answer.content());
-    is_silent(answer)
 }

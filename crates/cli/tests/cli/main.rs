@@ -24,6 +24,7 @@ mod hostile;
 mod index;
 #[cfg(all(unix, feature = "remote"))]
 mod insight;
+mod mcp;
 mod merge;
 mod mishaps;
 mod people;

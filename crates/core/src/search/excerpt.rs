@@ -22,10 +22,14 @@ const ELLIPSIS: &str = "…";
 impl Excerpt {
     /// The surroundings of the first of these matches, which must be in order.
     pub fn new(text: &str, matches: &[Range<usize>]) -> Self {
-        let first = matches.first().map_or(0, |matched| matched.start.min(text.len()));
-        let start = text.floor_char_boundary(first.saturating_sub(BYTES_BEFORE));
-        let start = if start == 0 { 0 } else { after_space(text, start, first) };
-        let end = text.ceil_char_boundary(start.saturating_add(MAX_BYTES).min(text.len()));
+        Self::with_room(text, matches, 0)
+    }
+
+    /// Like [`new`](Self::new), with about `room` more bytes on each side.
+    pub fn with_room(text: &str, matches: &[Range<usize>], room: usize) -> Self {
+        let Range { start, end } = Self::window(text, matches);
+        let start = text.floor_char_boundary(start.saturating_sub(room));
+        let end = text.ceil_char_boundary(end.saturating_add(room).min(text.len()));
         let mut excerpt = Self::default();
         if start > 0 {
             excerpt.text.push_str(ELLIPSIS);
@@ -43,6 +47,14 @@ impl Excerpt {
             }
         }
         excerpt
+    }
+
+    /// The part of a text that an excerpt shows.
+    pub fn window(text: &str, matches: &[Range<usize>]) -> Range<usize> {
+        let first = text.floor_char_boundary(matches.first().map_or(0, |matched| matched.start.min(text.len())));
+        let start = text.floor_char_boundary(first.saturating_sub(BYTES_BEFORE));
+        let start = if start == 0 { 0 } else { after_space(text, start, first) };
+        start..text.ceil_char_boundary(start.saturating_add(MAX_BYTES).min(text.len()))
     }
 
     /// The ranges in UTF-16 units, as in JavaScript.

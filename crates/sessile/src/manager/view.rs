@@ -6,11 +6,12 @@ use sessile_core::context::{self, Projected, ReadContext, SessionContext};
 use sessile_core::date::Timestamp;
 use sessile_core::diagnostic::Diagnostic;
 use sessile_core::entry::{Entry, js_time};
-use sessile_core::head::Kind;
+use sessile_core::head::{Kind, Role};
 use sessile_core::header::Header;
 use sessile_core::json::{Json, Raw};
 use sessile_core::label::{Label, Labels};
 use sessile_core::llm;
+use sessile_core::message::{AssistantMessage, Message};
 use sessile_core::outline::{Outline, Row};
 use sessile_core::tree::{self, BranchPoint, BranchStatistics};
 use sessile_core::{EntryId, SessionId};
@@ -266,6 +267,40 @@ impl SessionManager {
             });
         })?;
         Ok(nodes)
+    }
+
+    /// Which of the [nodes](Self::tree) a filter shows: without a filter, all that match the query.
+    ///
+    /// Passes each answer to `on_answer`, shown or not, because its tool calls name the results after it.
+    pub fn shown_nodes(
+        &self,
+        nodes: &[TreeNode],
+        filter: Option<tree::Filter>,
+        query: &tree::TreeQuery,
+        on_answer: &mut dyn FnMut(AssistantMessage<'_>),
+    ) -> Result<Vec<bool>, SessionError> {
+        let outline = &self.session.outline;
+        let leaf = self.leaf_id();
+        let mut is_shown = Vec::with_capacity(nodes.len());
+        for node in nodes {
+            let (kind, role) = (outline.kind(node.row), outline.role(node.row));
+            let is_answer = kind == Kind::Message && role == Role::Assistant;
+            let is_admitted = filter.is_none_or(|filter| filter.admits(kind, role, node.label.is_some()));
+            if !is_answer && (!is_admitted || query.is_anything()) {
+                is_shown.push(is_admitted);
+                continue;
+            }
+            let entry = self.entry_at(node.row)?;
+            let mut is_silent = false;
+            if let Some(Message::Assistant(answer)) = entry.message() {
+                on_answer(answer);
+                is_silent = filter.is_some() && tree::is_silent(answer);
+            }
+            let is_leaf = node.id.is_some() && node.id == leaf;
+            let label = node.label.as_ref().map(|label| label.text());
+            is_shown.push(is_admitted && (!is_silent || is_leaf) && query.matches(&entry, label.as_deref()));
+        }
+        Ok(is_shown)
     }
 
     /// Visits the nodes of [`tree`](Self::tree) one at a time: their positions only.

@@ -64,7 +64,7 @@ impl SearchHit {
     }
 
     /// The hit in a line, without its offset and score; `None` if the line does not match.
-    pub(super) fn in_line(path: &Path, line: &[u8], matcher: &mut Matcher<'_>) -> Option<Self> {
+    pub(super) fn in_line(path: &Path, line: &[u8], matcher: &mut Matcher<'_>, room: usize) -> Option<Self> {
         let Parsed::Value(head) = head::read(line) else { return None };
         let raw = Raw::parse(line).ok()?;
         matcher.begin();
@@ -82,17 +82,17 @@ impl SearchHit {
             time: head.time,
             offset: None,
             score: 0.0,
-            excerpt: excerpt(matcher, &texts),
+            excerpt: excerpt(matcher, &texts, room),
             author: None,
         })
     }
 }
 
-fn excerpt(matcher: &Matcher<'_>, texts: &[String]) -> Excerpt {
+fn excerpt(matcher: &Matcher<'_>, texts: &[String], room: usize) -> Excerpt {
     let ranges = matcher.match_ranges();
     let Some(first) = ranges.first().map(|(text, _)| *text) else { return Excerpt::default() };
     let here: Vec<_> = ranges.into_iter().filter(|(text, _)| *text == first).map(|(_, range)| range).collect();
-    texts.get(first).map(|text| Excerpt::new(text, &here)).unwrap_or_default()
+    texts.get(first).map(|text| Excerpt::with_room(text, &here, room)).unwrap_or_default()
 }
 
 /// The result of checking a hit.
@@ -110,6 +110,7 @@ pub(super) struct Checker<'c> {
     sessions: &'c Sessions,
     on_path: Option<&'c OnPath>,
     per_session: bool,
+    excerpt_room: usize,
     matcher: Matcher<'c>,
     files: HashMap<PathBuf, Box<dyn OsFile>>,
     outlines: HashMap<PathBuf, Option<OutlineFacts>>,
@@ -133,6 +134,7 @@ impl<'c> Checker<'c> {
             sessions,
             on_path: options.on_path.as_ref(),
             per_session: options.per_session,
+            excerpt_room: options.excerpt_room,
             matcher: Matcher::new(query, &ANYTHING),
             files: HashMap::new(),
             outlines: HashMap::new(),
@@ -150,7 +152,8 @@ impl<'c> Checker<'c> {
             facts.is_hit = true;
         }
         let Some(line) = self.line(path, hit) else { return Ok(Checked::Wrong) };
-        let Some(mut found) = SearchHit::in_line(path, &line, &mut self.matcher) else { return Ok(Checked::Wrong) };
+        let found = SearchHit::in_line(path, &line, &mut self.matcher, self.excerpt_room);
+        let Some(mut found) = found else { return Ok(Checked::Wrong) };
         if found.entry_id.is_none() {
             // Entries of version 1 have no ids; they get them when the file is opened.
             found.entry_id = self.outline(path, None)?.and_then(|facts| facts.ids.get(&hit.span.offset).cloned());

@@ -6,6 +6,8 @@ use sessile_core::EntryId;
 use sessile_core::search::filter::Filter;
 
 use crate::list::Archived;
+#[cfg(doc)]
+use crate::search::{SearchHit, SearchResult};
 use sessile_core::cancel::Cancel;
 
 /// The sessions to search.
@@ -43,6 +45,15 @@ pub enum OnPath {
     Entry(EntryId),
 }
 
+/// A page of a long result. The hits of one session take turns with those of others, so that no session fills a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SearchPage {
+    /// The number of hits of a session that may follow before all others had theirs; `usize::MAX` keeps the order.
+    pub per_turn: usize,
+    /// The page begins after this hit: the fingerprint of its [position](SearchHit::position). `None` for the first page.
+    pub after: Option<u64>,
+}
+
 /// Decides whether to search a session, by path and working directory.
 pub(crate) type Admits<'o> = dyn Fn(&Path, &str) -> bool + Sync + 'o;
 
@@ -69,8 +80,14 @@ pub struct SearchOptions<'o> {
     pub per_session: bool,
     /// Whether to return excerpts. If not, only positions are returned, and the files are not read again.
     pub excerpts: bool,
+    /// About how many more bytes than usual an excerpt has on each side.
+    pub excerpt_room: usize,
     /// The maximum number of entries.
     pub limit: usize,
+    /// Which page of the hits to return, with at most `limit` of them; [`SearchResult::counts`] then counts all.
+    ///
+    /// Does not apply to sessions of other members that are not on this machine.
+    pub page: Option<SearchPage>,
     /// Whether to update the index first.
     pub upkeep: Upkeep,
     /// Cancels the search from any thread.
@@ -91,7 +108,9 @@ impl Default for SearchOptions<'_> {
             on_path: None,
             per_session: false,
             excerpts: true,
+            excerpt_room: 0,
             limit: 50,
+            page: None,
             upkeep: Upkeep::default(),
             cancel: Cancel::default(),
             on_progress: None,

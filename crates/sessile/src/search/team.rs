@@ -86,7 +86,7 @@ impl<'t> TeamSearch<'t> {
         if self.hits.get(&key).is_some_and(|known| known.score >= score) {
             return true;
         }
-        let Some(hit) = SearchHit::in_line(&session.path, line.bytes, &mut self.quoting) else { return false };
+        let Some(hit) = SearchHit::in_line(&session.path, line.bytes, &mut self.quoting, 0) else { return false };
         let author = Author {
             is_owner: line.author == session.owner,
             member: line.author.to_owned(),

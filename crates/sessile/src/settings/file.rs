@@ -91,6 +91,10 @@ fn value_of(key: &Key, item: &Item, home: &Path) -> Result<Value, String> {
             .map(|text| Value::Text(normalise(Path::new(text), home).to_string_lossy().into_owned())),
         Kind::Flag => item.as_bool().map(Value::Flag),
         Kind::Number => item.as_integer().and_then(|number| u64::try_from(number).ok()).map(Value::Number),
+        Kind::Texts => item.as_array().and_then(|array| {
+            let given: Option<Vec<&str>> = array.iter().map(Toml::as_str).collect();
+            given.map(|given| Value::Words(given.into_iter().map(str::to_owned).collect()))
+        }),
         Kind::Words(words) => item.as_array().and_then(|array| {
             let given: Option<Vec<&str>> = array.iter().map(Toml::as_str).collect();
             let given = given.filter(|given| !given.is_empty() && given.iter().all(|word| words.contains(word)))?;

@@ -39,6 +39,8 @@ pub enum Kind {
     Choice(&'static [&'static str]),
     /// Some of these words, in any order.
     Words(&'static [&'static str]),
+    /// Any texts.
+    Texts,
 }
 
 /// The value of a setting.
@@ -101,6 +103,8 @@ pub const KEYS: &[Key] = &[
     ),
     key("hooks.dir", Kind::Path, None, "directory of hooks; default: `hooks` next to this file"),
     key("hooks.timeout", Kind::Number, Some("30"), "time limit for a hook, in seconds"),
+    key("mcp.scope", Kind::Choice(&["repo", "all"]), Some("repo"), "sessions that `sessile mcp` shows to agents"),
+    key("mcp.exclude", Kind::Texts, None, "directories and sessions that `sessile mcp` never shows"),
 ];
 
 /// Tables of other components, which are not checked.
@@ -130,6 +134,10 @@ impl Kind {
             Self::Flag => text.parse().ok().map(Value::Flag),
             Self::Number => text.parse().ok().map(Value::Number),
             Self::Choice(words) => words.contains(&text).then(|| Value::Text(text.to_owned())),
+            Self::Texts => {
+                let given: Vec<String> = text.split(',').map(|word| word.trim().to_owned()).collect();
+                given.iter().all(|word| !word.is_empty()).then_some(Value::Words(given))
+            }
             Self::Words(words) => {
                 let given: Vec<&str> = text.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
                 let are_known = !given.is_empty() && given.iter().all(|word| words.contains(word));
@@ -147,6 +155,7 @@ impl Kind {
             Self::Number => "a whole number".to_owned(),
             Self::Choice(words) => format!("one of {}", words.join(", ")),
             Self::Words(words) => format!("a list of words from {}", words.join(", ")),
+            Self::Texts => "a list of texts".to_owned(),
         }
     }
 }

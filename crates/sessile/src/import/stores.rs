@@ -1,0 +1,153 @@
+//! Where other agents keep their sessions.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use sessile_agents::Agent;
+use sessile_core::json::Raw;
+use sessile_store::os::{FileKind, Os, Stat};
+use sessile_store::read_head;
+
+use crate::environment::Environment;
+use crate::world::World;
+
+/// How deep the files of sub-agents can be below the directory of their session.
+const MAX_DEPTH: usize = 4;
+
+/// A file with a session of another agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForeignFile {
+    /// The agent.
+    pub agent: Agent,
+    /// Its id for the session, from the name of the file.
+    pub id: String,
+    /// The id of the session that started it, if it is a sub-agent's.
+    pub parent: Option<String>,
+    /// The file.
+    pub path: PathBuf,
+    /// Its length in bytes.
+    pub size: u64,
+    /// When it was last written, in milliseconds since 1970.
+    pub modified_ms: i64,
+}
+
+impl ForeignFile {
+    fn new(agent: Agent, id: String, parent: Option<&str>, path: PathBuf, stat: &Stat) -> Self {
+        let parent = parent.map(str::to_owned);
+        Self { agent, id, parent, path, size: stat.length, modified_ms: stat.modified_ms }
+    }
+}
+
+/// The files of an agent's sessions, without those of sub-agents, the most recently written first. With `cwd`, files
+/// that certainly belong to other directories are left out.
+pub(super) fn files_of(world: &World, agent: Agent, cwd: Option<&Path>) -> Vec<ForeignFile> {
+    let mut files = match agent {
+        Agent::Claude => claude_files(world, cwd),
+    };
+    files.sort_by(|a, b| b.modified_ms.cmp(&a.modified_ms).then_with(|| a.path.cmp(&b.path)));
+    files
+}
+
+/// The files of the sub-agents of a session.
+pub(super) fn children_of(world: &World, file: &ForeignFile) -> Vec<ForeignFile> {
+    match file.agent {
+        Agent::Claude => claude_children(world, file),
+    }
+}
+
+/// The file that a path leads to.
+pub(super) fn file_at(world: &World, agent: Agent, path: &Path) -> Option<ForeignFile> {
+    let stat = world.os().stat(path).ok().filter(|stat| stat.kind == FileKind::Regular)?;
+    let id = stem(path)?;
+    Some(ForeignFile::new(agent, id, None, path.to_path_buf(), &stat))
+}
+
+/// A directory from a variable, or below the user's home.
+fn root(environment: &dyn Environment, variable: &str, in_home: &str) -> PathBuf {
+    let given = environment.variable(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
+    given.unwrap_or_else(|| environment.home().join(in_home))
+}
+
+/// The regular files with an ending in a directory, with their metadata.
+fn listed(os: &dyn Os, directory: &Path, ending: &str) -> Vec<(PathBuf, Stat)> {
+    let is_wanted = |name: &OsStr| name.as_encoded_bytes().ends_with(ending.as_bytes());
+    let found = os.list_stats(directory, &is_wanted).unwrap_or_default();
+    let regular = |(path, stat): (PathBuf, Option<Stat>)| Some((path, stat?));
+    found.into_iter().filter_map(regular).filter(|(_, stat)| stat.kind == FileKind::Regular).collect()
+}
+
+/// The directories in a directory.
+fn directories(os: &dyn Os, directory: &Path) -> Vec<PathBuf> {
+    let found = os.list_stats(directory, &|_| true).unwrap_or_default();
+    let is_directory = |stat: &Option<Stat>| stat.is_some_and(|stat| stat.kind == FileKind::Directory);
+    found.into_iter().filter(|(_, stat)| is_directory(stat)).map(|(path, _)| path).collect()
+}
+
+fn stem(path: &Path) -> Option<String> {
+    let name = path.file_name()?.to_string_lossy().into_owned();
+    let name = name.strip_suffix(".jsonl").or_else(|| name.strip_suffix(".json")).unwrap_or(&name);
+    Some(name.to_owned())
+}
+
+fn claude_files(world: &World, cwd: Option<&Path>) -> Vec<ForeignFile> {
+    let projects = root(world.environment(), "CLAUDE_CONFIG_DIR", ".claude").join("projects");
+    let wanted = cwd.map(encoded_for_claude);
+    let mut files = Vec::new();
+    for directory in directories(world.os(), &projects) {
+        let name = directory.file_name().unwrap_or_default().to_string_lossy();
+        // Claude Code shortens long names, so a beginning may do.
+        if wanted.as_ref().is_some_and(|wanted| *wanted != name && wanted.len() <= 200) {
+            continue;
+        }
+        for (path, stat) in listed(world.os(), &directory, ".jsonl") {
+            if let Some(id) = stem(&path).filter(|id| !id.starts_with("agent-")) {
+                files.push(ForeignFile::new(Agent::Claude, id, None, path, &stat));
+            }
+        }
+    }
+    files
+}
+
+/// A working directory as the name of a directory of Claude Code.
+fn encoded_for_claude(cwd: &Path) -> String {
+    cwd.to_string_lossy().chars().map(|char| if char.is_ascii_alphanumeric() { char } else { '-' }).collect()
+}
+
+fn claude_children(world: &World, file: &ForeignFile) -> Vec<ForeignFile> {
+    let Some(directory) = file.path.parent() else { return Vec::new() };
+    let mut children = Vec::new();
+    let mut add = |path: PathBuf, stat: &Stat| {
+        if let Some(id) = stem(&path) {
+            children.push(ForeignFile::new(Agent::Claude, id, Some(&file.id), path, stat));
+        }
+    };
+    // Earlier versions put all files of a project into one directory.
+    for (path, stat) in listed(world.os(), directory, ".jsonl") {
+        let is_child = stem(&path).is_some_and(|id| id.starts_with("agent-"));
+        if is_child && first_session_id(world.os(), &path).as_deref() == Some(&*file.id) {
+            add(path, &stat);
+        }
+    }
+    let mut waiting = vec![(directory.join(&file.id).join("subagents"), 0)];
+    while let Some((directory, depth)) = waiting.pop() {
+        for (path, stat) in listed(world.os(), &directory, ".jsonl") {
+            add(path, &stat);
+        }
+        if depth < MAX_DEPTH {
+            waiting.extend(directories(world.os(), &directory).into_iter().map(|found| (found, depth + 1)));
+        }
+    }
+    children.sort_by(|a, b| a.path.cmp(&b.path));
+    children
+}
+
+/// The session id in the first line of a file.
+fn first_session_id(os: &dyn Os, path: &Path) -> Option<String> {
+    let mut id = None;
+    let read = read_head(os, path, &mut |line| {
+        let value = line.bytes.and_then(|bytes| Raw::parse(bytes).ok());
+        id = value.and_then(|value| value.get("sessionId")).and_then(Raw::as_string);
+        false
+    });
+    read.ok().and(id)
+}

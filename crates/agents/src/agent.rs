@@ -1,20 +1,25 @@
 //! The agents whose sessions can be read.
 
+use sessile_core::json::{Raw, Shape};
+
 /// A coding agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Agent {
     /// Claude Code.
     Claude,
+    /// Codex.
+    Codex,
 }
 
 impl Agent {
     /// All agents.
-    pub const ALL: &[Self] = &[Self::Claude];
+    pub const ALL: &[Self] = &[Self::Claude, Self::Codex];
 
     /// The word for commands and JSON.
     pub fn word(self) -> &'static str {
         match self {
             Self::Claude => "claude",
+            Self::Codex => "codex",
         }
     }
 
@@ -27,7 +32,19 @@ impl Agent {
     pub fn name(self) -> &'static str {
         match self {
             Self::Claude => "Claude Code",
+            Self::Codex => "Codex",
         }
+    }
+
+    /// The agent that wrote a line, if the line shows it.
+    pub fn of_line(line: &[u8]) -> Option<Self> {
+        let line = Raw::parse(line).ok()?;
+        let [kind, payload, session, uuid, leaf] = line.pick(["type", "payload", "sessionId", "uuid", "leafUuid"]);
+        kind?;
+        if payload.is_some_and(|payload| payload.shape() == Shape::Object) {
+            return Some(Self::Codex);
+        }
+        [session, uuid, leaf].iter().any(Option::is_some).then_some(Self::Claude)
     }
 
     /// The `api` of its answers. Because no provider of pi has this name, pi treats the answers as those of another
@@ -35,6 +52,7 @@ impl Agent {
     pub fn api(self) -> &'static str {
         match self {
             Self::Claude => "claude-code",
+            Self::Codex => "codex",
         }
     }
 }

@@ -289,14 +289,7 @@ impl Survey {
     }
 
     /// The line where a compaction begins.
-    fn boundary(
-        &mut self,
-        tree: usize,
-        head: &Head<'_>,
-        value: Raw<'_>,
-        time: Option<Timestamp>,
-        place: Place,
-    ) -> u32 {
+    fn boundary(&mut self, tree: usize, head: &Head<'_>, value: Raw<'_>, time: Option<Timestamp>, place: Place) -> u32 {
         let before = value.get("logicalParentUuid").and_then(Raw::as_text);
         let link = match before {
             Some(before) => Link::Key(key(before.as_wtf8())),

@@ -44,6 +44,8 @@ pub struct ForeignSession {
     pub calls: Vec<Call>,
     /// The names of the tools.
     pub tools: Vec<String>,
+    /// The names of the models, for agents that do not name them in each answer.
+    pub(crate) models: Vec<String>,
     /// Where the pieces of the nodes are: chains that begin at [`Node::first`].
     pub(crate) pieces: Vec<Piece>,
     /// The node where the agent goes on.
@@ -213,6 +215,7 @@ impl ForeignSession {
             nodes: Vec::new(),
             calls: Vec::new(),
             tools: Vec::new(),
+            models: Vec::new(),
             pieces: Vec::new(),
             leaf: None,
             losses: Losses::default(),
@@ -277,7 +280,10 @@ impl ForeignSession {
 
     /// The number of messages that pi counts: those of the user and the model, and results.
     pub fn n_messages(&self) -> usize {
-        self.nodes.iter().filter(|node| node.kind.is_conversation() || matches!(node.kind, NodeKind::Result { .. })).count()
+        self.nodes
+            .iter()
+            .filter(|node| node.kind.is_conversation() || matches!(node.kind, NodeKind::Result { .. }))
+            .count()
     }
 }
 

@@ -24,6 +24,8 @@ pub(crate) struct Gathering {
     pub(crate) session: ForeignSession,
     /// What each node follows.
     pub(crate) links: Vec<Link>,
+    /// Whether the leaf is known; otherwise it is the last node.
+    pub(crate) is_leaf_known: bool,
     /// The latest call with an id, as an index of the calls in the order of the source.
     latest_calls: FxHashMap<u64, u32>,
     /// The answers and the ids of their calls.
@@ -36,6 +38,7 @@ impl Gathering {
         Self {
             session: ForeignSession::new(agent, id),
             links: Vec::new(),
+            is_leaf_known: false,
             latest_calls: FxHashMap::default(),
             used_ids: FxHashSet::default(),
             tools: FxHashMap::default(),
@@ -75,9 +78,13 @@ impl Gathering {
         let number = self.session.calls.len();
         let mut unique = id.to_owned();
         let mut is_new = |id: &str| self.used_ids.insert((answer, key(id.as_bytes())));
-        if id.is_empty() || !is_new(id) {
-            unique = format!("{}_{number}", if id.is_empty() { "call" } else { id });
-            is_new(&unique);
+        let base = if id.is_empty() { "call" } else { id };
+        let mut suffix = number;
+        let mut is_unique = !id.is_empty() && is_new(id);
+        while !is_unique {
+            unique = format!("{base}_{suffix}");
+            is_unique = is_new(&unique);
+            suffix += 1;
         }
         let tool = if tool.is_empty() { "unknown" } else { tool };
         let tool = match self.tools.get(tool) {
@@ -151,11 +158,8 @@ impl Gathering {
             }
         }
         sort_calls(session);
-        session
-            .leaf
-            .get_or_insert_with(|| index(session.nodes.len().saturating_sub(1)));
-        if session.nodes.is_empty() {
-            session.leaf = None;
+        if !self.is_leaf_known && session.leaf.is_none() {
+            session.leaf = session.nodes.len().checked_sub(1).map(index);
         }
         self.session
     }

@@ -32,13 +32,7 @@ pub fn session_id(agent: Agent, id: &str, started: Option<Timestamp>) -> Session
     let ms = u64::try_from(started.map_or(0, Timestamp::as_ms)).unwrap_or_default() & 0xffff_ffff_ffff;
     let random = [0_u8, 1].map(|half| digest(&[agent.word().as_bytes(), id.as_bytes(), &[half]]));
     let (a, b) = (random[0] & 0xfff, random[1] & 0x3fff_ffff_ffff_ffff | 0x8000_0000_0000_0000);
-    let text = format!(
-        "{:08x}-{:04x}-7{a:03x}-{:04x}-{:012x}",
-        ms >> 16,
-        ms & 0xffff,
-        b >> 48,
-        b & 0xffff_ffff_ffff
-    );
+    let text = format!("{:08x}-{:04x}-7{a:03x}-{:04x}-{:012x}", ms >> 16, ms & 0xffff, b >> 48, b & 0xffff_ffff_ffff);
     text.into()
 }
 

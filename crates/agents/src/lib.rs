@@ -12,6 +12,7 @@
 mod agent;
 mod body;
 mod claude;
+mod codex;
 mod entry;
 mod foreign;
 mod gather;

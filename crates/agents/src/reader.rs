@@ -5,7 +5,8 @@ use sessile_core::json::Raw;
 use crate::agent::Agent;
 use crate::body::Body;
 use crate::claude;
-use crate::foreign::{Damage, ForeignSession, Node, Place};
+use crate::codex;
+use crate::foreign::{Damage, ForeignSession, Node, Place, TitleSource};
 
 /// A line of a source.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +28,7 @@ pub struct Reader {
 #[derive(Debug)]
 enum Format {
     Claude(Box<claude::Survey>),
+    Codex(Box<codex::Survey>),
 }
 
 impl Reader {
@@ -34,6 +36,7 @@ impl Reader {
     pub fn new(agent: Agent, id: &str) -> Self {
         let format = match agent {
             Agent::Claude => Format::Claude(Box::new(claude::Survey::new(id, None))),
+            Agent::Codex => Format::Codex(Box::new(codex::Survey::new(id, None))),
         };
         Self { format }
     }
@@ -42,6 +45,7 @@ impl Reader {
     pub fn of_child(agent: Agent, id: &str, parent: &str) -> Self {
         let format = match agent {
             Agent::Claude => Format::Claude(Box::new(claude::Survey::new(id, Some(parent)))),
+            Agent::Codex => Format::Codex(Box::new(codex::Survey::new(id, Some(parent)))),
         };
         Self { format }
     }
@@ -56,21 +60,33 @@ impl Reader {
         match Raw::parse(bytes) {
             Ok(value) => match &mut self.format {
                 Format::Claude(survey) => survey.line(value, line.place),
+                Format::Codex(survey) => survey.line(value, line.place),
             },
             Err(_) => self.damaged(damage("not valid JSON")),
         }
     }
 
     fn damaged(&mut self, damage: Damage) {
+        self.session().damages.push(damage);
+    }
+
+    fn session(&mut self) -> &mut ForeignSession {
         match &mut self.format {
-            Format::Claude(survey) => survey.main().session.damages.push(damage),
+            Format::Claude(survey) => &mut survey.main().session,
+            Format::Codex(survey) => &mut survey.gathering.session,
         }
+    }
+
+    /// Gives the session a title that the agent keeps elsewhere.
+    pub fn entitle(&mut self, title: &str, source: TitleSource) {
+        self.session().entitle(title, source);
     }
 
     /// The session, and the sub-agents whose lines are in the same source.
     pub fn finish(self) -> Vec<ForeignSession> {
         match self.format {
             Format::Claude(survey) => survey.finish(),
+            Format::Codex(survey) => survey.finish(),
         }
     }
 }
@@ -80,5 +96,6 @@ pub(crate) fn body_of(session: &ForeignSession, node: &Node, pieces: &[Vec<u8>])
     let pieces: Vec<Raw<'_>> = pieces.iter().filter_map(|piece| Raw::parse(piece).ok()).collect();
     match session.agent {
         Agent::Claude => claude::body(session, node, &pieces),
+        Agent::Codex => codex::body(session, node, &pieces),
     }
 }

@@ -4,16 +4,17 @@ mod support;
 
 use sessile_agents::{Agent, ForeignSession, TitleSource};
 use sessile_core::json::Raw;
-use support::{Pi, sum, survey};
+use support::{Pi, grown, sum, survey};
+
+const ID: &str = "11111111-1111-4111-8111-111111111111";
 
 fn fixture(name: &str) -> Vec<u8> {
-    let path = format!("{}/tests/fixtures/claude/{name}.jsonl", env!("CARGO_MANIFEST_DIR"));
-    std::fs::read(path).unwrap()
+    support::fixture("claude", name)
 }
 
 fn imported(name: &str) -> (Vec<ForeignSession>, Pi) {
     let source = fixture(name);
-    let sessions = survey(Agent::Claude, "11111111-1111-4111-8111-111111111111", &source);
+    let sessions = survey(Agent::Claude, ID, &source);
     let mut pi = Pi::default();
     pi.import(&sessions[0], &source);
     assert_eq!(pi.findings(), Vec::<String>::new());
@@ -57,10 +58,7 @@ fn the_lines_of_an_answer_are_one_message_and_its_results_follow_in_the_order_of
     assert_eq!(session.version.as_deref(), Some("2.1.325"));
     assert_eq!(session.title.as_ref().unwrap().source, TitleSource::Generated);
     let losses: Vec<_> = session.losses.iter().collect();
-    assert_eq!(
-        losses,
-        [("file snapshots", 1), ("queued prompts", 1), ("signatures", 1), ("structured results", 1)]
-    );
+    assert_eq!(losses, [("file snapshots", 1), ("queued prompts", 1), ("signatures", 1), ("structured results", 1)]);
     let text = String::from_utf8(pi.text.clone()).unwrap();
     assert_eq!(text.matches(r#""api":"claude-code","provider":"anthropic","model":"claude-sonnet-4-5""#).count(), 2);
     assert!(text.contains(r#""stopReason":"toolUse""#) && text.contains(r#""isError":true"#));
@@ -194,33 +192,12 @@ fn damaged_lines_are_reported_and_the_rest_is_imported() {
     );
 }
 
-/// Imports a source as it grows line by line, and returns the result.
-fn grown(source: &[u8]) -> Pi {
-    let mut pi = Pi::default();
-    let mut end = 0;
-    while let Some(next) = source[end..].iter().position(|byte| *byte == b'\n') {
-        end += next + 1;
-        // The beginning of the next line is there as well, as while the agent writes.
-        let part = &source[..(end + 5).min(source.len())];
-        let sessions = survey(Agent::Claude, "11111111-1111-4111-8111-111111111111", part);
-        if sessions[0].nodes.is_empty() {
-            continue;
-        }
-        pi.import(&sessions[0], part);
-        assert_eq!(pi.findings(), Vec::<String>::new());
-        let length = pi.text.len();
-        let written = pi.import(&sessions[0], part);
-        assert_eq!((written.n_lines, pi.text.len()), (0, length), "line at {end}");
-    }
-    pi
-}
-
 #[test]
 fn a_session_that_grows_line_by_line_ends_with_the_same_conversation() {
     let is_said = |words: &String| !words.starts_with("name") && !words.starts_with("sessile.");
     for name in ["answers", "branches", "compactions", "sidechains", "damage"] {
         let (_, whole) = imported(name);
-        let grown = grown(&fixture(name));
+        let grown = grown(Agent::Claude, ID, &fixture(name));
         let said = |pi: &Pi| pi.path().into_iter().filter(is_said).collect::<Vec<_>>();
         assert_eq!(said(&grown), said(&whole), "{name}");
     }
@@ -229,13 +206,12 @@ fn a_session_that_grows_line_by_line_ends_with_the_same_conversation() {
 #[test]
 fn after_the_user_has_gone_on_new_entries_are_a_branch_and_the_session_opens_where_the_user_was() {
     let source = fixture("compactions");
-    let id = "11111111-1111-4111-8111-111111111111";
     let lines: Vec<&[u8]> = source.split_inclusive(|byte| *byte == b'\n').collect();
     let before = lines[..6].concat();
     let mut pi = Pi::default();
-    pi.import(&survey(Agent::Claude, id, &before)[0], &before);
+    pi.import(&survey(Agent::Claude, ID, &before)[0], &before);
     pi.user_writes("aaaa0001", "in pi");
-    let written = pi.import(&survey(Agent::Claude, id, &source)[0], &source);
+    let written = pi.import(&survey(Agent::Claude, ID, &source)[0], &source);
     assert!(written.n_entries > 0 && !written.follows_agent);
     assert_eq!(pi.findings(), Vec::<String>::new());
     let path = pi.path();
@@ -246,7 +222,7 @@ fn after_the_user_has_gone_on_new_entries_are_a_branch_and_the_session_opens_whe
     assert!(all.contains(&"user: End".to_owned()));
     // And again: nothing more.
     let length = pi.text.len();
-    pi.import(&survey(Agent::Claude, id, &source)[0], &source);
+    pi.import(&survey(Agent::Claude, ID, &source)[0], &source);
     assert_eq!(pi.text.len(), length);
 }
 

@@ -1,4 +1,6 @@
 //! Imports in memory, for tests.
+#![allow(dead_code, reason = "each test program uses a part")]
+#![expect(clippy::disallowed_methods, reason = "tests read their fixtures directly")]
 
 use std::convert::Infallible;
 
@@ -23,6 +25,33 @@ pub(crate) fn survey(agent: Agent, id: &str, source: &[u8]) -> Vec<ForeignSessio
         }
     }
     reader.finish()
+}
+
+/// A fixture.
+pub(crate) fn fixture(agent: &str, name: &str) -> Vec<u8> {
+    let path = format!("{}/tests/fixtures/{agent}/{name}.jsonl", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read(path).unwrap()
+}
+
+/// Imports a source as it grows line by line, and returns the result.
+pub(crate) fn grown(agent: Agent, id: &str, source: &[u8]) -> Pi {
+    let mut pi = Pi::default();
+    let mut end = 0;
+    while let Some(next) = source[end..].iter().position(|byte| *byte == b'\n') {
+        end += next + 1;
+        // The beginning of the next line is there as well, as while the agent writes.
+        let part = &source[..(end + 5).min(source.len())];
+        let sessions = survey(agent, id, part);
+        if sessions[0].nodes.is_empty() {
+            continue;
+        }
+        pi.import(&sessions[0], part);
+        assert_eq!(pi.findings(), Vec::<String>::new());
+        let length = pi.text.len();
+        let written = pi.import(&sessions[0], part);
+        assert_eq!((written.n_lines, pi.text.len()), (0, length), "line at {end}");
+    }
+    pi
 }
 
 /// A session of pi in memory.
@@ -106,7 +135,12 @@ impl Pi {
         assert_eq!(self.outline.unreadable().count(), 0);
         let missing = self.outline.entries().filter_map(|row| self.outline.cut_off(row));
         let missing = missing.map(|odd| format!("{odd:?}"));
-        findings.iter().filter(|finding| finding.counts()).map(|finding| format!("{finding:?}")).chain(missing).collect()
+        findings
+            .iter()
+            .filter(|finding| finding.counts())
+            .map(|finding| format!("{finding:?}"))
+            .chain(missing)
+            .collect()
     }
 }
 

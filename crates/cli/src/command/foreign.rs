@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use clap::error::ErrorKind;
+use sessile::date::Timestamp;
 use sessile::import::{Agent, AgentImportOptions, ForeignFile, ForeignInfo, ImportState, ImportedSession};
+use sessile::list::{Copies, SessionInfo};
 use sessile_rpc::answer;
 
 use crate::data::{ListFormat, ListWriter};
@@ -18,6 +20,8 @@ use crate::screen::{ACCENT, BOLD, DIM, Line, Screen};
 pub(crate) enum AgentArg {
     /// Claude Code
     Claude,
+    /// Codex
+    Codex,
     /// Whichever agent wrote the session
     Auto,
 }
@@ -27,6 +31,7 @@ impl AgentArg {
     pub(super) fn agents(self) -> &'static [Agent] {
         match self {
             Self::Claude => &[Agent::Claude],
+            Self::Codex => &[Agent::Codex],
             Self::Auto => Agent::ALL,
         }
     }
@@ -92,8 +97,7 @@ impl Choice<'_> {
             return self.of_place(env)?.into_iter().next().ok_or_else(|| missing(message));
         }
         let path = env.directory(Some(target));
-        let file = self.from.agents().iter().find_map(|agent| env.sessions.foreign_file(*agent, &path));
-        if let Some(file) = file {
+        if let Some(file) = env.sessions.foreign_file(self.from.agents(), &path) {
             return Ok(file);
         }
         let mut found = env.sessions.foreign_files(self.from.agents(), None);
@@ -150,7 +154,10 @@ fn report(import: &ImportedSession, out: &mut Screen<'_>, err: &mut Screen<'_>) 
     let title = import.title.as_deref().unwrap_or(&import.foreign_id);
     let child = if import.is_child { "sub-agent " } else { "" };
     err.print_whole(
-        &Line::new().styled(DIM, &format!("  [{}] {child}", import.agent.word())).text(title).styled(DIM, &format!(": {what}")),
+        &Line::new()
+            .styled(DIM, &format!("  [{}] {child}", import.agent.word()))
+            .text(title)
+            .styled(DIM, &format!(": {what}")),
     )?;
     let losses: Vec<String> = import.losses.iter().map(|(kind, number)| format!("{number} {kind}")).collect();
     if import.state == ImportState::Created && !losses.is_empty() {
@@ -198,6 +205,67 @@ pub(super) fn list(
         return Ok(Exit::Nothing);
     }
     Ok(Exit::Done)
+}
+
+/// Lists sessions of the store, and those of all other agents, the most recently active first.
+pub(super) fn list_beside(
+    env: &CommandEnvironment,
+    sessions: &[SessionInfo],
+    all: bool,
+    format: ListFormat,
+    out: &mut Screen<'_>,
+) -> Result<Exit, Failure> {
+    let choice = Choice { from: AgentArg::Auto, targets: &[], all, cwd: None };
+    let mut rows: Vec<(Timestamp, Row<'_>)> = sessions.iter().map(|info| (info.modified, Row::Own(info))).collect();
+    for file in choice.files(env)? {
+        if let Some(info) = env.sessions.describe_foreign(&file)? {
+            rows.push((info.ended.unwrap_or(Timestamp::EPOCH), Row::Foreign(Box::new(info))));
+        }
+    }
+    rows.sort_by_key(|(time, _)| std::cmp::Reverse(*time));
+    if let Some(layout) = format.layout() {
+        let copies = Copies::default();
+        let mut list = ListWriter::new(out.data(), layout);
+        for (_, row) in &rows {
+            list.push(
+                match row {
+                    Row::Own(info) => answer::session_info(info, false, &copies),
+                    Row::Foreign(info) => answer::foreign_session(info),
+                }
+                .raw(),
+            )?;
+        }
+        list.finish()?;
+    } else {
+        for (_, listed) in &rows {
+            out.print(match listed {
+                Row::Own(info) => own_row(env, info),
+                Row::Foreign(info) => row(env, info),
+            })?;
+        }
+    }
+    Ok(if rows.is_empty() { Exit::Nothing } else { Exit::Done })
+}
+
+/// A row of the list of all agents.
+enum Row<'r> {
+    Own(&'r SessionInfo),
+    Foreign(Box<ForeignInfo>),
+}
+
+/// A session of the store on one line.
+fn own_row(env: &CommandEnvironment, info: &SessionInfo) -> Line {
+    let id: String = info.id.as_str().chars().take(8).collect();
+    let title = info.name.as_ref().unwrap_or(&info.first_message).to_str();
+    let cwd = env.short(&info.cwd);
+    Line::new()
+        .styled(ACCENT, &id)
+        .pad(10)
+        .styled(DIM, &env.local_time(info.modified))
+        .pad(28)
+        .styled(BOLD, "[pi] ")
+        .text(&title)
+        .styled(DIM, &format!("  {} messages  {cwd}", info.message_count))
 }
 
 /// A session of another agent on one line.

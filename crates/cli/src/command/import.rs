@@ -30,8 +30,7 @@ use crate::screen::{Line, Screen};
 #[command(after_long_help = "Examples:
   $ sessile import backup.jsonl
   $ sessile import --cwd . backup.jsonl --dry-run
-  $ sessile import backup.jsonl --new-id
-  $ sessile import --from claude --list --all")]
+  $ sessile import backup.jsonl --new-id")]
 #[expect(clippy::struct_excessive_bools, reason = "independent flags")]
 pub(crate) struct ImportArgs {
     /// The session files, or `-` for standard input; with --from: files, ids, or @latest

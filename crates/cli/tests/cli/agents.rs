@@ -64,7 +64,7 @@ fn a_session_of_claude_is_imported_once_and_then_only_what_is_new() {
     assert!(context(&home, &file).contains("Went on"));
 
     // The user goes on in pi, and the agent as well.
-    home.run(&["append", &file, "--text", "in pi"]).expect(0, "");
+    assert_eq!(home.run(&["append", &file, "in pi"]).code, 0);
     let before = context(&home, &file);
     put(&source, &text);
     let grown = import(&home, &["claude", path(&source)]);
@@ -100,7 +100,7 @@ fn sub_agents_become_sessions_with_a_parent() {
     assert_eq!(import(&home, &["claude", "@latest", "--no-children", "--dry-run"]).as_array().unwrap().len(), 1);
     let imported = import(&home, &["claude", "@latest"]);
     let ids: Vec<&str> = imported.as_array().unwrap().iter().map(|it| it["foreignId"].as_str().unwrap()).collect();
-    assert_eq!(ids, [ID, &format!("{ID}/agent-8"), &format!("{ID}/agent-7")]);
+    assert_eq!(ids, [ID, &format!("{ID}/agent-7"), &format!("{ID}/agent-8")]);
     for child in &imported.as_array().unwrap()[1..] {
         let file = child["path"].as_str().unwrap();
         let header = super::changes::lines(Path::new(file)).remove(0);
@@ -138,4 +138,32 @@ fn a_session_that_does_not_exist_is_a_usage_error() {
         assert_eq!(home.run(&words).code, 2);
     }
     assert_eq!(home.run(&["import", "--from", "claude", "--list"]).code, 1);
+}
+
+#[test]
+fn sessions_of_codex_have_their_names_and_their_sub_agents() {
+    let home = Home::new();
+    let day = home.dir.path().join(".codex/sessions/2026/11/02");
+    let (id, child) = ("0199a000-0000-7000-8000-000000000001", "0199a000-0000-7000-8000-000000000002");
+    let file = |id: &str| day.join(format!("rollout-2026-11-02T09-00-00-{id}.jsonl"));
+    put(&file(id), &fixture(&home, "codex", "turns.jsonl"));
+    let text = fixture(&home, "codex", "rollback.jsonl");
+    put(&file(child), &text.replacen(r#""forked_from_id""#, &format!(r#""parent_thread_id":"{id}","x""#), 1));
+    let names = [("a", "Old"), (id, "First"), (id, "The picture")];
+    let index: String =
+        names.iter().map(|(id, name)| format!("{{\"id\":\"{id}\",\"thread_name\":\"{name}\"}}\n")).collect();
+    put(&home.dir.path().join(".codex/session_index.jsonl"), &index);
+    let listed = home.run(&["list", "--agents", "--json"]).json();
+    assert_eq!((listed.as_array().unwrap().len(), &listed[0]["title"]), (1, &"The picture".into()));
+    let imported = import(&home, &["auto", "@latest"]);
+    let ids: Vec<&str> = imported.as_array().unwrap().iter().map(|it| it["foreignId"].as_str().unwrap()).collect();
+    assert_eq!(ids, [id, child]);
+    for session in imported.as_array().unwrap() {
+        home.run(&["verify", session["path"].as_str().unwrap()]).expect(0, "");
+    }
+    let header = super::changes::lines(Path::new(imported[1]["path"].as_str().unwrap())).remove(0);
+    assert_eq!((&header["parentSession"], &header["importedFrom"]["agent"]), (&imported[0]["path"], &"codex".into()));
+    let beside = home.run(&["list", "--agents"]);
+    assert!(beside.out.contains("[codex] The picture") && beside.out.contains("[pi] The picture"), "{}", beside.out);
+    assert_eq!(import(&home, &["codex", path(&file(id)), "--no-children"])[0]["state"], "unchanged");
 }

@@ -25,9 +25,7 @@ pub fn imported_session(imported: &ImportedSession) -> Json {
             ImportState::Unchanged => "unchanged",
             ImportState::Empty => "empty",
         };
-        out.string("state", state)
-            .string("path", &imported.path.to_string_lossy())
-            .string("id", imported.id.as_str());
+        out.string("state", state).string("path", &imported.path.to_string_lossy()).string("id", imported.id.as_str());
         put_string(out, "title", imported.title.as_deref());
         out.integer("messages", count(imported.n_messages))
             .integer("written", count(imported.n_written))
@@ -69,8 +67,7 @@ pub fn foreign_session(info: &ForeignInfo) -> Json {
         put_string(out, "firstMessage", info.first_prompt.as_deref());
         put_string(out, "created", info.started.map(to_iso).as_deref());
         put_string(out, "modified", info.ended.map(to_iso).as_deref());
-        out.integer("messageCount", count(info.n_messages))
-            .integer("size", saturating_i64(info.file.size));
+        out.integer("messageCount", count(info.n_messages)).integer("size", saturating_i64(info.file.size));
         put_string(out, "version", info.version.as_deref());
     })
 }

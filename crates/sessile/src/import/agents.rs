@@ -1,10 +1,11 @@
 //! Importing sessions of other agents.
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use sessile_agents::{Agent, ForeignSession, Losses, Origin, Plan, Reader, Title, Written};
+use sessile_agents::{Agent, ForeignSession, Losses, Origin, Plan, Reader, Title, TitleSource, Written};
 use sessile_core::date::{Timestamp, to_iso};
 use sessile_core::json::ObjectWriter;
 use sessile_core::line::{Span, split};
@@ -128,15 +129,15 @@ impl Sessions {
         files
     }
 
-    /// The file of an agent's session at a path.
-    pub fn foreign_file(&self, agent: Agent, path: &Path) -> Option<ForeignFile> {
-        stores::file_at(&self.world, agent, &absolute(self.environment(), path))
+    /// The session file of one of these agents at a path.
+    pub fn foreign_file(&self, agents: &[Agent], path: &Path) -> Option<ForeignFile> {
+        stores::file_at(&self.world, agents, &absolute(self.environment(), path))
     }
 
     /// What a file of another agent says about its session; `None` if it has no messages.
     pub fn describe_foreign(&self, file: &ForeignFile) -> Result<Option<ForeignInfo>, SessionError> {
         let source = Source::open(&self.world, &file.path)?;
-        let Survey { mut sessions, .. } = source.survey(Reader::new(file.agent, &file.id))?;
+        let Survey { mut sessions, .. } = source.survey(reader_of(file))?;
         if sessions.is_empty() || sessions[0].nodes.is_empty() {
             return Ok(None);
         }
@@ -167,15 +168,12 @@ impl Sessions {
         // Two concurrent imports must not both find that a session is new.
         let _turn = if options.dry_run { None } else { lock_activity(&self.world, "import")? };
         let known = self.list_all()?.into_iter().map(|session| (session.id, session.path)).collect();
-        let recording = match options.dry_run {
-            true => None,
-            false => Some(Recording::begin(&self.world, OperationKind::Import, files.len(), None)?),
-        };
-        let mut import = Import { sessions: self, known, recording, options, done: Vec::new() };
+        let recording = OnceCell::new();
+        let mut import = Import { sessions: self, known, recording, options, n_files: files.len(), done: Vec::new() };
         for file in files {
             import.file(file)?;
         }
-        if let Some(recording) = import.recording {
+        if let Some(recording) = import.recording.into_inner() {
             recording.done();
         }
         Ok(import.done)
@@ -187,12 +185,22 @@ struct Import<'i> {
     sessions: &'i Sessions,
     /// The sessions of the store.
     known: HashMap<SessionId, PathBuf>,
-    recording: Option<Recording<'i>>,
+    /// The operation, which begins with the first change.
+    recording: OnceCell<Recording<'i>>,
+    n_files: usize,
     options: AgentImportOptions,
     done: Vec<ImportedSession>,
 }
 
-impl Import<'_> {
+impl<'i> Import<'i> {
+    fn recording(&self) -> Result<&Recording<'i>, SessionError> {
+        if let Some(recording) = self.recording.get() {
+            return Ok(recording);
+        }
+        let begun = Recording::begin(&self.sessions.world, OperationKind::Import, self.n_files, None)?;
+        Ok(self.recording.get_or_init(|| begun))
+    }
+
     /// Imports a file, and those of its sub-agents.
     fn file(&mut self, file: &ForeignFile) -> Result<(), SessionError> {
         let parent = self.one_file(file, None)?;
@@ -207,12 +215,8 @@ impl Import<'_> {
 
     /// Imports the sessions of one file, and returns the path of the first.
     fn one_file(&mut self, file: &ForeignFile, parent: Option<&Path>) -> Result<Option<PathBuf>, SessionError> {
-        let reader = match &file.parent {
-            Some(parent) => Reader::of_child(file.agent, &file.id, parent),
-            None => Reader::new(file.agent, &file.id),
-        };
         let mut source = Source::open(&self.sessions.world, &file.path)?;
-        let Survey { sessions, sha256 } = source.survey(reader)?;
+        let Survey { sessions, sha256 } = source.survey(reader_of(file))?;
         let mut first = None;
         for session in &sessions {
             if session.parent.is_some() && self.options.no_children {
@@ -287,9 +291,9 @@ impl Import<'_> {
         source: &mut Source,
         target: &Target<'_>,
     ) -> Result<Written, SessionError> {
-        let Some(recording) = &self.recording else {
+        if self.options.dry_run {
             return plan.write(origin, &mut (), &mut |place, into| source.read(place, into), &mut |_| Ok(()));
-        };
+        }
         let os = self.sessions.world.os();
         if let Some(directory) = target.path.parent() {
             create_directory(os, directory, true)?;
@@ -311,7 +315,7 @@ impl Import<'_> {
             length: prepared.length(),
             source: Some(PathBuf::from(origin.path)),
         };
-        recording.step(&step, || Ok(prepared.publish().map(drop)?))?;
+        self.recording()?.step(&step, || Ok(prepared.publish().map(drop)?))?;
         written.ok_or_else(|| SessionError::NotASession { path: target.path.to_path_buf() })
     }
 
@@ -323,11 +327,11 @@ impl Import<'_> {
         source: &mut Source,
         target: &Target<'_>,
     ) -> Result<Written, SessionError> {
-        let Some(recording) = &self.recording else {
+        if self.options.dry_run {
             let log = FileLog::open(&self.sessions.world.os, target.path, self.sessions.world.writing)?;
             let mut existing = Imported::read(&log)?;
             return plan.write(origin, &mut existing, &mut |place, into| source.read(place, into), &mut |_| Ok(()));
-        };
+        }
         let mut manager = self.sessions.open(target.path)?;
         manager.check_writable()?;
         manager.recover()?;
@@ -342,13 +346,12 @@ impl Import<'_> {
                 lines.extend_from_slice(line);
                 Ok(())
             };
-            let written =
-                plan.write(origin, &mut existing, &mut |place, into| source.read(place, into), &mut sink)?;
+            let written = plan.write(origin, &mut existing, &mut |place, into| source.read(place, into), &mut sink)?;
             let end = existing.outline.end();
             let Some(mark) = written.last.clone().filter(|_| written.n_lines > 0) else { return Ok(written) };
             let from = vec![PathBuf::from(origin.path)];
             let step = Step::Merge { session: target.location(), from, mark };
-            match recording.step(&step, || self.append(&mut log, &lines, end)) {
+            match self.recording()?.step(&step, || self.append(&mut log, &lines, end)) {
                 Err(SessionError::Store(StoreError::Grown { .. })) if n_left > 0 => {}
                 Err(error) => return Err(error),
                 Ok(()) => return Ok(written),
@@ -385,6 +388,18 @@ impl Import<'_> {
         line.push(b'\n');
         line
     }
+}
+
+/// A reader for a file.
+fn reader_of(file: &ForeignFile) -> Reader {
+    let mut reader = match &file.parent {
+        Some(parent) => Reader::of_child(file.agent, &file.id, parent),
+        None => Reader::new(file.agent, &file.id),
+    };
+    if let Some(title) = &file.title {
+        reader.entitle(title, TitleSource::User);
+    }
+    reader
 }
 
 /// The session that an import writes.

@@ -35,7 +35,12 @@ impl<'l> Imported<'l> {
     fn is_note(&self, row: Row) -> bool {
         matches!(
             self.outline.kind(row),
-            Kind::Custom | Kind::SessionInfo | Kind::Label | Kind::ModelChange | Kind::ThinkingLevelChange | Kind::Usage
+            Kind::Custom
+                | Kind::SessionInfo
+                | Kind::Label
+                | Kind::ModelChange
+                | Kind::ThinkingLevelChange
+                | Kind::Usage
         )
     }
 }

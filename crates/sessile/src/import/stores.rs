@@ -1,12 +1,13 @@
 //! Where other agents keep their sessions.
 
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use sessile_agents::Agent;
 use sessile_core::json::Raw;
-use sessile_store::os::{FileKind, Os, Stat};
-use sessile_store::read_head;
+use sessile_store::os::{FileKind, Mode, Os, Stat};
+use sessile_store::{LineReader, read_head};
 
 use crate::environment::Environment;
 use crate::world::World;
@@ -23,6 +24,8 @@ pub struct ForeignFile {
     pub id: String,
     /// The id of the session that started it, if it is a sub-agent's.
     pub parent: Option<String>,
+    /// The title that the agent keeps outside of the file.
+    pub title: Option<String>,
     /// The file.
     pub path: PathBuf,
     /// Its length in bytes.
@@ -34,7 +37,7 @@ pub struct ForeignFile {
 impl ForeignFile {
     fn new(agent: Agent, id: String, parent: Option<&str>, path: PathBuf, stat: &Stat) -> Self {
         let parent = parent.map(str::to_owned);
-        Self { agent, id, parent, path, size: stat.length, modified_ms: stat.modified_ms }
+        Self { agent, id, parent, title: None, path, size: stat.length, modified_ms: stat.modified_ms }
     }
 }
 
@@ -43,6 +46,7 @@ impl ForeignFile {
 pub(super) fn files_of(world: &World, agent: Agent, cwd: Option<&Path>) -> Vec<ForeignFile> {
     let mut files = match agent {
         Agent::Claude => claude_files(world, cwd),
+        Agent::Codex => codex_files(world).into_iter().filter(|file| file.parent.is_none()).collect(),
     };
     files.sort_by(|a, b| b.modified_ms.cmp(&a.modified_ms).then_with(|| a.path.cmp(&b.path)));
     files
@@ -52,13 +56,33 @@ pub(super) fn files_of(world: &World, agent: Agent, cwd: Option<&Path>) -> Vec<F
 pub(super) fn children_of(world: &World, file: &ForeignFile) -> Vec<ForeignFile> {
     match file.agent {
         Agent::Claude => claude_children(world, file),
+        Agent::Codex => {
+            let is_child = |child: &ForeignFile| child.parent.as_ref() == Some(&file.id);
+            codex_files(world).into_iter().filter(is_child).collect()
+        }
     }
 }
 
-/// The file that a path leads to.
-pub(super) fn file_at(world: &World, agent: Agent, path: &Path) -> Option<ForeignFile> {
+/// The file at a path, if an agent of these wrote it.
+pub(super) fn file_at(world: &World, agents: &[Agent], path: &Path) -> Option<ForeignFile> {
     let stat = world.os().stat(path).ok().filter(|stat| stat.kind == FileKind::Regular)?;
-    let id = stem(path)?;
+    let mut found = None;
+    let mut n_left = 20;
+    let mut look = |line: sessile_core::line::Line<'_>| {
+        n_left -= 1;
+        found = line.bytes.and_then(Agent::of_line);
+        found.is_none() && n_left > 0
+    };
+    read_head(world.os(), path, &mut look).ok()?;
+    let agent = match (found, agents) {
+        (Some(agent), agents) if agents.contains(&agent) => agent,
+        (None, [agent]) => *agent,
+        _ => return None,
+    };
+    let id = match agent {
+        Agent::Codex => codex_id(path)?,
+        Agent::Claude => stem(path)?,
+    };
     Some(ForeignFile::new(agent, id, None, path.to_path_buf(), &stat))
 }
 
@@ -150,4 +174,62 @@ fn first_session_id(os: &dyn Os, path: &Path) -> Option<String> {
         false
     });
     read.ok().and(id)
+}
+
+/// The files of Codex, with those of sub-agents.
+fn codex_files(world: &World) -> Vec<ForeignFile> {
+    let home = root(world.environment(), "CODEX_HOME", ".codex");
+    let titles = codex_titles(world.os(), &home.join("session_index.jsonl"));
+    let mut files = Vec::new();
+    let mut waiting = vec![(home.join("sessions"), 0), (home.join("archived_sessions"), 0)];
+    while let Some((directory, depth)) = waiting.pop() {
+        for (path, stat) in listed(world.os(), &directory, ".jsonl") {
+            let Some(id) = codex_id(&path) else { continue };
+            let parent = codex_parent(world.os(), &path);
+            let mut file = ForeignFile::new(Agent::Codex, id, parent.as_deref(), path, &stat);
+            file.title = titles.get(&file.id).cloned();
+            files.push(file);
+        }
+        if depth < MAX_DEPTH {
+            waiting.extend(directories(world.os(), &directory).into_iter().map(|found| (found, depth + 1)));
+        }
+    }
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    files
+}
+
+/// The id in the name `rollout-<time>-<id>[_<rollout>].jsonl`: five groups of digits after the time.
+fn codex_id(path: &Path) -> Option<String> {
+    let name = stem(path)?;
+    let name = name.strip_prefix("rollout-").map_or(name.as_str(), |rest| rest.split('_').next().unwrap_or(rest));
+    let groups: Vec<&str> = name.split('-').collect();
+    Some(groups.get(groups.len().saturating_sub(5)..).unwrap_or_default().join("-"))
+}
+
+/// The session that started a sub-agent, from the first line of its file.
+fn codex_parent(os: &dyn Os, path: &Path) -> Option<String> {
+    let mut parent = None;
+    let read = read_head(os, path, &mut |line| {
+        let value = line.bytes.and_then(|bytes| Raw::parse(bytes).ok());
+        let payload = value.and_then(|value| value.get("payload"));
+        parent = payload.and_then(|payload| payload.get("parent_thread_id")).and_then(Raw::as_string);
+        false
+    });
+    read.ok().and(parent)
+}
+
+/// The names of sessions; the last one of each counts.
+fn codex_titles(os: &dyn Os, path: &Path) -> HashMap<String, String> {
+    let mut titles = HashMap::new();
+    let Ok(file) = os.open(path, Mode::Read) else { return titles };
+    let mut note = |line: sessile_core::line::Line<'_>| {
+        let value = line.bytes.and_then(|bytes| Raw::parse(bytes).ok());
+        let [id, name] = value.unwrap_or(Raw::NULL).pick(["id", "thread_name"]);
+        if let (Some(id), Some(name)) = (id.and_then(Raw::as_string), name.and_then(Raw::as_string)) {
+            titles.insert(id, name);
+        }
+        true
+    };
+    drop(LineReader::default().read(file.as_ref(), path, 0, &mut note));
+    titles
 }

@@ -9,17 +9,20 @@ pub enum Agent {
     Claude,
     /// Codex.
     Codex,
+    /// Qwen Code.
+    Qwen,
 }
 
 impl Agent {
     /// All agents.
-    pub const ALL: &[Self] = &[Self::Claude, Self::Codex];
+    pub const ALL: &[Self] = &[Self::Claude, Self::Codex, Self::Qwen];
 
     /// The word for commands and JSON.
     pub fn word(self) -> &'static str {
         match self {
             Self::Claude => "claude",
             Self::Codex => "codex",
+            Self::Qwen => "qwen",
         }
     }
 
@@ -33,6 +36,7 @@ impl Agent {
         match self {
             Self::Claude => "Claude Code",
             Self::Codex => "Codex",
+            Self::Qwen => "Qwen Code",
         }
     }
 
@@ -44,6 +48,10 @@ impl Agent {
         if payload.is_some_and(|payload| payload.shape() == Shape::Object) {
             return Some(Self::Codex);
         }
+        let [message, system] = line.pick(["message", "systemPayload"]);
+        if system.is_some() || message.is_some_and(|message| message.get("parts").is_some()) {
+            return Some(Self::Qwen);
+        }
         [session, uuid, leaf].iter().any(Option::is_some).then_some(Self::Claude)
     }
 
@@ -53,6 +61,7 @@ impl Agent {
         match self {
             Self::Claude => "claude-code",
             Self::Codex => "codex",
+            Self::Qwen => "qwen-code",
         }
     }
 }

@@ -182,16 +182,13 @@ impl Survey {
             key(&[id.as_wtf8(), b"\0", request.as_wtf8(), &tree.to_le_bytes()].concat())
         });
         let known = response.and_then(|response| self.answers.get(&response).copied());
-        let node = match known {
-            Some(node) => {
-                self.trees[tree].session.extend(node, place);
-                node
-            }
-            None => {
-                let digest = self.digest(tree, head, place, b"");
-                let kind = NodeKind::Answer { first_call: 0, n_calls: 0 };
-                self.trees[tree].push(digest, link, time, kind, place)
-            }
+        let node = if let Some(node) = known {
+            self.trees[tree].session.extend(node, place);
+            node
+        } else {
+            let digest = self.digest(tree, head, place, b"");
+            let kind = NodeKind::Answer { first_call: 0, n_calls: 0 };
+            self.trees[tree].push(digest, link, time, kind, place)
         };
         if let Some(response) = response {
             self.answers.insert(response, node);

@@ -109,9 +109,9 @@ pub(crate) struct Context<'c> {
 pub(crate) fn compose(base: &Base<'_>, context: &Context<'_>, body: &Body) -> Json {
     let ms = context.time.as_ms();
     let message = match body {
-        Body::User(content) => {
-            let mut message = ObjectWriter::with_room(content.raw().as_bytes().len() + 64);
-            message.string("role", "user").raw("content", content.raw()).integer("timestamp", ms);
+        Body::User(said) => {
+            let mut message = ObjectWriter::with_room(said.raw().as_bytes().len() + 64);
+            message.string("role", "user").raw("content", said.raw()).integer("timestamp", ms);
             message.finish()
         }
         Body::Answer(answer) => answer_message(answer, context.agent, ms),
@@ -158,13 +158,13 @@ fn answer_message(answer: &AnswerBody, agent: Agent, ms: i64) -> Json {
 }
 
 fn result_message(result: &ResultBody, context: &Context<'_>, ms: i64) -> Json {
-    let content = array(&result.blocks);
-    let mut message = ObjectWriter::with_room(content.raw().as_bytes().len() + 200);
+    let blocks = array(&result.blocks);
+    let mut message = ObjectWriter::with_room(blocks.raw().as_bytes().len() + 200);
     message
         .string("role", "toolResult")
         .string("toolCallId", context.call)
         .string("toolName", context.tool)
-        .raw("content", content.raw())
+        .raw("content", blocks.raw())
         .bool("isError", result.is_error)
         .integer("timestamp", ms);
     message.finish()

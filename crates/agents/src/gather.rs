@@ -87,15 +87,12 @@ impl Gathering {
             suffix += 1;
         }
         let tool = if tool.is_empty() { "unknown" } else { tool };
-        let tool = match self.tools.get(tool) {
-            Some(known) => *known,
-            None => {
-                let new = index(self.session.tools.len());
-                self.session.tools.push(tool.to_owned());
-                self.tools.insert(tool.to_owned(), new);
-                new
-            }
-        };
+        let tool = self.tools.get(tool).copied().unwrap_or_else(|| {
+            let new = index(self.session.tools.len());
+            self.session.tools.push(tool.to_owned());
+            self.tools.insert(tool.to_owned(), new);
+            new
+        });
         self.latest_calls.insert(key(id.as_bytes()), index(number));
         self.session.calls.push(Call { answer, id: unique.into(), tool, result: None });
     }
@@ -144,14 +141,11 @@ impl Gathering {
             let parent = match link {
                 Link::Root => None,
                 Link::Node(node) => Some(*node),
-                Link::Key(key) => match find(*key).filter(|parent| *parent != itself) {
-                    Some(parent) => Some(parent),
-                    None => {
-                        // The line before is the best guess, because lines are written in order.
-                        session.losses.add("missing parents");
-                        nth.checked_sub(1).map(index)
-                    }
-                },
+                Link::Key(key) => find(*key).filter(|parent| *parent != itself).or_else(|| {
+                    // The line before is the best guess, because lines are written in order.
+                    session.losses.add("missing parents");
+                    nth.checked_sub(1).map(index)
+                }),
             };
             if let Some(node) = session.nodes.get_mut(nth) {
                 node.parent = parent;

@@ -66,7 +66,7 @@ impl Ids {
     }
 }
 
-/// SplitMix64: a permutation of all numbers without visible pattern.
+/// `SplitMix64`: a permutation of all numbers without visible pattern.
 pub(crate) fn mixed(number: u64) -> u64 {
     let number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let number = (number ^ number >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);

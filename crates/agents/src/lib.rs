@@ -18,6 +18,7 @@ mod foreign;
 mod gather;
 mod ids;
 mod plan;
+mod qwen;
 mod reader;
 mod tree;
 

@@ -7,6 +7,7 @@ use crate::body::Body;
 use crate::claude;
 use crate::codex;
 use crate::foreign::{Damage, ForeignSession, Node, Place, TitleSource};
+use crate::qwen;
 
 /// A line of a source.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +30,7 @@ pub struct Reader {
 enum Format {
     Claude(Box<claude::Survey>),
     Codex(Box<codex::Survey>),
+    Qwen(Box<qwen::Survey>),
 }
 
 impl Reader {
@@ -37,6 +39,7 @@ impl Reader {
         let format = match agent {
             Agent::Claude => Format::Claude(Box::new(claude::Survey::new(id, None))),
             Agent::Codex => Format::Codex(Box::new(codex::Survey::new(id, None))),
+            Agent::Qwen => Format::Qwen(Box::new(qwen::Survey::new(id, None))),
         };
         Self { format }
     }
@@ -46,6 +49,7 @@ impl Reader {
         let format = match agent {
             Agent::Claude => Format::Claude(Box::new(claude::Survey::new(id, Some(parent)))),
             Agent::Codex => Format::Codex(Box::new(codex::Survey::new(id, Some(parent)))),
+            Agent::Qwen => Format::Qwen(Box::new(qwen::Survey::new(id, Some(parent)))),
         };
         Self { format }
     }
@@ -61,6 +65,7 @@ impl Reader {
             Ok(value) => match &mut self.format {
                 Format::Claude(survey) => survey.line(value, line.place),
                 Format::Codex(survey) => survey.line(value, line.place),
+                Format::Qwen(survey) => survey.line(value, line.place),
             },
             Err(_) => self.damaged(damage("not valid JSON")),
         }
@@ -74,6 +79,7 @@ impl Reader {
         match &mut self.format {
             Format::Claude(survey) => &mut survey.main().session,
             Format::Codex(survey) => &mut survey.gathering.session,
+            Format::Qwen(survey) => &mut survey.gathering.session,
         }
     }
 
@@ -87,6 +93,7 @@ impl Reader {
         match self.format {
             Format::Claude(survey) => survey.finish(),
             Format::Codex(survey) => survey.finish(),
+            Format::Qwen(survey) => survey.finish(),
         }
     }
 }
@@ -97,5 +104,6 @@ pub(crate) fn body_of(session: &ForeignSession, node: &Node, pieces: &[Vec<u8>])
     match session.agent {
         Agent::Claude => claude::body(session, node, &pieces),
         Agent::Codex => codex::body(session, node, &pieces),
+        Agent::Qwen => qwen::body(session, node, &pieces),
     }
 }

@@ -15,6 +15,7 @@ const FIXTURES: &[(Agent, &str, &str)] = &[
     (Agent::Codex, "codex", "turns"),
     (Agent::Codex, "codex", "rollback"),
     (Agent::Codex, "codex", "compacted"),
+    (Agent::Qwen, "qwen", "tree"),
 ];
 
 /// A change of a source.

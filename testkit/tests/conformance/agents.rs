@@ -34,6 +34,6 @@ fn pi_sees_imported_sessions_as_we_do() {
             }
         }
     }
-    // Five of Claude Code, one of which has a sub-agent, and three of Codex.
-    assert_eq!(n_sessions, 9);
+    // Five of Claude Code, one of which has a sub-agent, three of Codex, and one of Qwen Code.
+    assert_eq!(n_sessions, 10);
 }

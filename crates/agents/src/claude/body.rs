@@ -181,13 +181,12 @@ fn compaction(lines: &[Raw<'_>]) -> Body {
         tokens_before = tokens(data.and_then(|data| data.get("preTokens"))).max(tokens_before);
         if line.get("message").is_some() {
             let content = content(*line);
-            summary = match content.shape() {
-                Shape::String => Some(content.to_json()),
-                _ => {
-                    let texts = content.items().filter_map(|block| block.get("text")).filter_map(Raw::as_string);
-                    Some(Json::string(&texts.collect::<Vec<_>>().join("\n")))
-                }
-            };
+            summary = Some(if content.shape() == Shape::String {
+                content.to_json()
+            } else {
+                let texts = content.items().filter_map(|block| block.get("text")).filter_map(Raw::as_string);
+                Json::string(&texts.collect::<Vec<_>>().join("\n"))
+            });
         }
     }
     Body::Compaction { summary: summary.unwrap_or_else(|| Json::string("")), tokens_before }

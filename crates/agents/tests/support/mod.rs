@@ -1,6 +1,7 @@
 //! Imports in memory, for tests.
 #![allow(dead_code, reason = "each test program uses a part")]
 #![expect(clippy::disallowed_methods, reason = "tests read their fixtures directly")]
+#![expect(clippy::unwrap_used, reason = "tests panic on failure")]
 
 use std::convert::Infallible;
 
@@ -176,10 +177,10 @@ pub(crate) fn words(entry: Raw<'_>) -> String {
 }
 
 /// The sum of a member of all usages.
-pub(crate) fn sum(pi: &Pi, member: &str) -> f64 {
+pub(crate) fn sum(pi: &Pi, member: &str) -> i64 {
     let usage = |entry: &Json| {
         let usage = entry.raw().get("message")?.get("usage")?;
-        usage.get(member)?.as_number()
+        usage.get(member)?.as_integer()
     };
     pi.entries().iter().filter_map(usage).sum()
 }

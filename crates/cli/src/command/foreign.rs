@@ -22,6 +22,8 @@ pub(crate) enum AgentArg {
     Claude,
     /// Codex
     Codex,
+    /// Qwen Code
+    Qwen,
     /// Whichever agent wrote the session
     Auto,
 }
@@ -32,6 +34,7 @@ impl AgentArg {
         match self {
             Self::Claude => &[Agent::Claude],
             Self::Codex => &[Agent::Codex],
+            Self::Qwen => &[Agent::Qwen],
             Self::Auto => Agent::ALL,
         }
     }

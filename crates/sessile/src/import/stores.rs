@@ -46,6 +46,7 @@ impl ForeignFile {
 pub(super) fn files_of(world: &World, agent: Agent, cwd: Option<&Path>) -> Vec<ForeignFile> {
     let mut files = match agent {
         Agent::Claude => claude_files(world, cwd),
+        Agent::Qwen => qwen_files(world, cwd),
         Agent::Codex => codex_files(world).into_iter().filter(|file| file.parent.is_none()).collect(),
     };
     files.sort_by(|a, b| b.modified_ms.cmp(&a.modified_ms).then_with(|| a.path.cmp(&b.path)));
@@ -56,6 +57,7 @@ pub(super) fn files_of(world: &World, agent: Agent, cwd: Option<&Path>) -> Vec<F
 pub(super) fn children_of(world: &World, file: &ForeignFile) -> Vec<ForeignFile> {
     match file.agent {
         Agent::Claude => claude_children(world, file),
+        Agent::Qwen => Vec::new(),
         Agent::Codex => {
             let is_child = |child: &ForeignFile| child.parent.as_ref() == Some(&file.id);
             codex_files(world).into_iter().filter(is_child).collect()
@@ -81,7 +83,7 @@ pub(super) fn file_at(world: &World, agents: &[Agent], path: &Path) -> Option<Fo
     };
     let id = match agent {
         Agent::Codex => codex_id(path)?,
-        Agent::Claude => stem(path)?,
+        Agent::Claude | Agent::Qwen => stem(path)?,
     };
     Some(ForeignFile::new(agent, id, None, path.to_path_buf(), &stat))
 }
@@ -115,7 +117,7 @@ fn stem(path: &Path) -> Option<String> {
 
 fn claude_files(world: &World, cwd: Option<&Path>) -> Vec<ForeignFile> {
     let projects = root(world.environment(), "CLAUDE_CONFIG_DIR", ".claude").join("projects");
-    let wanted = cwd.map(encoded_for_claude);
+    let wanted = cwd.map(encoded);
     let mut files = Vec::new();
     for directory in directories(world.os(), &projects) {
         let name = directory.file_name().unwrap_or_default().to_string_lossy();
@@ -132,8 +134,24 @@ fn claude_files(world: &World, cwd: Option<&Path>) -> Vec<ForeignFile> {
     files
 }
 
-/// A working directory as the name of a directory of Claude Code.
-fn encoded_for_claude(cwd: &Path) -> String {
+fn qwen_files(world: &World, cwd: Option<&Path>) -> Vec<ForeignFile> {
+    let projects = world.environment().home().join(".qwen/projects");
+    let wanted = cwd.map(encoded);
+    let mut files = Vec::new();
+    for directory in directories(world.os(), &projects) {
+        let name = directory.file_name().unwrap_or_default().to_string_lossy();
+        if wanted.as_ref().is_some_and(|wanted| !wanted.eq_ignore_ascii_case(&name)) {
+            continue;
+        }
+        for (path, stat) in listed(world.os(), &directory.join("chats"), ".jsonl") {
+            files.extend(stem(&path).map(|id| ForeignFile::new(Agent::Qwen, id, None, path, &stat)));
+        }
+    }
+    files
+}
+
+/// A working directory as the name of a directory of Claude Code or Qwen Code.
+fn encoded(cwd: &Path) -> String {
     cwd.to_string_lossy().chars().map(|char| if char.is_ascii_alphanumeric() { char } else { '-' }).collect()
 }
 

@@ -17,6 +17,7 @@ mod edit_context;
 mod entries;
 mod export;
 mod family;
+mod foreign;
 mod fork;
 mod help;
 mod import;

@@ -454,7 +454,9 @@ impl<'o> Walk<'o> {
     }
 
     fn compaction(&mut self, row: Row, entry: Raw<'_>) -> Change {
-        if let Some(kept) = entry.get("firstKeptEntryId").and_then(Raw::as_text).map(EntryId::from) {
+        let kept = entry.get("firstKeptEntryId").and_then(Raw::as_text).map(EntryId::from);
+        // Its own id means that nothing before it stays.
+        if let Some(kept) = kept.filter(|kept| self.outline.find(kept) != Some(row)) {
             self.check_target(Code::DanglingFirstKept, row, "the compaction keeps entries from", &kept);
         }
         match self.turn.as_mut().filter(|turn| !turn.is_interrupted) {

@@ -7,6 +7,7 @@
 //!
 //! Absent values are omitted unless a function says otherwise. Times are ISO 8601 strings in UTC.
 
+mod agents;
 mod author;
 mod caches;
 mod compaction;
@@ -33,6 +34,7 @@ use std::path::Path;
 use sessile::EntryId;
 use sessile::json::{Json, ObjectWriter};
 
+pub use agents::{foreign_session, imported_session};
 pub use author::attributed_entry;
 pub use caches::{cache_status, checked_caches, cleaned, cleared_caches};
 pub use compaction::{

@@ -1,4 +1,9 @@
-//! Importing session files from elsewhere.
+//! Importing session files from elsewhere, and sessions of other agents.
+
+mod agents;
+mod existing;
+mod source;
+mod stores;
 
 use std::path::{Path, PathBuf};
 
@@ -17,6 +22,10 @@ use crate::list::read_header;
 use crate::record::{OperationKind, SessionLocation, Step};
 use crate::session_file::header_of;
 use crate::sessions::Sessions;
+
+pub use agents::{AgentImportOptions, DamagedLine, ForeignInfo, ImportState, ImportedSession};
+pub use sessile_agents::{Agent, Losses, Title, TitleSource};
+pub use stores::ForeignFile;
 
 /// The maximum number of files with the same base name.
 const MAX_NAMES: usize = 1000;

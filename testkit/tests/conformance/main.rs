@@ -6,6 +6,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests access files directly")]
 #![expect(clippy::unwrap_used, reason = "tests panic on failure")]
 
+mod agents;
 mod archiving;
 mod changing;
 mod compaction;

@@ -11,12 +11,14 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("sessile-index", &["sessile-core", "sessile-store"]),
     ("sessile-text", &["sessile-core", "sessile-store", "sessile-index"]),
     ("sessile-program", &["sessile-core"]),
+    ("sessile-agents", &["sessile-core"]),
     ("sessile-redact", &["sessile-core"]),
     ("sessile-merge", &["sessile-core"]),
     ("sessile-remote", &["sessile-core"]),
     (
         "sessile",
         &[
+            "sessile-agents",
             "sessile-core",
             "sessile-merge",
             "sessile-program",

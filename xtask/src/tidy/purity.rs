@@ -1,9 +1,9 @@
-//! Core, merge and redact turn bytes into values. They have no files, environment, clock, threads, network or output.
+//! Core, agents, merge and redact turn bytes into values. They have no files, environment, clock, threads, network or output.
 
 use super::{Problem, Workspace};
 use crate::rust_source::{code_only, paths_below};
 
-const PURE: &[&str] = &["crates/core/src/", "crates/merge/src/", "crates/redact/src/"];
+const PURE: &[&str] = &["crates/agents/src/", "crates/core/src/", "crates/merge/src/", "crates/redact/src/"];
 
 const FORBIDDEN_PATHS: &[&str] = &[
     "std::env",

@@ -5,32 +5,55 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use clap::error::ErrorKind;
 use sessile::SessionError;
-use sessile::import::ImportOptions;
+use sessile::import::{AgentImportOptions, ImportOptions};
 use sessile_rpc::answer;
 use tempfile::NamedTempFile;
 
+use crate::command::foreign::{self, AgentArg, Choice};
 use crate::data::{ListFormat, ListWriter};
 use crate::environment::CommandEnvironment;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::screen::{Line, Screen};
 
-/// Import session files
+/// Import session files, or sessions of other agents
 ///
 /// Copies each file, byte for byte, into the session directory of its working directory, and prints the path of each
 /// copy. If the store already has a session with the id of one of the files, the command copies none of them; use
 /// --new-id to import them as separate sessions.
+///
+/// With --from, imports sessions of another agent, so that pi can go on with them: by file, by id, @latest for the
+/// most recent session of the current directory, or all of a directory (--cwd) or of all directories (--all). A second
+/// import adds only what is new. If you have gone on with the session in pi, it still opens where you were. The files of
+/// the other agent are only read. docs/agents.md says what is kept.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   $ sessile import backup.jsonl
   $ sessile import --cwd . backup.jsonl --dry-run
   $ sessile import backup.jsonl --new-id")]
+#[expect(clippy::struct_excessive_bools, reason = "independent flags")]
 pub(crate) struct ImportArgs {
-    /// The session files, or `-` for standard input
-    #[arg(value_name = "FILE", required = true)]
+    /// The session files, or `-` for standard input; with --from: files, ids, or @latest
+    #[arg(value_name = "FILE", required_unless_present = "from")]
     files: Vec<PathBuf>,
 
-    /// Import them as sessions of DIR instead of the directory in their headers
+    /// Import sessions of this agent
+    #[arg(long, value_name = "AGENT", conflicts_with = "new_id")]
+    from: Option<AgentArg>,
+
+    /// List the sessions that --from would import, without importing them
+    #[arg(long, requires = "from")]
+    list: bool,
+
+    /// With --from: the sessions of all directories
+    #[arg(long, requires = "from", conflicts_with = "cwd")]
+    all: bool,
+
+    /// With --from: leave out the sessions of sub-agents
+    #[arg(long, requires = "from")]
+    no_children: bool,
+
+    /// Import them as sessions of DIR instead of the directory in their headers; with --from: the sessions of DIR
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
 
@@ -38,7 +61,7 @@ pub(crate) struct ImportArgs {
     #[arg(long)]
     new_id: bool,
 
-    /// Show what would be done without copying anything
+    /// Show what would be done without writing anything
     #[arg(long)]
     dry_run: bool,
 
@@ -52,6 +75,9 @@ pub(super) fn run(
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
+    if let Some(from) = args.from {
+        return import_foreign(env, args, from, out, err);
+    }
     let is_stream = |file: &PathBuf| [Path::new("-"), Path::new("/dev/stdin")].contains(&file.as_path());
     let stream = args.files.iter().any(is_stream).then(copy_stdin_to_file).transpose()?;
     if stream.is_some() && args.files.len() > 1 {
@@ -94,6 +120,26 @@ pub(super) fn run(
     let sessions = if imports.len() == 1 { "session" } else { "sessions" };
     err.print_whole(&Line::new().text(&format!("{} {sessions} {verb}", imports.len())))?;
     Ok(Exit::Done)
+}
+
+/// Imports or lists sessions of another agent.
+fn import_foreign(
+    env: &CommandEnvironment,
+    args: &ImportArgs,
+    from: AgentArg,
+    out: &mut Screen<'_>,
+    err: &mut Screen<'_>,
+) -> Result<Exit, Failure> {
+    let choice = Choice { from, targets: &args.files, all: args.all, cwd: args.cwd.as_deref() };
+    if args.list {
+        return foreign::list(env, &choice, args.format, out, err);
+    }
+    if args.files.is_empty() && !args.all && args.cwd.is_none() {
+        let message = "say which sessions: a file, an id, @latest, --cwd DIR or --all (--list shows them)";
+        return Err(Failure::misuse(ErrorKind::MissingRequiredArgument, message));
+    }
+    let options = AgentImportOptions { no_children: args.no_children, dry_run: args.dry_run };
+    foreign::import(env, &choice, options, args.format, out, err)
 }
 
 /// Copies standard input to a temporary file.

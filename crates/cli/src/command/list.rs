@@ -9,6 +9,7 @@ use sessile::group::{Family, Relative, SessionRef};
 use sessile::list::{Archived, Children, Copies, ListOptions, Progress, Selection, SessionInfo, SortBy};
 use sessile_rpc::answer;
 
+use crate::command::foreign;
 use crate::data::{Layout, ListFormat, ListWriter};
 use crate::environment::CommandEnvironment;
 use crate::exit::Exit;
@@ -137,6 +138,10 @@ pub(crate) struct ListArgs {
     /// List instead the files that Sessile cannot read as sessions, with the reason and what `sessile repair` would do
     #[arg(long, conflicts_with_all = ["repo", "tree", "named", "archived", "children", "since", "until", "sort", "columns", "text", "template", "query"])]
     damaged: bool,
+
+    /// List the sessions of other agents as well, with the name of the agent in brackets, without importing them
+    #[arg(long, conflicts_with_all = ["repo", "tree", "damaged", "columns", "text", "template", "paths", "sort", "limit"])]
+    agents: bool,
 
     #[command(flatten)]
     format: ListFormat,
@@ -267,6 +272,9 @@ pub(super) fn run(
     let listed = find_and_report(env, args, &mut skipped, err)?;
     if args.damaged {
         return list_damaged(env, args, &skipped, out, err);
+    }
+    if args.agents {
+        return foreign::list_beside(env, &listed.sessions, args.all, args.format, out);
     }
     let result = print_sessions(env, args, &listed, out, err);
     if args.is_for_people() {

@@ -3,8 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use clap::error::ErrorKind;
 use clap::{Args, ValueEnum, ValueHint};
+use sessile::import::{AgentImportOptions, ImportState};
 
+use crate::command::foreign::{AgentArg, Choice};
 use crate::command::list::report_empty_store;
 use crate::environment::CommandEnvironment;
 use crate::exit::Exit;
@@ -24,6 +27,10 @@ pub(crate) struct ResumeArgs {
     #[arg(value_name = "QUERY")]
     query: Vec<String>,
 
+    /// Import a session of another agent and resume it; QUERY is its file, its id, or @latest
+    #[arg(long, value_name = "AGENT", conflicts_with = "current")]
+    from: Option<AgentArg>,
+
     /// Start with the sessions of all directories
     #[arg(long)]
     all: bool,
@@ -39,7 +46,7 @@ pub(crate) struct ResumeArgs {
     /// Print a function and a key binding for a shell instead
     ///
     /// `sr` picks a session and resumes it; Ctrl-X S inserts the path of a session at the cursor.
-    #[arg(long, value_name = "SHELL", conflicts_with_all = ["query", "all", "print", "current"])]
+    #[arg(long, value_name = "SHELL", conflicts_with_all = ["query", "all", "print", "current", "from"])]
     init: Option<InitShell>,
 }
 
@@ -54,7 +61,7 @@ enum InitShell {
 impl ResumeArgs {
     /// Returns the arguments of `sessile` without a command.
     pub(super) fn without_command() -> Self {
-        Self { query: Vec::new(), all: false, print: false, current: None, init: None }
+        Self { query: Vec::new(), from: None, all: false, print: false, current: None, init: None }
     }
 }
 
@@ -72,6 +79,9 @@ pub(super) fn run(
         })?;
         return Ok(Exit::Done);
     }
+    if let Some(from) = args.from {
+        return resume_foreign(env, args, from, out, err);
+    }
     if env.is_store_empty()? {
         drop(report_empty_store(env, err));
         return Ok(Exit::Nothing);
@@ -87,6 +97,32 @@ pub(super) fn run(
         // A script must be told; a user who has just pressed Escape knows.
         None => Ok(if args.print { Exit::Nothing } else { Exit::Done }),
     }
+}
+
+/// Imports a session of another agent, and resumes the result.
+fn resume_foreign(
+    env: &CommandEnvironment,
+    args: &ResumeArgs,
+    from: AgentArg,
+    out: &mut Screen<'_>,
+    err: &mut Screen<'_>,
+) -> Result<Exit, Failure> {
+    let targets = match args.query.as_slice() {
+        [] => vec![PathBuf::from("@latest")],
+        [target] => vec![PathBuf::from(target)],
+        _ => return Err(Failure::misuse(ErrorKind::TooManyValues, "--from resumes one session")),
+    };
+    let files = Choice { from, targets: &targets, all: args.all, cwd: None }.files(env)?;
+    let imports = env.sessions.import_foreign(&files, AgentImportOptions::default())?;
+    let Some(session) = imports.iter().find(|import| import.state != ImportState::Empty) else {
+        err.print_whole(&Line::new().text("the session has no messages"))?;
+        return Ok(Exit::Nothing);
+    };
+    if args.print {
+        out.print_whole(&Line::new().text(&session.path.to_string_lossy()))?;
+        return Ok(Exit::Done);
+    }
+    run_resume_command(env, &session.path, err)
 }
 
 /// Runs the command that resumes a session, and waits for it to end.

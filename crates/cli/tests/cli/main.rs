@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests access files directly")]
 #![expect(clippy::unwrap_used, reason = "tests panic on failure")]
 
+mod agents;
 mod archive;
 #[cfg(all(unix, feature = "remote"))]
 mod attribution;

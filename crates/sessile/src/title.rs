@@ -65,6 +65,9 @@ pub enum Titler<'a> {
     Model(AskModel<'a>),
 }
 
+/// The id of the operation, unless nothing changed, and what happened to each session.
+pub type AllTitled = (Option<String>, Vec<Result<Titled, SessionError>>);
+
 /// What happened to one session, or would happen in a dry run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Titled {
@@ -129,10 +132,10 @@ impl Sessions {
     pub fn title(
         &self,
         paths: &[PathBuf],
-        titler: Titler<'_>,
+        by: Titler<'_>,
         dry_run: bool,
         on_titled: &mut dyn FnMut(&Result<Titled, SessionError>),
-    ) -> Result<(Option<String>, Vec<Result<Titled, SessionError>>), SessionError> {
+    ) -> Result<AllTitled, SessionError> {
         let secrets = CertainSecrets::of(self)?;
         if !dry_run {
             settle_dead(&self.world);
@@ -140,7 +143,7 @@ impl Sessions {
         let mut recording: Option<Recording<'_>> = None;
         let mut all = Vec::with_capacity(paths.len());
         for path in paths {
-            let titled = self.title_one(path, titler, &secrets, dry_run, paths.len(), &mut recording);
+            let titled = self.title_one(path, by, &secrets, dry_run, paths.len(), &mut recording);
             on_titled(&titled);
             all.push(titled);
         }
@@ -154,7 +157,7 @@ impl Sessions {
     fn title_one<'w>(
         &'w self,
         path: &Path,
-        titler: Titler<'_>,
+        by: Titler<'_>,
         secrets: &CertainSecrets,
         dry_run: bool,
         n_sessions: usize,
@@ -172,16 +175,16 @@ impl Sessions {
             outcome: TitleOutcome::OfUser,
             model_failure: None,
         };
-        let (name, by) = match (&names.of_user, names.is_auto) {
+        let (name, maker) = match (&names.of_user, names.is_auto) {
             (Some(_), false) => return Ok(titled),
             // A title came after the user's name.
             (Some(name), true) => (name.clone(), None),
-            (None, _) => match made(&Conversation::read(&manager)?, titler, secrets, &mut titled.model_failure) {
-                Some((name, by)) => (name, Some(by)),
+            (None, _) => match made(&Conversation::read(&manager)?, by, secrets, &mut titled.model_failure) {
+                Some((name, maker)) => (name, Some(maker)),
                 None => return Ok(Titled { outcome: TitleOutcome::TooEarly, ..titled }),
             },
         };
-        titled.outcome = match by {
+        titled.outcome = match maker {
             Some(_) if names.shown.as_ref() == Some(&name) => TitleOutcome::Same,
             Some(by) => TitleOutcome::Titled { name: name.clone(), by },
             None => TitleOutcome::Restored { name: Some(name.clone()).filter(|name| !name.is_empty()) },
@@ -204,7 +207,7 @@ impl Sessions {
                 return Ok(());
             }
             let step = Step::Name { session: manager.session_location(), before: names.shown.clone(), after };
-            recording.step(&step, || match by {
+            recording.step(&step, || match maker {
                 Some(by) => manager.append_title(&name, by),
                 None => manager.append_session_info(&name).map(drop),
             })
@@ -216,7 +219,7 @@ impl Sessions {
 /// The title for a conversation, and what made it.
 fn made(
     conversation: &Conversation,
-    titler: Titler<'_>,
+    by: Titler<'_>,
     secrets: &CertainSecrets,
     failure: &mut Option<String>,
 ) -> Option<(String, TitleBy)> {
@@ -231,7 +234,7 @@ fn made(
         first_answer: first_answer.as_deref(),
         changed_file: changed_file.as_deref(),
     })?;
-    if let Titler::Model(ask) = titler {
+    if let Titler::Model(ask) = by {
         match ask(&model::question(conversation, secrets)).and_then(|answer| cleaned_answer(&answer)) {
             Ok(title) => return Some((title, TitleBy::Model)),
             Err(reason) => *failure = Some(reason),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::error::ErrorKind;
 use sessile::SessionError;
-use sessile::title::{TitleOutcome, Titled, Titler};
+use sessile::title::{AllTitled, TitleOutcome, Titled, Titler};
 use sessile_rpc::answer;
 
 use super::list::{self, ListArgs};
@@ -121,9 +121,6 @@ fn paths(env: &CommandEnvironment, args: &TitleArgs, err: &mut Screen<'_>) -> Re
     let listed = list::find(env, &ListArgs::of(args.all, args.repo), err)?;
     Ok(listed.into_iter().filter(|info| !args.missing || info.name.is_none()).map(|info| info.path).collect())
 }
-
-/// What [`Sessions::title`](sessile::Sessions::title) returns.
-type AllTitled = (Option<String>, Vec<Result<Titled, SessionError>>);
 
 #[cfg(feature = "models")]
 fn with_model(

@@ -32,7 +32,7 @@ pub(super) fn question(conversation: &Conversation, secrets: &CertainSecrets) ->
     for (what, text) in parts {
         let text = secrets.removed(text);
         let cut: String = text.chars().take(room.saturating_sub(what.len() + 4)).collect();
-        question += &format!("{what}:\n{cut}\n\n");
+        question.extend([what, ":\n", &cut, "\n\n"]);
     }
     question
 }

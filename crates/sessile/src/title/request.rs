@@ -57,16 +57,17 @@ pub(super) fn request(text: &str) -> Option<String> {
 /// Returns the first sentence without its final dot.
 pub(super) fn first_sentence(text: &str) -> String {
     let text = text.trim_start();
+    let until = |end: usize| text.get(..end).unwrap_or_default();
     let mut chars = text.char_indices().peekable();
     while let Some((at, char)) = chars.next() {
         let end = at + char.len_utf8();
         let is_last_of_word = chars.peek().is_none_or(|(_, next)| next.is_whitespace());
         match char {
-            '\n' => return text[..at].trim_end().to_owned(),
-            '。' => return text[..at].to_owned(),
-            '？' | '！' => return text[..end].to_owned(),
-            '?' | '!' if is_last_of_word => return text[..end].to_owned(),
-            '.' if is_last_of_word && !is_abbreviation(&text[..at]) => return text[..at].to_owned(),
+            '\n' => return until(at).trim_end().to_owned(),
+            '。' => return until(at).to_owned(),
+            '？' | '！' => return until(end).to_owned(),
+            '?' | '!' if is_last_of_word => return until(end).to_owned(),
+            '.' if is_last_of_word && !is_abbreviation(until(at)) => return until(at).to_owned(),
             _ => {}
         }
     }
@@ -115,7 +116,8 @@ fn is_output(line: &str) -> bool {
         let text = text.trim_start_matches('[');
         let n_digits = digits(text);
         let separator = text.as_bytes().get(n_digits).copied();
-        n_digits == 4 && separator == Some(b'-') && digits(&text[5..]) == 2 || n_digits == 2 && separator == Some(b':')
+        n_digits == 4 && separator == Some(b'-') && digits(text.get(5..).unwrap_or_default()) == 2
+            || n_digits == 2 && separator == Some(b':')
     };
     let marks = [
         "at ",

@@ -15,8 +15,7 @@ fn plain_word(word: &str) -> String {
     let word = word.replace(['`', '*'], "");
     let is_edge = |char: char| "\"'()[]{}<>,;:!?.".contains(char);
     let inner = word.trim_matches(is_edge);
-    let Some(start) = word.find(inner).filter(|_| !inner.is_empty()) else { return word };
-    let (before, after) = (&word[..start], &word[start + inner.len()..]);
+    let Some((before, after)) = word.split_once(inner).filter(|_| !inner.is_empty()) else { return word.clone() };
     let short = match inner.split_once("://") {
         Some((_, rest)) => host(rest).to_owned(),
         None if is_path(inner) => base_name(inner.trim_start_matches('@')).to_owned(),
@@ -56,9 +55,8 @@ pub(super) fn shortened(line: &str, max_columns: usize) -> String {
         n_columns += char.width().unwrap_or(0);
         if n_columns > max_columns {
             // A cut within a word is better than losing more than half of the line.
-            let end = last_word.filter(|end| *end * 2 > at || line[..*end].contains(' ')).unwrap_or(at);
-            let end = if char == ' ' { at } else { end };
-            return line[..end].trim_end().to_owned();
+            let end = if char == ' ' { at } else { last_word.filter(|end| *end * 2 > at).unwrap_or(at) };
+            return line.get(..end).unwrap_or_default().trim_end().to_owned();
         }
         if char == ' ' {
             last_word = Some(at);

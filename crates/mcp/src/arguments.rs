@@ -47,7 +47,7 @@ impl<'a> Arguments<'a> {
         let Some(value) = self.get(key) else { return Ok(None) };
         let wrong = || Failure::told(format!("{key} must be a whole number"));
         let text = value.as_string().unwrap_or_else(|| value.to_text().into_owned());
-        let number: f64 = text.trim().parse().map_err(|_| wrong())?;
+        let number: f64 = text.trim().parse().map_err(|_not_a_number| wrong())?;
         if number.fract() != 0.0 || !(0.0..=1e15).contains(&number) {
             return Err(wrong());
         }

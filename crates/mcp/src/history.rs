@@ -169,11 +169,14 @@ fn visible_matches<'l>(listed: &'l [SessionInfo], word: &str) -> Vec<&'l Session
 }
 
 fn ambiguous(several: &[&SessionInfo], outgoing: &Outgoing<'_>) -> Failure {
-    let mut text = format!("the reference matches {} sessions; use a full id:", several.len());
+    let mut lines = vec![format!("the reference matches {} sessions; use a full id:", several.len())];
     for session in several.iter().take(MAX_CANDIDATES) {
         let title = session.name.as_ref().unwrap_or(&session.first_message);
         let title = attribute(outgoing.line(&title.to_str(), 60).as_str());
-        text.push_str(&format!("\n{} \"{title}\"", attribute(session.id.as_str())));
+        lines.push(format!("{} \"{title}\"", attribute(session.id.as_str())));
     }
-    Failure::told(text)
+    Failure::told(lines.join(
+        "
+",
+    ))
 }

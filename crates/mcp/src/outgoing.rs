@@ -161,7 +161,7 @@ fn without_base64(text: &str) -> String {
         let run = rest.bytes().take_while(|byte| is_base64(byte)).count();
         let (taken, after) = rest.split_at(run);
         if run >= LONG_BASE64 && is_mixed(taken) {
-            out.push_str(&format!("[base64, {} bytes]", run / 4 * 3));
+            out.extend(["[base64, ", &(run / 4 * 3).to_string(), " bytes]"]);
         } else {
             out.push_str(taken);
         }
@@ -248,7 +248,7 @@ impl Trust {
 pub(crate) fn framed(attributes: &[(&str, &str)], trust: Trust, text: &Shown) -> String {
     let mut out = format!("<{TAG}");
     for (name, value) in attributes.iter().filter(|(_, value)| !value.is_empty()) {
-        out.push_str(&format!(" {name}=\"{}\"", attribute(value)));
+        out.extend([" ", name, "=\"", &attribute(value), "\""]);
     }
     let gap = if text.as_str().contains('\n') { "\n" } else { "" };
     format!("{out} trust=\"{}\">{gap}{}{gap}</{TAG}>", trust.word(), text.as_str())

@@ -97,7 +97,7 @@ impl<'r> Renderer<'r> {
         match text {
             Some(text) if text.trim().is_empty() => format!("{role}: (no text)"),
             Some(text) => format!("{role}: {text}"),
-            None => self.headline(entry),
+            None => note_text(entry),
         }
     }
 
@@ -118,22 +118,15 @@ impl<'r> Renderer<'r> {
                 rendered("custom", Trust::Untrusted, self.content(&custom.content()))
             }
             Payload::CustomMessage(_) => None,
-            Payload::Label(_) | Payload::SessionInfo(_) if is_full => {
-                rendered("note", Trust::User, self.headline(entry))
-            }
+            Payload::Label(_) | Payload::SessionInfo(_) if is_full => rendered("note", Trust::User, note_text(entry)),
             Payload::Unknown(raw) if is_full => rendered("unknown", Trust::Untrusted, raw.to_text().into_owned()),
             Payload::Custom(custom) if is_full => {
                 let data = custom.data().map(|data| data.to_text().into_owned()).unwrap_or_default();
-                rendered("custom", Trust::Untrusted, format!("{} {data}", self.headline(entry)))
+                rendered("custom", Trust::Untrusted, format!("{} {data}", note_text(entry)))
             }
-            _ if is_full => rendered("note", Trust::Untrusted, self.headline(entry)),
+            _ if is_full => rendered("note", Trust::Untrusted, note_text(entry)),
             _ => None,
         }
-    }
-
-    fn headline(&self, entry: &Entry) -> String {
-        let headline = headline(entry, &Calls::default());
-        format!("{}{}", headline.lead, headline.text)
     }
 
     fn message(&self, message: Message<'_>) -> Option<Rendered> {
@@ -225,7 +218,7 @@ impl<'r> Renderer<'r> {
 
     fn content(&self, content: &Content<'_>) -> String {
         match content {
-            Content::Text(text) => text.to_string(),
+            Content::Text(text) => text.clone(),
             Content::Missing => String::new(),
             Content::Odd(value) => value.to_text().into_owned(),
             Content::Blocks(blocks) => {
@@ -254,6 +247,12 @@ impl<'r> Renderer<'r> {
             other => self.short(&other.raw().to_text(), 200),
         }
     }
+}
+
+/// An entry that is not a message in one line.
+fn note_text(entry: &Entry) -> String {
+    let headline = headline(entry, &Calls::default());
+    format!("{}{}", headline.lead, headline.text)
 }
 
 /// A call with all its arguments.

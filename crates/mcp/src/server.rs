@@ -64,7 +64,7 @@ impl Server {
         {
             match record {
                 Record::TooLong(_) => {
-                    client.output.write(&failed(None, Code::NotARequest, "the message is too long", None))
+                    client.output.write(&failed(None, Code::NotARequest, "the message is too long", None));
                 }
                 // An empty line is not a message, and some clients end theirs with one.
                 Record::Whole(bytes) if bytes.iter().all(u8::is_ascii_whitespace) => {}

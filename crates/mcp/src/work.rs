@@ -52,14 +52,12 @@ impl Pool {
             // A panic is a bug. It must not take the other requests with it.
             drop(catch_unwind(AssertUnwindSafe(job)));
             let mut state = self.lock();
-            match state.waiting.pop_front() {
-                Some(next) => job = next,
-                None => {
-                    state.n_running -= 1;
-                    self.has_finished.notify_all();
-                    return;
-                }
-            }
+            let Some(next) = state.waiting.pop_front() else {
+                state.n_running -= 1;
+                self.has_finished.notify_all();
+                return;
+            };
+            job = next;
         }
     }
 
@@ -136,7 +134,7 @@ mod tests {
         }
         assert_eq!((pool.lock().n_running, pool.lock().waiting.len()), (MAX_RUNNING, 12));
         drop(held);
-        assert!(pool.wait(Duration::from_secs(60)));
+        assert!(pool.wait(Duration::from_mins(1)));
         drop(sender);
         assert_eq!(receiver.iter().count(), 20);
     }

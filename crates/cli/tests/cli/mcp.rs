@@ -37,7 +37,7 @@ fn all_rows(home: &Home, words: &[&str], tool: &str, arguments: Value, key: &str
     }
 }
 
-fn line(id: &str, parent: Value, minute: usize, message: Value) -> String {
+fn line(id: &str, parent: &Value, minute: usize, message: &Value) -> String {
     let timestamp = format!("2025-01-01T00:{minute:02}:00.000Z");
     json!({"type": "message", "id": id, "parentId": parent, "timestamp": timestamp, "message": message}).to_string()
 }
@@ -54,11 +54,11 @@ fn store() -> Home {
         let lines = [
             line(
                 &format!("a{number:07}"),
-                Value::Null,
+                &Value::Null,
                 number,
-                json!({"role": "user", "content": format!("tide {number}")}),
+                &json!({"role": "user", "content": format!("tide {number}")}),
             ),
-            line(&format!("b{number:07}"), json!(format!("a{number:07}")), number, answer),
+            line(&format!("b{number:07}"), &json!(format!("a{number:07}")), number, &answer),
         ];
         let id = format!("0190{number:04}");
         let name = format!("2025-01-01T00-{number:02}-00-000Z_{id}.jsonl");
@@ -105,7 +105,7 @@ fn agents_get_the_ids_of_other_commands_in_the_same_order() {
 fn settings_say_what_agents_see() {
     let home = store();
     let elsewhere = home.agent_dir().join("sessions/--elsewhere--/2025-01-01T00-00-00-000Z_0200.jsonl");
-    write_session(&elsewhere, "/elsewhere", &[line("c", Value::Null, 1, json!({"role": "user", "content": "far"}))]);
+    write_session(&elsewhere, "/elsewhere", &[line("c", &Value::Null, 1, &json!({"role": "user", "content": "far"}))]);
     let total = |words: &[&str]| {
         ask(&home, words, &[("list_sessions", json!({}))]).remove(0)["structuredContent"]["total"].clone()
     };

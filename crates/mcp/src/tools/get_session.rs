@@ -45,7 +45,7 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Failure> {
         minute(info.modified)
     );
     let mut page = call.page("parts", &about)?;
-    page.fact("session", facts(call, &info, &session, &everything)?);
+    page.fact("session", facts(call, &info, &session, &everything));
     let (parts, total) = parts(call, &info, &session)?;
     let mut n_shown = 0;
     for part in &parts {
@@ -68,12 +68,7 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Failure> {
 }
 
 /// The figures.
-fn facts(
-    call: &Call<'_>,
-    info: &SessionInfo,
-    session: &SessionManager,
-    everything: &[SessionInfo],
-) -> Result<Json, Failure> {
+fn facts(call: &Call<'_>, info: &SessionInfo, session: &SessionManager, everything: &[SessionInfo]) -> Json {
     let shape = session.branch_statistics();
     let cwd = attribute(call.outgoing.line(&info.cwd, MAX_PATH).as_str());
     let mut out = ObjectWriter::new();
@@ -91,14 +86,14 @@ fn facts(
     out.raw("forks", number(everything.iter().filter(is_fork).count()).raw());
     let name = |model: &JsText<'_>| attribute(call.outgoing.line(&model.to_str(), 40).as_str());
     let models: Vec<Json> = info.facts.models.iter().take(4).map(|model| Json::string(&name(&model.model))).collect();
-    out.array("models", models.iter().map(Json::raw));
+    out.array("models", models.iter().map(Json::raw)).raw("modelCount", number(info.facts.models.len()).raw());
     if info.is_archived {
         out.bool("archived", true);
     }
     if call.history.is_live(info) {
         out.bool("live", true);
     }
-    Ok(out.finish())
+    out.finish()
 }
 
 /// The texts, most important first, and how many there would be without limits.

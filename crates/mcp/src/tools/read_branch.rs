@@ -39,8 +39,8 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Failure> {
     let mut has_more = false;
     for at in order.into_iter().skip(start) {
         call.check()?;
-        let Some((entry, rendered)) = branch.render(at, &mut renderer)? else { continue };
-        if !page.push(branch.max_text, &mut |max| branch.row(at, &entry, &rendered, max)) {
+        let Some((entry, shown)) = branch.render(at, &mut renderer)? else { continue };
+        if !page.push(branch.max_text, &mut |max| branch.row(at, &entry, &shown, max)) {
             has_more = true;
             break;
         }
@@ -117,8 +117,8 @@ impl Branch<'_, '_> {
             renderer.note(&answer);
         }
         let entry = self.session.entry_at(*row)?;
-        let rendered = renderer.render(&entry).filter(|rendered| !rendered.text.trim().is_empty());
-        Ok(rendered.map(|rendered| (entry, rendered)))
+        let shown = renderer.render(&entry).filter(|shown| !shown.text.trim().is_empty());
+        Ok(shown.map(|shown| (entry, shown)))
     }
 
     fn row(&self, at: usize, entry: &Entry, rendered: &Rendered, max: usize) -> Row {
@@ -146,7 +146,7 @@ impl Branch<'_, '_> {
         if is_cut {
             let size = text.len();
             json.raw("size", number(size).raw()).raw("nextOffset", number(end).raw());
-            out.push_str(&format!("\n[cut: {end} of {size} bytes; read_entry has all of it]"));
+            out = format!("{out}\n[cut: {end} of {size} bytes; read_entry has all of it]");
         }
         Row { text: out, json: json.finish(), item: self.path.get(at).map_or(0, |row| item_of(*row)), is_cut }
     }

@@ -21,20 +21,20 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Failure> {
     }
     let gone = || Failure::told("the entry does not exist any more");
     let entry = session.entry(id.clone())?.ok_or_else(gone)?;
-    let rendered = renderer.render(&entry).ok_or_else(gone)?;
-    if offset > rendered.text.len() {
-        return Err(Failure::told(format!("offset is past the end: the entry has {} bytes", rendered.text.len())));
+    let whole = renderer.render(&entry).ok_or_else(gone)?;
+    if offset > whole.text.len() {
+        return Err(Failure::told(format!("offset is past the end: the entry has {} bytes", whole.text.len())));
     }
     let (session, entry) = (attribute(info.id.as_str()), Call::entry_id(Some(&id)));
     let mut page = call.page("entries", "One entry.")?;
-    page.push(usize::MAX, &mut |max| row(call, (&session, &entry), &rendered, offset, max));
+    page.push(usize::MAX, &mut |max| row(call, (&session, &entry), &whole, offset, max));
     let mut tail = Vec::new();
     let next = page.last().and_then(|row| row.json.raw().get("nextOffset")?.as_integer());
     if let Some(next) = next {
-        let size = rendered.text.len();
+        let size = whole.text.len();
         tail.push(format!("[cut: bytes {offset} to {next} of {size}; more: read_entry with offset {next}]"));
     }
-    page.fact("size", number(rendered.text.len()));
+    page.fact("size", number(whole.text.len()));
     tail.extend(call.remarks(&mut page));
     Ok(page.finish(None, None, &tail.join("\n"), false))
 }

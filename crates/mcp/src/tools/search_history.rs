@@ -61,11 +61,11 @@ fn sessions(call: &Call<'_>) -> Result<(Scope, Vec<SessionInfo>, bool), Failure>
     let mut sessions = if is_one { vec![call.session()?] } else { call.history.list_shown(scope, call.cancel)? };
     if let Some(file) = call.arguments.text("file")? {
         let changes = call.history.sessions().file_history(&sessions, &file, call.cancel)?;
-        let changed: HashSet<usize> = changes.into_iter().map(|change| change.session).collect();
+        let touched: HashSet<usize> = changes.into_iter().map(|change| change.session).collect();
         let mut index = 0;
         sessions.retain(|_| {
             index += 1;
-            changed.contains(&(index - 1))
+            touched.contains(&(index - 1))
         });
     }
     Ok((scope, sessions, is_one))

@@ -22,9 +22,9 @@ fn random_text(random: &mut Random) -> String {
 
 fn random_store(random: &mut Random) -> Store {
     let store = Store::new();
-    for number in 0..1 + random.below(12) {
+    for number in 0..=random.below(12) {
         let mut entries = Entries::default();
-        for _ in 0..1 + random.below(12) {
+        for _ in 0..=random.below(12) {
             let text = random_text(random);
             entries = match random.below(9) {
                 0 => entries.name(&text),

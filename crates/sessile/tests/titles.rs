@@ -1,4 +1,5 @@
 //! Titles beside names of the user, and beside pi, which takes no lock.
+#![expect(clippy::unwrap_used, reason = "tests panic on failure")]
 
 use std::path::PathBuf;
 use std::sync::Arc;

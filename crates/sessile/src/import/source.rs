@@ -56,7 +56,7 @@ impl Source {
             true
         };
         LineReader::default().read_range(self.file.as_ref(), 0..length, &mut on_line).map_err(failed)?;
-        let sha256 = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        let sha256 = format!("{:x}", hash.finalize());
         Ok(Survey { sessions: reader.finish(), sha256 })
     }
 

@@ -42,7 +42,7 @@ fn a_session_of_claude_is_imported_once_and_then_only_what_is_new() {
     let text = fixture(&home, "claude", "compactions.jsonl");
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     // The last line is not finished yet.
-    put(&source, &(lines[..6].concat() + &lines[6][..20]));
+    put(&source, &(lines[..6].concat() + r#"{"parentUuid":"k1","isSi"#));
     let listed = home.run(&["import", "--from", "claude", "--list", "--json"]).json();
     assert_eq!((&listed[0]["foreignId"], &listed[0]["messageCount"]), (&ID.into(), &2.into()));
     let dry = import(&home, &["claude", "@latest", "--dry-run"]);
@@ -149,9 +149,8 @@ fn sessions_of_codex_have_their_names_and_their_sub_agents() {
     put(&file(id), &fixture(&home, "codex", "turns.jsonl"));
     let text = fixture(&home, "codex", "rollback.jsonl");
     put(&file(child), &text.replacen(r#""forked_from_id""#, &format!(r#""parent_thread_id":"{id}","x""#), 1));
-    let names = [("a", "Old"), (id, "First"), (id, "The picture")];
-    let index: String =
-        names.iter().map(|(id, name)| format!("{{\"id\":\"{id}\",\"thread_name\":\"{name}\"}}\n")).collect();
+    let named = |id: &str, name: &str| format!("{{\"id\":\"{id}\",\"thread_name\":\"{name}\"}}\n");
+    let index = [named("a", "Old"), named(id, "First"), named(id, "The picture")].concat();
     put(&home.dir.path().join(".codex/session_index.jsonl"), &index);
     let listed = home.run(&["list", "--agents", "--json"]).json();
     assert_eq!((listed.as_array().unwrap().len(), &listed[0]["title"]), (1, &"The picture".into()));

@@ -1,9 +1,7 @@
 //! Sessions of Qwen Code.
 
-mod support;
-
+use super::support::{Pi, fixture, grown, sum, survey};
 use sessile_agents::{Agent, TitleSource};
-use support::{Pi, fixture, grown, sum, survey};
 
 #[test]
 fn a_tree_with_contents_of_gemini_is_imported() {

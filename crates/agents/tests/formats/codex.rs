@@ -1,10 +1,8 @@
 //! Sessions of Codex.
 
-mod support;
-
+use super::support::{Pi, fixture, grown, sum, survey, words};
 use sessile_agents::{Agent, ForeignSession};
 use sessile_core::json::Raw;
-use support::{Pi, fixture, grown, sum, survey};
 
 const ID: &str = "0199a000-0000-7000-8000-000000000001";
 
@@ -56,7 +54,7 @@ fn turns_that_were_rolled_back_are_a_branch() {
         ["sessile.import", "user: One", "assistant: 1", "$ ls: a.ts", "user: Two, otherwise", "assistant: II"]
     );
     assert_eq!(sum(&pi, "totalTokens"), 110);
-    let all: Vec<String> = pi.entries().iter().map(|entry| support::words(entry.raw())).collect();
+    let all: Vec<String> = pi.entries().iter().map(|entry| words(entry.raw())).collect();
     assert!(all.contains(&"assistant: 3".to_owned()));
 }
 

@@ -1,5 +1,4 @@
 //! Imports in memory, for tests.
-#![allow(dead_code, reason = "each test program uses a part")]
 #![expect(clippy::disallowed_methods, reason = "tests read their fixtures directly")]
 #![expect(clippy::unwrap_used, reason = "tests panic on failure")]
 

@@ -1,15 +1,13 @@
 //! Sessions of Claude Code.
 
-mod support;
-
+use super::support::{Pi, grown, sum, survey, words};
 use sessile_agents::{Agent, ForeignSession, TitleSource};
 use sessile_core::json::Raw;
-use support::{Pi, grown, sum, survey};
 
 const ID: &str = "11111111-1111-4111-8111-111111111111";
 
 fn fixture(name: &str) -> Vec<u8> {
-    support::fixture("claude", name)
+    super::support::fixture("claude", name)
 }
 
 fn imported(name: &str) -> (Vec<ForeignSession>, Pi) {
@@ -83,9 +81,9 @@ fn rewinds_are_branches_and_the_session_opens_where_the_agent_goes_on() {
         ]
     );
     assert_eq!((n_roles(&pi, "user"), n_roles(&pi, "assistant"), n_roles(&pi, "bashExecution")), (3, 4, 1));
-    let all: Vec<String> = pi.entries().iter().map(|entry| support::words(entry.raw())).collect();
+    let all: Vec<String> = pi.entries().iter().map(|entry| words(entry.raw())).collect();
     assert!(all.contains(&"$ ls: a.ts\nb.ts\nwarn".to_owned()), "{all:?}");
-    let one = pi.entries().iter().find(|entry| support::words(entry.raw()) == "assistant: One").cloned().unwrap();
+    let one = pi.entries().iter().find(|entry| words(entry.raw()) == "assistant: One").cloned().unwrap();
     let id = one.raw().get("id").and_then(Raw::as_string).unwrap();
     assert_eq!(pi.outline.children(Some(&id.as_str().into())).len(), 2);
     assert_eq!(sessions[0].losses.iter().collect::<Vec<_>>(), [("progress reports", 1)]);
@@ -115,7 +113,7 @@ fn compactions_are_at_their_place_and_keep_what_they_kept() {
     let compactions: Vec<_> = entries.iter().filter(|entry| entry.raw().get("firstKeptEntryId").is_some()).collect();
     let member = |nth: usize, key: &str| compactions[nth].raw().get(key).and_then(Raw::as_string).unwrap();
     assert_eq!(member(0, "firstKeptEntryId"), member(0, "id"));
-    let go_on = entries.iter().find(|entry| support::words(entry.raw()) == "user: Go on").unwrap();
+    let go_on = entries.iter().find(|entry| words(entry.raw()) == "user: Go on").unwrap();
     assert_eq!(Some(member(1, "firstKeptEntryId")), go_on.raw().get("id").and_then(Raw::as_string));
     let before = compactions.iter().map(|entry| entry.raw().get("tokensBefore").and_then(Raw::as_integer).unwrap());
     assert_eq!(before.collect::<Vec<_>>(), [155_000, 90_000]);
@@ -218,7 +216,7 @@ fn after_the_user_has_gone_on_new_entries_are_a_branch_and_the_session_opens_whe
     let said: Vec<&String> = path.iter().filter(|words| !words.starts_with("name")).collect();
     assert_eq!(said[said.len() - 2..], ["user: in pi", "sessile.import"]);
     assert!(!path.contains(&"user: Go on".to_owned()));
-    let all: Vec<String> = pi.entries().iter().map(|entry| support::words(entry.raw())).collect();
+    let all: Vec<String> = pi.entries().iter().map(|entry| words(entry.raw())).collect();
     assert!(all.contains(&"user: End".to_owned()));
     // And again: nothing more.
     let length = pi.text.len();

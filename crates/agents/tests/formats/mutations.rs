@@ -1,10 +1,9 @@
 //! Damaged and invented sources: no panic, and nothing that `verify` refuses.
 
-mod support;
-
 use proptest::prelude::*;
 use sessile_agents::Agent;
-use support::{Pi, fixture, survey};
+
+use super::support::{Pi, fixture, survey};
 
 const FIXTURES: &[(Agent, &str, &str)] = &[
     (Agent::Claude, "claude", "answers"),

@@ -132,7 +132,8 @@ mod tests {
                 assert!(number != 3, "a job that panics");
             }));
         }
-        assert_eq!((pool.lock().n_running, pool.lock().waiting.len()), (MAX_RUNNING, 12));
+        let counts = |state: &State| (state.n_running, state.waiting.len());
+        assert_eq!(counts(&pool.lock()), (MAX_RUNNING, 12));
         drop(held);
         assert!(pool.wait(Duration::from_mins(1)));
         drop(sender);

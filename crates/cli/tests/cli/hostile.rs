@@ -194,6 +194,7 @@ const JSON: &[&[&str]] = &[
     &["compact", "FILE", "--keep", "1", "--json"],
     &["edit-context", "FILE", "a", "TEXT", "--json"],
     &["append", "FILE", "TEXT", "--json"],
+    &["title", "FILE", "--json"],
     &["name", "FILE", "--json"],
     &["name", "FILE", "TEXT", "--json"],
     &["label", "FILE", "a", "--json"],

@@ -113,6 +113,15 @@ pub enum TitleOutcome {
     TooEarly,
 }
 
+/// The operation that all titles of a command belong to.
+struct OperationLog<'w> {
+    /// Begun with the first title.
+    recording: Option<Recording<'w>>,
+    n_planned: usize,
+    /// Whether a step has failed. Then it is not known whether it was done, and the operation does not count as done.
+    has_failed: bool,
+}
+
 /// What the name entries of a session say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct NameEntries {
@@ -140,15 +149,15 @@ impl Sessions {
         if !dry_run {
             settle_dead(&self.world);
         }
-        let mut recording: Option<Recording<'_>> = None;
+        let mut log = OperationLog { recording: None, n_planned: paths.len(), has_failed: false };
         let mut all = Vec::with_capacity(paths.len());
         for path in paths {
-            let titled = self.title_one(path, by, &secrets, dry_run, paths.len(), &mut recording);
+            let titled = self.title_one(path, by, &secrets, dry_run, &mut log);
             on_titled(&titled);
             all.push(titled);
         }
-        let operation = recording.as_ref().map(|recording| recording.id.clone());
-        if let Some(recording) = recording {
+        let operation = log.recording.as_ref().map(|recording| recording.id.clone());
+        if let Some(recording) = log.recording.filter(|_| !log.has_failed) {
             recording.done();
         }
         Ok((operation, all))
@@ -160,8 +169,7 @@ impl Sessions {
         by: Titler<'_>,
         secrets: &CertainSecrets,
         dry_run: bool,
-        n_sessions: usize,
-        recording: &mut Option<Recording<'w>>,
+        log: &mut OperationLog<'w>,
     ) -> Result<Titled, SessionError> {
         let mut manager = self.open(path)?;
         if !dry_run {
@@ -194,13 +202,13 @@ impl Sessions {
         }
         // Do not log a change that will be refused anyway.
         manager.check_writable()?;
-        let recording = match recording {
+        let recording = match &mut log.recording {
             Some(recording) => recording,
-            None => recording.insert(Recording::begin(&self.world, OperationKind::Name, n_sessions, None)?),
+            none => none.insert(Recording::begin(&self.world, OperationKind::Name, log.n_planned, None)?),
         };
         manager.upgrade()?;
         let after = Some(name.clone()).filter(|name| !name.is_empty());
-        manager.with_turn(|manager| {
+        let done = manager.with_turn(|manager| {
             // The user may have named it while the title was made.
             if manager.name_entries()? != names {
                 titled.outcome = TitleOutcome::OfUser;
@@ -211,8 +219,9 @@ impl Sessions {
                 Some(by) => manager.append_title(&name, by),
                 None => manager.append_session_info(&name).map(drop),
             })
-        })?;
-        Ok(titled)
+        });
+        log.has_failed |= done.is_err();
+        done.map(|()| titled)
     }
 }
 

@@ -6,6 +6,7 @@
 //! To add a target: a module with `check` here, a program in `targets/`, its `[[bin]]` in `Cargo.toml`, its line in
 //! `TARGETS` of `xtask/src/fuzz.rs`, and at least one small input in `corpus/<name>/`. A test of `xtask` compares them.
 
+pub mod agents;
 pub mod entries;
 pub mod lines;
 pub mod migration;

@@ -1,6 +1,6 @@
 //! The content of one message, in no agent's form.
 
-use sessile_core::json::{Json, ObjectWriter, Raw};
+use sessile_core::json::{Json, ObjectWriter, Raw, Shape};
 
 /// What a node says.
 #[derive(Clone, Debug)]
@@ -17,6 +17,8 @@ pub enum Body {
         command: String,
         /// Its output.
         output: String,
+        /// Whether no model receives it.
+        is_private: bool,
     },
     /// A summary that replaces what came before it.
     Compaction {
@@ -118,10 +120,26 @@ pub(crate) fn thinking_block(text: Raw<'_>) -> Json {
     ObjectWriter::with_room(text.as_bytes().len() + 40).string("type", "thinking").raw("thinking", text).finish()
 }
 
+/// A thinking block with the signature that its provider wants back. The text of a redacted one only stands for it.
+pub(crate) fn signed_thinking_block(text: &str, signature: Raw<'_>, is_redacted: bool) -> Json {
+    let mut block = ObjectWriter::with_room(text.len() + signature.as_bytes().len() + 80);
+    block.string("type", "thinking").string("thinking", text).raw("thinkingSignature", signature);
+    if is_redacted {
+        block.bool("redacted", true);
+    }
+    block.finish()
+}
+
 /// An image block.
 pub(crate) fn image_block(data: Raw<'_>, mime_type: &str) -> Json {
     let room = data.as_bytes().len() + 64;
     ObjectWriter::with_room(room).string("type", "image").raw("data", data).string("mimeType", mime_type).finish()
+}
+
+/// An image block from a data URL; `None` if the URL is of another kind or not of an image.
+pub(crate) fn data_url_block(url: &str) -> Option<Json> {
+    let (mime, data) = url.strip_prefix("data:")?.split_once(";base64,")?;
+    mime.starts_with("image/").then(|| image_block(Json::string(data).raw(), mime))
 }
 
 /// A tool call block.
@@ -131,25 +149,27 @@ pub(crate) fn call_block(id: &str, name: &str, arguments: Raw<'_>) -> Json {
     block.finish()
 }
 
-/// An array of values.
-pub(crate) fn array(items: &[Json]) -> Json {
-    let room: usize = items.iter().map(|item| item.raw().as_bytes().len() + 1).sum();
-    let mut text = Vec::with_capacity(room + 2);
-    text.push(b'[');
-    for (n_before, item) in items.iter().enumerate() {
-        if n_before > 0 {
-            text.push(b',');
-        }
-        text.extend_from_slice(item.raw().as_bytes());
-    }
-    text.push(b']');
-    Json::parse(text).unwrap_or_else(|_| Json::null())
+/// The arguments of a call as an object: an object, an object in a string, or anything else as its `input`.
+pub(crate) fn call_arguments(arguments: Option<Raw<'_>>) -> Json {
+    let text = arguments.and_then(Raw::as_string).unwrap_or_default();
+    let parsed = Raw::parse(text.as_bytes()).ok();
+    let object = [parsed, arguments].into_iter().flatten().find(|value| value.shape() == Shape::Object);
+    object.map_or_else(
+        || ObjectWriter::new().optional("input", arguments.filter(|value| value.is_truthy())).finish(),
+        Raw::to_json,
+    )
 }
 
 impl AnswerBody {
     fn blocks_of<'b>(&'b self, kind: &'b str) -> impl Iterator<Item = Raw<'b>> {
         let blocks = self.blocks.iter().map(Json::raw);
         blocks.filter(move |block| block.get("type").and_then(Raw::as_text).is_some_and(|found| found == *kind))
+    }
+
+    /// Whether it has thoughts, all of which have a signature. pi sends a thought without one as a text.
+    pub(crate) fn is_signed(&self) -> bool {
+        let mut thoughts = self.blocks_of("thinking").peekable();
+        thoughts.peek().is_some() && thoughts.all(|thought| thought.get("thinkingSignature").is_some())
     }
 
     /// Whether it has tool calls.

@@ -4,15 +4,16 @@ mod body;
 mod lines;
 
 use rustc_hash::FxHashMap;
-use sessile_core::date::{Timestamp, Utc, parse};
 use sessile_core::json::{Raw, Shape};
 
-pub(crate) use body::body;
+pub(crate) use body::{body, visible_blocks};
 
 use crate::agent::Agent;
-use crate::foreign::{ForeignSession, NodeKind, Place, TitleSource, shortened};
-use crate::gather::{Gathering, Link};
+use crate::foreign::{ForeignSession, NodeKind, Place, TitleSource};
+use crate::format::Format;
+use crate::gather::{At, Gathering, Link};
 use crate::ids::key;
+use crate::line::{beginning, string};
 use lines::{Head, Tag, harness_tag, loss_of};
 
 /// The part number of what a line says besides its results.
@@ -25,6 +26,14 @@ enum Target {
     Node { tree: u32, node: u32 },
     /// A line that is not kept: what it follows.
     Skipped(Link),
+}
+
+/// A line that is part of a tree.
+struct TreeLine<'a> {
+    tree: usize,
+    head: &'a Head<'a>,
+    value: Raw<'a>,
+    at: At,
 }
 
 /// Reads the lines of a session.
@@ -58,11 +67,11 @@ impl Survey {
     }
 
     /// The session itself.
-    pub(crate) fn main(&mut self) -> &mut Gathering {
+    fn main(&mut self) -> &mut Gathering {
         &mut self.trees[0]
     }
 
-    pub(crate) fn line(&mut self, value: Raw<'_>, place: Place) {
+    fn any_line(&mut self, value: Raw<'_>, place: Place) {
         if value.shape() != Shape::Object {
             return self.main().session.losses.add("lines of unknown shape");
         }
@@ -117,16 +126,12 @@ impl Survey {
             (None, Link::Root) => gathering.after_last(),
             (_, link) => link,
         };
+        let entry = TreeLine { tree, head, value, at: At { link, time, place } };
         let node = match kind {
-            "assistant" => self.answer(tree, head, value, link, time, place),
-            "user" => self.user(tree, head, value, link, time, place),
-            "system" if head.subtype.as_ref().is_some_and(|kind| *kind == "compact_boundary") => {
-                self.boundary(tree, head, value, time, place)
-            }
-            _ => {
-                let digest = self.digest(tree, head, place, b"");
-                self.trees[tree].push(digest, link, time, NodeKind::Harness, place)
-            }
+            "assistant" => self.answer(&entry),
+            "user" => self.user(&entry),
+            "system" if head.subtype.as_ref().is_some_and(|kind| *kind == "compact_boundary") => self.boundary(&entry),
+            _ => self.add(&entry, NodeKind::Harness),
         };
         if let Some(uuid) = &head.uuid {
             let tree = crate::foreign::index(tree);
@@ -158,49 +163,43 @@ impl Survey {
         self.trees.len() - 1
     }
 
-    fn digest(&self, tree: usize, head: &Head<'_>, place: Place, part: &[u8]) -> u64 {
-        let gathering = &self.trees[tree];
-        match &head.uuid {
+    fn digest(&self, line: &TreeLine<'_>, part: &[u8]) -> u64 {
+        let gathering = &self.trees[line.tree];
+        match &line.head.uuid {
             Some(uuid) => gathering.digest(uuid.as_wtf8(), part),
-            None => gathering.digest(&place.offset.to_le_bytes(), part),
+            None => gathering.digest(&line.at.place.offset.to_le_bytes(), part),
         }
     }
 
-    fn answer(
-        &mut self,
-        tree: usize,
-        head: &Head<'_>,
-        value: Raw<'_>,
-        link: Link,
-        time: Option<Timestamp>,
-        place: Place,
-    ) -> u32 {
-        let message = value.get("message").unwrap_or(Raw::NULL);
+    fn add(&mut self, line: &TreeLine<'_>, kind: NodeKind) -> u32 {
+        let digest = self.digest(line, b"");
+        self.trees[line.tree].push(digest, line.at, kind)
+    }
+
+    fn answer(&mut self, line: &TreeLine<'_>) -> u32 {
+        let message = line.value.get("message").unwrap_or(Raw::NULL);
         let [id, content] = message.pick(["id", "content"]);
         let response = id.and_then(Raw::as_text).map(|id| {
-            let request = value.get("requestId").and_then(Raw::as_text).unwrap_or_else(|| "".into());
-            key(&[id.as_wtf8(), b"\0", request.as_wtf8(), &tree.to_le_bytes()].concat())
+            let request = line.value.get("requestId").and_then(Raw::as_text).unwrap_or_else(|| "".into());
+            key(&[id.as_wtf8(), b"\0", request.as_wtf8(), &line.tree.to_le_bytes()].concat())
         });
         let known = response.and_then(|response| self.answers.get(&response).copied());
         let node = if let Some(node) = known {
-            self.trees[tree].session.extend(node, place);
+            self.trees[line.tree].session.extend(node, line.at.place);
             node
         } else {
-            let digest = self.digest(tree, head, place, b"");
-            let kind = NodeKind::Answer { first_call: 0, n_calls: 0 };
-            self.trees[tree].push(digest, link, time, kind, place)
+            self.add(line, NodeKind::Answer { first_call: 0, n_calls: 0 })
         };
         if let Some(response) = response {
             self.answers.insert(response, node);
         }
-        let gathering = &mut self.trees[tree];
+        let gathering = &mut self.trees[line.tree];
         for block in content.into_iter().flat_map(Raw::items) {
             let [kind, id, name, signature] = block.pick(["type", "id", "name", "signature"]);
             let kind = kind.and_then(Raw::as_string).unwrap_or_default();
             match kind.as_str() {
                 "tool_use" => {
-                    let text = |value: Option<Raw<'_>>| value.and_then(Raw::as_string).unwrap_or_default();
-                    gathering.call(node, &text(id), &text(name));
+                    gathering.call(node, &string(id), &string(name));
                 }
                 "thinking" if signature.is_some_and(Raw::is_truthy) => gathering.session.losses.add("signatures"),
                 "text" | "thinking" => {}
@@ -211,21 +210,49 @@ impl Survey {
         node
     }
 
-    fn user(
-        &mut self,
-        tree: usize,
-        head: &Head<'_>,
-        value: Raw<'_>,
-        link: Link,
-        time: Option<Timestamp>,
-        place: Place,
-    ) -> u32 {
+    fn user(&mut self, line: &TreeLine<'_>) -> u32 {
         let [message, is_meta, is_summary, structured] =
-            value.pick(["message", "isMeta", "isCompactSummary", "toolUseResult"]);
+            line.value.pick(["message", "isMeta", "isCompactSummary", "toolUseResult"]);
         let content = message.and_then(|message| message.get("content")).unwrap_or(Raw::NULL);
         if is_summary.is_some_and(Raw::is_truthy) {
-            return self.summary(tree, head, link, time, place);
+            return self.summary(line);
         }
+        let (last, has_rest) = self.results(line, content);
+        if last.is_some() && structured.is_some_and(|value| value.shape() == Shape::Object) {
+            self.trees[line.tree].session.losses.add("structured results");
+        }
+        if let Some(last) = last.filter(|_| !has_rest) {
+            return last;
+        }
+        let at = At { link: last.map_or(line.at.link, Link::Node), ..line.at };
+        let first_text = first_text(content);
+        let tag = harness_tag(&first_text);
+        if tag == Tag::ShellOutput
+            && let Some(shell) = self.shell_before(line.tree, at.link)
+        {
+            self.trees[line.tree].session.extend(shell, at.place);
+            return shell;
+        }
+        let kind = match tag {
+            _ if is_meta.is_some_and(Raw::is_truthy) => NodeKind::Harness,
+            Tag::None => NodeKind::User,
+            Tag::ShellInput => NodeKind::Shell,
+            Tag::ShellOutput | Tag::Other => NodeKind::Harness,
+        };
+        let digest = self.digest(line, if last.is_some() { b"rest" } else { b"" });
+        let gathering = &mut self.trees[line.tree];
+        if kind == NodeKind::User {
+            gathering.session.prompted(&first_text);
+        }
+        let node = gathering.push(digest, at, kind);
+        if let Some(added) = gathering.session.nodes.get_mut(node as usize) {
+            added.part = REST;
+        }
+        node
+    }
+
+    /// Adds the results in a line of the user. Returns the last of them, and whether the line says anything else.
+    fn results(&mut self, line: &TreeLine<'_>, content: Raw<'_>) -> (Option<u32>, bool) {
         let mut last = None;
         let mut has_rest = content.shape() != Shape::Array;
         for (part, block) in (0..).zip(content.items()) {
@@ -235,45 +262,10 @@ impl Survey {
                 continue;
             }
             let id = id.and_then(Raw::as_string).unwrap_or_default();
-            let digest = self.digest(tree, head, place, &u32::to_le_bytes(part));
-            last = Some(self.trees[tree].result(&id, digest, link, time, place, part));
+            let digest = self.digest(line, &u32::to_le_bytes(part));
+            last = Some(self.trees[line.tree].result(&id, digest, line.at, part));
         }
-        if last.is_some() && structured.is_some_and(|value| value.shape() == Shape::Object) {
-            self.trees[tree].session.losses.add("structured results");
-        }
-        if let Some(last) = last.filter(|_| !has_rest) {
-            return last;
-        }
-        let link = last.map_or(link, Link::Node);
-        let first_text = first_text(content);
-        let tag = harness_tag(&first_text);
-        let gathering = &self.trees[tree];
-        if tag == Tag::ShellOutput
-            && let Some(shell) = self.shell_before(tree, link)
-        {
-            self.trees[tree].session.extend(shell, place);
-            return shell;
-        }
-        let kind = match tag {
-            _ if is_meta.is_some_and(Raw::is_truthy) => NodeKind::Harness,
-            Tag::None => NodeKind::User,
-            Tag::ShellInput => NodeKind::Shell,
-            Tag::ShellOutput | Tag::Other => NodeKind::Harness,
-        };
-        let part: &[u8] = if last.is_some() { b"rest" } else { b"" };
-        let digest = match &head.uuid {
-            Some(uuid) => gathering.digest(uuid.as_wtf8(), part),
-            None => gathering.digest(&place.offset.to_le_bytes(), part),
-        };
-        let gathering = &mut self.trees[tree];
-        if kind == NodeKind::User {
-            gathering.session.prompted(&first_text);
-        }
-        let node = gathering.push(digest, link, time, kind, place);
-        if let Some(added) = gathering.session.nodes.get_mut(node as usize) {
-            added.part = REST;
-        }
-        node
+        (last, has_rest)
     }
 
     /// The shell command that a line is the output of: the node before, if it has no output yet.
@@ -286,15 +278,15 @@ impl Survey {
     }
 
     /// The line where a compaction begins.
-    fn boundary(&mut self, tree: usize, head: &Head<'_>, value: Raw<'_>, time: Option<Timestamp>, place: Place) -> u32 {
-        let before = value.get("logicalParentUuid").and_then(Raw::as_text);
-        let link = match before {
+    fn boundary(&mut self, line: &TreeLine<'_>) -> u32 {
+        let before = line.value.get("logicalParentUuid").and_then(Raw::as_text);
+        let follows = match before {
             Some(before) => Link::Key(key(before.as_wtf8())),
-            None => self.trees[tree].after_last(),
+            None => self.trees[line.tree].after_last(),
         };
-        let first_kept = value.get("compactMetadata").and_then(|data| self.first_kept(tree, data));
-        let digest = self.digest(tree, head, place, b"");
-        self.trees[tree].push(digest, link, time, NodeKind::Compaction { first_kept }, place)
+        let first_kept = line.value.get("compactMetadata").and_then(|data| self.first_kept(line.tree, data));
+        let digest = self.digest(line, b"");
+        self.trees[line.tree].push(digest, At { link: follows, ..line.at }, NodeKind::Compaction { first_kept })
     }
 
     /// The first message that a compaction keeps.
@@ -310,8 +302,9 @@ impl Survey {
     }
 
     /// The summary of a compaction: it belongs to the boundary before it.
-    fn summary(&mut self, tree: usize, head: &Head<'_>, link: Link, time: Option<Timestamp>, place: Place) -> u32 {
-        let boundary = match link {
+    fn summary(&mut self, line: &TreeLine<'_>) -> u32 {
+        let tree = line.tree;
+        let boundary = match line.at.link {
             Link::Key(parent) => match self.targets.get(&parent) {
                 Some(Target::Node { tree: found, node }) if *found as usize == tree => Some(*node),
                 _ => None,
@@ -323,15 +316,25 @@ impl Survey {
             node.is_some_and(|node| matches!(node.kind, NodeKind::Compaction { .. }) && node.first == node.last)
         };
         if let Some(boundary) = boundary.filter(is_open) {
-            self.trees[tree].session.extend(boundary, place);
+            self.trees[tree].session.extend(boundary, line.at.place);
             return boundary;
         }
-        let link = if link == Link::Root { self.trees[tree].after_last() } else { link };
-        let digest = self.digest(tree, head, place, b"");
-        self.trees[tree].push(digest, link, time, NodeKind::Compaction { first_kept: None }, place)
+        let follows = if line.at.link == Link::Root { self.trees[tree].after_last() } else { line.at.link };
+        let digest = self.digest(line, b"");
+        self.trees[tree].push(digest, At { link: follows, ..line.at }, NodeKind::Compaction { first_kept: None })
+    }
+}
+
+impl Format for Survey {
+    fn line(&mut self, value: Raw<'_>, place: Place) {
+        self.any_line(value, place);
     }
 
-    pub(crate) fn finish(mut self) -> Vec<ForeignSession> {
+    fn session(&mut self) -> &mut ForeignSession {
+        &mut self.main().session
+    }
+
+    fn finish(mut self: Box<Self>) -> Vec<ForeignSession> {
         if let Some((_, text)) = self.summaries.iter().rev().find(|(leaf, _)| self.targets.contains_key(leaf)) {
             let text = text.clone();
             self.main().session.entitle(&text, TitleSource::Generated);
@@ -355,14 +358,7 @@ impl Survey {
             if tree == 0 {
                 gathering.session.leaf = leaf;
             }
-            let mut session = gathering.finish(&|key| found.get(&key).copied().flatten());
-            if session.parent.is_some()
-                && session.title.is_none()
-                && let Some(prompt) = session.first_prompt.clone()
-            {
-                session.entitle(&shortened(&prompt, 60), TitleSource::Generated);
-            }
-            sessions.push(session);
+            sessions.push(gathering.finish(&|key| found.get(&key).copied().flatten()));
         }
         sessions
     }
@@ -420,17 +416,5 @@ fn first_text(content: Raw<'_>) -> String {
             .and_then(|block| block.get("text")),
         _ => Some(content),
     };
-    let mut text = text.and_then(Raw::as_string).unwrap_or_default();
-    if let Some((end, _)) = text.char_indices().nth(400) {
-        text.truncate(end);
-    }
-    text
-}
-
-/// An instant in a line.
-pub(crate) fn time_of(value: Option<Raw<'_>>) -> Option<Timestamp> {
-    let text = value?.as_text()?;
-    let time = parse(&text.to_str(), &Utc)?;
-    // Years of more or fewer than four digits would be a file name that sorts wrongly.
-    (0..=253_402_300_799_999).contains(&time.as_ms()).then_some(time)
+    beginning(string(text))
 }

@@ -5,21 +5,24 @@ mod body;
 use sessile_core::date::Timestamp;
 use sessile_core::json::{Raw, Shape};
 
-pub(crate) use body::body;
+pub(crate) use body::{body, visible_blocks};
 
 use crate::agent::Agent;
-use crate::claude::time_of;
-use crate::foreign::{ForeignSession, NodeKind, Place, TitleSource, index, shortened};
-use crate::gather::{Gathering, Link};
+use crate::foreign::{ForeignSession, NodeKind, Place, TitleSource, index};
+use crate::format::Format;
+use crate::gather::{At, Gathering, Link};
+use crate::line::{beginning, place_of, string, time_of, word};
 
 /// Reads the lines of a session.
 #[derive(Debug)]
 pub(crate) struct Survey {
-    pub(crate) gathering: Gathering,
+    gathering: Gathering,
     /// The node that the next one follows.
     current: Option<u32>,
     /// The messages of the user on the current path, and what each of them follows.
     turns: Vec<Option<u32>>,
+    /// The file with the last header.
+    header: Option<u32>,
     /// The answer that the next item of the model belongs to.
     open: Option<u32>,
     /// The last answer, to which a count of tokens belongs.
@@ -35,19 +38,29 @@ impl Survey {
         let mut gathering = Gathering::new(Agent::Codex, id.to_owned());
         gathering.session.parent = parent.map(str::to_owned);
         gathering.session.models.push(String::new());
-        Self { gathering, current: None, turns: Vec::new(), open: None, answer: None, model: 0, total: 0.0, n_items: 0 }
+        Self {
+            gathering,
+            current: None,
+            turns: Vec::new(),
+            header: None,
+            open: None,
+            answer: None,
+            model: 0,
+            total: 0.0,
+            n_items: 0,
+        }
     }
 
-    pub(crate) fn line(&mut self, value: Raw<'_>, place: Place) {
+    fn record(&mut self, value: Raw<'_>, place: Place) {
         let [timestamp, kind, payload] = value.pick(["timestamp", "type", "payload"]);
         let kind = kind.and_then(Raw::as_string).unwrap_or_default();
         let Some(payload) = payload.filter(|payload| payload.shape() == Shape::Object) else {
-            return self.gathering.session.losses.add("lines of unknown shape");
+            return self.old_record(&kind, value, place);
         };
         let time = time_of(timestamp);
         self.gathering.session.saw(time);
         match kind.as_str() {
-            "session_meta" => self.meta(payload),
+            "session_meta" => self.meta(payload, time, place.file),
             "turn_context" => self.turn_context(payload),
             "response_item" => self.item(payload, time, place),
             "compacted" => {
@@ -58,22 +71,44 @@ impl Survey {
             "event_msg" => self.event(payload, place),
             "world_state" | "token_usage_record" => self.gathering.session.losses.add("telemetry"),
             other => {
-                let name: String = other.chars().take(40).collect();
-                self.gathering.session.losses.add(&format!("lines of type {name}"));
+                self.gathering.session.losses.add(&format!("lines of type {}", word(other)));
             }
         }
     }
 
-    fn meta(&mut self, payload: Raw<'_>) {
+    /// A record of an early version: a whole session, its beginning, or an item.
+    fn old_record(&mut self, kind: &str, value: Raw<'_>, place: Place) {
+        let [session, items, id, timestamp, state] = value.pick(["session", "items", "id", "timestamp", "record_type"]);
+        if let (Some(session), Some(items)) = (session, items) {
+            self.gathering.session.has_space = true;
+            self.gathering.session.saw(time_of(session.get("timestamp")));
+            for item in items.items() {
+                self.item(item, None, place_of(item, value, place));
+            }
+        } else if !kind.is_empty() {
+            self.item(value, time_of(timestamp), place);
+        } else if id.is_some() && timestamp.is_some() {
+            self.gathering.session.saw(time_of(timestamp));
+        } else if state.is_none() {
+            self.gathering.session.losses.add("lines of unknown shape");
+        }
+    }
+
+    /// The header of a file. A fork repeats the header of its origin after its own, which does not count.
+    fn meta(&mut self, payload: Raw<'_>, time: Option<Timestamp>, file: u32) {
+        if self.header.is_some_and(|header| file <= header) {
+            return;
+        }
         let [cwd, version, base] = payload.pick(["cwd", "cli_version", "history_base"]);
         let session = &mut self.gathering.session;
-        // A fork repeats the header of its origin after its own.
-        if session.version.is_none() {
-            session.version = version.and_then(Raw::as_string);
-            session.cwd = cwd.and_then(Raw::as_string);
-            if base.is_some_and(|base| !base.is_null()) {
-                session.losses.add("beginnings in another file");
-            }
+        session.version = version.and_then(Raw::as_string);
+        session.cwd = cwd.and_then(Raw::as_string);
+        match self.header.replace(file) {
+            None if base.is_some_and(|base| !base.is_null()) => session.losses.add("beginnings in another file"),
+            None => {}
+            // The files before the last one have the beginning of the session. The id of an import depends on its time,
+            // which must not change when those files are gone.
+            Some(_) => session.started = time.or(session.started),
         }
     }
 
@@ -95,17 +130,21 @@ impl Survey {
 
     fn push(&mut self, digest: u64, time: Option<Timestamp>, kind: NodeKind, place: Place) -> u32 {
         self.open = None;
-        let link = self.current.map_or(Link::Root, Link::Node);
-        self.gathering.push(digest, link, time, kind, place)
+        let at = self.at(time, place);
+        self.gathering.push(digest, at, kind)
+    }
+
+    /// After the current node.
+    fn at(&self, time: Option<Timestamp>, place: Place) -> At {
+        At { link: self.current.map_or(Link::Root, Link::Node), time, place }
     }
 
     fn item(&mut self, payload: Raw<'_>, time: Option<Timestamp>, place: Place) {
         let [kind, role, call, name] = payload.pick(["type", "role", "call_id", "name"]);
-        let text = |value: Option<Raw<'_>>| value.and_then(Raw::as_string).unwrap_or_default();
-        let kind = text(kind);
+        let kind = string(kind);
         match kind.as_str() {
-            "message" if text(role) == "assistant" => drop(self.part_of_answer(time, place)),
-            "message" => self.message(&text(role), payload, time, place),
+            "message" if string(role) == "assistant" => drop(self.part_of_answer(time, place)),
+            "message" => self.message(&string(role), payload, time, place),
             "reasoning" => {
                 if payload.get("encrypted_content").is_some_and(Raw::is_truthy) {
                     self.gathering.session.losses.add("encrypted thoughts");
@@ -114,17 +153,17 @@ impl Survey {
             }
             "function_call" | "custom_tool_call" => {
                 let node = self.part_of_answer(time, place);
-                self.gathering.call(node, &text(call), &text(name));
+                self.gathering.call(node, &string(call), &string(name));
             }
             "local_shell_call" => {
                 let node = self.part_of_answer(time, place);
-                self.gathering.call(node, &text(call), "local_shell");
+                self.gathering.call(node, &string(call), "local_shell");
             }
             "function_call_output" | "custom_tool_call_output" | "local_shell_call_output" => {
                 self.open = None;
                 let digest = self.digest("output");
-                let link = self.current.map_or(Link::Root, Link::Node);
-                let node = self.gathering.result(&text(call), digest, link, time, place, 0);
+                let at = self.at(time, place);
+                let node = self.gathering.result(&string(call), digest, at, 0);
                 self.current = Some(node);
             }
             "web_search_call" => self.gathering.session.losses.add("web searches"),
@@ -132,8 +171,7 @@ impl Survey {
                 self.gathering.session.losses.add("encrypted summaries");
             }
             other => {
-                let name: String = other.chars().take(40).collect();
-                self.gathering.session.losses.add(&format!("items of type {name}"));
+                self.gathering.session.losses.add(&format!("items of type {}", word(other)));
             }
         }
     }
@@ -199,18 +237,21 @@ impl Survey {
             _ => {}
         }
     }
+}
 
-    pub(crate) fn finish(mut self) -> Vec<ForeignSession> {
+impl Format for Survey {
+    fn line(&mut self, value: Raw<'_>, place: Place) {
+        self.record(value, place);
+    }
+
+    fn session(&mut self) -> &mut ForeignSession {
+        &mut self.gathering.session
+    }
+
+    fn finish(mut self: Box<Self>) -> Vec<ForeignSession> {
         self.gathering.session.leaf = self.current;
         self.gathering.is_leaf_known = true;
-        let mut session = self.gathering.finish(&|_| None);
-        if session.parent.is_some()
-            && session.title.is_none()
-            && let Some(prompt) = session.first_prompt.clone()
-        {
-            session.entitle(&shortened(&prompt, 60), TitleSource::Generated);
-        }
-        vec![session]
+        vec![self.gathering.finish(&|_| None)]
     }
 }
 
@@ -242,9 +283,5 @@ fn first_text(payload: Raw<'_>) -> String {
         Shape::Array => content.items().find_map(|block| block.get("text")),
         _ => Some(content),
     };
-    let mut text = text.and_then(Raw::as_string).unwrap_or_default();
-    if let Some((end, _)) = text.char_indices().nth(400) {
-        text.truncate(end);
-    }
-    text
+    beginning(string(text))
 }

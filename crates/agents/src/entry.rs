@@ -5,7 +5,9 @@ use sessile_core::date::Timestamp;
 use sessile_core::json::{Json, ObjectWriter, Raw};
 
 use crate::agent::Agent;
-use crate::body::{AnswerBody, Body, ResultBody, array, text_block};
+use crate::body::{AnswerBody, Body, ResultBody, text_block};
+use crate::choices::{ImportChoices, ModelChoice};
+use crate::context;
 use crate::foreign::ForeignSession;
 
 /// Where a session was imported from.
@@ -66,6 +68,8 @@ pub struct Written {
     pub last: Option<EntryId>,
     /// Whether the session opens where the agent goes on, not where the user has gone on.
     pub follows_agent: bool,
+    /// The choices of the session: those of its first import.
+    pub choices: ImportChoices,
 }
 
 /// The members of every entry.
@@ -96,6 +100,7 @@ impl Base<'_> {
 /// What the line of a message needs besides its content.
 pub(crate) struct Context<'c> {
     pub(crate) agent: Agent,
+    pub(crate) choices: &'c ImportChoices,
     pub(crate) time: Timestamp,
     /// The call that it is the result of.
     pub(crate) call: &'c str,
@@ -114,12 +119,15 @@ pub(crate) fn compose(base: &Base<'_>, context: &Context<'_>, body: &Body) -> Js
             message.string("role", "user").raw("content", said.raw()).integer("timestamp", ms);
             message.finish()
         }
-        Body::Answer(answer) => answer_message(answer, context.agent, ms),
+        Body::Answer(answer) => answer_message(answer, context, ms),
         Body::Result(result) => result_message(result, context, ms),
-        Body::Shell { command, output } => {
+        Body::Shell { command, output, is_private } => {
             let mut message = ObjectWriter::new();
             message.string("role", "bashExecution").string("command", command).string("output", output);
             message.bool("cancelled", false).bool("truncated", false).integer("timestamp", ms);
+            if *is_private {
+                message.bool("excludeFromContext", true);
+            }
             message.finish()
         }
         Body::Compaction { summary, tokens_before } => {
@@ -130,19 +138,25 @@ pub(crate) fn compose(base: &Base<'_>, context: &Context<'_>, body: &Body) -> Js
         }
         Body::Harness(data) => {
             let kind = format!("{}.context", context.agent.api());
-            return custom(base, &kind, data.raw());
+            let said = if context.choices.with_context { context::content(context.agent, data.raw()) } else { None };
+            return said.map_or_else(
+                || custom(base, &kind, data.raw()),
+                |said| custom_message(base, &kind, said.raw(), context::details(data.raw()).raw()),
+            );
         }
     };
     base.begin("message", message.raw().as_bytes().len()).raw("message", message.raw()).finish()
 }
 
-fn answer_message(answer: &AnswerBody, agent: Agent, ms: i64) -> Json {
+fn answer_message(answer: &AnswerBody, context: &Context<'_>, ms: i64) -> Json {
+    let is_signed = context.choices.keep_signatures && answer.is_signed();
+    let api = if is_signed { context.agent.signing_api() } else { context.agent.api() };
     let room: usize = answer.blocks.iter().map(|block| block.raw().as_bytes().len() + 1).sum();
     let mut message = ObjectWriter::with_room(room + 400);
     message
         .string("role", "assistant")
         .array("content", answer.blocks.iter().map(Json::raw))
-        .string("api", agent.api())
+        .string("api", api)
         .string("provider", &answer.provider)
         .string("model", &answer.model)
         .raw("usage", answer.usage.to_json().raw())
@@ -158,13 +172,13 @@ fn answer_message(answer: &AnswerBody, agent: Agent, ms: i64) -> Json {
 }
 
 fn result_message(result: &ResultBody, context: &Context<'_>, ms: i64) -> Json {
-    let blocks = array(&result.blocks);
-    let mut message = ObjectWriter::with_room(blocks.raw().as_bytes().len() + 200);
+    let room: usize = result.blocks.iter().map(|block| block.raw().as_bytes().len() + 1).sum();
+    let mut message = ObjectWriter::with_room(room + 200);
     message
         .string("role", "toolResult")
         .string("toolCallId", context.call)
         .string("toolName", context.tool)
-        .raw("content", blocks.raw())
+        .array("content", result.blocks.iter().map(Json::raw))
         .bool("isError", result.is_error)
         .integer("timestamp", ms);
     message.finish()
@@ -182,6 +196,20 @@ pub(crate) fn custom(base: &Base<'_>, custom_type: &str, data: Raw<'_>) -> Json 
     entry.string("type", "custom").string("customType", custom_type).raw("data", data);
     base.write(&mut entry);
     entry.finish()
+}
+
+/// A text of a program, which models receive and pi does not show.
+fn custom_message(base: &Base<'_>, custom_type: &str, content: Raw<'_>, details: Raw<'_>) -> Json {
+    let mut entry = ObjectWriter::with_room(content.as_bytes().len() + 240);
+    entry.string("type", "custom_message").string("customType", custom_type).raw("content", content);
+    entry.bool("display", false).raw("details", details);
+    base.write(&mut entry);
+    entry.finish()
+}
+
+/// The model that pi goes on with.
+pub(crate) fn model_change(base: &Base<'_>, model: &ModelChoice) -> Json {
+    base.begin("model_change", 0).string("provider", &model.provider).string("modelId", &model.id).finish()
 }
 
 /// A name of the session. A generated one is marked, so that a better one may replace it.
@@ -209,6 +237,5 @@ pub(crate) fn origin(session: &ForeignSession, origin: &Origin<'_>) -> ObjectWri
 
 /// Whether a line has a text that the user had removed. It must not come back.
 pub(crate) fn is_redacted(line: &[u8]) -> bool {
-    const PLACEHOLDER: &[u8] = b"[REDACTED:";
-    line.windows(PLACEHOLDER.len()).any(|window| window == PLACEHOLDER)
+    memchr::memmem::find(line, b"[REDACTED:").is_some()
 }

@@ -17,6 +17,33 @@ pub struct Place {
     pub len: u64,
 }
 
+impl Place {
+    /// The number of the first blob, far above those of files.
+    const FIRST_BLOB: u32 = 1 << 31;
+
+    /// The index in [`ForeignSession::blobs`], if the place is a blob instead of a part of the source.
+    ///
+    /// Read it as its bytes in base64, as a JSON string, or as `null` if it cannot be read.
+    pub fn blob(self) -> Option<usize> {
+        self.file.checked_sub(Self::FIRST_BLOB).map(|nth| nth as usize)
+    }
+
+    fn of_blob(nth: usize) -> Self {
+        Self { file: Self::FIRST_BLOB | index(nth), offset: 0, len: 0 }
+    }
+}
+
+/// A reference to a file outside of the source with the bytes of an image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Blob {
+    /// The SHA-256 of its bytes; `None` if the reference is not valid.
+    pub sha256: Option<[u8; 32]>,
+    /// The line that refers to it.
+    pub place: Place,
+    /// The number of that line in its file, counting from 1.
+    pub line: u64,
+}
+
 /// A session of another agent, without its texts.
 #[derive(Clone, Debug)]
 pub struct ForeignSession {
@@ -50,6 +77,10 @@ pub struct ForeignSession {
     pub(crate) pieces: Vec<Piece>,
     /// The node where the agent goes on.
     pub leaf: Option<u32>,
+    /// The files with images that its messages refer to, each as often as it is used.
+    pub blobs: Vec<Blob>,
+    /// Whether there can be space between values, because the source is a document instead of lines.
+    pub(crate) has_space: bool,
     /// What is not kept.
     pub losses: Losses,
     /// Lines that could not be read.
@@ -176,6 +207,11 @@ impl Losses {
         }
     }
 
+    /// Removes a kind.
+    pub(crate) fn remove(&mut self, kind: &str) {
+        self.0.remove(kind);
+    }
+
     /// The kinds and their numbers, by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, u64)> {
         self.0.iter().map(|(kind, number)| (kind.as_str(), *number))
@@ -187,7 +223,7 @@ impl Losses {
     }
 }
 
-/// A line that could not be read.
+/// A line that could not be read, or only in part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
     /// The number of the file, as the caller of the reader counts.
@@ -218,6 +254,8 @@ impl ForeignSession {
             models: Vec::new(),
             pieces: Vec::new(),
             leaf: None,
+            blobs: Vec::new(),
+            has_space: matches!(agent, Agent::Gemini | Agent::Opencode),
             losses: Losses::default(),
             damages: Vec::new(),
         }
@@ -249,6 +287,20 @@ impl ForeignSession {
             last.next = piece;
         }
         node.last = piece;
+    }
+
+    /// Adds an image in another file to a node. The line number is not known yet.
+    pub(crate) fn refer(&mut self, node: u32, sha256: Option<[u8; 32]>, place: Place) {
+        self.extend(node, Place::of_blob(self.blobs.len()));
+        self.blobs.push(Blob { sha256, place, line: 0 });
+    }
+
+    /// Notes that an image in another file is not kept, and why.
+    pub fn lose_blob(&mut self, nth: usize, reason: &'static str) {
+        let Some(blob) = self.blobs.get(nth) else { return };
+        let Blob { place, line, .. } = *blob;
+        self.damages.push(Damage { file: place.file, line, offset: place.offset, reason });
+        self.losses.add("images");
     }
 
     fn new_piece(&mut self, place: Place) -> u32 {

@@ -4,7 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use sessile_core::date::Timestamp;
 
 use crate::agent::Agent;
-use crate::foreign::{Call, ForeignSession, NodeKind, Place, index};
+use crate::foreign::{Call, ForeignSession, NodeKind, Place, TitleSource, index, shortened};
 use crate::ids::{digest, key};
 
 /// What a node follows.
@@ -16,6 +16,14 @@ pub(crate) enum Link {
     Node(u32),
     /// The record with this key, which may come later.
     Key(u64),
+}
+
+/// Where a node comes from: what it follows, its time, and its first piece.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct At {
+    pub(crate) link: Link,
+    pub(crate) time: Option<Timestamp>,
+    pub(crate) place: Place,
 }
 
 /// One session that is being read.
@@ -51,16 +59,9 @@ impl Gathering {
     }
 
     /// Adds a node.
-    pub(crate) fn push(
-        &mut self,
-        digest: u64,
-        link: Link,
-        time: Option<Timestamp>,
-        kind: NodeKind,
-        place: Place,
-    ) -> u32 {
-        self.links.push(link);
-        self.session.push(digest, time, kind, place)
+    pub(crate) fn push(&mut self, digest: u64, at: At, kind: NodeKind) -> u32 {
+        self.links.push(at.link);
+        self.session.push(digest, at.time, kind, at.place)
     }
 
     /// The last node so far.
@@ -97,17 +98,15 @@ impl Gathering {
         self.session.calls.push(Call { answer, id: unique.into(), tool, result: None });
     }
 
+    /// Whether the latest call with an id has a result.
+    pub(crate) fn has_result(&self, call_id: &str) -> bool {
+        let call = self.latest_calls.get(&key(call_id.as_bytes()));
+        call.and_then(|call| self.session.calls.get(*call as usize)).is_some_and(|call| call.result.is_some())
+    }
+
     /// Adds the result of the latest call with an id. Without such a call, or if it has a result, the node is text of
     /// the program.
-    pub(crate) fn result(
-        &mut self,
-        call_id: &str,
-        digest: u64,
-        link: Link,
-        time: Option<Timestamp>,
-        place: Place,
-        part: u32,
-    ) -> u32 {
+    pub(crate) fn result(&mut self, call_id: &str, digest: u64, at: At, part: u32) -> u32 {
         let call = self.latest_calls.get(&key(call_id.as_bytes())).copied();
         let is_open = |call: &u32| self.session.calls.get(*call as usize).is_some_and(|call| call.result.is_none());
         let kind = match call {
@@ -121,7 +120,7 @@ impl Gathering {
                 NodeKind::Harness
             }
         };
-        let node = self.push(digest, link, time, kind, place);
+        let node = self.push(digest, at, kind);
         if let Some(added) = self.session.nodes.get_mut(node as usize) {
             added.part = part;
         }
@@ -154,6 +153,13 @@ impl Gathering {
         sort_calls(session);
         if !self.is_leaf_known && session.leaf.is_none() {
             session.leaf = session.nodes.len().checked_sub(1).map(index);
+        }
+        // A sub-agent without a title is named after its task.
+        if session.parent.is_some()
+            && session.title.is_none()
+            && let Some(prompt) = session.first_prompt.clone()
+        {
+            session.entitle(&shortened(&prompt, 60), TitleSource::Generated);
         }
         self.session
     }

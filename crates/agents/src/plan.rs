@@ -6,6 +6,7 @@ use sessile_core::date::{Timestamp, to_iso};
 use sessile_core::json::{Json, ObjectWriter, Raw};
 
 use crate::body::Body;
+use crate::choices::{ImportChoices, ModelChoice};
 use crate::entry::{self, Base, Existing, Origin, Written};
 use crate::foreign::{ForeignSession, NodeKind, Place, TitleSource};
 use crate::ids::{Ids, digest, entry_id, mixed, session_id};
@@ -22,10 +23,13 @@ pub struct Plan<'s> {
     tree: Tree,
     /// The id of the entry that says where the session comes from.
     root: u32,
+    /// The id of the entry with the chosen model at the start.
+    first_model: u32,
     /// The id of each slot.
     ids: Vec<u32>,
     kept: FxHashMap<u32, u32>,
     given: Ids,
+    choices: ImportChoices,
 }
 
 /// Reads a place of the source.
@@ -51,8 +55,19 @@ impl<'s> Plan<'s> {
             }
         });
         let ids = digests.map(|digest| given.give(digest)).collect();
+        let first_model = given.give(name(b"model"));
         let kept = tree.first_kept(session).into_iter().collect();
-        Self { session, tree, root, ids, kept, given }
+        Self { session, tree, root, first_model, ids, kept, given, choices: ImportChoices::default() }
+    }
+
+    /// Chooses what a new session has. A session that exists keeps the choices of its first import.
+    pub fn choose(&mut self, choices: ImportChoices) {
+        self.choices = choices;
+    }
+
+    /// The choices of the session's first import; `None` if no import has written to it.
+    pub fn choices_of<E>(&self, existing: &mut dyn Existing<E>) -> Result<Option<ImportChoices>, E> {
+        Ok(existing.line(&entry_id(self.root))?.map(|line| ImportChoices::of_line(&line)))
     }
 
     /// The id of the session.
@@ -92,10 +107,15 @@ impl<'s> Plan<'s> {
         read: &mut ReadPlace<'_, E>,
         sink: &mut dyn FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<Written, E> {
+        if let Some(chosen) = self.choices_of(existing)? {
+            self.choices = chosen;
+        }
         let ending = existing.ending();
         let old_last = ending.first().cloned();
+        let start = entry_id(self.root);
         let mut writer = Writer {
             plan: self,
+            start,
             existing,
             sink,
             actual: FxHashMap::default(),
@@ -103,7 +123,7 @@ impl<'s> Plan<'s> {
             n_new: 0,
             last: old_last.clone(),
         };
-        writer.root(origin)?;
+        writer.begin(origin)?;
         // The entry where the conversation stops; what follows it in the file are notes.
         let stop = ending.last().cloned();
         let ending: FxHashSet<EntryId> = ending.into_iter().collect();
@@ -121,6 +141,26 @@ impl<'s> Plan<'s> {
         }
         follows_agent |= stop.is_some_and(|stop| writer.superseded.contains(&stop));
         writer.end(old_last, &ending, follows_agent)
+    }
+
+    /// The outcome for a session that has everything.
+    pub fn nothing_new<E>(&self, existing: &mut dyn Existing<E>) -> Result<Written, E> {
+        let ending = existing.ending();
+        let is_planned = |stop: &EntryId| self.ids.iter().chain([&self.root]).any(|id| entry_id(*id) == *stop);
+        let leaf = self.leaf().and_then(|leaf| self.ids.get(leaf as usize).copied());
+        Ok(Written {
+            n_entries: 0,
+            n_lines: 0,
+            leaf: entry_id(leaf.unwrap_or(self.root)),
+            last: ending.first().cloned(),
+            follows_agent: ending.last().is_none_or(is_planned),
+            choices: self.choices_of(existing)?.unwrap_or_default(),
+        })
+    }
+
+    /// The slot where the agent goes on.
+    fn leaf(&self) -> Option<u32> {
+        self.session.leaf.and_then(|leaf| self.tree.tails.get(leaf as usize)).copied()
     }
 
     fn time_of(&self, slot: u32) -> Option<Timestamp> {
@@ -145,7 +185,7 @@ impl<'s> Plan<'s> {
             read(place, &mut pieces[n_pieces])?;
             n_pieces += 1;
         }
-        Ok(body_of(self.session, node, &pieces[..n_pieces]))
+        Ok(body_of(self.session, node, &pieces[..n_pieces], self.choices.keep_signatures))
     }
 
     /// The call that a slot is the result of: its id and its tool.
@@ -168,11 +208,30 @@ impl<'s> Plan<'s> {
     }
 }
 
+/// An entry without space between its values, as pi writes it. A source that is a document, and not lines, brings line breaks
+/// and spaces along, for example in the arguments of a call.
+fn without_space(entry: Json) -> Json {
+    let (mut in_string, mut is_escaped) = (false, false);
+    let mut text = entry.into_bytes();
+    text.retain(|byte| {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = true,
+            b'"' => in_string = !in_string,
+            _ => {}
+        }
+        in_string || !byte.is_ascii_whitespace()
+    });
+    Json::parse(text).unwrap_or_else(|_| Json::null())
+}
+
 /// Writes the lines of a plan.
 struct Writer<'w, 's, E> {
     plan: &'w mut Plan<'s>,
     existing: &'w mut dyn Existing<E>,
     sink: &'w mut dyn FnMut(&[u8]) -> Result<(), E>,
+    /// The entry that the first messages follow.
+    start: EntryId,
     /// The entries of the slots so far.
     actual: FxHashMap<u32, EntryId>,
     /// Entries of earlier imports whose content or parent has changed since.
@@ -192,17 +251,35 @@ impl<E> Writer<'_, '_, E> {
         Ok(())
     }
 
-    /// The entry that says where the session comes from.
-    fn root(&mut self, origin: &Origin<'_>) -> Result<(), E> {
-        let id = entry_id(self.plan.root);
-        if self.existing.line(&id)?.is_some() {
-            return Ok(());
+    /// The entries that a session begins with: where it comes from, and the model.
+    fn begin(&mut self, origin: &Origin<'_>) -> Result<(), E> {
+        let root = entry_id(self.plan.root);
+        if self.existing.line(&root)?.is_none() {
+            self.root(&root, origin)?;
         }
+        let Some(model) = self.plan.choices.model.clone() else { return Ok(()) };
+        let id = entry_id(self.plan.first_model);
+        if self.existing.line(&id)?.is_none() {
+            self.model(&id, &root, self.plan.started(), &model)?;
+        }
+        self.start = id;
+        Ok(())
+    }
+
+    /// Notes the model that pi goes on with, after an entry.
+    fn model(&mut self, id: &EntryId, parent: &EntryId, time: Timestamp, model: &ModelChoice) -> Result<(), E> {
+        let timestamp = to_iso(time);
+        let line = entry::model_change(&Base { id, parent: Some(parent), timestamp: &timestamp }, model);
+        self.put(id, line)
+    }
+
+    /// The entry that says where the session comes from.
+    fn root(&mut self, id: &EntryId, origin: &Origin<'_>) -> Result<(), E> {
         let timestamp = to_iso(self.plan.started());
-        let base = Base { id: &id, parent: None, timestamp: &timestamp };
+        let base = Base { id, parent: None, timestamp: &timestamp };
         let mut data = entry::origin(self.plan.session, origin);
         let mut losses = ObjectWriter::new();
-        for (kind, number) in self.plan.session.losses.iter() {
+        for (kind, number) in self.plan.choices.losses(self.plan.session).iter() {
             losses.integer(kind, i64::try_from(number).unwrap_or(i64::MAX));
         }
         data.raw("losses", losses.finish().raw());
@@ -210,13 +287,16 @@ impl<E> Writer<'_, '_, E> {
         if damaged > 0 {
             data.integer("damagedLines", damaged);
         }
+        if !self.plan.choices.is_default() {
+            data.raw("choices", self.plan.choices.to_json().raw());
+        }
         let line = entry::custom(&base, CUSTOM_TYPE, data.finish().raw());
-        self.put(&id, line)
+        self.put(id, line)
     }
 
     fn parent_of(&self, slot: u32) -> EntryId {
         let parent = self.plan.tree.parents.get(slot as usize).copied().flatten();
-        parent.and_then(|parent| self.actual.get(&parent).cloned()).unwrap_or_else(|| entry_id(self.plan.root))
+        parent.and_then(|parent| self.actual.get(&parent).cloned()).unwrap_or_else(|| self.start.clone())
     }
 
     /// Writes the entry of a slot, unless it is there.
@@ -233,9 +313,12 @@ impl<E> Writer<'_, '_, E> {
         let timestamp = to_iso(time);
         let kept = self.plan.kept.get(&slot).and_then(|kept| self.actual.get(kept)).cloned();
         let (call, tool) = self.plan.call_of(slot);
-        let context = entry::Context { agent: self.plan.session.agent, time, call, tool, kept: kept.as_ref() };
+        let (agent, choices) = (self.plan.session.agent, &self.plan.choices);
+        let context = entry::Context { agent, choices, time, call, tool, kept: kept.as_ref() };
+        let has_space = self.plan.session.has_space;
         let compose = |id: &EntryId, parent: Option<&EntryId>| {
-            entry::compose(&Base { id, parent, timestamp: &timestamp }, &context, body)
+            let entry = entry::compose(&Base { id, parent, timestamp: &timestamp }, &context, body);
+            if has_space { without_space(entry) } else { entry }
         };
         let mut number = self.plan.ids.get(slot as usize).copied().unwrap_or_default();
         let mut attempt = None;
@@ -281,8 +364,8 @@ impl<E> Writer<'_, '_, E> {
         follows_agent: bool,
     ) -> Result<Written, E> {
         let n_entries = self.n_new;
-        let leaf = self.plan.session.leaf.and_then(|leaf| self.plan.tree.tails.get(leaf as usize)).copied();
-        let leaf = leaf.and_then(|leaf| self.actual.get(&leaf).cloned()).unwrap_or_else(|| entry_id(self.plan.root));
+        let leaf = self.plan.leaf().and_then(|leaf| self.actual.get(&leaf).cloned());
+        let leaf = leaf.unwrap_or_else(|| self.start.clone());
         let time = self.plan.session.ended.unwrap_or(self.plan.started());
         let target = match old_last {
             // What follows the leaf in the file already belongs to it.
@@ -290,7 +373,12 @@ impl<E> Writer<'_, '_, E> {
             _ => leaf.clone(),
         };
         let has_moved = follows_agent && !ending.contains(&target) && self.is_all_own(ending)?;
-        if (n_entries > 0 || has_moved) && self.last.as_ref() != Some(&target) {
+        let model = self.plan.choices.model.clone().filter(|_| has_moved && target != self.start);
+        if let Some(model) = model {
+            // Answers name their models, so pi takes the model of the last one unless a change follows it.
+            let id = self.free_id(&model_name(&target))?;
+            self.model(&id, &target, time, &model)?;
+        } else if (n_entries > 0 || has_moved) && self.last.as_ref() != Some(&target) {
             let name = [target.as_wtf8(), &n_entries.to_le_bytes()].concat();
             let id = self.free_id(&name)?;
             let timestamp = to_iso(time);
@@ -302,7 +390,8 @@ impl<E> Writer<'_, '_, E> {
             self.put(&id, line)?;
         }
         self.title(time)?;
-        Ok(Written { n_entries, n_lines: self.n_new, leaf, last: self.last.clone(), follows_agent })
+        let (n_lines, choices) = (self.n_new, self.plan.choices.clone());
+        Ok(Written { n_entries, n_lines, leaf, last: self.last.clone(), follows_agent, choices })
     }
 
     /// Whether only imports have written the last entries, so that the user has not chosen where the session goes on.
@@ -311,10 +400,12 @@ impl<E> Writer<'_, '_, E> {
         for id in ending.iter().filter(|id| !written.contains(id)) {
             let line = self.existing.line(id)?.unwrap_or_default();
             let line = Raw::parse(&line).unwrap_or(Raw::NULL);
-            let [kind, name] = line.pick(["customType", "name"]);
+            let [kind, name, model, parent] = line.pick(["customType", "name", "modelId", "parentId"]);
             let is_mark = kind.and_then(Raw::as_text).is_some_and(|kind| kind == CUSTOM_TYPE);
             let is_title = name.and_then(Raw::as_string).is_some_and(|name| self.is_title_id(id, &name));
-            if !is_mark && !is_title && !self.superseded.contains(id) {
+            let parent = parent.and_then(Raw::as_text).map(EntryId::from).filter(|_| model.is_some());
+            let is_model = parent.is_some_and(|parent| *id == self.start || self.is_own(id, &model_name(&parent)));
+            if !is_mark && !is_title && !is_model && !self.superseded.contains(id) {
                 return Ok(false);
             }
         }
@@ -340,7 +431,12 @@ impl<E> Writer<'_, '_, E> {
 
     /// Whether an import has given a session this name with this entry.
     fn is_title_id(&self, id: &EntryId, name: &str) -> bool {
-        let digest = self.own_digest(&title_name(name));
+        self.is_own(id, &title_name(name))
+    }
+
+    /// Whether an entry has an id that [`free_id`](Self::free_id) gives for a name.
+    fn is_own(&self, id: &EntryId, name: &[u8]) -> bool {
+        let digest = self.own_digest(name);
         (0..4).any(|attempt| entry_id((own_attempt(digest, attempt) >> 32) as u32) == *id)
     }
 
@@ -366,6 +462,10 @@ impl<E> Writer<'_, '_, E> {
 
 fn title_name(title: &str) -> Vec<u8> {
     [b"title\0", title.as_bytes()].concat()
+}
+
+fn model_name(after: &EntryId) -> Vec<u8> {
+    [b"model\0", after.as_wtf8()].concat()
 }
 
 fn own_attempt(digest: u64, attempt: u64) -> u64 {

@@ -8,15 +8,16 @@ use sessile_core::json::{JsText, Raw, Shape};
 pub(crate) use body::body;
 
 use crate::agent::Agent;
-use crate::claude::time_of;
 use crate::foreign::{ForeignSession, NodeKind, Place, TitleSource};
-use crate::gather::{Gathering, Link};
+use crate::format::Format;
+use crate::gather::{At, Gathering, Link};
 use crate::ids::key;
+use crate::line::{string, time_of, word};
 
 /// Reads the lines of a session.
 #[derive(Debug)]
 pub(crate) struct Survey {
-    pub(crate) gathering: Gathering,
+    gathering: Gathering,
     /// The nodes of the lines.
     targets: FxHashMap<u64, u32>,
 }
@@ -28,7 +29,7 @@ impl Survey {
         Self { gathering, targets: FxHashMap::default() }
     }
 
-    pub(crate) fn line(&mut self, value: Raw<'_>, place: Place) {
+    fn record(&mut self, value: Raw<'_>, place: Place) {
         if value.shape() != Shape::Object {
             return self.gathering.session.losses.add("lines of unknown shape");
         }
@@ -48,15 +49,14 @@ impl Survey {
             None => Link::Root,
         };
         let kind = kind.and_then(Raw::as_string).unwrap_or_default();
-        let record = Line { value, uuid: uuid.as_ref(), link, place };
+        let record = Line { value, uuid: uuid.as_ref(), at: At { link, time: time_of(timestamp), place } };
         let node = match kind.as_str() {
             "user" => self.user(&record),
             "assistant" => self.answer(&record),
             "tool_result" => self.results(&record),
             "system" => self.system(&record),
             other => {
-                let name: String = other.chars().take(40).collect();
-                self.gathering.session.losses.add(&format!("lines of type {name}"));
+                self.gathering.session.losses.add(&format!("lines of type {}", word(other)));
                 // What follows it needs a node; it is in the tree as text of the program.
                 self.add(&record, NodeKind::Harness)
             }
@@ -69,13 +69,13 @@ impl Survey {
     fn digest(&self, line: &Line<'_>, part: &[u8]) -> u64 {
         match line.uuid {
             Some(uuid) => self.gathering.digest(uuid.as_wtf8(), part),
-            None => self.gathering.digest(&line.place.offset.to_le_bytes(), part),
+            None => self.gathering.digest(&line.at.place.offset.to_le_bytes(), part),
         }
     }
 
     fn add(&mut self, line: &Line<'_>, kind: NodeKind) -> u32 {
         let digest = self.digest(line, b"");
-        self.gathering.push(digest, line.link, time_of(line.value.get("timestamp")), kind, line.place)
+        self.gathering.push(digest, line.at, kind)
     }
 
     fn user(&mut self, line: &Line<'_>) -> u32 {
@@ -90,8 +90,7 @@ impl Survey {
             let [call, signature] = part.pick(["functionCall", "thoughtSignature"]);
             if let Some(call) = call {
                 let [id, name] = call.pick(["id", "name"]);
-                let text = |value: Option<Raw<'_>>| value.and_then(Raw::as_string).unwrap_or_default();
-                self.gathering.call(node, &text(id), &text(name));
+                self.gathering.call(node, &string(id), &string(name));
             }
             if signature.is_some_and(Raw::is_truthy) {
                 self.gathering.session.losses.add("signatures");
@@ -106,8 +105,7 @@ impl Survey {
             let Some(response) = part.get("functionResponse") else { continue };
             let id = response.get("id").and_then(Raw::as_string).unwrap_or_default();
             let digest = self.digest(line, &u32::to_le_bytes(nth));
-            let time = time_of(line.value.get("timestamp"));
-            last = Some(self.gathering.result(&id, digest, line.link, time, line.place, nth));
+            last = Some(self.gathering.result(&id, digest, line.at, nth));
         }
         last.unwrap_or_else(|| self.add(line, NodeKind::Harness))
     }
@@ -129,8 +127,18 @@ impl Survey {
             _ => self.add(line, NodeKind::Harness),
         }
     }
+}
 
-    pub(crate) fn finish(self) -> Vec<ForeignSession> {
+impl Format for Survey {
+    fn line(&mut self, value: Raw<'_>, place: Place) {
+        self.record(value, place);
+    }
+
+    fn session(&mut self) -> &mut ForeignSession {
+        &mut self.gathering.session
+    }
+
+    fn finish(self: Box<Self>) -> Vec<ForeignSession> {
         let targets = self.targets;
         vec![self.gathering.finish(&|key| targets.get(&key).copied())]
     }
@@ -140,8 +148,7 @@ impl Survey {
 struct Line<'a> {
     value: Raw<'a>,
     uuid: Option<&'a JsText<'a>>,
-    link: Link,
-    place: Place,
+    at: At,
 }
 
 impl<'a> Line<'a> {
@@ -153,5 +160,9 @@ impl<'a> Line<'a> {
 
 /// The parts of a line's message.
 pub(crate) fn parts(line: Raw<'_>) -> impl Iterator<Item = Raw<'_>> {
-    line.get("message").and_then(|message| message.get("parts")).unwrap_or(Raw::NULL).items()
+    content(line).items()
+}
+
+fn content(line: Raw<'_>) -> Raw<'_> {
+    line.get("message").and_then(|message| message.get("parts")).unwrap_or(Raw::NULL)
 }

@@ -1,9 +1,13 @@
 //! Importing session files from elsewhere, and sessions of other agents.
 
+mod abandoned;
 mod agents;
-mod existing;
+mod blobs;
+mod listed;
+mod packed;
 mod source;
 mod stores;
+mod turns;
 
 use std::path::{Path, PathBuf};
 
@@ -23,8 +27,14 @@ use crate::record::{OperationKind, SessionLocation, Step};
 use crate::session_file::header_of;
 use crate::sessions::Sessions;
 
-pub use agents::{AgentImportOptions, DamagedLine, ForeignInfo, ImportState, ImportedSession};
-pub use sessile_agents::{Agent, Losses, Title, TitleSource};
+use abandoned::Abandoned;
+
+pub(crate) use listed::FOREIGN;
+
+pub use agents::{
+    AgentImport, AgentImportOptions, DamagedLine, ForeignInfo, ForeignList, ImportState, ImportedSession,
+};
+pub use sessile_agents::{Agent, ImportChoices, Losses, ModelChoice, Title, TitleSource};
 pub use stores::ForeignFile;
 
 /// The maximum number of files with the same base name.
@@ -67,7 +77,8 @@ impl Sessions {
     pub fn import(&self, files: &[PathBuf], importing: &ImportOptions) -> Result<Vec<Imported>, SessionError> {
         let dry_run = importing.dry_run;
         // Two concurrent imports of the same file must not both find that its session is new.
-        let _turn = if dry_run { None } else { lock_activity(&self.world, "import")? };
+        let turn = if dry_run { None } else { lock_activity(&self.world, "import")? };
+        let abandoned = Abandoned::new(turn);
         let mut known: Vec<(SessionId, PathBuf)> =
             self.list_all()?.into_iter().map(|session| (session.id, session.path)).collect();
         let mut imports: Vec<Imported> = Vec::new();
@@ -82,7 +93,7 @@ impl Sessions {
         if !dry_run && !imports.is_empty() {
             let recording = Recording::begin(&self.world, OperationKind::Import, imports.len(), None)?;
             for import in &mut imports {
-                import.size = self.copy_in(&recording, import)?;
+                import.size = self.copy_in(&recording, &abandoned, import)?;
             }
             recording.done();
         }
@@ -124,11 +135,17 @@ impl Sessions {
         named.map_or_else(|| self.environment().current_dir(), |cwd| absolute(self.environment(), Path::new(&cwd)))
     }
 
-    fn copy_in(&self, recording: &Recording<'_>, import: &Imported) -> Result<u64, SessionError> {
+    fn copy_in(
+        &self,
+        recording: &Recording<'_>,
+        abandoned: &Abandoned,
+        import: &Imported,
+    ) -> Result<u64, SessionError> {
         let os = self.world.os();
         if let Some(directory) = import.path.parent() {
             create_directory(os, directory, true)?;
         }
+        abandoned.remove(os, &import.path);
         let source =
             os.open(&import.from, Mode::Read).map_err(|error| StoreError::io_at("open", &import.from, error))?;
         let length = source.stat().map_err(|error| StoreError::io_at("access", &import.from, error))?.length;

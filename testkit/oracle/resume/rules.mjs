@@ -2,6 +2,10 @@
 
 import { PRIVATELY, seal } from "./seal.mjs";
 
+/** What Anthropic accepts as an image. */
+const IMAGES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
+
 const CLOSED = [3, 4].map((turn) => seal(`closed ${turn}`));
 
 /** Calls and results in order: each result must belong to a call before it, and each call must be answered at once. */
@@ -31,7 +35,7 @@ function visible(text, reasons) {
   else if (text.includes(PRIVATELY)) reasons.push("a thought is sent as visible text");
 }
 
-/** Anthropic and Bedrock: `blocks` maps a block of the wire to `{ text }`, `{ thought, seal }`, `{ closed }`, `{ call }` or `{ result }`. */
+/** Anthropic and Bedrock: `blocks` maps a block of the wire to `{ text }`, `{ thought, seal }`, `{ closed }`, `{ call }`, `{ result }` or `{ image }`. */
 function sealed(messages, blocks) {
   const calls = new Calls();
   const { reasons } = calls;
@@ -75,6 +79,8 @@ function anthropic({ messages }) {
         return typeof block.input === "object" ? { call: block.id } : { other: "input" };
       case "tool_result":
         return { result: block.tool_use_id };
+      case "image":
+        return IMAGES.includes(block.source.media_type) && BASE64.test(block.source.data) ? { image: true } : { other: "image" };
       default:
         return { other: block.type };
     }

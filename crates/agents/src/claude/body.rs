@@ -4,17 +4,19 @@ use sessile_core::json::{Json, ObjectWriter, Raw, Shape};
 
 use super::REST;
 use crate::body::{
-    AnswerBody, Body, ResultBody, Usage, array, call_block, image_block, text_block, thinking_block, tokens,
+    AnswerBody, Body, ResultBody, Usage, call_block, image_block, signed_thinking_block, text_block, thinking_block,
+    tokens,
 };
 use crate::foreign::{ForeignSession, Node, NodeKind};
+use crate::line::string;
 
 /// The content of a node.
-pub(crate) fn body(session: &ForeignSession, node: &Node, lines: &[Raw<'_>]) -> Body {
+pub(crate) fn body(session: &ForeignSession, node: &Node, lines: &[Raw<'_>], is_signed: bool) -> Body {
     let first = lines.first().copied().unwrap_or(Raw::NULL);
     match node.kind {
         NodeKind::Answer { first_call, n_calls } => {
             let calls = session.calls.get(first_call as usize..).unwrap_or_default();
-            Body::Answer(answer(session, calls.get(..n_calls as usize).unwrap_or_default(), lines))
+            Body::Answer(answer(session, calls.get(..n_calls as usize).unwrap_or_default(), lines, is_signed))
         }
         NodeKind::Result { .. } => {
             let block = content(first).items().nth(node.part as usize).unwrap_or(Raw::NULL);
@@ -33,11 +35,7 @@ fn content(line: Raw<'_>) -> Raw<'_> {
     line.get("message").and_then(|message| message.get("content")).unwrap_or(Raw::NULL)
 }
 
-fn string(value: Option<Raw<'_>>) -> String {
-    value.and_then(Raw::as_string).unwrap_or_default()
-}
-
-fn answer(session: &ForeignSession, calls: &[crate::foreign::Call], lines: &[Raw<'_>]) -> AnswerBody {
+fn answer(session: &ForeignSession, calls: &[crate::foreign::Call], lines: &[Raw<'_>], is_signed: bool) -> AnswerBody {
     let mut answer = AnswerBody { provider: "anthropic".to_owned(), ..AnswerBody::default() };
     let mut calls = calls.iter();
     let mut reason = None;
@@ -52,6 +50,7 @@ fn answer(session: &ForeignSession, calls: &[crate::foreign::Call], lines: &[Raw
             let is_text = |value: &Raw<'_>| value.shape() == Shape::String;
             match string(kind).as_str() {
                 "text" => answer.blocks.extend(text.filter(is_text).map(text_block)),
+                "thinking" | "redacted_thinking" if is_signed => answer.blocks.extend(signed_thought(block)),
                 "thinking" => {
                     // A thought without text has only a signature, which no other model accepts.
                     let thought = thinking.filter(is_text).filter(|text| text.is_truthy());
@@ -88,6 +87,19 @@ fn answer(session: &ForeignSession, calls: &[crate::foreign::Call], lines: &[Raw
     answer
 }
 
+/// A thought with its signature, or a hidden one, as pi stores it.
+fn signed_thought(block: Raw<'_>) -> Option<Json> {
+    let [thinking, signature, data] = block.pick(["thinking", "signature", "data"]);
+    let is_text = |value: &Raw<'_>| value.shape() == Shape::String && value.is_truthy();
+    if let Some(data) = data.filter(is_text) {
+        return Some(signed_thinking_block("[Reasoning redacted]", data, true));
+    }
+    match signature.filter(is_text) {
+        Some(signature) => Some(signed_thinking_block(&string(thinking), signature, false)),
+        None => thinking.filter(is_text).map(thinking_block),
+    }
+}
+
 /// The arguments of a call, which pi wants as an object.
 fn arguments(input: Option<Raw<'_>>) -> Json {
     match input {
@@ -122,12 +134,12 @@ fn tokens_of(usage: Raw<'_>) -> Usage {
 fn user(content: Raw<'_>) -> Json {
     match content.shape() {
         Shape::String => content.to_json(),
-        _ => array(&visible_blocks(content)),
+        _ => Json::array(&visible_blocks(content)),
     }
 }
 
 /// Texts and images as blocks of pi.
-fn visible_blocks(content: Raw<'_>) -> Vec<Json> {
+pub(crate) fn visible_blocks(content: Raw<'_>) -> Vec<Json> {
     if content.shape() == Shape::String {
         return vec![text_block(content)];
     }
@@ -164,7 +176,7 @@ fn shell(lines: &[Raw<'_>]) -> Body {
         .filter(|part| !part.is_empty())
         .collect();
     let command = between(&input, "bash-input").unwrap_or(&input).to_owned();
-    Body::Shell { command, output: parts.join("\n") }
+    Body::Shell { command, output: parts.join("\n"), is_private: false }
 }
 
 /// The text between a tag and its end.

@@ -3,9 +3,9 @@
 use sessile_core::date::Timestamp;
 use sessile_core::json::{JsText, Raw};
 
-use super::time_of;
 use crate::gather::Link;
 use crate::ids::key;
+use crate::line::time_of;
 
 /// The members that most lines have.
 pub(super) struct Head<'a> {

@@ -3,23 +3,25 @@
 use sessile_core::json::{Json, ObjectWriter, Raw, Shape};
 
 use crate::body::{
-    AnswerBody, Body, ResultBody, Usage, array, call_block, image_block, text_block, thinking_block, tokens,
+    AnswerBody, Body, ResultBody, Usage, call_arguments, call_block, data_url_block, signed_thinking_block, text_block,
+    thinking_block, tokens,
 };
 use crate::foreign::{Call, ForeignSession, Node, NodeKind};
+use crate::line::string;
 
 /// The content of a node.
-pub(crate) fn body(session: &ForeignSession, node: &Node, lines: &[Raw<'_>]) -> Body {
-    let first = lines.first().and_then(|line| line.get("payload")).unwrap_or(Raw::NULL);
+pub(crate) fn body(session: &ForeignSession, node: &Node, lines: &[Raw<'_>], is_signed: bool) -> Body {
+    let first = lines.first().copied().map_or(Raw::NULL, payload_of);
     match node.kind {
         NodeKind::Answer { first_call, n_calls } => {
             let calls = session.calls.get(first_call as usize..).unwrap_or_default();
             let calls = calls.get(..n_calls as usize).unwrap_or_default();
-            let mut answer = answer(session, calls, lines);
+            let mut answer = answer(session, calls, lines, is_signed);
             answer.model = session.models.get(node.part as usize).cloned().unwrap_or_default();
             Body::Answer(answer)
         }
         NodeKind::Result { .. } => Body::Result(result(first.get("output").unwrap_or(Raw::NULL))),
-        NodeKind::User => Body::User(array(&visible_blocks(first.get("content").unwrap_or(Raw::NULL)))),
+        NodeKind::User => Body::User(Json::array(&visible_blocks(first.get("content").unwrap_or(Raw::NULL)))),
         NodeKind::Shell => shell(&texts(first.get("content").unwrap_or(Raw::NULL)).join("")),
         NodeKind::Compaction { .. } => compaction(first),
         NodeKind::Harness => {
@@ -31,8 +33,9 @@ pub(crate) fn body(session: &ForeignSession, node: &Node, lines: &[Raw<'_>]) -> 
     }
 }
 
-fn string(value: Option<Raw<'_>>) -> String {
-    value.and_then(Raw::as_string).unwrap_or_default()
+/// The payload of a line. Early versions have no envelope.
+fn payload_of(line: Raw<'_>) -> Raw<'_> {
+    line.get("payload").filter(|payload| payload.shape() == Shape::Object).unwrap_or(line)
 }
 
 /// The texts of blocks, or a text itself.
@@ -43,13 +46,16 @@ fn texts(content: Raw<'_>) -> Vec<String> {
     }
 }
 
-fn answer(session: &ForeignSession, calls: &[Call], lines: &[Raw<'_>]) -> AnswerBody {
+fn answer(session: &ForeignSession, calls: &[Call], lines: &[Raw<'_>], is_signed: bool) -> AnswerBody {
     let mut answer = AnswerBody { provider: "openai".to_owned(), stop_reason: "stop", ..AnswerBody::default() };
     let mut calls = calls.iter();
     for line in lines {
-        let payload = line.get("payload").unwrap_or(Raw::NULL);
+        let payload = payload_of(*line);
         match string(payload.get("type")).as_str() {
             "message" => answer.blocks.extend(visible_blocks(payload.get("content").unwrap_or(Raw::NULL))),
+            "reasoning" if is_signed && payload.get("encrypted_content").is_some_and(Raw::is_truthy) => {
+                answer.blocks.push(signed_thought(payload));
+            }
             "reasoning" => {
                 let [summary, content] = payload.pick(["summary", "content"]);
                 let parts = summary.into_iter().chain(content).flat_map(Raw::items);
@@ -72,19 +78,25 @@ fn answer(session: &ForeignSession, calls: &[Call], lines: &[Raw<'_>]) -> Answer
     answer
 }
 
+/// A thought whose signature is the item itself, as pi stores it.
+fn signed_thought(payload: Raw<'_>) -> Json {
+    let [id, summary, encrypted] = payload.pick(["id", "summary", "encrypted_content"]);
+    let summary = summary.unwrap_or(Raw::NULL);
+    let mut item = ObjectWriter::new();
+    item.string("type", "reasoning").optional("id", id.filter(|id| id.is_truthy()));
+    item.array("summary", summary.items()).optional("encrypted_content", encrypted);
+    let signature = Json::string(&item.finish().raw().to_text());
+    signed_thinking_block(&texts(summary).join("\n\n"), signature.raw(), false)
+}
+
 /// The arguments of a call: an object in a string, or a text, or an action.
 fn arguments(payload: Raw<'_>) -> Json {
     let [arguments, input, action] = payload.pick(["arguments", "input", "action"]);
-    let text = arguments.and_then(Raw::as_string).unwrap_or_default();
-    let parsed = Raw::parse(text.as_bytes()).ok().filter(|value| value.shape() == Shape::Object);
-    if let Some(parsed) = parsed {
-        return parsed.to_json();
+    match input {
+        // An input is a text as it is, even if it looks like an object.
+        Some(input) if arguments.is_none() && action.is_none() => ObjectWriter::new().raw("input", input).finish(),
+        _ => call_arguments(arguments.or(action)),
     }
-    if let Some(object) = arguments.or(action).filter(|value| value.shape() == Shape::Object) {
-        return object.to_json();
-    }
-    let mut object = ObjectWriter::new();
-    object.optional("input", input.or(arguments.filter(|value| value.is_truthy()))).finish()
 }
 
 fn add(usage: &mut Usage, counted: Raw<'_>) {
@@ -98,7 +110,7 @@ fn add(usage: &mut Usage, counted: Raw<'_>) {
 }
 
 /// Texts and images as blocks of pi.
-fn visible_blocks(content: Raw<'_>) -> Vec<Json> {
+pub(crate) fn visible_blocks(content: Raw<'_>) -> Vec<Json> {
     if content.shape() == Shape::String {
         return vec![text_block(content)];
     }
@@ -119,11 +131,7 @@ fn visible_blocks(content: Raw<'_>) -> Vec<Json> {
 
 /// An image from a data URL. Other addresses stay as text.
 fn image(url: &str) -> Json {
-    let data = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
-    match data {
-        Some((mime, data)) => image_block(Json::string(data).raw(), mime),
-        None => text_block(Json::string(&format!("[image {url}]")).raw()),
-    }
+    data_url_block(url).unwrap_or_else(|| text_block(Json::string(&format!("[image {url}]")).raw()))
 }
 
 /// An output: a text, blocks, or an object with either and whether it succeeded.
@@ -150,7 +158,8 @@ fn shell(text: &str) -> Body {
         let (_, rest) = text.split_once(&format!("<{tag}>"))?;
         Some(rest.split_once(&format!("</{tag}>")).map_or(rest, |(inner, _)| inner).trim().to_owned())
     };
-    Body::Shell { command: between("command").unwrap_or_default(), output: between("result").unwrap_or_default() }
+    let (command, output) = (between("command").unwrap_or_default(), between("result").unwrap_or_default());
+    Body::Shell { command, output, is_private: false }
 }
 
 /// A compaction: its summary, and the messages of the user that Codex keeps in the context.

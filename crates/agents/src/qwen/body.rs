@@ -2,11 +2,11 @@
 
 use sessile_core::json::{Json, ObjectWriter, Raw, Shape};
 
-use super::parts;
-use crate::body::{
-    AnswerBody, Body, ResultBody, Usage, array, call_block, image_block, text_block, thinking_block, tokens,
-};
+use super::{content, parts};
+use crate::body::{AnswerBody, Body, Usage, call_block, text_block, thinking_block, tokens};
 use crate::foreign::{ForeignSession, Node, NodeKind};
+use crate::genai;
+use crate::line::string;
 
 /// The content of a node.
 pub(crate) fn body(session: &ForeignSession, node: &Node, lines: &[Raw<'_>]) -> Body {
@@ -16,9 +16,9 @@ pub(crate) fn body(session: &ForeignSession, node: &Node, lines: &[Raw<'_>]) -> 
         NodeKind::Result { .. } => {
             let part = parts(line).nth(node.part as usize).unwrap_or(Raw::NULL);
             let response = part.get("functionResponse").and_then(|response| response.get("response"));
-            Body::Result(result(response.unwrap_or(Raw::NULL)))
+            Body::Result(genai::result(response.unwrap_or(Raw::NULL)))
         }
-        NodeKind::User | NodeKind::Shell => Body::User(array(&visible_blocks(parts(line)))),
+        NodeKind::User | NodeKind::Shell => Body::User(Json::array(&genai::visible_blocks(content(line)))),
         NodeKind::Compaction { .. } => compaction(line.get("systemPayload").unwrap_or(Raw::NULL)),
         NodeKind::Harness => {
             let [kind, subtype, message, payload] = line.pick(["type", "subtype", "message", "systemPayload"]);
@@ -27,10 +27,6 @@ pub(crate) fn body(session: &ForeignSession, node: &Node, lines: &[Raw<'_>]) -> 
             Body::Harness(data.optional("payload", payload).finish())
         }
     }
-}
-
-fn string(value: Option<Raw<'_>>) -> String {
-    value.and_then(Raw::as_string).unwrap_or_default()
 }
 
 fn answer(session: &ForeignSession, first_call: usize, line: Raw<'_>) -> AnswerBody {
@@ -66,27 +62,6 @@ fn answer(session: &ForeignSession, first_call: usize, line: Raw<'_>) -> AnswerB
         ..Usage::default()
     };
     answer
-}
-
-/// Texts and images as blocks of pi.
-fn visible_blocks<'p>(parts: impl Iterator<Item = Raw<'p>>) -> Vec<Json> {
-    let mut blocks = Vec::new();
-    for part in parts {
-        let [text, image] = part.pick(["text", "inlineData"]);
-        blocks.extend(text.filter(|text| text.shape() == Shape::String).map(text_block));
-        let [data, mime] = image.unwrap_or(Raw::NULL).pick(["data", "mimeType"]);
-        let data = data.filter(|data| data.shape() == Shape::String);
-        blocks.extend(data.map(|data| image_block(data, &string(mime))));
-    }
-    blocks
-}
-
-/// A response: an object with the output or an error.
-fn result(response: Raw<'_>) -> ResultBody {
-    let [output, error] = response.pick(["output", "error"]);
-    let text = output.or(error).filter(|text| text.shape() == Shape::String);
-    let block = text.map_or_else(|| text_block(Json::string(&response.to_text()).raw()), text_block);
-    ResultBody { blocks: vec![block], is_error: error.is_some() && output.is_none() }
 }
 
 /// A compression: the new history is the summary, and the messages after it that stay.

@@ -1,6 +1,6 @@
 //! Sessions of Claude Code.
 
-use super::support::{Pi, grown, sum, survey, words};
+use super::support::{Pi, sum, survey, words};
 use sessile_agents::{Agent, ForeignSession, TitleSource};
 use sessile_core::json::Raw;
 
@@ -12,16 +12,7 @@ fn fixture(name: &str) -> Vec<u8> {
 
 fn imported(name: &str) -> (Vec<ForeignSession>, Pi) {
     let source = fixture(name);
-    let sessions = survey(Agent::Claude, ID, &source);
-    let mut pi = Pi::default();
-    pi.import(&sessions[0], &source);
-    assert_eq!(pi.findings(), Vec::<String>::new());
-    // A second import changes nothing.
-    let before = pi.text.clone();
-    let written = pi.import(&sessions[0], &source);
-    assert_eq!((written.n_lines, written.follows_agent), (0, true));
-    assert_eq!(pi.text, before);
-    (sessions, pi)
+    (survey(Agent::Claude, ID, &source), super::support::imported(Agent::Claude, ID, &source).1)
 }
 
 fn n_roles(pi: &Pi, role: &str) -> usize {
@@ -191,17 +182,6 @@ fn damaged_lines_are_reported_and_the_rest_is_imported() {
 }
 
 #[test]
-fn a_session_that_grows_line_by_line_ends_with_the_same_conversation() {
-    let is_said = |words: &String| !words.starts_with("name") && !words.starts_with("sessile.");
-    for name in ["answers", "branches", "compactions", "sidechains", "damage"] {
-        let (_, whole) = imported(name);
-        let grown = grown(Agent::Claude, ID, &fixture(name));
-        let said = |pi: &Pi| pi.path().into_iter().filter(is_said).collect::<Vec<_>>();
-        assert_eq!(said(&grown), said(&whole), "{name}");
-    }
-}
-
-#[test]
 fn after_the_user_has_gone_on_new_entries_are_a_branch_and_the_session_opens_where_the_user_was() {
     let source = fixture("compactions");
     let lines: Vec<&[u8]> = source.split_inclusive(|byte| *byte == b'\n').collect();
@@ -259,4 +239,33 @@ fn loops_and_deep_trees_end() {
     let written = pi.import(&survey(Agent::Claude, "s", deep.as_bytes())[0], deep.as_bytes());
     assert_eq!(written.n_entries, 1_000_001);
     assert_eq!(pi.outline.path(pi.outline.leaf().unwrap()).len(), 1_000_001);
+}
+
+#[test]
+fn records_of_the_program_are_counted_and_lines_that_a_fork_repeats_count_once() {
+    let (sessions, pi) = imported("records");
+    assert_eq!(
+        pi.path(),
+        [
+            "sessile.import",
+            "user: Begin",
+            "claude-code.context",
+            "claude-code.context",
+            "assistant: call t1",
+            "result t1: <persisted-output>the beginning</persisted-output>",
+            "assistant: Done"
+        ]
+    );
+    assert_eq!(["input", "output"].map(|key| sum(&pi, key)), [6, 8]);
+    let losses: Vec<_> = sessions[0].losses.iter().collect();
+    let expected = [
+        ("blocks of other types", 1),
+        ("file snapshots", 1),
+        ("hidden thoughts", 1),
+        ("permission modes", 2),
+        ("repeated lines", 1),
+        ("structured results", 1),
+        ("telemetry", 6),
+    ];
+    assert_eq!(losses, expected);
 }

@@ -1,21 +1,13 @@
 //! Sessions of Codex.
 
-use super::support::{Pi, fixture, grown, sum, survey, words};
-use sessile_agents::{Agent, ForeignSession};
+use super::support::{Pi, fixture, sum, words};
+use sessile_agents::{Agent, ForeignSession, TitleSource};
 use sessile_core::json::Raw;
 
 const ID: &str = "0199a000-0000-7000-8000-000000000001";
 
 fn imported(name: &str) -> (ForeignSession, Pi) {
-    let source = fixture("codex", name);
-    let session = survey(Agent::Codex, ID, &source).remove(0);
-    let mut pi = Pi::default();
-    pi.import(&session, &source);
-    assert_eq!(pi.findings(), Vec::<String>::new());
-    let before = pi.text.clone();
-    assert_eq!(pi.import(&session, &source).n_lines, 0);
-    assert_eq!(pi.text, before);
-    (session, pi)
+    super::support::imported(Agent::Codex, ID, &fixture("codex", name))
 }
 
 #[test]
@@ -84,12 +76,25 @@ fn a_compaction_has_its_summary_and_the_messages_that_it_keeps() {
 }
 
 #[test]
-fn a_session_that_grows_line_by_line_ends_with_the_same_conversation() {
-    let is_said = |words: &String| !words.starts_with("name") && !words.starts_with("sessile.");
-    for name in ["turns", "rollback", "compacted"] {
-        let (_, whole) = imported(name);
-        let grown = grown(Agent::Codex, ID, &fixture("codex", name));
-        let said = |pi: &Pi| pi.path().into_iter().filter(is_said).collect::<Vec<_>>();
-        assert_eq!(said(&grown), said(&whole), "{name}");
-    }
+fn events_are_not_messages_and_the_header_of_the_origin_of_a_fork_does_not_count() {
+    let (session, pi) = imported("events");
+    assert_eq!(
+        pi.path(),
+        [
+            "sessile.import",
+            "codex.context",
+            "codex.context",
+            "user: Do it",
+            "assistant: I do it + call call_1",
+            "result call_1: aborted",
+            "codex.context",
+            "user: Again",
+            "assistant: Done",
+            "name My name"
+        ]
+    );
+    assert_eq!((session.cwd.as_deref(), session.version.as_deref()), (Some("/proj/site"), Some("0.166.0")));
+    assert_eq!(session.title.as_ref().unwrap().source, TitleSource::User);
+    assert!(String::from_utf8(pi.text.clone()).unwrap().contains(r#""arguments":{"input":"not JSON"}"#));
+    assert_eq!(session.losses.iter().collect::<Vec<_>>(), [("telemetry", 1)]);
 }

@@ -2,6 +2,10 @@
 
 mod claude;
 mod codex;
+mod export;
+mod gemini;
 mod mutations;
+mod opencode;
+mod others;
 mod qwen;
 mod support;

@@ -1,15 +1,12 @@
 //! Sessions of Qwen Code.
 
-use super::support::{Pi, fixture, grown, sum, survey};
+use super::support::{fixture, imported, sum};
 use sessile_agents::{Agent, TitleSource};
 
 #[test]
 fn a_tree_with_contents_of_gemini_is_imported() {
     let source = fixture("qwen", "tree");
-    let session = survey(Agent::Qwen, "q1", &source).remove(0);
-    let mut pi = Pi::default();
-    pi.import(&session, &source);
-    assert_eq!(pi.findings(), Vec::<String>::new());
+    let (session, pi) = imported(Agent::Qwen, "q1", &source);
     assert_eq!(
         pi.path(),
         [
@@ -37,11 +34,22 @@ fn a_tree_with_contents_of_gemini_is_imported() {
     assert_eq!(text.matches(r#""api":"qwen-code","provider":"qwen","model":"qwen3-coder""#).count(), 4);
     assert_eq!(text.matches(r#""isError":true"#).count(), 1);
     assert_eq!(text.matches(r#""tokensBefore":9000"#).count(), 1);
-    let before = pi.text.clone();
-    assert_eq!(pi.import(&session, &source).n_lines, 0);
-    assert_eq!(pi.text, before);
-    let grown = grown(Agent::Qwen, "q1", &source);
-    let is_said = |words: &String| !words.starts_with("name") && !words.starts_with("sessile.");
-    let said = |pi: &Pi| pi.path().into_iter().filter(is_said).collect::<Vec<_>>();
-    assert_eq!(said(&grown), said(&pi));
+}
+
+#[test]
+fn a_rewind_is_a_branch_that_begins_where_its_record_is() {
+    let mut source = fixture("qwen", "tree");
+    let end = source.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+    let first = String::from_utf8(source.drain(..end).collect()).unwrap();
+    let rewound = [
+        r#"{"uuid":"w1","parentUuid":"u1","sessionId":"q1","timestamp":"2026-11-03T08:00:02.000Z","type":"user","message":{"role":"user","parts":[{"text":"Not that"}]}}"#,
+        r#"{"uuid":"w2","parentUuid":"u1","sessionId":"q1","timestamp":"2026-11-03T08:00:03.000Z","type":"system","subtype":"rewind","systemPayload":{"truncatedCount":1}}"#,
+        r#"{"uuid":"w3","parentUuid":"w2","sessionId":"q1","timestamp":"2026-11-03T08:00:04.000Z","type":"user","message":{"role":"user","parts":[{"text":"Rather this"}]}}"#,
+    ];
+    let text = first + &rewound.join("\n") + "\n";
+    let (_, pi) = imported(Agent::Qwen, "q1", text.as_bytes());
+    let path = pi.path();
+    assert_eq!(path.last().unwrap(), "user: Rather this");
+    assert!(!path.iter().any(|line| line.contains("Not that")), "{path:?}");
+    assert!(pi.entries().iter().any(|entry| entry.raw().as_bytes().windows(8).any(|part| part == b"Not that")));
 }

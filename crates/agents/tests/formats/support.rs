@@ -4,11 +4,9 @@
 
 use std::convert::Infallible;
 
-use sessile_agents::{Agent, Existing, ForeignSession, Origin, Place, Plan, Reader, SourceLine, Written};
-use sessile_core::EntryId;
-use sessile_core::head::Kind;
+use sessile_agents::{Agent, Earlier, ForeignSession, Origin, Place, Plan, Reader, SourceLine, Written};
 use sessile_core::json::{Json, Raw};
-use sessile_core::line::split;
+use sessile_core::line::{Span, split};
 use sessile_core::outline::Outline;
 use sessile_core::verify::{oddities, references};
 use sessile_core::version::StableIds;
@@ -27,10 +25,19 @@ pub(crate) fn survey(agent: Agent, id: &str, source: &[u8]) -> Vec<ForeignSessio
     reader.finish()
 }
 
-/// A fixture.
+/// A fixture: lines, unless the name has an ending.
 pub(crate) fn fixture(agent: &str, name: &str) -> Vec<u8> {
-    let path = format!("{}/tests/fixtures/{agent}/{name}.jsonl", env!("CARGO_MANIFEST_DIR"));
+    let ending = if name.contains('.') { "" } else { ".jsonl" };
+    let path = format!("{}/tests/fixtures/{agent}/{name}{ending}", env!("CARGO_MANIFEST_DIR"));
     std::fs::read(path).unwrap()
+}
+
+/// Reads a source that is one document.
+pub(crate) fn survey_document(agent: Agent, id: &str, source: &[u8]) -> Vec<ForeignSession> {
+    let mut reader = Reader::new(agent, id);
+    let place = Place { file: 0, offset: 0, len: source.len() as u64 };
+    reader.line(SourceLine { place, number: 1, bytes: Some(source) });
+    reader.finish()
 }
 
 /// Imports a source as it grows line by line, and returns the result.
@@ -75,8 +82,7 @@ impl Pi {
         let mut plan = Plan::new(session);
         let mut lines = Vec::new();
         let mut read = |place: Place, into: &mut Vec<u8>| {
-            let from = usize::try_from(place.offset).unwrap();
-            into.extend_from_slice(&source[from..from + usize::try_from(place.len).unwrap()]);
+            into.extend_from_slice(bytes_at(source, place.offset, place.len));
             Ok::<(), Infallible>(())
         };
         let mut sink = |line: &[u8]| {
@@ -91,7 +97,9 @@ impl Pi {
         let written = if is_new {
             plan.write(&ORIGIN, &mut (), &mut read, &mut sink)
         } else {
-            plan.write(&ORIGIN, self, &mut read, &mut sink)
+            let read_span = |span: Span| Ok(bytes_at(&self.text, span.offset, span.len).to_vec());
+            let mut earlier = Earlier::new(std::mem::take(&mut self.outline), read_span).unwrap();
+            plan.write(&ORIGIN, &mut earlier, &mut read, &mut sink)
         };
         let mut text = std::mem::take(&mut self.text);
         text.extend(lines);
@@ -117,14 +125,24 @@ impl Pi {
 
     fn json(&self, row: sessile_core::outline::Row) -> Json {
         let span = self.outline.span(row);
-        let from = usize::try_from(span.offset).unwrap();
-        Json::parse(&self.text[from..from + usize::try_from(span.len).unwrap()]).unwrap()
+        Json::parse(bytes_at(&self.text, span.offset, span.len)).unwrap()
     }
 
     /// The path to the last entry: roles and kinds, with texts.
     pub(crate) fn path(&self) -> Vec<String> {
         let leaf = self.outline.leaf().unwrap();
         self.outline.path(leaf).into_iter().map(|row| words(self.json(row).raw())).collect()
+    }
+
+    /// The path without names and marks, which depend on how often the session was imported.
+    pub(crate) fn said(&self) -> Vec<String> {
+        let is_said = |words: &String| !words.starts_with("name") && !words.starts_with("sessile.");
+        self.path().into_iter().filter(is_said).collect()
+    }
+
+    /// The number of entries with these words.
+    pub(crate) fn count(&self, wanted: &str) -> usize {
+        self.entries().iter().filter(|entry| words(entry.raw()) == wanted).count()
     }
 
     /// Everything that `verify` counts.
@@ -142,6 +160,26 @@ impl Pi {
             .chain(missing)
             .collect()
     }
+}
+
+fn bytes_at(text: &[u8], offset: u64, len: u64) -> &[u8] {
+    let from = usize::try_from(offset).unwrap();
+    &text[from..from + usize::try_from(len).unwrap()]
+}
+
+/// Imports a session twice, and once more line by line as it grows. Returns the first result, after checking that
+/// `verify` finds nothing, that the second import changes nothing, and that growth ends with the same conversation.
+pub(crate) fn imported(agent: Agent, id: &str, source: &[u8]) -> (ForeignSession, Pi) {
+    let session = survey(agent, id, source).remove(0);
+    let mut pi = Pi::default();
+    pi.import(&session, source);
+    assert_eq!(pi.findings(), Vec::<String>::new());
+    let before = pi.text.clone();
+    let written = pi.import(&session, source);
+    assert_eq!((written.n_lines, written.follows_agent), (0, true));
+    assert_eq!(pi.text, before);
+    assert_eq!(grown(agent, id, source).said(), pi.said());
+    (session, pi)
 }
 
 /// An entry in a few words.
@@ -182,43 +220,4 @@ pub(crate) fn sum(pi: &Pi, member: &str) -> i64 {
         usage.get(member)?.as_integer()
     };
     pi.entries().iter().filter_map(usage).sum()
-}
-
-impl Existing<Infallible> for Pi {
-    fn line(&mut self, id: &EntryId) -> Result<Option<Vec<u8>>, Infallible> {
-        Ok(self.outline.find(id).map(|row| self.json(row).into_bytes()))
-    }
-
-    fn follows(&self, id: &EntryId, parent: &EntryId) -> bool {
-        let mut at = self.outline.find(id).and_then(|row| self.outline.parent(row));
-        while let Some(row) = at {
-            if self.outline.id(row).as_ref() == Some(parent) {
-                return true;
-            }
-            if matches!(self.outline.kind(row), Kind::Message | Kind::Compaction) {
-                return false;
-            }
-            at = self.outline.parent(row);
-        }
-        false
-    }
-
-    fn ending(&self) -> Vec<EntryId> {
-        let mut ending = Vec::new();
-        let mut at = self.outline.leaf();
-        while let Some(row) = at {
-            ending.extend(self.outline.id(row));
-            if matches!(self.outline.kind(row), Kind::Message | Kind::Compaction) {
-                break;
-            }
-            at = self.outline.parent(row);
-        }
-        ending
-    }
-
-    fn last_name(&self) -> Option<(EntryId, String)> {
-        let row = self.outline.entries().rev().find(|row| self.outline.kind(*row) == Kind::SessionInfo)?;
-        let name = self.json(row).raw().get("name").and_then(Raw::as_string)?;
-        Some((self.outline.id(row)?, name))
-    }
 }

@@ -1,5 +1,6 @@
 //! `sessile export`
 
+mod agent;
 #[cfg(feature = "web")]
 mod html;
 mod redact;
@@ -7,7 +8,7 @@ mod redact;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum, ValueHint};
+use clap::{ArgGroup, Args, ValueEnum, ValueHint};
 use sessile::export::{ExportFormat, ExportOptions};
 use sessile::write::StoreError;
 use sessile::{SessionError, SessionManager};
@@ -19,7 +20,7 @@ use crate::failure::Failure;
 use crate::measure::noun;
 use crate::screen::{Line, Screen};
 
-/// Export a session as a web page, Markdown, a session file or JSON
+/// Export a session as a web page, Markdown, a session file or JSON, or to another agent
 ///
 /// Exports the active branch, or every branch with --all.
 ///
@@ -35,10 +36,16 @@ use crate::screen::{Line, Screen};
 /// thoughts, and `skeleton` all text. jsonl is then a session with a new id and every branch that pi can resume. The
 /// result is scanned before it is written: if anything is found, nothing is written (exit 3).
 ///
+/// With --to, the export is a session of another agent, which can go on with the conversation: what a model receives on
+/// the branch, or with --all on each branch, as separate sessions. The result is a file in the current directory, or
+/// with --install in the agent's own store. The same conversation always gives the same file; a file with other content
+/// is replaced only with --output and --force. The command prints how to go on. docs/agents.md says what is kept.
+///
 /// Only jsonl keeps the raw bytes of the session. They could control a terminal, so jsonl is never written to a
 /// terminal: use -o or a pipe.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
+#[command(group(ArgGroup::new("destination").args(["output", "to"]).multiple(true)))]
 #[expect(clippy::struct_excessive_bools, reason = "independent flags")]
 pub(crate) struct ExportArgs {
     #[command(flatten)]
@@ -56,7 +63,7 @@ pub(crate) struct ExportArgs {
     #[arg(long, value_name = "LEAF")]
     branch: Option<String>,
 
-    /// Write to this file, which must not exist yet; standard output if omitted or `-`
+    /// Write to this file, which must not exist yet; standard output if omitted or `-`; with --all --to: a directory
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
 
@@ -80,8 +87,11 @@ pub(crate) struct ExportArgs {
     #[command(flatten)]
     redacting: redact::RedactArgs,
 
+    #[command(flatten)]
+    agent: agent::AgentArgs,
+
     /// Show what would be written without writing anything
-    #[arg(long, requires = "output")]
+    #[arg(long, requires = "destination")]
     dry_run: bool,
 }
 
@@ -94,7 +104,10 @@ Examples:
   $ sessile export @4 --redact -o shared.jsonl
   $ sessile export @4 --redact=pii --also Acme -o shared.html
   $ sessile export @1 --all --format json
-  $ sessile export @1 --branch @leaf~4 --format md -o short.md";
+  $ sessile export @1 --branch @leaf~4 --format md -o short.md
+  $ sessile export @1 --to claude
+  $ sessile export @1 --to codex --install
+  $ sessile export @1 --to gemini --all -o branches --dry-run";
 
 /// What an export looks like.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -130,7 +143,7 @@ pub(super) fn run(
         return redact::run(env, args, level, &session, out, err);
     }
     redact::warn_of_secrets(env, args, &session, out, err);
-    write(env, args, &session, out)
+    write(env, args, &session, out, err)
 }
 
 /// Writes a session, or a redacted copy of one.
@@ -139,7 +152,11 @@ fn write(
     args: &ExportArgs,
     session: &SessionManager,
     out: &mut Screen<'_>,
+    err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
+    if let Some(target) = args.agent.target() {
+        return agent::run(env, args, target, session, out, err);
+    }
     let format = match args.format() {
         FormatArg::Jsonl => ExportFormat::Jsonl,
         FormatArg::Md => ExportFormat::Markdown,

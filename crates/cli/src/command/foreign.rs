@@ -5,15 +5,18 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use clap::error::ErrorKind;
 use sessile::date::Timestamp;
-use sessile::import::{Agent, AgentImportOptions, ForeignFile, ForeignInfo, ImportState, ImportedSession};
+use sessile::format::cause::chain;
+use sessile::import::{
+    Agent, AgentImport, AgentImportOptions, ForeignFile, ForeignInfo, ImportChoices, ImportState, ImportedSession,
+};
 use sessile::list::{Copies, SessionInfo};
 use sessile_rpc::answer;
 
 use crate::data::{ListFormat, ListWriter};
 use crate::environment::{CommandEnvironment, warn};
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::screen::{ACCENT, BOLD, DIM, Line, Screen};
+use crate::failure::{Failure, report_chain};
+use crate::screen::{ACCENT, BAD, BOLD, DIM, Line, Screen};
 
 /// The agents that sessions can come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -22,6 +25,14 @@ pub(crate) enum AgentArg {
     Claude,
     /// Codex
     Codex,
+    /// Copilot CLI
+    Copilot,
+    /// Gemini CLI
+    Gemini,
+    /// oh-my-pi
+    Omp,
+    /// opencode
+    Opencode,
     /// Qwen Code
     Qwen,
     /// Whichever agent wrote the session
@@ -34,6 +45,10 @@ impl AgentArg {
         match self {
             Self::Claude => &[Agent::Claude],
             Self::Codex => &[Agent::Codex],
+            Self::Copilot => &[Agent::Copilot],
+            Self::Gemini => &[Agent::Gemini],
+            Self::Omp => &[Agent::Omp],
+            Self::Opencode => &[Agent::Opencode],
             Self::Qwen => &[Agent::Qwen],
             Self::Auto => Agent::ALL,
         }
@@ -64,7 +79,7 @@ impl Choice<'_> {
     /// The files of the chosen sessions.
     pub(super) fn files(&self, env: &CommandEnvironment) -> Result<Vec<ForeignFile>, Failure> {
         if self.targets.is_empty() {
-            return self.of_place(env);
+            return Ok(self.of_place(env));
         }
         let mut files = Vec::new();
         for target in self.targets {
@@ -73,31 +88,47 @@ impl Choice<'_> {
         Ok(files)
     }
 
+    /// The chosen sessions, with what they say.
+    fn infos(&self, env: &CommandEnvironment, err: &mut Screen<'_>) -> Result<Vec<ForeignInfo>, Failure> {
+        if self.targets.is_empty() {
+            let cwd = env.directory(self.cwd);
+            let cwd = if self.all { None } else { Some(cwd.as_path()) };
+            let list = env.sessions.list_foreign(self.from.agents(), cwd);
+            for error in list.unreadable {
+                // A message on standard error is optional; a failed write is ignored.
+                drop(warn(err, &chain(&error)));
+            }
+            return Ok(list.sessions);
+        }
+        let mut found = Vec::new();
+        for file in self.files(env)? {
+            found.extend(env.sessions.describe_foreign(&file)?);
+        }
+        Ok(found)
+    }
+
     /// The files of the sessions of the chosen directory.
-    fn of_place(&self, env: &CommandEnvironment) -> Result<Vec<ForeignFile>, Failure> {
+    fn of_place(&self, env: &CommandEnvironment) -> Vec<ForeignFile> {
         let agents = self.from.agents();
         if self.all {
-            return Ok(env.sessions.foreign_files(agents, None));
+            return env.sessions.foreign_files(agents, None);
         }
-        let cwd = env.directory(self.cwd);
-        let mut files = Vec::new();
-        for file in env.sessions.foreign_files(agents, Some(&cwd)) {
-            let info = env.sessions.describe_foreign(&file)?;
-            if info.and_then(|info| info.cwd).is_some_and(|found| env.directory(Some(Path::new(&found))) == cwd) {
-                files.push(file);
-            }
-        }
-        Ok(files)
+        let found = env.sessions.list_foreign(agents, Some(&env.directory(self.cwd)));
+        found.sessions.into_iter().map(|info| info.file).collect()
     }
 
     fn file(&self, env: &CommandEnvironment, target: &Path) -> Result<ForeignFile, Failure> {
         let word = target.to_string_lossy();
-        let missing = |message: String| Failure::misuse(ErrorKind::ValueValidation, message);
+        let missing = |message: String| {
+            let hint = env.sessions.foreign_hint(self.from.agents(), Some(&word));
+            let hint = hint.map(|hint| format!("\n{hint}")).unwrap_or_default();
+            Failure::misuse(ErrorKind::ValueValidation, message + &hint)
+        };
         if word == "@latest" {
             let place = if self.all { String::new() } else { format!(" for {}", env.directory(self.cwd).display()) };
             let hint = if self.all { "" } else { " (--all looks in all directories)" };
             let message = format!("no session of {}{place}{hint}", self.from.name());
-            return self.of_place(env)?.into_iter().next().ok_or_else(|| missing(message));
+            return self.of_place(env).into_iter().next().ok_or_else(|| missing(message));
         }
         let path = env.directory(Some(target));
         if let Some(file) = env.sessions.foreign_file(self.from.agents(), &path) {
@@ -126,7 +157,8 @@ pub(super) fn import(
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
     let files = choice.files(env)?;
-    let imports = env.sessions.import_foreign(&files, options)?;
+    let dry_run = options.dry_run;
+    let AgentImport { sessions: imports, unreadable } = env.sessions.import_foreign(&files, options)?;
     if let Some(layout) = format.layout() {
         let mut list = ListWriter::new(out.data(), layout);
         imports.iter().try_for_each(|import| list.push(answer::imported_session(import).raw()))?;
@@ -135,17 +167,44 @@ pub(super) fn import(
         for import in &imports {
             report(import, out, err)?;
         }
-        err.print_whole(&Line::new().text(&summary(&imports, options.dry_run)))?;
+        err.print_whole(&Line::new().text(&summary(&imports, dry_run)))?;
+        if imports.is_empty() && unreadable.is_empty() {
+            hint(env, choice.from, err);
+        }
     }
-    Ok(if imports.is_empty() { Exit::Nothing } else { Exit::Done })
+    let mut exit = if imports.is_empty() { Exit::Nothing } else { Exit::Done };
+    for error in unreadable {
+        report_chain(&error.into(), err)?;
+        exit = Exit::Error;
+    }
+    for import in imports.iter().filter(|import| import.state == ImportState::Refused) {
+        err.print_whole(&Line::new().styled(BAD, "error:").text(" ").text(&refusal(import)))?;
+        exit = Exit::Error;
+    }
+    Ok(exit)
+}
+
+/// Why a session was not imported again.
+fn refusal(import: &ImportedSession) -> String {
+    let ImportChoices { with_context, keep_signatures, model } = &import.choices;
+    let mut earlier: Vec<String> = Vec::new();
+    earlier.extend(with_context.then(|| "--with-context".to_owned()));
+    earlier.extend(keep_signatures.then(|| "--keep-signatures".to_owned()));
+    earlier.extend(model.as_ref().map(|model| format!("--model {}", model.text())));
+    let earlier = if earlier.is_empty() { "without options".to_owned() } else { format!("with {}", earlier.join(" ")) };
+    format!(
+        "{} was imported {earlier}, which stays so: leave the options out to add what is new, or delete the session first",
+        import.path.display()
+    )
 }
 
 /// Prints what was done to one session.
 fn report(import: &ImportedSession, out: &mut Screen<'_>, err: &mut Screen<'_>) -> std::io::Result<()> {
     for line in &import.damaged {
-        warn(err, &format!("{}:{}: {}; the rest is imported", line.path.display(), line.line, line.reason))?;
+        let rest = if import.state == ImportState::Empty { "" } else { "; the rest is imported" };
+        warn(err, &format!("{}:{}: {}{rest}", line.path.display(), line.line, line.reason))?;
     }
-    if import.state != ImportState::Empty {
+    if !matches!(import.state, ImportState::Empty | ImportState::Refused) {
         out.print_whole(&Line::new().text(&import.path.to_string_lossy()))?;
     }
     let what = match import.state {
@@ -153,6 +212,7 @@ fn report(import: &ImportedSession, out: &mut Screen<'_>, err: &mut Screen<'_>) 
         ImportState::Extended => format!("{} new entries", import.n_written),
         ImportState::Unchanged => "nothing new".to_owned(),
         ImportState::Empty => "no messages".to_owned(),
+        ImportState::Refused => "not changed".to_owned(),
     };
     let title = import.title.as_deref().unwrap_or(&import.foreign_id);
     let child = if import.is_child { "sub-agent " } else { "" };
@@ -162,7 +222,7 @@ fn report(import: &ImportedSession, out: &mut Screen<'_>, err: &mut Screen<'_>) 
             .text(title)
             .styled(DIM, &format!(": {what}")),
     )?;
-    let losses: Vec<String> = import.losses.iter().map(|(kind, number)| format!("{number} {kind}")).collect();
+    let losses: Vec<String> = import.losses.iter().map(|(kind, number)| format!("{kind}: {number}")).collect();
     if import.state == ImportState::Created && !losses.is_empty() {
         err.print_whole(&Line::new().styled(DIM, &format!("  not kept: {}", losses.join(", "))))?;
     }
@@ -189,10 +249,7 @@ pub(super) fn list(
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    let mut found = Vec::new();
-    for file in choice.files(env)? {
-        found.extend(env.sessions.describe_foreign(&file)?);
-    }
+    let found = choice.infos(env, err)?;
     if let Some(layout) = format.layout() {
         let mut list = ListWriter::new(out.data(), layout);
         found.iter().try_for_each(|info| list.push(answer::foreign_session(info).raw()))?;
@@ -205,9 +262,19 @@ pub(super) fn list(
     if found.is_empty() {
         let place = if choice.all { String::new() } else { format!(" for {}", env.directory(choice.cwd).display()) };
         drop(err.print_whole(&Line::new().text(&format!("no sessions of {}{place}", choice.from.name()))));
+        hint(env, choice.from, err);
         return Ok(Exit::Nothing);
     }
     Ok(Exit::Done)
+}
+
+/// Says how to get at sessions that cannot be read.
+fn hint(env: &CommandEnvironment, from: AgentArg, err: &mut Screen<'_>) {
+    let hint = env.sessions.foreign_hint(from.agents(), None).unwrap_or_default();
+    for line in hint.lines() {
+        // A message on standard error is optional; a failed write is ignored.
+        drop(err.print_whole(&Line::new().text(line)));
+    }
 }
 
 /// Lists sessions of the store, and those of all other agents, the most recently active first.
@@ -217,13 +284,12 @@ pub(super) fn list_beside(
     all: bool,
     format: ListFormat,
     out: &mut Screen<'_>,
+    err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
     let choice = Choice { from: AgentArg::Auto, targets: &[], all, cwd: None };
     let mut rows: Vec<(Timestamp, Row<'_>)> = sessions.iter().map(|info| (info.modified, Row::Own(info))).collect();
-    for file in choice.files(env)? {
-        if let Some(info) = env.sessions.describe_foreign(&file)? {
-            rows.push((info.ended.unwrap_or(Timestamp::EPOCH), Row::Foreign(Box::new(info))));
-        }
+    for info in choice.infos(env, err)? {
+        rows.push((info.ended.unwrap_or(Timestamp::EPOCH), Row::Foreign(Box::new(info))));
     }
     rows.sort_by_key(|(time, _)| std::cmp::Reverse(*time));
     if let Some(layout) = format.layout() {
@@ -245,6 +311,10 @@ pub(super) fn list_beside(
                 Row::Own(info) => own_row(env, info),
                 Row::Foreign(info) => row(env, info),
             })?;
+        }
+        let is_opencode = |row: &Row<'_>| matches!(row, Row::Foreign(info) if info.file.agent == Agent::Opencode);
+        if !rows.iter().any(|(_, row)| is_opencode(row)) {
+            hint(env, AgentArg::Opencode, err);
         }
     }
     Ok(if rows.is_empty() { Exit::Nothing } else { Exit::Done })

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use clap::error::ErrorKind;
 use sessile::SessionError;
-use sessile::import::{AgentImportOptions, ImportOptions};
+use sessile::import::{AgentImportOptions, ImportChoices, ImportOptions, ModelChoice};
 use sessile_rpc::answer;
 use tempfile::NamedTempFile;
 
@@ -52,6 +52,24 @@ pub(crate) struct ImportArgs {
     /// With --from: leave out the sessions of sub-agents
     #[arg(long, requires = "from")]
     no_children: bool,
+
+    /// With --from: send the texts of the agent's program (reminders, instructions, attachments) to the model
+    ///
+    /// Without this option, the texts are in the tree, and no model receives them. A session keeps this choice when it is
+    /// imported again, and so it does with --keep-signatures and --model.
+    #[arg(long, requires = "from")]
+    with_context: bool,
+
+    /// With --from: keep the signatures of thoughts of Claude Code and Codex, and send the thoughts to the same model
+    ///
+    /// Answers whose thoughts are signed then count as answers of pi's own provider. The provider refuses signatures of
+    /// other accounts or models.
+    #[arg(long, requires = "from")]
+    keep_signatures: bool,
+
+    /// With --from: the model that pi goes on with, such as anthropic/claude-sonnet-5
+    #[arg(long, value_name = "PROVIDER/ID", requires = "from", value_parser = model)]
+    model: Option<ModelChoice>,
 
     /// Import them as sessions of DIR instead of the directory in their headers; with --from: the sessions of DIR
     #[arg(long, value_name = "DIR")]
@@ -138,8 +156,17 @@ fn import_foreign(
         let message = "say which sessions: a file, an id, @latest, --cwd DIR or --all (--list shows them)";
         return Err(Failure::misuse(ErrorKind::MissingRequiredArgument, message));
     }
-    let options = AgentImportOptions { no_children: args.no_children, dry_run: args.dry_run };
+    let choices = ImportChoices {
+        with_context: args.with_context,
+        keep_signatures: args.keep_signatures,
+        model: args.model.clone(),
+    };
+    let options = AgentImportOptions { choices, no_children: args.no_children, dry_run: args.dry_run };
     foreign::import(env, &choice, options, args.format, out, err)
+}
+
+fn model(text: &str) -> Result<ModelChoice, String> {
+    ModelChoice::parse(text).ok_or_else(|| "expected a provider, a slash and the id of a model".to_owned())
 }
 
 /// Copies standard input to a temporary file.

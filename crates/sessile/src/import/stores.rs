@@ -1,31 +1,46 @@
 //! Where other agents keep their sessions.
 
-use std::collections::HashMap;
+mod claude;
+mod codex;
+mod copilot;
+mod gemini;
+mod omp;
+mod opencode;
+mod places;
+mod qwen;
+
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use sessile_agents::Agent;
-use sessile_core::json::Raw;
-use sessile_store::os::{FileKind, Mode, Os, Stat};
-use sessile_store::{LineReader, read_head};
+use sessile_core::json::{Raw, Shape};
+use sessile_store::os::{FileKind, Mode, Os, Stat, read_upto};
 
+use super::listed::Listed;
+use super::packed::{is_packed, read_head};
 use crate::environment::Environment;
 use crate::world::World;
 
-/// How deep the files of sub-agents can be below the directory of their session.
+/// How deep files can be below the directory of an agent.
 const MAX_DEPTH: usize = 4;
+
+/// How much of a small file is read.
+const MAX_SMALL: u64 = 16 << 20;
 
 /// A file with a session of another agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForeignFile {
     /// The agent.
     pub agent: Agent,
-    /// Its id for the session, from the name of the file.
+    /// Its id for the session, from the name or the beginning of the file.
     pub id: String,
     /// The id of the session that started it, if it is a sub-agent's.
     pub parent: Option<String>,
     /// The title that the agent keeps outside of the file.
     pub title: Option<String>,
+    /// The working directory, if the agent keeps it outside of the file.
+    pub cwd: Option<String>,
     /// The file.
     pub path: PathBuf,
     /// Its length in bytes.
@@ -37,37 +52,138 @@ pub struct ForeignFile {
 impl ForeignFile {
     fn new(agent: Agent, id: String, parent: Option<&str>, path: PathBuf, stat: &Stat) -> Self {
         let parent = parent.map(str::to_owned);
-        Self { agent, id, parent, title: None, path, size: stat.length, modified_ms: stat.modified_ms }
+        Self { agent, id, parent, title: None, cwd: None, path, size: stat.length, modified_ms: stat.modified_ms }
     }
 }
 
-/// The files of an agent's sessions, without those of sub-agents, the most recently written first. With `cwd`, files
-/// that certainly belong to other directories are left out.
-pub(super) fn files_of(world: &World, agent: Agent, cwd: Option<&Path>) -> Vec<ForeignFile> {
-    let mut files = match agent {
-        Agent::Claude => claude_files(world, cwd),
-        Agent::Qwen => qwen_files(world, cwd),
-        Agent::Codex => codex_files(world).into_iter().filter(|file| file.parent.is_none()).collect(),
-    };
-    files.sort_by(|a, b| b.modified_ms.cmp(&a.modified_ms).then_with(|| a.path.cmp(&b.path)));
-    files
+/// A file that a session is read from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Part {
+    pub(super) path: PathBuf,
+    /// Whether it is one JSON document instead of lines.
+    pub(super) is_document: bool,
+    /// Where to stop, if another file continues from there.
+    pub(super) end: Option<u64>,
 }
 
-/// The files of the sub-agents of a session.
-pub(super) fn children_of(world: &World, file: &ForeignFile) -> Vec<ForeignFile> {
-    match file.agent {
-        Agent::Claude => claude_children(world, file),
-        Agent::Qwen => Vec::new(),
-        Agent::Codex => {
-            let is_child = |child: &ForeignFile| child.parent.as_ref() == Some(&file.id);
-            codex_files(world).into_iter().filter(is_child).collect()
+impl Part {
+    fn whole(world: &World, path: &Path) -> Self {
+        Self { path: path.to_path_buf(), is_document: is_document(world.os(), path), end: None }
+    }
+}
+
+/// The stores of all agents, for one operation.
+pub(super) struct Stores<'w> {
+    world: &'w World,
+    /// What is known of the files.
+    pub(super) listed: Listed,
+    /// The files of Codex with those of sub-agents, which are found by reading the beginnings of all files.
+    codex: OnceLock<Vec<ForeignFile>>,
+}
+
+impl<'w> Stores<'w> {
+    pub(super) fn new(world: &'w World) -> Self {
+        Self { world, listed: Listed::load(world), codex: OnceLock::new() }
+    }
+
+    fn codex(&self) -> &[ForeignFile] {
+        self.codex.get_or_init(|| codex::files(self.world, &self.listed))
+    }
+
+    /// The files of an agent's sessions, without those of sub-agents, the most recently written first. With `cwd`, files
+    /// that certainly belong to other directories are left out.
+    pub(super) fn files_of(&self, agent: Agent, cwd: Option<&Path>) -> Vec<ForeignFile> {
+        let mut files = match agent {
+            Agent::Claude => claude::files(self.world, cwd),
+            Agent::Codex => self.codex().iter().filter(|file| file.parent.is_none()).cloned().collect(),
+            Agent::Copilot => copilot::files(self.world),
+            Agent::Gemini => gemini::files(self.world, &self.listed, cwd),
+            Agent::Opencode => {
+                opencode::files(self.world, &self.listed).into_iter().filter(|file| file.parent.is_none()).collect()
+            }
+            Agent::Omp => omp::files(self.world),
+            Agent::Qwen => {
+                let files = qwen::files(self.world, &self.listed, cwd);
+                files.into_iter().filter(|file| file.parent.is_none()).collect()
+            }
+        };
+        files.sort_by(|a, b| b.modified_ms.cmp(&a.modified_ms).then_with(|| a.path.cmp(&b.path)));
+        files
+    }
+
+    /// The files of the sub-agents that a session has started itself.
+    pub(super) fn children_of(&self, file: &ForeignFile) -> Vec<ForeignFile> {
+        let is_child = |child: &&ForeignFile| child.parent.as_ref() == Some(&file.id);
+        match file.agent {
+            Agent::Claude if file.parent.is_some() => Vec::new(),
+            Agent::Claude => claude::children(self.world, file),
+            Agent::Codex => self.codex().iter().filter(is_child).cloned().collect(),
+            Agent::Gemini => gemini::children(self.world, file),
+            Agent::Opencode => {
+                opencode::siblings(self.world, &self.listed, file).iter().filter(is_child).cloned().collect()
+            }
+            Agent::Copilot => Vec::new(),
+            Agent::Omp => omp::children(self.world, file),
+            Agent::Qwen => qwen::children(self.world, &self.listed, file),
         }
+    }
+}
+
+/// The directories that can have the images of a session of oh-my-pi.
+pub(super) fn blob_directories(world: &World, session: &Path) -> Vec<PathBuf> {
+    omp::blob_directories(world, session)
+}
+
+/// Whether opencode has a database.
+pub(super) fn has_opencode_database(world: &World) -> bool {
+    world.os().stat(&opencode::home(world).join("opencode.db")).is_ok()
+}
+
+/// The files that a session is read from, in order.
+pub(super) fn parts_of(world: &World, file: &ForeignFile) -> Vec<Part> {
+    match file.agent {
+        Agent::Opencode => opencode::parts(world, file),
+        Agent::Codex => codex::parts(world, file),
+        _ => vec![Part::whole(world, &file.path)],
     }
 }
 
 /// The file at a path, if an agent of these wrote it.
 pub(super) fn file_at(world: &World, agents: &[Agent], path: &Path) -> Option<ForeignFile> {
     let stat = world.os().stat(path).ok().filter(|stat| stat.kind == FileKind::Regular)?;
+    // A database of opencode has no session of its own, and may be very large.
+    if starts_with(world.os(), path, b"SQLite format 3\0") {
+        return None;
+    }
+    // No other agent compresses its files.
+    let found = if is_packed(path) { Some(Agent::Codex) } else { writer_of(world.os(), path) };
+    let agent = match (found, agents) {
+        (Some(agent), agents) if agents.contains(&agent) => agent,
+        (None, [agent]) => *agent,
+        _ => return None,
+    };
+    match agent {
+        Agent::Codex => Some(ForeignFile::new(agent, codex::id(path)?, None, path.to_path_buf(), &stat)),
+        Agent::Copilot => Some(copilot::file(world.os(), path, &stat)),
+        Agent::Claude | Agent::Omp | Agent::Qwen => {
+            Some(ForeignFile::new(agent, stem(path)?, None, path.to_path_buf(), &stat))
+        }
+        Agent::Gemini => gemini::file(world, path, &stat),
+        Agent::Opencode => Some(opencode::file(world.os(), path, &stat)),
+    }
+}
+
+/// Whether a file begins with these bytes.
+fn starts_with(os: &dyn Os, path: &Path, bytes: &[u8]) -> bool {
+    let head = os.open(path, Mode::Read).and_then(|file| read_upto(file.as_ref(), 0, bytes.len() as u64));
+    head.is_ok_and(|head| head == bytes)
+}
+
+/// The agent that wrote a file, if its beginning shows it.
+fn writer_of(os: &dyn Os, path: &Path) -> Option<Agent> {
+    if is_document(os, path) {
+        return Agent::of_line(&small_file(os, path)?);
+    }
     let mut found = None;
     let mut n_left = 20;
     let mut look = |line: sessile_core::line::Line<'_>| {
@@ -75,17 +191,30 @@ pub(super) fn file_at(world: &World, agents: &[Agent], path: &Path) -> Option<Fo
         found = line.bytes.and_then(Agent::of_line);
         found.is_none() && n_left > 0
     };
-    read_head(world.os(), path, &mut look).ok()?;
-    let agent = match (found, agents) {
-        (Some(agent), agents) if agents.contains(&agent) => agent,
-        (None, [agent]) => *agent,
-        _ => return None,
-    };
-    let id = match agent {
-        Agent::Codex => codex_id(path)?,
-        Agent::Claude | Agent::Qwen => stem(path)?,
-    };
-    Some(ForeignFile::new(agent, id, None, path.to_path_buf(), &stat))
+    read_head(os, path, &mut look).ok()?;
+    found
+}
+
+/// Whether a file is one JSON document instead of lines: by its name, or because its first line alone is not JSON.
+fn is_document(os: &dyn Os, path: &Path) -> bool {
+    match path.extension().and_then(OsStr::to_str) {
+        Some("json") => return true,
+        Some("jsonl" | "zst") => return false,
+        _ => {}
+    }
+    let mut is_document = false;
+    let read = read_head(os, path, &mut |line| {
+        let bytes = line.bytes.unwrap_or_default();
+        is_document = bytes.trim_ascii_start().starts_with(b"{") && Raw::parse(bytes).is_err();
+        false
+    });
+    read.is_ok() && is_document
+}
+
+/// The bytes of a file that is not large.
+fn small_file(os: &dyn Os, path: &Path) -> Option<Vec<u8>> {
+    let file = os.open(path, Mode::Read).ok()?;
+    read_upto(file.as_ref(), 0, file.stat().ok()?.length.min(MAX_SMALL)).ok()
 }
 
 /// A directory from a variable, or below the user's home.
@@ -109,45 +238,17 @@ fn directories(os: &dyn Os, directory: &Path) -> Vec<PathBuf> {
     found.into_iter().filter(|(_, stat)| is_directory(stat)).map(|(path, _)| path).collect()
 }
 
+/// The name of a file without its ending.
 fn stem(path: &Path) -> Option<String> {
     let name = path.file_name()?.to_string_lossy().into_owned();
-    let name = name.strip_suffix(".jsonl").or_else(|| name.strip_suffix(".json")).unwrap_or(&name);
+    let name = name.strip_suffix(".zst").unwrap_or(&name);
+    let name = name.strip_suffix(".jsonl").or_else(|| name.strip_suffix(".json")).unwrap_or(name);
     Some(name.to_owned())
 }
 
-fn claude_files(world: &World, cwd: Option<&Path>) -> Vec<ForeignFile> {
-    let projects = root(world.environment(), "CLAUDE_CONFIG_DIR", ".claude").join("projects");
-    let wanted = cwd.map(encoded);
-    let mut files = Vec::new();
-    for directory in directories(world.os(), &projects) {
-        let name = directory.file_name().unwrap_or_default().to_string_lossy();
-        // Claude Code shortens long names, so a beginning may do.
-        if wanted.as_ref().is_some_and(|wanted| *wanted != name && wanted.len() <= 200) {
-            continue;
-        }
-        for (path, stat) in listed(world.os(), &directory, ".jsonl") {
-            if let Some(id) = stem(&path).filter(|id| !id.starts_with("agent-")) {
-                files.push(ForeignFile::new(Agent::Claude, id, None, path, &stat));
-            }
-        }
-    }
-    files
-}
-
-fn qwen_files(world: &World, cwd: Option<&Path>) -> Vec<ForeignFile> {
-    let projects = world.environment().home().join(".qwen/projects");
-    let wanted = cwd.map(encoded);
-    let mut files = Vec::new();
-    for directory in directories(world.os(), &projects) {
-        let name = directory.file_name().unwrap_or_default().to_string_lossy();
-        if wanted.as_ref().is_some_and(|wanted| !wanted.eq_ignore_ascii_case(&name)) {
-            continue;
-        }
-        for (path, stat) in listed(world.os(), &directory.join("chats"), ".jsonl") {
-            files.extend(stem(&path).map(|id| ForeignFile::new(Agent::Qwen, id, None, path, &stat)));
-        }
-    }
-    files
+/// The name of a directory.
+fn name_of(directory: &Path) -> String {
+    directory.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// A working directory as the name of a directory of Claude Code or Qwen Code.
@@ -155,99 +256,14 @@ fn encoded(cwd: &Path) -> String {
     cwd.to_string_lossy().chars().map(|char| if char.is_ascii_alphanumeric() { char } else { '-' }).collect()
 }
 
-fn claude_children(world: &World, file: &ForeignFile) -> Vec<ForeignFile> {
-    let Some(directory) = file.path.parent() else { return Vec::new() };
-    let mut children = Vec::new();
-    let mut add = |path: PathBuf, stat: &Stat| {
-        if let Some(id) = stem(&path) {
-            children.push(ForeignFile::new(Agent::Claude, id, Some(&file.id), path, stat));
-        }
-    };
-    // Earlier versions put all files of a project into one directory.
-    for (path, stat) in listed(world.os(), directory, ".jsonl") {
-        let is_child = stem(&path).is_some_and(|id| id.starts_with("agent-"));
-        if is_child && first_session_id(world.os(), &path).as_deref() == Some(&*file.id) {
-            add(path, &stat);
-        }
-    }
-    let mut waiting = vec![(directory.join(&file.id).join("subagents"), 0)];
-    while let Some((directory, depth)) = waiting.pop() {
-        for (path, stat) in listed(world.os(), &directory, ".jsonl") {
-            add(path, &stat);
-        }
-        if depth < MAX_DEPTH {
-            waiting.extend(directories(world.os(), &directory).into_iter().map(|found| (found, depth + 1)));
-        }
-    }
-    children.sort_by(|a, b| a.path.cmp(&b.path));
-    children
-}
-
-/// The session id in the first line of a file.
-fn first_session_id(os: &dyn Os, path: &Path) -> Option<String> {
-    let mut id = None;
+/// A member of the first line of a file, below an object of that line if `within` names one.
+fn first_member(os: &dyn Os, path: &Path, within: Option<&str>, member: &str) -> Option<String> {
+    let mut found = None;
     let read = read_head(os, path, &mut |line| {
-        let value = line.bytes.and_then(|bytes| Raw::parse(bytes).ok());
-        id = value.and_then(|value| value.get("sessionId")).and_then(Raw::as_string);
+        let value = line.bytes.and_then(|bytes| Raw::parse(bytes).ok()).filter(|value| value.shape() == Shape::Object);
+        let value = within.map_or(value, |within| value.and_then(|value| value.get(within)));
+        found = value.and_then(|value| value.get(member)).and_then(Raw::as_string);
         false
     });
-    read.ok().and(id)
-}
-
-/// The files of Codex, with those of sub-agents.
-fn codex_files(world: &World) -> Vec<ForeignFile> {
-    let home = root(world.environment(), "CODEX_HOME", ".codex");
-    let titles = codex_titles(world.os(), &home.join("session_index.jsonl"));
-    let mut files = Vec::new();
-    let mut waiting = vec![(home.join("sessions"), 0), (home.join("archived_sessions"), 0)];
-    while let Some((directory, depth)) = waiting.pop() {
-        for (path, stat) in listed(world.os(), &directory, ".jsonl") {
-            let Some(id) = codex_id(&path) else { continue };
-            let parent = codex_parent(world.os(), &path);
-            let mut file = ForeignFile::new(Agent::Codex, id, parent.as_deref(), path, &stat);
-            file.title = titles.get(&file.id).cloned();
-            files.push(file);
-        }
-        if depth < MAX_DEPTH {
-            waiting.extend(directories(world.os(), &directory).into_iter().map(|found| (found, depth + 1)));
-        }
-    }
-    files.sort_by(|a, b| a.path.cmp(&b.path));
-    files
-}
-
-/// The id in the name `rollout-<time>-<id>[_<rollout>].jsonl`: five groups of digits after the time.
-fn codex_id(path: &Path) -> Option<String> {
-    let name = stem(path)?;
-    let name = name.strip_prefix("rollout-").map_or(name.as_str(), |rest| rest.split('_').next().unwrap_or(rest));
-    let groups: Vec<&str> = name.split('-').collect();
-    Some(groups.get(groups.len().saturating_sub(5)..).unwrap_or_default().join("-"))
-}
-
-/// The session that started a sub-agent, from the first line of its file.
-fn codex_parent(os: &dyn Os, path: &Path) -> Option<String> {
-    let mut parent = None;
-    let read = read_head(os, path, &mut |line| {
-        let value = line.bytes.and_then(|bytes| Raw::parse(bytes).ok());
-        let payload = value.and_then(|value| value.get("payload"));
-        parent = payload.and_then(|payload| payload.get("parent_thread_id")).and_then(Raw::as_string);
-        false
-    });
-    read.ok().and(parent)
-}
-
-/// The names of sessions; the last one of each counts.
-fn codex_titles(os: &dyn Os, path: &Path) -> HashMap<String, String> {
-    let mut titles = HashMap::new();
-    let Ok(file) = os.open(path, Mode::Read) else { return titles };
-    let mut note = |line: sessile_core::line::Line<'_>| {
-        let value = line.bytes.and_then(|bytes| Raw::parse(bytes).ok());
-        let [id, name] = value.unwrap_or(Raw::NULL).pick(["id", "thread_name"]);
-        if let (Some(id), Some(name)) = (id.and_then(Raw::as_string), name.and_then(Raw::as_string)) {
-            titles.insert(id, name);
-        }
-        true
-    };
-    drop(LineReader::default().read(file.as_ref(), path, 0, &mut note));
-    titles
+    read.ok().and(found)
 }

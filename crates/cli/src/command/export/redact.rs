@@ -81,18 +81,20 @@ pub(super) fn run(
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
-    let format = args.format();
-    if format == FormatArg::Jsonl && args.branch.is_some() {
+    // A session for another agent is written from a redacted copy.
+    let is_session = args.format() == FormatArg::Jsonl && args.agent.target().is_none();
+    if is_session && args.branch.is_some() {
         let message = "a redacted jsonl file has every branch; --branch needs another format";
         return Err(Failure::misuse(ErrorKind::ArgumentConflict, message));
     }
     let Some(source) = session.session_file() else { return Ok(Exit::Nothing) };
     let output = args.output.as_ref().filter(|output| output.as_os_str() != "-");
     let target = output.map(|output| env.own_environment().current_dir().join(output));
-    if let Some(path) = target.as_ref().filter(|path| path.exists() && (!args.force || session.is_precious(path))) {
+    let is_taken = |path: &&PathBuf| args.agent.target().is_none() && path.exists();
+    if let Some(path) = target.as_ref().filter(is_taken).filter(|path| !args.force || session.is_precious(path)) {
         return Err(Failure::OutputExists { path: path.clone() });
     }
-    if target.is_none() && format == FormatArg::Jsonl && out.is_terminal() {
+    if target.is_none() && is_session && out.is_terminal() {
         return Err(Failure::RawToTerminal);
     }
     let mut secrets = options_of(env, args.redacting.secrets.as_ref())?;
@@ -105,7 +107,7 @@ pub(super) fn run(
     let (also, stable) = (args.redacting.also.clone(), args.redacting.stable);
     let cancel = on_interrupt()?;
     let options = RedactOptions { level, secrets, also, stable, cancel, on_progress: Some(&on_progress) };
-    if let (FormatArg::Jsonl, Some(target), false) = (format, &target, args.dry_run) {
+    if let (true, Some(target), false) = (is_session, &target, args.dry_run) {
         let export = || env.sessions.export_redacted(source, &options, target, args.force);
         let copy = meter.watch(Unit::Bytes, err, export).map_err(failure)?;
         describe(&copy, err);
@@ -114,11 +116,11 @@ pub(super) fn run(
     let directory = tempfile::Builder::new().prefix("sessile-redacted-").tempdir().map_err(Failure::NoTemporary)?;
     env.sessions.with_redacted(source, &options, directory.path(), |mut copy, made| {
         describe(made, err);
-        if format != FormatArg::Jsonl {
+        if !is_session {
             if let Some(leaf) = session.leaf_id().filter(|leaf| matches!(copy.entry(leaf.clone()), Ok(Some(_)))) {
                 copy.branch(&leaf)?;
             }
-            return write(env, args, &copy, out);
+            return write(env, args, &copy, out, err);
         }
         if let Some(target) = &target {
             return report(env, args, copy.outline().n_entries(), target, out);
@@ -164,7 +166,7 @@ pub(super) fn warn_of_secrets(
     out: &Screen<'_>,
     err: &mut Screen<'_>,
 ) {
-    let is_file = args.output.as_ref().is_some_and(|output| output.as_os_str() != "-");
+    let is_file = args.output.as_ref().map_or(args.agent.target().is_some(), |output| output.as_os_str() != "-");
     let Some(path) = session.session_file() else { return };
     if args.dry_run || !is_file && (args.format() == FormatArg::Jsonl || out.is_terminal()) {
         return;

@@ -18,7 +18,7 @@ impl<'a> Arguments<'a> {
             None => Ok(Self(raw)),
             Some((key, _)) => {
                 let key = attribute(&key.to_str());
-                Err(Failure::told(format!("unknown argument {key:?}; the arguments are {}", known.join(", "))))
+                Err(Failure::explained(format!("unknown argument {key:?}; the arguments are {}", known.join(", "))))
             }
         }
     }
@@ -33,19 +33,19 @@ impl<'a> Arguments<'a> {
         let Some(value) = self.get(key) else { return Ok(None) };
         // Numbers stand for themselves: an id may consist of digits.
         let text = if value.shape() == Shape::Number { Some(value.to_text().into_owned()) } else { value.as_string() };
-        text.map(Some).ok_or_else(|| Failure::told(format!("{key} must be a string")))
+        text.map(Some).ok_or_else(|| Failure::explained(format!("{key} must be a string")))
     }
 
     /// A text that must be there.
     pub(crate) fn required(self, key: &str) -> Result<String, Failure> {
         let text = self.text(key)?.filter(|text| !text.trim().is_empty());
-        text.ok_or_else(|| Failure::told(format!("{key} is missing")))
+        text.ok_or_else(|| Failure::explained(format!("{key} is missing")))
     }
 
     /// A whole number that is at least 0. A text of digits counts too.
     pub(crate) fn count(self, key: &str) -> Result<Option<usize>, Failure> {
         let Some(value) = self.get(key) else { return Ok(None) };
-        let wrong = || Failure::told(format!("{key} must be a whole number"));
+        let wrong = || Failure::explained(format!("{key} must be a whole number"));
         let text = value.as_string().unwrap_or_else(|| value.to_text().into_owned());
         let number: f64 = text.trim().parse().map_err(|_not_a_number| wrong())?;
         if number.fract() != 0.0 || !(0.0..=1e15).contains(&number) {
@@ -63,7 +63,7 @@ impl<'a> Arguments<'a> {
     /// True or false.
     pub(crate) fn flag(self, key: &str) -> Result<Option<bool>, Failure> {
         let Some(value) = self.get(key) else { return Ok(None) };
-        value.as_bool().map(Some).ok_or_else(|| Failure::told(format!("{key} must be true or false")))
+        value.as_bool().map(Some).ok_or_else(|| Failure::explained(format!("{key} must be true or false")))
     }
 
     /// One of some words.
@@ -71,7 +71,9 @@ impl<'a> Arguments<'a> {
         let Some(given) = self.text(key)? else { return Ok(None) };
         let known = words.iter().find(|(word, _)| *word == given);
         let all = || words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
-        known.map(|(_, value)| Some(*value)).ok_or_else(|| Failure::told(format!("{key} must be one of {}", all())))
+        known
+            .map(|(_, value)| Some(*value))
+            .ok_or_else(|| Failure::explained(format!("{key} must be one of {}", all())))
     }
 
     /// A role.
@@ -79,7 +81,7 @@ impl<'a> Arguments<'a> {
         let Some(word) = self.text("role")? else { return Ok(None) };
         let known = || DocumentKind::ALL.map(DocumentKind::word).join(", ");
         let role = DocumentKind::of_word(&word).map(Some);
-        role.ok_or_else(|| Failure::told(format!("unknown role; the roles are {}", known())))
+        role.ok_or_else(|| Failure::explained(format!("unknown role; the roles are {}", known())))
     }
 }
 

@@ -1,14 +1,15 @@
 //! One call of a tool.
 
+use sessile::EntryId;
 use sessile::date::Timestamp;
 use sessile::json::Json;
 use sessile::list::SessionInfo;
 use sessile::time::parse_range;
-use sessile::{Cancel, EntryId};
 
 use crate::arguments::Arguments;
 use crate::budget::{Answer, Page, clamped};
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, START};
+use crate::deadline::Deadline;
 use crate::failure::Failure;
 use crate::history::{History, Scope};
 use crate::names::attribute;
@@ -18,7 +19,7 @@ use crate::outgoing::Outgoing;
 pub(crate) struct Call<'c> {
     pub(crate) history: &'c History,
     pub(crate) outgoing: Outgoing<'c>,
-    pub(crate) cancel: &'c Cancel,
+    pub(crate) deadline: Deadline<'c>,
     pub(crate) arguments: Arguments<'c>,
     /// What is asked, for cursors.
     pub(crate) question: u64,
@@ -37,7 +38,7 @@ impl Call<'_> {
         let read = |key: &str| {
             let Some(text) = self.arguments.text(key)? else { return Ok(None) };
             let range = parse_range(environment, text.trim());
-            let wrong = || Failure::told(format!("{key} is not a time; use e.g. 2h, 3d, yesterday, 2026-01-31"));
+            let wrong = || Failure::explained(format!("{key} is not a time; use e.g. 2h, 3d, yesterday, 2026-01-31"));
             range.map(Some).ok_or_else(wrong)
         };
         Ok((read("since")?.map(|range| range.from), read("until")?.map(|range| range.to)))
@@ -45,13 +46,14 @@ impl Call<'_> {
 
     /// The session of the call.
     pub(crate) fn session(&self) -> Result<SessionInfo, Failure> {
-        self.history.find(&self.arguments.required("session")?, &self.outgoing, self.cancel)
+        self.history.find(&self.arguments.required("session")?, &self.outgoing, &self.deadline)
     }
 
     /// The item after which the page begins.
     pub(crate) fn after(&self) -> Result<Option<u64>, Failure> {
         let Some(text) = self.arguments.text("cursor")? else { return Ok(None) };
-        Cursor::read(&text, self.question).map(Some).ok_or_else(Failure::list_changed)
+        let after = Cursor::read(&text, self.question).ok_or_else(Failure::list_changed)?;
+        Ok(Some(after).filter(|after| *after != START))
     }
 
     /// Where the page begins in a list of items.
@@ -74,14 +76,17 @@ impl Call<'_> {
 
     /// Fails if the client no longer wants an answer.
     pub(crate) fn check(&self) -> Result<(), Failure> {
-        if self.cancel.is_cancelled() { Err(Failure::Cancelled) } else { Ok(()) }
+        if self.deadline.cancel.is_cancelled() { Err(Failure::Cancelled) } else { Ok(()) }
     }
 
     /// The answer with a page of a list.
     pub(crate) fn finish(&self, mut page: Page, total: usize, has_more: bool, is_reversed: bool) -> Answer {
         let after = page.last().filter(|_| has_more).map(|row| row.item);
+        // What was not read in time may belong anywhere, so the list begins again; each call reads more.
+        let after = after.or(self.deadline.has_unread().then_some(START));
         let next = after.map(|item| Cursor::new(self.question, item).to_text());
         let mut tail = Vec::new();
+        tail.extend(self.unread(&mut page));
         if let Some(next) = &next {
             let n_rows = page.n_rows();
             tail.push(format!(
@@ -91,6 +96,24 @@ impl Call<'_> {
         }
         tail.extend(self.remarks(&mut page));
         page.finish(Some(total), next.as_deref(), &tail.join("\n"), is_reversed)
+    }
+
+    /// What was not read in time.
+    fn unread(&self, page: &mut Page) -> Option<String> {
+        let (n_files, n_bytes) = (self.deadline.n_unread_files(), self.deadline.n_unread_bytes());
+        if n_files > 0 {
+            page.fact("unreadSessions", number(n_files));
+        }
+        if n_bytes > 0 {
+            page.fact("unreadBytes", number(usize::try_from(n_bytes).unwrap_or(usize::MAX)));
+        }
+        let unread = match (n_files, n_bytes) {
+            (0, 0) => return None,
+            (0, _) => format!("{n_bytes} bytes are not searched yet"),
+            _ => format!("{n_files} sessions are not read yet"),
+        };
+        page.mark_cut();
+        Some(format!("[{unread}; a later call has more]"))
     }
 
     /// What was taken out of the texts.

@@ -21,6 +21,38 @@ pub enum Client {
     Vscode,
 }
 
+impl Client {
+    /// All clients.
+    pub const ALL: [Self; 7] =
+        [Self::Pi, Self::Claude, Self::Codex, Self::Opencode, Self::Gemini, Self::Cursor, Self::Vscode];
+
+    /// Its name on a command line.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Pi => "pi",
+            Self::Claude => "claude",
+            Self::Codex => "codex",
+            Self::Opencode => "opencode",
+            Self::Gemini => "gemini",
+            Self::Cursor => "cursor",
+            Self::Vscode => "vscode",
+        }
+    }
+
+    /// Its name for people.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Pi => "pi",
+            Self::Claude => "Claude Code",
+            Self::Codex => "Codex CLI",
+            Self::Opencode => "opencode",
+            Self::Gemini => "Gemini CLI",
+            Self::Cursor => "Cursor",
+            Self::Vscode => "Visual Studio Code",
+        }
+    }
+}
+
 /// An entry, and where it belongs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientConfig {

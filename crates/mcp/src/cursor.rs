@@ -3,6 +3,9 @@
 use sessile::format::location::fingerprint;
 use sessile::json::Raw;
 
+/// The place before all items.
+pub(crate) const START: u64 = 0;
+
 /// Where the next page of an answer begins: after an item of the same list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cursor {

@@ -7,19 +7,19 @@ use sessile::reference::ReferenceError;
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// For the model: short, and without paths.
-    Told(String),
+    Explained(String),
     /// The client no longer wants an answer.
     Cancelled,
 }
 
 impl Failure {
-    pub(crate) fn told(text: impl Into<String>) -> Self {
-        Self::Told(text.into())
+    pub(crate) fn explained(text: impl Into<String>) -> Self {
+        Self::Explained(text.into())
     }
 
     /// The list of a cursor is not the one that it was made for.
     pub(crate) fn list_changed() -> Self {
-        Self::told("the list has changed; start again without cursor")
+        Self::explained("the list has changed; start again without cursor")
     }
 }
 
@@ -28,9 +28,9 @@ impl From<SessionError> for Failure {
     fn from(error: SessionError) -> Self {
         match error {
             SessionError::Cancelled => Self::Cancelled,
-            error if error.is_not_found() => Self::told("the session or entry does not exist any more"),
-            SessionError::NotASession { .. } => Self::told("the file is not a session"),
-            _ => Self::told("the session store cannot be read"),
+            error if error.is_not_found() => Self::explained("the session or entry does not exist any more"),
+            SessionError::NotASession { .. } => Self::explained("the file is not a session"),
+            _ => Self::explained("the session store cannot be read"),
         }
     }
 }
@@ -39,8 +39,8 @@ impl From<ReferenceError> for Failure {
     fn from(error: ReferenceError) -> Self {
         match error {
             ReferenceError::Session(error) => error.into(),
-            error if error.is_not_found() => Self::told("no such session or entry"),
-            _ => Self::told("the reference is ambiguous; use a full id"),
+            error if error.is_not_found() => Self::explained("no such session or entry"),
+            _ => Self::explained("the reference is ambiguous; use a full id"),
         }
     }
 }

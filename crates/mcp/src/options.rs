@@ -1,11 +1,15 @@
 //! What a server shows, and how much of it.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use sessile::Sessions;
 use sessile::redact::Level;
 
 use crate::budget::DEFAULT_ANSWER;
+
+/// The usual time for reading. What follows takes less than the rest of two seconds.
+const ANSWER_TIME: Duration = Duration::from_millis(1_500);
 
 /// What a server shows, and how much of it.
 #[derive(Clone)]
@@ -24,6 +28,8 @@ pub struct Options {
     pub hides_tool_output: bool,
     /// The size of an answer in bytes, unless a call asks for another one.
     pub answer_size: usize,
+    /// How long a call may read. After that, it answers with what it has.
+    pub answer_time: Duration,
 }
 
 /// What is replaced in texts.
@@ -49,6 +55,7 @@ impl Options {
             redaction: Redaction::default(),
             hides_tool_output: false,
             answer_size: DEFAULT_ANSWER,
+            answer_time: ANSWER_TIME,
         }
     }
 

@@ -46,7 +46,8 @@ impl Secrets {
             options.sessions.outgoing_texts(level.unwrap_or_default(), &secrets).ok()
         };
         // Fails closed: without rules there is no answer.
-        let unusable = || Failure::told("the rules for secrets cannot be loaded; `sessile secrets rules` says why");
+        let unusable =
+            || Failure::explained("the rules for secrets cannot be loaded; `sessile secrets rules` says why");
         self.0.get_or_init(load).as_ref().map(Some).ok_or_else(unusable)
     }
 }

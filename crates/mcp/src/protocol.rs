@@ -6,4 +6,7 @@ mod write;
 
 pub(crate) use message::{Id, Message, Request, read};
 pub(crate) use revision::{MODERN, Revision};
-pub(crate) use write::{Code, discovered, failed, initialized, nothing, succeeded, tool_failed, tool_result, tools};
+pub(crate) use write::{
+    Code, completed, discovered, failed, initialized, no_such_resource, nothing, prompt_list, prompt_message,
+    resource_contents, resource_list, succeeded, templates, tool_failed, tool_result, tools,
+};

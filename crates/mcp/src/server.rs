@@ -1,26 +1,22 @@
 //! Answers one client.
 
 use std::io::{Read, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use sessile::Cancel;
 use sessile::json::{Json, Raw, Shape};
 use sessile_rpc::{Record, Records};
 
-use crate::arguments::Arguments;
-use crate::budget::Answer;
-use crate::call::Call;
-use crate::cursor::question;
-use crate::failure::Failure;
 use crate::history::History;
+use crate::job::{Job, progress_token, task};
 use crate::options::Options;
-use crate::outgoing::Outgoing;
+use crate::output::{Output, Progress};
+use crate::prompts::prompt;
 use crate::protocol::{
-    Code, Id, MODERN, Message, Request, Revision, discovered, failed, initialized, nothing, read, succeeded,
-    tool_failed, tool_result, tools,
+    Code, Id, MODERN, Message, Request, Revision, discovered, failed, initialized, no_such_resource, nothing,
+    prompt_list, prompt_message, read, succeeded, templates, tools,
 };
-use crate::tools::{Tool, tool};
 use crate::work::{Pool, Running};
 
 /// The longest message. No call needs more than a few hundred bytes.
@@ -53,7 +49,7 @@ impl Server {
     pub fn serve(&self, input: impl Read, output: impl Write + Send + 'static) {
         let mut client = Client {
             history: Arc::clone(&self.history),
-            output: Arc::new(Output(Mutex::new(Some(Box::new(output))))),
+            output: Arc::new(Output::new(output)),
             pool: Arc::default(),
             running: Arc::default(),
             negotiated: None,
@@ -77,27 +73,6 @@ impl Server {
     }
 }
 
-/// Where answers go; `None` after a failed write.
-struct Output(Mutex<Option<Box<dyn Write + Send>>>);
-
-impl Output {
-    fn is_open(&self) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_some()
-    }
-
-    /// Writes a message on one line.
-    fn write(&self, message: &Json) {
-        let mut line = message.to_text().into_owned().into_bytes();
-        line.push(b'\n');
-        let mut output = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_written =
-            output.as_mut().is_none_or(|output| output.write_all(&line).and_then(|()| output.flush()).is_ok());
-        if !is_written {
-            *output = None;
-        }
-    }
-}
-
 /// A client and the state of its connection.
 struct Client {
     history: Arc<History>,
@@ -112,12 +87,7 @@ struct Client {
 enum Outcome {
     Now(Json),
     /// On a thread.
-    Call {
-        id: Id,
-        revision: Revision,
-        tool: &'static Tool,
-        arguments: Option<Json>,
-    },
+    Later(Job),
     Nothing,
 }
 
@@ -134,7 +104,7 @@ impl Client {
         match self.outcome(value) {
             Outcome::Nothing => {}
             Outcome::Now(answer) => self.output.write(&answer),
-            Outcome::Call { id, revision, tool, arguments } => self.start(id, revision, tool, arguments),
+            Outcome::Later(job) => self.start(job),
         }
     }
 
@@ -152,18 +122,20 @@ impl Client {
         }
     }
 
-    /// Runs a tool on a thread.
-    fn start(&self, id: Id, revision: Revision, tool: &'static Tool, arguments: Option<Json>) {
-        let Some(cancel) = self.running.begin(id.key()) else {
-            let answer = failed(Some(&id), Code::NotARequest, "a request with this id is running", None);
+    /// Runs a job on a thread.
+    fn start(&self, job: Job) {
+        let Some(cancel) = self.running.begin(job.id.key()) else {
+            let answer = failed(Some(&job.id), Code::NotARequest, "a request with this id is running", None);
             return self.output.write(&answer);
         };
         let (history, output, running) =
             (Arc::clone(&self.history), Arc::clone(&self.output), Arc::clone(&self.running));
-        let refused = id.clone();
+        let refused = job.id.clone();
         let is_accepted = self.pool.run(move || {
-            let unfinished = Unfinished { id: &id, running: &running, output: &output };
-            let answer = call(&history, &id, revision, tool, arguments.as_ref(), &cancel);
+            let unfinished = Unfinished { id: &job.id, running: &running, output: &output, is_answered: false };
+            let token = job.progress_token.clone();
+            let progress = token.map(|token| Progress::new(Arc::clone(&output), token, cancel.clone()));
+            let answer = job.run(&history, &cancel, progress.as_ref());
             unfinished.answer(&answer);
         });
         if !is_accepted && self.running.finish(refused.key()) {
@@ -183,9 +155,7 @@ impl Client {
             match if message.shape() == Shape::Array { Outcome::Nothing } else { self.outcome(*message) } {
                 Outcome::Nothing => {}
                 Outcome::Now(answer) => answers.push(answer),
-                Outcome::Call { id, revision, tool, arguments } => {
-                    answers.push(call(&self.history, &id, revision, tool, arguments.as_ref(), &Cancel::default()));
-                }
+                Outcome::Later(job) => answers.push(job.run(&self.history, &Cancel::default(), None)),
             }
         }
         if answers.is_empty() {
@@ -232,6 +202,7 @@ impl Client {
         }
         let param = |key: &str| request.params.and_then(|params| params.get(key));
         let is_legacy = !revision.is_stateless();
+        let has_cursor = param("cursor").is_some_and(|cursor| !cursor.is_null());
         match request.method {
             "initialize" if is_legacy => {
                 let Some(version) = param("protocolVersion").and_then(Raw::as_string) else {
@@ -247,22 +218,29 @@ impl Client {
                 Some(level) if LOG_LEVELS.contains(&level.as_str()) => Outcome::Now(succeeded(&id, &nothing(revision))),
                 _ => fail(Code::BadParams, "unknown level"),
             },
-            "tools/list" if param("cursor").is_some_and(|cursor| !cursor.is_null()) => {
+            "tools/list" | "prompts/list" | "resources/templates/list" if has_cursor => {
                 fail(Code::BadParams, "unknown cursor")
             }
             "tools/list" => Outcome::Now(succeeded(&id, &tools(revision))),
-            "tools/call" => {
-                let Some(name) = param("name").and_then(Raw::as_string) else {
-                    return fail(Code::BadParams, "name is missing");
+            "prompts/list" => Outcome::Now(succeeded(&id, &prompt_list(revision))),
+            "resources/templates/list" => Outcome::Now(succeeded(&id, &templates(revision))),
+            "prompts/get" => {
+                let Some(prompt) = param("name").and_then(Raw::as_string).and_then(|name| prompt(&name)) else {
+                    return fail(Code::BadParams, "unknown prompt");
                 };
-                let Some(tool) = tool(&name) else { return fail(Code::BadParams, "unknown tool") };
-                let arguments = param("arguments").filter(|arguments| !arguments.is_null());
-                if arguments.is_some_and(|arguments| arguments.shape() != Shape::Object) {
-                    return fail(Code::BadParams, "arguments must be an object");
+                match prompt.message(param("arguments")) {
+                    Ok(text) => Outcome::Now(succeeded(&id, &prompt_message(revision, prompt.description(), &text))),
+                    Err(reason) => fail(Code::BadParams, &reason),
                 }
-                Outcome::Call { id, revision, tool, arguments: arguments.map(Raw::to_json) }
             }
-            _ => fail(Code::NoSuchMethod, "unknown method"),
+            _ => match task(request) {
+                Ok(task) => {
+                    let progress_token = progress_token(request.params);
+                    Outcome::Later(Job { id, revision, task, progress_token })
+                }
+                Err((Code::NoSuchResource, reason)) => fail(no_such_resource(revision), reason),
+                Err((code, reason)) => fail(code, reason),
+            },
         }
     }
 
@@ -280,12 +258,19 @@ struct Unfinished<'u> {
     id: &'u Id,
     running: &'u Running,
     output: &'u Output,
+    /// Once it is, the client may use the id for another request.
+    is_answered: bool,
 }
 
 impl Unfinished<'_> {
-    /// Sends the answer, unless the request was cancelled.
-    fn answer(&self, answer: &Json) {
-        if self.running.finish(self.id.key()) {
+    /// Sends the answer.
+    fn answer(mut self, answer: &Json) {
+        self.send(answer);
+    }
+
+    /// Sends the answer, unless the request was cancelled or is answered.
+    fn send(&mut self, answer: &Json) {
+        if !std::mem::replace(&mut self.is_answered, true) && self.running.finish(self.id.key()) {
             self.output.write(answer);
         }
     }
@@ -293,40 +278,7 @@ impl Unfinished<'_> {
 
 impl Drop for Unfinished<'_> {
     fn drop(&mut self) {
-        self.answer(&failed(Some(self.id), Code::Internal, "internal error", None));
+        let answer = failed(Some(self.id), Code::Internal, "internal error", None);
+        self.send(&answer);
     }
-}
-
-/// Runs a tool.
-fn call(
-    history: &History,
-    id: &Id,
-    revision: Revision,
-    tool: &'static Tool,
-    arguments: Option<&Json>,
-    cancel: &Cancel,
-) -> Json {
-    let result = match answer(history, tool, arguments.map(Json::raw), cancel) {
-        Ok(answer) => tool_result(revision, &answer),
-        Err(Failure::Told(text)) => tool_failed(revision, &text),
-        Err(Failure::Cancelled) => tool_failed(revision, "cancelled"),
-    };
-    succeeded(id, &result)
-}
-
-fn answer(
-    history: &History,
-    tool: &'static Tool,
-    arguments: Option<Raw<'_>>,
-    cancel: &Cancel,
-) -> Result<Answer, Failure> {
-    let call = Call {
-        history,
-        outgoing: Outgoing::new(history.secrets.get(&history.options)?),
-        cancel,
-        arguments: Arguments::new(arguments, &tool.parameters())?,
-        question: question(tool.name, arguments),
-        tool: tool.name,
-    };
-    (tool.run)(&call)
 }

@@ -1,22 +1,15 @@
 //! Sessions that their user keeps from agents, by the tag `#private` in a name or a label.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use sessile::date::Timestamp;
+use sessile::label::is_private;
 use sessile::list::SessionInfo;
-use sessile::search::{SearchOptions, SearchScope, Upkeep};
-use sessile::text::filter::Filter;
-use sessile::text::query::Query;
-use sessile::text::texts::DocumentKind;
-use sessile::{Cancel, SessionError, Sessions};
+use sessile::{SessionError, SessionManager, Sessions};
 
-use crate::failure::Failure;
-
-const TAG: &str = "#private";
-
-/// Which sessions have a label with the tag, as far as they were looked at.
+/// Which sessions have a label with the tag now, among those that ever had one.
 #[derive(Default)]
 pub(super) struct PrivateSessions(Mutex<HashMap<PathBuf, Verdict>>);
 
@@ -29,29 +22,26 @@ struct Verdict {
 }
 
 impl PrivateSessions {
-    /// Removes private sessions from a list.
-    pub(super) fn remove_from(
-        &self,
-        sessions: &Sessions,
-        listed: &mut Vec<SessionInfo>,
-        cancel: &Cancel,
-    ) -> Result<(), Failure> {
-        listed.retain(|session| !session.name.as_ref().is_some_and(|name| has_tag(&name.to_str())));
-        let unknown: Vec<PathBuf> = {
-            let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            let is_known =
-                |session: &&SessionInfo| known.get(&session.path).is_some_and(|verdict| verdict.is_of(session));
-            listed.iter().filter(|session| !is_known(session)).map(|session| session.path.clone()).collect()
-        };
-        let found = labelled_private(sessions, &unknown, cancel)?;
-        let unknown: HashSet<&PathBuf> = unknown.iter().collect();
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        for session in listed.iter().filter(|session| unknown.contains(&session.path)) {
-            let is_private = found.contains(&session.path);
-            known.insert(session.path.clone(), Verdict { size: session.size, written: session.written, is_private });
+    /// Whether an agent may not see a session.
+    ///
+    /// The list says whether a label ever had the tag. Only the few sessions with such a label are opened.
+    pub(super) fn contains(&self, sessions: &Sessions, session: &SessionInfo) -> bool {
+        if session.name.as_ref().is_some_and(|name| is_private(&name.to_str())) {
+            return true;
         }
-        listed.retain(|session| known.get(&session.path).is_some_and(|verdict| !verdict.is_private));
-        Ok(())
+        if !session.facts.had_private_label {
+            return false;
+        }
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&session.path).copied();
+        if let Some(verdict) = known.filter(|verdict| verdict.is_of(session)) {
+            return verdict.is_private;
+        }
+        // A session that cannot be read is kept from agents.
+        let opened = sessions.open(&session.path);
+        let is_private = opened.and_then(|session| has_private_label(&session)).unwrap_or(true);
+        let verdict = Verdict { size: session.size, written: session.written, is_private };
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(session.path.clone(), verdict);
+        is_private
     }
 }
 
@@ -61,50 +51,7 @@ impl Verdict {
     }
 }
 
-/// The files that have a label with the tag now. The index knows which ones ever had such a label.
-fn labelled_private(sessions: &Sessions, files: &[PathBuf], cancel: &Cancel) -> Result<HashSet<PathBuf>, Failure> {
-    let Some(query) = Query::parse("private").ok().filter(|_| !files.is_empty()) else { return Ok(HashSet::new()) };
-    let options = SearchOptions {
-        scope: SearchScope::Files(files.to_vec()),
-        filter: Filter { kinds: vec![DocumentKind::Label], ..Filter::default() },
-        excerpts: false,
-        per_session: true,
-        limit: usize::MAX,
-        upkeep: Upkeep::Never,
-        cancel: cancel.clone(),
-        ..SearchOptions::default()
-    };
-    let candidates = sessions.search(&query, &options)?.hits;
-    let paths: HashSet<PathBuf> = candidates.into_iter().map(|hit| hit.session_path).collect();
-    // A session that cannot be read is kept from agents.
-    Ok(paths.into_iter().filter(|path| has_private_label(sessions, path).unwrap_or(true)).collect())
-}
-
-fn has_private_label(sessions: &Sessions, path: &PathBuf) -> Result<bool, SessionError> {
-    let session = sessions.open(path)?;
-    Ok(session.labels()?.iter().any(|(_, label)| has_tag(&label.text())))
-}
-
-/// Whether a text has the tag as a word.
-fn has_tag(text: &str) -> bool {
-    let text = text.to_lowercase();
-    text.match_indices(TAG).any(|(at, _)| {
-        let next = text.get(at + TAG.len()..).and_then(|rest| rest.chars().next());
-        next.is_none_or(|char| !char.is_alphanumeric() && char != '_')
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_tag_is_a_word() {
-        for text in ["#private", "Tax return #Private", "#private: x", "a#private", "#privateer #private"] {
-            assert!(has_tag(text), "{text}");
-        }
-        for text in ["private", "#privateer", "# private", "#private_api", ""] {
-            assert!(!has_tag(text), "{text}");
-        }
-    }
+/// Whether a session has a label with the tag.
+pub(super) fn has_private_label(session: &SessionManager) -> Result<bool, SessionError> {
+    Ok(session.labels()?.iter().any(|(_, label)| is_private(&label.text())))
 }

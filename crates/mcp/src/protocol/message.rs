@@ -22,7 +22,7 @@ impl Id {
         self.0.raw()
     }
 
-    /// The text by which requests are told apart.
+    /// The text that distinguishes requests.
     pub(crate) fn key(&self) -> &[u8] {
         self.0.raw().as_bytes()
     }

@@ -51,6 +51,11 @@ impl Revision {
         self >= Self::V2025_03_26
     }
 
+    /// Whether completions are a capability.
+    pub(crate) fn has_completions(self) -> bool {
+        self >= Self::V2025_03_26
+    }
+
     /// Whether answers of tools have a structured form.
     pub(crate) fn has_structure(self) -> bool {
         self >= Self::V2025_06_18

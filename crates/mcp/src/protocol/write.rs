@@ -5,6 +5,9 @@ use sessile::json::{Json, ObjectWriter};
 use super::message::Id;
 use super::revision::{LEGACY, Revision, supported};
 use crate::budget::Answer;
+use crate::completion::Values;
+use crate::prompts;
+use crate::resources::{ResourcePage, TEMPLATES, TEXT_TYPE};
 use crate::tools::{INSTRUCTIONS, definitions};
 
 /// Why a request fails.
@@ -17,6 +20,8 @@ pub(crate) enum Code {
     /// A bug, or too much work at once.
     Internal,
     UnsupportedRevision,
+    /// Before the revision of 2026, which uses the code for bad parameters.
+    NoSuchResource,
 }
 
 impl Code {
@@ -28,12 +33,21 @@ impl Code {
             Self::BadParams => -32602,
             Self::Internal => -32603,
             Self::UnsupportedRevision => -32022,
+            Self::NoSuchResource => -32002,
         }
     }
 }
 
-/// How long a client may keep a list of tools, in milliseconds. They do not change while the server runs.
-const TOOLS_FRESH_MS: i64 = 3_600_000;
+/// How long a client may keep definitions, in milliseconds. They do not change while the server runs.
+const DEFINITIONS_FRESH_MS: i64 = 3_600_000;
+
+/// How long a client may keep what it has read of sessions, in milliseconds.
+const HISTORY_FRESH_MS: i64 = 5_000;
+
+/// The code for a resource that does not exist.
+pub(crate) fn no_such_resource(revision: Revision) -> Code {
+    if revision.is_stateless() { Code::BadParams } else { Code::NoSuchResource }
+}
 
 fn object(write: impl FnOnce(&mut ObjectWriter)) -> Json {
     let mut out = ObjectWriter::new();
@@ -91,23 +105,27 @@ fn server_info() -> Json {
     })
 }
 
-fn capabilities() -> Json {
+fn capabilities(revision: Revision) -> Json {
+    let nothing = object(|_| {});
     object(|out| {
-        out.raw("tools", object(|_| {}).raw());
+        out.raw("tools", nothing.raw()).raw("resources", nothing.raw()).raw("prompts", nothing.raw());
+        if revision.has_completions() {
+            out.raw("completions", nothing.raw());
+        }
     })
 }
 
 /// How long and by whom a result may be kept.
-fn put_caching(out: &mut ObjectWriter, revision: Revision) {
+fn put_caching(out: &mut ObjectWriter, revision: Revision, fresh_ms: i64) {
     if revision.is_stateless() {
-        out.integer("ttlMs", TOOLS_FRESH_MS).string("cacheScope", "private");
+        out.integer("ttlMs", fresh_ms).string("cacheScope", "private");
     }
 }
 
 /// The result of `initialize`.
 pub(crate) fn initialized(revision: Revision) -> Json {
     result(revision.min(LEGACY), |out| {
-        out.string("protocolVersion", revision.word()).raw("capabilities", capabilities().raw());
+        out.string("protocolVersion", revision.word()).raw("capabilities", capabilities(revision).raw());
         out.raw("serverInfo", server_info().raw()).string("instructions", INSTRUCTIONS);
     })
 }
@@ -116,9 +134,9 @@ pub(crate) fn initialized(revision: Revision) -> Json {
 pub(crate) fn discovered(revision: Revision) -> Json {
     result(revision, |out| {
         let known: Vec<Json> = supported().into_iter().map(Json::string).collect();
-        out.array("supportedVersions", known.iter().map(Json::raw)).raw("capabilities", capabilities().raw());
+        out.array("supportedVersions", known.iter().map(Json::raw)).raw("capabilities", capabilities(revision).raw());
         out.string("instructions", INSTRUCTIONS);
-        put_caching(out, revision);
+        put_caching(out, revision, DEFINITIONS_FRESH_MS);
         let meta = object(|out| {
             out.raw("io.modelcontextprotocol/serverInfo", server_info().raw());
         });
@@ -126,12 +144,77 @@ pub(crate) fn discovered(revision: Revision) -> Json {
     })
 }
 
+/// A list of definitions.
+fn definition_list(revision: Revision, key: &str, definitions: &[Json]) -> Json {
+    result(revision, |out| {
+        out.array(key, definitions.iter().map(Json::raw));
+        put_caching(out, revision, DEFINITIONS_FRESH_MS);
+    })
+}
+
 /// The result of `tools/list`.
 pub(crate) fn tools(revision: Revision) -> Json {
-    let tools = definitions(revision.has_annotations(), revision.has_structure());
+    definition_list(revision, "tools", &definitions(revision.has_annotations(), revision.has_structure()))
+}
+
+/// The result of `prompts/list`.
+pub(crate) fn prompt_list(revision: Revision) -> Json {
+    definition_list(revision, "prompts", &prompts::definitions())
+}
+
+/// The result of `resources/templates/list`.
+pub(crate) fn templates(revision: Revision) -> Json {
+    let template = |(uri, name, description): (&str, &str, &str)| {
+        object(|out| {
+            out.string("uriTemplate", uri).string("name", name).string("description", description);
+            out.string("mimeType", TEXT_TYPE);
+        })
+    };
+    definition_list(revision, "resourceTemplates", &TEMPLATES.map(template))
+}
+
+/// The result of `prompts/get`.
+pub(crate) fn prompt_message(revision: Revision, description: &str, text: &str) -> Json {
+    let message = object(|out| {
+        out.string("role", "user").raw("content", content(text).raw());
+    });
     result(revision, |out| {
-        out.array("tools", tools.iter().map(Json::raw));
-        put_caching(out, revision);
+        out.string("description", description).array("messages", [message.raw()]);
+    })
+}
+
+/// The result of `resources/list`.
+pub(crate) fn resource_list(revision: Revision, page: &ResourcePage) -> Json {
+    result(revision, |out| {
+        out.array("resources", page.resources.iter().map(Json::raw));
+        if let Some(next) = &page.next {
+            out.string("nextCursor", next);
+        }
+        put_caching(out, revision, HISTORY_FRESH_MS);
+    })
+}
+
+/// The result of `resources/read`.
+pub(crate) fn resource_contents(revision: Revision, uri: &str, text: &str) -> Json {
+    let contents = object(|out| {
+        out.string("uri", uri).string("mimeType", TEXT_TYPE).string("text", text);
+    });
+    result(revision, |out| {
+        out.array("contents", [contents.raw()]);
+        put_caching(out, revision, HISTORY_FRESH_MS);
+    })
+}
+
+/// The result of `completion/complete`.
+pub(crate) fn completed(revision: Revision, found: &Values) -> Json {
+    let values: Vec<Json> = found.values.iter().map(|value| Json::string(value)).collect();
+    let completion = object(|out| {
+        out.array("values", values.iter().map(Json::raw));
+        out.integer("total", i64::try_from(found.total).unwrap_or(i64::MAX));
+        out.bool("hasMore", found.total > found.values.len());
+    });
+    result(revision, |out| {
+        out.raw("completion", completion.raw());
     })
 }
 

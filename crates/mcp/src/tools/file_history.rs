@@ -20,8 +20,8 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Failure> {
     let scope = call.scope()?;
     let limit = call.arguments.limit(20, 100)?;
     let path = call.arguments.required("path")?;
-    let sessions = call.history.list_shown(scope, call.cancel)?;
-    let changes = call.history.sessions().file_history(&sessions, &path, call.cancel)?;
+    let sessions = call.history.list_shown(scope, &call.deadline)?;
+    let changes = call.history.sessions().file_history(&sessions, &path, call.deadline.cancel)?;
     let items: Vec<u64> = changes.iter().enumerate().map(|(at, change)| item_of(&changes, at, change)).collect();
     let start = call.start_among(items.iter().copied())?;
     let about = format!("{} changes of the file in scope {}.", changes.len(), scope.word());

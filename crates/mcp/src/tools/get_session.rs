@@ -36,7 +36,7 @@ struct Part {
 pub(super) fn run(call: &Call<'_>) -> Result<Answer, Failure> {
     let info = call.session()?;
     let session = call.history.open(&info)?;
-    let everything = call.history.list(call.history.widest(), call.cancel)?;
+    let everything = call.history.list(call.history.widest(), &call.deadline)?;
     let id = attribute(info.id.as_str());
     let about = format!(
         "Session {id}, {} messages, {}, last active {}.",

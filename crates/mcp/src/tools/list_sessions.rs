@@ -38,8 +38,8 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Failure> {
         sort: call.arguments.word("sort", &SORTS)?.unwrap_or_default(),
         ..Selection::default()
     };
-    let everything = call.history.list(scope, call.cancel)?;
-    let mut sessions = everything.clone();
+    let everything = call.history.list(scope, &call.deadline)?;
+    let mut sessions = everything.to_vec();
     selection.apply(&mut sessions);
     let start = call.start_among(sessions.iter().map(item_of))?;
     let about = format!("{} sessions in scope {}.", sessions.len(), scope.word());

@@ -54,7 +54,7 @@ fn order(call: &Call<'_>, session: &SessionManager, path: &[SessionRow]) -> Resu
     let from = session.find_entry(&from)?;
     let outline = session.outline();
     let start = path.iter().position(|row| outline.id(*row).as_ref() == Some(&from));
-    let start = start.ok_or_else(|| Failure::told("the entry in \"from\" is not on this branch"))?;
+    let start = start.ok_or_else(|| Failure::explained("the entry in \"from\" is not on this branch"))?;
     Ok((start..path.len()).collect())
 }
 

@@ -19,11 +19,11 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Failure> {
     if let Some(before) = super::read_branch::answer_before(&session, &path, path.len().saturating_sub(1))? {
         renderer.note(&before);
     }
-    let gone = || Failure::told("the entry does not exist any more");
+    let gone = || Failure::explained("the entry does not exist any more");
     let entry = session.entry(id.clone())?.ok_or_else(gone)?;
     let whole = renderer.render(&entry).ok_or_else(gone)?;
     if offset > whole.text.len() {
-        return Err(Failure::told(format!("offset is past the end: the entry has {} bytes", whole.text.len())));
+        return Err(Failure::explained(format!("offset is past the end: the entry has {} bytes", whole.text.len())));
     }
     let (session, entry) = (attribute(info.id.as_str()), Call::entry_id(Some(&id)));
     let mut page = call.page("entries", "One entry.")?;

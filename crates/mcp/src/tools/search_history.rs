@@ -1,7 +1,7 @@
 //! `search_history`
 
-use std::collections::{HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::collections::HashSet;
+use std::path::Path;
 
 use sessile::date::to_iso;
 use sessile::json::ObjectWriter;
@@ -14,9 +14,9 @@ use sessile::text::texts::DocumentKind;
 
 use super::{is_cut, put};
 use crate::budget::{Answer, Row};
-use crate::call::{Call, minute};
+use crate::call::{Call, minute, number};
 use crate::failure::Failure;
-use crate::history::Scope;
+use crate::history::{Listed, Scope};
 use crate::names::attribute;
 use crate::outgoing::{ROOM, framed};
 use crate::render::trust_of;
@@ -27,25 +27,34 @@ const PER_TURN: usize = 3;
 /// The characters of an excerpt. The engine's excerpts have about as many bytes.
 const MAX_EXCERPT: usize = 240;
 
+/// The memory for an update of the index: a server stays small.
+const INDEX_MEMORY: usize = 12 << 20;
+
 /// The characters of the session's name beside a hit.
 const MAX_NAME: usize = 60;
 
 pub(super) fn run(call: &Call<'_>) -> Result<Answer, Failure> {
     let query = Query::parse(&call.arguments.required("query")?);
-    let query = query.map_err(|error| Failure::told(format!("the query cannot be read: {error}")))?;
+    let query = query.map_err(|error| Failure::explained(format!("the query cannot be read: {error}")))?;
     let limit = call.arguments.limit(10, 50)?;
-    let (scope, sessions, is_one) = sessions(call)?;
-    let by_path: HashMap<&Path, &SessionInfo> =
-        sessions.iter().map(|session| (session.path.as_path(), session)).collect();
-    let result = search(call, &query, limit, scope, is_one, &by_path)?;
+    let scope = call.scope()?;
+    let wanted = Wanted::of(call, scope)?;
+    let result = search(call, &query, limit, scope, &wanted)?;
     let counts = result.counts.unwrap_or_default();
     if counts.is_lost {
         return Err(Failure::list_changed());
     }
     let mut page = call.page("hits", &format!("{} hits in scope {}.", counts.total, scope.word()))?;
+    if matches!(query, Query::Pattern(_)) && result.unread_bytes > 0 {
+        // No index helps, so a later call would not have more.
+        page.fact("unreadBytes", number(usize::try_from(result.unread_bytes).unwrap_or(usize::MAX)));
+        page.mark_cut();
+    } else {
+        call.deadline.note_unread_bytes(result.unread_bytes);
+    }
     let mut has_more = counts.left > 0;
     for hit in &result.hits {
-        let Some(session) = by_path.get(hit.session_path.as_path()) else { continue };
+        let Some(session) = wanted.session(&hit.session_path) else { continue };
         if !page.push(MAX_EXCERPT, &mut |max| row(call, session, hit, max)) {
             has_more = true;
             break;
@@ -54,21 +63,50 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Failure> {
     Ok(call.finish(page, counts.total, has_more, false))
 }
 
-/// The sessions to search, and whether the call names one.
-fn sessions(call: &Call<'_>) -> Result<(Scope, Vec<SessionInfo>, bool), Failure> {
-    let scope = call.scope()?;
-    let is_one = call.arguments.text("session")?.is_some();
-    let mut sessions = if is_one { vec![call.session()?] } else { call.history.list_shown(scope, call.cancel)? };
-    if let Some(file) = call.arguments.text("file")? {
-        let changes = call.history.sessions().file_history(&sessions, &file, call.cancel)?;
-        let touched: HashSet<usize> = changes.into_iter().map(|change| change.session).collect();
-        let mut index = 0;
-        sessions.retain(|_| {
-            index += 1;
-            touched.contains(&(index - 1))
-        });
+/// The sessions to search.
+struct Wanted {
+    candidates: Candidates,
+    /// The indexes of those that have touched a file; all if none.
+    touched: Option<HashSet<usize>>,
+}
+
+enum Candidates {
+    /// The session that the call names.
+    One(Box<SessionInfo>),
+    /// Those of its scope.
+    Listed(Listed),
+}
+
+impl Wanted {
+    fn of(call: &Call<'_>, scope: Scope) -> Result<Self, Failure> {
+        let candidates = match call.arguments.text("session")? {
+            Some(_) => Candidates::One(Box::new(call.session()?)),
+            None => Candidates::Listed(call.history.list_shown(scope, &call.deadline)?),
+        };
+        let mut wanted = Self { candidates, touched: None };
+        if let Some(file) = call.arguments.text("file")? {
+            let changes = call.history.sessions().file_history(wanted.candidates(), &file, call.deadline.cancel)?;
+            wanted.touched = Some(changes.into_iter().map(|change| change.session).collect());
+        }
+        Ok(wanted)
     }
-    Ok((scope, sessions, is_one))
+
+    fn candidates(&self) -> &[SessionInfo] {
+        match &self.candidates {
+            Candidates::One(session) => std::slice::from_ref(session),
+            Candidates::Listed(listed) => listed,
+        }
+    }
+
+    /// The session with this file.
+    fn session(&self, path: &Path) -> Option<&SessionInfo> {
+        let index = match &self.candidates {
+            Candidates::One(session) => (session.path == path).then_some(0),
+            Candidates::Listed(listed) => listed.index_of(path),
+        };
+        let is_wanted = |index: &usize| self.touched.as_ref().is_none_or(|touched| touched.contains(index));
+        index.filter(is_wanted).and_then(|index| self.candidates().get(index))
+    }
 }
 
 fn search(
@@ -76,26 +114,31 @@ fn search(
     query: &Query,
     limit: usize,
     scope: Scope,
-    is_one: bool,
-    by_path: &HashMap<&Path, &SessionInfo>,
+    wanted: &Wanted,
 ) -> Result<SearchResult, Failure> {
     let (since, until) = call.span()?;
     let (tool, model) = (call.arguments.text("tool")?, call.arguments.text("model")?);
     let filter = Filter { kinds: kinds(call)?, tool, model, since, until };
-    let admits = |path: &Path, _: &str| by_path.contains_key(path);
+    let is_wanted = |path: &Path| wanted.session(path).is_some();
+    let is_wanted: &(dyn Fn(&Path) -> bool + Sync) = &is_wanted;
+    let is_late = call.deadline.is_late();
+    let (search_scope, files, per_turn) = match &wanted.candidates {
+        Candidates::One(session) => (SearchScope::Files(vec![session.path.clone()]), None, usize::MAX),
+        Candidates::Listed(listed) => (call.history.search_scope(scope), Some(listed.files()), PER_TURN),
+    };
     let options = SearchOptions {
-        scope: match scope {
-            _ if is_one => SearchScope::Files(by_path.keys().map(PathBuf::from).collect()),
-            Scope::Project => SearchScope::Cwd(call.history.options.cwd.clone()),
-            Scope::Repo | Scope::All => SearchScope::All,
-        },
+        scope: search_scope,
+        files,
         filter,
-        admits: Some(&admits),
+        is_wanted: wanted.touched.is_some().then_some(is_wanted),
         excerpt_room: ROOM,
         limit,
-        page: Some(SearchPage { per_turn: if is_one { usize::MAX } else { PER_TURN }, after: call.after()? }),
+        page: Some(SearchPage { per_turn, after: call.after()? }),
         upkeep: Upkeep::IfWorthwhile,
-        cancel: call.cancel.clone(),
+        index_memory: INDEX_MEMORY,
+        cancel: call.deadline.cancel.clone(),
+        is_late: Some(&is_late),
+        on_progress: call.deadline.on_progress,
         ..SearchOptions::default()
     };
     Ok(call.history.sessions().search(query, &options)?)
@@ -109,7 +152,7 @@ fn kinds(call: &Call<'_>) -> Result<Vec<DocumentKind>, Failure> {
         return Ok(asked.into_iter().collect());
     }
     match asked {
-        Some(kind) if is_hidden(&kind) => Err(Failure::told("this server hides the output of tools")),
+        Some(kind) if is_hidden(&kind) => Err(Failure::explained("this server hides the output of tools")),
         Some(kind) => Ok(vec![kind]),
         None => Ok(DocumentKind::ALL.into_iter().filter(|kind| !is_hidden(kind)).collect()),
     }

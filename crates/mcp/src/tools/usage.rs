@@ -1,7 +1,8 @@
 //! `usage`
 
+use sessile::date::Timestamp;
 use sessile::json::{Json, ObjectWriter};
-use sessile::stats::{Grouping, StatsGroup, StatsOptions, Tally};
+use sessile::stats::{Grouping, LedgerQuery, StatsGroup, StatsOptions, Tally};
 
 use super::{is_cut, put};
 use crate::budget::{Answer, Row};
@@ -25,9 +26,14 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Failure> {
     let scope = call.scope()?;
     let (since, until) = call.span()?;
     let by = call.arguments.word("by", &GROUPINGS)?.unwrap_or(Grouping::Day);
-    let sessions = call.history.list_shown(scope, call.cancel)?;
-    let options = StatsOptions { by: vec![by], since, until, cancel: call.cancel.clone(), on_progress: None };
-    let stats = call.history.sessions().stats(&sessions, &options)?;
+    let sessions = call.history.list_shown(scope, &call.deadline)?;
+    let stats = if let Some(query) = ledger_query(call, by, since, until) {
+        call.history.ledger(&sessions, &call.deadline)?.stats(&query)
+    } else {
+        let cancel = call.deadline.cancel.clone();
+        let options = StatsOptions { by: vec![by], since, until, cancel, on_progress: None };
+        call.history.sessions().stats(&sessions, &options)?
+    };
     let start = call.start_among(stats.groups.iter().map(item_of))?;
     let about = format!("{} sessions in scope {}: {}.", stats.sessions, scope.word(), words(&stats.total));
     let mut page = call.page("groups", &about)?;
@@ -43,6 +49,27 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Failure> {
         }
     }
     Ok(call.finish(page, stats.groups.len(), has_more, false))
+}
+
+/// The question to a ledger, if it has the answer: it knows whole days only. The catalogue knows whole sessions as well,
+/// and faster.
+fn ledger_query(
+    call: &Call<'_>,
+    by: Grouping,
+    since: Option<Timestamp>,
+    until: Option<Timestamp>,
+) -> Option<LedgerQuery<'static>> {
+    if until.is_some() || (since.is_none() && !matches!(by, Grouping::Day | Grouping::Model)) {
+        return None;
+    }
+    let sessions = call.history.sessions();
+    let day_of = |time: Timestamp| sessions.local_day(time);
+    let is_start = |since: &Timestamp| day_of(Timestamp::from_ms(since.as_ms() - 1)) < day_of(*since);
+    let since = match since {
+        Some(since) => Some(Some(since).filter(is_start).map(day_of)?),
+        None => None,
+    };
+    Some(LedgerQuery { by: vec![by], since, ..LedgerQuery::default() })
 }
 
 fn item_of(group: &StatsGroup) -> u64 {

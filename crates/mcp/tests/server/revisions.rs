@@ -22,6 +22,12 @@ fn legacy(version: &str) -> Vec<Value> {
         request(5, "tools/call", json!({"name": "nonsense", "arguments": {}})),
         request(6, "tools/list", json!({})),
         request(7, "tools/call", json!({"name": "search_history", "arguments": {"query": "offset missing"}})),
+        request(8, "resources/templates/list", json!({})),
+        request(9, "resources/read", json!({"uri": "sessile://session/Tide%20tables/entry/00000006"})),
+        request(10, "resources/read", json!({"uri": "sessile://session/nothing"})),
+        request(11, "prompts/list", json!({})),
+        request(12, "prompts/get", json!({"name": "handoff", "arguments": {"session": "@latest"}})),
+        request(13, "completion/complete", handoff("0aaa")),
     ]
 }
 
@@ -35,7 +41,19 @@ fn modern() -> Vec<Value> {
         stateless(6, "tools/call", json!({"name": "nonsense", "arguments": {}})),
         stateless(7, "tools/list", json!({})),
         stateless(8, "tools/call", json!({"name": "search_history", "arguments": {"query": "offset missing"}})),
+        stateless(9, "resources/list", json!({})),
+        stateless(10, "resources/templates/list", json!({})),
+        stateless(11, "resources/read", json!({"uri": "sessile://session/Tide%20tables/entry/00000006"})),
+        stateless(12, "resources/read", json!({"uri": "sessile://session/nothing"})),
+        stateless(13, "prompts/list", json!({})),
+        stateless(14, "prompts/get", json!({"name": "handoff", "arguments": {"session": "@latest"}})),
+        stateless(15, "completion/complete", handoff("0aaa")),
     ]
+}
+
+/// Asks for sessions that begin with a text.
+fn handoff(start: &str) -> Value {
+    json!({"ref": {"type": "ref/prompt", "name": "handoff"}, "argument": {"name": "session", "value": start}})
 }
 
 /// Writes each message on a line, and makes scores less exact: they depend on the age of the entries.

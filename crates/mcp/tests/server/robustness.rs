@@ -10,7 +10,7 @@ fn n_lines() -> usize {
     std::env::var("SESSILE_MCP_FUZZ_LINES").ok().and_then(|text| text.parse().ok()).unwrap_or(20_000)
 }
 
-const METHODS: [&str; 14] = [
+const METHODS: [&str; 15] = [
     "initialize",
     "server/discover",
     "ping",
@@ -18,6 +18,7 @@ const METHODS: [&str; 14] = [
     "tools/call",
     "logging/setLevel",
     "resources/list",
+    "resources/read",
     "prompts/get",
     "completion/complete",
     "notifications/cancelled",
@@ -100,6 +101,21 @@ fn message(random: &mut Random) -> Value {
             .map(|_| (ARGUMENTS[random.below(18)].to_owned(), value(random, 1)))
             .collect::<serde_json::Map<_, _>>()
             .into();
+    }
+    match method {
+        "resources/read" => {
+            let uri = ["recent", "session/@latest", "session/0aaa0000/branch/@leaf", "session/%", "x"][random.below(5)];
+            message["params"]["uri"] = json!(format!("sessile://{uri}"));
+        }
+        "prompts/get" => {
+            message["params"]["name"] = json!(["recall", "handoff", "x"][random.below(3)]);
+            message["params"]["arguments"] = json!({"topic": value(random, 1), "session": value(random, 1)});
+        }
+        "completion/complete" => {
+            message["params"]["ref"] = json!({"type": "ref/prompt", "name": "handoff"});
+            message["params"]["argument"] = json!({"name": "session", "value": value(random, 0)});
+        }
+        _ => {}
     }
     match random.below(12) {
         0 => message["id"] = value(random, 1),

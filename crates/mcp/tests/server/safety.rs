@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use sessile::redact::{Level, ScanOptions, Tier};
 use sessile_mcp::{Options, Redaction, Server};
 
+use crate::recording_os::Recorder;
 use crate::store::{Entries, PROJECT, Random, Store, age, answer, call, error};
 
 /// Every tool, on every session that the store has.
@@ -243,8 +244,13 @@ fn no_session_file_changes() {
     let old = store.write("0old0000", PROJECT, &[]);
     std::fs::write(&old, "{\"type\":\"session\",\"id\":\"0old0000\",\"timestamp\":\"2025-01-01T00:00:00.000Z\",\"cwd\":\"/proj\",\"provider\":\"p\",\"modelId\":\"m\",\"thinkingLevel\":\"off\"}\n{\"type\":\"message\",\"timestamp\":\"2025-01-01T00:00:01.000Z\",\"message\":{\"role\":\"user\",\"content\":\"needle old\"}}\n{\"type\":\"mess").unwrap();
     let before = store.contents();
-    let seen = everything(&store.server(), &["0abc0000", "0old0000"]);
+    let recorder = Recorder::new(store.directory(PROJECT).ancestors().nth(3).unwrap().to_path_buf(), 0);
+    let mut options = store.options();
+    options.sessions = options.sessions.on(recorder.os());
+    let seen = everything(&Server::new(options), &["0abc0000", "0old0000"]);
     assert!(seen.contains("needle old"));
+    assert!(recorder.n_opened() > 5, "the tools read through this system");
+    assert_eq!(recorder.changes(), Vec::<String>::new(), "a file of the store was changed or locked");
     assert_eq!(store.contents(), before, "a file was written, or made beside the sessions");
 }
 

@@ -5,6 +5,7 @@
 //! session that has such an entry is never given a title. If a title came after it nevertheless, because two programs
 //! wrote at once or copies were merged, the user's name is appended again.
 
+mod automatic;
 mod material;
 mod model;
 mod request;
@@ -28,6 +29,7 @@ use crate::sessions::Sessions;
 use material::Conversation;
 use rule::Material;
 
+pub use automatic::DueTitle;
 pub use model::{TITLE_INSTRUCTIONS, cleaned_answer};
 pub use rule::title_of_text;
 
@@ -131,6 +133,10 @@ struct NameEntries {
     is_auto: bool,
     /// The last name of the user; an empty one if the user removed it.
     of_user: Option<String>,
+    /// How many titles there are.
+    n_titles: usize,
+    /// Whether a title came from another agent.
+    has_imported: bool,
 }
 
 impl Sessions {
@@ -260,7 +266,11 @@ impl SessionManager {
             let entry = self.loaded().value(row)?;
             let name = entry.raw().get("name").and_then(Raw::as_string).unwrap_or_default();
             let name = js_trim(&name).to_owned();
-            names.is_auto = entry.raw().get("auto").is_some();
+            let auto = entry.raw().get("auto");
+            names.is_auto = auto.is_some();
+            names.n_titles += usize::from(names.is_auto);
+            let by = auto.and_then(|auto| auto.get("by")).and_then(Raw::as_string);
+            names.has_imported |= by.as_deref() == Some(TitleBy::Import.word());
             names.shown = Some(name.clone()).filter(|name| !name.is_empty());
             if !names.is_auto {
                 names.of_user = Some(name);

@@ -9,7 +9,7 @@ use super::words::{plain_words, shortened};
 pub(super) const MAX_COLUMNS: usize = 60;
 
 /// A title with fewer characters gets the name of a changed file.
-const SHORT: usize = 12;
+pub(super) const SHORT: usize = 12;
 
 /// What the rule looks at. Secrets are not in it any more.
 #[derive(Clone, Debug, Default)]

@@ -1,5 +1,6 @@
 //! Plain words that fit into a line.
 
+use sessile_core::display_control::affects_display;
 use unicode_width::UnicodeWidthChar;
 
 use super::rule::base_name;
@@ -42,9 +43,9 @@ fn is_path(word: &str) -> bool {
 
 /// Whether a character would act on a terminal, or be invisible.
 fn is_hidden(char: char) -> bool {
-    char.is_control()
-        || matches!(char, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-            | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+    let is_invisible =
+        matches!(char, '\u{ad}' | '\u{34f}' | '\u{200b}'..='\u{200d}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}');
+    is_invisible || affects_display(char)
 }
 
 /// Cuts a line to so many columns, at a word where possible.

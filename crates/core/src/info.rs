@@ -9,6 +9,7 @@ use crate::date::{self, LocalZone, Timestamp};
 use crate::entry::js_time;
 use crate::head::{Kind, Role};
 use crate::json::{JsText, Raw, Shape};
+use crate::label;
 use crate::line::Line;
 use crate::message::content_text;
 use crate::redaction::Redaction;
@@ -32,6 +33,8 @@ pub struct Info {
     pub is_archived: bool,
     /// Whether its header says that it is a redacted copy of another session.
     pub is_redacted: bool,
+    /// The agent that it was imported from, as its header says.
+    pub imported_from: Option<String>,
     /// The file it was forked from, as written in its header.
     pub parent_session: Option<String>,
     /// When it was created, if its header says so.
@@ -97,6 +100,8 @@ pub struct HeaderInfo {
     pub is_stated: bool,
     /// Whether the header has the mark of a redacted copy.
     pub is_redacted: bool,
+    /// The agent that the session was imported from.
+    pub imported_from: Option<String>,
 }
 
 /// Collects an [`Info`] line by line, so that files of any size need little memory.
@@ -173,13 +178,16 @@ impl InfoScan {
                 entry.usage.into_iter().for_each(|usage| self.collected.facts.add_usage(usage));
             }
             Kind::Custom if n_bytes <= MAX_LINE => self.take_mark(entry),
+            Kind::Label => {
+                let is_private = entry.label.is_some_and(|label| label::is_private(&label::text_of(label)));
+                self.collected.facts.had_private_label |= is_private;
+            }
             Kind::Header
             | Kind::ThinkingLevelChange
             | Kind::ModelChange
             | Kind::Custom
             | Kind::CustomMessage
             | Kind::ContextEdit
-            | Kind::Label
             | Kind::Unknown
             | Kind::NotObject => {}
         }
@@ -255,6 +263,7 @@ impl Collected {
             name: self.name,
             is_archived: self.is_archived,
             is_redacted: header.is_redacted,
+            imported_from: header.imported_from,
             parent_session: header.parent_session,
             created: header.created,
             modified: active.or_else(|| header.created.filter(|_| header.is_stated)),
@@ -297,6 +306,15 @@ fn given_name(name: Raw<'_>) -> Option<JsText<'static>> {
     name.as_text().map(|name| name.trim().into_owned()).filter(|name| !name.is_empty())
 }
 
+/// The longest name of an agent in a list.
+const MAX_AGENT: usize = 24;
+
+/// The name of an agent: a short word, because the header of a file can say anything.
+fn agent_word(name: Raw<'_>) -> Option<String> {
+    let is_plain = |char: char| char.is_ascii_alphanumeric() || char == '-';
+    name.as_string().filter(|name| !name.is_empty() && name.len() <= MAX_AGENT && name.chars().all(is_plain))
+}
+
 impl HeaderInfo {
     fn read(object: &Object<'_>, line: &[u8], offset: u64, zone: &dyn LocalZone) -> Option<Self> {
         let id = object.id.and_then(Raw::as_string).filter(|_| object.kind() == Kind::Header)?;
@@ -310,6 +328,7 @@ impl HeaderInfo {
             created: js_time(object.timestamp, zone),
             is_stated: object.timestamp.is_some_and(|timestamp| timestamp.shape() == Shape::String),
             is_redacted: header.get("redacted").and_then(Redaction::of).is_some(),
+            imported_from: header.get("importedFrom").and_then(|from| from.get("agent")).and_then(agent_word),
         })
     }
 }
@@ -402,6 +421,36 @@ torn
         assert!(!archived(&[off, long]), "too long to be a mark");
         let before = on.clone() + SESSION + &on;
         assert_eq!(scanned(before.as_bytes()).header(), None);
+    }
+
+    #[test]
+    fn the_header_names_the_agent_of_an_imported_session() {
+        let agent = |mark: &str| {
+            let session = SESSION.replace(r#""cwd":"/p""#, &format!(r#""cwd":"/p","importedFrom":{mark}"#));
+            scanned(session.as_bytes()).into_info().unwrap().imported_from
+        };
+        assert_eq!(agent(r#"{"agent":"claude","id":"x"}"#).as_deref(), Some("claude"));
+        for odd in
+            [r#""claude""#, r#"{"agent":""}"#, r#"{"agent":7}"#, r#"{"agent":"\u001b[2J"}"#, r#"{"agent":"a b"}"#]
+        {
+            assert_eq!(agent(odd), None, "{odd}");
+        }
+        assert_eq!(agent(&format!(r#"{{"agent":"{}"}}"#, "x".repeat(25))), None);
+    }
+
+    #[test]
+    fn a_private_label_is_remembered() {
+        let had = |label: &str| {
+            let line = format!("{{\"type\":\"label\",\"targetId\":\"a\",\"label\":{label},\"id\":\"l\"}}\n");
+            let facts = |text: &str| scanned(text.as_bytes()).facts;
+            let removed = r#"{"type":"label","targetId":"a","label":null,"id":"r"}"#;
+            let [set, removed] =
+                [SESSION.to_owned() + &line, SESSION.to_owned() + &line + removed].map(|text| facts(&text));
+            assert_eq!(set.had_private_label, removed.had_private_label);
+            set.had_private_label
+        };
+        assert!(had("\"see #Private\"") && had(r#""\u0023private""#) && had(r##"["#private"]"##));
+        assert!(!had("\"private\"") && !had("null") && !had("7"));
     }
 
     #[test]

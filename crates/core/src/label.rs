@@ -17,8 +17,25 @@ pub struct Label {
 impl Label {
     /// The label's text.
     pub fn text(&self) -> String {
-        self.value.raw().as_string().unwrap_or_else(|| self.value.to_text().into_owned())
+        text_of(self.value.raw())
     }
+}
+
+/// The text of a label.
+pub(crate) fn text_of(label: Raw<'_>) -> String {
+    label.as_string().unwrap_or_else(|| label.to_text().into_owned())
+}
+
+/// The tag that keeps a session from agents.
+const PRIVATE: &str = "#private";
+
+/// Whether a label or the name of a session has the tag `#private` as a word, in any case.
+pub fn is_private(text: &str) -> bool {
+    let text = text.to_lowercase();
+    text.match_indices(PRIVATE).any(|(at, tag)| {
+        let next = text.get(at + tag.len()..).and_then(|rest| rest.chars().next());
+        next.is_none_or(|char| !char.is_alphanumeric() && char != '_')
+    })
 }
 
 /// The labels of a session, on all branches. The last one in file order counts.
@@ -111,6 +128,16 @@ mod tests {
         labels.push(Raw::parse(br#"{"targetId":"c"}"#).unwrap());
         labels.push(Raw::parse(br#"{"targetId":7,"label":"x"}"#).unwrap());
         assert_eq!(labels.iter().count(), 1);
+    }
+
+    #[test]
+    fn the_tag_is_a_word() {
+        for text in ["#private", "Tax return #Private", "#private: x", "a#private", "#privateer #private"] {
+            assert!(is_private(text), "{text}");
+        }
+        for text in ["private", "#privateer", "# private", "#private_api", ""] {
+            assert!(!is_private(text), "{text}");
+        }
     }
 
     #[test]

@@ -103,7 +103,7 @@ pub use id::{EntryId, SessionId};
 #[doc(hidden)]
 pub mod format {
     pub use crate::{
-        archive, bulk, cause, checkpoint, diagnostic, display_control, head, incomplete, info, line, location, members,
-        migrate, nearest, outline, picture, plain, version,
+        archive, bulk, cause, checkpoint, diagnostic, display_control, head, incomplete, info, line, location, measure,
+        members, migrate, nearest, outline, picture, plain, version,
     };
 }

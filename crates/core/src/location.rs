@@ -8,6 +8,8 @@ use std::path::{Component, Path, PathBuf};
 
 /// Expands `~`, `~/…` and `file://…`. Other paths are unchanged.
 ///
+/// On Windows, it also expands `~\…`, and translates the paths of Git Bash, Cygwin and WSL, such as `/c/work`, as pi does.
+///
 /// ```
 /// # use sessile_core as sessile;
 /// use std::path::Path;
@@ -22,12 +24,26 @@ pub fn normalise(path: &Path, home: &Path) -> PathBuf {
     if text == b"~" {
         return home.to_path_buf();
     }
-    if text.starts_with(b"~/")
+    if (text.starts_with(b"~/") || (cfg!(windows) && text.starts_with(b"~\\")))
         && let Ok(rest) = path.strip_prefix("~")
     {
         return home.join(rest);
     }
-    path.to_str().and_then(file_url_path).unwrap_or_else(|| path.to_path_buf())
+    let translated = path.to_str().and_then(|text| {
+        let on_drive = if cfg!(windows) { shell_path(text).map(PathBuf::from) } else { None };
+        on_drive.or_else(|| file_url_path(text))
+    });
+    translated.unwrap_or_else(|| path.to_path_buf())
+}
+
+/// Translates a path of a Unix shell on Windows, such as `/c/work`, `/mnt/c/work` or `/cygdrive/c/work`.
+fn shell_path(path: &str) -> Option<String> {
+    let rest = path.strip_prefix('/').filter(|_| !path.contains('\\'))?;
+    let rest = rest.strip_prefix("mnt/").or(rest.strip_prefix("cygdrive/")).unwrap_or(rest);
+    let (drive, below) = rest.split_once('/').unwrap_or((rest, ""));
+    let mut letters = drive.chars();
+    let letter = letters.next().filter(|letter| letter.is_ascii_alphabetic() && letters.next().is_none())?;
+    Some(format!("{}:\\{}", letter.to_ascii_uppercase(), below.replace('/', "\\")))
 }
 
 /// The path of a `file:` URL, if it names a file on this machine.
@@ -48,7 +64,10 @@ fn file_url_path(url: &str) -> Option<PathBuf> {
             decoded.push(byte);
         }
     }
-    String::from_utf8(decoded).ok().map(PathBuf::from)
+    let path = String::from_utf8(decoded).ok()?;
+    // On Windows, the slash before a drive is not part of the path.
+    let on_drive = path.strip_prefix('/').filter(|rest| cfg!(windows) && rest.as_bytes().get(1) == Some(&b':'));
+    Some(PathBuf::from(on_drive.unwrap_or(&path)))
 }
 
 /// Makes a path absolute relative to `base` and removes `.`, `..` and repeated separators from its text.
@@ -73,6 +92,17 @@ pub fn resolve(path: &Path, base: &Path, home: &Path) -> PathBuf {
         }
     }
     clean
+}
+
+/// Converts the encoded bytes of a path's text, or of a part of it, back to text.
+///
+/// Where text consists of characters and not of bytes, as on Windows, it ends at the first character that is invalid.
+/// Windows permits such names, but hardly any program can write one.
+pub fn path_text(bytes: &[u8]) -> &OsStr {
+    #[cfg(unix)]
+    return std::os::unix::ffi::OsStrExt::from_bytes(bytes);
+    #[cfg(not(unix))]
+    return OsStr::new(bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid()));
 }
 
 /// The name of the directory that holds a working directory's sessions.
@@ -144,10 +174,44 @@ pub fn fingerprint(name: &[u8]) -> u64 {
 mod tests {
     use super::*;
 
+    #[cfg(unix)]
     fn encoded(cwd: &str) -> String {
         encode_cwd(&resolve(Path::new(cwd), Path::new("/base"), Path::new("/home/u")))
     }
 
+    #[test]
+    fn paths_of_unix_shells_on_windows_are_translated() {
+        for (path, translated) in
+            [("/c/work/x", r"C:\work\x"), ("/c", "C:\\"), ("/mnt/d/x", r"D:\x"), ("/cygdrive/e/x", r"E:\x")]
+        {
+            assert_eq!(shell_path(path).as_deref(), Some(translated), "{path}");
+        }
+        for path in ["/", "/home/u", "//c/x", "c/x", r"/c\x", "/1/x", ""] {
+            assert_eq!(shell_path(path), None, "{path}");
+        }
+    }
+
+    #[cfg(windows)]
+    #[test]
+    fn encodes_directories_of_windows_as_pi() {
+        let (base, home) = (Path::new(r"D:\base"), Path::new(r"C:\Users\u"));
+        for (cwd, name) in [
+            (r"C:\Users\u\proj", "--C--Users-u-proj--"),
+            (r"c:/work/./a\..\b\", "--c--work-b--"),
+            ("/c/work/b", "--C--work-b--"),
+            (r"C:\", "--C----"),
+            (r"\\server\share\x", "---server-share-x--"),
+            (r"~\x", "--C--Users-u-x--"),
+            ("~", "--C--Users-u--"),
+            (r"\x", "--D--x--"),
+            ("x y", "--D--base-x y--"),
+            ("file:///C:/a%20b", "--C--a b--"),
+        ] {
+            assert_eq!(encode_cwd(&resolve(Path::new(cwd), base, home)), name, "{cwd}");
+        }
+    }
+
+    #[cfg(unix)]
     #[test]
     fn encodes_directories_as_pi() {
         for (cwd, name) in [

@@ -1,4 +1,4 @@
-//! Human-readable sizes.
+//! Sizes and numbers as people read them.
 
 /// A number of bytes, in the largest unit that keeps the number at least 1.
 #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
@@ -14,9 +14,31 @@ pub fn size_words(bytes: u64) -> String {
     format!("{size:.1} TB")
 }
 
+/// A number with thousands separators.
+pub fn number_words(number: u64) -> String {
+    group_digits(&number.to_string())
+}
+
+/// Decimal digits with thousands separators.
+pub fn group_digits(digits: &str) -> String {
+    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn thousands_are_separated() {
+        assert_eq!([0, 999, 1000, 1_234_567].map(number_words), ["0", "999", "1,000", "1,234,567"]);
+    }
 
     #[test]
     fn sizes_have_units() {

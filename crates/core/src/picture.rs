@@ -56,6 +56,26 @@ pub fn is_base64(text: &str) -> bool {
     !text.is_empty() && text.trim_end_matches('=').bytes().all(|byte| digit(byte).is_some())
 }
 
+/// The bytes of a picture in base64, with padding.
+///
+/// ```
+/// # use sessile_core as sessile;
+/// assert_eq!(sessile::format::picture::base64_of(b"pi!?"), "cGkhPw==");
+/// ```
+pub fn base64_of(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for chunk in bytes.chunks(3) {
+        let at = |place: usize| u32::from(chunk.get(place).copied().unwrap_or(0));
+        let bits = at(0) << 16 | at(1) << 8 | at(2);
+        for place in 0..4 {
+            let digit = DIGITS[(bits >> (18 - 6 * place) & 63) as usize];
+            text.push(if place <= chunk.len() { char::from(digit) } else { '=' });
+        }
+    }
+    text
+}
+
 /// The first bytes of a base64 text, up to the first invalid character.
 fn decoded(text: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();

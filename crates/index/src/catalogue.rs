@@ -13,11 +13,10 @@ mod state;
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::ops::Range;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use sessile_core::info::{Collected, FirstValue, HeaderInfo};
-use sessile_core::location::fingerprint;
+use sessile_core::location::{fingerprint, path_text};
 use sessile_store::os::Stat;
 
 use crate::bytes::{Reader, Writer};
@@ -26,7 +25,7 @@ use crate::mark::Mark;
 pub use reading::{Gathered, Gatherer};
 
 /// The cache files of this module.
-pub const CATALOGUE: Kind = Kind { directory: "catalogue", tag: *b"CTLG", version: 4, files: &[] };
+pub const CATALOGUE: Kind = Kind { directory: "catalogue", tag: *b"CTLG", version: 5, files: &[] };
 
 /// The saved rows of one directory.
 #[derive(Debug, Default)]
@@ -71,8 +70,9 @@ impl Catalogue {
 
     /// Returns the row of a file in the directory.
     pub fn row(&self, name: &OsStr) -> Option<SavedRow<'_>> {
-        let found =
-            self.row_positions.binary_search_by(|position| self.body[position.name.clone()].cmp(name.as_bytes()));
+        let found = self
+            .row_positions
+            .binary_search_by(|position| self.body[position.name.clone()].cmp(name.as_encoded_bytes()));
         found.ok().map(|index| self.row_at(&self.row_positions[index]))
     }
 
@@ -88,7 +88,7 @@ impl Catalogue {
     /// Returns the directory whose rows a file holds; none if it is not a saved catalogue.
     pub(crate) fn directory_of(caches: &Caches, file: &Path) -> Option<PathBuf> {
         let body = caches.read(CATALOGUE, file.file_name()?.to_str()?)?;
-        Some(PathBuf::from(OsStr::from_bytes(Reader::new(&body).bytes()?)))
+        Some(PathBuf::from(path_text(Reader::new(&body).bytes()?)))
     }
 
     /// Removes the saved rows of a directory.
@@ -98,7 +98,7 @@ impl Catalogue {
 
     /// Returns the files that have rows, with their rows.
     pub(crate) fn rows(&self) -> impl Iterator<Item = (&OsStr, SavedRow<'_>)> {
-        let name = |position: &RowPosition| OsStr::from_bytes(&self.body[position.name.clone()]);
+        let name = |position: &RowPosition| path_text(&self.body[position.name.clone()]);
         self.row_positions.iter().map(move |position| (name(position), self.row_at(position)))
     }
 
@@ -182,15 +182,15 @@ impl NewRow {
 
 /// Returns the name of a directory's cache file. Two directories may share one; the body identifies the directory.
 fn file_name(directory: &Path) -> String {
-    format!("{:016x}", fingerprint(directory.as_os_str().as_bytes()))
+    format!("{:016x}", fingerprint(directory.as_os_str().as_encoded_bytes()))
 }
 
 fn body(directory: &Path, rows: &[(&OsStr, SavedRow<'_>)]) -> Vec<u8> {
     let mut out = Writer::default();
-    out.bytes(directory.as_os_str().as_bytes());
+    out.bytes(directory.as_os_str().as_encoded_bytes());
     out.number(rows.len() as u64);
     for (name, row) in rows {
-        out.bytes(name.as_bytes());
+        out.bytes(name.as_encoded_bytes());
         out.0.extend(row.mark.to_bytes());
         out.bytes(row.state);
     }
@@ -200,7 +200,7 @@ fn body(directory: &Path, rows: &[(&OsStr, SavedRow<'_>)]) -> Vec<u8> {
 /// Returns the positions of the rows in a body; none if it belongs to another directory or is invalid.
 fn row_positions(body: &[u8], directory: &Path) -> Option<Vec<RowPosition>> {
     let mut from = Reader::new(body);
-    if from.bytes()? != directory.as_os_str().as_bytes() {
+    if from.bytes()? != directory.as_os_str().as_encoded_bytes() {
         return None;
     }
     let mut row_positions = Vec::new();

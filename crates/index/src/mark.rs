@@ -72,6 +72,12 @@ impl Mark {
         Self { is_doubted: is_doubted && self.end > SMALL, ..self }
     }
 
+    /// Marks the prefix as one after which there is more to process: the file is opened again even if it has not changed.
+    #[must_use]
+    pub fn unfinished(self, is_unfinished: bool) -> Self {
+        Self { is_racy: self.is_racy || is_unfinished, ..self }
+    }
+
     /// Whether a file with this freshness may nevertheless have been changed within the prefix.
     ///
     /// A large file that has grown is compared at a few places only; the parts in between are assumed to be unchanged.
@@ -254,6 +260,19 @@ mod tests {
         let known = mark(&path, 0);
         assert!(!known.is_same(&RealOs.stat(&path).unwrap()));
         assert_eq!(freshness(&known, &path), Freshness::Grown);
+    }
+
+    #[test]
+    fn an_unfinished_file_is_opened_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a");
+        std::fs::write(&path, "some").unwrap();
+        let known = mark(&path, 10_000);
+        let stat = RealOs.stat(&path).unwrap();
+        assert!(known.is_same(&stat) && known.unfinished(false).is_same(&stat));
+        let unfinished = Mark::from_bytes(&known.unfinished(true).to_bytes());
+        assert!(!unfinished.is_same(&stat));
+        assert_eq!(freshness(&unfinished, &path), Freshness::Grown, "and goes on where it stopped");
     }
 
     #[test]

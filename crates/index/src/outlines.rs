@@ -1,10 +1,8 @@
 //! Saved outlines, which avoid reading whole sessions.
 
-use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-use sessile_core::location::fingerprint;
+use sessile_core::location::{fingerprint, path_text};
 use sessile_core::outline::{Outline, SAVED_VERSION, SavedBytes};
 use sessile_store::{Log, Revision, StoreError};
 
@@ -72,7 +70,7 @@ impl Caches {
         let length = usize::try_from(u64::from_le_bytes(length)).ok().filter(|length| *length < LONGEST_PATH)?;
         let mut path = vec![0; length];
         saved.read(&mut path)?;
-        Some(PathBuf::from(OsString::from_vec(path)))
+        Some(PathBuf::from(path_text(&path)))
     }
 
     /// Saves an outline for the next time. `revision` describes the log before it was read.

@@ -127,7 +127,7 @@ impl RunningChild {
         }
     }
 
-    /// Kills the program and its descendants, and reaps it.
+    /// Kills the program and its descendants, and reaps it. On Windows, descendants stay: there are no process groups.
     fn end_group(&mut self) {
         #[cfg(unix)]
         if let Some(group) = i32::try_from(self.child.id()).ok().and_then(rustix::process::Pid::from_raw) {

@@ -5,7 +5,7 @@
 //! number of syncs therefore follows the speed of the disk, not the number of entries.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::error::StoreError;
@@ -28,6 +28,8 @@ pub(crate) struct Committer {
     file: Arc<dyn OsFile>,
     /// Whether the leader gives other writers time to join.
     gathers: bool,
+    /// How durable a synced line is; asked once, because the answer takes as long as a sync.
+    durable: OnceLock<Durable>,
     state: Mutex<State>,
     /// Signals a write. Only the leader waits for it.
     written: Condvar,
@@ -56,7 +58,15 @@ pub(crate) struct NotSynced(pub(crate) Option<std::io::Error>);
 
 impl Committer {
     pub(crate) fn new(file: Arc<dyn OsFile>, gathers: bool) -> Self {
-        Self { file, gathers, state: Mutex::default(), written: Condvar::new(), synced: Condvar::new() }
+        let (durable, state) = (OnceLock::new(), Mutex::default());
+        Self { file, gathers, durable, state, written: Condvar::new(), synced: Condvar::new() }
+    }
+
+    /// Returns how durable a line is that a sync has covered.
+    pub(crate) fn durable(&self) -> Durable {
+        // Where power loss destroys what was synced, no more is promised than without a sync.
+        let ask = || if self.file.sync_reaches_disk() { Durable::Disk } else { Durable::PageCache };
+        *self.durable.get_or_init(ask)
     }
 
     /// Records that an append was written, and returns its number.
@@ -186,7 +196,7 @@ impl Ticket for SyncTicket {
 
     fn wait(self: Box<Self>) -> Result<Durable, StoreError> {
         match self.committer.wait(self.number) {
-            Ok(()) => Ok(Durable::Disk),
+            Ok(()) => Ok(self.committer.durable()),
             Err(NotSynced(Some(source))) => Err(StoreError::SyncFailed { path: self.path, source }),
             Err(NotSynced(None)) => Err(StoreError::Poisoned { log: LogName::File(self.path) }),
         }

@@ -23,7 +23,7 @@ use crate::lock::TurnLock;
 use crate::log::{Appended, Expect, Log, Notice, Revision, Ticket, Turn, scan_as_one};
 use crate::log_name::LogName;
 use crate::options::{Busy, Durability, Durable, WriteOptions};
-use crate::os::{FileKind, Identity, Mode, Os, OsFile, Stat, append_fully, read_upto};
+use crate::os::{FileKind, IS_DEVICE, IS_LINK, Identity, Mode, Os, OsFile, Stat, append_fully, read_upto};
 use crate::parts;
 use crate::planted::{self, Bug};
 use crate::publish::{prepare, sync_parent};
@@ -406,7 +406,7 @@ impl Log for FileLog {
     }
 
     fn durable(&self) -> Durable {
-        if self.options.durability.is_on_disk() { Durable::Disk } else { Durable::PageCache }
+        if self.options.durability.is_on_disk() { self.committer.durable() } else { Durable::PageCache }
     }
 
     fn make_durable(&mut self) -> Result<Durable, StoreError> {
@@ -466,8 +466,7 @@ impl fmt::Debug for FileLog {
 
 /// Converts an error from opening a file.
 fn opening(path: &Path, error: io::Error) -> StoreError {
-    // The error for a socket or a device without a driver.
-    if error.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error()) {
+    if error.raw_os_error() == Some(IS_DEVICE) {
         return StoreError::NotRegular { path: path.to_path_buf() };
     }
     StoreError::io("open", path)(error)
@@ -475,7 +474,7 @@ fn opening(path: &Path, error: io::Error) -> StoreError {
 
 /// Converts an error from opening a file for writing.
 fn opening_for_writing(path: &Path, error: io::Error) -> StoreError {
-    if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) {
+    if error.raw_os_error() == Some(IS_LINK) {
         return StoreError::NotRegular { path: path.to_path_buf() };
     }
     if error.kind() == io::ErrorKind::NotFound {

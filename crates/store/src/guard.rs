@@ -22,7 +22,8 @@ use crate::error::StoreError;
 use crate::lock::open_sidecar;
 use crate::os::{Identity, Lock, Mode, Os, OsFile, append_fully, read_fully, read_upto, write_fully};
 use crate::planted::{self, Bug};
-use crate::publish::{beside, read_limited};
+use crate::publish::read_limited;
+use crate::sidecar_name::beside;
 
 /// How long a line must have stayed in place to be safe.
 ///

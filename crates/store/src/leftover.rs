@@ -1,8 +1,9 @@
 //! Files that interrupted programs and rewrites leave beside sessions, recognised by name.
 
 use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
+
+use sessile_core::location::path_text;
 
 use crate::guard::has_guard;
 use crate::lock::current_writer;
@@ -86,7 +87,7 @@ pub fn find_leftovers(os: &dyn Os, directory: &Path) -> Vec<Leftover> {
 
 fn read_name(name: &OsStr) -> Option<(LeftoverKind, OsString, String)> {
     SHAPES.iter().find_map(|shape| {
-        let rest = name.as_bytes().strip_prefix(shape.before)?;
+        let rest = name.as_encoded_bytes().strip_prefix(shape.before)?;
         let at = memchr::memmem::rfind(rest, shape.after)?;
         let (of, stamp) = (rest.get(..at)?, rest.get(at + shape.after.len()..)?);
         if of.is_empty() || stamp.is_empty() == shape.has_stamp {
@@ -96,7 +97,7 @@ fn read_name(name: &OsStr) -> Option<(LeftoverKind, OsString, String)> {
         if shape.kind == LeftoverKind::Original {
             of.extend_from_slice(b".jsonl");
         }
-        Some((shape.kind, OsString::from_vec(of), String::from_utf8_lossy(stamp).into_owned()))
+        Some((shape.kind, path_text(&of).to_owned(), String::from_utf8_lossy(stamp).into_owned()))
     })
 }
 

@@ -38,6 +38,7 @@ mod relocate;
 mod rewrite;
 mod scrub;
 mod sentinel;
+mod sidecar_name;
 mod space;
 mod tail;
 pub mod threads;

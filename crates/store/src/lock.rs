@@ -19,9 +19,9 @@ use crate::error::StoreError;
 use crate::holder::Holder;
 use crate::log_name::LogName;
 use crate::options::Busy;
-use crate::os::{FileKind, Identity, Lock, Mode, Os, OsFile};
+use crate::os::{FileKind, IS_DIRECTORY, IS_LINK, Identity, Lock, Mode, Os, OsFile};
 use crate::planted::{self, Bug};
-use crate::publish::beside;
+use crate::sidecar_name::beside;
 
 /// The first and the longest pause between two attempts to take a lock.
 const RETRY_DELAYS: (Duration, Duration) = (Duration::from_micros(50), Duration::from_millis(5));
@@ -398,4 +398,4 @@ pub(crate) fn open_sidecar(os: &dyn Os, path: &Path) -> Result<Box<dyn OsFile>, 
 }
 
 /// The system's errors if the name belongs to something other than a file.
-const NOT_FILES: [i32; 2] = [rustix::io::Errno::LOOP.raw_os_error(), rustix::io::Errno::ISDIR.raw_os_error()];
+const NOT_FILES: [i32; 2] = [IS_LINK, IS_DIRECTORY];

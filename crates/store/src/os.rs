@@ -4,6 +4,8 @@
 //! single call. [`RealOs`] is the real implementation. Errors are plain [`io::Error`]s; the callers add the operation
 //! and the file.
 
+#[cfg(target_vendor = "apple")]
+mod apple;
 mod layered;
 mod memory;
 mod processes;
@@ -19,9 +21,10 @@ use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub use layered::{Layer, Layered};
+pub use layered::{Change, Layer, Layered};
 pub use memory::MemoryOs;
 pub use processes::{Process, terminal};
+pub(crate) use real::{IS_DEVICE, IS_DIRECTORY, IS_LINK};
 pub use real::{RealOs, outlive_file_size_limit};
 pub use whole::{append_fully, read_fully, read_upto};
 pub(crate) use whole::{is_zero, read_some, write_fully};
@@ -254,6 +257,11 @@ pub trait OsFile: fmt::Debug + Send + Sync {
 
     /// Makes content and metadata survive power loss.
     fn sync_all(&self) -> io::Result<()>;
+
+    /// Whether a sync also empties the cache of the disk, which power loss destroys. May take as long as a sync.
+    fn sync_reaches_disk(&self) -> bool {
+        true
+    }
 
     /// Reserves disk space from `offset` on without changing the file's length.
     fn reserve(&self, offset: u64, length: u64) -> io::Result<()>;

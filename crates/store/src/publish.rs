@@ -1,6 +1,5 @@
 //! Creates directories and files that only their owner can read.
 
-use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -10,6 +9,7 @@ use crate::error::StoreError;
 use crate::log_name::LogName;
 use crate::os::{FileKind, Lock, Mode, Os, OsFile, append_fully, is_zero, read_fully, read_upto};
 use crate::planted::{self, Bug};
+use crate::sidecar_name::{TEMPORARY, beside};
 
 /// Creates a directory and its missing parents with mode 0700. Existing directories stay unchanged.
 ///
@@ -183,9 +183,6 @@ pub(crate) fn create_temporary(os: &dyn Os, path: &Path) -> Result<(PathBuf, Box
         }
     }
 }
-
-/// Follows the name of the target file in the names of temporary files.
-pub(crate) const TEMPORARY: &str = ".sessile-tmp-";
 
 /// How many temporary names are tried before giving up.
 const MAX_TEMPORARIES: usize = 10_000;
@@ -376,12 +373,4 @@ pub(crate) fn sync_parent(os: &dyn Os, path: &Path) -> Result<(), StoreError> {
     }
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     os.sync_directory(directory).map_err(StoreError::io("sync", directory))
-}
-
-/// Returns a path in the same directory, with a prefix and a suffix around the name.
-pub(crate) fn beside(path: &Path, prefix: &str, suffix: &str) -> PathBuf {
-    let mut name = OsString::from(prefix);
-    name.push(path.file_name().unwrap_or_default());
-    name.push(suffix);
-    path.with_file_name(name)
 }

@@ -10,7 +10,8 @@ use crate::guard::Guard;
 use crate::log_name::LogName;
 use crate::os::{FileKind, Identity, Lock, Mode, Os, OsFile, append_fully, read_fully, read_upto};
 use crate::planted::{self, Bug};
-use crate::publish::{NewTurn, TEMPORARY, beside, create_exclusively, create_temporary, sync_parent, write_buffered};
+use crate::publish::{NewTurn, create_exclusively, create_temporary, sync_parent, write_buffered};
+use crate::sidecar_name::{TEMPORARY, beside};
 
 /// How many originals with the same stamp are kept before giving up.
 const MAX_ORIGINALS: usize = 1000;

@@ -192,6 +192,8 @@ mod tests {
         Trash { home: dir.join("data/Trash"), kind: TrashKind::Freedesktop }
     }
 
+    // Windows has a plain trash.
+    #[cfg(unix)]
     #[test]
     fn files_with_the_same_name_are_kept_apart_and_restored() {
         let dir = tempfile::tempdir().unwrap();
@@ -230,6 +232,7 @@ mod tests {
         assert_eq!(fs::read(&slot.file).unwrap(), b"mine");
     }
 
+    #[cfg(unix)]
     #[test]
     fn links_are_not_moved_to_the_trash() {
         let dir = tempfile::tempdir().unwrap();

@@ -6,7 +6,6 @@
 //! entry.
 
 use std::ffi::OsString;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,6 +13,8 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
 use sessile_core::location::is_session_file_name;
+
+use crate::os::{Os, RealOs};
 
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher, event::ModifyKind};
 
@@ -101,7 +102,7 @@ impl Watch {
 /// Asks the system for events of a file and, if it is a link, of its target.
 fn watcher(path: &Path, watch: &Watch) -> notify::Result<RecommendedWatcher> {
     let mut paths = vec![path.to_path_buf()];
-    paths.extend(fs::canonicalize(path).ok().filter(|real| real != path));
+    paths.extend(RealOs.real_path(path).ok().filter(|real| real != path));
     let names = paths.iter().filter_map(|path| path.file_name()).map(OsString::from).collect();
     let directories: Vec<PathBuf> = paths.iter().map(|path| directory_of(path)).collect();
     start(Filter { files: RelevantFiles::Named(names), directories }, watch)

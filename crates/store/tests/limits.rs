@@ -1,4 +1,7 @@
 //! Files of absurd sizes, files with holes, and things that are not regular files.
+//!
+//! Only on Unix: elsewhere, files have no holes, and other things have no names in a directory.
+#![cfg(unix)]
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests act as other programs and panic on failure")]
 
 use std::fs::{self, File, OpenOptions};

@@ -3,16 +3,18 @@
 
 use std::fs;
 use std::io::Write;
+#[cfg(unix)]
 use std::os::unix::ffi::OsStrExt;
+#[cfg(unix)]
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sessile_core::line::Span;
-use sessile_store::os::{Os, RealOs};
+use sessile_store::os::{Layer, Layered, Os, RealOs};
 use sessile_store::{
-    Expect, FileLog, FileState, FoundFile, Log, LogName, MemoryLog, Notice, Overlay, Rewritten, StoreError,
-    WriteOptions, create_directory, create_file, file_state, find_sessions, replace, subdirectories,
+    Durability, Durable, Expect, FileLog, FileState, FoundFile, Log, LogName, MemoryLog, Notice, Overlay, Rewritten,
+    StoreError, WriteOptions, create_directory, create_file, file_state, find_sessions, replace, subdirectories,
 };
 use tempfile::TempDir;
 
@@ -107,7 +109,7 @@ fn an_empty_log_needs_no_seal() {
 fn a_deleted_file_does_not_come_back_without_its_header() {
     let (dir, mut log) = file_log(b"header\n");
     let path = dir.path().join("s.jsonl");
-    fs::remove_file(&path).unwrap();
+    RealOs.remove(&path).unwrap();
     assert!(matches!(log.append(b"x\n", Expect::Anything), Err(StoreError::Gone { .. })));
     assert!(!path.exists());
     fs::write(&path, "another\n").unwrap();
@@ -126,18 +128,26 @@ fn a_truncated_file_is_detected() {
 #[test]
 fn links_and_directories_are_not_written_to() {
     let (dir, _log) = file_log(b"one\n");
-    let link = dir.path().join("link.jsonl");
-    symlink(dir.path().join("s.jsonl"), &link).unwrap();
-    let mut log = open(&link).unwrap();
-    assert!(matches!(log.append(b"x\n", Expect::Anything), Err(StoreError::NotRegular { .. })));
+    // On Windows, only some users may make links.
+    #[cfg(unix)]
+    {
+        let link = dir.path().join("link.jsonl");
+        symlink(dir.path().join("s.jsonl"), &link).unwrap();
+        let mut log = open(&link).unwrap();
+        assert!(matches!(log.append(b"x\n", Expect::Anything), Err(StoreError::NotRegular { .. })));
+    }
     assert_eq!(fs::read(dir.path().join("s.jsonl")).unwrap(), b"one\n");
     assert!(matches!(open(dir.path()), Err(StoreError::NotRegular { .. })));
     assert_eq!(state(dir.path()).unwrap(), FileState::Other);
     assert_eq!(state(&dir.path().join("none")).unwrap(), FileState::Missing);
 }
 
+/// The mode of a file, which Windows does not have.
 fn mode(path: &Path) -> u32 {
-    fs::metadata(path).unwrap().permissions().mode() & 0o777
+    #[cfg(unix)]
+    return fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    #[cfg(not(unix))]
+    return RealOs.stat(path).unwrap().mode;
 }
 
 #[test]
@@ -188,6 +198,7 @@ fn a_replacement_keeps_the_original_and_late_lines() {
         Ok(())
     });
     assert_eq!(again.unwrap().original, dir.path().join("s.jsonl.orig-now-1"));
+    drop(rewritten);
     let mut names: Vec<_> = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     names.sort();
     // The guard counts the swaps; no temporary file stays.
@@ -216,10 +227,12 @@ fn a_replacement_keeps_holes_and_the_modification_time() {
     assert_eq!((first, last), (&b"new\n"[..], &b"end\n"[..]));
     assert!(bytes[4..bytes.len() - 4].iter().all(|byte| *byte == 0));
     let metadata = fs::metadata(&path).unwrap();
+    #[cfg(unix)]
     assert!(metadata.blocks() * 512 < 8 << 20, "{} blocks", metadata.blocks());
     assert_eq!(metadata.modified().unwrap(), long_ago);
 }
 
+#[cfg(unix)]
 #[test]
 fn a_kept_original_is_private() {
     let dir = TempDir::new().unwrap();
@@ -257,18 +270,30 @@ fn discovery_skips_files_that_are_not_sessions() {
     fs::write(path("c.JSONL"), "x").unwrap();
     fs::write(path("d.jsonl.orig-1"), "x").unwrap();
     fs::create_dir(path("dir.jsonl")).unwrap();
+    #[cfg(not(unix))]
+    {
+        let found: Vec<_> = find(dir.path()).unwrap().into_iter().map(|found| found.path).collect();
+        assert_eq!(found, [path("a.jsonl"), path("b.jsonl")]);
+        assert_eq!(directories(dir.path()).unwrap(), [path("dir.jsonl")]);
+    }
+    #[cfg(unix)]
+    links_pipes_and_odd_names_are_discovered(dir.path(), &path);
+    assert_eq!(find(&path("missing")).unwrap(), []);
+}
+
+#[cfg(unix)]
+fn links_pipes_and_odd_names_are_discovered(dir: &Path, path: &dyn Fn(&str) -> PathBuf) {
     symlink(path("nothing"), path("dangling.jsonl")).unwrap();
     symlink(path("a.jsonl"), path("link.jsonl")).unwrap();
     let made = std::process::Command::new("mkfifo").arg(path("pipe.jsonl")).status().unwrap();
     assert!(made.success());
-    let not_utf8 = dir.path().join(std::ffi::OsStr::from_bytes(b"x\xff.jsonl"));
+    let not_utf8 = dir.join(std::ffi::OsStr::from_bytes(b"x\xff.jsonl"));
     fs::write(&not_utf8, "x").unwrap();
-    let found: Vec<_> = find(dir.path()).unwrap().into_iter().map(|found| found.path).collect();
+    let found: Vec<_> = find(dir).unwrap().into_iter().map(|found| found.path).collect();
     assert_eq!(found, [path("a.jsonl"), path("b.jsonl"), path("link.jsonl"), not_utf8]);
     assert!(matches!(open(path("pipe.jsonl")), Err(StoreError::NotRegular { .. })));
-    assert_eq!(find(&path("missing")).unwrap(), []);
     symlink(path("dir.jsonl"), path("linked-dir")).unwrap();
-    assert_eq!(directories(dir.path()).unwrap(), [path("dir.jsonl"), path("linked-dir")]);
+    assert_eq!(directories(dir).unwrap(), [path("dir.jsonl"), path("linked-dir")]);
 }
 
 /// Two processes take turns with records of every size, and a third program truncates the file: everything is restored
@@ -292,4 +317,31 @@ fn records_of_several_writers_are_guarded_together() {
     assert!(fs::read(&path).unwrap() == whole, "the same lines in the same order");
     let recovered = logs[0].take_notices();
     assert!(matches!(&recovered[..], [Notice::Recovered { lines }] if lines.len() == 8), "{recovered:?}");
+}
+
+/// A disk whose cache no sync empties.
+#[derive(Debug)]
+struct CachingDisk;
+
+impl Layer for CachingDisk {
+    fn lets_syncs_reach_disk(&self) -> bool {
+        false
+    }
+}
+
+#[test]
+fn a_sync_that_does_not_reach_the_disk_promises_no_more_than_the_cache() {
+    let dir = TempDir::new().unwrap();
+    let durable = |os: Arc<dyn Os>, name: &str, durability| {
+        let options = WriteOptions { durability, ..WriteOptions::default() };
+        let mut log = FileLog::create(&os, dir.path().join(name), b"one\n", options).unwrap();
+        log.append(b"two\n", Expect::Anything).unwrap();
+        (log.durable(), log.make_durable().unwrap())
+    };
+    for (number, durability) in [Durability::Sync, Durability::Group].into_iter().enumerate() {
+        let caching = Arc::new(Layered::new(Arc::new(CachingDisk)));
+        let expected = (Durable::PageCache, Durable::PageCache);
+        assert_eq!(durable(caching, &format!("caching-{number}"), durability), expected);
+        assert_eq!(durable(os(), &format!("real-{number}"), durability), (Durable::Disk, Durable::Disk));
+    }
 }

@@ -22,6 +22,7 @@ use crate::opening::Opening;
 use crate::page::Corrupt;
 use crate::segment::Segment;
 use crate::survey::SurveyedFile;
+use crate::turns::{HitCounts, Paging, page};
 
 /// Decides whether a session counts, by path, id and working directory.
 pub type Admits<'r> = dyn Fn(&Path, &str, &str) -> bool + Sync + 'r;
@@ -36,12 +37,16 @@ pub struct Request<'r> {
     pub admits: Option<&'r Admits<'r>>,
     /// The maximum number of hits.
     pub limit: usize,
+    /// Which page of all hits to return, with at most `limit` of them; the best hits if none.
+    pub paging: Option<Paging<'r>>,
     /// Whether only the best entry of each session counts.
     pub per_session: bool,
     /// The current time.
     pub now: Timestamp,
     /// Called regularly; returns true to stop.
     pub is_cancelled: &'r (dyn Fn() -> bool + Sync),
+    /// Called regularly; returns true if what the index does not cover must not be read any more.
+    pub is_late: &'r (dyn Fn() -> bool + Sync),
     /// Called regularly with the number of bytes read without the index, and the total of such bytes.
     pub on_progress: &'r (dyn Fn(u64, u64) + Sync),
 }
@@ -64,8 +69,12 @@ pub struct Hit {
 pub struct Findings {
     /// Best first.
     pub hits: Vec<Hit>,
+    /// How many there are, if a page was requested.
+    pub counts: Option<HitCounts>,
     /// Number of bytes that had to be read because the index does not cover them.
     pub n_scanned: u64,
+    /// Number of these bytes that were not read, because it was too late.
+    pub n_unread: u64,
 }
 
 /// A unit of work.
@@ -119,9 +128,11 @@ impl TextIndex {
         let scale = Scale::new(request.now);
         let next = AtomicUsize::new(0);
         let n_done = AtomicU64::new(0);
+        let n_unread = AtomicU64::new(0);
         let floor = Arc::new(Floor::default());
         let work = || -> Result<Collector, usize> {
-            let mut collector = Collector::new(request.limit, request.per_session, coverage.len(), &floor);
+            let n_best = if request.paging.is_some() { usize::MAX } else { request.limit };
+            let mut collector = Collector::new(n_best, request.per_session, coverage.len(), &floor);
             let mut matcher = Matcher::new(request.query, request.filter);
             while let Some(job) = plan.jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
                 if (request.is_cancelled)() {
@@ -136,7 +147,8 @@ impl TextIndex {
                     }
                     Job::Scan { file, from, to } => {
                         let path = &files[file].path;
-                        scan(os, path, (file, from, to), request, &scale, &mut matcher, &mut collector);
+                        let end = scan(os, path, (file, from, to), request, &scale, &mut matcher, &mut collector);
+                        n_unread.fetch_add(to.saturating_sub(end), Ordering::Relaxed);
                         let done = n_done.fetch_add(to - from, Ordering::Relaxed) + to - from;
                         (request.on_progress)(done, plan.n_scanned);
                     }
@@ -144,7 +156,7 @@ impl TextIndex {
             }
             Ok(collector)
         };
-        let mut collector = if plan.jobs.len() > 1 && os.has_threads() {
+        let collector = if plan.jobs.len() > 1 && os.has_threads() {
             let (mine, other) = threads::both(work, work);
             let mut mine = mine?;
             mine.merge(other?);
@@ -155,29 +167,38 @@ impl TextIndex {
         if (request.is_cancelled)() {
             return Ok(None);
         }
-        collector = match collector {
-            Collector::Sessions(best) if request.limit < best.len() => {
-                let mut fewer = Collector::new(request.limit, false, 0, &floor);
-                best.into_iter().flatten().for_each(|candidate| fewer.push(candidate));
-                fewer
+        // Without a page, few spans are needed.
+        let mut known_spans: Vec<Option<Vec<Span>>> = vec![None; segments.len()];
+        let mut span_of = |candidate: &Candidate, is_one_of_many: bool| match candidate.location {
+            HitLocation::Scanned { offset, length } => Ok(Span { offset, len: length }),
+            HitLocation::Indexed { segment, document } => {
+                let index = segment as usize;
+                let opened = || open(index).map_err(|_untrusted| index);
+                if let (true, Some(known)) = (is_one_of_many, known_spans.get_mut(index)) {
+                    if known.is_none() {
+                        let segment = opened()?;
+                        *known = Some(segment.spans(0..segment.info.n_documents()).map_err(|Corrupt| index)?);
+                    }
+                    return known.as_ref().and_then(|spans| spans.get(document as usize)).copied().ok_or(index);
+                }
+                let spans = opened()?.spans(document..document + 1);
+                spans.ok().and_then(|spans| spans.first().copied()).ok_or(index)
             }
-            other => other,
+        };
+        let (best, counts) = if let Some(paging) = &request.paging {
+            let all = collector.into_vec();
+            let (hits, counts) = page(all, files.len(), request.limit, paging, &mut |hit| span_of(hit, true))?;
+            (hits, Some(counts))
+        } else {
+            (best_of(collector, request.limit, &floor), None)
         };
         let mut hits = Vec::new();
-        for candidate in collector.finish() {
-            let span = match candidate.location {
-                HitLocation::Scanned { offset, length } => Span { offset, len: length },
-                HitLocation::Indexed { segment, document } => {
-                    let index = segment as usize;
-                    let spans = open(index).map_err(|untrusted| *untrusted);
-                    let spans = spans.and_then(|segment| segment.spans(document..document + 1));
-                    spans.ok().and_then(|spans| spans.first().copied()).ok_or(index)?
-                }
-            };
+        for candidate in best {
+            let span = span_of(&candidate, false)?;
             let kind = DocumentKind::of_code(candidate.kind).unwrap_or(DocumentKind::Custom);
             hits.push(Hit { file: candidate.rank as usize, span, score: candidate.score, kind });
         }
-        Ok(Some(Findings { hits, n_scanned: plan.n_scanned }))
+        Ok(Some(Findings { hits, counts, n_scanned: plan.n_scanned, n_unread: n_unread.into_inner() }))
     }
 
     /// Returns the coverage of each file.
@@ -222,6 +243,18 @@ impl TextIndex {
         let n_uncovered = files.iter().zip(&coverage).map(uncovered).sum();
         self.covered = Some(coverage);
         n_uncovered
+    }
+}
+
+/// The best candidates, best first, at most `limit`.
+fn best_of(collector: Collector, limit: usize, floor: &Arc<Floor>) -> Vec<Candidate> {
+    match collector {
+        Collector::Sessions(best) if limit < best.len() => {
+            let mut fewer = Collector::new(limit, false, 0, floor);
+            best.into_iter().flatten().for_each(|candidate| fewer.push(candidate));
+            fewer.finish()
+        }
+        other => other.finish(),
     }
 }
 
@@ -324,7 +357,9 @@ impl Matches for SegmentMatches<'_> {
     }
 }
 
-/// Reads a part of a file. If it cannot be read, only this file is missing from the result.
+/// Reads a part of a file, and returns where it stopped because it was too late; otherwise the end of the part.
+///
+/// If the file cannot be read, only this file is missing from the result.
 fn scan(
     os: &dyn Os,
     path: &Path,
@@ -333,13 +368,24 @@ fn scan(
     scale: &Scale,
     matcher: &mut Matcher<'_>,
     collector: &mut Collector,
-) {
-    let Ok(open) = os.open(path, Mode::Read) else { return };
+) -> u64 {
+    if (request.is_late)() {
+        return from;
+    }
+    let Ok(open) = os.open(path, Mode::Read) else { return to };
+    let mut end = to;
     // If this is not the beginning of the file, it was already recognised as a session.
     let mut opening = if from == 0 { Opening::Awaited } else { Opening::Session(crate::opening::Heading::default()) };
     let mut is_admitted = from > 0;
     let rank = u32::try_from(file).unwrap_or(UNWANTED);
     drop(LineReader::default().read_range(open.as_ref(), from..to, &mut |line| {
+        if (request.is_cancelled)() {
+            return false;
+        }
+        if (request.is_late)() {
+            end = line.span.offset;
+            return false;
+        }
         let line = line.without_bom();
         let Some(bytes) = line.bytes else { return true };
         if !opening.take(bytes) {
@@ -353,6 +399,7 @@ fn scan(
         let Some(found) = matcher.finish(document) else { return true };
         let (score, kind, time) = (scale.matched(document, &found), document.kind.code(), seconds(document.time));
         collector.push(Candidate { score, time, rank, location: HitLocation::scanned(line.span), kind });
-        !(request.is_cancelled)()
+        true
     }));
+    end
 }

@@ -61,6 +61,8 @@ impl Eq for Candidate {}
 pub(crate) enum Collector {
     /// The best of all documents: their number, a heap with the worst on top, and a score that enough have reached.
     Documents(usize, BinaryHeap<cmp::Reverse<Candidate>>, Arc<Floor>),
+    /// All documents.
+    All(Vec<Candidate>),
     /// The best of each session, by its rank.
     Sessions(Vec<Option<Candidate>>),
 }
@@ -84,10 +86,12 @@ impl Floor {
 const MAX_BEST_FIRST: usize = 1000;
 
 impl Collector {
-    /// Keeps the best `n_best` documents, or the best one of each session.
+    /// Keeps the best `n_best` documents, all of them, or the best one of each session.
     pub(crate) fn new(n_best: usize, per_session: bool, n_sessions: usize, floor: &Arc<Floor>) -> Self {
         if per_session {
             Self::Sessions(vec![None; n_sessions])
+        } else if n_best == usize::MAX {
+            Self::All(Vec::new())
         } else {
             Self::Documents(n_best, BinaryHeap::new(), Arc::clone(floor))
         }
@@ -112,6 +116,7 @@ impl Collector {
                     floor.raise(worst.0.score);
                 }
             }
+            Self::All(all) => all.push(candidate),
             Self::Sessions(best) => {
                 if let Some(slot) = best.get_mut(candidate.rank as usize) {
                     *slot = Some(slot.map_or(candidate, |before| before.max(candidate)));
@@ -132,6 +137,7 @@ impl Collector {
     pub(crate) fn wants(&self, score: f32, rank: u32) -> bool {
         match self {
             Self::Documents(_, _, floor) => score >= floor.get(),
+            Self::All(_) => true,
             Self::Sessions(best) => {
                 best.get(rank as usize).is_some_and(|best| best.is_none_or(|best| score >= best.score))
             }
@@ -150,8 +156,10 @@ impl Collector {
         all
     }
 
-    fn into_vec(self) -> Vec<Candidate> {
+    /// Returns the candidates in any order.
+    pub(crate) fn into_vec(self) -> Vec<Candidate> {
         match self {
+            Self::All(all) => all,
             Self::Documents(_, heap, _) => heap.into_iter().map(|candidate| candidate.0).collect(),
             Self::Sessions(best) => best.into_iter().flatten().collect(),
         }

@@ -24,6 +24,7 @@ mod positions;
 mod postings;
 mod segment;
 mod survey;
+mod turns;
 mod update;
 mod upkeep;
 mod worker;
@@ -36,8 +37,9 @@ use sessile_index::Caches;
 use sessile_store::os::Os;
 
 pub use find::{Admits, Findings, Hit, Request};
-pub use options::{Progress, UpdateOptions};
+pub use options::{MEMORY, Progress, UpdateOptions};
 pub use survey::{SurveyedFile, survey};
+pub use turns::{HitCounts, Paging};
 pub use update::Updated;
 
 use manifest::{KIND, Manifest};

@@ -4,11 +4,10 @@
 //! their texts stay in the buffer they were read into, and no record is allocated separately.
 
 use std::cmp::Ordering;
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use rustc_hash::FxHashMap;
+use sessile_core::location::path_text;
 use sessile_index::{Cached, Caches, Kind, Mark};
 
 use crate::codec::{Bytes, put};
@@ -166,7 +165,7 @@ impl Manifest {
         buffer.clear();
         buffer.extend_from_slice(self.directory(record));
         buffer.extend_from_slice(self.name(record));
-        Path::new(OsStr::from_bytes(buffer))
+        Path::new(path_text(buffer))
     }
 
     /// Returns the path of the session at a place.
@@ -358,5 +357,5 @@ fn read_record(bytes: &[u8; RECORD]) -> Record {
 }
 
 pub(crate) fn path_bytes(path: &Path) -> &[u8] {
-    path.as_os_str().as_bytes()
+    path.as_os_str().as_encoded_bytes()
 }

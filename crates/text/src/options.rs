@@ -14,14 +14,23 @@ pub struct UpdateOptions<'u> {
     pub memory: usize,
     /// Whether to merge segments of any size.
     pub merges_all: bool,
+    /// The most bytes to merge at once, because a merge cannot be interrupted. More is left to an update that may.
+    pub max_merged: u64,
 }
 
 /// The default memory of an update, in bytes.
-pub(crate) const MEMORY: usize = 192 << 20;
+pub const MEMORY: usize = 192 << 20;
 
 impl Default for UpdateOptions<'_> {
     fn default() -> Self {
-        Self { is_gone: &|_| false, is_cancelled: &|| false, on_progress: &|_| {}, memory: MEMORY, merges_all: false }
+        Self {
+            is_gone: &|_| false,
+            is_cancelled: &|| false,
+            on_progress: &|_| {},
+            memory: MEMORY,
+            merges_all: false,
+            max_merged: u64::MAX,
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Updates the index: reads what it does not cover, and keeps the number of segments small.
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
 use std::sync::{Mutex, PoisonError};
@@ -150,20 +151,37 @@ impl TextIndex {
         let mut is_changed = self.manifest.segments.len() < n_before;
         for limit in TIERS.into_iter().chain(options.merges_all.then_some(u64::MAX)) {
             let small = |segment: &&SegmentInfo| segment.file_length() < limit;
-            let n_small = self.manifest.segments.iter().rev().take_while(small).count();
-            let is_due = n_small >= FAN || (limit == u64::MAX && n_small > 1);
-            if is_due && !(options.is_cancelled)() {
+            loop {
+                let n_small = self.manifest.segments.iter().rev().take_while(small).count();
+                let is_due = n_small >= FAN || (limit == u64::MAX && n_small > 1);
+                if !is_due || (options.is_cancelled)() {
+                    break;
+                }
+                // A merge cannot be interrupted, so each one is small unless everything is wanted.
+                let n_merged = if limit == u64::MAX { n_small } else { n_small.min(MAX_MERGED) };
                 let start = self.manifest.segments.len() - n_small;
-                self.merge_from(start, &alive)?;
+                let n_merged = n_fitting(&self.manifest.segments[start..start + n_merged], options.max_merged);
+                if n_merged < FAN.min(n_small) {
+                    break;
+                }
+                self.merge_range(start..start + n_merged, &alive)?;
                 is_changed = true;
             }
         }
         Ok(is_changed)
     }
 
-    /// Merges all segments from `start` on.
-    fn merge_from(&mut self, start: usize, alive: &[bool]) -> Result<(), StoreError> {
-        let infos = self.manifest.segments.split_off(start);
+    /// Merges some segments that follow each other.
+    fn merge_range(&mut self, range: Range<usize>, alive: &[bool]) -> Result<(), StoreError> {
+        let later = self.manifest.segments.split_off(range.end);
+        let infos = self.manifest.segments.split_off(range.start);
+        let merged = self.merge_infos(infos, alive);
+        self.manifest.segments.extend(later);
+        merged
+    }
+
+    /// Merges segments that were taken out of the manifest, and adds the result to it.
+    fn merge_infos(&mut self, infos: Vec<SegmentInfo>, alive: &[bool]) -> Result<(), StoreError> {
         let os = self.caches.os().as_ref();
         let name = new_name(&self.caches);
         let mut segments = Vec::new();
@@ -208,6 +226,16 @@ impl TextIndex {
     }
 }
 
+/// How many of these segments together have at most this many bytes.
+fn n_fitting(segments: &[SegmentInfo], max_bytes: u64) -> usize {
+    let mut n_bytes = 0;
+    let fits = |segment: &&SegmentInfo| {
+        n_bytes += segment.file_length();
+        n_bytes <= max_bytes
+    };
+    segments.iter().take_while(fits).count()
+}
+
 fn is_set(flags: &[bool], number: u32) -> bool {
     flags.get(number as usize).copied().unwrap_or(false)
 }
@@ -218,3 +246,6 @@ const TIERS: [u64; 3] = [64 << 10, 512 << 10, 4 << 20];
 
 /// How many segments of a size trigger a merge.
 const FAN: usize = 8;
+
+/// How many segments are merged at once. A few more than trigger a merge, so that most updates need one.
+const MAX_MERGED: usize = 16;

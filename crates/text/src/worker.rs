@@ -100,6 +100,8 @@ struct Reading<'r> {
     heading: Heading,
     /// Whether the part that was covered before may have changed since.
     is_doubtful: bool,
+    /// Whether more of it has to be read.
+    is_unfinished: bool,
 }
 
 impl<'w> Worker<'w> {
@@ -141,10 +143,12 @@ impl<'w> Worker<'w> {
             Some(known) if known.is_session => Opening::Session(Heading { id: known.id, cwd: known.cwd }),
             Some(_) => Opening::NoSession,
         };
-        let mut reading = Reading { file: file.as_ref(), stat, path, number, heading: Heading::default(), is_doubtful };
+        let heading = Heading::default();
+        let mut reading =
+            Reading { file: file.as_ref(), stat, path, number, heading, is_doubtful, is_unfinished: true };
         let mut end = job.from;
         let mut failed = Ok(());
-        let mut is_lost = false;
+        let (mut is_lost, mut is_stopped) = (false, false);
         let mut checkpoint = self.builder.checkpoint();
         let read = LineReader::default().read_range(file.as_ref(), job.from..stat.length, &mut |line| {
             let line = line.without_bom();
@@ -170,9 +174,11 @@ impl<'w> Worker<'w> {
                 checkpoint = self.builder.checkpoint();
             }
             let is_over = opening == Opening::NoSession || failed.is_err();
-            !is_over && !(self.workers.options.is_cancelled)()
+            is_stopped = !is_over && (self.workers.options.is_cancelled)();
+            !is_over && !is_stopped
         });
         failed?;
+        reading.is_unfinished = is_stopped;
         let is_covered = match opening {
             _ if is_lost || read.is_err() => false,
             Opening::Session(heading) => {
@@ -195,7 +201,7 @@ impl<'w> Worker<'w> {
         let Some(mark) = Mark::of(reading.file, &reading.stat, end, now_ms) else { return false };
         let Heading { id, cwd } = reading.heading.clone();
         let path = reading.path.to_path_buf();
-        let mark = mark.with_doubt(reading.is_doubtful);
+        let mark = mark.with_doubt(reading.is_doubtful).unfinished(reading.is_unfinished);
         self.covered.push(KnownSession { number: reading.number, path, mark, is_session, id, cwd });
         true
     }

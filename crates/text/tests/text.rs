@@ -145,9 +145,11 @@ fn find(
         filter,
         admits: Some(&|_: &Path, id: &str, cwd: &str| !id.is_empty() && cwd != "/elsewhere"),
         limit,
+        paging: None,
         per_session,
         now: Timestamp::from_ms(1_735_700_000_000),
         is_cancelled: &|| false,
+        is_late: &|| false,
         on_progress: &|_, _| {},
     };
     let Findings { hits, .. } = index.find(files, &request).unwrap();
@@ -379,6 +381,23 @@ fn a_match_is_found_wherever_it_is() {
             assert_eq!(found, expected, "{query}");
         }
     }
+}
+
+#[test]
+fn an_update_in_a_hurry_leaves_large_merges_to_the_next() {
+    let store = Store::new();
+    let mut index = TextIndex::open(store.caches.clone());
+    for number in 0..20 {
+        std::fs::write(store.file(number), format!("{HEADER}\n{{\"type\":\"label\",\"label\":\"word{number}\"}}\n"))
+            .unwrap();
+        let options = UpdateOptions { is_gone: &|_| true, max_merged: 0, ..UpdateOptions::default() };
+        index.update(&store.files(), &options).unwrap();
+    }
+    assert_eq!(index.n_segments(), 20);
+    assert_eq!(find(&mut index, &store.files(), "word*", &Filter::default(), usize::MAX, false).len(), 20);
+    store.update(1 << 20, false);
+    assert!(TextIndex::open(store.caches.clone()).n_segments() < 10);
+    store.check("merged later");
 }
 
 #[test]

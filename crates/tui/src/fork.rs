@@ -255,7 +255,7 @@ impl Fork {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Driver;
+    use crate::driver::Driver;
 
     fn selector() -> (tempfile::TempDir, Driver<Fork>) {
         let dir = tempfile::tempdir().unwrap();

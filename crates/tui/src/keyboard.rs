@@ -13,6 +13,7 @@ use crossterm::event::{self, Event as TermEvent};
 
 /// Input from the terminal, or a signal.
 #[derive(Debug)]
+#[cfg_attr(not(unix), expect(dead_code, reason = "signals are events only on Unix"))]
 pub(crate) enum InputEvent {
     Terminal(TermEvent),
     /// The terminal may have changed its size.

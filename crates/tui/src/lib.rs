@@ -5,7 +5,11 @@
 //! sessions reaches the screen through one module, which sanitises it.
 
 mod content;
+#[cfg(any(test, feature = "headless"))]
+mod driver;
 mod fork;
+#[cfg(feature = "headless")]
+pub mod headless;
 mod help;
 mod hint;
 mod key;

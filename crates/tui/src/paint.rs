@@ -281,7 +281,7 @@ impl<'b> Canvas<'b> {
     }
 }
 
-#[cfg(test)]
+#[cfg(any(test, feature = "headless"))]
 pub(crate) fn rows_of(buffer: &Buffer) -> Vec<String> {
     let area = buffer.area;
     let row = |y: u16| {

@@ -22,6 +22,9 @@ use crate::workers::{JobReport, Workers};
 /// How long drawing waits for work started by the same key, so that most changes appear in one frame.
 const GRACE_PERIOD: Duration = Duration::from_millis(8);
 
+/// The editor of a user who names none.
+const EDITOR: &str = if cfg!(windows) { "notepad" } else { "vi" };
+
 /// Interval of clock events while idle.
 const CLOCK_INTERVAL: Duration = Duration::from_millis(500);
 
@@ -232,13 +235,11 @@ impl<S: Screen> Loop<'_, S> {
         file.write_all(text.as_bytes())?;
         file.flush()?;
         let named = ["VISUAL", "EDITOR"].iter().find_map(|name| self.environments.user.variable(name));
-        let editor = named.filter(|editor| !editor.trim().is_empty()).unwrap_or_else(|| "vi".to_owned());
+        let editor = named.filter(|editor| !editor.trim().is_empty()).unwrap_or_else(|| EDITOR.to_owned());
         self.keyboard.pause();
         self.terminal.leave()?;
-        // The variable may contain arguments, so a shell parses it, as other programs do; the file is a separate
-        // argument.
-        let status =
-            std::process::Command::new("sh").args(["-c", &format!("{editor} \"$1\""), "sh"]).arg(file.path()).status();
+        // The variable may contain arguments, so a shell parses it, as other programs do.
+        let status = sessile::shell(|file| format!("{editor} {file}"), file.path()).status();
         self.keyboard.resume();
         self.reenter()?;
         status.map(drop).map_err(TuiError::Io)

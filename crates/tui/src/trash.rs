@@ -410,7 +410,7 @@ impl Screen for Trash {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Driver;
+    use crate::driver::Driver;
 
     /// A made-up store with some deleted sessions.
     struct Store {

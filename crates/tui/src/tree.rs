@@ -118,6 +118,8 @@ pub(crate) struct Tree {
     /// The newest model, until it is laid out. Nodes of one model mean nothing in another.
     next: Option<NextModel>,
     n_loads: u64,
+    /// The number of the last model for which a survey was requested.
+    last_surveyed: u64,
     filter: Filter,
     query: LineEditor,
     /// Whether the user typed into the query last; keys that change something are then not meant for the tree.
@@ -170,6 +172,7 @@ impl Tree {
             generation: 0,
             next: None,
             n_loads: 0,
+            last_surveyed: 0,
             filter,
             query: LineEditor::default(),
             is_editing: false,
@@ -290,6 +293,16 @@ impl Tree {
         effects
     }
 
+    /// Requests the survey of the visible model, if it has none. Not earlier, because it takes longer than everything
+    /// that the first rows need.
+    fn request_survey(&mut self) -> Effects<Self> {
+        let Some(model) = self.model.as_ref().filter(|_| self.survey.is_none()) else { return Vec::new() };
+        if std::mem::replace(&mut self.last_surveyed, self.generation) == self.generation {
+            return Vec::new();
+        }
+        vec![Effect::Run(TreeJob::Survey { model: Arc::clone(model), generation: self.generation })]
+    }
+
     fn request_headlines(&mut self) -> Effects<Self> {
         let Some(model) = &self.model else { return Vec::new() };
         let height = usize::from(self.layout().list.height);
@@ -327,13 +340,8 @@ impl Tree {
                 if !std::mem::replace(&mut self.has_loaded, true) {
                     self.follow = model.leaf;
                 }
-                let needs_survey = survey.is_none();
-                self.next = Some(NextModel { model: Arc::clone(&model), survey, generation });
-                let mut effects = self.request_layout();
-                if needs_survey {
-                    effects.push(Effect::Run(TreeJob::Survey { model, generation }));
-                }
-                effects
+                self.next = Some(NextModel { model, survey, generation });
+                self.request_layout()
             }
             TreeEvent::Surveyed { survey, generation } if generation == self.n_loads => {
                 let model = self.next.take().map(|next| next.model).or_else(|| self.model.clone());
@@ -343,7 +351,9 @@ impl Tree {
             TreeEvent::LaidOut { drawing, archived, version } if version == self.version => {
                 self.archived = archived;
                 self.redraw(drawing);
-                self.request_visible()
+                let mut effects = self.request_visible();
+                effects.extend(self.request_survey());
+                effects
             }
             TreeEvent::LayoutFailed { message, version } if version == self.version => {
                 // The current rows may belong to an older query.

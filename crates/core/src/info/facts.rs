@@ -30,6 +30,8 @@ pub struct SessionFacts {
     pub has_branches: bool,
     /// Whether the last message of the user, the model or a tool leaves something to do for the agent; see [`leaves_work`].
     pub is_unanswered: bool,
+    /// Whether a label ever had the tag `#private`; see [`is_private`](crate::label::is_private). It may have been removed.
+    pub had_private_label: bool,
 }
 
 /// Whether a message leaves something to do for the agent: a prompt and the result of a tool do, and so does an answer

@@ -33,6 +33,7 @@ pub(super) struct Object<'a> {
     pub(super) model: Option<Raw<'a>>,
     pub(super) custom_type: Option<Raw<'a>>,
     pub(super) data: Option<Raw<'a>>,
+    pub(super) label: Option<Raw<'a>>,
     pub(super) message: Message<'a>,
 }
 
@@ -51,7 +52,7 @@ pub(super) struct Message<'a> {
 impl Object<'_> {
     /// The type of the line. Types that a list does not need are [`Kind::Unknown`].
     pub(super) fn kind(&self) -> Kind {
-        const NEEDED_KINDS: [Kind; 7] = [
+        const NEEDED_KINDS: [Kind; 8] = [
             Kind::Message,
             Kind::Header,
             Kind::SessionInfo,
@@ -59,6 +60,7 @@ impl Object<'_> {
             Kind::Compaction,
             Kind::BranchSummary,
             Kind::Custom,
+            Kind::Label,
         ];
         let Some(word) = self.kind.and_then(Raw::as_text) else { return Kind::Unknown };
         let is_named = |kind: &Kind| kind.word().is_some_and(|known| word == *known);
@@ -113,6 +115,7 @@ fn look_up(entry: Raw<'_>) -> Object<'_> {
         model: entry.get("model"),
         custom_type: entry.get("customType"),
         data: entry.get("data"),
+        label: entry.get("label"),
         message: Message {
             role: inside("role"),
             content: inside("content"),
@@ -164,6 +167,7 @@ impl<'a> LineMembers<'a> {
             b"model" => object.model = value(),
             b"customType" => object.custom_type = value(),
             b"data" => object.data = value(),
+            b"label" => object.label = value(),
             _ => {}
         }
     }
@@ -207,6 +211,7 @@ mod tests {
             "\"customType\"",
             "\"stopReason\"",
             "\"data\"",
+            "\"label\"",
             r#""\u0069d""#,
             r#""n\u0061me""#,
             "\"x\"",

@@ -75,6 +75,27 @@ impl Escape {
     }
 }
 
+fn write_array<'v>(items: impl IntoIterator<Item = Raw<'v>>, out: &mut Vec<u8>) {
+    out.push(b'[');
+    for (n_before, item) in items.into_iter().enumerate() {
+        if n_before > 0 {
+            out.push(b',');
+        }
+        out.extend_from_slice(item.as_bytes());
+    }
+    out.push(b']');
+}
+
+impl Json {
+    /// An array of values, byte for byte.
+    pub fn array(items: &[Self]) -> Self {
+        let room: usize = items.iter().map(|item| item.raw().as_bytes().len() + 1).sum();
+        let mut text = Vec::with_capacity(room + 2);
+        write_array(items.iter().map(Self::raw), &mut text);
+        Self::trusted(text)
+    }
+}
+
 /// Writes an object member by member, in the order of the calls.
 ///
 /// ```
@@ -180,15 +201,7 @@ impl ObjectWriter {
 
     /// Adds an array of values, byte for byte.
     pub fn array<'v>(&mut self, key: &str, items: impl IntoIterator<Item = Raw<'v>>) -> &mut Self {
-        let text = self.key(&key.into());
-        text.push(b'[');
-        for (n_before, item) in items.into_iter().enumerate() {
-            if n_before > 0 {
-                text.push(b',');
-            }
-            text.extend_from_slice(item.as_bytes());
-        }
-        text.push(b']');
+        write_array(items, self.key(&key.into()));
         self
     }
 

@@ -66,6 +66,7 @@ fn encode_header(out: &mut Writer, header: &HeaderInfo) {
     out.option(header.created.map(Timestamp::as_ms), Writer::signed);
     out.byte(u8::from(header.is_stated));
     out.byte(u8::from(header.is_redacted));
+    out.option(header.imported_from.as_ref(), |out, agent| out.bytes(agent.as_bytes()));
 }
 
 fn decode_header(from: &mut Reader<'_>) -> Option<HeaderInfo> {
@@ -77,6 +78,7 @@ fn decode_header(from: &mut Reader<'_>) -> Option<HeaderInfo> {
         created: from.option(Reader::signed)?.map(Timestamp::from_ms),
         is_stated: from.byte()? != 0,
         is_redacted: from.byte()? != 0,
+        imported_from: from.option(Reader::string)?,
     })
 }
 
@@ -97,6 +99,7 @@ fn encode_facts(out: &mut Writer, facts: &SessionFacts) {
     out.number(facts.unreadable_lines);
     out.byte(u8::from(facts.has_branches));
     out.byte(u8::from(facts.is_unanswered));
+    out.byte(u8::from(facts.had_private_label));
 }
 
 fn decode_facts(from: &mut Reader<'_>) -> Option<SessionFacts> {
@@ -128,6 +131,7 @@ fn decode_facts(from: &mut Reader<'_>) -> Option<SessionFacts> {
         unreadable_lines: from.number()?,
         has_branches: from.byte()? != 0,
         is_unanswered: from.byte()? != 0,
+        had_private_label: from.byte()? != 0,
     })
 }
 
@@ -144,18 +148,21 @@ mod tests {
     }
 
     fn first() -> impl Strategy<Value = FirstValue> {
-        let header = (any::<u64>(), ".*", ".*", any::<Option<String>>(), any::<Option<i64>>(), any::<[bool; 2]>());
-        let header = header.prop_map(|(offset, id, cwd, parent_session, created, [is_stated, is_redacted])| {
-            FirstValue::Header(HeaderInfo {
-                offset,
-                id: id.into(),
-                cwd,
-                parent_session,
-                created: created.map(Timestamp::from_ms),
-                is_stated,
-                is_redacted,
-            })
-        });
+        let texts = any::<[Option<String>; 2]>();
+        let header = (any::<u64>(), ".*", ".*", texts, any::<Option<i64>>(), any::<[bool; 2]>());
+        let header =
+            header.prop_map(|(offset, id, cwd, [parent_session, imported_from], created, [is_stated, is_redacted])| {
+                FirstValue::Header(HeaderInfo {
+                    offset,
+                    id: id.into(),
+                    cwd,
+                    parent_session,
+                    created: created.map(Timestamp::from_ms),
+                    is_stated,
+                    is_redacted,
+                    imported_from,
+                })
+            });
         prop_oneof![Just(FirstValue::NotYetSeen), Just(FirstValue::NoHeader), header]
     }
 
@@ -165,7 +172,7 @@ mod tests {
             models in proptest::collection::vec((text(), text()), 0..4),
             floats in any::<[f32; 5]>(),
             newest_entry in any::<Option<i64>>(),
-            [has_branches, is_unanswered] in any::<[bool; 2]>(),
+            [has_branches, is_unanswered, had_private_label] in any::<[bool; 3]>(),
         ) -> SessionFacts {
             let mut counts = [0; RoleCounts::N_ROLES];
             counts.copy_from_slice(&numbers[..RoleCounts::N_ROLES]);
@@ -181,6 +188,7 @@ mod tests {
                 unreadable_lines: numbers[13],
                 has_branches,
                 is_unanswered,
+                had_private_label,
             }
         }
     }

@@ -19,10 +19,53 @@ pub trait Layer: Debug + Send + Sync {
     /// Called before a file or a directory is synced.
     fn before_sync(&self) {}
 
+    /// Called before a file is opened.
+    fn before_open(&self, _path: &Path) {}
+
+    /// Called before something is changed or locked, which an error prevents.
+    fn before_change(&self, _change: Change, _path: &Path) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Whether a sync may empty the cache of the disk.
+    fn lets_syncs_reach_disk(&self) -> bool {
+        true
+    }
+
+    /// Changes the time that the store sees, in milliseconds since 1970.
+    fn map_now(&self, now_ms: i64) -> i64 {
+        now_ms
+    }
+
     /// Changes the metadata that the store sees.
     fn map_stat(&self, stat: Stat) -> Stat {
         stat
     }
+}
+
+/// What happens to a file or a directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It is created.
+    Create,
+    /// It is opened for writing.
+    OpenToWrite,
+    /// It gets the content of another name, or a second name.
+    Name,
+    /// It is removed.
+    Remove,
+    /// A directory is made.
+    MakeDirectory,
+    /// Its times or its mode change.
+    SetAttributes,
+    /// Bytes are written, or room is made for them.
+    Write,
+    /// Its length changes.
+    SetLength,
+    /// It is synced.
+    Sync,
+    /// It is locked or unlocked.
+    Lock,
 }
 
 /// The real operating system behind a [`Layer`].
@@ -43,7 +86,13 @@ impl<L: Layer> Layered<L> {
 
 impl<L: Layer + 'static> Os for Layered<L> {
     fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn OsFile>> {
-        Ok(Box::new(LayeredFile { file: RealOs.open(path, mode)?, layer: Arc::clone(&self.0) }))
+        self.0.before_open(path);
+        let creates = mode == Mode::New || (mode == Mode::Sidecar && RealOs.link_stat(path).is_err());
+        if mode != Mode::Read {
+            self.0.before_change(if creates { Change::Create } else { Change::OpenToWrite }, path)?;
+        }
+        let file = RealOs.open(path, mode)?;
+        Ok(Box::new(LayeredFile { file, path: path.to_path_buf(), layer: Arc::clone(&self.0) }))
     }
 
     fn stat(&self, path: &Path) -> io::Result<Stat> {
@@ -55,42 +104,52 @@ impl<L: Layer + 'static> Os for Layered<L> {
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.0.before_change(Change::Name, to)?;
         RealOs.rename(from, to)
     }
 
     fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.0.before_change(Change::Name, to)?;
         RealOs.rename_new(from, to)
     }
 
     fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.0.before_change(Change::Name, to)?;
         RealOs.link(from, to)
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
+        self.0.before_change(Change::Remove, path)?;
         RealOs.remove(path)
     }
 
     fn make_directory(&self, path: &Path) -> io::Result<()> {
+        self.0.before_change(Change::MakeDirectory, path)?;
         RealOs.make_directory(path)
     }
 
     fn remove_directory(&self, path: &Path) -> io::Result<()> {
+        self.0.before_change(Change::Remove, path)?;
         RealOs.remove_directory(path)
     }
 
     fn set_mode(&self, path: &Path, mode: u32) -> io::Result<()> {
+        self.0.before_change(Change::SetAttributes, path)?;
         RealOs.set_mode(path, mode)
     }
 
     fn touch(&self, path: &Path) -> io::Result<()> {
+        self.0.before_change(Change::SetAttributes, path)?;
         RealOs.touch(path)
     }
 
     fn set_modified(&self, path: &Path, modified_ms: i64) -> io::Result<()> {
+        self.0.before_change(Change::SetAttributes, path)?;
         RealOs.set_modified(path, modified_ms)
     }
 
     fn sync_directory(&self, path: &Path) -> io::Result<()> {
+        self.0.before_change(Change::Sync, path)?;
         self.0.before_sync();
         RealOs.sync_directory(path)
     }
@@ -104,7 +163,7 @@ impl<L: Layer + 'static> Os for Layered<L> {
     }
 
     fn now_ms(&self) -> i64 {
-        RealOs.now_ms()
+        self.0.map_now(RealOs.now_ms())
     }
 
     fn boot_ms(&self) -> i64 {
@@ -140,6 +199,7 @@ impl<L: Layer + 'static> Os for Layered<L> {
     }
 
     fn move_to_trash(&self, path: &Path) -> io::Result<()> {
+        self.0.before_change(Change::Remove, path)?;
         RealOs.move_to_trash(path)
     }
 }
@@ -148,7 +208,14 @@ impl<L: Layer + 'static> Os for Layered<L> {
 #[derive(Debug)]
 struct LayeredFile<L> {
     file: Box<dyn OsFile>,
+    path: PathBuf,
     layer: Arc<L>,
+}
+
+impl<L: Layer> LayeredFile<L> {
+    fn before_change(&self, change: Change) -> io::Result<()> {
+        self.layer.before_change(change, &self.path)
+    }
 }
 
 impl<L: Layer> OsFile for LayeredFile<L> {
@@ -167,6 +234,7 @@ impl<L: Layer> OsFile for LayeredFile<L> {
     }
 
     fn append(&self, bytes: &[u8]) -> io::Result<usize> {
+        self.before_change(Change::Write)?;
         self.file.append(bytes)
     }
 
@@ -175,24 +243,33 @@ impl<L: Layer> OsFile for LayeredFile<L> {
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        self.before_change(Change::Write)?;
         self.file.write_at(bytes, offset)
     }
 
     fn set_length(&self, length: u64) -> io::Result<()> {
+        self.before_change(Change::SetLength)?;
         self.file.set_length(length)
     }
 
     fn sync_data(&self) -> io::Result<()> {
+        self.before_change(Change::Sync)?;
         self.layer.before_sync();
         self.file.sync_data()
     }
 
     fn sync_all(&self) -> io::Result<()> {
+        self.before_change(Change::Sync)?;
         self.layer.before_sync();
         self.file.sync_all()
     }
 
+    fn sync_reaches_disk(&self) -> bool {
+        self.layer.lets_syncs_reach_disk() && self.file.sync_reaches_disk()
+    }
+
     fn reserve(&self, offset: u64, length: u64) -> io::Result<()> {
+        self.before_change(Change::Write)?;
         self.file.reserve(offset, length)
     }
 
@@ -201,10 +278,12 @@ impl<L: Layer> OsFile for LayeredFile<L> {
     }
 
     fn try_lock(&self, lock: Lock) -> io::Result<bool> {
+        self.before_change(Change::Lock)?;
         self.file.try_lock(lock)
     }
 
     fn unlock(&self) -> io::Result<()> {
+        self.before_change(Change::Lock)?;
         self.file.unlock()
     }
 }

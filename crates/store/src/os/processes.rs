@@ -71,11 +71,16 @@ pub fn terminal() -> Option<String> {
 }
 
 /// Returns a name for the terminal of this process, the same for all commands of one shell; none without a terminal.
-#[cfg(not(any(target_os = "linux", target_os = "android")))]
-#[expect(clippy::disallowed_methods, reason = "only opening it shows whether there is a terminal")]
+#[cfg(all(unix, not(any(target_os = "linux", target_os = "android"))))]
 pub fn terminal() -> Option<String> {
     std::fs::File::open("/dev/tty").ok()?;
     Some(rustix::process::getsid(None).ok()?.as_raw_nonzero().to_string())
+}
+
+/// Returns a name for the terminal of this process: none, because Windows does not name consoles.
+#[cfg(windows)]
+pub fn terminal() -> Option<String> {
+    None
 }
 
 /// Field positions in `/proc/PID/stat`, counted after the name in parentheses.

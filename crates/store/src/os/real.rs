@@ -1,81 +1,47 @@
 //! The real operating system.
 
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
+
 use std::ffi::OsStr;
-use std::fs::{self, DirBuilder, File, FileTimes, Metadata, OpenOptions, Permissions, TryLockError};
-use std::io::{self, Seek, Write};
-use std::ops::Range;
-use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::{DirBuilderExt, FileExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use rustix::fs::{FallocateFlags, OFlags};
-use rustix::io::Errno;
+#[cfg(unix)]
+use self::unix as system;
+#[cfg(windows)]
+use self::windows as system;
+use super::{Mode, Os, OsFile, Process, Stat};
 
-use super::{FileKind, Identity, Lock, Mode, Os, OsFile, Process, Stat};
+pub(crate) use system::{IS_DEVICE, IS_DIRECTORY, IS_LINK};
 
 /// The real operating system.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RealOs;
 
-/// Renames a file atomically to a name that must be free.
-#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
-fn rename_without_replacing(from: &Path, to: &Path) -> io::Result<()> {
-    use rustix::fs::{CWD, RenameFlags, renameat_with};
-    use rustix::io::Errno;
-    renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE).map_err(|errno| match errno {
-        // The errors of a kernel or a file system that does not know the flag.
-        Errno::INVAL | Errno::NOSYS | Errno::NOTSUP => io::ErrorKind::Unsupported.into(),
-        errno => errno.into(),
-    })
-}
-
-#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
-fn rename_without_replacing(_from: &Path, _to: &Path) -> io::Result<()> {
-    Err(io::ErrorKind::Unsupported.into())
-}
-
 impl Os for RealOs {
     fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn OsFile>> {
-        let mut options = OpenOptions::new();
-        options.read(true);
-        // Opening a pipe must not wait for its writer, and a terminal must not become our controlling terminal.
-        let mut flags = OFlags::NONBLOCK | OFlags::NOCTTY;
-        if mode != Mode::Read {
-            flags |= OFlags::NOFOLLOW;
-        }
-        match mode {
-            Mode::Read => {}
-            Mode::Append => drop(options.append(true)),
-            Mode::New => drop(options.append(true).create_new(true).mode(0o600)),
-            Mode::Sidecar => drop(options.write(true).create(true).truncate(false).mode(0o600)),
-        }
-        let file = options.custom_flags(flags.bits().cast_signed()).open(path)?;
-        if mode == Mode::New {
-            // The umask may have removed even the owner's rights.
-            file.set_permissions(Permissions::from_mode(0o600))?;
-        } else {
-            refuse_odd(&file)?;
-        }
-        Ok(Box::new(RealFile(file)))
+        Ok(Box::new(system::open(path, mode)?))
     }
 
     fn stat(&self, path: &Path) -> io::Result<Stat> {
-        fs::metadata(path).map(|metadata| stat_of(&metadata))
+        system::stat(path)
     }
 
     fn link_stat(&self, path: &Path) -> io::Result<Stat> {
-        fs::symlink_metadata(path).map(|metadata| stat_of(&metadata))
+        system::link_stat(path)
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        fs::rename(from, to)
+        system::rename(from, to)
     }
 
     fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
-        rename_without_replacing(from, to)
+        system::rename_new(from, to)
     }
 
     fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -83,13 +49,11 @@ impl Os for RealOs {
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
-        fs::remove_file(path)
+        system::remove(path)
     }
 
     fn make_directory(&self, path: &Path) -> io::Result<()> {
-        DirBuilder::new().mode(0o700).create(path)?;
-        // The umask may have removed even the owner's rights.
-        fs::set_permissions(path, Permissions::from_mode(0o700)).inspect_err(|_| drop(fs::remove_dir(path)))
+        system::make_directory(path)
     }
 
     fn remove_directory(&self, path: &Path) -> io::Result<()> {
@@ -97,20 +61,20 @@ impl Os for RealOs {
     }
 
     fn set_mode(&self, path: &Path, mode: u32) -> io::Result<()> {
-        fs::set_permissions(path, Permissions::from_mode(mode))
+        system::set_mode(path, mode)
     }
 
     fn touch(&self, path: &Path) -> io::Result<()> {
-        File::open(path)?.set_times(FileTimes::new().set_modified(now()))
+        system::set_modified(path, now())
     }
 
     fn set_modified(&self, path: &Path, modified_ms: i64) -> io::Result<()> {
         let since_1970 = Duration::from_millis(u64::try_from(modified_ms).unwrap_or_default());
-        File::open(path)?.set_times(FileTimes::new().set_modified(UNIX_EPOCH + since_1970))
+        system::set_modified(path, UNIX_EPOCH + since_1970)
     }
 
     fn sync_directory(&self, path: &Path) -> io::Result<()> {
-        File::open(path)?.sync_all()
+        system::sync_directory(path)
     }
 
     fn list(&self, path: &Path) -> io::Result<Vec<PathBuf>> {
@@ -119,20 +83,11 @@ impl Os for RealOs {
     }
 
     fn list_stats(&self, path: &Path, is_wanted: &dyn Fn(&OsStr) -> bool) -> io::Result<Vec<(PathBuf, Option<Stat>)>> {
-        let look = |entry: fs::DirEntry| {
-            is_wanted(&entry.file_name()).then_some(())?;
-            // Looked up relative to the open directory, not from the root; links are not followed.
-            let metadata = entry.metadata().ok();
-            let path = entry.path();
-            let stat = metadata
-                .and_then(|found| if found.is_symlink() { self.stat(&path).ok() } else { Some(stat_of(&found)) });
-            Some((path, stat))
-        };
-        Ok(fs::read_dir(path)?.filter_map(|entry| entry.ok().and_then(look)).collect())
+        system::list_stats(path, is_wanted)
     }
 
     fn is_shared(&self, path: &Path) -> io::Result<bool> {
-        is_shared(path)
+        system::is_shared(path)
     }
 
     fn now_ms(&self) -> i64 {
@@ -140,14 +95,11 @@ impl Os for RealOs {
     }
 
     fn boot_ms(&self) -> i64 {
-        let time = rustix::time::clock_gettime(BOOT_CLOCK);
-        #[allow(clippy::useless_conversion, reason = "the types differ between systems")]
-        let (seconds, nanoseconds) = (i64::from(time.tv_sec), i64::from(time.tv_nsec));
-        seconds.saturating_mul(1000).saturating_add(nanoseconds / 1_000_000)
+        system::boot_ms()
     }
 
     fn boot_id(&self) -> u32 {
-        boot_id()
+        system::boot_id()
     }
 
     fn wait(&self, duration: Duration) {
@@ -155,8 +107,7 @@ impl Os for RealOs {
     }
 
     fn whoami(&self) -> (u32, String) {
-        let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-        (std::process::id(), host)
+        (std::process::id(), system::host())
     }
 
     fn processes(&self) -> Vec<Process> {
@@ -164,17 +115,15 @@ impl Os for RealOs {
     }
 
     fn is_running(&self, pid: u32) -> bool {
-        let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
-        // A process of another user cannot be signalled, but it exists.
-        pid.is_some_and(|pid| rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
+        system::is_running(pid)
     }
 
     fn user_id(&self) -> u32 {
-        rustix::process::getuid().as_raw()
+        system::user_id()
     }
 
     fn real_path(&self, path: &Path) -> io::Result<PathBuf> {
-        fs::canonicalize(path)
+        system::real_path(path)
     }
 
     fn move_to_trash(&self, path: &Path) -> io::Result<()> {
@@ -190,166 +139,13 @@ impl Os for RealOs {
     }
 }
 
-/// Refuses files that store no content, like a socket: pipes, devices, and files that the kernel generates.
-///
-/// Reading these may block forever, never end, or have side effects. `/dev/null` counts as an empty file.
-fn refuse_odd(file: &File) -> io::Result<()> {
-    let found = file.metadata()?;
-    let kind = found.file_type();
-    let is_null = || fs::metadata("/dev/null").is_ok_and(|null| null.rdev() == found.rdev());
-    let is_odd = if kind.is_char_device() {
-        !is_null()
-    } else {
-        // Reading a directory fails anyway, with a specific error.
-        !kind.is_dir() && (!kind.is_file() || (found.blocks() == 0 && is_made_up(file)?))
-    };
-    if is_odd { Err(Errno::NXIO.into()) } else { Ok(()) }
-}
-
-/// A file of the real operating system.
-#[derive(Debug)]
-struct RealFile(File);
-
-impl OsFile for RealFile {
-    fn stat(&self) -> io::Result<Stat> {
-        self.0.metadata().map(|metadata| stat_of(&metadata))
-    }
-
-    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        self.0.read_at(buffer, offset)
-    }
-
-    #[cfg(any(target_os = "linux", target_os = "android"))]
-    fn next_data(&self, offset: u64) -> io::Result<Option<u64>> {
-        use std::os::fd::AsRawFd;
-        // This seek moves the file position, which an append needs to find unchanged. So a second handle is used.
-        let Ok(other) = File::open(format!("/proc/self/fd/{}", self.0.as_raw_fd())) else { return Ok(Some(offset)) };
-        match rustix::fs::seek(&other, rustix::fs::SeekFrom::Data(offset)) {
-            Ok(data) => Ok(Some(data.max(offset))),
-            Err(Errno::NXIO) => Ok(None),
-            // Not every file system supports this.
-            Err(_) => Ok(Some(offset)),
-        }
-    }
-
-    fn append(&self, bytes: &[u8]) -> io::Result<usize> {
-        (&self.0).write(bytes)
-    }
-
-    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        Some(self.0.as_fd())
-    }
-
-    #[cfg(any(target_os = "linux", target_os = "android"))]
-    fn append_from(&self, source: &dyn OsFile, range: Range<u64>) -> io::Result<u64> {
-        use rustix::fs::{copy_file_range, fcntl_getfl, fcntl_setfl};
-        let Some(source) = source.descriptor() else { return Ok(0) };
-        let flags = fcntl_getfl(&self.0)?;
-        // The system refuses this for a file that is open for appending.
-        fcntl_setfl(&self.0, flags - OFlags::APPEND)?;
-        let length = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
-        let (mut from, mut to) = (range.start, self.0.metadata()?.len());
-        let copied = copy_file_range(source, Some(&mut from), &self.0, Some(&mut to), length);
-        fcntl_setfl(&self.0, flags)?;
-        match copied {
-            Ok(n_copied) => Ok(n_copied as u64),
-            // Two file systems, or one that does not support it.
-            Err(Errno::XDEV | Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(0),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    fn position(&self) -> io::Result<u64> {
-        (&self.0).stream_position()
-    }
-
-    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
-        self.0.write_at(bytes, offset)
-    }
-
-    fn set_length(&self, length: u64) -> io::Result<()> {
-        self.0.set_len(length)
-    }
-
-    fn sync_data(&self) -> io::Result<()> {
-        self.0.sync_data()
-    }
-
-    fn sync_all(&self) -> io::Result<()> {
-        self.0.sync_all()
-    }
-
-    #[cfg(any(target_os = "linux", target_os = "android"))]
-    fn reserve(&self, offset: u64, length: u64) -> io::Result<()> {
-        match rustix::fs::fallocate(&self.0, FallocateFlags::KEEP_SIZE, offset, length) {
-            // Not every file system supports this. Where it does not, the write itself reports a full disk.
-            Err(Errno::OPNOTSUPP | Errno::NOSYS) | Ok(()) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    #[cfg(not(any(target_os = "linux", target_os = "android")))]
-    fn reserve(&self, _offset: u64, _length: u64) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn free_space(&self) -> io::Result<u64> {
-        let disk = rustix::fs::fstatvfs(&self.0)?;
-        Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
-    }
-
-    fn try_lock(&self, lock: Lock) -> io::Result<bool> {
-        let tried = match lock {
-            Lock::Shared => self.0.try_lock_shared(),
-            Lock::Exclusive => self.0.try_lock(),
-        };
-        match tried {
-            Ok(()) => Ok(true),
-            Err(TryLockError::WouldBlock) => Ok(false),
-            Err(TryLockError::Error(error)) => Err(error),
-        }
-    }
-
-    fn unlock(&self) -> io::Result<()> {
-        self.0.unlock()
-    }
-}
-
-fn stat_of(metadata: &Metadata) -> Stat {
-    let kind = if metadata.is_file() {
-        FileKind::Regular
-    } else if metadata.is_dir() {
-        FileKind::Directory
-    } else {
-        FileKind::Other
-    };
-    Stat {
-        kind,
-        identity: Identity { device: metadata.dev(), inode: metadata.ino() },
-        length: metadata.len(),
-        modified_ms: metadata.mtime() * 1000 + metadata.mtime_nsec() / 1_000_000,
-        changed_ns: metadata.ctime().saturating_mul(1_000_000_000).saturating_add(metadata.ctime_nsec()),
-        n_links: metadata.nlink(),
-        mode: metadata.mode() & 0o7777,
-        is_own: metadata.uid() == own_user(),
-        is_roots: metadata.uid() == 0,
-    }
-}
-
-/// Returns the effective user of this process. Cached, because every append reads metadata.
-fn own_user() -> u32 {
-    static USER: OnceLock<u32> = OnceLock::new();
-    *USER.get_or_init(|| rustix::process::geteuid().as_raw())
-}
-
 /// Turns a write beyond the file size limit (`ulimit -f`) into an error instead of the end of the process.
 ///
 /// Along with the error, the system sends a signal that ends a process which does not handle or ignore it. This setting
 /// affects the whole process, so the program makes it at its start: a program that uses the library calls this
-/// function, or ignores the signal itself.
+/// function, or ignores the signal itself. On Windows there is no such limit.
 pub fn outlive_file_size_limit() -> io::Result<()> {
-    let signal = rustix::process::Signal::XFSZ.as_raw();
-    signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false))).map(drop)
+    system::outlive_file_size_limit()
 }
 
 #[expect(clippy::disallowed_methods, reason = "the clock that is passed to the store")]
@@ -357,85 +153,7 @@ fn now() -> SystemTime {
     SystemTime::now()
 }
 
-/// A clock that cannot be set. On Linux it also counts the time in which the machine is suspended.
-#[cfg(any(target_os = "linux", target_os = "android"))]
-const BOOT_CLOCK: rustix::time::ClockId = rustix::time::ClockId::Boottime;
-#[cfg(not(any(target_os = "linux", target_os = "android")))]
-const BOOT_CLOCK: rustix::time::ClockId = rustix::time::ClockId::Monotonic;
-
-/// Returns the number of this boot. Cached, because it does not change while this process lives.
-#[cfg(any(target_os = "linux", target_os = "android"))]
-#[expect(clippy::disallowed_methods, reason = "the only way to read this from the system")]
-fn boot_id() -> u32 {
-    static BOOT: OnceLock<u32> = OnceLock::new();
-    *BOOT.get_or_init(|| {
-        let text = fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-        // Zero means unknown, so no boot has that number.
-        if text.is_empty() { 0 } else { crc32fast::hash(&text).max(1) }
-    })
-}
-
-#[cfg(not(any(target_os = "linux", target_os = "android")))]
-fn boot_id() -> u32 {
-    0
-}
-
 fn ms_since_epoch(time: SystemTime) -> i64 {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
-}
-
-/// File systems in which other machines, or a program in between, take part in a write.
-#[cfg(target_os = "linux")]
-const SHARED_FILE_SYSTEMS: [u64; 10] = [
-    0x6969,      // NFS
-    0x517B,      // SMB
-    0xFF53_4D42, // CIFS
-    0xFE53_4D42, // SMB2
-    0x6573_5546, // FUSE, sshfs among others
-    0x0102_1997, // 9P
-    0x00C3_6400, // Ceph
-    0x5346_414F, // AFS
-    0x0BD0_0BD0, // Lustre
-    0x7461_636F, // OCFS2
-];
-
-/// File systems whose files the kernel generates: their lengths mean nothing, and reading may block.
-#[cfg(target_os = "linux")]
-const MADE_UP_FILE_SYSTEMS: [u64; 9] = [
-    0x9FA0,      // proc
-    0x6265_6572, // sys
-    0x6462_6720, // debug
-    0x7472_6163, // trace
-    0x0027_E0EB, // cgroup
-    0x6367_7270, // cgroup2
-    0x7363_6673, // security
-    0x6265_6570, // config
-    0xCAFE_4A11, // bpf
-];
-
-#[cfg(target_os = "linux")]
-fn is_made_up(file: &File) -> io::Result<bool> {
-    #[expect(clippy::cast_sign_loss, clippy::cast_possible_truncation, reason = "an identifier, not a quantity")]
-    let kind = u64::from(rustix::fs::fstatfs(file)?.f_type as u32);
-    Ok(MADE_UP_FILE_SYSTEMS.contains(&kind))
-}
-
-#[cfg(not(target_os = "linux"))]
-#[expect(clippy::unnecessary_wraps, reason = "fails on other systems")]
-fn is_made_up(_file: &File) -> io::Result<bool> {
-    Ok(false)
-}
-
-#[cfg(target_os = "linux")]
-fn is_shared(path: &Path) -> io::Result<bool> {
-    // The type is signed or unsigned, wider or narrower, depending on the machine; the low half is the number.
-    #[expect(clippy::cast_sign_loss, clippy::cast_possible_truncation, reason = "an identifier, not a quantity")]
-    let kind = u64::from(rustix::fs::statfs(path)?.f_type as u32);
-    Ok(SHARED_FILE_SYSTEMS.contains(&kind))
-}
-
-#[cfg(not(target_os = "linux"))]
-fn is_shared(_path: &Path) -> io::Result<bool> {
-    Ok(false)
 }

@@ -233,7 +233,7 @@ impl PickerBackend {
                 texts,
                 progress: if texts { None } else { Some(&mut progress) },
                 cancel: cancel.clone(),
-                skipped: None,
+                ..ListOptions::default()
             };
             match scope {
                 Scope::Here => self.sessions.list_with(&self.cwd, &mut options)?,

@@ -10,9 +10,10 @@ use sessile::users::SessionUser;
 
 use super::job::{PickerBackend, PickerEvent, PickerJob};
 use super::{Picked, Picker, Scope};
+use crate::driver::{Driver, NOW};
 use crate::keymap::Keymap;
 use crate::screen::{Event, Mouse, MouseAction, Screen};
-use crate::testing::{Driver, FixedEnvironment, NOW, golden, shared};
+use crate::testing::{FixedEnvironment, golden, shared};
 
 /// A made-up store in its own directory.
 struct Store {
@@ -54,6 +55,7 @@ fn made_up(rows: &[MadeUp<'_>]) -> Vec<SessionInfo> {
             name: name.map(|name| sessile::json::JsText::from(name).into_owned()),
             is_archived: false,
             is_redacted: false,
+            imported_from: None,
             member: None,
             project: None,
             repository: None,
@@ -105,6 +107,7 @@ fn golden_sessions() -> Option<[Vec<SessionInfo>; 2]> {
                 name: text("name").map(|name| own(Some(name))),
                 is_archived: false,
                 is_redacted: false,
+                imported_from: None,
                 member: None,
                 project: None,
                 repository: None,
@@ -764,14 +767,16 @@ fn the_picker_shows_its_purpose() {
 }
 
 #[test]
-fn redacted_copies_have_a_note() {
+fn redacted_copies_and_imported_sessions_have_a_note() {
     let mut list = made_up(&[
         ("/s/a.jsonl", "the original", None, 60_000, None, "/w/proj"),
         ("/s/b.jsonl", "without secrets", None, 120_000, None, "/w/proj"),
     ]);
+    list[0].imported_from = Some("claude".to_owned());
     list[1].is_redacted = true;
     let driver = picker_with(list.clone(), list, None);
     let shown = rows(&driver.lines());
     assert!(shown[1].contains("without secrets") && shown[1].contains("redacted · 3 "), "{shown:#?}");
+    assert!(shown[0].contains("the original") && shown[0].contains("claude · 3 "), "{shown:#?}");
     assert!(!shown[0].contains("redacted"), "{shown:#?}");
 }

@@ -59,7 +59,7 @@ impl Layout {
 pub(crate) fn short_path(path: &str, home: &str) -> String {
     match path.strip_prefix(home).filter(|_| home.len() > 1) {
         Some("") => "~".to_owned(),
-        Some(rest) if rest.starts_with('/') => format!("~{rest}"),
+        Some(rest) if rest.starts_with(std::path::is_separator) => format!("~{rest}"),
         _ => path.to_owned(),
     }
 }
@@ -334,6 +334,7 @@ impl Picker {
                     note: notes([
                         self.copies.original_of(&session.path).map(|_| "copy"),
                         session.is_redacted.then_some("redacted"),
+                        session.imported_from.as_deref(),
                         session.member.as_deref(),
                         user.map(SessionUser::words),
                     ]),
@@ -391,7 +392,7 @@ impl Picker {
 }
 
 /// Joins the notes about a session in its row.
-fn notes(notes: [Option<&str>; 4]) -> Option<String> {
+fn notes(notes: [Option<&str>; 5]) -> Option<String> {
     let text: Vec<&str> = notes.into_iter().flatten().collect();
     (!text.is_empty()).then(|| text.join(", "))
 }

@@ -55,9 +55,10 @@ mod tests {
 
     use super::super::job::ReaderBackend;
     use super::*;
+    use crate::driver::Driver;
     use crate::keymap::Keymap;
     use crate::secrets::Scanned;
-    use crate::testing::{Driver, SECRET_PART, planted};
+    use crate::testing::{SECRET_PART, planted};
 
     fn reader(skips: fn(&ReaderJob) -> bool) -> (tempfile::TempDir, Driver<Reader>) {
         let dir = tempfile::tempdir().unwrap();

@@ -2,7 +2,7 @@
 
 use super::job::{ReaderBackend, render_entry};
 use super::*;
-use crate::testing::Driver;
+use crate::driver::Driver;
 
 fn reader() -> (tempfile::TempDir, Driver<Reader>) {
     let dir = tempfile::tempdir().unwrap();

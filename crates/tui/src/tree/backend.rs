@@ -45,11 +45,21 @@ pub(crate) struct TreeBackend {
     resolve_summarizer: Option<Arc<ResolveSummarizer>>,
     /// The session, for reading. Long jobs release the lock from time to time.
     session: Mutex<Option<SessionManager>>,
+    /// Held while waiting for the session. A long job that has just released the session queues here, after the jobs
+    /// that were already waiting; a mutex alone would give it the session again and again.
+    queue: Mutex<()>,
 }
 
 impl TreeBackend {
     pub(crate) fn new(sessions: Sessions, path: PathBuf, resolve_summarizer: Option<Arc<ResolveSummarizer>>) -> Self {
-        Self { sessions, path, history: History::default(), resolve_summarizer, session: Mutex::new(None) }
+        Self {
+            sessions,
+            path,
+            history: History::default(),
+            resolve_summarizer,
+            session: Mutex::new(None),
+            queue: Mutex::new(()),
+        }
     }
 
     /// Returns how to summarise branches; by default the offline rule.
@@ -64,29 +74,30 @@ impl TreeBackend {
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<SessionManager>> {
+        let _turn = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         self.session.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Opens the session, even if it is already open.
     fn open(&self) -> Result<(), SessionError> {
-        let session = self.sessions.clone().read_only().open(&self.path)?;
-        if !session.is_stored() {
-            return Err(SessionError::NotASession { path: self.path.clone() });
-        }
+        let session = self.opened()?;
         *self.lock() = Some(session);
         Ok(())
+    }
+
+    fn opened(&self) -> Result<SessionManager, SessionError> {
+        let session = self.sessions.clone().read_only().open(&self.path)?;
+        if session.is_stored() { Ok(session) } else { Err(SessionError::NotASession { path: self.path.clone() }) }
     }
 
     pub(super) fn with_session<T>(
         &self,
         read: impl FnOnce(&SessionManager) -> Result<T, SessionError>,
     ) -> Result<T, SessionError> {
-        if self.lock().is_none() {
-            self.open()?;
-        }
-        match self.lock().as_ref() {
+        let mut session = self.lock();
+        match session.as_ref() {
             Some(session) => read(session),
-            None => Err(SessionError::Cancelled),
+            None => read(session.insert(self.opened()?)),
         }
     }
 
@@ -379,4 +390,58 @@ fn id_and_time(session: &SessionManager, row: Row, entry: &Entry) -> String {
     let time = entry.timestamp().unwrap_or_default();
     let time = time.get(..16).unwrap_or(&time).replace('T', " ");
     format!("{id} · {time}")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+    use std::thread;
+
+    use sessile::date::Timestamp;
+    use sessile::draft;
+
+    use super::*;
+    use crate::testing::FixedEnvironment;
+
+    /// A job that reads everything must not keep others from the session until it has ended: the headlines on the screen
+    /// would wait for it.
+    #[test]
+    fn a_long_job_lets_waiting_jobs_go_first() {
+        let dir = tempfile::tempdir().unwrap();
+        let sessions = Sessions::new(FixedEnvironment { home: dir.path().to_path_buf() });
+        let mut session = sessions.create(dir.path()).unwrap();
+        let text = |number: usize| draft::UserMessage::new(format!("entry {number}").as_str(), Timestamp::EPOCH);
+        (0..=2 * CHUNK_ENTRIES).for_each(|number| drop(session.append_message(text(number)).unwrap()));
+        let rows: Vec<Row> = session.path();
+        let backend = TreeBackend::new(sessions, session.session_file().unwrap().to_path_buf(), None);
+        drop(session);
+        backend.open().unwrap();
+        let (sender, order) = channel();
+        thread::scope(|scope| {
+            let mut n_taken = 0;
+            let took = backend.for_each_entry(&rows, &Cancel::default(), |_, _| {
+                n_taken += 1;
+                if n_taken == 1 {
+                    let other = sender.clone();
+                    let backend = &backend;
+                    scope.spawn(move || {
+                        let waiting = backend.with_session(|_| {
+                            other.send("waiting").unwrap();
+                            Ok(())
+                        });
+                        waiting.unwrap();
+                    });
+                    // Until it waits: then it holds the queue.
+                    while backend.queue.try_lock().is_ok() {
+                        thread::yield_now();
+                    }
+                }
+                if n_taken % CHUNK_ENTRIES == 1 {
+                    sender.send("long").unwrap();
+                }
+            });
+            took.unwrap();
+        });
+        assert_eq!(order.try_iter().collect::<Vec<_>>(), ["long", "waiting", "long", "long"]);
+    }
 }

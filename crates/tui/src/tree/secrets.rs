@@ -51,9 +51,10 @@ mod tests {
 
     use super::super::backend::TreeBackend;
     use super::*;
+    use crate::driver::Driver;
     use crate::keymap::Keymap;
     use crate::screen::Effect;
-    use crate::testing::{Driver, SECRET_PART, planted};
+    use crate::testing::{SECRET_PART, planted};
 
     fn tree(dir: &Path, skips: fn(&TreeJob) -> bool) -> Driver<Tree> {
         let (sessions, path) = planted(dir);

@@ -11,9 +11,10 @@ use sessile::{Cancel, Sessions, draft};
 use super::backend::{BranchSummarizer, TreeBackend};
 use super::job::{TreeEvent, TreeJob};
 use super::{Mode, Tree};
+use crate::driver::Driver;
 use crate::keymap::Keymap;
 use crate::screen::{Event, Job, Mouse, MouseAction, Screen};
-use crate::testing::{Driver, FixedEnvironment, golden, shared};
+use crate::testing::{FixedEnvironment, golden, shared};
 
 fn tree_of(sessions: &Sessions, path: &Path, shows_content: bool) -> Driver<Tree> {
     let tree = Tree::new(Arc::new(Keymap::default()), Filter::Default, shows_content, 0);

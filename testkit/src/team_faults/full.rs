@@ -13,7 +13,7 @@ use super::check::{check, log_of};
 use super::client::Client;
 use super::cluster::give_to_server;
 use super::death::{SCENES, staged};
-use super::faulty_os::{Fate, FaultyOs};
+use super::faulty_os::{Fate, Fault};
 use super::outcome::{Outcome, Skipped};
 
 pub(super) fn run(bench: &Bench) -> Result<Outcome, Skipped> {
@@ -23,11 +23,11 @@ pub(super) fn run(bench: &Bench) -> Result<Outcome, Skipped> {
     for scene in SCENES {
         for at in (1..400).step_by(step) {
             let mut clients = staged(bench, scene);
-            let os = Arc::new(FaultyOs::new(Fate::FullDisk, at));
-            clients[1].on(os.clone());
+            let fault = Fault::new(Fate::FullDisk, at);
+            clients[1].on(fault.os());
             let synced = clients[1].sync();
             clients[1].on(Arc::new(RealOs));
-            if os.is_unused() {
+            if fault.is_unused() {
                 break;
             }
             if let Err(error) = synced {

@@ -2,14 +2,13 @@
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
-use std::sync::Arc;
 
 use sessile::sync::remote::Secret;
 use sessile::sync::remote::postgres::Config;
 
 use super::client::Client;
 use super::cluster::Cluster;
-use super::faulty_os::{Fate, FaultyOs};
+use super::faulty_os::{Fate, Fault};
 use crate::torture::processes::role;
 
 /// The variable with a child's password.
@@ -30,7 +29,7 @@ fn sync(home: &Path, url: &str, at: u64) -> ExitCode {
     let password = std::env::var(PASSWORD).unwrap_or_default();
     let config = Config::from_url(url).unwrap().with_password(move || Ok(Secret::new(password.as_str())));
     let mut client = Client::new(home, "child", config, at + 1_000_000);
-    client.on(Arc::new(FaultyOs::new(Fate::Death, at)));
+    client.on(Fault::new(Fate::Death, at).os());
     match client.sync() {
         Ok(_) => ExitCode::SUCCESS,
         Err(error) => {

@@ -13,6 +13,9 @@ use crate::machine::Machine;
 use crate::pulls;
 use crate::report::{Report, ms, seconds};
 
+/// The speed that a push on one connection must have, in bytes per second.
+const MIN_SPEED: u64 = 15_000_000;
+
 /// A local store.
 pub(crate) struct Store {
     folder: PathBuf,
@@ -62,6 +65,34 @@ impl Store {
         search(&[&others[0], &others[1], &bob], scanning, report);
         open(&bob, bare, report);
         follow(&ada, &bob, &longest(bare), report);
+        self.push_alone(running, bare, dir, loading, report);
+    }
+
+    /// The first push of a member whom the server allows one connection.
+    fn push_alone(&self, running: &Running, bare: &Bare, dir: &Path, loading: Duration, report: &mut Report) {
+        let zoe = Machine::new(dir, "zoe", "zoe", running);
+        bare.psql("alter role zoe connection limit 1");
+        self.give_to(&zoe);
+        bare.psql("checkpoint");
+        let (pushing, _) = zoe.run(&["push", "--all", "--allow-secrets"]);
+        let n_pushed: usize = bare.psql("select count(*) from sessile.session where owner = 'zoe'").parse().unwrap();
+        assert_eq!(n_pushed, self.sessions.len(), "everything is on the server");
+        let n_seconds = u32::try_from(self.n_bytes / MIN_SPEED).unwrap();
+        let (ours, bare) = (self.speed(pushing), self.speed(loading));
+        report.bar("the same push on one connection", &ours, &bare, ratio(pushing, loading), pushing, n_seconds * 1000);
+    }
+
+    /// Makes this the store of a machine.
+    fn give_to(&self, machine: &Machine) {
+        std::fs::create_dir_all(&machine.agent).unwrap();
+        let root = [self.folder.join("sessions"), self.folder.clone()].into_iter().find(|path| path.is_dir()).unwrap();
+        std::os::unix::fs::symlink(std::path::absolute(root).unwrap(), machine.agent.join("sessions")).unwrap();
+        machine.run(&["list", "--all", "--json"]);
+    }
+
+    /// The time of a push, and its speed.
+    fn speed(&self, took: Duration) -> String {
+        format!("{}, {:.1} MB/s", seconds(took), self.n_bytes as f64 / 1e6 / took.as_secs_f64())
     }
 
     fn push(
@@ -74,16 +105,11 @@ impl Store {
         report: &mut Report,
     ) -> Machine {
         let ada = Machine::new(dir, "ada", "ada", running);
-        std::fs::create_dir_all(&ada.agent).unwrap();
-        let root = [self.folder.join("sessions"), self.folder.clone()].into_iter().find(|path| path.is_dir()).unwrap();
-        std::os::unix::fs::symlink(std::path::absolute(root).unwrap(), ada.agent.join("sessions")).unwrap();
-        ada.run(&["list", "--all", "--json"]);
+        self.give_to(&ada);
         bare.psql("checkpoint");
         let (pushing, _) = ada.run(&["push", "--all", "--allow-secrets"]);
-        let megabytes = self.n_bytes as f64 / 1e6;
-        let speed = |took: Duration| format!("{}, {:.1} MB/s", seconds(took), megabytes / took.as_secs_f64());
-        let what = format!("push of {megabytes:.0} MB in {} sessions", self.sessions.len());
-        report.bar(&what, &speed(pushing), &speed(loading), ratio(pushing, loading), pushing, 60_000);
+        let what = format!("push of {:.0} MB in {} sessions", self.n_bytes as f64 / 1e6, self.sessions.len());
+        report.bar(&what, &self.speed(pushing), &self.speed(loading), ratio(pushing, loading), pushing, 60_000);
         let statement = "select sum(pg_total_relation_size(c.oid)) from pg_class c \
                          join pg_namespace n on n.oid = c.relnamespace where n.nspname = 'sessile' and c.relkind = 'r'";
         let size: f64 = bare.psql(statement).parse().unwrap();

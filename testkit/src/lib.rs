@@ -10,6 +10,7 @@
 //! - [`resume`] lets pi resume sessions against a provider that checks signatures.
 //! - [`rpc`] talks to pi's RPC mode and to ours.
 //! - [`sim`] is an operating system whose calls fail and crash as the test demands.
+//! - [`soak`] lets many programs use one store for hours and samples what they take.
 //! - [`team_faults`] tries what can go wrong between machines and a real server.
 //! - [`torture`] tries everything that can go wrong, on that system and with real processes on a real kernel.
 #![expect(clippy::disallowed_methods, reason = "tests access files and the environment directly")]
@@ -27,6 +28,7 @@ pub mod resume;
 pub mod rpc;
 mod side_by_side;
 pub mod sim;
+pub mod soak;
 pub mod team_faults;
 pub mod torture;
 

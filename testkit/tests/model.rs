@@ -8,7 +8,7 @@ use sessile_testkit::torture::simulated::{Effort, model};
 fn every_history_of_three_processes_is_equivalent_to_a_serial_order() {
     let number = |name: &str, usual: u64| std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual);
     let effort =
-        Effort { seed: number("SESSILE_SEED", 1), n_cases: number("SESSILE_HISTORIES", 20_000), ..Effort::default() };
+        Effort { seed: number("SESSILE_SEED", 1), n_cases: number("SESSILE_HISTORIES", 8_000), ..Effort::default() };
     let result = model::histories(&effort);
     println!("{result}");
     assert!(result.failures.is_empty(), "{} of {} histories failed", result.failures.len(), result.cases);

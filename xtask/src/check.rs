@@ -5,14 +5,17 @@ use std::time::Duration;
 
 use crate::command::{self, Task};
 use crate::steps::{Steps, announce};
-use crate::{TaskResult, clients, fuzz, node_test, oracle, python, text_index, tidy, tools, web};
+use crate::{TaskResult, clients, fuzz, mcp_clients, node_test, oracle, python, text_index, tidy, tools, web};
 
 /// How long the advisory database may take to download. After that the step is skipped.
 const ADVISORY_LIMIT: Duration = Duration::from_mins(1);
 
-/// Settings that build release binaries in a third of the time. What is checked is what they do, not how fast they are.
-const QUICK_RELEASE: [(&str, &str); 2] =
-    [("CARGO_PROFILE_RELEASE_LTO", "off"), ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16")];
+/// Settings that build release binaries in a fraction of the time. What is checked is what they do, not how fast they are.
+const QUICK_RELEASE: [(&str, &str); 3] = [
+    ("CARGO_PROFILE_RELEASE_LTO", "off"),
+    ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16"),
+    ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1"),
+];
 
 pub(crate) fn run(root: &Path) -> TaskResult {
     Steps::run(|steps| check(root, steps))
@@ -20,14 +23,16 @@ pub(crate) fn run(root: &Path) -> TaskResult {
 
 /// Only the set-up may use the network; every later tool that could is told not to.
 fn check(root: &Path, steps: &mut Steps) -> TaskResult {
-    let (oracle, deny, browser, clients, node, wheels) = steps.step("set-up", || {
+    let (oracle, deny, browser, clients, mcp, node, wheels) = steps.step("set-up", || {
         announce(command::cargo(root).args(["fetch", "--locked"]))?;
         announce(fuzz::cargo(root).args(["fetch", "--locked"]))?;
         tools::install_packages();
+        crate::postgres::require()?;
         let cache = tools::cache_dir()?;
         let (browser, clients) = (web::install(root, &cache)?, clients::install(root, &cache)?);
         let (node, wheels) = (node_test::install(root, &cache)?, python::install(root, &cache)?);
-        Ok((oracle::install(&cache)?, tools::install_deny(&cache)?, browser, clients, node, wheels))
+        let mcp = mcp_clients::install(root, &cache)?;
+        Ok((oracle::install(&cache)?, tools::install_deny(&cache)?, browser, clients, mcp, node, wheels))
     })?;
     let cargo = |args: &[&str]| command::cargo(root).args(args);
     let quick_release = |args: &[&str]| cargo(args).envs(&QUICK_RELEASE);
@@ -35,42 +40,43 @@ fn check(root: &Path, steps: &mut Steps) -> TaskResult {
     steps.step("format", || {
         announce(cargo(&["fmt", "--all", "--check"]))?;
         announce(fuzz_cargo(&["fmt", "--check"]))?;
-        announce(text_index::cargo(root).args(["fmt", "--check"]))
+        announce(text_index::cargo(root).args(["fmt", "--check"]))?;
+        announce(command::cargo(&root.join("bench/counts")).args(["fmt", "--check"]))
     })?;
     steps.step("tidy", || tidy::run(root))?;
-    steps.step("clippy", || {
-        let args = ["clippy", "--workspace", "--all-targets", "--locked", "--offline", "--", "-D", "warnings"];
-        announce(cargo(&args))?;
-        // The workspace always has serde, because tests use it.
-        announce(cargo(&["check", "--package", "sessile", "--no-default-features", "--locked", "--offline"]))?;
-        // The profile that the targets are built with anyway.
-        announce(fuzz_cargo(&["clippy", "--release", "--locked", "--offline", "--", "-D", "warnings"]))
-    })?;
     // All programs in one build: with the features of one package alone, each would compile the engine again.
     let programs = steps.step("release", || {
         announce(quick_release(&crate::COMPARED).args(["--package", "sessile-testkit", "--locked", "--offline"]))?;
         crate::release_programs(root)
     })?;
     let program = |name: &str| command::program(programs.join(name)).dir(root).env(oracle::VARIABLE, &oracle);
-    steps.step("torture", || announce(program("torture")))?;
-    steps.step("team faults", || {
-        crate::postgres::require()?;
-        announce(program("team-faults"))
+    // The programs wait for disks, locks and children most of the time.
+    let waiting = vec![("torture", program("torture")), ("team faults", program("team-faults"))];
+    steps.beside(waiting, |steps| {
+        steps.step("clippy", || {
+            let args = ["clippy", "--workspace", "--all-targets", "--locked", "--offline", "--", "-D", "warnings"];
+            announce(cargo(&args))?;
+            // The workspace always has serde, because tests use it.
+            announce(cargo(&["check", "--package", "sessile", "--no-default-features", "--locked", "--offline"]))?;
+            // The profile that the targets are built with anyway.
+            announce(fuzz_cargo(&["clippy", "--release", "--locked", "--offline", "--", "-D", "warnings"]))
+        })?;
+        steps.step("doc", || {
+            let args = ["doc", "--workspace", "--no-deps", "--document-private-items", "--locked", "--offline"];
+            announce(cargo(&args).env("RUSTDOCFLAGS", "-Dwarnings"))
+        })?;
+        steps.step("fuzz", || fuzz::run(root, &fuzz::Options::for_ci()))
     })?;
-    steps.step("fuzz", || fuzz::run(root, &fuzz::Options::for_ci()))?;
     // On a few megabytes: times mean nothing there, but an answer that differs from pi's fails.
     steps.step("compare", || announce(program("compare").args(["--small"])))?;
     steps.step("web", || web::run(root, &browser, &[]))?;
     steps.step("clients", || clients::run(root, &clients, &[]))?;
+    steps.step("mcp clients", || mcp_clients::run(root, &mcp, &[]))?;
     steps.step("node", || node_test::test(root, &node, &node_test::build(root)?, &[]))?;
     // After the package for Node, which is built with the same features of the engine.
     steps.step("python", || python::run(root, &wheels, &[]))?;
     // What the first command of the README runs; nothing else would notice that it is broken.
     steps.step("demo", || announce(program("sessile").args(["--sample"])))?;
-    steps.step("doc", || {
-        let args = ["doc", "--workspace", "--no-deps", "--document-private-items", "--locked", "--offline"];
-        announce(cargo(&args).env("RUSTDOCFLAGS", "-Dwarnings"))
-    })?;
     steps.step("licences", || {
         let checks = ["check", "licenses", "bans", "sources"];
         announce(deny_task(&deny, root).args(["--locked", "--offline"]).args(checks))?;

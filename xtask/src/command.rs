@@ -1,6 +1,6 @@
 //! Child processes, with errors that say which command failed and how.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -18,7 +18,12 @@ pub(crate) fn program(name: impl AsRef<OsStr>) -> Task {
 
 /// Creates a task for the cargo that started us, in `dir`.
 pub(crate) fn cargo(dir: &Path) -> Task {
-    program(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())).dir(dir)
+    program(cargo_program()).dir(dir)
+}
+
+/// Returns the cargo that started us.
+pub(crate) fn cargo_program() -> OsString {
+    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
 impl Task {

@@ -12,6 +12,7 @@ use crate::{Failure, TaskResult};
 
 /// The targets with their dictionaries. `fuzz/src/lib.rs` says what else a new one needs.
 const TARGETS: &[(&str, &str)] = &[
+    ("agents", "json.dict"),
     ("lines", "json.dict"),
     ("entries", "json.dict"),
     ("tree", "json.dict"),

@@ -21,11 +21,9 @@ pub(crate) fn build(root: &Path, args: &[String]) -> TaskResult {
     };
     let profile: &[&str] = if is_release { &["--release"] } else { &[] };
     command::cargo(root).args(["build", "--locked", "--package", "sessile-node"]).args(profile).run()?;
-    let built = target_dir(root)
-        .join(if is_release { "release" } else { "debug" })
-        .join(format!("{DLL_PREFIX}sessile_node{DLL_SUFFIX}"));
-    let package = root.join(PACKAGE);
-    place(&built, &package.join("sessile.node"))?;
+    let profile = if is_release { "release" } else { "debug" };
+    let package = install(root, profile)?;
+    let built = built(root, profile);
     let here = |(_, system, processor): &&(&str, &str, &str)| {
         *system == std::env::consts::OS && *processor == std::env::consts::ARCH
     };
@@ -35,7 +33,20 @@ pub(crate) fn build(root: &Path, args: &[String]) -> TaskResult {
     Ok(())
 }
 
-fn target_dir(root: &Path) -> PathBuf {
+/// Copies the native part to where the package loads it, and returns the package.
+pub(crate) fn install(root: &Path, profile: &str) -> TaskResult<PathBuf> {
+    let package = root.join(PACKAGE);
+    place(&built(root, profile), &package.join("sessile.node"))?;
+    Ok(package)
+}
+
+/// Returns the native part as cargo builds it.
+fn built(root: &Path, profile: &str) -> PathBuf {
+    target_dir(root).join(profile).join(format!("{DLL_PREFIX}sessile_node{DLL_SUFFIX}"))
+}
+
+/// Returns the folder of builds.
+pub(crate) fn target_dir(root: &Path) -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
 }
 

@@ -118,7 +118,7 @@ fn target_folder(root: &Path) -> TaskResult<PathBuf> {
 }
 
 /// The version of the Python on the path, if it is new enough and can make environments.
-fn python_version() -> Option<String> {
+pub(crate) fn python_version() -> Option<String> {
     let script = "import ensurepip, sys, sysconfig, venv; print(*sys.version_info[:3], sysconfig.get_platform())";
     let version = command::program("python3").args(["-c", script]).probe()?;
     is_supported(&version).then_some(version)
@@ -130,7 +130,7 @@ fn is_supported(version: &str) -> bool {
 }
 
 /// A program of a virtual environment.
-fn program_of(environment: &Path, name: &str) -> PathBuf {
+pub(crate) fn program_of(environment: &Path, name: &str) -> PathBuf {
     let folder = if cfg!(windows) { "Scripts" } else { "bin" };
     environment.join(folder).join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
 }
@@ -144,18 +144,18 @@ fn only_file(folder: &Path) -> TaskResult<PathBuf> {
     }
 }
 
-fn remove(folder: &Path) -> TaskResult {
+pub(crate) fn remove(folder: &Path) -> TaskResult {
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(failed("remove", folder, &error)),
         _ => Ok(()),
     }
 }
 
-fn read(path: &Path) -> TaskResult<String> {
+pub(crate) fn read(path: &Path) -> TaskResult<String> {
     fs::read_to_string(path).map_err(|error| failed("read", path, &error))
 }
 
-fn failed(what: &str, path: &Path, error: &std::io::Error) -> Failure {
+pub(crate) fn failed(what: &str, path: &Path, error: &std::io::Error) -> Failure {
     Failure(format!("cannot {what} {}: {error}", path.display()))
 }
 

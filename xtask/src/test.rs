@@ -48,7 +48,7 @@ pub(crate) fn run(root: &Path, args: &[String]) -> TaskResult {
 
 /// A test program built by cargo.
 #[derive(Debug, PartialEq, Eq)]
-struct Program {
+pub(crate) struct Program {
     executable: PathBuf,
     /// The folder of its package, in which it runs.
     package: PathBuf,
@@ -61,16 +61,27 @@ impl Program {
         name.rsplit_once('-').map_or(name.to_string(), |(stem, _)| stem.to_owned())
     }
 
+    /// Returns the job that another program, such as an emulator, runs it, without the tests with these parts of names.
+    pub(crate) fn job_in(&self, emulator: Task, skipped: &[&str]) -> Job {
+        let skipped = skipped.iter().flat_map(|name| ["--skip", name]);
+        let task = emulator.args([&self.executable]).args(skipped).dir(&self.package);
+        Job { name: self.name(), task: task.env("CARGO_MANIFEST_DIR", &self.package) }
+    }
+
     fn name(&self) -> String {
         let package = self.package.file_name().unwrap_or_default().to_string_lossy();
         format!("{package}/{}", self.stem())
     }
 }
 
-/// Builds the test programs and returns them, the slowest first.
+/// Builds the test programs of the workspace.
 fn build(root: &Path) -> TaskResult<Vec<Program>> {
-    let args = ["test", "--workspace", "--no-run", "--locked", "--offline", "--message-format=json-render-diagnostics"];
-    let task = command::cargo(root).args(args);
+    build_programs(command::cargo(root).args(["test", "--workspace", "--locked", "--offline"]))
+}
+
+/// Builds the test programs of a `cargo test` and returns them, the slowest first.
+pub(crate) fn build_programs(cargo_test: Task) -> TaskResult<Vec<Program>> {
+    let task = cargo_test.args(["--no-run", "--message-format=json-render-diagnostics"]);
     println!("$ {}", task.line());
     let mut programs: Vec<Program> = task.output()?.lines().filter_map(built_program).collect();
     let rank = |program: &Program| SLOWEST.iter().position(|slow| *slow == program.stem()).unwrap_or(SLOWEST.len());
@@ -97,13 +108,13 @@ fn member(message: &str, name: &str) -> Option<String> {
 }
 
 /// A program to run, and its name in the report.
-struct Job {
+pub(crate) struct Job {
     name: String,
     task: Task,
 }
 
 /// Runs all jobs, as many at once as there are cores. The whole output of failing ones is printed.
-fn run_all(jobs: Vec<Job>) -> TaskResult {
+pub(crate) fn run_all(jobs: Vec<Job>) -> TaskResult {
     let n_programs = jobs.len();
     let queue = Mutex::new(VecDeque::from(jobs));
     let tally = Mutex::new(Tally::default());

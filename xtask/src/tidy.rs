@@ -18,7 +18,7 @@ mod scenarios;
 mod shapes;
 
 /// An upper bound that makes growth a decision: raise it in the change that needs it.
-const MAX_LOCKED_PACKAGES: usize = 325;
+const MAX_LOCKED_PACKAGES: usize = 328;
 
 /// The text files of the workspace, by path from its root with forward slashes.
 #[derive(Debug, Default)]
@@ -159,8 +159,9 @@ mod tests {
         let few = "[[package]]\nname = \"a\"\n".repeat(MAX_LOCKED_PACKAGES);
         let many = format!("{few}[[package]]\nname = \"b\"\n");
         check(lock_size, &[("Cargo.lock", &few)], &[]);
-        let what = "Cargo.lock: has 326 packages, more than 325; drop some or raise the ceiling";
-        check(lock_size, &[("Cargo.lock", &many)], &[what]);
+        let (n_many, ceiling) = (MAX_LOCKED_PACKAGES + 1, MAX_LOCKED_PACKAGES);
+        let what = format!("Cargo.lock: has {n_many} packages, more than {ceiling}; drop some or raise the ceiling");
+        check(lock_size, &[("Cargo.lock", &many)], &[&what]);
         check(lock_size, &[], &["Cargo.lock: is missing; it is part of the sources"]);
     }
 }

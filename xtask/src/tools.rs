@@ -1,4 +1,4 @@
-//! Where tools are kept between runs, and the one tool that is not part of the toolchain.
+//! Where tools are kept between runs, and the tools that come from the registry.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -9,12 +9,16 @@ use crate::{Failure, TaskResult};
 
 const DENY_VERSION: &str = "0.20.2";
 
+/// The version of the library in `bench/counts`; the two must be equal.
+const GUNGRAUN_VERSION: &str = "0.20.0";
+
 /// The system packages that tests, the torture bench and the comparison use, each with a program that identifies it.
 const PACKAGES: &[(&str, &str)] = &[
     ("strace", "strace"),
     ("xfs_io", "xfsprogs"),
     ("mkfs.ext4", "e2fsprogs"),
     ("setpriv", "util-linux"),
+    ("faketime", "faketime"),
     ("rg", "ripgrep"),
     ("zsh", "zsh"),
     ("pgbouncer", "pgbouncer"),
@@ -97,27 +101,36 @@ pub(crate) fn is_on_path(program: &str) -> bool {
 
 /// Returns the pinned cargo-deny, built into the cache if necessary.
 pub(crate) fn install_deny(cache: &Path) -> TaskResult<PathBuf> {
+    install_from_registry(cache, "cargo-deny", DENY_VERSION)
+}
+
+/// Returns the pinned runner of the harness that counts instructions, built into the cache if necessary.
+pub(crate) fn install_gungraun(cache: &Path) -> TaskResult<PathBuf> {
+    install_from_registry(cache, "gungraun-runner", GUNGRAUN_VERSION)
+}
+
+/// Returns a program of a package of the same name.
+fn install_from_registry(cache: &Path, name: &str, version: &str) -> TaskResult<PathBuf> {
     let tools = cache.join("tools");
-    let binary = tools.join("bin").join(format!("cargo-deny{}", std::env::consts::EXE_SUFFIX));
+    let binary = tools.join("bin").join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
     let _lock = lock(cache, "tools")?;
-    if is_pinned_deny(&binary) {
+    let expected = format!("{name} {version}");
+    let is_pinned = || command::program(&binary).args(["--version"]).probe().as_deref() == Some(&expected);
+    if !is_pinned() {
+        build_from_registry(&tools, name, version).run()?;
+    }
+    if is_pinned() {
         return Ok(binary);
     }
-    build_deny(&tools).run()?;
-    if is_pinned_deny(&binary) {
-        return Ok(binary);
-    }
-    Err(Failure(format!("{} is not cargo-deny {DENY_VERSION}", binary.display())))
+    Err(Failure(format!("{} is not {expected}", binary.display())))
 }
 
-fn is_pinned_deny(binary: &Path) -> bool {
-    command::program(binary).args(["--version"]).probe().as_deref() == Some(&format!("cargo-deny {DENY_VERSION}"))
-}
-
-/// Unoptimised on purpose: it runs for a second, and its release profile takes three times as long to build.
-fn build_deny(root: &Path) -> Task {
+/// Returns the task that installs a tool from the registry into a folder.
+///
+/// Unoptimised on purpose: these tools run for a second, and a release build takes three times as long.
+pub(crate) fn build_from_registry(root: &Path, name: &str, version: &str) -> Task {
     command::cargo(&std::env::temp_dir())
-        .args(["install", "cargo-deny", "--version", DENY_VERSION, "--locked", "--debug", "--force", "--root"])
+        .args(["install", name, "--version", version, "--locked", "--debug", "--force", "--root"])
         .args([root])
         .env("CARGO_PROFILE_DEV_DEBUG", "0")
         .env("CARGO_PROFILE_DEV_INCREMENTAL", "false")

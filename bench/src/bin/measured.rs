@@ -1,4 +1,4 @@
-//! Runs one program and records how long it took from start to exit, and its peak memory.
+//! Runs one program and records how long it took from start to exit, its peak memory, and what it read from the disk.
 //!
 //! `measured REPORT PROGRAM [ARGUMENT…]`. The kernel reports the peak of a process only after it has ended, and only as
 //! the maximum over all children; so each one is run by a separate process. A child starts as a copy of its parent and
@@ -37,7 +37,9 @@ fn main() -> ExitCode {
         }
     };
     let peak_kb = usage.max_rss();
-    let text = format!("{{\"ms\":{ms},\"peak_kb\":{peak_kb},\"status\":{status}}}\n");
+    // The kernel counts blocks of 512 bytes; what was in the page cache is not among them.
+    let read_bytes = usage.block_reads() * 512;
+    let text = format!("{{\"ms\":{ms},\"peak_kb\":{peak_kb},\"read_bytes\":{read_bytes},\"status\":{status}}}\n");
     if let Err(error) = std::fs::write(&report, text) {
         eprintln!("cannot write {}: {error}", report.display());
         return ExitCode::FAILURE;

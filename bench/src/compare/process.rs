@@ -159,6 +159,15 @@ impl Job<'_> {
         self
     }
 
+    pub(super) fn without_args(mut self) -> Self {
+        self.args.clear();
+        self
+    }
+
+    pub(super) fn program(&self) -> &Path {
+        &self.program
+    }
+
     fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         command.current_dir(&self.dir).stdin(Stdio::null()).envs(self.env.iter().map(|(name, value)| (name, value)));

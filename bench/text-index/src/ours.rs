@@ -50,9 +50,11 @@ impl Ours {
             filter: &Filter::default(),
             admits: None,
             limit,
+            paging: None,
             per_session: false,
             now: sessile_core::date::Timestamp::from_ms(1_800_000_000_000),
             is_cancelled: &|| false,
+            is_late: &|| false,
             on_progress: &|_, _| {},
         };
         self.index.find(&self.files, &request).ok_or_else(|| "cancelled".into())

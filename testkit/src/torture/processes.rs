@@ -34,7 +34,9 @@ use std::time::Instant;
 
 use sessile_store::planted::{self, Bug};
 
+pub(crate) use self::mount::Mount;
 use self::report::Report;
+pub(crate) use self::store::finish;
 use crate::SplitMix;
 
 /// What to run, and how much of it.
@@ -92,7 +94,7 @@ const DETECTED_BUGS: &[(Bug, &str)] = &[
 
 /// Why a row, or a part of it, did not run.
 #[derive(Clone, Debug)]
-struct Skipped(String);
+pub(crate) struct Skipped(pub(crate) String);
 
 /// The resources of a row.
 struct Bench {

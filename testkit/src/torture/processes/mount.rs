@@ -6,8 +6,8 @@ use super::Skipped;
 use super::child::tool;
 
 /// A mounted file system; dropping it unmounts it.
-pub(super) struct Mount {
-    pub(super) root: PathBuf,
+pub(crate) struct Mount {
+    pub(crate) root: PathBuf,
     image: Option<PathBuf>,
     is_mounted: bool,
 }
@@ -28,7 +28,7 @@ impl Mount {
     }
 
     /// Creates a file system of this kind in a file, and mounts it.
-    pub(super) fn image(root: &Path, kind: &str, megabytes: u64, options: &[&str]) -> Result<Self, Skipped> {
+    pub(crate) fn image(root: &Path, kind: &str, megabytes: u64, options: &[&str]) -> Result<Self, Skipped> {
         require_root()?;
         std::fs::create_dir_all(root).unwrap();
         let image = root.with_extension("img");

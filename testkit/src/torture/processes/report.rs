@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use sessile::format::measure::number_words;
+
 use super::Skipped;
 
 /// How many problems of a row are printed in full.
@@ -93,7 +95,7 @@ impl Report {
     pub(super) fn line(&self) -> String {
         let mut line = String::new();
         for (what, count) in &self.facts {
-            write!(line, "{} {what}, ", grouped(*count)).unwrap();
+            write!(line, "{} {what}, ", number_words(*count)).unwrap();
         }
         write!(line, "{} lost", self.n_lost).unwrap();
         if self.n_wrong > 0 {
@@ -112,29 +114,9 @@ impl Report {
     }
 }
 
-/// Formats a number with thousands separators.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_are_grouped() {
-        for (number, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")] {
-            assert_eq!(grouped(number), text);
-        }
-    }
 
     #[test]
     fn a_line_has_every_count_and_the_losses() {

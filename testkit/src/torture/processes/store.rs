@@ -40,21 +40,21 @@ pub(super) struct TestStore {
 
 /// How a command ended.
 #[derive(Clone, Debug)]
-pub(super) struct CommandResult {
+pub(crate) struct CommandResult {
     /// Its exit code; `None` if a signal ended it or it was stuck.
-    pub(super) code: Option<i32>,
-    pub(super) out: String,
-    pub(super) err: String,
-    pub(super) is_stuck: bool,
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) err: String,
+    pub(crate) is_stuck: bool,
 }
 
 impl CommandResult {
-    pub(super) fn is_done(&self) -> bool {
+    pub(crate) fn is_done(&self) -> bool {
         self.code == Some(0)
     }
 
     /// Returns its output in one short line.
-    pub(super) fn words(&self) -> String {
+    pub(crate) fn words(&self) -> String {
         let words = if self.err.trim().is_empty() { self.out.trim() } else { self.err.trim() };
         let words: Vec<&str> = words.split_whitespace().map(short).collect();
         let words: String = words.join(" ").chars().take(240).collect();
@@ -270,7 +270,7 @@ impl TestStore {
 }
 
 /// Runs a command to its end; one that does not end is killed and counts as stuck.
-pub(super) fn finish(mut command: Command) -> CommandResult {
+pub(crate) fn finish(mut command: Command) -> CommandResult {
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     wait(child)
 }

@@ -1,0 +1,86 @@
+//! Rows about a machine that has just been started: how much of a store is read from the disk when nothing is in the
+//! page cache.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use super::process::Job;
+use super::row::{Demand, Row};
+use super::stores::{AGENT_DIR, store};
+use super::{Bench, Failure, MakeRow, failed};
+
+pub(super) const ROWS: &[MakeRow] = &[("cold-list", list), ("cold-reopen", reopen), ("cold-picker", picker)];
+
+/// Writing `3` here empties the page cache, with directories and inodes. Only root may.
+const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
+
+/// What was read from the disk, as a share of the store.
+const PERCENT: &str = "percent_of_store";
+
+/// Returns why these rows cannot be measured here, if so.
+fn missing(bench: &Bench) -> Option<&'static str> {
+    if bench.options.is_small {
+        return Some("only in the full run, because it empties the page cache of the whole machine");
+    }
+    let is_allowed = fs::OpenOptions::new().write(true).open(DROP_CACHES).is_ok();
+    (!is_allowed).then_some("only root may empty the page cache")
+}
+
+/// Empties the page cache, and reads only the program again: with less memory than data, that is what stays in it.
+#[expect(clippy::disallowed_methods, reason = "not part of the product")]
+fn cool(program: &Path) -> Result<(), Failure> {
+    // Pages that are not on the disk yet would stay.
+    Command::new("sync").status().map_err(failed("write everything to the disk"))?;
+    fs::write(DROP_CACHES, "3\n").map_err(failed("empty the page cache"))?;
+    fs::read(program).map(drop).map_err(failed("read a program"))
+}
+
+/// Runs a job with an empty page cache in each turn. It has run once before, so that caches exist.
+#[expect(clippy::cast_precision_loss, reason = "a share")]
+fn cold<'b>(id: &'static str, title: String, job: Job<'b>, n_store_bytes: u64, most: f64) -> Result<Row<'b>, Failure> {
+    job.whole()?;
+    Ok(Row::new(id, title)
+        .ours(move || {
+            cool(job.program())?;
+            // Loads the libraries of the system. The report is that of the second program alone.
+            job.clone().without_args().arg("--version").works();
+            let (mut sample, _) = job.whole()?;
+            let n_read =
+                sample.figures["read_bytes"].as_u64().ok_or_else(|| Failure("no count of bytes".to_owned()))?;
+            sample.figures[PERCENT] = (n_read as f64 / n_store_bytes as f64 * 100.0).into();
+            Ok(sample)
+        })
+        .demands([Demand::AtMost(PERCENT, most), Demand::Stated("read_bytes")]))
+}
+
+fn list(bench: &Bench) -> Result<Row<'_>, Failure> {
+    let title = "after boot: list all 5,000 sessions of a known store";
+    if let Some(why) = missing(bench) {
+        return Ok(Row::missing("cold-list", title, why));
+    }
+    let made = store(bench)?;
+    let job = bench.tools.sessile(&bench.cache("cold-list")).args(["list", "--all", "--json"]);
+    cold("cold-list", title.to_owned(), job.env(AGENT_DIR, &made.path), made.bytes, 1.0)
+}
+
+fn reopen(bench: &Bench) -> Result<Row<'_>, Failure> {
+    let title = "after boot: reopen 1.8 GB with its index, build the context";
+    if let Some(why) = missing(bench) {
+        return Ok(Row::missing("cold-reopen", title, why));
+    }
+    let made = bench.corpus.make_named("giant-1800")?;
+    let job = bench.tools.ours(&bench.cache("cold-reopen")).arg("context").arg(&made.path);
+    cold("cold-reopen", title.to_owned(), job, made.bytes, 0.2)
+}
+
+/// The picker starts with the sessions of one project.
+fn picker(bench: &Bench) -> Result<Row<'_>, Failure> {
+    let title = "after boot: the rows of the picker's first screen, 50 sessions of one project";
+    if let Some(why) = missing(bench) {
+        return Ok(Row::missing("cold-picker", title, why));
+    }
+    let made = store(bench)?;
+    let job = bench.tools.ours(&bench.cache("cold-picker")).arg("list").arg(&made.cwd).arg(&made.cwd_folder);
+    cold("cold-picker", title.to_owned(), job.env(AGENT_DIR, &made.path), made.bytes, 1.0)
+}

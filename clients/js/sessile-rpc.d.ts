@@ -365,6 +365,8 @@ export type SessionRow = {
   copyOf?: string;
   /** true if it is a redacted copy of a session, absent otherwise */
   redacted?: boolean;
+  /** the agent that it was imported from */
+  importedFrom?: string;
   /** the member of a team's store that owns it, absent for your own */
   member?: string;
   /** the project of a team's store that it is in */
@@ -605,9 +607,9 @@ export interface Commands {
   /** Returns which entries a compaction would summarise and keep, or nothing if the session is too short; writes nothing */
   prepare_compaction: { parameters: { keepRecentTokens?: number; sessionPath?: string }; data: { preparation?: Preparation } };
   /** Lists the sessions of a directory, a repository or all, newest first */
-  list_sessions: { parameters: { scope?: "cwd" | "repo" | "all"; cwd?: string; limit?: number; named?: boolean; children?: boolean | "shown" | "hidden" | "only"; archived?: boolean | "shown" | "hidden" | "only" }; data: { sessions: SessionRow[] } };
+  list_sessions: { parameters: { scope?: "cwd" | "repo" | "all"; cwd?: string; limit?: number; named?: boolean; children?: boolean | "shown" | "hidden" | "only"; archived?: boolean | "shown" | "hidden" | "only"; member?: string; project?: string; repository?: string }; data: { sessions: SessionRow[] } };
   /** Searches messages, tool calls, names and labels */
-  search: { parameters: { query: string; scope?: "session" | "cwd" | "repo" | "all"; limit?: number; filters?: SearchFilters; archived?: boolean | "shown" | "hidden" | "only"; cwd?: string; sessionPath?: string }; data: { hits: SearchHit[]; team?: TeamReach } };
+  search: { parameters: { query: string; scope?: "session" | "cwd" | "repo" | "all"; limit?: number; filters?: SearchFilters; archived?: boolean | "shown" | "hidden" | "only"; cwd?: string; sessionPath?: string; member?: string; project?: string; repository?: string }; data: { hits: SearchHit[]; team?: TeamReach } };
   /** Returns the sessions that a session was forked from, and its own forks */
   family: { parameters: { sessionPath?: string }; data: { root: string; nodes: FamilyNode[] } };
   /** Moves a session to the trash */

@@ -84,7 +84,7 @@ fn list_in(
         // This fails only if JavaScript has ended.
         let _: Status = on_progress.call(out.finish().to_text().into_owned(), ThreadsafeFunctionCallMode::NonBlocking);
     };
-    let mut options = ListOptions { texts: true, progress: Some(&mut report), cancel, skipped: None };
+    let mut options = ListOptions { texts: true, progress: Some(&mut report), cancel, ..ListOptions::default() };
     let listed = match cwd {
         Some(cwd) => sessions.list_with(cwd, &mut options),
         None => sessions.list_all_with(&mut options),

@@ -50,6 +50,7 @@ pub(crate) fn session_info<'py>(py: Python<'py>, info: &SessionInfo) -> PyResult
         name: info.name.as_ref().map(|name| text(py, name)).transpose()?,
         archived: info.is_archived,
         redacted: info.is_redacted,
+        imported_from: info.imported_from.as_deref(),
         parent: info.parent_session_path.as_deref(),
         created: time(py, info.created)?,
         modified: time(py, Some(info.modified))?,

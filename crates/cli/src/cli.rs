@@ -12,6 +12,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::pi_flags;
 use crate::screen::{Color, Screen};
+use crate::version::VersionArgs;
 
 /// Read, inspect and repair coding agent sessions
 ///
@@ -22,13 +23,16 @@ use crate::screen::{Color, Screen};
 /// Without a command, Sessile opens a picker with the sessions of this directory. If the output is not a terminal, it
 /// lists these sessions, or shows a made-up store if there are none.
 #[derive(Debug, Parser)]
-#[command(name = "sessile", version, disable_help_subcommand = true, max_term_width = 100)]
+#[command(name = "sessile", version, disable_version_flag = true, disable_help_subcommand = true, max_term_width = 100)]
 #[command(
     after_help = "`sessile help concepts` explains the terms, `sessile help environment` the environment variables.\n\nExit codes: 0 success, 1 nothing found (verify, diff and index check: something found), 2 usage error, 3 error, 4 busy, 130 interrupted"
 )]
 pub(crate) struct Cli {
     #[command(flatten)]
     globals: GlobalArgs,
+
+    #[command(flatten)]
+    version: VersionArgs,
 
     #[command(subcommand)]
     command: Option<Command>,
@@ -52,7 +56,10 @@ impl Cli {
     ) -> Result<Exit, Failure> {
         let args = pi_flags::translated(args, &Self::rpc_takes_value)
             .map_err(|failure| with_usage(failure, &["rpc".to_owned()]))?;
-        let (Self { globals, command }, words) = Self::parse_with_words(args, color)?;
+        let (Self { globals, version, command }, words) = Self::parse_with_words(args, color)?;
+        if version.version {
+            return crate::version::run(&version, out);
+        }
         let environment = Arc::clone(environment);
         command::run(&globals, command.as_ref(), Self::definition, environment, out, err)
             .map_err(|failure| with_usage(failure, &words))

@@ -9,7 +9,7 @@ use sessile::date::{self, LocalZone, TimeRange, Timestamp};
 use sessile::event::{EventKind, Handlers, SessionEvent};
 use sessile::hooks::{HOOK_VARIABLE, HookFolder};
 use sessile::list::SessionInfo;
-use sessile::os::RealOs;
+use sessile::os::{Os, RealOs};
 use sessile::reference::ReferenceError;
 use sessile::sample::Sample;
 use sessile::settings::{Origin, Settings};
@@ -307,6 +307,11 @@ impl CommandEnvironment {
         } else {
             reference.to_path_buf()
         };
+        self.find_and_fetch(&reference)
+    }
+
+    /// Finds a session; one of another member gets its file.
+    fn find_and_fetch(&self, reference: &Path) -> Result<PathBuf, Failure> {
         let path = self.sessions.find_session(reference, self.cwd())?;
         self.sessions.fetch(&path)?;
         Ok(path)
@@ -314,9 +319,9 @@ impl CommandEnvironment {
 
     /// Returns the session at a position of the last list in this terminal.
     fn find_listed(&self, reference: &Path, position: &str) -> Result<PathBuf, Failure> {
+        let Some(sample) = self.sample() else { return self.find_and_fetch(reference) };
         let own = self.own_sessions();
         let listed = || own.find_session(reference, self.environment.current_dir());
-        let Some(sample) = self.sample() else { return Ok(listed()?) };
         match self.stores_positions().then(listed) {
             // The sample is small and constant, so its positions work without a list.
             None | Some(Err(ReferenceError::NoList { .. } | ReferenceError::OtherStore { .. })) => {
@@ -424,7 +429,7 @@ fn kept_for_terminal(environment: &dyn Environment) -> Option<PathBuf> {
 /// Resolves all symbolic links of a path, as far as it exists.
 fn resolve_links(path: &Path) -> PathBuf {
     for existing in path.ancestors() {
-        if let (Ok(mut resolved), Ok(rest)) = (existing.canonicalize(), path.strip_prefix(existing)) {
+        if let (Ok(mut resolved), Ok(rest)) = (RealOs.real_path(existing), path.strip_prefix(existing)) {
             for part in rest.components() {
                 match part {
                     // A path that does not exist is not a link, so `..` removes the last component.

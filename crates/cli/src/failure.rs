@@ -8,9 +8,10 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use sessile::compaction::SummaryFailure;
 use sessile::format::cause::{chain, messages};
+use sessile::os::{Os, RealOs};
 use sessile::reference::ReferenceError;
 use sessile::settings::SettingsError;
-#[cfg(feature = "remote")]
+#[cfg(all(unix, feature = "remote"))]
 use sessile::sync::remote::local_server::LocalServerError;
 use sessile::write::StoreError;
 use sessile::{EntryId, SessionError};
@@ -27,7 +28,7 @@ pub(crate) enum Failure {
     Session(#[from] SessionError),
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    #[cfg(feature = "remote")]
+    #[cfg(all(unix, feature = "remote"))]
     #[error(transparent)]
     LocalServer(LocalServerError),
     #[error(transparent)]
@@ -264,7 +265,7 @@ impl Failure {
                 Some(format!("`sessile list --all --session-dir {}` lists a directory", path.display()))
             }
             Self::Session(SessionError::Store(StoreError::NotRegular { path })) if path.is_symlink() => {
-                let target = path.canonicalize().unwrap_or_else(|_| path.clone());
+                let target = RealOs.real_path(path).unwrap_or_else(|_| path.clone());
                 Some(format!("it is a link; the session itself is {}", target.display()))
             }
             _ => None,

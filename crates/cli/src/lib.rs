@@ -15,6 +15,7 @@ mod completion;
 mod data;
 #[doc(hidden)]
 pub mod definition;
+mod end_signal;
 mod environment;
 mod exit;
 mod facts;
@@ -39,7 +40,9 @@ mod summarizing;
 mod table;
 mod template;
 mod titles;
+mod titling;
 mod transcript;
+mod version;
 
 use std::ffi::OsString;
 use std::sync::Arc;

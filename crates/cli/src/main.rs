@@ -9,6 +9,9 @@ use sessile_cli::{Stream, plain_stdout, run};
 
 fn main() -> ExitCode {
     let (stdout, stderr) = (io::stdout(), io::stderr());
+    // Makes the console of Windows interpret escape sequences.
+    #[cfg(windows)]
+    drop(AutoStream::always_ansi(io::stdout()));
     let (out_paint, err_paint) = (takes_color(&stdout), takes_color(&stderr));
     let (out_size, err_size) = (terminal_size(&stdout), terminal_size(&stderr));
     let mut out = BufWriter::with_capacity(64 << 10, plain_stdout());
@@ -41,7 +44,8 @@ fn terminal_size(stream: &(impl IsTerminal + std::os::fd::AsFd)) -> Option<(usiz
     Some(size.map_or((80, 24), |size| (known(size.ws_col, 80), known(size.ws_row, 24))))
 }
 
-#[cfg(not(unix))]
-fn terminal_size(stream: &impl IsTerminal) -> Option<(usize, usize)> {
-    stream.is_terminal().then_some((80, 24))
+#[cfg(windows)]
+fn terminal_size(stream: &(impl IsTerminal + std::os::windows::io::AsHandle)) -> Option<(usize, usize)> {
+    let size = stream.is_terminal().then(|| terminal_size::terminal_size_of(stream))?;
+    Some(size.map_or((80, 24), |(width, height)| (width.0.into(), height.0.into())))
 }

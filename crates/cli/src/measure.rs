@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use sessile::format::measure::group_digits;
+
 /// Parses a duration such as `90d`, `12h` or `2w` into milliseconds.
 pub(crate) fn duration_ms(text: &str) -> Result<i64, String> {
     let units = [("m", MINUTE), ("h", 60 * MINUTE), ("d", DAY), ("w", 7 * DAY), ("mo", 30 * DAY), ("y", 365 * DAY)];
@@ -36,18 +38,7 @@ pub(crate) use sessile_display::measure::size_words;
 
 /// Formats a whole number with thousands separators.
 pub(crate) fn number(number: f64) -> String {
-    grouped(&format!("{:.0}", number.abs()))
-}
-
-fn grouped(digits: &str) -> String {
-    let mut grouped = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
+    group_digits(&format!("{:.0}", number.abs()))
 }
 
 /// Formats dollar amounts that appear together: all have the same number of decimal places.
@@ -68,7 +59,7 @@ impl Money {
         let (whole, decimals) = digits.split_once('.').unwrap_or((&digits, ""));
         let sign = if dollars < 0.0 { "-" } else { "" };
         let point = if decimals.is_empty() { "" } else { "." };
-        format!("{sign}${}{point}{decimals}", grouped(whole))
+        format!("{sign}${}{point}{decimals}", group_digits(whole))
     }
 }
 

@@ -1,14 +1,12 @@
 //! Connections to remotes.
 
-use std::fs::File;
-use std::io::{self, BufRead, Write};
+use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use clap::error::ErrorKind;
-use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use sessile::SessionError;
-use sessile::os::RealOs;
+use sessile::os::{Os, RealOs};
 use sessile::sync::remote::blobs::{BlobError, S3Address, S3Keys, S3Storage};
 use sessile::sync::remote::postgres::{Admin, Config, PostgresServer};
 use sessile::sync::remote::{RemoteError, Secret, Server};
@@ -189,12 +187,17 @@ fn config(env: &CommandEnvironment, remote: &ConfiguredRemote) -> Result<Config,
 
 /// The name of this machine.
 fn device_name() -> Option<String> {
-    let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    Some(name).filter(|name| !name.is_empty())
+    Some(RealOs.whoami().1).filter(|name| !name.is_empty())
 }
 
 /// Asks for a password on the terminal without showing it. `None` without a terminal.
+#[cfg(unix)]
 fn ask_password(question: &str) -> io::Result<Option<Secret>> {
+    use std::fs::File;
+    use std::io::{BufRead, Write};
+
+    use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+
     let Ok(mut terminal) = File::options().read(true).write(true).open("/dev/tty") else { return Ok(None) };
     let before = tcgetattr(&terminal)?;
     let mut hidden = before.clone();
@@ -207,4 +210,10 @@ fn ask_password(question: &str) -> io::Result<Option<Secret>> {
     terminal.write_all(b"\n")?;
     read?;
     Ok(Some(Secret::new(line.trim_end_matches(['\r', '\n']))))
+}
+
+/// Fails: a password can be hidden only on the terminals of Unix.
+#[cfg(not(unix))]
+fn ask_password(_question: &str) -> io::Result<Option<Secret>> {
+    Err(io::ErrorKind::Unsupported.into())
 }

@@ -6,6 +6,7 @@ use anstyle::Style;
 use clap::ValueEnum;
 use sessile::date::Timestamp;
 use sessile::list::SessionInfo;
+use sessile::title::title_of_text;
 
 use crate::environment::CommandEnvironment;
 use crate::measure::{Money, size_words};
@@ -191,7 +192,7 @@ fn cell(
         Column::Age => dim(age(now, session.modified)),
         Column::Messages => plain(session.message_count.to_string()),
         Column::Session => {
-            let title = named.unwrap_or_else(|| (PLAIN, session.first_message.to_str().trim().to_owned()));
+            let title = named.unwrap_or_else(|| (PLAIN, title_of_unnamed(env, session)));
             vec![(DIM, row.prefix.clone()), (DIM, row.remark.clone()), title]
         }
         Column::Directory => dim(row.directory.clone()),
@@ -205,6 +206,13 @@ fn cell(
         Column::Tokens => plain(thousands(session.facts.tokens.total())),
         Column::Path => dim(session.path.to_string_lossy().into_owned()),
     }
+}
+
+/// What stands for the name of a session without one: its first message, or a short title if the user prefers that.
+fn title_of_unnamed(env: &CommandEnvironment, session: &SessionInfo) -> String {
+    let first = session.first_message.to_str();
+    let title = if env.settings.lists_titles() { title_of_text(&first) } else { None };
+    title.unwrap_or_else(|| first.trim().to_owned())
 }
 
 /// The positions of the columns.

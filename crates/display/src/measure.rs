@@ -31,20 +31,7 @@ pub fn short_time(now: &str, then: &str) -> String {
     }
 }
 
-pub use sessile_core::measure::size_words;
-
-/// A number with thousands separators.
-pub fn number_words(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
+pub use sessile_core::measure::{number_words, size_words};
 
 /// A number of items: "1 entry", "1,200 entries".
 pub fn counted(number: usize, one: &str, many: &str) -> String {
@@ -96,10 +83,5 @@ mod tests {
         ] {
             assert_eq!(age(Timestamp::EPOCH, Timestamp::from_ms(-ago)), expected);
         }
-    }
-
-    #[test]
-    fn thousands_are_separated() {
-        assert_eq!([0, 999, 1000, 1_234_567].map(number_words), ["0", "999", "1,000", "1,234,567"]);
     }
 }

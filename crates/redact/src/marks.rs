@@ -1,16 +1,10 @@
 //! Texts that say what was removed.
 
+use sessile_core::measure::number_words;
+
 /// A count with commas between thousands: `1,204`.
 pub(crate) fn with_commas(count: usize) -> String {
-    let digits = count.to_string();
-    let mut text = String::new();
-    for (n, digit) in digits.chars().enumerate() {
-        if n > 0 && (digits.len() - n).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    number_words(count as u64)
 }
 
 /// `[removed: 1,204 lines, 48 kB]`

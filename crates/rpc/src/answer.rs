@@ -9,6 +9,7 @@
 
 mod agents;
 mod author;
+mod build;
 mod caches;
 mod compaction;
 mod compare;
@@ -34,8 +35,9 @@ use std::path::Path;
 use sessile::EntryId;
 use sessile::json::{Json, ObjectWriter};
 
-pub use agents::{foreign_session, imported_session};
+pub use agents::{agent_export, foreign_session, imported_session};
 pub use author::attributed_entry;
+pub use build::{BuildFacts, build};
 pub use caches::{cache_status, checked_caches, cleaned, cleared_caches};
 pub use compaction::{
     compacted, compaction_report, context_usage, nothing_to_compact, planned_compaction, preparation,

@@ -121,6 +121,9 @@ pub const EXPECTED_LEAF: &[Field] = &[Field::optional("expectedLeaf", ENTRY_OR_N
 const FROM_HOOK: Field = Field::optional("fromHook", Flag);
 const ARCHIVED: Shape = OneOf(&[Flag, Words(&["shown", "hidden", "only"])]);
 const ABOUT_ARCHIVED: &str = "archived sessions: hidden or false (default), shown, or only or true (no other sessions)";
+const ABOUT_MEMBER: &str = "only sessions of this member of a team's store";
+const ABOUT_PROJECT: &str = "only sessions of this project of a team's store";
+const ABOUT_REPOSITORY: &str = "only sessions of this repository: an address, or the last parts of its path";
 const SCOPES: Shape = Words(&["cwd", "repo", "all"]);
 const CANCELLED: Shape = Object(&[Field::new("cancelled", Flag)]);
 const MADE: Field = Field::optional("newSessionPath", Text)
@@ -458,6 +461,9 @@ pub const COMMANDS: &[Command] = &[
         Field::optional("children", OneOf(&[Flag, Words(&["shown", "hidden", "only"])]))
             .about("forks: shown or true (default), hidden or false, or only (no other sessions)"),
         Field::optional("archived", ARCHIVED).about(ABOUT_ARCHIVED),
+        Field::optional("member", Text).about(ABOUT_MEMBER),
+        Field::optional("project", Text).about(ABOUT_PROJECT),
+        Field::optional("repository", Text).about(ABOUT_REPOSITORY),
     ])
     .gives(Object(&[Field::new("sessions", List(&Named("SessionRow")))]))
     .long(),
@@ -470,6 +476,9 @@ pub const COMMANDS: &[Command] = &[
             Field::optional("archived", ARCHIVED).about(ABOUT_ARCHIVED),
             Field::optional("cwd", Text).about("the directory that scope refers to"),
             Field::optional("sessionPath", Text).about("only this session"),
+            Field::optional("member", Text).about(ABOUT_MEMBER),
+            Field::optional("project", Text).about(ABOUT_PROJECT),
+            Field::optional("repository", Text).about(ABOUT_REPOSITORY),
         ])
         .gives(Object(&[
             Field::new("hits", List(&Named("SearchHit"))),

@@ -12,6 +12,7 @@ pub(crate) mod secrets;
 pub(crate) mod state;
 pub(crate) mod store;
 pub(crate) mod subscribe;
+mod titles;
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -48,6 +48,6 @@ pub use failure::{Code, Failure};
 pub use frame::{MAX_RECORD, Record, Records};
 pub use local::{Events, LocalClient};
 pub use model::THINKING_LEVELS;
-pub use options::{AnySummarizer, CompactionForModel, KnownModel, Options, Start};
+pub use options::{AnySummarizer, AskForTitle, AutoTitler, CompactionForModel, KnownModel, Options, Start};
 #[cfg(unix)]
 pub use socket::Socket;

@@ -38,8 +38,22 @@ pub struct Options {
     pub known_model: Option<KnownModel>,
     /// The thinking level of sessions that name none; `off` if their model does not have it.
     pub thinking_level: Option<String>,
+    /// What gives titles to sessions when a client has appended an answer.
+    pub auto_titler: Option<AutoTitler>,
     /// The longest accepted record, in bytes.
     pub max_record: usize,
+}
+
+/// Asks a model for a title. An error is a reason in words.
+pub type AskForTitle = Arc<dyn Fn(&str) -> Result<String, String> + Send + Sync>;
+
+/// What gives titles to sessions.
+#[derive(Clone)]
+pub enum AutoTitler {
+    /// The rule, which works offline.
+    Rule,
+    /// A model, which gets a text that describes the session.
+    Model(AskForTitle),
 }
 
 /// Returns when to compact a session that last used a model (`provider/model`), and how much to keep.
@@ -72,6 +86,7 @@ impl Options {
             model: None,
             known_model: None,
             thinking_level: None,
+            auto_titler: None,
             max_record: MAX_RECORD,
         }
     }

@@ -31,6 +31,8 @@ pub(crate) struct OpenSession {
     pub(crate) event_log: Mutex<EventLog>,
     /// The cached part of `get_state`, and the key it was made for.
     pub(crate) cached_state: Mutex<Option<(CachedStateKey, CachedState)>>,
+    /// Whether a model is asked for a title.
+    pub(crate) is_being_titled: AtomicBool,
 }
 
 /// The state that the cached part of `get_state` depends on.
@@ -72,6 +74,7 @@ impl OpenSession {
             woken: Condvar::new(),
             event_log: Mutex::default(),
             cached_state: Mutex::default(),
+            is_being_titled: AtomicBool::new(false),
         }
     }
 

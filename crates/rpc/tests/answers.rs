@@ -195,6 +195,7 @@ fn rows_omit_absent_values() {
         name: None,
         is_archived: false,
         is_redacted: false,
+        imported_from: None,
         member: None,
         project: None,
         repository: None,
@@ -217,6 +218,7 @@ fn rows_omit_absent_values() {
         name,
         is_archived: true,
         is_redacted: true,
+        imported_from: Some("claude".to_owned()),
         member: None,
         project: None,
         repository: None,
@@ -224,7 +226,7 @@ fn rows_omit_absent_values() {
         created: Some(Timestamp::from_ms(1)),
         ..session
     };
-    let full = r#"{"path":"/s/a.jsonl","id":"a","cwd":"","name":"\ud800","parentSessionPath":"/p","created":"1970-01-01T00:00:00.001Z","modified":"1970-01-01T00:00:00.000Z","messageCount":2,"firstMessage":"hi\u001b","allMessagesText":"hi ho","archived":true,"redacted":true}"#;
+    let full = r#"{"path":"/s/a.jsonl","id":"a","cwd":"","name":"\ud800","parentSessionPath":"/p","created":"1970-01-01T00:00:00.001Z","modified":"1970-01-01T00:00:00.000Z","messageCount":2,"firstMessage":"hi\u001b","allMessagesText":"hi ho","archived":true,"redacted":true,"importedFrom":"claude"}"#;
     assert_eq!(row(&session, true).to_text(), full);
     check_shape(named("SessionRow"), &row(&session, false));
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use sessile::Sessions;
 use sessile::json::Json;
-use sessile_rpc::{Code, Engine, Options, Request, Start};
+use sessile_rpc::{AutoTitler, Code, Engine, Options, Request, Start};
 use tempfile::TempDir;
 
 /// An engine on a new directory.
@@ -18,10 +18,16 @@ struct World {
 
 impl World {
     fn new() -> Self {
+        Self::with_titles(None)
+    }
+
+    /// An engine that gives titles to sessions.
+    fn with_titles(auto_titler: Option<AutoTitler>) -> Self {
         let dir = TempDir::new().unwrap();
         let sessions = Sessions::default().caching(None).recording_operations(None);
         let mut options = Options::new(sessions.with_session_dir(dir.path().join("sessions")));
         options.cwd = dir.path().to_path_buf();
+        options.auto_titler = auto_titler;
         Self { _dir: dir, engine: Engine::start(options, &Start::New, None).unwrap() }
     }
 }
@@ -168,4 +174,49 @@ fn the_end_of_the_engine_ends_the_events() {
     let (client, events) = world.engine.connect();
     drop(events);
     client.call(&Request::new("set_session_name").with("name", "unread")).unwrap();
+}
+
+fn answer(stop_reason: &str) -> Request {
+    let message = format!(
+        r#"{{"role":"assistant","content":[],"api":"a","provider":"p","model":"m","usage":{{}},"stopReason":"{stop_reason}","timestamp":2}}"#
+    );
+    Request::new("append_message").with("message", json(&message))
+}
+
+#[test]
+fn a_session_gets_a_title_after_the_first_answer_if_the_user_wants_it() {
+    let world = World::with_titles(Some(AutoTitler::Rule));
+    let (client, mut events) = world.engine.connect();
+    client.call(&message("Fix the flaky build. It fails on Mondays.")).unwrap();
+    let called = client.call(&answer("toolUse")).unwrap().unwrap();
+    assert_eq!(text_at(&called, "leafId"), text_at(&called, "entryId"), "the turn goes on");
+    let answered = client.call(&answer("stop")).unwrap().unwrap();
+    assert_ne!(text_at(&answered, "leafId"), text_at(&answered, "entryId"), "the title is the new leaf");
+    let renamed = events.find(|event| text_at(event, "type") == "session_info_changed").unwrap();
+    assert_eq!(text_at(&renamed, "name"), "Fix the flaky build");
+    // A client that follows the leaf of the answers goes on without a conflict.
+    client.call(&message("And now?").with("expectedLeaf", text_at(&answered, "leafId"))).unwrap();
+    let answered = client.call(&answer("stop")).unwrap().unwrap();
+    assert_eq!(text_at(&answered, "leafId"), text_at(&answered, "entryId"), "a session gets its title once");
+}
+
+#[test]
+fn a_model_makes_the_title_while_the_client_goes_on() {
+    let (allow, allowed) = std::sync::mpsc::channel::<()>();
+    let allowed = std::sync::Mutex::new(allowed);
+    let ask = move |text: &str| {
+        assert!(text.contains("Fix the flaky build"), "{text}");
+        allowed.lock().unwrap().recv().unwrap();
+        Ok("Flaky build on Mondays".to_owned())
+    };
+    let world = World::with_titles(Some(AutoTitler::Model(Arc::new(ask))));
+    let (client, mut events) = world.engine.connect();
+    client.call(&message("Fix the flaky build")).unwrap();
+    let answered = client.call(&answer("stop")).unwrap().unwrap();
+    assert_eq!(text_at(&answered, "leafId"), text_at(&answered, "entryId"));
+    client.call(&message("And now?").with("expectedLeaf", text_at(&answered, "leafId"))).unwrap();
+    client.call(&answer("stop")).unwrap();
+    allow.send(()).unwrap();
+    let renamed = events.find(|event| text_at(event, "type") == "session_info_changed").unwrap();
+    assert_eq!(text_at(&renamed, "name"), "Flaky build on Mondays");
 }

@@ -11,6 +11,7 @@ use sessile_store::find_sessions;
 use sessile_text::{TextIndex, survey};
 
 use crate::error::SessionError;
+use crate::import::FOREIGN;
 use crate::list::ListOptions;
 use crate::search::{IndexOptions, SearchScope};
 use crate::sessions::Sessions;
@@ -85,7 +86,12 @@ impl Sessions {
         let (n_searchable, n_uncovered) = index.coverage_of_files(&files);
         Ok(CacheStatus {
             root: Some(caches.root().to_path_buf()),
-            usages: vec![caches.usage(CATALOGUE), caches.usage(OUTLINES), TextIndex::usage(&caches)],
+            usages: vec![
+                caches.usage(CATALOGUE),
+                caches.usage(OUTLINES),
+                TextIndex::usage(&caches),
+                caches.usage(FOREIGN),
+            ],
             n_sessions: files.len(),
             n_listed,
             n_searchable,
@@ -104,6 +110,7 @@ impl Sessions {
         }
         caches.clear(CATALOGUE);
         caches.clear(OUTLINES);
+        caches.clear(FOREIGN);
         Ok(true)
     }
 
@@ -125,7 +132,7 @@ impl Sessions {
             ListOptions { progress: Some(&mut listing), cancel: cancel.clone(), ..ListOptions::default() };
         self.list_all_with(&mut options)?;
         let indexing = |n_done, n_bytes| on_progress(Rebuilding::Indexing { n_done, n_bytes });
-        let options = IndexOptions { cancel: cancel.clone(), on_progress: Some(&indexing), merges_all: false };
+        let options = IndexOptions { cancel: cancel.clone(), on_progress: Some(&indexing), ..IndexOptions::default() };
         match self.update_text_index(&SearchScope::All, &options)? {
             Updated::Cancelled => Err(SessionError::Cancelled),
             updated => Ok(updated),

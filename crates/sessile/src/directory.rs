@@ -37,6 +37,12 @@ pub(crate) fn given_dir(environment: &dyn Environment, dir: Option<&Path>) -> Op
     dir.filter(|dir| !dir.as_os_str().is_empty()).map(|dir| absolute(environment, dir))
 }
 
+/// Whether two paths are spellings of one. As in pi, case does not count on Windows.
+fn are_same(one: &Path, other: &Path) -> bool {
+    let folded = |path: &Path| path.to_string_lossy().to_lowercase();
+    one == other || (cfg!(windows) && folded(one) == folded(other))
+}
+
 /// Decides which sessions of a directory belong to a working directory.
 pub(crate) enum CwdFilter {
     /// All of them.
@@ -63,7 +69,7 @@ impl CwdFilter {
         let named = (!header_cwd.is_empty()).then(|| absolute(environment, Path::new(header_cwd)));
         match self {
             Self::All => true,
-            Self::Exactly(cwd) => named.as_ref() == Some(cwd),
+            Self::Exactly(cwd) => named.is_some_and(|named| are_same(&named, cwd)),
             Self::NoNamesake(cwd) => named.is_none_or(|named| named == *cwd || encode_cwd(&named) != encode_cwd(cwd)),
         }
     }

@@ -61,13 +61,15 @@ pub trait Environment: Send + Sync {
         None
     }
 
-    /// The user's trash; by default the desktop's.
+    /// The user's trash; by default the desktop's. On Windows, a directory of Sessile: the recycle bin has no directory
+    /// that other programs may write to.
     fn trash_dir(&self) -> PathBuf {
         if cfg!(target_os = "macos") {
             return self.home().join(".Trash");
         }
         let data = self.variable("XDG_DATA_HOME").map(PathBuf::from).filter(|directory| directory.is_absolute());
-        data.unwrap_or_else(|| self.home().join(".local/share")).join("Trash")
+        let data = data.unwrap_or_else(|| self.home().join(".local").join("share"));
+        if cfg!(windows) { data.join("sessile").join("Trash") } else { data.join("Trash") }
     }
 
     /// How far local time is ahead of UTC at this local time, in milliseconds.

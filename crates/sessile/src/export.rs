@@ -1,3 +1,5 @@
 //! Exporting sessions.
 
-pub use crate::manager::{ExportFormat, ExportOptions};
+pub use sessile_agents::{Exported, Target};
+
+pub use crate::manager::{AgentExport, AgentExportOptions, ExportFormat, ExportOptions};

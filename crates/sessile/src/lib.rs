@@ -85,6 +85,10 @@
 struct Readme;
 
 #[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct FrontPage;
+
+#[cfg(doctest)]
 #[doc = include_str!("../../../docs/hooks.md")]
 struct Hooks;
 
@@ -159,5 +163,6 @@ pub use sessile_core::search as text;
 pub use sessile_core::{
     EntryId, SessionId, context, date, draft, entries, entry, header, json, label, llm, message, tree,
 };
+pub use sessile_program::shell;
 pub use sessile_store::{os, threads};
 pub use sessions::Sessions;

@@ -45,6 +45,8 @@ pub struct SessionInfo {
     pub is_archived: bool,
     /// Whether it is a redacted copy of another session.
     pub is_redacted: bool,
+    /// The agent that it was imported from.
+    pub imported_from: Option<String>,
     /// The member of a team's store that owns it; `None` for the user's own session.
     pub member: Option<String>,
     /// The project of a team's store that it is in, if that store is in use and the user sees the project.
@@ -92,6 +94,10 @@ pub struct ListOptions<'o> {
     pub progress: Option<&'o mut dyn FnMut(Progress<'_>)>,
     /// Checked before each file.
     pub cancel: Cancel,
+    /// Returns true when the list is needed; files that must be read are then left out. Checked after each such file.
+    pub is_late: Option<&'o dyn Fn() -> bool>,
+    /// Receives the number of files that were left out because it was too late.
+    pub n_unread: usize,
     /// Receives the files that are named like sessions but cannot be read as sessions.
     pub skipped: Option<&'o mut Vec<PathBuf>>,
 }

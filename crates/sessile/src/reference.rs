@@ -26,6 +26,12 @@ pub enum ReferenceError {
         /// A session with a similar path.
         nearest: Option<PathBuf>,
     },
+    /// The session of another member of a remote has no file here yet.
+    #[error("{} is not on this machine yet", path.display())]
+    NotFetched {
+        /// Where its file will be.
+        path: PathBuf,
+    },
     /// No session has this id or name.
     #[error("no session has the name {wanted:?} or an id that starts with it")]
     NoSuchSession {
@@ -115,6 +121,7 @@ impl ReferenceError {
     pub fn is_not_found(&self) -> bool {
         match self {
             Self::NoSuchFile { .. }
+            | Self::NotFetched { .. }
             | Self::NoSuchSession { .. }
             | Self::NoSessions
             | Self::NoSuchRow { .. }

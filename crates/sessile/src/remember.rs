@@ -38,7 +38,12 @@ pub(crate) fn remember(world: &World, session: &Session) -> Result<(), SessionEr
 
 /// Deletes the saved position of a session.
 pub(crate) fn forget(world: &World, session: &Session) {
-    if let Some((note, _)) = note_path(world, session.backing.path()) {
+    forget_at(world, session.backing.path());
+}
+
+/// Deletes the saved position of the session at a path.
+pub(crate) fn forget_at(world: &World, session: Option<&Path>) {
+    if let Some((note, _)) = note_path(world, session) {
         // If it cannot be removed, the next append invalidates it.
         drop(world.os().remove(&note));
     }

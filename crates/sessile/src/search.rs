@@ -5,6 +5,7 @@ mod options;
 mod page;
 mod team;
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
@@ -12,11 +13,12 @@ use sessile_core::location::resolve;
 use sessile_core::search::query::Query;
 use sessile_store::os::FileKind;
 use sessile_store::threads;
-use sessile_text::{Hit, Progress, Request, SurveyedFile, TextIndex, UpdateOptions, Updated, survey};
+use sessile_text::{Hit, Paging, Progress, Request, SurveyedFile, TextIndex, UpdateOptions, Updated, survey};
 
 pub use hit::SearchHit;
-pub use options::{IndexOptions, OnPath, SearchOptions, SearchPage, SearchScope, Upkeep};
-pub use page::HitCounts;
+pub use options::{IndexOptions, OnPath, SearchOptions, SearchPage, SearchScope, Surveyed, Upkeep};
+use page::position;
+pub use sessile_text::HitCounts;
 
 use crate::directory::{CwdFilter, sessions_root};
 use crate::error::SessionError;
@@ -34,6 +36,9 @@ const MIN_UNINDEXED_BYTES: u64 = 128 << 10;
 /// The maximum number of bytes to index while a search is waiting.
 const MAX_BYTES_PER_SEARCH: u64 = 32 << 20;
 
+/// The most bytes of the index to merge at once if a result is awaited: a few tenths of a second.
+const MAX_HURRIED_MERGE: u64 = 8 << 20;
+
 /// The result of a search.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SearchResult {
@@ -43,6 +48,8 @@ pub struct SearchResult {
     pub counts: Option<HitCounts>,
     /// The number of bytes that had to be read because the index does not cover them.
     pub unindexed_bytes: u64,
+    /// The number of these bytes that were not read, because [it was too late](SearchOptions::is_late). Their hits are missing.
+    pub unread_bytes: u64,
     /// How far it looked at the sessions of other members of a team's store, if they are in scope.
     pub team: Option<TeamReach>,
 }
@@ -70,6 +77,11 @@ impl Sessions {
         }
         add_hits(&mut result.hits, found.unwrap_or_default(), options.limit);
         Ok(result)
+    }
+
+    /// The files of a scope that may be sessions, with their metadata.
+    pub fn survey(&self, scope: &SearchScope) -> Result<Surveyed, SessionError> {
+        files(&self.world, scope).map(Surveyed)
     }
 
     /// Adds who has written the entries.
@@ -148,6 +160,14 @@ impl Sessions {
     ) -> Result<SearchResult, SessionError> {
         let world = &self.world;
         let is_cancelled = || options.cancel.is_cancelled();
+        let files: Cow<'_, [SurveyedFile]> = match options.files {
+            Some(surveyed) => Cow::Borrowed(&surveyed.0),
+            None => Cow::Owned(files(world, &options.scope)?),
+        };
+        let files = match options.is_wanted {
+            Some(is_wanted) => files.iter().filter(|file| is_wanted(&file.path)).cloned().collect(),
+            None => files,
+        };
         let filter = scope_filter(world, &options.scope);
         let admits = |path: &Path, id: &str, cwd: &str| {
             is_in_scope(world, &filter, options, path, id, cwd) && is_wanted.is_none_or(|is_wanted| is_wanted(path))
@@ -157,29 +177,36 @@ impl Sessions {
             && options.session.is_none()
             && options.admits.is_none()
             && is_wanted.is_none();
+        let last = options.page.and_then(|page| page.after);
+        let is_before =
+            |file: usize, offset: u64| files.get(file).is_some_and(|file| Some(position(&file.path, offset)) == last);
+        let is_before: Option<&(dyn Fn(usize, u64) -> bool + Sync)> =
+            if last.is_some() { Some(&is_before) } else { None };
+        let paging = options.page.map(|page| Paging { per_turn: page.per_turn, is_before });
         let request = Request {
             query,
             filter: &options.filter,
             admits: if is_of_all { None } else { Some(&admits) },
             // Whether an entry is on the path is checked later, one by one.
-            limit: if options.on_path.is_some() || options.page.is_some() { usize::MAX } else { options.limit },
+            limit: if options.on_path.is_some() { usize::MAX } else { options.limit },
+            paging,
             per_session: options.per_session && options.on_path.is_none(),
             now: world.environment().now(),
             is_cancelled: &is_cancelled,
+            is_late: options.is_late.unwrap_or(&|| false),
             on_progress: options.on_progress.unwrap_or(&|_, _| {}),
         };
         let mut index = open(world);
-        let files = files(world, &options.scope)?;
         self.keep_up(&mut index, &files, query, options)?;
         let mut doubted = HashSet::new();
         loop {
-            let mut findings = index.find(&files, &request).ok_or(SessionError::Cancelled)?;
-            let counts = options.page.map(|page| page.turn_to(options.limit, &files, &mut findings.hits));
+            let findings = index.find(&files, &request).ok_or(SessionError::Cancelled)?;
             let context = HitContext { sessions: self, files: &files, query, options, doubted: &doubted };
             match context.all(&findings.hits)? {
                 Ok(hits) => {
-                    let unindexed_bytes = findings.n_scanned;
-                    return Ok(SearchResult { hits, counts, unindexed_bytes, team: None });
+                    let (unindexed_bytes, unread_bytes) = (findings.n_scanned, findings.n_unread);
+                    let counts = findings.counts;
+                    return Ok(SearchResult { hits, counts, unindexed_bytes, unread_bytes, team: None });
                 }
                 Err(file) => {
                     // The file differs from the index, so read it; only once, because it may be changing constantly.
@@ -194,7 +221,7 @@ impl Sessions {
     pub fn update_text_index(&self, scope: &SearchScope, options: &IndexOptions<'_>) -> Result<Updated, SessionError> {
         let Some(caches) = self.world.caches() else { return Ok(Updated::Done) };
         let files = files(&self.world, scope)?;
-        self.update(&mut TextIndex::unread(caches), &files, scope, options)
+        self.update(&mut TextIndex::unread(caches), &files, Some(scope), options)
     }
 
     /// How much of the sessions in scope the index does not cover yet; nothing if caches are disabled.
@@ -205,27 +232,29 @@ impl Sessions {
         Ok(Backlog { n_sessions: files.len() - n_covered, n_bytes })
     }
 
+    /// Updates the index for some files. `scope` says which sessions are gone if they are not among the files; none if the
+    /// files are not all of a scope.
     fn update(
         &self,
         index: &mut TextIndex,
         files: &[SurveyedFile],
-        scope: &SearchScope,
+        scope: Option<&SearchScope>,
         options: &IndexOptions<'_>,
     ) -> Result<Updated, SessionError> {
-        let directories = directories(&self.world, scope)?;
+        let directories = scope.map(|scope| directories(&self.world, scope)).transpose()?.unwrap_or_default();
         let root = match scope {
-            SearchScope::All if self.world.session_dir.is_none() => Some(sessions_root(self.world.environment())),
+            Some(SearchScope::All) if self.world.session_dir.is_none() => Some(sessions_root(self.world.environment())),
             _ => None,
         };
         let is_gone = |path: &Path| {
-            if let SearchScope::Files(files) = scope {
+            if let Some(SearchScope::Files(files)) = scope {
                 return files.iter().any(|file| file.as_os_str() == path.as_os_str());
             }
             let parent = path.parent().unwrap_or(Path::new(""));
             directories.iter().any(|directory| directory == parent)
                 || root.as_ref().is_some_and(|root| parent.parent() == Some(root))
         };
-        let is_cancelled = || options.cancel.is_cancelled();
+        let is_cancelled = || options.cancel.is_cancelled() || options.is_late.is_some_and(|is_late| is_late());
         let on_progress = |progress: Progress| {
             if let Some(on_progress) = options.on_progress {
                 on_progress(progress.n_done, progress.n_bytes);
@@ -235,8 +264,9 @@ impl Sessions {
             is_gone: &is_gone,
             is_cancelled: &is_cancelled,
             on_progress: &on_progress,
+            memory: options.memory,
             merges_all: options.merges_all,
-            ..UpdateOptions::default()
+            max_merged: if options.is_late.is_some() { MAX_HURRIED_MERGE } else { u64::MAX },
         };
         Ok(index.update(files, &updating)?)
     }
@@ -260,9 +290,16 @@ impl Sessions {
         if !is_wanted {
             return Ok(());
         }
-        let index_options =
-            IndexOptions { cancel: options.cancel.clone(), on_progress: options.on_progress, merges_all: false };
-        match self.update(index, files, &options.scope, &index_options) {
+        let index_options = IndexOptions {
+            cancel: options.cancel.clone(),
+            is_late: options.is_late,
+            memory: options.index_memory,
+            on_progress: options.on_progress,
+            merges_all: false,
+        };
+        let is_whole = options.is_wanted.is_none() && options.files.is_none();
+        let scope = is_whole.then_some(&options.scope);
+        match self.update(index, files, scope, &index_options) {
             Ok(_) => Ok(()),
             // If the index cannot be written, search with the old one.
             Err(SessionError::Store(_)) => {

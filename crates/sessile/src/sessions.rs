@@ -35,6 +35,11 @@ impl Default for Sessions {
 }
 
 impl Sessions {
+    /// Whether lists and searches include sessions of other members of a team's store.
+    pub fn has_other_members(&self) -> bool {
+        self.world.others.is_some()
+    }
+
     /// Uses this environment for time, ids and paths.
     pub fn new(environment: impl Environment + 'static) -> Self {
         Self::shared(Arc::new(environment))

@@ -314,6 +314,25 @@ impl Settings {
         }
     }
 
+    /// Whether lists show a short title instead of the first message.
+    pub fn lists_titles(&self) -> bool {
+        self.value("list.titles") == Some(&Value::Flag(true))
+    }
+
+    /// Who gives titles to sessions without a command.
+    pub fn auto_titles(&self) -> AutoTitles {
+        match self.text("titles.auto") {
+            Some("rule") => AutoTitles::Rule,
+            Some("model") => AutoTitles::Model,
+            _ => AutoTitles::Off,
+        }
+    }
+
+    /// The model that gives titles without a command, if the user has chosen one.
+    pub fn title_model(&self) -> Option<&str> {
+        self.text("titles.model")
+    }
+
     fn value(&self, key: &str) -> Option<&Value> {
         self.rows.iter().find(|row| row.key == key)?.value.as_ref()
     }
@@ -324,6 +343,17 @@ impl Settings {
             _ => None,
         }
     }
+}
+
+/// Who gives titles to sessions without a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AutoTitles {
+    /// Nothing does.
+    Off,
+    /// The rule, which works offline.
+    Rule,
+    /// A language model.
+    Model,
 }
 
 /// The setting for the sessions' directory.

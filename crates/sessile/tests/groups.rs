@@ -23,6 +23,7 @@ fn session(id: &str, cwd: &str, modified: i64, parent: Option<&str>) -> SessionI
         name: None,
         is_archived: false,
         is_redacted: false,
+        imported_from: None,
         member: None,
         project: None,
         repository: None,

@@ -128,7 +128,7 @@ fn a_ledger_follows_changes_and_odd_values() {
     let cancel = Cancel::default();
     cancel.cancel();
     let list = sessions.list_all().unwrap();
-    let options = LedgerOptions { cancel, on_progress: None };
+    let options = LedgerOptions { cancel, ..LedgerOptions::default() };
     assert!(matches!(sessions.ledger(list, &third, &options), Err(SessionError::Cancelled)));
 }
 

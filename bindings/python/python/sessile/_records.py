@@ -44,6 +44,8 @@ class SessionInfo(Record):
     archived: bool
     #: Whether it is a redacted copy of another session.
     redacted: bool
+    #: The agent that it was imported from.
+    imported_from: str | None
     #: The file it was forked from.
     parent: str | None
     created: datetime | None

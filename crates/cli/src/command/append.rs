@@ -8,7 +8,7 @@ use sessile::date::Timestamp;
 use sessile::draft::{AssistantMessage, SystemMessage, UserMessage};
 use sessile::json::Json;
 use sessile::reference::ReferenceError;
-use sessile::write::{Durability, WriteOptions};
+use sessile::write::{Durability, Durable, WriteOptions};
 use sessile::{EntryId, SessionError, SessionManager};
 use sessile_rpc::answer;
 
@@ -229,6 +229,11 @@ fn report(
         return Ok(Exit::Done);
     }
     out.print_whole(&Line::new().text(&id.to_string()))?;
+    let durable = session.last_acknowledgement().map(|acknowledged| acknowledged.durable);
+    if args.durable && durable == Some(Durable::PageCache) {
+        let weaker = "this file system cannot empty the cache of the disk: the entry may not survive power loss";
+        err.print_whole(&Line::new().text(weaker))?;
+    }
     if err.is_terminal() {
         let location = parent.map_or_else(|| "as a root".to_owned(), |parent| format!("after {parent}"));
         err.print_whole(&Line::new().text(&format!("appended {location}")))?;

@@ -144,6 +144,7 @@ fn print_everywhere(env: &CommandEnvironment, deleted: &Deleted, out: &mut Scree
 
 impl DeleteArgs {
     /// Whether the sessions are also deleted from a remote.
+    #[cfg_attr(not(feature = "remote"), expect(clippy::unused_self, reason = "without remotes, never"))]
     pub(super) fn is_everywhere(&self) -> bool {
         #[cfg(feature = "remote")]
         return self.everywhere;
@@ -163,7 +164,10 @@ struct Removal {
 
 impl Removal {
     /// Connects to the remote, if the sessions are deleted everywhere.
-    #[cfg_attr(not(feature = "remote"), expect(unused_variables, reason = "without remotes, nothing is asked of them"))]
+    #[cfg_attr(
+        not(feature = "remote"),
+        expect(unused_variables, clippy::unnecessary_wraps, reason = "without remotes, nothing is asked of them")
+    )]
     fn new(env: &CommandEnvironment, sessions: Sessions, args: &DeleteArgs) -> Result<Self, Failure> {
         #[cfg(feature = "remote")]
         let server = if args.everywhere {

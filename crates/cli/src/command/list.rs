@@ -35,6 +35,9 @@ use crate::template::{ListedSession, Template};
 /// The list omits sessions archived by `sessile archive`; a line on standard error shows how many. In JSON, an archived
 /// session has the member archived with the value true.
 ///
+/// A session that was imported from another agent has the agent's name in brackets before its title, and in JSON the
+/// member importedFrom.
+///
 /// A copy made by `sessile export --redact` has "redacted" in brackets before its title. In JSON, it has the member
 /// redacted with the value true.
 #[derive(Debug, Default, Args)]
@@ -274,7 +277,7 @@ pub(super) fn run(
         return list_damaged(env, args, &skipped, out, err);
     }
     if args.agents {
-        return foreign::list_beside(env, &listed.sessions, args.all, args.format, out);
+        return foreign::list_beside(env, &listed.sessions, args.all, args.format, out, err);
     }
     let result = print_sessions(env, args, &listed, out, err);
     if args.is_for_people() {
@@ -388,9 +391,10 @@ pub(super) fn print_table(
         let Some(session) = row.session else { continue };
         let is_copy = listed.copies.original_of(&session.path).is_some();
         let remarks = [(is_copy, "[copy] "), (session.is_redacted, "[redacted] ")];
-        let member = session.member.as_ref().map(|member| format!("[{member}] ")).unwrap_or_default();
         row.remark = remarks.iter().filter(|(applies, _)| *applies).map(|(_, remark)| *remark).collect();
-        row.remark.push_str(&member);
+        for word in session.imported_from.iter().chain(&session.member) {
+            row.remark.extend(["[", word, "] "]);
+        }
     }
     if args.repo {
         add_branches(env, sessions, &mut rows);
@@ -529,7 +533,13 @@ fn find_and_report(
     let mut bar = Bar::new(Unit::Sessions);
     let mut show = |progress: Progress<'_>| bar.show(progress.loaded as u64, progress.total as u64, err);
     let cancel = on_interrupt()?;
-    let mut options = ListOptions { texts: args.text, progress: Some(&mut show), cancel, skipped: Some(skipped) };
+    let mut options = ListOptions {
+        texts: args.text,
+        progress: Some(&mut show),
+        cancel,
+        skipped: Some(skipped),
+        ..ListOptions::default()
+    };
     let everything = args.all || (env.sample().is_some() && !env.has_session_dir_flag());
     let result = if args.repo {
         env.sessions.list_project_with(env.cwd(), &mut options)

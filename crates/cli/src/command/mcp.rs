@@ -2,9 +2,10 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::channel;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use sessile::os::RealOs;
 use sessile::redact::Level;
 use sessile::settings::Settings;
@@ -12,13 +13,11 @@ use sessile::threads;
 use sessile_mcp::{
     Client, DEFAULT_ANSWER, MAX_ANSWER, MIN_ANSWER, Options, Redaction, Server, client_config, tool_sizes,
 };
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
 
+use crate::end_signal::on_end_signal;
 use crate::environment::CommandEnvironment;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::interrupt::NoSignals;
 use crate::screen::{ACCENT, Line, Screen};
 
 /// Let coding agents search and read your earlier sessions
@@ -64,8 +63,8 @@ pub(crate) struct McpArgs {
     hide_tool_output: bool,
 
     /// Print the entry for the configuration of an agent, and do not serve
-    #[arg(long, value_name = "AGENT", conflicts_with = "check")]
-    print_config: Option<Agent>,
+    #[arg(long, value_name = "AGENT", conflicts_with = "check", value_parser = client_parser())]
+    print_config: Option<Client>,
 
     /// List the tools and the sizes of their definitions, and do not serve
     #[arg(long)]
@@ -79,36 +78,11 @@ Examples:
   $ sessile mcp --check
   $ claude mcp add --scope user sessile -- sessile mcp";
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Agent {
-    /// pi
-    Pi,
-    /// Claude Code
-    Claude,
-    /// Codex CLI
-    Codex,
-    /// opencode
-    Opencode,
-    /// Gemini CLI
-    Gemini,
-    /// Cursor
-    Cursor,
-    /// Visual Studio Code
-    Vscode,
-}
-
-impl Agent {
-    fn client(self) -> Client {
-        match self {
-            Self::Pi => Client::Pi,
-            Self::Claude => Client::Claude,
-            Self::Codex => Client::Codex,
-            Self::Opencode => Client::Opencode,
-            Self::Gemini => Client::Gemini,
-            Self::Cursor => Client::Cursor,
-            Self::Vscode => Client::Vscode,
-        }
-    }
+/// Reads the name of an agent.
+fn client_parser() -> impl TypedValueParser<Value = Client> {
+    let values = Client::ALL.map(|client| PossibleValue::new(client.word()).help(client.title()));
+    let client = |word: String| Client::ALL.into_iter().find(|client| client.word() == word).ok_or("unknown agent");
+    PossibleValuesParser::new(values).try_map(client)
 }
 
 fn parse_size(word: &str) -> Result<usize, String> {
@@ -130,12 +104,16 @@ pub(super) fn run(
     if args.check {
         return check(out);
     }
-    if let Some(agent) = args.print_config {
-        return print_config(env, agent, args, out, err);
+    if let Some(client) = args.print_config {
+        return print_config(env, client, args, out, err);
     }
     let server = Server::new(options(env, args)?);
     let (sender, receiver) = channel();
-    watch_signals(sender.clone())?;
+    let ended = sender.clone();
+    // The send fails only if the server has ended.
+    on_end_signal(move |signal| {
+        ended.send(Some(signal)).ok();
+    })?;
     let serve = move || {
         server.serve(io::stdin(), crate::stream::plain_stdout());
         // The send fails only if a signal came first.
@@ -143,18 +121,6 @@ pub(super) fn run(
     };
     threads::spawn("client", serve).map_err(Failure::NoThread)?;
     Ok(receiver.recv().ok().flatten().map_or(Exit::Done, Exit::Signalled))
-}
-
-fn watch_signals(sender: Sender<Option<i32>>) -> Result<(), Failure> {
-    let mut signals = Signals::new([SIGTERM, SIGHUP, SIGINT]).map_err(NoSignals)?;
-    let watch = move || {
-        for signal in signals.forever() {
-            // The send fails only if the server has ended.
-            sender.send(Some(signal)).ok();
-        }
-    };
-    threads::spawn("signals", watch).map_err(Failure::NoThread)?;
-    Ok(())
 }
 
 fn options(env: &CommandEnvironment, args: &McpArgs) -> Result<Options, Failure> {
@@ -188,7 +154,7 @@ fn check(out: &mut Screen<'_>) -> Result<Exit, Failure> {
 /// Prints the entry for an agent, and says where it belongs.
 fn print_config(
     env: &CommandEnvironment,
-    agent: Agent,
+    client: Client,
     args: &McpArgs,
     out: &mut Screen<'_>,
     err: &mut Screen<'_>,
@@ -196,7 +162,7 @@ fn print_config(
     let dir = env.session_dir().filter(|_| env.has_session_dir_flag());
     let flag = dir.map(|dir| ["--session-dir".to_owned(), env.directory(Some(&dir)).to_string_lossy().into_owned()]);
     let words: Vec<String> = flag.into_iter().flatten().chain(args.words()).collect();
-    let config = client_config(agent.client(), "sessile", &words);
+    let config = client_config(client, "sessile", &words);
     out.data().write_all(config.entry.as_bytes())?;
     let file = Line::new().styled(ACCENT, "hint:").text(&format!(" this belongs in {}", config.file));
     // A message on standard error is optional; a failed write is ignored.

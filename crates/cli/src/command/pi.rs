@@ -8,6 +8,7 @@ use std::process::Command;
 use clap::Args;
 use clap::error::ErrorKind;
 use sessile::Environment;
+use sessile::os::{Os, RealOs};
 
 use crate::environment::CommandEnvironment;
 use crate::exit::Exit;
@@ -92,11 +93,11 @@ fn find_launcher(environment: &dyn Environment, node: &Path, path: &str) -> Resu
         let package = environment.current_dir().join(&named);
         return in_package(package).ok_or(Failure::NotThePackage { variable: PACKAGE_VARIABLE, path: named.into() });
     }
-    let program = std::env::current_exe().and_then(|program| program.canonicalize());
+    let program = std::env::current_exe().and_then(|program| RealOs.real_path(&program));
     let near_program = program.ok().into_iter().flat_map(|program| near(&program)).find_map(in_package);
-    let installed = || on_path(LAUNCHER_PROGRAM, path)?.canonicalize().ok().filter(|it| it.ends_with(LAUNCHER));
+    let installed = || RealOs.real_path(&on_path(LAUNCHER_PROGRAM, path)?).ok().filter(|it| it.ends_with(LAUNCHER));
     let global = || {
-        let real = node.canonicalize().unwrap_or_else(|_| node.to_path_buf());
+        let real = RealOs.real_path(node).unwrap_or_else(|_| node.to_path_buf());
         [node, real.as_path()].into_iter().flat_map(near).find_map(in_package)
     };
     near_program.or_else(installed).or_else(global).ok_or(Failure::NoPackage)

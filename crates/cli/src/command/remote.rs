@@ -14,6 +14,7 @@ use sessile::date::Timestamp;
 use sessile::os::RealOs;
 use sessile::sync::ConfiguredRemote;
 use sessile::sync::remote::blobs::Objects;
+#[cfg(unix)]
 use sessile::sync::remote::local_server::{self, Options, Status};
 use sessile::sync::remote::postgres::Config;
 use sessile::sync::remote::{RemoteError, ServerTime};
@@ -175,12 +176,7 @@ pub(super) fn run(
         Some(Action::Projects(args)) => projects::projects(env, args, out),
         Some(Action::Audit(args)) => audit::audit(env, args, out),
         Some(Action::Up { name }) => up(env, name, out, err),
-        Some(Action::Down) => {
-            let path = env.own_environment().variable("PATH").unwrap_or_default();
-            let was_running =
-                local_server::down(&server_directory(env)?, path.as_ref()).map_err(Failure::LocalServer)?;
-            Ok(if was_running { Exit::Done } else { Exit::Nothing })
-        }
+        Some(Action::Down) => down(env),
     }
 }
 
@@ -232,6 +228,7 @@ fn add(
 }
 
 /// Starts the server of this machine, and adds it as a remote.
+#[cfg(unix)]
 fn up(env: &CommandEnvironment, name: &str, out: &mut Screen<'_>, err: &mut Screen<'_>) -> Result<Exit, Failure> {
     ConfiguredRemote::check_name(name)
         .map_err(|error| Failure::misuse(ErrorKind::ValueValidation, error.to_string()))?;
@@ -255,6 +252,31 @@ fn up(env: &CommandEnvironment, name: &str, out: &mut Screen<'_>, err: &mut Scre
     status::show(env, &remote, out)
 }
 
+/// Stops the server of this machine.
+#[cfg(unix)]
+fn down(env: &CommandEnvironment) -> Result<Exit, Failure> {
+    let path = env.own_environment().variable("PATH").unwrap_or_default();
+    let was_running = local_server::down(&server_directory(env)?, path.as_ref()).map_err(Failure::LocalServer)?;
+    Ok(if was_running { Exit::Done } else { Exit::Nothing })
+}
+
+#[cfg(not(unix))]
+fn up(_: &CommandEnvironment, _: &str, _: &mut Screen<'_>, _: &mut Screen<'_>) -> Result<Exit, Failure> {
+    Err(no_local_server())
+}
+
+#[cfg(not(unix))]
+fn down(_: &CommandEnvironment) -> Result<Exit, Failure> {
+    Err(no_local_server())
+}
+
+#[cfg(not(unix))]
+fn no_local_server() -> Failure {
+    let message = "Sessile starts PostgreSQL only on Unix; add a server that runs with `sessile remote add`";
+    Failure::misuse(ErrorKind::InvalidSubcommand, message)
+}
+
+#[cfg(unix)]
 fn server_directory(env: &CommandEnvironment) -> Result<PathBuf, Failure> {
     let state = env.own_environment().state_dir().ok_or(sessile::SessionError::NoStateDirectory)?;
     Ok(local_server::reachable_directory(&state.join("server")))

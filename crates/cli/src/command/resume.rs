@@ -1,7 +1,6 @@
 //! `sessile resume`
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use clap::error::ErrorKind;
 use clap::{Args, ValueEnum, ValueHint};
@@ -14,6 +13,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interactive;
 use crate::screen::{Line, Screen};
+use crate::titling;
 
 /// Pick a session on the screen and resume it
 ///
@@ -94,7 +94,7 @@ pub(super) fn run(
             Ok(Exit::Done)
         }
         Some(path) => run_resume_command(env, &path, err),
-        // A script must be told; a user who has just pressed Escape knows.
+        // A script needs the exit code; a user who has just pressed Escape knows.
         None => Ok(if args.print { Exit::Nothing } else { Exit::Done }),
     }
 }
@@ -113,8 +113,11 @@ fn resume_foreign(
         _ => return Err(Failure::misuse(ErrorKind::TooManyValues, "--from resumes one session")),
     };
     let files = Choice { from, targets: &targets, all: args.all, cwd: None }.files(env)?;
-    let imports = env.sessions.import_foreign(&files, AgentImportOptions::default())?;
-    let Some(session) = imports.iter().find(|import| import.state != ImportState::Empty) else {
+    let imported = env.sessions.import_foreign(&files, AgentImportOptions::default())?;
+    if let Some(error) = imported.unreadable.into_iter().next() {
+        return Err(error.into());
+    }
+    let Some(session) = imported.sessions.iter().find(|import| import.state != ImportState::Empty) else {
         err.print_whole(&Line::new().text("the session has no messages"))?;
         return Ok(Exit::Nothing);
     };
@@ -127,11 +130,10 @@ fn resume_foreign(
 
 /// Runs the command that resumes a session, and waits for it to end.
 fn run_resume_command(env: &CommandEnvironment, path: &Path, err: &mut Screen<'_>) -> Result<Exit, Failure> {
+    titling::title_if_due(env, path, err)?;
     let line = env.settings.resume_command();
     let cwd = env.sessions.clone().read_only().open(path)?.header().cwd().map(PathBuf::from);
-    let mut command = Command::new("sh");
-    // The path is a separate argument, so the shell cannot interpret anything in it.
-    command.args(["-c", &env.settings.resume_command_with("\"$1\""), "sh"]).arg(path);
+    let mut command = sessile::shell(|path| env.settings.resume_command_with(path), path);
     if let Some(cwd) = cwd.filter(|cwd| env.sample().is_none() && cwd.is_dir()) {
         command.current_dir(cwd);
     }

@@ -1,9 +1,9 @@
 //! `sessile rpc`
 
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 
 use clap::Args;
 use clap::error::ErrorKind;
@@ -12,14 +12,12 @@ use sessile::compaction::CompactionSettings;
 use sessile::os::RealOs;
 use sessile::settings::{SettingsError, pi_default_model, pi_model};
 use sessile::threads;
-use sessile_rpc::{Engine, Options, Start, THINKING_LEVELS, answer};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
+use sessile_rpc::{Engine, Options, Start, THINKING_LEVELS};
 
+use crate::end_signal::on_end_signal;
 use crate::environment::{CommandEnvironment, warn};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::interrupt::NoSignals;
 use crate::pi_flags;
 use crate::screen::Screen;
 
@@ -106,7 +104,8 @@ pub(super) fn run(
     }
     let engine = Engine::start(options(env, args)?, &start(env, args)?, name)?;
     let (end_sender, end_receiver) = channel();
-    watch_signals(end_sender.clone())?;
+    let ended = end_sender.clone();
+    on_end_signal(move |signal| drop(ended.send(Ended::Signal(signal))))?;
     if let Some(path) = &args.listen {
         return listen(&engine, &env.directory(None).join(path), || wait_for_end(env, err, &end_receiver));
     }
@@ -143,23 +142,14 @@ fn finish(engine: &Engine, ended: &Ended) -> Exit {
     exit
 }
 
-fn watch_signals(end_sender: Sender<Ended>) -> Result<(), Failure> {
-    let mut signals = Signals::new([SIGTERM, SIGHUP, SIGINT]).map_err(NoSignals)?;
-    let watch = move || {
-        for signal in signals.forever() {
-            drop(end_sender.send(Ended::Signal(signal)));
-        }
-    };
-    threads::spawn("signals", watch).map_err(Failure::NoThread)?;
-    Ok(())
-}
-
 #[cfg(unix)]
 fn listen(engine: &Arc<Engine>, path: &Path, wait: impl FnOnce() -> Ended) -> Result<Exit, Failure> {
+    use std::io::Write;
+
     let socket =
         sessile_rpc::Socket::bind(path).map_err(|source| Failure::NoSocket { path: path.to_path_buf(), source })?;
     // The parent process need not poll for the socket.
-    let ready = answer::listening(path);
+    let ready = sessile_rpc::answer::listening(path);
     let mut out = crate::stream::plain_stdout();
     writeln!(out, "{ready}").and_then(|()| out.flush())?;
     socket.serve(engine).map_err(Failure::NoThread)?;
@@ -169,9 +159,10 @@ fn listen(engine: &Arc<Engine>, path: &Path, wait: impl FnOnce() -> Ended) -> Re
 }
 
 #[cfg(not(unix))]
-fn listen(_engine: &Arc<Engine>, _path: &Path, _wait: impl FnOnce() -> Ended) -> Result<Exit, Failure> {
-    let kind = ErrorKind::InvalidValue;
-    Err(Failure::misuse(kind, "--listen needs Unix sockets, which this system does not have"))
+fn listen(_engine: &Arc<Engine>, path: &Path, _wait: impl FnOnce() -> Ended) -> Result<Exit, Failure> {
+    let source =
+        io::Error::new(io::ErrorKind::Unsupported, "--listen needs a Unix socket, which Sessile has only on Unix");
+    Err(Failure::NoSocket { path: path.to_path_buf(), source })
 }
 
 fn options(env: &CommandEnvironment, args: &RpcArgs) -> Result<Options, Failure> {
@@ -183,6 +174,7 @@ fn options(env: &CommandEnvironment, args: &RpcArgs) -> Result<Options, Failure>
     options.compaction = compaction(None)?;
     options.compaction_for_model = Some(Arc::new(move |model| compaction(Some(model))));
     options.summarizer = Arc::from(env.summarizer(None)?);
+    options.auto_titler = crate::titling::auto_titler(env)?;
     let (model, level) = model(args.provider.as_deref(), args.model.as_deref());
     options.model = model.or_else(|| pi_default_model(env.own_environment(), &RealOs));
     let asked = args.thinking.as_deref().filter(|level| THINKING_LEVELS.contains(level));

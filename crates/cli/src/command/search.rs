@@ -1,6 +1,5 @@
 //! `sessile search`
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use clap::error::ErrorKind;
@@ -170,7 +169,9 @@ pub(super) fn run(
     }
     let query = Query::parse(&args.query.join(" ")).map_err(|error| unreadable(&error))?;
     let project = args.repo.then(|| sessions.project_of(env.cwd()));
-    let selected = selected(env, args)?;
+    let (member, project_name, repository) = (args.member.clone(), args.project.clone(), args.repository.clone());
+    let of_team = Selection { member, project: project_name, repository, ..Selection::default() };
+    let selected = of_team.paths_of_team(sessions)?;
     let admits = |path: &Path, cwd: &str| {
         project.as_ref().is_none_or(|project| project.holds(cwd))
             && selected.as_ref().is_none_or(|selected| selected.contains(path))
@@ -339,17 +340,6 @@ impl SearchArgs {
         }
         words
     }
-}
-
-/// Returns the sessions of the member, the project and the repository; `None` if none of these is given.
-fn selected(env: &CommandEnvironment, args: &SearchArgs) -> Result<Option<HashSet<PathBuf>>, Failure> {
-    let (member, project, repository) = (args.member.clone(), args.project.clone(), args.repository.clone());
-    if member.is_none() && project.is_none() && repository.is_none() {
-        return Ok(None);
-    }
-    let mut listed = env.sessions.list_all()?;
-    Selection { member, project, repository, archived: Archived::Shown, ..Selection::default() }.apply(&mut listed);
-    Ok(Some(listed.into_iter().map(|session| session.path).collect()))
 }
 
 fn scope(env: &CommandEnvironment, args: &SearchArgs) -> Result<SearchScope, Failure> {

@@ -2,22 +2,20 @@
 
 use std::io::{self, Write};
 use std::process::{Command, Stdio};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 
 use clap::Args;
 use sessile::os::RealOs;
 use sessile::threads;
 use sessile_rpc::answer;
 use sessile_web::serve::{BranchSummarizer, Options, ResolveSummarizer, Server};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
 use tempfile::NamedTempFile;
 
 use crate::data::write_value;
+use crate::end_signal::on_end_signal;
 use crate::environment::{CommandEnvironment, warn};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::interrupt::NoSignals;
 use crate::screen::{ACCENT, DIM, Line, Screen};
 use crate::summarizing::summarizer;
 
@@ -65,7 +63,8 @@ pub(super) fn run(
     err: &mut Screen<'_>,
 ) -> Result<Exit, Failure> {
     let (sender, receiver) = channel();
-    watch_signals(sender.clone())?;
+    let ended = sender.clone();
+    on_end_signal(move |signal| drop(ended.send(Event::Signal(signal))))?;
     let secret = match args.port {
         Some(port) => env.sessions.secret(&format!("serve-{port}"))?,
         // The next server will have another port, so nothing would use the secret.
@@ -135,26 +134,19 @@ fn print_link(words: &str, link: &str, out: &mut Screen<'_>) -> io::Result<()> {
     out.print_whole(&Line::new().text("  ").styled(ACCENT, link))
 }
 
-fn watch_signals(sender: Sender<Event>) -> Result<(), Failure> {
-    let mut signals = Signals::new([SIGTERM, SIGHUP, SIGINT]).map_err(NoSignals)?;
-    let watch = move || {
-        for signal in signals.forever() {
-            drop(sender.send(Event::Signal(signal)));
-        }
-    };
-    threads::spawn("signals", watch).map_err(Failure::NoThread)?;
-    Ok(())
-}
-
 /// Opens a browser with a page that leads to the link, and returns the page; `None` if there is no screen for a browser.
 ///
 /// All users of a computer can see the arguments of its programs. So the browser gets the name of a file that only this
 /// user can read, and the link is in the file.
 fn open(env: &CommandEnvironment, link: &str) -> Result<Option<NamedTempFile>, Failure> {
     let environment = env.own_environment();
-    let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    let (program, asks_screen) = match () {
+        () if cfg!(target_os = "macos") => ("open", false),
+        () if cfg!(windows) => ("explorer", false),
+        () => ("xdg-open", true),
+    };
     let has_screen = ["DISPLAY", "WAYLAND_DISPLAY", "BROWSER"].iter().any(|name| environment.variable(name).is_some());
-    if !cfg!(target_os = "macos") && !has_screen {
+    if asks_screen && !has_screen {
         return Ok(None);
     }
     let Some(state) = environment.state_dir() else { return Ok(None) };

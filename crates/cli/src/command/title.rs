@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::error::ErrorKind;
 use sessile::SessionError;
-use sessile::title::{AllTitled, TitleOutcome, Titled, Titler};
+use sessile::title::{TitleOutcome, Titled, Titler};
 use sessile_rpc::answer;
 
 use super::list::{self, ListArgs};
@@ -15,6 +15,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::measure::noun;
 use crate::screen::{DIM, Line, NAMED, Screen};
+use crate::titling;
 
 /// Give titles to sessions that you have not named
 ///
@@ -86,7 +87,10 @@ pub(super) fn run(
         }
     };
     let (operation, titled) = match &args.model {
-        Some(name) => with_model(env, name, &paths, args.dry_run, &mut on_titled)?,
+        Some(name) => {
+            let ask = titling::model(env, name, crate::interrupt::on_interrupt()?)?;
+            env.sessions.title(&paths, Titler::Model(ask.as_ref()), args.dry_run, &mut on_titled)?
+        }
         None => env.sessions.title(&paths, Titler::Rule, args.dry_run, &mut on_titled)?,
     };
     printed?;
@@ -119,37 +123,6 @@ fn paths(env: &CommandEnvironment, args: &TitleArgs, err: &mut Screen<'_>) -> Re
     }
     let listed = list::find(env, &ListArgs::of(args.all, args.repo), err)?;
     Ok(listed.into_iter().filter(|info| !args.missing || info.name.is_none()).map(|info| info.path).collect())
-}
-
-#[cfg(feature = "models")]
-fn with_model(
-    env: &CommandEnvironment,
-    name: &str,
-    paths: &[PathBuf],
-    dry_run: bool,
-    on_titled: &mut dyn FnMut(&Result<Titled, SessionError>),
-) -> Result<AllTitled, Failure> {
-    let model = crate::summarizing::model(env, name)?;
-    let cancel = crate::interrupt::on_interrupt()?;
-    let ask = |question: &str| {
-        let system = sessile::title::TITLE_INSTRUCTIONS.to_owned();
-        let user = format!("<conversation>\n{question}</conversation>");
-        let prompt = sessile_summarize::Prompt { system, user, n_left_out: 0 };
-        model.answer(&prompt, &mut |_| (), &cancel).map(|answer| answer.text).map_err(|error| error.to_string())
-    };
-    Ok(env.sessions.title(paths, Titler::Model(&ask), dry_run, on_titled)?)
-}
-
-#[cfg(not(feature = "models"))]
-fn with_model(
-    _env: &CommandEnvironment,
-    name: &str,
-    _paths: &[PathBuf],
-    _dry_run: bool,
-    _on_titled: &mut dyn FnMut(&Result<Titled, SessionError>),
-) -> Result<AllTitled, Failure> {
-    let message = format!("cannot use {name}: this program was built without the feature `models`");
-    Err(Failure::misuse(ErrorKind::InvalidValue, message))
 }
 
 fn print(titled: &Titled, args: &TitleArgs, out: &mut Screen<'_>) -> std::io::Result<()> {

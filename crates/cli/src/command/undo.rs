@@ -210,6 +210,7 @@ impl<'s> Words<'s> {
             Step::Reunite { .. } => format!("return stray entries to {session}"),
             Step::Scrub { .. } => format!("scrub {session}"),
             Step::Merge { .. } => format!("merge entries into {session}"),
+            Step::Extend { .. } => format!("add new entries to {session}"),
         }
     }
 }

@@ -13,6 +13,7 @@ pub(super) fn hint(error: &ReferenceError) -> Option<String> {
         ReferenceError::NoSuchFile { nearest: Some(nearest), .. } => format!("did you mean {}?", nearest.display()),
         ReferenceError::NoSuchSession { nearest: Some(nearest), .. }
         | ReferenceError::NoSuchEntry { nearest: Some(nearest), .. } => format!("did you mean {}?", quoted(nearest)),
+        ReferenceError::NotFetched { .. } => "`--remote NAME` fetches sessions of other members".to_owned(),
         ReferenceError::NoSuchFile { .. } | ReferenceError::NoSuchSession { .. } => {
             "`sessile list` shows the sessions of this directory, `sessile list --all` those of all directories"
                 .to_owned()

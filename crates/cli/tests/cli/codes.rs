@@ -36,6 +36,24 @@ fn help_and_version_go_to_standard_output() {
 }
 
 #[test]
+fn the_version_says_how_the_program_was_built() {
+    let home = Home::new();
+    let text = home.run(&["--version", "--verbose"]).out;
+    assert!(text.starts_with(&home.run(&["--version"]).out), "{text}");
+    for label in ["commit", "target", "profile", "features", "compiler", "format"] {
+        let value = text.lines().find_map(|line| line.strip_prefix(label));
+        assert!(value.is_some_and(|value| !value.trim().is_empty()), "{label}: {text}");
+    }
+    let json: serde_json::Value = serde_json::from_str(&home.run(&["--json", "-V"]).out).unwrap();
+    assert_eq!((&json["version"], &json["sessionVersion"]), (&env!("CARGO_PKG_VERSION").into(), &3.into()));
+    assert!(json["compiler"].as_str().is_some_and(|compiler| compiler.starts_with("rustc 1.")), "{json}");
+    let has_screens = cfg!(feature = "tui");
+    assert_eq!(json["features"].as_array().is_some_and(|features| features.contains(&"tui".into())), has_screens);
+    assert_eq!(home.run(&["--verbose"]).code, 2);
+    assert_eq!(home.run(&["--json"]).code, 2);
+}
+
+#[test]
 fn missing_files_exit_with_3() {
     let home = Home::new();
     home.run(&["tree", "no.jsonl"]).expect(

@@ -1,5 +1,8 @@
 //! Settings, and where they come from.
 
+use serde_json::json;
+
+use super::rpc_flags::asked;
 use super::*;
 
 impl Home {
@@ -171,4 +174,33 @@ fn colour_can_be_a_setting() {
     home.configure("color = 'always'\n");
     assert!(home.run(&["list"]).out.contains('\u{1b}'));
     assert!(!home.run(&["list", "--color", "never"]).out.contains('\u{1b}'));
+}
+
+#[test]
+fn sessions_get_titles_without_a_command_if_the_user_wants_them() {
+    let home = Home::new();
+    let asking = small().into_iter().map(|line| line.replace("first question", "Rename the flag. It is too long."));
+    let file = home.session("x.jsonl", &asking.collect::<Vec<_>>());
+    let before = std::fs::read(&file).unwrap();
+    assert!(home.run(&["list"]).out.contains("Rename the flag. It is too long."));
+    home.configure("list.titles = true\n");
+    let listed = home.run(&["list"]).out;
+    assert!(listed.contains("Rename the flag") && !listed.contains("too long"), "{listed}");
+    assert_eq!(std::fs::read(&file).unwrap(), before, "a list writes nothing");
+
+    let answer = json!({"role": "assistant", "content": [], "api": "a", "provider": "p", "model": "m", "usage": {},
+        "stopReason": "stop", "timestamp": 1});
+    let requests = [json!({"type": "append_message", "message": answer}), json!({"type": "get_state"})];
+    let words = ["rpc", "--session", file.to_str().unwrap()];
+    assert_eq!(asked(&home, &words, &requests)[1]["sessionName"], Value::Null);
+    home.configure("titles.auto = 'rule'\n");
+    assert_eq!(asked(&home, &words, &requests)[1]["sessionName"], "Rename the flag");
+    home.configure("titles.auto = 'model'\n");
+    let refused = home.run(&words);
+    assert_eq!(refused.code, 2);
+    assert!(
+        refused.err.starts_with("error: titles.auto is \"model\", but titles.model names none\n"),
+        "{}",
+        refused.err
+    );
 }

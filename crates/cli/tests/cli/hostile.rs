@@ -209,6 +209,7 @@ const JSON: &[&[&str]] = &[
     &["import", "ELSEWHERE", "--json"],
     &["export", "FILE", "--format", "json"],
     &["export", "FILE", "--format", "json", "--all"],
+    &["export", "FILE", "--to", "claude", "--json"],
     &["config", "--json"],
     &["config", "get", "resume.command", "--json"],
     &["config", "set", "resume.command", "TEXT", "--json"],

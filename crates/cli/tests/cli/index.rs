@@ -16,7 +16,7 @@ fn caches_are_shown_rebuilt_and_removed() {
     let status = || home.run(&["index", "status", "--json"]).json();
     let empty = status();
     assert_eq!((&empty["sessions"], &empty["entries"]), (&2.into(), &0.into()));
-    assert_eq!(empty["kinds"].as_array().unwrap().len(), 3);
+    assert_eq!(empty["kinds"].as_array().unwrap().len(), 4);
     let dry = home.run(&["index", "rebuild", "--dry-run"]);
     assert_eq!(dry.out, "2 sessions would be read and indexed; nothing was changed\n");
     assert_eq!(status(), empty);

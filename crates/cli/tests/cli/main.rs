@@ -3,7 +3,10 @@
 #![expect(clippy::disallowed_methods, reason = "tests access files directly")]
 #![expect(clippy::unwrap_used, reason = "tests panic on failure")]
 
+mod agent_export;
 mod agents;
+mod agents_others;
+mod agents_packed;
 mod archive;
 #[cfg(all(unix, feature = "remote"))]
 mod attribution;
@@ -22,6 +25,8 @@ mod documents;
 mod help;
 mod hooks;
 mod hostile;
+mod import_choices;
+mod import_killed;
 mod index;
 #[cfg(all(unix, feature = "remote"))]
 mod insight;

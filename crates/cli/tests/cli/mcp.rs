@@ -101,6 +101,115 @@ fn agents_get_the_ids_of_other_commands_in_the_same_order() {
     assert_eq!(texts(&rows, "id"), texts(tree.as_array().unwrap(), "id"));
 }
 
+/// Sessions of another directory beside those of the project, one of them with a name.
+fn add_others(home: &Home) {
+    let directory = home.agent_dir().join("sessions/--elsewhere--");
+    let question = |id: &str, minute| line(id, &Value::Null, minute, &json!({"role": "user", "content": "a far tide"}));
+    let name = json!({"type": "session_info", "id": "n", "parentId": "c", "timestamp": "2025-01-01T00:01:00.000Z", "name": "Far"});
+    let first = directory.join("2025-01-01T00-00-00-000Z_0200.jsonl");
+    write_session(&first, "/elsewhere", &[question("c", 1), name.to_string()]);
+    let second = directory.join("2025-01-02T00-00-00-000Z_0201.jsonl");
+    write_session(&second, "/elsewhere", &[question("d", 59)]);
+    for path in [first, second] {
+        age(&path);
+    }
+}
+
+#[test]
+fn scopes_and_filters_mean_the_same_for_agents() {
+    let home = store();
+    add_others(&home);
+    let rows_of = |words: &[&str]| home.run(words).json().as_array().unwrap().clone();
+    for (words, arguments) in [
+        (&["--all"][..], json!({"scope": "all"})),
+        (&["--repo"], json!({"scope": "repo"})),
+        (&["--all", "--named"], json!({"scope": "all", "named": true})),
+        (&["--all", "--sort", "cost"], json!({"scope": "all", "sort": "cost"})),
+        (&["--since", "2025-01-01T00:10:00Z"], json!({"scope": "project", "since": "2025-01-01T00:10:00Z"})),
+        (&["--until", "2025-01-01T00:10:00Z"], json!({"scope": "project", "until": "2025-01-01T00:10:00Z"})),
+    ] {
+        let listed = rows_of(&[&["list", "--json"], words].concat());
+        let sessions = all_rows(&home, &["--all"], "list_sessions", arguments, "sessions");
+        assert_eq!(texts(&sessions, "id"), texts(&listed, "id"), "list {words:?}");
+        assert!(!listed.is_empty());
+    }
+    for (words, arguments) in [
+        (&["--all"][..], json!({"scope": "all"})),
+        (&["--repo"], json!({"scope": "repo"})),
+        (&["--role", "user"], json!({"scope": "project", "role": "user"})),
+        (&["--model", "acme-1"], json!({"scope": "project", "model": "acme-1"})),
+        (&["--all", "--since", "2025-01-01T00:10:00Z"], json!({"scope": "all", "since": "2025-01-01T00:10:00Z"})),
+        (&["--session", "01900007"], json!({"session": "01900007"})),
+    ] {
+        let found = rows_of(&[&["search", "tide", "--json", "-n", "0"], words].concat());
+        let mut arguments = arguments;
+        arguments["query"] = json!("tide");
+        arguments["limit"] = json!(7);
+        let hits = all_rows(&home, &["--all"], "search_history", arguments, "hits");
+        assert_eq!(texts(&hits, "entryId"), texts(&found, "entryId"), "search {words:?}");
+        assert!(!found.is_empty());
+    }
+    for by in ["day", "model", "project", "session"] {
+        for (words, arguments) in [
+            (&["--all"][..], json!({"scope": "all", "by": by})),
+            (
+                &["--since", "2025-01-01T00:10:00Z"],
+                json!({"scope": "project", "by": by, "since": "2025-01-01T00:10:00Z"}),
+            ),
+        ] {
+            let counted = home.run(&[&["stats", "--json", "--by", by], words].concat()).json();
+            let usage = ask(&home, &["--all"], &[("usage", arguments.clone())]).remove(0)["structuredContent"].clone();
+            for key in ["sessions", "tokens", "cost"] {
+                assert_eq!(usage[key], counted[key], "{by} {words:?} {key}");
+            }
+            let groups = all_rows(&home, &["--all"], "usage", arguments, "groups");
+            let expected = counted["groups"].as_array().unwrap();
+            assert_eq!(groups.len(), expected.len(), "{by} {words:?}");
+            for (group, expected) in groups.iter().zip(expected) {
+                assert_eq!((&group["tokens"], &group["cost"]), (&expected["tokens"], &expected["cost"]), "{by}");
+            }
+        }
+    }
+}
+
+/// Sends requests of RPC, and returns the data of the answers in their order.
+fn ask_rpc(home: &Home, requests: &[Value]) -> Vec<Value> {
+    let mut command = home.command(&["rpc", "--no-session"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    for (id, request) in requests.iter().enumerate() {
+        let mut request = request.clone();
+        request["id"] = json!(id.to_string());
+        writeln!(input, "{request}").unwrap();
+    }
+    drop(input);
+    let output = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
+    let answers: Vec<Value> = output.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let ids = (0..requests.len()).map(|id| json!(id.to_string()));
+    ids.map(|id| answers.iter().find(|answer| answer["id"] == id).unwrap()["data"].clone()).collect()
+}
+
+#[test]
+fn programs_get_the_ids_of_other_commands_in_the_same_order() {
+    let home = store();
+    add_others(&home);
+    for (scope, words) in [("cwd", &[][..]), ("repo", &["--repo"]), ("all", &["--all"])] {
+        let listed = home.run(&[&["list", "--json"], words].concat()).json();
+        let found = home.run(&[&["search", "tide", "--json", "-n", "0"], words].concat()).json();
+        let answers = ask_rpc(
+            &home,
+            &[
+                json!({"type": "list_sessions", "scope": scope}),
+                json!({"type": "search", "query": "tide", "scope": scope, "limit": 1000}),
+            ],
+        );
+        let rows = |value: &Value| value.as_array().unwrap().clone();
+        assert_eq!(texts(&rows(&answers[0]["sessions"]), "id"), texts(&rows(&listed), "id"), "{scope}");
+        assert_eq!(texts(&rows(&answers[1]["hits"]), "entryId"), texts(&rows(&found), "entryId"), "{scope}");
+        assert!(rows(&found).len() >= 48);
+    }
+}
+
 #[test]
 fn settings_say_what_agents_see() {
     let home = store();

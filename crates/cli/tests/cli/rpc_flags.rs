@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{Home, entry, user};
 
 /// Starts the program with these words, sends requests, and returns the data of the answers.
-fn asked(home: &Home, words: &[&str], requests: &[Value]) -> Vec<Value> {
+pub(super) fn asked(home: &Home, words: &[&str], requests: &[Value]) -> Vec<Value> {
     let mut command = home.command(words);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut input = child.stdin.take().unwrap();

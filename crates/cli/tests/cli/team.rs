@@ -45,7 +45,16 @@ fn a_colleague_reads_what_was_shared() {
     let shown = bob.run(&["list", "--all", "--remote", "local"]);
     assert!(shown.out.contains("[me] "), "{}", shown.out);
 
-    // Opening fetches.
+    // Opening fetches, also by the position in the list and by the path that it printed.
+    for word in ["@1", mirror.to_str().unwrap()] {
+        let refused = bob.run(&["entries", word]);
+        assert!(refused.code != 0 && !mirror.exists(), "{}", refused.err);
+        assert!(refused.err.contains("is not on this machine yet\nhint: `--remote NAME` fetches"), "{}", refused.err);
+    }
+    let entries = bob.run(&["entries", "@1", "--remote", "local", "--json"]).json();
+    assert_eq!(entries.as_array().unwrap().len(), lines(&path).lines().count());
+    std::fs::remove_file(&mirror).unwrap();
+    done(&bob, &["entries", mirror.to_str().unwrap(), "--remote", "local"]);
     let entries = bob.run(&["entries", "s1", "--remote", "local", "--json"]).json();
     assert_eq!(entries.as_array().unwrap().len(), lines(&path).lines().count());
     assert_eq!(lines(&mirror), lines(&path));

@@ -82,6 +82,12 @@ fn a_program_reads_follows_and_writes_a_session_of_a_colleague() {
     let listed = rpc.ask(&json!({"type":"list_sessions","scope":"all"}));
     let row = &listed["sessions"][0];
     assert_eq!((row["id"].as_str(), row["member"].as_str()), (Some("s1"), Some("me")), "{listed}");
+    for (member, n_found) in [("me", 1), ("eve", 0)] {
+        let listed = rpc.ask(&json!({"type":"list_sessions","scope":"all","member":member}));
+        assert_eq!(listed["sessions"].as_array().unwrap().len(), n_found, "{listed}");
+        let found = rpc.ask(&json!({"type":"search","query":"question","scope":"all","member":member}));
+        assert_eq!(!found["hits"].as_array().unwrap().is_empty(), n_found > 0, "{found}");
+    }
     let state = rpc.ask(&json!({"type":"get_state"}));
     assert_eq!((state["sessionId"].as_str(), state["messageCount"].as_u64()), (Some("s1"), Some(3)), "{state}");
     let mirror = PathBuf::from(state["sessionFile"].as_str().unwrap());

@@ -2,7 +2,7 @@
 
 use crate::corpus::{Random, kinds, make};
 use proptest::prelude::*;
-use sessile_redact::{Finding, Origin, ScanOptions, Scanner, Secret, is_secret_source};
+use sessile_redact::{Finding, Origin, ScanOptions, Scanner, Secret, Tier, is_secret_source};
 
 fn check(findings: &[Finding], text: &str) {
     let mut end = 0;
@@ -80,7 +80,9 @@ proptest! {
     fn plain_findings_are_found_with_decoders_too(text in pieces()) {
         let scanner = Scanner::new(&ScanOptions::default()).unwrap();
         let all = scanner.find(&text, Origin::Ordinary);
-        for plain in scanner.find_plain(&text, Origin::Ordinary) {
+        // Words that make a value likely may be part of what a decoder finds. A secret whose format is certain needs none.
+        let is_certain = |finding: &Finding| finding.tier == Tier::Certain;
+        for plain in scanner.find_plain(&text, Origin::Ordinary).into_iter().filter(is_certain) {
             let covered = all.iter().any(|finding| finding.range.start <= plain.range.start && plain.range.end <= finding.range.end);
             prop_assert!(covered || all.iter().any(|finding| finding.range.start < plain.range.end && plain.range.start < finding.range.end));
         }

@@ -16,9 +16,9 @@ use super::{count, object, put_id_or_null, put_list, saturating_i64};
 /// A row of a list in pi's key order, with the path of the original in `copyOf` if the file is one of the `copies`.
 /// Includes the texts of all messages only if `with_texts` is set.
 ///
-/// An unknown creation time is `null`; `archived` and `redacted` are omitted unless they are true, and
-/// `member` unless another member of a team's store owns the session. `project` and `repository` are there only if such a
-/// store is in use.
+/// An unknown creation time is `null`; `archived` and `redacted` are omitted unless they are true, `importedFrom` unless the
+/// session was imported from another agent, and `member` unless another member of a team's store owns the session.
+/// `project` and `repository` are there only if such a store is in use.
 pub fn session_info(info: &SessionInfo, with_texts: bool, copies: &Copies) -> Json {
     let n_texts = if with_texts { info.all_messages_text.as_wtf8().len() } else { 0 };
     // Everything but the texts is short, and escapes are rare.
@@ -26,6 +26,9 @@ pub fn session_info(info: &SessionInfo, with_texts: bool, copies: &Copies) -> Js
     put_info(&mut row, info, with_texts, copies);
     if info.is_redacted {
         row.bool("redacted", true);
+    }
+    if let Some(agent) = &info.imported_from {
+        row.string("importedFrom", agent);
     }
     if let Some(member) = &info.member {
         row.string("member", member);

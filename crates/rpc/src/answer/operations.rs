@@ -88,6 +88,10 @@ pub fn step(step: &Step) -> Json {
                 out.array("from", from.iter().map(Json::raw));
                 put_id(out, "entryId", Some(mark));
             }
+            Step::Extend { source, mark, .. } => {
+                put_path(out, "source", Some(source));
+                put_id(out, "entryId", Some(mark));
+            }
         }
     })
 }

@@ -6,6 +6,7 @@ use sessile::json::{Json, Raw};
 use sessile::{EntryId, SessionError, SessionManager};
 
 use super::state::report_name;
+use super::titles::after_answer;
 use super::{Call, CommandResult, answered};
 use crate::answer;
 use crate::failure::Failure;
@@ -29,7 +30,19 @@ fn non_null_parameter(call: &Call<'_>, name: &str) -> Option<Json> {
 
 pub(crate) fn message(call: &Call<'_>) -> CommandResult {
     let message = required(call, "message")?;
-    write(call, |session| session.append_message(message))
+    let ends_turn = ends_turn(message.raw());
+    let session = call.session()?;
+    let mut written = session.write(&call.expected_leaf(), |session| session.append_message(message))?;
+    if ends_turn && let Some(leaf) = after_answer(call, &session) {
+        written.leaf = Some(leaf);
+    }
+    answered(answer::written(&written.value, written.leaf.as_ref(), written.durable))
+}
+
+/// Whether a message is an answer after which it is the user's turn.
+fn ends_turn(message: Raw<'_>) -> bool {
+    let is = |key: &str, word: &str| message.get(key).and_then(Raw::as_string).as_deref() == Some(word);
+    is("role", "assistant") && !is("stopReason", "toolUse")
 }
 
 pub(crate) fn thinking_level_change(call: &Call<'_>) -> CommandResult {
@@ -86,7 +99,7 @@ pub(crate) fn session_info(call: &Call<'_>) -> CommandResult {
     let result = write(call, |session| session.append_session_info(&name))?;
     let session = call.session()?;
     let name = session.lock().session_name()?;
-    report_name(call, &session, name.as_deref());
+    report_name(call.client, &session, name.as_deref());
     Ok(result)
 }
 

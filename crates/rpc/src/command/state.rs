@@ -9,6 +9,7 @@ use sessile::json::{Json, ObjectWriter, Raw};
 
 use super::{Call, CommandResult, answered, done};
 use crate::answer::{self, CachedState};
+use crate::client::Client;
 use crate::failure::Failure;
 use crate::model::SessionModel;
 use crate::session::OpenSession;
@@ -113,18 +114,18 @@ pub(crate) fn set_session_name(call: &Call<'_>) -> CommandResult {
         manager.append_session_info(&name)?;
         manager.session_name()
     })?;
-    report_name(call, &session, written.value.as_deref());
+    report_name(call.client, &session, written.value.as_deref());
     done()
 }
 
 /// Sends an event that the name of a session has changed.
-pub(super) fn report_name(call: &Call<'_>, session: &Arc<OpenSession>, name: Option<&str>) {
+pub(crate) fn report_name(client: &Client, session: &Arc<OpenSession>, name: Option<&str>) {
     let mut event = ObjectWriter::new();
     event.string("type", "session_info_changed");
     if let Some(name) = name {
         event.string("name", name);
     }
-    call.client.broadcast(session, &event.finish());
+    client.broadcast(session, &event.finish());
 }
 
 pub(crate) fn set_auto_compaction(call: &Call<'_>) -> CommandResult {

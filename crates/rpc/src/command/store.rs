@@ -44,6 +44,12 @@ fn archived(call: &Call<'_>) -> Archived {
     }
 }
 
+/// Returns which sessions of a team's store are wanted.
+fn of_team(call: &Call<'_>) -> Selection {
+    let [member, project, repository] = ["member", "project", "repository"].map(|name| call.text(name));
+    Selection { member, project, repository, ..Selection::default() }
+}
+
 pub(crate) fn list_sessions(call: &Call<'_>) -> CommandResult {
     let mut sessions = in_scope(call, call.text("scope").as_deref().unwrap_or("cwd"))?;
     let children = match (call.flag("children"), call.text("children").as_deref()) {
@@ -55,7 +61,7 @@ pub(crate) fn list_sessions(call: &Call<'_>) -> CommandResult {
     let named = call.flag("named").unwrap_or_default();
     let copies = Copies::among(&sessions);
     let archived = archived(call);
-    Selection { named, children, archived, limit, ..Selection::default() }.apply(&mut sessions);
+    Selection { named, children, archived, limit, ..of_team(call) }.apply(&mut sessions);
     answered(answer::sessions(&sessions, &copies))
 }
 
@@ -78,7 +84,11 @@ pub(crate) fn search(call: &Call<'_>) -> CommandResult {
         }
     };
     let project = (scope.as_deref() == Some("repo")).then(|| sessions.project_of(cwd(call)));
-    let is_in_project = project.as_ref().map(|project| move |_: &Path, cwd: &str| project.holds(cwd));
+    let selected = of_team(call).paths_of_team(sessions)?;
+    let admits = |path: &Path, cwd: &str| {
+        selected.as_ref().is_none_or(|paths| paths.contains(path))
+            && project.as_ref().is_none_or(|project| project.holds(cwd))
+    };
     let filters = call.get("filters");
     let results = sessions.search(
         &query,
@@ -87,7 +97,7 @@ pub(crate) fn search(call: &Call<'_>) -> CommandResult {
             filter: filters.map(filter).transpose()?.unwrap_or_default(),
             cwd: filters.and_then(|filters| filters.get("cwd")).and_then(Raw::as_string).map(PathBuf::from),
             archived: archived(call),
-            admits: is_in_project.as_ref().map(|is_in_project| is_in_project as _),
+            admits: (project.is_some() || selected.is_some()).then_some(&admits as _),
             limit: call.count("limit").map_or(50, |limit| usize::try_from(limit).unwrap_or(usize::MAX)),
             ..SearchOptions::default()
         },

@@ -190,6 +190,7 @@ const NAMED: &[(&str, Shape, &str)] = &[
             Field::optional("archived", Flag).about("true if it is archived, absent otherwise"),
             Field::optional("copyOf", Text).about("the file of the same session that this file is a copy of"),
             Field::optional("redacted", Flag).about("true if it is a redacted copy of a session, absent otherwise"),
+            Field::optional("importedFrom", Text).about("the agent that it was imported from"),
             Field::optional("member", Text).about("the member of a team's store that owns it, absent for your own"),
             Field::optional("project", Text).about("the project of a team's store that it is in"),
             Field::optional("repository", Text).about("host and path of its repository, if a team's store is in use"),

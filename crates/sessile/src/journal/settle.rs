@@ -134,7 +134,9 @@ fn settle_step(world: &World, step: &Step) -> Result<bool, SessionError> {
         Step::Rewrite { original, .. } => Ok(is_there(world.os(), original)),
         Step::Scrub { .. } => Ok(false),
         // Merging again appends what is missing.
-        Step::Merge { session, mark, .. } => Ok(open_read_only(world, session)?.outline.find(mark).is_some()),
+        Step::Merge { session, mark, .. } | Step::Extend { session, mark, .. } => {
+            Ok(open_read_only(world, session)?.outline.find(mark).is_some())
+        }
         Step::Reunite { session, kept, .. } => {
             if !is_there(world.os(), kept) {
                 return Ok(false);

@@ -17,6 +17,7 @@ pub(crate) fn row_of_other(session: &OtherSession) -> SessionInfo {
         name: name.map(JsText::from),
         is_archived,
         is_redacted: false,
+        imported_from: None,
         member: Some(session.owner.clone()),
         project: session.project.clone(),
         repository,

@@ -104,6 +104,7 @@ mod tests {
             name: None,
             is_archived: false,
             is_redacted: false,
+            imported_from: None,
             member: None,
             project: None,
             repository: None,

@@ -119,7 +119,7 @@ impl<'w> Survey<'w> {
         }
         let mut renewed = Vec::new();
         let mut n_read = 0;
-        let (survey, texts) = (&self, options.texts);
+        let (survey, texts, is_late) = (&self, options.texts, options.is_late);
         let worker = || survey.reader(&stale, texts);
         if !cancel.is_cancelled() {
             stream(self.world.os(), stale.len(), worker, &mut |piece, (info, row)| {
@@ -130,9 +130,10 @@ impl<'w> Survey<'w> {
                 let loaded = n_known + n_read;
                 let is_due = n_read == 1 || loaded.is_multiple_of(partial_every) || loaded == total;
                 listing.show(loaded, total, is_due, options);
-                !cancel.is_cancelled()
+                !cancel.is_cancelled() && !is_late.is_some_and(|is_late| is_late())
             });
         }
+        options.n_unread += stale.len() - n_read;
         self.keep(renewed);
         if cancel.is_cancelled() {
             return Err(SessionError::Cancelled);
@@ -312,6 +313,7 @@ pub(crate) fn row_of(file: &FoundFile, info: Info) -> SessionInfo {
         name: info.name,
         is_archived: info.is_archived,
         is_redacted: info.is_redacted,
+        imported_from: info.imported_from,
         member: None,
         project: None,
         repository: None,

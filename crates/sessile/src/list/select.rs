@@ -1,9 +1,13 @@
 //! Filters and sorts the sessions of a list.
 
 use std::cmp::{Ordering, Reverse};
+use std::collections::HashSet;
+use std::path::PathBuf;
 
 use super::SessionInfo;
+use crate::error::SessionError;
 use crate::repository::is_named;
+use crate::sessions::Sessions;
 use sessile_core::date::Timestamp;
 
 /// Which sessions of a list to return, and in which order.
@@ -32,6 +36,19 @@ pub struct Selection {
     pub sort: SortBy,
     /// The maximum number of sessions.
     pub limit: Option<usize>,
+}
+
+impl Selection {
+    /// Returns the files of the sessions of the member, the project and the repository; `None` if none of these is given.
+    pub fn paths_of_team(&self, sessions: &Sessions) -> Result<Option<HashSet<PathBuf>>, SessionError> {
+        let (member, project, repository) = (self.member.clone(), self.project.clone(), self.repository.clone());
+        if member.is_none() && project.is_none() && repository.is_none() {
+            return Ok(None);
+        }
+        let mut listed = sessions.list_all()?;
+        Self { member, project, repository, archived: Archived::Shown, ..Self::default() }.apply(&mut listed);
+        Ok(Some(listed.into_iter().map(|session| session.path).collect()))
+    }
 }
 
 /// How to treat sessions that were forked from others.
@@ -167,6 +184,7 @@ mod tests {
             name: name.map(Into::into),
             is_archived: false,
             is_redacted: false,
+            imported_from: None,
             member: None,
             project: None,
             repository: None,

@@ -238,6 +238,7 @@ pub(super) fn apply(
         | Step::Rewrite { .. }
         | Step::Reunite { .. }
         | Step::Scrub { .. }
-        | Step::Merge { .. } => Ok(None),
+        | Step::Merge { .. }
+        | Step::Extend { .. } => Ok(None),
     }
 }

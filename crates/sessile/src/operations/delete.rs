@@ -13,6 +13,7 @@ use crate::event::{EventContext, EventKind, SessionEvent};
 use crate::journal::{Recording, settle_dead};
 use crate::list::read_header;
 use crate::record::{OperationKind, SessionLocation, Step, TrashedTo};
+use crate::remember;
 use crate::session_file::{header_of, lock_session};
 use crate::sessions::Sessions;
 use crate::world::{ExpectedLeaf, World};
@@ -207,7 +208,10 @@ fn take_away(
     if how == Deletion::Permanent {
         let to = TrashedTo::Deleted;
         let remove = || os.remove(path).map_err(|source| StoreError::io_at("remove", path, source).into());
-        return recording.step(&does(&to), remove).map(|()| to);
+        recording.step(&does(&to), remove)?;
+        // In the trash, a session keeps its position.
+        remember::forget_at(world, Some(path));
+        return Ok(to);
     }
     match trash(world).reserve(os, path, &local_time(world)) {
         Ok(slot) => {
@@ -230,7 +234,7 @@ fn take_away(
 
 /// The user's trash.
 pub(crate) fn trash(world: &World) -> Trash {
-    let kind = if cfg!(target_os = "macos") { TrashKind::Plain } else { TrashKind::Freedesktop };
+    let kind = if cfg!(any(target_os = "macos", windows)) { TrashKind::Plain } else { TrashKind::Freedesktop };
     Trash { home: world.environment().trash_dir(), kind }
 }
 

@@ -215,6 +215,11 @@ impl Sessions {
                 "entries were merged into {}, which only grows; it still continues where it did before",
                 session.path.display()
             ))),
+            Step::Extend { session, source, .. } => Err(changed(format!(
+                "what {} had gained was added to {}, which only grows; `sessile branch` continues from an earlier entry",
+                source.display(),
+                session.path.display()
+            ))),
             Step::Reunite { .. } => Ok(None),
             Step::Restore { session, from, .. } => {
                 if !is_there(self.world.os(), &session.path) {
@@ -360,7 +365,8 @@ impl Sessions {
             | Step::Rewrite { .. }
             | Step::Reunite { .. }
             | Step::Scrub { .. }
-            | Step::Merge { .. } => {}
+            | Step::Merge { .. }
+            | Step::Extend { .. } => {}
         }
         Ok(true)
     }

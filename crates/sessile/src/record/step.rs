@@ -143,6 +143,15 @@ pub enum Step {
         /// The entry that was appended last.
         mark: EntryId,
     },
+    /// What another agent has added to an imported session was appended to it.
+    Extend {
+        /// The session.
+        session: SessionLocation,
+        /// The file of the other agent.
+        source: PathBuf,
+        /// The entry that was appended last.
+        mark: EntryId,
+    },
 }
 
 impl Step {
@@ -160,7 +169,8 @@ impl Step {
             | Self::Rewrite { session, .. }
             | Self::Reunite { session, .. }
             | Self::Scrub { session, .. }
-            | Self::Merge { session, .. } => session,
+            | Self::Merge { session, .. }
+            | Self::Extend { session, .. } => session,
         }
     }
 
@@ -229,6 +239,10 @@ impl Step {
                 let from: Vec<Json> = from.iter().map(|path| Json::string(&path.to_string_lossy())).collect();
                 step.array("from", from.iter().map(Json::raw)).text("entryId", mark.as_text());
             }
+            Self::Extend { source, mark, .. } => {
+                put_path(&mut step, "source", Some(source));
+                step.text("entryId", mark.as_text());
+            }
         }
         step.finish()
     }
@@ -248,6 +262,7 @@ impl Step {
             Self::Reunite { .. } => "reunite",
             Self::Scrub { .. } => "scrub",
             Self::Merge { .. } => "merge",
+            Self::Extend { .. } => "extend",
         }
     }
 
@@ -293,6 +308,7 @@ impl Step {
                 let from = step.get("from").into_iter().flat_map(Raw::items).filter_map(Raw::as_string);
                 Self::Merge { session, from: from.map(PathBuf::from).collect(), mark: id("entryId")? }
             }
+            "extend" => Self::Extend { session, source: path("source")?, mark: id("entryId")? },
             _ => return None,
         })
     }
@@ -369,6 +385,7 @@ mod tests {
             Step::Scrub { session: session(), original: None },
             Step::Scrub { session: session(), original: Some("/o".into()) },
             Step::Merge { session: session(), from: vec!["/a".into(), "/b\n".into()], mark: "e".into() },
+            Step::Extend { session: session(), source: "/a\n".into(), mark: "e".into() },
         ] {
             assert_eq!(Step::read(step.stored().raw()), Some(step));
         }

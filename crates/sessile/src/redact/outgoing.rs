@@ -33,7 +33,7 @@ pub struct OutgoingText {
 }
 
 impl Sessions {
-    /// Prepares the replacement of secrets in single texts. At the levels `outputs` and `skeleton`, whoever has the texts
+    /// Prepares the replacement of secrets in single texts. At the levels `outputs` and `skeleton`, the caller
     /// leaves out what these levels leave out.
     pub fn outgoing_texts(&self, level: Level, secrets: &SecretOptions) -> Result<OutgoingTexts, SessionError> {
         let store_key = if secrets.allowed.is_empty() { None } else { Some(self.saved_store_key()?) };

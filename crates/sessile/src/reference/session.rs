@@ -12,6 +12,7 @@ use sessile_store::{MAX_NOTES, create_directory, find_sessions, read_whole, swap
 use super::{ReferenceError, only};
 use crate::directory::{CwdFilter, absolute, sessions_root};
 use crate::error::SessionError;
+use crate::known;
 use crate::list::{self, ListOptions, SessionCandidate, SessionInfo};
 use crate::sessions::Sessions;
 
@@ -138,9 +139,22 @@ impl Sessions {
         let path = found.ok_or(ReferenceError::NoSuchRow { number, n_listed: sessions.len() })?;
         let path = PathBuf::from(path);
         if self.is_missing(&path) {
-            return Err(ReferenceError::NoSuchFile { path, nearest: None });
+            return Err(self.missing(path, None));
         }
         Ok(path)
+    }
+
+    /// Why there is no session at a path.
+    fn missing(&self, path: PathBuf, nearest: Option<PathBuf>) -> ReferenceError {
+        if self.world.others.is_none() && self.is_of_a_mirror(&path) {
+            return ReferenceError::NotFetched { path };
+        }
+        ReferenceError::NoSuchFile { path, nearest }
+    }
+
+    /// Whether sessions of members of a remote are kept there.
+    fn is_of_a_mirror(&self, path: &Path) -> bool {
+        self.environment().state_dir().is_some_and(|state| path.starts_with(state.join(known::DIRECTORY)))
     }
 
     /// The file for the last list of this terminal. Commands without a terminal share the list of their directory.
@@ -152,8 +166,11 @@ impl Sessions {
         Some(state.join("lists").join(format!("{:016x}.json", fingerprint(terminal.as_bytes()))))
     }
 
+    /// Whether there is no session at a path. A session of another member gets its file when it is opened.
     fn is_missing(&self, path: &Path) -> bool {
-        self.world.os().stat(path).is_err_and(|error| error.kind() == ErrorKind::NotFound)
+        let os = self.world.os();
+        let is_remote = || self.world.others.as_ref().is_some_and(|others| others.catalogue(os).get(path).is_some());
+        os.stat(path).is_err_and(|error| error.kind() == ErrorKind::NotFound) && !is_remote()
     }
 }
 
@@ -179,7 +196,7 @@ impl SessionSearch<'_> {
                 }
             }
         }
-        Err(ReferenceError::NoSuchFile { path: wanted.to_path_buf(), nearest: self.nearest_file(&path) })
+        Err(self.sessions.missing(wanted.to_path_buf(), self.nearest_file(&path)))
     }
 
     /// A session in the same directory whose file name is similar to a missing one.
@@ -273,7 +290,7 @@ impl SessionSearch<'_> {
                 path: session.path.clone(),
                 id: session.id.clone(),
                 cwd: session.cwd.clone(),
-                title: None,
+                title: Some(session.note.name.clone().unwrap_or_else(|| session.note.first_message.clone())),
             }));
         }
         Ok(found)

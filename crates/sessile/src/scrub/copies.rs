@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsString;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use sessile_core::location::path_text;
 use sessile_store::os::FileKind;
 use sessile_store::{
     FileLog, HeldTurn, LeftoverKind, StoreError, examine_guard, find_leftovers, remove_if_there, replace_durably,
@@ -122,7 +122,7 @@ impl Sessions {
 fn files_in_trash(world: &World) -> Vec<PathBuf> {
     let home = trash(world).home;
     let is_session = |path: &PathBuf| {
-        path.file_name().is_some_and(|name| memchr::memmem::find(name.as_bytes(), b".jsonl").is_some())
+        path.file_name().is_some_and(|name| memchr::memmem::find(name.as_encoded_bytes(), b".jsonl").is_some())
     };
     let directories = [home.join("files"), home];
     directories.iter().flat_map(|path| world.os().list(path).unwrap_or_default()).filter(is_session).collect()
@@ -190,7 +190,9 @@ impl Cleaning<'_> {
         let known = self.known.paths.iter().filter(|path| path.parent() == Some(directory));
         let prefixes: Vec<PathBuf> = known.map(|path| with_ending(path, ".orig-")).collect();
         there.retain(|path| {
-            let begins = |prefix: &PathBuf| path.as_os_str().as_bytes().starts_with(prefix.as_os_str().as_bytes());
+            let begins = |prefix: &PathBuf| {
+                path.as_os_str().as_encoded_bytes().starts_with(prefix.as_os_str().as_encoded_bytes())
+            };
             prefixes.iter().any(begins)
         });
         there
@@ -215,7 +217,7 @@ impl Cleaning<'_> {
                 }
             }
             self.known.add_id(id.as_str());
-            self.known.names.extend(path.file_name().map(|name| original_name(name.as_bytes())));
+            self.known.names.extend(path.file_name().map(|name| original_name(name.as_encoded_bytes())));
             let _turn = if self.applies { Some(HeldTurn::take(&self.world.os, &path, LOCK_TIMEOUT)?) } else { None };
             self.rewrite(&path, ScrubbedKind::Trash)?;
         }
@@ -280,7 +282,7 @@ impl Cleaning<'_> {
 /// The name that a file had before it went to the trash, which may have appended a number.
 fn original_name(name: &[u8]) -> OsString {
     let end = memchr::memmem::rfind(name, b".jsonl").map_or(name.len(), |at| at + b".jsonl".len());
-    OsString::from_vec(name[..end].to_vec())
+    path_text(&name[..end]).to_owned()
 }
 
 /// Removes everything that the caches hold for the session, at its present and former places and in the trash.

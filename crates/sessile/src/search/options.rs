@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use sessile_core::EntryId;
 use sessile_core::search::filter::Filter;
 
+use sessile_text::{MEMORY, SurveyedFile};
+
 use crate::list::Archived;
 #[cfg(doc)]
 use crate::search::{SearchHit, SearchResult};
@@ -57,13 +59,47 @@ pub struct SearchPage {
 /// Decides whether to search a session, by path and working directory.
 pub(crate) type Admits<'o> = dyn Fn(&Path, &str) -> bool + Sync + 'o;
 
+/// Whether it is too late to go on.
+pub(crate) type IsLate<'o> = dyn Fn() -> bool + Sync + 'o;
+
+/// Decides whether to search a file, by its path.
+pub(crate) type IsWanted<'o> = dyn Fn(&Path) -> bool + Sync + 'o;
+
 /// Receives the number of bytes done and the total.
 pub(crate) type OnProgress<'o> = dyn Fn(u64, u64) + Sync + 'o;
+
+/// Files and their metadata at one time: see [`Sessions::survey`](crate::Sessions::survey). Equal ones mean that no file
+/// was added, removed or written in between.
+#[derive(Clone, Debug)]
+pub struct Surveyed(pub(super) Vec<SurveyedFile>);
+
+impl Surveyed {
+    /// The files that a function accepts, by path.
+    #[must_use]
+    pub fn only(&self, is_wanted: impl Fn(&Path) -> bool) -> Self {
+        Self(self.0.iter().filter(|file| is_wanted(&file.path)).cloned().collect())
+    }
+}
+
+impl PartialEq for Surveyed {
+    fn eq(&self, other: &Self) -> bool {
+        // Comparing paths part by part would take most of the time.
+        let is_same = |(one, other): (&SurveyedFile, &SurveyedFile)| {
+            one.stat == other.stat && one.path.as_os_str() == other.path.as_os_str()
+        };
+        self.0.len() == other.0.len() && self.0.iter().zip(&other.0).all(is_same)
+    }
+}
+
+impl Eq for Surveyed {}
 
 /// Options for a search.
 pub struct SearchOptions<'o> {
     /// The sessions to search.
     pub scope: SearchScope,
+    /// The files to search, if the caller has [surveyed](crate::Sessions::survey) the scope just now: all or some of them.
+    /// Like [`is_wanted`](Self::is_wanted), this does not make the index forget other files.
+    pub files: Option<&'o Surveyed>,
     /// The entries to search.
     pub filter: Filter,
     /// Only sessions of this working directory, or of one inside it.
@@ -72,6 +108,8 @@ pub struct SearchOptions<'o> {
     pub session: Option<String>,
     /// Only sessions that this function accepts, by path and working directory; for example those of a repository.
     pub admits: Option<&'o Admits<'o>>,
+    /// Only files that this function accepts, by path. Other files are not opened, and the index keeps what it has of them.
+    pub is_wanted: Option<&'o IsWanted<'o>>,
     /// How to treat archived sessions. Files given individually are always searched.
     pub archived: Archived,
     /// Only entries on one path; all branches otherwise.
@@ -90,8 +128,13 @@ pub struct SearchOptions<'o> {
     pub page: Option<SearchPage>,
     /// Whether to update the index first.
     pub upkeep: Upkeep,
+    /// The memory for an update of the index, in bytes.
+    pub index_memory: usize,
     /// Cancels the search from any thread.
     pub cancel: Cancel,
+    /// Returns true when the result is needed. The index is not updated further then, and what it does not cover is not
+    /// read; see [`SearchResult::unread_bytes`].
+    pub is_late: Option<&'o IsLate<'o>>,
     /// Receives the number of unindexed bytes read, and their total.
     pub on_progress: Option<&'o OnProgress<'o>>,
 }
@@ -100,10 +143,12 @@ impl Default for SearchOptions<'_> {
     fn default() -> Self {
         Self {
             scope: SearchScope::default(),
+            files: None,
             filter: Filter::default(),
             cwd: None,
             session: None,
             admits: None,
+            is_wanted: None,
             archived: Archived::Shown,
             on_path: None,
             per_session: false,
@@ -112,19 +157,30 @@ impl Default for SearchOptions<'_> {
             limit: 50,
             page: None,
             upkeep: Upkeep::default(),
+            index_memory: MEMORY,
             cancel: Cancel::default(),
+            is_late: None,
             on_progress: None,
         }
     }
 }
 
 /// Options for an update of the index.
-#[derive(Default)]
 pub struct IndexOptions<'o> {
     /// Cancels the update from any thread; the work done by then is kept.
     pub cancel: Cancel,
+    /// Returns true when the update must end; the work done by then is kept.
+    pub is_late: Option<&'o IsLate<'o>>,
+    /// The memory to use, in bytes.
+    pub memory: usize,
     /// Receives the number of bytes indexed and the total.
     pub on_progress: Option<&'o OnProgress<'o>>,
     /// Whether to merge everything into one segment, which makes later searches a little faster.
     pub merges_all: bool,
+}
+
+impl Default for IndexOptions<'_> {
+    fn default() -> Self {
+        Self { cancel: Cancel::default(), is_late: None, memory: MEMORY, on_progress: None, merges_all: false }
+    }
 }

@@ -93,6 +93,12 @@ pub const KEYS: &[Key] = &[
     key("list.columns", Kind::Words(COLUMNS), None, "columns of session lists"),
     key("list.sort", Kind::Choice(SORTS), Some("recent"), "sort order of session lists"),
     key("list.limit", Kind::Number, Some("0"), "maximum number of sessions to list; 0 for all"),
+    key(
+        "list.titles",
+        Kind::Flag,
+        Some("false"),
+        "list sessions without a name by a short title instead of their first message",
+    ),
     key("resume.command", Kind::Text, Some("pi --session {path}"), "command that continues a session"),
     key("remember_leaf", Kind::Flag, Some("true"), "open a session at the entry where you left it"),
     key(
@@ -105,6 +111,13 @@ pub const KEYS: &[Key] = &[
     key("hooks.timeout", Kind::Number, Some("30"), "time limit for a hook, in seconds"),
     key("mcp.scope", Kind::Choice(&["repo", "all"]), Some("repo"), "sessions that `sessile mcp` shows to agents"),
     key("mcp.exclude", Kind::Texts, None, "directories and sessions that `sessile mcp` never shows"),
+    key(
+        "titles.auto",
+        Kind::Choice(&["off", "rule", "model"]),
+        Some("off"),
+        "who titles sessions that you resume or write with `sessile rpc`",
+    ),
+    key("titles.model", Kind::Text, None, "model for titles.auto = \"model\": provider/model"),
 ];
 
 /// Tables of other components, which are not checked.

@@ -1,6 +1,6 @@
 //! The usage of many sessions by day and model, kept in memory for many questions.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -30,20 +30,22 @@ pub struct Ledger {
     accounts: Vec<Arc<Account>>,
     /// What was counted, by the files of a family in the state in which they were counted.
     families: HashMap<Vec<FileState>, Vec<Arc<Account>>>,
+    n_left: usize,
 }
 
 /// The usage of one session.
 #[derive(Debug, Default)]
 struct Account {
-    /// By the day on the local clock, in days since 1970. Entries without a time are under `None`.
-    days: BTreeMap<Option<i64>, DayAccount>,
+    /// By the day on the local clock, in days since 1970. Entries without a time are under `None`. There are thousands of
+    /// accounts with few days, for which a map would take several times the memory.
+    days: Vec<(Option<i64>, DayAccount)>,
     failed: bool,
 }
 
 #[derive(Debug, Default)]
 struct DayAccount {
     whole: Tally,
-    models: BTreeMap<String, Tally>,
+    models: Vec<(String, Tally)>,
     copied: u64,
 }
 
@@ -60,6 +62,9 @@ struct FileState {
 pub struct LedgerOptions<'o> {
     /// Checked before each family.
     pub cancel: Cancel,
+    /// Returns true when the ledger is needed; families that must be read are then left out, except for the first, so that
+    /// each call comes closer to the end. See [`Ledger::n_left`].
+    pub is_late: Option<&'o (dyn Fn() -> bool + Sync)>,
     /// Called with the number of sessions counted and the total, from any thread.
     pub on_progress: Option<&'o (dyn Fn(u64, u64) + Sync)>,
 }
@@ -93,6 +98,8 @@ impl Sessions {
         // What their owners noted is not by day.
         let families = Absent::among(self, &sessions, false).removed_from(self.related(&sessions));
         let (n_done, n_all) = (AtomicU64::new(0), sessions.len() as u64);
+        let n_read = AtomicU64::new(0);
+        let is_late = || options.is_late.is_some_and(|is_late| is_late());
         let counted = each(self.world.os(), families, 1, |family| {
             if options.cancel.is_cancelled() {
                 return (family, Vec::new(), Vec::new());
@@ -100,6 +107,7 @@ impl Sessions {
             let states: Vec<FileState> = family.iter().map(|index| self.file_state(&sessions[*index])).collect();
             let accounts = match before.families.get(&states) {
                 Some(known) => known.clone(),
+                None if n_read.fetch_add(1, Relaxed) > 0 && is_late() => return (family, Vec::new(), Vec::new()),
                 None => self.account_family(&sessions, &family),
             };
             if let Some(on_progress) = options.on_progress {
@@ -113,14 +121,19 @@ impl Sessions {
         }
         let mut accounts = vec![Arc::default(); sessions.len()];
         let mut families = HashMap::with_capacity(counted.len());
+        let mut n_left = 0;
         for (family, states, counted) in counted {
+            if states.is_empty() {
+                n_left += family.len();
+                continue;
+            }
             for (index, account) in family.iter().zip(&counted) {
                 accounts[*index] = Arc::clone(account);
             }
             families.insert(states, counted);
         }
         let names = SessionNames::of(self, &sessions, &[Grouping::Project, Grouping::Repository, Grouping::Member]);
-        Ok(Ledger { sessions, names, accounts, families })
+        Ok(Ledger { sessions, names, accounts, families, n_left })
     }
 
     /// The day on the local clock at an instant, in days since 1970.
@@ -138,10 +151,11 @@ impl Sessions {
         let mut accounts: Vec<Account> = family.iter().map(|_| Account::default()).collect();
         let failed = self.read_family(sessions, family, &mut |at, share, is_copy| {
             let day = share.time.map(|time| self.local_day(time));
-            accounts[at].days.entry(day).or_default().add(share, is_copy);
+            row_of(&mut accounts[at].days, day).add(share, is_copy);
         });
         for (account, failed) in accounts.iter_mut().zip(failed) {
             account.failed = failed;
+            account.days.shrink_to_fit();
         }
         accounts.into_iter().map(Arc::new).collect()
     }
@@ -154,7 +168,26 @@ impl Grouping {
     }
 }
 
+/// The value of a key in sorted rows.
+fn row_of<K: Ord, V: Default>(rows: &mut Vec<(K, V)>, key: K) -> &mut V {
+    let index = match rows.binary_search_by(|(other, _)| other.cmp(&key)) {
+        Ok(index) => index,
+        Err(index) => {
+            // Most accounts have one day and one model.
+            rows.reserve_exact(1);
+            rows.insert(index, (key, V::default()));
+            index
+        }
+    };
+    &mut rows[index].1
+}
+
 impl DayAccount {
+    /// What a model has used.
+    fn of_model(&self, model: &str) -> Option<&Tally> {
+        self.models.iter().find(|(name, _)| name == model).map(|(_, tally)| tally)
+    }
+
     fn add(&mut self, share: &Share, is_copy: bool) {
         if is_copy {
             self.copied += 1;
@@ -162,7 +195,7 @@ impl DayAccount {
         }
         self.whole.add(share);
         for (model, tally) in share.parts(SplitBy::Model) {
-            self.models.entry(model).or_default().merge(&tally);
+            row_of(&mut self.models, model).merge(&tally);
         }
     }
 }
@@ -184,12 +217,17 @@ impl Ledger {
         summed(&self.sessions, &self.names, counted, &query.by, is_limited)
     }
 
+    /// The number of sessions that are not counted yet, because it was too late. A ledger made from this one goes on.
+    pub fn n_left(&self) -> usize {
+        self.n_left
+    }
+
     /// The first and the last day of any entry that a query without groups counts.
     pub fn days(&self, query: &LedgerQuery<'_>) -> Option<(i64, i64)> {
         let is_of_project = |index: &usize| query.project.is_none_or(|project| self.names.projects[*index] == project);
         let accounts = (0..self.sessions.len()).filter(is_of_project).map(|index| &self.accounts[index]);
         let has_usage = |day: &DayAccount| match query.model {
-            Some(model) => day.models.contains_key(model),
+            Some(model) => day.of_model(model).is_some(),
             None => day.whole.entries > 0,
         };
         let days = accounts.flat_map(|account| account.days.iter().filter(|(_, day)| has_usage(day)));
@@ -213,7 +251,7 @@ impl Account {
     fn tally(&self, query: &LedgerQuery<'_>) -> SessionTally {
         let mut counted = SessionTally { failed: self.failed, ..SessionTally::default() };
         let is_by_model = query.by.contains(&Grouping::Model);
-        for (day, account) in self.days.iter().filter(|(day, _)| query.is_within(**day)) {
+        for (day, account) in self.days.iter().filter(|(day, _)| query.is_within(*day)) {
             let mut add = |model: &str, tally: &Tally| {
                 let key = |grouping: &Grouping| match grouping {
                     Grouping::Model => Some(model.to_owned()),
@@ -228,7 +266,7 @@ impl Account {
                 }
             };
             if let Some(model) = query.model {
-                let Some(tally) = account.models.get(model) else { continue };
+                let Some(tally) = account.of_model(model) else { continue };
                 add(model, tally);
                 counted.tally.merge(tally);
             } else {

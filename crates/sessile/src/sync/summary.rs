@@ -59,7 +59,7 @@ impl Whereabouts {
     }
 
     /// The directory on this machine: of the same repository, else at the same place below the home directory, else the
-    /// same path. `known` are the working directories of this machine's sessions.
+    /// same path. `known` are the working directories of this machine's sessions; the current directory comes before them.
     pub(crate) fn here(&self, world: &World, known: &mut dyn Iterator<Item = PathBuf>) -> PathBuf {
         let os = world.os();
         let is_directory = |path: &Path| os.stat(path).is_ok();
@@ -68,9 +68,10 @@ impl Whereabouts {
         {
             let is_same = |place: &Place| place.repository == *repository;
             // The same path first: it may be one of several clones.
-            let mut candidates = std::iter::once(self.cwd.clone()).chain(known);
+            let mut candidates = [self.cwd.clone(), world.environment().current_dir()].into_iter().chain(known);
             if let Some(place) = candidates.find_map(|cwd| place_of(os, &cwd).filter(is_same)) {
-                return place.root.join(inside);
+                // By parts, because `join("")` would end with a slash, and be another directory for pi.
+                return place.root.components().chain(inside.components()).collect();
             }
         }
         let below_home = self.home.as_ref().and_then(|home| self.cwd.strip_prefix(home).ok());

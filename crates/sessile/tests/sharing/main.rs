@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use sessile::date::Timestamp;
 use sessile::event::{FileChange, RecoveryReason, SessionEvent};
+use sessile::operations::Deletion;
 use sessile::os::{Layer, Layered, Lock, Os};
 use sessile::write::{Busy, Durability, Durable, SharedSession, StoreError, WriteOptions};
 use sessile::{NewSession, SessionError, SessionManager, Sessions, draft};
@@ -397,6 +398,12 @@ fn the_leaf_is_remembered_until_the_next_append() {
     ours.branch(&first).unwrap();
     ours.follow_leaf().unwrap();
     assert_eq!(remembering(5).open(&path).unwrap().leaf_id(), Some(root));
+    assert_eq!(fs::read_dir(dir.path().join("state/leaves")).unwrap().count(), 0);
+    // A permanent deletion also removes the position.
+    ours.branch(&first).unwrap();
+    drop(ours);
+    assert_eq!(fs::read_dir(dir.path().join("state/leaves")).unwrap().count(), 1);
+    remembering(6).ignoring_users().delete(&[path], Deletion::Permanent, false).unwrap();
     assert_eq!(fs::read_dir(dir.path().join("state/leaves")).unwrap().count(), 0);
 }
 

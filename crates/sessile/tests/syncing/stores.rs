@@ -121,6 +121,27 @@ fn a_session_finds_its_repository() {
     assert_eq!((results.len(), summary.n_unchanged), (1, 1));
 }
 
+/// pi looks for sessions in a directory that is named after the working directory, where a slash at the end would count.
+#[test]
+fn a_session_of_a_whole_repository_is_where_pi_looks_for_it() {
+    let server = MemoryServer::new("alice");
+    let (one, two, three) = (Machine::empty(1), Machine::empty(2), Machine::empty(3));
+    let git = "[remote \"origin\"]\n\turl = https://host.example/team/project\n";
+    one.write("/code/clone/.git/config", git);
+    one.write(&path("--code-clone--", "s2"), &session("s2", "/code/clone"));
+    two.write("/src/project/.git/config", git);
+    two.write(&path("--src-project--", "s3"), &session("s3", "/src/project"));
+    // Without a session, the current directory says where the repository is.
+    three.write("/elsewhere/.git/config", git);
+    sync(&one, &server, &SyncScope::All);
+    for (machine, directory, cwd) in [(two, "--src-project--", "/src/project"), (three, "--elsewhere--", "/elsewhere")]
+    {
+        sync(&machine, &server, &SyncScope::Known);
+        let text = String::from_utf8(machine.os.read_file(path(directory, "s2")).unwrap()).unwrap();
+        assert!(text.contains(&format!("\"cwd\":\"{cwd}\"}}")), "{text}");
+    }
+}
+
 #[test]
 fn headers_of_a_server_do_not_choose_paths() {
     let mut server = MemoryServer::new("alice");

@@ -96,7 +96,7 @@ impl Counts {
                 cancel.cancel();
             }
         };
-        let options = LedgerOptions { cancel: cancel.clone(), on_progress: Some(&on_progress) };
+        let options = LedgerOptions { cancel: cancel.clone(), is_late: None, on_progress: Some(&on_progress) };
         let infos = list.rows.iter().map(|row| row.to_info()).collect();
         if let Ok(ledger) = app.sessions.ledger(infos, &before, &options) {
             let mut state = self.state();

@@ -98,6 +98,7 @@ fn member_row(
                             @if is_current { span.mark { "this session" } }
                             @if row.is_archived { span.mark { "archived" } }
                             @if row.is_redacted { span.mark { "redacted" } }
+                            @if let Some(agent) = &row.info.imported_from { span.mark { (Text(agent)) } }
                             @if let Some(member) = &row.info.member { span.mark { (Text(member)) } }
                             @if member.depth > MAX_LEVEL { span { "generation " (number_words(member.depth as u64 + 1)) } }
                             span { (counted(row.n_messages, "message", "messages")) }

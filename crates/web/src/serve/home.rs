@@ -281,6 +281,7 @@ fn session_row(app: &App, list: &Snapshot, item: &Item<'_>, has_forks: bool) -> 
                 @if item.is_pinned { span.mark { "pinned" } }
                 @if row.is_archived { span.mark { "archived" } }
                 @if row.is_redacted { span.mark { "redacted" } }
+                @if let Some(agent) = &row.info.imported_from { span.mark { (Text(agent)) } }
                 @if let Some(member) = &row.info.member { span.mark { (Text(member)) } }
                 @if item.depth > 0 || list.parents.contains_key(&row.path) { span.mark { "fork" } }
                 @if row.is_fork() || has_forks {

@@ -107,6 +107,7 @@ impl Row {
             name: None,
             is_archived: self.is_archived,
             is_redacted: self.is_redacted,
+            imported_from: self.info.imported_from.clone(),
             member: self.info.member.clone(),
             project: self.info.project.clone(),
             repository: self.info.repository.clone(),

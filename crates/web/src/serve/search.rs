@@ -179,6 +179,7 @@ fn session_facts(app: &App, list: &Snapshot, row: &Row) -> Markup {
         span.dir { (Text(&short_path(&app.sessions, Path::new(&row.cwd)))) }
         @if row.is_archived { span.mark { "archived" } }
         @if row.is_redacted { span.mark { "redacted" } }
+        @if let Some(agent) = &row.info.imported_from { span.mark { (Text(agent)) } }
         @if let Some(member) = &row.info.member { span.mark { (Text(member)) } }
         @if list.parents.contains_key(&row.path) { span.mark { "fork" } }
         span { (counted(row.n_messages, "message", "messages")) }

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use sessile_web::serve::{Options, Server};
 
-use crate::site::{Site, sessions_in};
+use crate::site::{Site, replace, sessions_in};
 
 const FILE: &str = "sessions/2026-01-01T00-00-00-000Z_s0.jsonl";
 
@@ -191,13 +191,8 @@ fn other_rows_reset_the_page() {
     append(&shown.path, &(line("e2", "e1") + &line("e3", "e2")));
     let mut stream = shown.open(&shown.cursor);
     let cursor = stream.rows(2, 4);
-    let replace = |text: &str| {
-        let temporary = shown.path.with_extension("new");
-        std::fs::write(&temporary, text).unwrap();
-        std::fs::rename(&temporary, &shown.path).unwrap();
-    };
     // Another file in its place, with another entry.
-    replace(&three.replace("\"e2\"", "\"f2\""));
+    replace(&shown.path, &three.replace("\"e2\"", "\"f2\""));
     let reset = stream.next("reset").id;
     assert_ne!(reset, cursor);
     // A shorter file.
@@ -205,7 +200,7 @@ fn other_rows_reset_the_page() {
     let shorter = stream.next("reset").id;
     assert_eq!(shorter, shown.cursor);
     // A longer one with the same start is only longer.
-    replace(&three);
+    replace(&shown.path, &three);
     assert_eq!(stream.rows(2, 4), cursor);
     // An entry that earlier rows name as their parent.
     append(&shown.path, &line("orphan", "late"));
@@ -218,7 +213,7 @@ fn other_rows_reset_the_page() {
     // A file that is not there, and is there again.
     std::fs::remove_file(&shown.path).unwrap();
     stream.next("gone");
-    replace(&text);
+    replace(&shown.path, &text);
     stream.next("reset");
 }
 

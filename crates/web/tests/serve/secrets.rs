@@ -5,7 +5,7 @@ use std::fs;
 use sessile::redact::RedactOptions;
 use sessile::settings::Settings;
 
-use crate::site::{Answer, Site, assert_headers, sessions_in};
+use crate::site::{Answer, Site, assert_headers, replace, sessions_in};
 
 /// Made up, in the format of a provider.
 const KEY: &str = "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";
@@ -121,7 +121,7 @@ fn without_a_scan_there_is_no_result_and_no_copy() {
     // An id that is a secret stays in every copy, so there is none.
     let path = site.dir.path().join(FILE);
     let text = fs::read_to_string(&path).unwrap().replace("\"e1\"", &format!("\"{KEY}\""));
-    fs::write(&path, text).unwrap();
+    replace(&path, &text);
     let refused = copy();
     assert_eq!(refused.status, 500, "{refused:?}");
     assert!(json(&refused)["error"].as_str().unwrap().contains("nothing was written"), "{refused:?}");
@@ -129,18 +129,22 @@ fn without_a_scan_there_is_no_result_and_no_copy() {
 }
 
 #[test]
-fn pages_mark_redacted_copies() {
+fn pages_mark_redacted_copies_and_imported_sessions() {
     let (site, cookie, _key) = site();
     let sessions = sessions_in(site.dir.path());
     let copy = site.dir.path().join("sessions/2026-01-01T00-00-00-000Z_copy.jsonl");
     assert!(!site.get("/", &cookie).body.contains(">redacted<"));
     sessions.export_redacted(site.dir.path().join(FILE), &RedactOptions::default(), &copy, false).unwrap();
+    let imported = site.dir.path().join("sessions/2026-01-02T00-00-00-000Z_imported.jsonl");
+    let text = std::fs::read_to_string(site.dir.path().join(FILE)).unwrap();
+    std::fs::write(imported, text.replacen(r#""cwd":"#, r#""importedFrom":{"agent":"claude"},"cwd":"#, 1)).unwrap();
     let mut before = site;
     let dir = std::mem::replace(&mut before.dir, tempfile::tempdir().unwrap());
     drop(before);
     let site = Site::serve(dir, |options| options);
     let cookie = site.sign_in();
     let list = site.get("/", &cookie).body;
+    assert_eq!(list.matches(">claude<").count(), 1, "{list}");
     assert_eq!(list.matches(">redacted<").count(), 1, "{list}");
     let rows: Vec<&str> = list.split("<li class=\"s\"").skip(1).collect();
     for row in rows {

@@ -158,6 +158,14 @@ pub(crate) fn write_session(dir: &Path, id: &str, at: usize, prompt: &str, cwd: 
     std::fs::write(dir.join("sessions").join(format!("2026-01-01T00-00-00-000Z_s{at}.jsonl")), text).unwrap();
 }
 
+/// Replaces a file in one step. While `fs::write` replaces its content, the file is empty, and a server that looks at that
+/// moment does not list the session.
+pub(crate) fn replace(path: &Path, text: &str) {
+    let temporary = path.with_extension("new");
+    std::fs::write(&temporary, text).unwrap();
+    std::fs::rename(&temporary, path).unwrap();
+}
+
 pub(crate) const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
                       base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 

@@ -1,5 +1,7 @@
 //! The level `skeleton`: a line without its texts.
 
+use std::collections::HashSet;
+
 use sessile_core::head::{Kind, Role};
 use sessile_core::json::{JsText, Raw, Shape, Token, write_string, write_text};
 
@@ -33,14 +35,21 @@ impl Rewriter<'_> {
         let whose = role.unwrap_or(whose);
         let is_mark = object.get("customType").and_then(Raw::as_text).is_some_and(|name| name == *MARK_TYPE);
         let mut separator = b'{';
+        let mut written = HashSet::new();
         for (key, value) in object.properties() {
             let listed = fields.iter().find(|(name, _)| key == **name).map(|(_, field)| *field);
             let listed = listed.or_else(|| (is_mark && key == *"data").then_some(Field::Object(REDACTION)));
             if matches!(listed, Some(Field::Dropped)) {
                 continue;
             }
+            let mut name = Vec::new();
+            self.key(&key, listed.is_some(), &mut name);
+            // Two keys can become the same one: a name and the pseudonym that it gets. The first stands for both.
+            if !written.insert(name.clone()) {
+                continue;
+            }
             out.push(std::mem::replace(&mut separator, b','));
-            self.key(&key, listed.is_some(), out);
+            out.append(&mut name);
             out.push(b':');
             match listed {
                 Some(Field::Shape) if is_type(object, "toolCall") && is_shell(object) => self.shape(value, true, out),

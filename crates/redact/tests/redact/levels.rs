@@ -85,6 +85,8 @@ fn entries_of_a_skeleton_keep_their_meaning() {
         (r#"{"type":"session_info","name":" \t "}"#, r#"{"type":"session_info","name":""}"#),
         (r#"{"type":"session_info","name":"abc"}"#, r#"{"type":"session_info","name":"[name: 3 chars]"}"#),
         (r#"{"type":"mine","x":false}"#, r#"{"type":"[type: 4 chars]","x":false}"#),
+        // A key that gets the pseudonym of a name, and the same pseudonym as a key.
+        (r#"{"alice":"","user1":""}"#, r#"{"user1":""}"#),
         (
             r#"{"type":"compaction","firstKeptEntryIndex":3,"summary":""}"#,
             r#"{"type":"compaction","firstKeptEntryIndex":3,"summary":""}"#,

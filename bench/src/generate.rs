@@ -14,6 +14,8 @@ mod session;
 mod shape;
 mod store;
 mod talk;
+#[cfg(test)]
+mod tests;
 mod tree;
 mod vocabulary;
 

@@ -29,6 +29,7 @@ pub struct MemoryServer {
     /// What happens to the next calls that write.
     fault: Option<Fault>,
     is_connected: bool,
+    has_one_connection: bool,
 }
 
 /// A failure of the connection.
@@ -47,7 +48,15 @@ impl MemoryServer {
     }
 
     fn of(store: Arc<Mutex<Store>>, member: &str) -> Self {
-        let server = Self { store, member: member.to_owned(), device: None, fault: None, is_connected: true };
+        let member_name = member.to_owned();
+        let server = Self {
+            store,
+            member: member_name,
+            device: None,
+            fault: None,
+            is_connected: true,
+            has_one_connection: false,
+        };
         server.lock().join(member);
         server
     }
@@ -62,6 +71,13 @@ impl MemoryServer {
     #[must_use]
     pub fn on_device(mut self, name: &str) -> Self {
         self.device = Some(name.to_owned());
+        self
+    }
+
+    /// Returns the same client on a server that allows one connection.
+    #[must_use]
+    pub fn on_one_connection(mut self) -> Self {
+        self.has_one_connection = true;
         self
     }
 
@@ -371,6 +387,9 @@ impl Server for MemoryServer {
 
     fn another(&self) -> Result<Option<Box<dyn Server>>, RemoteError> {
         self.connected()?;
+        if self.has_one_connection {
+            return Ok(None);
+        }
         Ok(Some(Box::new(Self { fault: None, ..self.clone() })))
     }
 

@@ -21,6 +21,7 @@ mod password;
 mod reading;
 mod replaced;
 mod replica;
+mod shared_connection;
 mod sharing;
 pub(crate) mod summary;
 mod verified;

@@ -1,4 +1,4 @@
-//! Pushing many sessions for the first time, on two connections.
+//! Pushing many sessions for the first time, on two connections or on one.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests access files directly")]
 
 use std::collections::BTreeSet;
@@ -39,6 +39,11 @@ fn sessions(dir: &Path) -> Sessions {
         .with_session_dir(&folder)
 }
 
+fn server(has_one_connection: bool) -> MemoryServer {
+    let server = MemoryServer::new("ada");
+    if has_one_connection { server.on_one_connection() } else { server }
+}
+
 fn assert_whole(server: &MemoryServer) {
     let mut server = server.clone();
     for number in 0..N_SESSIONS {
@@ -56,10 +61,13 @@ fn assert_whole(server: &MemoryServer) {
 
 #[test]
 fn all_sessions_are_pushed_once() {
-    for fault in [None, Some(Fault::BeforeCommit), Some(Fault::AfterCommit)] {
+    for (fault, has_one) in [None, Some(Fault::BeforeCommit), Some(Fault::AfterCommit)]
+        .into_iter()
+        .flat_map(|fault| [false, true].map(|has_one| (fault, has_one)))
+    {
         let dir = tempfile::tempdir().unwrap();
         let sessions = sessions(dir.path());
-        let mut server = MemoryServer::new("ada");
+        let mut server = server(has_one);
         if let Some(fault) = fault {
             server.fail_next(fault);
         }
@@ -84,9 +92,14 @@ fn all_sessions_are_pushed_once() {
 
 #[test]
 fn a_cancelled_push_is_continued() {
+    for has_one_connection in [false, true] {
+        a_cancelled_push_is_continued_on(server(has_one_connection));
+    }
+}
+
+fn a_cancelled_push_is_continued_on(mut server: MemoryServer) {
     let dir = tempfile::tempdir().unwrap();
     let sessions = sessions(dir.path());
-    let mut server = MemoryServer::new("ada");
     let options = SyncOptions { direction: Direction::Push, ..SyncOptions::default() };
     let mut n_pushed = 0;
     let cancelled = sessions.sync(&mut server, &SyncScope::All, &options, &mut |it| {
@@ -101,9 +114,15 @@ fn a_cancelled_push_is_continued() {
     assert_whole(&server);
 }
 
-/// A secret stops its session, on either connection, and not the others.
+/// A secret stops its session, on either thread, and not the others.
 #[test]
 fn a_secret_stops_one_session() {
+    for has_one_connection in [false, true] {
+        a_secret_stops_one_session_on(server(has_one_connection));
+    }
+}
+
+fn a_secret_stops_one_session_on(mut server: MemoryServer) {
     let dir = tempfile::tempdir().unwrap();
     let sessions = sessions(dir.path());
     let path = dir.path().join("store/2025-01-01T00-00-00-000Z_s0031.jsonl");
@@ -111,7 +130,6 @@ fn a_secret_stops_one_session() {
     text.push_str(&lines(31)[0].replace("text 31 0", "AKIAQYLPMN5HHHFPZAM2"));
     text.push('\n');
     std::fs::write(&path, text).unwrap();
-    let mut server = MemoryServer::new("ada");
     let secrets = Some(sessile::redact::SecretOptions::default());
     let options = SyncOptions { direction: Direction::Push, secrets, ..SyncOptions::default() };
     let mut stopped = Vec::new();

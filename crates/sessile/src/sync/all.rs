@@ -129,12 +129,10 @@ impl Sessions {
             sessions: self,
             server: &mut *server,
             options,
-            known: &mut known,
-            heads: &heads,
+            notes: Notes { sessions: self, known: &mut known, heads: &heads, newest },
             tombstones: &tombstones,
             has_all_heads: since.is_none(),
             local: &local,
-            newest,
         };
         let mut has_failed = false;
         let done = run.all(scope, &mut summary, &mut |result| {
@@ -168,95 +166,25 @@ pub(super) struct Run<'r> {
     pub(super) sessions: &'r Sessions,
     pub(super) server: &'r mut dyn Server,
     pub(super) options: &'r SyncOptions,
-    pub(super) known: &'r mut KnownSessions,
-    /// The heads that have changed on the server since the last time.
-    pub(super) heads: &'r BTreeMap<String, Head>,
+    pub(super) notes: Notes<'r>,
     /// The sessions that were deleted everywhere since the last time.
     pub(super) tombstones: &'r BTreeMap<String, Tombstone>,
     /// Whether these are all heads that the server has.
     has_all_heads: bool,
     local: &'r [SessionInfo],
+}
+
+/// What is known about the sessions of both sides, and grows with each that was looked at.
+pub(super) struct Notes<'r> {
+    sessions: &'r Sessions,
+    pub(super) known: &'r mut KnownSessions,
+    /// The heads that have changed on the server since the last time.
+    pub(super) heads: &'r BTreeMap<String, Head>,
     /// When the witness has changed on the server.
     newest: Option<ServerTime>,
 }
 
-impl Run<'_> {
-    fn all(
-        &mut self,
-        scope: &SyncScope,
-        summary: &mut SyncSummary,
-        on_session: &mut dyn FnMut(SyncResult),
-    ) -> Result<(), SessionError> {
-        let mut by_id: HashMap<&str, &SessionInfo> = HashMap::new();
-        for info in self.local {
-            by_id.entry(info.id.as_str()).or_insert(info);
-        }
-        let mut ids: BTreeSet<&str> = BTreeSet::new();
-        match scope {
-            SyncScope::Known => ids.extend(by_id.keys().filter(|id| self.known.sessions.contains_key(**id))),
-            SyncScope::All => ids.extend(by_id.keys()),
-            SyncScope::Ids(wanted) => ids.extend(wanted.iter().map(String::as_str)),
-            SyncScope::Files(files) => {
-                ids.extend(self.local.iter().filter(|info| files.contains(&info.path)).map(|info| info.id.as_str()));
-            }
-        }
-        self.note_burials(&by_id);
-        let is_open = matches!(scope, SyncScope::Known | SyncScope::All);
-        if is_open && self.options.direction != Direction::Push {
-            ids.extend(self.heads.keys().map(String::as_str));
-        }
-        let mut progress = Progress { n_done: 0, n_all: ids.len(), on_session };
-        let new: Vec<(&str, &SessionInfo)> =
-            ids.iter().filter_map(|id| Some((*id, *by_id.get(id)?))).filter(|(id, _)| self.is_new(id)).collect();
-        let pushed = self.push_new(&new, &mut progress)?;
-        for id in ids.into_iter().filter(|id| !pushed.contains(id)) {
-            if self.options.cancel.is_cancelled() {
-                return Err(SessionError::Cancelled);
-            }
-            let info = by_id.get(id).copied();
-            let burial = info.and_then(|info| self.burial(id, info));
-            progress.n_done += 1;
-            let is_known = self.known.sessions.get(id).is_some_and(|known| !known.is_buried);
-            if is_open && info.is_none() && is_known {
-                summary.deleted_here.push(id.into());
-            } else if burial.is_none() && info.is_some_and(|info| self.is_unchanged(id, info)) {
-                summary.n_unchanged += 1;
-                self.note_change(id, false);
-            } else {
-                let result = match (burial, info) {
-                    (Some(result), _) => result,
-                    (None, Some(info)) => self.one(id, info),
-                    (None, None) => self.create(id),
-                };
-                let path = result.as_ref().ok().map(|synced| synced.path.clone());
-                let path = path.or_else(|| info.map(|info| info.path.clone()));
-                // Without the server, the others cannot be synchronized either, and each would wait for it.
-                if result.as_ref().is_err_and(SessionError::is_remote_down) {
-                    return result.map(drop);
-                }
-                progress.report(id, path, result);
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether neither side has changed since they were equal.
-    fn is_unchanged(&self, id: &str, info: &SessionInfo) -> bool {
-        let Some(known) = self.known.sessions.get(id).filter(|_| !self.options.is_thorough) else { return false };
-        let there = self.sessions.world.os().link_stat(&info.path).ok().map(|stat| stat.revision());
-        let is_file_same = known.path == info.path && known.revision.is_some() && known.revision == there;
-        let is_log_same = self.heads.get(id).map_or(!self.has_all_heads, |head| head.position == known.position);
-        is_file_same && is_log_same
-    }
-
-    fn one(&mut self, id: &str, row: &SessionInfo) -> Result<Synced, SessionError> {
-        let path = &row.path;
-        let known = self.known.sessions.get(id).filter(|known| known.path == *path);
-        let known = KnownReplica { known, row: Some(row), owner: None };
-        let synced = self.sessions.sync_known(self.server, path, &known, self.options);
-        self.note_synced(id, path, synced)
-    }
-
+impl Notes<'_> {
     /// Remembers what was done with a session, and the end of its lines.
     pub(super) fn note_synced(
         &mut self,
@@ -301,10 +229,88 @@ impl Run<'_> {
         }
         self.known.witness = Some(id.to_owned());
     }
+}
+
+impl Run<'_> {
+    fn all(
+        &mut self,
+        scope: &SyncScope,
+        summary: &mut SyncSummary,
+        on_session: &mut dyn FnMut(SyncResult),
+    ) -> Result<(), SessionError> {
+        let mut by_id: HashMap<&str, &SessionInfo> = HashMap::new();
+        for info in self.local {
+            by_id.entry(info.id.as_str()).or_insert(info);
+        }
+        let mut ids: BTreeSet<&str> = BTreeSet::new();
+        match scope {
+            SyncScope::Known => ids.extend(by_id.keys().filter(|id| self.notes.known.sessions.contains_key(**id))),
+            SyncScope::All => ids.extend(by_id.keys()),
+            SyncScope::Ids(wanted) => ids.extend(wanted.iter().map(String::as_str)),
+            SyncScope::Files(files) => {
+                ids.extend(self.local.iter().filter(|info| files.contains(&info.path)).map(|info| info.id.as_str()));
+            }
+        }
+        self.note_burials(&by_id);
+        let is_open = matches!(scope, SyncScope::Known | SyncScope::All);
+        if is_open && self.options.direction != Direction::Push {
+            ids.extend(self.notes.heads.keys().map(String::as_str));
+        }
+        let mut progress = Progress { n_done: 0, n_all: ids.len(), on_session };
+        let new: Vec<(&str, &SessionInfo)> =
+            ids.iter().filter_map(|id| Some((*id, *by_id.get(id)?))).filter(|(id, _)| self.is_new(id)).collect();
+        let pushed = self.push_new(&new, &mut progress)?;
+        for id in ids.into_iter().filter(|id| !pushed.contains(id)) {
+            if self.options.cancel.is_cancelled() {
+                return Err(SessionError::Cancelled);
+            }
+            let info = by_id.get(id).copied();
+            let burial = info.and_then(|info| self.burial(id, info));
+            progress.n_done += 1;
+            let is_known = self.notes.known.sessions.get(id).is_some_and(|known| !known.is_buried);
+            if is_open && info.is_none() && is_known {
+                summary.deleted_here.push(id.into());
+            } else if burial.is_none() && info.is_some_and(|info| self.is_unchanged(id, info)) {
+                summary.n_unchanged += 1;
+                self.notes.note_change(id, false);
+            } else {
+                let result = match (burial, info) {
+                    (Some(result), _) => result,
+                    (None, Some(info)) => self.one(id, info),
+                    (None, None) => self.create(id),
+                };
+                let path = result.as_ref().ok().map(|synced| synced.path.clone());
+                let path = path.or_else(|| info.map(|info| info.path.clone()));
+                // Without the server, the others cannot be synchronized either, and each would wait for it.
+                if result.as_ref().is_err_and(SessionError::is_remote_down) {
+                    return result.map(drop);
+                }
+                progress.report(id, path, result);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether neither side has changed since they were equal.
+    fn is_unchanged(&self, id: &str, info: &SessionInfo) -> bool {
+        let Some(known) = self.notes.known.sessions.get(id).filter(|_| !self.options.is_thorough) else { return false };
+        let there = self.sessions.world.os().link_stat(&info.path).ok().map(|stat| stat.revision());
+        let is_file_same = known.path == info.path && known.revision.is_some() && known.revision == there;
+        let is_log_same = self.notes.heads.get(id).map_or(!self.has_all_heads, |head| head.position == known.position);
+        is_file_same && is_log_same
+    }
+
+    fn one(&mut self, id: &str, row: &SessionInfo) -> Result<Synced, SessionError> {
+        let path = &row.path;
+        let known = self.notes.known.sessions.get(id).filter(|known| known.path == *path);
+        let known = KnownReplica { known, row: Some(row), owner: None };
+        let synced = self.sessions.sync_known(self.server, path, &known, self.options);
+        self.notes.note_synced(id, path, synced)
+    }
 
     /// Creates the file of a session that only the server has.
     fn create(&mut self, id: &str) -> Result<Synced, SessionError> {
-        let head = match self.heads.get(id) {
+        let head = match self.notes.heads.get(id) {
             Some(head) => head.clone(),
             None => self.server.head(None, id)?.ok_or_else(|| SessionError::NotOnRemote { id: id.into() })?,
         };
@@ -327,13 +333,13 @@ impl Run<'_> {
         }
         let lines = if self.options.accepts_members { ReplicaLines::All } else { ReplicaLines::Settled };
         let created = create_replica(world, self.server, &head, &path, &here, lines)?;
-        self.remember(id, &path, created.position, created.end)?;
-        self.note_change(id, false);
+        self.notes.remember(id, &path, created.position, created.end)?;
+        self.notes.note_change(id, false);
         let mut synced =
             Synced { path, n_pulled: created.position.n_lines, position: head.position, ..Synced::new(session) };
         if created.position != head.position {
             synced.state = SyncState::Others;
-            if let Some(known) = self.known.sessions.get_mut(id) {
+            if let Some(known) = self.notes.known.sessions.get_mut(id) {
                 known.revision = None;
             }
         }

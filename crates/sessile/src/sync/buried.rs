@@ -27,7 +27,7 @@ impl Run<'_> {
             return;
         }
         for id in self.tombstones.keys().filter(|id| !by_id.contains_key(id.as_str())) {
-            self.known.note_burial(id);
+            self.notes.known.note_burial(id);
         }
     }
 
@@ -35,7 +35,7 @@ impl Run<'_> {
     ///
     /// Only a file that was equal to the log before goes to the trash. If it was restored since, it stays.
     pub(super) fn burial(&mut self, id: &str, info: &SessionInfo) -> Option<Result<Synced, SessionError>> {
-        let known = self.known.sessions.get(id).filter(|_| !self.options.restores)?.clone();
+        let known = self.notes.known.sessions.get(id).filter(|_| !self.options.restores)?.clone();
         let done = |state| Synced { path: info.path.clone(), state, ..Synced::new(id.into()) };
         if known.is_buried {
             return match self.server.head(None, id) {
@@ -45,7 +45,7 @@ impl Run<'_> {
             };
         }
         let tombstone = self.tombstones.get(id)?;
-        if self.heads.get(id).is_some_and(|head| head.position.epoch > tombstone.epoch) {
+        if self.notes.heads.get(id).is_some_and(|head| head.position.epoch > tombstone.epoch) {
             return None;
         }
         if tombstone.epoch < known.position.epoch {
@@ -81,8 +81,8 @@ impl Run<'_> {
             deleted => deleted?,
         };
         // At once: a restored file must not be taken for one that missed the deletion.
-        self.known.note_burial(id);
-        self.known.save(os)?;
+        self.notes.known.note_burial(id);
+        self.notes.known.save(os)?;
         Ok(SyncState::Deleted { operation: deleted.operation, has_own_lines })
     }
 }

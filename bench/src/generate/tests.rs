@@ -1,12 +1,11 @@
 //! The generator: the same bytes each time, with the shape of real sessions, in pi's spelling.
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "not part of the product")]
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use super::{Corpus, CorpusSpec, Made, PHRASE, Plan, WORD, foreign_lines};
 use sessile::json::{Json, print};
 use sessile::{SessionManager, Sessions, System};
-use sessile_bench::generate::{Corpus, CorpusSpec, Made, PHRASE, Plan, WORD, foreign_lines};
 
 fn corpus(dir: &Path, seed: u64) -> Corpus {
     Corpus::new(dir, Plan { seed, scale: 0.01, projects: "/proj".to_owned() })

@@ -198,12 +198,17 @@ fn refusal(import: &ImportedSession) -> String {
     )
 }
 
+/// Names the lines that were not imported.
+pub(super) fn warn_of_damage(import: &ImportedSession, err: &mut Screen<'_>) -> std::io::Result<()> {
+    import.damaged.iter().try_for_each(|line| {
+        let rest = if import.state == ImportState::Empty { "" } else { "; the rest is imported" };
+        warn(err, &format!("{}:{}: {}{rest}", line.path.display(), line.line, line.reason))
+    })
+}
+
 /// Prints what was done to one session.
 fn report(import: &ImportedSession, out: &mut Screen<'_>, err: &mut Screen<'_>) -> std::io::Result<()> {
-    for line in &import.damaged {
-        let rest = if import.state == ImportState::Empty { "" } else { "; the rest is imported" };
-        warn(err, &format!("{}:{}: {}{rest}", line.path.display(), line.line, line.reason))?;
-    }
+    warn_of_damage(import, err)?;
     if !matches!(import.state, ImportState::Empty | ImportState::Refused) {
         out.print_whole(&Line::new().text(&import.path.to_string_lossy()))?;
     }

@@ -6,7 +6,7 @@ use clap::error::ErrorKind;
 use clap::{Args, ValueEnum, ValueHint};
 use sessile::import::{AgentImportOptions, ImportState};
 
-use crate::command::foreign::{AgentArg, Choice};
+use crate::command::foreign::{AgentArg, Choice, warn_of_damage};
 use crate::command::list::report_empty_store;
 use crate::environment::CommandEnvironment;
 use crate::exit::Exit;
@@ -116,6 +116,9 @@ fn resume_foreign(
     let imported = env.sessions.import_foreign(&files, AgentImportOptions::default())?;
     if let Some(error) = imported.unreadable.into_iter().next() {
         return Err(error.into());
+    }
+    for session in &imported.sessions {
+        warn_of_damage(session, err)?;
     }
     let Some(session) = imported.sessions.iter().find(|import| import.state != ImportState::Empty) else {
         err.print_whole(&Line::new().text("the session has no messages"))?;

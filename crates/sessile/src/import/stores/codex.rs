@@ -49,8 +49,8 @@ fn all_directories(world: &World) -> Vec<PathBuf> {
     found
 }
 
-/// The files of a directory. Codex compresses a file that has not changed for long, and then removes it; while both are
-/// there, the compressed one does not count.
+/// The sessions of a directory. Codex compresses a file that has not changed for long, and then removes it; while both
+/// are there, the compressed one does not count.
 fn of_directory(os: &dyn Os, directory: &Path) -> Vec<(PathBuf, Stat)> {
     let mut files = listed(os, directory, ".jsonl");
     let plain: HashSet<PathBuf> = files.iter().map(|(path, _)| path.clone()).collect();
@@ -58,6 +58,8 @@ fn of_directory(os: &dyn Os, directory: &Path) -> Vec<(PathBuf, Stat)> {
     files.extend(packed.filter(|(path, _)| !plain.contains(&path.with_extension(""))));
     // Early versions wrote one document.
     files.extend(listed(os, directory, ".json"));
+    // Users and tools keep other files beside the sessions.
+    files.retain(|(path, _)| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("rollout-")));
     files
 }
 

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::command;
-use crate::{Failure, TaskResult, oracle, tools};
+use crate::{Failure, TaskResult, oracle, tools, web};
 
 /// The folder of the agents in the cache. A new layout gets a new number.
 const FOLDER: &str = "agents-1";
@@ -38,7 +38,7 @@ pub(crate) fn run(root: &Path, args: &[String]) -> TaskResult {
             install(&packages.join(name), package)?;
         }
     }
-    let program = build(root)?;
+    let program = web::build(root)?;
     command::program(oracle.join("node"))
         .dir(root)
         .args([root.join("agent-tests/run.mjs")])
@@ -47,13 +47,6 @@ pub(crate) fn run(root: &Path, args: &[String]) -> TaskResult {
         .env("SESSILE_AGENTS", &packages)
         .env(oracle::VARIABLE, &oracle)
         .run()
-}
-
-/// Builds the program, and returns its path.
-fn build(root: &Path) -> TaskResult<PathBuf> {
-    command::cargo(root).args(["build", "--package", "sessile-cli", "--locked", "--offline"]).run()?;
-    let me = std::env::current_exe().map_err(|error| Failure(format!("cannot find the build: {error}")))?;
-    Ok(me.ancestors().nth(2).unwrap_or(root).join("debug/sessile"))
 }
 
 /// The agents to run.

@@ -10,13 +10,6 @@ use crate::{TaskResult, clients, fuzz, mcp_clients, node_test, oracle, python, t
 /// How long the advisory database may take to download. After that the step is skipped.
 const ADVISORY_LIMIT: Duration = Duration::from_mins(1);
 
-/// Settings that build release binaries in a fraction of the time. What is checked is what they do, not how fast they are.
-const QUICK_RELEASE: [(&str, &str); 3] = [
-    ("CARGO_PROFILE_RELEASE_LTO", "off"),
-    ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16"),
-    ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1"),
-];
-
 pub(crate) fn run(root: &Path) -> TaskResult {
     Steps::run(|steps| check(root, steps))
 }
@@ -35,7 +28,6 @@ fn check(root: &Path, steps: &mut Steps) -> TaskResult {
         Ok((oracle::install(&cache)?, tools::install_deny(&cache)?, browser, clients, mcp, node, wheels))
     })?;
     let cargo = |args: &[&str]| command::cargo(root).args(args);
-    let quick_release = |args: &[&str]| cargo(args).envs(&QUICK_RELEASE);
     let fuzz_cargo = |args: &[&str]| fuzz::cargo(root).args(args);
     steps.step("format", || {
         announce(cargo(&["fmt", "--all", "--check"]))?;
@@ -44,10 +36,11 @@ fn check(root: &Path, steps: &mut Steps) -> TaskResult {
         announce(command::cargo(&root.join("bench/counts")).args(["fmt", "--check"]))
     })?;
     steps.step("tidy", || tidy::run(root))?;
-    // All programs in one build: with the features of one package alone, each would compile the engine again.
-    let programs = steps.step("release", || {
-        announce(quick_release(&crate::COMPARED).args(["--package", "sessile-testkit", "--locked", "--offline"]))?;
-        crate::release_programs(root)
+    // With the tests, because their dependencies choose the features: so everything is there from `cargo xtask test`, and
+    // only the programs that no test uses are built.
+    let programs = steps.step("programs", || {
+        announce(cargo(&["build", "--workspace", "--lib", "--bins", "--tests", "--locked", "--offline"]))?;
+        crate::programs(root, "debug")
     })?;
     let program = |name: &str| command::program(programs.join(name)).dir(root).env(oracle::VARIABLE, &oracle);
     // The programs wait for disks, locks and children most of the time.

@@ -314,8 +314,13 @@ fn compare(root: &Path, oracle: &Path, build: command::Task, args: &[String]) ->
 
 /// Returns the folder of release builds.
 fn release_programs(root: &Path) -> TaskResult<PathBuf> {
+    programs(root, "release")
+}
+
+/// Returns the folder of the builds of a profile.
+fn programs(root: &Path, profile: &str) -> TaskResult<PathBuf> {
     let me = std::env::current_exe().map_err(|error| Failure(format!("cannot find the build: {error}")))?;
-    Ok(me.ancestors().nth(2).unwrap_or(root).join("release"))
+    Ok(me.ancestors().nth(2).unwrap_or(root).join(profile))
 }
 
 /// Returns the manifest of the workspace.

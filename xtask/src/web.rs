@@ -84,8 +84,7 @@ pub(crate) fn pictures(root: &Path, tools: &Tools) -> TaskResult {
 /// Builds the program as `cargo xtask test` does, so that nothing is built twice, and returns its path.
 pub(crate) fn build(root: &Path) -> TaskResult<PathBuf> {
     announce(command::cargo(root).args(["test", "--workspace", "--test", "cli", "--no-run", "--locked", "--offline"]))?;
-    let me = std::env::current_exe().map_err(|error| Failure(format!("cannot find the build: {error}")))?;
-    Ok(me.ancestors().nth(2).unwrap_or(root).join("debug/sessile"))
+    Ok(crate::programs(root, "debug")?.join("sessile"))
 }
 
 /// Builds the program, makes large sessions, and measures the pages beside pi's. With `--write-docs DIR`, the figures go

@@ -4,7 +4,7 @@
 //! they name packages for other platforms that not every registry has.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::command;
 use crate::{Failure, TaskResult, oracle, tools, web};

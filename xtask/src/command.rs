@@ -42,11 +42,6 @@ impl Task {
         self
     }
 
-    pub(crate) fn envs(mut self, variables: &[(&str, &str)]) -> Self {
-        self.0.envs(variables.iter().copied());
-        self
-    }
-
     pub(crate) fn without_env(mut self, name: &str) -> Self {
         self.0.env_remove(name);
         self

@@ -1,4 +1,5 @@
 //! The generator: the same bytes each time, with the shape of real sessions, in pi's spelling.
+#![expect(clippy::disallowed_methods, reason = "tests read and write files directly")]
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

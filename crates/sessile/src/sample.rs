@@ -91,8 +91,9 @@ pub fn keep_sample(dir: &Path) -> Result<Option<Sample>, SessionError> {
         return Ok(Some(sample));
     }
     let lock = dir.join(LOCK);
-    let is_begun = lock.exists();
+    // In this order: the lock is the first entry of a sample, and another process may create it now.
     let has_entries = dir.read_dir().is_ok_and(|mut entries| entries.next().is_some());
+    let is_begun = lock.exists();
     if has_entries && !is_begun {
         return Ok(None);
     }
@@ -215,14 +216,24 @@ mod tests {
     #[test]
     fn concurrent_processes_keep_the_same_sample() {
         let parent = tempfile::tempdir().unwrap();
-        let dir = parent.path().join("new/kept");
-        let found: Vec<Sample> = std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..4).map(|_| scope.spawn(|| keep_sample(&dir).unwrap().unwrap())).collect();
-            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
-        });
-        for sample in found {
-            assert_eq!(sample.sessions().list_all().unwrap().len(), 6);
+        // The race of the first look is lost rarely.
+        for n in 0..10 {
+            let dir = parent.path().join(format!("{n}/kept"));
+            let begin = std::sync::Barrier::new(4);
+            let keep = || {
+                begin.wait();
+                let sample = keep_sample(&dir).unwrap()?;
+                Some(sample.sessions().list_all().unwrap().len())
+            };
+            let kept: Vec<Option<usize>> = std::thread::scope(|scope| {
+                let threads: Vec<_> = (0..4).map(|_| scope.spawn(keep)).collect();
+                threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+            });
+            assert_eq!(kept, [Some(6); 4]);
         }
+        let dir = parent.path().join("new/kept");
+        let sample = keep_sample(&dir).unwrap().unwrap();
+        assert_eq!(sample.sessions().list_all().unwrap().len(), 6);
         // If writing was interrupted, the sample is written again.
         std::fs::remove_file(dir.join(MARKER)).unwrap();
         let again = keep_sample(&dir).unwrap().unwrap();

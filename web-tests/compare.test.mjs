@@ -84,7 +84,11 @@ for (const [face, addressesOf] of Object.entries(faces)) {
       for (const key of keys) await page.keyboard.press(key);
       await settled(page);
     };
-    const compared = () => page.waitForFunction(() => document.querySelectorAll("#compare .branch article").length > 0);
+    /** Waits for the comparison, and for what an earlier address still draws. */
+    const compared = async () => {
+      await page.waitForFunction(() => document.querySelectorAll("#compare .branch article").length > 0);
+      await settled(page);
+    };
     const sides = () => page.$$eval("#compare .branch", (sides) => sides.map((side) => ({ head: side.querySelector("header").innerText, text: side.querySelector(".entries").innerText })));
     const isComparing = () => page.isVisible("#compare");
     const hash = () => page.evaluate(() => location.hash);
@@ -186,7 +190,9 @@ for (const [face, addressesOf] of Object.entries(faces)) {
       assert.equal(await hash(), `#entry-${ids.split}`);
       await page.goBack();
       await compared();
-      await press("e", "End");
+      await press("e");
+      await page.waitForFunction(() => document.activeElement.getAttribute("role") === "treeitem");
+      await press("End");
       await page.locator("#tree .line", { hasText: "Plums are" }).click();
       await page.waitForSelector(`#entry-${ids.second}`);
       assert.equal(await isComparing(), false);

@@ -30,6 +30,12 @@ pub(crate) trait Matches {
 
     /// Accepts a document.
     fn push(&mut self, matched: Matched);
+
+    /// Whether all documents must be counted, with those that are not wanted for their score.
+    fn counts(&self) -> bool;
+
+    /// Counts documents.
+    fn count(&mut self, n: usize);
 }
 
 /// A matching document.
@@ -65,12 +71,17 @@ pub(crate) fn evaluate<'s>(
 ) -> Result<(), Corrupt> {
     if matches.floor().is_some()
         && let Some(location) = only_term(segment, query)?
+        && (!matches.counts() || is_all_wanted(query.filter, ranks))
     {
+        matches.count(location.lengths.n_documents as usize);
         return best_blocks(segment, query, location, ranks, matches);
     }
     let Some((candidates, mut clauses)) = matching(segment, query)? else { return Ok(()) };
     if clauses.iter().all(|state| state.unchecked.is_empty()) {
-        return score(segment, query, ranks, &candidates, &clauses, &mut |matched| matches.push(matched));
+        return score(segment, query, ranks, &candidates, &clauses, &mut |matched| {
+            matches.count(1);
+            matches.push(matched);
+        });
     }
     // An upper bound on a document's score is known without its positions. The most promising documents are checked
     // first. Of the rest, only those that could still count are checked, in storage order.
@@ -123,6 +134,7 @@ fn check_phrases(
         sum += scale.clause(frequency, promising.facts.length);
     }
     promising.score = scale.document(sum, promising.facts.kind, promising.facts.time);
+    matches.count(1);
     matches.push(promising);
     Ok(())
 }
@@ -136,6 +148,11 @@ fn only_term(segment: &Segment<'_>, query: &SegmentQuery<'_>) -> Result<Option<T
         return Ok(None);
     }
     Ok(segment.find(text)?.filter(|location| location.lengths.n_documents as usize > 4 * BLOCK))
+}
+
+/// Whether every document with the only term of a query counts.
+fn is_all_wanted(filter: &Filter, ranks: &[u32]) -> bool {
+    *filter == Filter::default() && !ranks.contains(&UNWANTED)
 }
 
 /// Documents further apart than this are not read in one piece.

@@ -22,7 +22,7 @@ use crate::opening::Opening;
 use crate::page::Corrupt;
 use crate::segment::Segment;
 use crate::survey::SurveyedFile;
-use crate::turns::{HitCounts, Paging, page};
+use crate::turns::{BEST_PER_HIT, HitCounts, Paging, first_page, page};
 
 /// Decides whether a session counts, by path, id and working directory.
 pub type Admits<'r> = dyn Fn(&Path, &str, &str) -> bool + Sync + 'r;
@@ -130,9 +130,8 @@ impl TextIndex {
         let n_done = AtomicU64::new(0);
         let n_unread = AtomicU64::new(0);
         let floor = Arc::new(Floor::default());
-        let work = || -> Result<Collector, usize> {
-            let n_best = if request.paging.is_some() { usize::MAX } else { request.limit };
-            let mut collector = Collector::new(n_best, request.per_session, coverage.len(), &floor);
+        let work = |made: &dyn Fn() -> Collector| -> Result<Collector, usize> {
+            let mut collector = made();
             let mut matcher = Matcher::new(request.query, request.filter);
             while let Some(job) = plan.jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
                 if (request.is_cancelled)() {
@@ -156,13 +155,25 @@ impl TextIndex {
             }
             Ok(collector)
         };
-        let collector = if plan.jobs.len() > 1 && os.has_threads() {
-            let (mine, other) = threads::both(work, work);
-            let mut mine = mine?;
-            mine.merge(other?);
-            mine
+        let collect = |made: &(dyn Fn() -> Collector + Sync)| -> Result<Collector, usize> {
+            next.store(0, Ordering::Relaxed);
+            n_done.store(0, Ordering::Relaxed);
+            n_unread.store(0, Ordering::Relaxed);
+            if plan.jobs.len() > 1 && os.has_threads() {
+                let (mine, other) = threads::both(|| work(made), || work(made));
+                let mut mine = mine?;
+                mine.merge(other?);
+                Ok(mine)
+            } else {
+                work(made)
+            }
+        };
+        let all = |n_best| Collector::new(n_best, request.per_session, coverage.len(), &floor);
+        let is_first_page = !request.per_session && request.paging.is_some_and(|paging| paging.is_before.is_none());
+        let collector = if is_first_page {
+            collect(&|| Collector::counted(request.limit.saturating_mul(BEST_PER_HIT), &floor))?
         } else {
-            work()?
+            collect(&|| all(if request.paging.is_some() { usize::MAX } else { request.limit }))?
         };
         if (request.is_cancelled)() {
             return Ok(None);
@@ -186,8 +197,21 @@ impl TextIndex {
             }
         };
         let (best, counts) = if let Some(paging) = &request.paging {
-            let all = collector.into_vec();
-            let (hits, counts) = page(all, files.len(), request.limit, paging, &mut |hit| span_of(hit, true))?;
+            let (total, mut found) = (collector.total(), collector.into_vec());
+            let first = first_page(&mut found, total, files.len(), request.limit, paging);
+            let (hits, counts) = match first {
+                Some(first) => first,
+                None => {
+                    if found.len() < total {
+                        // The best are all from a few sessions, so other hits are on the page, too.
+                        found = collect(&|| all(usize::MAX))?.into_vec();
+                    }
+                    if (request.is_cancelled)() {
+                        return Ok(None);
+                    }
+                    page(found, files.len(), request.limit, paging, &mut |hit| span_of(hit, true))?
+                }
+            };
             (hits, Some(counts))
         } else {
             (best_of(collector, request.limit, &floor), None)
@@ -355,6 +379,14 @@ impl Matches for SegmentMatches<'_> {
         let location = HitLocation::Indexed { segment: self.number, document };
         self.collector.push(Candidate { score, time: facts.time, rank, location, kind: facts.kind });
     }
+
+    fn counts(&self) -> bool {
+        self.collector.counts()
+    }
+
+    fn count(&mut self, n: usize) {
+        self.collector.count(n);
+    }
 }
 
 /// Reads a part of a file, and returns where it stopped because it was too late; otherwise the end of the part.
@@ -398,6 +430,7 @@ fn scan(
         let Some(document) = read_texts(bytes, matcher) else { return true };
         let Some(found) = matcher.finish(document) else { return true };
         let (score, kind, time) = (scale.matched(document, &found), document.kind.code(), seconds(document.time));
+        collector.count(1);
         collector.push(Candidate { score, time, rank, location: HitLocation::scanned(line.span), kind });
         true
     }));

@@ -61,6 +61,8 @@ impl Eq for Candidate {}
 pub(crate) enum Collector {
     /// The best of all documents: their number, a heap with the worst on top, and a score that enough have reached.
     Documents(usize, BinaryHeap<cmp::Reverse<Candidate>>, Arc<Floor>),
+    /// The same with the number of all documents, which is [counted](Self::count) separately.
+    Counted { n_best: usize, best: BinaryHeap<cmp::Reverse<Candidate>>, floor: Arc<Floor>, total: usize },
     /// All documents.
     All(Vec<Candidate>),
     /// The best of each session, by its rank.
@@ -97,10 +99,15 @@ impl Collector {
         }
     }
 
+    /// Keeps the best `n_best` documents, and counts all of them.
+    pub(crate) fn counted(n_best: usize, floor: &Arc<Floor>) -> Self {
+        Self::Counted { n_best, best: BinaryHeap::new(), floor: Arc::clone(floor), total: 0 }
+    }
+
     #[inline]
     pub(crate) fn push(&mut self, candidate: Candidate) {
         match self {
-            Self::Documents(n_best, heap, floor) => {
+            Self::Documents(n_best, heap, floor) | Self::Counted { n_best, best: heap, floor, .. } => {
                 if heap.len() < *n_best {
                     heap.push(cmp::Reverse(candidate));
                 } else if let Some(mut worst) = heap.peek_mut()
@@ -128,7 +135,9 @@ impl Collector {
     /// Returns a score below which no document is wanted, if it is independent of sessions and may save work.
     pub(crate) fn floor(&self) -> Option<f32> {
         match self {
-            Self::Documents(n_best, _, floor) if *n_best <= MAX_BEST_FIRST => Some(floor.get()),
+            Self::Documents(n_best, _, floor) | Self::Counted { n_best, floor, .. } if *n_best <= MAX_BEST_FIRST => {
+                Some(floor.get())
+            }
             _ => None,
         }
     }
@@ -137,15 +146,41 @@ impl Collector {
     pub(crate) fn wants(&self, score: f32, rank: u32) -> bool {
         match self {
             Self::Documents(_, _, floor) => score >= floor.get(),
-            Self::All(_) => true,
+            Self::All(_) | Self::Counted { .. } => true,
             Self::Sessions(best) => {
                 best.get(rank as usize).is_some_and(|best| best.is_none_or(|best| score >= best.score))
             }
         }
     }
 
+    /// Whether it must be told how many documents there are, with those that it is not given.
+    pub(crate) fn counts(&self) -> bool {
+        matches!(self, Self::Counted { .. })
+    }
+
+    /// Counts documents.
+    #[inline]
+    pub(crate) fn count(&mut self, n: usize) {
+        if let Self::Counted { total, .. } = self {
+            *total += n;
+        }
+    }
+
+    /// The number of all documents, as far as it knows.
+    pub(crate) fn total(&self) -> usize {
+        match self {
+            Self::Counted { total, .. } => *total,
+            Self::Documents(_, heap, _) => heap.len(),
+            Self::All(all) => all.len(),
+            Self::Sessions(best) => best.iter().flatten().count(),
+        }
+    }
+
     /// Adds all candidates of another collector.
     pub(crate) fn merge(&mut self, other: Self) {
+        if other.counts() {
+            self.count(other.total());
+        }
         other.into_vec().into_iter().for_each(|candidate| self.push(candidate));
     }
 
@@ -160,7 +195,9 @@ impl Collector {
     pub(crate) fn into_vec(self) -> Vec<Candidate> {
         match self {
             Self::All(all) => all,
-            Self::Documents(_, heap, _) => heap.into_iter().map(|candidate| candidate.0).collect(),
+            Self::Documents(_, heap, _) | Self::Counted { best: heap, .. } => {
+                heap.into_iter().map(|candidate| candidate.0).collect()
+            }
             Self::Sessions(best) => best.into_iter().flatten().collect(),
         }
     }

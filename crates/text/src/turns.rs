@@ -25,32 +25,39 @@ pub struct HitCounts {
 }
 
 /// The first page is looked for among this many of the best hits per hit on it.
-const BEST_PER_HIT: usize = 64;
+pub(crate) const BEST_PER_HIT: usize = 64;
+
+/// The first page, if the best hits suffice for it. Whose turn a hit is depends only on better hits, so the others need
+/// no order.
+pub(crate) fn first_page(
+    best: &mut [Candidate],
+    total: usize,
+    n_files: usize,
+    limit: usize,
+    paging: &Paging<'_>,
+) -> Option<(Vec<Candidate>, HitCounts)> {
+    if paging.is_before.is_some() {
+        return None;
+    }
+    best.sort_unstable_by(|one, other| other.cmp(one));
+    let turns = turns(best, n_files, paging.per_turn);
+    let first: Vec<Candidate> =
+        best.iter().zip(turns).filter(|(_, turn)| *turn == 0).map(|(hit, _)| *hit).take(limit).collect();
+    let counts = HitCounts { total, left: total.saturating_sub(limit), is_lost: false };
+    (first.len() == limit).then_some((first, counts))
+}
 
 /// The hits of a page, at most `limit`.
 ///
 /// `span_of` returns where the line of a hit is.
 pub(crate) fn page<E>(
-    mut hits: Vec<Candidate>,
+    hits: Vec<Candidate>,
     n_files: usize,
     limit: usize,
     paging: &Paging<'_>,
     span_of: &mut dyn FnMut(&Candidate) -> Result<Span, E>,
 ) -> Result<(Vec<Candidate>, HitCounts), E> {
     let total = hits.len();
-    let n_best = limit.saturating_mul(BEST_PER_HIT);
-    if paging.is_before.is_none() && n_best < total {
-        // Whose turn a hit is depends only on better hits, so most hits need no order.
-        hits.select_nth_unstable_by(n_best, |one, other| other.cmp(one));
-        let best = &mut hits[..n_best];
-        best.sort_unstable_by(|one, other| other.cmp(one));
-        let turns = turns(best, n_files, paging.per_turn);
-        let first: Vec<Candidate> =
-            best.iter().zip(turns).filter(|(_, turn)| *turn == 0).map(|(hit, _)| *hit).take(limit).collect();
-        if first.len() == limit {
-            return Ok((first, HitCounts { total, left: total - limit, is_lost: false }));
-        }
-    }
     let mut hits = in_turns(hits, n_files, paging.per_turn);
     let mut start = Some(0);
     if let Some(is_before) = paging.is_before {
@@ -132,8 +139,17 @@ mod tests {
             made in prop::collection::vec((0..12u32, any::<u8>()), 0..600),
             limit in 1..8usize,
             per_turn in 0..5usize,
+            n_best in 0..600usize,
         ) {
             let hits: Vec<Candidate> = made.into_iter().enumerate().map(hit).collect();
+            let first = Paging { per_turn, is_before: None };
+            let (whole, counts) = page(hits.clone(), 12, limit, &first, &mut |hit| Ok::<_, ()>(span_of(hit))).unwrap();
+            let mut best = hits.clone();
+            best.sort_unstable_by(|one, other| other.cmp(one));
+            best.truncate(n_best);
+            if let Some((of_best, counts_of_best)) = first_page(&mut best, hits.len(), 12, limit, &first) {
+                prop_assert_eq!((of_best.iter().map(offset).collect::<Vec<_>>(), counts_of_best), (whole.iter().map(offset).collect(), counts));
+            }
             let expected: Vec<u64> = in_turns(hits.clone(), 12, per_turn).iter().map(offset).collect();
             let mut found = Vec::new();
             loop {

@@ -13,7 +13,7 @@ use sessile_core::search::query::Query;
 use sessile_core::search::texts::DocumentKind;
 use sessile_index::Caches;
 use sessile_store::os::RealOs;
-use sessile_text::{Findings, Hit, Request, SurveyedFile, TextIndex, UpdateOptions, Updated, survey};
+use sessile_text::{Findings, Hit, Paging, Request, SurveyedFile, TextIndex, UpdateOptions, Updated, survey};
 
 /// Few words, so that they coincide.
 const WORDS: [&str; 16] = [
@@ -154,6 +154,44 @@ fn find(
     };
     let Findings { hits, .. } = index.find(files, &request).unwrap();
     hits
+}
+
+/// The hits of the first two pages, and the number of all hits.
+fn two_pages(
+    index: &mut TextIndex,
+    files: &[SurveyedFile],
+    query: &str,
+    filter: &Filter,
+    limit: usize,
+) -> (Vec<Hit>, usize) {
+    let query = Query::parse(query).unwrap();
+    let (mut hits, mut total) = (Vec::<Hit>::new(), None);
+    loop {
+        let last = hits.last().map(|hit| (hit.file, hit.span.offset));
+        let is_before = |file: usize, offset: u64| last == Some((file, offset));
+        let is_before: Option<&(dyn Fn(usize, u64) -> bool + Sync)> =
+            if last.is_some() { Some(&is_before) } else { None };
+        let request = Request {
+            query: &query,
+            filter,
+            admits: None,
+            limit,
+            paging: Some(Paging { per_turn: 3, is_before }),
+            per_session: false,
+            now: Timestamp::from_ms(1_735_700_000_000),
+            is_cancelled: &|| false,
+            is_late: &|| false,
+            on_progress: &|_, _| {},
+        };
+        let found = index.find(files, &request).unwrap();
+        let counts = found.counts.unwrap();
+        hits.extend(found.hits);
+        assert_eq!(counts.left, counts.total - hits.len());
+        assert_eq!(*total.get_or_insert(counts.total), counts.total);
+        if last.is_some() || counts.left == 0 {
+            return (hits, counts.total);
+        }
+    }
 }
 
 /// An action of a user or program on a store.
@@ -511,6 +549,17 @@ fn the_best_of_many_are_the_same_with_and_without_an_index() {
                 let found = find(&mut index, &files, query, &filter, limit, per_session);
                 assert_eq!(found, expected, "{query}, {limit} {per_session}");
             }
+            // A first page of 10 comes from the best 640, and of 300 from all. A page in turns of 3 sessions with 3 hits
+            // each has 9 of them at most.
+            for limit in [9, 10, 300] {
+                let (expected, total) = two_pages(&mut none, &files, query, &filter, limit);
+                assert_eq!(two_pages(&mut index, &files, query, &filter, limit), (expected, total), "{query}, {limit}");
+                assert_eq!(total, find(&mut none, &files, query, &filter, usize::MAX, false).len(), "{query}");
+            }
         }
     }
+    // With a session that does not count, the index has documents that are no hits.
+    let fewer = &files[1..];
+    let expected = two_pages(&mut none, fewer, "the", &Filter::default(), 9);
+    assert_eq!(two_pages(&mut index, fewer, "the", &Filter::default(), 9), expected);
 }

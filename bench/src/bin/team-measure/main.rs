@@ -30,6 +30,10 @@ fn main() {
         match arg.to_str() {
             Some("--small") => is_small = true,
             Some("--write-docs") => docs = args.next().map(PathBuf::from),
+            Some(option) if option.starts_with('-') => {
+                println!("usage: team-measure DIRECTORY [--small] [--write-docs DIR]");
+                std::process::exit(2);
+            }
             _ => folder = arg.into(),
         }
     }

@@ -199,18 +199,17 @@ impl TextIndex {
         let (best, counts) = if let Some(paging) = &request.paging {
             let (total, mut found) = (collector.total(), collector.into_vec());
             let first = first_page(&mut found, total, files.len(), request.limit, paging);
-            let (hits, counts) = match first {
-                Some(first) => first,
-                None => {
-                    if found.len() < total {
-                        // The best are all from a few sessions, so other hits are on the page, too.
-                        found = collect(&|| all(usize::MAX))?.into_vec();
-                    }
-                    if (request.is_cancelled)() {
-                        return Ok(None);
-                    }
-                    page(found, files.len(), request.limit, paging, &mut |hit| span_of(hit, true))?
+            let (hits, counts) = if let Some(first) = first {
+                first
+            } else {
+                if found.len() < total {
+                    // The best are all from a few sessions, so other hits are on the page, too.
+                    found = collect(&|| all(usize::MAX))?.into_vec();
                 }
+                if (request.is_cancelled)() {
+                    return Ok(None);
+                }
+                page(found, files.len(), request.limit, paging, &mut |hit| span_of(hit, true))?
             };
             (hits, Some(counts))
         } else {

@@ -188,7 +188,7 @@ fn sessions_of_codex_have_their_names_and_their_sub_agents() {
     put(&file(child), &text.replacen(r#""forked_from_id""#, &format!(r#""parent_thread_id":"{id}","x""#), 1));
     let named = |id: &str, name: &str| format!("{{\"id\":\"{id}\",\"thread_name\":\"{name}\"}}\n");
     let index = [named("a", "Old"), named(id, "First"), named(id, "The picture")].concat();
-    put(&day.join("notes-0199a000-0000-7000-8000-000000000003.jsonl"), "{}\n");
+    put(&day.join("notes-0199a000-0000-7000-8000-000000000003.jsonl"), &fixture(&home, "codex", "turns.jsonl"));
     put(&home.dir.path().join(".codex/session_index.jsonl"), &index);
     let listed = home.run(&["list", "--agents", "--json"]).json();
     assert_eq!((listed.as_array().unwrap().len(), &listed[0]["title"]), (1, &"The picture".into()));

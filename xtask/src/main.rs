@@ -241,9 +241,22 @@ fn soak(args: &[String]) -> TaskResult {
         .exec()
 }
 
-/// The arguments of cargo that build every program of the soak.
-const SOAKED: [&str; 8] =
-    ["build", "--release", "--package", "sessile-cli", "--package", "sessile-node", "--package", "sessile-testkit"];
+/// The arguments of cargo that build the programs of the soak, without the other programs of the testkit.
+const SOAKED: [&str; 13] = [
+    "build",
+    "--release",
+    "--package",
+    "sessile-cli",
+    "--package",
+    "sessile-node",
+    "--package",
+    "sessile-testkit",
+    "--lib",
+    "--bin",
+    "sessile",
+    "--bin",
+    "soak",
+];
 
 /// The available measurements.
 const BENCHES: [&str; 2] = ["append-cost", "group-commit"];

@@ -8,6 +8,7 @@ pub mod excerpt;
 pub mod filter;
 pub mod glance;
 pub mod matching;
+mod needed;
 pub mod pattern;
 pub mod picker;
 pub mod query;

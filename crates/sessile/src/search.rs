@@ -279,7 +279,7 @@ impl Sessions {
         query: &Query,
         options: &SearchOptions<'_>,
     ) -> Result<(), SessionError> {
-        let is_possible = self.world.caches().is_some() && matches!(query, Query::Clauses(_));
+        let is_possible = self.world.caches().is_some() && query.uses_index();
         let is_wanted = is_possible
             && match options.upkeep {
                 Upkeep::Never => false,

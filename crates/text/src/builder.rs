@@ -8,7 +8,7 @@ use sessile_core::line::Span;
 use sessile_core::search::filter::tag;
 use sessile_core::search::score::{length_code, seconds};
 use sessile_core::search::texts::{Document, Texts, read_texts};
-use sessile_core::search::token::{TokenKind, Tokenizer};
+use sessile_core::search::token::{LONGEST, TokenKind, Tokenizer};
 use sessile_store::StoreError;
 
 use crate::document::{DocumentRecord, Facts};
@@ -23,6 +23,9 @@ pub(crate) const TOOL: &[u8] = b"\x01t";
 
 /// Prefix of terms that name models.
 pub(crate) const MODEL: &[u8] = b"\x01m";
+
+/// The term of documents with a word that is too long to be indexed as a whole.
+pub(crate) const LONG: &[u8] = b"\x01l";
 
 /// Documents that are yet to be written.
 ///
@@ -41,6 +44,7 @@ pub(crate) struct Builder {
     apart: Vec<u32>,
     n_texts: usize,
     n_tokens: usize,
+    has_long_word: bool,
 }
 
 impl Builder {
@@ -48,12 +52,15 @@ impl Builder {
     pub(crate) fn push(&mut self, session: u32, line: &[u8], span: Span) {
         let start = self.tokens.len();
         self.apart.clear();
-        (self.n_texts, self.n_tokens) = (0, 0);
+        (self.n_texts, self.n_tokens, self.has_long_word) = (0, 0, false);
         let document = read_texts(line, self);
         let Some(document) = document.filter(|_| self.n_texts > 0) else {
             self.tokens.truncate(start);
             return;
         };
+        if self.has_long_word {
+            self.apart.push(self.vocabulary.number(LONG));
+        }
         for term in &self.apart {
             self.tokens.extend([*term, GAP]);
         }
@@ -196,9 +203,10 @@ fn nearby(starts: &[u32], n_tokens: usize) -> Vec<u32> {
 impl Texts for Builder {
     fn text(&mut self, text: &str) {
         self.n_texts += 1;
-        let Self { tokenizer, vocabulary, tokens, apart, .. } = self;
+        let Self { tokenizer, vocabulary, tokens, apart, has_long_word, .. } = self;
         let before = tokens.len();
         tokenizer.run(text, |token| {
+            *has_long_word |= token.end - token.start > LONGEST;
             let term = vocabulary.number(token.term);
             if token.kind == TokenKind::Whole {
                 apart.push(term);

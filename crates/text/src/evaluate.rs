@@ -100,6 +100,17 @@ pub(crate) fn evaluate<'s>(
     check_all(query.scale, &mut clauses, rest, matches)
 }
 
+/// Finds the documents that pass the filter and have a term of each clause. All phrases must be single terms.
+pub(crate) fn possible<'s>(
+    segment: &'s Segment<'s>,
+    query: &SegmentQuery<'_>,
+    ranks: &[u32],
+    on_document: &mut dyn FnMut(Matched),
+) -> Result<(), Corrupt> {
+    let Some((candidates, clauses)) = matching(segment, query)? else { return Ok(()) };
+    score(segment, query, ranks, &candidates, &clauses, on_document)
+}
+
 fn check_all(
     scale: &Scale,
     clauses: &mut [ClauseState<'_>],

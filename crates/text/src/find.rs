@@ -1,5 +1,6 @@
 //! Evaluates a query on all sessions: with the index, and by reading what it does not cover.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -18,6 +19,7 @@ use sessile_store::{LineReader, threads};
 use crate::TextIndex;
 use crate::evaluate::{Matched, Matches, SegmentQuery, UNWANTED, evaluate};
 use crate::hits::{Candidate, Collector, Floor, HitLocation};
+use crate::lines;
 use crate::opening::Opening;
 use crate::page::Corrupt;
 use crate::segment::Segment;
@@ -78,10 +80,12 @@ pub struct Findings {
 }
 
 /// A unit of work.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum Job {
     /// Query a segment.
     Segment(usize),
+    /// Read some lines of a file that the index covers up to `end`.
+    Lines { file: usize, spans: Vec<Span>, end: u64 },
     /// Read a range of a file.
     Scan { file: usize, from: u64, to: u64 },
 }
@@ -117,7 +121,6 @@ impl TextIndex {
         coverage: &[Coverage],
         request: &Request<'_>,
     ) -> Result<Option<Findings>, usize> {
-        let plan = Plan::new(self, files, coverage, request);
         let os = self.caches.os().as_ref();
         let segments: Vec<OnceLock<Result<Segment<'_>, Corrupt>>> =
             self.manifest.segments.iter().map(|_| OnceLock::new()).collect();
@@ -126,6 +129,12 @@ impl TextIndex {
             segments[index].get_or_init(|| Segment::open(os, &self.segment_path(&info.name), info)).as_ref()
         };
         let scale = Scale::new(request.now);
+        let conditions = lines::conditions(request.query);
+        let mut plan = Plan::new(self, files, coverage, request, conditions.is_empty());
+        if !conditions.is_empty() {
+            let query = SegmentQuery { clauses: &conditions, filter: request.filter, scale: &scale };
+            plan.read_lines_instead(&query, coverage, &|index| open(index).map_err(|_untrusted| index))?;
+        }
         let next = AtomicUsize::new(0);
         let n_done = AtomicU64::new(0);
         let n_unread = AtomicU64::new(0);
@@ -137,16 +146,23 @@ impl TextIndex {
                 if (request.is_cancelled)() {
                     break;
                 }
-                match *job {
+                match job {
                     Job::Segment(index) => {
+                        let index = *index;
                         let result = open(index).map_err(|untrusted| *untrusted).and_then(|segment| {
                             query_segment(segment, index, request, &scale, &plan.ranks[index], &mut collector)
                         });
                         result.map_err(|Corrupt| index)?;
                     }
+                    Job::Lines { file, spans, end } => {
+                        let mut reader = Reader { os, request, scale: &scale, matcher: &mut matcher };
+                        let n_skipped = reader.lines(&files[*file].path, (*file, spans, *end), &mut collector);
+                        n_unread.fetch_add(n_skipped, Ordering::Relaxed);
+                    }
                     Job::Scan { file, from, to } => {
-                        let path = &files[file].path;
-                        let end = scan(os, path, (file, from, to), request, &scale, &mut matcher, &mut collector);
+                        let (file, from, to) = (*file, *from, *to);
+                        let mut reader = Reader { os, request, scale: &scale, matcher: &mut matcher };
+                        let end = reader.scan(&files[file].path, (file, from, to), &mut collector);
                         n_unread.fetch_add(to.saturating_sub(end), Ordering::Relaxed);
                         let done = n_done.fetch_add(to - from, Ordering::Relaxed) + to - from;
                         (request.on_progress)(done, plan.n_scanned);
@@ -303,12 +319,19 @@ struct Plan {
 }
 
 impl Plan {
-    fn new(text_index: &TextIndex, files: &[SurveyedFile], coverage: &[Coverage], request: &Request<'_>) -> Self {
+    /// Plans a search. For a regular expression without conditions, everything must be read.
+    fn new(
+        text_index: &TextIndex,
+        files: &[SurveyedFile],
+        coverage: &[Coverage],
+        request: &Request<'_>,
+        has_no_conditions: bool,
+    ) -> Self {
         let manifest = &text_index.manifest;
         let mut rank_of = vec![UNWANTED; manifest.next_number as usize];
         let mut scans = Vec::new();
         let mut buffer = Vec::new();
-        let is_by_reading = matches!(request.query, Query::Pattern(_));
+        let is_by_reading = matches!(request.query, Query::Pattern(_)) && has_no_conditions;
         for (file, coverage) in coverage.iter().enumerate() {
             let (from, to) = match *coverage {
                 Coverage::Unknown => (0, files[file].stat.length),
@@ -341,6 +364,35 @@ impl Plan {
         let n_scanned = scans.iter().map(|job| if let Job::Scan { from, to, .. } = job { to - from } else { 0 }).sum();
         let jobs = segments.into_iter().map(Job::Segment).chain(scans).collect();
         Self { jobs, ranks, n_scanned }
+    }
+
+    /// Replaces queries of segments by reading the lines that meet the conditions. Fails with the index of an invalid
+    /// segment.
+    fn read_lines_instead<'s>(
+        &mut self,
+        conditions: &SegmentQuery<'_>,
+        coverage: &[Coverage],
+        open: &dyn Fn(usize) -> Result<&'s Segment<'s>, usize>,
+    ) -> Result<(), usize> {
+        let (mut spans_of, mut jobs) = (BTreeMap::<usize, Vec<Span>>::new(), Vec::new());
+        for job in std::mem::take(&mut self.jobs) {
+            let Job::Segment(index) = job else {
+                jobs.push(job);
+                continue;
+            };
+            let found = lines::of_segment(open(index)?, conditions, &self.ranks[index]).map_err(|Corrupt| index)?;
+            for (rank, span) in found {
+                spans_of.entry(rank as usize).or_default().push(span);
+            }
+        }
+        for (file, mut spans) in spans_of {
+            spans.sort_unstable_by_key(|span| span.offset);
+            if let Some(Coverage::Known { end, .. }) = coverage.get(file) {
+                jobs.push(Job::Lines { file, spans, end: *end });
+            }
+        }
+        self.jobs = jobs;
+        Ok(())
     }
 }
 
@@ -388,50 +440,90 @@ impl Matches for SegmentMatches<'_> {
     }
 }
 
-/// Reads a part of a file, and returns where it stopped because it was too late; otherwise the end of the part.
-///
-/// If the file cannot be read, only this file is missing from the result.
-fn scan(
-    os: &dyn Os,
-    path: &Path,
-    (file, from, to): (usize, u64, u64),
-    request: &Request<'_>,
-    scale: &Scale,
-    matcher: &mut Matcher<'_>,
-    collector: &mut Collector,
-) -> u64 {
-    if (request.is_late)() {
-        return from;
-    }
-    let Ok(open) = os.open(path, Mode::Read) else { return to };
-    let mut end = to;
-    // If this is not the beginning of the file, it was already recognised as a session.
-    let mut opening = if from == 0 { Opening::Awaited } else { Opening::Session(crate::opening::Heading::default()) };
-    let mut is_admitted = from > 0;
-    let rank = u32::try_from(file).unwrap_or(UNWANTED);
-    drop(LineReader::default().read_range(open.as_ref(), from..to, &mut |line| {
-        if (request.is_cancelled)() {
-            return false;
-        }
+/// Reads files without the index.
+struct Reader<'r, 'q> {
+    os: &'r dyn Os,
+    request: &'r Request<'r>,
+    scale: &'r Scale,
+    matcher: &'r mut Matcher<'q>,
+}
+
+impl Reader<'_, '_> {
+    /// Reads a part of a file, and returns where it stopped because it was too late; otherwise the end of the part.
+    ///
+    /// If the file cannot be read, only this file is missing from the result.
+    fn scan(&mut self, path: &Path, (file, from, to): (usize, u64, u64), collector: &mut Collector) -> u64 {
+        let request = self.request;
         if (request.is_late)() {
-            end = line.span.offset;
-            return false;
+            return from;
         }
-        let line = line.without_bom();
-        let Some(bytes) = line.bytes else { return true };
-        if !opening.take(bytes) {
-            if let Opening::Session(heading) = &opening {
-                is_admitted = request.admits.is_none_or(|admits| admits(path, &heading.id, &heading.cwd));
+        let Ok(open) = self.os.open(path, Mode::Read) else { return to };
+        let mut end = to;
+        // If this is not the beginning of the file, it was already recognised as a session.
+        let mut opening =
+            if from == 0 { Opening::Awaited } else { Opening::Session(crate::opening::Heading::default()) };
+        let mut is_admitted = from > 0;
+        drop(LineReader::default().read_range(open.as_ref(), from..to, &mut |line| {
+            if (request.is_cancelled)() {
+                return false;
             }
-            return matches!(opening, Opening::Awaited) || is_admitted;
+            if (request.is_late)() {
+                end = line.span.offset;
+                return false;
+            }
+            let line = line.without_bom();
+            let Some(bytes) = line.bytes else { return true };
+            if !opening.take(bytes) {
+                if let Opening::Session(heading) = &opening {
+                    is_admitted = request.admits.is_none_or(|admits| admits(path, &heading.id, &heading.cwd));
+                }
+                return matches!(opening, Opening::Awaited) || is_admitted;
+            }
+            if let Some(Some(candidate)) = self.candidate(file, bytes, line.span) {
+                collector.count(1);
+                collector.push(candidate);
+            }
+            true
+        }));
+        end
+    }
+
+    /// Reads some lines of a file that the index covers up to `end`, and returns how many bytes were left out because it
+    /// was too late.
+    fn lines(&mut self, path: &Path, (file, spans, end): (usize, &[Span], u64), collector: &mut Collector) -> u64 {
+        let Ok(open) = self.os.open(path, Mode::Read) else { return 0 };
+        let (mut found, mut n_skipped) = (Vec::new(), 0);
+        for span in spans {
+            if (self.request.is_cancelled)() {
+                return 0;
+            }
+            if (self.request.is_late)() {
+                n_skipped += span.len;
+                continue;
+            }
+            let line = lines::read(open.as_ref(), *span);
+            let Some(candidate) = line.and_then(|line| self.candidate(file, line.get(1..)?, *span)) else {
+                // The file is not what was indexed.
+                return end - self.scan(path, (file, 0, end), collector);
+            };
+            found.extend(candidate);
         }
-        matcher.begin();
-        let Some(document) = read_texts(bytes, matcher) else { return true };
-        let Some(found) = matcher.finish(document) else { return true };
-        let (score, kind, time) = (scale.matched(document, &found), document.kind.code(), seconds(document.time));
-        collector.count(1);
-        collector.push(Candidate { score, time, rank, location: HitLocation::scanned(line.span), kind });
-        true
-    }));
-    end
+        collector.count(found.len());
+        found.into_iter().for_each(|candidate| collector.push(candidate));
+        n_skipped
+    }
+
+    /// Compares a line with the query. Returns none if it is no entry with texts.
+    fn candidate(&mut self, file: usize, line: &[u8], span: Span) -> Option<Option<Candidate>> {
+        self.matcher.begin();
+        let document = read_texts(line, self.matcher)?;
+        let rank = u32::try_from(file).unwrap_or(UNWANTED);
+        Some(self.matcher.finish(document).map(|found| Candidate {
+            score: self.scale.matched(document, &found),
+            time: seconds(document.time),
+            rank,
+            location: HitLocation::scanned(span),
+            kind: document.kind.code(),
+        }))
+    }
 }

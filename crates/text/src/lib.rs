@@ -14,6 +14,7 @@ mod find;
 mod forget;
 mod frequencies;
 mod hits;
+mod lines;
 mod manifest;
 mod merge;
 mod opening;

@@ -14,7 +14,7 @@ use crate::codec::{Bytes, put};
 use crate::segment::SegmentInfo;
 
 /// The cache kind of the index. A change of the tokenizer or of the texts taken from a line needs a new version, too.
-pub(crate) const KIND: Kind = Kind { directory: "text", tag: *b"TEXT", version: 3, files: &[NAME, ".segment"] };
+pub(crate) const KIND: Kind = Kind { directory: "text", tag: *b"TEXT", version: 4, files: &[NAME, ".segment"] };
 
 /// The file name of the manifest.
 pub(crate) const NAME: &str = "manifest";

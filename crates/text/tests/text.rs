@@ -16,7 +16,7 @@ use sessile_store::os::RealOs;
 use sessile_text::{Findings, Hit, Paging, Request, SurveyedFile, TextIndex, UpdateOptions, Updated, survey};
 
 /// Few words, so that they coincide.
-const WORDS: [&str; 16] = [
+const WORDS: [&str; 18] = [
     "foo",
     "bar",
     "fooBar",
@@ -33,9 +33,11 @@ const WORDS: [&str; 16] = [
     "the",
     "The",
     "x\\n\\\"y\\\"",
+    "ſoap",
+    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab",
 ];
 
-const QUERIES: [&str; 27] = [
+const QUERIES: &[&str] = &[
     "foo",
     "the",
     "foo bar",
@@ -61,6 +63,13 @@ const QUERIES: [&str; 27] = [
     "\"the the\"",
     "\"the foo\" bar",
     "re:o.b",
+    "re:foo|word",
+    r"re:foo\s+bar",
+    "re:(the|file) foo",
+    "re:[a-z]*case\\b",
+    "re:aaaa",
+    "re:soap",
+    "re:aab$",
     "->",
     "\"to fi*\"",
 ];

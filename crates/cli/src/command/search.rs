@@ -203,11 +203,8 @@ pub(super) fn run(
     if let Some(reach) = result.team.filter(|reach| !reach.is_complete && args.format.layout().is_none()) {
         drop(report_reach(env, reach, err));
     }
-    // A regular expression always reads everything, indexed or not.
-    if result.unindexed_bytes > MANY_UNINDEXED_BYTES
-        && args.format.layout().is_none()
-        && matches!(query, Query::Clauses(_))
-    {
+    // A regular expression without a word reads everything, indexed or not.
+    if result.unindexed_bytes > MANY_UNINDEXED_BYTES && args.format.layout().is_none() && query.uses_index() {
         let scope = args.scope_words() + &env.session_dir_flag();
         drop(hint(&scope, &result, err));
     }

@@ -69,6 +69,14 @@ pub enum BadQuery {
 }
 
 impl Query {
+    /// Whether an index helps to answer it. Otherwise all texts must be read.
+    pub fn uses_index(&self) -> bool {
+        match self {
+            Self::Clauses(_) => true,
+            Self::Pattern(pattern) => !pattern.needed().is_empty(),
+        }
+    }
+
     /// Parses a query.
     pub fn parse(text: &str) -> Result<Self, BadQuery> {
         let text = text.trim();

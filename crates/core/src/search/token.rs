@@ -252,7 +252,11 @@ fn lower(word: &str, out: &mut Vec<u8>) {
     }
     for char in word.chars() {
         for small in narrow(char).to_lowercase().filter(|char| !is_mark(*char)) {
-            let small = if small == 'ς' { 'σ' } else { small };
+            let small = match small {
+                'ς' => 'σ',
+                'ſ' => 's',
+                other => other,
+            };
             out.extend_from_slice(small.encode_utf8(&mut [0; 4]).as_bytes());
         }
     }
@@ -266,8 +270,19 @@ fn narrow(char: char) -> char {
     }
 }
 
+/// The ASCII letter or digit, in lower case, that a character becomes in a term.
+///
+/// Only these characters are equal to an ASCII letter in every case-insensitive comparison.
+pub(super) fn lower_of(char: char) -> Option<u8> {
+    match char {
+        'ſ' => Some(b's'),
+        '\u{212a}' => Some(b'k'),
+        _ => u8::try_from(char).ok().filter(u8::is_ascii_alphanumeric).map(|byte| byte.to_ascii_lowercase()),
+    }
+}
+
 /// Whether a character continues a word.
-fn is_in_word(char: char) -> bool {
+pub(super) fn is_in_word(char: char) -> bool {
     (char.is_alphanumeric() && !is_paired(char)) || is_mark(char)
 }
 

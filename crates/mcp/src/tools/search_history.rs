@@ -46,7 +46,7 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Failure> {
     }
     let mut page = call.page("hits", &format!("{} hits in scope {}.", counts.total, scope.word()))?;
     if matches!(query, Query::Pattern(_)) && result.unread_bytes > 0 {
-        // No index helps, so a later call would not have more.
+        // What an index does not answer, a later call would have to read again.
         page.fact("unreadBytes", number(usize::try_from(result.unread_bytes).unwrap_or(usize::MAX)));
         page.mark_cut();
     } else {

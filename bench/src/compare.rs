@@ -18,6 +18,7 @@ mod process;
 mod report;
 mod row;
 mod rpc;
+mod screens;
 mod searching;
 mod sessions;
 mod starting;

@@ -3,24 +3,26 @@
 use std::path::{Path, PathBuf};
 
 use crate::command::{self, Task};
-use crate::{Failure, TaskResult, node, tools};
+use crate::{Failure, TaskResult, node, platforms, tools};
 
 /// The variable that names the newer compiler.
 const NEWER: &str = "SESSILE_NEWER_RUSTC";
-
-/// Debian's compiler, where `cargo xtask platforms` keeps it.
-const DEBIAN: &str = "cross-1/usr";
 
 /// Compiles the command, and with it every crate that is published, with both.
 pub(crate) fn run(root: &Path) -> TaskResult {
     let promised = promised(&super::manifest(root)?)?;
     let toolchain = format!("{promised}.0");
-    if command::program("rustup").args(["run", &toolchain, "rustc", "--version"]).probe().is_none() {
+    let own = command::program("rustc").dir(root).args(["--version"]).output()?;
+    println!("{own}");
+    if own.starts_with(&format!("rustc {promised}.")) {
+        check(root, &promised, |task| task)?;
+    } else if command::program("rustup").args(["run", &toolchain, "rustc", "--version"]).probe().is_some() {
+        check(root, &promised, |task| task.env("RUSTUP_TOOLCHAIN", &toolchain))?;
+    } else {
         return Err(Failure(format!("needs the oldest compiler: rustup toolchain install {toolchain}")));
     }
-    check(root, &promised, |task| task.env("RUSTUP_TOOLCHAIN", &toolchain))?;
     let Some((rustc, libraries)) = newer()? else {
-        println!("SKIPPED the newer compiler: {NEWER} does not name one");
+        println!("SKIPPED the newer compiler: {NEWER} does not name one, and there are no Debian packages here");
         return Ok(());
     };
     let version = command::program(&rustc).env("LD_LIBRARY_PATH", &libraries).args(["--version"]).output()?;
@@ -35,15 +37,16 @@ fn check(root: &Path, name: &str, with: impl FnOnce(Task) -> Task) -> TaskResult
     with(command::program("cargo").dir(root).args(args).args([&folder]).without_env("CARGO")).run()
 }
 
-/// Returns the newer compiler and the folder of its libraries.
-fn newer() -> TaskResult<Option<(PathBuf, PathBuf)>> {
+/// Returns the newer compiler and the folder of its libraries: the one that a variable names, else Debian's.
+fn newer() -> TaskResult<Option<(PathBuf, String)>> {
     if let Some(named) = std::env::var_os(NEWER).map(PathBuf::from) {
         let libraries = named.ancestors().nth(2).unwrap_or(&named).join("lib");
-        return Ok(Some((named, libraries)));
+        return Ok(Some((named, libraries.to_string_lossy().into_owned())));
     }
-    let debian = tools::cache_dir()?.join(DEBIAN);
-    let found = (debian.join("bin/rustc"), debian.join("lib/x86_64-linux-gnu"));
-    Ok(Some(found).filter(|(rustc, _)| rustc.is_file()))
+    if !tools::is_on_path("apt-get") {
+        return Ok(None);
+    }
+    platforms::debian_compiler(&tools::cache_dir()?).map(Some)
 }
 
 /// Returns the oldest compiler that the workspace promises to support.

@@ -98,6 +98,11 @@ fn wanted(names: &[String]) -> TaskResult<Vec<Platform>> {
     names.iter().map(find).collect()
 }
 
+/// Returns Debian's compiler, which is newer than the workspace's, and the folders of its libraries.
+pub(crate) fn debian_compiler(cache: &Path) -> TaskResult<(PathBuf, String)> {
+    toolchain::debian_compiler(cache)
+}
+
 fn macos(root: &Path, toolchain: &Toolchain) -> TaskResult {
     for target in MACOS_TARGETS {
         announce(toolchain.lint(root, target, &WITHOUT_C))?;

@@ -2,13 +2,12 @@
 //! page cache.
 
 use std::fs;
-use std::path::Path;
 use std::process::Command;
 
-use super::process::Job;
+use super::process::{Job, Sample};
 use super::row::{Demand, Row};
 use super::stores::{AGENT_DIR, store};
-use super::{Bench, Failure, MakeRow, failed};
+use super::{Bench, Failure, MakeRow, failed, screens};
 
 pub(super) const ROWS: &[MakeRow] = &[("cold-list", list), ("cold-reopen", reopen), ("cold-picker", picker)];
 
@@ -27,31 +26,36 @@ fn missing(bench: &Bench) -> Option<&'static str> {
     (!is_allowed).then_some("only root may empty the page cache")
 }
 
-/// Empties the page cache, and reads only the program again: with less memory than data, that is what stays in it.
+/// Empties the page cache, and starts a program again: with less memory than data, that is what stays in it.
 #[expect(clippy::disallowed_methods, reason = "not part of the product")]
-fn cool(program: &Path) -> Result<(), Failure> {
+fn cool(program: &Job<'_>) -> Result<(), Failure> {
     // Pages that are not on the disk yet would stay.
     Command::new("sync").status().map_err(failed("write everything to the disk"))?;
     fs::write(DROP_CACHES, "3\n").map_err(failed("empty the page cache"))?;
-    fs::read(program).map(drop).map_err(failed("read a program"))
+    // Loads the whole program, and the libraries of the system.
+    fs::read(program.program()).map_err(failed("read a program"))?;
+    program.works();
+    Ok(())
 }
 
-/// Runs a job with an empty page cache in each turn. It has run once before, so that caches exist.
+/// Runs a job with an empty page cache in each turn, except for a program. It has run once before, so that caches exist.
 #[expect(clippy::cast_precision_loss, reason = "a share")]
-fn cold<'b>(id: &'static str, title: String, job: Job<'b>, n_store_bytes: u64, most: f64) -> Result<Row<'b>, Failure> {
-    job.whole()?;
-    Ok(Row::new(id, title)
-        .ours(move || {
-            cool(job.program())?;
-            // Loads the libraries of the system. The report is that of the second program alone.
-            job.clone().without_args().arg("--version").works();
-            let (mut sample, _) = job.whole()?;
-            let n_read =
-                sample.figures["read_bytes"].as_u64().ok_or_else(|| Failure("no count of bytes".to_owned()))?;
-            sample.figures[PERCENT] = (n_read as f64 / n_store_bytes as f64 * 100.0).into();
-            Ok(sample)
-        })
-        .demands([Demand::AtMost(PERCENT, most), Demand::Stated("read_bytes")]))
+fn cold<'b>(
+    mut row: Row<'b>,
+    program: Job<'b>,
+    run: impl Fn() -> Result<Sample, Failure> + 'b,
+    n_store_bytes: u64,
+    most: f64,
+) -> Result<Row<'b>, Failure> {
+    run()?;
+    row = row.ours(move || {
+        cool(&program)?;
+        let mut sample = run()?;
+        let n_read = sample.figures["read_bytes"].as_u64().ok_or_else(|| Failure("no count of bytes".to_owned()))?;
+        sample.figures[PERCENT] = (n_read as f64 / n_store_bytes as f64 * 100.0).into();
+        Ok(sample)
+    });
+    Ok(row.demands([Demand::AtMost(PERCENT, most), Demand::Stated("read_bytes")]))
 }
 
 fn list(bench: &Bench) -> Result<Row<'_>, Failure> {
@@ -60,8 +64,10 @@ fn list(bench: &Bench) -> Result<Row<'_>, Failure> {
         return Ok(Row::missing("cold-list", title, why));
     }
     let made = store(bench)?;
-    let job = bench.tools.sessile(&bench.cache("cold-list")).args(["list", "--all", "--json"]);
-    cold("cold-list", title.to_owned(), job.env(AGENT_DIR, &made.path), made.bytes, 1.0)
+    let job = bench.tools.sessile(&bench.cache("cold-list"));
+    let program = job.clone().arg("--version");
+    let job = job.args(["list", "--all", "--json"]).env(AGENT_DIR, &made.path);
+    cold(Row::new("cold-list", title), program, move || Ok(job.whole()?.0), made.bytes, 1.0)
 }
 
 fn reopen(bench: &Bench) -> Result<Row<'_>, Failure> {
@@ -70,17 +76,19 @@ fn reopen(bench: &Bench) -> Result<Row<'_>, Failure> {
         return Ok(Row::missing("cold-reopen", title, why));
     }
     let made = bench.corpus.make_named("giant-1800")?;
-    let job = bench.tools.ours(&bench.cache("cold-reopen")).arg("context").arg(&made.path);
-    cold("cold-reopen", title.to_owned(), job, made.bytes, 0.2)
+    let program = bench.tools.ours(&bench.cache("cold-reopen"));
+    let job = program.clone().arg("context").arg(&made.path);
+    cold(Row::new("cold-reopen", title), program, move || Ok(job.whole()?.0), made.bytes, 0.2)
 }
 
-/// The picker starts with the sessions of one project.
 fn picker(bench: &Bench) -> Result<Row<'_>, Failure> {
-    let title = "after boot: the rows of the picker's first screen, 50 sessions of one project";
+    let title = "after boot: the first rows of the picker, 50 sessions of one project";
     if let Some(why) = missing(bench) {
         return Ok(Row::missing("cold-picker", title, why));
     }
-    let made = store(bench)?;
-    let job = bench.tools.ours(&bench.cache("cold-picker")).arg("list").arg(&made.cwd).arg(&made.cwd_folder);
-    cold("cold-picker", title.to_owned(), job.env(AGENT_DIR, &made.path), made.bytes, 1.0)
+    let cache = bench.cache("cold-picker");
+    let n_store_bytes = store(bench)?.bytes;
+    let job = screens::picker(bench, &cache)?;
+    let program = bench.tools.sessile(&cache).arg("--version");
+    cold(Row::new("cold-picker", title), program, move || job.inner(), n_store_bytes, 1.0)
 }

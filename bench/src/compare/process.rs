@@ -50,7 +50,7 @@ impl Tools {
     pub(super) fn find(scratch: &Path) -> Result<Self, Failure> {
         let me = std::env::current_exe().map_err(failed("find our own programs"))?;
         let programs = me.parent().unwrap_or(Path::new(".")).to_path_buf();
-        for program in ["sessile", "ours", "limit", "measured", "client"] {
+        for program in ["sessile", "ours", "limit", "measured", "screen", "client"] {
             if !programs.join(program).is_file() {
                 return Err(Failure(format!("{program} is not built; run this by `cargo xtask bench compare`")));
             }
@@ -69,6 +69,12 @@ impl Tools {
     /// A job that runs `sessile` with this cache directory.
     pub(super) fn sessile(&self, cache: &Path) -> Job<'_> {
         self.job(self.programs.join("sessile")).env("SESSILE_CACHE_DIR", cache)
+    }
+
+    /// A job that runs `sessile` with this cache directory in a terminal, until one of some texts is visible.
+    pub(super) fn screen(&self, cache: &Path, texts: &str) -> Job<'_> {
+        let job = self.job(self.programs.join("screen")).env("SESSILE_CACHE_DIR", cache);
+        job.arg(texts).arg(self.programs.join("sessile"))
     }
 
     /// A job that runs one operation of the library with this cache directory.
@@ -156,11 +162,6 @@ impl Job<'_> {
 
     pub(super) fn dir(mut self, dir: impl Into<PathBuf>) -> Self {
         self.dir = dir.into();
-        self
-    }
-
-    pub(super) fn without_args(mut self) -> Self {
-        self.args.clear();
         self
     }
 

@@ -14,8 +14,12 @@ pub(super) const ROWS: &[MakeRow] = &[
     ("search-rare-phrase", search_rare_phrase),
     ("search-common", search_common),
     ("search-phrase", search_phrase),
+    ("search-pattern", search_pattern),
     ("text-append", text_append),
 ];
+
+/// Matches [`WORD`] alone.
+const PATTERN: &str = r"look at [a-z]+lantern\d+ before";
 
 const RIPGREP: &str = "ripgrep -l";
 const AGENT_DIR: &str = "PI_CODING_AGENT_DIR";
@@ -55,16 +59,21 @@ fn beside_ripgrep<'b>(
     bench: &'b Bench,
     mut row: Row<'b>,
     made: &Made,
-    wanted: &str,
+    wanted: [&str; 3],
     search: &'b dyn Fn(&Job<'_>) -> Result<Sample, Failure>,
 ) -> Row<'b> {
     if !bench.tools.program("rg").arg("--version").works() {
         row.title.push_str(" (SKIPPED beside it: ripgrep is not installed)");
         return row;
     }
-    let args = ["--files-with-matches", "--fixed-strings", "--no-ignore", "--", wanted];
+    let args = ["--files-with-matches", "--no-ignore"].into_iter().chain(wanted);
     let job = bench.tools.program("rg").args(args).arg(made.path.join("sessions"));
     row.other(RIPGREP, move || search(&job))
+}
+
+/// The arguments of ripgrep for a text.
+fn fixed(text: &str) -> [&str; 3] {
+    ["--fixed-strings", "--", text]
 }
 
 /// Searches for a rare text; the result must be the sessions in which it was planted.
@@ -73,7 +82,7 @@ fn rare<'b>(
     id: &'static str,
     what: &str,
     query: &str,
-    raw: &str,
+    raw: [&str; 3],
     planted: impl Fn(&Made) -> Vec<PathBuf>,
 ) -> Result<Row<'b>, Failure> {
     let title = format!("whole process: search for {what}, index warm");
@@ -91,7 +100,7 @@ fn rare<'b>(
 }
 
 fn search_rare(bench: &Bench) -> Result<Row<'_>, Failure> {
-    let row = rare(bench, "search-rare", "a rare word", WORD, WORD, |made| made.with_word.clone())?;
+    let row = rare(bench, "search-rare", "a rare word", WORD, fixed(WORD), |made| made.with_word.clone())?;
     // A search examines every file first, which takes most of the time.
     Ok(row.demands([Demand::FasterThan(RIPGREP, 5.0)]))
 }
@@ -99,7 +108,14 @@ fn search_rare(bench: &Bench) -> Result<Row<'_>, Failure> {
 /// Only the result is checked; no speed is demanded for a phrase of common words.
 fn search_rare_phrase(bench: &Bench) -> Result<Row<'_>, Failure> {
     let query = format!("\"{PHRASE}\"");
-    rare(bench, "search-rare-phrase", "a rare phrase", &query, PHRASE, |made| made.with_phrase.clone())
+    rare(bench, "search-rare-phrase", "a rare phrase", &query, fixed(PHRASE), |made| made.with_phrase.clone())
+}
+
+/// ripgrep searches the raw lines with the same expression, and also regardless of case.
+fn search_pattern(bench: &Bench) -> Result<Row<'_>, Failure> {
+    let (query, raw) = (format!("re:{PATTERN}"), ["--ignore-case", "--regexp", PATTERN]);
+    let row = rare(bench, "search-pattern", "a regular expression", &query, raw, |made| made.with_word.clone())?;
+    Ok(row.demands([Demand::FasterThan(RIPGREP, 5.0)]))
 }
 
 /// Searches for the best of many matches.
@@ -111,7 +127,7 @@ fn common<'b>(bench: &'b Bench, id: &'static str, what: &str, query: &str, raw: 
     let made = store(bench)?;
     let ours = search(bench, &made, query)?.args(["--json", "--limit", "50"]);
     let row = Row::new(id, title).ours(move || timed(&ours));
-    Ok(beside_ripgrep(bench, row, &made, raw, &timed).demands([Demand::FasterThan(RIPGREP, 2.0)]))
+    Ok(beside_ripgrep(bench, row, &made, fixed(raw), &timed).demands([Demand::FasterThan(RIPGREP, 2.0)]))
 }
 
 fn search_common(bench: &Bench) -> Result<Row<'_>, Failure> {
@@ -167,6 +183,7 @@ fn text_append(bench: &Bench) -> Result<Row<'_>, Failure> {
     }
     let made = store(bench)?;
     let job = bench.tools.ours(&cache).arg("text-append").env(AGENT_DIR, &made.path);
-    let row = beside_ripgrep(bench, Row::new("text-append", title).ours(move || job.inner()), &made, WORD, &timed);
+    let row =
+        beside_ripgrep(bench, Row::new("text-append", title).ours(move || job.inner()), &made, fixed(WORD), &timed);
     Ok(row.demands([Demand::FasterThan(RIPGREP, 20.0), Demand::FigureAtMostTimes("worst_ms", RIPGREP, 1.0)]))
 }

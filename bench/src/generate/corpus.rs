@@ -19,8 +19,19 @@ use super::tree;
 const REVISION: u32 = 1;
 
 /// All names.
-pub const NAMES: [&str; 10] =
-    ["small", "tree", "long-5k", "long-50k", "v1", "giant-128", "giant-128-text", "store-s", "store-l", "giant-1800"];
+pub const NAMES: [&str; 11] = [
+    "small",
+    "tree",
+    "tree-million",
+    "long-5k",
+    "long-50k",
+    "v1",
+    "giant-128",
+    "giant-128-text",
+    "store-s",
+    "store-l",
+    "giant-1800",
+];
 
 /// The settings of a corpus.
 #[derive(Clone, Debug, PartialEq)]
@@ -90,6 +101,7 @@ impl CorpusSpec {
         let kind = match name {
             "small" => session(2_000_000, 3, SMALL),
             "tree" => Kind::Tree { entries: times(50_000).max(500), branches: times(200).max(2), compactions: 10 },
+            "tree-million" => Kind::Tree { entries: times(1_000_000).max(500), branches: 4_000, compactions: 10 },
             "long-5k" => long(times(5_000).max(500)),
             "long-50k" => long(times(50_000).max(500)),
             "v1" => session(50_000_000, 1, USUAL),

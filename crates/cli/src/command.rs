@@ -198,6 +198,20 @@ commands! {
     Complete(complete::CompleteArgs);
 }
 
+impl Command {
+    /// Whether its process answers requests or keys until the user ends it.
+    fn lives_long(&self) -> bool {
+        match self {
+            Self::Resume(_) | Self::Watch(_) | Self::Rpc(_) | Self::Mcp(_) => true,
+            #[cfg(feature = "serve")]
+            Self::Serve(_) => true,
+            Self::Tree(args) => args.opens_screen(),
+            Self::Show(args) => args.opens_screen(),
+            _ => false,
+        }
+    }
+}
+
 #[cfg(feature = "remote")]
 impl Command {
     /// Whether the command itself connects to a remote.
@@ -259,6 +273,9 @@ pub(crate) fn run(
     #[cfg(feature = "remote")]
     if globals.remote.is_some() && !command.is_some_and(Command::connects) {
         crate::remote::join_team(&mut env, err)?;
+    }
+    if command.map_or(opens_picker, Command::lives_long) {
+        crate::memory::give_back();
     }
     let result = match command {
         #[cfg(feature = "tui")]

@@ -28,6 +28,7 @@ mod interactive;
 mod interrupt;
 mod manual;
 mod measure;
+mod memory;
 mod pager;
 mod pi_flags;
 mod progress;

@@ -1,5 +1,6 @@
 //! Evaluates a query on one segment.
 
+use memchr::memmem::Finder;
 use sessile_core::search::filter::{Filter, tag};
 use sessile_core::search::query::{Clause, Phrase, Term};
 use sessile_core::search::score::Scale;
@@ -76,7 +77,7 @@ pub(crate) fn evaluate<'s>(
         matches.count(location.lengths.n_documents as usize);
         return best_blocks(segment, query, location, ranks, matches);
     }
-    let Some((candidates, mut clauses)) = matching(segment, query)? else { return Ok(()) };
+    let Some((candidates, mut clauses)) = matching(segment, query, 0)? else { return Ok(()) };
     if clauses.iter().all(|state| state.unchecked.is_empty()) {
         return score(segment, query, ranks, &candidates, &clauses, &mut |matched| {
             matches.count(1);
@@ -100,14 +101,17 @@ pub(crate) fn evaluate<'s>(
     check_all(query.scale, &mut clauses, rest, matches)
 }
 
-/// Finds the documents that pass the filter and have a term of each clause. All phrases must be single terms.
+/// So few documents are compared with a regular expression sooner than they are narrowed down further.
+const FEW: usize = 64;
+
+/// Finds documents that pass the filter, among them all that have a term of each clause. All phrases must be single terms.
 pub(crate) fn possible<'s>(
     segment: &'s Segment<'s>,
     query: &SegmentQuery<'_>,
     ranks: &[u32],
     on_document: &mut dyn FnMut(Matched),
 ) -> Result<(), Corrupt> {
-    let Some((candidates, clauses)) = matching(segment, query)? else { return Ok(()) };
+    let Some((candidates, clauses)) = matching(segment, query, FEW)? else { return Ok(()) };
     score(segment, query, ranks, &candidates, &clauses, on_document)
 }
 
@@ -223,11 +227,19 @@ fn best_blocks(
 /// Documents, and what is known of each clause.
 type Candidates<'s> = (Vec<u32>, Vec<ClauseState<'s>>);
 
-/// Returns the documents that match or may match, with the state of each clause; none if there are none.
-fn matching<'s>(segment: &'s Segment<'s>, query: &SegmentQuery<'_>) -> Result<Option<Candidates<'s>>, Corrupt> {
+/// Returns the documents that match or may match, with the state of each clause; none if there are none. If only `few` are
+/// left after some clauses, the other clauses are not looked at.
+fn matching<'s>(
+    segment: &'s Segment<'s>,
+    query: &SegmentQuery<'_>,
+    few: usize,
+) -> Result<Option<Candidates<'s>>, Corrupt> {
     let mut clauses: Vec<ClauseState<'s>> = Vec::new();
     let mut candidates: Option<Vec<u32>> = tagged(segment, query.filter)?;
     for clause in query.clauses {
+        if candidates.as_ref().is_some_and(|left| left.len() <= few) {
+            break;
+        }
         let of_clause = of_clause(segment, clause, candidates.as_deref())?;
         let documents = &of_clause.at_most.documents;
         let both = candidates.as_ref().map_or_else(|| documents.clone(), |before| intersect(before, documents));
@@ -302,14 +314,10 @@ impl ClauseState<'_> {
 
 fn of_term(segment: &Segment<'_>, term: &Term) -> Result<Frequencies, Corrupt> {
     if term.is_suffix {
+        let finder = Finder::new(&term.text);
+        let fits = |token: &[u8]| if term.is_prefix { finder.find(token).is_some() } else { term.fits(token) };
         // Terms that begin with this byte are tools and models, not tokens.
-        let is_token = |token: &[u8]| !token.starts_with(&TOOL[..1]) && term.fits(token);
-        let locations: Vec<TermLocation> = segment
-            .find_all(b"")?
-            .into_iter()
-            .filter(|(token, _)| is_token(token))
-            .map(|(_, location)| location)
-            .collect();
+        let locations = segment.find_where(&|token| !token.starts_with(&TOOL[..1]) && fits(token))?;
         return union(segment, &locations);
     }
     if term.is_prefix {

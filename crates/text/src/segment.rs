@@ -152,6 +152,9 @@ fn write_documents(pages: &mut PageWriter<'_>, documents: &[DocumentRecord]) -> 
     pages.write(&bytes)
 }
 
+/// How many dictionary blocks are read at once when all are.
+const BLOCKS_PER_READ: usize = 128;
+
 /// An open segment.
 #[derive(Debug)]
 pub(crate) struct Segment<'i> {
@@ -193,6 +196,29 @@ impl<'i> Segment<'i> {
                     found.push((rest.to_vec(), location));
                 } else if term > prefix {
                     return Ok(found);
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Returns the postings of all terms that a function wants.
+    pub(crate) fn find_where(&self, is_wanted: &dyn Fn(&[u8]) -> bool) -> Result<Vec<TermLocation>, Corrupt> {
+        let (mut found, n_blocks) = (Vec::new(), self.index.n_blocks());
+        for first in (0..n_blocks).step_by(BLOCKS_PER_READ) {
+            let ranges = (first..n_blocks.min(first + BLOCKS_PER_READ)).map(|block| self.index.range(block));
+            let ranges: Vec<std::ops::Range<u64>> = ranges.collect();
+            let (Some(start), Some(end)) = (ranges.first(), ranges.last()) else { break };
+            let (start, end) = (start.start, end.end);
+            let bytes = self.pages.read(self.info.dictionary_at + start..self.info.dictionary_at + end)?;
+            for range in ranges {
+                let within = |at: u64| usize::try_from(at - start).map_err(|_too_large| Corrupt);
+                let block = bytes.get(within(range.start)?..within(range.end)?).ok_or(Corrupt)?;
+                let mut terms = BlockReader::new(block)?;
+                while let Some((term, location)) = terms.next()? {
+                    if is_wanted(term) {
+                        found.push(location);
+                    }
                 }
             }
         }

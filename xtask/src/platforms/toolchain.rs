@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::debian::{Packages, Unpacked};
+use super::debian::Packages;
 use crate::command::{self, Task};
 use crate::{Failure, TaskResult, tools};
 
@@ -41,31 +41,12 @@ impl Toolchain {
             return Ok(Self::Own);
         }
         println!("the standard libraries come from Debian's packages");
-        let packages = Packages {
-            folder: "rust-web-1",
-            needed: "checking other targets without rustup's standard libraries",
-            names: &["rustc-web", "libstd-rust-web-dev", "rust-web-src", "libllvm22"],
-            files: &["usr/bin/rustc", "usr/lib/rustlib/src/rust/library/std/src/lib.rs"],
-            programs: &[],
-        };
-        let toolchain = Self::debian(&packages.install(cache)?)?;
+        let (compiler, libraries) = debian_compiler(cache)?;
+        let toolchain = Self::Debian { compiler, libraries };
         if used == Use::Check {
             println!("lints are skipped: Debian's compiler is not the one whose lints we follow");
         }
         Ok(toolchain)
-    }
-
-    fn debian(unpacked: &Unpacked) -> TaskResult<Self> {
-        let (compiler, libraries) = (unpacked.folder.join("usr/bin/rustc"), unpacked.libraries());
-        let version = command::program(&compiler).env("LD_LIBRARY_PATH", &libraries).args(["-V"]).probe();
-        let version = version.unwrap_or_else(|| "one that does not start".to_owned());
-        if !version.starts_with(DEBIAN_VERSION) {
-            return Err(Failure(format!(
-                "the Rust compiler for other targets is {version}, and must be {DEBIAN_VERSION}x from Debian's package \
-                 rustc-web; change DEBIAN_VERSION in xtask/src/platforms/toolchain.rs if a newer one works"
-            )));
-        }
-        Ok(Self::Debian { compiler, libraries })
     }
 
     /// Returns cargo with a command for a target.
@@ -88,6 +69,29 @@ impl Toolchain {
             Self::Debian { .. } => self.cargo(root, "check", target).args(packages),
         }
     }
+}
+
+/// Returns Debian's compiler, with the source of its standard library, and the folders of its libraries in the form of
+/// `LD_LIBRARY_PATH`. Unpacks it into the cache if necessary.
+pub(super) fn debian_compiler(cache: &Path) -> TaskResult<(PathBuf, String)> {
+    let packages = Packages {
+        folder: "rust-web-1",
+        needed: "compiling with Debian's compiler",
+        names: &["rustc-web", "libstd-rust-web-dev", "rust-web-src", "libllvm22"],
+        files: &["usr/bin/rustc", "usr/lib/rustlib/src/rust/library/std/src/lib.rs"],
+        programs: &[],
+    };
+    let unpacked = packages.install(cache)?;
+    let (compiler, libraries) = (unpacked.folder.join("usr/bin/rustc"), unpacked.libraries());
+    let version = command::program(&compiler).env("LD_LIBRARY_PATH", &libraries).args(["-V"]).probe();
+    let version = version.unwrap_or_else(|| "one that does not start".to_owned());
+    if version.starts_with(DEBIAN_VERSION) {
+        return Ok((compiler, libraries));
+    }
+    Err(Failure(format!(
+        "the Rust compiler of Debian's package rustc-web is {version}, and must be {DEBIAN_VERSION}x; change DEBIAN_VERSION \
+         in xtask/src/platforms/toolchain.rs if a newer one works"
+    )))
 }
 
 fn has_target(root: &Path, target: &str) -> bool {

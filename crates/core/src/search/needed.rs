@@ -15,7 +15,7 @@ const SHORTEST: usize = 3;
 /// The maximum number of alternatives of one condition.
 const MOST_ALTERNATIVES: usize = 16;
 
-/// The maximum number of conditions. More of them cost more than they exclude.
+/// The maximum number of conditions that the index answers quickly. More of them cost more than they exclude.
 const MOST_CLAUSES: usize = 4;
 
 /// A larger class of characters is not looked at one by one.
@@ -24,17 +24,18 @@ const LARGEST_CLASS: u32 = 64;
 /// Returns conditions that each text must meet in which a case-insensitive regular expression has a match; none if it
 /// needs no word.
 ///
-/// Each alternative is a single term. It holds for words up to [`LONGEST`](super::token::LONGEST) bytes: the term may be in
+/// Each alternative is a single term. At most one condition, the last, is slow to look up. A condition holds for words up to [`LONGEST`](super::token::LONGEST) bytes: the term may be in
 /// the part of a longer word that is not indexed.
 pub(super) fn needed(pattern: &str) -> Vec<Clause> {
     let parsed = ParserBuilder::new().case_insensitive(true).build().parse(pattern);
     let mut clauses = parsed.map(|hir| of_expression(&hir)).unwrap_or_default();
-    clauses.sort_by_key(|clause| (is_slow(clause), std::cmp::Reverse(shortest(clause))));
+    // The longest words are the rarest.
+    clauses.sort_by_key(|clause| std::cmp::Reverse(shortest(clause)));
     clauses.dedup();
-    // A look at all words of the index pays off only once.
-    let n_fast = clauses.iter().filter(|clause| !is_slow(clause)).count();
-    clauses.truncate(n_fast.max(1).min(MOST_CLAUSES));
-    clauses
+    let (slow, mut fast): (Vec<Clause>, Vec<Clause>) = clauses.into_iter().partition(is_slow);
+    fast.truncate(MOST_CLAUSES);
+    fast.extend(slow.into_iter().next());
+    fast
 }
 
 /// Whether a condition has a term for which all words of the index must be compared.
@@ -190,8 +191,8 @@ mod tests {
             ("needle", "*needle*"),
             (r"Needle\d+", "*needle*"),
             ("^needle$", "needle"),
-            ("one of these words here", "these&words&here*"),
-            (r"fn\s+parse_(all|some)\(", "parse"),
+            ("one of these words here", "these&words&here*&*one"),
+            (r"fn\s+parse_(all|some)\(", "parse&*all*|*some*"),
             (r"fn\s+parse\(", "parse"),
             ("(?:abc)+def", "*abc*"),
             ("ab(cd)ef", "*abcdef*"),
@@ -203,8 +204,9 @@ mod tests {
             ("[abc]def", "*def*"),
             ("[aA]bc", "*abc*"),
             ("(?-i)Abc", "*abc*"),
-            ("straße abc ", "abc"),
+            ("straße abc ", "abc&*stra*"),
             ("x京abc ", "abc"),
+            (r"look at [a-z]+lantern\d+ before", "before*&*lantern*"),
             ("a.b", ""),
             ("", ""),
             ("(", ""),

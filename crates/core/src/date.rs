@@ -133,21 +133,25 @@ pub fn to_iso(time: Timestamp) -> String {
     let (seconds, millisecond) = (in_day / 1000, in_day % 1000);
     let (minutes, second) = (seconds / 60, seconds % 60);
     let (hour, minute) = (minutes / 60, minutes % 60);
-    let mut text = String::with_capacity(27);
-    if (0..=9999).contains(&year) {
-        put_digits(&mut text, year.unsigned_abs(), 4);
-    } else {
-        text.push(if year < 0 { '-' } else { '+' });
-        put_digits(&mut text, year.unsigned_abs(), 6);
+    let mut text = *b"+000000-00-00T00:00:00.000Z";
+    let parts = [
+        (1..7, year),
+        (8..10, month),
+        (11..13, day),
+        (14..16, hour),
+        (17..19, minute),
+        (20..22, second),
+        (23..26, millisecond),
+    ];
+    for (place, number) in parts {
+        put_digits(&mut text[place], number.unsigned_abs());
     }
-    let parts =
-        [('-', month, 2), ('-', day, 2), ('T', hour, 2), (':', minute, 2), (':', second, 2), ('.', millisecond, 3)];
-    for (before, number, width) in parts {
-        text.push(before);
-        put_digits(&mut text, number.unsigned_abs(), width);
+    if year < 0 {
+        text[0] = b'-';
     }
-    text.push('Z');
-    text
+    // A year of four digits has no sign.
+    let start = if (0..=9999).contains(&year) { 3 } else { 0 };
+    String::from_utf8_lossy(&text[start..]).into_owned()
 }
 
 /// The ISO week of an instant, such as `2026-W01`. Weeks begin on Monday and belong to the year of their Thursday.
@@ -168,16 +172,14 @@ pub fn to_iso_week(time: Timestamp) -> String {
     if (0..=9999).contains(&year) { format!("{year:04}-W{week:02}") } else { format!("{year:+07}-W{week:02}") }
 }
 
-/// Appends the last `width` digits of a number. Avoids `format!`, because every entry has a time.
-fn put_digits(text: &mut String, number: u64, width: usize) {
-    let mut digits = [b'0'; 6];
+/// Writes the last digits of a number. Avoids `format!`, because every entry has a time.
+fn put_digits(place: &mut [u8], number: u64) {
     // No part of a date has more than six digits, and division of small numbers is faster.
     let mut rest = u32::try_from(number).unwrap_or(u32::MAX);
-    for digit in digits[..width].iter_mut().rev() {
-        *digit += u8::try_from(rest % 10).unwrap_or_default();
+    for digit in place.iter_mut().rev() {
+        *digit = b'0' + u8::try_from(rest % 10).unwrap_or_default();
         rest /= 10;
     }
-    text.push_str(std::str::from_utf8(&digits[..width]).unwrap_or_default());
 }
 
 /// The instant of `new Date(number)`: truncated to whole milliseconds, `None` if invalid.

@@ -320,7 +320,7 @@ fn long_run_end(bytes: &[u8], at: usize) -> usize {
     let run = memchr::memchr2(b'"', b'\\', rest).map_or(rest, |end| &rest[..end]);
     // Almost never true, so the whole run is checked without stopping early, in a form that compiles to SIMD
     // instructions.
-    let has_control = run.iter().fold(false, |found, byte| found | (*byte < 0x20));
+    let has_control = run.iter().fold(0, |found, byte| found | u8::from(*byte < 0x20)) != 0;
     let length = if has_control { run.iter().position(|byte| *byte < 0x20) } else { None };
     at + length.unwrap_or(run.len())
 }

@@ -96,7 +96,6 @@ impl Reader {
                     self.other(is_between);
                 }
             }
-            HirKind::Repetition(_) => self.end(false),
             HirKind::Alternation(branches) => {
                 self.end(false);
                 self.clauses.extend(any_of(branches));
@@ -105,7 +104,7 @@ impl Reader {
                 self.end(true);
                 self.is_between = true;
             }
-            HirKind::Look(_) => self.end(false),
+            HirKind::Repetition(_) | HirKind::Look(_) => self.end(false),
             HirKind::Empty => {}
         }
     }

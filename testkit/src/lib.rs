@@ -13,6 +13,8 @@
 //! - [`soak`] lets many programs use one store for hours and samples what they take.
 //! - [`team_faults`] tries what can go wrong between machines and a real server.
 //! - [`torture`] tries everything that can go wrong, on that system and with real processes on a real kernel.
+//!
+//! On Windows there are only those modules that need no calls of Unix.
 #![expect(clippy::disallowed_methods, reason = "tests access files and the environment directly")]
 #![expect(clippy::missing_panics_doc, clippy::unwrap_used, reason = "tests panic on failure")]
 
@@ -27,8 +29,11 @@ mod replay;
 pub mod resume;
 pub mod rpc;
 mod side_by_side;
+#[cfg(unix)]
 pub mod sim;
+#[cfg(unix)]
 pub mod soak;
+#[cfg(unix)]
 pub mod team_faults;
 pub mod torture;
 

@@ -4,4 +4,5 @@
 //! processes on a real kernel.
 
 pub mod processes;
+#[cfg(unix)]
 pub mod simulated;

@@ -2,7 +2,8 @@
 //!
 //! - macOS: the product's crates are checked and linted, with all features that compile no C. Nothing is run.
 //! - ARM: the tests of the core, the store and the index run on Linux for 64-bit ARM, in qemu.
-//! - Windows: programs are built with mingw and run in wine.
+//! - Windows: the tests of the core, the store and the command line, and two rows of the torture bench, are built with
+//!   mingw and run in wine.
 //!
 //! docs/platforms.md says what each system guarantees.
 
@@ -36,18 +37,17 @@ const MACOS_TARGETS: [&str; 2] = ["aarch64-apple-darwin", "x86_64-apple-darwin"]
 const ARM_TARGET: &str = "aarch64-unknown-linux-gnu";
 const WINDOWS_TARGET: &str = "x86_64-pc-windows-gnu";
 
-/// The product without the features that compile C: `models` and `remote` need TLS, and the latter compresses.
-///
-/// Cargo also lints the crates of the workspace that these depend on, which are all others.
-const WITHOUT_C: [&str; 7] = [
-    "--package=sessile-cli",
-    "--package=sessile-client",
+/// The features of the command line that compile no C: `models` and `remote` need TLS, and the latter compresses.
+const WITHOUT_C: [&str; 5] = [
     "--no-default-features",
     "--features=sessile-cli/serve",
     "--features=sessile-cli/tui",
     "--features=sessile-cli/web",
     "--locked",
 ];
+
+/// What is linted for macOS. Cargo also lints the crates of the workspace that these depend on, which are all others.
+const MACOS_PACKAGES: [&str; 2] = ["--package=sessile-cli", "--package=sessile-client"];
 
 /// What runs in qemu.
 const ARM_TESTS: [&str; 4] =
@@ -56,8 +56,16 @@ const ARM_TESTS: [&str; 4] =
 /// Tests that cannot run in qemu, by parts of their names.
 const NOT_IN_QEMU: [&str; 0] = [];
 
-/// What runs in wine.
-const WINDOWS_TESTS: [&str; 3] = ["--package=sessile-core", "--package=sessile-store", "--locked"];
+/// The tests that run in wine. Examples may need Unix.
+const WINDOWS_TESTS: [&str; 4] =
+    ["--package=sessile-core", "--package=sessile-store", "--package=sessile-cli", "--tests"];
+
+/// The test that runs in a terminal.
+const CONSOLE_TEST: &str = "windows::long_output_is_paged_in_a_console";
+
+/// The runs of the torture bench in wine, in which a process takes long to start.
+const WINDOWS_TORTURE: [[&str; 4]; 2] =
+    [["--only", "kill", "--scale", "0.25"], ["--only", "writers", "--scale", "0.2"]];
 
 /// Tests that cannot run in wine, by parts of their names.
 const NOT_IN_WINE: [&str; 0] = [];
@@ -80,7 +88,12 @@ pub(crate) fn run(root: &Path, names: &[String]) -> TaskResult {
         if wanted.contains(&Platform::Windows) {
             let windows = steps.step("set-up win", || Windows::install(root, &cache))?;
             let programs = steps.step("win build", || windows.build(root))?;
+            let torture = steps.step("win bench", || windows.build_torture(root))?;
             steps.step("win test", || test::run_all(programs.iter().map(|program| windows.job(program)).collect()))?;
+            steps.step("win console", || windows.test_in_console(&programs))?;
+            steps.step("win torture", || {
+                WINDOWS_TORTURE.iter().try_for_each(|args| announce(windows.task(&torture).args(args)))
+            })?;
         }
         Ok(())
     })
@@ -105,7 +118,7 @@ pub(crate) fn debian_compiler(cache: &Path) -> TaskResult<(PathBuf, String)> {
 
 fn macos(root: &Path, toolchain: &Toolchain) -> TaskResult {
     for target in MACOS_TARGETS {
-        announce(toolchain.lint(root, target, &WITHOUT_C))?;
+        announce(toolchain.lint(root, target, &[&MACOS_PACKAGES[..], &WITHOUT_C].concat()))?;
     }
     Ok(())
 }
@@ -187,29 +200,51 @@ impl Windows {
         let dlltool = unpacked.program("x86_64-w64-mingw32-dlltool")?;
         let options = ["-S", &assembler.to_string_lossy()];
         scripts.write("x86_64-w64-mingw32-dlltool", &libraries, &[], &dlltool, &options)?;
-        let library = scripts.folder.join("bcryptprimitives.dll");
-        let source = root.join("xtask/src/platforms/process_prng.c");
-        command::program(&compiler)
-            .args(["-shared", "-O2", "-o"])
-            .args([library.as_path(), source.as_path()])
-            .args(["-ladvapi32"])
-            .run()?;
         if unpacked.has("usr/lib/wine/wine64") {
             debian::complete_wine(&unpacked.folder)?;
         }
-        let folder = format!("Z:{}", scripts.folder.to_string_lossy().replace('/', r"\"));
         let prefix = scripts.folder.join("prefix");
-        let variables =
-            [("WINEPREFIX", &*prefix.to_string_lossy()), ("WINEPATH", folder.as_str()), ("WINEDEBUG", "-all")];
+        let variables = [("WINEPREFIX", &*prefix.to_string_lossy()), ("WINEDEBUG", "-all")];
         let runner = scripts.write("run", &libraries, &variables, &unpacked.program("wine64")?, &[])?;
         // Makes the drive, so that the programs below do not make it all at once.
         command::program(&runner).args(["wineboot", "--init"]).capture()?;
+        // Among the system's own, so that programs need no variables to find it. A running program may use it.
+        let library = prefix.join("drive_c/windows/system32/bcryptprimitives.dll");
+        if !library.exists() {
+            let source = root.join("xtask/src/platforms/process_prng.c");
+            let task = command::program(&compiler).args(["-shared", "-O2", "-o"]);
+            task.args([library.as_path(), source.as_path()]).args(["-ladvapi32"]).run()?;
+        }
         Ok(Self { toolchain, compiler, archiver, runner, programs: scripts.folder })
     }
 
     fn build(&self, root: &Path) -> TaskResult<Vec<test::Program>> {
-        let cargo = self.toolchain.cargo(root, "test", WINDOWS_TARGET).args(WINDOWS_TESTS);
+        let cargo = self.toolchain.cargo(root, "test", WINDOWS_TARGET).args(WINDOWS_TESTS).args(WITHOUT_C);
         test::build_programs(self.with_compiler(cargo))
+    }
+
+    fn build_torture(&self, root: &Path) -> TaskResult<PathBuf> {
+        let cargo = self.toolchain.cargo(root, "build", WINDOWS_TARGET);
+        let cargo = cargo.args(["--package=sessile-testkit", "--bin=torture", "--locked"]);
+        test::build_program(self.with_compiler(cargo), "torture")
+    }
+
+    /// Runs the test that needs a console. wine makes one of a terminal.
+    fn test_in_console(&self, programs: &[test::Program]) -> TaskResult {
+        let program = programs.iter().find(|program| program.name() == "cli/cli");
+        let program = program.ok_or_else(|| Failure("there are no tests of the command line".to_owned()))?;
+        let words = [&*self.runner, program.executable(), Path::new("--ignored --exact"), Path::new(CONSOLE_TEST)];
+        let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+        let task = command::program("script").args(["-qec", &words.join(" "), "/dev/null"]);
+        println!("$ {}", task.line());
+        let (passed, output) = task.capture()?;
+        println!("{output}");
+        if passed && output.contains("1 passed") { Ok(()) } else { Err(Failure(format!("failed: {CONSOLE_TEST}"))) }
+    }
+
+    /// Returns the task that runs a program.
+    fn task(&self, program: &Path) -> Task {
+        command::program(&self.runner).args([program])
     }
 
     fn job(&self, program: &test::Program) -> Job {

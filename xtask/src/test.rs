@@ -68,7 +68,13 @@ impl Program {
         Job { name: self.name(), task: task.env("CARGO_MANIFEST_DIR", &self.package) }
     }
 
-    fn name(&self) -> String {
+    /// Returns the path of the program.
+    pub(crate) fn executable(&self) -> &Path {
+        &self.executable
+    }
+
+    /// Returns the names of its package's folder and of the program.
+    pub(crate) fn name(&self) -> String {
         let package = self.package.file_name().unwrap_or_default().to_string_lossy();
         format!("{package}/{}", self.stem())
     }
@@ -87,6 +93,16 @@ pub(crate) fn build_programs(cargo_test: Task) -> TaskResult<Vec<Program>> {
     let rank = |program: &Program| SLOWEST.iter().position(|slow| *slow == program.stem()).unwrap_or(SLOWEST.len());
     programs.sort_by_key(rank);
     Ok(programs)
+}
+
+/// Builds with a `cargo build` and returns the executable with this name.
+pub(crate) fn build_program(cargo_build: Task, name: &str) -> TaskResult<PathBuf> {
+    let task = cargo_build.args(["--message-format=json-render-diagnostics"]);
+    println!("$ {}", task.line());
+    let output = task.output()?;
+    let mut built = output.lines().filter_map(|message| member(message, "executable")).map(PathBuf::from);
+    let has_name = |path: &PathBuf| path.file_stem().is_some_and(|stem| stem == name);
+    built.find(has_name).ok_or_else(|| Failure(format!("cargo built no {name}")))
 }
 
 /// Returns the test program that one of cargo's messages is about.

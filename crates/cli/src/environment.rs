@@ -1,6 +1,6 @@
 //! Where a command works: on the user's own sessions, or on the sample.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, MAIN_SEPARATOR, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -182,7 +182,7 @@ impl CommandEnvironment {
         let path: PathBuf = Path::new(path).components().collect();
         match path.strip_prefix(&home) {
             Ok(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
-            Ok(rest) if home.parent().is_some() => format!("~/{}", rest.display()),
+            Ok(rest) if home.parent().is_some() => format!("~{MAIN_SEPARATOR}{}", rest.display()),
             _ => path.display().to_string(),
         }
     }
@@ -262,7 +262,12 @@ impl CommandEnvironment {
     /// Resolves a path against the user's directory; without one, returns the working directory whose sessions are
     /// selected.
     pub(crate) fn directory(&self, path: Option<&Path>) -> PathBuf {
-        path.map_or_else(|| self.cwd(), |path| self.environment.current_dir().join(path))
+        match path {
+            None => self.cwd(),
+            // A path without a drive means the drive of the sessions' own directory. The sample has none.
+            Some(path) if path.has_root() => path.to_path_buf(),
+            Some(path) => self.environment.current_dir().join(path),
+        }
     }
 
     /// Returns the sessions to search for relatives of a file: all sessions of the store and, if the file is not in the

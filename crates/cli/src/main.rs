@@ -1,6 +1,8 @@
 //! The `sessile` program; see the library of this package.
 
+use std::ffi::OsString;
 use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -19,12 +21,24 @@ fn main() -> ExitCode {
     // On failure, a limit on file sizes kills the process instead of causing an error.
     sessile::os::outlive_file_size_limit().ok();
     let exit = run(
-        std::env::args_os(),
+        args(),
         Arc::new(sessile::System),
         stream(&mut out, out_size, out_paint),
         stream(&mut err, err_size, err_paint),
     );
     exit.into()
+}
+
+/// Returns our arguments. The first is the name of the program as users type it, which is part of the help.
+fn args() -> Vec<OsString> {
+    let mut args: Vec<OsString> = std::env::args_os().collect();
+    if cfg!(windows)
+        && let Some(program) = args.first_mut()
+        && Path::new(program).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("exe"))
+    {
+        *program = Path::new(program).with_extension("").into_os_string();
+    }
+    args
 }
 
 fn takes_color(stream: &impl anstream::stream::RawStream) -> bool {

@@ -85,16 +85,15 @@ impl Pager {
 
 /// Starts the pager, if the program exists.
 fn spawn(command: &str, options: Option<&str>) -> Option<(Child, ChildStdin)> {
-    let is_plain = |char: char| char.is_ascii_alphanumeric() || " /._+-=".contains(char);
+    let plain = if cfg!(windows) { r" /\:._+-=" } else { " /._+-=" };
+    let is_plain = |char: char| char.is_ascii_alphanumeric() || plain.contains(char);
     let mut program = if command.chars().all(is_plain) {
         let mut words = command.split_whitespace();
         let mut program = Command::new(words.next()?);
         program.args(words);
         program
     } else {
-        let mut shell = Command::new("sh");
-        shell.args(["-c", command]);
-        shell
+        shell(command)
     };
     if let Some(options) = options {
         program.env("LESS", options);
@@ -102,6 +101,21 @@ fn spawn(command: &str, options: Option<&str>) -> Option<(Child, ChildStdin)> {
     let mut child = program.stdin(Stdio::piped()).spawn().ok()?;
     let stdin = child.stdin.take()?;
     Some((child, stdin))
+}
+
+#[cfg(not(windows))]
+fn shell(line: &str) -> Command {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", line]);
+    shell
+}
+
+#[cfg(windows)]
+fn shell(line: &str) -> Command {
+    use std::os::windows::process::CommandExt;
+    let mut shell = Command::new("cmd");
+    shell.args(["/D", "/S", "/C"]).raw_arg(format!("\"{line}\""));
+    shell
 }
 
 impl Write for Pager {
@@ -134,24 +148,28 @@ mod tests {
 
     /// Returns what reaches the pager and what reaches the terminal, for `n_lines` lines on a terminal of `height`
     /// lines.
+    #[expect(clippy::disallowed_methods, reason = "the file is not a session")]
     fn paged(command: &str, n_lines: usize, height: usize) -> (String, String) {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        let command = command.replace("FILE", file.path().to_str().unwrap());
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("paged");
+        let command = command.replace("FILE", file.to_str().unwrap());
         let mut pager = Pager::new(&command, height, &sessile::System).unwrap();
         for n in 0..n_lines {
             writeln!(pager, "{n}").unwrap();
         }
         let mut printed = Vec::new();
         pager.finish(&mut printed).unwrap();
-        let paged_text = io::read_to_string(file.reopen().unwrap()).unwrap();
+        let paged_text = std::fs::read_to_string(file).unwrap_or_default();
         (paged_text, String::from_utf8(printed).unwrap())
     }
 
     #[test]
     fn only_long_output_is_paged() {
         let three = "0\n1\n2\n".to_owned();
-        assert_eq!(paged("cat > FILE", 3, 4), (String::new(), three.clone()));
-        assert_eq!(paged("cat > FILE", 3, 3), (three, String::new()));
+        // Windows has no `cat`.
+        let (pager, shown) = if cfg!(windows) { ("echo 012> FILE", "012\r\n") } else { ("cat > FILE", three.as_str()) };
+        assert_eq!(paged(pager, 3, 4), (String::new(), three.clone()));
+        assert_eq!(paged(pager, 3, 3), (shown.to_owned(), String::new()));
     }
 
     #[test]
@@ -164,7 +182,7 @@ mod tests {
 
     #[test]
     fn leaving_the_pager_early_is_a_broken_pipe() {
-        let mut pager = Pager::new("exit 0 #", 1, &sessile::System).unwrap();
+        let mut pager = Pager::new("(exit 0)", 1, &sessile::System).unwrap();
         let line = [b'x'; 4096];
         let error = (0..1000).find_map(|_| pager.write_all(&line).and_then(|()| pager.write_all(b"\n")).err());
         assert!(error.is_some_and(|error| crate::stream::is_broken_pipe(&error)));

@@ -7,25 +7,41 @@
 //!
 //! A row that the machine does not support is skipped, with a message. With a planted bug a row is expected to fail,
 //! which proves that it would notice the bug.
+//!
+//! On Windows there are only the rows that need neither Unix nor a genuine pi.
+#![cfg_attr(windows, expect(dead_code, reason = "the other rows need it"))]
 #![expect(clippy::print_stdout, reason = "prints the results")]
 #![expect(clippy::unnecessary_wraps, reason = "all rows have the same signature")]
 
+#[cfg(unix)]
 mod calls;
 mod child;
+mod foreign;
 mod inspect;
 mod kill;
+#[cfg(unix)]
 mod limits;
+#[cfg(unix)]
 mod mount;
+#[cfg(unix)]
 mod operation;
+#[cfg(unix)]
 mod operations;
+#[cfg(unix)]
 mod pairs;
+#[cfg(unix)]
 mod powerloss;
 mod report;
+#[cfg(unix)]
 mod rewrites;
 pub mod role;
+#[cfg(unix)]
 mod stopped;
+#[cfg(unix)]
 mod store;
+#[cfg(unix)]
 mod symlinks;
+#[cfg(unix)]
 mod syscalls;
 mod writers;
 
@@ -34,8 +50,10 @@ use std::time::Instant;
 
 use sessile_store::planted::{self, Bug};
 
+#[cfg(unix)]
 pub(crate) use self::mount::Mount;
 use self::report::Report;
+#[cfg(unix)]
 pub(crate) use self::store::finish;
 use crate::SplitMix;
 
@@ -59,16 +77,24 @@ pub struct Plan {
 /// A row: its name and its function.
 type NamedRow = (&'static str, fn(&Bench) -> Result<Report, Skipped>);
 
-const ROWS: [NamedRow; 10] = [
+const ROWS: &[NamedRow] = &[
     ("kill", kill::run),
     ("writers", writers::run),
+    #[cfg(unix)]
     ("rewrites", rewrites::run),
+    #[cfg(unix)]
     ("powerloss", powerloss::run),
+    #[cfg(unix)]
     ("limits", limits::run),
+    #[cfg(unix)]
     ("syscalls", syscalls::run),
+    #[cfg(unix)]
     ("stopped", stopped::run),
+    #[cfg(unix)]
     ("symlinks", symlinks::run),
+    #[cfg(unix)]
     ("operations", operations::run),
+    #[cfg(unix)]
     ("pairs", pairs::run),
 ];
 
@@ -185,10 +211,16 @@ pub fn bug_named(name: &str) -> Option<Bug> {
 
 /// Returns the row, or part of a row, that shows a bug.
 pub fn row_that_detects(bug: Bug) -> Option<String> {
-    DETECTED_BUGS.iter().find(|(shown, _)| *shown == bug).map(|(_, row)| (*row).to_owned())
+    detected_here().find(|(shown, _)| *shown == bug).map(|(_, row)| (*row).to_owned())
 }
 
 /// Returns the bugs that this bench is known to detect.
 pub fn detectable_bugs() -> impl Iterator<Item = Bug> {
-    DETECTED_BUGS.iter().map(|(bug, _)| *bug)
+    detected_here().map(|(bug, _)| *bug)
+}
+
+/// Returns the rows of [`DETECTED_BUGS`] that this system has.
+fn detected_here() -> impl Iterator<Item = &'static (Bug, &'static str)> {
+    let has_row = |row: &str| ROWS.iter().any(|(name, _)| row.split(':').next() == Some(name));
+    DETECTED_BUGS.iter().filter(move |(_, row)| has_row(row))
 }

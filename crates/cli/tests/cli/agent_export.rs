@@ -13,7 +13,7 @@ pub(super) fn session(home: &Home) -> PathBuf {
         r#"{"type":"message","id":"dddddddd","parentId":"cccccccc","timestamp":"2026-11-02T09:00:04.000Z","message":{"role":"toolResult","toolCallId":"c1","toolName":"bash","content":[{"type":"text","text":"a.ts"}],"isError":false,"timestamp":1762074004000}}"#,
         r#"{"type":"session_info","id":"eeeeeeee","parentId":"dddddddd","timestamp":"2026-11-02T09:00:05.000Z","name":"Named"}"#,
     ];
-    let text = lines.join("\n").replace("CWD", path(&home.project())) + "\n";
+    let text = lines.join("\n").replace("CWD", &in_json(&home.project())) + "\n";
     let file = home.dir.path().join("of-pi.jsonl");
     std::fs::write(&file, text).unwrap();
     age(&file);
@@ -46,13 +46,9 @@ fn an_installed_export_is_where_the_agent_and_the_import_look() {
         }
         // The same conversation is already there.
         assert_eq!(export(&home, &["--to", agent, "--install"])[0]["written"], false);
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            let file = PathBuf::from(done[0]["path"].as_str().unwrap());
-            let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
-            assert_eq!((mode(&file), mode(file.parent().unwrap())), (0o600, 0o700));
-        }
+        let file = PathBuf::from(done[0]["path"].as_str().unwrap());
+        expect_mode(&file, 0o600);
+        expect_mode(file.parent().unwrap(), 0o700);
     }
 }
 
@@ -98,7 +94,9 @@ fn the_command_that_goes_on_is_quoted() {
     std::fs::create_dir_all(&odd).unwrap();
     let done = export(&home, &["--to", "opencode", "--cwd", path(&odd)]);
     let resume = done[0]["resume"].as_str().unwrap();
-    assert!(resume.starts_with("cd '") && resume.contains(r"/it'\''s $(odd)' && opencode import "), "{resume}");
+    let then =
+        if cfg!(windows) { r"\it''s $(odd)'; opencode import " } else { r"/it'\''s $(odd)' && opencode import " };
+    assert!(resume.starts_with("cd '") && resume.contains(then), "{resume}");
     for agent in ["opencode", "omp"] {
         let file = session(&home);
         assert_eq!(home.run(&["export", path(&file), "--to", agent, "--install"]).code, 2, "{agent}");

@@ -1,7 +1,6 @@
 //! `import --from`, `resume --from` and `list --agents`.
 
 use std::collections::HashSet;
-use std::os::unix::fs::PermissionsExt;
 
 use super::changes::path;
 use super::*;
@@ -12,7 +11,7 @@ pub(super) const ID: &str = "11111111-1111-4111-8111-111111111111";
 pub(super) fn fixture(home: &Home, agent: &str, name: &str) -> String {
     let file = format!("{}/../agents/tests/fixtures/{agent}/{name}", env!("CARGO_MANIFEST_DIR"));
     let text = String::from_utf8(std::fs::read(file).unwrap()).unwrap();
-    text.replace("/proj/site", path(&home.project()))
+    text.replace("/proj/site", &in_json(&home.project()))
 }
 
 /// Writes a file of another agent.
@@ -25,7 +24,7 @@ pub(super) fn put(file: &Path, text: &str) {
 pub(super) fn claude_dir(home: &Home) -> PathBuf {
     let project = home.project().to_string_lossy().into_owned();
     let name: String = project.chars().map(|char| if char.is_ascii_alphanumeric() { char } else { '-' }).collect();
-    home.dir.path().join(".claude/projects").join(name)
+    home.dir.path().join(".claude").join("projects").join(name)
 }
 
 pub(super) fn import(home: &Home, words: &[&str]) -> Value {
@@ -342,7 +341,7 @@ fn a_list_knows_unchanged_files_and_a_damaged_cache_changes_nothing() {
         assert!(found.to_string().contains("logon"), "{found}");
         assert!(std::fs::read(&cache).unwrap().len() > 100);
     }
-    assert_eq!(std::fs::metadata(&cache).unwrap().permissions().mode() & 0o777, 0o600);
+    expect_mode(&cache, 0o600);
     std::fs::write(&source, text.repeat(2)).unwrap();
     assert_eq!(list().as_array().unwrap().len(), 1);
     std::fs::remove_file(&source).unwrap();

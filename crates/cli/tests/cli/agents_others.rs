@@ -185,8 +185,8 @@ const PICTURE: (&[u8], &str) =
 #[test]
 fn images_of_oh_my_pi_come_from_their_own_files() {
     let home = Home::new();
-    let agent = home.dir.path().join(".omp/agent");
-    let file = agent.join("sessions/-project/2026-11-05_om1.jsonl");
+    let agent = home.dir.path().join(".omp").join("agent");
+    let file = agent.join("sessions").join("-project").join("2026-11-05_om1.jsonl");
     put(&file, &fixture(&home, "omp", "session.jsonl"));
     let blob = agent.join("blobs").join(PICTURE.1);
     let dry = || import(&home, &["omp", "om1", "--dry-run"]);
@@ -229,7 +229,7 @@ fn images_of_oh_my_pi_come_from_their_own_files() {
 #[test]
 fn an_image_of_oh_my_pi_that_comes_later_is_imported_and_one_that_goes_stays() {
     let home = Home::new();
-    let agent = home.dir.path().join(".omp/agent");
+    let agent = home.dir.path().join(".omp").join("agent");
     let text = fixture(&home, "omp", "session.jsonl");
     let hostile = r#"{"type":"image","data":"blob:sha256:../../x","mimeType":"image/png"},"#;
     assert!(text.contains(hostile));
@@ -247,7 +247,7 @@ fn an_image_of_oh_my_pi_that_comes_later_is_imported_and_one_that_goes_stays() {
 #[test]
 fn a_session_that_uses_a_large_image_too_often_has_it_only_as_often_as_fits() {
     let home = Home::new();
-    let agent = home.dir.path().join(".omp/agent");
+    let agent = home.dir.path().join(".omp").join("agent");
     let bytes = vec![b'x'; 30 << 20];
     let name = format!("{:x}", Sha256::digest(&bytes));
     put(&agent.join("blobs").join(&name), std::str::from_utf8(&bytes).unwrap());

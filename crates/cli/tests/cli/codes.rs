@@ -141,6 +141,7 @@ fn empty_output_is_explained() {
         home.run(&[command, empty.to_str().unwrap()]).expect(0, "this session has no entries\n");
     }
     let link = empty.with_file_name("dangling.jsonl");
+    #[cfg(unix)]
     std::os::unix::fs::symlink("nothing", &link).unwrap();
     let output = home.run(&["tree", link.to_str().unwrap()]);
     assert_eq!(output.code, 3, "{}", output.err);

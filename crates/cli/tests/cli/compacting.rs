@@ -1,8 +1,9 @@
 //! `compact`, `branch --summary` and `family`.
 
+#[cfg(feature = "models")]
 use std::io::Read;
+#[cfg(feature = "models")]
 use std::net::TcpListener;
-use std::os::unix::fs::PermissionsExt;
 
 use super::changes::{fed, last, lines, path};
 use super::*;
@@ -130,7 +131,9 @@ fn the_kept_tokens_are_a_setting_and_errors_name_the_line() {
     std::fs::write(&project, r#"{"compaction":{"keepRecentTokens":"many"}}"#).unwrap();
     let wrong = cut();
     assert_eq!(wrong.code, 3);
-    assert!(wrong.err.contains(".pi/settings.json: the setting compaction.keepRecentTokens must be"), "{}", wrong.err);
+    let settings = native(".pi/settings.json");
+    let reason = format!("{settings}: the setting compaction.keepRecentTokens must be");
+    assert!(wrong.err.contains(&reason), "{}", wrong.err);
 }
 
 #[test]
@@ -153,13 +156,14 @@ fn programs_compact_by_the_settings_of_the_sessions_model() {
     assert_eq!(cut(&["--keep", "100000"], ",\"keepRecentTokens\":5"), "e", "the request overrides the flag");
 }
 
+#[cfg(unix)]
 #[test]
 fn a_command_writes_the_summary_or_nothing_is_written() {
     let home = Home::new();
     let file = home.session("x.jsonl", &two_turns());
     let script = home.dir.path().join("sum.sh");
     std::fs::write(&script, "#!/bin/sh\ncat > \"$1\"\necho '{\"summary\":\"All of it.\"}'\n").unwrap();
-    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
+    set_mode(&script, 0o755);
     let request = home.dir.path().join("asked.json");
     config(&home, &format!("[summarizer]\ncommand = [{script:?}, {request:?}]\n"));
     let before = std::fs::read(&file).unwrap();
@@ -186,6 +190,7 @@ fn a_command_writes_the_summary_or_nothing_is_written() {
 }
 
 /// Answers one request like an OpenAI-compatible server, and returns the request.
+#[cfg(feature = "models")]
 fn model_server(answer: &'static str) -> (String, std::thread::JoinHandle<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -211,6 +216,7 @@ fn model_server(answer: &'static str) -> (String, std::thread::JoinHandle<String
     (url, served)
 }
 
+#[cfg(feature = "models")]
 #[test]
 fn a_model_writes_the_summary_and_its_key_stays_secret() {
     let home = Home::new();
@@ -296,6 +302,7 @@ fn a_family_shows_the_shared_entries() {
     );
 }
 
+#[cfg(unix)]
 #[test]
 fn a_hook_can_cancel_a_compaction() {
     let home = Home::new();
@@ -305,7 +312,7 @@ fn a_hook_can_cancel_a_compaction() {
     let hook = hooks.join("session_before_compact");
     std::fs::write(&hook, "#!/bin/sh\necho '{\"cancel\":true}'\n").unwrap();
     for path in [&hooks, &hook] {
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o700)).unwrap();
+        set_mode(path, 0o700);
     }
     let before = std::fs::read(&file).unwrap();
     let vetoed = home.run(&["compact", path(&file), "--keep", "5"]);

@@ -58,6 +58,7 @@ fn sessions_entries_and_settings_are_completed() {
 }
 
 /// Returns how bash completes a line when the user presses Tab.
+#[cfg(unix)]
 fn completed(home: &Home, line: &str) -> Option<Vec<String>> {
     let script = home.run(&["completions", "bash"]).out;
     let program = PathBuf::from(env!("CARGO_BIN_EXE_sessile"));
@@ -75,6 +76,7 @@ fn completed(home: &Home, line: &str) -> Option<Vec<String>> {
     Some(String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect())
 }
 
+#[cfg(unix)]
 #[test]
 fn bash_completes_to_valid_words() {
     let home = hostile();

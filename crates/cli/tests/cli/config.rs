@@ -7,7 +7,7 @@ use super::*;
 
 impl Home {
     fn config(&self) -> PathBuf {
-        self.dir.path().join("SESSILE_CONFIG_DIR/config.toml")
+        self.dir.path().join("SESSILE_CONFIG_DIR").join("config.toml")
     }
 
     fn configure(&self, text: &str) {
@@ -127,8 +127,7 @@ fn settings_are_changed_one_at_a_time() {
     assert_eq!(get("color").out, "auto\n");
     home.run(&["config", "set", "color", "never"]).expect(0, "");
     assert_eq!(std::fs::read_to_string(home.config()).unwrap(), "# mine\ncolor = \"never\" # or never\n");
-    let mode = std::os::unix::fs::MetadataExt::mode(&home.config().metadata().unwrap());
-    assert_eq!(mode & 0o777, 0o600);
+    expect_mode(&home.config(), 0o600);
     home.run(&["config", "set", "list.columns", "age,id"]).expect(0, "");
     assert_eq!(get("list.columns").out, "age,id\n");
     home.run(&["config", "unset", "color"]).expect(0, "");

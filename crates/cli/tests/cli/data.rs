@@ -111,7 +111,7 @@ fn session_directories_have_an_order_of_precedence() {
     write_session(&variable.join("variable.jsonl"), &cwd, &small());
     let names = |output: CommandOutput| -> Vec<String> {
         let rows = output.json();
-        let name = |row: &Value| row["path"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
+        let name = |row: &Value| row["path"].as_str().unwrap().rsplit(['/', '\\']).next().unwrap().to_owned();
         rows.as_array().unwrap().iter().map(name).collect()
     };
     let with_variable = |words: &[&str]| names(home.run_with(words, "PI_CODING_AGENT_SESSION_DIR", &variable));

@@ -13,7 +13,7 @@ fn hidden(home: &Home) -> Vec<String> {
 
 /// The number of a process that has ended.
 fn ended_process() -> u32 {
-    let mut child = Command::new("true").spawn().unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_sessile")).arg("--version").stdout(Stdio::null()).spawn().unwrap();
     child.wait().unwrap();
     child.id()
 }

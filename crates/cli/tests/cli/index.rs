@@ -27,7 +27,7 @@ fn caches_are_shown_rebuilt_and_removed() {
     assert_eq!((&full["searchable"], &full["unsearchableBytes"]), (&2.into(), &0.into()));
     let status_text = home.run(&["index", "status"]).out;
     assert!(
-        status_text.contains("~/SESSILE_CACHE_DIR\n") && status_text.contains("6 entries in 1 segment\n"),
+        status_text.contains(&native("~/SESSILE_CACHE_DIR\n")) && status_text.contains("6 entries in 1 segment\n"),
         "{status_text}"
     );
     let bytes: u64 = full["kinds"].as_array().unwrap().iter().map(|kind| kind["bytes"].as_u64().unwrap()).sum();

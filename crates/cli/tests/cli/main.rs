@@ -6,6 +6,7 @@
 mod agent_export;
 mod agents;
 mod agents_others;
+#[cfg(unix)]
 mod agents_packed;
 mod archive;
 #[cfg(all(unix, feature = "remote"))]
@@ -21,8 +22,10 @@ mod config;
 mod data;
 mod deep;
 mod disk;
+#[cfg(unix)]
 mod documents;
 mod help;
+#[cfg(unix)]
 mod hooks;
 mod hostile;
 mod import_choices;
@@ -70,11 +73,16 @@ mod team_web;
 mod watch;
 #[cfg(all(unix, feature = "web"))]
 mod web;
+#[cfg(windows)]
+mod windows;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
+
+/// The variable with the directory for temporary files.
+const TEMPORARY: &str = if cfg!(windows) { "TMP" } else { "TMPDIR" };
 
 /// A separate home for each test, with a project in it.
 struct Home {
@@ -105,7 +113,12 @@ impl Home {
 
     /// Returns the directory in which pi keeps the project's sessions.
     fn session_dir(&self) -> PathBuf {
-        let name = self.project().to_string_lossy().trim_start_matches('/').replace('/', "-");
+        self.sessions_of(&self.project())
+    }
+
+    /// Returns the directory in which pi keeps the sessions of a directory.
+    fn sessions_of(&self, cwd: &Path) -> PathBuf {
+        let name = cwd.to_string_lossy().trim_start_matches('/').replace(['/', '\\', ':'], "-");
         self.agent_dir().join("sessions").join(format!("--{name}--"))
     }
 
@@ -127,7 +140,12 @@ impl Home {
         command.env("SESSILE_TERMINAL", "");
         // So that a sample left behind can be found.
         std::fs::create_dir_all(self.dir.path().join("tmp")).unwrap();
-        command.env("TMPDIR", self.dir.path().join("tmp"));
+        command.env(TEMPORARY, self.dir.path().join("tmp"));
+        if cfg!(windows) {
+            command.env("USERPROFILE", self.dir.path());
+            // The system's libraries need it.
+            command.env("SystemRoot", std::env::var_os("SystemRoot").unwrap());
+        }
         command
     }
 
@@ -159,6 +177,39 @@ fn output_of(command: &mut Command) -> CommandOutput {
 fn age(path: &Path) {
     let hour_ago = std::time::SystemTime::now() - std::time::Duration::from_hours(1);
     std::fs::File::options().append(true).open(path).unwrap().set_modified(hour_ago).unwrap();
+}
+
+/// Returns a path with slashes, or a text with such paths, as this system writes it.
+fn native(text: &str) -> String {
+    text.replace('/', std::path::MAIN_SEPARATOR_STR)
+}
+
+/// Returns a path as a part of a JSON string.
+fn in_json(path: &Path) -> String {
+    let quoted = Value::from(path.to_str().unwrap()).to_string();
+    quoted.trim_matches('"').to_owned()
+}
+
+/// Sets a file's mode, if this system has modes.
+fn set_mode(path: &Path, mode: u32) {
+    #[cfg(unix)]
+    std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+    #[cfg(windows)]
+    let _ = (path, mode);
+}
+
+/// Checks a file's mode, if this system has modes.
+#[track_caller]
+fn expect_mode(path: &Path, expected: u32) {
+    #[cfg(unix)]
+    assert_eq!(mode(path), expected, "{}", path.display());
+    #[cfg(windows)]
+    let _ = (path, expected);
+}
+
+#[cfg(unix)]
+fn mode(path: &Path) -> u32 {
+    std::os::unix::fs::MetadataExt::mode(&path.metadata().unwrap()) & 0o777
 }
 
 impl CommandOutput {

@@ -37,11 +37,7 @@ fn a_merge_has_everything_and_changes_no_copy() {
     assert_eq!(renamed[0]["from"], "f");
     assert_eq!([&laptop, &desktop].map(|file| std::fs::read(file).unwrap()), before);
     assert_eq!(lines(&both).len(), 9);
-    #[cfg(unix)]
-    assert_eq!(
-        std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&both).unwrap().permissions()) & 0o777,
-        0o600
-    );
+    expect_mode(&both, 0o600);
     let new = renamed[0]["to"].as_str().unwrap();
     let is_renamed = |text: &str| lines(&both).iter().any(|line| line["id"] == *new && line.to_string().contains(text));
     let old_of = |text: &str| if is_renamed(text) { new } else { "f" };

@@ -115,7 +115,10 @@ fn exports_are_written_to_the_given_file() {
     let printed = home.run(&["export", path(&file), "--format", "md"]).out;
     assert_eq!(home.run(&["export", path(&file), "--format", "md", "-o", "-"]).out, printed);
     assert!(!home.project().join("-").exists());
-    assert_eq!(home.run(&["export", path(&file), "-o", "./out.md"]).out, "wrote 4 entries to ~/project/out.md\n");
+    assert_eq!(
+        home.run(&["export", path(&file), "-o", "./out.md"]).out,
+        native("wrote 4 entries to ~/project/out.md\n")
+    );
 }
 
 #[test]
@@ -215,11 +218,16 @@ fn dry_runs_show_what_would_change() {
     assert_eq!((new["directory"].as_str().unwrap(), &new["name"]), (path(&home.session_dir()), &"One".into()));
     let preview = home.run(&["new", "--name", "One", "--dry-run"]).out;
     assert!(
-        preview.starts_with("a session for ~/project with the name \"One\" would be started in ~/agent/sessions/--"),
+        preview.starts_with(&native(
+            "a session for ~/project with the name \"One\" would be started in ~/agent/sessions/--"
+        )),
         "{preview}"
     );
     let there = home.run(&["new", "--session-id", "s1", "--dry-run"]).out;
-    assert!(there.starts_with("~/agent/") && there.contains("x.jsonl exists and would be continued"), "{there}");
+    assert!(
+        there.starts_with(&native("~/agent/")) && there.contains("x.jsonl exists and would be continued"),
+        "{there}"
+    );
     assert!(std::fs::read(&file).unwrap().starts_with(&before));
 }
 
@@ -246,9 +254,9 @@ fn the_first_write_to_an_old_file_reports_the_original() {
         );
         std::fs::write(&file, &old).unwrap();
         let output = home.run(words);
-        let kept = "the file was migrated to version 3; the original is ~/agent/sessions/";
-        assert!(output.code == 0 && output.err.starts_with(kept), "{words:?}: {}", output.err);
-        let original = output.err.trim_end().rsplit_once("~/").unwrap().1;
+        let kept = native("the file was migrated to version 3; the original is ~/agent/sessions/");
+        assert!(output.code == 0 && output.err.starts_with(&kept), "{words:?}: {}", output.err);
+        let original = output.err.trim_end().rsplit_once(&native("~/")).unwrap().1;
         assert_eq!(std::fs::read(home.dir.path().join(original)).unwrap(), old.as_bytes());
         home.run(&["name", "o", "y"]).expect(0, "");
         assert_eq!(lines(&file)[0]["version"], 3);
@@ -301,8 +309,8 @@ fn recovered_entries_are_reported() {
     assert!(output.out.contains("1 acknowledged entry is not in the file"), "{}", output.out);
     let output = home.run(&["label", path(&file), "a", "there"]);
     let why = "written less than an hour ago and removed by another program";
-    let dir = home.session_dir().strip_prefix(home.dir.path()).unwrap().display().to_string();
-    assert_eq!((output.code, output.err), (0, format!("warning: restored 1 entry in ~/{dir}/x.jsonl: {why}\n")));
+    let shown = native("~/") + path(file.strip_prefix(home.dir.path()).unwrap());
+    assert_eq!((output.code, output.err), (0, format!("warning: restored 1 entry in {shown}: {why}\n")));
     assert_eq!(home.json(&["info", "--json"], &file)["name"], "first");
     home.run(&["label", path(&file), "a", "once"]).expect(0, "");
 }

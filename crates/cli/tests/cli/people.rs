@@ -63,9 +63,9 @@ fn sessions_are_listed() {
     assert!(rows[1].starts_with("@1 ") && rows[1].ends_with("     4  first question"), "{}", rows[1]);
     let all = home.run(&["list", "--all"]).out;
     assert!(all.lines().next().unwrap().ends_with("directory"));
-    assert!(all.lines().nth(1).unwrap().ends_with("  ~/project"), "{all}");
+    assert!(all.lines().nth(1).unwrap().ends_with(&native("  ~/project")), "{all}");
     let paths = home.run(&["list", "--paths"]).out;
-    assert!(paths.lines().nth(2).unwrap().ends_with("/x.jsonl"), "{paths}");
+    assert!(paths.lines().nth(2).unwrap().ends_with(&native("/x.jsonl")), "{paths}");
 }
 
 /// Returns the titles in a list, without the other columns.
@@ -83,7 +83,7 @@ fn family_member(home: &Home, name: &str, day: u32, parent: Option<&Path>, named
     let path = home.session(&format!("2025_{name}.jsonl"), &lines);
     let text = std::fs::read_to_string(&path).unwrap().replace("\"s1\"", &format!("\"{name}\""));
     let text = match parent {
-        Some(parent) => text.replacen("\"cwd\"", &format!("\"parentSession\":\"{}\",\"cwd\"", parent.display()), 1),
+        Some(parent) => text.replacen("\"cwd\"", &format!("\"parentSession\":\"{}\",\"cwd\"", in_json(parent)), 1),
         None => text,
     };
     std::fs::write(&path, text).unwrap();
@@ -103,21 +103,24 @@ fn lists_are_filtered_and_sorted() {
     assert_eq!(list(&["--children", "hide"]), ["Zebra"]);
     assert_eq!(list(&["--children", "only", "--limit", "2"]), ["Ant", "orphan"]);
     assert_eq!(list(&["--sort", "name", "--named"]), ["Ant", "Zebra"]);
-    assert_eq!(list(&["--tree"]), ["Zebra", "└ child", "  └ Ant", "(missing: /gone/2025_nobody.jsonl)", "└ orphan"]);
+    let missing = if cfg!(windows) { r"C:\gone\2025_nobody.jsonl" } else { "/gone/2025_nobody.jsonl" };
+    let missing = format!("(missing: {missing})");
+    assert_eq!(list(&["--tree"]), ["Zebra", "└ child", "  └ Ant", &missing, "└ orphan"]);
     // The first session of the list decides which family comes first.
     assert_eq!(list(&["--tree", "--sort", "created"]).len(), 5);
     // Filtered parents are shown as placeholders.
     assert_eq!(list(&["--tree", "--named"]), ["Zebra", "└ (filtered out: child)", "  └ Ant"]);
     let one = list(&["--tree", "--limit", "1", "--sort", "name"]);
     assert_eq!(one, ["(filtered out: Zebra)", "└ (filtered out: child)", "  └ Ant"]);
-    assert_eq!(list(&["--tree", "orphan"]), ["(missing: /gone/2025_nobody.jsonl)", "└ orphan"]);
+    assert_eq!(list(&["--tree", "orphan"]), [&missing, "└ orphan"]);
     // A parent in another directory is not missing either.
     let elsewhere = home.agent_dir().join("sessions/--elsewhere--/2025_root.jsonl");
     std::fs::create_dir_all(elsewhere.parent().unwrap()).unwrap();
     std::fs::rename(&root, &elsewhere).unwrap();
     let text = std::fs::read_to_string(&elsewhere).unwrap();
-    std::fs::write(&elsewhere, text.replace(home.project().to_str().unwrap(), "/elsewhere")).unwrap();
-    assert_eq!(list(&["--tree", "Ant"]), ["(in /elsewhere: Zebra)", "└ (filtered out: child)", "  └ Ant"]);
+    std::fs::write(&elsewhere, text.replace(&in_json(&home.project()), &in_json(&home.dir.path().join("elsewhere"))))
+        .unwrap();
+    assert_eq!(list(&["--tree", "Ant"]), [&native("(in ~/elsewhere: Zebra)"), "└ (filtered out: child)", "  └ Ant"]);
     home.run(&["list", "--tree", "--json"]).expect(2, &home.run(&["list", "--tree", "--json"]).err);
 }
 
@@ -189,8 +192,8 @@ fn files_with_the_same_session_are_marked() {
     let answers = String::from_utf8(server.wait_with_output().unwrap().stdout).unwrap();
     assert_eq!(answers.matches(&format!("\"copyOf\":{:?}", original.to_str().unwrap())).count(), 1, "{answers}");
     let info = |path: &Path| home.run(&["info", path.to_str().unwrap()]).out;
-    assert!(info(&original).contains("\ncopied to   ~/agent/"), "{}", info(&original));
-    assert!(info(&copy).contains("\ncopy of     ~/agent/"), "{}", info(&copy));
+    assert!(info(&original).contains(&native("\ncopied to   ~/agent/")), "{}", info(&original));
+    assert!(info(&copy).contains(&native("\ncopy of     ~/agent/")), "{}", info(&copy));
     assert_eq!(home.json(&["info", "--json"], &original)["copies"][0], copy.to_str().unwrap());
     assert_eq!(home.json(&["info", "--json"], &copy)["copyOf"], original.to_str().unwrap());
     home.run(&["repair", "--permissions", "--all"]).expect(0, "");
@@ -229,7 +232,7 @@ fn lists_have_the_requested_columns_and_time_span() {
     let output = list(&["--columns", "name,id,messages", "--sort", "name"]);
     assert_eq!(output.out, "name   id   msgs\nNamed  old     1\n       s1      1\n", "{}", output.err);
     let output = list(&["--columns", "created,size,cost,tokens,path"]);
-    assert!(output.out.lines().nth(1).unwrap().ends_with("/new.jsonl"), "{}", output.out);
+    assert!(output.out.lines().nth(1).unwrap().ends_with(&native("/new.jsonl")), "{}", output.out);
     let titles_in = |words: &[&str]| {
         let output = list(&[words, &["--columns", "session"]].concat());
         output.out.lines().skip(1).map(str::to_owned).collect::<Vec<_>>()
@@ -284,7 +287,11 @@ fn the_worktrees_of_a_repository_are_listed_together() {
     let output = home.run(&["list", "--repo"]);
     output.expect(0, "");
     assert_eq!(output.out.lines().count(), 3);
-    assert!(output.out.contains("~/project [main]") && output.out.contains("~/w [topic]"), "{}", output.out);
+    assert!(
+        output.out.contains(&native("~/project [main]")) && output.out.contains(&native("~/w [topic]")),
+        "{}",
+        output.out
+    );
     let n_found = |scope: &str| home.run(&["search", "-l", scope, "question"]).out.lines().count();
     assert_eq!((n_found("--repo"), n_found("--all")), (2, 3));
 }

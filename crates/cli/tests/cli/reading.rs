@@ -1,7 +1,5 @@
 //! Commands that show a session: show, info, export, and the tree compared with pi's.
 
-use std::os::unix::fs::PermissionsExt;
-
 use super::*;
 
 /// Creates a session with one of everything.
@@ -115,7 +113,7 @@ fn info_shows_all_details_of_a_session() {
     let parent = format!("\"parentSession\":{:?},\"cwd\"", file.to_str().unwrap());
     std::fs::write(&fork, text.replacen("\"cwd\"", &parent, 1).replace("\"s1\"", "\"s2\"")).unwrap();
     for file in [&file, &fork] {
-        std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o600)).unwrap();
+        set_mode(file, 0o600);
     }
     let info = home.json(&["info", "--json"], &file);
     assert_eq!((info["id"].as_str(), info["version"].as_f64()), (Some("s1"), Some(3.0)));
@@ -172,11 +170,11 @@ fn exports_are_atomic() {
     let output = home.run(&["export", session, "--format", "md", "-o", "out.md", "--dry-run"]);
     assert_eq!(
         (output.code, output.out.as_str(), out.exists()),
-        (0, "would write 8 entries to ~/project/out.md\n", false)
+        (0, native("would write 8 entries to ~/project/out.md\n").as_str(), false)
     );
     let output = home.run(&["export", session, "--format", "md", "-o", "out.md"]);
-    assert_eq!((output.code, output.out.as_str()), (0, "wrote 8 entries to ~/project/out.md\n"));
-    assert_eq!(std::fs::metadata(&out).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!((output.code, output.out), (0, native("wrote 8 entries to ~/project/out.md\n")));
+    expect_mode(&out, 0o600);
     let document = std::fs::read_to_string(&out).unwrap();
     assert!(document.contains("\n### A question with &lt;b>html&lt;/b>\n\n```\nopen fence\n```\n"), "{document}");
     assert!(document.contains("\n`````\none\ntwo\n````\n`````\n"), "{document}");

@@ -91,8 +91,7 @@ fn positions_refer_to_the_last_list() {
         output.err
     );
     let mut notes = home.dir.path().join("SESSILE_STATE_DIR/lists").read_dir().unwrap();
-    let mode = std::os::unix::fs::MetadataExt::mode(&notes.next().unwrap().unwrap().metadata().unwrap());
-    assert_eq!(mode & 0o777, 0o600);
+    expect_mode(&notes.next().unwrap().unwrap().path(), 0o600);
 }
 
 /// Each terminal has its own last list, from `list` or from `search`.
@@ -150,7 +149,7 @@ fn the_newest_session_needs_no_reference() {
     let home = Home::new();
     let output = home.run(&["tree", "-c"]);
     assert!(
-        output.code == 3 && output.err.starts_with("error: there is no session to continue for ~/project\n"),
+        output.code == 3 && output.err.starts_with(&native("error: there is no session to continue for ~/project\n")),
         "{}",
         output.err
     );

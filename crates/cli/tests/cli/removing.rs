@@ -7,7 +7,8 @@ fn path(file: &Path) -> &str {
 }
 
 fn trash(home: &Home) -> PathBuf {
-    home.dir.path().join(".local/share/Trash")
+    let data = home.dir.path().join(".local").join("share");
+    if cfg!(windows) { data.join("sessile").join("Trash") } else { data.join("Trash") }
 }
 
 #[test]
@@ -21,12 +22,14 @@ fn sessions_are_trashed_and_restored() {
     home.run(&["delete", path(&file), "--dry-run"]).expect(0, "");
     assert!(file.exists());
     let deleted = home.run(&["delete", "s1", "--yes", "--json"]).json();
-    let trashed = trash(&home).join("files/x.jsonl");
+    let trashed = if cfg!(windows) { trash(&home) } else { trash(&home).join("files") }.join("x.jsonl");
     assert_eq!(deleted["sessions"][0]["trashed"], path(&trashed));
     assert_eq!((std::fs::read(&trashed).unwrap(), file.exists()), (bytes.clone(), false));
-    let info = std::fs::read(trash(&home).join("info/x.jsonl.trashinfo")).unwrap();
-    let info = String::from_utf8(info).unwrap();
-    assert!(info.starts_with(&format!("[Trash Info]\nPath={}\nDeletionDate=20", path(&file))), "{info}");
+    if cfg!(not(windows)) {
+        let info = std::fs::read(trash(&home).join("info/x.jsonl.trashinfo")).unwrap();
+        let info = String::from_utf8(info).unwrap();
+        assert!(info.starts_with(&format!("[Trash Info]\nPath={}\nDeletionDate=20", path(&file))), "{info}");
+    }
     let listed = home.run(&["restore", "--list", "--json"]).json();
     assert_eq!((&listed[0]["id"], listed[0]["path"].as_str().unwrap()), (&"s1".into(), path(&file)));
     let dry = home.run(&["restore", "s", "--dry-run"]);
@@ -91,8 +94,7 @@ fn sessions_move_with_their_project() {
     let home = Home::new();
     let file = home.session("x.jsonl", &small());
     let sub = home.project().join("sub");
-    let encoded = path(&sub).trim_start_matches('/').replace('/', "-");
-    let below = home.agent_dir().join(format!("sessions/--{encoded}--/y.jsonl"));
+    let below = home.sessions_of(&sub).join("y.jsonl");
     write_session(&below, path(&sub), &small());
     let beside = home.agent_dir().join("sessions/--other--/z.jsonl");
     write_session(&beside, &format!("{}-2", path(&home.project())), &small());
@@ -146,8 +148,9 @@ fn pruning_is_a_dry_run_by_default() {
 fn pruning_has_the_scope_of_a_list() {
     let home = Home::new();
     let here = home.session("2025_s1.jsonl", &[user("a", None, "here")]);
-    let there = home.agent_dir().join("sessions/--elsewhere--/2025_s2.jsonl");
-    with_id(write_session(&there, "/elsewhere", &[user("a", None, "there")]), "s2");
+    let elsewhere = home.dir.path().join("elsewhere");
+    let there = home.sessions_of(&elsewhere).join("2025_s2.jsonl");
+    with_id(write_session(&there, path(&elsewhere), &[user("a", None, "there")]), "s2");
     let ids = |words: &[&str]| {
         let output = home.run(&[&["prune", "--older-than", "1d", "--json"], words].concat());
         let pruned: Value = serde_json::from_str(&output.out).unwrap();
@@ -160,7 +163,7 @@ fn pruning_has_the_scope_of_a_list() {
     assert_eq!(ids(&[]), is(0, "s1"));
     assert_eq!(ids(&["--repo"]), is(0, "s1"));
     assert_eq!(ids(&["--all"]), is(0, "s1 s2"));
-    assert_eq!(ids(&["--cwd", "/elsewhere"]), is(0, "s2"));
+    assert_eq!(ids(&["--cwd", path(&elsewhere)]), is(0, "s2"));
     assert_eq!(ids(&["--keep", "1"]), is(1, ""), "the only family of this directory is the most recent one");
     assert_eq!(ids(&["--all", "--keep", "1"]).1.len(), 2);
     assert_eq!(home.run(&["prune", "--older-than", "1d", "--all", "--repo"]).code, 2);
@@ -176,7 +179,7 @@ fn pruning_has_the_scope_of_a_list() {
 fn deletions_and_restorations_show_title_and_id() {
     let home = Home::new();
     let file = with_id(home.session("x.jsonl", &small()), "0123456789abcdef");
-    let session_line = "01234567  first question  ~/project";
+    let session_line = &native("01234567  first question  ~/project");
     let output = home.run(&["prune", "--older-than", "1d", "--labelled"]);
     assert!(output.out.lines().next().unwrap().ends_with(session_line), "{}", output.out);
     for words in [&["delete", path(&file), "--dry-run"][..], &["delete", path(&file), "--yes"], &["restore", "--list"]]
@@ -186,12 +189,16 @@ fn deletions_and_restorations_show_title_and_id() {
     }
     let output = home.run(&["restore", "01234567", "--dry-run"]);
     assert!(
-        output.out.starts_with(session_line) && output.out.ends_with("/x.jsonl would be restored\n"),
+        output.out.starts_with(session_line) && output.out.ends_with(&native("/x.jsonl would be restored\n")),
         "{}",
         output.out
     );
     let output = home.run(&["restore", "01234567"]);
-    assert!(output.out.starts_with(session_line) && output.out.ends_with("/x.jsonl restored\n"), "{}", output.out);
+    assert!(
+        output.out.starts_with(session_line) && output.out.ends_with(&native("/x.jsonl restored\n")),
+        "{}",
+        output.out
+    );
 }
 
 /// Operations on the sample do not touch the user's own trash or state.
@@ -270,7 +277,7 @@ fn leftover_files_are_cleaned() {
     assert_eq!(reason(".x.jsonl.sessile-tmp-4194301-0"), "goes");
     assert_eq!(reason(".x.jsonl.sessile-tmp-4194301-9"), "young");
     assert_eq!(reason(&format!("sessile-tmp-{own}-0")), "in use");
-    assert_eq!(reason("/x.jsonl.orig-1"), "young");
+    assert_eq!(reason(&native("/x.jsonl.orig-1")), "young");
     assert!(cleaned["applied"] == true && cleaned["bytes"].as_u64().unwrap() > 100);
     // With any age, the original of an existing session is removed, and that of a lost one stays.
     let cleaned = home.run(&["clean", "--older-than", "0m", "--apply", "--json"]).json();

@@ -1,7 +1,5 @@
 //! `verify` and `repair`.
 
-use std::os::unix::fs::PermissionsExt;
-
 use super::*;
 
 /// Creates a file that only its owner can read, in such a directory.
@@ -10,10 +8,6 @@ fn private(home: &Home, name: &str, lines: &[impl AsRef<[u8]>]) -> PathBuf {
     set_mode(&file, 0o600);
     set_mode(&home.session_dir(), 0o700);
     file
-}
-
-fn set_mode(path: &Path, mode: u32) {
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
 }
 
 fn damaged(home: &Home, name: &str) -> PathBuf {
@@ -147,6 +141,7 @@ fn a_session_in_use_exits_with_4() {
     home.run(&["repair", path]).expect(0, "");
 }
 
+#[cfg(unix)]
 #[test]
 fn permissions_are_restricted_on_request() {
     let home = Home::new();
@@ -157,13 +152,13 @@ fn permissions_are_restricted_on_request() {
     output.expect(1, "");
     assert!(output.out.contains("  permissions\n") && output.out.contains("with --permissions"), "{}", output.out);
     home.run(&["repair", path]).expect(0, "");
-    let mode = || std::fs::metadata(&file).unwrap().permissions().mode() & 0o777;
-    assert_eq!(mode(), 0o644);
+    expect_mode(&file, 0o644);
     home.run(&["repair", "--permissions", path]).expect(0, "");
-    assert_eq!(mode(), 0o600);
+    expect_mode(&file, 0o600);
     assert_eq!((home.run(&["verify", path]).code, names(&home).len()), (0, 1));
 }
 
+#[cfg(unix)]
 #[test]
 fn the_permissions_of_a_whole_store_are_one_finding_and_one_command() {
     let home = Home::new();
@@ -187,7 +182,7 @@ fn the_permissions_of_a_whole_store_are_one_finding_and_one_command() {
     assert_eq!(output.out, "1 of 1 session made readable only by you\n");
     let reports = home.run(&["verify", "--all", "--json"]).out;
     assert_eq!(reports.matches("\"permissions\"").count(), 6);
-    let modes = || files.iter().filter(|file| file.metadata().unwrap().permissions().mode() & 0o777 == 0o600).count();
+    let modes = || files.iter().filter(|file| mode(file) == 0o600).count();
     let dry = home.run(&["repair", "--permissions", "--all", "--dry-run"]);
     assert_eq!(dry.out, "6 of 6 sessions would be made readable only by you; nothing was changed\n");
     assert_eq!(modes(), 0);

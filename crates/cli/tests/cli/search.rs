@@ -1,6 +1,6 @@
 //! `sessile search`
 
-use super::{Home, entry, small, user};
+use super::{Home, entry, native, small, user};
 
 #[test]
 fn hits_are_printed_for_people_and_as_data() {
@@ -72,7 +72,11 @@ fn an_empty_result_has_a_hint() {
     let home = Home::new();
     let output = home.run(&["search", "x"]);
     assert_eq!(output.code, 1);
-    assert!(output.err.starts_with("no sessions for ~/project\nhint: use `sessile search --all`"), "{}", output.err);
+    assert!(
+        output.err.starts_with(&native("no sessions for ~/project\nhint: use `sessile search --all`")),
+        "{}",
+        output.err
+    );
     let output = home.run(&["stats"]);
     assert_eq!(output.code, 1);
     assert!(
@@ -140,7 +144,10 @@ fn hits_are_grouped_by_session_and_copies_are_shown_once() {
     let headings: Vec<&str> = out.lines().filter(|line| !line.is_empty() && !line.starts_with(' ')).collect();
     assert_eq!(headings.len(), 2, "{out}");
     assert!(headings.iter().any(|line| line.starts_with("@1  s1  needle tide tables")), "{out}");
-    assert!(headings.iter().any(|line| line.starts_with("@2  s2-and-m  ") && line.ends_with("/fork.jsonl")), "{out}");
+    assert!(
+        headings.iter().any(|line| line.starts_with("@2  s2-and-m  ") && line.ends_with(&native("/fork.jsonl"))),
+        "{out}"
+    );
     assert_eq!(out.matches("also in 1 other file").count(), 2, "{out}");
     assert_eq!(home.run(&["search", "needle", "-n", "0"]).out, out, "0 prints all hits");
     assert!(out.lines().filter(|line| line.starts_with("    ")).all(|line| line.chars().count() <= 100), "{out}");

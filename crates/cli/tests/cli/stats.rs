@@ -156,12 +156,17 @@ fn groups_have_one_or_two_keys() {
     let project = home.project().to_string_lossy().into_owned();
     is("month", &[("2024-12", 3.0), ("2025-01", 12.0)]);
     is("week", &[("2024-W52", 1.0), ("2025-W01", 14.0)]);
-    is("project", &[("/other", 8.0), (&project, 7.0)]);
+    let other = if cfg!(windows) { r"C:\other" } else { "/other" };
+    is("project", &[(other, 8.0), (&project, 7.0)]);
     let (early, late) = (format!("2024-W52 {project}"), format!("2025-W01 {project}"));
-    is("week,project", &[(&early, 1.0), ("2025-W01 /other", 8.0), (&late, 6.0)]);
+    is("week,project", &[(&early, 1.0), (&format!("2025-W01 {other}"), 8.0), (&late, 6.0)]);
     is(
         "project,month",
-        &[("/other 2025-01", 8.0), (&format!("{project} 2024-12"), 3.0), (&format!("{project} 2025-01"), 4.0)],
+        &[
+            (&format!("{other} 2025-01"), 8.0),
+            (&format!("{project} 2024-12"), 3.0),
+            (&format!("{project} 2025-01"), 4.0),
+        ],
     );
     is("model,tool", &[("p/m read", 0.0)]);
     assert_eq!(stats("model,tool", "--json").json()["groups"][0]["toolCalls"], 4);
@@ -172,8 +177,8 @@ fn groups_have_one_or_two_keys() {
     let out = stats("week,project", "--plot=always").out;
     let rows: Vec<&str> = out.lines().skip_while(|line| !line.starts_with("week")).collect();
     assert!(rows[0].starts_with("week      project    sessions  messages") && rows[0].ends_with("cost"), "{out}");
-    assert!(rows[2].starts_with("2025-W01  /other ") && rows[2].ends_with(&"█".repeat(30)), "{out}");
-    assert!(rows[3].contains("  ~/project  ") && rows[3].contains("  $6.00  "), "{out}");
+    assert!(rows[2].starts_with(&format!("2025-W01  {other} ")) && rows[2].ends_with(&"█".repeat(30)), "{out}");
+    assert!(rows[3].contains(&native("  ~/project  ")) && rows[3].contains("  $6.00  "), "{out}");
     assert!(!stats("week", "--plot=auto").out.contains('█'), "no plot without a terminal");
     let out = stats("session", "--plot=never").out;
     assert!(out.contains("\ns2-=and,  (no messages)") && out.contains("\ns1        (no messages)"), "{out}");
@@ -194,8 +199,10 @@ fn groups_are_written_as_csv() {
     assert_eq!(csv(&["--by", "month"]), expected);
     assert_eq!(csv(&[]), format!("{figures}\n2,4,0,4,,,4,8,12,0,24,15.000000\n"));
     let sessions = csv(&["--by", "session,month"]);
+    let root = home.agent_dir().display().to_string();
     assert!(
-        sessions.starts_with(&format!("session,month,id,path,{figures}\n(no messages),2025-01,\"s2-=and,more\",/")),
+        sessions
+            .starts_with(&format!("session,month,id,path,{figures}\n(no messages),2025-01,\"s2-=and,more\",{root}")),
         "{sessions}"
     );
     let one = csv(&["--by", "session"]);

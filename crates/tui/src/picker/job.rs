@@ -22,6 +22,7 @@ use sessile_display::measure::counted;
 use super::Scope;
 use super::arrange::{Row, View, arrange};
 use super::preview::preview;
+use super::view::below_home;
 use crate::paint::Line;
 use crate::row::title;
 use crate::screen::{CHANGES, Job, Lane};
@@ -336,7 +337,7 @@ impl PickerBackend {
     }
 
     fn export(&self, paths: &[PathBuf], to: &str, send: &mut dyn FnMut(PickerEvent)) -> Result<(), SessionError> {
-        let to = match to.strip_prefix("~/") {
+        let to = match below_home(to) {
             Some(rest) => self.user_home.join(rest),
             None if to == "~" => self.user_home.clone(),
             None => self.user_cwd.join(to),

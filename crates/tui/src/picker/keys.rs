@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use super::arrange::Sort;
 use super::job::PickerJob;
+use super::view::below_home;
 use super::{MIN_PREVIEW_COLUMNS, Mode, Picked, Picker, Question};
 use crate::help::Help;
 use crate::key::Key;
@@ -85,7 +86,7 @@ impl Picker {
                 None => return Vec::new(),
             },
             Question::Move => {
-                let to = match text.strip_prefix("~/") {
+                let to = match below_home(&text) {
                     Some(rest) => format!("{}/{rest}", self.home),
                     None => text,
                 };

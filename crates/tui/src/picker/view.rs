@@ -64,6 +64,11 @@ pub(crate) fn short_path(path: &str, home: &str) -> String {
     }
 }
 
+/// Returns the part of a typed path after `~/`.
+pub(super) fn below_home(typed: &str) -> Option<&str> {
+    typed.strip_prefix('~')?.strip_prefix(std::path::is_separator)
+}
+
 impl Picker {
     pub(super) fn draw(&self, canvas: &mut Canvas<'_>) {
         match &self.mode {

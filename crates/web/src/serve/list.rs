@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -198,7 +198,7 @@ pub(crate) fn short_path(sessions: &Sessions, path: &Path) -> String {
     let home = sessions.environment().home();
     match path.strip_prefix(&home) {
         Ok(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
-        Ok(rest) if home.parent().is_some() => format!("~/{}", rest.display()),
+        Ok(rest) if home.parent().is_some() => format!("~{MAIN_SEPARATOR}{}", rest.display()),
         _ => path.display().to_string(),
     }
 }

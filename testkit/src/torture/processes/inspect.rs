@@ -8,8 +8,8 @@ use serde::de::IgnoredAny;
 use sessile::Sessions;
 use sessile::format::diagnostic::Oddity;
 
-use super::Bench;
 use super::report::Report;
+use super::{Bench, Skipped};
 use crate::{Oracle, quoted};
 
 /// How the lines of a file are judged.
@@ -58,6 +58,9 @@ pub(super) fn inspect(report: &mut Report, path: &Path, acknowledged: &[String],
 
 /// Opens a file in the genuine pi, which must see the acknowledged entries.
 pub(super) fn inspect_with_pi(report: &mut Report, bench: &Bench, path: &Path, acknowledged: &[String]) {
+    if cfg!(windows) {
+        return report.skip(Skipped("the genuine pi runs only on Linux and macOS here".to_owned()));
+    }
     let mut pi = Oracle::start(&bench.directory);
     let opened = pi.ask(format!(r#"{{"cmd":"static","method":"open","args":[{}]}}"#, quoted(&path.to_string_lossy())));
     if let Some(error) = opened.error() {

@@ -10,7 +10,7 @@ use super::child::ChildProcess;
 use super::inspect::{Fused, Lines, inspect, inspect_with_pi};
 use super::report::Report;
 use super::role::start_session;
-use super::{Bench, Skipped};
+use super::{Bench, Skipped, foreign};
 use crate::SplitMix;
 
 /// Kills per file. With more, reading the file and the guard takes longer than the kills.
@@ -25,7 +25,9 @@ pub(super) fn run(bench: &Bench) -> Result<Report, Skipped> {
         let n_writers = if bench.plan.is_long { 16 } else { 4 };
         rounds(bench, &mut report, bench.count(200, 10_000), n_writers, 2);
     }
-    neighbours(bench, &mut report, bench.count(100, 5000));
+    if foreign::can_take_part(&mut report) {
+        neighbours(bench, &mut report, bench.count(100, 5000));
+    }
     if bench.plan.is_long {
         naive_control(bench, &mut report, bench.count(1, 1000));
     }
@@ -121,7 +123,7 @@ fn naive_control(bench: &Bench, report: &mut Report, n_kills: u32) {
     let path = start_session(&bench.path("naive"));
     let mut acknowledged = Vec::new();
     for _ in 0..n_kills {
-        let writer = ChildProcess::start(bench.role("naive", &[&path, &"100", &"5000"]));
+        let writer = ChildProcess::start(bench.role("naive", &[&path, &"0", &"100", &"5000"]));
         writer.wait_for(1);
         std::thread::sleep(Duration::from_micros(1000 + random.below(8000) as u64));
         acknowledged.extend(writer.end().acknowledged);

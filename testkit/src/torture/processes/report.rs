@@ -69,8 +69,11 @@ impl Report {
         }
     }
 
+    /// Records why a part did not run, once.
     pub(super) fn skip(&mut self, Skipped(why): Skipped) {
-        self.skipped.push(why);
+        if !self.skipped.contains(&why) {
+            self.skipped.push(why);
+        }
     }
 
     fn push_problem(&mut self, problem: String) {

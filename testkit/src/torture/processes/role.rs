@@ -1,15 +1,15 @@
 //! The roles that child processes run.
 
+#[cfg(unix)]
+mod limited;
+
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
-use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::fs::Mode;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit, umask};
 use sessile::format::cause::chain;
 use sessile::json::Json;
 use sessile::write::{Busy, Durability, SharedSession, StoreError, WriteOptions};
@@ -38,16 +38,21 @@ pub fn run_role(args: &[String]) -> Option<ExitCode> {
             append(Path::new(path), write_options(durability), number(count), sizes);
         }
         ("slow", [path, pause_us]) => append_slowly(Path::new(path), number(pause_us)),
-        ("naive", [path, smallest, largest]) => append_naively(Path::new(path), number(smallest), number(largest)),
+        ("naive", [path, count, smallest, largest]) => {
+            append_naively(Path::new(path), number(count), number(smallest), number(largest));
+        }
         ("lunge", [path]) => write_long_record(Path::new(path)),
         ("crowd", [path, n_threads]) => append_from_threads(Path::new(path), number(n_threads)),
         ("create", [directory, durability]) => create(Path::new(directory), write_options(durability)),
         ("upgrade", [directory, durability]) => upgrade(Path::new(directory), write_options(durability)),
         ("hold", [path]) => hold(Path::new(path)),
         ("try", [path, busy, ms]) => try_once(Path::new(path), busy, number(ms)),
-        ("limit", [path]) => append_beyond_limit(Path::new(path)),
-        ("list", [directory]) => list(Path::new(directory)),
-        ("umask", [directory, mask]) => create_under_umask(Path::new(directory), mask),
+        #[cfg(unix)]
+        ("limit", [path]) => limited::append_beyond_limit(Path::new(path)),
+        #[cfg(unix)]
+        ("list", [directory]) => limited::list(Path::new(directory)),
+        #[cfg(unix)]
+        ("umask", [directory, mask]) => limited::create_under_umask(Path::new(directory), mask),
         ("program", [directory]) => program(Path::new(directory)),
         _ => return None,
     }
@@ -81,7 +86,12 @@ struct AckPipe(File);
 
 impl AckPipe {
     fn new() -> Self {
-        Self(File::from(std::io::stdout().as_fd().try_clone_to_owned().unwrap()))
+        let stdout = std::io::stdout();
+        #[cfg(unix)]
+        let stdout = std::os::fd::AsFd::as_fd(&stdout).try_clone_to_owned();
+        #[cfg(windows)]
+        let stdout = std::os::windows::io::AsHandle::as_handle(&stdout).try_clone_to_owned();
+        Self(File::from(stdout.unwrap()))
     }
 
     fn write_line(&mut self, line: &str) {
@@ -183,13 +193,13 @@ fn append_slowly(path: &Path, pause_us: u64) {
     }
 }
 
-/// Appends like a program that does not know about torn lines.
-fn append_naively(path: &Path, smallest: u64, largest: u64) {
+/// Appends like a program that does not know about locks and torn lines, `count` times or until killed.
+fn append_naively(path: &Path, count: u64, smallest: u64, largest: u64) {
     let mut acks = AckPipe::new();
     let pid = std::process::id();
     let mut sizes = Sizes { random: SplitMix::new(u64::from(pid)), smallest, largest };
     let mut file = OpenOptions::new().append(true).open(path).unwrap();
-    for n in 0u64.. {
+    for n in (0u64..).take_while(|n| count == 0 || *n < count) {
         let id = format!("n{pid}-{n}");
         let message = message(sizes.next());
         let message = message.to_text();
@@ -327,39 +337,6 @@ fn try_once(path: &Path, busy: &str, ms: u64) {
             }
         }
     }
-}
-
-/// Appends while files cannot grow, and again once they can.
-fn append_beyond_limit(path: &Path) {
-    let mut acks = AckPipe::new();
-    let mut session = open(path, write_options("buffered")).unwrap();
-    let maximum = getrlimit(Resource::Fsize).maximum;
-    setrlimit(Resource::Fsize, Rlimit { current: Some(8192), maximum }).unwrap();
-    for _ in 0..20 {
-        let full = match session.append_message(message(2000)) {
-            Err(SessionError::Store(error)) => error.is_disk_full(),
-            result => {
-                acks.report(result);
-                continue;
-            }
-        };
-        acks.write_line(if full { "!full" } else { "!some other error" });
-    }
-    setrlimit(Resource::Fsize, Rlimit { current: maximum, maximum }).unwrap();
-    acks.report(session.append_message(message(2000)));
-}
-
-/// Lists more sessions than it may open files.
-fn list(directory: &Path) {
-    setrlimit(Resource::Nofile, Rlimit { current: Some(32), maximum: Some(32) }).unwrap();
-    let listed = Sessions::default().with_session_dir(directory).list_all();
-    AckPipe::new().report(listed.map(|sessions| sessions.len()));
-}
-
-/// Creates every kind of file under a umask.
-fn create_under_umask(directory: &Path, mask: &str) {
-    umask(Mode::from_raw_mode(u32::from_str_radix(mask, 8).unwrap()));
-    program(directory);
 }
 
 /// Creates, appends, labels, forks and upgrades. Reports every acknowledged entry with its file.

@@ -11,7 +11,7 @@ use sessile_core::search::filter::Filter;
 use sessile_core::search::matching::Matcher;
 use sessile_core::search::query::Query;
 use sessile_core::search::score::{Scale, seconds};
-use sessile_core::search::texts::{DocumentKind, read_texts};
+use sessile_core::search::texts::{Document, DocumentKind, read_texts};
 use sessile_index::{Freshness, Mark};
 use sessile_store::os::{Mode, Os};
 use sessile_store::{LineReader, threads};
@@ -479,7 +479,8 @@ impl Reader<'_, '_> {
                 }
                 return matches!(opening, Opening::Awaited) || is_admitted;
             }
-            if let Some(Some(candidate)) = self.candidate(file, bytes, line.span) {
+            let document = self.read(bytes);
+            if let Some(candidate) = document.and_then(|document| self.matched(file, document, line.span)) {
                 collector.count(1);
                 collector.push(candidate);
             }
@@ -502,28 +503,34 @@ impl Reader<'_, '_> {
                 continue;
             }
             let line = lines::read(open.as_ref(), *span);
-            let Some(candidate) = line.and_then(|line| self.candidate(file, line.get(1..)?, *span)) else {
+            let Some(document) = line.and_then(|line| self.read(line.get(1..)?)) else {
                 // The file is not what was indexed.
                 return end - self.scan(path, (file, 0, end), collector);
             };
-            found.extend(candidate);
+            found.extend(self.matched(file, document, *span));
         }
         collector.count(found.len());
-        found.into_iter().for_each(|candidate| collector.push(candidate));
+        for candidate in found {
+            collector.push(candidate);
+        }
         n_skipped
     }
 
-    /// Compares a line with the query. Returns none if it is no entry with texts.
-    fn candidate(&mut self, file: usize, line: &[u8], span: Span) -> Option<Option<Candidate>> {
+    /// Passes the texts of a line to the matcher. Returns none if it is no entry with texts.
+    fn read(&mut self, line: &[u8]) -> Option<Document> {
         self.matcher.begin();
-        let document = read_texts(line, self.matcher)?;
-        let rank = u32::try_from(file).unwrap_or(UNWANTED);
-        Some(self.matcher.finish(document).map(|found| Candidate {
+        read_texts(line, self.matcher)
+    }
+
+    /// Compares the entry that was just read with the query.
+    fn matched(&self, file: usize, document: Document, span: Span) -> Option<Candidate> {
+        let found = self.matcher.finish(document)?;
+        Some(Candidate {
             score: self.scale.matched(document, &found),
             time: seconds(document.time),
-            rank,
+            rank: u32::try_from(file).unwrap_or(UNWANTED),
             location: HitLocation::scanned(span),
             kind: document.kind.code(),
-        }))
+        })
     }
 }

@@ -109,7 +109,16 @@ type MakeRow = (&'static str, for<'b> fn(&'b Bench) -> Result<Row<'b>, Failure>)
 pub fn run(options: Options, show: &mut dyn FnMut(&str)) -> Result<Verdict, Failure> {
     let bench = Bench::new(options)?;
     let mut report = Report::new(machine::describe(), bench.options.is_small);
-    let groups = [starting::ROWS, sessions::ROWS, stores::ROWS, searching::ROWS, cold::ROWS, rpc::ROWS, node::ROWS];
+    let groups = [
+        starting::ROWS,
+        sessions::ROWS,
+        screens::ROWS,
+        stores::ROWS,
+        searching::ROWS,
+        cold::ROWS,
+        rpc::ROWS,
+        node::ROWS,
+    ];
     let all = groups.into_iter().flatten();
     show(&report.heading());
     for (id, make) in all.filter(|(id, _)| bench.is_wanted(id)) {

@@ -61,10 +61,29 @@ fn a_word_search_indexes_a_large_store() {
     assert_eq!(output.code, 0);
     assert!(output.err.contains("`sessile search --update --all` makes"), "{}", output.err);
     // An index does not help here, so none is built or suggested.
-    home.run(&["search", "--all", "re:needle", "--limit", "1"]).expect(0, "");
+    home.run(&["search", "--all", r"re:ne\w+ \d", "--limit", "1"]).expect(0, "");
     assert_eq!(uncovered(), whole);
     home.run(&["search", "--all", "needle", "--limit", "1"]).expect(0, "");
     assert_eq!(uncovered(), 0);
+}
+
+#[test]
+fn a_regular_expression_with_a_word_uses_the_index() {
+    let home = Home::new();
+    let filler = "tide ".repeat(20_000);
+    for n in 0..40 {
+        home.session(&format!("{n}.jsonl"), &[user("a", None, &format!("needle{n} {filler}"))]);
+    }
+    let found = |query: &str| {
+        let hits = home.run(&["search", "--all", "--json", "--limit", "0", query]).json();
+        hits.as_array().unwrap().len()
+    };
+    assert_eq!(found(r"re:needle\d+ tide"), 40);
+    assert_eq!(home.run(&["index", "--json"]).json()["unsearchableBytes"], 0);
+    assert_eq!(found(r"re:needle1\d tide"), 10);
+    // What is not in the index yet is found, too.
+    home.session("more.jsonl", &[user("a", None, "Needle19 tide")]);
+    assert_eq!(found(r"re:needle1\d tide"), 11);
 }
 
 #[test]

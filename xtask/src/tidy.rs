@@ -18,7 +18,7 @@ mod scenarios;
 mod shapes;
 
 /// An upper bound that makes growth a decision: raise it in the change that needs it.
-const MAX_LOCKED_PACKAGES: usize = 328;
+const MAX_LOCKED_PACKAGES: usize = 330;
 
 /// The text files of the workspace, by path from its root with forward slashes.
 #[derive(Debug, Default)]

@@ -1,9 +1,10 @@
 //! Rows about the screens: the time from the start of the process until the first rows are visible in a terminal.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::time::Duration;
 
 use super::process::Job;
-use super::row::{Demand, Row};
+use super::row::{Demand, Row, amount};
 use super::sessions::{forget, warm};
 use super::stores::{AGENT_DIR, store};
 use super::{Bench, Failure, MakeRow, answer, failed};
@@ -17,52 +18,43 @@ const LAST: &str = "Note 0 of 77";
 /// The number of characters of a first message that a row of the picker shows in any case.
 const N_SHOWN: usize = 16;
 
-/// Returns a session of a million entries, the last of which is selected at first.
-fn million(bench: &Bench) -> Result<PathBuf, Failure> {
-    let made = bench.corpus.make_named("tree-million")?;
-    let file = bench.folder("million")?.join("million.jsonl");
-    if !file.exists() {
-        std::fs::copy(&made.path, &file).map_err(failed("copy a session"))?;
-        answer::append(&file, &foreign_lines(&answer::last_id(&file)?, 1, 77))?;
-    }
-    warm(bench, &file)?;
-    Ok(file)
-}
-
-fn show_tree<'b>(bench: &'b Bench, cache: &Path, file: &Path) -> Job<'b> {
-    bench.tools.screen(cache, LAST).args(["tree", "-i"]).arg(file)
-}
-
-/// The session was shown before.
 fn tree(bench: &Bench) -> Result<Row<'_>, Failure> {
-    let title = "screen: first rows of a tree of a million entries, with caches";
-    if bench.options.is_small {
-        return Ok(Row::missing("screen-tree", title, "only in the full run"));
-    }
-    let file = million(bench)?;
-    let cache = bench.cache("screen-tree");
-    let job = show_tree(bench, &cache, &file);
-    // The file must not be so new that it may still be changing.
-    std::thread::sleep(std::time::Duration::from_secs(4));
-    bench.tools.sessile(&cache).args(["info"]).arg(&file).whole()?;
-    job.inner()?;
-    Ok(Row::new("screen-tree", title).ours(move || job.inner()).demands([Demand::AtMost("ms", 150.0)]))
+    first_rows(bench, "screen-tree", true, 150.0)
 }
 
 fn first_tree(bench: &Bench) -> Result<Row<'_>, Failure> {
-    let title = "screen: first rows of a tree of a million entries, no caches";
+    first_rows(bench, "screen-tree-first", false, 400.0)
+}
+
+/// Shows the tree of a session of a million entries, which may have been shown before.
+fn first_rows<'b>(bench: &'b Bench, id: &'static str, has_caches: bool, most_ms: f64) -> Result<Row<'b>, Failure> {
+    let made = bench.corpus.make_named("tree-million")?;
+    let with = if has_caches { "with caches" } else { "no caches" };
+    #[expect(clippy::cast_precision_loss, reason = "a size")]
+    let entries = amount(made.lines as f64);
+    let title = format!("screen: first rows of a tree of {entries} entries, {with}");
     if bench.options.is_small {
-        return Ok(Row::missing("screen-tree-first", title, "only in the full run"));
+        return Ok(Row::missing(id, title, "only in the full run"));
     }
-    let file = million(bench)?;
-    let cache = bench.cache("screen-tree-first");
-    let job = show_tree(bench, &cache, &file);
-    Ok(Row::new("screen-tree-first", title)
-        .ours(move || {
+    // The last entry is selected at first.
+    let file = bench.folder(id)?.join("million.jsonl");
+    std::fs::copy(&made.path, &file).map_err(failed("copy a session"))?;
+    answer::append(&file, &foreign_lines(&answer::last_id(&file)?, 1, 77))?;
+    warm(bench, &file)?;
+    let cache = bench.cache(id);
+    let job = bench.tools.screen(&cache, LAST).args(["tree", "-i"]).arg(&file);
+    if has_caches {
+        // Caches are not trusted for a file that may still be changing.
+        std::thread::sleep(Duration::from_secs(4));
+        job.inner()?;
+    }
+    let turn = move || {
+        if !has_caches {
             forget(&cache);
-            job.inner()
-        })
-        .demands([Demand::AtMost("ms", 400.0)]))
+        }
+        job.inner()
+    };
+    Ok(Row::new(id, title).ours(turn).demands([Demand::AtMost("ms", most_ms)]))
 }
 
 /// Returns the picker with the sessions of one project, until its first row is visible.

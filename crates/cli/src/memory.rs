@@ -8,7 +8,7 @@
 ///
 /// By default, glibc keeps up to eight arenas for each processor, and none of them shrinks: an arena stays as large as the
 /// largest answer that a thread has ever built in it. After some hours, a server that uses 5 MB then holds 100 MB. With few
-/// arenas and fixed thresholds, it holds what it uses. A command that ends soon is faster with the defaults.
+/// arenas and fixed thresholds, it holds what it uses.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub(crate) fn give_back() {
     const N_ARENAS: i32 = 4;

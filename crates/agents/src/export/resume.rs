@@ -3,8 +3,9 @@
 use super::{Exported, Target};
 
 impl Exported {
-    /// The command that goes on with the session, for a POSIX shell, or for PowerShell on Windows. The session is in the agent's store, or the agent reads
-    /// `file` itself.
+    /// The command that goes on with the session, for a POSIX shell, or for PowerShell on Windows.
+    ///
+    /// The session is in the agent's store, or the agent reads `file` itself.
     pub fn resume_command(&self, cwd: &str, file: &str) -> String {
         let (id, file) = (&self.id, quoted(file));
         let command = match self.target {

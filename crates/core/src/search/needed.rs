@@ -24,8 +24,8 @@ const LARGEST_CLASS: u32 = 64;
 /// Returns conditions that each text must meet in which a case-insensitive regular expression has a match; none if it
 /// needs no word.
 ///
-/// Each alternative is a single term. At most one condition, the last, is slow to look up. A condition holds for words up to [`LONGEST`](super::token::LONGEST) bytes: the term may be in
-/// the part of a longer word that is not indexed.
+/// Each alternative is a single term. At most one condition, the last, is slow to look up. A condition holds for words up
+/// to [`LONGEST`](super::token::LONGEST) bytes: the term may be in the part of a longer word that is not indexed.
 pub(super) fn needed(pattern: &str) -> Vec<Clause> {
     let parsed = ParserBuilder::new().case_insensitive(true).build().parse(pattern);
     let mut clauses = parsed.map(|hir| of_expression(&hir)).unwrap_or_default();

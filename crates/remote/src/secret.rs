@@ -13,7 +13,7 @@ impl Secret {
     }
 
     /// Makes a password of 192 random bits, as hexadecimal digits.
-    #[cfg(unix)]
+    #[cfg(feature = "postgres")]
     pub fn random() -> std::io::Result<Self> {
         let mut bytes = [0; 24];
         getrandom::fill(&mut bytes)?;

@@ -34,6 +34,8 @@ mod index;
 #[cfg(all(unix, feature = "remote"))]
 mod insight;
 mod mcp;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod memory;
 mod merge;
 mod mishaps;
 mod people;

@@ -49,8 +49,9 @@ fn check(root: &Path, steps: &mut Steps) -> TaskResult {
         steps.step("clippy", || {
             let args = ["clippy", "--workspace", "--all-targets", "--locked", "--offline", "--", "-D", "warnings"];
             announce(cargo(&args))?;
-            // The workspace always has serde, because tests use it.
-            announce(cargo(&["check", "--package", "sessile", "--no-default-features", "--locked", "--offline"]))?;
+            // In the workspace, tests and programs always have all features.
+            let smallest = ["check", "--package", "sessile", "--package", "sessile-cli", "--no-default-features"];
+            announce(cargo(&smallest).args(["--locked", "--offline"]))?;
             // The profile that the targets are built with anyway.
             announce(fuzz_cargo(&["clippy", "--release", "--locked", "--offline", "--", "-D", "warnings"]))
         })?;

@@ -202,7 +202,9 @@ impl Command {
     /// Whether its process answers requests or keys until the user ends it.
     fn lives_long(&self) -> bool {
         match self {
-            Self::Resume(_) | Self::Watch(_) | Self::Rpc(_) | Self::Mcp(_) => true,
+            Self::Watch(_) | Self::Rpc(_) | Self::Mcp(_) => true,
+            #[cfg(feature = "tui")]
+            Self::Resume(_) => true,
             #[cfg(feature = "serve")]
             Self::Serve(_) => true,
             Self::Tree(args) => args.opens_screen(),

@@ -38,20 +38,18 @@ const ARM_TARGET: &str = "aarch64-unknown-linux-gnu";
 const WINDOWS_TARGET: &str = "x86_64-pc-windows-gnu";
 
 /// The features of the command line that compile no C: `models` and `remote` need TLS, and the latter compresses.
-const WITHOUT_C: [&str; 5] = [
+const WITHOUT_C: [&str; 4] = [
     "--no-default-features",
     "--features=sessile-cli/serve",
     "--features=sessile-cli/tui",
     "--features=sessile-cli/web",
-    "--locked",
 ];
 
 /// What is linted for macOS. Cargo also lints the crates of the workspace that these depend on, which are all others.
 const MACOS_PACKAGES: [&str; 2] = ["--package=sessile-cli", "--package=sessile-client"];
 
 /// What runs in qemu.
-const ARM_TESTS: [&str; 4] =
-    ["--package=sessile-core", "--package=sessile-store", "--package=sessile-index", "--locked"];
+const ARM_TESTS: [&str; 3] = ["--package=sessile-core", "--package=sessile-store", "--package=sessile-index"];
 
 /// Tests that cannot run in qemu, by parts of their names.
 const NOT_IN_QEMU: [&str; 0] = [];
@@ -219,13 +217,13 @@ impl Windows {
     }
 
     fn build(&self, root: &Path) -> TaskResult<Vec<test::Program>> {
-        let cargo = self.toolchain.cargo(root, "test", WINDOWS_TARGET).args(WINDOWS_TESTS).args(WITHOUT_C);
+        let cargo = self.toolchain.cargo(root, "test", WINDOWS_TARGET).args(WINDOWS_TESTS);
         test::build_programs(self.with_compiler(cargo))
     }
 
     fn build_torture(&self, root: &Path) -> TaskResult<PathBuf> {
         let cargo = self.toolchain.cargo(root, "build", WINDOWS_TARGET);
-        let cargo = cargo.args(["--package=sessile-testkit", "--bin=torture", "--locked"]);
+        let cargo = cargo.args(["--package=sessile-testkit", "--bin=torture"]);
         test::build_program(self.with_compiler(cargo), "torture")
     }
 

@@ -95,8 +95,13 @@ pub(crate) fn require_packages(needed: &str, packages: &[&str], are_there: impl 
 }
 
 pub(crate) fn is_on_path(program: &str) -> bool {
+    path_of(program).is_some()
+}
+
+/// Returns the first program of a name on `PATH`.
+pub(crate) fn path_of(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
 }
 
 /// Returns the pinned cargo-deny, built into the cache if necessary.

@@ -118,13 +118,14 @@ impl Unpacked {
         self.folder.join(path).exists()
     }
 
-    /// Returns the path of a program: ours, else its name for the system's.
+    /// Returns the path of a program: ours, or else the system's. Never a name alone, because a script of the same name
+    /// that comes first on `PATH` would run itself.
     pub(super) fn program(&self, name: &str) -> TaskResult<PathBuf> {
         let find =
             |root: &Path| PROGRAMS.map(|folder| root.join(folder).join(name)).into_iter().find(|path| path.is_file());
         // Some of the system's are not on PATH either.
         find(&self.folder)
-            .or_else(|| tools::is_on_path(name).then(|| PathBuf::from(name)))
+            .or_else(|| tools::path_of(name))
             .or_else(|| find(Path::new("/")))
             .ok_or_else(|| Failure(format!("no program `{name}`")))
     }
@@ -196,5 +197,6 @@ mod tests {
         fs::write(folder.join("usr/bin/no-such-program"), "").unwrap();
         assert_eq!(unpacked.program("no-such-program").unwrap(), folder.join("usr/bin/no-such-program"));
         fs::remove_dir_all(folder).unwrap();
+        assert!(unpacked.program("sh").unwrap().is_absolute());
     }
 }

@@ -51,9 +51,9 @@ impl Toolchain {
 
     /// Returns cargo with a command for a target.
     pub(super) fn cargo(&self, root: &Path, subcommand: &str, target: &str) -> Task {
-        let cargo = command::cargo(root).args([subcommand, "--target", target]);
+        let cargo = command::cargo(root).args([subcommand, "--locked", "--target", target]);
         match self {
-            Self::Own => cargo.args(["--offline"]),
+            Self::Own => cargo,
             Self::Debian { compiler, libraries } => cargo
                 .args(["-Zbuild-std"])
                 .env("RUSTC", compiler)

@@ -1,11 +1,11 @@
 //! What programs have acknowledged, and the check that it is in the store.
 
 use std::collections::{BTreeMap, HashSet};
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use crate::SplitMix;
@@ -25,8 +25,16 @@ struct State {
     n_verified: u64,
 }
 
+/// An entry that a program has acknowledged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Acknowledged {
+    pub(super) mark: String,
+    /// Whether pi wrote it on its own engine, which does not look at the end of the file.
+    pub(super) is_of_pi: bool,
+}
+
 struct Known {
-    acknowledged: Vec<String>,
+    acknowledged: Vec<Acknowledged>,
     n_users: u32,
     born: Instant,
     is_retired: bool,
@@ -72,17 +80,26 @@ impl Board {
         }
     }
 
-    /// Records that a program has acknowledged a mark in a session.
+    /// Records that Sessile has acknowledged a mark in a session.
     pub(super) fn acknowledge(&self, path: &Path, mark: String) {
+        self.add_acknowledged(path, Acknowledged { mark, is_of_pi: false });
+    }
+
+    /// Records that pi on its own engine has acknowledged a mark.
+    pub(super) fn acknowledge_of_pi(&self, path: &Path, mark: String) {
+        self.add_acknowledged(path, Acknowledged { mark, is_of_pi: true });
+    }
+
+    fn add_acknowledged(&self, path: &Path, entry: Acknowledged) {
         let mut state = self.0.lock().unwrap();
         state.n_acknowledged += 1;
         if let Some(known) = state.sessions.get_mut(path) {
-            known.acknowledged.push(mark);
+            known.acknowledged.push(entry);
         }
     }
 
-    /// Stops the use of old sessions, and returns one that no actor uses any more, with its marks.
-    pub(super) fn retire(&self, age: Duration) -> Option<(PathBuf, Vec<String>)> {
+    /// Stops the use of old sessions, and returns one that no actor uses any more, with its acknowledged entries.
+    pub(super) fn retire(&self, age: Duration) -> Option<(PathBuf, Vec<Acknowledged>)> {
         let mut state = self.0.lock().unwrap();
         for known in state.sessions.values_mut().filter(|known| known.born.elapsed() > age) {
             known.is_retired = true;
@@ -105,8 +122,8 @@ impl Board {
         self.0.lock().unwrap().sessions.contains_key(path)
     }
 
-    /// Returns all sessions with their marks.
-    pub(super) fn all(&self) -> Vec<(PathBuf, Vec<String>)> {
+    /// Returns all sessions with their acknowledged entries.
+    pub(super) fn all(&self) -> Vec<(PathBuf, Vec<Acknowledged>)> {
         let state = self.0.lock().unwrap();
         state.sessions.iter().map(|(path, known)| (path.clone(), known.acknowledged.clone())).collect()
     }
@@ -117,13 +134,27 @@ impl Board {
     }
 }
 
-/// Returns the marks that whole lines of a file have. The reader is not the engine: it splits at newlines and parses with
-/// `serde_json`.
-pub(super) fn marks_in(path: &Path) -> HashSet<String> {
-    let bytes = fs::read(path).unwrap_or_default();
-    let lines = bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Value>(line).ok());
+/// Returns the marks that whole lines of a session have. The reader is not the engine: it splits at newlines and parses
+/// with `serde_json`.
+pub(super) fn marks_in(session: &[u8]) -> HashSet<String> {
+    let lines = session.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Value>(line).ok());
     let mut marks = HashSet::new();
     lines.for_each(|line| collect(&line, &mut marks));
+    marks
+}
+
+/// Returns the marks of whole entries that follow a torn one on the same line. On a full disk, pi leaves a torn line, and
+/// when pi opens the session again, it appends to that line.
+pub(super) fn marks_after_torn(session: &[u8]) -> HashSet<String> {
+    const BEGIN: &[u8] = b"{\"type\":";
+    let mut marks = HashSet::new();
+    let lines = session.split(|byte| *byte == b'\n');
+    for line in lines.filter(|line| serde_json::from_slice::<IgnoredAny>(line).is_err()) {
+        let begins = (1..line.len()).filter(|at| line[*at..].starts_with(BEGIN));
+        begins
+            .filter_map(|at| serde_json::from_slice::<Value>(&line[at..]).ok())
+            .for_each(|entry| collect(&entry, &mut marks));
+    }
     marks
 }
 
@@ -142,12 +173,23 @@ mod tests {
 
     #[test]
     fn only_whole_lines_count() {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        let text = "{\"message\":{\"content\":\"soak-1 x\"}}\n{\"message\":{\"content\":[{\"text\":\"soak-2 x\"}]}}\n{\"message\":{\"content\":\"soak-3 x";
-        fs::write(file.path(), text).unwrap();
-        let mut marks: Vec<String> = marks_in(file.path()).into_iter().collect();
+        let text = b"{\"message\":{\"content\":\"soak-1 x\"}}\n{\"message\":{\"content\":[{\"text\":\"soak-2 x\"}]}}\n{\"message\":{\"content\":\"soak-3 x";
+        let mut marks: Vec<String> = marks_in(text).into_iter().collect();
         marks.sort();
         assert_eq!(marks, ["soak-1", "soak-2"]);
+    }
+
+    #[test]
+    fn whole_entries_after_a_torn_one_are_found() {
+        let text = concat!(
+            r#"{"type":"message","message":{"content":"soak-1"#,
+            r#"{"type":"message","message":{"content":"soak-2 x"}}"#,
+            "\n",
+            r#"{"type":"message","message":{"content":"soak-3 {\"type\":\"soak-4 x\"}"}}"#,
+            "\n",
+            r#"{"type":"message","message":{"content":"soak-5 x"#,
+        );
+        assert_eq!(marks_after_torn(text.as_bytes()), HashSet::from(["soak-2".to_owned()]));
     }
 
     #[test]
@@ -158,6 +200,7 @@ mod tests {
         assert_eq!(board.retire(Duration::ZERO), None);
         assert_eq!(board.claim(&mut SplitMix::new(1), 1), None, "it is retired");
         board.release(path);
-        assert_eq!(board.retire(Duration::ZERO), Some((path.to_path_buf(), vec!["soak-1".to_owned()])));
+        let entry = Acknowledged { mark: "soak-1".to_owned(), is_of_pi: false };
+        assert_eq!(board.retire(Duration::ZERO), Some((path.to_path_buf(), vec![entry])));
     }
 }

@@ -1,12 +1,13 @@
 //! Verifies and deletes old sessions, and verifies everything at the end.
 
 use std::collections::HashSet;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::board::marks_in;
+use super::board::{Acknowledged, marks_after_torn, marks_in};
 use super::{Ended, Soak};
 use crate::{Oracle, SplitMix, quoted};
 
@@ -20,8 +21,8 @@ const MAX_ATTEMPTS: u32 = 60;
 pub(super) fn run(soak: &Soak, mut random: SplitMix) {
     let mut swept = Instant::now();
     while !soak.is_over() {
-        if let Some((path, marks)) = soak.board.retire(soak.session_age()) {
-            retire(soak, &mut random, &path, &marks);
+        if let Some((path, entries)) = soak.board.retire(soak.session_age()) {
+            retire(soak, &mut random, &path, &entries);
         }
         if swept.elapsed() >= SWEEP {
             swept = Instant::now();
@@ -32,8 +33,8 @@ pub(super) fn run(soak: &Soak, mut random: SplitMix) {
 }
 
 /// Verifies a session, moves some of them to the trash and back, and deletes it.
-fn retire(soak: &Soak, random: &mut SplitMix, path: &Path, marks: &[String]) {
-    check(soak, path, marks);
+fn retire(soak: &Soak, random: &mut SplitMix, path: &Path, entries: &[Acknowledged]) {
+    check(soak, path, entries);
     let session = path.to_string_lossy();
     if random.one_in(2) {
         let deleted = soak.sessile("delete", &["delete", &session, "--yes", "--force", "--json"]);
@@ -45,7 +46,7 @@ fn retire(soak: &Soak, random: &mut SplitMix, path: &Path, marks: &[String]) {
                 }
                 std::thread::sleep(Duration::from_millis(500));
             }
-            check(soak, path, marks);
+            check(soak, path, entries);
         }
     }
     // Its entries may be gone from now on, even if the deletion fails half-way.
@@ -75,20 +76,37 @@ fn sweep(soak: &Soak) {
     soak.sessile("clean", &["clean", "--apply", "--older-than", "1m", "--json"]);
 }
 
-/// Checks that all acknowledged entries are in a session.
-fn check(soak: &Soak, path: &Path, marks: &[String]) {
-    let there = marks_in(path);
-    for mark in marks.iter().filter(|mark| !there.contains(*mark)) {
-        soak.problem(format!("LOST {mark}, of {}", path.display()));
+/// Checks that all acknowledged entries are in a session, and returns the marks of those that are.
+///
+/// An entry that pi has glued to a torn line is not lost by Sessile, so it is only counted.
+fn check<'e>(soak: &Soak, path: &Path, entries: &'e [Acknowledged]) -> Vec<&'e str> {
+    let session = fs::read(path).unwrap_or_default();
+    let there = marks_in(&session);
+    let (found, missing): (Vec<_>, Vec<_>) = entries.iter().partition(|entry| there.contains(&entry.mark));
+    let glued = if missing.is_empty() { HashSet::new() } else { marks_after_torn(&session) };
+    for entry in missing {
+        if entry.is_of_pi && glued.contains(&entry.mark) {
+            soak.count("entries that pi glued to a torn line", 1);
+        } else {
+            soak.problem(format!("LOST {}, of {}; see {}", entry.mark, path.display(), keep(soak, path, &session)));
+        }
     }
-    soak.count("entries verified", marks.len() as u64);
+    soak.count("entries verified", found.len() as u64);
+    found.into_iter().map(|entry| entry.mark.as_str()).collect()
+}
+
+/// Keeps a session that misses an entry, because the soak deletes it. Returns where.
+fn keep(soak: &Soak, path: &Path, session: &[u8]) -> String {
+    let copy = soak.plan.output.join("lost").join(path.file_name().unwrap_or_default());
+    let kept = fs::create_dir_all(copy.parent().unwrap_or(&copy)).and_then(|()| fs::write(&copy, session));
+    kept.map_or_else(|error| error.to_string(), |()| copy.display().to_string())
 }
 
 /// Checks all sessions that are left, with a simple reader, with our engine and with pi.
 pub(super) fn check_all(soak: &Soak, scratch: &Path) {
     let mut pi = Oracle::start(scratch);
-    for (path, marks) in soak.board.all() {
-        check(soak, &path, &marks);
+    for (path, entries) in soak.board.all() {
+        let marks = check(soak, &path, &entries);
         let opened =
             pi.ask(format!(r#"{{"cmd":"static","method":"open","args":[{}]}}"#, quoted(&path.to_string_lossy())));
         match opened.error() {

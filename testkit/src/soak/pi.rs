@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::Soak;
 use super::talk::Talk;
@@ -66,9 +66,12 @@ fn answer(stream: TcpStream) -> std::io::Result<()> {
 /// The flags of a pi without the user's extensions, with our model.
 const FLAGS: [&str; 7] = ["--mode", "rpc", "--offline", "--provider", "mock", "--model", "mock-1"];
 
+/// The name of pi on its own engine.
+const OWN: &str = "pi";
+
 /// The genuine pi on its own engine.
 pub(super) fn own(soak: &Soak, random: SplitMix) {
-    agent(soak, "pi", random, |session| soak.home.pi(&[&FLAGS[..], &["--session", session]].concat()));
+    agent(soak, OWN, random, |session| soak.home.pi(&[&FLAGS[..], &["--session", session]].concat()));
 }
 
 /// The genuine pi on our engine.
@@ -80,6 +83,17 @@ pub(super) fn on_ours(soak: &Soak, random: SplitMix) {
     agent(soak, "pi on ours", random, |session| {
         soak.home.pi_on_ours(&package, &[&FLAGS[..], &["--session", session]].concat())
     });
+}
+
+/// Returns the error of a turn. If pi cannot write the prompt, the turn ends with a message that has the error.
+fn error_of(end: &Value) -> Option<&str> {
+    let error = if end["type"] == "agent_end" {
+        let mut messages = end["messages"].as_array().into_iter().flatten();
+        &messages.find(|message| message["stopReason"] == "error")?["errorMessage"]
+    } else {
+        &end["error"]
+    };
+    Some(error.as_str().unwrap_or("an error without a text"))
 }
 
 /// Starts pi on one session after the other, prompts it a few times, and kills it or lets it end.
@@ -98,12 +112,16 @@ fn agent(soak: &Soak, name: &'static str, mut random: SplitMix, command: impl Fn
             let mark = soak.board.mark();
             let since = Instant::now();
             talk.send(&json!({"type": "prompt", "message": format!("{mark} when is high water?")}));
-            outcome = talk.wait_for(|value| value["type"] == "agent_end" || value["success"] == false).map(|value| {
-                if value["type"] == "agent_end" {
-                    soak.took(if name == "pi" { "pi prompt" } else { "pi on ours prompt" }, since);
+            let is_end = |value: &Value| value["type"] == "agent_end" || value["success"] == false;
+            outcome = talk.wait_for(is_end).map(|end| match error_of(&end) {
+                Some(error) => soak.failed(name, since, error),
+                None if name == OWN => {
+                    soak.took("pi prompt", since);
+                    soak.board.acknowledge_of_pi(&path, mark);
+                }
+                None => {
+                    soak.took("pi on ours prompt", since);
                     soak.board.acknowledge(&path, mark);
-                } else {
-                    soak.failed(name, since, value["error"].as_str().unwrap_or_default());
                 }
             });
             if outcome.is_err() || soak.is_over() {
@@ -131,5 +149,20 @@ fn agent(soak: &Soak, name: &'static str, mut random: SplitMix, command: impl Fn
         }
         soak.board.release(&path);
         soak.rest(&mut random, 3000);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_turn_that_ends_with_an_error_is_not_acknowledged() {
+        let message = |reason| json!({"role": "assistant", "stopReason": reason, "errorMessage": "No space left"});
+        let end = |reason| json!({"type": "agent_end", "messages": [{"role": "user"}, message(reason)]});
+        assert_eq!(error_of(&end("stop")), None);
+        assert_eq!(error_of(&end("error")), Some("No space left"));
+        assert_eq!(error_of(&json!({"type": "response", "success": false, "error": "busy"})), Some("busy"));
+        assert!(error_of(&json!({"type": "response", "success": false})).is_some());
     }
 }

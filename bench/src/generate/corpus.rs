@@ -81,6 +81,7 @@ pub struct CorpusSpec {
 enum Kind {
     Session { bytes: u64, version: u32, profile: Profile },
     Tree { entries: u64, branches: u64, compactions: u64 },
+    ShortTree { entries: u64 },
     Store(Size),
 }
 
@@ -101,7 +102,7 @@ impl CorpusSpec {
         let kind = match name {
             "small" => session(2_000_000, 3, SMALL),
             "tree" => Kind::Tree { entries: times(50_000).max(500), branches: times(200).max(2), compactions: 10 },
-            "tree-million" => Kind::Tree { entries: times(1_000_000).max(500), branches: 4_000, compactions: 10 },
+            "tree-million" => Kind::ShortTree { entries: times(1_000_000).max(500) },
             "long-5k" => long(times(5_000).max(500)),
             "long-50k" => long(times(50_000).max(500)),
             "v1" => session(50_000_000, 1, USUAL),
@@ -230,7 +231,7 @@ impl Corpus {
     fn session(&self, spec: &CorpusSpec, path: &Path, pools: &Pools) -> io::Result<Value> {
         let (version, profile) = match spec.kind {
             Kind::Session { version, profile, .. } => (version, profile),
-            Kind::Tree { .. } | Kind::Store(_) => (3, LIGHT),
+            Kind::Tree { .. } | Kind::ShortTree { .. } | Kind::Store(_) => (3, LIGHT),
         };
         let cwd = format!("/proj/{}", spec.name);
         let subject = Subject { cwd: &cwd, start_ms: EPOCH_MS, version, profile, has_system: version > 1 };
@@ -239,6 +240,7 @@ impl Corpus {
         let mut session = Session::begin(&mut file, random, pools, subject)?;
         match spec.kind {
             Kind::Tree { entries, branches, compactions } => tree::grow(&mut session, entries, branches, compactions)?,
+            Kind::ShortTree { entries } => tree::grow_short(&mut session, entries)?,
             Kind::Session { bytes, .. } => session.fill(bytes, Some(Needle::Word))?,
             Kind::Store(_) => {}
         }

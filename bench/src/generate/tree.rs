@@ -2,6 +2,7 @@
 
 use std::io;
 
+use super::line::Line;
 use super::session::Session;
 use super::shape;
 
@@ -29,6 +30,25 @@ pub(super) fn grow(session: &mut Session<'_>, n_entries: u64, n_branches: u64, n
     Ok(())
 }
 
+/// Fills a session with messages of a few words. Every thousandth continues from 900 messages before it.
+pub(super) fn grow_short(session: &mut Session<'_>, n_entries: u64) -> io::Result<()> {
+    const REACH: usize = 900;
+    let mut numbers = Vec::new();
+    for at in 0..n_entries {
+        if at % 1000 == 999 {
+            session.leaf = numbers.iter().rev().nth(REACH - 1).copied().or(session.leaf);
+            numbers.clear();
+        }
+        let role = if at % 2 == 0 { "user" } else { "assistant" };
+        let mut message = Line::default();
+        message.json(r#"{"role":"#).string(role).json(r#","content":[{"type":"text","text":"#);
+        message.string(&format!("entry {at} of a long session"));
+        message.json(r#"}],"timestamp":"#).integer(session.now_ms).json("}");
+        numbers.push(session.message(&message)?);
+    }
+    Ok(())
+}
+
 /// Writes a few turns, after which the session continues from where they started.
 fn side_branch(session: &mut Session<'_>) -> io::Result<()> {
     let (trunk, recent) = (session.leaf, session.recent.clone());
@@ -45,7 +65,7 @@ fn side_branch(session: &mut Session<'_>) -> io::Result<()> {
     session.wait(20_000.0);
     if let Some(end) = end.filter(|_| session.random.chance(0.6)) {
         let length = shape::SUMMARY.draw_times(&mut session.random, 0.6);
-        let mut members = super::line::Line::default();
+        let mut members = Line::default();
         members.json(r#","fromId":"#).string(&session.id_of(end)).json(r#","summary":"#);
         members.quoted(session.pools.prose.piece(&mut session.random, length));
         session.entry("branch_summary", &members)?;

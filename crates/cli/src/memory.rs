@@ -17,7 +17,7 @@ pub(crate) fn give_back() {
     const MOST_UNUSED: i32 = 1 << 20;
     /// Larger pieces are allocated and given back one by one. Glibc adjusts neither of these once one of them is set.
     const LARGE: i32 = 4 << 20;
-    const PAUSE: std::time::Duration = std::time::Duration::from_secs(60);
+    const PAUSE: std::time::Duration = std::time::Duration::from_mins(1);
     for (setting, value) in
         [(libc::M_ARENA_MAX, N_ARENAS), (libc::M_TRIM_THRESHOLD, MOST_UNUSED), (libc::M_MMAP_THRESHOLD, LARGE)]
     {

@@ -112,7 +112,7 @@ impl Catalogue {
         self.row_positions.is_empty()
     }
 
-    /// Replaces the rows of the files in `new`, and drops the rows of files that are not in `present`.
+    /// Replaces the rows of the files in `new`, and drops the rows and outlines of files that are not in `present`.
     ///
     /// `present` must be sorted by name. Writes the cache only if something has changed. Ignores a failed write: the
     /// next listing then reads the session files again.
@@ -129,6 +129,9 @@ impl Catalogue {
             // If the cache cannot be written, the next list works without it.
             let is_current = || caches.n_removals() == self.n_removals;
             drop(caches.write_if(CATALOGUE, &file_name(directory), &body(directory, &rows), &is_current));
+            for (gone, _) in self.rows().filter(|(name, _)| present.binary_search(name).is_err()) {
+                caches.drop_outline(&directory.join(gone));
+            }
         }
     }
 }

@@ -118,6 +118,13 @@ impl World {
         self.cache_dir.as_ref().map(|root| Caches::new(Arc::clone(&self.os), root))
     }
 
+    /// Removes the saved outline of a session that is no longer at its path.
+    pub(crate) fn drop_outline(&self, path: &Path) {
+        if let Some(caches) = self.caches() {
+            caches.drop_outline(path);
+        }
+    }
+
     /// Whether an acknowledged entry must survive power loss.
     pub(crate) fn is_on_disk(&self) -> bool {
         self.writing.durability.is_on_disk()

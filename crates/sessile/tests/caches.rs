@@ -5,6 +5,7 @@ use std::fs;
 use std::sync::Mutex;
 
 use sessile::caches::{Rebuilding, Updated};
+use sessile::operations::Deletion;
 use sessile::{Cancel, SessionError, Sessions};
 use sessile_testkit::Replay;
 use tempfile::TempDir;
@@ -74,4 +75,30 @@ fn a_stopped_rebuild_leaves_no_wrong_caches() {
     assert!(matches!(stopped, Err(SessionError::Cancelled)));
     assert_eq!(n_verified, 1);
     assert_eq!(sessions.list_all().unwrap().len(), 5);
+}
+
+#[test]
+fn sessions_that_are_gone_leave_no_outlines() {
+    let (dir, sessions) = store(4);
+    let sessions = sessions.ignoring_users();
+    let path = |n: usize| dir.path().join(format!("sessions/--p--/{n}.jsonl"));
+    for n in 0..4 {
+        // Outlines of small sessions are not saved.
+        let text = fs::read_to_string(path(n)).unwrap();
+        let long = format!(r#"{{"type":"custom","id":"b","parentId":"a","data":"{}"}}"#, "x".repeat(1 << 20));
+        fs::write(path(n), format!("{text}{long}\n")).unwrap();
+        sessions.open(path(n)).unwrap();
+    }
+    let n_outlines = || {
+        let usages = sessions.cache_status().unwrap().usages;
+        usages.iter().find(|usage| usage.directory == "outlines").unwrap().n_files
+    };
+    assert_eq!((sessions.list_all().unwrap().len(), n_outlines()), (4, 4));
+    sessions.delete(&[path(0)], Deletion::Permanent, false).unwrap();
+    assert_eq!(n_outlines(), 3);
+    sessions.move_session(path(1), "/elsewhere", false).unwrap();
+    assert_eq!(n_outlines(), 2);
+    // Another program deletes one. The next list notices it.
+    fs::remove_file(path(2)).unwrap();
+    assert_eq!((sessions.list_all().unwrap().len(), n_outlines()), (2, 1));
 }

@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::time::{Duration, Instant};
 
-use rustix::fs::{FallocateFlags, fallocate};
+use rustix::fs::{FallocateFlags, fallocate, syncfs};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::Soak;
@@ -41,6 +41,8 @@ pub(super) fn full_disk(soak: &Soak, mut random: SplitMix) {
         soak.rest(&mut random, 4000);
         drop(file);
         drop(fs::remove_file(&filler));
+        // ext4 gives freed blocks to other files only after its next commit.
+        drop(File::open(&soak.home.root).map(syncfs));
         *soak.disk.lock().unwrap() = DiskState { is_full: false, ended: Some(Instant::now()) };
     }
 }

@@ -180,6 +180,7 @@ pub(super) fn delete_in_turn(
     let to = take_away(world, recording, session, how)?;
     drop(lock);
     log.retire(None);
+    world.drop_outline(path);
     report_deleted(world, session, &to);
     Ok(to)
 }

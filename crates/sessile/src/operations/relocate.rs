@@ -181,6 +181,7 @@ pub(super) fn move_one(
                 }
             })?;
             remember::follow(world, path, to);
+            world.drop_outline(path);
         }
         Ok(rewritten)
     })?;

@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use sessile::compaction::{BranchSummarySettings, Summarizer};
 use sessile::compare::{Comparison, EntryDiff, Side};
 use sessile::entry::{Entry, Payload};
-use sessile::format::archive::fold_away;
 use sessile::format::outline::Row;
 use sessile::message::Message;
 use sessile::redact::ScanReport;
@@ -176,7 +175,7 @@ impl TreeBackend {
         if cancel.is_cancelled() {
             return Err(SessionError::Cancelled);
         }
-        let archived = if shows_archived { HashMap::new() } else { fold_away(model.archived_nodes(), &mut is_shown) };
+        let archived = if shows_archived { HashMap::new() } else { model.hide_archived(&mut is_shown) };
         Ok((Drawing::new(&model.nodes(&is_shown)), archived))
     }
 

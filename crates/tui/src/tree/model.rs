@@ -6,6 +6,7 @@ use std::hash::{Hash, Hasher};
 
 use sessile::date::Timestamp;
 use sessile::entry::{Entry, Payload};
+use sessile::format::archive::fold_away;
 use sessile::format::head::{Kind, Role};
 use sessile::format::outline::Row;
 use sessile::message::{Block, Message};
@@ -118,6 +119,9 @@ impl Model {
     pub(crate) fn nearest(&self, drawing: &Drawing, follow: Option<Row>) -> usize {
         let last = drawing.len().saturating_sub(1);
         let Some(node) = follow.and_then(|row| self.rows.iter().position(|it| *it == row)) else { return last };
+        if let Some((at, _)) = drawing.rows().find(|(_, shown)| *shown == node) {
+            return at;
+        }
         let mut row_of: Vec<Option<usize>> = vec![None; node + 1];
         for (at, shown) in drawing.rows().filter(|(_, shown)| *shown <= node) {
             row_of[shown] = Some(at);
@@ -155,11 +159,15 @@ impl Model {
         self.marks[node].is_archived
     }
 
-    /// Returns the depth of each node, and whether an archived branch that can be hidden starts there. The branch with
+    /// Hides archived branches. Returns the nodes where they start, with the number of entries in each. The branch with
     /// the session's leaf is not hidden.
-    pub(crate) fn archived_nodes(&self) -> impl Iterator<Item = (usize, bool)> + '_ {
-        let marks = self.marks.iter().map(|marks| marks.is_archived && !marks.on_path);
-        self.depths.iter().map(|depth| *depth as usize).zip(marks)
+    pub(crate) fn hide_archived(&self, is_shown: &mut [bool]) -> HashMap<usize, usize> {
+        let is_hidden = |marks: &Marks| marks.is_archived && !marks.on_path;
+        if !self.marks.iter().any(is_hidden) {
+            return HashMap::new();
+        }
+        let nodes = self.depths.iter().zip(&self.marks).map(|(depth, marks)| (*depth as usize, is_hidden(marks)));
+        fold_away(nodes, is_shown)
     }
 
     /// Whether navigating there moves the leaf before the message and offers its text for editing.
